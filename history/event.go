@@ -1,0 +1,50 @@
+package history
+
+import (
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Kind says what an event tells.
+type Kind string
+
+// The kinds of events. Those with a start have a Complete or an Errored that
+// follows.
+const (
+	ApplyStart    Kind = "apply_start"
+	ApplyProgress Kind = "apply_progress" // something takes longer than a second
+	ApplyComplete Kind = "apply_complete"
+	ApplyErrored  Kind = "apply_errored"
+	ApplySkipped  Kind = "apply_skipped" // Detail names the dependency, or why
+
+	WorkspaceReady  Kind = "workspace_ready"
+	Launched        Kind = "launched"
+	Ready           Kind = "ready"
+	IOAttached      Kind = "io_attached"
+	PromptDelivered Kind = "prompt_delivered"
+	RunEnded        Kind = "run_ended"
+	StatusChanged   Kind = "status_changed"
+	BranchMismatch  Kind = "branch_mismatch"
+	OverrideSet     Kind = "override_set"
+	OverrideLifted  Kind = "override_lifted"
+	Sent            Kind = "sent"
+	WorkKept        Kind = "work_kept" // a workspace was not removed, and why
+)
+
+// Event is one thing that happened to one session.
+type Event struct {
+	Time    time.Time        `json:"time"`
+	Address session.Address  `json:"address"`
+	ID      string           `json:"id,omitempty"`  // of the session
+	Run     string           `json:"run,omitempty"` // run id
+	Kind    Kind             `json:"type"`
+	Action  string           `json:"action,omitempty"` // the plan action it belongs to
+	Reason  string           `json:"reason,omitempty"` // snake_case code
+	By      string           `json:"by,omitempty"`     // who caused it: a user's name, or "hub"
+	Old     string           `json:"old,omitempty"`
+	New     string           `json:"new,omitempty"`
+	Detail  string           `json:"detail,omitempty"`  // for people
+	Excerpt string           `json:"excerpt,omitempty"` // of the screen, at most 48 KiB
+	Elapsed session.Duration `json:"elapsed,omitempty"`
+}

@@ -1,0 +1,59 @@
+package plan
+
+// Action is what is to be done with one session. The value is the word that
+// programs read.
+type Action string
+
+// The actions.
+const (
+	None    Action = "none"
+	Create  Action = "create"
+	Update  Action = "update" // in place
+	Restart Action = "restart"
+	Replace Action = "replace"
+	Pause   Action = "pause"
+	Resume  Action = "resume"
+	Stop    Action = "stop"
+	Delete  Action = "delete"
+	Adopt   Action = "adopt"  // a live session of ours that is not on record
+	Forget  Action = "forget" // a record with nothing live behind it
+	Hold    Action = "hold"   // something is to be done, but not now
+)
+
+// Symbol is the action's sign in a plan's text.
+func (a Action) Symbol() string {
+	switch a {
+	case Create:
+		return "+"
+	case Update:
+		return "~"
+	case Restart:
+		return "↻"
+	case Replace:
+		return "±"
+	case Pause, Resume, Stop:
+		return "‖"
+	case Delete:
+		return "-"
+	case Adopt:
+		return ">"
+	case Forget:
+		return "."
+	case Hold:
+		return "…"
+	}
+	return " "
+}
+
+// Acts reports whether the action changes anything when it is applied.
+func (a Action) Acts() bool { return a != None && a != Hold && a != "" }
+
+// Forces is how far a changed field reaches.
+type Forces string
+
+// The reaches, weakest first.
+const (
+	ForcesNothing Forces = "none"    // updated in place
+	ForcesRestart Forces = "restart" // the agent is started again, its workspace stays
+	ForcesReplace Forces = "replace" // the session is made anew
+)

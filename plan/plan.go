@@ -1,0 +1,159 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Input is all that a decision is made from.
+type Input struct {
+	Now     time.Time
+	Project string
+	Lineage string // of the state file: the project's identity in marks
+	Serial  uint64 // of the state file
+	// Wanted is what sessions are wanted to be: a manifest's, in a person's plan
+	// and apply; the recorded ones, under the supervisor and for commands by
+	// hand.
+	Wanted  []session.Spec
+	Records []session.Record
+	World   session.World
+	// ByHand says that Wanted comes from the records: overrides are honoured,
+	// nothing is created that is not on record and nothing is deleted for being
+	// absent.
+	ByHand  bool
+	Options Options
+}
+
+// Options are what a person asks of one plan.
+type Options struct {
+	Destroy     bool
+	RefreshOnly bool
+	Targets     []session.Address // only these, and what they depend on
+	Exclude     []session.Address // not these, nor what depends on them
+	Replace     []session.Address // these anew, whatever their state
+	Restart     []session.Address // these again, whatever their state
+	MaxRunning  int               // agents alive at once; 0: no limit
+}
+
+// Plan is what is to be done.
+type Plan struct {
+	Project  string
+	Lineage  string
+	Serial   uint64
+	At       time.Time
+	Complete bool // false: something could not be looked at
+	Options  Options
+	// Changes has one entry for each session that is wanted or on record, in the
+	// order of addresses; Action None says that nothing is to be done with it.
+	Changes  []Change
+	Drift    []Drift // what was found live to differ from what is on record
+	Problems []session.Diagnostic
+}
+
+// Change is what is to be done with one session.
+type Change struct {
+	Address session.Address
+	Action  Action
+	Then    Action // after adopt: what the adopted session needs besides
+	Reason  Reason
+	Detail  string // for people: the reason in words
+	Fields  []Field
+	Until   time.Time         // of a hold, when it is known
+	Before  *session.Record   // as recorded; nil: nothing is
+	After   *session.Spec     // as wanted; nil: it is not
+	Live    *session.Live     // as seen; nil: nothing was
+	State   session.State     // as diagnosed
+	Fresh   bool              // the agent's conversation starts anew
+	Lifts   *session.Override // a person's override that this ends
+}
+
+// Field is one attribute that changes. Sensitive values are left out.
+type Field struct {
+	Path      string `json:"path"`
+	Before    any    `json:"before"`
+	After     any    `json:"after"`
+	Forces    Forces `json:"forces"`
+	Sensitive bool   `json:"sensitive,omitempty"`
+}
+
+// DriftKind says how the live world differs from the record.
+type DriftKind string
+
+// The kinds of drift.
+const (
+	Missing        DriftKind = "missing"
+	Exited         DriftKind = "exited"
+	Failed         DriftKind = "failed"
+	Stale          DriftKind = "stale"
+	BranchMismatch DriftKind = "branch_mismatch"
+	Orphaned       DriftKind = "orphaned"
+	Changed        DriftKind = "changed"
+	Unreachable    DriftKind = "unreachable"
+)
+
+// Drift is one difference between the live world and the record.
+type Drift struct {
+	Address session.Address `json:"address"`
+	Kind    DriftKind       `json:"kind"`
+	Detail  string          `json:"detail"`
+}
+
+// Reason is why a change is planned, as a code that programs can rely on.
+type Reason string
+
+// The reasons.
+const (
+	ReasonNew            Reason = "not_recorded"
+	ReasonInterrupted    Reason = "create_interrupted"
+	ReasonAdopt          Reason = "ours_unrecorded"
+	ReasonInSync         Reason = "in_sync"
+	ReasonFinished       Reason = "finished"
+	ReasonStale          Reason = "stale"
+	ReasonGone           Reason = "gone"
+	ReasonExited         Reason = "exited"
+	ReasonFailed         Reason = "failed"
+	ReasonTimeout        Reason = "timeout"
+	ReasonRebooted       Reason = "host_rebooted"
+	ReasonChanged        Reason = "spec_changed"
+	ReasonPromptChanged  Reason = "prompt_changed"
+	ReasonBranchChanged  Reason = "branch_changed"
+	ReasonPause          Reason = "desired_paused"
+	ReasonStop           Reason = "desired_stopped"
+	ReasonResume         Reason = "desired_running"
+	ReasonOverride       Reason = "override_lifted"
+	ReasonOverridden     Reason = "overridden_by_hand"
+	ReasonRequested      Reason = "requested"
+	ReasonReplaceTrigger Reason = "replace_triggered"
+	ReasonNotWanted      Reason = "not_in_manifest"
+	ReasonDestroy        Reason = "destroy"
+	ReasonForget         Reason = "nothing_left"
+	ReasonQueued         Reason = "queued"
+	ReasonUnreachable    Reason = "runtime_unreachable"
+	ReasonBranchMismatch Reason = "branch_mismatch"
+	ReasonBranchHeld     Reason = "branch_held"
+	ReasonWorkspaceGone  Reason = "workspace_gone"
+	ReasonPathOccupied   Reason = "path_occupied"
+	ReasonNameTaken      Reason = "name_taken"
+	ReasonAmbiguous      Reason = "two_live_objects"
+	ReasonPreventDestroy Reason = "prevent_destroy"
+	ReasonNotTargeted    Reason = "not_targeted"
+	ReasonBlockedByError Reason = "error"
+)
+
+// Summary counts a plan's changes.
+type Summary struct {
+	Create  int `json:"create"`
+	Update  int `json:"update"`
+	Restart int `json:"restart"`
+	Replace int `json:"replace"`
+	Pause   int `json:"pause"`
+	Resume  int `json:"resume"`
+	Stop    int `json:"stop"`
+	Delete  int `json:"delete"`
+	Adopt   int `json:"adopt"`
+	Forget  int `json:"forget"`
+	Hold    int `json:"hold"`
+	None    int `json:"none"`
+	Errors  int `json:"errors"`
+}

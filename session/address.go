@@ -1,0 +1,131 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Address names one session of a project, in the form Terraform uses for
+// resources: session.api, session.worker["web"] (for_each), session.pool[0]
+// (count). It is canonical: two equal sessions have equal addresses.
+type Address string
+
+// Single is the address of a session block without for_each or count.
+func Single(block string) Address { return Address("session." + block) }
+
+// Keyed is the address of the instance of a for_each block with that key.
+func Keyed(block, key string) Address {
+	return Address("session." + block + "[" + strconv.Quote(key) + "]")
+}
+
+// Indexed is the address of the instance of a count block with that index.
+func Indexed(block string, index int) Address {
+	return Address("session." + block + "[" + strconv.Itoa(index) + "]")
+}
+
+var addressForm = regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$`)
+
+// ParseAddress reads an address as a person types it, with or without the
+// leading "session." (api, worker["web"], session.pool[0]), and returns its
+// canonical form. The error says which forms there are.
+func ParseAddress(s string) (Address, error) {
+	m := addressForm.FindStringSubmatch(strings.TrimSpace(s))
+	if m == nil {
+		return "", fmt.Errorf(`invalid address %q: want session.NAME, session.NAME["KEY"] or session.NAME[0]`, s)
+	}
+	switch {
+	case m[2] == "":
+		return Single(m[1]), nil
+	case m[2][0] == '"':
+		key, err := strconv.Unquote(m[2])
+		if err != nil || !utf8.ValidString(key) {
+			return "", fmt.Errorf("invalid address %q: the key is not a valid quoted string", s)
+		}
+		return Keyed(m[1], key), nil
+	default:
+		index, err := strconv.Atoi(m[2])
+		if err != nil {
+			return "", fmt.Errorf("invalid address %q: the index is out of range", s)
+		}
+		return Indexed(m[1], index), nil
+	}
+}
+
+// Block is the label of the session block: worker for session.worker["web"].
+func (a Address) Block() string {
+	s := strings.TrimPrefix(string(a), "session.")
+	if i := strings.IndexByte(s, '['); i >= 0 {
+		s = s[:i]
+	}
+	return s
+}
+
+// Key is the for_each key or the count index, and whether there is one.
+func (a Address) Key() (key string, ok bool) {
+	i := strings.IndexByte(string(a), '[')
+	if i < 0 {
+		return "", false
+	}
+	in := string(a[i+1 : len(a)-1])
+	if k, err := strconv.Unquote(in); err == nil {
+		return k, true
+	}
+	return in, true
+}
+
+// Within reports whether the address is the target itself or an instance of
+// the block that the target names: session.worker["web"] is within
+// session.worker.
+func (a Address) Within(target Address) bool {
+	return a == target || strings.HasPrefix(string(a), string(target)+"[")
+}
+
+// Slug is the address as letters, digits and dashes, at most 40 bytes:
+// worker-web. Different addresses can have one slug; OutsideName tells them
+// apart.
+func (a Address) Slug() string {
+	s := a.Block()
+	if k, ok := a.Key(); ok {
+		s += "-" + k
+	}
+	return Slug(s)
+}
+
+// Slug reduces any text to lower-case ASCII letters, digits and single dashes,
+// at most 40 bytes, safe in a file name, a tmux target and a container name.
+// Text with nothing to keep gives "x".
+func Slug(s string) string {
+	var b strings.Builder
+	dash := false
+	for _, r := range strings.ToLower(s) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			if dash && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			dash = false
+			b.WriteRune(r)
+			if b.Len() >= 40 {
+				break
+			}
+		} else {
+			dash = true
+		}
+	}
+	if b.Len() == 0 {
+		return "x"
+	}
+	return b.String()
+}
+
+// OutsideName is the session's name in tmux and Docker: the project, the slug,
+// and six hex digits of the address's sha256, because tmux maps "." and ":" to
+// "_" and would let w["a.b"] and w["a_b"] collide.
+func (a Address) OutsideName(project string) string {
+	sum := sha256.Sum256([]byte(a))
+	return Slug(project) + "-" + a.Slug() + "-" + hex.EncodeToString(sum[:3])
+}

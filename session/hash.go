@@ -1,0 +1,54 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
+
+// hashVersion counts the changes of what Hash covers. A hash of another version
+// says nothing, and never causes a restart.
+const hashVersion = "1"
+
+// Hash is the fingerprint of what a run of the session was started with. It
+// covers an explicit list of fields, so that a new field in a later version of
+// agentform changes no hash. It only serves to recognise a live session whose
+// record was lost.
+func (s Spec) Hash() string {
+	b, err := json.Marshal(struct {
+		Address Address
+		Agent   string
+		Command []string
+		Args    []string
+		Env     map[string]string
+		Secrets []string
+		Prompt  string
+		Branch  string
+		Path    string
+		Mode    string
+		Runtime string
+	}{s.Address, s.Agent.Name, s.Agent.Command, s.Args, s.Env, s.Secrets, s.Prompt.Digest,
+		s.Branch, s.Workspace.Path, s.Workspace.Mode, s.Runtime.Kind + "/" + s.Runtime.Name})
+	if err != nil {
+		panic(err) // plain strings always marshal
+	}
+	sum := sha256.Sum256(b)
+	return hashVersion + ":" + hex.EncodeToString(sum[:12])
+}
+
+// SameHashVersion reports whether two hashes can be compared at all.
+func SameHashVersion(a, b string) bool {
+	va, _, _ := strings.Cut(a, ":")
+	vb, _, _ := strings.Cut(b, ":")
+	return va == vb
+}
+
+// PromptOf is a prompt with its digest. An empty text is no prompt.
+func PromptOf(text string) Prompt {
+	if text == "" {
+		return Prompt{}
+	}
+	sum := sha256.Sum256([]byte(text))
+	return Prompt{Digest: hex.EncodeToString(sum[:]), Text: text}
+}

@@ -1,0 +1,194 @@
+package session
+
+import "time"
+
+// Mark is what a live object says of itself: the value of the tmux option
+// @agentform or of the container's labels. An agent could forge it, so it finds
+// an object again and never proves anything by itself.
+type Mark struct {
+	Project string  `json:"project"` // the state's lineage, so that two projects of one name differ
+	Address Address `json:"address"`
+	ID      string  `json:"id"`
+	Run     string  `json:"run"`
+	Hash    string  `json:"hash"` // Spec.Hash at launch
+}
+
+// Vital says whether the session in a place is alive.
+type Vital string
+
+// The vital signs. Unknown is not dead: nothing is done on a guess.
+const (
+	Alive   Vital = "alive"
+	Dead    Vital = "dead"
+	Unknown Vital = "unknown"
+)
+
+// Live is one session object as a runtime sees it now.
+type Live struct {
+	Mark     Mark
+	Place    Place
+	Foreign  bool  // no mark, or another project's: never touched
+	PlaceUp  bool  // the tmux session exists, the container runs
+	Vital    Vital // of the agent in it
+	Agent    Process
+	Exit     *Exit // how the run ended, when it has
+	Spec     *Spec // as launched, when the run's folder still has it
+	Frozen   bool
+	InputOff bool
+	Attached int // clients
+	Dir      string
+	Title    string
+	Screen   string    // only when asked for
+	MovedAt  time.Time // last output
+	Size     [2]int    // columns, rows
+	BootID   string
+	Started  time.Time // of the run
+}
+
+// Exit is how a run ended, as the guest wrote it down.
+type Exit struct {
+	Cause     string    `json:"cause"` // self, requested, hangup, timeout, failed_start
+	Code      int       `json:"code"`
+	Signal    string    `json:"signal,omitempty"` // SIGKILL; empty: it exited by itself
+	At        time.Time `json:"at"`
+	Ran       Duration  `json:"ran"`
+	Leftovers int       `json:"leftovers,omitempty"` // processes that had to be killed after it
+	Detail    string    `json:"detail,omitempty"`    // of failed_start
+}
+
+// Activity is what the agent does, as far as its signals tell.
+type Activity string
+
+// The activities. Unobserved is a session that cannot be seen in its agent's
+// own files yet: neither idle nor dead.
+const (
+	Booting    Activity = "booting"
+	Working    Activity = "working"
+	Idle       Activity = "idle"
+	Blocked    Activity = "blocked"     // waits for a person
+	BlockedAPI Activity = "blocked_api" // rate or usage limit
+	Done       Activity = "done"
+	Failed     Activity = "failed"
+	Exited     Activity = "exited"
+	Unobserved Activity = "unobserved"
+	NoActivity Activity = "unknown"
+)
+
+// State is what the reconciler knows of a session.
+type State string
+
+// The states. Stale: the place stands and the session in it is dead. Error:
+// the place itself is gone, or an action failed.
+const (
+	StatePending  State = "pending"
+	StateStarting State = "starting"
+	StateRunning  State = "running"
+	StatePaused   State = "paused"
+	StateStale    State = "stale"
+	StateError    State = "error"
+	StateStopped  State = "stopped"
+	StateUnknown  State = "unknown"
+)
+
+// Status is state and activity in one word, for people and for programs that
+// want only one.
+type Status string
+
+// The nine statuses.
+const (
+	StatusPending    Status = "pending"
+	StatusBooting    Status = "booting"
+	StatusRunning    Status = "running"
+	StatusBlocked    Status = "blocked"
+	StatusBlockedAPI Status = "blocked_api"
+	StatusDone       Status = "done"
+	StatusFailed     Status = "failed"
+	StatusExited     Status = "exited"
+	StatusStopped    Status = "stopped"
+)
+
+// Terminal reports whether the session does nothing more by itself: done,
+// failed, exited or stopped.
+func (s Status) Terminal() bool {
+	return s == StatusDone || s == StatusFailed || s == StatusExited || s == StatusStopped
+}
+
+// StatusOf reduces state and activity to the one word.
+func StatusOf(s State, a Activity) Status {
+	switch a {
+	case Done:
+		return StatusDone
+	case Failed:
+		return StatusFailed
+	}
+	switch s {
+	case StatePending:
+		return StatusPending
+	case StateStopped:
+		return StatusStopped
+	case StateError:
+		return StatusFailed
+	case StateStale:
+		return StatusExited
+	case StateStarting:
+		return StatusBooting
+	}
+	switch a {
+	case Booting:
+		return StatusBooting
+	case Blocked:
+		return StatusBlocked
+	case BlockedAPI:
+		return StatusBlockedAPI
+	case Exited:
+		return StatusExited
+	}
+	return StatusRunning
+}
+
+// World is one look at everything live, read-only.
+type World struct {
+	At     time.Time
+	BootID string
+	// Runtimes says of each runtime that was asked whether it answered: nil, or
+	// why not. One that is not in it was not asked.
+	Runtimes map[string]error
+	Lives    []Live
+	// Checkouts is every workspace that a spec or a record names, by its path.
+	Checkouts map[string]Checkout
+	// Worktrees is who holds which branch, by repository. Only repositories in
+	// which something may have to be created are in it.
+	Worktrees map[string][]Held
+	// Runs tells, for recorded runs whose place was not found, what the run's
+	// own folder says.
+	Runs map[string]RunFacts
+}
+
+// RunFacts is what a run's folder tells about a run.
+type RunFacts struct {
+	Claimed bool // a guest took it up
+	Alive   bool // its agent's process still runs
+	Agent   Process
+	Exit    *Exit
+	BootID  string
+}
+
+// Checkout is a workspace as it stands on disk.
+type Checkout struct {
+	Path   string
+	Exists bool
+	Git    bool   // it is the top of a git checkout
+	Repo   string // the repository's common git folder, absolute, when Git
+	Branch string // empty when detached
+	Head   string // commit, when detached
+	Busy   string // "rebase" or "bisect" under way on Branch
+	Empty  bool   // the folder exists and has nothing in it
+	Err    error  // it could not be read
+}
+
+// Held is one checkout of a repository and the branch it holds.
+type Held struct {
+	Path     string
+	Branch   string // empty when detached
+	Prunable bool   // its folder is gone
+}

@@ -1,0 +1,93 @@
+package session
+
+import "time"
+
+// Origin says how a session came on record. A manifest's silence destroys only
+// what came from a manifest.
+type Origin string
+
+// The origins.
+const (
+	FromManifest Origin = "manifest"
+	FromRun      Origin = "run"
+	FromAdopt    Origin = "adopt"
+)
+
+// Intent is what was about to happen to a session when its record was last
+// saved. It is written before acting and cleared after, so that an agentform
+// killed in between finds its way.
+type Intent string
+
+// The intents. The empty one says that nothing was under way.
+const (
+	Settled    Intent = ""
+	Creating   Intent = "create"
+	Restarting Intent = "restart"
+	Stopping   Intent = "stop"
+	Removing   Intent = "remove"
+)
+
+// Record is what the state file keeps of one session.
+type Record struct {
+	ID        string    `json:"id"` // unique for ever and safe as a file name
+	Address   Address   `json:"address"`
+	Origin    Origin    `json:"origin"`
+	Spec      Spec      `json:"spec"`
+	Intent    Intent    `json:"intent,omitempty"`
+	Place     Place     `json:"place,omitzero"`
+	Run       Run       `json:"run,omitzero"`
+	Tree      Tree      `json:"workspace"`
+	Override  *Override `json:"override,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	// Trouble is the failure of the last action on the session, for people:
+	// "setup: make deps: exit status 2". Empty when it succeeded.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// Place is where a session lives: a tmux session on a server's socket, or a
+// container. Names are hints; the run id in the place's mark is the identity.
+type Place struct {
+	Runtime   string `json:"runtime,omitempty"` // tmux, docker, scripted
+	Socket    string `json:"socket,omitempty"`  // of the tmux server
+	Name      string `json:"name,omitempty"`    // tmux session or container name
+	Pane      string `json:"pane,omitempty"`    // %42
+	Container string `json:"container,omitempty"`
+}
+
+// Run is one life of the agent in a session: from its start to its exit.
+type Run struct {
+	ID           string    `json:"id,omitempty"` // 16 hex digits
+	Number       int       `json:"number,omitempty"`
+	StartedAt    time.Time `json:"started_at,omitzero"`
+	BootID       string    `json:"boot_id,omitempty"`
+	Agent        Process   `json:"agent,omitzero"`
+	PromptSHA    string    `json:"prompt_sha256,omitempty"`
+	DeliveredAt  time.Time `json:"delivered_at,omitzero"` // when the prompt was delivered; zero: not yet
+	Conversation string    `json:"conversation,omitempty"`
+}
+
+// Process identifies a process for ever: a pid alone is reused.
+type Process struct {
+	PID   int    `json:"pid,omitempty"`
+	Start uint64 `json:"start,omitempty"` // field 22 of /proc/PID/stat, clock ticks since boot
+}
+
+// Tree is the workspace as it was made for the session.
+type Tree struct {
+	Path    string `json:"path,omitempty"`
+	Mode    string `json:"mode,omitempty"`
+	Repo    string `json:"repo,omitempty"`
+	Branch  string `json:"branch,omitempty"`
+	Created bool   `json:"created,omitempty"`     // by agentform; what it did not make it does not remove
+	Made    bool   `json:"branch_made,omitempty"` // the branch was created with the workspace
+	Ready   bool   `json:"ready,omitempty"`       // setup has run
+}
+
+// Override is a person's hand on a session: what it was told to be, by whom
+// and when. The supervisor respects it; a later apply lifts it and says so.
+type Override struct {
+	Desired Desired   `json:"desired"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+}

@@ -1,0 +1,223 @@
+package session
+
+import "time"
+
+// Desired is what a session is wanted to be doing.
+type Desired string
+
+// The three values of desired in a manifest.
+const (
+	Running Desired = "running"
+	Paused  Desired = "paused"
+	Stopped Desired = "stopped"
+)
+
+// Spec is one session as wanted: a manifest's session block (or a run
+// command's flags) after evaluation, with every default filled in. All paths
+// are absolute and clean. It is stored in the state file, so it holds the names
+// of secrets and never their values.
+type Spec struct {
+	Address   Address           `json:"address"`
+	Role      string            `json:"role"`
+	Priority  int               `json:"priority,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	DependsOn []Address         `json:"depends_on,omitempty"`
+	Desired   Desired           `json:"desired"`
+
+	Agent   AgentSpec         `json:"agent"`
+	Profile string            `json:"profile,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Secrets []string          `json:"secrets,omitempty"` // names, sorted
+	Prompt  Prompt            `json:"prompt,omitzero"`
+
+	Branch       string       `json:"branch,omitempty"` // empty only in mode plain
+	Workspace    Workspace    `json:"workspace"`
+	Runtime      RuntimeSpec  `json:"runtime"`
+	Conversation Conversation `json:"conversation,omitzero"`
+
+	Timeout   Duration  `json:"timeout,omitempty"` // longest run; 0: none
+	Restart   Restart   `json:"restart"`
+	Health    Health    `json:"health"`
+	Pause     Pause     `json:"pause"`
+	Stop      Stop      `json:"stop"`
+	Lifecycle Lifecycle `json:"lifecycle,omitzero"`
+}
+
+// Prompt is the input of a session's run. The text is kept once, outside the
+// state file, under its digest.
+type Prompt struct {
+	Digest string `json:"sha256,omitempty"` // hex; empty: no prompt
+	Text   string `json:"-"`
+}
+
+// AgentSpec is an agent as the manifest resolves it: a built-in, a built-in
+// changed by an agent block, or a custom one.
+type AgentSpec struct {
+	Name           string            `json:"name"`
+	Base           string            `json:"base,omitempty"` // the built-in it inherits from: claude, codex, gemini; empty: custom
+	Command        []string          `json:"command"`
+	Permissions    string            `json:"permissions,omitempty"` // ask, edits, all
+	Trust          bool              `json:"trust,omitempty"`
+	PromptVia      string            `json:"prompt_via"`              // argument, paste, none
+	Ready          string            `json:"ready,omitempty"`         // regular expression over the screen
+	ReadyTimeout   Duration          `json:"ready_timeout,omitempty"` // until the first prompt can be typed
+	StatusBarLines int               `json:"status_bar_lines,omitempty"`
+	Observable     string            `json:"observable,omitempty"` // at_start, at_first_prompt, after_first_turn
+	UnobservedFor  Duration          `json:"unobserved_for,omitempty"`
+	OneShot        bool              `json:"one_shot,omitempty"` // leaving with 0 means done
+	Env            map[string]string `json:"env,omitempty"`
+	Patterns       Patterns          `json:"patterns,omitzero"`
+}
+
+// Patterns are case-insensitive regular expressions over the screen, added to
+// the built-in ones.
+type Patterns struct {
+	Done        []string `json:"done,omitempty"`
+	Blocked     []string `json:"blocked,omitempty"`
+	BlockedAPI  []string `json:"blocked_api,omitempty"`
+	Failed      []string `json:"failed,omitempty"`
+	Working     []string `json:"working,omitempty"`
+	UI          []string `json:"ui,omitempty"`
+	ShellPrompt []string `json:"shell_prompt,omitempty"`
+}
+
+// The modes of a workspace.
+const (
+	Worktree = "worktree" // a git worktree of the repository
+	Clone    = "clone"    // a clone of its own
+	InPlace  = "in_place" // the repository's own checkout
+	Plain    = "plain"    // a folder without git, and so without a branch
+)
+
+// The values of a workspace's on_destroy.
+const (
+	Keep        = "keep"
+	RemoveClean = "remove_clean" // removed only if nothing would be lost
+)
+
+// Workspace is where a session works.
+type Workspace struct {
+	Mode      string   `json:"mode"`
+	Repo      string   `json:"repo,omitempty"` // absolute path of the repository's top level; empty in mode plain
+	Path      string   `json:"path"`           // absolute
+	Explicit  bool     `json:"explicit,omitempty"`
+	Base      string   `json:"base,omitempty"` // where a branch that does not exist yet starts; empty: HEAD
+	Setup     []string `json:"setup,omitempty"`
+	OnDestroy string   `json:"on_destroy"`
+	TrustGit  bool     `json:"trust_git,omitempty"`
+}
+
+// RuntimeSpec names the runtime and, for docker, its settings.
+type RuntimeSpec struct {
+	Kind   string        `json:"kind"` // tmux, docker
+	Name   string        `json:"name,omitempty"`
+	Docker *DockerConfig `json:"docker,omitempty"`
+}
+
+// DockerConfig is a manifest's runtime "docker" block.
+type DockerConfig struct {
+	Image   string            `json:"image"`
+	Host    string            `json:"host,omitempty"`
+	CPUs    float64           `json:"cpus,omitempty"`
+	Memory  int64             `json:"memory,omitempty"` // bytes
+	PIDs    int64             `json:"pids,omitempty"`
+	Network string            `json:"network,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Mounts  []Mount           `json:"mounts,omitempty"`
+}
+
+// Mount is a host path seen inside a container.
+type Mount struct {
+	Source   string `json:"source"`
+	Target   string `json:"target"`
+	ReadOnly bool   `json:"read_only,omitempty"`
+}
+
+// Conversation says whether a session goes on with an earlier conversation.
+type Conversation struct {
+	Resume bool   `json:"resume,omitempty"`
+	ID     string `json:"id,omitempty"`
+}
+
+// Restart is the policy of the supervisor; a person's apply restarts whatever
+// is not finished.
+type Restart struct {
+	Policy        string   `json:"policy"` // never, on-failure, always
+	Attempts      int      `json:"attempts"`
+	Window        Duration `json:"window"`
+	EscalateAfter int      `json:"escalate_after"`
+	Resume        bool     `json:"resume"`
+	Backoff       Backoff  `json:"backoff"`
+}
+
+// Backoff is how long the supervisor waits between restarts.
+type Backoff struct {
+	Initial    Duration `json:"initial"`
+	Factor     float64  `json:"factor"`
+	Max        Duration `json:"max"`
+	Jitter     float64  `json:"jitter"` // share of the wait, 0 to 1
+	ResetAfter Duration `json:"reset_after"`
+}
+
+// Health is how the supervisor judges a session.
+type Health struct {
+	Interval    Duration   `json:"interval"`
+	Timeout     Duration   `json:"timeout"`
+	StartPeriod Duration   `json:"start_period"`
+	Failures    int        `json:"failures"` // in a row, until unhealthy
+	HungAfter   Duration   `json:"hung_after"`
+	OnUnhealthy string     `json:"on_unhealthy"` // restart, escalate, ignore
+	Heartbeat   *Heartbeat `json:"heartbeat,omitempty"`
+}
+
+// Heartbeat is an optional probe: a command that the guest runs, or a key.
+type Heartbeat struct {
+	Command []string `json:"command,omitempty"`
+	Key     string   `json:"key,omitempty"`
+}
+
+// The modes of a pause.
+const (
+	Detach = "detach" // clients off, input refused, the agent works on
+	Freeze = "freeze" // the agent's processes stand still
+)
+
+// Pause says what pausing does.
+type Pause struct {
+	Mode string `json:"mode"`
+}
+
+// Stop says how an agent is ended.
+type Stop struct {
+	Signal    string   `json:"signal"` // SIGTERM, SIGINT, …
+	Grace     Duration `json:"grace"`  // then SIGKILL
+	AfterTurn Duration `json:"after_turn,omitempty"`
+}
+
+// Lifecycle holds what a plan may do to a session.
+type Lifecycle struct {
+	PreventDestroy bool     `json:"prevent_destroy,omitempty"`
+	IgnoreChanges  []string `json:"ignore_changes,omitempty"`  // field paths; "all" for every one
+	ReplaceTrigger string   `json:"replace_trigger,omitempty"` // digest of the values in replace_triggered_by
+}
+
+// Duration is a time.Duration that is written as text ("1m30s") in JSON.
+type Duration time.Duration
+
+// D is the duration as the standard library's.
+func (d Duration) D() time.Duration { return time.Duration(d) }
+
+// String is the duration in Go's notation.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText writes the duration in Go's notation.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads a duration in Go's notation.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	*d = Duration(v)
+	return err
+}
