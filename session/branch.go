@@ -1,0 +1,62 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// CheckBranch reports whether git takes the name for a branch: the rules of git
+// check-ref-format --branch, without its shorthands (@{-1}). The error says
+// which rule the name breaks. A name that passes never begins with a dash and
+// never leads out of a folder that it is joined to.
+func CheckBranch(name string) error {
+	rule := brokenRule(name)
+	if rule == "" {
+		return nil
+	}
+	if name == "" {
+		return errors.New("invalid branch name: " + rule)
+	}
+	return fmt.Errorf("invalid branch name %q: %s", name, rule)
+}
+
+// brokenRule says what is wrong with a branch name; empty: nothing.
+func brokenRule(name string) string {
+	switch {
+	case name == "":
+		return "it is empty"
+	case name[0] == '-':
+		return "it begins with a dash"
+	case name == "HEAD":
+		return "HEAD is git's own name for what is checked out"
+	case strings.HasSuffix(name, "."):
+		return "it ends with a dot"
+	case strings.Contains(name, ".."):
+		return `it contains ".."`
+	case strings.Contains(name, "@{"):
+		return `it contains "@{"`
+	}
+	// Bytes, not runes: git looks at nothing above ASCII.
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c < ' ' || c == 0x7f:
+			return "it contains a control character"
+		case c == ' ':
+			return "it contains a space"
+		case strings.IndexByte(`~^:?*[\`, c) >= 0:
+			return fmt.Sprintf("it contains %q", string(c))
+		}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case part == "":
+			return "it begins or ends with a slash, or has two in a row"
+		case part[0] == '.':
+			return "a part of it begins with a dot"
+		case strings.HasSuffix(part, ".lock"):
+			return `a part of it ends with ".lock"`
+		}
+	}
+	return ""
+}
