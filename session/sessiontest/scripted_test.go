@@ -1,0 +1,131 @@
+package sessiontest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+)
+
+func launch(name, run string) session.Launch {
+	return session.Launch{Name: name, Mark: session.Mark{Project: "p", Address: session.Single(name), Run: run}, Dir: "/work"}
+}
+
+func one(t *testing.T, s *sessiontest.Scripted) session.Live {
+	t.Helper()
+	lives, err := s.Observe(context.Background(), true)
+	if err != nil || len(lives) != 1 {
+		t.Fatalf("observe: %d sessions, %v; want one", len(lives), err)
+	}
+	return lives[0]
+}
+
+func TestScriptPlaysOnTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sessiontest.New("p")
+		s.Script("a",
+			sessiontest.Step{After: 3 * time.Second, Screen: "ready>", Title: "idle"},
+			sessiontest.Step{After: time.Minute, Exit: &session.Exit{Code: 3}})
+		s.Script("a")
+		p, err := s.Create(t.Context(), launch("a", "r1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := one(t, s); l.Screen != "" || l.Vital != session.Alive {
+			t.Errorf("at once: %+v, want a blank screen and a live agent", l)
+		}
+		time.Sleep(3 * time.Second)
+		if l := one(t, s); l.Screen != "ready>" || l.Title != "idle" {
+			t.Errorf("after 3s: screen %q, title %q", l.Screen, l.Title)
+		}
+		time.Sleep(time.Hour)
+		l := one(t, s)
+		if l.Vital != session.Dead || l.Exit == nil || l.Exit.Code != 3 || l.Exit.Cause != "self" || l.Exit.Ran.D() != time.Minute {
+			t.Errorf("after an hour: vital %s, exit %+v, want 3 after a minute", l.Vital, l.Exit)
+		}
+		if _, err := s.Restart(t.Context(), p, launch("a", "r2")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if l := one(t, s); l.Vital != session.Alive || l.Mark.Run != "r2" {
+			t.Errorf("second run: %s in run %s, want its own, empty script", l.Vital, l.Mark.Run)
+		}
+	})
+}
+
+func TestFaults(t *testing.T) {
+	s := sessiontest.New("p")
+	boom := errors.New("boom")
+	s.Fail(sessiontest.OpCreate, 2, boom)
+	s.FailAfter(sessiontest.OpCreate, 3, boom)
+	for i, c := range []struct {
+		name string
+		err  error
+		left int
+	}{{"a", nil, 1}, {"b", boom, 1}, {"c", boom, 2}, {"d", nil, 3}} {
+		if _, err := s.Create(t.Context(), launch(c.name, c.name)); !errors.Is(err, c.err) {
+			t.Errorf("create %d: %v, want %v", i, err, c.err)
+		}
+		if n := len(s.Places()); n != c.left {
+			t.Errorf("create %d: %d places, want %d", i, n, c.left)
+		}
+	}
+	s.Unreachable(boom)
+	if lives, err := s.Observe(t.Context(), false); !errors.Is(err, boom) || lives != nil {
+		t.Errorf("observe: %v, %v, want nothing but the error", lives, err)
+	}
+	s.Unreachable(nil)
+	if _, err := s.Observe(t.Context(), false); err != nil {
+		t.Errorf("observe again: %v", err)
+	}
+	if n := len(s.Calls()); n != 4 {
+		t.Errorf("%d calls noted, want 4", n)
+	}
+}
+
+func TestSlowHonoursTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sessiontest.New("p")
+		s.Slow(sessiontest.OpCreate, time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Create(ctx, launch("a", "r")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("create: %v, want the deadline", err)
+		}
+		if n := s.Places(); len(n) != 0 {
+			t.Errorf("places %v, want none", n)
+		}
+	})
+}
+
+func TestVanishedRunIsRemembered(t *testing.T) {
+	s := sessiontest.New("p")
+	if _, err := s.Create(t.Context(), launch("a", "r")); err != nil {
+		t.Fatal(err)
+	}
+	if f := s.Facts("r"); !f.Claimed || !f.Alive {
+		t.Errorf("facts of a live run: %+v", f)
+	}
+	s.Vanish("a")
+	if f := s.Facts("r"); !f.Claimed || f.Alive || f.Exit == nil || f.Exit.Cause != "hangup" {
+		t.Errorf("facts of a vanished run: %+v", f)
+	}
+	if _, err := s.Create(t.Context(), launch("a", "r")); err == nil {
+		t.Error("a run was started twice")
+	}
+}
+
+func TestFailedStart(t *testing.T) {
+	s := sessiontest.New("p")
+	s.Script("a", sessiontest.Step{Exit: &session.Exit{Cause: "failed_start", Detail: "no such program"}})
+	if _, err := s.Create(t.Context(), launch("a", "r")); err == nil {
+		t.Error("created a session whose agent could not be started")
+	}
+	if n := s.Places(); len(n) != 0 {
+		t.Errorf("places %v, want none", n)
+	}
+}
