@@ -1,0 +1,83 @@
+# agentform: `make demo` shows it, `make test` checks it, `make` lists the rest.
+
+GO           ?= go
+BIN          := $(CURDIR)/bin
+VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LINT_VERSION := v2.15.0
+LINT         := $(BIN)/golangci-lint-$(LINT_VERSION)
+FUZZTIME     ?= 5s
+
+# Where goroutines share something: these run under the race detector as well.
+RACE := ./state ./history ./apply ./reconcile ./tmux ./internal/git
+# Where the benchmarks are.
+BENCH := ./internal/cli ./tmux ./plan ./state ./config
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+.PHONY: demo
+demo: tools build ## see it work: three agents, a drift, its repair, nothing left behind
+	@scripts/demo.sh
+
+.PHONY: test
+test: tools vet lint unit race vet-macos ## everything: vet, lint, all tests, the macOS build
+
+.PHONY: build
+build: ## bin/agentform and bin/agentform-guest
+	@mkdir -p $(BIN)
+	$(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BIN)/ ./cmd/agentform
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./cmd/agentform-guest
+
+.PHONY: install
+install: ## both programs into GOBIN
+	$(GO) install -trimpath ./cmd/...
+
+.PHONY: unit
+unit: ## only the tests
+	$(GO) test -timeout 10m ./...
+
+.PHONY: race
+race: ## the concurrent packages under the race detector
+	$(GO) test -race -timeout 10m $(RACE)
+
+.PHONY: test-agent
+test-agent: ## only the life of a session: the decisions, the runtimes and the commands
+	$(GO) test ./agent/... ./plan/... ./apply/... ./reconcile/... ./tmux/... ./internal/guest/... ./internal/cli/...
+
+.PHONY: bench
+bench: tools ## benchmarks, each beside the floor it is measured against
+	$(GO) test -run '^$$' -bench . -benchmem $(BENCH)
+
+.PHONY: fuzz
+fuzz: ## every fuzz target, FUZZTIME each (default 5s)
+	@GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: lint
+lint: $(LINT) ## golangci-lint, its version pinned here and not in go.mod
+	$(LINT) run ./...
+
+$(LINT):
+	@mkdir -p $(BIN)
+	@echo "building golangci-lint $(LINT_VERSION) (once; about a minute on two cores)"
+	@GOBIN=$(BIN) GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@mv $(BIN)/golangci-lint $@
+
+.PHONY: vet
+vet: ## go vet, and gofmt
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+
+.PHONY: vet-macos
+vet-macos: ## go vet of what a Mac would build
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet ./...
+
+.PHONY: tools
+tools: ## installs git and tmux where apt can, else says what is missing
+	@GO="$(GO)" scripts/tools.sh
+
+.PHONY: clean
+clean: ## bin/ and what the tests left
+	rm -rf $(BIN)

@@ -1,0 +1,211 @@
+package arch_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/agentform/agentform"
+
+// floors is the building: a package imports only what stands on a lower floor.
+// A new package must be given its floor here, and in docs/ARCHITECTURE.md.
+var floors = map[string]int{
+	"session":             0,
+	"internal/guest":      0,
+	"session/sessiontest": 1,
+	"agent":               1,
+	"history":             1,
+	"config":              1,
+	"state":               1,
+	"tmux":                1,
+	"internal/git":        1,
+	"plan":                2,
+	"observe":             2,
+	"apply":               3,
+	"reconcile":           4,
+	"internal/view":       4,
+	"internal/cli":        6,
+	"cmd/agentform":       7,
+	"cmd/agentform-guest": 7,
+	"internal/arch":       7,
+	"docs":                7,
+	"examples":            7,
+}
+
+// forbidden imports, each with its reason. A pattern ends in /... or is the
+// package itself.
+var forbidden = []struct {
+	in     []string // packages; nil: every one but except
+	except []string
+	what   []string
+	why    string
+}{
+	{
+		in:   []string{"session", "plan", "agent"},
+		what: []string{"os", "os/...", "net", "net/...", "log", "log/...", "syscall", "golang.org/x/sys/..."},
+		why:  "it is pure: a decision is a function of its input, and its tests need no world",
+	},
+	{
+		except: []string{"config"},
+		what:   []string{"github.com/hashicorp/hcl/...", "github.com/zclconf/go-cty/..."},
+		why:    "the manifest loses its syntax once, in config, and is a plain value everywhere else",
+	},
+	{
+		except: []string{"docker"},
+		what:   []string{"github.com/docker/...", "github.com/moby/..."},
+		why:    "one package knows Docker's SDK, so that one package changes with it",
+	},
+	{
+		except: []string{"internal/cli", "cmd/agentform"},
+		what:   []string{"github.com/spf13/..."},
+		why:    "flags end where the work starts",
+	},
+	{
+		in:   []string{"internal/guest", "cmd/agentform-guest"},
+		what: []string{"*.*/..."},
+		why:  "the guest is every agent's parent: the standard library only keeps it small",
+	},
+}
+
+// vague names say nothing about what is inside.
+var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "manager", "runtime"}
+
+// longest is how many lines a file may have: past it, ask what is hiding.
+const longest = 400
+
+type pkg struct {
+	ImportPath, Dir string
+	GoFiles         []string
+	Imports         []string
+}
+
+func (p pkg) name() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
+
+func TestFloors(t *testing.T) {
+	for _, p := range packages(t) {
+		floor, known := floors[p.name()]
+		if !known {
+			t.Errorf("%s has no floor: give it one in this test and in docs/ARCHITECTURE.md", p.name())
+			continue
+		}
+		for _, in := range p.Imports {
+			dep, ours := strings.CutPrefix(in, module+"/")
+			if !ours {
+				continue
+			}
+			if below, known := floors[dep]; known && below >= floor {
+				t.Errorf("%s (floor %d) imports %s (floor %d): only lower floors may be imported", p.name(), floor, dep, below)
+			}
+		}
+	}
+}
+
+func TestForbiddenImports(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, f := range forbidden {
+			if f.in != nil && !slices.Contains(f.in, p.name()) || slices.Contains(f.except, p.name()) {
+				continue
+			}
+			for _, in := range p.Imports {
+				if !strings.HasPrefix(in, module+"/") && slices.ContainsFunc(f.what, func(w string) bool { return matches(w, in) }) {
+					t.Errorf("%s imports %s: %s", p.name(), in, f.why)
+				}
+			}
+		}
+	}
+}
+
+func TestSourceRules(t *testing.T) {
+	for _, p := range packages(t) {
+		if slices.Contains(vague, path.Base(p.name())) {
+			t.Errorf("%s: a package is named after what it is for", p.name())
+		}
+		for _, name := range p.GoFiles {
+			files := token.NewFileSet()
+			file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := files.File(file.Pos()).LineCount(); n > longest {
+				t.Errorf("%s/%s has %d lines, more than %d: something in it wants to be a file of its own", p.name(), name, n, longest)
+			}
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+					t.Errorf("%s/%s has an init function: nothing happens before main says so", p.name(), name)
+				}
+			}
+		}
+	}
+}
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		pattern, in string
+		want        bool
+	}{
+		{"os", "os", true},
+		{"os", "os/exec", false},
+		{"os/...", "os/exec", true},
+		{"net/...", "netip", false},
+		{"*.*/...", "golang.org/x/sys/unix", true},
+		{"*.*/...", "os/exec", false},
+	} {
+		if got := matches(c.pattern, c.in); got != c.want {
+			t.Errorf("matches(%q, %q) = %v", c.pattern, c.in, got)
+		}
+	}
+}
+
+// matches reports whether the import path is meant: the path itself, what is
+// below "x/...", or, for "*.*/...", whatever is not in the standard library.
+func matches(pattern, in string) bool {
+	if pattern == "*.*/..." {
+		first, _, _ := strings.Cut(in, "/")
+		return strings.Contains(first, ".")
+	}
+	below, ok := strings.CutSuffix(pattern, "...")
+	return ok && strings.HasPrefix(in, below) || in == pattern
+}
+
+// packages lists the module's packages as the go command sees them for Linux
+// and for macOS.
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	var all []pkg
+	for _, goos := range []string{"linux", "darwin"} {
+		cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", module+"/...")
+		cmd.Env = append(cmd.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		if err != nil {
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				t.Fatalf("go list: %v: %s", err, exit.Stderr)
+			}
+			t.Fatalf("go list: %v", err)
+		}
+		for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+			var p pkg
+			if err := dec.Decode(&p); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatalf("go list: %v", err)
+			}
+			all = append(all, p)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("go list found no package")
+	}
+	return all
+}
