@@ -105,7 +105,7 @@ type Reason string
 // The reasons.
 const (
 	ReasonNew            Reason = "not_recorded"
-	ReasonInterrupted    Reason = "create_interrupted"
+	ReasonInterrupted    Reason = "interrupted"
 	ReasonAdopt          Reason = "ours_unrecorded"
 	ReasonInSync         Reason = "in_sync"
 	ReasonFinished       Reason = "finished"
@@ -129,6 +129,7 @@ const (
 	ReasonDestroy        Reason = "destroy"
 	ReasonForget         Reason = "nothing_left"
 	ReasonQueued         Reason = "queued"
+	ReasonDependency     Reason = "dependency_not_ready"
 	ReasonUnreachable    Reason = "runtime_unreachable"
 	ReasonBranchMismatch Reason = "branch_mismatch"
 	ReasonBranchHeld     Reason = "branch_held"

@@ -221,3 +221,11 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	*d = Duration(v)
 	return err
 }
+
+// Key names the runtime among those of a project: tmux, docker/sandbox.
+func (r RuntimeSpec) Key() string {
+	if r.Name == "" {
+		return r.Kind
+	}
+	return r.Kind + "/" + r.Name
+}

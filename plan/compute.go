@@ -1,0 +1,202 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Compute decides what is to be done. It is pure: the same input gives the same
+// plan, in whatever order its parts come. It never fails: what cannot be
+// decided is a Problem, and its session is left as it is while the others are
+// planned.
+func Compute(in Input) Plan {
+	if in.Options.Destroy {
+		in.Wanted = nil
+	}
+	s := lay(in)
+	p := Plan{
+		Project: in.Project, Lineage: in.Lineage, Serial: in.Serial, At: in.Now,
+		Options: in.Options, Complete: true,
+	}
+	selected, problems := s.selection()
+	p.Problems = append(p.Problems, problems...)
+	for _, key := range slices.Sorted(maps.Keys(in.World.Runtimes)) {
+		if err := in.World.Runtimes[key]; err != nil {
+			p.Complete = false
+			p.Problems = append(p.Problems, session.Diagnostic{Severity: session.Error,
+				Summary: key + " could not be looked at",
+				Detail:  err.Error() + "\nits sessions are unknown, not dead: nothing is planned for them"})
+		}
+	}
+	for _, a := range s.addresses() {
+		if !selected(a) {
+			p.Changes = append(p.Changes, Change{Address: a, Action: None, Reason: ReasonNotTargeted,
+				Before: s.records[a], After: s.wanted[a], Live: s.lives[a]})
+			continue
+		}
+		c, problems := s.decide(a)
+		if in.Options.RefreshOnly {
+			c.Action, c.Then, c.Fields = None, "", nil
+		}
+		p.Changes = append(p.Changes, c)
+		p.Problems = append(p.Problems, problems...)
+	}
+	s.queue(&p)
+	s.dependencies(&p)
+	p.Drift = s.drift(selected)
+	return p
+}
+
+// decide applies the decision table to one session.
+func (s *scene) decide(a session.Address) (Change, []session.Diagnostic) {
+	c := Change{Address: a, Action: None, Reason: ReasonInSync, Before: s.records[a], After: s.wanted[a], Live: s.lives[a]}
+	if c.Before != nil && c.After != nil {
+		c.After = keepIgnored(&c.Before.Spec, c.After)
+	}
+	d := Diagnose(c.Before, c.Live, s.in.World)
+	c.State, c.Detail = d.State, d.Detail
+	if problem, ok := s.ambiguity(a); ok {
+		c.Reason, c.Detail = ReasonAmbiguous, problem.Summary
+		return c, []session.Diagnostic{problem}
+	}
+	if d.State == session.StateUnknown || c.Before == nil && s.unreachable(*c.After) {
+		c.State, c.Reason = session.StateUnknown, ReasonUnreachable
+		return c, nil
+	}
+	switch {
+	case c.Before == nil:
+		return s.fresh(c, d)
+	case c.After == nil:
+		return s.unwanted(c)
+	}
+	return s.kept(c, d)
+}
+
+func (s *scene) unreachable(w session.Spec) bool {
+	err, asked := s.in.World.Runtimes[w.Runtime.Key()]
+	return err != nil || !asked
+}
+
+// fresh decides for a session that is wanted and not on record.
+func (s *scene) fresh(c Change, d Diagnosis) (Change, []session.Diagnostic) {
+	if c.Live != nil {
+		return s.adopt(c, d)
+	}
+	if c.After.Desired == session.Stopped {
+		c.Reason, c.State, c.Detail = ReasonStop, session.StateStopped, "wanted stopped: it is made when it is started"
+		return c, nil
+	}
+	if problems := s.creatable(c.After); len(problems) > 0 {
+		return stuck(c, problems)
+	}
+	c.Action, c.Reason, c.Detail = Create, ReasonNew, ""
+	c.Then = thenPause(c.After.Desired)
+	return c, nil
+}
+
+// adopt decides for a live session of ours whose record was lost. What it was
+// launched with stands in its run's folder; where it cannot be read, the
+// session is taken to be what is wanted: a guess never restarts anything.
+func (s *scene) adopt(c Change, d Diagnosis) (Change, []session.Diagnostic) {
+	c.Action, c.Reason, c.Detail = Adopt, ReasonAdopt, "found alive, and ours, but not on record"
+	spec := c.Live.Spec
+	if spec == nil {
+		spec = c.After
+	}
+	lost := session.Record{
+		ID: c.Live.Mark.ID, Address: c.Address, Spec: *spec, Place: c.Live.Place,
+		Run:  session.Run{ID: c.Live.Mark.Run, BootID: s.in.World.BootID},
+		Tree: session.Tree{Path: spec.Workspace.Path, Mode: spec.Workspace.Mode, Repo: spec.Workspace.Repo, Branch: spec.Branch},
+	}
+	found := c
+	found.Action, found.Before = None, &lost
+	next, problems := s.kept(found, d)
+	if len(problems) > 0 {
+		next.Before = nil
+		return next, problems
+	}
+	c.Fields, c.Fresh = next.Fields, next.Fresh
+	if next.Action.Acts() {
+		c.Then, c.Detail = next.Action, c.Detail+"; then "+string(next.Action)+": "+next.Detail
+	}
+	return c, nil
+}
+
+// unwanted decides for a record that the manifest no longer has.
+func (s *scene) unwanted(c Change) (Change, []session.Diagnostic) {
+	r := c.Before
+	if s.in.ByHand || r.Origin != session.FromManifest && !s.in.Options.Destroy {
+		return c, nil
+	}
+	reason := ReasonNotWanted
+	c.Detail = "no longer in the manifest"
+	if s.in.Options.Destroy {
+		reason, c.Detail = ReasonDestroy, ""
+	}
+	if r.Spec.Lifecycle.PreventDestroy {
+		return stuck(c, []session.Diagnostic{prevented(c.Address, "destroyed")})
+	}
+	c.Action, c.Reason = Delete, reason
+	checkout := s.in.World.Checkouts[r.Tree.Path]
+	removable := r.Tree.Created && r.Spec.Workspace.OnDestroy == session.RemoveClean && checkout.Exists
+	if c.Live == nil && !s.in.World.Runs[r.Run.ID].Alive && !removable {
+		c.Action, c.Reason = Forget, ReasonForget
+		c.Detail = "nothing of it is left but its record"
+		if checkout.Exists && r.Tree.Created {
+			c.Detail += "; its workspace " + r.Tree.Path + " stays"
+		}
+	}
+	return c, nil
+}
+
+func prevented(a session.Address, what string) session.Diagnostic {
+	return problem(a, "session may not be "+what, "its lifecycle says prevent_destroy = true; take that out first, and apply")
+}
+
+// stuck leaves a session as it is because of problems.
+func stuck(c Change, problems []session.Diagnostic) (Change, []session.Diagnostic) {
+	c.Action, c.Then, c.Fields = None, "", nil
+	c.Reason, c.Detail = reasonOf(problems[0]), problems[0].Summary
+	return c, problems
+}
+
+func thenPause(d session.Desired) Action {
+	if d == session.Paused {
+		return Pause
+	}
+	return ""
+}
+
+// addresses is every session that is wanted or on record, in order.
+func (s *scene) addresses() []session.Address {
+	all := make([]session.Address, 0, len(s.wanted)+len(s.records))
+	for a := range s.wanted {
+		all = append(all, a)
+	}
+	for a := range s.records {
+		if s.wanted[a] == nil {
+			all = append(all, a)
+		}
+	}
+	slices.SortFunc(all, compareAddresses)
+	return all
+}
+
+// compareAddresses sorts by block, then by key, numbers as numbers.
+func compareAddresses(a, b session.Address) int {
+	if c := cmp.Compare(a.Block(), b.Block()); c != 0 {
+		return c
+	}
+	ka, _ := a.Key()
+	kb, _ := b.Key()
+	na, errA := strconv.Atoi(ka)
+	nb, errB := strconv.Atoi(kb)
+	if errA == nil && errB == nil && na != nb {
+		return cmp.Compare(na, nb)
+	}
+	return cmp.Compare(a, b)
+}

@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Diagnosis is what is known of one session's well-being.
+type Diagnosis struct {
+	State    session.State
+	Activity session.Activity // of a dead session; empty while it lives: its agent says
+	Alive    *bool            // nil: cannot be known
+	Reason   Reason
+	Detail   string // for people
+}
+
+// Diagnose says what the record and the live object together tell of a session.
+// Either may be nil: a record without anything live behind it, a live object
+// that is not on record. A runtime that did not answer makes it unknown, never
+// dead.
+func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
+	if r != nil {
+		if err, asked := w.Runtimes[r.Spec.Runtime.Key()]; err != nil || !asked {
+			detail := r.Spec.Runtime.Key() + " was not looked at"
+			if err != nil {
+				detail = err.Error()
+			}
+			return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable, Detail: detail}
+		}
+	}
+	if l == nil {
+		return absent(r, w)
+	}
+	switch {
+	case !l.PlaceUp:
+		return dead(session.StateError, ReasonGone, "the "+placeWord(l.Place)+" does not run", l.Exit)
+	case l.Vital == session.Unknown:
+		return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
+			Detail: "its signals contradict each other"}
+	case l.Vital == session.Dead:
+		return ended(r, l)
+	case l.Frozen || l.InputOff:
+		return Diagnosis{State: session.StatePaused, Alive: yes(), Reason: ReasonInSync, Detail: "paused"}
+	}
+	return Diagnosis{State: session.StateRunning, Alive: yes(), Reason: ReasonInSync, Detail: "running"}
+}
+
+// absent diagnoses a record with nothing live behind it.
+func absent(r *session.Record, w session.World) Diagnosis {
+	if r == nil {
+		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonNew, Detail: "not on record"}
+	}
+	facts := w.Runs[r.Run.ID]
+	switch {
+	case r.Intent == session.Creating:
+		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonInterrupted, Detail: "its creation was interrupted"}
+	case finished(r.Spec.Agent, facts.Exit):
+		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}
+	case standing(*r) == session.Stopped && !facts.Alive:
+		return Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
+	case r.Run.BootID != "" && w.BootID != "" && r.Run.BootID != w.BootID:
+		return dead(session.StateError, ReasonRebooted, "host rebooted", nil)
+	}
+	return dead(session.StateError, ReasonGone, placeWord(r.Place)+" is gone", facts.Exit)
+}
+
+// ended diagnoses a place that stands with a dead session in it.
+func ended(r *session.Record, l *session.Live) Diagnosis {
+	var agent session.AgentSpec
+	if r != nil {
+		agent = r.Spec.Agent
+	} else if l.Spec != nil {
+		agent = l.Spec.Agent
+	}
+	if finished(agent, l.Exit) {
+		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}
+	}
+	reason := ReasonStale
+	if l.Exit != nil {
+		switch {
+		case l.Exit.Cause == "timeout":
+			reason = ReasonTimeout
+		case failure(*l.Exit):
+			reason = ReasonFailed
+		default:
+			reason = ReasonExited
+		}
+	}
+	d := dead(session.StateStale, reason, "stale: "+placeWord(l.Place)+" stands, session is gone", l.Exit)
+	d.Activity = session.Exited
+	if l.Exit != nil && failure(*l.Exit) && (agent.OneShot || l.Exit.Cause == "failed_start") {
+		d.Activity = session.Failed
+	}
+	return d
+}
+
+// finished reports whether there is evidence that a session's work is done: a
+// one-shot command that left by itself with 0. An interactive agent that was
+// merely left is not: Gemini says 0 even when it is killed.
+func finished(a session.AgentSpec, e *session.Exit) bool {
+	return a.OneShot && e != nil && e.Cause == "self" && e.Code == 0 && e.Signal == ""
+}
+
+func failure(e session.Exit) bool { return e.Code != 0 || e.Signal != "" || e.Cause == "failed_start" }
+
+func dead(s session.State, reason Reason, detail string, e *session.Exit) Diagnosis {
+	if e != nil {
+		detail += " (" + exitWords(*e) + ")"
+	}
+	return Diagnosis{State: s, Activity: session.Exited, Alive: no(), Reason: reason, Detail: detail}
+}
+
+// exitWords is an exit as a person would tell it.
+func exitWords(e session.Exit) string {
+	var how string
+	switch {
+	case e.Cause == "failed_start":
+		return "it could not be started: " + e.Detail
+	case e.Signal != "":
+		how = "ended by " + e.Signal
+	default:
+		how = fmt.Sprintf("exit status %d", e.Code)
+	}
+	switch e.Cause {
+	case "timeout":
+		how = "timeout, " + how
+	case "hangup":
+		how = "terminal hung up, " + how
+	}
+	return how
+}
+
+func placeWord(p session.Place) string {
+	switch p.Runtime {
+	case "docker":
+		return "container"
+	case "tmux":
+		return "tmux session"
+	}
+	return "place"
+}
+
+// standing is what the session was last told to be: by hand, else by the spec
+// on record.
+func standing(r session.Record) session.Desired {
+	if r.Override != nil {
+		return r.Override.Desired
+	}
+	return r.Spec.Desired
+}
+
+func yes() *bool { t := true; return &t }
+func no() *bool  { f := false; return &f }

@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// drift lists how the live world differs from what is on record, whatever the
+// manifest wants, and the live sessions of ours that nothing accounts for.
+func (s *scene) drift(selected func(session.Address) bool) []Drift {
+	var found []Drift
+	for _, a := range s.addresses() {
+		if r := s.records[a]; r != nil && selected(a) {
+			found = append(found, s.drifted(r, s.lives[a])...)
+		}
+	}
+	slices.SortFunc(s.orphans, func(a, b session.Live) int {
+		return cmp.Or(compareAddresses(a.Mark.Address, b.Mark.Address), strings.Compare(where(a.Place), where(b.Place)))
+	})
+	for _, l := range s.orphans {
+		found = append(found, Drift{Address: l.Mark.Address, Kind: Orphaned,
+			Detail: fmt.Sprintf("%s (run %s) is ours and not on record; it is left alone", where(l.Place), l.Mark.Run)})
+	}
+	return found
+}
+
+func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
+	var found []Drift
+	add := func(k DriftKind, detail string) {
+		found = append(found, Drift{Address: r.Address, Kind: k, Detail: detail})
+	}
+	d := Diagnose(r, l, s.in.World)
+	switch d.State {
+	case session.StateUnknown:
+		add(Unreachable, d.Detail)
+	case session.StateError:
+		add(Missing, d.Detail)
+	case session.StateStale:
+		switch d.Reason {
+		case ReasonExited:
+			add(Exited, d.Detail)
+		case ReasonFailed, ReasonTimeout:
+			add(Failed, d.Detail)
+		default:
+			add(Stale, d.Detail)
+		}
+	case session.StatePaused:
+		if standing(*r) == session.Running {
+			add(Changed, "paused outside of agentform")
+		}
+	case session.StateRunning:
+		switch {
+		case standing(*r) != session.Running:
+			add(Changed, fmt.Sprintf("runs although it was last told to be %s", standing(*r)))
+		case l.Mark.Run != r.Run.ID:
+			add(Changed, fmt.Sprintf("run %s is live, run %s is on record", l.Mark.Run, r.Run.ID))
+		}
+	}
+	if co, looked := s.in.World.Checkouts[r.Tree.Path]; looked && r.Tree.Path != "" && r.Intent != session.Creating {
+		if detail := wandered(r.Tree, co); detail != "" {
+			add(BranchMismatch, detail)
+		}
+	}
+	return found
+}
+
+// wandered says how a workspace left the branch it was made for.
+func wandered(t session.Tree, co session.Checkout) string {
+	switch {
+	case co.Err != nil:
+		return ""
+	case !co.Exists:
+		return fmt.Sprintf("workspace %s is gone%s", t.Path, onBranch(t.Branch))
+	case t.Mode == session.Plain || co.Branch == t.Branch:
+		return ""
+	case !co.Git:
+		return fmt.Sprintf("workspace %s is no git checkout any more", t.Path)
+	case co.Branch == "":
+		return fmt.Sprintf("workspace %s is detached at %s, %q is on record", t.Path, short(co.Head), t.Branch)
+	}
+	return fmt.Sprintf("workspace %s is on %q, %q is on record", t.Path, co.Branch, t.Branch)
+}

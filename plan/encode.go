@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// fileVersion is the version of a saved plan's format. A plan is short-lived, so
+// another version is refused and not converted.
+const fileVersion = 1
+
+// file is a saved plan. It holds the texts of the prompts that it starts
+// sessions with, and no secret's value: a plan never has one.
+type file struct {
+	Agentform int               `json:"agentform_plan"`
+	Plan      Plan              `json:"plan"`
+	Prompts   map[string]string `json:"prompts"`
+}
+
+// Encode writes a plan as a file that Decode reads.
+func Encode(p Plan) ([]byte, error) {
+	f := file{Agentform: fileVersion, Plan: p, Prompts: map[string]string{}}
+	for _, c := range p.Changes {
+		if c.After != nil && c.After.Prompt.Text != "" {
+			f.Prompts[c.After.Prompt.Digest] = c.After.Prompt.Text
+		}
+	}
+	b, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode plan: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+// Decode reads a plan file. The error says whether it is no plan file, one of
+// another version, or damaged.
+func Decode(b []byte) (Plan, error) {
+	var f file
+	if err := json.Unmarshal(b, &f); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return Plan{}, errors.New("not a plan file: make one with agentform plan --out FILE")
+		}
+		return Plan{}, fmt.Errorf("damaged plan file: %w", err)
+	}
+	switch {
+	case f.Agentform == 0:
+		return Plan{}, errors.New("not a plan file: make one with agentform plan --out FILE")
+	case f.Agentform != fileVersion:
+		return Plan{}, fmt.Errorf("plan file of version %d: this agentform reads version %d; plan again", f.Agentform, fileVersion)
+	}
+	for i := range f.Plan.Changes {
+		if a := f.Plan.Changes[i].After; a != nil {
+			a.Prompt.Text = f.Prompts[a.Prompt.Digest]
+		}
+	}
+	return f.Plan, nil
+}
+
+// Wanted is the specs that the plan was made for. With the same world they
+// give the same plan again.
+func (p Plan) Wanted() []session.Spec {
+	var specs []session.Spec
+	for _, c := range p.Changes {
+		if c.After != nil {
+			specs = append(specs, *c.After)
+		}
+	}
+	return specs
+}
+
+// Matches reports whether a change computed now is the one that was approved:
+// the same act on the same run, for the same difference.
+func (c Change) Matches(approved Change) bool {
+	if c.Address != approved.Address || c.Action != approved.Action || c.Then != approved.Then ||
+		c.Fresh != approved.Fresh || runOf(c) != runOf(approved) {
+		return false
+	}
+	a, errA := json.Marshal(c.Fields)
+	b, errB := json.Marshal(approved.Fields)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+func runOf(c Change) string {
+	switch {
+	case c.Before != nil:
+		return c.Before.Run.ID
+	case c.Live != nil:
+		return c.Live.Mark.Run
+	}
+	return ""
+}
+
+// Summary counts the plan's changes by action, and its errors.
+func (p Plan) Summary() Summary {
+	var s Summary
+	count := map[Action]*int{
+		Create: &s.Create, Update: &s.Update, Restart: &s.Restart, Replace: &s.Replace, Pause: &s.Pause,
+		Resume: &s.Resume, Stop: &s.Stop, Delete: &s.Delete, Adopt: &s.Adopt, Forget: &s.Forget, Hold: &s.Hold, None: &s.None,
+	}
+	for _, c := range p.Changes {
+		*count[c.Action]++
+	}
+	for _, d := range p.Problems {
+		if d.Severity == session.Error {
+			s.Errors++
+		}
+	}
+	return s
+}
+
+// Acts reports whether applying the plan changes anything.
+func (p Plan) Acts() bool {
+	for _, c := range p.Changes {
+		if c.Action.Acts() {
+			return true
+		}
+	}
+	return false
+}
+
+// Next is when a hold of the plan ends, the earliest first; zero when there is
+// none with a time. It is when to look again.
+func (p Plan) Next() time.Time {
+	var next time.Time
+	for _, c := range p.Changes {
+		if c.Action == Hold && !c.Until.IsZero() && (next.IsZero() || c.Until.Before(next)) {
+			next = c.Until
+		}
+	}
+	return next
+}

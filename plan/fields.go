@@ -1,0 +1,161 @@
+package plan
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// field is one attribute of a spec: where it stands in it (a pointer, so that it
+// can be read and kept) and how far a change of it reaches.
+type field struct {
+	path   string
+	forces Forces
+	value  func(*session.Spec) any
+}
+
+// fields is the whole list of what wanted and recorded are compared by. What is
+// not in it (an adapter's launch flags) changes nothing.
+var fields = []field{
+	{"role", ForcesNothing, func(s *session.Spec) any { return &s.Role }},
+	{"priority", ForcesNothing, func(s *session.Spec) any { return &s.Priority }},
+	{"labels", ForcesNothing, func(s *session.Spec) any { return &s.Labels }},
+	{"depends_on", ForcesNothing, func(s *session.Spec) any { return &s.DependsOn }},
+	{"desired", ForcesNothing, func(s *session.Spec) any { return &s.Desired }},
+	{"timeout", ForcesNothing, func(s *session.Spec) any { return &s.Timeout }},
+
+	{"agent", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Name }},
+	{"agent.base", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Base }},
+	{"agent.command", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Command }},
+	{"agent.permissions", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Permissions }},
+	{"agent.trust", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Trust }},
+	{"agent.env", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Env }},
+	{"agent.prompt_via", ForcesNothing, func(s *session.Spec) any { return &s.Agent.PromptVia }},
+	{"agent.ready", ForcesNothing, func(s *session.Spec) any { return &s.Agent.Ready }},
+	{"agent.ready_timeout", ForcesNothing, func(s *session.Spec) any { return &s.Agent.ReadyTimeout }},
+	{"agent.status_bar_lines", ForcesNothing, func(s *session.Spec) any { return &s.Agent.StatusBarLines }},
+	{"agent.observable", ForcesNothing, func(s *session.Spec) any { return &s.Agent.Observable }},
+	{"agent.unobserved_for", ForcesNothing, func(s *session.Spec) any { return &s.Agent.UnobservedFor }},
+	{"agent.one_shot", ForcesNothing, func(s *session.Spec) any { return &s.Agent.OneShot }},
+	{"agent.patterns", ForcesNothing, func(s *session.Spec) any { return &s.Agent.Patterns }},
+
+	{"profile", ForcesRestart, func(s *session.Spec) any { return &s.Profile }},
+	{"args", ForcesRestart, func(s *session.Spec) any { return &s.Args }},
+	{"env", ForcesRestart, func(s *session.Spec) any { return &s.Env }},
+	{"secrets", ForcesRestart, func(s *session.Spec) any { return &s.Secrets }},
+	{"prompt", ForcesRestart, func(s *session.Spec) any { return &s.Prompt }},
+	{"conversation", ForcesRestart, func(s *session.Spec) any { return &s.Conversation }},
+
+	{"branch", ForcesReplace, func(s *session.Spec) any { return &s.Branch }},
+	{"workspace.mode", ForcesReplace, func(s *session.Spec) any { return &s.Workspace.Mode }},
+	{"workspace.repo", ForcesReplace, func(s *session.Spec) any { return &s.Workspace.Repo }},
+	{"workspace.path", ForcesReplace, func(s *session.Spec) any { return &s.Workspace.Path }},
+	{"workspace.base", ForcesNothing, func(s *session.Spec) any { return &s.Workspace.Base }},
+	{"workspace.setup", ForcesNothing, func(s *session.Spec) any { return &s.Workspace.Setup }},
+	{"workspace.on_destroy", ForcesNothing, func(s *session.Spec) any { return &s.Workspace.OnDestroy }},
+	{"workspace.trust_git", ForcesReplace, func(s *session.Spec) any { return &s.Workspace.TrustGit }},
+	{"runtime.kind", ForcesReplace, func(s *session.Spec) any { return &s.Runtime.Kind }},
+	{"runtime.name", ForcesReplace, func(s *session.Spec) any { return &s.Runtime.Name }},
+	{"runtime.docker", ForcesReplace, func(s *session.Spec) any { return &s.Runtime.Docker }},
+
+	{"restart.policy", ForcesNothing, func(s *session.Spec) any { return &s.Restart.Policy }},
+	{"restart.attempts", ForcesNothing, func(s *session.Spec) any { return &s.Restart.Attempts }},
+	{"restart.window", ForcesNothing, func(s *session.Spec) any { return &s.Restart.Window }},
+	{"restart.escalate_after", ForcesNothing, func(s *session.Spec) any { return &s.Restart.EscalateAfter }},
+	{"restart.resume", ForcesNothing, func(s *session.Spec) any { return &s.Restart.Resume }},
+	{"restart.backoff", ForcesNothing, func(s *session.Spec) any { return &s.Restart.Backoff }},
+	{"health.interval", ForcesNothing, func(s *session.Spec) any { return &s.Health.Interval }},
+	{"health.timeout", ForcesNothing, func(s *session.Spec) any { return &s.Health.Timeout }},
+	{"health.start_period", ForcesNothing, func(s *session.Spec) any { return &s.Health.StartPeriod }},
+	{"health.failures", ForcesNothing, func(s *session.Spec) any { return &s.Health.Failures }},
+	{"health.hung_after", ForcesNothing, func(s *session.Spec) any { return &s.Health.HungAfter }},
+	{"health.on_unhealthy", ForcesNothing, func(s *session.Spec) any { return &s.Health.OnUnhealthy }},
+	{"health.heartbeat", ForcesNothing, func(s *session.Spec) any { return &s.Health.Heartbeat }},
+	{"pause.mode", ForcesNothing, func(s *session.Spec) any { return &s.Pause.Mode }},
+	{"stop.signal", ForcesNothing, func(s *session.Spec) any { return &s.Stop.Signal }},
+	{"stop.grace", ForcesNothing, func(s *session.Spec) any { return &s.Stop.Grace }},
+	{"stop.after_turn", ForcesNothing, func(s *session.Spec) any { return &s.Stop.AfterTurn }},
+	{"lifecycle.prevent_destroy", ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.PreventDestroy }},
+	{"lifecycle.ignore_changes", ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.IgnoreChanges }},
+	{"lifecycle.replace_triggered_by", ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.ReplaceTrigger }},
+}
+
+// compare lists the fields in which the wanted spec differs from the recorded
+// one, and the furthest reach of them. settled says that a person has already
+// brought the workspace to the new branch: that only has to be recorded.
+func compare(before, after *session.Spec, settled bool) (changed []Field, reach Forces) {
+	reach = ForcesNothing
+	for _, f := range fields {
+		b, a := shown(f.value(before)), shown(f.value(after))
+		if same(b, a) {
+			continue
+		}
+		forces := f.forces
+		if f.path == "lifecycle.replace_triggered_by" && b != "" {
+			forces = ForcesReplace
+		}
+		if settled && (f.path == "branch" || f.path == "workspace.path") {
+			forces = ForcesNothing
+		}
+		changed = append(changed, Field{Path: f.path, Before: b, After: a, Forces: forces})
+		reach = further(reach, forces)
+	}
+	return changed, reach
+}
+
+// shown is a field's value as it is compared and told: of a prompt only the
+// digest, since the text is not on record.
+func shown(field any) any {
+	if p, ok := field.(*session.Prompt); ok {
+		return p.Digest
+	}
+	return reflect.ValueOf(field).Elem().Interface()
+}
+
+// same compares two values of one field; an empty list or map equals a missing
+// one, since JSON keeps no difference.
+func same(a, b any) bool {
+	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
+	if k := va.Kind(); (k == reflect.Slice || k == reflect.Map) && va.Len() == 0 && vb.Len() == 0 {
+		return true
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// keepIgnored is the wanted spec with the recorded values of the fields whose
+// changes it ignores, so that what is compared, launched and recorded is one.
+func keepIgnored(before, after *session.Spec) *session.Spec {
+	if before == nil || len(after.Lifecycle.IgnoreChanges) == 0 {
+		return after
+	}
+	kept, old := *after, *before
+	for _, f := range fields {
+		if ignored(f.path, after.Lifecycle.IgnoreChanges) {
+			reflect.ValueOf(f.value(&kept)).Elem().Set(reflect.ValueOf(f.value(&old)).Elem())
+		}
+	}
+	return &kept
+}
+
+// ignored reports whether a field stands in an ignore_changes list, itself or
+// by the block that it is in. What the list itself says is never ignored.
+func ignored(path string, ignore []string) bool {
+	if strings.HasPrefix(path, "lifecycle.") {
+		return false
+	}
+	for _, i := range ignore {
+		if i == "all" || path == i || strings.HasPrefix(path, i+".") {
+			return true
+		}
+	}
+	return false
+}
+
+func further(a, b Forces) Forces {
+	rank := map[Forces]int{ForcesNothing: 0, ForcesRestart: 1, ForcesReplace: 2}
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}

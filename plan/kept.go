@@ -1,0 +1,201 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// kept decides for a session that is wanted and on record.
+func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
+	r := c.Before
+	replace := within(c.Address, s.in.Options.Replace)
+	settled, problems := s.workspace(r, c.After, replace)
+	if len(problems) > 0 {
+		return stuck(c, problems)
+	}
+	var reach Forces
+	c.Fields, reach = compare(&r.Spec, c.After, settled)
+	if d.Reason == ReasonFinished {
+		reach = afterFinish(&c, reach, settled)
+	}
+	want := c.After.Desired
+	if s.in.ByHand {
+		want = standing(*r)
+	} else if r.Override != nil && r.Override.Desired != want {
+		c.Lifts = r.Override
+	}
+	c.Then = thenPause(want)
+	if replace || reach == ForcesReplace {
+		return s.replace(c, want, replace)
+	}
+	c = s.converge(c, d, want, reach)
+	if l, ok := s.taken(c.Address); ok && starts(c) && c.Live == nil {
+		return stuck(c, []session.Diagnostic{nameTaken(c.Address, l)})
+	}
+	return c, nil
+}
+
+// converge decides what a session that stays needs to be as it is wanted.
+func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forces) Change {
+	requested := within(c.Address, s.in.Options.Restart)
+	alive := d.Alive != nil && *d.Alive
+	prompt := changed(c.Fields, "prompt")
+	c.Fresh = prompt
+	switch {
+	case c.Before.Intent == session.Creating && c.Live == nil && want == session.Stopped && !s.in.World.Runs[c.Before.Run.ID].Alive:
+		return act(c, Forget, ReasonInterrupted, "its creation was interrupted, and it is wanted stopped")
+	case c.Before.Intent == session.Creating && c.Live == nil && want != session.Stopped:
+		return act(c, Create, ReasonInterrupted, "its creation was interrupted")
+	case requested:
+		return act(c, Restart, ReasonRequested, "asked for")
+	case want == session.Stopped:
+		return s.stop(c, d)
+	case d.Reason == ReasonFinished && prompt:
+		return act(c, Restart, ReasonPromptChanged, "the prompt changed: a fresh conversation")
+	case d.Reason == ReasonFinished && len(c.Fields) > 0:
+		return act(c, Update, ReasonChanged, "finished; takes effect at the next start")
+	case d.Reason == ReasonFinished:
+		return act(c, None, ReasonFinished, "finished")
+	case d.State == session.StateStopped:
+		return s.wake(c, Restart)
+	case !alive:
+		return act(c, Restart, d.Reason, d.Detail)
+	case prompt:
+		return act(c, Restart, ReasonPromptChanged, "the prompt changed: a fresh conversation")
+	case reach == ForcesRestart:
+		return act(c, Restart, ReasonChanged, paths(c.Fields, ForcesRestart)+" changed")
+	case want == session.Paused && d.State == session.StateRunning:
+		c.Then = ""
+		return act(c, Pause, ReasonPause, "wanted paused")
+	case want == session.Running && d.State == session.StatePaused:
+		return s.wake(c, Resume)
+	case len(c.Fields) > 0:
+		return act(c, Update, ReasonChanged, paths(c.Fields, "")+" changed")
+	case c.Before.Intent != session.Settled || c.Live != nil && c.Live.Mark.Run != c.Before.Run.ID:
+		return act(c, Update, ReasonInterrupted, "an interrupted "+intentWord(c.Before.Intent)+" is settled")
+	}
+	c.Then = ""
+	return c
+}
+
+// stop decides for a session that is wanted stopped.
+func (s *scene) stop(c Change, d Diagnosis) Change {
+	c.Then = ""
+	alive := d.Alive != nil && *d.Alive || s.in.World.Runs[c.Before.Run.ID].Alive
+	switch {
+	case d.Reason == ReasonFinished && !alive && len(c.Fields) == 0:
+		return act(c, None, ReasonFinished, "finished")
+	case alive || c.Live != nil && d.Reason != ReasonFinished:
+		return act(c, Stop, ReasonStop, stoppedBy(*c.Before, "wanted stopped"))
+	case len(c.Fields) > 0 || c.Before.Intent != session.Settled:
+		return act(c, Update, ReasonChanged, "stopped; takes effect at the next start")
+	}
+	return act(c, None, ReasonStop, stoppedBy(*c.Before, "stopped"))
+}
+
+// wake brings back a session that stands stopped or paused, naming the person
+// whose hand is lifted by it.
+func (s *scene) wake(c Change, how Action) Change {
+	if how == Resume {
+		c.Then = ""
+	}
+	if c.Lifts != nil {
+		return act(c, how, ReasonOverride, fmt.Sprintf("%s by %s at %s, the manifest wants it running",
+			c.Lifts.Desired, c.Lifts.By, c.Lifts.At.Format(time.RFC3339)))
+	}
+	return act(c, how, ReasonResume, "wanted running")
+}
+
+// replace decides for a session that has to be made anew.
+func (s *scene) replace(c Change, want session.Desired, requested bool) (Change, []session.Diagnostic) {
+	if c.Before.Spec.Lifecycle.PreventDestroy || c.After.Lifecycle.PreventDestroy {
+		return stuck(c, []session.Diagnostic{prevented(c.Address, "replaced")})
+	}
+	if problems := s.creatable(c.After); len(problems) > 0 {
+		return stuck(c, problems)
+	}
+	c.Fresh = true
+	reason, detail := ReasonChanged, paths(c.Fields, ForcesReplace)+" changed"
+	switch {
+	case requested:
+		reason, detail = ReasonRequested, "asked for"
+	case changed(c.Fields, "branch"):
+		reason, detail = ReasonBranchChanged, fmt.Sprintf("branch %q becomes %q; the old workspace %s stays", c.Before.Tree.Branch, c.After.Branch, c.Before.Tree.Path)
+	case changed(c.Fields, "lifecycle.replace_triggered_by"):
+		reason, detail = ReasonReplaceTrigger, "a value in replace_triggered_by changed"
+	}
+	if want == session.Stopped {
+		c.Then = ""
+		return act(c, Delete, reason, detail+"; stopped, so it is made anew when it is started"), nil
+	}
+	return act(c, Replace, reason, detail), nil
+}
+
+// afterFinish leaves out of a finished session's changes what would run it
+// again unasked: only its prompt, branch and workspace may. Unless one of those
+// changes, its runtime and what finishing means for it stay as they were.
+func afterFinish(c *Change, reach Forces, settled bool) Forces {
+	after := *c.After
+	after.Runtime = c.Before.Spec.Runtime
+	after.Agent.OneShot = c.Before.Spec.Agent.OneShot
+	rest, restReach := compare(&c.Before.Spec, &after, settled)
+	if restReach == ForcesReplace || changed(rest, "prompt") {
+		return reach
+	}
+	c.After, c.Fields = &after, rest
+	return restReach
+}
+
+func act(c Change, a Action, r Reason, detail string) Change {
+	c.Action, c.Reason, c.Detail = a, r, detail
+	if !a.Acts() {
+		c.Then = ""
+	}
+	return c
+}
+
+func changed(fields []Field, path string) bool {
+	for _, f := range fields {
+		if f.Path == path {
+			return true
+		}
+	}
+	return false
+}
+
+// paths names the changed fields of one reach, or all of them.
+func paths(fields []Field, forces Forces) string {
+	var names []string
+	for _, f := range fields {
+		if forces == "" || f.Forces == forces {
+			names = append(names, f.Path)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func stoppedBy(r session.Record, otherwise string) string {
+	if o := r.Override; o != nil && o.Desired == session.Stopped {
+		return fmt.Sprintf("stopped by %s at %s", o.By, o.At.Format(time.RFC3339))
+	}
+	return otherwise
+}
+
+func intentWord(i session.Intent) string {
+	if i == session.Settled {
+		return "action"
+	}
+	return string(i)
+}
+
+func within(a session.Address, targets []session.Address) bool {
+	for _, t := range targets {
+		if a.Within(t) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,204 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// workspace holds a recorded session's workspace against the branch that is
+// declared. A mismatch is an error: agentform never checks anything out by
+// itself. settled says that a person has already brought the workspace to a
+// newly declared branch, which only has to be recorded.
+func (s *scene) workspace(r *session.Record, w *session.Spec, replacing bool) (settled bool, problems []session.Diagnostic) {
+	tree := r.Tree
+	co := s.in.World.Checkouts[tree.Path]
+	if tree.Path == "" || r.Intent == session.Creating && !co.Exists {
+		return false, nil
+	}
+	if replacing && !co.Exists {
+		return false, nil
+	}
+	fault := func(detail, remedy string) (bool, []session.Diagnostic) {
+		return false, []session.Diagnostic{problem(w.Address, summaryMismatch, detail+"\n"+remedy)}
+	}
+	switch {
+	case co.Err != nil:
+		return false, []session.Diagnostic{problem(w.Address, summaryUnreadable, fmt.Sprintf("workspace %s: %v", tree.Path, co.Err))}
+	case !co.Exists:
+		remedy := fmt.Sprintf("bring it back, or make the session anew: agentform apply --replace %s", shell(string(w.Address)))
+		if tree.Mode == session.Worktree {
+			remedy = fmt.Sprintf("bring it back, or make the session anew: git -C %s worktree prune && agentform apply --replace %s", shell(tree.Repo), shell(string(w.Address)))
+		}
+		return false, []session.Diagnostic{problem(w.Address, summaryGone,
+			fmt.Sprintf("workspace %s is gone%s\n%s", tree.Path, onBranch(tree.Branch), remedy))}
+	case tree.Mode == session.Plain:
+		return false, nil
+	case !co.Git:
+		return fault(fmt.Sprintf("workspace %s is no git checkout any more, manifest declares %q", tree.Path, w.Branch),
+			"bring the checkout back and plan again")
+	case co.Branch == "":
+		return fault(fmt.Sprintf("workspace %s is detached at %s, manifest declares %q", tree.Path, short(co.Head), w.Branch),
+			"to mend it, keeping the commits there: "+s.mend(tree.Path, w))
+	case co.Branch == w.Branch:
+		return tree.Branch != w.Branch, nil
+	case co.Branch == tree.Branch && w.Workspace.Path != tree.Path:
+		return false, nil // a new branch is a new folder
+	case co.Branch == tree.Branch:
+		return fault(fmt.Sprintf("workspace %s is on %q, manifest now declares %q, and its path is fixed", tree.Path, co.Branch, w.Branch),
+			"agentform never switches branches by itself: "+s.mend(tree.Path, w))
+	}
+	return fault(fmt.Sprintf("workspace %s is on %q, manifest declares %q", tree.Path, co.Branch, w.Branch),
+		"to mend it: "+s.mend(tree.Path, w))
+}
+
+// mend is the command that brings a workspace to its branch, or who is in the
+// way.
+func (s *scene) mend(path string, w *session.Spec) string {
+	for _, h := range s.in.World.Worktrees[w.Workspace.Repo] {
+		if h.Branch == w.Branch && h.Path != path {
+			return fmt.Sprintf("%q is held by %s; free it there first, then git -C %s switch %s", w.Branch, h.Path, shell(path), shell(w.Branch))
+		}
+	}
+	return fmt.Sprintf("git -C %s switch %s", shell(path), shell(w.Branch))
+}
+
+// creatable holds what is to be created against what stands there already.
+func (s *scene) creatable(w *session.Spec) []session.Diagnostic {
+	var problems []session.Diagnostic
+	if l, ok := s.taken(w.Address); ok {
+		problems = append(problems, nameTaken(w.Address, l))
+	}
+	co := s.in.World.Checkouts[w.Workspace.Path]
+	if co.Err != nil {
+		return append(problems, problem(w.Address, summaryUnreadable, fmt.Sprintf("workspace %s: %v", w.Workspace.Path, co.Err)))
+	}
+	switch w.Workspace.Mode {
+	case session.InPlace:
+		return append(problems, s.inPlace(w, co)...)
+	case session.Worktree:
+		return append(problems, s.worktree(w, co)...)
+	}
+	return problems
+}
+
+func nameTaken(a session.Address, l session.Live) session.Diagnostic {
+	return problem(a, summaryTaken, fmt.Sprintf("a %s that is not ours stands there; end or rename it", where(l.Place)))
+}
+
+// inPlace: the repository's own checkout must be on the branch already.
+func (s *scene) inPlace(w *session.Spec, co session.Checkout) []session.Diagnostic {
+	at := fmt.Sprintf("on %q", co.Branch)
+	switch {
+	case co.Branch == w.Branch && co.Git:
+		return nil
+	case !co.Git:
+		return []session.Diagnostic{problem(w.Address, summaryOccupied, fmt.Sprintf("workspace %s is no git checkout", w.Workspace.Path))}
+	case co.Branch == "":
+		at = "detached at " + short(co.Head)
+	}
+	return []session.Diagnostic{problem(w.Address, summaryMismatch,
+		fmt.Sprintf("workspace %s is %s, manifest declares %q\nto mend it: %s", w.Workspace.Path, at, w.Branch, s.mend(w.Workspace.Path, w)))}
+}
+
+// worktree: a folder that is there already must be the repository's worktree
+// on that branch (kept from an earlier session), and nobody else may hold the
+// branch.
+func (s *scene) worktree(w *session.Spec, co session.Checkout) []session.Diagnostic {
+	path := w.Workspace.Path
+	registered := false
+	for _, h := range s.in.World.Worktrees[w.Workspace.Repo] {
+		registered = registered || h.Path == path && !h.Prunable
+		if h.Branch != w.Branch || h.Path == path {
+			continue
+		}
+		remedy := "free it there (another branch, or git worktree remove), or declare another branch"
+		if h.Prunable {
+			remedy = fmt.Sprintf("that folder is gone: git -C %s worktree prune", shell(w.Workspace.Repo))
+		} else if holder := s.holder(h.Path); holder != "" {
+			remedy = fmt.Sprintf("it is the workspace of %s; %s", holder, remedy)
+		}
+		return []session.Diagnostic{problem(w.Address, summaryHeld,
+			fmt.Sprintf("branch %q is checked out in %s, and git lets one worktree hold a branch\n%s", w.Branch, h.Path, remedy))}
+	}
+	if !co.Exists || co.Empty {
+		return nil
+	}
+	if !co.Git || !registered {
+		return []session.Diagnostic{problem(w.Address, summaryOccupied,
+			fmt.Sprintf("%s is there already and is no worktree of %s\nmove it away, or give the session another workspace path", path, w.Workspace.Repo))}
+	}
+	if co.Branch != w.Branch {
+		at := fmt.Sprintf("on %q", co.Branch)
+		if co.Branch == "" {
+			at = "detached at " + short(co.Head)
+		}
+		return []session.Diagnostic{problem(w.Address, summaryMismatch,
+			fmt.Sprintf("workspace %s is there already, %s, manifest declares %q\nto mend it: %s", path, at, w.Branch, s.mend(path, w)))}
+	}
+	return nil
+}
+
+// holder is the session on record that works in that path.
+func (s *scene) holder(path string) session.Address {
+	for a, r := range s.records {
+		if r.Tree.Path == path {
+			return a
+		}
+	}
+	return ""
+}
+
+// The summaries of the problems of a workspace, and the reasons they stand for.
+const (
+	summaryMismatch   = "branch mismatch"
+	summaryHeld       = "branch is held elsewhere"
+	summaryGone       = "workspace is gone"
+	summaryOccupied   = "workspace path is occupied"
+	summaryUnreadable = "workspace cannot be read"
+	summaryTaken      = "name is taken"
+)
+
+func reasonOf(d session.Diagnostic) Reason {
+	switch d.Summary {
+	case summaryMismatch:
+		return ReasonBranchMismatch
+	case summaryHeld:
+		return ReasonBranchHeld
+	case summaryGone:
+		return ReasonWorkspaceGone
+	case summaryOccupied, summaryUnreadable:
+		return ReasonPathOccupied
+	case summaryTaken:
+		return ReasonNameTaken
+	}
+	if strings.HasPrefix(d.Summary, "session may not be") {
+		return ReasonPreventDestroy
+	}
+	return ReasonBlockedByError
+}
+
+func onBranch(b string) string {
+	if b == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (it was on %q)", b)
+}
+
+func short(commit string) string {
+	if len(commit) > 9 {
+		return commit[:9]
+	}
+	return commit
+}
+
+// shell is a text as one word of a command line that a person can paste.
+func shell(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%", r))
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
