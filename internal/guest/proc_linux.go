@@ -1,0 +1,123 @@
+package guest
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// BootID names this boot of the machine; empty if the kernel does not tell.
+func BootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func proc(pid int, name string) string {
+	return "/proc/" + strconv.Itoa(pid) + "/" + name
+}
+
+// look reads /proc/PID/stat. The command's name is in parentheses and may hold
+// anything, so fields are counted from the last one.
+func look(pid int) (sight, bool) {
+	if pid <= 0 {
+		return sight{}, false
+	}
+	b, err := os.ReadFile(proc(pid, "stat"))
+	if err != nil {
+		return sight{}, false
+	}
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(f) < 20 {
+		return sight{}, false
+	}
+	s := sight{pid: pid, state: f[0][0]}
+	s.parent, _ = strconv.Atoi(string(f[1]))
+	s.threads, _ = strconv.Atoi(string(f[17]))
+	s.start, err = strconv.ParseUint(string(f[19]), 10, 64)
+	return s, err == nil
+}
+
+// descendants lists what is below a process, parents first. It walks
+// /proc/PID/task/TID/children, which costs only what there is to find; a kernel
+// without those files makes it look at every process.
+func descendants(root int) []sight {
+	if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {
+		return below(processes(), root)
+	}
+	var found []sight
+	seen := map[int]bool{root: true}
+	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
+		for _, pid := range children(queue[0]) {
+			s, ok := look(pid)
+			if !ok || seen[pid] {
+				continue
+			}
+			seen[pid] = true
+			found = append(found, s)
+			queue = append(queue, pid)
+		}
+	}
+	return found
+}
+
+// children lists the children of each thread of a process.
+func children(pid int) []int {
+	tasks, err := os.ReadDir(proc(pid, "task"))
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, t := range tasks {
+		b, err := os.ReadFile(proc(pid, "task/"+t.Name()+"/children"))
+		if err != nil {
+			continue
+		}
+		for f := range bytes.FieldsSeq(b) {
+			if child, err := strconv.Atoi(string(f)); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
+}
+
+func pids() []int {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	var found []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// processes looks at every process there is.
+func processes() []sight {
+	var all []sight
+	for _, pid := range pids() {
+		if s, ok := look(pid); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// environ is the environment a process was started with, its entries ended by
+// NULs; nothing for a process of another user.
+func environ(pid int) []byte {
+	b, err := os.ReadFile(proc(pid, "environ"))
+	if err != nil {
+		return nil
+	}
+	return b
+}

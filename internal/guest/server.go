@@ -1,0 +1,126 @@
+package guest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxConns is how many clients a guest hears at once; more are turned away.
+	// There is one agentform at a time that acts, and a few that look.
+	maxConns = 16
+	// lineTimeout is how long a client may take to send a request, and to take
+	// its reply. It frees the place of one that says nothing.
+	lineTimeout = 5 * time.Second
+)
+
+// server hears the protocol. No client can hold it up: lines are bounded in
+// size and time, and so are the clients.
+type server struct {
+	listener net.Listener
+	do       func(request) reply
+	places   chan struct{}
+	busy     sync.RWMutex // read-held while a request is answered
+}
+
+// listen opens the guest's socket, 0600. A socket of that name is left over:
+// the run is claimed, so no other guest has it.
+func listen(path string) (net.Listener, error) {
+	if err := checkSocket(path); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	old := syscall.Umask(0o177)
+	defer syscall.Umask(old)
+	return net.Listen("unix", path)
+}
+
+func serve(l net.Listener, do func(request) reply) *server {
+	s := &server{listener: l, do: do, places: make(chan struct{}, maxConns)}
+	go s.accept()
+	return s
+}
+
+func (s *server) accept() {
+	for {
+		conn, err := s.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of file descriptors: goes by
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		select {
+		case s.places <- struct{}{}:
+			go func() {
+				defer func() { <-s.places }()
+				s.hear(conn)
+			}()
+		default:
+			conn.Close()
+		}
+	}
+}
+
+// hear answers one client, request by request, until it says nothing more.
+func (s *server) hear(conn net.Conn) {
+	defer conn.Close()
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(make([]byte, 0, 1024), lineLimit)
+	for {
+		conn.SetDeadline(time.Now().Add(lineTimeout))
+		if !lines.Scan() {
+			if errors.Is(lines.Err(), bufio.ErrTooLong) {
+				send(conn, refuse(CodeInvalid, "the request is longer than 64 KiB"))
+			}
+			return
+		}
+		if !s.answer(conn, lines.Bytes()) {
+			return
+		}
+	}
+}
+
+func (s *server) answer(conn net.Conn, line []byte) bool {
+	s.busy.RLock()
+	defer s.busy.RUnlock()
+	var r request
+	if err := json.Unmarshal(line, &r); err != nil {
+		return send(conn, refuse(CodeInvalid, "the request is not a JSON object as it should be"))
+	}
+	return send(conn, s.do(r))
+}
+
+func send(conn net.Conn, r reply) bool {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return false
+	}
+	conn.SetWriteDeadline(time.Now().Add(lineTimeout))
+	_, err = conn.Write(append(b, '\n'))
+	return err == nil
+}
+
+// close takes the socket away and lets answers under way be sent, for at most
+// a second.
+func (s *server) close() {
+	s.listener.Close()
+	sent := make(chan struct{})
+	go func() {
+		s.busy.Lock() // never unlocked: the process is about to leave
+		close(sent)
+	}()
+	select {
+	case <-sent:
+	case <-time.After(time.Second):
+	}
+}
