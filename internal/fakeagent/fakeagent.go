@@ -1,0 +1,135 @@
+package fakeagent
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Main runs the agent with the process's arguments and returns its exit code.
+// What stands after the flags is the prompt it was started with.
+func Main() int {
+	flags := flag.NewFlagSet("fakeagent", flag.ContinueOnError)
+	exit := flags.Int("exit", -1, "leave at once with this code")
+	ignoreTerm := flags.Bool("ignore-term", false, "take no notice of SIGTERM, SIGINT and SIGHUP")
+	daemonize := flags.String("daemonize", "", "leave a sleep of its own session behind; its pid goes to this file")
+	killServer := flags.Bool("kill-server", false, "run tmux kill-server")
+	crashAfter := flags.Duration("crash-after", 0, "leave with 1 after so long")
+	writeEnv := flags.String("write-env", "", "write the environment to this file")
+	countRuns := flags.String("count-runs", "", "append a line to this file")
+	if err := flags.Parse(os.Args[1:]); err != nil {
+		return 2
+	}
+	if *ignoreTerm {
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	}
+	if err := prepare(*writeEnv, *countRuns, *daemonize); err != nil {
+		fmt.Fprintln(os.Stderr, "fakeagent:", err)
+		return 1
+	}
+	fmt.Println("fakeagent 1.0, at your service")
+	if prompt := strings.Join(flags.Args(), " "); prompt != "" {
+		fmt.Println("task:", prompt)
+	}
+	if *killServer {
+		out, err := exec.Command("tmux", "kill-server").CombinedOutput()
+		fmt.Printf("tmux kill-server: %v %s\n", err, out)
+	}
+	if *exit >= 0 {
+		return *exit
+	}
+	if *crashAfter > 0 {
+		time.AfterFunc(*crashAfter, func() { os.Exit(1) })
+	}
+	return talk(os.Stdin)
+}
+
+// prepare does what the flags want done before the agent greets. An empty name
+// asks for nothing.
+func prepare(writeEnv, countRuns, daemonize string) error {
+	if writeEnv != "" {
+		env := os.Environ()
+		slices.Sort(env)
+		if err := os.WriteFile(writeEnv, []byte(strings.Join(env, "\n")+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	if countRuns != "" {
+		f, err := os.OpenFile(countRuns, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if _, err := fmt.Fprintf(f, "run %d\n", os.Getpid()); err != nil {
+			return err
+		}
+	}
+	if daemonize != "" {
+		return daemon(daemonize)
+	}
+	return nil
+}
+
+// daemon leaves a sleep behind as a real daemon does: a child in a session of
+// its own starts it in yet another one, and is gone.
+func daemon(pidFile string) error {
+	c := exec.Command("sh", "-c", `setsid sleep 300 </dev/null >/dev/null 2>&1 & echo $! >"$0"`, pidFile)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return c.Run()
+}
+
+// talk reads lines until there are no more, or one says exit N.
+func talk(in io.Reader) int {
+	lines := bufio.NewScanner(in)
+	for {
+		fmt.Print("ready> ")
+		if !lines.Scan() {
+			fmt.Println()
+			return 0
+		}
+		word, rest, _ := strings.Cut(strings.TrimSpace(lines.Text()), " ")
+		switch word {
+		case "":
+		case "exit":
+			code, err := strconv.Atoi(rest)
+			if err != nil {
+				code = 2
+			}
+			return code
+		case "commit":
+			commit(rest)
+		case "title":
+			fmt.Printf("\x1b]2;%s\x07", rest)
+		case "block":
+			fmt.Println("Do you want to proceed? (y/n)")
+		case "work":
+			fmt.Println("Working on it... (esc to interrupt)")
+		default:
+			fmt.Println("you said:", lines.Text())
+		}
+	}
+}
+
+// commit writes a file and commits it in the folder that the agent works in.
+func commit(file string) {
+	if err := os.WriteFile(file, []byte(time.Now().String()+"\n"), 0o600); err != nil {
+		fmt.Println("commit:", err)
+		return
+	}
+	for _, args := range [][]string{{"add", "--", file}, {"commit", "-q", "-m", "add " + file, "--", file}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			fmt.Printf("git %s: %v %s\n", args[0], err, out)
+			return
+		}
+	}
+	fmt.Println("committed", file)
+}
