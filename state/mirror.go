@@ -1,0 +1,129 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Folder is the session's own folder: DATA_DIR/agents/ROLE/ID. Its record, its
+// events and its transcript lie there.
+func Folder(dataDir string, r session.Record) string {
+	return FolderIn(filepath.Join(dataDir, "agents"), r)
+}
+
+// FolderIn is the session's own folder when outputs_dir puts the sessions'
+// folders elsewhere: OUTPUTS_DIR/ROLE/ID.
+func FolderIn(outputsDir string, r session.Record) string {
+	return filepath.Join(outputsDir, roleFolder(r.Spec.Role), r.ID)
+}
+
+// roleFolder is the role as a folder's name. A role is a free word; one that is
+// no good name is reduced, with six hex digits that tell it from others.
+func roleFolder(role string) string {
+	switch {
+	case role == "":
+		return "default"
+	case role[0] != '.' && len(role) <= 100 && !strings.ContainsAny(role, "/\\\x00\n"):
+		return role
+	}
+	sum := sha256.Sum256([]byte(role))
+	return session.Slug(role) + "-" + hex.EncodeToString(sum[:3])
+}
+
+// mirror writes each record into its session's folder.
+type mirror struct {
+	mu     sync.Mutex
+	folder string // OUTPUTS_DIR
+	err    error
+}
+
+// MirrorTo puts the sessions' folders below outputsDir from now on.
+func (s *Store) MirrorTo(outputsDir string) {
+	s.mirror.mu.Lock()
+	defer s.mirror.mu.Unlock()
+	s.mirror.folder = outputsDir
+}
+
+// MirrorErr is the last failure to write a record into its session's folder, or
+// nil.
+func (s *Store) MirrorErr() error {
+	s.mirror.mu.Lock()
+	defer s.mirror.mu.Unlock()
+	return s.mirror.err
+}
+
+// reflect brings the folder of the session to what is on record now, which may
+// be newer than the change that led here. last is the record whose folder it
+// is if there is none any more.
+func (s *Store) reflect(a session.Address, last session.Record) {
+	m := &s.mirror
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var err error
+	if now, known := s.record(a); known && now.ID == last.ID {
+		err = m.write(now)
+	} else {
+		err = m.forget(last)
+	}
+	if err != nil {
+		m.err = fmt.Errorf("write the record of %s into its folder: %w", a, err)
+	}
+}
+
+func (m *mirror) write(r session.Record) error {
+	folder := FolderIn(m.folder, r)
+	if err := m.settle(folder, r.ID); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	// Renamed so that a reader never meets half a file, and not synced: the
+	// state file is.
+	temp := filepath.Join(folder, ".state.json")
+	if err := os.WriteFile(temp, append(b, '\n'), 0o600); err != nil {
+		os.Remove(temp)
+		return err
+	}
+	return os.Rename(temp, filepath.Join(folder, "state.json"))
+}
+
+func (m *mirror) forget(r session.Record) error {
+	err := os.Remove(filepath.Join(FolderIn(m.folder, r), "state.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// settle makes the session's folder, or moves it here from below the role that
+// it had before.
+func (m *mirror) settle(folder, id string) error {
+	if _, err := os.Stat(folder); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+		return err
+	}
+	roles, err := os.ReadDir(m.folder)
+	if err != nil {
+		return err
+	}
+	for _, role := range roles {
+		old := filepath.Join(m.folder, role.Name(), id)
+		if _, err := os.Lstat(old); err == nil {
+			return os.Rename(old, folder)
+		}
+	}
+	return os.Mkdir(folder, 0o700)
+}

@@ -1,0 +1,191 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Version is the newest format of the state file that this package reads, and
+// the one that it writes.
+const Version = 1
+
+// State is the content of a state file.
+type State struct {
+	Version   int              `json:"version"`
+	Serial    uint64           `json:"serial"`    // grows by one with each write
+	Lineage   string           `json:"lineage"`   // made once, and then the project's identity for ever
+	Project   string           `json:"project"`   // as the last writer called it
+	Agentform string           `json:"agentform"` // version of the last writer
+	Sessions  []session.Record `json:"sessions"`  // sorted by address, one record each
+}
+
+// ErrNone says that there is no state file: nothing is on record.
+var ErrNone = errors.New("no state file")
+
+// CorruptError is a state file that cannot be understood. It is never
+// overwritten.
+type CorruptError struct {
+	Path   string
+	Backup string // the backup beside it; empty: there is none
+	Err    error
+}
+
+// Error says what is wrong and how to go on.
+func (e *CorruptError) Error() string {
+	advice := fmt.Sprintf("there is no backup beside it; to begin anew, move it away: mv %[1]s %[1]s.broken (sessions that are alive can be adopted again)", e.Path)
+	if e.Backup != "" {
+		advice = fmt.Sprintf("to go back to the state before the last change: cp %s %s", e.Backup, e.Path)
+	}
+	return fmt.Sprintf("read state %s: %v; the file was left as it is; %s", e.Path, e.Err, advice)
+}
+
+// Unwrap gives the cause.
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// NewerError is a state file in a format that came after Version.
+type NewerError struct {
+	Path      string
+	Version   int
+	Agentform string // the version of agentform that wrote it
+}
+
+// Error says which agentform is needed.
+func (e *NewerError) Error() string {
+	by := "a newer agentform"
+	if e.Agentform != "" {
+		by = "agentform " + e.Agentform
+	}
+	return fmt.Sprintf("read state %s: it is in format %d, written by %s, and this agentform knows up to %d; the file was left as it is; upgrade agentform to go on",
+		e.Path, e.Version, by, Version)
+}
+
+// Read reads a state file without taking its lock. It returns an error that is
+// ErrNone when there is no file, a *NewerError or a *CorruptError when it
+// cannot be understood.
+func Read(path string) (State, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return State{}, unreadable(path, err)
+	}
+	return decode(path, b)
+}
+
+// Serial reads the serial of a state file, without the rest: 0 when there is no
+// file. It serves to see whether somebody has written since.
+func Serial(path string) (uint64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		if err = unreadable(path, err); errors.Is(err, ErrNone) {
+			err = nil
+		}
+		return 0, err
+	}
+	defer f.Close()
+	// What this package writes has the serial in the first bytes.
+	d := json.NewDecoder(io.LimitReader(f, 512))
+	for {
+		key, err := d.Token()
+		if err != nil {
+			break
+		}
+		if key == "serial" {
+			var serial uint64
+			if d.Decode(&serial) != nil {
+				break
+			}
+			return serial, nil
+		}
+	}
+	s, err := Read(path)
+	return s.Serial, err
+}
+
+func unreadable(path string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("read state %s: %w", path, ErrNone)
+	}
+	return fmt.Errorf("read state: %w", err)
+}
+
+// decode is the parser of the state file at path.
+func decode(path string, b []byte) (State, error) {
+	corrupt := func(err error) (State, error) {
+		e := &CorruptError{Path: path, Err: err}
+		if _, err := os.Stat(backupOf(path)); err == nil {
+			e.Backup = backupOf(path)
+		}
+		return State{}, e
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return corrupt(errors.New("it is empty"))
+	}
+	// First the version alone: a later one may look different in all else.
+	var head struct {
+		Version   *int            `json:"version"`
+		Agentform json.RawMessage `json:"agentform"`
+	}
+	switch err := json.Unmarshal(b, &head); {
+	case err != nil:
+		return corrupt(explain(b, err))
+	case head.Version == nil || *head.Version < 1:
+		return corrupt(errors.New("it has no version"))
+	case *head.Version > Version:
+		e := &NewerError{Path: path, Version: *head.Version}
+		_ = json.Unmarshal(head.Agentform, &e.Agentform) // only to name it
+		return State{}, e
+	}
+	var s State
+	if err := json.Unmarshal(b, &s); err != nil {
+		return corrupt(explain(b, err))
+	}
+	if s.Lineage == "" {
+		return corrupt(errors.New("it has no lineage"))
+	}
+	for _, r := range s.Sessions {
+		if err := check(r); err != nil {
+			return corrupt(err)
+		}
+	}
+	slices.SortStableFunc(s.Sessions, func(a, b session.Record) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	for i := 1; i < len(s.Sessions); i++ {
+		if s.Sessions[i].Address == s.Sessions[i-1].Address {
+			return corrupt(fmt.Errorf("it has two records of %s", s.Sessions[i].Address))
+		}
+	}
+	return s, nil
+}
+
+// check refuses records that the rest of agentform could not live with: an
+// address that is none, an id that is no file name.
+func check(r session.Record) error {
+	block, ok := strings.CutPrefix(string(r.Address), "session.")
+	open := strings.IndexByte(block, '[')
+	if !ok || block == "" || open == 0 || open > 0 && !strings.HasSuffix(block, "]") {
+		return fmt.Errorf("a record has the invalid address %q", r.Address)
+	}
+	if r.ID == "" || r.ID[0] == '.' || filepath.Base(r.ID) != r.ID || strings.ContainsRune(r.ID, 0) {
+		return fmt.Errorf("the record of %s has the invalid id %q", r.Address, r.ID)
+	}
+	return nil
+}
+
+// explain adds the line to a JSON error.
+func explain(b []byte, err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		at := min(int(syntax.Offset), len(b))
+		return fmt.Errorf("line %d: %w", 1+bytes.Count(b[:at], []byte("\n")), err)
+	}
+	return err
+}
+
+func backupOf(path string) string { return path + ".backup" }

@@ -1,0 +1,296 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Store is an open state: the only way to change a state file. Its methods may
+// be called from many goroutines.
+type Store struct {
+	path   string
+	lock   *flock.Flock
+	mirror mirror
+
+	writing sync.Mutex // held by the one that writes; guards what follows up to mu
+	backed  bool       // the backup of this store's beginning has been made
+	unsure  bool       // the file was replaced, but maybe not for ever: write even if nothing changes
+	closed  bool
+
+	mu   sync.Mutex
+	head State    // what the file says, without its sessions
+	rows []*row   // what the file says, sorted by address; the slice is replaced, never changed
+	next *changes // gathers until the next write
+}
+
+// row is one record, as it is and as it stands in the file. It never changes.
+type row struct {
+	record session.Record
+	raw    []byte
+}
+
+// changes are written together, and succeed or fail together.
+type changes struct {
+	list []change
+	done bool
+	err  error
+}
+
+// change puts a row, or takes the address away.
+type change struct {
+	address session.Address
+	row     *row // nil: delete
+}
+
+// Open takes the lock of the state file at path and reads it, or begins a new
+// state, which is written with the first Put. Folders that are missing are
+// made. who is shown to others that want the lock; project and version (of
+// agentform) are what the next write records. It tries to get the lock for as
+// long as wait and ctx allow, and returns a *LockedError if somebody else
+// keeps it. A file that cannot be understood is refused as Read refuses it.
+//
+// The session folders (Folder) lie beside the file unless MirrorTo says
+// otherwise. The caller must Close the store.
+func Open(ctx context.Context, path string, project, version string, who Holder, wait time.Duration) (*Store, error) {
+	l, err := lock(ctx, path, who, wait)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{path: path, lock: l, mirror: mirror{folder: filepath.Join(filepath.Dir(path), "agents")}}
+	if err := s.load(); err != nil {
+		unlock(l)
+		return nil, err
+	}
+	s.head.Project, s.head.Agentform = project, version
+	return s, nil
+}
+
+func (s *Store) load() error {
+	st, err := Read(s.path)
+	if errors.Is(err, ErrNone) {
+		s.head = State{Version: Version, Lineage: newLineage()}
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, r := range st.Sessions {
+		raw, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("read state %s: %s: %w", s.path, r.Address, err)
+		}
+		s.rows = append(s.rows, &row{r, raw})
+	}
+	st.Sessions = nil
+	s.head = st
+	sweep(s.path)
+	return nil
+}
+
+// newLineage is a random UUID (version 4).
+func newLineage() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// State is what the file says. The slices and maps inside its records are the
+// store's own: replace them, never write into them.
+func (s *Store) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.head
+	st.Sessions = make([]session.Record, len(s.rows))
+	for i, r := range s.rows {
+		st.Sessions[i] = r.record
+		if o := r.record.Override; o != nil {
+			own := *o
+			st.Sessions[i].Override = &own
+		}
+	}
+	return st
+}
+
+// Put records r under its address and returns when that is durable. If it
+// returns an error, the state is what it was before (only if the error says
+// "may not survive a crash" is the change there), and a later Put may succeed.
+//
+// It also writes the record into the session's folder, for people and other
+// programs. That copy is not what agentform relies on: if only it fails, Put
+// returns nil and MirrorErr tells.
+func (s *Store) Put(r session.Record) error {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("record %s in state: %w", r.Address, err)
+	}
+	// Kept as it will be read: nothing of it is the caller's any more.
+	var kept session.Record
+	if err := json.Unmarshal(raw, &kept); err != nil {
+		return fmt.Errorf("record %s in state: %w", r.Address, err)
+	}
+	if err := check(kept); err != nil {
+		return fmt.Errorf("record %s in state: %w", r.Address, err)
+	}
+	before, known := s.record(kept.Address)
+	if err := s.commit(change{kept.Address, &row{kept, raw}}); err != nil {
+		return fmt.Errorf("record %s in state: %w", r.Address, err)
+	}
+	if known && before.ID != kept.ID {
+		s.reflect(kept.Address, before)
+	}
+	s.reflect(kept.Address, kept)
+	return nil
+}
+
+// Delete forgets the session and returns when that is durable. Its folder
+// keeps its history. An address that is not on record is no error.
+func (s *Store) Delete(a session.Address) error {
+	gone, known := s.record(a)
+	if err := s.commit(change{a, nil}); err != nil {
+		return fmt.Errorf("forget %s in state: %w", a, err)
+	}
+	if known {
+		s.reflect(a, gone)
+	}
+	return nil
+}
+
+// Close waits for a write that is under way and gives the lock back.
+func (s *Store) Close() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	if err := unlock(s.lock); err != nil {
+		return fmt.Errorf("unlock state %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// commit makes the change durable, together with whatever else waits.
+func (s *Store) commit(c change) error {
+	s.mu.Lock()
+	if s.next == nil {
+		s.next = &changes{}
+	}
+	mine := s.next
+	mine.list = append(mine.list, c)
+	s.mu.Unlock()
+
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if mine.done {
+		return mine.err // somebody else who waited has written it with his own
+	}
+	s.mu.Lock()
+	s.next = nil // who comes now is in the next write
+	s.mu.Unlock()
+	mine.err = s.write(mine.list)
+	mine.done = true
+	return mine.err
+}
+
+// write puts the changes into the file, in their order. The caller holds
+// s.writing.
+func (s *Store) write(list []change) error {
+	if s.closed {
+		return os.ErrClosed
+	}
+	s.mu.Lock()
+	head, rows := s.head, slices.Clone(s.rows)
+	s.mu.Unlock()
+	changed := s.unsure
+	for _, c := range list {
+		i, found := slices.BinarySearchFunc(rows, c.address, func(r *row, a session.Address) int {
+			return strings.Compare(string(r.record.Address), string(a))
+		})
+		switch {
+		case c.row == nil && !found, c.row != nil && found && bytes.Equal(rows[i].raw, c.row.raw):
+			continue
+		case c.row == nil:
+			rows = slices.Delete(rows, i, i+1)
+		case found:
+			rows[i] = c.row
+		default:
+			rows = slices.Insert(rows, i, c.row)
+		}
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	head.Serial++
+	text, err := encode(head, rows)
+	if err != nil {
+		return err
+	}
+	if !s.backed {
+		if err := backup(s.path); err != nil {
+			return err
+		}
+		s.backed = true
+	}
+	replaced, err := replace(s.path, text)
+	if replaced {
+		s.mu.Lock()
+		s.head, s.rows = head, rows
+		s.mu.Unlock()
+		s.unsure = err != nil
+	}
+	return err
+}
+
+// record is what is on record of the address now.
+func (s *Store) record(a session.Address) (session.Record, bool) {
+	s.mu.Lock()
+	rows := s.rows
+	s.mu.Unlock()
+	i, found := slices.BinarySearchFunc(rows, a, func(r *row, a session.Address) int {
+		return strings.Compare(string(r.record.Address), string(a))
+	})
+	if !found {
+		return session.Record{}, false
+	}
+	return rows[i].record, true
+}
+
+// encode lays the state out: one line for each record, so that a person can
+// read it and a diff shows which session changed.
+func encode(head State, rows []*row) ([]byte, error) {
+	head.Sessions = []session.Record{}
+	text, err := json.MarshalIndent(head, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	size := len(text) + 8
+	for _, r := range rows {
+		size += len(r.raw) + 2
+	}
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	b.Write(bytes.TrimSuffix(text, []byte("]\n}")))
+	for i, r := range rows {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+		b.Write(r.raw)
+	}
+	b.WriteString("\n]\n}\n")
+	return b.Bytes(), nil
+}
