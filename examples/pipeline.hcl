@@ -64,8 +64,3 @@ session "review" {
     on_destroy = "remove_clean"
   }
 }
-
-output "branches" {
-  description = "Where the work of each area is."
-  value       = { for area, s in session.build : area => s.branch }
-}
