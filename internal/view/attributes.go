@@ -1,0 +1,155 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// attribute is one field of a spec or record with its value, as text.
+type attribute struct{ path, value string }
+
+// attributes adds what changes in a session: for a new one what it is in short,
+// for one that goes what becomes of its workspace, else its changed fields; all
+// fields besides, if full.
+func (p *page) attributes(c plan.Change, full bool) {
+	if c.Action == plan.Delete && c.Before != nil {
+		p.leaves(*c.Before)
+	}
+	for _, f := range c.Fields {
+		p.field("      ", f, c.After)
+	}
+	if o := c.Lifts; o != nil && c.Reason != plan.ReasonOverride {
+		p.line("      ", p.paint(red, "-"), " override: ", p.paint(noInk, fmt.Sprintf("%s by %s", o.Desired, o.By)))
+	}
+	switch {
+	case c.After == nil:
+	case full:
+		p.rest(c)
+	case c.Action == plan.Create:
+		p.aligned("      ", outline(*c.After))
+	}
+}
+
+// leaves says what becomes of the workspace of a session that goes.
+func (p *page) leaves(r session.Record) {
+	if r.Tree.Path == "" {
+		return
+	}
+	fate := "stays"
+	if r.Tree.Created && r.Spec.Workspace.OnDestroy == session.RemoveClean {
+		fate = "is removed, unless work would be lost"
+	}
+	p.line("      ", p.paint(dim, "workspace "+r.Tree.Path+" "+fate))
+}
+
+// outline is a new session in short.
+func outline(s session.Spec) []attribute {
+	all := []attribute{{"agent", quote(s.Agent.Name)}}
+	add := func(path, value string, told bool) {
+		if told {
+			all = append(all, attribute{path, value})
+		}
+	}
+	add("role", quote(s.Role), s.Role != "" && s.Role != "default")
+	add("branch", quote(s.Branch), s.Branch != "")
+	add("workspace", quote(s.Workspace.Path)+" ("+s.Workspace.Mode+")", true)
+	add("runtime", quote(s.Runtime.Key()), s.Runtime.Key() != "tmux")
+	add("prompt", promptWords(s.Prompt.Digest, s.Prompt), s.Prompt.Digest != "")
+	return all
+}
+
+// rest adds the fields that do not change.
+func (p *page) rest(c plan.Change) {
+	var same []attribute
+	for _, a := range flatten(*c.After) {
+		if !covered(a.path, c.Fields) {
+			same = append(same, a)
+		}
+	}
+	p.aligned("      ", same)
+}
+
+// covered reports whether one of the changed fields tells a path already: the
+// field itself or what it holds. The field agent is the agent's name.
+func covered(path string, changed []plan.Field) bool {
+	for _, f := range changed {
+		if path == f.Path || f.Path != "agent" && strings.HasPrefix(path, f.Path+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// aligned adds attributes with their values below each other.
+func (p *page) aligned(indent string, attributes []attribute) {
+	width := 0
+	for _, a := range attributes {
+		width = max(width, len(a.path))
+	}
+	for _, a := range attributes {
+		p.line(indent, p.paint(dim, a.path+":"), strings.Repeat(" ", width-len(a.path)+1), p.paint(noInk, a.value))
+	}
+}
+
+// flatten lists the fields of a spec or a record in their order, by the names
+// that the state file has for them; what is empty is left out.
+func flatten(v any) []attribute {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return []attribute{{"error", err.Error()}}
+	}
+	var all []attribute
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var walk func(path string)
+	walk = func(path string) {
+		token, err := d.Token()
+		if err != nil {
+			return
+		}
+		delim, composed := token.(json.Delim)
+		switch {
+		case composed && delim == '{':
+			for d.More() {
+				key, _ := d.Token()
+				walk(strings.TrimPrefix(path+"."+key.(string), "."))
+			}
+			_, _ = d.Token()
+		case composed:
+			values := []any{}
+			for d.More() {
+				var one any
+				if d.Decode(&one) != nil {
+					return
+				}
+				values = append(values, one)
+			}
+			_, _ = d.Token()
+			if len(values) > 0 {
+				all = append(all, attribute{path, shown(values)})
+			}
+		case token == nil || token == "":
+		default:
+			all = append(all, attribute{named(path), shown(token)})
+		}
+	}
+	walk("")
+	return all
+}
+
+// named is the manifest's name for a path of the stored form, where they
+// differ.
+func named(path string) string {
+	switch {
+	case strings.HasSuffix(path, "agent.name"):
+		return strings.TrimSuffix(path, ".name")
+	case strings.HasSuffix(path, "prompt.sha256"):
+		return strings.TrimSuffix(path, ".sha256")
+	}
+	return path
+}

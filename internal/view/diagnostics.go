@@ -1,0 +1,166 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Diagnostics writes problems in full: what, where in which file with the faulty
+// code marked and the values of its variables, and the detail. In colour each
+// stands in a box; otherwise it is plain text between blank lines.
+func Diagnostics(w io.Writer, s Style, ds []session.Diagnostic) error {
+	p := &page{Style: s}
+	for _, d := range ds {
+		p.diagnostic(d)
+	}
+	return p.flush(w)
+}
+
+// Errors writes errors as Diagnostics does. An error that is a
+// session.Diagnostic keeps its place in the file; one that joins others
+// (errors.Join, multierror) is told as those.
+func Errors(w io.Writer, s Style, errs ...error) error {
+	return Diagnostics(w, s, diagnosticsOf(errs))
+}
+
+func diagnosticsOf(errs []error) []session.Diagnostic {
+	var ds []session.Diagnostic
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		var d session.Diagnostic
+		if many := joined(err); len(many) > 0 {
+			ds = append(ds, diagnosticsOf(many)...)
+		} else if errors.As(err, &d) {
+			ds = append(ds, d)
+		} else {
+			summary, rest, _ := strings.Cut(err.Error(), "\n")
+			ds = append(ds, session.Diagnostic{Severity: session.Error, Summary: summary, Detail: rest})
+		}
+	}
+	return ds
+}
+
+// joined is the errors that an error is made of, if it is nothing but those.
+func joined(err error) []error {
+	switch e := err.(type) {
+	case interface{ WrappedErrors() []error }: // multierror
+		return e.WrappedErrors()
+	case interface{ Unwrap() []error }:
+		if parts := e.Unwrap(); err.Error() == errors.Join(parts...).Error() {
+			return parts
+		}
+	}
+	return nil
+}
+
+func (p *page) diagnostic(d session.Diagnostic) {
+	word, color := "Error", red
+	if d.Severity == session.Warning {
+		word, color = "Warning", yellow
+	}
+	left := ""
+	if p.Color {
+		left = p.paint(color, "│") + " "
+		p.line(p.paint(color, "╷"))
+	} else {
+		p.line()
+	}
+	say := func(painted string) { p.line(strings.TrimRight(left+painted, " ")) }
+
+	head, rest := headAndRest(d.Summary)
+	say(p.paint(color, word+":") + " " + p.paint(bold, head))
+	for _, l := range rest {
+		say(p.paint(noInk, l))
+	}
+	for _, l := range p.whereabouts(d) {
+		say(l)
+	}
+	if d.Detail != "" {
+		say("")
+		for _, l := range p.wrapped(d.Detail, 2) {
+			say(p.paint(noInk, l))
+		}
+	}
+	if p.Color {
+		p.line(p.paint(color, "╵"))
+	} else {
+		p.line()
+	}
+}
+
+// whereabouts is the file, the code and the session that a problem is about,
+// each in a paragraph of its own.
+func (p *page) whereabouts(d session.Diagnostic) (lines []string) {
+	switch {
+	case d.Range != nil:
+		at := fmt.Sprintf("  on %s line %d", d.Range.Filename, d.Range.Start.Line)
+		if d.Snippet == nil {
+			return []string{"", p.paint(noInk, at)}
+		}
+		if d.Snippet.Context != "" {
+			at += ", in " + d.Snippet.Context
+		}
+		return append([]string{"", p.paint(noInk, at+":")}, p.snippet(*d.Snippet)...)
+	case d.Address != "":
+		return []string{"", p.paint(noInk, "  with "+string(d.Address))}
+	}
+	return nil
+}
+
+// snippet is numbered lines of code with the faulty part underlined, and the
+// values of the variables in it.
+func (p *page) snippet(s session.Snippet) (lines []string) {
+	offset := 0 // of the line's first byte in the code
+	for i, code := range strings.Split(strings.TrimRight(s.Code, "\n"), "\n") {
+		lines = append(lines, p.paint(dim, fmt.Sprintf("  %4d: ", s.Line+i))+p.paint(noInk, tabless(code)))
+		from, to := max(s.From-offset, 0), min(s.To-offset, len(strings.TrimRight(code, " \t\r")))
+		if from < to {
+			g := glyphs()
+			before, marked := g.StringWidth(tabless(Safe(code[:from]))), g.StringWidth(tabless(Safe(code[from:to])))
+			lines = append(lines, strings.Repeat(" ", 8+before)+p.paint(red, strings.Repeat("^", max(marked, 1))))
+		}
+		offset += len(code) + 1
+	}
+	if len(s.Values) == 0 {
+		return lines
+	}
+	lines = append(lines, p.paint(dim, "    ├────────────────"))
+	for _, v := range s.Values {
+		lines = append(lines, p.paint(dim, "    │ ")+p.paint(bold, v.Traversal)+" "+p.paint(noInk, oneLine(v.Statement)))
+	}
+	return lines
+}
+
+func tabless(s string) string { return strings.ReplaceAll(s, "\t", "  ") }
+
+// wrapped is a text as lines that fit the terminal beside a margin. Lines that
+// are indented (code, commands) are left as they are.
+func (p *page) wrapped(text string, margin int) (lines []string) {
+	g := glyphs()
+	for l := range strings.SplitSeq(strings.TrimRight(Safe(text), "\n"), "\n") {
+		if p.Width == 0 || strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t") {
+			lines = append(lines, l)
+			continue
+		}
+		row := ""
+		for word := range strings.SplitSeq(l, " ") {
+			if row != "" && g.StringWidth(row)+1+g.StringWidth(word) > max(p.Width-margin, 20) {
+				lines = append(lines, row)
+				row = word
+				continue
+			}
+			if row != "" {
+				row += " "
+			}
+			row += word
+		}
+		lines = append(lines, row)
+	}
+	return lines
+}

@@ -1,0 +1,209 @@
+package view
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/pmezard/go-difflib/difflib"
+)
+
+const nothing = "(none)"
+
+// field adds one attribute that changes: old and new value in one line, or
+// element by element where that would be too long to read.
+func (p *page) field(indent string, f plan.Field, after *session.Spec) {
+	forces := ""
+	if f.Forces == plan.ForcesRestart || f.Forces == plan.ForcesReplace {
+		forces = p.paint(red, " # forces "+string(f.Forces))
+	}
+	switch {
+	case f.Sensitive:
+		p.line(indent, p.paint(yellow, "~"), " ", p.paint(noInk, f.Path), ": (sensitive value)", forces)
+	case digested(f.Path):
+		var prompt session.Prompt
+		if after != nil && f.Path == "prompt" {
+			prompt = after.Prompt
+		}
+		p.oneLineField(indent, f.Path, promptWords(text(f.Before), session.Prompt{}), promptWords(text(f.After), prompt), forces)
+	default:
+		p.values(indent, f.Path, plainValue(f.Before), plainValue(f.After), forces)
+	}
+}
+
+// values adds the change of one value. Maps are told key by key, long lists
+// element by element.
+func (p *page) values(indent, name string, before, after any, forces string) {
+	bm, isMapB := before.(map[string]any)
+	am, isMapA := after.(map[string]any)
+	if (isMapB || before == nil) && (isMapA || after == nil) && (isMapB || isMapA) {
+		p.line(indent, p.paint(yellow, "~"), " ", p.paint(noInk, name), ":", forces)
+		p.mapping(indent+"    ", bm, am)
+		return
+	}
+	b, a := shown(before), shown(after)
+	bl, isListB := before.([]any)
+	al, isListA := after.([]any)
+	if (isListB || isListA) && len(b)+len(a) > 80 {
+		p.line(indent, p.paint(yellow, "~"), " ", p.paint(noInk, name), ":", forces)
+		p.elements(indent+"    ", bl, al)
+		return
+	}
+	p.oneLineField(indent, name, b, a, forces)
+}
+
+func (p *page) oneLineField(indent, name, before, after, forces string) {
+	switch {
+	case before == nothing:
+		p.line(indent, p.paint(green, "+"), " ", p.paint(noInk, name), ": ", p.paint(noInk, after), forces)
+	case after == nothing:
+		p.line(indent, p.paint(red, "-"), " ", p.paint(noInk, name), ": ", p.paint(noInk, before), forces)
+	default:
+		p.line(indent, p.paint(yellow, "~"), " ", p.paint(noInk, name), ": ", p.paint(noInk, before), p.paint(dim, " -> "), p.paint(noInk, after), forces)
+	}
+}
+
+func (p *page) mapping(indent string, before, after map[string]any) {
+	keys := slices.Sorted(maps.Keys(before))
+	for k := range after {
+		if _, both := before[k]; !both {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	same := 0
+	for _, k := range keys {
+		if reflect.DeepEqual(before[k], after[k]) {
+			same++
+			continue
+		}
+		p.values(indent, k, before[k], after[k], "")
+	}
+	p.unchanged(indent, same)
+}
+
+func (p *page) elements(indent string, before, after []any) {
+	b, a := make([]string, len(before)), make([]string, len(after))
+	for i, v := range before {
+		b[i] = shown(v)
+	}
+	for i, v := range after {
+		a[i] = shown(v)
+	}
+	same := 0
+	for _, op := range difflib.NewMatcher(b, a).GetOpCodes() {
+		if op.Tag == 'e' {
+			same += op.I2 - op.I1
+			continue
+		}
+		for _, v := range b[op.I1:op.I2] {
+			p.line(indent, p.paint(red, "-"), " ", p.paint(noInk, v))
+		}
+		for _, v := range a[op.J1:op.J2] {
+			p.line(indent, p.paint(green, "+"), " ", p.paint(noInk, v))
+		}
+	}
+	p.unchanged(indent, same)
+}
+
+func (p *page) unchanged(indent string, n int) {
+	if n > 0 {
+		p.line(indent, p.paint(dim, fmt.Sprintf("# %d unchanged", n)))
+	}
+}
+
+// plainValue is a value as JSON has it, so that a plan says the same before and
+// after it was saved.
+func plainValue(v any) any {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var plain any
+	if d.Decode(&plain) != nil {
+		return fmt.Sprint(v)
+	}
+	return plain
+}
+
+// shown is a plain value as one line of a manifest's language.
+func shown(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return nothing
+	case string:
+		return quote(v)
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = shown(e)
+		}
+		if len(parts) == 0 {
+			return nothing
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		var parts []string
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, k+" = "+shown(v[k]))
+		}
+		if len(parts) == 0 {
+			return nothing
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
+	}
+	return fmt.Sprint(v)
+}
+
+// longText is how much of a text a plan shows; of a longer one, only the size.
+const longText = 200
+
+// quote is a text in quotes; of a long one, or one of several lines, its size
+// and the start of its sha256.
+func quote(s string) string {
+	if s == "" {
+		return nothing
+	}
+	lines := strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1
+	if lines == 1 && len(s) <= longText {
+		return strconv.Quote(s)
+	}
+	sum := sha256.Sum256([]byte(s))
+	return fmt.Sprintf("(%s, %s, %x)", count(lines, "line"), Bytes(int64(len(s))), sum[:4])
+}
+
+// digested are the fields that a plan knows only the digest of.
+func digested(path string) bool {
+	return path == "prompt" || path == "lifecycle.replace_triggered_by"
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// promptWords is a prompt's digest in short, with the size of its text where
+// the text is at hand.
+func promptWords(digest string, p session.Prompt) string {
+	if digest == "" {
+		return nothing
+	}
+	short := digest
+	if len(short) > 12 {
+		short = short[:12]
+	}
+	if p.Text != "" && p.Digest == digest {
+		return fmt.Sprintf("%s (%s)", short, Bytes(int64(len(p.Text))))
+	}
+	return short
+}

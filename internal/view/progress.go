@@ -1,0 +1,133 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// Progress tells people what happens while it happens: a line an event, each
+// beginning with the session's address. Events come from many goroutines.
+type Progress struct {
+	mu    sync.Mutex
+	w     io.Writer
+	style Style
+}
+
+// NewProgress is a Progress that writes to w.
+func NewProgress(w io.Writer, s Style) *Progress { return &Progress{w: w, style: s} }
+
+// Event writes what an event tells. Events that are steps of an action under way
+// (workspace ready, launched, …) say nothing; the log keeps them.
+func (p *Progress) Event(e history.Event) {
+	b := &page{Style: p.style}
+	b.event(e)
+	if b.Len() == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = b.flush(p.w) // a terminal that went away does not end what is under way
+}
+
+func (p *page) event(e history.Event) {
+	v := verbs(plan.Action(e.Action))
+	address := p.paint(bold, string(e.Address)+":") + " "
+	head, rest := headAndRest(e.Detail)
+	switch e.Kind {
+	case history.ApplyStart:
+		p.line(address, p.paint(noInk, v.doing), "…")
+		return
+	case history.ApplyProgress:
+		p.line(address, p.paint(noInk, "still "+v.doing), "… ", p.paint(dim, "["+whole(e.Elapsed)+"]"), colon(p, head))
+		return
+	case history.ApplyComplete:
+		p.line(address, p.paint(green, v.done), after(e), p.paint(dim, idOf(e)))
+		return
+	case history.ApplyErrored:
+		p.line(address, p.paint(red, v.plain+" failed"+after(e)+": "+head))
+	case history.ApplySkipped:
+		p.line(address, p.paint(yellow, "skipped"), colon(p, skippedFor(e)))
+		return
+	case history.WorkKept:
+		p.line(address, p.paint(yellow, "work is kept"), colon(p, head))
+	case history.BranchMismatch:
+		p.line(address, p.paint(red, "branch mismatch"), colon(p, head))
+	default:
+		return
+	}
+	for _, l := range rest {
+		p.line("  ", p.paint(noInk, l))
+	}
+}
+
+func colon(p *page, text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + p.paint(noInk, text)
+}
+
+func after(e history.Event) string {
+	if e.Elapsed == 0 {
+		return ""
+	}
+	return " after " + Elapsed(e.Elapsed.D())
+}
+
+// whole is how long something has taken, in whole seconds.
+func whole(d session.Duration) string {
+	s := int(d.D().Seconds())
+	if s < 60 {
+		return fmt.Sprintf("%ds", s)
+	}
+	return Elapsed(d.D())
+}
+
+func idOf(e history.Event) string {
+	if e.ID == "" {
+		return ""
+	}
+	return " [id=" + e.ID + "]"
+}
+
+// skippedFor says why a session was skipped. The event names the dependency, by
+// its address alone or in a sentence.
+func skippedFor(e history.Event) string {
+	if dependency(e.Detail) == e.Detail && e.Detail != "" {
+		return "it depends on " + e.Detail
+	}
+	return oneLine(e.Detail)
+}
+
+// dependency is the address of another session that a text names, or nothing.
+func dependency(detail string) string {
+	i := strings.Index(detail, "session.")
+	if i < 0 {
+		return ""
+	}
+	s := detail[i:]
+	end := strings.IndexAny(s, " ,;:[\n")
+	if end < 0 {
+		end = len(s)
+	}
+	if end < len(s) && s[end] == '[' {
+		if strings.HasPrefix(s[end:], `["`) {
+			if j := strings.Index(s[end:], `"]`); j > 0 {
+				end += j + 2
+			}
+		} else if j := strings.IndexByte(s[end:], ']'); j > 0 {
+			end += j + 1
+		}
+	}
+	a, err := session.ParseAddress(s[:end])
+	if err != nil {
+		return ""
+	}
+	return string(a)
+}

@@ -1,0 +1,212 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// Session is one session in a status document. A pointer that is nil stands for
+// what is not known or not there, and is null in JSON.
+type Session struct {
+	Address        session.Address   `json:"address"`
+	Name           string            `json:"name"` // the address as a person types it: worker["web"]
+	Role           string            `json:"role"`
+	Agent          string            `json:"agent"`
+	Runtime        string            `json:"runtime"` // RuntimeSpec.Key: tmux, docker/sandbox
+	Desired        session.Desired   `json:"desired"` // a person's override, if there is one
+	State          session.State     `json:"state"`
+	Activity       session.Activity  `json:"activity"`
+	Alive          *bool             `json:"session_alive"`
+	Observable     bool              `json:"observable"` // the agent's own session file may be looked for
+	Branch         string            `json:"branch"`
+	BranchOK       *bool             `json:"branch_ok"`
+	BranchLive     string            `json:"branch_live"` // what the workspace is on; empty: detached or not known
+	Workspace      string            `json:"workspace"`
+	ID             string            `json:"id"`
+	PaneID         string            `json:"pane_id"`
+	PID            *int              `json:"pid"` // of the agent
+	Container      string            `json:"container"`
+	Status         session.Status    `json:"status"`
+	Detail         string            `json:"detail"` // why, for people
+	CreatedAt      *time.Time        `json:"created_at"`
+	StartedAt      *time.Time        `json:"started_at"` // of the run
+	FirstTurnAt    *time.Time        `json:"first_turn_at"`
+	Restarts       int               `json:"restarts"`
+	Health         string            `json:"health"` // healthy, unhealthy, unknown
+	LastEvent      *LastEvent        `json:"last_event"`
+	PR             string            `json:"pr_url"`
+	ConversationID string            `json:"conversation_id"`
+	Origin         session.Origin    `json:"origin"`
+	Override       *session.Override `json:"override"`
+	Transcripts    Transcripts       `json:"transcripts"`
+}
+
+// LastEvent is the youngest event of a session's history.
+type LastEvent struct {
+	Time   time.Time    `json:"time"`
+	Kind   history.Kind `json:"type"`
+	Action string       `json:"action,omitempty"`
+	Reason string       `json:"reason,omitempty"`
+	Detail string       `json:"detail,omitempty"`
+}
+
+// Transcripts are the files in which a session can be read again.
+type Transcripts struct {
+	Screen string `json:"screen"` // the recorded screen
+	Native string `json:"native"` // the agent's own session file
+}
+
+// Known is what is known of one session, from which SessionOf makes what is
+// shown. Record or Live is there, or both, or only Wanted: a session that was
+// never applied.
+type Known struct {
+	Wanted      *session.Spec
+	Record      *session.Record
+	Live        *session.Live
+	Diagnosis   plan.Diagnosis
+	Reading     session.Reading   // what the agent says; zero: not asked
+	Checkout    *session.Checkout // nil: not looked at
+	Events      []history.Event   // of the session, the oldest first
+	FirstTurnAt time.Time         // when its first turn ended; zero: not yet, or not known
+	Transcripts Transcripts
+}
+
+// SessionOf lays together what is known of a session.
+func SessionOf(k Known) Session {
+	spec := k.spec()
+	s := Session{
+		Address: spec.Address, Name: short(spec.Address), Role: spec.Role, Agent: spec.Agent.Name,
+		Runtime: spec.Runtime.Key(), Desired: spec.Desired, Branch: spec.Branch, Workspace: spec.Workspace.Path,
+		State: k.Diagnosis.State, Activity: k.activity(), Alive: k.Diagnosis.Alive, Detail: k.Diagnosis.Detail,
+		FirstTurnAt: utcOrNull(k.FirstTurnAt), PR: k.Reading.PR, Transcripts: k.Transcripts, Health: k.health(),
+	}
+	if s.State == session.StateRunning {
+		s.Detail = k.Reading.Detail
+		if s.Activity == session.Booting {
+			s.State = session.StateStarting
+		}
+	}
+	s.Status = session.StatusOf(s.State, s.Activity)
+	if r := k.Record; r != nil {
+		s.recorded(*r)
+	}
+	if l := k.Live; l != nil {
+		s.live(*l)
+	}
+	s.branch(spec, k.Checkout)
+	s.Observable = k.observable(spec)
+	if n := len(k.Events); n > 0 {
+		e := k.Events[n-1]
+		s.LastEvent = &LastEvent{Time: utc(e.Time), Kind: e.Kind, Action: e.Action, Reason: e.Reason, Detail: e.Detail}
+	}
+	return s
+}
+
+// spec is what the session is wanted to be, or else what it was made as.
+func (k Known) spec() session.Spec {
+	switch {
+	case k.Wanted != nil:
+		return *k.Wanted
+	case k.Record != nil:
+		spec := k.Record.Spec
+		spec.Address = k.Record.Address
+		return spec
+	case k.Live != nil && k.Live.Spec != nil:
+		return *k.Live.Spec
+	case k.Live != nil:
+		return session.Spec{Address: k.Live.Mark.Address, Runtime: session.RuntimeSpec{Kind: k.Live.Place.Runtime}}
+	}
+	return session.Spec{}
+}
+
+func (s *Session) recorded(r session.Record) {
+	s.ID, s.Origin, s.Override = r.ID, r.Origin, r.Override
+	s.CreatedAt, s.StartedAt = utcOrNull(r.CreatedAt), utcOrNull(r.Run.StartedAt)
+	s.PaneID, s.Container, s.ConversationID = r.Place.Pane, r.Place.Container, r.Run.Conversation
+	s.Restarts = max(r.Run.Number-1, 0)
+	if r.Tree.Path != "" {
+		s.Workspace = r.Tree.Path
+	}
+	if r.Override != nil {
+		s.Desired = r.Override.Desired
+	}
+	if r.Trouble != "" {
+		s.Detail = r.Trouble
+	}
+	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive {
+		s.PID = &r.Run.Agent.PID
+	}
+}
+
+// live overrides what is on record with what is seen.
+func (s *Session) live(l session.Live) {
+	if s.ID == "" {
+		s.ID = l.Mark.ID
+	}
+	if l.Place.Pane != "" {
+		s.PaneID = l.Place.Pane
+	}
+	if l.Place.Container != "" {
+		s.Container = l.Place.Container
+	}
+	if l.Agent.PID > 0 && l.Vital == session.Alive {
+		s.PID = &l.Agent.PID
+	}
+	if !l.Started.IsZero() {
+		s.StartedAt = utcOrNull(l.Started)
+	}
+}
+
+// branch holds the workspace against the branch that is declared.
+func (s *Session) branch(spec session.Spec, co *session.Checkout) {
+	if co == nil || co.Err != nil || spec.Branch == "" {
+		return
+	}
+	s.BranchLive = co.Branch
+	ok := co.Exists && co.Git && co.Branch == spec.Branch
+	if s.ID != "" || co.Exists && !co.Empty { // nothing is wrong with a folder that is not made yet
+		s.BranchOK = &ok
+	}
+}
+
+func (k Known) activity() session.Activity {
+	switch {
+	case k.Diagnosis.Activity != "":
+		return k.Diagnosis.Activity
+	case k.Reading.Activity != "":
+		return k.Reading.Activity
+	}
+	return session.NoActivity
+}
+
+func (k Known) health() string {
+	switch k.Diagnosis.State {
+	case session.StateRunning, session.StatePaused:
+		return "healthy"
+	case session.StateStale, session.StateError:
+		return "unhealthy"
+	}
+	return "unknown"
+}
+
+// observable reports whether the agent's own session file may be looked for: an
+// agent that has not come so far yet is neither idle nor dead without one.
+func (k Known) observable(spec session.Spec) bool {
+	if k.Record == nil || k.Record.Run.ID == "" {
+		return false
+	}
+	switch spec.Agent.Observable {
+	case "at_first_prompt":
+		return !k.Record.Run.DeliveredAt.IsZero()
+	case "after_first_turn":
+		return !k.FirstTurnAt.IsZero()
+	}
+	return true
+}
+
+// short is an address as a person types it.
+func short(a session.Address) string { return strings.TrimPrefix(string(a), "session.") }

@@ -1,0 +1,79 @@
+package view
+
+import (
+	"io"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Style is how text is written: the zero value is plain text of any width.
+type Style struct {
+	Color bool
+	Width int // columns of the terminal; 0: not a terminal, nothing is cut or wrapped
+}
+
+// StyleFor is the style for a writer: colour and width only if it is a terminal.
+// Colour is left out if noColor is set, or NO_COLOR is not empty or TERM is dumb
+// in environ (as of os.Environ).
+func StyleFor(w io.Writer, noColor bool, environ []string) Style {
+	f, ok := w.(interface{ Fd() uintptr })
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return Style{}
+	}
+	s := Style{Color: !noColor}
+	for _, e := range environ {
+		if k, v, _ := strings.Cut(e, "="); k == "NO_COLOR" && v != "" || k == "TERM" && v == "dumb" {
+			s.Color = false
+		}
+	}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		s.Width = width
+	}
+	return s
+}
+
+// ink is a colour, as the parameter of a terminal's SGR sequence.
+type ink string
+
+const (
+	noInk   ink = ""
+	bold    ink = "1"
+	dim     ink = "2"
+	red     ink = "31"
+	green   ink = "32"
+	yellow  ink = "33"
+	blue    ink = "34"
+	magenta ink = "35"
+	cyan    ink = "36"
+)
+
+// paint is a text in a colour. The text is made safe: this is the only place
+// that emits an escape sequence.
+func (s Style) paint(c ink, text string) string {
+	text = Safe(text)
+	if !s.Color || c == noInk || text == "" {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+// page is text under construction. It is written to its destination at once, so
+// that what several goroutines write never mixes within a page.
+type page struct {
+	Style
+	strings.Builder
+}
+
+// line adds texts that are painted already, and ends the line.
+func (p *page) line(painted ...string) {
+	for _, s := range painted {
+		p.WriteString(s)
+	}
+	p.WriteByte('\n')
+}
+
+func (p *page) flush(w io.Writer) error {
+	_, err := io.WriteString(w, p.String())
+	return err
+}

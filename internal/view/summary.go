@@ -1,0 +1,119 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// planSummary is a plan in one line: what it would do, or that there is nothing
+// to do.
+func planSummary(p plan.Plan) string {
+	s := p.Summary()
+	if s.Errors == 0 && s.Hold == 0 && !p.Acts() {
+		return nothingToDo(p)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Plan: %d to create, %d to update, %d to restart, %d to replace, %d to destroy",
+		s.Create, s.Update, s.Restart, s.Replace, s.Delete)
+	for _, more := range []struct {
+		n    int
+		word string
+	}{
+		{s.Pause, "to pause"}, {s.Resume, "to resume"}, {s.Stop, "to stop"},
+		{s.Adopt, "to adopt"}, {s.Forget, "to forget"}, {s.Hold, "held"},
+	} {
+		if more.n > 0 {
+			fmt.Fprintf(&b, ", %d %s", more.n, more.word)
+		}
+	}
+	b.WriteString(".")
+	if s.Errors > 0 {
+		b.WriteString(" " + count(s.Errors, "error") + ".")
+	}
+	return b.String()
+}
+
+func nothingToDo(p plan.Plan) string {
+	if p.Options.Destroy {
+		return "No changes. There is nothing to destroy."
+	}
+	n := 0
+	for _, c := range p.Changes {
+		if c.After != nil && c.Reason != plan.ReasonNotTargeted {
+			n++
+		}
+	}
+	if p.Options.RefreshOnly {
+		if len(p.Drift) > 0 {
+			return "No changes are planned. " + count(len(p.Drift), "difference") + " between what is live and what is on record."
+		}
+		return "No changes. What is live is what is on record."
+	}
+	if n == 1 {
+		return "No changes. 1 session matches the manifest."
+	}
+	return fmt.Sprintf("No changes. %d sessions match the manifest.", n)
+}
+
+// Tally is how a command that acts on sessions ended.
+type Tally struct {
+	Command               string // the word that the last line begins with: Apply, Destroy, Stop; empty: Apply
+	Done, Failed, Skipped int    // sessions
+	Errors                []error
+	Elapsed               time.Duration // of the whole command; only in JSON
+}
+
+// Summary writes the tally, after all errors together.
+func Summary(w io.Writer, s Style, t Tally) error {
+	p := &page{Style: s}
+	for _, d := range diagnosticsOf(t.Errors) {
+		p.diagnostic(d)
+	}
+	command, word, color := t.Command, "complete!", green
+	if command == "" {
+		command = "Apply"
+	}
+	if t.Failed > 0 || t.Skipped > 0 || len(t.Errors) > 0 {
+		word, color = "incomplete:", red
+	}
+	p.line()
+	p.line(p.paint(color, fmt.Sprintf("%s %s %d done, %d failed, %d skipped.", command, word, t.Done, t.Failed, t.Skipped)))
+	return p.flush(w)
+}
+
+// Valid writes what validate found: the diagnostics, then whether the manifest
+// is valid, and how many sessions it declares.
+func Valid(w io.Writer, s Style, sessions int, ds []session.Diagnostic) error {
+	p := &page{Style: s}
+	for _, d := range ds {
+		p.diagnostic(d)
+	}
+	errs, warnings := severities(ds)
+	switch {
+	case errs > 0 && warnings > 0:
+		p.line(p.paint(red, "The manifest is not valid: "+count(errs, "error")+", "+count(warnings, "warning")+"."))
+	case errs > 0:
+		p.line(p.paint(red, "The manifest is not valid: "+count(errs, "error")+"."))
+	case warnings > 0:
+		p.line(p.paint(green, "Success!")+" The manifest is valid: "+count(sessions, "session")+".", " ", p.paint(yellow, count(warnings, "warning")+"."))
+	default:
+		p.line(p.paint(green, "Success!") + " The manifest is valid: " + count(sessions, "session") + ".")
+	}
+	return p.flush(w)
+}
+
+func severities(ds []session.Diagnostic) (errs, warnings int) {
+	for _, d := range ds {
+		if d.Severity == session.Error {
+			errs++
+		} else {
+			warnings++
+		}
+	}
+	return errs, warnings
+}

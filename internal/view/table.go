@@ -1,0 +1,100 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// column is one column of a table. Min is how far it may be cut; 0: never.
+type column struct {
+	title string
+	min   int
+	right bool
+}
+
+// cell is one cell of a table: one line, not painted yet.
+type cell struct {
+	text string
+	ink  ink
+}
+
+const gap = "  " // between columns
+
+// glyphs measures text in terminal columns, the same in every locale.
+func glyphs() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
+
+// table adds rows in aligned columns, indented. Where the terminal is too
+// narrow, the widest column that may be cut is, until all fit or none can.
+// Columns without a title and without any text are left out.
+func (p *page) table(indent string, columns []column, rows [][]cell) {
+	g := glyphs()
+	widths := make([]int, len(columns))
+	titled := false
+	for i, c := range columns {
+		widths[i] = g.StringWidth(c.title)
+		titled = titled || c.title != ""
+		for _, r := range rows {
+			r[i].text = oneLine(r[i].text)
+			widths[i] = max(widths[i], g.StringWidth(r[i].text))
+		}
+	}
+	if p.Width > 0 {
+		shrink(columns, widths, p.Width-len(indent))
+	}
+	if titled {
+		head := make([]cell, len(columns))
+		for i, c := range columns {
+			head[i] = cell{c.title, bold}
+		}
+		rows = append([][]cell{head}, rows...)
+	}
+	for _, r := range rows {
+		p.row(g, indent, columns, widths, r)
+	}
+}
+
+func (p *page) row(g *runewidth.Condition, indent string, columns []column, widths []int, r []cell) {
+	p.WriteString(indent)
+	owed := "" // spaces, written only before text: no line ends in them
+	for i, c := range r {
+		if widths[i] == 0 {
+			continue
+		}
+		text := g.Truncate(c.text, widths[i], "…")
+		pad := strings.Repeat(" ", max(widths[i]-g.StringWidth(text), 0))
+		switch {
+		case text == "":
+			owed += pad + gap
+		case columns[i].right:
+			p.WriteString(owed + pad + p.paint(c.ink, text))
+			owed = gap
+		default:
+			p.WriteString(owed + p.paint(c.ink, text))
+			owed = pad + gap
+		}
+	}
+	p.line()
+}
+
+// shrink makes widths fit into the width of the terminal as far as it can.
+func shrink(columns []column, widths []int, fit int) {
+	total := -len(gap)
+	for _, w := range widths {
+		if w > 0 {
+			total += w + len(gap)
+		}
+	}
+	for ; total > fit; total-- {
+		widest := -1
+		for i, c := range columns {
+			if c.min > 0 && widths[i] > c.min && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}

@@ -1,0 +1,74 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Age is a span of time as a person says it, in its two largest units: 12s, 3m,
+// 2h5m, 4d3h. Below a second, and of the future, it is 0s.
+func Age(d time.Duration) string {
+	d = max(d, 0)
+	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
+	two := func(a int, unit string, b int, second string) string {
+		if b == 0 {
+			return strconv.Itoa(a) + unit
+		}
+		return strconv.Itoa(a) + unit + strconv.Itoa(b) + second
+	}
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(int(d/time.Second)) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(minutes) + "m"
+	case d < 24*time.Hour:
+		return two(hours, "h", minutes, "m")
+	}
+	return two(days, "d", hours, "h")
+}
+
+// Elapsed is how long something took: 0.3s, 1.2s, 12s, 2m5s, 1h3m.
+func Elapsed(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < 9950*time.Millisecond: // 9.95 would round up to 10.0
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+	case d < time.Hour:
+		return strings.TrimPrefix(d.Round(time.Second).String(), "0m")
+	}
+	return Age(d)
+}
+
+// Bytes is a size in decimal units: 512 B, 1.2 kB, 3.4 MB.
+func Bytes(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	units := []string{"kB", "MB", "GB", "TB", "PB", "EB"}
+	f := float64(n) / 1000
+	i := 0
+	for f >= 999.95 && i < len(units)-1 {
+		f /= 1000
+		i++
+	}
+	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i]
+}
+
+// count is a number with its noun: 1 error, 3 errors.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// clock is a time beside now: the hour alone on the same day.
+func clock(t, now time.Time) string {
+	t = t.In(now.Location())
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
