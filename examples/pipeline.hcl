@@ -6,6 +6,7 @@
 
 agentform {
   project     = "pipeline"
+  data_dir    = ".agentform/pipeline"
   parallelism = 4
 }
 

@@ -6,7 +6,8 @@
 #   agentform -f examples/quickstart.hcl destroy
 
 agentform {
-  project = "quickstart"
+  project  = "quickstart"
+  data_dir = ".agentform/quickstart" # its own, so that the examples leave each other alone
 }
 
 agent "scripted" {

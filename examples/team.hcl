@@ -7,6 +7,7 @@
 
 agentform {
   project     = "team"
+  data_dir    = ".agentform/team"
   max_running = 4
 }
 
