@@ -50,7 +50,7 @@ how() {
 	elif command -v apt-get >/dev/null 2>&1; then
 		echo "sudo apt-get install $1"
 	else
-		echo "install the package $1 (on macOS: Homebrew, brew install $1)"
+		echo "your system's package manager, package $1 (macOS: brew install $1)"
 	fi
 }
 for tool in git tmux; do
