@@ -184,6 +184,9 @@ func (k Known) activity() session.Activity {
 }
 
 func (k Known) health() string {
+	if k.Reading.Activity == session.Failed {
+		return "unhealthy"
+	}
 	switch k.Diagnosis.State {
 	case session.StateRunning, session.StatePaused:
 		return "healthy"

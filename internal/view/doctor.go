@@ -1,0 +1,99 @@
+package view
+
+import (
+	"io"
+	"strings"
+)
+
+// Level is how a finding of doctor is meant.
+type Level string
+
+// The levels.
+const (
+	Fine    Level = "ok"
+	Warning Level = "warning" // something will not work, or not well
+	Fault   Level = "error"   // agentform cannot do its work
+)
+
+// Finding is one thing that doctor looked at.
+type Finding struct {
+	Level   Level  `json:"level"`
+	Subject string `json:"subject"` // tmux, state file, session.api
+	Problem string `json:"problem"` // what is wrong; of a fine one, what was found
+	Remedy  string `json:"remedy"`  // what to do about it; empty when fine
+}
+
+// Doctor writes findings, each with its remedy below it, and how many are not
+// fine.
+func Doctor(w io.Writer, s Style, findings []Finding) error {
+	p := &page{Style: s}
+	g := glyphs()
+	width := 0
+	for _, f := range findings {
+		width = max(width, g.StringWidth(oneLine(f.Subject)))
+	}
+	for _, f := range findings {
+		sign, color := sign(f.Level)
+		subject := oneLine(f.Subject)
+		pad := strings.Repeat(" ", width-g.StringWidth(subject))
+		head, rest := headAndRest(f.Problem)
+		p.line(strings.TrimRight(p.paint(color, sign)+" "+p.paint(bold, subject)+pad+gap+p.paint(noInk, head), " "))
+		indent := strings.Repeat(" ", 2+width) + gap
+		for _, l := range rest {
+			p.line(indent, p.paint(noInk, l))
+		}
+		if f.Remedy != "" {
+			head, rest := headAndRest(f.Remedy)
+			p.line(indent, p.paint(cyan, "→ "+head))
+			for _, l := range rest {
+				p.line(indent, "  ", p.paint(cyan, l))
+			}
+		}
+	}
+	p.line()
+	warnings, faults := levels(findings)
+	switch {
+	case faults > 0 && warnings > 0:
+		p.line(p.paint(red, count(faults, "error")+", "+count(warnings, "warning")+"."))
+	case faults > 0:
+		p.line(p.paint(red, count(faults, "error")+"."))
+	case warnings > 0:
+		p.line(p.paint(yellow, count(warnings, "warning")+"."))
+	default:
+		p.line(p.paint(green, "All is well."))
+	}
+	return p.flush(w)
+}
+
+func sign(l Level) (string, ink) {
+	switch l {
+	case Fault:
+		return "✗", red
+	case Warning:
+		return "!", yellow
+	}
+	return "✓", green
+}
+
+func levels(findings []Finding) (warnings, faults int) {
+	for _, f := range findings {
+		switch f.Level {
+		case Warning:
+			warnings++
+		case Fault:
+			faults++
+		}
+	}
+	return warnings, faults
+}
+
+// DoctorJSON writes findings as one document.
+func DoctorJSON(w io.Writer, findings []Finding) error {
+	warnings, faults := levels(findings)
+	return document(w, struct {
+		Format   string    `json:"format_version"`
+		Errors   int       `json:"error_count"`
+		Warnings int       `json:"warning_count"`
+		Findings []Finding `json:"findings"`
+	}{FormatVersion, faults, warnings, list(findings)})
+}

@@ -1,0 +1,143 @@
+package view
+
+import (
+	"io"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// PlanJSON writes a plan as one document. Version is agentform's.
+func PlanJSON(w io.Writer, p plan.Plan, version string) error {
+	d := struct {
+		Format    string               `json:"format_version"`
+		Version   string               `json:"agentform_version"`
+		Timestamp time.Time            `json:"timestamp"`
+		Project   string               `json:"project"`
+		Lineage   string               `json:"lineage"`
+		Serial    uint64               `json:"serial"`
+		Complete  bool                 `json:"complete"`
+		Errored   bool                 `json:"errored"`
+		Changes   []change             `json:"changes"`
+		Drift     []plan.Drift         `json:"drift"`
+		Errors    []session.Diagnostic `json:"errors"`
+		Warnings  []session.Diagnostic `json:"warnings"`
+		Summary   plan.Summary         `json:"summary"`
+	}{
+		Format: FormatVersion, Version: version, Timestamp: utc(p.At),
+		Project: p.Project, Lineage: p.Lineage, Serial: p.Serial, Complete: p.Complete,
+		Errored: session.HasErrors(p.Problems), Drift: list(p.Drift), Summary: p.Summary(),
+		Changes: []change{}, Errors: []session.Diagnostic{}, Warnings: []session.Diagnostic{},
+	}
+	for _, c := range p.Changes {
+		d.Changes = append(d.Changes, changeOf(c))
+	}
+	for _, x := range p.Problems {
+		if x.Severity == session.Error {
+			d.Errors = append(d.Errors, x)
+		} else {
+			d.Warnings = append(d.Warnings, x)
+		}
+	}
+	return document(w, d)
+}
+
+// change is one session of a plan document.
+type change struct {
+	Address session.Address `json:"address"`
+	Action  plan.Action     `json:"action"`
+	Reason  plan.Reason     `json:"reason"`
+	Detail  string          `json:"detail"`
+	Fields  []field         `json:"fields"`
+	Until   *time.Time      `json:"until,omitempty"`
+}
+
+type field struct {
+	Path      string      `json:"path"`
+	Before    any         `json:"before"`
+	After     any         `json:"after"`
+	Forces    plan.Forces `json:"forces"`
+	Sensitive bool        `json:"sensitive"`
+}
+
+func changeOf(c plan.Change) change {
+	x := change{Address: c.Address, Action: c.Action, Reason: c.Reason, Detail: c.Detail, Fields: []field{}}
+	if c.Action == plan.Hold {
+		x.Until = utcOrNull(c.Until)
+	}
+	for _, f := range c.Fields {
+		y := field{Path: f.Path, Forces: f.Forces, Sensitive: f.Sensitive}
+		if !f.Sensitive {
+			y.Before, y.After = f.Before, f.After
+		}
+		x.Fields = append(x.Fields, y)
+	}
+	return x
+}
+
+// ValidJSON writes what validate found as one document.
+func ValidJSON(w io.Writer, ds []session.Diagnostic) error {
+	errs, warnings := severities(ds)
+	return document(w, struct {
+		Format      string               `json:"format_version"`
+		Valid       bool                 `json:"valid"`
+		Errors      int                  `json:"error_count"`
+		Warnings    int                  `json:"warning_count"`
+		Diagnostics []session.Diagnostic `json:"diagnostics"`
+	}{FormatVersion, errs == 0, errs, warnings, list(ds)})
+}
+
+// StatusJSON writes sessions as one document, in the order given. Supervisor
+// says whether the hub runs.
+func StatusJSON(w io.Writer, sessions []Session, supervisor bool) error {
+	word := "down"
+	if supervisor {
+		word = "running"
+	}
+	return document(w, struct {
+		Format     string                `json:"format_version"`
+		Sessions   []Session             `json:"sessions"`
+		Counts     map[session.State]int `json:"counts"`
+		Supervisor string                `json:"supervisor"`
+	}{FormatVersion, list(sessions), Counts(sessions), word})
+}
+
+// ShowJSON writes one session in full as one document.
+func ShowJSON(w io.Writer, x Shown) error {
+	type screen struct {
+		Text      string `json:"text"`
+		Truncated bool   `json:"truncated"`
+	}
+	d := struct {
+		Format string `json:"format_version"`
+		Session
+		Exit   *session.Exit   `json:"exit"`
+		Record *session.Record `json:"record"`
+		Events []EventLine     `json:"events"`
+		Screen screen          `json:"screen"`
+		Look   []string        `json:"look_by_hand"`
+	}{Format: FormatVersion, Session: x.Session, Exit: x.Exit, Record: x.Record, Events: eventLines(x.Events), Look: list(x.lookByHand())}
+	d.Screen.Text, d.Screen.Truncated = Tail(x.Screen)
+	return document(w, d)
+}
+
+func eventLines(events []history.Event) []EventLine {
+	lines := make([]EventLine, 0, len(events))
+	for _, e := range events {
+		lines = append(lines, eventLine(e))
+	}
+	return lines
+}
+
+// TextJSON writes the end of a session's screen or transcript as one document.
+func TextJSON(w io.Writer, a session.Address, text string) error {
+	tail, truncated := Tail(text)
+	return document(w, struct {
+		Format    string          `json:"format_version"`
+		Address   session.Address `json:"address"`
+		Text      string          `json:"text"`
+		Truncated bool            `json:"truncated"`
+	}{FormatVersion, a, tail, truncated})
+}

@@ -1,0 +1,104 @@
+package view
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/history"
+)
+
+// Events writes the events of a history, a line each, with the time as of now's
+// location. To follow a history, call it with each event as it comes.
+func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
+	p := &page{Style: s}
+	p.events(events, now, true)
+	return p.flush(w)
+}
+
+// events adds a line an event. Without addresses, they are all of one session.
+func (p *page) events(events []history.Event, now time.Time, addresses bool) {
+	columns := []column{{}, {}, {}, {min: 20}}
+	indent := "  "
+	if addresses {
+		indent = ""
+	}
+	var rows [][]cell
+	for _, e := range events {
+		address := ""
+		if addresses {
+			address = string(e.Address)
+		}
+		kind := strings.ReplaceAll(string(e.Kind), "_", " ")
+		rows = append(rows, []cell{
+			{clock(e.Time, now), dim}, {kind + strings.Repeat(" ", max(len("prompt delivered")-len(kind), 0)), kindInk(e.Kind)},
+			{address, bold}, {eventWords(e), noInk},
+		})
+	}
+	p.table(indent, columns, rows)
+}
+
+// eventWords is what an event tells besides its time, kind and session.
+func eventWords(e history.Event) string {
+	var parts []string
+	add := func(text string) {
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	add(e.Action)
+	if e.Old != "" || e.New != "" {
+		add(strings.TrimSpace(e.Old + " -> " + e.New))
+	}
+	if e.Elapsed > 0 {
+		add("after " + Elapsed(e.Elapsed.D()))
+	}
+	if e.By != "" {
+		add("by " + e.By)
+	}
+	words := strings.Join(parts, " ")
+	reason := strings.ReplaceAll(e.Reason, "_", " ")
+	switch {
+	case e.Detail != "":
+		words += ": " + e.Detail
+	case reason != "":
+		words += ": " + reason
+	}
+	return strings.TrimPrefix(words, ": ")
+}
+
+func kindInk(k history.Kind) ink {
+	switch k {
+	case history.ApplyErrored, history.BranchMismatch:
+		return red
+	case history.ApplySkipped, history.RunEnded, history.WorkKept:
+		return yellow
+	case history.ApplyComplete, history.Ready:
+		return green
+	}
+	return noInk
+}
+
+// EventLine is a history event as events --json writes it: what the log has,
+// with its excerpt cut to the tail.
+type EventLine struct {
+	history.Event
+	Truncated bool `json:"truncated,omitempty"` // of the excerpt
+}
+
+func eventLine(e history.Event) EventLine {
+	line := EventLine{Event: e}
+	line.Time = utc(e.Time)
+	line.Excerpt, line.Truncated = Tail(e.Excerpt)
+	return line
+}
+
+// EventsJSON writes events as JSON, a line each.
+func EventsJSON(w io.Writer, events []history.Event) error {
+	for _, e := range events {
+		if err := jsonLine(w, eventLine(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package view
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// Lines writes what apply does as JSON, an object a line, as it happens. Events
+// come from many goroutines.
+type Lines struct {
+	mu    sync.Mutex
+	w     io.Writer
+	now   func() time.Time
+	began time.Time
+}
+
+// NewLines is a Lines that writes to w. Its first line says which agentform
+// speaks.
+func NewLines(w io.Writer, version string, now func() time.Time) (*Lines, error) {
+	l := &Lines{w: w, now: now, began: now()}
+	return l, l.write(struct {
+		head
+		Format  string `json:"format_version"`
+		Version string `json:"agentform_version"`
+	}{l.head("version", ""), FormatVersion, version})
+}
+
+// head is what every line begins with. A line that is not about one session has
+// an empty address; its seconds count from the command's start.
+type head struct {
+	Type      string          `json:"type"`
+	Timestamp time.Time       `json:"timestamp"`
+	Address   session.Address `json:"address"`
+	Elapsed   float64         `json:"elapsed_seconds"`
+}
+
+func (l *Lines) head(kind string, a session.Address) head {
+	now := l.now()
+	return head{kind, utc(now), a, seconds(now.Sub(l.began))}
+}
+
+func (l *Lines) write(v any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return jsonLine(l.w, v)
+}
+
+// Plan writes a line for each session that the plan acts on or holds, and one
+// for each of its problems.
+func (l *Lines) Plan(p plan.Plan) error {
+	for _, c := range p.Changes {
+		if c.Action == plan.None {
+			continue
+		}
+		x := changeOf(c)
+		err := l.write(struct {
+			head
+			Action plan.Action `json:"action"`
+			Reason plan.Reason `json:"reason"`
+			Detail string      `json:"detail"`
+			Fields []field     `json:"fields"`
+			Until  *time.Time  `json:"until,omitempty"`
+		}{l.head("planned_change", c.Address), x.Action, x.Reason, x.Detail, x.Fields, x.Until})
+		if err != nil {
+			return err
+		}
+	}
+	for _, d := range p.Problems {
+		if err := l.Diagnostic(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Diagnostic writes one problem.
+func (l *Lines) Diagnostic(d session.Diagnostic) error {
+	return l.write(struct {
+		head
+		Diagnostic session.Diagnostic `json:"diagnostic"`
+	}{l.head("diagnostic", d.Address), d})
+}
+
+// Event writes the line of an event of apply. Work that is kept and a branch
+// that does not match are diagnostics; other events have no line, the log keeps
+// them.
+func (l *Lines) Event(e history.Event) {
+	switch e.Kind {
+	case history.ApplyStart, history.ApplyProgress, history.ApplyComplete, history.ApplyErrored, history.ApplySkipped:
+	case history.WorkKept:
+		_ = l.Diagnostic(session.Diagnostic{Severity: session.Warning, Summary: "work is kept", Detail: e.Detail, Address: e.Address})
+		return
+	case history.BranchMismatch:
+		_ = l.Diagnostic(session.Diagnostic{Severity: session.Error, Summary: "branch mismatch", Detail: e.Detail, Address: e.Address})
+		return
+	default:
+		return
+	}
+	x := struct {
+		head
+		Action     string `json:"action"`
+		ID         string `json:"id,omitempty"`
+		Run        string `json:"run,omitempty"`
+		Reason     string `json:"reason,omitempty"`
+		Detail     string `json:"detail"`
+		Dependency string `json:"dependency,omitempty"`
+		Excerpt    string `json:"excerpt,omitempty"`
+		Truncated  bool   `json:"truncated,omitempty"`
+	}{
+		head:   head{string(e.Kind), utc(e.Time), e.Address, seconds(e.Elapsed.D())},
+		Action: e.Action, ID: e.ID, Run: e.Run, Reason: e.Reason, Detail: e.Detail,
+	}
+	if e.Kind == history.ApplySkipped {
+		x.Dependency = dependency(e.Detail)
+	}
+	x.Excerpt, x.Truncated = Tail(e.Excerpt)
+	_ = l.write(x) // a reader that went away does not end what is under way
+}
+
+// Summary writes the last line: the tally, and all errors.
+func (l *Lines) Summary(t Tally) error {
+	texts := []string{}
+	for _, d := range diagnosticsOf(t.Errors) {
+		texts = append(texts, d.Error())
+	}
+	h := l.head("summary", "")
+	if t.Elapsed > 0 {
+		h.Elapsed = seconds(t.Elapsed)
+	}
+	return l.write(struct {
+		head
+		Done    int      `json:"done"`
+		Failed  int      `json:"failed"`
+		Skipped int      `json:"skipped"`
+		Errors  []string `json:"errors"`
+	}{h, t.Done, t.Failed, t.Skipped, texts})
+}

@@ -1,0 +1,51 @@
+package view
+
+import (
+	"io"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Records is what the state file holds.
+type Records struct {
+	Project  string
+	Lineage  string
+	Serial   uint64
+	Sessions []session.Record
+}
+
+// StateList writes the addresses of the sessions on record, one a line.
+func StateList(w io.Writer, records []session.Record) error {
+	p := &page{}
+	for _, r := range records {
+		p.line(p.paint(noInk, string(r.Address)))
+	}
+	return p.flush(w)
+}
+
+// StateShow writes one record, a field a line.
+func StateShow(w io.Writer, s Style, r session.Record) error {
+	p := &page{Style: s}
+	p.line(p.paint(bold, string(r.Address)))
+	p.aligned("  ", flatten(r))
+	return p.flush(w)
+}
+
+// StateListJSON writes all records as one document.
+func StateListJSON(w io.Writer, r Records) error {
+	return document(w, struct {
+		Format   string           `json:"format_version"`
+		Project  string           `json:"project"`
+		Lineage  string           `json:"lineage"`
+		Serial   uint64           `json:"serial"`
+		Sessions []session.Record `json:"sessions"`
+	}{FormatVersion, r.Project, r.Lineage, r.Serial, list(r.Sessions)})
+}
+
+// StateShowJSON writes one record as one document.
+func StateShowJSON(w io.Writer, r session.Record) error {
+	return document(w, struct {
+		Format  string         `json:"format_version"`
+		Session session.Record `json:"session"`
+	}{FormatVersion, r})
+}

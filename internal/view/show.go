@@ -1,0 +1,169 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/session"
+)
+
+// Shown is one session in full, as show and status ADDRESS tell it.
+type Shown struct {
+	Session
+	Record *session.Record // nil: not on record
+	Exit   *session.Exit   // how the last run ended; nil: it has not, or is not known
+	Events []history.Event // the last ones, the oldest first
+	Screen string          // the end of it
+}
+
+// Show writes one session in full: what it is and does, its ids, its last
+// events, the end of its screen, and the commands to look at it by hand.
+func Show(w io.Writer, s Style, x Shown, now time.Time) error {
+	p := &page{Style: s}
+	p.line(p.paint(bold, string(x.Address)), "  ", p.paint(stateInk(x.State), string(x.State)),
+		", ", p.paint(activityInk(x.Activity), string(x.Activity)))
+	if why := x.why(now); why != "" {
+		p.line(p.paint(noInk, why))
+	}
+	p.line()
+	p.aligned("  ", x.facts(now))
+	if len(x.Events) > 0 {
+		p.heading("Last events")
+		p.events(x.Events, now, false)
+	}
+	if screen, cut := Tail(Safe(strings.TrimRight(x.Screen, " \t\r\n"))); screen != "" {
+		title := "Screen"
+		if cut {
+			title += " (its last " + Bytes(session.TailLimit) + ")"
+		}
+		p.heading(title)
+		for l := range strings.SplitSeq(screen, "\n") {
+			p.line(strings.TrimRight("  "+p.paint(dim, "│")+" "+p.paint(noInk, l), " "))
+		}
+	}
+	if look := x.lookByHand(); len(look) > 0 {
+		p.heading("To look by hand")
+		for _, l := range look {
+			p.line("  ", p.paint(noInk, l))
+		}
+	}
+	return p.flush(w)
+}
+
+func (p *page) heading(title string) {
+	p.line()
+	p.line(p.paint(bold, title))
+}
+
+// facts is a session's properties, those that it has.
+func (x Shown) facts(now time.Time) []attribute {
+	var all []attribute
+	add := func(name, value string) {
+		if value != "" {
+			all = append(all, attribute{name, oneLine(value)})
+		}
+	}
+	add("role", x.Role)
+	add("agent", x.Agent)
+	add("desired", string(x.Desired))
+	branch := x.Branch
+	if x.BranchOK != nil && !*x.BranchOK {
+		branch += "  ! " + x.branchFault()
+	}
+	add("branch", branch)
+	add("workspace", x.Workspace)
+	add("runtime", x.Runtime)
+	if x.StartedAt != nil {
+		add("started", clock(*x.StartedAt, now)+" ("+x.age(now)+" ago)")
+	}
+	if x.FirstTurnAt != nil {
+		add("first turn", clock(*x.FirstTurnAt, now))
+	}
+	add("restarts", fmt.Sprint(x.Restarts))
+	add("health", x.Health)
+	if x.Exit != nil {
+		add("last exit", exitWords(*x.Exit, now))
+	}
+	add("pull request", x.PR)
+	add("origin", string(x.Origin))
+	if r := x.Record; r != nil {
+		add("trouble", r.Trouble)
+		add("under way", string(r.Intent))
+	}
+	add("id", x.ID)
+	if x.Record != nil {
+		add("run", x.Record.Run.ID)
+	}
+	if x.PID != nil {
+		add("pid", fmt.Sprint(*x.PID))
+	}
+	add("pane", x.PaneID)
+	add("container", x.Container)
+	add("conversation", x.ConversationID)
+	add("transcript", x.Transcripts.Screen)
+	add("session file", x.Transcripts.Native)
+	return all
+}
+
+// exitWords is how a run ended: exit status 1 after 3m, at 12:00:05.
+func exitWords(e session.Exit, now time.Time) string {
+	how := fmt.Sprintf("exit status %d", e.Code)
+	if e.Signal != "" {
+		how = "ended by " + e.Signal
+	}
+	switch e.Cause {
+	case "requested":
+		how = "stopped, " + how
+	case "timeout":
+		how = "timeout, " + how
+	case "hangup":
+		how = "terminal hung up, " + how
+	case "failed_start":
+		how = "could not be started: " + oneLine(e.Detail)
+	}
+	if e.Ran > 0 {
+		how += " after " + Elapsed(e.Ran.D())
+	}
+	if !e.At.IsZero() {
+		how += ", at " + clock(e.At, now)
+	}
+	if e.Leftovers > 0 {
+		how += fmt.Sprintf(" (%d processes left behind, ended)", e.Leftovers)
+	}
+	return how
+}
+
+// lookByHand is the commands with which a person looks into a session without
+// agentform.
+func (x Shown) lookByHand() []string {
+	if x.Record == nil || x.Record.Place.Name == "" || x.State == session.StateStopped || x.State == session.StateError {
+		return nil
+	}
+	place := x.Record.Place
+	prefix := "tmux"
+	if place.Container != "" {
+		prefix = "docker exec -it " + shell(place.Container) + " tmux"
+	}
+	if place.Socket != "" {
+		prefix += " -S " + shell(place.Socket)
+	}
+	return []string{
+		prefix + " attach -t " + shell("="+place.Name),
+		prefix + " capture-pane -p -t " + shell("="+place.Name+":"),
+	}
+}
+
+// shell is a text as one word of a shell's command line. A word that begins with
+// = is quoted as well: zsh would take it for the path of a command.
+func shell(s string) string {
+	plain := s != "" && s[0] != '=' && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%=", r))
+	})
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

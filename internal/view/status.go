@@ -1,0 +1,138 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Status writes a table of sessions, in the order given, and last how many there
+// are in each state. Now is what ages are counted to.
+func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
+	p := &page{Style: s}
+	if len(sessions) == 0 {
+		p.line("No sessions.")
+		return p.flush(w)
+	}
+	columns := []column{
+		{title: "ADDRESS", min: 16}, {title: "ROLE", min: 6}, {title: "AGENT", min: 6}, {title: "STATE"}, {title: "ACTIVITY"},
+		{title: "BRANCH", min: 12}, {title: "AGE", right: true}, {title: "RESTARTS", right: true}, {title: "DETAIL", min: 12},
+	}
+	var rows [][]cell
+	told := false
+	for _, x := range sessions {
+		rows = append(rows, statusRow(x, now))
+		told = told || x.why(now) != ""
+	}
+	if !told {
+		columns[len(columns)-1].title = ""
+	}
+	p.table("", columns, rows)
+	p.line()
+	p.line(p.stateCounts(sessions))
+	return p.flush(w)
+}
+
+func statusRow(x Session, now time.Time) []cell {
+	branch := cell{text: x.Branch}
+	if x.BranchOK != nil && !*x.BranchOK {
+		branch = cell{x.Branch + " !", red}
+	}
+	return []cell{
+		{string(x.Address), bold}, {text: x.Role}, {text: x.Agent},
+		{string(x.State), stateInk(x.State)}, {string(x.Activity), activityInk(x.Activity)},
+		branch, {text: x.age(now)}, {text: strconv.Itoa(x.Restarts)}, {text: x.why(now)},
+	}
+}
+
+// age is how long the run has been going on, or a dash.
+func (x Session) age(now time.Time) string {
+	if x.StartedAt == nil {
+		return "-"
+	}
+	return Age(now.Sub(*x.StartedAt))
+}
+
+// why is what there is to say about a session besides its state.
+func (x Session) why(now time.Time) string {
+	var parts []string
+	if x.BranchOK != nil && !*x.BranchOK {
+		parts = append(parts, x.branchFault())
+	}
+	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
+		parts = append(parts, oneLine(x.Detail))
+	}
+	if o := x.Override; o != nil {
+		parts = append(parts, fmt.Sprintf("%s by %s %s ago", o.Desired, o.By, Age(now.Sub(o.At))))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (x Session) branchFault() string {
+	if x.BranchLive == "" {
+		return "workspace is on no branch"
+	}
+	return fmt.Sprintf("workspace is on %q", x.BranchLive)
+}
+
+// states is every state in the order in which they are counted: what needs a
+// person first.
+func states() []session.State {
+	return []session.State{
+		session.StateError, session.StateStale, session.StateUnknown, session.StatePending,
+		session.StateStarting, session.StatePaused, session.StateStopped, session.StateRunning,
+	}
+}
+
+// stateCounts is the last line of a status: 1 stale, 6 running.
+func (p *page) stateCounts(sessions []Session) string {
+	counts := Counts(sessions)
+	var parts []string
+	for _, s := range states() {
+		if n := counts[s]; n > 0 {
+			parts = append(parts, p.paint(stateInk(s), fmt.Sprintf("%d %s", n, s)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Counts is how many sessions there are in each state; a state that none is in
+// is not in it.
+func Counts(sessions []Session) map[session.State]int {
+	counts := map[session.State]int{}
+	for _, x := range sessions {
+		counts[x.State]++
+	}
+	return counts
+}
+
+func stateInk(s session.State) ink {
+	switch s {
+	case session.StateRunning:
+		return green
+	case session.StateStale, session.StateUnknown:
+		return yellow
+	case session.StateError:
+		return red
+	case session.StatePaused:
+		return blue
+	case session.StateStarting:
+		return cyan
+	}
+	return dim
+}
+
+func activityInk(a session.Activity) ink {
+	switch {
+	case a == session.Failed:
+		return red
+	case slices.Contains([]session.Activity{session.Blocked, session.BlockedAPI, session.Exited}, a):
+		return yellow
+	}
+	return noInk
+}

@@ -1,0 +1,31 @@
+package view
+
+import "io"
+
+// Build is which agentform this is.
+type Build struct {
+	Version  string `json:"agentform_version"`
+	Commit   string `json:"commit"`   // empty: not known
+	Go       string `json:"go"`       // go1.26
+	Platform string `json:"platform"` // linux/amd64
+}
+
+// Version writes which agentform this is.
+func Version(w io.Writer, b Build) error {
+	p := &page{}
+	p.line(p.paint(noInk, "agentform "+b.Version))
+	on := "on " + b.Platform + ", " + b.Go
+	if b.Commit != "" {
+		on += ", commit " + b.Commit
+	}
+	p.line(p.paint(noInk, on))
+	return p.flush(w)
+}
+
+// VersionJSON writes which agentform this is as one document.
+func VersionJSON(w io.Writer, b Build) error {
+	return document(w, struct {
+		Format string `json:"format_version"`
+		Build
+	}{FormatVersion, b})
+}
