@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -86,19 +87,23 @@ func writer(path string) int {
 // acknowledged, and at most the one after it in each lane.
 func TestKill(t *testing.T) {
 	const kills, workers = 200, 4
+	var steps atomic.Int64
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			path := filepath.Join(t.TempDir(), "state.json")
 			for n := 0; n < kills/workers && !t.Failed(); n++ {
-				killOnce(t, path)
+				killOnce(t, path, &steps)
 			}
 		})
 	}
 	wg.Wait()
+	if steps.Load() < kills {
+		t.Errorf("only %d changes were acknowledged before %d kills", steps.Load(), kills)
+	}
 }
 
-func killOnce(t *testing.T, path string) {
+func killOnce(t *testing.T, path string, steps *atomic.Int64) {
 	before, err := Read(path)
 	if err != nil && !errors.Is(err, ErrNone) {
 		t.Error(err)
@@ -118,12 +123,21 @@ func killOnce(t *testing.T, path string) {
 		t.Error(err)
 		return
 	}
-	time.AfterFunc(5*time.Millisecond+rand.N(30*time.Millisecond), func() { c.Process.Kill() })
+	// One in four dies before or in its first write, the others amid later ones.
+	first, delay := rand.N(4) > 0, rand.N(15*time.Millisecond)
+	if !first {
+		time.AfterFunc(delay, func() { c.Process.Kill() })
+	}
 	acked := start
 	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if first {
+			first = false
+			time.AfterFunc(delay, func() { c.Process.Kill() })
+		}
 		var lane, step int
 		if _, err := fmt.Sscan(lines.Text(), &lane, &step); err == nil {
 			acked[lane] = step
+			steps.Add(1)
 		}
 	}
 	c.Wait()

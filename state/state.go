@@ -128,27 +128,33 @@ func decode(path string, b []byte) (State, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return corrupt(errors.New("it is empty"))
 	}
-	// First the version alone: a later one may look different in all else.
-	var head struct {
-		Version   *int            `json:"version"`
-		Agentform json.RawMessage `json:"agentform"`
-	}
-	switch err := json.Unmarshal(b, &head); {
-	case err != nil:
-		return corrupt(explain(b, err))
-	case head.Version == nil || *head.Version < 1:
-		return corrupt(errors.New("it has no version"))
-	case *head.Version > Version:
-		e := &NewerError{Path: path, Version: *head.Version}
-		_ = json.Unmarshal(head.Agentform, &e.Agentform) // only to name it
-		return State{}, e
-	}
 	var s State
-	if err := json.Unmarshal(b, &s); err != nil {
+	err := json.Unmarshal(b, &s)
+	if err != nil || s.Version != Version {
+		// Another format may look different in all but its version.
+		var head struct {
+			Version   *int            `json:"version"`
+			Agentform json.RawMessage `json:"agentform"`
+		}
+		switch err := json.Unmarshal(b, &head); {
+		case err != nil:
+			return corrupt(explain(b, err))
+		case head.Version == nil || *head.Version < 1:
+			return corrupt(errors.New("it has no version"))
+		case *head.Version > Version:
+			e := &NewerError{Path: path, Version: *head.Version}
+			_ = json.Unmarshal(head.Agentform, &e.Agentform) // only to name it
+			return State{}, e
+		}
+	}
+	if err != nil {
 		return corrupt(explain(b, err))
 	}
 	if s.Lineage == "" {
 		return corrupt(errors.New("it has no lineage"))
+	}
+	if s.Sessions == nil {
+		s.Sessions = []session.Record{}
 	}
 	for _, r := range s.Sessions {
 		if err := check(r); err != nil {

@@ -133,6 +133,7 @@ func FuzzState(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(good[:100]))
 	f.Add([]byte(`{"version":2}`))
+	f.Add([]byte(`{"version":1,"lineage":"l"}`))
 	f.Add([]byte(`{"version":1,"lineage":"l","sessions":[{"id":"x","address":"session.a[0]","spec":{"depends_on":["session.b"]},"override":{}}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := decode("state.json", b)

@@ -130,8 +130,8 @@ func (s *Store) State() State {
 // "may not survive a crash" is the change there), and a later Put may succeed.
 //
 // It also writes the record into the session's folder, for people and other
-// programs. That copy is not what agentform relies on: if only it fails, Put
-// returns nil and MirrorErr tells.
+// programs. That copy is neither synced nor what agentform relies on: if only
+// it fails, Put returns nil and MirrorErr tells.
 func (s *Store) Put(r session.Record) error {
 	raw, err := json.Marshal(r)
 	if err != nil {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -282,6 +283,17 @@ func TestMirror(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(now, f)); err != nil {
 			t.Error(err)
 		}
+	}
+	// A record that becomes shorter is still one document, and one that is whole.
+	r.Trouble = strings.Repeat("long ", 100)
+	put(t, s, r)
+	r.Trouble = ""
+	put(t, s, r)
+	var mirrored session.Record
+	if b, err := os.ReadFile(filepath.Join(now, "state.json")); err != nil {
+		t.Error(err)
+	} else if err := json.Unmarshal(b, &mirrored); err != nil || cmp.Diff(r, mirrored) != "" {
+		t.Errorf("the mirror has %s (%v)", b, err)
 	}
 	// A session that is replaced, and one that is forgotten, keep their folder
 	// and history.
