@@ -1,0 +1,203 @@
+package observe
+
+import (
+	"context"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Eyes is what a look is taken with. Every function must be safe to call from
+// many goroutines, and none may change anything.
+type Eyes struct {
+	// Runtime opens the runtime that a session names.
+	Runtime func(session.RuntimeSpec) (session.Runtime, error)
+	// Look reads a workspace's branch, without a process.
+	Look func(path string) session.Checkout
+	// Worktrees lists who holds which branch of a repository: one git process.
+	Worktrees func(ctx context.Context, repo string) ([]session.Held, error)
+	// Facts reads the folder of a run.
+	Facts  func(run string) session.RunFacts
+	BootID func() string
+	Now    func() time.Time
+}
+
+// World looks once at all that the wanted and the recorded sessions touch.
+// Screens are read only if asked for. It never fails: a runtime that did not
+// answer has its error in World.Runtimes, a workspace that could not be read in
+// its Checkout, and a repository whose worktrees could not be listed in the
+// Checkout of the repository's own path.
+func (e Eyes) World(ctx context.Context, wanted []session.Spec, recorded []session.Record, screens bool) session.World {
+	w := session.World{
+		At:        e.Now(),
+		BootID:    e.BootID(),
+		Runtimes:  map[string]error{},
+		Worktrees: map[string][]session.Held{},
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { e.lives(ctx, &w, runtimes(wanted, recorded), screens) })
+	w.Checkouts = inParallel(workspaces(wanted, recorded), batch, e.Look)
+	e.worktrees(ctx, &w, wanted, recorded)
+	wg.Wait()
+	w.Runs = inParallel(unseenRuns(w.Lives, recorded), batch, e.Facts)
+	return w
+}
+
+// runtimes are those that hold a recorded session or are to hold a wanted one.
+// What is on record comes first: where things stand is where to look. A record
+// that stands in tmux has tmux looked at, whatever its spec says now.
+func runtimes(wanted []session.Spec, recorded []session.Record) map[string]session.RuntimeSpec {
+	specs := map[string]session.RuntimeSpec{}
+	add := func(r session.RuntimeSpec) {
+		if _, known := specs[r.Key()]; !known {
+			specs[r.Key()] = r
+		}
+	}
+	for _, r := range recorded {
+		add(r.Spec.Runtime)
+		if r.Place.Runtime == "tmux" {
+			add(session.RuntimeSpec{Kind: "tmux"})
+		}
+	}
+	for _, s := range wanted {
+		add(s.Runtime)
+	}
+	return specs
+}
+
+// lives asks every runtime at once and fills in w.Runtimes and w.Lives, in the
+// order of the runtimes' names.
+func (e Eyes) lives(ctx context.Context, w *session.World, specs map[string]session.RuntimeSpec, screens bool) {
+	keys := slices.Sorted(maps.Keys(specs))
+	seen := make([][]session.Live, len(keys))
+	errs := make([]error, len(keys))
+	var wg sync.WaitGroup
+	for i, key := range keys {
+		wg.Go(func() {
+			rt, err := e.Runtime(specs[key])
+			if err == nil {
+				seen[i], err = rt.Observe(ctx, screens)
+			}
+			errs[i] = err
+		})
+	}
+	wg.Wait()
+	for i, key := range keys {
+		w.Runtimes[key] = errs[i]
+		w.Lives = append(w.Lives, seen[i]...)
+	}
+}
+
+// workspaces are the paths that a spec or a record names.
+func workspaces(wanted []session.Spec, recorded []session.Record) []string {
+	set := make(map[string]bool, len(wanted)+len(recorded))
+	for _, s := range wanted {
+		set[s.Workspace.Path] = true
+	}
+	for _, r := range recorded {
+		set[r.Tree.Path] = true
+	}
+	delete(set, "")
+	return slices.Collect(maps.Keys(set))
+}
+
+// worktrees lists the worktrees of each repository in which something may have
+// to be created: a process, so no repository is asked without need.
+func (e Eyes) worktrees(ctx context.Context, w *session.World, wanted []session.Spec, recorded []session.Record) {
+	type answer struct {
+		held []session.Held
+		err  error
+	}
+	repos := changing(w.Checkouts, wanted, recorded)
+	answers := inParallel(repos, 1, func(repo string) answer {
+		held, err := e.Worktrees(ctx, repo)
+		return answer{held, err}
+	})
+	for repo, a := range answers {
+		if a.err == nil {
+			w.Worktrees[repo] = a.held
+		} else if _, looked := w.Checkouts[repo]; !looked {
+			w.Checkouts[repo] = session.Checkout{Path: repo, Err: a.err}
+		}
+	}
+}
+
+// changing are the repositories that a wanted worktree belongs to which is not
+// on record, is recorded on another branch or path, or does not stand there as
+// recorded.
+func changing(seen map[string]session.Checkout, wanted []session.Spec, recorded []session.Record) []string {
+	trees := make(map[session.Address]session.Tree, len(recorded))
+	for _, r := range recorded {
+		trees[r.Address] = r.Tree
+	}
+	repos := map[string]bool{}
+	for _, s := range wanted {
+		if s.Workspace.Repo == "" {
+			continue
+		}
+		if s.Workspace.Mode == session.InPlace && seen[s.Workspace.Path].Branch == s.Branch {
+			continue // nothing is created, and nobody else can hold the branch
+		}
+		t, known := trees[s.Address]
+		stands := seen[t.Path]
+		if !known || t.Branch != s.Branch || t.Path != s.Workspace.Path || !stands.Exists || stands.Branch != s.Branch {
+			repos[s.Workspace.Repo] = true
+		}
+	}
+	return slices.Collect(maps.Keys(repos))
+}
+
+// unseenRuns are the recorded runs that no live object carries, and those of
+// sessions with which something was under way.
+func unseenRuns(lives []session.Live, recorded []session.Record) []string {
+	live := make(map[string]bool, len(lives))
+	for _, l := range lives {
+		live[l.Mark.Run] = true
+	}
+	var runs []string
+	for _, r := range recorded {
+		if r.Run.ID != "" && (!live[r.Run.ID] || r.Intent != session.Settled) {
+			runs = append(runs, r.Run.ID)
+		}
+	}
+	return runs
+}
+
+// batch is how many small reads one goroutine takes at a time: each is about
+// 10 µs, so that fewer would cost more in handing out than in reading.
+const batch = 16
+
+// inParallel is the function's result for each of the names. At most two
+// goroutines a processor work on them, taking so many names at a time.
+func inParallel[T any](names []string, batch int, read func(string) T) map[string]T {
+	results := make([]T, len(names))
+	var next atomic.Int64
+	work := func() {
+		for {
+			end := int(next.Add(int64(batch)))
+			from := end - batch
+			if from >= len(names) {
+				return
+			}
+			for i := from; i < min(end, len(names)); i++ {
+				results[i] = read(names[i])
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(2*runtime.GOMAXPROCS(0), (len(names)-1)/batch) {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	found := make(map[string]T, len(names))
+	for i, name := range names {
+		found[name] = results[i]
+	}
+	return found
+}

@@ -1,0 +1,200 @@
+package observe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/agentform/agentform/observe"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// host is a world to look at, and a note of what was asked of it.
+type host struct {
+	runtimes  map[string]session.Runtime
+	checkouts map[string]session.Checkout
+	worktrees error
+
+	mu                   sync.Mutex
+	opened, repos, facts []string
+}
+
+func (h *host) note(list *[]string, s string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*list = append(*list, s)
+	slices.Sort(*list)
+}
+
+func (h *host) eyes() observe.Eyes {
+	return observe.Eyes{
+		Runtime: func(s session.RuntimeSpec) (session.Runtime, error) {
+			h.note(&h.opened, s.Key())
+			if rt := h.runtimes[s.Key()]; rt != nil {
+				return rt, nil
+			}
+			return nil, errors.New("not installed")
+		},
+		Look: func(path string) session.Checkout {
+			c := h.checkouts[path]
+			c.Path = path
+			return c
+		},
+		Worktrees: func(_ context.Context, repo string) ([]session.Held, error) {
+			h.note(&h.repos, repo)
+			return []session.Held{{Path: repo, Branch: "main"}}, h.worktrees
+		},
+		Facts: func(run string) session.RunFacts {
+			h.note(&h.facts, run)
+			return session.RunFacts{Claimed: true}
+		},
+		BootID: func() string { return "boot" },
+		Now:    func() time.Time { return time.Unix(7, 0) },
+	}
+}
+
+func spec(name, runtime, repo, branch string) session.Spec {
+	return session.Spec{
+		Address: session.Single(name), Branch: branch, Runtime: session.RuntimeSpec{Kind: runtime},
+		Workspace: session.Workspace{Mode: session.Worktree, Repo: repo, Path: "/w/" + name},
+	}
+}
+
+func record(s session.Spec, run string) session.Record {
+	return session.Record{Address: s.Address, ID: s.Address.Slug(), Spec: s, Run: session.Run{ID: run},
+		Tree: session.Tree{Path: s.Workspace.Path, Repo: s.Workspace.Repo, Branch: s.Branch, Mode: s.Workspace.Mode}}
+}
+
+func standing(branch string) session.Checkout {
+	return session.Checkout{Exists: true, Git: true, Branch: branch}
+}
+
+func TestEachRuntimeIsAskedOnce(t *testing.T) {
+	tmux := sessiontest.New("line")
+	tmux.Plant(session.Live{Mark: session.Mark{Project: "line", Run: "r1"}, Place: session.Place{Name: "a"}, Screen: "$"})
+	h := &host{runtimes: map[string]session.Runtime{"tmux": tmux}}
+	moved := record(spec("c", "docker", "", ""), "")
+	moved.Place.Runtime = "tmux"
+	w := h.eyes().World(t.Context(), []session.Spec{spec("a", "scripted", "", ""), spec("b", "scripted", "", "")}, []session.Record{moved}, true)
+
+	if diff := cmp.Diff([]string{"docker", "scripted", "tmux"}, h.opened); diff != "" {
+		t.Errorf("runtimes opened: %s", diff)
+	}
+	if len(tmux.Calls(sessiontest.OpObserve)) != 1 {
+		t.Errorf("tmux was asked %d times", len(tmux.Calls(sessiontest.OpObserve)))
+	}
+	if err, asked := w.Runtimes["tmux"]; err != nil || !asked {
+		t.Errorf("tmux: %v, asked %v", err, asked)
+	}
+	if w.Runtimes["docker"] == nil || w.Runtimes["scripted"] == nil {
+		t.Errorf("what cannot be opened has no error: %v", w.Runtimes)
+	}
+	if len(w.Lives) != 1 || w.Lives[0].Screen != "$" {
+		t.Errorf("lives: %+v", w.Lives)
+	}
+	if w.BootID != "boot" || !w.At.Equal(time.Unix(7, 0)) {
+		t.Errorf("boot %q at %v", w.BootID, w.At)
+	}
+}
+
+func TestRuntimeThatDoesNotAnswer(t *testing.T) {
+	down := sessiontest.New("")
+	down.Unreachable(errors.New("no server"))
+	h := &host{runtimes: map[string]session.Runtime{"tmux": down}}
+	w := h.eyes().World(t.Context(), []session.Spec{spec("a", "tmux", "", "")}, nil, false)
+	if w.Runtimes["tmux"] == nil {
+		t.Error("its error is lost")
+	}
+}
+
+func TestRepositoriesAreAskedOnlyWhenSomethingMayBeMade(t *testing.T) {
+	kept, gone := spec("kept", "x", "/kept", "b"), spec("gone", "x", "/gone", "b")
+	branch, path := spec("branch", "x", "/branch", "b"), spec("path", "x", "/path", "b")
+	wandered := spec("wandered", "x", "/wandered", "b")
+	here := spec("here", "x", "/here", "b")
+	here.Workspace.Mode = session.InPlace
+	h := &host{checkouts: map[string]session.Checkout{
+		"/w/kept": standing("b"), "/w/branch": standing("b"), "/w/path": standing("b"), "/w/wandered": standing("other"), "/w/here": standing("b"),
+	}}
+	recorded := []session.Record{record(kept, ""), record(gone, ""), record(branch, ""), record(path, ""), record(wandered, "")}
+	branch.Branch, path.Workspace.Path = "c", "/w/elsewhere"
+	wanted := []session.Spec{kept, gone, branch, path, wandered, here, spec("new", "x", "/new", "b"), spec("plain", "x", "", "")}
+	w := h.eyes().World(t.Context(), wanted, recorded, false)
+	want := []string{"/branch", "/gone", "/new", "/path", "/wandered"}
+	if diff := cmp.Diff(want, h.repos); diff != "" {
+		t.Errorf("repositories asked: %s", diff)
+	}
+	if len(w.Worktrees["/new"]) != 1 || len(w.Worktrees) != len(want) {
+		t.Errorf("worktrees: %v", w.Worktrees)
+	}
+	if got := w.Checkouts["/w/elsewhere"]; got.Path != "/w/elsewhere" || got.Exists {
+		t.Errorf("a wanted path was not looked at: %+v", got)
+	}
+}
+
+func TestRepositoryThatCannotBeListed(t *testing.T) {
+	h := &host{worktrees: errors.New("no git")}
+	w := h.eyes().World(t.Context(), []session.Spec{spec("a", "x", "/repo", "b")}, nil, false)
+	if w.Checkouts["/repo"].Err == nil || len(w.Worktrees) != 0 {
+		t.Errorf("checkouts %+v, worktrees %v", w.Checkouts, w.Worktrees)
+	}
+}
+
+func TestFactsOfRunsThatAreNotSeenOrNotSettled(t *testing.T) {
+	tmux := sessiontest.New("")
+	for _, run := range []string{"seen", "busy"} {
+		tmux.Plant(session.Live{Mark: session.Mark{Project: "p", Run: run}, Place: session.Place{Name: run}})
+	}
+	h := &host{runtimes: map[string]session.Runtime{"tmux": tmux}}
+	busy := record(spec("c", "tmux", "", ""), "busy")
+	busy.Intent = session.Stopping
+	recorded := []session.Record{record(spec("a", "tmux", "", ""), "seen"), record(spec("b", "tmux", "", ""), "lost"), busy, record(spec("d", "tmux", "", ""), "")}
+	w := h.eyes().World(t.Context(), nil, recorded, false)
+	if diff := cmp.Diff([]string{"busy", "lost"}, h.facts); diff != "" {
+		t.Errorf("runs looked up: %s", diff)
+	}
+	if !w.Runs["lost"].Claimed {
+		t.Errorf("facts: %+v", w.Runs)
+	}
+}
+
+// TestMany looks at more workspaces than one goroutine takes at a time.
+func TestMany(t *testing.T) {
+	h := &host{checkouts: map[string]session.Checkout{}}
+	var wanted []session.Spec
+	for i := range 1000 {
+		s := spec(fmt.Sprintf("s%d", i), "x", "", "")
+		h.checkouts[s.Workspace.Path] = standing(fmt.Sprint(i))
+		wanted = append(wanted, s)
+	}
+	w := h.eyes().World(t.Context(), wanted, nil, false)
+	for i, s := range wanted {
+		if got := w.Checkouts[s.Workspace.Path].Branch; got != fmt.Sprint(i) {
+			t.Fatalf("%s is on %q", s.Workspace.Path, got)
+		}
+	}
+}
+
+func BenchmarkWorld(b *testing.B) {
+	h := &host{runtimes: map[string]session.Runtime{"tmux": sessiontest.New("")}}
+	var recorded []session.Record
+	var wanted []session.Spec
+	for i := range 1000 {
+		s := spec(fmt.Sprintf("s%d", i), "tmux", "", "")
+		wanted, recorded = append(wanted, s), append(recorded, record(s, ""))
+	}
+	eyes := h.eyes()
+	for b.Loop() {
+		eyes.World(b.Context(), wanted, recorded, false)
+	}
+}
