@@ -1,0 +1,190 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// agent is an agent as sessions use it: what it is, and what its sessions start
+// from.
+type agent struct {
+	spec    session.AgentSpec
+	restart session.Restart
+	health  session.Health
+	stop    session.Stop
+	broken  bool // its problems are told
+}
+
+// seconds is a number of seconds as a Duration.
+func seconds(n int) session.Duration { return session.Duration(time.Duration(n) * time.Second) }
+
+// The values of a session whose manifest says nothing about them: those of
+// docs/manifest.md.
+func defaultRestart() session.Restart {
+	return session.Restart{
+		Policy: "on-failure", Attempts: 5, Window: seconds(15 * 60), EscalateAfter: 3, Resume: true,
+		Backoff: session.Backoff{Initial: seconds(5), Factor: 2, Max: seconds(5 * 60), Jitter: 0.25, ResetAfter: seconds(10 * 60)},
+	}
+}
+
+func defaultHealth() session.Health {
+	return session.Health{
+		Interval: seconds(10), Timeout: seconds(5), StartPeriod: seconds(30), Failures: 3,
+		HungAfter: seconds(15 * 60), OnUnhealthy: "restart",
+	}
+}
+
+func defaultStop() session.Stop {
+	return session.Stop{Signal: "SIGTERM", Grace: seconds(10)}
+}
+
+// resolveAgents makes the agents: the built-in ones, and those that blocks
+// change or add.
+func (l *loader) resolveAgents() {
+	for name, spec := range l.opts.Builtins {
+		l.agents[name] = agent{spec: spec, restart: defaultRestart(), health: defaultHealth(), stop: defaultStop()}
+	}
+	for _, b := range l.blocks["agent"] {
+		l.agents[b.labels[0]] = l.agent(b)
+	}
+}
+
+// agent evaluates one agent block.
+func (l *loader) agent(b *block) agent {
+	before := len(l.diags)
+	l.checkAll(b, inProject)
+	d := decoder{l: l, ctx: l.ctx}
+	name := b.labels[0]
+	builtins := slices.Sorted(maps.Keys(l.opts.Builtins))
+	out := agent{restart: defaultRestart(), health: defaultHealth(), stop: defaultStop()}
+
+	_, builtin := l.opts.Builtins[name]
+	var base string
+	switch set := d.word(b, "base", &base); {
+	case set && builtin && base != name:
+		d.fail(b.attr("base"), "Invalid base", "%q is a built-in agent itself and cannot inherit from %q; give the block another name.", name, base)
+	case set && !slices.Contains(builtins, base):
+		d.fail(b.attr("base"), "Unknown base", "%q is no built-in agent; those are %s.%s", base, quoted(builtins), didYouMean(base, builtins))
+	case !set && builtin:
+		base = name
+	}
+	custom := base == ""
+	s := cloneAgent(l.opts.Builtins[base])
+	if custom {
+		s = session.AgentSpec{PromptVia: "argument", ReadyTimeout: seconds(30), Observable: "at_start", UnobservedFor: session.Duration(day)}
+	}
+	s.Name = name
+
+	d.command(b, "command", &s.Command)
+	if custom && d.missing(b, "base") && d.missing(b, "command") {
+		l.fail(b.def, "Missing command", `The agent %q has no base to inherit from, so it needs a command: command = ["my-agent", "--flag"].`, name)
+	}
+	d.oneOf(b, "permissions", &s.Permissions, "ask", "edits", "all")
+	if custom && s.Permissions != "" {
+		l.warn(b.at("permissions"), "Permissions without effect", "agentform knows the flags for permissions of built-in agents only. Put those of %q into its command, or give it a base.", name)
+	}
+	d.flag(b, "trust", &s.Trust)
+	d.oneOf(b, "prompt_via", &s.PromptVia, "argument", "paste", "none")
+	d.regex(b, "ready", &s.Ready)
+	d.duration(b, "ready_timeout", 1, &s.ReadyTimeout)
+	d.whole(b, "status_bar_lines", 0, &s.StatusBarLines)
+	d.oneOf(b, "observable", &s.Observable, "at_start", "at_first_prompt", "after_first_turn")
+	d.duration(b, "unobserved_for", 1, &s.UnobservedFor)
+	d.flag(b, "one_shot", &s.OneShot)
+	var env map[string]string
+	if d.environment(b, "env", &env) {
+		if s.Env == nil {
+			s.Env = map[string]string{}
+		}
+		maps.Copy(s.Env, env)
+	}
+	p := b.block("patterns")
+	d.regexes(p, "done", &s.Patterns.Done)
+	d.regexes(p, "blocked", &s.Patterns.Blocked)
+	d.regexes(p, "blocked_api", &s.Patterns.BlockedAPI)
+	d.regexes(p, "failed", &s.Patterns.Failed)
+	d.regexes(p, "working", &s.Patterns.Working)
+	d.regexes(p, "ui", &s.Patterns.UI)
+	d.regexes(p, "shell_prompt", &s.Patterns.ShellPrompt)
+
+	d.restart(b.block("restart"), &out.restart)
+	d.health(b.block("health"), &out.health)
+	d.stop(b.block("stop"), &out.stop)
+	out.spec = s
+	out.broken = l.diags[before:].HasErrors()
+	return out
+}
+
+// missing reports whether an attribute is not there, or null, and nothing that
+// was not understood could be it.
+func (d decoder) missing(b *block, name string) bool {
+	a := b.attr(name)
+	if a == nil {
+		return !b.broken
+	}
+	v, ok := d.evaluate(a)
+	return ok && v.IsNull()
+}
+
+// cloneAgent copies what a block may add to.
+func cloneAgent(s session.AgentSpec) session.AgentSpec {
+	s.Command, s.Env = slices.Clone(s.Command), maps.Clone(s.Env)
+	return s
+}
+
+// environment is a map of environment variables. Those that agentform sets for
+// the agent itself, or hides from it, cannot be set.
+func (d decoder) environment(b *block, name string, into *map[string]string) bool {
+	var env map[string]string
+	if !d.table(b, name, &env) {
+		return false
+	}
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		switch {
+		case key == "" || strings.Contains(key, "="):
+			d.fail(b.attr(name), "Invalid environment variable", "%q cannot name an environment variable.", key)
+			return false
+		case key == "TMUX" || key == "TMUX_PANE" || strings.HasPrefix(key, "AGENTFORM_"):
+			d.fail(b.attr(name), "Reserved environment variable", "%s is kept out of an agent's environment by agentform itself and cannot be set.", key)
+			return false
+		}
+	}
+	*into = env
+	return true
+}
+
+// secrets is a list of the names of environment variables, sorted.
+func (d decoder) secrets(b *block, name string, env map[string]string, into *[]string) {
+	var list []string
+	if !d.words(b, name, &list) {
+		return
+	}
+	slices.Sort(list)
+	for _, s := range list {
+		switch _, both := env[s]; {
+		case !variableName(s):
+			d.fail(b.attr(name), "Invalid secret", "%q cannot name an environment variable. Secrets are given by name, never by value.", cut(s))
+			return
+		case both:
+			d.fail(b.attr(name), "Secret and plain", "%s is in both secrets and env; it can come from one of them only.", s)
+			return
+		}
+	}
+	*into = slices.Compact(list)
+}
+
+// variableName reports whether a text can name an environment variable in every
+// shell.
+func variableName(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}

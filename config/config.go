@@ -1,0 +1,218 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Options say what to load and with what.
+type Options struct {
+	// Dir is the project folder. Empty: the current folder.
+	Dir string
+	// Files are manifests, or folders of them, to read instead of those in Dir.
+	// Relative ones are relative to Dir.
+	Files []string
+	// Vars are the --var and --var-file flags in the order given: a later one
+	// wins.
+	Vars []Var
+	// Environ is the environment as NAME=VALUE: AGENTFORM_VAR_name, HOME, and
+	// what the function env may read.
+	Environ []string
+	// Builtins are the agents that need no block, by name, with their defaults.
+	Builtins map[string]session.AgentSpec
+	// DataDir overrides the manifest's data_dir.
+	DataDir string
+	// Version is agentform's own, for required_version. One that is no version
+	// number (a development build) satisfies every constraint.
+	Version string
+}
+
+// Var is one --var NAME=VALUE or, with File set, one --var-file.
+type Var struct {
+	Name, Value string
+	File        string
+}
+
+// Manifest is what a project's manifests say. All paths are absolute.
+type Manifest struct {
+	Root        string // the project folder, symbolic links resolved
+	Project     string // its name, as written: session.Slug makes it fit for outside names
+	DataDir     string
+	OutputsDir  string // empty: DATA_DIR/agents
+	HistoryKeep session.Duration
+	Parallelism int
+	MaxRunning  int            // 0: not set, to be computed
+	Sessions    []session.Spec // the enabled ones, sorted by address
+	Ranges      map[session.Address]session.Range
+	Files       []string // every manifest that was read
+}
+
+// Load reads and evaluates the manifests. It returns every problem there is,
+// sorted by file and line. The manifest is never nil: when one of the problems
+// is an error it has no sessions, and its other fields are the best that is
+// known, so that Root and DataDir can be used. The same files and options give
+// the same result.
+func Load(o Options) (*Manifest, []session.Diagnostic) {
+	l := newLoader(o)
+	m := l.load()
+	ds := l.report()
+	if session.HasErrors(ds) {
+		m.Sessions, m.Ranges = nil, nil
+	}
+	return m, ds
+}
+
+// loader is one Load under way.
+type loader struct {
+	opts    Options
+	env     map[string]string
+	root    string // the project folder
+	module  string // the folder of the manifests: the project folder, unless they were named
+	sources map[string]*hcl.File
+	diags   hcl.Diagnostics
+	private []string // texts of sensitive values, to be blotted out of messages
+
+	blocks map[string][]*block // top-level blocks by type, in order
+	ctx    *hcl.EvalContext    // what every expression may use
+	known  names
+
+	agents    map[string]agent
+	instances map[string]*instances // of the session blocks
+	repos     map[string]string     // folder → top of the repository it is in, "" for none
+	texts     map[string]string     // files read by functions
+}
+
+func newLoader(o Options) *loader {
+	l := &loader{
+		opts:      o,
+		env:       map[string]string{},
+		sources:   map[string]*hcl.File{},
+		blocks:    map[string][]*block{},
+		agents:    map[string]agent{},
+		instances: map[string]*instances{},
+		repos:     map[string]string{},
+		texts:     map[string]string{},
+	}
+	for _, kv := range o.Environ {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			l.env[name] = value
+		}
+	}
+	return l
+}
+
+// load does the work; problems gather in l.diags.
+func (l *loader) load() *Manifest {
+	m := l.defaults()
+	files := l.find()
+	if l.diags.HasErrors() {
+		return m
+	}
+	bodies, whole := l.parse(files)
+	for _, f := range files {
+		m.Files = append(m.Files, f.path)
+	}
+	l.read(bodies)
+	if !whole {
+		return m // what stands in the unreadable rest would be missed everywhere
+	}
+	l.index()
+	l.context()
+	l.variables()
+	l.locals()
+	l.settings(m)
+	l.resolveAgents()
+	m.Sessions, m.Ranges = l.sessions(m)
+	return m
+}
+
+// defaults is the manifest of a project whose manifests say nothing.
+func (l *loader) defaults() *Manifest {
+	dir := l.opts.Dir
+	if dir == "" {
+		dir = "."
+	}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		if real, err2 := filepath.EvalSymlinks(abs); err2 == nil {
+			abs = real
+		} else {
+			err = err2
+		}
+	}
+	if err != nil {
+		l.failNowhere("No such project folder", "The folder %q cannot be used: %s.", dir, reason(err))
+	}
+	l.root, l.module = abs, abs
+	m := &Manifest{
+		Root:        abs,
+		Project:     filepath.Base(abs),
+		DataDir:     filepath.Join(abs, ".agentform"),
+		HistoryKeep: session.Duration(30 * day),
+		Parallelism: 10,
+	}
+	if l.opts.DataDir != "" {
+		if path, err := l.resolve(l.opts.DataDir, abs); err == nil {
+			m.DataDir = path
+		}
+	}
+	return m
+}
+
+// names is everything that is declared, known before anything is evaluated.
+type names struct {
+	variables, locals, agents, sessions []string // sorted
+	runtimes                            map[string][]string
+}
+
+// index notes what is declared, and refuses what is declared twice.
+func (l *loader) index() {
+	l.known.variables = l.declared("variable")
+	l.known.sessions = l.declared("session")
+	l.known.agents = l.declared("agent")
+	for name := range l.opts.Builtins {
+		if !slices.Contains(l.known.agents, name) {
+			l.known.agents = append(l.known.agents, name)
+		}
+	}
+	slices.Sort(l.known.agents)
+	l.known.runtimes = map[string][]string{}
+	for _, b := range l.blocks["runtime"] {
+		kind := b.labels[0]
+		l.known.runtimes[kind] = append(l.known.runtimes[kind], b.labels[1])
+	}
+	if settings := l.blocks["agentform"]; len(settings) > 1 {
+		for _, b := range settings[1:] {
+			l.fail(b.def, "Duplicate agentform block", "The settings stand at %s already; there can be one such block in a project.", place(settings[0].def))
+		}
+	}
+}
+
+// declared lists the names of the blocks of a type. A second one of a name is
+// an error and dropped, and so is a name that cannot be referred to.
+func (l *loader) declared(typ string) []string {
+	var list []string
+	var kept []*block
+	first := map[string]*block{}
+	for _, b := range l.blocks[typ] {
+		name := b.labels[0]
+		if !identifier(name) {
+			l.fail(b.labelRanges[0], "Invalid name", "%q cannot name %s: a name starts with a letter or underscore, and holds only letters, digits, underscores and dashes.", name, article(typ))
+			continue
+		}
+		if other := first[name]; other != nil {
+			l.fail(b.def, "Duplicate "+typ, "%q is the name of the %s at %s already; each needs a name of its own.", name, typ, place(other.def))
+			continue
+		}
+		first[name] = b
+		list = append(list, name)
+		kept = append(kept, b)
+	}
+	l.blocks[typ] = kept
+	slices.Sort(list)
+	return list
+}

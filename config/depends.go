@@ -1,0 +1,238 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// reference is the type of session.NAME["KEY"] in an expression: it names a
+// session and has nothing to look into.
+var reference = cty.Capsule("session", reflect.TypeFor[instance]())
+
+// edge is a dependency and where it is declared.
+type edge struct {
+	to *instance
+	at hcl.Range
+}
+
+// refs is what session.NAME stands for in expressions: a session, or the map or
+// list of its instances.
+func (l *loader) refs() cty.Value {
+	all := map[string]cty.Value{}
+	for name, in := range l.instances {
+		switch {
+		case in.failed:
+			all[name] = cty.DynamicVal
+		case in.single:
+			all[name] = cty.CapsuleVal(reference, &in.list[0])
+		case len(in.list) == 0:
+			all[name] = cty.EmptyTupleVal
+		case in.count:
+			list := make([]cty.Value, len(in.list))
+			for i := range in.list {
+				list[i] = cty.CapsuleVal(reference, &in.list[i])
+			}
+			all[name] = cty.ListVal(list)
+		default:
+			table := make(map[string]cty.Value, len(in.list))
+			for i := range in.list {
+				table[in.list[i].key.AsString()] = cty.CapsuleVal(reference, &in.list[i])
+			}
+			all[name] = cty.MapVal(table)
+		}
+	}
+	return cty.ObjectVal(all)
+}
+
+// dependencies evaluates a session's depends_on; once for all instances of a
+// block, if it is the same for each.
+func (d decoder) dependencies(b *block) []edge {
+	a := b.attr("depends_on")
+	if a == nil || a.bad {
+		return nil
+	}
+	if b.edges != nil {
+		return *b.edges
+	}
+	var list []edge
+	if items, diags := hcl.ExprList(a.expr); !diags.HasErrors() {
+		for _, e := range items {
+			list = d.dependency(&attr{name: a.name, of: b, expr: e, rng: e.Range(), perInstance: true}, list)
+		}
+	} else {
+		list = d.dependency(a, list)
+	}
+	if !a.perInstance {
+		b.edges = &list
+	}
+	return list
+}
+
+// dependency evaluates one element of depends_on, or the whole where it is no
+// plain list.
+func (d decoder) dependency(a *attr, list []edge) []edge {
+	var v cty.Value
+	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() {
+		// in JSON a reference is a text, and only here it becomes one
+		if summary, detail := d.l.wrong(t, scope{sessions: true, variables: true, locals: true, each: true, count: true}); summary != "" {
+			d.fail(a, summary, "%s", detail)
+			return list
+		}
+		got, diags := t.TraverseAbs(d.ctx)
+		if diags.HasErrors() {
+			d.fail(a, "No such session", "%s", d.absent(t, diags))
+			return list
+		}
+		v = got
+	} else {
+		got, ok := d.evaluate(a)
+		if !ok {
+			return list
+		}
+		v = got
+	}
+	if !d.plain(a, v) {
+		return list
+	}
+	found, ok := edges(v, a.expr.Range(), list)
+	if !ok {
+		d.fail(a, "Invalid dependency", "depends_on is a list of sessions, written without quotes: [session.database, session.worker[\"web\"]].")
+		return list
+	}
+	return found
+}
+
+// absent says why a reference leads nowhere.
+func (d decoder) absent(t hcl.Traversal, diags hcl.Diagnostics) string {
+	name := t[1].(hcl.TraverseAttr).Name
+	in := d.l.instances[name]
+	switch {
+	case len(t) > 2 && in.single:
+		return fmt.Sprintf("session.%s has neither for_each nor count, so it has no instances; write session.%s.", name, name)
+	case len(in.list) == 0:
+		return fmt.Sprintf("session.%s has no instances.", name)
+	}
+	var keys []string
+	for _, i := range in.list {
+		key, _ := i.address.Key()
+		keys = append(keys, key)
+	}
+	hint := ""
+	if step, ok := t[2].(hcl.TraverseIndex); ok && step.Key.Type() == cty.String && !in.count {
+		hint = didYouMean(step.Key.AsString(), keys)
+	}
+	if hint == "" && in.count {
+		hint = fmt.Sprintf(" It has %d, counted from 0.", len(keys))
+	} else if hint == "" && len(keys) <= 8 {
+		hint = fmt.Sprintf(" It has %s.", strings.ReplaceAll(quoted(keys), " or ", " and "))
+	}
+	return fmt.Sprintf("There is no %s.%s", traversal(t), hint)
+}
+
+// edges adds an edge to every session in a value. Not ok: there is something
+// else in it.
+func edges(v cty.Value, at hcl.Range, list []edge) ([]edge, bool) {
+	switch {
+	case v.IsNull():
+		return list, false
+	case v.Type().Equals(reference):
+		return append(list, edge{v.EncapsulatedValue().(*instance), at}), true
+	case !v.CanIterateElements():
+		return list, false
+	}
+	ok := true
+	for it := v.ElementIterator(); ok && it.Next(); {
+		_, e := it.Element()
+		list, ok = edges(e, at, list)
+	}
+	return list, ok
+}
+
+// depends settles the dependencies once it is known which sessions are enabled,
+// and looks for circles. What is not enabled is waited for by nobody.
+func (l *loader) depends(all []*built) {
+	by := map[*instance]*built{}
+	for _, s := range all {
+		by[s.in] = s
+	}
+	settled := map[*edge][]session.Address{} // instances that share their edges share the result
+	for _, s := range all {
+		if len(s.edges) == 0 {
+			continue
+		}
+		first := &s.edges[0]
+		targets, done := settled[first]
+		if !done {
+			for _, e := range s.edges {
+				if !e.to.off {
+					targets = append(targets, e.to.address)
+				}
+			}
+			slices.Sort(targets)
+			targets = slices.Compact(targets)
+			settled[first] = targets
+		}
+		s.spec.DependsOn = targets
+	}
+	w := walk{l: l, by: by, state: map[*built]int{}, told: map[string]bool{}}
+	for _, s := range all {
+		w.visit(s)
+	}
+}
+
+// walk is a search for circles, depth first.
+type walk struct {
+	l     *loader
+	by    map[*instance]*built
+	state map[*built]int // 0 untouched, 1 on the way, 2 done
+	way   []*built
+	steps []edge // steps[i] leads from way[i] on
+	told  map[string]bool
+}
+
+func (w *walk) visit(s *built) {
+	w.state[s] = 1
+	w.way = append(w.way, s)
+	for _, e := range s.edges {
+		to := w.by[e.to]
+		if to == nil || w.state[to] == 2 {
+			continue
+		}
+		w.steps = append(w.steps, e)
+		if w.state[to] == 1 {
+			w.circle(to)
+		} else {
+			w.visit(to)
+		}
+		w.steps = w.steps[:len(w.steps)-1]
+	}
+	w.way = w.way[:len(w.way)-1]
+	w.state[s] = 2
+}
+
+// circle tells of the circle that the last step closes: once for the blocks in
+// it, whatever their instances.
+func (w *walk) circle(to *built) {
+	start := slices.Index(w.way, to)
+	var blocks []string
+	var b strings.Builder
+	for i := start; i < len(w.way); i++ {
+		blocks = append(blocks, w.way[i].block.title())
+		step := w.steps[i]
+		fmt.Fprintf(&b, "\n  %s depends on %s at %s", w.way[i].spec.Address, step.to.address, place(step.at))
+	}
+	slices.Sort(blocks)
+	key := strings.Join(slices.Compact(blocks), "\x00")
+	if w.told[key] {
+		return
+	}
+	w.told[key] = true
+	w.l.fail(w.steps[start].at, "Dependency cycle", "These sessions wait for each other, so none could ever start:%s", b.String())
+	w.l.diags[len(w.l.diags)-1].Extra = to.spec.Address
+}

@@ -1,0 +1,146 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// The HCL parser and evaluator recurse, and a Go program whose stack outgrows
+// 1 GiB dies without a chance to say why. One level takes some 5 KiB, so these
+// bounds keep far away from that and from anything a person writes.
+const (
+	maxDepth     = 200      // brackets within brackets
+	maxOperators = 50_000   // operators in one attribute
+	harmless     = 64 << 10 // bytes in which nothing can nest too deeply
+)
+
+// tooDeep refuses a source that would need too much stack. A first look at the
+// bytes lets every ordinary source pass; only what seems suspicious is taken
+// apart into tokens.
+func tooDeep(src []byte, name string, json bool) *hcl.Diagnostic {
+	if json {
+		return deepJSON(src, name)
+	}
+	if !suspicious(src) {
+		return nil
+	}
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	return deepTokens(tokens)
+}
+
+// deepTemplate is tooDeep for the text of a template.
+func deepTemplate(src []byte, name string) *hcl.Diagnostic {
+	if !suspicious(src) {
+		return nil
+	}
+	tokens, _ := hclsyntax.LexTemplate(src, name, hcl.InitialPos)
+	return deepTokens(tokens)
+}
+
+// suspicious reports whether brackets nest deeply or a stretch outside all
+// brackets is long, taking brackets in comments and strings for real ones.
+func suspicious(src []byte) bool {
+	depth, start := 0, 0
+	for i, c := range src {
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth = max(depth-1, 0)
+		}
+		if depth == 0 && (c == '\n' || c == '}') {
+			start = i
+		}
+		if depth > maxDepth || i-start > harmless {
+			return true
+		}
+	}
+	return false
+}
+
+// deepTokens counts what really nests.
+func deepTokens(tokens hclsyntax.Tokens) *hcl.Diagnostic {
+	var open []hclsyntax.TokenType
+	operators := 0
+	for _, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenNewline:
+			if len(open) == 0 || open[len(open)-1] == hclsyntax.TokenOBrace {
+				operators = 0
+			}
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenOQuote,
+			hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			open = append(open, t.Type)
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCParen, hclsyntax.TokenCBrack, hclsyntax.TokenCQuote,
+			hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+		}
+		switch t.Type {
+		case hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenPlus, hclsyntax.TokenStar, hclsyntax.TokenSlash,
+			hclsyntax.TokenPercent, hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual,
+			hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq, hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq,
+			hclsyntax.TokenQuestion, hclsyntax.TokenOBrack, hclsyntax.TokenTemplateControl:
+			operators++
+		}
+		if len(open) > maxDepth || operators > maxOperators {
+			return tooDeepAt(t.Range)
+		}
+	}
+	return nil
+}
+
+// deepJSON counts the brackets of JSON, and looks into long strings, which may
+// be templates.
+func deepJSON(src []byte, name string) *hcl.Diagnostic {
+	depth, line := 0, 1
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '\n':
+			line++
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		case '"':
+			start := i + 1
+			for i++; i < len(src) && src[i] != '"' && src[i] != '\n'; i++ {
+				if src[i] == '\\' {
+					i++
+				}
+			}
+			text := src[start:min(i, len(src))]
+			if bytes.Contains(text, []byte("${")) || bytes.Contains(text, []byte("%{")) {
+				if d := deepTemplate(text, name); d != nil {
+					return tooDeepAt(at(name, line, start))
+				}
+			}
+			if i < len(src) && src[i] == '\n' {
+				line++
+			}
+		}
+		if depth > maxDepth {
+			return tooDeepAt(at(name, line, i))
+		}
+	}
+	return nil
+}
+
+// at is a place known by line and offset only.
+func at(name string, line, offset int) hcl.Range {
+	pos := hcl.Pos{Line: line, Column: 1, Byte: offset}
+	return hcl.Range{Filename: name, Start: pos, End: pos}
+}
+
+func tooDeepAt(r hcl.Range) *hcl.Diagnostic {
+	return &hcl.Diagnostic{
+		Severity: hcl.DiagError,
+		Summary:  "Nested too deeply",
+		Detail:   fmt.Sprintf("Brackets can stand in each other up to %d deep, and one attribute can hold up to %d operators.", maxDepth, maxOperators),
+		Subject:  &r,
+	}
+}

@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+const day = 24 * time.Hour
+
+var (
+	days   = regexp.MustCompile(`^(\d+(?:\.\d+)?)d(.*)$`)
+	number = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
+)
+
+// parseDuration reads a length of time as a manifest has it: Go's notation, and
+// d for days of 24 hours, which come first: "30d", "1d12h", "90s".
+func parseDuration(s string) (session.Duration, error) {
+	text := strings.TrimSpace(s)
+	if number.MatchString(text) && strings.Trim(text, "0.") != "" {
+		return 0, fmt.Errorf("%q has no unit; write %q for seconds (units are ms, s, m, h and d)", s, text+"s")
+	}
+	var whole time.Duration
+	if m := days.FindStringSubmatch(text); m != nil {
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err != nil || n*float64(day) > math.MaxInt64/2 {
+			return 0, fmt.Errorf("%q is too long", s)
+		}
+		whole = time.Duration(n * float64(day))
+		if text = m[2]; text == "" {
+			return session.Duration(whole), nil
+		}
+	}
+	rest, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf(`%q is no duration; write it like "90s", "15m", "4h" or "30d"`, s)
+	}
+	if rest < 0 || whole > 0 && rest > math.MaxInt64/2 {
+		return 0, fmt.Errorf("%q is negative or too long", s)
+	}
+	return session.Duration(whole + rest), nil
+}

@@ -1,0 +1,214 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// fileFunc is file(PATH): the text of a file of the repository.
+func (l *loader) fileFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "path", Type: cty.String, AllowMarked: true}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			name, marks := args[0].Unmark()
+			text, err := l.readText(name.AsString(), len(marks) > 0)
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			return cty.StringVal(text).WithMarks(marks), nil
+		},
+	})
+}
+
+// templateFunc is templatefile(PATH, VARS): a file with ${…} and %{…} filled in
+// from the object given.
+func (l *loader) templateFunc(outer map[string]function.Function) function.Function {
+	inner := map[string]function.Function{}
+	for name, f := range outer {
+		inner[name] = f // without templatefile itself, so that templates cannot include each other in circles
+	}
+	render := func(args []cty.Value) (cty.Value, error) {
+		name, marks := args[0].Unmark()
+		text, err := l.readText(name.AsString(), len(marks) > 0)
+		if err != nil {
+			return cty.NilVal, function.NewArgError(0, err)
+		}
+		given, objectMarks := args[1].Unmark()
+		if t := given.Type(); !t.IsObjectType() && !t.IsMapType() {
+			return cty.NilVal, function.NewArgErrorf(1, "a map or an object of the template's variables is required")
+		}
+		if d := deepTemplate([]byte(text), name.AsString()); d != nil {
+			return cty.NilVal, function.NewArgErrorf(0, "%s: %s", name.AsString(), d.Detail)
+		}
+		expr, diags := hclsyntax.ParseTemplate([]byte(text), name.AsString(), hcl.InitialPos)
+		if diags.HasErrors() {
+			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
+		}
+		vars := given.AsValueMap()
+		for _, t := range expr.Variables() {
+			if _, ok := vars[t.RootName()]; !ok {
+				return cty.NilVal, function.NewArgErrorf(1, "the template uses %q at %s, and the object given has no such attribute", t.RootName(), place(t.SourceRange()))
+			}
+		}
+		v, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: inner})
+		if diags.HasErrors() {
+			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
+		}
+		return v.WithMarks(marks, objectMarks), nil
+	}
+	return function.New(&function.Spec{
+		Params: []function.Parameter{
+			{Name: "path", Type: cty.String, AllowMarked: true},
+			{Name: "vars", Type: cty.DynamicPseudoType, AllowMarked: true},
+		},
+		Type: function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return render(args) },
+	})
+}
+
+// inTemplate is the first problem of a template with its place.
+func inTemplate(diags hcl.Diagnostics) string {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError && d.Subject != nil {
+			return fmt.Sprintf("%s: %s: %s", place(*d.Subject), d.Summary, strings.TrimSuffix(d.Detail, "."))
+		}
+	}
+	return diags.Error()
+}
+
+// filesetFunc is fileset(FOLDER, PATTERN): the files in a folder whose path from
+// there matches; ** stands for any number of folders.
+func (l *loader) filesetFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "pattern", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.Set(cty.String)),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			dir, err := l.confine(args[0].AsString(), false)
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			pattern := path.Clean(args[1].AsString())
+			if path.IsAbs(pattern) || !fs.ValidPath(pattern) {
+				return cty.NilVal, function.NewArgErrorf(1, "a pattern is relative to the folder and stays in it")
+			}
+			if _, err := path.Match(pattern, ""); err != nil {
+				return cty.NilVal, function.NewArgErrorf(1, "%q is no pattern", pattern)
+			}
+			var found []cty.Value
+			if err := glob(dir, "", strings.Split(pattern, "/"), &found); err != nil {
+				return cty.NilVal, function.NewArgErrorf(0, "%s", reason(err))
+			}
+			if len(found) == 0 {
+				return cty.SetValEmpty(cty.String), nil
+			}
+			return cty.SetVal(found), nil
+		},
+	})
+}
+
+// glob gathers the regular files below dir that match the pattern. It follows no
+// symbolic links.
+func glob(dir, prefix string, pattern []string, found *[]cty.Value) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	deep := pattern[0] == "**"
+	if deep && len(pattern) > 1 {
+		if err := glob(dir, prefix, pattern[1:], found); err != nil {
+			return err
+		}
+	}
+	for _, e := range entries {
+		name := e.Name()
+		matched, _ := path.Match(pattern[0], name)
+		switch {
+		case e.IsDir() && name == ".git":
+		case e.IsDir() && deep:
+			err = glob(filepath.Join(dir, name), prefix+name+"/", pattern, found)
+		case e.IsDir() && matched && len(pattern) > 1:
+			err = glob(filepath.Join(dir, name), prefix+name+"/", pattern[1:], found)
+		case e.Type().IsRegular() && len(pattern) == 1 && (matched || deep):
+			*found = append(*found, cty.StringVal(prefix+name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readText is the text of a file of the repository, read once.
+func (l *loader) readText(name string, secret bool) (string, error) {
+	called := fmt.Sprintf("%q", name)
+	if secret {
+		called = "(sensitive value)"
+	}
+	full, err := l.confine(name, secret)
+	if err != nil {
+		return "", err
+	}
+	if text, ok := l.texts[full]; ok {
+		return text, nil
+	}
+	if info, err := os.Stat(full); err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no regular file", called)
+	}
+	src, err := readFile(full)
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be read: %s", called, reason(err))
+	}
+	if !utf8.Valid(src) {
+		return "", fmt.Errorf("%s is not a text in UTF-8", called)
+	}
+	l.texts[full] = string(src)
+	return string(src), nil
+}
+
+// confine is the real path of a file named in a manifest, relative to the folder
+// of the manifests. It must lie in the repository, or, without one, in that
+// folder, after symbolic links have been followed.
+func (l *loader) confine(name string, secret bool) (string, error) {
+	called := fmt.Sprintf("%q", name)
+	if secret {
+		called = "(sensitive value)"
+	}
+	full := name
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(l.module, full)
+	}
+	inside := l.repository(l.module)
+	if inside == "" {
+		inside = l.module
+	}
+	lies := func(p string) bool {
+		rel, err := filepath.Rel(inside, p)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	outside := fmt.Errorf("%s lies outside of %s, and file functions stay inside", called, inside)
+	if !lies(full) {
+		return "", outside
+	}
+	real, err := filepath.EvalSymlinks(full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("there is no %s in %s", called, l.module)
+	case err != nil:
+		return "", fmt.Errorf("%s cannot be read: %s", called, reason(err))
+	case !lies(real):
+		return "", outside
+	}
+	return real, nil
+}

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/ext/tryfunc"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+// functions are what expressions may call: cty's standard library under
+// Terraform's names, and the few that look outside.
+func (l *loader) functions() map[string]function.Function {
+	fs := map[string]function.Function{
+		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,
+		"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "signum": stdlib.SignumFunc,
+
+		"chomp": stdlib.ChompFunc, "format": stdlib.FormatFunc, "formatlist": stdlib.FormatListFunc, "indent": stdlib.IndentFunc,
+		"join": stdlib.JoinFunc, "lower": stdlib.LowerFunc, "upper": stdlib.UpperFunc, "title": stdlib.TitleFunc,
+		"regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc, "replace": replaceFunc(), "split": stdlib.SplitFunc,
+		"strrev": stdlib.ReverseFunc, "substr": stdlib.SubstrFunc, "trim": stdlib.TrimFunc, "trimprefix": stdlib.TrimPrefixFunc,
+		"trimsuffix": stdlib.TrimSuffixFunc, "trimspace": stdlib.TrimSpaceFunc,
+		"startswith": testFunc("prefix", strings.HasPrefix), "endswith": testFunc("suffix", strings.HasSuffix),
+		"strcontains": testFunc("substr", strings.Contains),
+
+		"chunklist": stdlib.ChunklistFunc, "coalesce": coalesceFunc(), "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
+		"concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": stdlib.DistinctFunc, "element": stdlib.ElementFunc,
+		"flatten": stdlib.FlattenFunc, "keys": stdlib.KeysFunc, "length": lengthFunc(), "lookup": stdlib.LookupFunc,
+		"merge": stdlib.MergeFunc, "range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc,
+		"setintersection": stdlib.SetIntersectionFunc, "setproduct": stdlib.SetProductFunc, "setsubtract": stdlib.SetSubtractFunc,
+		"setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "values": stdlib.ValuesFunc,
+		"zipmap": stdlib.ZipmapFunc,
+
+		"csvdecode": stdlib.CSVDecodeFunc, "jsondecode": stdlib.JSONDecodeFunc, "jsonencode": stdlib.JSONEncodeFunc,
+		"formatdate": stdlib.FormatDateFunc, "timeadd": stdlib.TimeAddFunc,
+
+		"tobool": stdlib.MakeToFunc(cty.Bool), "tonumber": stdlib.MakeToFunc(cty.Number), "tostring": stdlib.MakeToFunc(cty.String),
+		"tolist": stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)), "tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
+		"toset": stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)),
+
+		"can": tryfunc.CanFunc, "try": tryfunc.TryFunc,
+
+		"env": l.envFunc(), "file": l.fileFunc(), "fileset": l.filesetFunc(),
+	}
+	fs["templatefile"] = l.templateFunc(fs)
+	return fs
+}
+
+// testFunc asks something of two texts.
+func testFunc(second string, is func(s, t string) bool) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "str", Type: cty.String}, {Name: second, Type: cty.String}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return cty.BoolVal(is(args[0].AsString(), args[1].AsString())), nil
+		},
+	})
+}
+
+// lengthFunc is Terraform's length: of a collection, or the characters of a
+// text.
+func lengthFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
+		Type: func(args []cty.Value) (cty.Type, error) {
+			t := args[0].Type()
+			if t == cty.String || t.IsCollectionType() || t.IsTupleType() || t.IsObjectType() || t == cty.DynamicPseudoType {
+				return cty.Number, nil
+			}
+			return cty.NilType, function.NewArgErrorf(0, "a text, a list, a set or a map is required")
+		},
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			switch t := args[0].Type(); {
+			case t == cty.DynamicPseudoType:
+				return cty.UnknownVal(cty.Number), nil
+			case t == cty.String:
+				return stdlib.Strlen(args[0])
+			case t.IsObjectType():
+				return cty.NumberIntVal(int64(len(t.AttributeTypes()))), nil
+			}
+			return args[0].Length(), nil
+		},
+	})
+}
+
+// replaceFunc is Terraform's replace: what stands between slashes is a regular
+// expression.
+func replaceFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "str", Type: cty.String}, {Name: "substr", Type: cty.String}, {Name: "replace", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			str, sub, with := args[0].AsString(), args[1].AsString(), args[2].AsString()
+			if len(sub) < 2 || sub[0] != '/' || sub[len(sub)-1] != '/' {
+				return cty.StringVal(strings.ReplaceAll(str, sub, with)), nil
+			}
+			re, err := regexp.Compile(sub[1 : len(sub)-1])
+			if err != nil {
+				return cty.NilVal, function.NewArgError(1, err)
+			}
+			return cty.StringVal(re.ReplaceAllString(str, with)), nil
+		},
+	})
+}
+
+// coalesceFunc is Terraform's coalesce: the first value that is neither null nor
+// an empty text.
+func coalesceFunc() function.Function {
+	return function.New(&function.Spec{
+		VarParam: &function.Parameter{Name: "vals", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
+		Type: func(args []cty.Value) (cty.Type, error) {
+			types := make([]cty.Type, len(args))
+			for i, a := range args {
+				types[i] = a.Type()
+			}
+			t, _ := convert.UnifyUnsafe(types)
+			if t == cty.NilType {
+				return t, fmt.Errorf("all arguments must have one type")
+			}
+			return t, nil
+		},
+		Impl: func(args []cty.Value, t cty.Type) (cty.Value, error) {
+			for _, a := range args {
+				v, err := convert.Convert(a, t)
+				switch {
+				case err != nil:
+					return cty.NilVal, err
+				case !v.IsKnown():
+					return cty.UnknownVal(t), nil
+				case v.IsNull() || v.Type() == cty.String && v.AsString() == "":
+					continue
+				}
+				return v, nil
+			}
+			return cty.NilVal, fmt.Errorf("every argument is null or empty")
+		},
+	})
+}
+
+// envFunc reads agentform's own environment: env(NAME), or env(NAME, DEFAULT).
+// What looks like a secret by its name comes out as a sensitive value.
+func (l *loader) envFunc() function.Function {
+	return function.New(&function.Spec{
+		Params:   []function.Parameter{{Name: "name", Type: cty.String}},
+		VarParam: &function.Parameter{Name: "default", Type: cty.String, AllowNull: true},
+		Type:     function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			name := args[0].AsString()
+			value, set := l.env[name]
+			switch {
+			case len(args) > 2:
+				return cty.NilVal, fmt.Errorf("env takes a name and at most one default")
+			case !set && len(args) == 2:
+				return args[1], nil
+			case !set:
+				return cty.NilVal, function.NewArgErrorf(0, "the environment variable %q is not set; env(%q, \"\") gives a default", name, name)
+			case secretName(name):
+				l.hide(value)
+				return cty.StringVal(value).Mark(sensitive), nil
+			}
+			return cty.StringVal(value), nil
+		},
+	})
+}
+
+// secretName reports whether an environment variable's name says that it holds a
+// secret.
+func secretName(name string) bool {
+	words := strings.Split(strings.ToUpper(name), "_")
+	return slices.ContainsFunc(words, func(w string) bool {
+		return slices.Contains([]string{"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"}, w)
+	})
+}

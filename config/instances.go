@@ -1,0 +1,136 @@
+package config
+
+import (
+	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// maxSessions is the most sessions of a project.
+const maxSessions = 10_000
+
+// instance is one session of a session block.
+type instance struct {
+	address session.Address
+	key     cty.Value // of for_each or count; null without
+	value   cty.Value // each.value
+	off     bool      // not enabled
+}
+
+// instances are the sessions of one session block.
+type instances struct {
+	list   []instance
+	single bool
+	count  bool
+	failed bool // what they are could not be found out, and that is told
+}
+
+// expand finds out which sessions each block stands for, before any of them is
+// evaluated, so that they can depend on each other.
+func (l *loader) expand() bool {
+	total := 0
+	for _, b := range l.blocks["session"] {
+		in := l.expandBlock(b)
+		l.instances[b.labels[0]] = in
+		if total += len(in.list); total > maxSessions {
+			at := b.def
+			for _, name := range []string{"for_each", "count"} {
+				if a := b.attr(name); a != nil {
+					at = a.rng
+				}
+			}
+			l.fail(at, "Too many sessions", "With this the project has more than %d sessions, which is the most there can be.", maxSessions)
+			return false
+		}
+	}
+	return true
+}
+
+func (l *loader) expandBlock(b *block) *instances {
+	name := b.labels[0]
+	each, count := b.attr("for_each"), b.attr("count")
+	for _, a := range []*attr{each, count} {
+		if a != nil {
+			l.check(a, inProject)
+		}
+	}
+	d := decoder{l: l, ctx: l.ctx}
+	switch {
+	case each != nil && count != nil:
+		l.fail(count.rng, "Both count and for_each", "A session block has count or for_each, not both; for_each stands at %s.", place(each.rng))
+		return &instances{failed: true}
+	case each != nil:
+		return l.expandEach(d, b, each)
+	case count != nil:
+		return l.expandCount(d, b, count)
+	}
+	return &instances{single: true, list: []instance{{address: session.Single(name), key: cty.NullVal(cty.String)}}}
+}
+
+func (l *loader) expandCount(d decoder, b *block, a *attr) *instances {
+	n := -1
+	if d.missing(b, "count") {
+		d.fail(a, "Invalid count", "%q is null; it must be a whole number.", a.name)
+	}
+	d.whole(b, "count", 0, &n)
+	if n < 0 {
+		return &instances{failed: true}
+	}
+	out := &instances{count: true}
+	for i := range min(n, maxSessions+1) {
+		out.list = append(out.list, instance{address: session.Indexed(b.labels[0], i), key: cty.NumberIntVal(int64(i))})
+	}
+	return out
+}
+
+func (l *loader) expandEach(d decoder, b *block, a *attr) *instances {
+	v, ok := d.evaluate(a)
+	if !ok || !v.IsKnown() {
+		return &instances{failed: true}
+	}
+	failed := &instances{failed: true}
+	t := v.Type()
+	switch {
+	case v.IsMarked() || t.IsSetType() && v.ContainsMarked():
+		d.fail(a, "Sensitive for_each", "The keys become part of the sessions' addresses, so no sensitive value may flow into them.")
+		return failed
+	case v.IsNull():
+		d.fail(a, "Invalid for_each", "for_each is null; it must be a map or a set of texts.")
+		return failed
+	case t.IsTupleType() || t.IsListType():
+		d.fail(a, "Invalid for_each", "for_each needs keys that stay the same when others come and go, so it takes a map or a set of texts, not a list; write toset(…).")
+		return failed
+	case t.IsSetType() && t.ElementType() != cty.String && v.LengthInt() > 0, !t.IsSetType() && !t.IsMapType() && !t.IsObjectType():
+		d.fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
+		return failed
+	case t.IsSetType() && !v.IsWhollyKnown():
+		return failed
+	}
+	out := &instances{}
+	for it := v.ElementIterator(); it.Next(); {
+		key, value := it.Element()
+		if t.IsSetType() {
+			key = value
+		}
+		if key.IsNull() {
+			d.fail(a, "Invalid for_each", "for_each holds a null, which cannot be a key.")
+			return failed
+		}
+		out.list = append(out.list, instance{address: session.Keyed(b.labels[0], key.AsString()), key: key, value: value})
+	}
+	return out
+}
+
+// instanceContext is what the expressions of one instance may use.
+func (l *loader) instanceContext(b *block, in instance) *hcl.EvalContext {
+	ctx := l.ctx.NewChild()
+	ctx.Variables = map[string]cty.Value{}
+	switch {
+	case in.key.IsNull():
+	case b.attr("count") != nil:
+		ctx.Variables["count"] = cty.ObjectVal(map[string]cty.Value{"index": in.key})
+	default:
+		ctx.Variables["each"] = cty.ObjectVal(map[string]cty.Value{"key": in.key, "value": in.value})
+	}
+	return ctx
+}

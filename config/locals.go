@@ -1,0 +1,104 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// local is one local value on its way.
+type local struct {
+	attr  *attr
+	needs []need
+	state int // 0 untouched, 1 under way, 2 done
+	value cty.Value
+}
+
+// need is a reference from one local to another.
+type need struct {
+	name string
+	at   hcl.Range
+}
+
+// locals evaluates the local values, in the order of their references, and puts
+// them into the context as local.
+func (l *loader) locals() {
+	all := map[string]*local{}
+	for _, b := range l.blocks["locals"] {
+		for _, a := range b.sorted() {
+			if first := all[a.name]; first != nil {
+				l.fail(a.rng, "Duplicate local value", "local.%s is defined at %s already.", a.name, place(first.attr.rng))
+				continue
+			}
+			all[a.name] = &local{attr: a}
+			l.known.locals = append(l.known.locals, a.name)
+		}
+	}
+	slices.Sort(l.known.locals)
+	for _, name := range l.known.locals {
+		v := all[name]
+		l.check(v.attr, inProject)
+		for _, t := range v.attr.expr.Variables() {
+			if step, ok := nth(t, 1).(hcl.TraverseAttr); ok && t.RootName() == "local" && all[step.Name] != nil {
+				v.needs = append(v.needs, need{step.Name, t.SourceRange()})
+			}
+		}
+	}
+	values := map[string]cty.Value{}
+	for _, name := range l.known.locals {
+		values[name] = l.local(all, name, nil)
+	}
+	l.ctx.Variables["local"] = cty.ObjectVal(values)
+}
+
+// local is the value of one local; way is how it was come to.
+func (l *loader) local(all map[string]*local, name string, way []need) cty.Value {
+	v := all[name]
+	switch v.state {
+	case 2:
+		return v.value
+	case 1:
+		l.circle(all, name, way)
+		return cty.DynamicVal
+	}
+	v.state = 1
+	needed := map[string]cty.Value{}
+	for _, n := range v.needs {
+		if _, have := needed[n.name]; !have {
+			needed[n.name] = l.local(all, n.name, append(way, n))
+		}
+	}
+	// only what it refers to is put before it: a context with all of them for
+	// each of them would be quadratic
+	ctx := l.ctx.NewChild()
+	ctx.Variables = map[string]cty.Value{"local": cty.ObjectVal(needed)}
+	v.value = cty.DynamicVal
+	d := decoder{l: l, ctx: ctx}
+	if got, ok := d.evaluate(v.attr); ok {
+		v.value = got
+	}
+	v.state = 2
+	return v.value
+}
+
+// circle tells of locals that need each other, each step with its place.
+func (l *loader) circle(all map[string]*local, name string, way []need) {
+	start := 0
+	for i := len(way) - 2; i >= 0; i-- {
+		if way[i].name == name {
+			start = i + 1
+			break
+		}
+	}
+	steps := way[start:]
+	var b strings.Builder
+	from := name
+	for _, s := range steps {
+		fmt.Fprintf(&b, "\n  local.%s refers to local.%s at %s", from, s.name, place(s.at))
+		from = s.name
+	}
+	l.fail(all[name].attr.rng, "Locals in a circle", "These local values need each other, so none can be evaluated:%s", b.String())
+}

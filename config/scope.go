@@ -1,0 +1,185 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// scope is what the expressions of a block may refer to, besides path and
+// functions.
+type scope struct {
+	variables, locals, agents bool
+	each, count, self         bool
+	sessions                  bool
+}
+
+// The scopes.
+var (
+	inValidation = scope{variables: true}
+	inProject    = scope{variables: true, locals: true, agents: true}
+)
+
+// context prepares what every expression may use; variables and locals follow as
+// they become known.
+func (l *loader) context() {
+	repo := l.repository(l.module)
+	path := map[string]cty.Value{"module": cty.StringVal(l.module), "repo": cty.StringVal(repo)}
+	if repo == "" {
+		path["repo"] = cty.NullVal(cty.String)
+	}
+	agents := map[string]cty.Value{}
+	for _, name := range l.known.agents {
+		agents[name] = cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal(name)})
+	}
+	runtimes := map[string]cty.Value{}
+	for kind, list := range l.known.runtimes {
+		of := map[string]cty.Value{}
+		for _, name := range list {
+			of[name] = cty.ObjectVal(map[string]cty.Value{"kind": cty.StringVal(kind), "name": cty.StringVal(name)})
+		}
+		runtimes[kind] = cty.ObjectVal(of)
+	}
+	l.ctx = &hcl.EvalContext{
+		Variables: map[string]cty.Value{
+			"path":    cty.ObjectVal(path),
+			"agent":   cty.ObjectVal(agents),
+			"runtime": cty.ObjectVal(runtimes),
+		},
+		Functions: l.functions(),
+	}
+}
+
+// checkAll checks the references of every attribute of a block and of the blocks
+// in it, once for all instances.
+func (l *loader) checkAll(b *block, s scope, except ...string) {
+	for _, a := range b.sorted() {
+		if !slices.Contains(except, a.name) {
+			l.check(a, s)
+		}
+	}
+	for _, list := range b.blocks {
+		for _, child := range list {
+			l.checkAll(child, s, except...)
+		}
+	}
+}
+
+// check tells what an attribute refers to that is not there.
+func (l *loader) check(a *attr, s scope) {
+	for _, t := range a.expr.Variables() {
+		root := t.RootName()
+		if root == "each" || root == "count" || root == "self" {
+			a.perInstance = true
+		}
+		if summary, detail := l.wrong(t, s); summary != "" {
+			a.bad = true
+			l.fail(t.SourceRange(), summary, "%s", detail)
+		}
+	}
+}
+
+// wrong says what is wrong with a reference; an empty summary: nothing.
+func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
+	name := ""
+	if len(t) > 1 {
+		switch step := t[1].(type) {
+		case hcl.TraverseAttr:
+			name = step.Name
+		case hcl.TraverseIndex:
+			if step.Key.Type() == cty.String {
+				name = step.Key.AsString()
+			}
+		}
+	}
+	among := func(kind string, known []string, declare string) (string, string) {
+		switch {
+		case name == "":
+			return "Incomplete reference", fmt.Sprintf("%q must be followed by a name, as in %s.NAME.", t.RootName(), t.RootName())
+		case slices.Contains(known, name):
+			return "", ""
+		}
+		return "Reference to undeclared " + kind, fmt.Sprintf("There is no %s named %q%s.%s", kind, name, declare, didYouMean(name, known))
+	}
+	fixed := func(known ...string) (string, string) {
+		if slices.Contains(known, name) {
+			return "", ""
+		}
+		return "Invalid reference", fmt.Sprintf("%q has only %s.%s", t.RootName(), quoted(known), didYouMean(name, known))
+	}
+	misplaced := func(detail string) (string, string) { return "Reference in the wrong place", detail }
+
+	switch root := t.RootName(); root {
+	case "var":
+		if !s.variables {
+			return misplaced("Variables cannot be used here.")
+		}
+		return among("variable", l.known.variables, "; declare it in a variable block")
+	case "local":
+		if !s.locals {
+			return misplaced("Locals cannot be used here: they are evaluated later.")
+		}
+		return among("local value", l.known.locals, "; define it in a locals block")
+	case "agent":
+		if !s.agents {
+			return misplaced("Agents cannot be referred to here.")
+		}
+		return among("agent", l.known.agents, "; declare it in an agent block")
+	case "runtime":
+		if !s.agents {
+			return misplaced("Runtimes cannot be referred to here.")
+		}
+		if kinds := []string{"docker", "tmux"}; !slices.Contains(kinds, name) {
+			return fixed(kinds...)
+		}
+		if step, ok := nth(t, 2).(hcl.TraverseAttr); !ok || !slices.Contains(l.known.runtimes[name], step.Name) {
+			return "Reference to undeclared runtime", fmt.Sprintf("There is no block runtime %q with such a name.", name)
+		}
+		return "", ""
+	case "session":
+		if !s.sessions {
+			return misplaced("Sessions can be referred to only in depends_on: what they are is known only once all of them are evaluated.")
+		}
+		return among("session", l.known.sessions, "; declare it in a session block")
+	case "each":
+		if !s.each {
+			return misplaced(`"each" can be used only in a session that sets for_each.`)
+		}
+		return fixed("key", "value")
+	case "count":
+		if !s.count {
+			return misplaced(`"count" can be used only in a session that sets count.`)
+		}
+		return fixed("index")
+	case "self":
+		if !s.self {
+			return misplaced(`"self" can be used only in a session, except in for_each, count and enabled.`)
+		}
+		return fixed("address", "name", "key", "role", "branch")
+	case "path":
+		return fixed("module", "repo")
+	default:
+		roots := []string{"var", "local", "agent", "session", "runtime", "each", "count", "path", "self"}
+		if slices.Contains(l.known.locals, root) {
+			return "Invalid reference", fmt.Sprintf("There is nothing called %q. Did you mean local.%s?", root, root)
+		}
+		if slices.Contains(l.known.variables, root) {
+			return "Invalid reference", fmt.Sprintf("There is nothing called %q. Did you mean var.%s?", root, root)
+		}
+		if hint := didYouMean(root, roots); hint != "" {
+			return "Invalid reference", fmt.Sprintf("There is nothing called %q.%s", root, hint)
+		}
+		return "Invalid reference", fmt.Sprintf("There is nothing called %q. A reference starts with %s; a text stands in quotes.", root, strings.Join(roots, ", "))
+	}
+}
+
+// nth is a step of a traversal, or nil.
+func nth(t hcl.Traversal, n int) hcl.Traverser {
+	if n >= len(t) {
+		return nil
+	}
+	return t[n]
+}

@@ -1,0 +1,232 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// built is a session as evaluated, with what checks across sessions need.
+type built struct {
+	spec  session.Spec
+	block *block
+	in    *instance
+	edges []edge
+	ok    bool // nothing in it is wrong
+}
+
+// sessions evaluates every session block.
+func (l *loader) sessions(m *Manifest) ([]session.Spec, map[session.Address]session.Range) {
+	if !l.expand() {
+		return nil, nil
+	}
+	l.ctx.Variables["session"] = l.refs()
+	var all []*built
+	for _, b := range l.blocks["session"] {
+		each, count := b.attr("for_each") != nil, b.attr("count") != nil
+		inBlock := scope{variables: true, locals: true, agents: true, each: each, count: count, self: true}
+		l.checkAll(b, inBlock, "for_each", "count", "enabled", "depends_on", "ignore_changes")
+		header := inBlock
+		header.self = false
+		l.checkOne(b, "enabled", header)
+		inDepends := inBlock
+		inDepends.sessions = true
+		l.checkOne(b, "depends_on", inDepends)
+		in := l.instances[b.labels[0]]
+		for i := range in.list {
+			if s := l.session(m, b, &in.list[i]); s != nil {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *built) int { return strings.Compare(string(a.spec.Address), string(b.spec.Address)) })
+	l.depends(all)
+	l.collisions(all)
+
+	ranges := make(map[session.Address]session.Range, len(all))
+	specs := make([]session.Spec, 0, len(all))
+	for _, s := range all {
+		specs = append(specs, s.spec)
+		ranges[s.spec.Address] = session.Range{Filename: s.block.def.Filename, Start: position(s.block.def.Start), End: position(s.block.def.End)}
+	}
+	return specs, ranges
+}
+
+func (l *loader) checkOne(b *block, name string, s scope) {
+	if a := b.attr(name); a != nil {
+		l.check(a, s)
+	}
+}
+
+var roleForm = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]{0,63}$`)
+
+// session evaluates one instance. Nil: it is not enabled.
+func (l *loader) session(m *Manifest, b *block, in *instance) *built {
+	before := len(l.diags)
+	d := decoder{l: l, ctx: l.instanceContext(b, *in), address: in.address}
+	enabled := true
+	d.flag(b, "enabled", &enabled)
+	if !enabled {
+		in.off = true
+		return nil
+	}
+	s := session.Spec{Address: in.address, Role: "default", Desired: session.Running, Pause: session.Pause{Mode: session.Detach}}
+	l.identity(d, b, in, &s)
+	known := l.agentOf(d, b, &s)
+
+	d.whole(b, "priority", -1<<31, &s.Priority)
+	d.text(b, "profile", &s.Profile)
+	var prompt string
+	if d.text(b, "prompt", &prompt) {
+		s.Prompt = session.PromptOf(prompt)
+	}
+	d.words(b, "args", &s.Args)
+	d.environment(b, "env", &s.Env)
+	d.secrets(b, "secrets", s.Env, &s.Secrets)
+	d.oneOf(b, "desired", (*string)(&s.Desired), string(session.Running), string(session.Paused), string(session.Stopped))
+	d.duration(b, "timeout", 0, &s.Timeout)
+	d.table(b, "labels", &s.Labels)
+	l.runtimeOf(d, b, &s)
+
+	d.restart(b.block("restart"), &s.Restart)
+	d.health(b.block("health"), &s.Health)
+	d.oneOf(b.block("pause"), "mode", &s.Pause.Mode, session.Detach, session.Freeze)
+	d.stop(b.block("stop"), &s.Stop)
+	d.lifecycle(b.block("lifecycle"), &s.Lifecycle)
+	if c := b.block("conversation"); c != nil {
+		l.notYet(c.def, "conversation")
+	}
+	l.workspace(d, m, b, &s)
+	edges := d.dependencies(b)
+	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !b.broken && !l.diags[before:].HasErrors()}
+}
+
+// identity evaluates what the other attributes may call self.
+func (l *loader) identity(d decoder, b *block, in *instance, s *session.Spec) {
+	key := cty.NullVal(cty.String)
+	if k, ok := in.address.Key(); ok {
+		key = cty.StringVal(k)
+	}
+	self := map[string]cty.Value{"address": cty.StringVal(string(in.address)), "name": cty.StringVal(b.labels[0]), "key": key}
+	d.ctx.Variables["self"] = cty.ObjectVal(self)
+	if d.word(b, "role", &s.Role) && !roleForm.MatchString(s.Role) {
+		d.fail(b.attr("role"), "Invalid role", "%q cannot name a folder; a role starts with a letter or digit and holds letters, digits, dots, dashes and underscores, at most 64.", s.Role)
+	}
+	self["role"] = cty.StringVal(s.Role)
+	self["branch"] = cty.NullVal(cty.String)
+	if d.word(b, "branch", &s.Branch) {
+		self["branch"] = cty.StringVal(s.Branch)
+		if err := session.CheckBranch(s.Branch); err != nil {
+			d.fail(b.attr("branch"), "Invalid branch", "git refuses %q as the name of a branch: %s.", s.Branch, err)
+		}
+	} else if !d.missing(b, "branch") {
+		self["branch"] = cty.UnknownVal(cty.String) // its problem is told
+	}
+	d.ctx.Variables["self"] = cty.ObjectVal(self)
+}
+
+// agentOf finds the session's agent. False: there is none, and that is told.
+func (l *loader) agentOf(d decoder, b *block, s *session.Spec) bool {
+	a := b.attr("agent")
+	if a == nil || d.missing(b, "agent") {
+		if !b.broken {
+			l.fail(b.def, "Missing agent", "A session needs an agent: agent = %s.", examples(l.known.agents))
+		}
+		return false
+	}
+	name, ok := "", false
+	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() && t.RootName() == "agent" && len(t) == 2 {
+		if step, is := t[1].(hcl.TraverseAttr); is && !a.bad {
+			name, ok = step.Name, true
+		}
+	} else if v, good := d.evaluate(a); good && d.plain(a, v) {
+		if v.Type().IsObjectType() && v.Type().HasAttribute("name") {
+			v = v.GetAttr("name")
+		}
+		if v.Type() != cty.String || v.IsNull() {
+			d.fail(a, "Wrong type", `"agent" needs the name of an agent, or a reference to one: %s.`, examples(l.known.agents))
+			return false
+		}
+		name, ok = v.AsString(), true
+	}
+	if !ok {
+		return false
+	}
+	found, ok := l.agents[name]
+	if !ok {
+		d.fail(a, "Unknown agent", "There is no agent %q. It can be %s, or one that an agent block declares.%s", name, quoted(l.known.agents), didYouMean(name, l.known.agents))
+		return false
+	}
+	s.Agent, s.Restart, s.Health, s.Stop = found.spec, found.restart, found.health, found.stop
+	return !found.broken
+}
+
+// examples shows how the first of some agents would be given.
+func examples(agents []string) string {
+	if len(agents) == 0 {
+		return "agent.NAME, with a block agent \"NAME\" that declares it"
+	}
+	return fmt.Sprintf("%q, or agent.%s", agents[0], agents[0])
+}
+
+// runtimeOf finds where the session runs.
+func (l *loader) runtimeOf(d decoder, b *block, s *session.Spec) {
+	s.Runtime = session.RuntimeSpec{Kind: "tmux"}
+	a := b.attr("runtime")
+	if a == nil {
+		return
+	}
+	v, ok := d.evaluate(a)
+	if !ok || !d.plain(a, v) || v.IsNull() {
+		return
+	}
+	if v.Type().IsObjectType() && v.Type().HasAttribute("kind") && v.Type().HasAttribute("name") {
+		s.Runtime = session.RuntimeSpec{Kind: v.GetAttr("kind").AsString(), Name: v.GetAttr("name").AsString()}
+		return // declared; that its block is not carried out yet is told there
+	}
+	switch {
+	case v.Type() == cty.String && v.AsString() == "tmux":
+	case v.Type() == cty.String && v.AsString() == "docker":
+		l.notYet(a.rng, "runtime docker")
+	default:
+		d.fail(a, "Unknown runtime", `"runtime" must be "tmux" or a reference to a runtime block, like runtime.docker.sandbox.`)
+	}
+}
+
+// addressable reports whether a name can stand in an address.
+func addressable(name string) bool {
+	a, err := session.ParseAddress(string(session.Single(name)))
+	return err == nil && a == session.Single(name)
+}
+
+// ignorable is what ignore_changes may name: attributes and blocks of a session,
+// and the attributes in them.
+func ignorable() []string {
+	lang := language()
+	var paths []string
+	add := func(prefix string, s shape) {
+		for _, a := range s.attrs {
+			paths = append(paths, prefix+a)
+		}
+	}
+	spec := lang["session"]
+	add("", spec)
+	for _, typ := range slices.Sorted(maps.Keys(spec.blocks)) {
+		paths = append(paths, typ)
+		add(typ+".", spec.blocks[typ])
+	}
+	paths = append(paths, "restart.backoff", "health.heartbeat")
+	add("agent.", lang["agent"])
+	paths = append(paths, "agent.patterns")
+	out := slices.DeleteFunc(paths, func(p string) bool {
+		return p == "for_each" || p == "count" || p == "enabled" || strings.HasPrefix(p, "lifecycle")
+	})
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/hashicorp/go-version"
+)
+
+// settings evaluates the agentform block.
+func (l *loader) settings(m *Manifest) {
+	if len(l.blocks["agentform"]) == 0 {
+		return
+	}
+	b := l.blocks["agentform"][0]
+	l.checkAll(b, inProject)
+	d := decoder{l: l, ctx: l.ctx}
+
+	var required string
+	if d.word(b, "required_version", &required) {
+		l.require(d, b, required)
+	}
+	if d.word(b, "project", &m.Project) && !strings.ContainsFunc(m.Project, plainLetter) {
+		d.fail(b.attr("project"), "Invalid project", "%q holds no ASCII letter or digit, so nothing could be named after it.", m.Project)
+	}
+	var dir string
+	if d.word(b, "data_dir", &dir) && l.opts.DataDir == "" {
+		m.DataDir = d.path(b, "data_dir", dir, m.DataDir)
+	}
+	if d.word(b, "outputs_dir", &dir) {
+		m.OutputsDir = d.path(b, "outputs_dir", dir, "")
+	}
+	d.duration(b, "history_keep", 0, &m.HistoryKeep)
+	d.whole(b, "parallelism", 1, &m.Parallelism)
+	d.whole(b, "max_running", 1, &m.MaxRunning)
+}
+
+func plainLetter(r rune) bool {
+	return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+// path is an attribute's path, absolute; fallback when it is none.
+func (d decoder) path(b *block, name, path, fallback string) string {
+	full, err := d.l.resolve(path, d.l.root)
+	if err != nil {
+		d.fail(b.attr(name), "Invalid path", "%q: %s.", name, err)
+		return fallback
+	}
+	if full == d.l.root || full == filepath.Dir(full) {
+		d.fail(b.attr(name), "Invalid path", "%q must be a folder of its own, not %s.", name, full)
+		return fallback
+	}
+	return full
+}
+
+// require checks agentform's version against a constraint. A pre-release counts
+// as its release.
+func (l *loader) require(d decoder, b *block, constraint string) {
+	c, err := version.NewConstraint(constraint)
+	if err != nil {
+		d.fail(b.attr("required_version"), "Invalid version constraint", `%q is no version constraint; write it like ">= 0.1" or "~> 1.2".`, constraint)
+		return
+	}
+	have, err := version.NewVersion(l.opts.Version)
+	if err != nil {
+		return // a development build
+	}
+	if !c.Check(have.Core()) {
+		d.fail(b.attr("required_version"), "Unsuitable version", "This project asks for agentform %s, and this is %s.", constraint, l.opts.Version)
+	}
+}

@@ -1,0 +1,337 @@
+package config
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// mark is the type of the marks on values.
+type mark string
+
+// sensitive marks a value that may not be stored or shown.
+const sensitive = mark("sensitive")
+
+// variable is a variable block.
+type variable struct {
+	block     *block
+	typ       cty.Type
+	defaults  *typeexpr.Defaults
+	sensitive bool
+	nullable  bool
+	fallback  *given // its default
+}
+
+// given is a value for a variable and where it comes from.
+type given struct {
+	value  cty.Value
+	from   string    // in words, when no file's line says it: --var, AGENTFORM_VAR_x
+	at     hcl.Range // of the value, when it stands in a file
+	inFile bool
+	broken bool // its problem is told
+}
+
+// variables evaluates the variables and puts them into the context as var.
+func (l *loader) variables() {
+	declared := map[string]*variable{}
+	for _, b := range l.blocks["variable"] {
+		declared[b.labels[0]] = l.variable(b)
+	}
+	values := l.givenValues(declared)
+	result := map[string]cty.Value{}
+	for _, name := range l.known.variables {
+		result[name] = l.settle(name, declared[name], values[name])
+	}
+	l.ctx.Variables["var"] = cty.ObjectVal(result)
+	for _, name := range l.known.variables {
+		v := declared[name]
+		l.checkAll(v.block, inValidation, "type", "default", "description", "sensitive", "nullable")
+		if !l.valid(v, values[name]) {
+			result[name] = cty.DynamicVal
+		}
+	}
+	l.ctx.Variables["var"] = cty.ObjectVal(result)
+}
+
+// variable reads a variable block. Nothing in it but validation may refer to
+// anything.
+func (l *loader) variable(b *block) *variable {
+	v := &variable{block: b, typ: cty.DynamicPseudoType, nullable: true}
+	if a := b.attr("type"); a != nil {
+		typ, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.expr)
+		l.diags = append(l.diags, diags...)
+		if diags.HasErrors() {
+			typ, defaults = cty.DynamicPseudoType, nil
+		}
+		v.typ, v.defaults = typ, defaults
+	}
+	d := decoder{l: l}
+	var description string
+	d.text(b, "description", &description)
+	d.flag(b, "sensitive", &v.sensitive)
+	d.flag(b, "nullable", &v.nullable)
+	if a := b.attr("default"); a != nil {
+		value, diags := a.expr.Value(nil)
+		l.diags = append(l.diags, diags...)
+		v.fallback = &given{value: value, at: a.expr.Range(), inFile: true, broken: diags.HasErrors()}
+	}
+	return v
+}
+
+// settle is the variable's value: converted, marked, and unknown where there is
+// none.
+func (l *loader) settle(name string, v *variable, g *given) cty.Value {
+	wrong := func(summary, detail string, args ...any) cty.Value {
+		l.fail(v.block.def, summary, detail, args...)
+		d := l.diags[len(l.diags)-1]
+		if g != nil && g.inFile {
+			d.Subject = &g.at
+			if v.sensitive {
+				d.Extra = secretSource{}
+			}
+		}
+		return cty.UnknownVal(v.typ)
+	}
+	from := func() string {
+		if g.from != "" {
+			return " (from " + g.from + ")"
+		}
+		return ""
+	}
+	if g == nil {
+		g = v.fallback
+	}
+	switch {
+	case g == nil:
+		return wrong("No value for variable", "The variable %q has no default, so it needs a value: --var %s=…, the environment variable AGENTFORM_VAR_%s, or a line in agentform.vars.hcl.", name, name, name)
+	case g.broken:
+		return cty.UnknownVal(v.typ)
+	}
+	value := g.value
+	if value.IsNull() && !v.nullable {
+		if g == v.fallback || v.fallback == nil || v.fallback.broken || v.fallback.value.IsNull() {
+			return wrong("Null for variable", "The variable %q cannot be null%s.", name, from())
+		}
+		value = v.fallback.value
+	}
+	if v.sensitive {
+		l.hideAll(value)
+	}
+	if v.defaults != nil && !value.IsNull() {
+		value = v.defaults.Apply(value)
+	}
+	converted, err := convert.Convert(value, v.typ)
+	if err != nil {
+		return wrong("Invalid value for variable", "The variable %q%s does not have its type, %s: %s.", name, from(), typeexpr.TypeString(v.typ), conversion(err))
+	}
+	if v.sensitive {
+		return converted.Mark(sensitive)
+	}
+	return converted
+}
+
+// valid checks a variable's value against its validation blocks.
+func (l *loader) valid(v *variable, g *given) bool {
+	value := l.ctx.Variables["var"].GetAttr(v.block.labels[0])
+	if !value.IsKnown() {
+		return true
+	}
+	good := true
+	for _, rule := range v.block.blocks["validation"] {
+		good = l.validate(v, g, rule) && good
+	}
+	return good
+}
+
+func (l *loader) validate(v *variable, g *given, rule *block) bool {
+	d := decoder{l: l, ctx: l.ctx}
+	for _, name := range []string{"condition", "error_message"} {
+		if rule.attr(name) == nil && !rule.broken {
+			l.fail(rule.def, "Incomplete validation", "A validation needs a condition and an error_message; there is no %s.", name)
+			rule.broken = true
+		}
+	}
+	condition, message := rule.attr("condition"), rule.attr("error_message")
+	if condition == nil || message == nil {
+		return false
+	}
+	got, ok := d.evaluate(condition)
+	if !ok {
+		return false
+	}
+	got, _ = got.UnmarkDeep()
+	if !got.IsKnown() {
+		return true
+	}
+	holds, err := convert.Convert(got, cty.Bool)
+	if err != nil || holds.IsNull() {
+		d.fail(condition, "Wrong type", `"condition" must be true or false.`)
+		return false
+	}
+	if holds.True() {
+		return true
+	}
+	var text string
+	if !d.word(rule, "error_message", &text) {
+		return false
+	}
+	diag := &hcl.Diagnostic{
+		Severity:    hcl.DiagError,
+		Summary:     "Invalid value for variable",
+		Detail:      text + "\nThe rule is at " + place(condition.expr.Range()) + ".",
+		Subject:     v.block.def.Ptr(),
+		Expression:  condition.expr,
+		EvalContext: l.ctx,
+	}
+	if g == nil {
+		g = v.fallback
+	}
+	if g.inFile {
+		diag.Subject = &g.at
+	} else {
+		diag.Detail += " The value comes from " + g.from + "."
+	}
+	if g.inFile && v.sensitive {
+		diag.Extra = secretSource{}
+	}
+	l.diags = append(l.diags, diag)
+	return false
+}
+
+// givenValues gathers the values given to variables, weakest first: environment,
+// agentform.vars.hcl, *.auto.vars.hcl, and then the flags in order.
+func (l *loader) givenValues(declared map[string]*variable) map[string]*given {
+	values := map[string]*given{}
+	for _, name := range l.known.variables {
+		key := "AGENTFORM_VAR_" + name
+		if text, ok := l.env[key]; ok {
+			values[name] = l.literal(declared[name], text, key)
+		}
+	}
+	for _, path := range l.autoFiles() {
+		l.varFile(declared, values, path)
+	}
+	for _, flag := range l.opts.Vars {
+		if flag.File != "" {
+			path := flag.File
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(l.root, path)
+			}
+			l.varFile(declared, values, path)
+			continue
+		}
+		v := declared[flag.Name]
+		if v == nil {
+			l.failNowhere("Value for undeclared variable", "--var gives %q a value, but no variable block declares it.%s", flag.Name, didYouMean(flag.Name, l.known.variables))
+			continue
+		}
+		values[flag.Name] = l.literal(v, flag.Value, "--var")
+	}
+	return values
+}
+
+// autoFiles are the files of values that are read unasked, weakest first.
+func (l *loader) autoFiles() []string {
+	entries, err := os.ReadDir(l.root)
+	if err != nil {
+		l.failNowhere("Unreadable folder", "The folder %s cannot be read: %s.", l.root, reason(err))
+		return nil
+	}
+	var first, rest []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case e.IsDir():
+		case name == "agentform.vars.hcl":
+			first = append(first, filepath.Join(l.root, name))
+		case strings.HasSuffix(name, ".auto.vars.hcl") && name[0] != '.':
+			rest = append(rest, filepath.Join(l.root, name))
+		}
+	}
+	return append(first, rest...)
+}
+
+// varFile takes the values of one file.
+func (l *loader) varFile(declared map[string]*variable, values map[string]*given, path string) {
+	body, ok := l.parseFile(file{path, l.display(path)})
+	if !ok {
+		return
+	}
+	attrs, diags := body.JustAttributes()
+	for _, d := range diags {
+		if strings.HasPrefix(d.Summary, "Unexpected ") {
+			d.Detail = "A file of values holds only lines like name = value."
+		}
+	}
+	l.diags = append(l.diags, diags...)
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		a := attrs[name]
+		v := declared[name]
+		if v == nil {
+			l.warn(a.Range, "Value for undeclared variable", "No variable block declares %q, so this value is not used.%s", name, didYouMean(name, l.known.variables))
+			continue
+		}
+		value, diags := a.Expr.Value(nil)
+		if v.sensitive {
+			for _, d := range diags {
+				d.Extra = secretSource{}
+			}
+		}
+		l.diags = append(l.diags, diags...)
+		values[name] = &given{value: value, at: a.Expr.Range(), inFile: true, broken: diags.HasErrors()}
+	}
+}
+
+// literal is a value given as text: the text itself for a variable of a simple
+// type, else an HCL expression.
+func (l *loader) literal(v *variable, text, from string) *given {
+	g := &given{value: cty.StringVal(text), from: from}
+	if v.typ == cty.DynamicPseudoType || v.typ.IsPrimitiveType() {
+		return g
+	}
+	source := "<value of " + v.block.labels[0] + ">"
+	var diags hcl.Diagnostics
+	if d := tooDeep([]byte(text), source, false); d != nil {
+		diags = hcl.Diagnostics{d}
+	} else if expr, more := hclsyntax.ParseExpression([]byte(text), source, hcl.InitialPos); more.HasErrors() {
+		diags = more
+	} else {
+		g.value, diags = expr.Value(nil)
+	}
+	if diags.HasErrors() {
+		detail := diags[0].Detail
+		if v.sensitive {
+			detail = "It is no expression of that type."
+		}
+		l.fail(v.block.def, "Invalid value for variable", "The variable %q (from %s) has the type %s, so its value is an HCL expression. %s", v.block.labels[0], from, typeexpr.TypeString(v.typ), detail)
+		g.broken = true
+	}
+	return g
+}
+
+// hideAll notes the texts in a sensitive value, to be kept out of messages.
+func (l *loader) hideAll(v cty.Value) {
+	_ = cty.Walk(v, func(_ cty.Path, part cty.Value) (bool, error) {
+		part, _ = part.Unmark()
+		if part.IsKnown() && !part.IsNull() && part.Type() == cty.String {
+			l.hide(part.AsString())
+		}
+		return true, nil
+	})
+}
+
+// hide notes one text. A very short one would blot out half of a message and
+// hides nothing.
+func (l *loader) hide(text string) {
+	if len(text) >= 4 && !slices.Contains(l.private, text) {
+		l.private = append(l.private, text)
+		slices.SortFunc(l.private, func(a, b string) int { return len(b) - len(a) })
+	}
+}
