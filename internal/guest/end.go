@@ -95,8 +95,7 @@ func poke(c chan struct{}) {
 // terminate signals the tree until nothing is left of it: new processes are
 // found by the next look.
 func (g *guest) terminate() {
-	g.tree.Lock() // a pause under way sees the cause and gives up
-	defer g.tree.Unlock()
+	g.awaitPause()
 	asked := map[Proc]bool{}
 	for wait := time.Millisecond; ; wait = min(2*wait, maxWait) {
 		g.mu.Lock()
@@ -126,6 +125,13 @@ func (g *guest) terminate() {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// awaitPause returns when no pause is under way: one that is sees the end and
+// gives up, a later one does so at once.
+func (g *guest) awaitPause() {
+	g.tree.Lock()
+	defer g.tree.Unlock()
 }
 
 // freeze makes the tree stand still: parents first, so that nothing is started

@@ -80,7 +80,7 @@ type guest struct {
 	exit   Exit          // written down; complete once done is closed
 	empty  chan struct{} // closed when there is no child left
 	done   chan struct{} // closed when the exit is written
-	tree   sync.Mutex    // held while the tree is signalled
+	tree   sync.Mutex    // held by a pause and a resume
 	mu     sync.Mutex    // guards what follows
 	config Config
 	// The run's clock, for the timeout: it stands still while frozen.
