@@ -1,0 +1,138 @@
+package history
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// pollEvery is how often Follow looks for more.
+const pollEvery = 200 * time.Millisecond
+
+// Read returns the events in the session's folder that happened at since or
+// later (the zero time: all), in the order in which they were recorded. Lines
+// that are no event, such as one that a crash has torn, are passed over. A
+// folder without a history has no events.
+func Read(folder string, since time.Time) ([]Event, error) {
+	f, err := os.Open(filepath.Join(folder, fileName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	defer f.Close()
+	var events []Event
+	for r := bufio.NewReader(f); ; {
+		line, err := r.ReadBytes('\n')
+		if e, ok := parse(line); ok && !e.Time.Before(since) {
+			events = append(events, e)
+		}
+		if err == io.EOF {
+			return events, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+	}
+}
+
+// Follow returns the events in the session's folder from the byte offset on (0:
+// all there are; negative: only those that come), and goes on with what is
+// added, until ctx ends or the caller stops. It looks every 200 ms. A file that
+// has become shorter is read from its beginning, passing over what is not later
+// than the last event. An error other than that of ctx, which ends it silently,
+// is the last thing that it returns.
+func Follow(ctx context.Context, folder string, from int64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		f := follower{path: filepath.Join(folder, fileName), at: from}
+		if from < 0 {
+			fi, err := os.Stat(f.path)
+			f.at = 0
+			if err == nil {
+				f.at = fi.Size()
+			}
+		}
+		for tick := time.NewTicker(pollEvery); ; {
+			events, err := f.more()
+			for _, e := range events {
+				if ctx.Err() != nil || !yield(e, nil) {
+					tick.Stop()
+					return
+				}
+			}
+			if err != nil {
+				tick.Stop()
+				yield(Event{}, fmt.Errorf("follow history: %w", err))
+				return
+			}
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+		}
+	}
+}
+
+// follower is how far a file has been read.
+type follower struct {
+	path string
+	at   int64     // every line before it has been returned
+	last time.Time // of the latest event returned
+	past time.Time // events up to it have been returned before the file was cut
+}
+
+// more returns the events in whole lines that were added. A file that is not
+// there (yet) has none.
+func (f *follower) more() ([]Event, error) {
+	file, err := os.Open(f.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	fi, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	switch size := fi.Size(); {
+	case size == f.at:
+		return nil, nil
+	case size < f.at:
+		f.at, f.past = 0, f.last
+	}
+	if _, err := file.Seek(f.at, io.SeekStart); err != nil {
+		return nil, err
+	}
+	var events []Event
+	for r := bufio.NewReader(file); ; {
+		line, err := r.ReadBytes('\n')
+		if err == io.EOF {
+			return events, nil // a line that is not whole yet is read again
+		} else if err != nil {
+			return events, err
+		}
+		f.at += int64(len(line))
+		e, ok := parse(line)
+		if !ok || !f.past.IsZero() && !e.Time.After(f.past) {
+			continue
+		}
+		if e.Time.After(f.last) {
+			f.last = e.Time
+		}
+		events = append(events, e)
+	}
+}
+
+// parse reads one line. Every event has a kind.
+func parse(line []byte) (e Event, ok bool) {
+	return e, json.Unmarshal(line, &e) == nil && e.Kind != ""
+}
