@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 )
 
@@ -40,11 +39,24 @@ type Config struct {
 	SecretsFile string `json:"secrets_file,omitempty"`
 }
 
-var runForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+// isRun reports whether a run id is safe in a file name and in an environment.
+func isRun(id string) bool {
+	if id == "" || len(id) > 64 || id[0] == '.' || id[0] == '-' {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
 
 func (c Config) check() error {
 	switch {
-	case !runForm.MatchString(c.Run):
+	case !isRun(c.Run):
 		return fmt.Errorf("invalid run id %q", c.Run)
 	case len(c.Argv) == 0 || c.Argv[0] == "":
 		return errors.New("no command to start")

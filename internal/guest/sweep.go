@@ -30,7 +30,7 @@ func SweepAll(runs []string, grace time.Duration, signal string) (left map[strin
 	}
 	wanted := make(map[string]bool, len(runs))
 	for _, run := range runs {
-		if !runForm.MatchString(run) {
+		if !isRun(run) {
 			return nil, fmt.Errorf("sweep: invalid run id %q", run)
 		}
 		wanted[run] = true
