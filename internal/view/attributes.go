@@ -67,7 +67,7 @@ func outline(s session.Spec) []attribute {
 func (p *page) rest(c plan.Change) {
 	var same []attribute
 	for _, a := range flatten(*c.After) {
-		if !covered(a.path, c.Fields) {
+		if a.path != "address" && !covered(a.path, c.Fields) {
 			same = append(same, a)
 		}
 	}
@@ -135,7 +135,7 @@ func flatten(v any) []attribute {
 			}
 		case token == nil || token == "":
 		default:
-			all = append(all, attribute{named(path), shown(token)})
+			all = append(all, attribute{named(path), shown(tidy(strings.TrimPrefix(path, "spec."), token))})
 		}
 	}
 	walk("")

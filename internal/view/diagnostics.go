@@ -11,7 +11,7 @@ import (
 
 // Diagnostics writes problems in full: what, where in which file with the faulty
 // code marked and the values of its variables, and the detail. In colour each
-// stands in a box; otherwise it is plain text between blank lines.
+// stands in a box; otherwise it is plain text after a blank line.
 func Diagnostics(w io.Writer, s Style, ds []session.Diagnostic) error {
 	p := &page{Style: s}
 	for _, d := range ds {
@@ -69,7 +69,7 @@ func (p *page) diagnostic(d session.Diagnostic) {
 		left = p.paint(color, "│") + " "
 		p.line(p.paint(color, "╷"))
 	} else {
-		p.line()
+		p.blank()
 	}
 	say := func(painted string) { p.line(strings.TrimRight(left+painted, " ")) }
 
@@ -89,8 +89,6 @@ func (p *page) diagnostic(d session.Diagnostic) {
 	}
 	if p.Color {
 		p.line(p.paint(color, "╵"))
-	} else {
-		p.line()
 	}
 }
 

@@ -115,7 +115,7 @@ func ShowJSON(w io.Writer, x Shown) error {
 		Session
 		Exit   *session.Exit   `json:"exit"`
 		Record *session.Record `json:"record"`
-		Events []EventLine     `json:"events"`
+		Events []eventRecord   `json:"events"`
 		Screen screen          `json:"screen"`
 		Look   []string        `json:"look_by_hand"`
 	}{Format: FormatVersion, Session: x.Session, Exit: x.Exit, Record: x.Record, Events: eventLines(x.Events), Look: list(x.lookByHand())}
@@ -123,8 +123,8 @@ func ShowJSON(w io.Writer, x Shown) error {
 	return document(w, d)
 }
 
-func eventLines(events []history.Event) []EventLine {
-	lines := make([]EventLine, 0, len(events))
+func eventLines(events []history.Event) []eventRecord {
+	lines := make([]eventRecord, 0, len(events))
 	for _, e := range events {
 		lines = append(lines, eventLine(e))
 	}

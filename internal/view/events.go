@@ -8,17 +8,17 @@ import (
 	"github.com/agentform/agentform/history"
 )
 
-// Events writes the events of a history, a line each, with the time as of now's
-// location. To follow a history, call it with each event as it comes.
-func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
+// Events writes the events of a history, a line each, with the time in a zone.
+// To follow a history, call it with each event as it comes.
+func Events(w io.Writer, s Style, events []history.Event, zone *time.Location) error {
 	p := &page{Style: s}
-	p.events(events, now, true)
+	p.events(events, zone, true)
 	return p.flush(w)
 }
 
 // events adds a line an event. Without addresses, they are all of one session.
-func (p *page) events(events []history.Event, now time.Time, addresses bool) {
-	columns := []column{{}, {}, {}, {min: 20}}
+func (p *page) events(events []history.Event, zone *time.Location, addresses bool) {
+	columns := []column{{}, {wide: len("prompt delivered")}, {}, {}} // so wide that those of a followed history align
 	indent := "  "
 	if addresses {
 		indent = ""
@@ -31,8 +31,7 @@ func (p *page) events(events []history.Event, now time.Time, addresses bool) {
 		}
 		kind := strings.ReplaceAll(string(e.Kind), "_", " ")
 		rows = append(rows, []cell{
-			{clock(e.Time, now), dim}, {kind + strings.Repeat(" ", max(len("prompt delivered")-len(kind), 0)), kindInk(e.Kind)},
-			{address, bold}, {eventWords(e), noInk},
+			{e.Time.In(zone).Format(time.DateTime), dim}, {kind, kindInk(e.Kind)}, {address, bold}, {eventWords(e), noInk},
 		})
 	}
 	p.table(indent, columns, rows)
@@ -79,15 +78,15 @@ func kindInk(k history.Kind) ink {
 	return noInk
 }
 
-// EventLine is a history event as events --json writes it: what the log has,
+// eventRecord is a history event as events --json writes it: what the log has,
 // with its excerpt cut to the tail.
-type EventLine struct {
+type eventRecord struct {
 	history.Event
 	Truncated bool `json:"truncated,omitempty"` // of the excerpt
 }
 
-func eventLine(e history.Event) EventLine {
-	line := EventLine{Event: e}
+func eventLine(e history.Event) eventRecord {
+	line := eventRecord{Event: e}
 	line.Time = utc(e.Time)
 	line.Excerpt, line.Truncated = Tail(e.Excerpt)
 	return line

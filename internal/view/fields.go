@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -35,7 +36,7 @@ func (p *page) field(indent string, f plan.Field, after *session.Spec) {
 		}
 		p.oneLineField(indent, f.Path, promptWords(text(f.Before), session.Prompt{}), promptWords(text(f.After), prompt), forces)
 	default:
-		p.values(indent, f.Path, plainValue(f.Before), plainValue(f.After), forces)
+		p.values(indent, f.Path, tidy(f.Path, plainValue(f.Before)), tidy(f.Path, plainValue(f.After)), forces)
 	}
 }
 
@@ -134,6 +135,33 @@ func plainValue(v any) any {
 		return fmt.Sprint(v)
 	}
 	return plain
+}
+
+// tidy is the value of a field with its durations as a person writes them: 15m
+// for 15m0s. Other fields hold a user's own words and stay as they are.
+func tidy(path string, v any) any {
+	root, _, _ := strings.Cut(path, ".")
+	if !slices.Contains([]string{"timeout", "restart", "health", "stop"}, root) &&
+		path != "agent.ready_timeout" && path != "agent.unobserved_for" {
+		return v
+	}
+	switch v := v.(type) {
+	case string:
+		if d, err := time.ParseDuration(v); err == nil && d != 0 && d.String() == v {
+			if short, ok := strings.CutSuffix(v, "m0s"); ok {
+				v = short + "m"
+			}
+			if short, ok := strings.CutSuffix(v, "h0m"); ok {
+				v = short + "h"
+			}
+			return v
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = tidy(path, v[k])
+		}
+	}
+	return v
 }
 
 // shown is a plain value as one line of a manifest's language.

@@ -27,7 +27,7 @@ func NewLines(w io.Writer, version string, now func() time.Time) (*Lines, error)
 		head
 		Format  string `json:"format_version"`
 		Version string `json:"agentform_version"`
-	}{l.head("version", ""), FormatVersion, version})
+	}{head{Type: "version", Timestamp: utc(l.began)}, FormatVersion, version})
 }
 
 // head is what every line begins with. A line that is not about one session has

@@ -53,8 +53,8 @@ func (p *planPage) write() {
 	for _, d := range boxed {
 		p.diagnostic(d)
 	}
-	if len(boxed) > 0 && p.Color {
-		p.line()
+	if len(boxed) > 0 {
+		p.blank()
 	}
 	if !p.plan.Complete {
 		p.line(p.paint(yellow, "This plan is not complete: not everything could be looked at."))

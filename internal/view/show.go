@@ -32,7 +32,7 @@ func Show(w io.Writer, s Style, x Shown, now time.Time) error {
 	p.aligned("  ", x.facts(now))
 	if len(x.Events) > 0 {
 		p.heading("Last events")
-		p.events(x.Events, now, false)
+		p.events(x.Events, now.Location(), false)
 	}
 	if screen, cut := Tail(Safe(strings.TrimRight(x.Screen, " \t\r\n"))); screen != "" {
 		title := "Screen"

@@ -11,8 +11,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Status writes a table of sessions, in the order given, and last how many there
-// are in each state. Now is what ages are counted to.
+// Status writes a table of sessions, in the order given, below it what there is
+// to say about one or the other, and last how many there are in each state. Now
+// is what ages are counted to.
 func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
 	p := &page{Style: s}
 	if len(sessions) == 0 {
@@ -20,22 +21,32 @@ func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
 		return p.flush(w)
 	}
 	columns := []column{
-		{title: "ADDRESS", min: 16}, {title: "ROLE", min: 6}, {title: "AGENT", min: 6}, {title: "STATE"}, {title: "ACTIVITY"},
-		{title: "BRANCH", min: 12}, {title: "AGE", right: true}, {title: "RESTARTS", right: true}, {title: "DETAIL", min: 12},
+		{title: "ADDRESS", min: 24}, {title: "ROLE", spare: 3}, {title: "AGENT", spare: 1}, {title: "STATE"}, {title: "ACTIVITY"},
+		{title: "BRANCH", min: 16}, {title: "AGE", right: true}, {title: "RESTARTS", right: true, spare: 2},
 	}
 	var rows [][]cell
-	told := false
 	for _, x := range sessions {
 		rows = append(rows, statusRow(x, now))
-		told = told || x.why(now) != ""
-	}
-	if !told {
-		columns[len(columns)-1].title = ""
 	}
 	p.table("", columns, rows)
 	p.line()
+	p.notes(sessions, now)
 	p.line(p.stateCounts(sessions))
 	return p.flush(w)
+}
+
+// notes says more about the sessions of which there is more to say.
+func (p *page) notes(sessions []Session, now time.Time) {
+	told := false
+	for _, x := range sessions {
+		if why := x.why(now); why != "" {
+			p.line(p.paint(stateInk(x.State), string(x.Address)+":"), " ", p.paint(noInk, why))
+			told = true
+		}
+	}
+	if told {
+		p.line()
+	}
 }
 
 func statusRow(x Session, now time.Time) []cell {
@@ -46,7 +57,7 @@ func statusRow(x Session, now time.Time) []cell {
 	return []cell{
 		{string(x.Address), bold}, {text: x.Role}, {text: x.Agent},
 		{string(x.State), stateInk(x.State)}, {string(x.Activity), activityInk(x.Activity)},
-		branch, {text: x.age(now)}, {text: strconv.Itoa(x.Restarts)}, {text: x.why(now)},
+		branch, {text: x.age(now)}, {text: strconv.Itoa(x.Restarts)},
 	}
 }
 
@@ -64,7 +75,7 @@ func (x Session) why(now time.Time) string {
 	if x.BranchOK != nil && !*x.BranchOK {
 		parts = append(parts, x.branchFault())
 	}
-	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
+	if x.Detail != "" && x.Detail != string(x.State) {
 		parts = append(parts, oneLine(x.Detail))
 	}
 	if o := x.Override; o != nil {

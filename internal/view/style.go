@@ -73,6 +73,13 @@ func (p *page) line(painted ...string) {
 	p.WriteByte('\n')
 }
 
+// blank makes sure that one empty line parts what follows from what stands.
+func (p *page) blank() {
+	if !strings.HasSuffix(p.String(), "\n\n") {
+		p.line()
+	}
+}
+
 func (p *page) flush(w io.Writer) error {
 	_, err := io.WriteString(w, p.String())
 	return err

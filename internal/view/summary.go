@@ -81,7 +81,7 @@ func Summary(w io.Writer, s Style, t Tally) error {
 	if t.Failed > 0 || t.Skipped > 0 || len(t.Errors) > 0 {
 		word, color = "incomplete:", red
 	}
-	p.line()
+	p.blank()
 	p.line(p.paint(color, fmt.Sprintf("%s %s %d done, %d failed, %d skipped.", command, word, t.Done, t.Failed, t.Skipped)))
 	return p.flush(w)
 }
@@ -92,6 +92,9 @@ func Valid(w io.Writer, s Style, sessions int, ds []session.Diagnostic) error {
 	p := &page{Style: s}
 	for _, d := range ds {
 		p.diagnostic(d)
+	}
+	if len(ds) > 0 {
+		p.blank()
 	}
 	errs, warnings := severities(ds)
 	switch {

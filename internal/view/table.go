@@ -6,10 +6,12 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// column is one column of a table. Min is how far it may be cut; 0: never.
+// column is one column of a table.
 type column struct {
 	title string
-	min   int
+	wide  int // at least so wide
+	min   int // how far it may be cut; 0: never
+	spare int // left out before the table is too wide, the highest first; 0: never
 	right bool
 }
 
@@ -25,14 +27,14 @@ const gap = "  " // between columns
 func glyphs() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
 // table adds rows in aligned columns, indented. Where the terminal is too
-// narrow, the widest column that may be cut is, until all fit or none can.
-// Columns without a title and without any text are left out.
+// narrow, columns that may be cut are, the last one first, and then columns that
+// can be spared are left out. So is a column with nothing in it.
 func (p *page) table(indent string, columns []column, rows [][]cell) {
 	g := glyphs()
 	widths := make([]int, len(columns))
 	titled := false
 	for i, c := range columns {
-		widths[i] = g.StringWidth(c.title)
+		widths[i] = max(g.StringWidth(c.title), c.wide)
 		titled = titled || c.title != ""
 		for _, r := range rows {
 			r[i].text = oneLine(r[i].text)
@@ -77,7 +79,8 @@ func (p *page) row(g *runewidth.Condition, indent string, columns []column, widt
 	p.line()
 }
 
-// shrink makes widths fit into the width of the terminal as far as it can.
+// shrink makes widths fit into the width of the terminal as far as it can. A
+// column of no width is not written.
 func shrink(columns []column, widths []int, fit int) {
 	total := -len(gap)
 	for _, w := range widths {
@@ -85,16 +88,24 @@ func shrink(columns []column, widths []int, fit int) {
 			total += w + len(gap)
 		}
 	}
-	for ; total > fit; total-- {
-		widest := -1
+	for i := len(columns) - 1; i >= 0 && total > fit; i-- {
+		if c := columns[i]; c.min > 0 && widths[i] > c.min {
+			cut := min(widths[i]-c.min, total-fit)
+			widths[i] -= cut
+			total -= cut
+		}
+	}
+	for total > fit {
+		next := -1
 		for i, c := range columns {
-			if c.min > 0 && widths[i] > c.min && (widest < 0 || widths[i] > widths[widest]) {
-				widest = i
+			if c.spare > 0 && widths[i] > 0 && (next < 0 || c.spare > columns[next].spare) {
+				next = i
 			}
 		}
-		if widest < 0 {
+		if next < 0 {
 			return
 		}
-		widths[widest]--
+		total -= widths[next] + len(gap)
+		widths[next] = 0
 	}
 }

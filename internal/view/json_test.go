@@ -1,0 +1,58 @@
+package view
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+func TestDocuments(t *testing.T) {
+	all := map[string]func(io.Writer) error{
+		"plan.json":     func(w io.Writer) error { return PlanJSON(w, samplePlan(), "0.1.0") },
+		"validate.json": func(w io.Writer) error { return ValidJSON(w, sampleDiagnostics()[1:3]) },
+		"status.json": func(w io.Writer) error {
+			s := sampleSessions()
+			return StatusJSON(w, []Session{s[1], s[len(s)-1]}, false)
+		},
+		"show.json":       func(w io.Writer) error { return ShowJSON(w, sampleShown()) },
+		"state-list.json": func(w io.Writer) error { return StateListJSON(w, sampleRecords()) },
+		"state-show.json": func(w io.Writer) error { return StateShowJSON(w, *record("session.api", "agents/api")) },
+		"doctor.json":     func(w io.Writer) error { return DoctorJSON(w, sampleFindings()) },
+		"version.json":    func(w io.Writer) error { return VersionJSON(w, Build{"0.1.0", "f1ff7ee", "go1.26.0", "linux/amd64"}) },
+		"capture.json":    func(w io.Writer) error { return TextJSON(w, "session.api", "$ make\nok\n") },
+		"events.jsonl":    func(w io.Writer) error { return EventsJSON(w, sampleEvents()[2:]) },
+		"apply.jsonl":     applyLines,
+	}
+	for name, write := range all {
+		golden(t, name, write)
+	}
+}
+
+func sampleRecords() Records {
+	return Records{Project: "shop", Lineage: "5b0c9d1e-3f41-4a8e-9d55-0c6b2f7a8e90", Serial: 41,
+		Sessions: []session.Record{*record("session.api", "agents/api")}}
+}
+
+// applyLines is an apply as JSON lines, on a clock that goes half a second a line.
+func applyLines(w io.Writer) error {
+	now := at.Add(-2 * time.Second)
+	l, err := NewLines(w, "0.1.0", func() time.Time {
+		now = now.Add(500 * time.Millisecond)
+		return now
+	})
+	if err != nil {
+		return err
+	}
+	p := samplePlan()
+	p.Changes = p.Changes[1:3]
+	p.Problems = p.Problems[:1]
+	if err := l.Plan(p); err != nil {
+		return err
+	}
+	for _, e := range applied() {
+		l.Event(e)
+	}
+	return l.Summary(failed())
+}

@@ -1,0 +1,182 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/go-multierror"
+)
+
+func TestPlan(t *testing.T) {
+	styles(t, "plan", false, func(w io.Writer, s Style) error { return Plan(w, s, samplePlan(), PlanOptions{}) })
+}
+
+func TestPlanFull(t *testing.T) {
+	p := samplePlan()
+	p.Problems = nil
+	p.Changes = p.Changes[:2]
+	p.Changes[0].Reason, p.Changes[0].Detail = plan.ReasonInSync, "running"
+	golden(t, "plan-full.txt", func(w io.Writer) error { return Plan(w, Style{}, p, PlanOptions{Full: true}) })
+}
+
+func TestPlanContract(t *testing.T) {
+	p := samplePlan()
+	p.Changes = []plan.Change{p.Changes[0], p.Changes[len(p.Changes)-1]}
+	p.Problems, p.Drift = p.Problems[:1], p.Drift[:1]
+	golden(t, "plan-contract.txt", func(w io.Writer) error { return Plan(w, Style{}, p, PlanOptions{}) })
+}
+
+// A saved plan says the same once it is read again.
+func TestPlanSaved(t *testing.T) {
+	b, err := plan.Encode(samplePlan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := plan.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "plan.txt", func(w io.Writer) error { return Plan(w, Style{}, saved, PlanOptions{}) })
+	golden(t, "plan.json", func(w io.Writer) error { return PlanJSON(w, saved, "0.1.0") })
+}
+
+func TestPlanSummary(t *testing.T) {
+	inSync := plan.Change{Address: "session.a", Action: plan.None, Reason: plan.ReasonInSync, After: wanted(spec("session.a", "a"))}
+	handmade := plan.Change{Address: "session.run", Action: plan.None, Reason: plan.ReasonInSync, Before: record("session.run", "r")}
+	outside := plan.Change{Address: "session.b", Action: plan.None, Reason: plan.ReasonNotTargeted, After: wanted(spec("session.b", "b"))}
+	pause := inSync
+	pause.Action = plan.Pause
+	hold := inSync
+	hold.Action = plan.Hold
+	fault := session.Diagnostic{Severity: session.Error, Summary: "branch mismatch"}
+	for _, c := range []struct {
+		plan plan.Plan
+		want string
+	}{
+		{plan.Plan{}, "No changes. 0 sessions match the manifest."},
+		{plan.Plan{Changes: []plan.Change{inSync, handmade, outside}}, "No changes. 1 session matches the manifest."},
+		{plan.Plan{Changes: []plan.Change{inSync, inSync}}, "No changes. 2 sessions match the manifest."},
+		{plan.Plan{Options: plan.Options{Destroy: true}}, "No changes. There is nothing to destroy."},
+		{plan.Plan{Options: plan.Options{RefreshOnly: true}}, "No changes. What is live is what is on record."},
+		{plan.Plan{Options: plan.Options{RefreshOnly: true}, Drift: make([]plan.Drift, 2)}, "No changes are planned. 2 differences between what is live and what is on record."},
+		{plan.Plan{Changes: []plan.Change{inSync}, Problems: []session.Diagnostic{fault}}, "Plan: 0 to create, 0 to update, 0 to restart, 0 to replace, 0 to destroy. 1 error."},
+		{plan.Plan{Changes: []plan.Change{pause, pause, hold}, Problems: []session.Diagnostic{fault, fault}},
+			"Plan: 0 to create, 0 to update, 0 to restart, 0 to replace, 0 to destroy, 2 to pause, 1 held. 2 errors."},
+	} {
+		if got := planSummary(c.plan); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func TestDiagnostics(t *testing.T) {
+	styles(t, "diagnostics", true, func(w io.Writer, s Style) error { return Diagnostics(w, s, sampleDiagnostics()) })
+}
+
+func TestErrors(t *testing.T) {
+	at := sampleDiagnostics()[3]
+	many := &multierror.Error{Errors: []error{errors.New("start session \"api\": tmux: no space left on device\nand more"), at}}
+	golden(t, "errors.txt", func(w io.Writer) error {
+		return Errors(w, Style{}, errors.Join(many, nil, errors.New("save state: disk is full")), nil, fmt.Errorf("wrapped: %w", errors.New("once")))
+	})
+}
+
+func TestValid(t *testing.T) {
+	ds := sampleDiagnostics()
+	golden(t, "validate.txt", func(w io.Writer) error {
+		for _, some := range [][]session.Diagnostic{nil, ds[2:3], ds[3:], ds[2:]} {
+			if err := Valid(w, Style{}, 3, some); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// applied is the events of an apply in which one thing goes wrong.
+func applied() []history.Event {
+	ms := func(n int) session.Duration { return session.Duration(time.Duration(n) * time.Millisecond) }
+	return []history.Event{
+		{Time: at, Address: "session.api", Kind: history.ApplyStart, Action: "create"},
+		{Time: at, Address: "session.db", Kind: history.ApplyStart, Action: "restart", Reason: "stale"},
+		{Time: at.Add(time.Second), Address: "session.api", Run: "00112233445566aa", Kind: history.Launched, Detail: "not told"},
+		{Time: at.Add(1200 * time.Millisecond), Address: "session.api", ID: "api-1f2e3d4c", Run: "00112233445566aa", Kind: history.ApplyComplete, Action: "create", Elapsed: ms(1200)},
+		{Time: at.Add(10 * time.Second), Address: "session.db", Kind: history.ApplyProgress, Action: "restart", Elapsed: ms(10_020), Detail: "waiting for the agent to be ready"},
+		{Time: at.Add(30 * time.Second), Address: "session.db", ID: "db-99", Kind: history.ApplyErrored, Action: "restart", Elapsed: ms(30_000),
+			Detail: "ready: no prompt after 30s\nthe screen shows: Login required", Excerpt: "Login required\n"},
+		{Time: at.Add(30 * time.Second), Address: session.Keyed("worker", "web"), Kind: history.ApplySkipped, Action: "create", Detail: "session.db"},
+		{Time: at.Add(30 * time.Second), Address: session.Indexed("pool", 0), Kind: history.ApplySkipped, Action: "create", Detail: `waits for session.worker["a b"]: failed`},
+		{Time: at.Add(31 * time.Second), Address: "session.old", Kind: history.WorkKept, Action: "delete", Detail: "workspace /w has 2 uncommitted changes"},
+		{Time: at.Add(31 * time.Second), Address: "session.old", Kind: history.ApplyComplete, Action: "delete", Elapsed: ms(80)},
+	}
+}
+
+func failed() Tally {
+	return Tally{Done: 2, Failed: 1, Skipped: 2, Errors: []error{errors.New("restart session.db: ready: no prompt after 30s\nthe screen shows: Login required")}, Elapsed: 31 * time.Second}
+}
+
+func TestProgress(t *testing.T) {
+	styles(t, "progress", false, func(w io.Writer, s Style) error {
+		p := NewProgress(w, s)
+		for _, e := range applied() {
+			p.Event(e)
+		}
+		if err := Summary(w, s, failed()); err != nil {
+			return err
+		}
+		return Summary(w, s, Tally{Command: "Destroy", Done: 3})
+	})
+}
+
+func TestStatus(t *testing.T) {
+	styles(t, "status", true, func(w io.Writer, s Style) error { return Status(w, s, sampleSessions(), at) })
+	golden(t, "status-calm.txt", func(w io.Writer) error {
+		calm := sampleSessions()[1:2]
+		calm[0].Detail = ""
+		if err := Status(w, Style{Width: 80}, calm, at); err != nil {
+			return err
+		}
+		return Status(w, Style{}, nil, at)
+	})
+}
+
+func TestShow(t *testing.T) {
+	styles(t, "show", false, func(w io.Writer, s Style) error { return Show(w, s, sampleShown(), at) })
+}
+
+func TestEvents(t *testing.T) {
+	styles(t, "events", false, func(w io.Writer, s Style) error { return Events(w, s, sampleEvents(), time.UTC) })
+}
+
+func TestRecords(t *testing.T) {
+	golden(t, "state.txt", func(w io.Writer) error {
+		if err := StateList(w, []session.Record{*record("session.api", "a"), *record(session.Keyed("worker", "web"), "b")}); err != nil {
+			return err
+		}
+		return StateShow(w, Style{}, *record("session.api", "agents/api"))
+	})
+}
+
+func TestDoctor(t *testing.T) {
+	styles(t, "doctor", false, func(w io.Writer, s Style) error {
+		if err := Doctor(w, s, sampleFindings()); err != nil {
+			return err
+		}
+		return Doctor(w, s, sampleFindings()[:1])
+	})
+}
+
+func TestVersion(t *testing.T) {
+	golden(t, "version.txt", func(w io.Writer) error {
+		if err := Version(w, Build{"0.1.0", "f1ff7ee", "go1.26.0", "linux/amd64"}); err != nil {
+			return err
+		}
+		return Version(w, Build{"dev", "", "go1.26.0", "darwin/arm64"})
+	})
+}
