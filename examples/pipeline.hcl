@@ -22,7 +22,8 @@ variable "areas" {
 }
 
 locals {
-  agents = "${path.module}/agents"
+  agents   = "${path.module}/agents"
+  branches = { for area in var.areas : area => "pipeline/${area}" }
 }
 
 # one_shot: leaving with 0 means that the work is done, and it is not run again
@@ -44,7 +45,7 @@ session "build" {
 
   role    = "builder"
   agent   = agent.builder
-  branch  = "pipeline/${each.key}"
+  branch  = local.branches[each.key]
   prompt  = "build ${each.key}"
   timeout = "10m"
   labels  = { area = each.key }
@@ -58,7 +59,7 @@ session "review" {
   role       = "reviewer"
   agent      = agent.reviewer
   branch     = "pipeline/review"
-  prompt     = "review ${join(", ", [for s in session.build : s.branch])}"
+  prompt     = "review ${join(", ", values(local.branches))}"
   depends_on = [session.build]
 
   workspace {
