@@ -201,10 +201,13 @@ func (s *Scripted) do(ctx context.Context, c Call, work func() error) error {
 	if err == nil {
 		err = late
 	}
-	if err != nil {
-		return fmt.Errorf("%s session %q: %w", c.Op, c.Name, err)
+	switch {
+	case err == nil:
+		return nil
+	case c.Op == OpObserve:
+		return fmt.Errorf("look at sessions: %w", err)
 	}
-	return nil
+	return fmt.Errorf("%s session %q: %w", c.Op, c.Name, err)
 }
 
 // meet counts the operation's faults down and returns those that are due.

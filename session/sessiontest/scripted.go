@@ -2,6 +2,7 @@ package sessiontest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -98,6 +99,9 @@ func (s *Scripted) Restart(ctx context.Context, p session.Place, l session.Launc
 		if st == nil || !st.Live.PlaceUp {
 			return session.ErrGone
 		}
+		if st.Live.Foreign {
+			return errForeign
+		}
 		if st.Live.Vital != session.Dead {
 			return fmt.Errorf("its agent is %s", st.Live.Vital)
 		}
@@ -163,6 +167,9 @@ func (s *Scripted) Stop(ctx context.Context, p session.Place, run string, how se
 func (s *Scripted) Remove(ctx context.Context, p session.Place) error {
 	return s.do(ctx, Call{Op: OpRemove, Name: p.Name}, func() error {
 		if st := s.places[p.Name]; st != nil {
+			if st.Live.Foreign {
+				return errForeign
+			}
 			s.end(st, session.Exit{Cause: "hangup", Signal: "SIGHUP"})
 			delete(s.places, p.Name)
 		}
@@ -210,6 +217,9 @@ func (s *Scripted) holding(p session.Place, run string) (*State, error) {
 	if st == nil || !st.Live.PlaceUp {
 		return nil, session.ErrGone
 	}
+	if st.Live.Foreign {
+		return nil, errForeign
+	}
 	if st.Live.Mark.Run != run {
 		return nil, fmt.Errorf("it holds run %s, not %s", st.Live.Mark.Run, run)
 	}
@@ -223,6 +233,8 @@ func (s *Scripted) Send(ctx context.Context, p session.Place, in session.Input) 
 		switch {
 		case st == nil || !st.Live.PlaceUp:
 			return session.ErrGone
+		case st.Live.Foreign:
+			return errForeign
 		case st.Live.InputOff || st.Live.Frozen:
 			return session.ErrRefused
 		case st.Live.Vital == session.Dead:
@@ -281,6 +293,8 @@ func (s *Scripted) Places() []string {
 	slices.Sort(names)
 	return names
 }
+
+var errForeign = errors.New("what is there is not ours")
 
 func (s *Scripted) foreign(m session.Mark) bool {
 	return m == (session.Mark{}) || s.lineage != "" && m.Project != s.lineage

@@ -3,6 +3,8 @@ package sessiontest_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,4 +130,57 @@ func TestFailedStart(t *testing.T) {
 	if n := s.Places(); len(n) != 0 {
 		t.Errorf("places %v, want none", n)
 	}
+}
+
+func TestScriptedConforms(t *testing.T) {
+	sessiontest.Suite(t, func(t *testing.T) sessiontest.Harness {
+		s := sessiontest.New("lineage")
+		runs := 0
+		return sessiontest.Harness{
+			Runtime: s,
+			Lineage: "lineage",
+			Launch: func(t *testing.T, name string) session.Launch {
+				runs++
+				l := launch(name, fmt.Sprintf("%016x", runs))
+				l.Mark.Project = "lineage"
+				return l
+			},
+			Exit: func(t *testing.T, p session.Place, code int) { s.Exit(p.Name, session.Exit{Code: code}) },
+			Kill: func(t *testing.T, p session.Place) { s.Kill(p.Name) },
+			Say: func(t *testing.T, p session.Place, lines ...string) {
+				s.Edit(p.Name, func(st *sessiontest.State) { st.Live.Screen += strings.Join(lines, "\n") + "\n" })
+			},
+			Heard: func(t *testing.T, p session.Place) []string {
+				st, _ := s.State(p.Name)
+				return lines(st.Sent)
+			},
+			Environment: func(t *testing.T, p session.Place, name string) string {
+				st, _ := s.State(p.Name)
+				return st.Launch.Secrets[name]
+			},
+			Visible: func(t *testing.T, p session.Place) string {
+				st, _ := s.State(p.Name)
+				return fmt.Sprint(st.Launch.Argv, st.Launch.Env, st.Live)
+			},
+			Foreign: func(t *testing.T, name string) session.Place {
+				return s.Plant(session.Live{Place: session.Place{Name: name}, PlaceUp: true, Vital: session.Alive})
+			},
+		}
+	})
+}
+
+// lines is what was typed, as a terminal in line mode would hand it on.
+func lines(sent []session.Input) []string {
+	var all, line string
+	for _, in := range sent {
+		line += in.Text
+		if in.Key == "Enter" || in.Key == "" && !in.NoEnter {
+			all += line + "\n"
+			line = ""
+		}
+	}
+	if all == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(all, "\n"), "\n")
 }
