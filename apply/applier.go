@@ -1,0 +1,142 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// ErrInterrupted is among the errors of a run that was told to end before all
+// was done.
+var ErrInterrupted = errors.New("interrupted")
+
+// Store keeps the records. Put and Delete return when what they were told is
+// durable. *state.Store is one.
+type Store interface {
+	Put(session.Record) error
+	Delete(session.Address) error
+}
+
+// Blobs keeps texts under their digests. state.Blobs is one.
+type Blobs interface {
+	Put(text string) (digest string, err error)
+	Get(digest string) (string, error)
+}
+
+// Applier is what a plan is carried out with. All functions are called from
+// many goroutines.
+type Applier struct {
+	Store   Store
+	Runtime func(session.RuntimeSpec) (session.Runtime, error)
+	Agent   func(session.AgentSpec) session.Agent
+	Git     Git
+	Blobs   Blobs
+	// Secrets is the value of a secret, and whether there is one.
+	Secrets func(name string) (string, bool)
+	// Facts reads the folder of a run.
+	Facts func(run string) session.RunFacts
+	// BaseEnv is the environment that every agent starts from, KEY=VALUE. The
+	// variables that any session of the plan names as secrets are taken out.
+	BaseEnv []string
+
+	DataDir, Project string
+	// Origin of what is created; empty: a manifest.
+	Origin      session.Origin
+	Parallelism int    // sessions at once; less than 1: one
+	By          string // who asked, for the events
+	// StopOnError lets nothing new start after a failure.
+	StopOnError bool
+	// Emit is told every event as it happens, one at a time. It may be nil.
+	Emit func(history.Event)
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+	// NewID is so many random hex digits; nil: from crypto/rand.
+	NewID func(digits int) string
+}
+
+// Outcome is how it went with one session.
+type Outcome string
+
+// The outcomes.
+const (
+	Done    Outcome = "done"
+	Failed  Outcome = "failed"
+	Skipped Outcome = "skipped"
+)
+
+// Result is what became of one change.
+type Result struct {
+	Address session.Address
+	Action  plan.Action
+	Outcome Outcome
+	Err     error  // of a failure
+	Detail  string // of a skip: why
+	Elapsed time.Duration
+	Record  *session.Record // as it is now; nil: none is kept
+	Started bool            // a run of it was started
+}
+
+// Tally is how an apply went.
+type Tally struct {
+	Done, Failed, Skipped int
+	// Results has an entry for each change that was to be carried out, in the
+	// plan's order.
+	Results []Result
+	// Warnings is what a person should hear besides.
+	Warnings []session.Diagnostic
+}
+
+// Run carries out what the plan's changes say. Before anything is touched it
+// sees to it that every agent's command can be found and every secret is set;
+// if not, nothing is done. A failure is told when it happens, what depends on
+// the session is skipped, and the rest goes on.
+//
+// When drain is closed nothing new starts, and what is under way finishes. When
+// ctx ends, what is under way is broken off; whatever is known to exist by then
+// is on record, with what was about to happen to it.
+//
+// The error gathers all failures; ErrInterrupted is among them if something was
+// not done because of drain or ctx.
+func (a *Applier) Run(ctx context.Context, p plan.Plan, drain <-chan struct{}) (Tally, error) {
+	r := newRun(a, p)
+	if !r.preflight() {
+		return r.tally()
+	}
+	r.schedule(ctx, drain)
+	return r.tally()
+}
+
+// Tell emits an event about a session that somebody else than Run caused, and
+// keeps it in the session's history.
+func (a *Applier) Tell(e history.Event, rec session.Record) {
+	newRun(a, plan.Plan{}).emit(e, &rec)
+}
+
+func (r *run) tally() (Tally, error) {
+	var t Tally
+	var errs *multierror.Error
+	for _, j := range r.inPlanOrder() {
+		res := j.result()
+		t.Results = append(t.Results, res)
+		switch res.Outcome {
+		case Done:
+			t.Done++
+		case Failed:
+			t.Failed++
+			errs = multierror.Append(errs, res.Err)
+		case Skipped:
+			t.Skipped++
+		}
+	}
+	if r.interrupted {
+		errs = multierror.Append(errs, ErrInterrupted)
+	}
+	t.Warnings = r.warnings
+	return t, errs.ErrorOrNil()
+}

@@ -1,0 +1,55 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// Await waits until every session that the tally says was started is ready: its
+// screen shows it, or, where no pattern is known, it lives; each as long as its
+// agent may take. It tells a Ready event for each and writes no state, so it
+// needs no lock. The error gathers those that did not become ready.
+func (a *Applier) Await(ctx context.Context, t Tally) error {
+	r := newRun(a, plan.Plan{})
+	var wg sync.WaitGroup
+	errs := make([]error, len(t.Results))
+	for i, res := range t.Results {
+		if !res.Started || res.Outcome != Done || res.Record == nil {
+			continue
+		}
+		wg.Go(func() {
+			if err := r.await(ctx, *res.Record); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", res.Address, err)
+			}
+		})
+	}
+	wg.Wait()
+	var all *multierror.Error
+	for _, err := range errs {
+		if err != nil {
+			all = multierror.Append(all, err)
+		}
+	}
+	return all.ErrorOrNil()
+}
+
+func (r *run) await(ctx context.Context, rec session.Record) error {
+	rt, err := r.runtime(rec.Spec)
+	if err != nil {
+		return err
+	}
+	began := r.now()
+	if err := r.awaitReady(ctx, rt, rec); err != nil {
+		return err
+	}
+	r.emit(history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Ready,
+		Elapsed: session.Duration(r.now().Sub(began))}, &rec)
+	return nil
+}

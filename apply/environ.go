@@ -1,0 +1,80 @@
+package apply
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// environ is an agent's whole environment but for its secrets, sorted: the base
+// without any session's secrets, under it what the agent's adapter wants, then
+// what its agent block says, then the session's own.
+func (r *run) environ(s session.Spec, adapter map[string]string) []string {
+	env := map[string]string{}
+	for _, kv := range r.BaseEnv {
+		if name, value, ok := strings.Cut(kv, "="); ok && !r.secrets[name] {
+			env[name] = value
+		}
+	}
+	for _, layer := range []map[string]string{adapter, s.Agent.Env, s.Env} {
+		for name, value := range layer {
+			env[name] = value
+		}
+	}
+	list := make([]string, 0, len(env))
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// secretsOf are the values of a session's secrets. The error names one that is
+// not set.
+func (r *run) secretsOf(s session.Spec) (map[string]string, error) {
+	values := make(map[string]string, len(s.Secrets))
+	for _, name := range s.Secrets {
+		v, ok := r.Secrets(name)
+		if !ok {
+			return nil, fmt.Errorf("secret %s is not set", name)
+		}
+		values[name] = v
+	}
+	return values, nil
+}
+
+// lookUp finds a command as the session would, from its workspace and with its
+// environment: agentform's own PATH does not count.
+func lookUp(command, dir string, env []string) (string, error) {
+	if strings.Contains(command, "/") {
+		path := command
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if !executable(path) {
+			return "", fmt.Errorf("command %s is no executable file", path)
+		}
+		return path, nil
+	}
+	search := ""
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			search = v
+		}
+	}
+	for _, folder := range filepath.SplitList(search) {
+		if path := filepath.Join(folder, command); folder != "" && executable(path) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("command %q is not on its PATH (%s)", command, search)
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}

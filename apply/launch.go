@@ -1,0 +1,128 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/session"
+)
+
+// launch starts the recorded run, in a place that stands (nil: in a new one),
+// and settles the record once nothing is missing: an agent that has its prompt
+// typed is complete when it has it.
+func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
+	rt, err := j.run.runtime(j.rec.Spec)
+	if err != nil {
+		return err
+	}
+	l, paste, err := j.launching(d)
+	if err != nil {
+		return err
+	}
+	place, err := start(ctx, rt, in, l)
+	if err != nil {
+		return err
+	}
+	j.started = true
+	j.rec.Place = place
+	j.rec.Run.StartedAt = j.run.now()
+	if exit := j.learn(ctx); exit != nil && exit.Cause == "failed_start" {
+		return fmt.Errorf("the agent could not be started: %s", exit.Detail)
+	}
+	if paste != "" {
+		err = j.save()
+	} else {
+		if d.prompt {
+			j.rec.Run.DeliveredAt = j.rec.Run.StartedAt
+		}
+		err = j.settle()
+	}
+	if err != nil {
+		return err
+	}
+	j.tell(history.Event{Kind: history.Launched})
+	if paste == "" {
+		if d.prompt {
+			j.tell(history.Event{Kind: history.PromptDelivered, Detail: "with its command line", New: j.rec.Run.PromptSHA})
+		}
+		if j.awaited {
+			return j.becomeReady(ctx, rt)
+		}
+		return nil
+	}
+	if err := j.becomeReady(ctx, rt); err != nil {
+		return err
+	}
+	return j.paste(ctx, rt, paste)
+}
+
+// launching is what the runtime needs, and the prompt if it has to be typed.
+func (j *job) launching(d delivery) (l session.Launch, paste string, err error) {
+	s, r := j.rec.Spec, j.run
+	prompt := ""
+	if d.prompt {
+		if prompt, err = j.promptText(); err != nil {
+			return l, "", err
+		}
+	}
+	secrets, err := r.secretsOf(s)
+	if err != nil {
+		return l, "", err
+	}
+	dir := filepath.Join(r.DataDir, "runs", j.rec.Run.ID)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return l, "", fmt.Errorf("make the run's folder: %w", err)
+	}
+	start := r.Agent(s.Agent).Start(s, prompt, d.conversation)
+	return session.Launch{
+		Mark: session.Mark{Project: r.plan.Lineage, Address: j.rec.Address, ID: j.rec.ID,
+			Run: j.rec.Run.ID, Hash: s.Hash()},
+		Name:    j.rec.Address.OutsideName(r.Project),
+		RunDir:  dir,
+		Dir:     j.rec.Tree.Path,
+		Argv:    start.Argv,
+		Env:     r.environ(s, start.Env),
+		Secrets: secrets,
+		Timeout: s.Timeout.D(),
+		Stop:    s.Stop,
+		Spec:    s,
+	}, start.Paste, nil
+}
+
+// start starts the run where the place stands, and anew where it does not.
+func start(ctx context.Context, rt session.Runtime, in *session.Place, l session.Launch) (session.Place, error) {
+	if in != nil {
+		place, err := rt.Restart(ctx, *in, l)
+		if !errors.Is(err, session.ErrGone) {
+			return place, err
+		}
+	}
+	return rt.Create(ctx, l)
+}
+
+// learnFor is how long a run that has just been claimed may take to say which
+// process its agent is: a fork and an exec, slow on a loaded machine. Without it
+// the run is on record all the same.
+const learnFor = 2 * time.Second
+
+// learn records which process the agent is, and tells if it has left already.
+func (j *job) learn(ctx context.Context) *session.Exit {
+	until := time.Now().Add(learnFor)
+	for {
+		facts := j.run.Facts(j.rec.Run.ID)
+		j.rec.Run.BootID, j.rec.Run.Agent = facts.BootID, facts.Agent
+		if facts.Agent.PID != 0 || facts.Exit != nil || time.Now().After(until) {
+			return facts.Exit
+		}
+		select {
+		case <-ctx.Done():
+			return facts.Exit
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

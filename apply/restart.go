@@ -1,0 +1,87 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/session"
+)
+
+// restart starts the agent again, in the same place when that stands. What is
+// left of the old run is ended first, seen or not.
+func (j *job) restart(ctx context.Context) error {
+	spec := *j.change.After
+	if err := j.keepPrompt(spec); err != nil {
+		return err
+	}
+	j.rec.Intent = session.Restarting
+	if err := j.save(); err != nil {
+		return err
+	}
+	if err := j.end(ctx); err != nil {
+		return err
+	}
+	d := j.promptDue(spec, j.change.Fresh)
+	j.want(spec)
+	j.newRun(d)
+	if err := j.save(); err != nil {
+		return err
+	}
+	if err := j.readyAgain(ctx); err != nil {
+		return err
+	}
+	return j.launch(ctx, j.standing(), d)
+}
+
+// readyAgain sets a workspace up whose setup never ended well; what stands there
+// otherwise stays as it is.
+func (j *job) readyAgain(ctx context.Context) error {
+	if j.rec.Tree.Ready {
+		return nil
+	}
+	return j.workspace(ctx)
+}
+
+// standing is the place that the session's next run can start in; nil if there
+// is none.
+func (j *job) standing() *session.Place {
+	if l := j.change.Live; l != nil && l.PlaceUp {
+		return &l.Place
+	}
+	return nil
+}
+
+// end ends the session's agent, keeping what its screen showed. The place
+// stands on.
+func (j *job) end(ctx context.Context) error {
+	rt, err := j.run.runtime(j.rec.Spec)
+	if err != nil {
+		return err
+	}
+	place, runs := j.rec.Place, []string{j.rec.Run.ID}
+	if l := j.change.Live; l != nil {
+		place = l.Place
+		j.keepTranscript(ctx, rt, place)
+		if l.Mark.Run != j.rec.Run.ID {
+			runs = append(runs, l.Mark.Run)
+		}
+	}
+	for _, run := range runs {
+		if run == "" {
+			continue
+		}
+		lived := j.run.Facts(run).Alive
+		if err := rt.Stop(ctx, place, run, j.rec.Spec.Stop); err != nil {
+			return fmt.Errorf("stop run %s: %w", run, err)
+		}
+		if lived {
+			e := history.Event{Kind: history.RunEnded, Reason: string(j.change.Reason)}
+			if exit := j.run.Facts(run).Exit; exit != nil {
+				e.Detail = exitWords(*exit)
+			}
+			j.tell(e)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// run is one plan being carried out.
+type run struct {
+	*Applier
+	plan plan.Plan
+	jobs []*job // the higher priority first
+	// secrets are all names of secrets in the plan: none of them may reach an
+	// agent by the plain environment.
+	secrets map[string]bool
+	looks   looks
+
+	interrupted bool
+
+	mu       sync.Mutex // guards what follows, and makes events come one at a time
+	warnings []session.Diagnostic
+	unlogged bool // that the history cannot be written has been told
+}
+
+func newRun(a *Applier, p plan.Plan) *run {
+	r := &run{Applier: a, plan: p, secrets: map[string]bool{}}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if c.After != nil {
+			for _, name := range c.After.Secrets {
+				r.secrets[name] = true
+			}
+		}
+		if c.Action.Acts() || waits(*c) {
+			r.jobs = append(r.jobs, newJob(r, c))
+		}
+	}
+	slices.SortStableFunc(r.jobs, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.change.Address, b.change.Address))
+	})
+	for i, j := range r.jobs {
+		j.rank = i
+	}
+	r.link()
+	return r
+}
+
+// waits reports whether the plan holds the change because of something that it
+// depends on: it is told as skipped.
+func waits(c plan.Change) bool {
+	return c.Action == plan.Hold && c.Reason == plan.ReasonDependency
+}
+
+func (r *run) inPlanOrder() []*job {
+	at := make(map[session.Address]int, len(r.plan.Changes))
+	for i := range r.plan.Changes {
+		at[r.plan.Changes[i].Address] = i
+	}
+	jobs := slices.Clone(r.jobs)
+	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Compare(at[a.change.Address], at[b.change.Address]) })
+	return jobs
+}
+
+func (r *run) now() time.Time {
+	if r.Now != nil {
+		return r.Now()
+	}
+	return time.Now()
+}
+
+func (r *run) newID(digits int) string {
+	if r.NewID != nil {
+		return r.NewID(digits)
+	}
+	b := make([]byte, (digits+1)/2)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)[:digits]
+}
+
+// emit tells an event, and keeps it in the history of the session that the
+// record is of; nil: it is only told.
+func (r *run) emit(e history.Event, of *session.Record) {
+	e.Time, e.By = r.now(), r.By
+	if of != nil && of.ID != "" {
+		if err := history.Open(state.Folder(r.DataDir, *of)).Append(e); err != nil {
+			r.unwritable(err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Emit != nil {
+		r.Emit(e)
+	}
+}
+
+// unwritable warns, once, that what happens is not kept.
+func (r *run) unwritable(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.unlogged {
+		r.unlogged = true
+		r.warnings = append(r.warnings, session.Diagnostic{Severity: session.Warning,
+			Summary: "the history cannot be written", Detail: err.Error() + "\nwhat happens is carried out and not kept"})
+	}
+}
+
+func (r *run) warn(a session.Address, summary, detail string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.warnings = append(r.warnings, session.Diagnostic{Severity: session.Warning, Summary: summary, Detail: detail, Address: a})
+}
+
+// runtime opens the runtime of a spec.
+func (r *run) runtime(s session.Spec) (session.Runtime, error) { return r.Runtime(s.Runtime) }
+
+// sees reports whether the runtime still shows an object of the session.
+func (r *run) sees(ctx context.Context, s session.Spec, id string) (bool, error) {
+	lives, err := r.looks.at(ctx, s.Runtime.Key(), func(ctx context.Context) ([]session.Live, error) {
+		rt, err := r.runtime(s)
+		if err != nil {
+			return nil, err
+		}
+		return rt.Observe(ctx, false)
+	})
+	for _, l := range lives {
+		if !l.Foreign && l.Mark.ID == id {
+			return true, nil
+		}
+	}
+	return false, err
+}

@@ -1,0 +1,119 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentform/agentform/session"
+)
+
+// pause lets the session stand: by the mode that the wanted spec says.
+func (j *job) pause(ctx context.Context) error {
+	return j.hold(func(rt session.Runtime) error {
+		return rt.Pause(ctx, j.rec.Place, j.rec.Run.ID, j.rec.Spec.Pause.Mode)
+	})
+}
+
+// resume ends a pause.
+func (j *job) resume(ctx context.Context) error {
+	return j.hold(func(rt session.Runtime) error { return rt.Resume(ctx, j.rec.Place, j.rec.Run.ID) })
+}
+
+func (j *job) hold(act func(session.Runtime) error) error {
+	j.takeUp()
+	rt, err := j.run.runtime(j.rec.Spec)
+	if err != nil {
+		return err
+	}
+	if err := act(rt); err != nil {
+		return err
+	}
+	return j.settle()
+}
+
+// stop ends the session's agent and takes its place away. Its record and its
+// workspace stay.
+func (j *job) stop(ctx context.Context) error {
+	j.rec.Intent = session.Stopping
+	if err := j.save(); err != nil {
+		return err
+	}
+	if err := j.clear(ctx); err != nil {
+		return err
+	}
+	j.rec.Place = session.Place{}
+	if j.change.After != nil {
+		if err := j.keepPrompt(*j.change.After); err != nil {
+			return err
+		}
+		j.want(*j.change.After)
+	}
+	return j.settle()
+}
+
+// remove takes a session away: agent, place, workspace where that is wanted and
+// safe, and, once it has been seen to be gone, its record.
+func (j *job) remove(ctx context.Context) error {
+	j.rec.Intent = session.Removing
+	if err := j.save(); err != nil {
+		return err
+	}
+	if err := j.clear(ctx); err != nil {
+		return err
+	}
+	j.dropWorkspace(ctx)
+	return j.forget()
+}
+
+// forget takes a session off the record.
+func (j *job) forget() error {
+	if err := j.run.Store.Delete(j.rec.Address); err != nil {
+		return fmt.Errorf("take the session off the record: %w", err)
+	}
+	j.kept = false
+	return nil
+}
+
+// replace makes a session anew under its address: another one, with an identity
+// of its own.
+func (j *job) replace(ctx context.Context) error {
+	if err := j.remove(ctx); err != nil {
+		return err
+	}
+	old := j.rec
+	j.rec = j.fresh()
+	j.rec.Tree = old.Tree // a workspace that is kept stays whose it was
+	spec := j.rec.Spec
+	return j.begin(ctx, spec, j.promptDue(spec, true))
+}
+
+// clear ends the session's agent, takes its place away, and looks that it is
+// gone.
+func (j *job) clear(ctx context.Context) error {
+	if err := j.end(ctx); err != nil {
+		return err
+	}
+	place := j.rec.Place
+	if j.change.Live != nil {
+		place = j.change.Live.Place
+	}
+	if place == (session.Place{}) {
+		return nil
+	}
+	rt, err := j.run.runtime(j.rec.Spec)
+	if err != nil {
+		return err
+	}
+	if err := rt.Remove(ctx, place); err != nil {
+		return err
+	}
+	there, err := j.run.sees(ctx, j.rec.Spec, j.rec.ID)
+	if err != nil {
+		return fmt.Errorf("look that it is gone: %w", err)
+	}
+	if there {
+		return errors.New("it was removed and is still there")
+	}
+	return nil
+}

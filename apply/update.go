@@ -1,0 +1,90 @@
+package apply
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Setter is a runtime that can change the longest run of a live session. One
+// that cannot applies it at the next start.
+type Setter interface {
+	SetTimeout(ctx context.Context, p session.Place, run string, timeout time.Duration) error
+}
+
+// update records what changed without touching the agent, and completes what an
+// interrupted action left: the live run is what counts, and a prompt that was
+// never typed is typed now.
+func (j *job) update(ctx context.Context) error {
+	before := j.rec
+	j.takeUp()
+	if err := j.keepPrompt(j.rec.Spec); err != nil {
+		return err
+	}
+	rt, err := j.run.runtime(j.rec.Spec)
+	if err != nil {
+		return err
+	}
+	live := j.change.Live
+	if live == nil || live.Vital != session.Alive {
+		return j.settle()
+	}
+	if setter, can := rt.(Setter); can && before.Spec.Timeout != j.rec.Spec.Timeout {
+		if err := setter.SetTimeout(ctx, live.Place, live.Mark.Run, j.rec.Spec.Timeout.D()); err != nil {
+			return err
+		}
+	}
+	starting := before.Intent == session.Creating || before.Intent == session.Restarting
+	if !starting || !j.rec.Run.DeliveredAt.IsZero() || j.rec.Run.PromptSHA == "" {
+		return j.settle()
+	}
+	return j.deliver(ctx, rt)
+}
+
+// takeUp makes the record say what is wanted, and which run is live: another one
+// than recorded, when an apply was interrupted in between.
+func (j *job) takeUp() {
+	if j.change.After != nil {
+		j.want(*j.change.After)
+	}
+	l := j.change.Live
+	if l == nil || j.started {
+		return
+	}
+	j.rec.Place = l.Place
+	if l.Mark.Run != j.rec.Run.ID {
+		j.rec.Run.ID = l.Mark.Run
+		j.rec.Run.StartedAt = time.Time{}
+	}
+	if j.rec.Run.StartedAt.IsZero() {
+		facts := j.run.Facts(l.Mark.Run)
+		j.rec.Run.StartedAt, j.rec.Run.BootID, j.rec.Run.Agent = l.Started, facts.BootID, facts.Agent
+	}
+}
+
+// want makes the record say what is wanted. A workspace that a person brought
+// to the declared branch is recorded on it.
+func (j *job) want(s session.Spec) {
+	j.rec.Spec = s
+	if t := &j.rec.Tree; t.Branch != s.Branch && j.run.Git.Look(t.Path).Branch == s.Branch {
+		t.Branch = s.Branch
+	}
+}
+
+// deliver completes the start of a run that is live: its prompt went with the
+// command line, or is typed now.
+func (j *job) deliver(ctx context.Context, rt session.Runtime) error {
+	text, err := j.promptText()
+	if err != nil {
+		return err
+	}
+	paste := j.run.Agent(j.rec.Spec.Agent).Start(j.rec.Spec, text, j.rec.Run.Conversation).Paste
+	if paste == "" {
+		return j.delivered("with its command line")
+	}
+	if err := j.becomeReady(ctx, rt); err != nil {
+		return err
+	}
+	return j.paste(ctx, rt, paste)
+}

@@ -1,0 +1,150 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/session"
+)
+
+// plannedTree is the workspace that is about to be made. It says already that
+// agentform makes it, when nothing is there yet: an agentform that is killed
+// right after making it must not forget whose it is. What stands among
+// agentform's own workspaces was made by it before.
+func (j *job) plannedTree() session.Tree {
+	s := j.rec.Spec
+	t := session.Tree{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
+	there := j.run.Git.Look(t.Path).Exists
+	if old := j.rec.Tree; old.Path == t.Path && old.Mode == t.Mode && old.Branch == t.Branch && there {
+		t.Created, t.Made, t.Ready = old.Created, old.Made, old.Ready
+		return t
+	}
+	t.Created = t.Mode != session.InPlace && (!there || j.run.owns(t.Path))
+	return t
+}
+
+// workspace sees to it that the workspace is there, on its branch, and set up.
+// It never checks anything out where something is.
+func (j *job) workspace(ctx context.Context) error {
+	t := &j.rec.Tree
+	var err error
+	switch t.Mode {
+	case session.Worktree:
+		err = j.worktree(ctx)
+	case session.InPlace:
+		err = onBranch(j.run.Git.Look(t.Path), t.Branch)
+	case session.Plain:
+		err = os.MkdirAll(t.Path, 0o755)
+	default:
+		err = fmt.Errorf("workspace mode %q is not supported", t.Mode)
+	}
+	if err != nil {
+		return fmt.Errorf("workspace: %w", err)
+	}
+	setup := j.rec.Spec.Workspace.Setup
+	if t.Ready || len(setup) == 0 {
+		t.Ready = true
+		return nil
+	}
+	if err := runSetup(ctx, setup, t.Path, j.run.environ(j.rec.Spec, nil)); err != nil {
+		return err
+	}
+	t.Ready = true
+	if err := j.save(); err != nil {
+		return err
+	}
+	j.tell(history.Event{Kind: history.WorkspaceReady, Detail: t.Path})
+	return nil
+}
+
+// worktree makes the worktree, or takes the one that stands there on the
+// branch: kept from before, or made by an apply that was interrupted.
+func (j *job) worktree(ctx context.Context) error {
+	t := &j.rec.Tree
+	seen := j.run.Git.Look(t.Path)
+	if seen.Exists && !seen.Empty {
+		return onBranch(seen, t.Branch)
+	}
+	if err := os.MkdirAll(filepath.Dir(t.Path), 0o755); err != nil {
+		return err
+	}
+	made, err := j.run.Git.AddWorktree(ctx, t.Repo, t.Path, t.Branch, j.rec.Spec.Workspace.Base)
+	if err != nil {
+		return err
+	}
+	t.Made = t.Made || made
+	return nil
+}
+
+// onBranch says how a checkout is not what the manifest declares.
+func onBranch(seen session.Checkout, branch string) error {
+	switch {
+	case seen.Err != nil:
+		return seen.Err
+	case !seen.Exists:
+		return fmt.Errorf("%s is not there", seen.Path)
+	case !seen.Git:
+		return fmt.Errorf("%s is there already and is no git checkout", seen.Path)
+	case seen.Branch == "":
+		return fmt.Errorf("branch mismatch: %s is detached at %s, %q is declared", seen.Path, seen.Head, branch)
+	case seen.Branch != branch:
+		return fmt.Errorf("branch mismatch: %s is on %q, %q is declared", seen.Path, seen.Branch, branch)
+	}
+	return nil
+}
+
+// dropWorkspace removes a workspace that the manifest says to remove, if
+// agentform made it and nothing would be lost by it; else it stays, and that is
+// told.
+func (j *job) dropWorkspace(ctx context.Context) {
+	t, wanted := j.rec.Tree, j.rec.Spec.Workspace.OnDestroy
+	if !t.Created || !j.run.Git.Look(t.Path).Exists {
+		return
+	}
+	why := "on_destroy is keep"
+	if wanted == session.RemoveClean {
+		why = j.removeClean(ctx)
+	}
+	if why == "" {
+		j.removeEmptyParent()
+		return
+	}
+	j.tell(history.Event{Kind: history.WorkKept, Detail: t.Path + " stays: " + why})
+}
+
+// removeClean removes the workspace or says why not.
+func (j *job) removeClean(ctx context.Context) (why string) {
+	t := j.rec.Tree
+	if t.Mode != session.Worktree {
+		// Nothing tells what would be lost in a folder without git.
+		if err := os.Remove(t.Path); err != nil {
+			return "it is not empty"
+		}
+		return ""
+	}
+	risk, err := j.run.Git.AtRisk(ctx, t.Path, t.Repo)
+	if err == nil && risk == "" {
+		err = j.run.Git.RemoveWorktree(ctx, t.Repo, t.Path)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return risk
+}
+
+// removeEmptyParent removes the session's folder among the workspaces, when the
+// last of its branches' folders is gone.
+func (j *job) removeEmptyParent() {
+	if parent := filepath.Dir(j.rec.Tree.Path); j.run.owns(parent) {
+		os.Remove(parent) // refuses if it is not empty, which is as well
+	}
+}
+
+// owns reports whether a path is among the workspaces that only agentform makes.
+func (r *run) owns(path string) bool {
+	return strings.HasPrefix(path, filepath.Join(r.DataDir, "workspaces")+string(filepath.Separator))
+}

@@ -1,0 +1,124 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// ChangedError says that something which was approved is not what would be done
+// now. Nothing was done.
+type ChangedError struct {
+	Changes []string // one sentence for each session
+}
+
+// Error names each of them.
+func (e *ChangedError) Error() string {
+	return strings.Join(e.Changes, "\n") + "\nnothing was done; plan again"
+}
+
+// Apply carries out what was approved: under the lock it looks and computes
+// again. If an approved change is not the same any more, nothing is done and the
+// error is a *ChangedError. What has to be done besides and was not approved is
+// left, and told in the tally's warnings.
+//
+// The error is a *state.LockedError when somebody else is at work, else what
+// apply.Applier.Run and Await return.
+func (r *Reconciler) Apply(ctx context.Context, q Request, approved plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
+	tally, err := r.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
+		p := r.compute(ctx, store.State(), q)
+		warnings, err := hold(&p, approved)
+		if err != nil {
+			return apply.Tally{}, err
+		}
+		tally, err := a.Run(ctx, p, drain)
+		tally.Warnings = append(tally.Warnings, warnings...)
+		return tally, err
+	})
+	if q.Wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
+		err = errors.Join(err, r.await(ctx, tally))
+	}
+	return tally, err
+}
+
+// locked acts on the state under its lock.
+func (r *Reconciler) locked(ctx context.Context, act func(*state.Store, apply.Applier) (apply.Tally, error)) (tally apply.Tally, err error) {
+	store, err := state.Open(ctx, r.StatePath, r.Project, r.Version, r.Who, r.LockWait)
+	if err != nil {
+		return apply.Tally{}, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	a := r.Applier
+	a.Store, a.Runtime = store, r.runtimes(store.State().Lineage)
+	return act(store, a)
+}
+
+// await waits, without the lock, until what was started is ready.
+func (r *Reconciler) await(ctx context.Context, t apply.Tally) error {
+	st, err := r.read()
+	if err != nil {
+		return err
+	}
+	a := r.Applier
+	a.Runtime = r.runtimes(st.Lineage)
+	return a.Await(ctx, t)
+}
+
+// hold holds a plan made now against the one that was approved. What was not
+// approved is taken out of it.
+func hold(p *plan.Plan, approved plan.Plan) (left []session.Diagnostic, err error) {
+	now := make(map[session.Address]*plan.Change, len(p.Changes))
+	for i := range p.Changes {
+		now[p.Changes[i].Address] = &p.Changes[i]
+	}
+	agreed := map[session.Address]bool{}
+	var changed []string
+	for _, was := range approved.Changes {
+		if !was.Action.Acts() {
+			continue
+		}
+		agreed[was.Address] = true
+		if is := now[was.Address]; is == nil || !is.Matches(was) {
+			changed = append(changed, difference(was, is))
+		}
+	}
+	if len(changed) > 0 {
+		return nil, &ChangedError{changed}
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if c.Action.Acts() && !agreed[c.Address] {
+			left = append(left, session.Diagnostic{Severity: session.Warning, Address: c.Address,
+				Summary: "not approved, and left as it is",
+				Detail:  fmt.Sprintf("since the plan was made, %s has to be done too (%s): plan again", words(*c), c.Detail)})
+			c.Action, c.Then = plan.None, ""
+		}
+	}
+	return left, nil
+}
+
+// difference says how a change is not what it was.
+func difference(was plan.Change, is *plan.Change) string {
+	if is == nil {
+		return fmt.Sprintf("%s has changed since the plan was made: it was %s, and there is no such session any more", was.Address, words(was))
+	}
+	then, now := words(was), words(*is)
+	if then == now {
+		return fmt.Sprintf("%s has changed since the plan was made: it is still %s, but not for the same difference or on the same run (%s)", was.Address, now, is.Detail)
+	}
+	return fmt.Sprintf("%s has changed since the plan was made: it was %s, and is now %s", was.Address, then, strings.TrimSuffix(now+": "+is.Detail, ": "))
+}
+
+// words is a change as a plan shows it: ↻ restart.
+func words(c plan.Change) string {
+	if c.Action == plan.None {
+		return "nothing to do"
+	}
+	return c.Action.Symbol() + " " + string(c.Action)
+}

@@ -1,0 +1,155 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Hand is what a person tells sessions by hand.
+type Hand struct {
+	// Addresses of recorded sessions; a block's address means all its instances.
+	Addresses []session.Address
+	// Desired is what they are to be: paused for pause, stopped for stop, running
+	// for start, resume and restart.
+	Desired session.Desired
+	// Restart starts them again whatever their state.
+	Restart bool
+	// Wait lets Override return only when every session that it started is ready.
+	Wait bool
+}
+
+// UnknownError says that an address is not on record.
+type UnknownError struct{ Address session.Address }
+
+// Error names it.
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("%s is not on record: agentform apply makes what the manifest has", e.Address)
+}
+
+// Override carries out what a person tells sessions by hand, under the lock. It
+// goes on record as an override, which later plans respect, or lift naming who
+// set it; being told what the recorded spec says anyway ends an override. The
+// plan that was carried out is returned too.
+//
+// A session that there is a problem with, or that cannot be looked at, is left
+// as it is and is among the errors; the others are carried out.
+func (r *Reconciler) Override(ctx context.Context, h Hand, drain <-chan struct{}) (plan.Plan, apply.Tally, error) {
+	var p plan.Plan
+	tally, err := r.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
+		st := store.State()
+		told, err := r.tell(&st, h)
+		if err != nil {
+			return apply.Tally{}, err
+		}
+		options := plan.Options{Targets: h.Addresses}
+		if h.Restart {
+			options.Restart = h.Addresses
+		}
+		p = r.input(st, r.look(ctx, st, told.specs, false), told.specs, options, true)
+		able, errs := told.judge(p)
+		if err := told.record(store, a, able); err != nil {
+			return apply.Tally{}, err
+		}
+		tally, err := a.Run(ctx, p, drain)
+		return tally, errors.Join(append(errs, err)...)
+	})
+	if h.Wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
+		err = errors.Join(err, r.await(ctx, tally))
+	}
+	return p, tally, err
+}
+
+// told is what a hand says, laid on the records that it is about.
+type told struct {
+	before []session.Record
+	after  []session.Record
+	specs  []session.Spec
+}
+
+// tell lays the hand's word on the records in st.
+func (r *Reconciler) tell(st *state.State, h Hand) (told, error) {
+	var t told
+	for _, target := range h.Addresses {
+		if !slices.ContainsFunc(st.Sessions, func(rec session.Record) bool { return rec.Address.Within(target) }) {
+			return told{}, &UnknownError{target}
+		}
+	}
+	for i := range st.Sessions {
+		rec := &st.Sessions[i]
+		if !slices.ContainsFunc(h.Addresses, rec.Address.Within) {
+			continue
+		}
+		t.before = append(t.before, *rec)
+		rec.Override = nil
+		if h.Desired != rec.Spec.Desired {
+			rec.Override = &session.Override{Desired: h.Desired, By: r.Applier.By, At: r.Eyes.Now()}
+		}
+		t.after = append(t.after, *rec)
+		t.specs = append(t.specs, rec.Spec)
+	}
+	return t, nil
+}
+
+// judge tells with which sessions the plan can do what was told, and why not
+// with the others.
+func (t told) judge(p plan.Plan) (able map[session.Address]bool, errs []error) {
+	able = make(map[session.Address]bool, len(t.after))
+	for _, rec := range t.after {
+		able[rec.Address] = true
+	}
+	for _, d := range p.Problems {
+		if d.Severity == session.Error && (able[d.Address] || d.Address == "") {
+			delete(able, d.Address)
+			errs = append(errs, d)
+		}
+	}
+	for _, c := range p.Changes {
+		if able[c.Address] && c.State == session.StateUnknown {
+			delete(able, c.Address)
+			errs = append(errs, fmt.Errorf("%s: its state is unknown, so nothing was done: %s", c.Address, c.Detail))
+		}
+	}
+	return able, errs
+}
+
+// record puts the overrides that are new on record, before they are acted on.
+func (t told) record(store *state.Store, a apply.Applier, able map[session.Address]bool) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(t.after))
+	fresh := make([]bool, len(t.after))
+	for i, rec := range t.after {
+		if able[rec.Address] && desired(t.before[i].Override) != desired(rec.Override) {
+			fresh[i] = true
+			wg.Go(func() { errs[i] = store.Put(rec) }) // together: they share one write
+		}
+	}
+	wg.Wait()
+	for i, rec := range t.after {
+		if !fresh[i] || errs[i] != nil {
+			continue
+		}
+		e := history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.OverrideSet,
+			Old: string(desired(t.before[i].Override)), New: string(desired(rec.Override))}
+		if rec.Override == nil {
+			e.Kind, e.New = history.OverrideLifted, string(rec.Spec.Desired)
+		}
+		a.Tell(e, rec)
+	}
+	return errors.Join(errs...)
+}
+
+func desired(o *session.Override) session.Desired {
+	if o == nil {
+		return ""
+	}
+	return o.Desired
+}

@@ -1,0 +1,145 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/observe"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Reconciler looks at, plans and changes the sessions of one project.
+type Reconciler struct {
+	Project   string
+	StatePath string        // of the state file
+	Version   string        // of agentform, for the state file
+	Who       state.Holder  // for those that meet our lock
+	LockWait  time.Duration // how long to try for the lock
+
+	// Runtime opens a runtime for the project with that lineage; "": it has
+	// none yet. It is called once for each runtime and lineage.
+	Runtime func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
+	// Eyes but for their Runtime.
+	Eyes observe.Eyes
+	// Applier but for its Store and Runtime.
+	Applier apply.Applier
+
+	mu   sync.Mutex
+	open map[string]session.Runtime // by lineage and key
+}
+
+// Request is what a plan is made for.
+type Request struct {
+	// Wanted is the manifest's sessions.
+	Wanted  []session.Spec
+	Options plan.Options
+	// Wait lets Apply return only when every session that it started is ready.
+	Wait bool
+}
+
+// tries is how often a plan is made anew when the state moves under it.
+const tries = 3
+
+// Plan looks and computes what is to be done. It takes no lock and changes
+// nothing. If the state is changed again and again meanwhile, the plan is not
+// complete and has a warning. The error says that the state cannot be read.
+func (r *Reconciler) Plan(ctx context.Context, q Request) (plan.Plan, error) {
+	for n := 1; ; n++ {
+		st, err := r.read()
+		if err != nil {
+			return plan.Plan{}, err
+		}
+		p := r.compute(ctx, st, q)
+		serial, err := state.Serial(r.StatePath)
+		if err != nil {
+			return plan.Plan{}, err
+		}
+		if serial == st.Serial {
+			return p, nil
+		}
+		if n == tries {
+			p.Complete = false
+			p.Problems = append(p.Problems, session.Diagnostic{Severity: session.Warning, Summary: "state_moved",
+				Detail: fmt.Sprintf("the state was changed while it was compared, %d times; someone is at work on it: plan again", tries)})
+			return p, nil
+		}
+	}
+}
+
+// read is the state without its lock; an empty one if there is none yet.
+func (r *Reconciler) read() (state.State, error) {
+	st, err := state.Read(r.StatePath)
+	if errors.Is(err, state.ErrNone) {
+		return state.State{Project: r.Project}, nil
+	}
+	return st, err
+}
+
+// compute looks at the world and plans what the request asks for.
+func (r *Reconciler) compute(ctx context.Context, st state.State, q Request) plan.Plan {
+	return r.input(st, r.look(ctx, st, q.Wanted, false), q.Wanted, q.Options, false)
+}
+
+func (r *Reconciler) look(ctx context.Context, st state.State, wanted []session.Spec, screens bool) session.World {
+	eyes := r.Eyes
+	eyes.Runtime = r.runtimes(st.Lineage)
+	return eyes.World(ctx, wanted, st.Sessions, screens)
+}
+
+func (r *Reconciler) input(st state.State, w session.World, wanted []session.Spec, o plan.Options, byHand bool) plan.Plan {
+	return plan.Compute(plan.Input{
+		Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
+		Wanted: wanted, Records: st.Sessions, World: w, ByHand: byHand, Options: o,
+	})
+}
+
+// runtimes opens the project's runtimes, each once.
+func (r *Reconciler) runtimes(lineage string) func(session.RuntimeSpec) (session.Runtime, error) {
+	return func(spec session.RuntimeSpec) (session.Runtime, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		key := lineage + "\x00" + spec.Key()
+		if rt := r.open[key]; rt != nil {
+			return rt, nil
+		}
+		rt, err := r.Runtime(lineage, spec)
+		if err != nil {
+			return nil, err
+		}
+		if r.open == nil {
+			r.open = map[string]session.Runtime{}
+		}
+		r.open[key] = rt
+		return rt, nil
+	}
+}
+
+// For gives the runtime that a recorded session is in: for attach, send and
+// capture.
+func (r *Reconciler) For(spec session.Spec) (session.Runtime, error) {
+	st, err := r.read()
+	if err != nil {
+		return nil, err
+	}
+	return r.runtimes(st.Lineage)(spec.Runtime)
+}
+
+// Close closes the runtimes that were opened and have something to close.
+func (r *Reconciler) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, rt := range r.open {
+		if c, ok := rt.(interface{ Close() error }); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	r.open = nil
+	return errors.Join(errs...)
+}
