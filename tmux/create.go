@@ -1,0 +1,230 @@
+package tmux
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+)
+
+// startTimeout is how long a guest may take to start its agent. It takes
+// milliseconds; a machine that starts 200 at once may be slow.
+const startTimeout = 30 * time.Second
+
+// cleanupTimeout bounds what is undone after a failure, whatever became of the
+// caller's context.
+const cleanupTimeout = 15 * time.Second
+
+// nameForm are the names that tmux keeps as they are and finds again exactly.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+// Create makes the session, its mark and its guest in one command, so that there
+// is no moment at which an unmarked session of ours could be seen, and returns
+// when the agent has been started.
+func (r *Runtime) Create(ctx context.Context, l session.Launch) (session.Place, error) {
+	fail := func(err error) (session.Place, error) {
+		return session.Place{}, fmt.Errorf("start session %q: %w", l.Name, err)
+	}
+	if !nameForm.MatchString(l.Name) {
+		return fail(errors.New("the name has characters that tmux changes"))
+	}
+	if !r.claimName(l.Name) {
+		return fail(session.ErrExists)
+	}
+	defer r.freeName(l.Name)
+	s, err := r.room(ctx, l.Name)
+	if err != nil {
+		return fail(err)
+	}
+	if err := r.prepare(l); err != nil {
+		s.release()
+		return fail(err)
+	}
+	cmds, err := r.marking(l, exactly(l.Name))
+	if err != nil {
+		s.release()
+		return fail(errors.Join(err, guest.Discard(l.RunDir)))
+	}
+	texts, err := s.ask(ctx, append([]command{
+		append(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-x", "200", "-y", "50", "-c", literal(l.Dir), "--"}, r.guestCommand(l)...),
+		{"set-option", "-F", "-t", exactly(l.Name), paneOption, "#{pane_id}"},
+	}, cmds...)...)
+	if errors.Is(err, session.ErrExists) {
+		s.release()
+		return fail(errors.Join(session.ErrExists, guest.Discard(l.RunDir)))
+	}
+	p := session.Place{Runtime: "tmux", Socket: s.socket, Name: l.Name}
+	if err == nil {
+		p.Pane = texts[0]
+		err = r.started(ctx, s, p, l)
+	}
+	if err != nil {
+		return fail(errors.Join(err, r.undo(ctx, s, p, l)))
+	}
+	return p, nil
+}
+
+// Restart puts a new guest into the session's pane. The history of the screen
+// stays. Our pane may have been closed while a person's stands: then the session
+// gets a new window.
+func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch) (session.Place, error) {
+	fail := func(err error) (session.Place, error) {
+		return session.Place{}, fmt.Errorf("restart session %q: %w", p.Name, err)
+	}
+	s := r.server(p.Socket)
+	now, live, err := r.owned(ctx, s, p)
+	if err != nil {
+		return fail(err)
+	}
+	if live.Vital != session.Dead {
+		return fail(fmt.Errorf("the agent in it is %s", live.Vital))
+	}
+	if err := r.prepare(l); err != nil {
+		return fail(err)
+	}
+	cmds, err := r.marking(l, exactly(p.Name))
+	if err != nil {
+		return fail(errors.Join(err, guest.Discard(l.RunDir)))
+	}
+	start := command{"respawn-pane", "-k", "-t", live.Place.Pane}
+	if now.closed {
+		start = command{"new-window", "-d", "-P", "-F", "#{pane_id}", "-t", exactly(p.Name)}
+	}
+	start = append(append(start, "-c", literal(l.Dir), "--"), r.guestCommand(l)...)
+	// A run begins unpaused, whatever the last one was.
+	cmds = append(cmds, command{"set-option", "-u", "-t", exactly(p.Name), pauseOption})
+	if !now.closed {
+		cmds = append(cmds, command{"select-pane", "-e", "-t", live.Place.Pane})
+	}
+	texts, err := s.ask(ctx, append([]command{start}, cmds...)...)
+	p.Runtime, p.Pane = "tmux", live.Place.Pane
+	if err == nil && now.closed {
+		p.Pane = texts[0]
+		_, err = s.ask(ctx, command{"set-option", "-t", exactly(p.Name), paneOption, p.Pane})
+	}
+	if err == nil {
+		err = r.started(ctx, s, p, l)
+	}
+	if err != nil {
+		// The place was there before and stays; the run must not.
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+		defer cancel()
+		return fail(errors.Join(err, guest.Discard(l.RunDir), r.end(cleanup, l.Mark.Run, session.Stop{Signal: "SIGKILL"})))
+	}
+	return p, nil
+}
+
+// prepare writes the run's folder.
+func (r *Runtime) prepare(l session.Launch) error {
+	if !runForm.MatchString(l.Mark.Run) {
+		return fmt.Errorf("invalid run id %.80q", l.Mark.Run)
+	}
+	spec, err := json.Marshal(l.Spec)
+	if err != nil {
+		return err
+	}
+	return guest.Prepare(l.RunDir, guest.Config{
+		Run:     l.Mark.Run,
+		Address: string(l.Mark.Address),
+		Dir:     l.Dir,
+		Socket:  r.guestSocket(l.Mark.Run),
+		Argv:    l.Argv,
+		Env:     l.Env,
+		Signal:  l.Stop.Signal,
+		Grace:   l.Stop.Grace.D(),
+		Timeout: l.Timeout,
+		Spec:    spec,
+	}, l.Secrets)
+}
+
+func (r *Runtime) guestCommand(l session.Launch) []string {
+	return append(slices.Clone(r.config.Guest), l.RunDir)
+}
+
+// marking is the commands that mark the session at the target.
+func (r *Runtime) marking(l session.Launch, target string) ([]command, error) {
+	mark, err := json.Marshal(l.Mark)
+	if err != nil {
+		return nil, err
+	}
+	return []command{{"set-option", "-t", target, markOption, string(mark)}}, nil
+}
+
+// started returns when the guest has started the agent, or why it did not.
+func (r *Runtime) started(ctx context.Context, s *server, p session.Place, l session.Launch) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	begun := time.Now()
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		f, err := guest.ReadFacts(l.RunDir)
+		switch {
+		case f.Exit != nil && f.Exit.Cause == guest.CauseFailedStart:
+			return errors.New(exitWords(f.Exit))
+		case f.Agent.PID != 0 || f.Exit != nil:
+			return nil // that it may have left since is for the next look
+		}
+		if sleep(ctx, wait) != nil {
+			return errors.Join(fmt.Errorf("the guest did not start the agent: %w", ctx.Err()), err)
+		}
+		if time.Since(begun) > 100*time.Millisecond {
+			if err := r.stillborn(ctx, s, p); err != nil {
+				// It may have been quicker than the look.
+				if f, _ := guest.ReadFacts(l.RunDir); f.Agent.PID == 0 && f.Exit == nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// stillborn is why a pane died before its guest could write anything down: it
+// could not be started.
+func (r *Runtime) stillborn(ctx context.Context, s *server, p session.Place) error {
+	now, err := s.look(ctx, p.Name)
+	if err != nil {
+		return err
+	}
+	if !now.dead && !now.closed {
+		return nil
+	}
+	screen, err := r.Capture(ctx, p, 20)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("the guest %q ended at once: %s", r.config.Guest, screen)
+}
+
+// undo takes back a session whose creation failed: it, its guest and whatever
+// that started.
+func (r *Runtime) undo(ctx context.Context, s *server, p session.Place, l session.Launch) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	_, err := s.ask(ctx, command{"kill-session", "-t", exactly(p.Name)})
+	if errors.Is(err, session.ErrGone) {
+		err = nil
+	}
+	s.release()
+	return errors.Join(err, guest.Discard(l.RunDir), r.end(ctx, l.Mark.Run, session.Stop{Signal: "SIGKILL"}))
+}
+
+func (r *Runtime) claimName(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.making[name] {
+		return false
+	}
+	r.making[name] = true
+	return true
+}
+
+func (r *Runtime) freeName(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.making, name)
+}

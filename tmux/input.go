@@ -1,0 +1,237 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+)
+
+// Pause takes the clients off and the input away; with session.Freeze the agent
+// and everything below it stand still, too.
+func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) error {
+	fail := func(err error) error { return fmt.Errorf("pause session %q: %w", p.Name, err) }
+	if mode != session.Detach && mode != session.Freeze {
+		return fail(fmt.Errorf("unknown mode %q", mode))
+	}
+	s, live, err := r.holding(ctx, p, run)
+	if err != nil {
+		return fail(err)
+	}
+	if mode == session.Freeze {
+		if err := r.askGuest(ctx, run, (*guest.Client).Pause); err != nil {
+			return fail(err)
+		}
+	}
+	target := exactly(p.Name)
+	_, err = s.ask(ctx,
+		command{"select-pane", "-d", "-t", live.Place.Pane},
+		command{"set-option", "-t", target, pauseOption, mode},
+		command{"detach-client", "-s", target})
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// Resume undoes whichever pause there is.
+func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) error {
+	fail := func(err error) error { return fmt.Errorf("resume session %q: %w", p.Name, err) }
+	s, live, err := r.holding(ctx, p, run)
+	if err != nil {
+		return fail(err)
+	}
+	if live.Vital != session.Dead {
+		// Asked whatever the option says: it is no error if nothing stands still. A
+		// session that was only detached needs no guest for it.
+		if err := r.askGuest(ctx, run, (*guest.Client).Resume); err != nil && live.Frozen {
+			return fail(err)
+		}
+	}
+	_, err = s.ask(ctx,
+		command{"select-pane", "-e", "-t", live.Place.Pane},
+		command{"set-option", "-u", "-t", exactly(p.Name), pauseOption})
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// holding is the place, if it stands, is ours and holds that run.
+func (r *Runtime) holding(ctx context.Context, p session.Place, run string) (*server, session.Live, error) {
+	s := r.server(p.Socket)
+	_, live, err := r.owned(ctx, s, p)
+	if err == nil && live.Mark.Run != run {
+		err = fmt.Errorf("it holds run %s, not %s", live.Mark.Run, run)
+	}
+	return s, live, err
+}
+
+func (r *Runtime) askGuest(ctx context.Context, run string, what func(*guest.Client, context.Context) error) error {
+	c, err := guest.Dial(ctx, r.guestSocket(run))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return what(c, ctx)
+}
+
+// pasteSettles is how long agents need between a paste and Enter: Gemini takes
+// an Enter after 50 ms for a line break, after 200 ms it submits, 10 kB included
+// with some reserve.
+const pasteSettles = 300 * time.Millisecond
+
+// Send pastes the text as a person's terminal would, in one go and bracketed if
+// the agent asked for that, then presses Enter. Texts for one session are typed
+// one after the other.
+func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) error {
+	if err := r.send(ctx, p, in); err != nil {
+		return fmt.Errorf("send to session %q: %w", p.Name, err)
+	}
+	return nil
+}
+
+func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) error {
+	if in.Key != "" && !keyForm.MatchString(in.Key) {
+		return fmt.Errorf("unknown key %.40q", in.Key)
+	}
+	unlock, err := r.typing.lock(ctx, p.Socket+" "+p.Name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	s := r.server(p.Socket)
+	now, live, err := r.owned(ctx, s, p)
+	switch {
+	case err != nil:
+		return err
+	case live.InputOff || live.Frozen:
+		return session.ErrRefused
+	case now.dead || now.closed:
+		return errors.New("nothing runs in it")
+	}
+	pane := live.Place.Pane
+	var first []command
+	if now.inMode { // keys would scroll for the person who looks at it
+		first = []command{{"send-keys", "-t", pane, "-X", "cancel"}}
+	}
+	if in.Key != "" {
+		_, err := s.ask(ctx, append(first, command{"send-keys", "-t", pane, in.Key})...)
+		return err
+	}
+	if text := typed(in.Text); text != "" {
+		// A buffer of its own, and by the client's input: no argument of a process.
+		buffer := "agentform-" + newNonce()
+		_, err := s.ask(ctx, append(first,
+			command{"set-buffer", "-b", buffer, "--", text},
+			command{"paste-buffer", "-p", "-d", "-b", buffer, "-t", pane})...)
+		if err != nil {
+			return err
+		}
+	}
+	if in.NoEnter {
+		return nil
+	}
+	if err := sleep(ctx, pasteSettles); err != nil {
+		return fmt.Errorf("the text was typed and Enter was not: %w", err)
+	}
+	_, err = s.ask(ctx, command{"send-keys", "-t", pane, "Enter"})
+	return err
+}
+
+// keyForm are tmux's names of keys. An unknown name would be typed as text.
+var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
+	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
+
+// typed is the text without what could not be typed: control characters, with
+// which a text could end the paste and press keys. Line breaks and tabs stay.
+func typed(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t':
+			return c
+		case c == '\r':
+			return '\n'
+		case c < 0x20 || c >= 0x7f && c < 0xa0:
+			return -1
+		}
+		return c
+	}, text)
+}
+
+// Capture joins wrapped lines, so that the width of the pane does not show.
+func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (string, error) {
+	from := "-"
+	if lines > 0 {
+		from = "-" + strconv.Itoa(lines)
+	}
+	s := r.server(p.Socket)
+	fail := func(err error) (string, error) { return "", fmt.Errorf("capture session %q: %w", p.Name, err) }
+	up, err := s.running(ctx)
+	if err == nil && !up {
+		err = session.ErrGone
+	}
+	if err != nil {
+		return fail(err)
+	}
+	target := p.Pane
+	if target == "" {
+		target = exactly(p.Name)
+	}
+	// A process of its own: what the screen shows is an agent's to choose, and
+	// must not be mixed with replies.
+	text, err := s.program.run(ctx, s.socket, nil, "capture-pane", "-p", "-J", "-S", from, "-t", target)
+	if errors.Is(err, errLeaving) {
+		err = session.ErrGone
+	}
+	if err != nil {
+		return fail(err)
+	}
+	rows := strings.Split(trim(text), "\n")
+	if lines > 0 && len(rows) > lines {
+		rows = rows[len(rows)-lines:]
+	}
+	return strings.Join(rows, "\n"), nil
+}
+
+// turns lets one goroutine at a time type into a session.
+type turns struct {
+	mu   sync.Mutex
+	held map[string]chan struct{}
+}
+
+// lock waits for its turn and returns what ends it.
+func (t *turns) lock(ctx context.Context, name string) (unlock func(), err error) {
+	for {
+		t.mu.Lock()
+		before, taken := t.held[name]
+		if !taken {
+			if t.held == nil {
+				t.held = map[string]chan struct{}{}
+			}
+			mine := make(chan struct{})
+			t.held[name] = mine
+			t.mu.Unlock()
+			return func() {
+				t.mu.Lock()
+				defer t.mu.Unlock()
+				delete(t.held, name)
+				close(mine)
+			}, nil
+		}
+		t.mu.Unlock()
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

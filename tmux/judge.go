@@ -1,0 +1,131 @@
+package tmux
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+)
+
+// evidence is all that can be known of a run: what tmux says of its pane, what
+// its folder says, and what the kernel says of the processes named there.
+type evidence struct {
+	paneUp bool // a process runs in our pane
+	reaped bool // tmux has the exit status of the guest: it is gone for certain
+	clean  bool // that status is 0
+
+	claimed bool // a guest took the run up
+	guest   bool // that guest runs
+	started bool // the agent was started
+	agent   bool // it runs
+	exit    *guest.Exit
+}
+
+// judge says whether a run's agent lives and how it ended. Neither tmux nor the
+// folder is believed alone that it is dead:
+//
+//   - An exit file and an agent that does not run are two witnesses: dead, even
+//     if the guest still holds the pane for a moment.
+//   - A dead pane and an agent that does not run are two: dead. Without an exit
+//     file nobody knows how (the guest was killed, and its agent with it).
+//   - A dead pane whose guest never took the run up, or never came to start the
+//     agent, is dead only once tmux has reaped the guest: "dead" with an empty
+//     status has been seen seconds before the process was gone.
+//   - An agent that runs while the pane is dead or an exit is written down:
+//     unknown.
+//   - A live pane whose agent does not run, and no exit file: unknown. The guest
+//     is about to write it, or someone else's process is in the pane.
+//   - Everything else is a pane with a process in it and nothing against it:
+//     alive, also while the guest has yet to start the agent.
+//
+// A clean exit means that the work is done and is never run again, so it takes
+// both: where tmux knows that the guest left otherwise, the exit is not 0.
+func judge(e evidence) (session.Vital, *guest.Exit) {
+	switch {
+	case e.agent:
+		if !e.paneUp || e.exit != nil {
+			return session.Unknown, nil
+		}
+		return session.Alive, nil
+	case e.exit != nil:
+		exit := *e.exit
+		if e.reaped && !e.clean && exit.Code == 0 && exit.Signal == "" {
+			exit.Code, exit.Detail = 1, "the exit file says 0, tmux says otherwise"
+		}
+		return session.Dead, &exit
+	case e.started && !e.paneUp:
+		return session.Dead, nil
+	case !e.paneUp && e.reaped && !e.guest:
+		return session.Dead, nil
+	case !e.paneUp:
+		return session.Unknown, nil
+	case e.started, e.claimed && !e.guest:
+		return session.Unknown, nil
+	}
+	return session.Alive, nil
+}
+
+// settle adds to a session what the facts of its run tell.
+func (r *Runtime) settle(l *session.Live, p pane) {
+	if l.Foreign {
+		// Whose it is, and what runs in it, is not for us to judge.
+		l.Vital = session.Unknown
+		return
+	}
+	// What could not be read is missing, and what is missing proves nothing.
+	f, _ := r.facts(l.Mark.Run)
+	e := evidence{
+		paneUp:  !p.dead && !p.closed,
+		reaped:  p.closed || p.status != "" || p.signal != "",
+		clean:   p.status == "0",
+		claimed: f.Claimed,
+		guest:   f.Guest.Alive(),
+		started: f.Agent.PID != 0,
+		agent:   f.Agent.Alive(),
+		exit:    f.Exit,
+	}
+	if p.closed {
+		e.clean = true // tmux forgot how it left, and so contradicts nothing
+	}
+	var exit *guest.Exit
+	l.Vital, exit = judge(e)
+	l.Exit = exitOf(exit)
+	l.Agent = session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
+	l.BootID, l.Started = f.BootID, f.StartedAt
+	if l.Vital == session.Dead {
+		l.Frozen = false
+	}
+}
+
+func exitOf(e *guest.Exit) *session.Exit {
+	if e == nil {
+		return nil
+	}
+	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail}
+}
+
+// exitWords is an exit in an error.
+func exitWords(e *guest.Exit) string {
+	switch {
+	case e.Detail != "":
+		return e.Cause + ": " + e.Detail
+	case e.Signal != "":
+		return e.Cause + ": ended by " + e.Signal
+	}
+	return e.Cause + ": exit status " + strconv.Itoa(e.Code)
+}
+
+// launchSpec reads the spec that a run was launched with.
+func launchSpec(runDir string) (*session.Spec, error) {
+	f, err := guest.ReadFacts(runDir)
+	if len(f.Spec) == 0 {
+		return nil, err
+	}
+	var s session.Spec
+	if err := json.Unmarshal(f.Spec, &s); err != nil {
+		return nil, fmt.Errorf("read the spec of run %s: %w", runDir, err)
+	}
+	return &s, nil
+}

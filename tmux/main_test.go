@@ -1,0 +1,295 @@
+package tmux_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+	"github.com/agentform/agentform/tmux"
+)
+
+// The test binary is also the guest, and a process that holds a control client
+// until it is killed.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "guest":
+		os.Exit(guest.Main(os.Args[2:]))
+	case len(os.Args) > 3 && os.Args[1] == "hold":
+		os.Exit(hold(os.Args[2], os.Args[3]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// agent is a program that does one thing a line: it leaves, prints, or only
+// remembers. Its variables tell it where.
+const agent = `
+stty -echo
+env -0 >"$STATE/environ"
+: >"$STATE/heard"
+while IFS= read -r line; do
+	printf '%s\n' "$line" >>"$STATE/heard"
+	case $line in
+	"exit "*) exit "${line#exit }" ;;
+	"say "*) printf '%s\n' "${line#say }" ;;
+	esac
+done
+`
+
+const lineage = "5e1f-lineage"
+
+// bed is a runtime in folders of its own, and what tests know of it.
+type bed struct {
+	config  tmux.Config
+	runtime *tmux.Runtime
+	root    string
+}
+
+// newBed ends every server and guest that is left when the test ends.
+func newBed(t testing.TB) *bed {
+	t.Helper()
+	// A test's own folder has too long a name for a socket.
+	root, err := os.MkdirTemp("", "af")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bed{root: root, config: tmux.Config{
+		SocketDir: filepath.Join(root, "s"),
+		DataDir:   filepath.Join(root, "data dir.ü"),
+		Lineage:   lineage,
+		Guest:     []string{self, "guest"},
+	}}
+	for _, d := range []string{b.config.SocketDir, b.config.DataDir} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.runtime = tmux.New(b.config)
+	t.Cleanup(func() { b.clean(t) })
+	return b
+}
+
+func (b *bed) clean(t testing.TB) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	lives, err := b.runtime.Observe(ctx, false)
+	if err != nil {
+		t.Errorf("clean up: %v", err)
+	}
+	for _, l := range lives {
+		if l.Foreign {
+			b.tmux(t, l.Place.Socket, "kill-session", "-t", "="+l.Place.Name)
+		} else if err := b.runtime.Remove(ctx, l.Place); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	}
+	b.runtime.Close()
+	if left := b.processes(t); len(left) > 0 {
+		t.Errorf("processes are left: %q", left)
+	}
+	if err := os.RemoveAll(b.root); err != nil {
+		t.Error(err)
+	}
+}
+
+// tmux runs a tmux command on a socket and returns what it printed.
+func (b *bed) tmux(t testing.TB, socket string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-f", "/dev/null", "-S", socket}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("tmux %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+func (b *bed) socket(n int) string {
+	return filepath.Join(b.config.SocketDir, fmt.Sprintf("tmux-%d", n))
+}
+
+// processes are the command lines of all processes that name the bed's folder:
+// tmux servers and clients, guests and agents.
+func (b *bed) processes(t testing.TB) []string {
+	var found []string
+	for _, pid := range pids(t) {
+		line := strings.ReplaceAll(read("/proc/"+pid+"/cmdline"), "\x00", " ")
+		if strings.Contains(line, b.root) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+func pids(t testing.TB) []string {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		if strings.Trim(e.Name(), "0123456789") == "" {
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}
+
+// read is a file's text; empty if it is not there, or not any more.
+func read(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+func newRun() string {
+	b := make([]byte, 8)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+// launch is a run of the agent above, in a folder with an odd name.
+func (b *bed) launch(t testing.TB, name string) session.Launch {
+	t.Helper()
+	run := newRun()
+	l := session.Launch{
+		Mark:   session.Mark{Project: lineage, Address: session.Keyed("w", `a."b":c|ü#{pane_id}\`+"\n"), ID: name, Run: run, Hash: "1:abc"},
+		Name:   name,
+		RunDir: filepath.Join(b.config.DataDir, "runs", run),
+		Dir:    filepath.Join(b.root, `work $HOME #{pane_id} #(touch x) "it's" ü`),
+		Argv:   []string{"sh", "-c", agent, `an "odd" $argument; #{pane_id} ü`},
+		Stop:   session.Stop{Signal: "SIGTERM", Grace: session.Duration(5 * time.Second)},
+	}
+	l.Env = []string{"PATH=" + os.Getenv("PATH"), "STATE=" + l.RunDir, "ODD=a b;$c\n\"d\"ü"}
+	for _, d := range []string{l.RunDir, l.Dir} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// see is the session as observed.
+func (b *bed) see(t testing.TB, p session.Place) (session.Live, bool) {
+	t.Helper()
+	lives, err := b.runtime.Observe(t.Context(), false)
+	if err != nil {
+		t.Fatalf("observe: %v", err)
+	}
+	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Place.Name == p.Name })
+	if i < 0 {
+		return session.Live{}, false
+	}
+	return lives[i], true
+}
+
+func (b *bed) create(t testing.TB, l session.Launch) session.Place {
+	t.Helper()
+	p, err := b.runtime.Create(t.Context(), l)
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	return p
+}
+
+// state is a file that the agent in the place wrote.
+func (b *bed) state(t testing.TB, p session.Place, name string) string {
+	t.Helper()
+	l, ok := b.see(t, p)
+	if !ok {
+		t.Fatalf("there is no session %q", p.Name)
+	}
+	return read(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, name))
+}
+
+// listening waits until the agent reads.
+func (b *bed) listening(t testing.TB, p session.Place) {
+	t.Helper()
+	l, _ := b.see(t, p)
+	until(t, p.Name+" reads", func() bool {
+		_, err := os.Stat(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, "heard"))
+		return err == nil
+	})
+}
+
+func until(t testing.TB, what string, true func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !true(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it is still not so: %s", what)
+		}
+	}
+}
+
+func (b *bed) send(t testing.TB, p session.Place, text string) {
+	t.Helper()
+	b.listening(t, p)
+	if err := b.runtime.Send(t.Context(), p, session.Input{Text: text}); err != nil {
+		t.Fatalf("send: %v", err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	sessiontest.Suite(t, func(t *testing.T) sessiontest.Harness {
+		t.Parallel()
+		b := newBed(t)
+		return sessiontest.Harness{
+			Runtime: b.runtime,
+			Lineage: lineage,
+			Launch:  func(t *testing.T, name string) session.Launch { return b.launch(t, name) },
+			Exit: func(t *testing.T, p session.Place, code int) {
+				b.send(t, p, fmt.Sprintf("exit %d", code))
+			},
+			Kill: func(t *testing.T, p session.Place) {
+				l, _ := b.see(t, p)
+				if err := syscall.Kill(l.Agent.PID, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Say: func(t *testing.T, p session.Place, lines ...string) {
+				b.send(t, p, "say "+strings.Join(lines, "\nsay "))
+			},
+			Heard: func(t *testing.T, p session.Place) []string {
+				return strings.Split(strings.TrimSuffix(b.state(t, p, "heard"), "\n"), "\n")
+			},
+			Environment: func(t *testing.T, p session.Place, name string) string {
+				b.listening(t, p)
+				for v := range strings.SplitSeq(b.state(t, p, "environ"), "\x00") {
+					if value, ok := strings.CutPrefix(v, name+"="); ok {
+						return value
+					}
+				}
+				return ""
+			},
+			Visible: func(t *testing.T, p session.Place) string {
+				shown := strings.Join(b.processes(t), "\n") +
+					b.tmux(t, p.Socket, "show-environment", "-g") + b.tmux(t, p.Socket, "show-environment", "-t", "="+p.Name) +
+					b.tmux(t, p.Socket, "show-options", "-t", "="+p.Name+":") +
+					b.tmux(t, p.Socket, "list-panes", "-a", "-F", "#{pane_start_command}")
+				l, _ := b.see(t, p)
+				return shown + read(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, "launch.json"))
+			},
+			Foreign: func(t *testing.T, name string) session.Place {
+				b.tmux(t, b.socket(0), "new-session", "-d", "-s", name, "--", "sleep", "1000")
+				return session.Place{Runtime: "tmux", Socket: b.socket(0), Name: name}
+			},
+		}
+	})
+}

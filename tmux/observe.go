@@ -1,0 +1,122 @@
+package tmux
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/agentform/agentform/session"
+)
+
+// newNonce is a word that nothing tmux prints can contain by chance or intent.
+func newNonce() string {
+	b := make([]byte, 8)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// Observe lists the sessions of all the project's servers, ordered by socket and
+// name: one list-panes a server, and one call more when screens are wanted.
+// Where there is no socket nothing is asked, so tmux need not be installed.
+func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
+	sockets, err := r.sockets()
+	if err != nil {
+		return nil, err
+	}
+	found := make([][]session.Live, len(sockets))
+	errs := make([]error, len(sockets))
+	var wg sync.WaitGroup
+	for i, socket := range sockets {
+		wg.Go(func() { found[i], errs[i] = r.observe(ctx, r.server(socket), screens) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("look at sessions: %w", err)
+	}
+	return slices.Concat(found...), nil
+}
+
+func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]session.Live, error) {
+	var panes []pane
+	err := again(ctx, func() error {
+		up, err := s.running(ctx)
+		if err != nil || !up {
+			panes = nil
+			return err
+		}
+		nonce := newNonce()
+		text, err := s.program.run(ctx, s.socket, nil, "list-panes", "-a", "-F", nonce+"|"+format)
+		if err != nil {
+			return err
+		}
+		panes, err = parsePanes(text, nonce)
+		return err
+	})
+	if err != nil || len(panes) == 0 {
+		return nil, err
+	}
+	var shown map[string]string
+	if screens {
+		if shown, err = s.screens(ctx, panes); err != nil {
+			return nil, err
+		}
+	}
+	lives := make([]session.Live, len(panes))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(panes)) { // reading the runs' folders is most of the work
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(panes); i = int(next.Add(1)) - 1 {
+				l := r.live(s.socket, panes[i])
+				l.Screen = shown[panes[i].id]
+				r.settle(&l, panes[i])
+				lives[i] = l
+			}
+		})
+	}
+	wg.Wait()
+	return lives, nil
+}
+
+// screens captures what all the panes show now, in one call. Each screen stands
+// behind a line with a nonce, which is given on standard input and so cannot be
+// seen from outside: no screen can pretend to be another pane's. One that went
+// away meanwhile has none.
+func (s *server) screens(ctx context.Context, panes []pane) (map[string]string, error) {
+	nonce := newNonce()
+	var script strings.Builder
+	for _, p := range panes {
+		if p.closed {
+			continue
+		}
+		// On a line of their own, so that one pane's failure ends only its own.
+		script.WriteString(line([]command{{"capture-pane", "-p", "-t", p.id}, {"display-message", "-p", nonce + p.id}}) + "\n")
+	}
+	text, err := s.program.run(ctx, s.socket, strings.NewReader(script.String()), "source-file", "-")
+	if err != nil && !errors.Is(err, session.ErrGone) {
+		return nil, err
+	}
+	shown := map[string]string{}
+	for screen, rest, more := strings.Cut(text, nonce); more; screen, rest, more = strings.Cut(rest, nonce) {
+		id, after, _ := strings.Cut(rest, "\n")
+		shown[id] = trim(screen)
+		rest = after
+	}
+	return shown, nil
+}
+
+// trim takes the blanks off the ends of lines, and blank lines off the end.
+func trim(screen string) string {
+	rows := strings.Split(screen, "\n")
+	for i, row := range rows {
+		rows[i] = strings.TrimRight(row, " \t")
+	}
+	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
+}

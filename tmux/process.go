@@ -1,0 +1,176 @@
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// ErrNotAvailable: there is no tmux program on this machine. The error that
+// wraps it says how to get one.
+var ErrNotAvailable = errors.New("tmux is not installed")
+
+// Error is a tmux command that failed.
+type Error struct {
+	Command string // without text that was to be typed
+	Output  string // what tmux printed, at most session.TailLimit bytes
+	Err     error  // why, where that is known: session.ErrGone, session.ErrExists
+}
+
+func (e *Error) Error() string {
+	s := "tmux: " + e.Command
+	if e.Output != "" {
+		s += ": " + e.Output
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap is the reason.
+func (e *Error) Unwrap() error { return e.Err }
+
+// failure makes an Error of what tmux printed, and recognises what it means.
+func failure(command, output string, err error) *Error {
+	output = strings.TrimSpace(output)
+	if len(output) > session.TailLimit {
+		output = output[len(output)-session.TailLimit:]
+	}
+	switch {
+	case strings.Contains(output, "duplicate session"):
+		err = session.ErrExists
+	case strings.Contains(output, "can't find "):
+		err = session.ErrGone
+	case leaving(output):
+		err = errLeaving
+	}
+	return &Error{Command: command, Output: output, Err: err}
+}
+
+// errLeaving: the server went away while it was asked, or lingers after
+// kill-server (0.8 s with 100 sessions). Asking again helps.
+var errLeaving = errors.New("the server is gone")
+
+func leaving(output string) bool {
+	for _, s := range []string{"server exited unexpectedly", "server exited", "lost server", "no server running", "error connecting to"} {
+		if strings.Contains(output, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// lingers is how long a server that was killed is given to be gone.
+const lingers = 3 * time.Second
+
+// again calls f until it fails for another reason than a server that is
+// leaving, or until that has gone on for too long.
+func again(ctx context.Context, f func() error) error {
+	deadline := time.Now().Add(lingers)
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
+		err := f()
+		if !errors.Is(err, errLeaving) || time.Now().After(deadline) {
+			return err
+		}
+		if sleep(ctx, wait) != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// program is the tmux program, as something to start.
+type program struct {
+	bin string // empty: tmux on PATH
+}
+
+func (p program) path() (string, error) {
+	bin := p.bin
+	if bin == "" {
+		bin = "tmux"
+	}
+	path, err := exec.LookPath(bin)
+	if err != nil {
+		remedy := "apt-get install tmux"
+		if runtime.GOOS == "darwin" {
+			remedy = "brew install tmux"
+		}
+		return "", fmt.Errorf("%w (%s)", ErrNotAvailable, remedy)
+	}
+	return path, nil
+}
+
+// command is tmux on a socket, ready to be started. It reads no configuration
+// file, since a person's would change what we rely on. It gets a session of its
+// own, so that Ctrl-C at the terminal reaches only agentform.
+func (p program) command(ctx context.Context, socket string, args ...string) (*exec.Cmd, error) {
+	path, err := p.path()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, path, append([]string{"-u", "-f", "/dev/null", "-S", socket}, args...)...)
+	cmd.Env = environment(os.Environ())
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.WaitDelay = time.Second
+	return cmd, nil
+}
+
+// run runs one tmux command to its end and returns what it printed.
+func (p program) run(ctx context.Context, socket string, stdin io.Reader, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	cmd, err := p.command(ctx, socket, args...)
+	if err != nil {
+		return "", err
+	}
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &errs
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w after %v", ctx.Err(), answerTimeout)
+		}
+		return out.String(), failure(args[0], errs.String(), err)
+	}
+	return out.String(), nil
+}
+
+// environment is what the tmux server and its clients get: the server hands its
+// first environment to every later session, so nothing of a person's shell may
+// be in it.
+func environment(environ []string) []string {
+	var kept []string
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		switch name {
+		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM":
+			kept = append(kept, e)
+		default:
+			if strings.HasPrefix(name, "LC_") {
+				kept = append(kept, e)
+			}
+		}
+	}
+	return kept
+}

@@ -1,0 +1,193 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+)
+
+// perServer is how many sessions a server holds before the next one is started:
+// what a server does for a client grows with its sessions (0.75 ms at 100, 18 ms
+// at 1000), and a server that dies takes them all with it.
+const perServer = 128
+
+// Config says where a project's sessions live.
+type Config struct {
+	SocketDir string   // of guest.SocketDir: tmux-0, tmux-1, … and the guests' sockets
+	DataDir   string   // its runs/RUN tell what became of each run
+	Lineage   string   // Mark.Project of what is ours; empty: all that carries a mark
+	Guest     []string // the command to put before a run's folder, of guest.Install
+	Bin       string   // tmux program; empty: tmux on PATH
+}
+
+// Runtime holds sessions in tmux. It is a session.Runtime; its methods may be
+// called from many goroutines.
+type Runtime struct {
+	config  Config
+	program program
+
+	mu      sync.Mutex
+	servers map[string]*server // by socket
+	making  map[string]bool    // names under way in Create
+
+	typing  turns
+	sweeper sweeper
+}
+
+var _ session.Runtime = (*Runtime)(nil)
+
+// New is a runtime. It touches nothing before it is used.
+func New(c Config) *Runtime {
+	return &Runtime{
+		config:  c,
+		program: program{bin: c.Bin},
+		servers: map[string]*server{},
+		making:  map[string]bool{},
+	}
+}
+
+// Close ends the control clients and returns when they are gone. The sessions
+// stay. A Runtime that is used again after it opens new ones.
+func (r *Runtime) Close() {
+	r.mu.Lock()
+	servers := r.servers
+	r.servers = map[string]*server{}
+	r.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, s := range servers {
+		wg.Go(s.close)
+	}
+	wg.Wait()
+}
+
+// LaunchSpec is the spec that a run was launched with, out of the run's folder;
+// nil when the folder does not have it any more.
+func (r *Runtime) LaunchSpec(run string) (*session.Spec, error) {
+	if !runForm.MatchString(run) {
+		return nil, fmt.Errorf("read run: invalid id %.80q", run)
+	}
+	return launchSpec(r.runDir(run))
+}
+
+// Attach is the command that attaches a terminal to the session. Run inside
+// another tmux it needs TMUX unset; see Inside.
+func (r *Runtime) Attach(p session.Place) []string {
+	bin := r.config.Bin
+	if bin == "" {
+		bin = "tmux"
+	}
+	return []string{bin, "-u", "-S", p.Socket, "attach-session", "-t", exactly(p.Name)}
+}
+
+// Inside reports whether the environment is that of a process inside tmux,
+// which then refuses to attach until TMUX is unset.
+func Inside(environ []string) bool {
+	return slices.ContainsFunc(environ, func(e string) bool {
+		return strings.HasPrefix(e, "TMUX=") && e != "TMUX="
+	})
+}
+
+// runForm is what a run id looks like; it names a folder.
+var runForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+func (r *Runtime) runDir(run string) string { return filepath.Join(r.config.DataDir, "runs", run) }
+
+func (r *Runtime) guestSocket(run string) string {
+	return filepath.Join(r.config.SocketDir, "g-"+run)
+}
+
+// facts are what a run's folder tells; nothing for an id that cannot be one.
+func (r *Runtime) facts(run string) (guest.Facts, error) {
+	if !runForm.MatchString(run) {
+		return guest.Facts{}, nil
+	}
+	return guest.ReadFacts(r.runDir(run))
+}
+
+func (r *Runtime) server(socket string) *server {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.servers[socket]
+	if s == nil {
+		s = &server{program: r.program, socket: socket}
+		r.servers[socket] = s
+	}
+	return s
+}
+
+var socketForm = regexp.MustCompile(`^tmux-(\d{1,4})$`)
+
+// sockets are the sockets there are, in the order of their numbers.
+func (r *Runtime) sockets() ([]string, error) {
+	entries, err := os.ReadDir(r.config.SocketDir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for tmux servers: %w", err)
+	}
+	var numbers []int
+	for _, e := range entries {
+		m := socketForm.FindStringSubmatch(e.Name())
+		if m == nil || e.Type() != os.ModeSocket {
+			continue
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil || r.socket(n) != filepath.Join(r.config.SocketDir, e.Name()) {
+			continue
+		}
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	out := make([]string, len(numbers))
+	for i, n := range numbers {
+		out[i] = r.socket(n)
+	}
+	return out, nil
+}
+
+func (r *Runtime) socket(n int) string {
+	return filepath.Join(r.config.SocketDir, "tmux-"+strconv.Itoa(n))
+}
+
+// room is a server with room for one more session, which is counted already. It
+// starts the server if need be. The name must be free on all the others; the
+// server itself refuses a name that it has.
+func (r *Runtime) room(ctx context.Context, name string) (*server, error) {
+	var s *server
+	for n := 0; s == nil; n++ {
+		next := r.server(r.socket(n))
+		if _, err := next.open(ctx); err != nil {
+			return nil, err
+		}
+		if next.reserve() {
+			s = next
+		}
+	}
+	sockets, err := r.sockets()
+	for i := 0; err == nil && i < len(sockets); i++ {
+		if sockets[i] == s.socket {
+			continue
+		}
+		if _, err = r.server(sockets[i]).look(ctx, name); err == nil {
+			err = session.ErrExists
+		} else if errors.Is(err, session.ErrGone) {
+			err = nil
+		}
+	}
+	if err != nil {
+		s.release()
+		return nil, err
+	}
+	return s, nil
+}
