@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -94,22 +94,16 @@ func lookup(name, dir string, env []string) (string, error) {
 }
 
 // terminalVariables describe the terminal that the guest was started in, and so
-// the agent's.
-var terminalVariables = []string{"TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM"}
+// the agent's: what they were where agentform was called says nothing about it.
+// COLORTERM is no such: terminals that have colours do not all set it.
+var terminalVariables = []string{"TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"}
 
 // environment is the agent's: the configured one, the secrets, what describes
-// the terminal unless it is configured, and the run's mark. The way to the tmux
-// server is taken out, or one agent's `tmux kill-server` would end all, and so
-// is what belongs to agentform.
+// the terminal, and the run's mark. The way to the tmux server is taken out, or
+// one agent's `tmux kill-server` would end all, and so is what belongs to
+// agentform.
 func environment(c Config, secrets map[string]string, own []string) []string {
 	vars := map[string]string{}
-	for _, name := range terminalVariables {
-		for _, kv := range own {
-			if v, ok := strings.CutPrefix(kv, name+"="); ok {
-				vars[name] = v
-			}
-		}
-	}
 	for _, kv := range c.Env {
 		if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
 			vars[k] = v
@@ -119,8 +113,13 @@ func environment(c Config, secrets map[string]string, own []string) []string {
 		vars[k] = v
 	}
 	for k := range vars {
-		if k == "TMUX" || k == "TMUX_PANE" || strings.HasPrefix(k, "AGENTFORM_") {
+		if k == "TMUX" || k == "TMUX_PANE" || strings.HasPrefix(k, "AGENTFORM_") || slices.Contains(terminalVariables, k) {
 			delete(vars, k)
+		}
+	}
+	for _, kv := range own {
+		if k, v, ok := strings.Cut(kv, "="); ok && (k == "COLORTERM" || slices.Contains(terminalVariables, k)) {
+			vars[k] = v
 		}
 	}
 	vars[RunVariable] = c.Run
@@ -129,6 +128,6 @@ func environment(c Config, secrets map[string]string, own []string) []string {
 	for k, v := range vars {
 		env = append(env, k+"="+v)
 	}
-	sort.Strings(env)
+	slices.Sort(env)
 	return env
 }
