@@ -48,7 +48,7 @@ func diagnosticsOf(errs []error) []session.Diagnostic {
 
 // joined is the errors that an error is made of, if it is nothing but those.
 func joined(err error) []error {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // a list within another error is told in that error's words
 	case interface{ WrappedErrors() []error }: // multierror
 		return e.WrappedErrors()
 	case interface{ Unwrap() []error }:

@@ -113,12 +113,16 @@ func ShowJSON(w io.Writer, x Shown) error {
 	d := struct {
 		Format string `json:"format_version"`
 		Session
-		Exit   *session.Exit   `json:"exit"`
-		Record *session.Record `json:"record"`
-		Events []eventRecord   `json:"events"`
-		Screen screen          `json:"screen"`
-		Look   []string        `json:"look_by_hand"`
-	}{Format: FormatVersion, Session: x.Session, Exit: x.Exit, Record: x.Record, Events: eventLines(x.Events), Look: list(x.lookByHand())}
+		Run    *session.Run   `json:"run"`
+		Exit   *session.Exit  `json:"exit"`
+		Place  *session.Place `json:"place"`
+		Look   []string       `json:"look_by_hand"`
+		Events []eventRecord  `json:"events"`
+		Screen screen         `json:"screen"`
+	}{Format: FormatVersion, Session: x.Session, Exit: x.Exit, Events: eventLines(x.Events), Look: list(x.lookByHand())}
+	if x.Record != nil {
+		d.Run, d.Place = &x.Record.Run, &x.Record.Place
+	}
 	d.Screen.Text, d.Screen.Truncated = Tail(x.Screen)
 	return document(w, d)
 }

@@ -102,6 +102,15 @@ func samplePlan() plan.Plan {
 	}
 }
 
+// smallPlan is one that fits a document: an error, an update, a hold, a restart.
+func smallPlan() plan.Plan {
+	p := samplePlan()
+	p.Changes = []plan.Change{p.Changes[0], p.Changes[1], p.Changes[7], p.Changes[10]}
+	p.Changes[1].Detail, p.Changes[1].Fields = "restart.attempts changed", p.Changes[1].Fields[:1]
+	p.Problems, p.Drift = p.Problems[:1], p.Drift[:1]
+	return p
+}
+
 // sampleDiagnostics has a problem of each shape.
 func sampleDiagnostics() []session.Diagnostic {
 	return []session.Diagnostic{

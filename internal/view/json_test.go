@@ -10,8 +10,9 @@ import (
 
 func TestDocuments(t *testing.T) {
 	all := map[string]func(io.Writer) error{
-		"plan.json":     func(w io.Writer) error { return PlanJSON(w, samplePlan(), "0.1.0") },
-		"validate.json": func(w io.Writer) error { return ValidJSON(w, sampleDiagnostics()[1:3]) },
+		"plan-whole.json": func(w io.Writer) error { return PlanJSON(w, samplePlan(), "0.1.0") },
+		"plan.json":       func(w io.Writer) error { return PlanJSON(w, smallPlan(), "0.1.0") },
+		"validate.json":   func(w io.Writer) error { return ValidJSON(w, sampleDiagnostics()[1:3]) },
 		"status.json": func(w io.Writer) error {
 			s := sampleSessions()
 			return StatusJSON(w, []Session{s[1], s[len(s)-1]}, false)
@@ -35,24 +36,22 @@ func sampleRecords() Records {
 		Sessions: []session.Record{*record("session.api", "agents/api")}}
 }
 
-// applyLines is an apply as JSON lines, on a clock that goes half a second a line.
+// applyLines is an apply as JSON lines, on a clock that goes 50 ms a line.
 func applyLines(w io.Writer) error {
-	now := at.Add(-2 * time.Second)
+	now := at.Add(-300 * time.Millisecond)
 	l, err := NewLines(w, "0.1.0", func() time.Time {
-		now = now.Add(500 * time.Millisecond)
+		now = now.Add(50 * time.Millisecond)
 		return now
 	})
 	if err != nil {
 		return err
 	}
-	p := samplePlan()
-	p.Changes = p.Changes[1:3]
-	p.Problems = p.Problems[:1]
-	if err := l.Plan(p); err != nil {
+	if err := l.Plan(smallPlan()); err != nil {
 		return err
 	}
 	for _, e := range applied() {
 		l.Event(e)
 	}
+	now = at.Add(31 * time.Second)
 	return l.Summary(failed())
 }

@@ -39,9 +39,10 @@ type head struct {
 	Elapsed   float64         `json:"elapsed_seconds"`
 }
 
-func (l *Lines) head(kind string, a session.Address) head {
-	now := l.now()
-	return head{kind, utc(now), a, seconds(now.Sub(l.began))}
+func (l *Lines) head(kind string, a session.Address) head { return l.headAt(l.now(), kind, a) }
+
+func (l *Lines) headAt(t time.Time, kind string, a session.Address) head {
+	return head{kind, utc(t), a, seconds(t.Sub(l.began))}
 }
 
 func (l *Lines) write(v any) error {
@@ -79,11 +80,13 @@ func (l *Lines) Plan(p plan.Plan) error {
 }
 
 // Diagnostic writes one problem.
-func (l *Lines) Diagnostic(d session.Diagnostic) error {
+func (l *Lines) Diagnostic(d session.Diagnostic) error { return l.diagnostic(l.now(), d) }
+
+func (l *Lines) diagnostic(t time.Time, d session.Diagnostic) error {
 	return l.write(struct {
 		head
 		Diagnostic session.Diagnostic `json:"diagnostic"`
-	}{l.head("diagnostic", d.Address), d})
+	}{l.headAt(t, "diagnostic", d.Address), d})
 }
 
 // Event writes the line of an event of apply. Work that is kept and a branch
@@ -93,10 +96,10 @@ func (l *Lines) Event(e history.Event) {
 	switch e.Kind {
 	case history.ApplyStart, history.ApplyProgress, history.ApplyComplete, history.ApplyErrored, history.ApplySkipped:
 	case history.WorkKept:
-		_ = l.Diagnostic(session.Diagnostic{Severity: session.Warning, Summary: "work is kept", Detail: e.Detail, Address: e.Address})
+		_ = l.diagnostic(e.Time, session.Diagnostic{Severity: session.Warning, Summary: "work is kept", Detail: e.Detail, Address: e.Address})
 		return
 	case history.BranchMismatch:
-		_ = l.Diagnostic(session.Diagnostic{Severity: session.Error, Summary: "branch mismatch", Detail: e.Detail, Address: e.Address})
+		_ = l.diagnostic(e.Time, session.Diagnostic{Severity: session.Error, Summary: "branch mismatch", Detail: e.Detail, Address: e.Address})
 		return
 	default:
 		return
@@ -124,19 +127,15 @@ func (l *Lines) Event(e history.Event) {
 
 // Summary writes the last line: the tally, and all errors.
 func (l *Lines) Summary(t Tally) error {
-	texts := []string{}
-	for _, d := range diagnosticsOf(t.Errors) {
-		texts = append(texts, d.Error())
-	}
 	h := l.head("summary", "")
 	if t.Elapsed > 0 {
 		h.Elapsed = seconds(t.Elapsed)
 	}
 	return l.write(struct {
 		head
-		Done    int      `json:"done"`
-		Failed  int      `json:"failed"`
-		Skipped int      `json:"skipped"`
-		Errors  []string `json:"errors"`
-	}{h, t.Done, t.Failed, t.Skipped, texts})
+		Done    int                  `json:"done"`
+		Failed  int                  `json:"failed"`
+		Skipped int                  `json:"skipped"`
+		Errors  []session.Diagnostic `json:"errors"`
+	}{h, t.Done, t.Failed, t.Skipped, list(diagnosticsOf(t.Errors))})
 }

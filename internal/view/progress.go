@@ -52,7 +52,7 @@ func (p *page) event(e history.Event) {
 	case history.ApplyErrored:
 		p.line(address, p.paint(red, v.plain+" failed"+after(e)+": "+head))
 	case history.ApplySkipped:
-		p.line(address, p.paint(yellow, "skipped"), colon(p, skippedFor(e)))
+		p.line(address, p.paint(yellow, "skipped"), colon(p, oneLine(e.Detail)))
 		return
 	case history.WorkKept:
 		p.line(address, p.paint(yellow, "work is kept"), colon(p, head))
@@ -94,15 +94,6 @@ func idOf(e history.Event) string {
 		return ""
 	}
 	return " [id=" + e.ID + "]"
-}
-
-// skippedFor says why a session was skipped. The event names the dependency, by
-// its address alone or in a sentence.
-func skippedFor(e history.Event) string {
-	if dependency(e.Detail) == e.Detail && e.Detail != "" {
-		return "it depends on " + e.Detail
-	}
-	return oneLine(e.Detail)
 }
 
 // dependency is the address of another session that a text names, or nothing.

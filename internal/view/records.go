@@ -2,6 +2,7 @@ package view
 
 import (
 	"io"
+	"time"
 
 	"github.com/agentform/agentform/session"
 )
@@ -31,15 +32,31 @@ func StateShow(w io.Writer, s Style, r session.Record) error {
 	return p.flush(w)
 }
 
-// StateListJSON writes all records as one document.
+// StateListJSON writes in short what is on record as one document.
 func StateListJSON(w io.Writer, r Records) error {
-	return document(w, struct {
-		Format   string           `json:"format_version"`
-		Project  string           `json:"project"`
-		Lineage  string           `json:"lineage"`
-		Serial   uint64           `json:"serial"`
-		Sessions []session.Record `json:"sessions"`
-	}{FormatVersion, r.Project, r.Lineage, r.Serial, list(r.Sessions)})
+	type entry struct {
+		Address   session.Address `json:"address"`
+		ID        string          `json:"id"`
+		Origin    session.Origin  `json:"origin"`
+		Agent     string          `json:"agent"`
+		Runtime   string          `json:"runtime"`
+		Branch    string          `json:"branch"`
+		Workspace string          `json:"workspace"`
+		Run       string          `json:"run"`
+		UpdatedAt *time.Time      `json:"updated_at"`
+	}
+	d := struct {
+		Format   string  `json:"format_version"`
+		Project  string  `json:"project"`
+		Lineage  string  `json:"lineage"`
+		Serial   uint64  `json:"serial"`
+		Sessions []entry `json:"sessions"`
+	}{FormatVersion, r.Project, r.Lineage, r.Serial, []entry{}}
+	for _, x := range r.Sessions {
+		d.Sessions = append(d.Sessions, entry{x.Address, x.ID, x.Origin, x.Spec.Agent.Name, x.Spec.Runtime.Key(),
+			x.Tree.Branch, x.Tree.Path, x.Run.ID, utcOrNull(x.UpdatedAt)})
+	}
+	return document(w, d)
 }
 
 // StateShowJSON writes one record as one document.

@@ -82,7 +82,7 @@ func (x Shown) facts(now time.Time) []attribute {
 	if x.FirstTurnAt != nil {
 		add("first turn", clock(*x.FirstTurnAt, now))
 	}
-	add("restarts", fmt.Sprint(x.Restarts))
+	add("restarts", fmt.Sprint(x.Restarts)+x.policy())
 	add("health", x.Health)
 	if x.Exit != nil {
 		add("last exit", exitWords(*x.Exit, now))
@@ -106,6 +106,18 @@ func (x Shown) facts(now time.Time) []attribute {
 	add("transcript", x.Transcripts.Screen)
 	add("session file", x.Transcripts.Native)
 	return all
+}
+
+// policy is how often the supervisor restarts the session by itself.
+func (x Shown) policy() string {
+	if x.Record == nil {
+		return ""
+	}
+	r := x.Record.Spec.Restart
+	if r.Policy == "never" || r.Attempts == 0 {
+		return " (never by itself)"
+	}
+	return fmt.Sprintf(" (by itself %s, %d in %s)", strings.ReplaceAll(r.Policy, "-", " "), r.Attempts, Age(r.Window.D()))
 }
 
 // exitWords is how a run ended: exit status 1 after 3m, at 12:00:05.

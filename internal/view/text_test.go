@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,9 +27,8 @@ func TestPlanFull(t *testing.T) {
 }
 
 func TestPlanContract(t *testing.T) {
-	p := samplePlan()
-	p.Changes = []plan.Change{p.Changes[0], p.Changes[len(p.Changes)-1]}
-	p.Problems, p.Drift = p.Problems[:1], p.Drift[:1]
+	p := smallPlan()
+	p.Changes = slices.Delete(p.Changes, 1, 3)
 	golden(t, "plan-contract.txt", func(w io.Writer) error { return Plan(w, Style{}, p, PlanOptions{}) })
 }
 
@@ -43,7 +43,7 @@ func TestPlanSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "plan.txt", func(w io.Writer) error { return Plan(w, Style{}, saved, PlanOptions{}) })
-	golden(t, "plan.json", func(w io.Writer) error { return PlanJSON(w, saved, "0.1.0") })
+	golden(t, "plan-whole.json", func(w io.Writer) error { return PlanJSON(w, saved, "0.1.0") })
 }
 
 func TestPlanSummary(t *testing.T) {
@@ -110,8 +110,8 @@ func applied() []history.Event {
 		{Time: at.Add(10 * time.Second), Address: "session.db", Kind: history.ApplyProgress, Action: "restart", Elapsed: ms(10_020), Detail: "waiting for the agent to be ready"},
 		{Time: at.Add(30 * time.Second), Address: "session.db", ID: "db-99", Kind: history.ApplyErrored, Action: "restart", Elapsed: ms(30_000),
 			Detail: "ready: no prompt after 30s\nthe screen shows: Login required", Excerpt: "Login required\n"},
-		{Time: at.Add(30 * time.Second), Address: session.Keyed("worker", "web"), Kind: history.ApplySkipped, Action: "create", Detail: "session.db"},
-		{Time: at.Add(30 * time.Second), Address: session.Indexed("pool", 0), Kind: history.ApplySkipped, Action: "create", Detail: `waits for session.worker["a b"]: failed`},
+		{Time: at.Add(30 * time.Second), Address: session.Keyed("worker", "web"), Kind: history.ApplySkipped, Action: "create", Detail: "depends on session.db, which failed"},
+		{Time: at.Add(30 * time.Second), Address: session.Indexed("pool", 0), Kind: history.ApplySkipped, Action: "create", Detail: `depends on session.worker["a b"], which was skipped`},
 		{Time: at.Add(31 * time.Second), Address: "session.old", Kind: history.WorkKept, Action: "delete", Detail: "workspace /w has 2 uncommitted changes"},
 		{Time: at.Add(31 * time.Second), Address: "session.old", Kind: history.ApplyComplete, Action: "delete", Elapsed: ms(80)},
 	}
