@@ -20,8 +20,8 @@ type run struct {
 	*Applier
 	plan plan.Plan
 	jobs []*job // the higher priority first
-	// secrets are all names of secrets in the plan: none of them may reach an
-	// agent by the plain environment.
+	// secrets are the names of all that any session calls a secret: none of them
+	// may reach an agent by the plain environment.
 	secrets map[string]bool
 	looks   looks
 
@@ -37,9 +37,10 @@ func newRun(a *Applier, p plan.Plan) *run {
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.After != nil {
-			for _, name := range c.After.Secrets {
-				r.secrets[name] = true
-			}
+			r.conceal(c.After.Secrets)
+		}
+		if c.Before != nil {
+			r.conceal(c.Before.Spec.Secrets)
 		}
 		if c.Action.Acts() || waits(*c) {
 			r.jobs = append(r.jobs, newJob(r, c))
@@ -53,6 +54,13 @@ func newRun(a *Applier, p plan.Plan) *run {
 	}
 	r.link()
 	return r
+}
+
+// conceal takes variables out of the environment that agents start from.
+func (r *run) conceal(secrets []string) {
+	for _, name := range secrets {
+		r.secrets[name] = true
+	}
 }
 
 // waits reports whether the plan holds the change because of something that it

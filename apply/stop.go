@@ -8,25 +8,34 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// pause lets the session stand: by the mode that the wanted spec says.
+// pause lets the session stand: by the mode that the wanted spec says. A prompt
+// that is still to be typed is typed first, since a paused session takes none.
 func (j *job) pause(ctx context.Context) error {
-	return j.hold(func(rt session.Runtime) error {
-		return rt.Pause(ctx, j.rec.Place, j.rec.Run.ID, j.rec.Spec.Pause.Mode)
-	})
-}
-
-// resume ends a pause.
-func (j *job) resume(ctx context.Context) error {
-	return j.hold(func(rt session.Runtime) error { return rt.Resume(ctx, j.rec.Place, j.rec.Run.ID) })
-}
-
-func (j *job) hold(act func(session.Runtime) error) error {
 	j.takeUp()
 	rt, err := j.run.runtime(j.rec.Spec)
 	if err != nil {
 		return err
 	}
-	if err := act(rt); err != nil {
+	if err := j.complete(ctx, rt); err != nil {
+		return err
+	}
+	if err := rt.Pause(ctx, j.rec.Place, j.rec.Run.ID, j.rec.Spec.Pause.Mode); err != nil {
+		return err
+	}
+	return j.settle()
+}
+
+// resume ends a pause.
+func (j *job) resume(ctx context.Context) error {
+	j.takeUp()
+	rt, err := j.run.runtime(j.rec.Spec)
+	if err != nil {
+		return err
+	}
+	if err := rt.Resume(ctx, j.rec.Place, j.rec.Run.ID); err != nil {
+		return err
+	}
+	if err := j.complete(ctx, rt); err != nil {
 		return err
 	}
 	return j.settle()

@@ -35,11 +35,10 @@ func (j *job) update(ctx context.Context) error {
 			return err
 		}
 	}
-	starting := before.Intent == session.Creating || before.Intent == session.Restarting
-	if !starting || !j.rec.Run.DeliveredAt.IsZero() || j.rec.Run.PromptSHA == "" {
-		return j.settle()
+	if err := j.complete(ctx, rt); err != nil {
+		return err
 	}
-	return j.deliver(ctx, rt)
+	return j.settle()
 }
 
 // takeUp makes the record say what is wanted, and which run is live: another one
@@ -52,7 +51,7 @@ func (j *job) takeUp() {
 	if l == nil || j.started {
 		return
 	}
-	j.rec.Place = l.Place
+	j.rec.Place, j.rec.Tree.Ready = l.Place, true
 	if l.Mark.Run != j.rec.Run.ID {
 		j.rec.Run.ID = l.Mark.Run
 		j.rec.Run.StartedAt = time.Time{}
@@ -72,9 +71,13 @@ func (j *job) want(s session.Spec) {
 	}
 }
 
-// deliver completes the start of a run that is live: its prompt went with the
+// complete completes a start that was interrupted: the prompt went with the
 // command line, or is typed now.
-func (j *job) deliver(ctx context.Context, rt session.Runtime) error {
+func (j *job) complete(ctx context.Context, rt session.Runtime) error {
+	starting := j.rec.Intent == session.Creating || j.rec.Intent == session.Restarting
+	if !starting || !j.rec.Run.DeliveredAt.IsZero() || j.rec.Run.PromptSHA == "" {
+		return nil
+	}
 	text, err := j.promptText()
 	if err != nil {
 		return err

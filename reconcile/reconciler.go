@@ -76,7 +76,8 @@ func (r *Reconciler) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 func (r *Reconciler) read() (state.State, error) {
 	st, err := state.Read(r.StatePath)
 	if errors.Is(err, state.ErrNone) {
-		return state.State{Project: r.Project}, nil
+		lineage, err := state.Lineage(r.StatePath)
+		return state.State{Project: r.Project, Lineage: lineage}, err
 	}
 	return st, err
 }

@@ -1,0 +1,205 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+var errKilled = errors.New("killed")
+
+// life ends at its n-th act on the world: just before it takes effect, or just
+// after. From then on nothing that is tried has any effect.
+type life struct {
+	mu    sync.Mutex
+	left  int
+	after bool
+	dead  bool
+}
+
+func (l *life) act(do func() error) error {
+	l.mu.Lock()
+	if l.dead {
+		l.mu.Unlock()
+		return errKilled
+	}
+	l.left--
+	l.dead = l.left == 0
+	last := l.dead
+	l.mu.Unlock()
+	if last && !l.after {
+		return errKilled
+	}
+	err := do()
+	if last {
+		return errKilled
+	}
+	return err
+}
+
+// mortalStore and mortalRuntime are a store and a runtime as a process that is
+// going to be killed has them.
+type mortalStore struct {
+	*state.Store
+	life *life
+}
+
+func (s mortalStore) Put(r session.Record) error {
+	return s.life.act(func() error { return s.Store.Put(r) })
+}
+
+func (s mortalStore) Delete(a session.Address) error {
+	return s.life.act(func() error { return s.Store.Delete(a) })
+}
+
+type mortalRuntime struct {
+	session.Runtime
+	life *life
+}
+
+func (m mortalRuntime) Create(ctx context.Context, l session.Launch) (p session.Place, err error) {
+	err = m.life.act(func() (err error) { p, err = m.Runtime.Create(ctx, l); return err })
+	return p, err
+}
+
+func (m mortalRuntime) Restart(ctx context.Context, in session.Place, l session.Launch) (p session.Place, err error) {
+	err = m.life.act(func() (err error) { p, err = m.Runtime.Restart(ctx, in, l); return err })
+	return p, err
+}
+
+func (m mortalRuntime) Stop(ctx context.Context, p session.Place, run string, s session.Stop) error {
+	return m.life.act(func() error { return m.Runtime.Stop(ctx, p, run, s) })
+}
+
+func (m mortalRuntime) Remove(ctx context.Context, p session.Place) error {
+	return m.life.act(func() error { return m.Runtime.Remove(ctx, p) })
+}
+
+func (m mortalRuntime) Pause(ctx context.Context, p session.Place, run, mode string) error {
+	return m.life.act(func() error { return m.Runtime.Pause(ctx, p, run, mode) })
+}
+
+func (m mortalRuntime) Resume(ctx context.Context, p session.Place, run string) error {
+	return m.life.act(func() error { return m.Runtime.Resume(ctx, p, run) })
+}
+
+func (m mortalRuntime) Send(ctx context.Context, p session.Place, in session.Input) error {
+	return m.life.act(func() error { return m.Runtime.Send(ctx, p, in) })
+}
+
+// applyUntil applies the specs as a process that lives so long.
+func (r *room) applyUntil(l *life, specs []session.Spec) {
+	r.t.Helper()
+	store, err := state.Open(r.t.Context(), r.StatePath, "shop", "", state.Holder{}, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer store.Close()
+	st := store.State()
+	eyes := r.Eyes
+	eyes.Runtime = func(session.RuntimeSpec) (session.Runtime, error) { return r.rt, nil }
+	w := eyes.World(r.t.Context(), specs, st.Sessions, false)
+	p := plan.Compute(plan.Input{Now: w.At, Project: "shop", Lineage: st.Lineage, Wanted: specs, Records: st.Sessions, World: w})
+	a := r.Applier
+	a.Parallelism = 2
+	a.Store = mortalStore{store, l}
+	a.Runtime = func(session.RuntimeSpec) (session.Runtime, error) { return mortalRuntime{r.rt, l}, nil }
+	_, err = a.Run(r.t.Context(), p, nil)
+	if err != nil && !errors.Is(err, errKilled) {
+		r.t.Fatal(err)
+	}
+}
+
+// TestKilledAtAnyMoment kills an apply at each of its acts on the state and on
+// the runtime, in turn. Nothing may then be alive that is not on record, and
+// the next apply must come to the same end as one that was not killed.
+func TestKilledAtAnyMoment(t *testing.T) {
+	whole := &life{}
+	killed(t, whole)
+	acts := -whole.left
+	if acts < 40 {
+		t.Fatalf("the whole apply has %d acts only", acts)
+	}
+	for n := 1; n <= acts; n++ {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("act %d, after %v", n, after), func(t *testing.T) {
+				t.Parallel()
+				killed(t, &life{left: n, after: after})
+			})
+		}
+	}
+}
+
+func killed(t *testing.T, l *life) {
+	r := newRoom(t)
+	prompted, moved, paused, stopped := r.spec("prompted"), r.spec("moved"), r.spec("paused"), r.spec("stopped")
+	argued, dead := r.spec("argued"), r.spec("dead")
+	r.must(prompted, moved, paused, stopped, r.spec("gone"), dead, argued)
+	r.rt.Kill(place("dead"))
+	prompted.Prompt = session.PromptOf("something else")
+	moved.Workspace.Path = filepath.Join(r.dir, "workspaces", "elsewhere")
+	paused.Desired, stopped.Desired = session.Paused, session.Stopped
+	argued.Args = []string{"--fast"}
+	both := r.spec("born-paused")
+	both.Desired = session.Paused
+	wanted := []session.Spec{prompted, moved, paused, stopped, dead, argued, r.spec("born", "second"), r.spec("second"), both}
+
+	r.applyUntil(l, wanted)
+	r.nothingUnrecorded()
+	for n := 0; n < 3 && len(r.planned(wanted...)) > 0; n++ {
+		r.must(wanted...)
+	}
+	if got := r.planned(wanted...); len(got) != 0 {
+		t.Fatalf("it does not come to an end: %v", got)
+	}
+	r.nothingUnrecorded()
+	var want []string
+	for _, s := range wanted {
+		if s.Desired == session.Stopped {
+			continue
+		}
+		want = append(want, s.Address.OutsideName("shop"))
+		st, there := r.rt.State(s.Address.OutsideName("shop"))
+		rec := r.record(s.Address.Block())
+		if !there || st.Live.Mark.Run != rec.Run.ID || st.Live.Mark.ID != rec.ID || st.Live.Vital != session.Alive {
+			t.Errorf("%s: live %+v, on record %+v", s.Address, st.Live, rec)
+		}
+		if st.Live.InputOff != (s.Desired == session.Paused) {
+			t.Errorf("%s: paused is %v", s.Address, st.Live.InputOff)
+		}
+		if rec.Intent != session.Settled || rec.Trouble != "" || rec.Run.DeliveredAt.IsZero() || rec.Spec.Hash() != s.Hash() {
+			t.Errorf("%s: on record %+v", s.Address, rec)
+		}
+		// The one that is killed between typing a prompt and recording that has it
+		// typed once more: lost would be worse.
+		if got := len(st.Sent); got == 0 || got > st.Launches+1 || st.Sent[got-1].Text != s.Prompt.Text {
+			t.Errorf("%s: in %d launches was typed %v", s.Address, st.Launches, st.Sent)
+		}
+	}
+	if diff := cmp.Diff(len(want), len(r.rt.Places())); diff != "" {
+		t.Errorf("places: %s", diff)
+	}
+}
+
+// nothingUnrecorded: whatever lives is on record, under its identity.
+func (r *room) nothingUnrecorded() {
+	r.t.Helper()
+	ids := map[string]bool{}
+	for _, rec := range r.records() {
+		ids[rec.ID] = true
+	}
+	for _, name := range r.rt.Places() {
+		if st, _ := r.rt.State(name); !ids[st.Live.Mark.ID] {
+			r.t.Errorf("%s lives and is not on record: %+v", name, st.Live.Mark)
+		}
+	}
+}
