@@ -68,7 +68,7 @@ func (l *loader) agent(b *block) agent {
 	case set && builtin && base != name:
 		d.fail(b.attr("base"), "Invalid base", "%q is a built-in agent itself and cannot inherit from %q; give the block another name.", name, base)
 	case set && !slices.Contains(builtins, base):
-		d.fail(b.attr("base"), "Unknown base", "%q is no built-in agent; those are %s.%s", base, quoted(builtins), didYouMean(base, builtins))
+		d.fail(b.attr("base"), "Unknown base", "%q is no built-in agent; those are %s.%s", base, quoted(builtins, "and"), didYouMean(base, builtins))
 	case !set && builtin:
 		base = name
 	}

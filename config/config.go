@@ -84,6 +84,7 @@ type loader struct {
 	instances map[string]*instances // of the session blocks
 	repos     map[string]string     // folder → top of the repository it is in, "" for none
 	texts     map[string]string     // files read by functions
+	gitless   bool                  // that the project is not in git has been told
 }
 
 func newLoader(o Options) *loader {

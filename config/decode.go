@@ -38,15 +38,14 @@ func (d decoder) fail(a *attr, summary, detail string, args ...any) {
 		Subject:     a.expr.Range().Ptr(),
 		Expression:  a.expr,
 		EvalContext: d.ctx,
-		Extra:       d.extra(),
+		Extra:       note{address: d.address},
 	})
 }
 
-func (d decoder) extra() any {
-	if d.address == "" {
-		return nil
-	}
-	return d.address
+// failAt reports an error about the session, at a place.
+func (d decoder) failAt(at hcl.Range, summary, detail string, args ...any) {
+	d.l.fail(at, summary, detail, args...)
+	d.l.diags[len(d.l.diags)-1].Extra = note{address: d.address}
 }
 
 // evaluate is an attribute's value before any conversion. Not ok: its problem is
@@ -60,8 +59,9 @@ func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 	}
 	v, diags := a.expr.Value(d.ctx)
 	for _, diag := range diags {
-		if diag.Extra == nil {
-			diag.Extra = d.extra()
+		diag.Extra = note{address: d.address, inner: diag.Extra}
+		if diag.Expression == nil {
+			diag.Expression, diag.EvalContext = a.expr, d.ctx
 		}
 	}
 	d.l.diags = append(d.l.diags, diags...)
@@ -85,7 +85,7 @@ func (d decoder) value(b *block, name string, want cty.Type) (cty.Value, *attr, 
 	}
 	got, err := convert.Convert(v, want)
 	if err != nil {
-		d.fail(a, "Wrong type", "%q needs %s: %s.", name, describe(want), conversion(err))
+		d.fail(a, "Wrong type", "%q needs %s%s.", name, describe(want), unlike(v, err))
 		return cty.NilVal, a, false
 	}
 	return got, a, true
@@ -126,6 +126,17 @@ func conversion(err error) string {
 		return strings.TrimPrefix(at.String(), ".") + ": " + err.Error()
 	}
 	return err.Error()
+}
+
+// unlike says why a value could not be converted.
+func unlike(v cty.Value, err error) string {
+	switch t := v.Type(); {
+	case t == cty.String:
+		return fmt.Sprintf(", not %q", cut(v.AsString()))
+	case !strings.Contains(err.Error(), ": "): // the value itself, no element of it
+		return ", not " + t.FriendlyName()
+	}
+	return ": " + conversion(err)
 }
 
 // describe is a type in a person's words.
@@ -280,7 +291,7 @@ func (d decoder) oneOf(b *block, name string, into *string, choices ...string) {
 		return
 	}
 	if !slices.Contains(choices, s) {
-		d.fail(b.attr(name), "Invalid value", "%q must be %s, not %q.%s", name, quoted(choices), s, didYouMean(s, choices))
+		d.fail(b.attr(name), "Invalid value", "%q must be %s, not %q.%s", name, quoted(choices, "or"), cut(s), didYouMean(s, choices))
 		return
 	}
 	*into = s
@@ -296,6 +307,8 @@ func (d decoder) duration(b *block, name string, low session.Duration, into *ses
 	switch {
 	case err != nil:
 		d.fail(b.attr(name), "Invalid duration", "%q: %s.", name, err)
+	case v < low && low == 1:
+		d.fail(b.attr(name), "Invalid duration", "%q must be longer than zero.", name)
 	case v < low:
 		d.fail(b.attr(name), "Invalid duration", "%q must be at least %s, not %q.", name, low, s)
 	default:
@@ -326,8 +339,8 @@ func (d decoder) regexes(b *block, name string, into *[]string) {
 }
 
 func (d decoder) compiles(a *attr, s string) bool {
-	if _, err := regexp.Compile("(?i)" + s); err != nil {
-		d.fail(a, "Invalid regular expression", "%q is given %q, which is no regular expression: %s. In HCL each backslash is written twice.", a.name, cut(s), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	if _, err := regexp.Compile(s); err != nil {
+		d.fail(a, "Invalid regular expression", "%q is given %q, which is no regular expression: %s.", a.name, cut(s), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return false
 	}
 	return true

@@ -53,37 +53,57 @@ func (l *loader) refs() cty.Value {
 // dependencies evaluates a session's depends_on; once for all instances of a
 // block, if it is the same for each.
 func (d decoder) dependencies(b *block) []edge {
-	a := b.attr("depends_on")
-	if a == nil || a.bad {
-		return nil
-	}
 	if b.edges != nil {
 		return *b.edges
 	}
 	var list []edge
-	if items, diags := hcl.ExprList(a.expr); !diags.HasErrors() {
-		for _, e := range items {
-			list = d.dependency(&attr{name: a.name, of: b, expr: e, rng: e.Range(), perInstance: true}, list)
+	fixed := true
+	for _, a := range b.depends {
+		fixed = fixed && !a.perInstance
+		if !a.bad {
+			list = d.dependency(a, list)
 		}
-	} else {
-		list = d.dependency(a, list)
 	}
-	if !a.perInstance {
+	if fixed {
 		b.edges = &list
 	}
 	return list
+}
+
+// splitDepends takes a block's depends_on apart into its elements, so that each
+// has its own place, and checks what they refer to.
+func (l *loader) splitDepends(b *block, s scope) {
+	a := b.attr("depends_on")
+	if a == nil {
+		return
+	}
+	s.sessions = true
+	items, diags := hcl.ExprList(a.expr)
+	if diags.HasErrors() {
+		l.check(a, s)
+		b.depends = []*attr{a}
+		return
+	}
+	for _, e := range items {
+		item := &attr{name: a.name, expr: e, rng: e.Range()}
+		b.depends = append(b.depends, item)
+		if t, diags := hcl.AbsTraversalForExpr(e); !diags.HasErrors() && len(e.Variables()) == 0 {
+			// in JSON a reference is a text, and only here it becomes one
+			if summary, detail := l.wrong(t, s); summary != "" {
+				item.bad = true
+				l.fail(e.Range(), summary, "%s", detail)
+			}
+			continue
+		}
+		l.check(item, s)
+	}
 }
 
 // dependency evaluates one element of depends_on, or the whole where it is no
 // plain list.
 func (d decoder) dependency(a *attr, list []edge) []edge {
 	var v cty.Value
-	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() {
-		// in JSON a reference is a text, and only here it becomes one
-		if summary, detail := d.l.wrong(t, scope{sessions: true, variables: true, locals: true, each: true, count: true}); summary != "" {
-			d.fail(a, summary, "%s", detail)
-			return list
-		}
+	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() && t.RootName() == "session" {
 		got, diags := t.TraverseAbs(d.ctx)
 		if diags.HasErrors() {
 			d.fail(a, "No such session", "%s", d.absent(t, diags))
@@ -130,7 +150,7 @@ func (d decoder) absent(t hcl.Traversal, diags hcl.Diagnostics) string {
 	if hint == "" && in.count {
 		hint = fmt.Sprintf(" It has %d, counted from 0.", len(keys))
 	} else if hint == "" && len(keys) <= 8 {
-		hint = fmt.Sprintf(" It has %s.", strings.ReplaceAll(quoted(keys), " or ", " and "))
+		hint = fmt.Sprintf(" It has %s.", quoted(keys, "and"))
 	}
 	return fmt.Sprintf("There is no %s.%s", traversal(t), hint)
 }
@@ -234,5 +254,5 @@ func (w *walk) circle(to *built) {
 	}
 	w.told[key] = true
 	w.l.fail(w.steps[start].at, "Dependency cycle", "These sessions wait for each other, so none could ever start:%s", b.String())
-	w.l.diags[len(w.l.diags)-1].Extra = to.spec.Address
+	w.l.diags[len(w.l.diags)-1].Extra = note{address: to.spec.Address}
 }

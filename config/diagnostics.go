@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +13,7 @@ import (
 	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hcled"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -60,12 +62,12 @@ func didYouMean(given string, choices []string) string {
 }
 
 // quoted lists choices for a message: "a", "b" or "c".
-func quoted(choices []string) string {
+func quoted(choices []string, last string) string {
 	var b strings.Builder
 	for i, c := range choices {
 		switch {
 		case i > 0 && i == len(choices)-1:
-			b.WriteString(" or ")
+			b.WriteString(" " + last + " ")
 		case i > 0:
 			b.WriteString(", ")
 		}
@@ -109,8 +111,15 @@ func (l *loader) report() []session.Diagnostic {
 	return list
 }
 
-// secretSource marks a diagnostic whose source line holds a sensitive value.
-type secretSource struct{}
+// note is what agentform knows of a problem besides what HCL keeps.
+type note struct {
+	address session.Address
+	secret  bool // the source line holds a sensitive value
+	inner   any  // HCL's own
+}
+
+// UnwrapDiagnosticExtra lets HCL's own be found.
+func (n note) UnwrapDiagnosticExtra() any { return n.inner }
 
 // convert translates one problem.
 func (l *loader) convert(d *hcl.Diagnostic) session.Diagnostic {
@@ -118,14 +127,17 @@ func (l *loader) convert(d *hcl.Diagnostic) session.Diagnostic {
 	if d.Severity == hcl.DiagWarning {
 		out.Severity = session.Warning
 	}
-	if a, ok := d.Extra.(session.Address); ok {
-		out.Address = a
+	about, _ := d.Extra.(note)
+	out.Address = about.address
+	if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok && l.ctx != nil {
+		known := slices.Sorted(maps.Keys(l.ctx.Functions))
+		out.Detail = fmt.Sprintf("There is no function named %q.%s", call.CalledFunctionName(), didYouMean(call.CalledFunctionName(), known))
 	}
 	if d.Subject == nil {
 		return out
 	}
 	out.Range = &session.Range{Filename: d.Subject.Filename, Start: position(d.Subject.Start), End: position(d.Subject.End)}
-	if _, secret := d.Extra.(secretSource); !secret {
+	if !about.secret {
 		out.Snippet = l.snippet(d)
 	}
 	return out
@@ -159,6 +171,9 @@ func (l *loader) snippet(d *hcl.Diagnostic) *session.Snippet {
 	src := f.Bytes
 	from, to := clamp(d.Subject.Start.Byte, 0, len(src)), clamp(d.Subject.End.Byte, 0, len(src))
 	to = max(from, to)
+	if to > from && src[to-1] == '\n' {
+		to--
+	}
 	start := bytes.LastIndexByte(src[:from], '\n') + 1
 	end := start
 	for lines := 0; lines < maxLines && end < len(src); lines++ {

@@ -18,6 +18,18 @@ var (
 	number = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
 )
 
+// brief is a duration without the zeros that Go puts at its end: 5m, not 5m0s.
+func brief(d session.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
 // parseDuration reads a length of time as a manifest has it: Go's notation, and
 // d for days of 24 hours, which come first: "30d", "1d12h", "90s".
 func parseDuration(s string) (session.Duration, error) {
@@ -40,8 +52,11 @@ func parseDuration(s string) (session.Duration, error) {
 	if err != nil {
 		return 0, fmt.Errorf(`%q is no duration; write it like "90s", "15m", "4h" or "30d"`, s)
 	}
-	if rest < 0 || whole > 0 && rest > math.MaxInt64/2 {
-		return 0, fmt.Errorf("%q is negative or too long", s)
+	if rest < 0 {
+		return 0, fmt.Errorf("%q is negative", s)
+	}
+	if whole > 0 && rest > math.MaxInt64/2 {
+		return 0, fmt.Errorf("%q is too long", s)
 	}
 	return session.Duration(whole + rest), nil
 }

@@ -64,7 +64,7 @@ func (l *loader) find() []file {
 		home := filepath.Dir(path)
 		if info.IsDir() {
 			home = path
-			if found = l.folder(path); len(found) == 0 && !l.diags.HasErrors() {
+			if found = l.folder(path); len(found) == 0 {
 				l.failNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in the folder %q.", given)
 			}
 		}
@@ -183,7 +183,10 @@ func reason(err error) string {
 // relative one is relative to base. Symbolic links above its last element are
 // followed, so that one folder has one path.
 func (l *loader) resolve(path, base string) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+	if rest, ok := strings.CutPrefix(path, "~"); ok {
+		if rest != "" && rest[0] != '/' {
+			return "", fmt.Errorf("%q: only ~/ is understood, not another user's home", path)
+		}
 		home := l.env["HOME"]
 		if !filepath.IsAbs(home) {
 			return "", fmt.Errorf("%q starts with ~, but HOME is not set", path)

@@ -32,7 +32,7 @@ func (d decoder) ignoreChanges(b *block, c *session.Lifecycle) {
 	known := ignorable()
 	var paths []string
 	take := func(e hcl.Expression) {
-		one := &attr{name: a.name, of: b, expr: e, rng: e.Range()}
+		one := &attr{name: a.name, expr: e, rng: e.Range()}
 		if path, ok := fieldPath(e); ok {
 			paths = d.field(one, path, known, paths)
 			return

@@ -21,7 +21,7 @@ func (d decoder) restart(b *block, r *session.Restart) {
 	d.decimal(back, "jitter", 0, 1, &r.Backoff.Jitter)
 	d.duration(back, "reset_after", 0, &r.Backoff.ResetAfter)
 	if a := back.attr("max"); a != nil && r.Backoff.Max < r.Backoff.Initial {
-		d.fail(a, "Invalid backoff", "The longest wait, %s, is shorter than the first, %s.", r.Backoff.Max, r.Backoff.Initial)
+		d.fail(a, "Invalid backoff", "The longest wait, %s, is shorter than the first, %s.", brief(r.Backoff.Max), brief(r.Backoff.Initial))
 	}
 }
 
@@ -45,7 +45,7 @@ func (d decoder) health(b *block, h *session.Health) {
 	if d.command(beat, "command", &command) {
 		h.Heartbeat = &session.Heartbeat{Command: command}
 	} else if d.missing(beat, "command") {
-		d.l.fail(beat.def, "Missing command", `A heartbeat needs a command that fails when the session is not well: command = ["test", "-e", "ALIVE"].`)
+		d.failAt(beat.def, "Missing command", `A heartbeat needs a command that fails when the session is not well: command = ["test", "-e", "ALIVE"].`)
 	}
 }
 

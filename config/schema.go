@@ -80,14 +80,14 @@ type block struct {
 	def         hcl.Range // its header
 	attrs       map[string]*attr
 	blocks      map[string][]*block
-	edges       *[]edge // of its depends_on, once evaluated, if it is the same for each instance
+	depends     []*attr // the elements of depends_on
+	edges       *[]edge // what they lead to, once evaluated, if that is the same for each instance
 	broken      bool    // something in it was not understood: nothing may be called missing
 }
 
 // attr is an attribute's expression.
 type attr struct {
 	name        string
-	of          *block
 	expr        hcl.Expression
 	rng         hcl.Range
 	bad         bool       // refers to something that is not there, and that is told
@@ -143,7 +143,7 @@ func (l *loader) read(bodies []hcl.Body) {
 	top := shape{blocks: lang}
 	for _, body := range bodies {
 		b := &block{}
-		l.fill(b, body, top)
+		l.fill(b, body, top, shape{})
 		for _, typ := range slices.Sorted(maps.Keys(b.blocks)) {
 			for _, child := range b.blocks[typ] {
 				if lang[typ].later {
@@ -164,7 +164,7 @@ func later(b *block) string {
 }
 
 // fill reads a body into b.
-func (l *loader) fill(b *block, body hcl.Body, s shape) {
+func (l *loader) fill(b *block, body hcl.Body, s, parent shape) {
 	b.attrs, b.blocks = map[string]*attr{}, map[string][]*block{}
 	var attrs hcl.Attributes
 	var blocks hcl.Blocks
@@ -176,11 +176,12 @@ func (l *loader) fill(b *block, body hcl.Body, s shape) {
 		content, diags = body.Content(s.schema())
 		attrs, blocks = content.Attributes, content.Blocks
 	}
-	b.broken = diags.HasErrors()
-	l.diags = append(l.diags, diags...)
 	for name, a := range attrs {
-		b.attrs[name] = &attr{name: name, of: b, expr: a.Expr, rng: a.Range}
+		b.attrs[name] = &attr{name: name, expr: a.Expr, rng: a.Range}
 	}
+	b.broken = diags.HasErrors()
+	l.reword(diags, b, s, parent)
+	l.diags = append(l.diags, diags...)
 	for _, child := range blocks {
 		cs := s.blocks[child.Type]
 		if first := b.blocks[child.Type]; len(first) > 0 && b.typ != "" && !cs.many {
@@ -190,7 +191,7 @@ func (l *loader) fill(b *block, body hcl.Body, s shape) {
 		c := &block{typ: child.Type, labels: child.Labels, labelRanges: child.LabelRanges, def: header(child)}
 		b.blocks[child.Type] = append(b.blocks[child.Type], c)
 		if !cs.later {
-			l.fill(c, child.Body, cs)
+			l.fill(c, child.Body, cs, s)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		if slices.Contains(known, name) {
 			return "", ""
 		}
-		return "Invalid reference", fmt.Sprintf("%q has only %s.%s", t.RootName(), quoted(known), didYouMean(name, known))
+		return "Invalid reference", fmt.Sprintf("%q has only %s.%s", t.RootName(), quoted(known, "and"), didYouMean(name, known))
 	}
 	misplaced := func(detail string) (string, string) { return "Reference in the wrong place", detail }
 
@@ -135,8 +135,12 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		if kinds := []string{"docker", "tmux"}; !slices.Contains(kinds, name) {
 			return fixed(kinds...)
 		}
-		if step, ok := nth(t, 2).(hcl.TraverseAttr); !ok || !slices.Contains(l.known.runtimes[name], step.Name) {
-			return "Reference to undeclared runtime", fmt.Sprintf("There is no block runtime %q with such a name.", name)
+		step, ok := nth(t, 2).(hcl.TraverseAttr)
+		switch {
+		case !ok:
+			return "Incomplete reference", fmt.Sprintf("runtime.%s must be followed by a name, as in runtime.%s.NAME.", name, name)
+		case !slices.Contains(l.known.runtimes[name], step.Name):
+			return "Reference to undeclared runtime", fmt.Sprintf("There is no block runtime %q %q.%s", name, step.Name, didYouMean(step.Name, l.known.runtimes[name]))
 		}
 		return "", ""
 	case "session":

@@ -27,7 +27,7 @@ func (l *loader) sessions(m *Manifest) ([]session.Spec, map[session.Address]sess
 		return nil, nil
 	}
 	l.ctx.Variables["session"] = l.refs()
-	var all []*built
+	var all []*built // in the order of the files, so that "the first" is what a person would call so
 	for _, b := range l.blocks["session"] {
 		each, count := b.attr("for_each") != nil, b.attr("count") != nil
 		inBlock := scope{variables: true, locals: true, agents: true, each: each, count: count, self: true}
@@ -35,9 +35,7 @@ func (l *loader) sessions(m *Manifest) ([]session.Spec, map[session.Address]sess
 		header := inBlock
 		header.self = false
 		l.checkOne(b, "enabled", header)
-		inDepends := inBlock
-		inDepends.sessions = true
-		l.checkOne(b, "depends_on", inDepends)
+		l.splitDepends(b, inBlock)
 		in := l.instances[b.labels[0]]
 		for i := range in.list {
 			if s := l.session(m, b, &in.list[i]); s != nil {
@@ -45,9 +43,9 @@ func (l *loader) sessions(m *Manifest) ([]session.Spec, map[session.Address]sess
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b *built) int { return strings.Compare(string(a.spec.Address), string(b.spec.Address)) })
 	l.depends(all)
 	l.collisions(all)
+	slices.SortFunc(all, func(a, b *built) int { return strings.Compare(string(a.spec.Address), string(b.spec.Address)) })
 
 	ranges := make(map[session.Address]session.Range, len(all))
 	specs := make([]session.Spec, 0, len(all))
@@ -123,7 +121,7 @@ func (l *loader) identity(d decoder, b *block, in *instance, s *session.Spec) {
 	if d.word(b, "branch", &s.Branch) {
 		self["branch"] = cty.StringVal(s.Branch)
 		if err := session.CheckBranch(s.Branch); err != nil {
-			d.fail(b.attr("branch"), "Invalid branch", "git refuses %q as the name of a branch: %s.", s.Branch, err)
+			d.fail(b.attr("branch"), "Invalid branch name", "git refuses %q: %s.", s.Branch, strings.TrimPrefix(err.Error(), fmt.Sprintf("invalid branch name %q: ", s.Branch)))
 		}
 	} else if !d.missing(b, "branch") {
 		self["branch"] = cty.UnknownVal(cty.String) // its problem is told
@@ -136,7 +134,7 @@ func (l *loader) agentOf(d decoder, b *block, s *session.Spec) bool {
 	a := b.attr("agent")
 	if a == nil || d.missing(b, "agent") {
 		if !b.broken {
-			l.fail(b.def, "Missing agent", "A session needs an agent: agent = %s.", examples(l.known.agents))
+			d.failAt(b.def, "Missing agent", "A session needs an agent: agent = %s.", examples(l.known.agents))
 		}
 		return false
 	}
@@ -160,7 +158,11 @@ func (l *loader) agentOf(d decoder, b *block, s *session.Spec) bool {
 	}
 	found, ok := l.agents[name]
 	if !ok {
-		d.fail(a, "Unknown agent", "There is no agent %q. It can be %s, or one that an agent block declares.%s", name, quoted(l.known.agents), didYouMean(name, l.known.agents))
+		hint := didYouMean(name, l.known.agents)
+		if hint == "" {
+			hint = fmt.Sprintf(" There are %s; an agent block declares others.", quoted(l.known.agents, "and"))
+		}
+		d.fail(a, "Unknown agent", "There is no agent %q.%s", cut(name), hint)
 		return false
 	}
 	s.Agent, s.Restart, s.Health, s.Stop = found.spec, found.restart, found.health, found.stop

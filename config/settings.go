@@ -47,7 +47,7 @@ func (d decoder) path(b *block, name, path, fallback string) string {
 		d.fail(b.attr(name), "Invalid path", "%q: %s.", name, err)
 		return fallback
 	}
-	if full == d.l.root || full == filepath.Dir(full) {
+	if full == filepath.Dir(full) || full == d.l.root && name != "path" {
 		d.fail(b.attr(name), "Invalid path", "%q must be a folder of its own, not %s.", name, full)
 		return fallback
 	}

@@ -50,11 +50,12 @@ func (l *loader) variables() {
 	for _, name := range l.known.variables {
 		result[name] = l.settle(name, declared[name], values[name])
 	}
-	l.ctx.Variables["var"] = cty.ObjectVal(result)
+	given := l.ctx.NewChild()
+	given.Variables = map[string]cty.Value{"var": cty.ObjectVal(result)}
 	for _, name := range l.known.variables {
 		v := declared[name]
 		l.checkAll(v.block, inValidation, "type", "default", "description", "sensitive", "nullable")
-		if !l.valid(v, values[name]) {
+		if !l.valid(given, v, values[name]) {
 			result[name] = cty.DynamicVal
 		}
 	}
@@ -94,9 +95,7 @@ func (l *loader) settle(name string, v *variable, g *given) cty.Value {
 		d := l.diags[len(l.diags)-1]
 		if g != nil && g.inFile {
 			d.Subject = &g.at
-			if v.sensitive {
-				d.Extra = secretSource{}
-			}
+			d.Extra = note{secret: v.sensitive}
 		}
 		return cty.UnknownVal(v.typ)
 	}
@@ -130,7 +129,7 @@ func (l *loader) settle(name string, v *variable, g *given) cty.Value {
 	}
 	converted, err := convert.Convert(value, v.typ)
 	if err != nil {
-		return wrong("Invalid value for variable", "The variable %q%s does not have its type, %s: %s.", name, from(), typeexpr.TypeString(v.typ), conversion(err))
+		return wrong("Invalid value for variable", "The value of the variable %q%s does not fit its type, %s: %s.", name, from(), typeexpr.TypeString(v.typ), conversion(err))
 	}
 	if v.sensitive {
 		return converted.Mark(sensitive)
@@ -139,20 +138,22 @@ func (l *loader) settle(name string, v *variable, g *given) cty.Value {
 }
 
 // valid checks a variable's value against its validation blocks.
-func (l *loader) valid(v *variable, g *given) bool {
-	value := l.ctx.Variables["var"].GetAttr(v.block.labels[0])
+func (l *loader) valid(ctx *hcl.EvalContext, v *variable, g *given) bool {
+	value := ctx.Variables["var"].GetAttr(v.block.labels[0])
 	if !value.IsKnown() {
 		return true
 	}
 	good := true
 	for _, rule := range v.block.blocks["validation"] {
-		good = l.validate(v, g, rule) && good
+		good = l.validate(ctx, v, g, rule) && good
 	}
 	return good
 }
 
-func (l *loader) validate(v *variable, g *given, rule *block) bool {
-	d := decoder{l: l, ctx: l.ctx}
+// validate checks one rule in a context that has the values before any of them
+// was found wanting.
+func (l *loader) validate(ctx *hcl.EvalContext, v *variable, g *given, rule *block) bool {
+	d := decoder{l: l, ctx: ctx}
 	for _, name := range []string{"condition", "error_message"} {
 		if rule.attr(name) == nil && !rule.broken {
 			l.fail(rule.def, "Incomplete validation", "A validation needs a condition and an error_message; there is no %s.", name)
@@ -189,7 +190,7 @@ func (l *loader) validate(v *variable, g *given, rule *block) bool {
 		Detail:      text + "\nThe rule is at " + place(condition.expr.Range()) + ".",
 		Subject:     v.block.def.Ptr(),
 		Expression:  condition.expr,
-		EvalContext: l.ctx,
+		EvalContext: ctx,
 	}
 	if g == nil {
 		g = v.fallback
@@ -199,9 +200,7 @@ func (l *loader) validate(v *variable, g *given, rule *block) bool {
 	} else {
 		diag.Detail += " The value comes from " + g.from + "."
 	}
-	if g.inFile && v.sensitive {
-		diag.Extra = secretSource{}
-	}
+	diag.Extra = note{secret: g.inFile && v.sensitive}
 	l.diags = append(l.diags, diag)
 	return false
 }
@@ -279,10 +278,8 @@ func (l *loader) varFile(declared map[string]*variable, values map[string]*given
 			continue
 		}
 		value, diags := a.Expr.Value(nil)
-		if v.sensitive {
-			for _, d := range diags {
-				d.Extra = secretSource{}
-			}
+		for _, d := range diags {
+			d.Extra = note{secret: v.sensitive}
 		}
 		l.diags = append(l.diags, diags...)
 		values[name] = &given{value: value, at: a.Expr.Range(), inFile: true, broken: diags.HasErrors()}
@@ -306,11 +303,11 @@ func (l *loader) literal(v *variable, text, from string) *given {
 		g.value, diags = expr.Value(nil)
 	}
 	if diags.HasErrors() {
-		detail := diags[0].Detail
-		if v.sensitive {
-			detail = "It is no expression of that type."
+		example := `["a", "b"]`
+		if v.typ.IsMapType() || v.typ.IsObjectType() {
+			example = `{ a = "b" }`
 		}
-		l.fail(v.block.def, "Invalid value for variable", "The variable %q (from %s) has the type %s, so its value is an HCL expression. %s", v.block.labels[0], from, typeexpr.TypeString(v.typ), detail)
+		l.fail(v.block.def, "Invalid value for variable", "The variable %q has the type %s, so its value from %s is read as an HCL expression, like %s, and it is none.", v.block.labels[0], typeexpr.TypeString(v.typ), from, example)
 		g.broken = true
 	}
 	return g

@@ -1,12 +1,15 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/hcl/v2"
 )
 
 // workspace works out where a session works.
@@ -47,7 +50,7 @@ func (l *loader) plainWorkspace(d decoder, b, w *block, s *session.Spec) {
 // gitWorkspace finds the repository and asks for a branch.
 func (l *loader) gitWorkspace(d decoder, b, w *block, s *session.Spec) {
 	if d.missing(b, "branch") {
-		l.fail(b.def, "Missing branch", "%s works in git, so it needs a branch: branch = \"agents/%s\". A folder without git is workspace { mode = \"plain\" }.", b.title(), session.Slug(b.labels[0]))
+		d.failAt(b.def, "Missing branch", "A session works on a branch of its own: branch = \"agents/%s\". For a folder without git write workspace { mode = \"plain\" }.", session.Slug(b.labels[0]))
 	}
 	var given string
 	if !d.word(w, "repo", &given) {
@@ -55,7 +58,7 @@ func (l *loader) gitWorkspace(d decoder, b, w *block, s *session.Spec) {
 			return // its problem is told
 		}
 		if s.Workspace.Repo = l.repository(l.module); s.Workspace.Repo == "" {
-			l.fail(b.def, "Not a git repository", "A session of mode %q works in git, and neither %s nor a folder above it is a git repository. Run `git init` there, or name another one with workspace { repo = … }.", s.Workspace.Mode, l.module)
+			l.noRepository(b)
 		}
 		return
 	}
@@ -64,9 +67,22 @@ func (l *loader) gitWorkspace(d decoder, b, w *block, s *session.Spec) {
 		d.fail(w.attr("repo"), "Invalid path", "\"repo\": %s.", err)
 		return
 	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		d.fail(w.attr("repo"), "No such folder", "There is no folder %s.", path)
+		return
+	}
 	if s.Workspace.Repo = l.repository(path); s.Workspace.Repo == "" {
 		d.fail(w.attr("repo"), "Not a git repository", "%s is not in a git repository. Run `git init` there, or name another folder.", path)
 	}
+}
+
+// noRepository tells, once, that the project is not in git.
+func (l *loader) noRepository(b *block) {
+	if l.gitless {
+		return
+	}
+	l.gitless = true
+	l.fail(b.def, "Not a git repository", "Sessions work in git, and neither %s nor a folder above it is a git repository. Run `git init` there, or name another repository with workspace { repo = … }; a folder without git is workspace { mode = \"plain\" }.", l.module)
 }
 
 // workspacePath is the workspace's folder: the repository itself, the one given,
@@ -84,13 +100,28 @@ func (l *loader) workspacePath(d decoder, m *Manifest, w *block, s *session.Spec
 	case explicit:
 		ws.Explicit = true
 		ws.Path = d.path(w, "path", given, "")
+		if ws.Mode == session.Worktree && ws.Path == ws.Repo && ws.Path != "" {
+			d.fail(w.attr("path"), "Invalid path", "%s is the repository itself; to work in it write mode = \"in_place\".", ws.Path)
+		}
 	default:
 		branch := "plain"
 		if s.Branch != "" {
-			branch = session.Slug(s.Branch)
+			branch = branchFolder(s.Branch)
 		}
 		ws.Path = filepath.Join(m.DataDir, "workspaces", folderName(s.Address), branch)
 	}
+}
+
+// branchFolder is a branch's name as a folder: agents-api for agents/api. Where
+// the slug loses more than the slashes, six hex digits of the name's sha256
+// follow, because each branch gets a folder of its own.
+func branchFolder(branch string) string {
+	slug := session.Slug(branch)
+	if slug == strings.ReplaceAll(branch, "/", "-") {
+		return slug
+	}
+	sum := sha256.Sum256([]byte(branch))
+	return slug + "-" + hex.EncodeToString(sum[:3])
 }
 
 // folderName is the tail of an outside name, which is one of its own for every
@@ -209,7 +240,7 @@ func (l *loader) onePath(list []*built) {
 	for _, s := range list[1:] {
 		switch {
 		case s.spec.Workspace.Mode != session.InPlace || first.Workspace.Mode != session.InPlace:
-			l.clash(list, "workspace", "path", "Workspace used twice", fmt.Sprintf("%s would all work in %s. Give each a path of its own, or leave path out.", everyone(list), first.Workspace.Path))
+			l.clash(list, "workspace", "path", "Workspace used twice", fmt.Sprintf("%s would work in one folder, %s. Give each a path of its own, or leave path out.", everyone(list), first.Workspace.Path))
 			return
 		case s.spec.Branch != first.Branch:
 			l.clash(list, "", "branch", "Two branches in one checkout", fmt.Sprintf("%s and %s work in place in %s, which can be on one branch at a time, but declare %q and %q. Use workspace { mode = \"worktree\" }.", first.Address, s.spec.Address, first.Workspace.Path, first.Branch, s.spec.Branch))
@@ -227,7 +258,7 @@ func (l *loader) oneBranch(list []*built) {
 		}
 		hint := ""
 		if _, keyed := s.spec.Address.Key(); keyed && s.spec.Address.Block() == list[0].spec.Address.Block() {
-			hint = " In a block of many sessions the branch needs each.key or count.index in it."
+			hint = " Sessions of one block tell themselves apart by each.key, or count.index: put it into the branch."
 		}
 		l.clash(list, "", "branch", "Branch used twice", fmt.Sprintf("%s declare the branch %q of one repository, and git lets only one checkout have it.%s", everyone(list), s.spec.Branch, hint))
 		return
@@ -252,16 +283,17 @@ func (l *loader) nestedBranches(c *claims, common map[string]string) {
 // clash reports what several sessions do to each other, at the place of the
 // second.
 func (l *loader) clash(list []*built, nested, name, summary, detail string) {
-	b := list[1].block
-	if nested != "" && b.block(nested) != nil {
-		b = b.block(nested)
+	where := func(b *block) hcl.Range {
+		if inner := b.block(nested); inner != nil {
+			return inner.at(name)
+		}
+		return b.at(name)
 	}
-	at := b.at(name)
-	if other := list[0].block.at(name); list[0].block != list[1].block {
-		detail += fmt.Sprintf(" The first stands at %s.", place(other))
+	if list[0].block != list[1].block {
+		detail += fmt.Sprintf(" The first stands at %s.", place(where(list[0].block)))
 	}
-	l.fail(at, summary, "%s", detail)
-	l.diags[len(l.diags)-1].Extra = list[1].spec.Address
+	l.fail(where(list[1].block), summary, "%s", detail)
+	l.diags[len(l.diags)-1].Extra = note{address: list[1].spec.Address}
 }
 
 // everyone names sessions for a message, at most three.

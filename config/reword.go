@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// reword puts what HCL says about unknown attributes, blocks and labels into
+// agentform's words, with what HCL cannot know: where the thing belongs.
+func (l *loader) reword(diags hcl.Diagnostics, b *block, s shape, parent shape) {
+	for _, d := range diags {
+		switch {
+		case d.Subject == nil:
+		case d.Summary == "Unsupported argument", d.Summary == "Extraneous JSON object property":
+			name := l.source(*d.Subject)
+			d.Summary, d.Detail = "Unknown attribute", strangeAttribute(name, b, s, parent)
+			if _, block := s.blocks[name]; block {
+				d.Summary = "Block written as an attribute"
+			}
+		case d.Summary == "Unsupported block type":
+			name := l.source(*d.Subject)
+			d.Summary, d.Detail = "Unknown block", strangeBlock(name, b, s)
+			if slices.Contains(s.attrs, name) {
+				d.Summary = "Attribute written as a block"
+			}
+		case strings.HasPrefix(d.Summary, "Missing ") && strings.Contains(d.Summary, " for "):
+			label, typ, _ := strings.Cut(strings.TrimPrefix(d.Summary, "Missing "), " for ")
+			d.Summary = "Missing " + label
+			d.Detail = fmt.Sprintf("Write it like this: %s { … }", headerForm(typ, s.blocks[typ]))
+		case strings.HasPrefix(d.Summary, "Extraneous label for "):
+			typ := strings.TrimPrefix(d.Summary, "Extraneous label for ")
+			d.Summary = "Too many labels"
+			d.Detail = fmt.Sprintf("Write it like this: %s { … }", headerForm(typ, s.blocks[typ]))
+		}
+	}
+}
+
+// source is the name that stands at a range, without quotes.
+func (l *loader) source(r hcl.Range) string {
+	f := l.sources[r.Filename]
+	if f == nil || r.End.Byte > len(f.Bytes) || r.Start.Byte > r.End.Byte {
+		return ""
+	}
+	return strings.Trim(string(f.Bytes[r.Start.Byte:r.End.Byte]), `"`)
+}
+
+// headerForm is how a block's header is written.
+func headerForm(typ string, s shape) string {
+	for _, label := range s.labels {
+		typ += ` "` + strings.ToUpper(label) + `"`
+	}
+	return typ
+}
+
+func strangeAttribute(name string, b *block, s, parent shape) string {
+	if b.typ == "" {
+		if _, known := s.blocks[name]; known {
+			return fmt.Sprintf("%q is a block: write %s { … }, without an equals sign.", name, headerForm(name, s.blocks[name]))
+		}
+		return fmt.Sprintf("%q stands outside of any block; a manifest consists of blocks.%s", name, didYouMean(name, slices.Sorted(maps.Keys(s.blocks))))
+	}
+	if _, known := s.blocks[name]; known {
+		return fmt.Sprintf("%q is a block: write %s { … }, without an equals sign.", name, name)
+	}
+	var inner []string
+	for _, typ := range slices.Sorted(maps.Keys(s.blocks)) {
+		if slices.Contains(s.blocks[typ].attrs, name) {
+			inner = append(inner, typ)
+		}
+	}
+	if len(inner) > 0 {
+		return fmt.Sprintf("%q belongs one block deeper, in %s.", name, strings.Join(inner, " { … } or ")+" { … }")
+	}
+	if slices.Contains(parent.attrs, name) {
+		return fmt.Sprintf("%q does not belong in the %s block, but in the block around it.", name, b.typ)
+	}
+	choices := slices.Sorted(maps.Keys(s.blocks))
+	for _, a := range s.attrs {
+		if b.attrs[a] == nil {
+			choices = append(choices, a)
+		}
+	}
+	return fmt.Sprintf("There is no attribute %q in %s block.%s", name, article(b.typ), didYouMean(name, choices))
+}
+
+func strangeBlock(name string, b *block, s shape) string {
+	if slices.Contains(s.attrs, name) {
+		return fmt.Sprintf("%q is an attribute: write %s = …, with an equals sign.", name, name)
+	}
+	hint := didYouMean(name, slices.Sorted(maps.Keys(s.blocks)))
+	if b.typ == "" {
+		return fmt.Sprintf("There is no block %q.%s", name, hint)
+	}
+	return fmt.Sprintf("There is no block %q in %s block.%s", name, article(b.typ), hint)
+}

@@ -1,0 +1,5 @@
+session "extra" {
+  agent      = "codex"
+  branch     = "${var.prefix}/extra"
+  depends_on = [session.worker["api"]]
+}

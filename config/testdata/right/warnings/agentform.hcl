@@ -1,0 +1,9 @@
+agent "c" {
+  command     = ["mine"]
+  permissions = "ask"
+}
+
+session "api" {
+  agent  = "c"
+  branch = "api"
+}

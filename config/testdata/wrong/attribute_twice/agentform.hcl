@@ -1,0 +1,5 @@
+session "api" {
+  agent  = "claude"
+  branch = "api"
+  agent  = "codex"
+}

@@ -1,0 +1,10 @@
+session "api" {
+  agent  = "claude"
+  branch = "agents/api"
+  restart = {
+    policy = "never"
+  }
+  env {
+    LOG = "debug"
+  }
+}

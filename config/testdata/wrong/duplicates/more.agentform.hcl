@@ -1,0 +1,4 @@
+session "api" {
+  agent  = "claude"
+  branch = "api2"
+}

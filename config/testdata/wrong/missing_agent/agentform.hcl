@@ -1,0 +1,3 @@
+session "api" {
+  branch = "agents/api"
+}

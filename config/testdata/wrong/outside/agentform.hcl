@@ -1,0 +1,6 @@
+branch = "x"
+session = "api"
+
+locals "x" {
+  a = 1
+}

@@ -1,0 +1,9 @@
+session "api" {
+  agent  = "claude"
+  branch = "agents/api"
+  workspace {
+    mode = "plain"
+    base = "main"
+    repo = "."
+  }
+}

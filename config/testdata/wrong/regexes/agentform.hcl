@@ -1,0 +1,8 @@
+agent "mine" {
+  command = ["mine"]
+  ready   = "[a-"
+  patterns {
+    done    = ["ok", "(("]
+    blocked = ["approve\\?"]
+  }
+}

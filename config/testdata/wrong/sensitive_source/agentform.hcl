@@ -1,0 +1,4 @@
+variable "token" {
+  type      = number
+  sensitive = true
+}

@@ -1,0 +1,3 @@
+agentform {
+  required_version = "new"
+}

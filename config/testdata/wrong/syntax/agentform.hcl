@@ -1,0 +1,9 @@
+session "api" {
+  agent  = "claude"
+  branch = 
+}
+
+session "web" {
+  agent = "claude"
+  branch = "x
+}

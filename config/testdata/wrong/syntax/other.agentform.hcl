@@ -1,0 +1,3 @@
+session "fine" {
+  agnet = "claude"
+}

@@ -1,0 +1,12 @@
+session "api" {
+  agent  = "claude"
+  brnch  = "agents/api"
+  mode   = "plain"
+  workspace {
+    brnach = "x"
+  }
+}
+
+agentform {
+  paralelism = 3
+}
