@@ -22,9 +22,13 @@ type Eyes struct {
 	// Worktrees lists who holds which branch of a repository: one git process.
 	Worktrees func(ctx context.Context, repo string) ([]session.Held, error)
 	// Facts reads the folder of a run.
-	Facts  func(run string) session.RunFacts
-	BootID func() string
-	Now    func() time.Time
+	Facts func(run string) session.RunFacts
+	// Launched reads what a run was launched with; nil if that cannot be known. It
+	// is asked only about what is live and not on record. Launched itself nil:
+	// nothing is known of any.
+	Launched func(run string) *session.Spec
+	BootID   func() string
+	Now      func() time.Time
 }
 
 // World looks once at all that the wanted and the recorded sessions touch.
@@ -44,6 +48,7 @@ func (e Eyes) World(ctx context.Context, wanted []session.Spec, recorded []sessi
 	w.Checkouts = inParallel(workspaces(wanted, recorded), batch, e.Look)
 	e.worktrees(ctx, &w, wanted, recorded)
 	wg.Wait()
+	e.remember(w.Lives, recorded)
 	w.Runs = inParallel(unseenRuns(w.Lives, recorded), batch, e.Facts)
 	return w
 }
@@ -90,6 +95,20 @@ func (e Eyes) lives(ctx context.Context, w *session.World, specs map[string]sess
 	for i, key := range keys {
 		w.Runtimes[key] = errs[i]
 		w.Lives = append(w.Lives, seen[i]...)
+	}
+}
+
+// remember fills in what the live sessions of ours that are not on record were
+// launched with, so that they can be adopted for what they are.
+func (e Eyes) remember(lives []session.Live, recorded []session.Record) {
+	known := make(map[string]bool, len(recorded))
+	for _, r := range recorded {
+		known[r.ID] = true
+	}
+	for i := range lives {
+		if l := &lives[i]; e.Launched != nil && !l.Foreign && !known[l.Mark.ID] && l.Spec == nil {
+			l.Spec = e.Launched(l.Mark.Run)
+		}
 	}
 }
 

@@ -58,6 +58,10 @@ func (h *host) eyes() observe.Eyes {
 			h.note(&h.facts, run)
 			return session.RunFacts{Claimed: true}
 		},
+		Launched: func(run string) *session.Spec {
+			s := spec(run, "tmux", "/repo", run)
+			return &s
+		},
 		BootID: func() string { return "boot" },
 		Now:    func() time.Time { return time.Unix(7, 0) },
 	}
@@ -196,5 +200,29 @@ func BenchmarkWorld(b *testing.B) {
 	eyes := h.eyes()
 	for b.Loop() {
 		eyes.World(b.Context(), wanted, recorded, false)
+	}
+}
+
+func TestWhatIsLiveAndNotOnRecordIsRemembered(t *testing.T) {
+	tmux := sessiontest.New("p")
+	for _, name := range []string{"web", "lost"} {
+		tmux.Plant(session.Live{Mark: session.Mark{Project: "p", ID: name, Run: "run-" + name}, Place: session.Place{Name: name}})
+	}
+	tmux.Plant(session.Live{Mark: session.Mark{Project: "q", ID: "other", Run: "run-other"}, Place: session.Place{Name: "other"}, Foreign: true})
+	h := &host{runtimes: map[string]session.Runtime{"tmux": tmux}}
+	web := spec("web", "tmux", "", "web")
+	w := h.eyes().World(t.Context(), []session.Spec{web}, []session.Record{record(web, "run-web")}, false)
+	want := map[string]string{"web": "", "lost": "run-lost", "other": ""}
+	for _, l := range w.Lives {
+		got := ""
+		if l.Spec != nil {
+			got = l.Spec.Branch
+		}
+		if got != want[l.Mark.ID] {
+			t.Errorf("%s was launched with branch %q, want %q", l.Mark.ID, got, want[l.Mark.ID])
+		}
+	}
+	if len(w.Lives) != 3 {
+		t.Errorf("%d are live, want 3", len(w.Lives))
 	}
 }

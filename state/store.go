@@ -82,8 +82,15 @@ func Open(ctx context.Context, path string, project, version string, who Holder,
 func (s *Store) load() error {
 	st, err := Read(s.path)
 	if errors.Is(err, ErrNone) {
-		s.head = State{Version: Version, Lineage: newLineage()}
-		return nil
+		lineage, err := Lineage(s.path)
+		if err != nil {
+			return err
+		}
+		if lineage == "" {
+			lineage = newLineage()
+		}
+		s.head = State{Version: Version, Lineage: lineage}
+		return keepLineage(s.path, lineage)
 	} else if err != nil {
 		return err
 	}
@@ -97,7 +104,7 @@ func (s *Store) load() error {
 	st.Sessions = nil
 	s.head = st
 	sweep(s.path)
-	return nil
+	return keepLineage(s.path, st.Lineage)
 }
 
 // newLineage is a random UUID (version 4).
