@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -50,7 +51,7 @@ func newRoom(t testing.TB) *room {
 	}
 	t.Cleanup(func() { store.Close() })
 	r := &room{t: t, dir: dir, rt: sessiontest.New(lineage), store: store, secrets: map[string]string{},
-		git: &repository{branches: map[string]string{}, risks: map[string]string{}, fails: map[string]error{}}}
+		git: &repository{branches: map[string]string{}, risks: map[string]git.Risk{}, fails: map[string]error{}}}
 	bin := filepath.Join(dir, "path")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		t.Fatal(err)
@@ -229,7 +230,7 @@ func (a robot) Ready(screen string) bool {
 type repository struct {
 	mu       sync.Mutex
 	branches map[string]string
-	risks    map[string]string
+	risks    map[string]git.Risk
 	fails    map[string]error // adding a worktree, by branch
 }
 
@@ -261,12 +262,14 @@ func (g *repository) git() apply.Git {
 			g.branches[path] = branch
 			return true, os.WriteFile(filepath.Join(path, "README"), nil, 0o644)
 		},
-		AtRisk: func(_ context.Context, path, repo string) (string, error) { return g.risks[path], nil },
 		RemoveWorktree: func(_ context.Context, repo, path string) error {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			if g.branches[path] == "" {
 				return errors.New("not a worktree")
+			}
+			if risk := g.risks[path]; risk.Any() {
+				return fmt.Errorf("remove worktree: %w", &git.RiskError{Path: path, Risk: risk})
 			}
 			delete(g.branches, path)
 			return os.RemoveAll(path)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -319,10 +320,14 @@ func TestPauseAndResume(t *testing.T) {
 
 func TestDeleteKeepsWorkThatWouldBeLost(t *testing.T) {
 	r := newRoom(t)
-	for _, c := range []struct{ name, onDestroy, risk, kept string }{
-		{"kept", session.Keep, "", "on_destroy is keep"},
-		{"dirty", session.RemoveClean, "2 uncommitted changes", "2 uncommitted changes"},
-		{"clean", session.RemoveClean, "", ""},
+	for _, c := range []struct {
+		name, onDestroy string
+		risk            git.Risk
+		kept            string
+	}{
+		{"kept", session.Keep, git.Risk{}, "on_destroy is keep"},
+		{"dirty", session.RemoveClean, git.Risk{Uncommitted: 2}, "it holds 2 uncommitted changes"},
+		{"clean", session.RemoveClean, git.Risk{}, ""},
 	} {
 		s := r.spec(c.name)
 		s.Workspace.OnDestroy = c.onDestroy

@@ -2,12 +2,14 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
 
@@ -126,14 +128,15 @@ func (j *job) removeClean(ctx context.Context) (why string) {
 		}
 		return ""
 	}
-	risk, err := j.run.Git.AtRisk(ctx, t.Path, t.Repo)
-	if err == nil && risk == "" {
-		err = j.run.Git.RemoveWorktree(ctx, t.Repo, t.Path)
-	}
-	if err != nil {
+	err := j.run.Git.RemoveWorktree(ctx, t.Repo, t.Path)
+	var risky *git.RiskError
+	switch {
+	case errors.As(err, &risky):
+		return "it holds " + risky.Risk.String()
+	case err != nil:
 		return err.Error()
 	}
-	return risk
+	return ""
 }
 
 // removeEmptyParent removes the session's folder among the workspaces, when the

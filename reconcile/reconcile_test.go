@@ -262,6 +262,28 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestLostState: what lives carries its identity, so that it is adopted and not
+// made a second time.
+func TestLostState(t *testing.T) {
+	r := newRoom(t)
+	api, db := r.spec("api"), r.spec("db")
+	r.must(api, db)
+	before := r.record("api")
+	if err := os.Remove(r.StatePath); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"adopt api", "adopt db"}, r.planned(api, db)); diff != "" {
+		t.Fatal(diff)
+	}
+	r.must(api, db)
+	if got := r.record("api"); got.ID != before.ID || got.Run.ID != before.Run.ID || got.Run.Agent != before.Run.Agent {
+		t.Errorf("record %+v, was %+v", got, before)
+	}
+	if got := r.planned(api, db); len(got) != 0 || len(r.rt.Calls(sessiontest.OpCreate)) != 2 {
+		t.Errorf("planned again: %v", got)
+	}
+}
+
 func TestCorruptStateIsRefusedAndKept(t *testing.T) {
 	r := newRoom(t)
 	if err := os.WriteFile(r.StatePath, []byte("{"), 0o600); err != nil {
