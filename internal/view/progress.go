@@ -3,7 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
-	"strings"
+	"regexp"
 	"sync"
 
 	"github.com/agentform/agentform/history"
@@ -96,29 +96,7 @@ func idOf(e history.Event) string {
 	return " [id=" + e.ID + "]"
 }
 
+var addressIn = regexp.MustCompile(`session\.[\pL_][\pL\pN_-]*(\[(\d+|"([^"\\]|\\.)*")\])?`)
+
 // dependency is the address of another session that a text names, or nothing.
-func dependency(detail string) string {
-	i := strings.Index(detail, "session.")
-	if i < 0 {
-		return ""
-	}
-	s := detail[i:]
-	end := strings.IndexAny(s, " ,;:[\n")
-	if end < 0 {
-		end = len(s)
-	}
-	if end < len(s) && s[end] == '[' {
-		if strings.HasPrefix(s[end:], `["`) {
-			if j := strings.Index(s[end:], `"]`); j > 0 {
-				end += j + 2
-			}
-		} else if j := strings.IndexByte(s[end:], ']'); j > 0 {
-			end += j + 1
-		}
-	}
-	a, err := session.ParseAddress(s[:end])
-	if err != nil {
-		return ""
-	}
-	return string(a)
-}
+func dependency(detail string) string { return addressIn.FindString(detail) }

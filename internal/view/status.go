@@ -21,8 +21,8 @@ func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
 		return p.flush(w)
 	}
 	columns := []column{
-		{title: "ADDRESS", min: 24}, {title: "ROLE", spare: 3}, {title: "AGENT", spare: 1}, {title: "STATE"}, {title: "ACTIVITY"},
-		{title: "BRANCH", min: 16}, {title: "AGE", right: true}, {title: "RESTARTS", right: true, spare: 2},
+		{title: "ADDRESS", min: 24}, {title: "ROLE", spare: 4}, {title: "AGENT", spare: 2}, {title: "STATE"}, {title: "ACTIVITY"},
+		{title: "BRANCH", min: 16}, {title: "AGE", right: true, spare: 1}, {title: "RESTARTS", right: true, spare: 3},
 	}
 	var rows [][]cell
 	for _, x := range sessions {
