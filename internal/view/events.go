@@ -8,11 +8,11 @@ import (
 	"github.com/agentform/agentform/history"
 )
 
-// Events writes the events of a history, a line each, with the time in a zone.
+// Events writes the events of a history, a line each, with the time in now's zone.
 // To follow a history, call it with each event as it comes.
-func Events(w io.Writer, s Style, events []history.Event, zone *time.Location) error {
+func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
 	p := &page{Style: s}
-	p.events(events, zone, true)
+	p.events(events, now.Location(), true)
 	return p.flush(w)
 }
 

@@ -76,7 +76,7 @@ func TestHostileValues(t *testing.T) {
 		for _, err := range []error{
 			Plan(&text, style, p, PlanOptions{}), Plan(&text, style, p, PlanOptions{Full: true}),
 			Diagnostics(&text, style, p.Problems), Show(&text, style, s, at), Status(&text, style, []Session{s.Session}, at),
-			Events(&text, style, []history.Event{e}, time.UTC), StateShow(&text, style, *s.Record), StateList(&text, []session.Record{*s.Record}),
+			Events(&text, style, []history.Event{e}, at), StateShow(&text, style, *s.Record), StateList(&text, []session.Record{*s.Record}),
 			Doctor(&text, style, []Finding{{Level(x), x, x, x}}), Version(&text, Build{x, x, x, x}),
 			PlanJSON(&documents, p, x), ShowJSON(&documents, s), EventsJSON(&documents, []history.Event{e}), TextJSON(&documents, "", x),
 		} {

@@ -151,7 +151,7 @@ func TestShow(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	styles(t, "events", false, func(w io.Writer, s Style) error { return Events(w, s, sampleEvents(), time.UTC) })
+	styles(t, "events", false, func(w io.Writer, s Style) error { return Events(w, s, sampleEvents(), at) })
 }
 
 func TestRecords(t *testing.T) {
