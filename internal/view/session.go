@@ -84,14 +84,11 @@ func SessionOf(k Known) Session {
 		State: k.Diagnosis.State, Activity: k.activity(), Alive: k.Diagnosis.Alive, Detail: k.Diagnosis.Detail,
 		FirstTurnAt: utcOrNull(k.FirstTurnAt), PR: k.Reading.PR, Transcripts: k.Transcripts, Health: k.health(),
 	}
-	switch {
-	case s.State == session.StateRunning:
+	if s.State == session.StateRunning {
 		s.Detail = k.Reading.Detail
 		if s.Activity == session.Booting {
 			s.State = session.StateStarting
 		}
-	case k.Diagnosis.Reason == plan.ReasonNew, k.Diagnosis.Reason == plan.ReasonFinished:
-		s.Detail = "" // the state and the activity say it all
 	}
 	s.Status = session.StatusOf(s.State, s.Activity)
 	if r := k.Record; r != nil {

@@ -42,7 +42,9 @@ func TestSessionOf(t *testing.T) {
 				return s.Address == "session.ghost" && s.ID == "ghost-1" && s.Runtime == "tmux" && s.Origin == ""
 			}},
 		"only wanted": {Known{Wanted: wanted(spec("session.api", "agents/api")), Checkout: &session.Checkout{}, Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &no, Reason: plan.ReasonNew, Detail: "not on record"}},
-			func(s Session) bool { return s.BranchOK == nil && s.Detail == "" && s.ID == "" && !s.Observable }},
+			func(s Session) bool {
+				return s.BranchOK == nil && s.Detail == "not on record" && s.ID == "" && !s.Observable
+			}},
 		"on its branch":       {Known{Record: r, Diagnosis: alive, Checkout: on("agents/api")}, func(s Session) bool { return *s.BranchOK }},
 		"on another branch":   {Known{Record: r, Diagnosis: alive, Checkout: on("main")}, func(s Session) bool { return !*s.BranchOK && s.BranchLive == "main" }},
 		"workspace gone":      {Known{Record: r, Diagnosis: alive, Checkout: &session.Checkout{}}, func(s Session) bool { return !*s.BranchOK }},

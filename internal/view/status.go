@@ -39,6 +39,9 @@ func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
 func (p *page) notes(sessions []Session, now time.Time) {
 	told := false
 	for _, x := range sessions {
+		if x.ID == "" && x.State == session.StatePending {
+			continue // not applied yet: its state says it
+		}
 		if why := x.why(now); why != "" {
 			p.line(p.paint(stateInk(x.State), string(x.Address)+":"), " ", p.paint(noInk, why))
 			told = true
@@ -75,7 +78,7 @@ func (x Session) why(now time.Time) string {
 	if x.BranchOK != nil && !*x.BranchOK {
 		parts = append(parts, x.branchFault())
 	}
-	if x.Detail != "" && x.Detail != string(x.State) {
+	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
 		parts = append(parts, oneLine(x.Detail))
 	}
 	if o := x.Override; o != nil {
