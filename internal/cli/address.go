@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+
+	"github.com/agentform/agentform/session"
+)
+
+// unquoted is an address whose key lost its quotes to the shell: worker[web].
+var unquoted = regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)\[(.+)\]$`)
+
+// resolve finds the sessions that a typed address means, among those that are
+// known: itself, or every instance of the block that it names. A key that the
+// shell took the quotes from is understood. The error of an address that means
+// nothing lists those that come near.
+func resolve(known []session.Address, typed string) ([]session.Address, error) {
+	a, err := session.ParseAddress(typed)
+	if m := unquoted.FindStringSubmatch(typed); m != nil {
+		if keyed := session.Keyed(m[1], m[2]); err != nil || slices.Contains(known, keyed) && !slices.Contains(known, a) {
+			a, err = keyed, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []session.Address
+	for _, k := range known {
+		if k.Within(a) {
+			found = append(found, k)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("no session %s: there is none at all\nagentform apply makes what the manifest declares", a)
+	}
+	if near := nearest(known, a); len(near) > 0 {
+		return nil, fmt.Errorf("no session %s. Did you mean one of these?\n%s", a, listed(near))
+	}
+	return nil, fmt.Errorf("no session %s. There are:\n%s", a, listed(known))
+}
+
+// resolveOne finds the one session that a typed address means.
+func resolveOne(known []session.Address, typed string) (session.Address, error) {
+	found, err := resolve(known, typed)
+	if err != nil {
+		return "", err
+	}
+	if len(found) > 1 {
+		return "", fmt.Errorf("%s means %d sessions; name one of them:\n%s", typed, len(found), listed(found))
+	}
+	return found[0], nil
+}
+
+// resolveAll finds the sessions that typed addresses mean, each once, and tells
+// all of the faulty ones at once.
+func resolveAll(known []session.Address, typed []string) ([]session.Address, error) {
+	var all []session.Address
+	var errs []error
+	for _, t := range typed {
+		found, err := resolve(known, t)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		for _, a := range found {
+			if !slices.Contains(all, a) {
+				all = append(all, a)
+			}
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// nearest lists the known addresses that a mistyped one comes near to, the
+// nearest first.
+func nearest(known []session.Address, a session.Address) []session.Address {
+	const farthest = 3 // edits; more is another word
+	type candidate struct {
+		address  session.Address
+		distance int
+	}
+	word := func(a session.Address) string { return strings.ToLower(strings.TrimPrefix(string(a), "session.")) }
+	var near []candidate
+	for _, k := range known {
+		d := levenshtein.Distance(word(k), word(a), nil)
+		if key, ok := k.Key(); ok {
+			d = min(d, levenshtein.Distance(strings.ToLower(key), word(a), nil), levenshtein.Distance(strings.ToLower(k.Block()), strings.ToLower(a.Block()), nil))
+		}
+		if d <= farthest && d < len(word(a)) {
+			near = append(near, candidate{k, d})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b candidate) int { return a.distance - b.distance })
+	var found []session.Address
+	for _, c := range near {
+		found = append(found, c.address)
+	}
+	return found
+}
+
+// listed is a list of addresses below an error, ten of them at most.
+func listed(addresses []session.Address) string {
+	const most = 10
+	var b strings.Builder
+	for i, a := range addresses {
+		if i == most {
+			fmt.Fprintf(&b, "  and %d more: see agentform status", len(addresses)-most)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", a)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// quoted is an address as a person types it into a shell: api, 'worker["web"]'.
+func quoted(a session.Address) string {
+	short := strings.TrimPrefix(string(a), "session.")
+	if !strings.ContainsAny(short, `"'[] `) {
+		return short
+	}
+	return "'" + strings.ReplaceAll(short, "'", `'\''`) + "'"
+}

@@ -1,0 +1,20 @@
+package cli
+
+// What agents need, to say how many fit on a machine: an idle one is mostly
+// waiting, so four share a core; the largest (Gemini CLI, 130 MB and a child of
+// 283 MB) keeps about 400 MB.
+const (
+	agentsPerCore = 4
+	agentMemory   = 400 << 20
+)
+
+// fitting is how many agents may be alive at once where the manifest does
+// not say: what the cores and the memory can carry, whichever is less, and at
+// least one.
+func fitting(cores int, memory uint64) int {
+	n := agentsPerCore * cores
+	if memory > 0 {
+		n = min(n, int(memory/agentMemory))
+	}
+	return max(n, 1)
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// completion completes a command's arguments or a flag's value.
+type completion = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
+
+// completeAddresses completes the addresses of sessions, as they are on record
+// and in the manifest now: as many as most, 0 for any number.
+func (a *app) completeAddresses(most int) completion {
+	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if most > 0 && len(args) >= most || a.before(c, nil) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		p := a.open()
+		s, _ := state.Read(p.state) // unreadable: the manifest's addresses are left
+		var found []string
+		for _, address := range addresses(p.manifest.Sessions, s.Sessions) {
+			short := strings.TrimPrefix(string(address), "session.")
+			for _, form := range []string{short, string(address)} {
+				if strings.HasPrefix(form, typed) && (form == short || typed != "") {
+					found = append(found, cobra.CompletionWithDesc(form, describe(find(s.Sessions, address))))
+					break
+				}
+			}
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// describe is what a completion says of a session besides its address.
+func describe(r *session.Record) string {
+	if r == nil {
+		return "not on record"
+	}
+	return strings.Join([]string{r.Spec.Agent.Name, r.Tree.Branch}, " ")
+}
+
+// completeRoles completes the roles of the sessions that are known now.
+func (a *app) completeRoles(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if a.before(c, nil) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	p := a.open()
+	s, _ := state.Read(p.state) // unreadable: the manifest's roles are left
+	roles := map[string]bool{}
+	for _, spec := range p.manifest.Sessions {
+		roles[spec.Role] = true
+	}
+	for _, r := range s.Sessions {
+		roles[r.Spec.Role] = true
+	}
+	var found []string
+	for role := range roles {
+		if strings.HasPrefix(role, typed) {
+			found = append(found, role)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// words completes a fixed list.
+func words(list ...string) completion {
+	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// completeFlag sets how a flag's value is completed.
+func completeFlag(c *cobra.Command, flag string, by completion) {
+	_ = c.RegisterFlagCompletionFunc(flag, by) // fails only for a flag that does not exist
+}

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what is installed, reachable and left over",
+		Long: `Looks at what agentform needs and at what nobody accounts for: programs, folders, the
+state and its lock, live sessions that are not on record, workspaces that no session
+uses. Each finding says what to do about it. It changes nothing; exit 1 says that
+agentform cannot do its work.`,
+		Example:     "  agentform doctor --json",
+		Args:        cobra.NoArgs,
+		Annotations: withJSON(),
+		RunE:        func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context()) },
+	}
+}
+
+// examination is one run of doctor.
+type examination struct {
+	app      *app
+	project  *project
+	state    state.State
+	findings []view.Finding
+}
+
+func (a *app) runDoctor(ctx context.Context) error {
+	x := &examination{app: a, project: a.open()}
+	x.program(ctx, "tmux", "-V", "sessions live in it: install tmux 3.2 or later (apt-get install tmux, brew install tmux)")
+	x.program(ctx, "git", "--version", "workspaces are made with it: install git 2.30 or later (apt-get install git, brew install git)")
+	x.guest()
+	x.manifest()
+	x.agents()
+	x.dataDir()
+	x.record()
+	x.orphans(ctx)
+	x.leftovers()
+	var err error
+	if a.globals.json {
+		err = view.DoctorJSON(a.env.Stdout, x.findings)
+	} else {
+		err = view.Doctor(a.env.Stdout, a.out(), x.findings)
+	}
+	if err == nil && slices.ContainsFunc(x.findings, func(f view.Finding) bool { return f.Level == view.Fault }) {
+		return outcome(exitError)
+	}
+	return err
+}
+
+func (x *examination) add(level view.Level, subject, problem, remedy string) {
+	x.findings = append(x.findings, view.Finding{Level: level, Subject: subject, Problem: problem, Remedy: remedy})
+}
+
+func (x *examination) program(ctx context.Context, name, versionFlag, remedy string) {
+	path, found := x.app.env.findCommand(name, x.app.env.Dir)
+	if !found {
+		x.add(view.Fault, name, "not on PATH", remedy)
+		return
+	}
+	c := exec.CommandContext(ctx, path, versionFlag)
+	c.Env = x.app.env.Environ
+	out, err := c.Output()
+	if err != nil {
+		x.add(view.Fault, name, fmt.Sprintf("%s %s: %v", path, versionFlag, err), remedy)
+		return
+	}
+	x.add(view.Fine, name, strings.TrimSpace(string(out))+" ("+path+")", "")
+}
+
+func (x *examination) guest() {
+	self, err := os.Executable()
+	if err == nil && executable(filepath.Join(filepath.Dir(self), guest.Binary)) {
+		x.add(view.Fine, guest.Binary, "beside agentform", "")
+		return
+	}
+	x.add(view.Warning, guest.Binary, "not beside agentform, which then takes its place for each session and needs more memory",
+		"install both programs: go install ./cmd/...")
+}
+
+func (x *examination) manifest() {
+	m := x.project.manifest
+	faults := 0
+	for _, d := range x.project.problems {
+		if d.Severity == session.Error {
+			faults++
+		}
+	}
+	switch {
+	case faults > 0 && len(m.Files) == 0:
+		x.add(view.Warning, "manifest", "there is none in "+m.Root, "agentform init writes a first one")
+	case faults > 0:
+		x.add(view.Fault, "manifest", counted(faults, "error"), "agentform validate shows them")
+	default:
+		x.add(view.Fine, "manifest", counted(len(m.Sessions), "session")+" in "+counted(len(m.Files), "file"), "")
+	}
+}
+
+// agents looks for what the manifest's sessions are started with, or else for
+// the agents that agentform knows.
+func (x *examination) agents() {
+	if specs := x.project.manifest.Sessions; len(specs) > 0 {
+		for _, d := range x.app.lacking(specs, session.Warning) {
+			x.add(view.Warning, d.Summary, strings.ReplaceAll(d.Detail, "\n", "; "), "")
+		}
+		return
+	}
+	var found []string
+	for _, name := range x.app.installedAgents() {
+		found = append(found, name)
+	}
+	if len(found) == 0 {
+		x.add(view.Warning, "agents", "none of claude, codex and gemini is on PATH", "install one, or declare your own: agent \"NAME\" { command = [\"PROGRAM\"] }")
+		return
+	}
+	x.add(view.Fine, "agents", strings.Join(found, ", "), "")
+}
+
+// installedAgents are the built-in agents whose command is on PATH, sorted.
+func (a *app) installedAgents() []string {
+	var found []string
+	for name, spec := range agent.Builtins() {
+		if len(spec.Command) == 0 {
+			continue
+		}
+		if _, there := a.env.findCommand(spec.Command[0], a.env.Dir); there {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// dataDir sees whether what has to be kept can be kept, without writing.
+func (x *examination) dataDir() {
+	dir := x.project.manifest.DataDir
+	at := dir
+	for !fileExists(at) && filepath.Dir(at) != at {
+		at = filepath.Dir(at)
+	}
+	if err := unix.Access(at, unix.W_OK|unix.X_OK); err != nil {
+		x.add(view.Fault, "data folder", fmt.Sprintf("%s cannot be written: %v", at, err), "make it yours (chown, chmod), or give agentform another: agentform { data_dir = \"…\" }")
+	} else {
+		x.add(view.Fine, "data folder", dir, "")
+	}
+	if sockets, err := guest.SocketDir(dir); err != nil {
+		x.add(view.Fault, "socket folder", err.Error(), "set XDG_RUNTIME_DIR to a short folder of your own")
+	} else {
+		x.add(view.Fine, "socket folder", sockets, "")
+	}
+}
+
+func (x *examination) record() {
+	s, err := state.Read(x.project.state)
+	switch {
+	case errors.Is(err, state.ErrNone):
+		x.state.Lineage, _ = state.Lineage(x.project.state) // without it, all that carries a mark is looked at
+		x.add(view.Fine, "state", "none yet: nothing is on record", "")
+	case err != nil:
+		x.add(view.Fault, "state", err.Error(), "see agentform's guide on a damaged state; sessions that live are found by their marks")
+	default:
+		x.state = s
+		x.add(view.Fine, "state", fmt.Sprintf("%s on record, serial %d", counted(len(s.Sessions), "session"), s.Serial), "")
+	}
+}
+
+// orphans are live sessions of this project that are not on record.
+func (x *examination) orphans(ctx context.Context) {
+	if _, found := x.app.env.findCommand("tmux", x.app.env.Dir); !found {
+		return
+	}
+	r, err := x.app.runtime(x.project, x.state.Lineage, session.RuntimeSpec{Kind: "tmux"}, toLook)
+	if err != nil {
+		return // the socket folder's finding says why
+	}
+	if c, ok := r.(interface{ Close() }); ok {
+		defer c.Close()
+	}
+	lives, err := r.Observe(ctx, false)
+	if err != nil {
+		x.add(view.Fault, "tmux servers", err.Error(), "look by hand; nothing is done with sessions that cannot be seen")
+		return
+	}
+	runs := map[string]bool{}
+	for _, rec := range x.state.Sessions {
+		runs[rec.Run.ID] = true
+	}
+	count := 0
+	for _, l := range lives {
+		if l.Foreign || runs[l.Mark.Run] {
+			continue
+		}
+		count++
+		x.add(view.Warning, string(l.Mark.Address), fmt.Sprintf("%s lives and is not on record", l.Place.Name),
+			fmt.Sprintf("agentform apply adopts it if the manifest declares it; to end it: tmux -S %s kill-session -t '=%s'", l.Place.Socket, l.Place.Name))
+	}
+	if count == 0 {
+		x.add(view.Fine, "tmux servers", counted(len(lives), "session")+", all accounted for", "")
+	}
+}
+
+// leftovers are workspaces that agentform made and no session on record uses.
+func (x *examination) leftovers() {
+	used := map[string]bool{}
+	for _, r := range x.state.Sessions {
+		used[r.Tree.Path] = true
+	}
+	for _, s := range x.project.manifest.Sessions {
+		used[s.Workspace.Path] = true
+	}
+	found, _ := filepath.Glob(filepath.Join(x.project.manifest.DataDir, "workspaces", "*", "*")) // fails only for a bad pattern
+	for _, path := range found {
+		if !used[path] {
+			x.add(view.Warning, "workspace", path+" is kept and no session uses it", "to remove it, if nothing in it is needed: git worktree remove "+path)
+		}
+	}
+}
+
+// counted is a number with its noun: 1 session, 3 sessions.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

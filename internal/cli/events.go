@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/session"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	var follow bool
+	var since time.Duration
+	c := &cobra.Command{
+		Use:   "events [ADDR]",
+		Short: "Print what happened",
+		Long: `Prints the history of a session, or of all that are on record: what was done with it,
+by whom and why.`,
+		Example: `  agentform events api
+  agentform events --since 1h
+  agentform events -f --json`,
+		Args:              cobra.MaximumNArgs(1),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			from := time.Time{}
+			if since > 0 {
+				from = time.Now().Add(-since)
+			}
+			return a.runEvents(c.Context(), args, from, follow)
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens, until interrupted")
+	a.fileWithoutShorthand(c)
+	c.Flags().DurationVar(&since, "since", 0, "only what is not older, such as 90m (default: all)")
+	return c
+}
+
+func (a *app) runEvents(ctx context.Context, typed []string, since time.Time, follow bool) error {
+	past, err := a.events(typed, since)
+	if err != nil {
+		return err
+	}
+	if err := a.printEvents(past); err != nil || !follow {
+		return err
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return outcome(exitInterrupted)
+		case <-tick.C:
+		}
+		if n := len(past); n > 0 && past[n-1].Time.Add(-disorder).After(since) {
+			since = past[n-1].Time.Add(-disorder)
+		}
+		all, err := a.events(typed, since)
+		if err != nil {
+			return err
+		}
+		if err := a.printEvents(without(all, past)); err != nil {
+			return err
+		}
+		past = all
+	}
+}
+
+// disorder is how much older than the last event told one may be that was not
+// told: several sessions, and several agentforms, write at the same time, and a
+// session comes on record after its first event.
+const disorder = 10 * time.Second
+
+// events are what happened to the sessions that are meant, the oldest first.
+func (a *app) events(typed []string, since time.Time) ([]history.Event, error) {
+	p, s, err := a.recorded()
+	if err != nil {
+		return nil, err
+	}
+	meant := addresses(nil, s.Sessions)
+	if len(typed) > 0 {
+		if meant, err = resolveAll(addresses(p.manifest.Sessions, s.Sessions), typed); err != nil {
+			return nil, err
+		}
+	}
+	var all []history.Event
+	for _, r := range s.Sessions {
+		if !slices.Contains(meant, r.Address) {
+			continue
+		}
+		events, err := history.Read(p.folder(r), since)
+		if err != nil {
+			return nil, fmt.Errorf("read the history of %s: %w", r.Address, err)
+		}
+		all = append(all, events...)
+	}
+	slices.SortStableFunc(all, func(x, y history.Event) int { return x.Time.Compare(y.Time) })
+	return all, nil
+}
+
+// without are the events that are not among the old ones, in order.
+func without(all, old []history.Event) []history.Event {
+	type key struct {
+		at      time.Time
+		address session.Address
+		kind    history.Kind
+	}
+	of := func(e history.Event) key { return key{e.Time.UTC(), e.Address, e.Kind} }
+	told := make(map[key]int, len(old))
+	for _, e := range old {
+		told[of(e)]++
+	}
+	var added []history.Event
+	for _, e := range all {
+		if told[of(e)] > 0 {
+			told[of(e)]--
+			continue
+		}
+		added = append(added, e)
+	}
+	return added
+}
+
+func (a *app) printEvents(events []history.Event) error {
+	if a.globals.json {
+		return view.EventsJSON(a.env.Stdout, events)
+	}
+	return view.Events(a.env.Stdout, a.out(), events, time.Now())
+}

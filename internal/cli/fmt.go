@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"github.com/hashicorp/go-multierror"
+	"github.com/pmezard/go-difflib/difflib"
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/config"
+)
+
+type fmtOptions struct {
+	paths                  []string
+	check, diff, recursive bool
+}
+
+func (a *app) fmtCommand() *cobra.Command {
+	var o fmtOptions
+	c := &cobra.Command{
+		Use:   "fmt [PATH | -]...",
+		Short: "Bring manifests into the usual form",
+		Long: `Rewrites manifests and files of variables in the usual form, and names those that
+it changed. PATH is a file or a folder; without one it is the project folder, and
+"-" reads standard input and writes standard output. The JSON syntax stays as it is.`,
+		Example: `  agentform fmt
+  agentform fmt --check --diff --recursive
+  agentform fmt - < agentform.hcl`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.paths = args
+			return a.runFmt(o)
+		},
+	}
+	c.Flags().BoolVar(&o.check, "check", false, "write nothing; exit 3 if there is something to do")
+	c.Flags().BoolVar(&o.diff, "diff", false, "show what changes")
+	c.Flags().BoolVarP(&o.recursive, "recursive", "r", false, "also the folders below")
+	return c
+}
+
+func (a *app) runFmt(o fmtOptions) error {
+	if slices.Equal(o.paths, []string{"-"}) {
+		return a.fmtStream(o)
+	}
+	if len(o.paths) == 0 {
+		o.paths = []string{"."}
+	}
+	var errs *multierror.Error
+	work := false
+	for _, given := range o.paths {
+		files, err := formattable(a.absolute(given), o.recursive)
+		if err != nil {
+			errs = multierror.Append(errs, fmt.Errorf("format %s: %w", given, err))
+			continue
+		}
+		for _, file := range files {
+			changed, err := a.fmtFile(file, o)
+			if err != nil {
+				errs = multierror.Append(errs, fmt.Errorf("format %s: %w", a.shown(file), err))
+			}
+			work = work || changed
+		}
+	}
+	switch {
+	case errs.ErrorOrNil() != nil:
+		return errs
+	case o.check && work:
+		return outcome(exitUnformatted)
+	}
+	return nil
+}
+
+// shown is a path as a person wants to read it: relative where it lies below.
+func (a *app) shown(path string) string {
+	if rel, err := filepath.Rel(a.env.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+func (a *app) fmtStream(o fmtOptions) error {
+	src, err := io.ReadAll(a.env.Stdin)
+	if err != nil {
+		return fmt.Errorf("read standard input: %w", err)
+	}
+	formatted, err := config.Format(src)
+	if err != nil {
+		return fmt.Errorf("format standard input: %w", err)
+	}
+	changed := string(src) != string(formatted)
+	if o.diff && changed {
+		if err := a.printDiff("<stdin>", src, formatted); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.check && changed:
+		return outcome(exitUnformatted)
+	case o.check || o.diff:
+		return nil
+	}
+	_, err = a.env.Stdout.Write(formatted)
+	return err
+}
+
+func (a *app) fmtFile(file string, o fmtOptions) (changed bool, err error) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return false, err
+	}
+	formatted, err := config.Format(src)
+	if err != nil || string(src) == string(formatted) {
+		return false, err
+	}
+	fmt.Fprintln(a.env.Stdout, a.shown(file))
+	if o.diff {
+		if err := a.printDiff(a.shown(file), src, formatted); err != nil {
+			return true, err
+		}
+	}
+	if o.check {
+		return true, nil
+	}
+	return true, rewrite(file, formatted)
+}
+
+// rewrite replaces a file's text at once, keeping its permissions; a link stays
+// a link.
+func rewrite(file string, text []byte) error {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return err
+	}
+	return renameio.WriteFile(real, text, info.Mode().Perm(), renameio.IgnoreUmask())
+}
+
+func (a *app) printDiff(name string, before, after []byte) error {
+	return difflib.WriteUnifiedDiff(a.env.Stdout, difflib.UnifiedDiff{
+		A: difflib.SplitLines(string(before)), FromFile: "a/" + name,
+		B: difflib.SplitLines(string(after)), ToFile: "b/" + name, Context: 3,
+	})
+}
+
+// formattable lists the files at a path that fmt rewrites: the file itself, or
+// a folder's manifests and files of variables.
+func formattable(path string, recursive bool) ([]string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.IsDir() && strings.HasSuffix(path, ".json"):
+		return nil, errors.New("the JSON syntax has no usual form here")
+	case !info.IsDir():
+		return []string{path}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && p != path && (!recursive || strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case !d.IsDir() && hasUsualForm(d.Name()):
+			files = append(files, p)
+		}
+		return nil
+	})
+	return files, err
+}
+
+func hasUsualForm(name string) bool {
+	if strings.HasPrefix(name, ".") {
+		return false
+	}
+	for _, known := range []string{"agentform.hcl", "agentform.vars.hcl"} {
+		if name == known {
+			return true
+		}
+	}
+	return strings.HasSuffix(name, ".agentform.hcl") || strings.HasSuffix(name, ".auto.vars.hcl")
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
+)
+
+// handOptions say which sessions a person means, and what they are told.
+type handOptions struct {
+	hand   reconcile.Hand
+	verb   string // as the last line calls it: Stop
+	typed  []string
+	all    bool
+	role   string
+	labels map[string]string
+}
+
+// handCommand is a command that tells sessions something by hand.
+func (a *app) handCommand(verb, short, long string, hand reconcile.Hand) *cobra.Command {
+	o := handOptions{hand: hand, verb: strings.ToUpper(verb[:1]) + verb[1:]}
+	c := &cobra.Command{
+		Use:   verb + " ADDR...",
+		Short: short,
+		Long: long + `
+
+What is done by hand is on record with your name and the time. The next apply lifts
+what the manifest does not say, and names you.`,
+		Example: fmt.Sprintf(`  agentform %[1]s api
+  agentform %[1]s 'worker["web"]' docs
+  agentform %[1]s --all
+  agentform %[1]s --role builder --label team=shop`, verb),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(0),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.typed = args
+			return a.runHand(c.Context(), o)
+		},
+	}
+	flags := c.Flags()
+	flags.BoolVar(&o.all, "all", false, "every session on record")
+	flags.StringVar(&o.role, "role", "", "the sessions of this `role`")
+	flags.StringToStringVar(&o.labels, "label", nil, "the sessions with this label, `KEY=VALUE` (repeatable: with all of them)")
+	if hand.Desired == session.Running {
+		flags.BoolVar(&o.hand.Wait, "wait", false, "return when every session that was started is ready")
+	}
+	completeFlag(c, "role", a.completeRoles)
+	return c
+}
+
+func (a *app) startCommand() *cobra.Command {
+	return a.handCommand("start", "Start sessions that were stopped, or whose agent is gone",
+		"Starts sessions again, with their conversation where the agent can go on with it.",
+		reconcile.Hand{Desired: session.Running})
+}
+
+func (a *app) stopCommand() *cobra.Command {
+	return a.handCommand("stop", "Stop sessions, and see that nothing of them is left",
+		`Ends the agents with their stop signal, after the grace with SIGKILL, and returns when
+it has seen that nothing is left of them. Their workspaces and branches stay.`,
+		reconcile.Hand{Desired: session.Stopped})
+}
+
+func (a *app) restartCommand() *cobra.Command {
+	return a.handCommand("restart", "Start sessions again, whatever their state",
+		"Stops the agents if they live and starts them again, also those that finished.",
+		reconcile.Hand{Desired: session.Running, Restart: true})
+}
+
+func (a *app) pauseCommand() *cobra.Command {
+	return a.handCommand("pause", "Pause sessions",
+		`Pauses sessions as their manifest says (pause { mode = … }): "detach" takes clients
+off and refuses input while the agent works on, "freeze" makes its processes stand
+still.`, reconcile.Hand{Desired: session.Paused})
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	return a.handCommand("resume", "Let paused sessions go on",
+		"Lets paused sessions go on: input is taken again, frozen processes run on.",
+		reconcile.Hand{Desired: session.Running})
+}
+
+func (a *app) runHand(ctx context.Context, o handOptions) error {
+	p, s, err := a.recorded()
+	if err != nil {
+		return err
+	}
+	if o.hand.Addresses, err = o.meant(s.Sessions); err != nil {
+		return err
+	}
+	if len(o.hand.Addresses) == 0 {
+		fmt.Fprintln(a.env.Stderr, "No session on record is meant: nothing was done.")
+		return nil
+	}
+	if err := a.programs(nil); err != nil {
+		return err
+	}
+	t, err := a.teller(o.verb)
+	if err != nil {
+		return err
+	}
+	r := a.reconciler(p, toAct)
+	r.Applier.Emit = t.event
+	ctx, drain, done := a.interruptible(ctx)
+	defer done()
+	made, tally, err := r.Override(ctx, o.hand, drain)
+	if err == nil && len(tally.Results) == 0 && t.lines == nil {
+		a.alreadySo(made, o.hand.Addresses)
+		return nil
+	}
+	return t.end(tally, nil, err)
+}
+
+// meant are the sessions on record that the arguments and flags name.
+func (o *handOptions) meant(records []session.Record) ([]session.Address, error) {
+	byFlag := o.all || o.role != "" || len(o.labels) > 0
+	switch {
+	case byFlag && len(o.typed) > 0:
+		return nil, errors.New("name sessions, or choose them with --all, --role and --label: not both")
+	case !byFlag && len(o.typed) == 0:
+		return nil, errors.New("no session is named: give an address, or --all, --role or --label")
+	case !byFlag:
+		return resolveAll(addresses(nil, records), o.typed)
+	}
+	var found []session.Address
+	for _, r := range records {
+		if o.role != "" && r.Spec.Role != o.role {
+			continue
+		}
+		fits := true
+		for key, value := range o.labels {
+			v, there := r.Spec.Labels[key]
+			fits = fits && there && v == value
+		}
+		if fits {
+			found = append(found, r.Address)
+		}
+	}
+	return found, nil
+}
+
+// alreadySo tells that sessions are already what they are told to be.
+func (a *app) alreadySo(p plan.Plan, told []session.Address) {
+	for _, c := range p.Changes {
+		if slices.Contains(told, c.Address) {
+			detail := c.Detail
+			if detail == "" {
+				detail = string(c.State)
+			}
+			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, detail)
+		}
+	}
+}

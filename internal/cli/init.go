@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/internal/git"
+)
+
+const manifestFile = "agentform.hcl"
+
+func (a *app) initCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "Write a first manifest for this repository",
+		Long: `Looks at the repository and at which agents are installed, writes ` + manifestFile + ` and
+adds the data folder to .gitignore. A file that is there is never overwritten.`,
+		Example: "  agentform init",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runInit(c.Context()) },
+	}
+}
+
+// firstManifest is what init knows for the manifest that it writes.
+type firstManifest struct {
+	Agent string
+	Base  string // branch that new branches start from; empty: HEAD
+}
+
+var manifestTemplate = template.Must(template.New(manifestFile).Parse(`# The coding-agent sessions of this repository.
+#
+#   agentform plan      what would be done, and why
+#   agentform apply     do it
+#   agentform status    how every session is
+#   agentform attach NAME
+
+session "first" {
+  agent  = "{{.Agent}}"
+  branch = "agents/first" # its own branch, in its own worktree
+
+  prompt = "Read the README, then say in a few sentences what this repository is for."
+{{- if .Base}}
+
+  workspace {
+    base = "{{.Base}}" # where the branch starts
+  }
+{{- end}}
+}
+`))
+
+func (a *app) runInit(ctx context.Context) error {
+	there, err := filepath.Glob(filepath.Join(a.env.Dir, "*agentform.hcl"))
+	if err == nil {
+		var more []string
+		more, err = filepath.Glob(filepath.Join(a.env.Dir, "*.agentform.json"))
+		there = append(there, more...)
+	}
+	if err != nil {
+		return err
+	}
+	if len(there) > 0 {
+		return fmt.Errorf("%s is there already, and init overwrites nothing\nagentform validate checks it", a.shown(there[0]))
+	}
+	if _, found := a.env.findCommand("git", a.env.Dir); !found {
+		return a.programs(nil)
+	}
+	if _, err := git.Toplevel(ctx, a.env.Dir); errors.Is(err, git.ErrNotRepository) {
+		return fmt.Errorf("%s is in no git repository, and sessions work on branches\ngit init makes one", a.env.Dir)
+	} else if err != nil {
+		return err
+	}
+	installed := a.installedAgents()
+	first := firstManifest{Agent: "claude"}
+	if len(installed) > 0 {
+		first.Agent = installed[0]
+	}
+	root, err := git.Toplevel(ctx, a.env.Dir)
+	if err != nil {
+		return err
+	}
+	first.Base = git.Look(root).Branch
+	var text bytes.Buffer
+	if err := manifestTemplate.Execute(&text, first); err != nil {
+		return err
+	}
+	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), text.Bytes()); err != nil {
+		return err
+	}
+	ignored, err := ignore(a.env.Dir, ".agentform/")
+	if err != nil {
+		return err
+	}
+	a.tellInit(installed, first, ignored)
+	return nil
+}
+
+func (a *app) tellInit(installed []string, first firstManifest, ignored bool) {
+	out := a.env.Stdout
+	fmt.Fprintf(out, "Wrote %s: one session of %s, on a branch of its own.\n", manifestFile, first.Agent)
+	if ignored {
+		fmt.Fprintln(out, "Added .agentform/ to .gitignore: state and worktrees stay out of the repository.")
+	}
+	switch {
+	case len(installed) == 0:
+		fmt.Fprintln(out, "\nNone of claude, codex and gemini is on PATH: install one, or declare your own agent.")
+	case len(installed) > 1:
+		fmt.Fprintf(out, "\nInstalled besides: %s.\n", strings.Join(installed[1:], ", "))
+	}
+	if _, found := a.env.findCommand("tmux", a.env.Dir); !found {
+		fmt.Fprintln(out, "\ntmux is not on PATH, and sessions live in it: install tmux 3.2 or later.")
+	}
+	fmt.Fprintln(out, "\nNext: agentform plan")
+}
+
+// writeNew writes a file that must not be there yet.
+func writeNew(path string, text []byte) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	return nil
+}
+
+// ignore adds a line to a folder's .gitignore unless it is there. It says
+// whether it did.
+func ignore(dir, line string) (added bool, err error) {
+	path := filepath.Join(dir, ".gitignore")
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("add %s to .gitignore: %w", line, err)
+	}
+	bare := strings.Trim(line, "/")
+	if slices.ContainsFunc(strings.Split(string(text), "\n"), func(l string) bool { return strings.Trim(strings.TrimSpace(l), "/") == bare }) {
+		return false, nil
+	}
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(text, '\n')
+	}
+	if err := renameio.WriteFile(path, append(text, line+"\n"...), 0o644); err != nil {
+		return false, fmt.Errorf("add %s to .gitignore: %w", line, err)
+	}
+	return true, nil
+}

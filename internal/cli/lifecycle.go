@@ -1,0 +1,40 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// lifecycleTopic is help without a command: how a session lives.
+func lifecycleTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "lifecycle",
+		Short: "How a session lives",
+		Long: `A session is declared in a manifest, created by apply, and lives in tmux until its
+agent ends, it is stopped, or it is destroyed. agentform need not run meanwhile.
+
+What agentform knows of a session is its state:
+
+  pending    wanted, and not begun, or waiting for a place (max_running)
+  starting   being started
+  running    its agent lives
+  paused     its clients are off and input is refused, or its agent stands still
+  stale      its place (the tmux session) stands, its agent is dead
+  error      its place is gone, or the last action failed
+  stopped    ended on request, or finished
+  unknown    tmux could not be asked: nothing is done on a guess
+
+What the agent does is its activity: booting, working, idle, blocked (it waits for
+you), blocked_api (a limit), done, failed, exited, unobserved.
+
+plan compares manifest, record and world, and says for each session what to do:
+
+  +  create     ~  update in place     ↻  restart      ±  replace     -  destroy
+  >  adopt      .  forget              ‖  pause/stop   …  held        !  error
+
+A session that is stale or gone is restarted by apply. One that finished (a one-shot
+command that left with 0) is done and never runs again unasked. A workspace on another
+branch than declared is an error: agentform never switches branches by itself, and
+never removes work that would be lost.
+
+start, stop, pause and resume are a person's hand: the next apply lifts what they did
+and names who did it.`,
+	}
+}

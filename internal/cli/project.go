@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// project is the folder that agentform works for: its manifest, as far as it
+// can be read, and where its state is.
+type project struct {
+	manifest *config.Manifest // never nil; without sessions when problems has an error
+	problems []session.Diagnostic
+	state    string // the state file's path
+}
+
+// open reads the project's manifest, once. Its problems are the caller's to
+// judge: what is live can be looked at and stopped without a manifest.
+func (a *app) open() *project {
+	if a.opened != nil {
+		return a.opened
+	}
+	began := time.Now()
+	m, problems := config.Load(config.Options{
+		Dir: a.env.Dir, Files: a.globals.files, Vars: a.globals.vars, Environ: a.env.Environ,
+		Builtins: agent.Builtins(), Version: a.env.Version,
+	})
+	p := &project{manifest: m, problems: problems, state: filepath.Join(m.DataDir, "state.json")}
+	if a.globals.stateFile != "" {
+		p.state = a.absolute(a.globals.stateFile)
+	}
+	a.log.Debug("read the manifest", "files", strings.Join(m.Files, " "), "sessions", len(m.Sessions), "data_dir", m.DataDir, "took", time.Since(began))
+	a.opened = p
+	return p
+}
+
+// wanted opens the project for a command that cannot do without its manifest:
+// everything that is wrong with that is told at once, and warnings besides.
+func (a *app) wanted() (*project, error) {
+	p := a.open()
+	if len(p.problems) > 0 {
+		if err := view.Diagnostics(a.env.Stderr, a.err(), p.problems); err != nil {
+			return nil, err
+		}
+	}
+	if session.HasErrors(p.problems) {
+		return nil, outcome(exitError)
+	}
+	return p, nil
+}
+
+// recorded opens the project for a command that works on what is on record. It
+// needs no manifest, unless there is no state either: then what is wrong with
+// the manifest is the answer.
+func (a *app) recorded() (*project, state.State, error) {
+	p := a.open()
+	s, err := state.Read(p.state)
+	if errors.Is(err, state.ErrNone) {
+		if _, err := a.wanted(); err != nil {
+			return nil, s, err
+		}
+		return p, s, nil
+	}
+	return p, s, err
+}
+
+// addresses is every session that is wanted or on record, each once, in order.
+func addresses(specs []session.Spec, records []session.Record) []session.Address {
+	var all []session.Address
+	for _, s := range specs {
+		all = append(all, s.Address)
+	}
+	for _, r := range records {
+		all = append(all, r.Address)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// find is the record of a session; nil: there is none.
+func find(records []session.Record, a session.Address) *session.Record {
+	for i := range records {
+		if records[i].Address == a {
+			return &records[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// lacking lists what sessions need of this machine and do not find: the commands
+// of their agents and their secrets. Each is told once, with the sessions that
+// need it. It is a warning while nothing is to be started, and an error before.
+func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diagnostic {
+	type lack struct{ summary, detail string }
+	needed := map[lack][]session.Address{}
+	var order []lack
+	miss := func(by session.Address, l lack) {
+		if needed[l] == nil {
+			order = append(order, l)
+		}
+		needed[l] = append(needed[l], by)
+	}
+	for _, s := range specs {
+		for _, name := range s.Secrets {
+			if _, set := a.env.lookup(name); !set {
+				miss(s.Address, lack{fmt.Sprintf("secret %s is not set", name), fmt.Sprintf("set it in the environment of agentform: export %s=…", name)})
+			}
+		}
+		if command := a.missingCommand(s); command != "" {
+			miss(s.Address, lack{fmt.Sprintf("agent %q: command %q is not installed", s.Agent.Name, command),
+				"it is not on PATH: install it, or give agent." + s.Agent.Name + " another command"})
+		}
+	}
+	var found []session.Diagnostic
+	for _, l := range order {
+		d := session.Diagnostic{Severity: how, Summary: l.summary, Detail: l.detail + "\nneeded by " + names(needed[l])}
+		if len(needed[l]) == 1 {
+			d.Address, d.Detail = needed[l][0], l.detail
+		}
+		found = append(found, d)
+	}
+	return found
+}
+
+// missingCommand is the program that a session would be started with, if it
+// cannot be found; empty: it can.
+func (a *app) missingCommand(s session.Spec) string {
+	argv := agent.For(s.Agent).Start(s, "", "").Argv
+	if len(argv) == 0 {
+		return ""
+	}
+	env := a.env
+	env.Environ = slices.Clone(env.Environ)
+	for _, layer := range []map[string]string{s.Agent.Env, s.Env} {
+		if path, own := layer["PATH"]; own {
+			env.Environ = append(env.Environ, "PATH="+path)
+		}
+	}
+	if strings.ContainsRune(argv[0], '/') && !strings.HasPrefix(argv[0], "/") {
+		return "" // it lies in the workspace, which may not be there yet
+	}
+	if _, found := env.findCommand(argv[0], s.Workspace.Path); found {
+		return ""
+	}
+	return argv[0]
+}
+
+func names(addresses []session.Address) string {
+	var words []string
+	for _, a := range addresses {
+		words = append(words, string(a))
+	}
+	return strings.Join(words, ", ")
+}
+
+// starting are the specs of what the plan brings to life.
+func starting(p plan.Plan) []session.Spec {
+	var specs []session.Spec
+	for _, c := range p.Changes {
+		switch {
+		case c.After == nil:
+		case c.Action == plan.Create, c.Action == plan.Restart, c.Action == plan.Replace,
+			c.Action == plan.Adopt && (c.Then == plan.Restart || c.Then == plan.Replace):
+			specs = append(specs, *c.After)
+		}
+	}
+	return specs
+}
+
+// programs makes sure, before anything is touched, that tmux and, for whatever
+// works in a repository, git are there.
+func (a *app) programs(specs []session.Spec) error {
+	var errs []error
+	if _, found := a.env.findCommand("tmux", a.env.Dir); !found {
+		errs = append(errs, errors.New("tmux is not on PATH: sessions live in it\nInstall tmux 3.2 or later (apt-get install tmux, brew install tmux)"))
+	}
+	inGit := slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Workspace.Mode != session.Plain })
+	if _, found := a.env.findCommand("git", a.env.Dir); inGit && !found {
+		errs = append(errs, errors.New("git is not on PATH: workspaces are made with it\nInstall git 2.30 or later (apt-get install git, brew install git)"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/view"
+)
+
+// app is one run of agentform: where it runs, the global flags, and what has
+// been opened so far, which happens only when a command asks for it.
+type app struct {
+	env     Env
+	globals globals
+	log     *slog.Logger
+	command string         // "agentform apply"
+	opened  *project       // see open
+	closers []func() error // see close
+}
+
+// globals are the flags that every command takes.
+type globals struct {
+	chdir       string
+	files       []string
+	vars        []config.Var
+	stateFile   string
+	noColor     bool
+	logLevel    string
+	parallelism int
+	lockTimeout time.Duration
+	json        bool
+}
+
+// jsonKey marks, in a command's annotations, that it has JSON to give.
+const jsonKey = "json"
+
+// withJSON are the annotations of a command that honours --json.
+func withJSON() map[string]string { return map[string]string{jsonKey: "yes"} }
+
+// The groups of commands in the help.
+const (
+	groupMain    = "main"
+	groupSession = "session"
+	groupProject = "project"
+)
+
+// root is the whole tree of commands.
+func (a *app) root() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "agentform",
+		Short: "Terraform for coding-agent sessions",
+		Long: `Agentform keeps coding-agent sessions as a manifest declares them: which agent,
+on which branch, in which workspace, with which prompt. It plans the difference
+between what is wanted and what is live, and applies it.`,
+		Example: `  agentform init
+  agentform plan
+  agentform apply
+  agentform status
+  agentform attach api`,
+		Args:              cobra.NoArgs,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		TraverseChildren:  true, // -f before a command is --file, behind logs and events it is --follow
+		PersistentPreRunE: a.before,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{command: c.CommandPath(), err: err}
+	})
+	a.globalFlags(c)
+	c.AddGroup(
+		&cobra.Group{ID: groupMain, Title: "From a manifest to live sessions:"},
+		&cobra.Group{ID: groupSession, Title: "With one session:"},
+		&cobra.Group{ID: groupProject, Title: "Besides:"},
+	)
+	c.SetHelpCommandGroupID(groupProject)
+	c.SetCompletionCommandGroupID(groupProject)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, sub := range commands {
+			sub.GroupID = group
+			c.AddCommand(sub)
+		}
+	}
+	add(groupMain, a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.applyCommand(),
+		a.destroyCommand(), a.statusCommand(), a.showCommand())
+	add(groupSession, a.attachCommand(), a.sendCommand(), a.captureCommand(), a.logsCommand(), a.eventsCommand(),
+		a.startCommand(), a.stopCommand(), a.restartCommand(), a.pauseCommand(), a.resumeCommand())
+	add(groupProject, a.stateCommand(), a.doctorCommand(), a.versionCommand())
+	c.AddCommand(a.guestCommand(), lifecycleTopic())
+	return c
+}
+
+func (a *app) globalFlags(c *cobra.Command) {
+	g, f := &a.globals, c.PersistentFlags()
+	f.StringVarP(&g.chdir, "chdir", "C", "", "work in this `folder`")
+	f.StringArrayVarP(&g.files, "file", "f", nil, fileUsage)
+	f.Var(&varFlag{into: &g.vars}, "var", "value of a variable, `NAME=VALUE` (repeatable)")
+	f.Var(&varFlag{into: &g.vars, file: true}, "var-file", "read the values of variables from this `file` (repeatable)")
+	f.StringVar(&g.stateFile, "state", "", "the state `file` (default DATA_DIR/state.json)")
+	f.BoolVar(&g.noColor, "no-color", false, "no colours (also with NO_COLOR in the environment)")
+	f.StringVar(&g.logLevel, "log-level", "warn", "how much to tell on standard error: debug, info, warn, error")
+	f.IntVar(&g.parallelism, "parallelism", 0, "how many sessions to work on at once (default: the manifest's, 10)")
+	f.DurationVar(&g.lockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state's lock")
+	f.BoolVar(&g.json, "json", false, "print JSON")
+	for _, flag := range []string{"file", "var-file", "state"} {
+		_ = c.MarkPersistentFlagFilename(flag) // fails only for a flag that does not exist
+	}
+	_ = c.MarkPersistentFlagDirname("chdir")
+	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+const fileUsage = "read the manifest at this `PATH`, or every one in that folder (repeatable)"
+
+// fileWithoutShorthand gives a command its own --file, so that -f is free in it:
+// to follow is what -f means for whatever prints as it comes.
+func (a *app) fileWithoutShorthand(c *cobra.Command) {
+	c.Flags().StringArrayVar(&a.globals.files, "file", nil, fileUsage)
+	_ = c.MarkFlagFilename("file") // fails only for a flag that does not exist
+}
+
+// before holds the global flags against each other and applies them.
+func (a *app) before(c *cobra.Command, _ []string) error {
+	g := &a.globals
+	a.command = c.CommandPath()
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
+		return usageError{c.CommandPath(), fmt.Errorf("--log-level %q: want debug, info, warn or error", g.logLevel)}
+	}
+	a.log = slog.New(slog.NewTextHandler(a.env.Stderr, &slog.HandlerOptions{Level: level}))
+	if g.parallelism < 0 {
+		return usageError{c.CommandPath(), fmt.Errorf("--parallelism %d: want 1 or more", g.parallelism)}
+	}
+	if g.json && c.Annotations[jsonKey] == "" {
+		return usageError{c.CommandPath(), fmt.Errorf("%s has no JSON to give: leave --json out", c.CommandPath())}
+	}
+	if g.chdir != "" {
+		dir := a.absolute(g.chdir)
+		if info, err := os.Stat(dir); err != nil {
+			return fmt.Errorf("--chdir: %w", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("--chdir %s: it is no folder", dir)
+		}
+		a.env.Dir = dir
+	}
+	return nil
+}
+
+// absolute is a path that a person typed, seen from where agentform works.
+func (a *app) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(a.env.Dir, path)
+}
+
+// out and err are how standard output and standard error are written for
+// people.
+func (a *app) out() view.Style { return view.StyleFor(a.env.Stdout, a.globals.noColor, a.env.Environ) }
+func (a *app) err() view.Style { return view.StyleFor(a.env.Stderr, a.globals.noColor, a.env.Environ) }

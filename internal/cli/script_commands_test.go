@@ -1,0 +1,168 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// patience is how long a script waits for something to become true.
+const patience = 10 * time.Second
+
+// commands are what scripts can say besides testscript's own.
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"exits":     exits,
+	"waitfor":   waitfor,
+	"jsonq":     jsonq,
+	"save":      save,
+	"killagent": killAgent,
+	"gone":      gone,
+	"nothing":   nothingLives,
+}
+
+// exits CODE COMMAND...: the command ends with exactly that exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	if neg || err != nil {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// waitfor PATTERN COMMAND...: the command's standard output matches, sooner or
+// later. ! waitfor: it does not any more.
+func waitfor(ts *testscript.TestScript, neg bool, args []string) {
+	pattern := regexp.MustCompile("(?m)" + args[0])
+	out := ""
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		_ = ts.Exec(args[1], args[2:]...) // a failure is a screen that is not there yet
+		if out = ts.ReadFile("stdout"); pattern.MatchString(out) != neg {
+			return
+		}
+	}
+	ts.Fatalf("waited %v for %q; last:\n%s", patience, args[0], out)
+}
+
+// jsonq PATH PATTERN: in the JSON that was printed last, the value at PATH
+// (sessions.0.state; of an object list, a member by address: sessions.api.state)
+// matches the whole pattern.
+func jsonq(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: jsonq PATH PATTERN")
+	}
+	got := query(ts, args[0])
+	if regexp.MustCompile("^(?:"+args[1]+")$").MatchString(got) == neg {
+		ts.Fatalf("%s is %s", args[0], got)
+	}
+}
+
+// save NAME PATH: the value at PATH in the JSON that was printed last becomes
+// the environment variable NAME.
+func save(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: save NAME PATH")
+	}
+	ts.Setenv(args[0], query(ts, args[1]))
+}
+
+func query(ts *testscript.TestScript, path string) string {
+	var value any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &value))
+	for part := range strings.SplitSeq(path, ".") {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[part]
+		case []any:
+			value = element(v, part)
+		default:
+			ts.Fatalf("%s: there is no %s in %v", path, part, value)
+		}
+	}
+	if s, ok := value.(string); ok {
+		return s
+	}
+	text, err := json.Marshal(value)
+	ts.Check(err)
+	return string(text)
+}
+
+// element is a list's member by its index, or by its name or address.
+func element(list []any, part string) any {
+	if i, err := strconv.Atoi(part); err == nil {
+		if i < len(list) {
+			return list[i]
+		}
+		return nil
+	}
+	for _, x := range list {
+		if o, ok := x.(map[string]any); ok && (o["name"] == part || o["address"] == part || o["address"] == "session."+part) {
+			return o
+		}
+	}
+	return nil
+}
+
+// killagent ADDR: kill -9 of the session's agent, and it is gone.
+func killAgent(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(ts.Exec("agentform", "status", "--json", args[0]))
+	pid, err := strconv.Atoi(query(ts, "sessions.0.pid"))
+	ts.Check(err)
+	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+	waitGone(ts, pid)
+}
+
+// gone PID...: none of these processes lives, or soon none will.
+func gone(ts *testscript.TestScript, neg bool, args []string) {
+	for _, a := range args {
+		pid, err := strconv.Atoi(strings.TrimSpace(a))
+		ts.Check(err)
+		if neg {
+			if !alive(pid) {
+				ts.Fatalf("process %d is gone", pid)
+			}
+			continue
+		}
+		waitGone(ts, pid)
+	}
+}
+
+func waitGone(ts *testscript.TestScript, pid int) {
+	for end := time.Now().Add(patience); alive(pid); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("process %d still lives", pid)
+		}
+	}
+}
+
+// nothing lives: no process that the script started, no tmux server of it.
+func nothingLives(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || fmt.Sprint(args) != "[lives]" {
+		ts.Fatalf("usage: nothing lives")
+	}
+	var left []process
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if left = processes(ts.Getenv("SHORT")); len(left) == 0 {
+			return
+		}
+	}
+	ts.Fatalf("still alive: %v", left)
+}

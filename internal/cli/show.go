@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/internal/view"
+)
+
+// lastEvents is how many events show tells: what fits beside the rest on a
+// screen.
+const lastEvents = 10
+
+func (a *app) showCommand() *cobra.Command {
+	var detail string
+	c := &cobra.Command{
+		Use:   "show ADDR | PLANFILE",
+		Short: "Show one session in full, or a saved plan",
+		Long: `Shows one session in full: what it is and does, its ids, its last events, the end of
+its screen, and the commands to look at it by hand. A saved plan is shown as plan did.`,
+		Example: `  agentform show api
+  agentform show --json 'worker["web"]'
+  agentform show api.plan`,
+		Args:              cobra.ExactArgs(1),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(1),
+		RunE:              func(c *cobra.Command, args []string) error { return a.runShow(c.Context(), args[0], detail) },
+	}
+	c.Flags().StringVar(&detail, "detail", "changes", "of a saved plan: changes, full")
+	completeFlag(c, "detail", words("changes", "full"))
+	return c
+}
+
+// runShow shows a saved plan if there is a file of that name, else a session.
+func (a *app) runShow(ctx context.Context, typed, detail string) error {
+	if info, err := os.Stat(a.absolute(typed)); err == nil && info.Mode().IsRegular() {
+		p, err := a.readPlan(typed)
+		if err != nil {
+			return err
+		}
+		return a.showPlan(p, detail, nil)
+	}
+	s, err := a.look(ctx)
+	if err != nil {
+		return err
+	}
+	address, err := resolveOne(s.addresses(), typed)
+	if err != nil {
+		return fmt.Errorf("%w\n(nor is there a file %s with a saved plan)", err, typed)
+	}
+	k := s.of(address)
+	x := view.Shown{Session: view.SessionOf(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
+	if k.Live != nil {
+		x.Exit, x.Screen = k.Live.Exit, k.Live.Screen
+	} else if k.Record != nil {
+		x.Exit = s.project.facts(k.Record.Run.ID).Exit
+	}
+	if a.globals.json {
+		return view.ShowJSON(a.env.Stdout, x)
+	}
+	return view.Show(a.env.Stdout, a.out(), x, time.Now())
+}

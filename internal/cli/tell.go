@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// teller tells how a command that acts goes, as it goes: to people, or with
+// --json to programs.
+type teller struct {
+	app      *app
+	command  string // as the last line calls it: Apply
+	began    time.Time
+	progress *view.Progress
+	lines    *view.Lines // nil: to people
+}
+
+func (a *app) teller(command string) (*teller, error) {
+	t := &teller{app: a, command: command, began: time.Now()}
+	if !a.globals.json {
+		t.progress = view.NewProgress(a.env.Stdout, a.out())
+		return t, nil
+	}
+	lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)
+	t.lines = lines
+	return t, err
+}
+
+// plan tells what is going to be done.
+func (t *teller) plan(p plan.Plan, detail string) error {
+	if t.lines != nil {
+		return t.lines.Plan(p)
+	}
+	return view.Plan(t.app.env.Stdout, t.app.out(), p, view.PlanOptions{Full: detail == "full"})
+}
+
+// event tells one thing that happened.
+func (t *teller) event(e history.Event) {
+	if t.lines != nil {
+		t.lines.Event(e)
+		return
+	}
+	t.progress.Event(e)
+}
+
+// diagnostics tells problems.
+func (t *teller) diagnostics(ds []session.Diagnostic) error {
+	if t.lines == nil {
+		if len(ds) == 0 {
+			return nil
+		}
+		return view.Diagnostics(t.app.env.Stderr, t.app.err(), ds)
+	}
+	for _, d := range ds {
+		if err := t.lines.Diagnostic(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end tells how it ended: the warnings, then all errors together, what the plan
+// could not do among them, and the tally. It returns what the command does.
+func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error) error {
+	if err != nil && len(tally.Results) == 0 && t.lines == nil {
+		return err // nothing was begun
+	}
+	if err := t.diagnostics(tally.Warnings); err != nil {
+		return err
+	}
+	summary := view.Tally{Command: t.command, Done: tally.Done, Failed: tally.Failed, Skipped: tally.Skipped, Elapsed: time.Since(t.began)}
+	for _, d := range problems {
+		if d.Severity == session.Error {
+			summary.Errors = append(summary.Errors, d)
+		}
+	}
+	code := exitDone
+	if len(summary.Errors) > 0 {
+		code = exitError
+	}
+	if err != nil {
+		summary.Errors = append(summary.Errors, err)
+		code = codeOf(err)
+	}
+	if t.lines != nil {
+		if err := t.lines.Summary(summary); err != nil {
+			return err
+		}
+	} else {
+		out := t.app.env.Stdout
+		if code != exitDone {
+			out = t.app.env.Stderr
+		}
+		if err := view.Summary(out, view.StyleFor(out, t.app.globals.noColor, t.app.env.Environ), summary); err != nil {
+			return err
+		}
+	}
+	if code != exitDone {
+		return outcome(code)
+	}
+	return nil
+}

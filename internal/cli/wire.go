@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/observe"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+	"github.com/agentform/agentform/tmux"
+)
+
+// purpose is what a reconciler is opened for.
+type purpose bool
+
+const (
+	toLook purpose = false // nothing is installed into the data folder
+	toAct  purpose = true
+)
+
+// reconciler is the project's, with the real tmux, git, guests and agents. It
+// opens nothing before it is used; close ends what it opened.
+func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
+	who := a.who()
+	r := &reconcile.Reconciler{
+		Project: p.manifest.Project, StatePath: p.state, Version: a.env.Version,
+		Who: who, LockWait: a.globals.lockTimeout,
+		Runtime: func(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {
+			return a.runtime(p, lineage, spec, why)
+		},
+		Eyes: observe.Eyes{
+			Look:      git.Look,
+			Worktrees: git.Worktrees,
+			Facts:     p.facts,
+			Launched:  p.launched,
+			BootID:    guest.BootID,
+			Now:       time.Now,
+		},
+		Applier: apply.Applier{
+			Agent:       agent.For,
+			Git:         apply.HostGit(),
+			Blobs:       state.Blobs{Dir: filepath.Join(p.manifest.DataDir, "blobs")},
+			Secrets:     a.env.lookup,
+			Facts:       p.facts,
+			BaseEnv:     a.env.Environ,
+			DataDir:     p.manifest.DataDir,
+			Project:     p.manifest.Project,
+			Parallelism: a.parallelism(p),
+			By:          who.User,
+		},
+	}
+	a.closers = append(a.closers, r.Close)
+	return r
+}
+
+// runtime opens the runtime that a session names.
+func (a *app) runtime(p *project, lineage string, spec session.RuntimeSpec, why purpose) (session.Runtime, error) {
+	if spec.Kind != "tmux" {
+		return nil, fmt.Errorf("runtime %q is not supported yet: leave runtime out, for tmux on this machine", spec.Key())
+	}
+	sockets, err := guest.SocketDir(p.manifest.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	c := tmux.Config{SocketDir: sockets, DataDir: p.manifest.DataDir, Lineage: lineage, Bin: "tmux"}
+	if path, found := a.env.findCommand("tmux", a.env.Dir); found {
+		c.Bin = path
+	}
+	if why == toAct {
+		if _, c.Guest, err = guest.Install(p.manifest.DataDir); err != nil {
+			return nil, err
+		}
+	}
+	return tmux.New(c), nil
+}
+
+// close ends what was opened. What is left to say about that is a debug matter:
+// the command's own result stands.
+func (a *app) close() {
+	for _, end := range a.closers {
+		if err := end(); err != nil && a.log != nil {
+			a.log.Debug("close", "error", err)
+		}
+	}
+}
+
+// facts is what the folder of a run tells.
+func (p *project) facts(run string) session.RunFacts {
+	f, err := guest.ReadFacts(p.runDir(run))
+	if err != nil && !f.Claimed {
+		return session.RunFacts{}
+	}
+	return session.RunFacts{
+		Claimed: f.Claimed,
+		Alive:   f.Agent.Alive(),
+		Agent:   session.Process{PID: f.Agent.PID, Start: f.Agent.Start},
+		Exit:    exitOf(f.Exit),
+		BootID:  f.BootID,
+	}
+}
+
+// launched is what a run was started with, as its folder keeps it; nil if that
+// cannot be read.
+func (p *project) launched(run string) *session.Spec {
+	f, err := guest.ReadFacts(p.runDir(run))
+	var s session.Spec
+	if err != nil || len(f.Spec) == 0 || json.Unmarshal(f.Spec, &s) != nil {
+		return nil
+	}
+	return &s
+}
+
+func (p *project) runDir(run string) string { return filepath.Join(p.manifest.DataDir, "runs", run) }
+
+func exitOf(e *guest.Exit) *session.Exit {
+	if e == nil {
+		return nil
+	}
+	return &session.Exit{
+		Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At,
+		Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail,
+	}
+}
+
+// parallelism is how many sessions are worked on at once.
+func (a *app) parallelism(p *project) int {
+	if a.globals.parallelism > 0 {
+		return a.globals.parallelism
+	}
+	return p.manifest.Parallelism
+}
+
+// maxRunning is how many agents may be alive at once.
+func (p *project) maxRunning() int {
+	if p.manifest.MaxRunning > 0 {
+		return p.manifest.MaxRunning
+	}
+	return fitting(runtime.NumCPU(), memory())
+}
+
+// folder is where a session's events and transcript are.
+func (p *project) folder(r session.Record) string { return state.Folder(p.manifest.DataDir, r) }
+
+// history is what happened to a session, the oldest first. A session without a
+// history has none.
+func (p *project) history(r session.Record, since time.Time) ([]history.Event, error) {
+	events, err := history.Read(p.folder(r), since)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return events, err
+}
+
+// who is the person at work, as others that want the state's lock and those who
+// read the history are told.
+func (a *app) who() state.Holder {
+	host, _ := os.Hostname() // unknown: others see no host
+	name := a.env.getenv("USER")
+	if name == "" {
+		name = strconv.Itoa(os.Getuid())
+		if u, err := user.Current(); err == nil {
+			name = u.Username
+		}
+	}
+	return state.Holder{PID: os.Getpid(), User: name, Host: host, Command: a.command, Since: time.Now()}
+}
