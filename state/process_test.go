@@ -80,7 +80,8 @@ func writer(path string) int {
 			}
 		}()
 	}
-	select {}
+	time.Sleep(time.Hour)
+	return 0
 }
 
 // Killed at any moment, the file parses and holds every change that was
@@ -174,7 +175,8 @@ func holder(path string) int {
 	}
 	defer s.Close()
 	fmt.Println("held")
-	select {}
+	time.Sleep(time.Hour)
+	return 0
 }
 
 func TestTwoProcesses(t *testing.T) {

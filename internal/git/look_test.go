@@ -1,0 +1,200 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/session"
+)
+
+// conflict makes branches ours and theirs that change one line differently; the
+// checkout is left on ours.
+func conflict(t *testing.T, dir string) {
+	t.Helper()
+	git(t, dir, "checkout", "-q", "-b", "theirs")
+	write(t, filepath.Join(dir, "a.txt"), "theirs\n")
+	commit(t, dir, "theirs")
+	git(t, dir, "checkout", "-q", "-b", "ours/deep", "HEAD~1")
+	write(t, filepath.Join(dir, "a.txt"), "ours\n")
+	commit(t, dir, "ours")
+}
+
+func TestLook(t *testing.T) {
+	repo := newRepo(t)
+	dir := filepath.Dir(repo)
+	common := filepath.Join(repo, ".git")
+	first := git(t, repo, "rev-parse", "HEAD")
+	tree := filepath.Join(dir, "ünï tree")
+	look := func(path string, want session.Checkout) {
+		t.Helper()
+		want.Path, want.Exists = path, true
+		if want.Repo != "" {
+			want.Git = true
+		}
+		if d := cmp.Diff(want, Look(path)); d != "" {
+			t.Errorf("Look(%s) (-want +got):\n%s", path, d)
+		}
+	}
+	look(repo, session.Checkout{Repo: common, Branch: "main"})
+	git(t, repo, "worktree", "add", "-q", "-b", "agent/ä", tree)
+	look(tree, session.Checkout{Repo: common, Branch: "agent/ä"})
+	git(t, tree, "checkout", "-q", "--detach")
+	look(tree, session.Checkout{Repo: common, Head: first})
+	git(t, tree, "checkout", "-q", "--orphan", "unborn")
+	look(tree, session.Checkout{Repo: common, Branch: "unborn"})
+	git(t, tree, "checkout", "-q", "-f", "agent/ä")
+
+	conflict(t, tree)
+	theirs, ours := git(t, tree, "rev-parse", "theirs"), git(t, tree, "rev-parse", "ours/deep")
+	for _, how := range []string{"--merge", "--apply"} {
+		if out, err := tryGit(tree, "rebase", how, "theirs"); err == nil {
+			t.Fatalf("rebase %s had no conflict: %s", how, out)
+		}
+		look(tree, session.Checkout{Repo: common, Branch: "ours/deep", Head: theirs, Busy: "rebase"})
+		git(t, tree, "rebase", "--abort")
+	}
+	git(t, tree, "checkout", "-q", "--detach")
+	if out, err := tryGit(tree, "rebase", "theirs"); err == nil {
+		t.Fatalf("rebase had no conflict: %s", out)
+	}
+	look(tree, session.Checkout{Repo: common, Head: theirs, Busy: "rebase"})
+	git(t, tree, "rebase", "--abort")
+	git(t, tree, "checkout", "-q", "ours/deep")
+	for range 3 {
+		commit(t, tree, "more")
+	}
+	git(t, tree, "bisect", "start", "HEAD", ours)
+	look(tree, session.Checkout{Repo: common, Branch: "ours/deep", Head: git(t, tree, "rev-parse", "HEAD"), Busy: "bisect"})
+	git(t, tree, "bisect", "reset")
+	git(t, tree, "bisect", "start", "ours/deep", "--") // nothing checked out yet
+	look(tree, session.Checkout{Repo: common, Branch: "ours/deep"})
+	git(t, tree, "bisect", "reset")
+
+	// Through links, to the checkout and to the repository.
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(tree, link); err != nil {
+		t.Fatal(err)
+	}
+	look(link, session.Checkout{Repo: common, Branch: "ours/deep"})
+	git(t, dir, "clone", "-q", repo, "clone")
+	clone := filepath.Join(dir, "clone")
+	if err := os.Rename(filepath.Join(clone, ".git"), filepath.Join(dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../elsewhere", filepath.Join(clone, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	look(clone, session.Checkout{Repo: filepath.Join(dir, "elsewhere"), Branch: "main"})
+	head := filepath.Join(dir, "elsewhere", "HEAD")
+	if err := os.Remove(head); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("refs/heads/main", head); err != nil {
+		t.Fatal(err)
+	}
+	look(clone, session.Checkout{Repo: filepath.Join(dir, "elsewhere"), Branch: "main"})
+	os.Remove(head)
+	write(t, head, "ref: refs/remotes/origin/main\n") // on no branch of its own
+	look(clone, session.Checkout{Repo: filepath.Join(dir, "elsewhere")})
+
+	// A submodule is a repository of its own.
+	git(t, repo, "submodule", "add", "-q", clone2(t, dir, repo), "sub")
+	look(filepath.Join(repo, "sub"), session.Checkout{Repo: filepath.Join(common, "modules", "sub"), Branch: "main"})
+
+	// No checkouts.
+	empty, file := filepath.Join(dir, "empty"), filepath.Join(dir, "file")
+	if err := os.Mkdir(empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, "")
+	look(empty, session.Checkout{Empty: true})
+	look(dir, session.Checkout{})
+	look(file, session.Checkout{})
+	if d := cmp.Diff(session.Checkout{Path: dir + "/none"}, Look(dir+"/none")); d != "" {
+		t.Errorf("Look at nothing (-want +got):\n%s", d)
+	}
+}
+
+func clone2(t *testing.T, dir, repo string) string {
+	t.Helper()
+	git(t, dir, "clone", "-q", repo, "other")
+	return filepath.Join(dir, "other")
+}
+
+func TestLookFails(t *testing.T) {
+	repo := newRepo(t)
+	dir := filepath.Dir(repo)
+	cases := map[string]struct {
+		spoil func(path string)
+		says  string
+	}{
+		"link to nothing": {func(p string) { os.Remove(p); os.Symlink("nowhere", p) }, "link to what is not there"},
+		"moved":           {func(p string) { write(t, p+"/.git", "gitdir: /nowhere/.git/worktrees/x\n") }, "git worktree repair"},
+		"empty .git":      {func(p string) { os.Mkdir(p+"/.git", 0o700) }, "HEAD is gone"},
+		"garbage .git":    {func(p string) { write(t, p+"/.git", strings.Repeat("x", 1<<20)) }, "does not say where"},
+		"garbage HEAD":    {func(p string) { write(t, p+"/.git/HEAD", "hello\n") }, "neither a branch nor a commit"},
+		"empty HEAD":      {func(p string) { write(t, p+"/.git/HEAD", "") }, "neither a branch nor a commit"},
+		"HEAD is a pipe":  {func(p string) { os.Mkdir(p+"/.git", 0o700); syscall.Mkfifo(p+"/.git/HEAD", 0o600) }, "is no file"},
+		".git is a pipe":  {func(p string) { syscall.Mkfifo(p+"/.git", 0o600) }, "is no file"},
+		"a loop":          {func(p string) { os.Symlink(".git", p+"/.git") }, "too many levels"},
+	}
+	for name, c := range cases {
+		path := filepath.Join(dir, name)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c.spoil(path)
+		if co := Look(path); co.Err == nil || !strings.Contains(co.Err.Error(), c.says) || !strings.Contains(co.Err.Error(), path) {
+			t.Errorf("%s: Look = %+v, want an error that says %q", name, co, c.says)
+		}
+	}
+	write(t, filepath.Join(dir, "file"), "")
+	if co := Look(filepath.Join(dir, "file", "below")); co.Err == nil || co.Exists {
+		t.Errorf("below a file: %+v, want an error", co)
+	}
+}
+
+// In a repository with reftable HEAD says .invalid, and git is asked. This git
+// stands for one that has reftable.
+func TestLookReftable(t *testing.T) {
+	repo := newRepo(t)
+	dir := filepath.Dir(repo)
+	write(t, filepath.Join(repo, ".git", "HEAD"), "ref: refs/heads/.invalid\n")
+	path := os.Getenv("PATH")
+	commit := strings.Repeat("ab", 20)
+	for script, want := range map[string]session.Checkout{
+		`echo refs/heads/on/branch`: {Branch: "on/branch"},
+		`case "$*" in *symbolic-ref*) exit 1;; *) echo ` + commit + `;; esac`: {Head: commit},
+	} {
+		writeScript(t, filepath.Join(dir, "bin", "git"), `test -f "$PWD/HEAD" || exit 9`+"\n"+script)
+		t.Setenv("PATH", filepath.Join(dir, "bin")+":"+path)
+		want.Path, want.Exists, want.Git, want.Repo = repo, true, true, filepath.Join(repo, ".git")
+		if d := cmp.Diff(want, Look(repo)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", script, d)
+		}
+	}
+	writeScript(t, filepath.Join(dir, "bin", "git"), `echo "fatal: unknown repository extension" >&2; exit 128`)
+	if co := Look(repo); co.Err == nil || !strings.Contains(co.Err.Error(), "unknown repository extension") {
+		t.Errorf("a git too old: %+v, want its words", co)
+	}
+}
+
+func BenchmarkLook(b *testing.B) {
+	repo := newRepo(b)
+	tree := filepath.Join(filepath.Dir(repo), "tree")
+	git(b, repo, "worktree", "add", "-q", "-b", "x", tree)
+	for name, path := range map[string]string{"main": repo, "worktree": tree} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if co := Look(path); co.Branch == "" {
+					b.Fatal(co)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// RemoveWorktree removes the repository's worktree at path, and never its
+// branch. It refuses with a *RiskError if anything in it would be lost (AtRisk),
+// and with git's own words what git refuses: a locked worktree, one with
+// submodules, the main checkout. Of a worktree whose folder is gone it removes
+// what the repository still knows of it; one that the repository does not know
+// either is no error.
+func RemoveWorktree(ctx context.Context, repo, path string) error {
+	if err := removeWorktree(ctx, repo, path); err != nil {
+		return fmt.Errorf("remove worktree %s: %w", path, err)
+	}
+	return nil
+}
+
+func removeWorktree(ctx context.Context, repo, path string) error {
+	d, err := repository(repo)
+	if err != nil {
+		return err
+	}
+	release, err := hold(ctx, d.common)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		if entry := d.entry(path); entry != "" {
+			return forget(ctx, repo, path, entry)
+		}
+		return nil
+	}
+	risk, err := AtRisk(ctx, path, repo)
+	if err != nil {
+		return err
+	}
+	if risk.Any() {
+		return &RiskError{path, risk}
+	}
+	// Without --force git looks again itself.
+	_, err = run(ctx, repo, "worktree", "remove", "--", path)
+	return err
+}
+
+// forget removes what the repository knows of a worktree whose folder is gone or
+// empty, unless that is the last that holds some commits. entry is where it
+// knows it. The caller holds the repository.
+func forget(ctx context.Context, repo, path, entry string) error {
+	risk, err := goneRisk(ctx, repo, entry)
+	if err != nil {
+		return err
+	}
+	if risk.Any() {
+		return fmt.Errorf("its folder is gone, and %w (what is known of it is in %s)", &RiskError{path, risk}, entry)
+	}
+	_ = syscall.Rmdir(path) // git takes away what is gone, and not what is only empty
+	args := []string{"worktree", "remove", "--force"}
+	if reason, err := readSmall(filepath.Join(entry, "locked")); err == nil && reason == "initializing" {
+		// git was killed while it made it. Any other lock is a person's.
+		args = append(args, "--force")
+	}
+	_, err = run(ctx, repo, append(args, "--", path)...)
+	return err
+}

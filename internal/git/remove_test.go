@@ -1,0 +1,203 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tree is a fresh worktree of repo on branch x, with one commit of its own.
+func tree(t *testing.T, repo string) string {
+	t.Helper()
+	path := repo + " tree"
+	if _, err := AddWorktree(t.Context(), repo, path, "x", ""); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(path, "b.txt"), "b\n")
+	commit(t, path, "work")
+	return path
+}
+
+func TestRemoveWorktree(t *testing.T) {
+	repo := newRepo(t)
+	path := tree(t, repo)
+	tip := git(t, path, "rev-parse", "x")
+	write(t, filepath.Join(path, "ignored"), "built")
+	write(t, filepath.Join(path, "b.txt"), "stashed\n")
+	git(t, path, "stash")
+	if err := RemoveWorktree(t.Context(), repo, path); err != nil {
+		t.Fatal(err)
+	}
+	if !gone(path) || len(strings.Split(git(t, repo, "worktree", "list"), "\n")) != 1 {
+		t.Error("it is still there")
+	}
+	if got := git(t, repo, "rev-parse", "x"); got != tip {
+		t.Errorf("the branch is at %s, want %s", got, tip)
+	}
+	if got := git(t, repo, "stash", "list"); !strings.Contains(got, "stash@{0}") {
+		t.Errorf("the stash is gone: %q", got)
+	}
+	if err := RemoveWorktree(t.Context(), repo, path); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	// One whose folder is gone is forgotten.
+	git(t, repo, "worktree", "add", "-q", path, "x")
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveWorktree(t.Context(), repo, path); err != nil {
+		t.Error(err)
+	}
+	if out := git(t, repo, "worktree", "list"); strings.Contains(out, "prunable") {
+		t.Errorf("it is still known: %s", out)
+	}
+}
+
+// Work that is nowhere else is never removed.
+func TestRisk(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(t *testing.T, path string)
+		want Risk
+		says string
+	}{
+		"changed":       {func(t *testing.T, p string) { write(t, p+"/b.txt", "more\n") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"staged":        {func(t *testing.T, p string) { write(t, p+"/c", ""); git(t, p, "add", "c") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"deleted":       {func(t *testing.T, p string) { os.Remove(p + "/b.txt") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"moved":         {func(t *testing.T, p string) { git(t, p, "mv", "b.txt", "c") }, Risk{Uncommitted: 2}, "2 uncommitted changes"},
+		"untracked":     {func(t *testing.T, p string) { write(t, p+"/new/a", ""); write(t, p+"/ne\nw", "") }, Risk{Untracked: 2}, "2 untracked files"},
+		"a repository":  {func(t *testing.T, p string) { git(t, p, "init", "-q", "inner") }, Risk{Untracked: 1}, "1 untracked file"},
+		"assumed":       {hide("--assume-unchanged"), Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"skipped":       {hide("--skip-worktree"), Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"branch killed": {func(t *testing.T, p string) { git(t, p, "update-ref", "-d", "refs/heads/x") }, Risk{Uncommitted: 3}, "3 uncommitted changes"},
+		"detached": {func(t *testing.T, p string) {
+			git(t, p, "checkout", "-q", "--detach")
+			commit(t, p, "1")
+			commit(t, p, "2")
+		}, Risk{Unreachable: 2}, "2 commits that no branch holds"},
+		"own ref": {func(t *testing.T, p string) {
+			commit(t, p, "1")
+			git(t, p, "update-ref", "refs/worktree/keep", "HEAD")
+			git(t, p, "reset", "-q", "--hard", "HEAD~1")
+		}, Risk{Unreachable: 1}, "1 commit that no branch holds"},
+		"rebase": {func(t *testing.T, p string) {
+			conflict(t, p)
+			tryGit(p, "rebase", "theirs")
+			git(t, p, "checkout", "-q", "--theirs", "a.txt")
+			git(t, p, "add", "a.txt")
+			git(t, p, "commit", "-q", "-m", "picked")
+		}, Risk{Unreachable: 1, Busy: "rebase"}, "1 commit that no branch holds, rebase under way"},
+		"merge": {func(t *testing.T, p string) {
+			conflict(t, p)
+			tryGit(p, "merge", "theirs")
+		}, Risk{Uncommitted: 1, Busy: "merge"}, "1 uncommitted change, merge under way"},
+		"cherry-pick": {func(t *testing.T, p string) {
+			conflict(t, p)
+			tryGit(p, "cherry-pick", "theirs")
+		}, Risk{Uncommitted: 1, Busy: "cherry-pick"}, "1 uncommitted change, cherry-pick under way"},
+		"bisect": {func(t *testing.T, p string) {
+			git(t, p, "bisect", "start", "HEAD", "HEAD~1")
+		}, Risk{Busy: "bisect"}, "bisect under way"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := newRepo(t)
+			path := tree(t, repo)
+			if r, err := AtRisk(t.Context(), path, repo); err != nil || r.Any() || r.String() != "nothing" {
+				t.Fatalf("before: %v, %v", r, err)
+			}
+			c.do(t, path)
+			r, err := AtRisk(t.Context(), path, repo)
+			if err != nil || r != c.want || r.String() != c.says {
+				t.Errorf("AtRisk = %+v %q, %v, want %+v %q", r, r, err, c.want, c.says)
+			}
+			err = RemoveWorktree(t.Context(), repo, path)
+			var risk *RiskError
+			if !errors.As(err, &risk) || risk.Risk != c.want || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("RemoveWorktree = %v, want a RiskError", err)
+			}
+			if gone(filepath.Join(path, ".git")) {
+				t.Error("it was removed")
+			}
+		})
+	}
+}
+
+// hide changes one file and keeps git status from telling, and marks others
+// that are as they were or not there.
+func hide(flag string) func(t *testing.T, path string) {
+	return func(t *testing.T, path string) {
+		git(t, path, "update-index", flag, "a.txt", "b.txt", ".gitignore")
+		write(t, filepath.Join(path, "b.txt"), "hidden\n")
+		os.Remove(filepath.Join(path, "a.txt"))
+	}
+}
+
+// What git refuses is refused with its words; what is not a worktree of the
+// repository is not touched.
+func TestRemoveRefused(t *testing.T) {
+	repo := newRepo(t)
+	dir := filepath.Dir(repo)
+	path := tree(t, repo)
+	git(t, repo, "worktree", "lock", "--reason", "mine", path)
+	if err := RemoveWorktree(t.Context(), repo, path); err == nil || !strings.Contains(err.Error(), "mine") {
+		t.Errorf("locked: %v", err)
+	}
+	git(t, repo, "worktree", "unlock", path)
+	git(t, dir, "clone", "-q", repo, "lib")
+	git(t, path, "submodule", "add", "-q", dir+"/lib", "lib")
+	commit(t, path, "submodule")
+	if err := RemoveWorktree(t.Context(), repo, path); err == nil || !strings.Contains(err.Error(), "submodules") {
+		t.Errorf("with a submodule: %v", err)
+	}
+	if err := RemoveWorktree(t.Context(), repo, repo); err == nil || !strings.Contains(err.Error(), "main working tree") {
+		t.Errorf("the main checkout: %v", err)
+	}
+	if err := RemoveWorktree(t.Context(), repo, dir+"/lib"); err == nil || !strings.Contains(err.Error(), "not of") {
+		t.Errorf("another repository's: %v", err)
+	}
+	if err := os.Mkdir(dir+"/plain", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveWorktree(t.Context(), repo, dir+"/plain"); !errors.Is(err, ErrNotRepository) {
+		t.Errorf("a plain folder: %v", err)
+	}
+	for _, p := range []string{path, repo, dir + "/lib", dir + "/plain"} {
+		if gone(p) {
+			t.Errorf("%s was removed", p)
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	repo := newRepo(t)
+	path := tree(t, repo)
+	check := func(base string, ahead, changed int) {
+		t.Helper()
+		if a, c, err := Progress(t.Context(), path, base); err != nil || a != ahead || c != changed {
+			t.Errorf("Progress since %q = %d ahead, %d changed, %v, want %d and %d", base, a, c, err, ahead, changed)
+		}
+	}
+	check("main", 1, 1)
+	check("", 0, 0)
+	write(t, filepath.Join(path, "a.txt"), "changed\n")
+	write(t, filepath.Join(path, "new", "x"), "")
+	write(t, filepath.Join(path, "new", "y"), "")
+	write(t, filepath.Join(path, "ignored"), "")
+	check("main", 1, 4)
+	check("", 0, 3)
+	write(t, filepath.Join(repo, "theirs"), "what others do on base is not our progress\n")
+	commit(t, repo, "base moves")
+	check("main", 1, 4)
+	git(t, path, "stash", "-u")
+	git(t, path, "merge", "-q", "main")
+	check("main", 2, 1)
+	git(t, path, "reset", "-q", "--hard", "main")
+	check("main", 0, 0)
+	git(t, path, "checkout", "-q", "--orphan", "alone")
+	commit(t, path, "no common ground")
+	check("main", 1, 0)
+	if _, _, err := Progress(t.Context(), path, "nope"); err == nil || !strings.Contains(err.Error(), `base "nope" is no commit`) {
+		t.Errorf("since what is not there: %v", err)
+	}
+}

@@ -1,0 +1,145 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Errors that are found in an *Error with errors.Is.
+var (
+	// ErrNotRepository: the folder is in no git repository.
+	ErrNotRepository = errors.New("not a git repository")
+	// ErrNotInstalled: there is no git on PATH.
+	ErrNotInstalled = errors.New("git is not installed, or not on PATH")
+)
+
+// Error is a git command that failed.
+type Error struct {
+	Args   []string // without "git"
+	Output string   // what it printed, at most session.TailLimit
+	Err    error    // how it ended
+}
+
+// Error is the command and what it printed.
+func (e *Error) Error() string {
+	command := "git " + strings.Join(e.Args, " ")
+	if e.Output == "" {
+		return fmt.Sprintf("%s: %v", command, e.Err)
+	}
+	return fmt.Sprintf("%s: %v: %s", command, e.Err, e.Output)
+}
+
+// Unwrap gives how it ended, and ErrNotRepository when that is what git said.
+func (e *Error) Unwrap() []error {
+	if strings.Contains(e.Output, "not a git repository") {
+		return []error{ErrNotRepository, e.Err}
+	}
+	return []error{e.Err}
+}
+
+// killAfter is how long a git that was told to end may take to clean up, and
+// how long what a hook has left running may hold its output.
+const killAfter = 2 * time.Second
+
+// quiet are settings for every command but the one that makes a worktree.
+var quiet = []string{
+	"-c", "core.hooksPath=/dev/null",
+}
+
+// safe are settings for every command: no program of the repository's choice,
+// and nothing hidden by a person's taste.
+var safe = []string{
+	"-c", "core.fsmonitor=false",
+	"-c", "status.showUntrackedFiles=normal",
+	"-c", "advice.detachedHead=false",
+}
+
+// run runs git in dir and returns what it wrote to stdout.
+func run(ctx context.Context, dir string, args ...string) (string, error) {
+	return start(ctx, dir, "", append(quiet[:len(quiet):len(quiet)], args...), args)
+}
+
+// feed is run with something on stdin.
+func feed(ctx context.Context, dir, stdin string, args ...string) (string, error) {
+	return start(ctx, dir, stdin, append(quiet[:len(quiet):len(quiet)], args...), args)
+}
+
+// runHooked is run with the repository's own hooks.
+func runHooked(ctx context.Context, dir string, args ...string) (string, error) {
+	return start(ctx, dir, "", args, args)
+}
+
+// start runs git with all its arguments; said is how an error names it.
+func start(ctx context.Context, dir, stdin string, args, said []string) (string, error) {
+	bin, err := exec.LookPath("git")
+	if err != nil {
+		return "", &Error{Args: said, Err: ErrNotInstalled}
+	}
+	c := exec.CommandContext(ctx, bin, append(safe[:len(safe):len(safe)], args...)...)
+	c.Dir, c.Env = dir, environ()
+	c.Stdin = strings.NewReader(stdin)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	// A group of its own: a Ctrl-C at the terminal is agentform's to handle.
+	// Told to end, git removes what it has begun, and so do its children.
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error {
+		if err := syscall.Kill(-c.Process.Pid, syscall.SIGTERM); err != nil {
+			return os.ErrProcessDone
+		}
+		return nil
+	}
+	c.WaitDelay = killAfter
+	err = c.Run()
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
+		// The delay: a hook has left something running that holds our pipe.
+		return stdout.String(), nil
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	// git says why on stderr, hooks wherever they like.
+	output := bytes.TrimSpace(append(stderr.Bytes(), stdout.Bytes()...))
+	if over := len(output) - session.TailLimit; over > 0 {
+		output = output[over:]
+	}
+	return "", &Error{Args: said, Output: string(output), Err: err}
+}
+
+// environ is the environment without anything that points git elsewhere, in a
+// language that can be read.
+func environ() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if !strings.HasPrefix(name, "GIT_") && name != "LC_ALL" && name != "LANGUAGE" {
+			env = append(env, v)
+		}
+	}
+	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0")
+}
+
+// exitCode is the code that git left with; -1: it did not.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+// Toplevel is the top of the checkout that dir is in. The error is
+// ErrNotRepository if it is in none.
+func Toplevel(ctx context.Context, dir string) (string, error) {
+	out, err := run(ctx, dir, "rev-parse", "--show-toplevel")
+	return strings.TrimSuffix(out, "\n"), err
+}
