@@ -71,8 +71,8 @@ func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
 			r.skip(j, why)
 			r.interrupted = r.interrupted || why == "interrupted"
 		}
+		r.interrupted = r.interrupted || j.outcome == Failed && ctx.Err() != nil
 	}
-	r.interrupted = r.interrupted || ctx.Err() != nil
 }
 
 // skipAfter skips all that waits for a job that failed or was skipped, naming

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/observe"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
@@ -21,7 +22,13 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The test binary is also the guest of real sessions.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "guest" {
+		os.Exit(guest.Main(os.Args[2:]))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // room is a project in a temporary folder, with a scripted runtime and folders
 // for workspaces.

@@ -137,8 +137,11 @@ func (r *Reconciler) Close() error {
 	defer r.mu.Unlock()
 	var errs []error
 	for _, rt := range r.open {
-		if c, ok := rt.(interface{ Close() error }); ok {
+		switch c := rt.(type) {
+		case interface{ Close() error }:
 			errs = append(errs, c.Close())
+		case interface{ Close() }:
+			c.Close()
 		}
 	}
 	r.open = nil
