@@ -38,36 +38,56 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (session.Place, 
 		return fail(session.ErrExists)
 	}
 	defer r.freeName(l.Name)
-	s, err := r.room(ctx, l.Name)
-	if err != nil {
-		return fail(err)
-	}
 	if err := r.prepare(l); err != nil {
-		s.release()
 		return fail(err)
 	}
-	cmds, err := r.marking(l, exactly(l.Name))
-	if err != nil {
-		s.release()
+	s, pane, err := r.place(ctx, l)
+	if s == nil { // nothing was made
 		return fail(errors.Join(err, guest.Discard(l.RunDir)))
 	}
-	texts, err := s.ask(ctx, append([]command{
-		append(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-x", "200", "-y", "50", "-c", literal(l.Dir), "--"}, r.guestCommand(l)...),
-		{"set-option", "-F", "-t", exactly(l.Name), paneOption, "#{pane_id}"},
-	}, cmds...)...)
-	if errors.Is(err, session.ErrExists) {
-		s.release()
-		return fail(errors.Join(session.ErrExists, guest.Discard(l.RunDir)))
-	}
-	p := session.Place{Runtime: "tmux", Socket: s.socket, Name: l.Name}
+	p := session.Place{Runtime: "tmux", Socket: s.socket, Name: l.Name, Pane: pane}
 	if err == nil {
-		p.Pane = texts[0]
 		err = r.started(ctx, s, p, l)
 	}
 	if err != nil {
 		return fail(errors.Join(err, r.undo(ctx, s, p, l)))
 	}
 	return p, nil
+}
+
+// place makes the session on a server with room and returns its pane. Without a
+// server in return nothing was made; with one and an error nobody can know.
+func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane string, err error) {
+	mark, err := marking(l, l.Name)
+	if err != nil {
+		return nil, "", err
+	}
+	err = again(ctx, func() error {
+		var err error
+		if on, err = r.room(ctx, l.Name); err != nil {
+			return err
+		}
+		texts, err := on.ask(ctx,
+			append(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-x", "200", "-y", "50", "-c", literal(l.Dir), "--"}, r.guestCommand(l)...),
+			command{"set-option", "-F", "-t", exactly(l.Name), paneOption, "#{pane_id}"},
+			mark)
+		if err == nil {
+			pane = texts[0]
+			return nil
+		}
+		if errors.Is(err, session.ErrExists) {
+			on.release()
+			on = nil
+			return err
+		}
+		if f, _ := guest.ReadFacts(l.RunDir); f.Claimed {
+			// A server that left after that took the run with it: it cannot be
+			// started again.
+			return fmt.Errorf("%w: %s", session.ErrGone, err)
+		}
+		return err
+	})
+	return on, pane, err
 }
 
 // Restart puts a new guest into the session's pane. The history of the screen
@@ -88,7 +108,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	if err := r.prepare(l); err != nil {
 		return fail(err)
 	}
-	cmds, err := r.marking(l, exactly(p.Name))
+	mark, err := marking(l, p.Name)
 	if err != nil {
 		return fail(errors.Join(err, guest.Discard(l.RunDir)))
 	}
@@ -98,11 +118,11 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	}
 	start = append(append(start, "-c", literal(l.Dir), "--"), r.guestCommand(l)...)
 	// A run begins unpaused, whatever the last one was.
-	cmds = append(cmds, command{"set-option", "-u", "-t", exactly(p.Name), pauseOption})
+	cmds := []command{start, mark, {"set-option", "-u", "-t", exactly(p.Name), pauseOption}}
 	if !now.closed {
 		cmds = append(cmds, command{"select-pane", "-e", "-t", live.Place.Pane})
 	}
-	texts, err := s.ask(ctx, append([]command{start}, cmds...)...)
+	texts, err := s.ask(ctx, cmds...)
 	p.Runtime, p.Pane = "tmux", live.Place.Pane
 	if err == nil && now.closed {
 		p.Pane = texts[0]
@@ -147,13 +167,13 @@ func (r *Runtime) guestCommand(l session.Launch) []string {
 	return append(slices.Clone(r.config.Guest), l.RunDir)
 }
 
-// marking is the commands that mark the session at the target.
-func (r *Runtime) marking(l session.Launch, target string) ([]command, error) {
+// marking is the command that marks the session of that name.
+func marking(l session.Launch, name string) (command, error) {
 	mark, err := json.Marshal(l.Mark)
 	if err != nil {
 		return nil, err
 	}
-	return []command{{"set-option", "-t", target, markOption, string(mark)}}, nil
+	return command{"set-option", "-t", exactly(name), markOption, string(mark)}, nil
 }
 
 // started returns when the guest has started the agent, or why it did not.

@@ -75,16 +75,21 @@ func (r *Runtime) settle(l *session.Live, p pane) {
 		return
 	}
 	// What could not be read is missing, and what is missing proves nothing.
-	f, _ := r.facts(l.Mark.Run)
+	var f guest.Facts
+	if runForm.MatchString(l.Mark.Run) {
+		f, _ = guest.Glance(r.runDir(l.Mark.Run))
+	}
 	e := evidence{
 		paneUp:  !p.dead && !p.closed,
 		reaped:  p.closed || p.status != "" || p.signal != "",
 		clean:   p.status == "0",
 		claimed: f.Claimed,
-		guest:   f.Guest.Alive(),
 		started: f.Agent.PID != 0,
 		agent:   f.Agent.Alive(),
 		exit:    f.Exit,
+	}
+	if !e.agent || !e.paneUp { // elsewhere it makes no difference, and costs a look
+		e.guest = f.Guest.Alive()
 	}
 	if p.closed {
 		e.clean = true // tmux forgot how it left, and so contradicts nothing

@@ -46,17 +46,15 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]session.Live, error) {
 	var panes []pane
 	err := again(ctx, func() error {
-		up, err := s.running(ctx)
-		if err != nil || !up {
-			panes = nil
-			return err
-		}
 		nonce := newNonce()
 		text, err := s.program.run(ctx, s.socket, nil, "list-panes", "-a", "-F", nonce+"|"+format)
-		if err != nil {
+		if err == nil {
+			panes, err = parsePanes(text, nonce)
 			return err
 		}
-		panes, err = parsePanes(text, nonce)
+		if up, asked := s.running(ctx); asked == nil && !up {
+			return nil
+		}
 		return err
 	})
 	if err != nil || len(panes) == 0 {

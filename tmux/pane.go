@@ -32,7 +32,6 @@ type pane struct {
 	attached int
 	size     [2]int
 	moved    int64 // unix time of the last output
-	pid      int
 	ours     string // paneOption
 	pause    string // pauseOption
 	mark     string // markOption
@@ -42,10 +41,10 @@ type pane struct {
 
 // format is the row that parsePane reads: every text in it is quoted for fields.
 const format = "#{q:session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{pane_input_off}|#{pane_in_mode}|" +
-	"#{session_attached}|#{pane_width}|#{pane_height}|#{window_activity}|#{pane_pid}|" +
+	"#{session_attached}|#{pane_width}|#{pane_height}|#{window_activity}|" +
 	"#{q:" + paneOption + "}|#{q:" + pauseOption + "}|#{q:" + markOption + "}|#{q:pane_start_path}|#{q:pane_title}"
 
-const columns = 17
+const columns = 16
 
 func parsePane(row string) (pane, error) {
 	f := fields(row)
@@ -58,8 +57,8 @@ func parsePane(row string) (pane, error) {
 	return pane{
 		session: f[0], id: f[1], dead: f[2] == "1", status: f[3], signal: f[4],
 		inputOff: f[5] == "1", inMode: f[6] != "" && f[6] != "0",
-		attached: number(f[7]), size: [2]int{number(f[8]), number(f[9])}, moved: moved, pid: number(f[11]),
-		ours: f[12], pause: f[13], mark: f[14], dir: f[15], title: f[16],
+		attached: number(f[7]), size: [2]int{number(f[8]), number(f[9])}, moved: moved,
+		ours: f[11], pause: f[12], mark: f[13], dir: f[14], title: f[15],
 	}, nil
 }
 

@@ -48,14 +48,14 @@ func (r *Runtime) end(ctx context.Context, run string, how session.Stop) error {
 	return r.dismiss(ctx, run)
 }
 
-// writingExit is how long a guest gets to see that its agent is gone and to
-// write that down.
-const writingExit = 2 * time.Second
+// leavingTime is how long a guest gets to see that its agent is gone, to write that
+// down, and to leave.
+const leavingTime = 2 * time.Second
 
-// dismiss waits until a run's guest has written the exit. One that does not is
-// killed.
+// dismiss waits until a run's guest has written the exit or is gone. One that
+// takes too long is killed.
 func (r *Runtime) dismiss(ctx context.Context, run string) error {
-	deadline := time.Now().Add(writingExit)
+	deadline := time.Now().Add(leavingTime)
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		f, _ := r.facts(run)
 		switch {
@@ -129,16 +129,37 @@ func (r *Runtime) remove(ctx context.Context, p session.Place) error {
 		return err
 	}
 	if known {
-		// A guest that had not started its agent yet was told by the hangup only.
-		if f, _ := r.facts(run); f.Guest.Alive() || f.Agent.Alive() {
+		return r.vacate(ctx, run)
+	}
+	return nil
+}
+
+// vacate returns when a run whose session is gone has left nothing: no process,
+// and no socket, which a guest that was killed could not remove.
+func (r *Runtime) vacate(ctx context.Context, run string) error {
+	deadline := time.Now().Add(leavingTime)
+	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		f, _ := r.facts(run)
+		if f.Agent.Alive() {
+			// Its guest had not started it yet, and only heard the hangup.
 			if err := r.end(ctx, run, session.Stop{Signal: "SIGKILL"}); err != nil {
 				return err
 			}
 		}
-		// A guest that was killed could not remove its socket.
-		if err := os.Remove(r.guestSocket(run)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+		if !f.Guest.Alive() {
+			break
 		}
+		if time.Now().After(deadline) {
+			if err := kill(ctx, f.Guest); err != nil {
+				return err
+			}
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return fmt.Errorf("its guest %d still runs: %w", f.Guest.PID, err)
+		}
+	}
+	if err := os.Remove(r.guestSocket(run)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	return nil
 }

@@ -1,0 +1,70 @@
+package tmux_test
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// everything is a row with as much in it as a look needs.
+const everything = "#{session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{pane_input_off}|#{pane_in_mode}|" +
+	"#{session_attached}|#{pane_width}|#{pane_height}|#{window_activity}|#{@agentform_pane}|#{@agentform_pause}|#{@agentform}|#{pane_start_path}|#{pane_title}"
+
+// BenchmarkObserve looks at 100 sessions, beside what it cannot be faster than:
+// one list-panes of the same server over a control client that is open already,
+// and one by a process of its own.
+func BenchmarkObserve(b *testing.B) {
+	const n = 100
+	bed := newBed(b)
+	for i := range n {
+		l := bed.launch(b, fmt.Sprintf("app-n%d-000000", i))
+		l.Argv = []string{"sleep", "10000"}
+		bed.create(b, l)
+	}
+	b.Run("floor=list-panes", func(b *testing.B) {
+		cmd := exec.Command("tmux", "-u", "-S", bed.socket(0), "-C", "new-session", "-s", "_agentform-bench", "--", "sleep", "10000", ";", "set-option", "destroy-unattached", "on")
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for b.Loop() {
+			if _, err := fmt.Fprintln(in, "list-panes -a -F '"+everything+"'"); err != nil {
+				b.Fatal(err)
+			}
+			for lines.Scan() && !(strings.HasPrefix(lines.Text(), "%end") && strings.HasSuffix(lines.Text(), " 1")) {
+			}
+		}
+		in.Close()
+		for lines.Scan() {
+		}
+		if err := cmd.Wait(); err != nil {
+			b.Fatal(err)
+		}
+	})
+	b.Run("floor=process", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command("tmux", "-S", bed.socket(0), "list-panes", "-a", "-F", everything).Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, screens := range []bool{false, true} {
+		b.Run(fmt.Sprintf("screens=%v", screens), func(b *testing.B) {
+			for b.Loop() {
+				if lives, err := bed.runtime.Observe(b.Context(), screens); err != nil || len(lives) != n {
+					b.Fatalf("%d sessions, %v", len(lives), err)
+				}
+			}
+		})
+	}
+}

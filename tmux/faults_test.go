@@ -1,0 +1,248 @@
+package tmux_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/tmux"
+)
+
+// nothingLeft checks that a failed create left no session, no process and no
+// secret.
+func (b *bed) nothingLeft(t *testing.T, l session.Launch) {
+	t.Helper()
+	if _, ok := b.see(t, session.Place{Name: l.Name}); ok {
+		t.Error("the session is there")
+	}
+	if left := carrying(t, l.Mark.Run); len(left) > 0 {
+		t.Errorf("processes are left: %q", left)
+	}
+	entries, err := os.ReadDir(b.config.SocketDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "tmux-") {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
+func TestNoTmux(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	c := b.config
+	c.Bin = filepath.Join(b.root, "no-such-tmux")
+	r := tmux.New(c)
+	defer r.Close()
+	if lives, err := r.Observe(t.Context(), true); err != nil || len(lives) != 0 {
+		t.Errorf("observe without any socket: %v, %v; want nothing and no error", lives, err)
+	}
+	l := b.launch(t, "app")
+	l.Secrets = map[string]string{"A": "b"}
+	if _, err := r.Create(t.Context(), l); !errors.Is(err, tmux.ErrNotAvailable) || !strings.Contains(err.Error(), "install tmux") {
+		t.Errorf("create: %v, want ErrNotAvailable with its remedy", err)
+	}
+	b.nothingLeft(t, l)
+	b.create(t, b.launch(t, "other"))
+	if _, err := r.Observe(t.Context(), false); !errors.Is(err, tmux.ErrNotAvailable) {
+		t.Errorf("observe with a server: %v, want ErrNotAvailable: what it holds is unknown", err)
+	}
+}
+
+func TestDeadSocketIsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: b.socket(0), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.SetUnlinkOnClose(false)
+	listener.Close()
+	if lives, err := b.runtime.Observe(t.Context(), true); err != nil || len(lives) != 0 {
+		t.Errorf("observe: %v, %v; want nothing and no error", lives, err)
+	}
+	if _, err := os.Lstat(b.socket(0)); err != nil {
+		t.Errorf("looking has removed the socket: %v", err)
+	}
+	b.create(t, b.launch(t, "app"))
+}
+
+func TestServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	p := b.create(t, b.launch(t, "app"))
+	pid, err := strconv.Atoi(strings.TrimSpace(b.tmux(t, p.Socket, "display-message", "-p", "#{pid}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(pid, syscall.SIGCONT)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if lives, err := b.runtime.Observe(ctx, false); err == nil {
+		t.Errorf("observe: %v; what a stopped server holds is unknown", lives)
+	}
+	if err := b.runtime.Send(ctx, p, session.Input{Text: "x"}); err == nil || errors.Is(err, session.ErrGone) {
+		t.Errorf("send: %v, want an error that is not ErrGone", err)
+	}
+}
+
+func TestOtherProtocol(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.create(t, b.launch(t, "app"))
+	c := b.config
+	c.Bin = filepath.Join(b.root, "other-tmux")
+	if err := os.WriteFile(c.Bin, []byte("#!/bin/sh\necho 'protocol version mismatch (client 8, server 7)' >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := tmux.New(c)
+	defer r.Close()
+	begun := time.Now()
+	var failed *tmux.Error
+	if lives, err := r.Observe(t.Context(), false); !errors.As(err, &failed) || !strings.Contains(err.Error(), "protocol version mismatch") {
+		t.Errorf("observe: %v, %v; want the mismatch", lives, err)
+	}
+	if _, err := r.Create(t.Context(), b.launch(t, "next")); err == nil || !strings.Contains(err.Error(), "protocol version mismatch") {
+		t.Errorf("create: %v, want the mismatch", err)
+	}
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("it took %v: what does not help was tried again", took)
+	}
+}
+
+func TestGuestThatCannotBeStarted(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	c := b.config
+	c.Guest = []string{filepath.Join(b.root, "no-such-guest"), "guest"}
+	r := tmux.New(c)
+	defer r.Close()
+	l := b.launch(t, "app")
+	l.Secrets = map[string]string{"A": "b"}
+	if _, err := r.Create(t.Context(), l); err == nil || !strings.Contains(err.Error(), "no-such-guest") {
+		t.Errorf("create: %v, want the guest's path", err)
+	}
+	b.nothingLeft(t, l)
+}
+
+func TestAgentThatCannotBeStarted(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "app")
+	l.Argv = []string{"no-such-agent"}
+	if _, err := b.runtime.Create(t.Context(), l); err == nil || !strings.Contains(err.Error(), "no-such-agent") {
+		t.Errorf("create: %v, want the agent's name", err)
+	}
+	b.nothingLeft(t, l)
+	p := b.create(t, b.launch(t, "app"))
+	live, _ := b.see(t, p)
+	if err := b.runtime.Stop(t.Context(), p, live.Mark.Run, session.Stop{}); err != nil {
+		t.Fatal(err)
+	}
+	l = b.launch(t, "app")
+	l.Argv = []string{"no-such-agent"}
+	if _, err := b.runtime.Restart(t.Context(), p, l); err == nil || !strings.Contains(err.Error(), "no-such-agent") {
+		t.Errorf("restart: %v, want the agent's name", err)
+	}
+	if live, ok := b.see(t, p); !ok || live.Vital != session.Dead {
+		t.Errorf("after a failed restart: there %v, %s; want a standing place", ok, live.Vital)
+	}
+}
+
+func TestAgentThatLeavesAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	p := b.create(t, b.shell(t, "app", "exit 4"))
+	var live session.Live
+	until(t, "it is dead", func() bool { live, _ = b.see(t, p); return live.Vital == session.Dead })
+	if live.Exit == nil || live.Exit.Code != 4 || live.Exit.Cause != "self" {
+		t.Errorf("exit %+v, want 4", live.Exit)
+	}
+}
+
+func TestCancelledCreateLeavesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.create(t, b.launch(t, "first"))
+	for _, after := range []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 8 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		l := b.launch(t, "app")
+		p, err := b.runtime.Create(ctx, l)
+		cancel()
+		if err == nil { // it was quicker
+			if err := b.runtime.Remove(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, ok := b.see(t, session.Place{Name: "app"}); ok {
+			t.Errorf("cancelled after %v: the session is there", after)
+		}
+		if left := carrying(t, l.Mark.Run); len(left) > 0 {
+			t.Errorf("cancelled after %v: left: %q", after, left)
+		}
+	}
+}
+
+func TestNamesThatTmuxChanges(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for _, name := range []string{"", "a.b", "a:b", "=a", "#{pid}", "ü", "_agentform-1", "a b", "-d"} {
+		l := b.launch(t, "app")
+		l.Name = name
+		if _, err := b.runtime.Create(t.Context(), l); err == nil {
+			t.Errorf("created %q", name)
+		}
+	}
+}
+
+func TestAnotherLineageIsForeign(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	p := b.create(t, b.launch(t, "app"))
+	for name, want := range map[string]bool{lineage: false, "another": true, "": false} {
+		c := b.config
+		c.Lineage = name
+		r := tmux.New(c)
+		lives, err := r.Observe(t.Context(), false)
+		if err != nil || len(lives) != 1 || lives[0].Foreign != want {
+			t.Errorf("lineage %q: %+v, %v; want foreign %v", name, lives, err, want)
+		}
+		if want {
+			if err := r.Remove(t.Context(), p); err == nil {
+				t.Error("removed another project's session")
+			}
+		}
+		r.Close()
+	}
+}
+
+func TestLaunchSpec(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "app")
+	l.Spec = session.Spec{Address: "session.app", Branch: "agents/app"}
+	b.create(t, l)
+	s, err := b.runtime.LaunchSpec(l.Mark.Run)
+	if err != nil || s == nil || s.Branch != l.Spec.Branch {
+		t.Errorf("spec %+v, %v", s, err)
+	}
+	if s, err := b.runtime.LaunchSpec("0123456789abcdef"); s != nil || err != nil {
+		t.Errorf("of a run that is not there: %+v, %v", s, err)
+	}
+	if _, err := b.runtime.LaunchSpec("../x"); err == nil {
+		t.Error("read outside the runs")
+	}
+}

@@ -1,0 +1,249 @@
+package tmux_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// carrying are the processes that carry a run's mark.
+func carrying(t *testing.T, run string) []string {
+	var found []string
+	for _, pid := range pids(t) {
+		if strings.Contains(read("/proc/"+pid+"/environ"), "AGENTFORM_RUN="+run) {
+			found = append(found, pid+" "+strings.ReplaceAll(read("/proc/"+pid+"/cmdline"), "\x00", " "))
+		}
+	}
+	return found
+}
+
+func (b *bed) shell(t *testing.T, name, script string) session.Launch {
+	l := b.launch(t, name)
+	l.Argv = []string{"sh", "-c", script}
+	// Whatever it does to "the" tmux server, it is to find only an empty folder.
+	l.Env = append(l.Env, "TMUX_TMPDIR="+l.RunDir)
+	return l
+}
+
+func TestAgentThatKillsTheServer(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	other := b.create(t, b.launch(t, "other"))
+	p := b.create(t, b.shell(t, "killer", `echo "${TMUX-unset} ${TMUX_PANE-unset}" >"$STATE/tmux"; tmux kill-server; tmux kill-session; echo done >"$STATE/done"; read x`))
+	until(t, "it has tried", func() bool { return b.state(t, p, "done") != "" })
+	if got := b.state(t, p, "tmux"); got != "unset unset\n" {
+		t.Errorf("it sees TMUX, TMUX_PANE: %q", got)
+	}
+	for _, p := range []session.Place{p, other} {
+		if l, ok := b.see(t, p); !ok || l.Vital != session.Alive {
+			t.Errorf("%s: there %v, %s", p.Name, ok, l.Vital)
+		}
+	}
+}
+
+func TestDaemonsEndWithTheirRun(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.shell(t, "daemon", `setsid sh -c 'setsid sleep 5000 & echo $! >"$STATE/daemon"'; exec </dev/null; read x; while :; do sleep 1; done`)
+	p := b.create(t, l)
+	until(t, "the daemon is there", func() bool { return len(carrying(t, l.Mark.Run)) > 1 && b.state(t, p, "daemon") != "" })
+	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
+		t.Fatal(err)
+	}
+	if left := carrying(t, l.Mark.Run); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+func TestAgentThatIgnoresTERM(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.shell(t, "stubborn", `trap '' TERM HUP INT; : >"$STATE/ready"; while :; do sleep 1; done`)
+	p := b.create(t, l)
+	until(t, "it ignores", func() bool { _, err := os.Stat(filepath.Join(l.RunDir, "ready")); return err == nil })
+	begun := time.Now()
+	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, session.Stop{Signal: "SIGTERM", Grace: session.Duration(200 * time.Millisecond)}); err != nil {
+		t.Fatal(err)
+	}
+	live, _ := b.see(t, p)
+	if took := time.Since(begun); took < 200*time.Millisecond || live.Vital != session.Dead || live.Exit == nil || live.Exit.Signal != "SIGKILL" {
+		t.Errorf("after %v: %s, exit %+v; want SIGKILL after the grace", took, live.Vital, live.Exit)
+	}
+}
+
+func TestGuestKilled(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.shell(t, "orphan", `trap '' TERM HUP INT; setsid sleep 5000 & while :; do sleep 1; done`)
+	p := b.create(t, l)
+	until(t, "its daemon is there", func() bool { return len(carrying(t, l.Mark.Run)) > 1 })
+	pid, err := strconv.Atoi(strings.TrimSpace(b.tmux(t, p.Socket, "list-panes", "-t", "=orphan:", "-F", "#{pane_pid}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	var live session.Live
+	until(t, "it is dead", func() bool { live, _ = b.see(t, p); return live.Vital == session.Dead })
+	if live.Exit != nil {
+		t.Errorf("exit %+v: nobody can know how", live.Exit)
+	}
+	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
+		t.Fatal(err)
+	}
+	if left := carrying(t, l.Mark.Run); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	if _, err := b.runtime.Restart(t.Context(), p, b.launch(t, "orphan")); err != nil {
+		t.Errorf("restart: %v", err)
+	}
+}
+
+func TestPaneKilled(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "app")
+	p := b.create(t, l)
+	b.create(t, b.launch(t, "other"))
+	b.tmux(t, p.Socket, "kill-pane", "-t", "=app:")
+	if _, ok := b.see(t, p); ok {
+		t.Error("it is still there")
+	}
+	until(t, "its agent is gone", func() bool { return len(carrying(t, l.Mark.Run)) == 0 })
+	if _, err := b.runtime.Restart(t.Context(), p, b.launch(t, "app")); !errors.Is(err, session.ErrGone) {
+		t.Errorf("restart: %v, want ErrGone", err)
+	}
+	if err := b.runtime.Remove(t.Context(), p); err != nil {
+		t.Errorf("remove: %v", err)
+	}
+}
+
+func TestPaneKilledBesideAPersons(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	p := b.create(t, b.launch(t, "app"))
+	b.tmux(t, p.Socket, "split-window", "-t", "=app:", "--", "sleep", "1000")
+	if l, _ := b.see(t, p); l.Place != p || l.Vital != session.Alive {
+		t.Fatalf("with a pane beside it: %+v, %s", l.Place, l.Vital)
+	}
+	b.tmux(t, p.Socket, "kill-pane", "-t", p.Pane)
+	var l session.Live
+	until(t, "it is dead", func() bool { l, _ = b.see(t, p); return l.Vital == session.Dead })
+	if !l.PlaceUp || l.Exit == nil || l.Exit.Cause != "hangup" {
+		t.Errorf("place up %v, exit %+v; want a standing place and a hangup", l.PlaceUp, l.Exit)
+	}
+	next := b.launch(t, "app")
+	again, err := b.runtime.Restart(t.Context(), p, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, _ := b.see(t, p); l.Place != again || l.Mark != next.Mark || l.Vital != session.Alive {
+		t.Errorf("%+v in %+v, %s; want the new run in %+v", l.Mark, l.Place, l.Vital, again)
+	}
+	b.send(t, again, "hello")
+	until(t, "it hears", func() bool { return b.state(t, again, "heard") == "hello\n" })
+	if panes := b.tmux(t, p.Socket, "list-panes", "-s", "-t", "=app:", "-F", "#{pane_start_command}"); !strings.Contains(panes, "sleep 1000") {
+		t.Errorf("the person's pane is gone: %q", panes)
+	}
+}
+
+func TestServerKilled(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "app")
+	p := b.create(t, l)
+	pid, err := strconv.Atoi(strings.TrimSpace(b.tmux(t, p.Socket, "display-message", "-p", "#{pid}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "nothing is there", func() bool { _, ok := b.see(t, p); return !ok })
+	for what, err := range map[string]error{
+		"send":   b.runtime.Send(t.Context(), p, session.Input{Text: "x"}),
+		"pause":  b.runtime.Pause(t.Context(), p, l.Mark.Run, session.Detach),
+		"resume": b.runtime.Resume(t.Context(), p, l.Mark.Run),
+	} {
+		if !errors.Is(err, session.ErrGone) {
+			t.Errorf("%s: %v, want ErrGone", what, err)
+		}
+	}
+	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if left := carrying(t, l.Mark.Run); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	if err := b.runtime.Remove(t.Context(), p); err != nil {
+		t.Errorf("remove: %v", err)
+	}
+	b.create(t, b.launch(t, "app"))
+}
+
+func TestCreateOverALingeringServer(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		b.create(t, b.launch(t, name))
+	}
+	for range 3 {
+		b.tmux(t, b.socket(0), "kill-server")
+		p := b.create(t, b.launch(t, "next"))
+		if l, ok := b.see(t, p); !ok || l.Vital != session.Alive {
+			t.Errorf("there %v, %s", ok, l.Vital)
+		}
+	}
+}
+
+func TestOddTextArrives(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "app")
+	l.Argv = []string{"sh", "-c", `printf '%s\0' "$PWD" "$ODD" "$@" >"$STATE/got.part"; mv "$STATE/got.part" "$STATE/got"; read x`, "sh",
+		`"quoted" $HOME`, "#{pane_id}", "#(touch /tmp/x)", "line\nbreak", "", ";", "ü\x1b[1m"}
+	p := b.create(t, l)
+	until(t, "it has told", func() bool { return b.state(t, p, "got") != "" })
+	want := append([]string{l.Dir, "a b;$c\n\"d\"ü"}, append(slices.Clone(l.Argv[4:]), "")...)
+	if got := strings.Split(b.state(t, p, "got"), "\x00"); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	live, _ := b.see(t, p)
+	if live.Mark != l.Mark || live.Dir != l.Dir {
+		t.Errorf("seen: mark %+v in %q, want %+v in %q", live.Mark, live.Dir, l.Mark, l.Dir)
+	}
+}
+
+func TestOddTitlesAndOptions(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	const title = `a|b\c "d" 'e' #{pane_id} %end 1 2 1 ✳ ü \|`
+	l := b.shell(t, "app", `printf '\033]2;%s\007' "$TITLE"; read x`)
+	l.Env = append(l.Env, "TITLE="+title)
+	p := b.create(t, l)
+	until(t, "the title shows", func() bool { live, _ := b.see(t, p); return live.Title == title })
+	// Whatever a row of someone else's session holds, it stays one row.
+	b.tmux(t, p.Socket, "new-session", "-d", "-s", "garbage", "--", "sleep", "1000")
+	b.tmux(t, p.Socket, "set-option", "-t", "=garbage:", "@agentform", "{\n|app|%0|0|0\x1b[1m\x1f\n\n")
+	b.tmux(t, p.Socket, "set-option", "-t", "=garbage:", "@agentform_pane", "|\n|")
+	lives, err := b.runtime.Observe(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, l := range lives {
+		names[l.Place.Name] = l.Foreign
+	}
+	if len(lives) != 2 || names["app"] || !names["garbage"] {
+		t.Errorf("%d sessions, foreign: %v", len(lives), names)
+	}
+}

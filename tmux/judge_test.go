@@ -1,0 +1,42 @@
+package tmux
+
+import (
+	"testing"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+)
+
+func TestJudge(t *testing.T) {
+	zero := &guest.Exit{Cause: guest.CauseSelf}
+	three := &guest.Exit{Cause: guest.CauseSelf, Code: 3}
+	for name, c := range map[string]struct {
+		e    evidence
+		want session.Vital
+		exit *guest.Exit
+	}{
+		"runs":                                    {evidence{paneUp: true, claimed: true, guest: true, started: true, agent: true}, session.Alive, nil},
+		"the guest has yet to claim":              {evidence{paneUp: true}, session.Alive, nil},
+		"the guest has yet to start the agent":    {evidence{paneUp: true, claimed: true, guest: true}, session.Alive, nil},
+		"left, and tmux agrees":                   {evidence{reaped: true, claimed: true, started: true, exit: three}, session.Dead, three},
+		"left, and the guest is about to":         {evidence{paneUp: true, claimed: true, guest: true, started: true, exit: three}, session.Dead, three},
+		"left with 0, and tmux agrees":            {evidence{reaped: true, clean: true, claimed: true, started: true, exit: zero}, session.Dead, zero},
+		"left with 0, and tmux says otherwise":    {evidence{reaped: true, claimed: true, started: true, exit: zero}, session.Dead, &guest.Exit{Code: 1}},
+		"left with 0, and tmux does not know":     {evidence{claimed: true, started: true, exit: zero}, session.Dead, zero},
+		"an exit is forged while it runs":         {evidence{paneUp: true, claimed: true, guest: true, started: true, agent: true, exit: zero}, session.Unknown, nil},
+		"the guest was killed":                    {evidence{reaped: true, claimed: true, started: true}, session.Dead, nil},
+		"the pane looks dead, the agent runs":     {evidence{claimed: true, guest: true, started: true, agent: true}, session.Unknown, nil},
+		"the guest is gone, the agent runs":       {evidence{reaped: true, claimed: true, started: true, agent: true}, session.Unknown, nil},
+		"the pane alone says dead":                {evidence{claimed: true, guest: true}, session.Unknown, nil},
+		"dead without a status, nothing else":     {evidence{}, session.Unknown, nil},
+		"the guest could not be started":          {evidence{reaped: true}, session.Dead, nil},
+		"the agent is gone, no exit yet":          {evidence{paneUp: true, claimed: true, guest: true, started: true}, session.Unknown, nil},
+		"someone else's process is in the pane":   {evidence{paneUp: true, claimed: true, started: true}, session.Unknown, nil},
+		"claimed by a guest that is gone, no run": {evidence{paneUp: true, claimed: true}, session.Unknown, nil},
+	} {
+		got, exit := judge(c.e)
+		if got != c.want || (exit == nil) != (c.exit == nil) || exit != nil && exit.Code != c.exit.Code {
+			t.Errorf("%s: %s, exit %+v; want %s, %+v", name, got, exit, c.want, c.exit)
+		}
+	}
+}
