@@ -1,7 +1,9 @@
 package view
 
 import (
+	"encoding/hex"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,14 +47,16 @@ func eventWords(e history.Event) string {
 			parts = append(parts, text)
 		}
 	}
-	add(e.Action)
+	if strings.HasPrefix(string(e.Kind), "apply_") { // the other kinds are steps of it
+		add(e.Action)
+	}
 	if e.Old != "" || e.New != "" {
-		add(strings.TrimSpace(e.Old + " -> " + e.New))
+		add(strings.TrimSpace(shortHash(e.Old) + " -> " + shortHash(e.New)))
 	}
 	if e.Elapsed > 0 {
 		add("after " + Elapsed(e.Elapsed.D()))
 	}
-	if e.By != "" {
+	if e.By != "" && slices.Contains([]history.Kind{history.ApplyStart, history.OverrideSet, history.OverrideLifted, history.Sent}, e.Kind) {
 		add("by " + e.By)
 	}
 	words := strings.Join(parts, " ")
@@ -64,6 +68,14 @@ func eventWords(e history.Event) string {
 		words += ": " + reason
 	}
 	return strings.TrimPrefix(words, ": ")
+}
+
+// shortHash is the beginning of a sha256, and any other text as it is.
+func shortHash(s string) string {
+	if _, err := hex.DecodeString(s); err != nil || len(s) != 64 {
+		return s
+	}
+	return s[:12]
 }
 
 func kindInk(k history.Kind) ink {

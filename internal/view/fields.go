@@ -226,10 +226,7 @@ func promptWords(digest string, p session.Prompt) string {
 	if digest == "" {
 		return nothing
 	}
-	short := digest
-	if len(short) > 12 {
-		short = short[:12]
-	}
+	short := shortHash(digest)
 	if p.Text != "" && p.Digest == digest {
 		return fmt.Sprintf("%s (%s)", short, Bytes(int64(len(p.Text))))
 	}

@@ -132,7 +132,7 @@ func sampleEvents() []history.Event {
 	web := session.Keyed("worker", "web")
 	return []history.Event{
 		{Time: ago(26 * time.Hour), Address: web, ID: "worker-web-1f2e3d4c", Kind: history.ApplyStart, Action: "create", Reason: "not_recorded", By: "ada"},
-		{Time: ago(26*time.Hour - 2*time.Second), Address: web, ID: "worker-web-1f2e3d4c", Run: "00112233445566aa", Kind: history.Launched, Detail: "claude in pane %4"},
+		{Time: ago(26*time.Hour - 2*time.Second), Address: web, ID: "worker-web-1f2e3d4c", Run: "00112233445566aa", Kind: history.PromptDelivered, Action: "create", By: "ada", New: session.PromptOf("Build it.").Digest, Detail: "with its command line"},
 		{Time: ago(26*time.Hour - 3*time.Second), Address: web, ID: "worker-web-1f2e3d4c", Run: "00112233445566aa", Kind: history.ApplyComplete, Action: "create", Elapsed: session.Duration(3100 * time.Millisecond)},
 		{Time: ago(3 * time.Hour), Address: web, Kind: history.StatusChanged, Old: "running", New: "blocked", Detail: "Do you want to run npm test?", Excerpt: "Do you want to proceed?\n> 1. Yes\n"},
 		{Time: ago(2 * time.Minute), Address: web, Kind: history.RunEnded, Run: "00112233445566aa", Reason: "self", Detail: "exit status 1"},
