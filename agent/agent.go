@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// ArgumentLimit is the longest prompt, in bytes, that goes into a command line:
+// Linux refuses an argument of 128 KiB. A longer one is pasted.
+const ArgumentLimit = 100 << 10
+
+// The ways a prompt reaches an agent: the values of AgentSpec.PromptVia.
+const (
+	ViaArgument = "argument"
+	ViaPaste    = "paste"
+	ViaNone     = "none"
+)
+
+// When an agent's own session file may be looked for: the values of
+// AgentSpec.Observable. Whatever the value, a file that is not there says
+// nothing about the agent's life until its first turn has ended.
+const (
+	AtStart        = "at_start"
+	AtFirstPrompt  = "at_first_prompt"
+	AfterFirstTurn = "after_first_turn"
+)
+
+// kind is one kind of agent: its defaults, its command line and its marks.
+type kind struct {
+	spec session.AgentSpec // what a manifest can change
+	// argv is the whole command line. prompt is empty unless it is an argument.
+	argv func(s session.Spec, prompt, conversation string) []string
+	// env is what the agent must have, and may be overridden by no default.
+	env   func(s session.Spec) map[string]string
+	marks marks
+}
+
+// kinds are the built-in agents, by name.
+func kinds() map[string]kind {
+	return map[string]kind{"claude": claude(), "codex": codex(), "gemini": gemini()}
+}
+
+// Builtins are the agents that need no agent block, by name, with every default
+// that a manifest can change. Each call gives new values.
+func Builtins() map[string]session.AgentSpec {
+	specs := map[string]session.AgentSpec{}
+	for name, k := range kinds() {
+		s := k.spec
+		s.Name, s.Base = name, name
+		s.Command = []string{name}
+		s.ReadyTimeout = session.Duration(30 * time.Second)
+		s.UnobservedFor = session.Duration(24 * time.Hour)
+		specs[name] = s
+	}
+	return specs
+}
+
+// For is the agent that a specification means: the built-in it is based on, or
+// else whatever its command is. It compiles the patterns, so it is kept for as
+// long as the specification; a pattern that is no regular expression, which the
+// manifest's reader refuses, matches nothing.
+func For(s session.AgentSpec) session.Agent {
+	name := s.Base
+	if name == "" && len(s.Command) == 0 {
+		name = s.Name
+	}
+	k, ok := kinds()[name]
+	if !ok {
+		k = custom()
+	}
+	if len(s.Command) == 0 {
+		s.Command = []string{s.Name}
+	}
+	return &program{kind: k, spec: s, reader: newReader(k.marks, s)}
+}
+
+// program is an agent as a manifest has it.
+type program struct {
+	kind
+	spec session.AgentSpec
+	*reader
+}
+
+// Start is the command line for a run: the command, what the agent must be told,
+// permissions and trust, the session's arguments, and the prompt, unless that is
+// to be pasted.
+func (p *program) Start(s session.Spec, prompt, conversation string) session.Start {
+	s.Agent = p.spec
+	start := session.Start{Env: map[string]string{}}
+	if p.env != nil {
+		maps.Copy(start.Env, p.env(s))
+	}
+	argument := ""
+	switch {
+	case prompt == "" || p.spec.PromptVia == ViaNone:
+	case p.spec.PromptVia == ViaPaste || len(prompt) > ArgumentLimit || strings.ContainsRune(prompt, 0):
+		start.Paste = prompt
+	default:
+		argument = prompt
+	}
+	start.Argv = p.argv(s, argument, conversation)
+	return start
+}

@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/session"
+	"github.com/google/go-cmp/cmp"
+)
+
+func builtin(name string, edit ...func(*session.AgentSpec)) session.AgentSpec {
+	s := Builtins()[name]
+	for _, e := range edit {
+		e(&s)
+	}
+	return s
+}
+
+// The defaults are promised in the documentation, so each is written out here.
+func TestBuiltins(t *testing.T) {
+	want := map[string]session.AgentSpec{
+		"claude": {
+			Name: "claude", Base: "claude", Command: []string{"claude"}, PromptVia: "argument",
+			Ready: `^❯[\s\x{a0}]*(Try ".*)?$`, ReadyTimeout: session.Duration(30 * time.Second),
+			StatusBarLines: 5, Observable: "at_first_prompt", UnobservedFor: session.Duration(24 * time.Hour),
+		},
+		"codex": {
+			Name: "codex", Base: "codex", Command: []string{"codex"}, PromptVia: "argument",
+			Ready: `^\s*\S+ \S+ · [/~]`, ReadyTimeout: session.Duration(30 * time.Second),
+			StatusBarLines: 3, Observable: "at_first_prompt", UnobservedFor: session.Duration(24 * time.Hour),
+		},
+		"gemini": {
+			Name: "gemini", Base: "gemini", Command: []string{"gemini"}, PromptVia: "paste",
+			Ready: `^[>*]\s+Type your message`, ReadyTimeout: session.Duration(30 * time.Second),
+			StatusBarLines: 3, Observable: "at_start", UnobservedFor: session.Duration(24 * time.Hour),
+			Env: map[string]string{"COLORTERM": "truecolor"},
+		},
+	}
+	if diff := cmp.Diff(want, Builtins()); diff != "" {
+		t.Error(diff)
+	}
+	Builtins()["gemini"].Env["COLORTERM"] = "changed"
+	if diff := cmp.Diff(want, Builtins()); diff != "" {
+		t.Errorf("a caller changed them: %s", diff)
+	}
+}
+
+// A pattern that does not compile would be left out in silence.
+func TestEveryPatternCompiles(t *testing.T) {
+	lists := [][]string{donePhrases, limitPhrases, failedPhrases, shellPrompt}
+	for _, k := range kinds() {
+		m := k.marks
+		lists = append(lists, m.blocked, m.blockedAPI, m.failed, m.working, m.retrying, m.ui, []string{k.spec.Ready})
+		if len(m.ui) != 2 {
+			t.Errorf("%s has %d patterns of its screen, not two", k.spec.Ready, len(m.ui))
+		}
+	}
+	for _, list := range lists {
+		if got := compile(exact, list); len(got) != len(list) {
+			t.Errorf("%d of %q compile", len(got), list)
+		}
+	}
+	for _, phrases := range [][]string{donePhrases, limitPhrases, failedPhrases} {
+		if len(phrases) < 4 || strings.ToLower(strings.Join(phrases, "")) != strings.Join(phrases, "") {
+			t.Errorf("fewer than four phrases, or not in lower case: %q", phrases)
+		}
+	}
+}
+
+func TestStart(t *testing.T) {
+	claudeEnv := map[string]string{"DISABLE_AUTOUPDATER": "1"}
+	geminiEnv := map[string]string{"GEMINI_CLI_NO_RELAUNCH": "true"}
+	long := strings.Repeat("x", ArgumentLimit+1)
+	for name, c := range map[string]struct {
+		agent        session.AgentSpec
+		spec         session.Spec
+		prompt       string
+		conversation string
+		want         session.Start
+	}{
+		"claude": {builtin("claude"), session.Spec{}, "fix it", "",
+			session.Start{Argv: []string{"claude", "--", "fix it"}, Env: claudeEnv}},
+		"claude without a prompt": {builtin("claude"), session.Spec{Args: []string{"--model", "opus"}}, "", "",
+			session.Start{Argv: []string{"claude", "--model", "opus"}, Env: claudeEnv}},
+		"claude, a prompt like a flag": {builtin("claude"), session.Spec{}, "--help", "",
+			session.Start{Argv: []string{"claude", "--", "--help"}, Env: claudeEnv}},
+		"claude asks": {builtin("claude", func(s *session.AgentSpec) { s.Permissions = "ask" }), session.Spec{}, "", "",
+			session.Start{Argv: []string{"claude", "--permission-mode", "default"}, Env: claudeEnv}},
+		"claude edits": {builtin("claude", func(s *session.AgentSpec) { s.Permissions = "edits" }), session.Spec{}, "", "",
+			session.Start{Argv: []string{"claude", "--permission-mode", "acceptEdits"}, Env: claudeEnv}},
+		"claude may all": {builtin("claude", func(s *session.AgentSpec) { s.Permissions = "all" }), session.Spec{}, "p", "",
+			session.Start{Argv: []string{"claude", "--permission-mode", "bypassPermissions", "--settings", `{"skipDangerousModePermissionPrompt":true}`, "--", "p"}, Env: claudeEnv}},
+		"claude goes on": {builtin("claude"), session.Spec{Args: []string{"--verbose"}}, "and now", "7f3e",
+			session.Start{Argv: []string{"claude", "--resume", "7f3e", "--verbose", "--", "and now"}, Env: claudeEnv}},
+		"claude, a long prompt": {builtin("claude"), session.Spec{}, long, "",
+			session.Start{Argv: []string{"claude"}, Env: claudeEnv, Paste: long}},
+		"claude, the longest argument": {builtin("claude"), session.Spec{}, long[1:], "",
+			session.Start{Argv: []string{"claude", "--", long[1:]}, Env: claudeEnv}},
+		"claude by paste": {builtin("claude", func(s *session.AgentSpec) { s.PromptVia = ViaPaste }), session.Spec{}, "p", "",
+			session.Start{Argv: []string{"claude"}, Env: claudeEnv, Paste: "p"}},
+		"claude, no prompt wanted": {builtin("claude", func(s *session.AgentSpec) { s.PromptVia = ViaNone }), session.Spec{}, "p", "",
+			session.Start{Argv: []string{"claude"}, Env: claudeEnv}},
+		"a reviewer based on claude": {builtin("claude", func(s *session.AgentSpec) { s.Name, s.Command = "reviewer", []string{"claude", "--model", "opus"} }), session.Spec{}, "p", "",
+			session.Start{Argv: []string{"claude", "--model", "opus", "--", "p"}, Env: claudeEnv}},
+		"codex": {builtin("codex"), session.Spec{}, "fix it", "",
+			session.Start{Argv: []string{"codex", "--disable", "daemon_auto_start", "-c", "check_for_update_on_startup=false", "fix it"}}},
+		"codex, everything": {builtin("codex", func(s *session.AgentSpec) { s.Permissions, s.Trust = "edits", true }),
+			session.Spec{Workspace: session.Workspace{Path: `/w/a "b"\c`}, Profile: "work", Args: []string{"-m", "gpt-5"}}, "-v?", "id-1",
+			session.Start{Argv: []string{"codex", "resume", "--disable", "daemon_auto_start", "-c", "check_for_update_on_startup=false",
+				"-c", `projects={"/w/a \"b\"\\c"={trust_level="trusted"}}`, "--profile", "work", "-a", "on-request", "-s", "workspace-write", "-m", "gpt-5", "id-1", "--", "-v?"}}},
+		"codex asks": {builtin("codex", func(s *session.AgentSpec) { s.Permissions = "ask" }), session.Spec{}, "", "",
+			session.Start{Argv: []string{"codex", "--disable", "daemon_auto_start", "-c", "check_for_update_on_startup=false", "-a", "on-request", "-s", "read-only"}}},
+		"codex may all": {builtin("codex", func(s *session.AgentSpec) { s.Permissions = "all" }), session.Spec{}, "", "",
+			session.Start{Argv: []string{"codex", "--disable", "daemon_auto_start", "-c", "check_for_update_on_startup=false", "--dangerously-bypass-approvals-and-sandbox"}}},
+		"gemini": {builtin("gemini"), session.Spec{}, "fix it", "",
+			session.Start{Argv: []string{"gemini"}, Env: geminiEnv, Paste: "fix it"}},
+		"gemini asks": {builtin("gemini", func(s *session.AgentSpec) { s.Permissions = "ask" }), session.Spec{}, "", "",
+			session.Start{Argv: []string{"gemini", "--approval-mode", "default"}, Env: geminiEnv}},
+		"gemini edits": {builtin("gemini", func(s *session.AgentSpec) { s.Permissions = "edits" }), session.Spec{}, "", "s1",
+			session.Start{Argv: []string{"gemini", "--approval-mode", "auto_edit", "--resume", "s1"}, Env: geminiEnv}},
+		"gemini may all and is trusted": {builtin("gemini", func(s *session.AgentSpec) { s.Permissions, s.Trust = "all", true }), session.Spec{}, "", "",
+			session.Start{Argv: []string{"gemini", "--approval-mode", "yolo"}, Env: map[string]string{"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "true"}}},
+		"gemini by argument": {builtin("gemini", func(s *session.AgentSpec) { s.PromptVia = ViaArgument }), session.Spec{}, "p", "",
+			session.Start{Argv: []string{"gemini", "-i", "p"}, Env: geminiEnv}},
+		"gemini, a prompt like a flag": {builtin("gemini", func(s *session.AgentSpec) { s.PromptVia = ViaArgument }), session.Spec{}, "-p", "",
+			session.Start{Argv: []string{"gemini", "--prompt-interactive=-p"}, Env: geminiEnv}},
+		"custom": {session.AgentSpec{Name: "lint", Command: []string{"make", "lint"}, PromptVia: "argument", Permissions: "all", Trust: true},
+			session.Spec{Args: []string{"-j2"}, Profile: "x"}, "-p", "c",
+			session.Start{Argv: []string{"make", "lint", "-j2", "-p"}}},
+		"custom by paste": {session.AgentSpec{Name: "repl", Command: []string{"repl"}, PromptVia: "paste"}, session.Spec{}, "1+1", "",
+			session.Start{Argv: []string{"repl"}, Paste: "1+1"}},
+		"custom, no prompt wanted": {session.AgentSpec{Name: "repl", Command: []string{"repl"}, PromptVia: "none"}, session.Spec{}, "1+1", "",
+			session.Start{Argv: []string{"repl"}}},
+		"a custom one called claude": {session.AgentSpec{Name: "claude", Command: []string{"mine"}, PromptVia: "argument"}, session.Spec{}, "p", "",
+			session.Start{Argv: []string{"mine", "p"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command, args := slices.Clone(c.agent.Command), slices.Clone(c.spec.Args)
+			c.spec.Agent = c.agent
+			got := For(c.agent).Start(c.spec, c.prompt, c.conversation)
+			if got.Paste != c.want.Paste || !slices.Equal(got.Argv, c.want.Argv) || !maps.Equal(got.Env, c.want.Env) {
+				t.Error(cmp.Diff(c.want, got))
+			}
+			if !slices.Equal(command, c.agent.Command) || !slices.Equal(args, c.spec.Args) {
+				t.Error("the specification was changed")
+			}
+		})
+	}
+}
+
+func TestTOMLString(t *testing.T) {
+	if got := tomlString("a\"b\\c\nd\x7fé"); got != `"a\"b\\c\u000Ad\u007Fé"` {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,16 @@
+// Package agent knows the coding agents: how each is started, when it can take a
+// prompt, and what its terminal says it is doing.
+//
+// It is pure: it computes command lines and reads evidence, and touches nothing.
+// Each agent has one file with every fact about it, measured with Claude Code
+// 2.1.197, codex-cli 0.169.0 and Gemini CLI 0.61.0; what the program is called to
+// do differently by a manifest comes in as a session.AgentSpec.
+//
+// What is on a screen is a report and never a proof: an agent prints what it
+// likes. So the agent's own marks (a title, a dialog) count before phrases, and
+// phrases only near the end of the screen.
+//
+// Two things a manifest can ask for have no flag, and nothing is done about them
+// here: Claude Code is told to trust a folder only by its own dotfile, and
+// neither it nor Gemini CLI has profiles.
+package agent

@@ -1,0 +1,311 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+	"github.com/google/go-cmp/cmp"
+)
+
+// The screens are made of what the real programs were seen to show.
+const (
+	claudeIdle = `✻ Cooked for 3s
+
+────────────────────────
+❯ 
+────────────────────────
+  ? for shortcuts
+`
+	claudeWorking = `❯ fix the tests
+
+✻ Pondering… (12s · esc to interrupt)
+
+────────────────────────
+❯ 
+────────────────────────
+  esc to interrupt
+`
+	claudeApproval = `● Bash(rm -r build)
+
+╭──────────────────────────────╮
+│ Bash command                 │
+│ Do you want to proceed?      │
+│ ❯ 1. Yes                     │
+│   2. No                      │
+╰──────────────────────────────╯
+ Esc to cancel
+`
+	codexIdle = `  Worked for 4s • 12:01
+
+› Ask Codex to do anything
+
+  gpt-5 default · /work
+`
+	codexBooting = `› Ask Codex to do anything
+
+  ? for shortcuts
+`
+	codexWorking = `• Working (3s • esc to interrupt)
+
+› Ask Codex to do anything
+
+  gpt-5 default · /work
+`
+	codexApproval = `  Would you like to run the following command?
+
+  $ rm -r build
+
+› 1. Yes, proceed (y)
+  2. No
+
+  Press enter to confirm or esc to cancel
+`
+	geminiIdle = ` ▄▄▄▄▄▄▄▄▄▄▄▄
+ >   Type your message or @path/to/file
+ ▀▀▀▀▀▀▀▀▀▀▀▀
+ ~/work   no sandbox   auto
+`
+	geminiWorking = ` ⠏ Thinking... (esc to cancel, 1m 3s)
+ *   Type your message or @path/to/file
+ ~/work   YOLO Ctrl+Y
+`
+	geminiApproval = ` │ Allow execution of: 'rm'?        │
+ │ ● 1. Allow once                   │
+ │   3. No, suggest changes (esc)    │
+`
+)
+
+func TestReadALiveAgent(t *testing.T) {
+	custom := session.AgentSpec{Name: "script", Command: []string{"./script"}, Patterns: session.Patterns{
+		Done: []string{"finished at"}, Blocked: []string{`approve\?`}, BlockedAPI: []string{"slow down"}, Failed: []string{"^E:"}, Working: []string{"^step"},
+		UI: []string{"script 1.0"},
+	}}
+	for name, c := range map[string]struct {
+		agent         session.AgentSpec
+		title, screen string
+		want          session.Reading
+	}{
+		"claude, not looked at":   {builtin("claude"), "", "", session.Reading{Activity: session.NoActivity}},
+		"claude, blank":           {builtin("claude"), "host", "\n\n  \n", session.Reading{Activity: session.Booting}},
+		"claude, unknown screen":  {builtin("claude"), "host", "what is this\n", session.Reading{Activity: session.NoActivity}},
+		"claude idle by title":    {builtin("claude"), "✳ Fix tests", "", session.Reading{Activity: session.Idle}},
+		"claude works by title":   {builtin("claude"), "⠐ Fix tests", "", session.Reading{Activity: session.Working}},
+		"claude idle by screen":   {builtin("claude"), "", claudeIdle, session.Reading{Activity: session.Idle}},
+		"claude works by screen":  {builtin("claude"), "", claudeWorking, session.Reading{Activity: session.Working}},
+		"claude asks, no title":   {builtin("claude"), "", claudeApproval, session.Reading{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
+		"claude asks, idle title": {builtin("claude"), "✳ Fix", claudeApproval, session.Reading{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
+		"claude asks, work title": {builtin("claude"), "⠐ Fix", claudeApproval, session.Reading{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
+		"claude asks for trust":   {builtin("claude"), "", "Quick safety check: Is this a project you created or one you trust?\n❯ 1. Yes, I trust this folder\n", session.Reading{Activity: session.Blocked, Detail: "Quick safety check: Is this a project you created or one you trust?\n❯ 1. Yes, I trust this folder"}},
+		"claude retries":          {builtin("claude"), "", "API error · Retrying in 3s · attempt 2/10\n" + claudeWorking, session.Reading{Activity: session.Working}},
+		"claude limited":          {builtin("claude"), "✳ Fix", "API Error: Request rejected (429)\n" + claudeIdle, session.Reading{Activity: session.BlockedAPI, Detail: "API Error: Request rejected (429)"}},
+		"claude, a bad key":       {builtin("claude"), "", "Invalid API key · Fix external API key\n" + claudeIdle, session.Reading{Activity: session.Failed, Detail: "Invalid API key · Fix external API key"}},
+		"claude left to a shell":  {builtin("claude"), "", "Resume this session with:\nclaude --resume 7f3e\nme@host:~/work$ \n", session.Reading{Activity: session.Exited, Detail: "a shell has the terminal: me@host:~/work$"}},
+		"claude writes of limits": {builtin("claude"), "⠐ Fix", "rate limit exceeded is what the API then says\nfatal error: too\nall tasks completed\n" + claudeWorking, session.Reading{Activity: session.Working}},
+
+		"codex idle by title":    {builtin("codex"), "Fix tests | work", "", session.Reading{Activity: session.Idle}},
+		"codex before a turn":    {builtin("codex"), "codex", "", session.Reading{Activity: session.Idle}},
+		"codex works by title":   {builtin("codex"), "⠋ Fix tests | work", "", session.Reading{Activity: session.Working}},
+		"codex asks by title":    {builtin("codex"), "[ ! ] Action Required | work", "", session.Reading{Activity: session.Blocked}},
+		"codex asks, blinking":   {builtin("codex"), "[   ] Action Required | work", codexApproval, session.Reading{Activity: session.Blocked, Detail: "Would you like to run the following command?\n$ rm -r build\n› 1. Yes, proceed (y)\n2. No\nPress enter to confirm or esc to cancel"}},
+		"codex boots":            {builtin("codex"), "", codexBooting, session.Reading{Activity: session.NoActivity}},
+		"codex idle by screen":   {builtin("codex"), "", codexIdle, session.Reading{Activity: session.Idle}},
+		"codex works by screen":  {builtin("codex"), "", codexWorking, session.Reading{Activity: session.Working}},
+		"codex asks by screen":   {builtin("codex"), "", codexApproval, session.Reading{Activity: session.Blocked, Detail: "Would you like to run the following command?\n$ rm -r build\n› 1. Yes, proceed (y)\n2. No\nPress enter to confirm or esc to cancel"}},
+		"codex waits for a 429":  {builtin("codex"), "⠋ Fix | work", "Server is busy, reconnecting 2/5\n" + codexWorking, session.Reading{Activity: session.BlockedAPI, Detail: "Server is busy, reconnecting 2/5"}},
+		"codex gave up on a 429": {builtin("codex"), "Fix | work", "■ exceeded retry limit, last status: 429\n" + codexIdle, session.Reading{Activity: session.BlockedAPI, Detail: "■ exceeded retry limit, last status: 429"}},
+		"codex works after a 429": {builtin("codex"), "⠋ Fix | work", "■ exceeded retry limit, last status: 429\n" + codexWorking,
+			session.Reading{Activity: session.Working}},
+		"codex, a bad key": {builtin("codex"), "Fix | work", "■ unexpected status 401 Unauthorized\n" + codexIdle, session.Reading{Activity: session.Failed, Detail: "■ unexpected status 401 Unauthorized"}},
+
+		"gemini idle by title":   {builtin("gemini"), "◇  Ready (work)   ", "", session.Reading{Activity: session.Idle}},
+		"gemini works by title":  {builtin("gemini"), "✦  Working… (work)", "", session.Reading{Activity: session.Working}},
+		"gemini asks by title":   {builtin("gemini"), "✋  Action Required (work)", geminiApproval, session.Reading{Activity: session.Blocked, Detail: "Allow execution of: 'rm'?\n● 1. Allow once\n3. No, suggest changes (esc)"}},
+		"gemini idle by screen":  {builtin("gemini"), "", geminiIdle, session.Reading{Activity: session.Idle}},
+		"gemini works by screen": {builtin("gemini"), "", geminiWorking, session.Reading{Activity: session.Working}},
+		"gemini asks by screen":  {builtin("gemini"), "", geminiApproval, session.Reading{Activity: session.Blocked, Detail: "Allow execution of: 'rm'?\n● 1. Allow once\n3. No, suggest changes (esc)"}},
+		"gemini, a bad key":      {builtin("gemini"), "◇  Ready (work)", "✕ [API Error: {\"code\":401}]\n" + geminiIdle, session.Reading{Activity: session.Failed, Detail: "✕ [API Error: {\"code\":401}]"}},
+
+		"script, silent":         {custom, "", "\n", session.Reading{Activity: session.NoActivity}},
+		"script works":           {custom, "", "script 1.0\nstep 3 of 4\n", session.Reading{Activity: session.Working}},
+		"script asks":            {custom, "", "script 1.0\nREMOVE IT, Approve?\n", session.Reading{Activity: session.Blocked, Detail: "REMOVE IT, Approve?"}},
+		"script is done":         {custom, "", "script 1.0\nFINISHED AT noon\n", session.Reading{Activity: session.Done, Detail: "FINISHED AT noon"}},
+		"script failed":          {custom, "", "script 1.0\nE: no space\n", session.Reading{Activity: session.Failed, Detail: "E: no space"}},
+		"script limited":         {custom, "", "script 1.0\nslow down\n", session.Reading{Activity: session.BlockedAPI, Detail: "slow down"}},
+		"script left to a shell": {custom, "", "bye\n$ ", session.Reading{Activity: session.Exited, Detail: "a shell has the terminal: $"}},
+		"script shows a percentage": {custom, "", "loading 45%\n",
+			session.Reading{Activity: session.NoActivity}},
+		"script with its screen up": {custom, "", "script 1.0\n$ ", session.Reading{Activity: session.NoActivity}},
+		"a shell is the agent": {session.AgentSpec{Name: "sh", Command: []string{"sh"}}, "", "hello\n$ ",
+			session.Reading{Activity: session.NoActivity}},
+		"phrase far from the end": {custom, "", "all tasks completed\n" + strings.Repeat("more\n", doneLines), session.Reading{Activity: session.NoActivity}},
+		"phrase near the end":     {custom, "", "All tasks completed\n" + strings.Repeat("more\n\n", doneLines-1), session.Reading{Activity: session.Done, Detail: "All tasks completed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := For(c.agent).Read(session.Evidence{Vital: session.Alive, Title: c.title, Screen: c.screen})
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The manifest's patterns count whatever the title says.
+func TestManifestPatternsBeforeTitles(t *testing.T) {
+	a := For(builtin("claude", func(s *session.AgentSpec) {
+		s.Patterns = session.Patterns{Done: []string{"ALL GREEN"}, Blocked: []string{"ship it\\?"}}
+	}))
+	for _, title := range []string{"", "⠐ Fix", "✳ Fix"} {
+		if got := a.Read(session.Evidence{Vital: session.Alive, Title: title, Screen: "all green\n" + claudeWorking}); got.Activity != session.Done {
+			t.Errorf("%q: %+v", title, got)
+		}
+		want := "Ship it?\nEsc to cancel"
+		if got := a.Read(session.Evidence{Vital: session.Alive, Title: title, Screen: "Ship it?\nEsc to cancel"}); got.Activity != session.Blocked || got.Detail != want {
+			t.Errorf("%q: %+v", title, got)
+		}
+	}
+}
+
+// A screen with a sign of everything is read in one order; take the sign away,
+// and the next one counts.
+func TestOrderOfReading(t *testing.T) {
+	signs := []struct {
+		activity session.Activity
+		line     string
+	}{
+		{session.Done, "task completed successfully"},
+		{session.BlockedAPI, "rate limit exceeded"},
+		{session.Failed, "fatal error"},
+		{session.Exited, "~ $"},
+		{session.Blocked, "may I?"},
+		{session.Working, "busy"},
+		{session.NoActivity, ""},
+	}
+	a := For(session.AgentSpec{Name: "x", Command: []string{"x"}, Patterns: session.Patterns{
+		Blocked: []string{`may i\?`}, Working: []string{"busy"}, UI: []string{"x 1.0"}}})
+	for i, want := range signs {
+		var rest []string
+		for _, s := range slices.Backward(signs[i:]) {
+			if s.activity != session.Exited {
+				rest = append(rest, s.line)
+			}
+		}
+		if i <= 3 {
+			rest = append(rest, "~ $") // a shell's prompt is at the end
+		}
+		if got := a.Read(session.Evidence{Vital: session.Alive, Screen: strings.Join(rest, "\n") + "\n"}); got.Activity != want.activity {
+			t.Errorf("%q reads %s, want %s", rest, got.Activity, want.activity)
+		}
+	}
+}
+
+func TestPhrases(t *testing.T) {
+	a := For(session.AgentSpec{Name: "x", Command: []string{"x"}})
+	for activity, said := range map[session.Activity][]string{
+		session.Done:       {"Task completed successfully", "All tasks completed", "session ended", "Goodbye!"},
+		session.BlockedAPI: {"Rate limit exceeded", "rate limit reached", "Cost limit reached", "usage limit reached", "quota exceeded", "insufficient quota", "RESOURCE EXHAUSTED"},
+		session.Failed:     {"Fatal error: x", "unrecoverable error", "Agent crashed", "Authentication failed"},
+	} {
+		for _, line := range said {
+			if got := a.Read(session.Evidence{Vital: session.Alive, Screen: line}); got.Activity != activity || got.Detail != line {
+				t.Errorf("%q reads %+v, want %s", line, got, activity)
+			}
+		}
+	}
+}
+
+func TestReadADeadAgent(t *testing.T) {
+	for _, c := range []struct {
+		exit    *session.Exit
+		oneShot bool
+		want    session.Activity
+		says    string
+	}{
+		{nil, false, session.Exited, "no word"},
+		{&session.Exit{Cause: "self"}, false, session.Exited, "exit status 0"},
+		{&session.Exit{Cause: "self", Code: 1}, false, session.Exited, "exit status 1"},
+		{&session.Exit{Cause: "self", Signal: "SIGKILL"}, false, session.Exited, "ended by SIGKILL"},
+		{&session.Exit{Cause: "failed_start", Code: 127, Detail: "no such"}, false, session.Failed, "could not be started: no such"},
+		{&session.Exit{Cause: "self"}, true, session.Done, "exit status 0"},
+		{&session.Exit{Cause: "self", Code: 2}, true, session.Failed, "exit status 2"},
+		{&session.Exit{Cause: "self", Signal: "SIGSEGV"}, true, session.Failed, "SIGSEGV"},
+		{&session.Exit{Cause: "timeout", Signal: "SIGTERM"}, true, session.Failed, "timeout, ended by SIGTERM"},
+		{&session.Exit{Cause: "timeout"}, true, session.Exited, "timeout"},
+		{&session.Exit{Cause: "requested", Signal: "SIGTERM"}, true, session.Exited, "SIGTERM"},
+		{&session.Exit{Cause: "hangup"}, true, session.Exited, "hangup"},
+		{nil, true, session.Exited, "no word"},
+	} {
+		byEvidence := For(session.AgentSpec{Name: "x", Command: []string{"x"}}).Read(session.Evidence{Vital: session.Dead, Exit: c.exit, OneShot: c.oneShot})
+		bySpec := For(session.AgentSpec{Name: "x", Command: []string{"x"}, OneShot: c.oneShot}).Read(session.Evidence{Vital: session.Dead, Exit: c.exit, Screen: "all tasks completed"})
+		for _, got := range []session.Reading{byEvidence, bySpec} {
+			if got.Activity != c.want || !strings.Contains(got.Detail, c.says) {
+				t.Errorf("%+v, one-shot %v, reads %+v; want %s, %q", c.exit, c.oneShot, got, c.want, c.says)
+			}
+		}
+	}
+	if got := For(builtin("claude")).Read(session.Evidence{Vital: session.Unknown, Title: "✳ x", Screen: claudeIdle}); got.Activity != session.NoActivity {
+		t.Errorf("one of whom it is not known whether he lives: %+v", got)
+	}
+}
+
+func TestReady(t *testing.T) {
+	for _, c := range []struct {
+		agent  session.AgentSpec
+		screen string
+		want   bool
+	}{
+		{builtin("claude"), claudeIdle, true},
+		{builtin("claude"), strings.Replace(claudeIdle, "❯ ", "❯\u00a0", 1), true},
+		{builtin("claude"), strings.Replace(claudeIdle, "❯ ", `❯ Try "fix it"`, 1), true},
+		{builtin("claude"), claudeWorking, false},
+		{builtin("claude"), claudeApproval, false},
+		{builtin("claude"), "", false},
+		{builtin("codex"), codexIdle, true},
+		{builtin("codex"), codexBooting, false},
+		{builtin("codex"), codexWorking, false},
+		{builtin("codex"), codexApproval, false},
+		{builtin("gemini"), geminiIdle, true},
+		{builtin("gemini"), "│ > Type your message │", true},
+		{builtin("gemini"), geminiWorking, false},
+		{builtin("gemini"), geminiApproval, false},
+		{session.AgentSpec{Name: "x", Command: []string{"x"}}, "", true},
+		{session.AgentSpec{Name: "x", Command: []string{"x"}, Ready: "^>$"}, "hello\n> \n", true},
+		{session.AgentSpec{Name: "x", Command: []string{"x"}, Ready: "^>$"}, "hello\n", false},
+	} {
+		if got := For(c.agent).Ready(c.screen); got != c.want {
+			t.Errorf("%s is ready: %v, on\n%s", c.agent.Name, got, c.screen)
+		}
+	}
+}
+
+func TestPullRequest(t *testing.T) {
+	a := For(builtin("claude"))
+	for screen, want := range map[string]string{
+		"see https://github.com/o/r/pull/17.":                         "https://github.com/o/r/pull/17",
+		"│ https://git.example.org:8443/g/s/r/-/merge_requests/4":     "https://git.example.org:8443/g/s/r/-/merge_requests/4",
+		"https://bitbucket.org/o/r/pull-requests/9/diff":              "https://bitbucket.org/o/r/pull-requests/9",
+		"https://github.com/o/r/pull/1 https://github.com/o/r/pull/2": "https://github.com/o/r/pull/2",
+		"https://github.com/o/r/pull/new/branch":                      "",
+		"https://github.com/o/r/issues/3":                             "",
+	} {
+		for _, vital := range []session.Vital{session.Alive, session.Dead} {
+			if got := a.Read(session.Evidence{Vital: vital, Screen: screen}).PR; got != want {
+				t.Errorf("%q: %q, want %q", screen, got, want)
+			}
+		}
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	var screen strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&screen, "line %d of what an agent tells about its work, in the width of a terminal\n", i)
+	}
+	screen.WriteString(claudeWorking)
+	a := For(builtin("claude"))
+	for b.Loop() {
+		a.Read(session.Evidence{Vital: session.Alive, Title: "host", Screen: screen.String()})
+	}
+}
