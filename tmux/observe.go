@@ -94,8 +94,9 @@ func (s *server) screens(ctx context.Context, panes []pane) (map[string]string, 
 		if p.closed {
 			continue
 		}
-		// On a line of their own, so that one pane's failure ends only its own.
-		script.WriteString(line([]command{{"capture-pane", "-p", "-t", p.id}, {"display-message", "-p", nonce + p.id}}) + "\n")
+		// On a line of their own, so that one pane's failure ends only its own. The
+		// id is tmux's to write: display-message takes %3 for a form of the time.
+		script.WriteString(line([]command{{"capture-pane", "-p", "-t", p.id}, {"display-message", "-p", "-t", p.id, nonce + "#{pane_id}"}}) + "\n")
 	}
 	text, err := s.program.run(ctx, s.socket, strings.NewReader(script.String()), "source-file", "-")
 	if err != nil && !errors.Is(err, session.ErrGone) {
