@@ -40,7 +40,7 @@ func moreKillable(by int) (undo func()) {
 	if err != nil {
 		return func() {}
 	}
-	set := func(v int) { os.WriteFile(oomFile, []byte(strconv.Itoa(v)), 0) }
+	set := func(v int) { _ = os.WriteFile(oomFile, []byte(strconv.Itoa(v)), 0) }
 	set(min(now+by, 1000))
 	return func() { set(now) }
 }
@@ -49,9 +49,9 @@ func moreKillable(by int) (undo func()) {
 // the runtime's feet, because it prints a traceback for some of them. It returns
 // only if the signal does not end a process.
 func dieOf(s syscall.Signal) {
-	syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
 	var action [64]byte // all zero: SIG_DFL, no flags, empty mask
-	syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 	syscall.Kill(os.Getpid(), s)
 	time.Sleep(time.Second)
 }
