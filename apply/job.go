@@ -28,6 +28,11 @@ type job struct {
 	kept  bool
 	lifts *session.Override // still to be lifted
 
+	// idle lets the next job begin: all that is left of this one is a write, which
+	// those who wait for the disk together share.
+	idle   func()
+	idling bool
+
 	outcome Outcome
 	err     error
 	detail  string

@@ -40,6 +40,9 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 		if d.prompt {
 			j.rec.Run.DeliveredAt = j.rec.Run.StartedAt
 		}
+		if !j.awaited && j.change.Then == "" {
+			j.idle()
+		}
 		err = j.settle()
 	}
 	if err != nil {

@@ -1,10 +1,8 @@
 package apply_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/plan"
@@ -21,178 +18,6 @@ import (
 	"github.com/agentform/agentform/session/sessiontest"
 	"github.com/agentform/agentform/state"
 )
-
-func TestCreate(t *testing.T) {
-	r := newRoom(t)
-	s := r.spec("api")
-	s.Prompt = session.PromptOf("write tests")
-	s.Env, s.Agent.Env = map[string]string{"LOG": "debug"}, map[string]string{"LOG": "info", "MODEL": "m"}
-	tally := r.must(r.create(s))
-	rec := r.record("api")
-	if !regexp.MustCompile(`^api-[0-9a-f]{8}$`).MatchString(rec.ID) || !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(rec.Run.ID) {
-		t.Errorf("id %q, run %q", rec.ID, rec.Run.ID)
-	}
-	if rec.Intent != session.Settled || rec.Trouble != "" || rec.Origin != session.FromManifest || rec.Run.Number != 1 ||
-		rec.Run.Agent.PID == 0 || rec.Run.BootID == "" || rec.Run.DeliveredAt.IsZero() || rec.Run.PromptSHA != s.Prompt.Digest {
-		t.Errorf("record %+v", rec)
-	}
-	want := session.Tree{Path: s.Workspace.Path, Mode: session.Worktree, Repo: "/repo", Branch: s.Branch, Created: true, Made: true, Ready: true}
-	if diff := cmp.Diff(want, rec.Tree); diff != "" {
-		t.Errorf("workspace: %s", diff)
-	}
-	st, _ := r.rt.State(r.place("api"))
-	l := st.Launch
-	if l.Mark != (session.Mark{Project: lineage, Address: s.Address, ID: rec.ID, Run: rec.Run.ID, Hash: s.Hash()}) {
-		t.Errorf("mark %+v", l.Mark)
-	}
-	if diff := cmp.Diff([]string{"robot", "write tests"}, l.Argv); diff != "" {
-		t.Errorf("argv: %s", diff)
-	}
-	if l.Dir != s.Workspace.Path || !slices.Contains(l.Env, "LOG=debug") || !slices.Contains(l.Env, "MODEL=m") || slices.Contains(l.Env, "LOG=info") {
-		t.Errorf("in %s with %v", l.Dir, l.Env)
-	}
-	if info, err := os.Stat(l.RunDir); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the run's folder: %v, %v", info, err)
-	}
-	if res := tally.Results[0]; !res.Started || res.Record.ID != rec.ID {
-		t.Errorf("result %+v", res)
-	}
-	kinds := []history.Kind{}
-	logged, err := history.Read(state.Folder(r.dir, rec), time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range logged {
-		kinds = append(kinds, e.Kind)
-		if e.ID != rec.ID || e.By != "ada" {
-			t.Errorf("event %+v", e)
-		}
-	}
-	if diff := cmp.Diff([]history.Kind{history.ApplyStart, history.Launched, history.PromptDelivered, history.ApplyComplete}, kinds); diff != "" {
-		t.Errorf("history: %s", diff)
-	}
-}
-
-func TestCreateThenPause(t *testing.T) {
-	r := newRoom(t)
-	p := r.create(r.spec("api"))
-	p.Changes[0].Then = plan.Pause
-	r.must(p)
-	if st, _ := r.rt.State(r.place("api")); !st.Live.InputOff {
-		t.Error("it is not paused")
-	}
-}
-
-func TestPromptIsTypedWhenTheAgentIsReady(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
-		s := r.spec("api")
-		s.Agent.PromptVia, s.Agent.Ready, s.Prompt = "paste", ">", session.PromptOf("go")
-		r.rt.Script(r.place("api"), sessiontest.Step{Screen: "loading"}, sessiontest.Step{After: 3 * time.Second, Screen: "loading\n>"})
-		r.must(r.create(s))
-		st, _ := r.rt.State(r.place("api"))
-		if diff := cmp.Diff([]session.Input{{Text: "go"}}, st.Sent); diff != "" {
-			t.Error(diff)
-		}
-		rec := r.record("api")
-		if d := rec.Run.DeliveredAt.Sub(rec.Run.StartedAt); rec.Intent != session.Settled || d < 3*time.Second || d > 4*time.Second {
-			t.Errorf("delivered after %s: %+v", d, rec)
-		}
-		r.event(history.PromptDelivered, "api")
-	})
-}
-
-func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
-		s := r.spec("api")
-		s.Agent.PromptVia, s.Agent.Ready, s.Prompt = "paste", ">", session.PromptOf("go")
-		s.Agent.ReadyTimeout = session.Duration(5 * time.Second)
-		r.rt.Script(r.place("api"), sessiontest.Step{Screen: "Do you trust this folder?"}, sessiontest.Step{After: time.Minute, Screen: ">"})
-		_, err := r.run(r.create(s))
-		var notReady *apply.NotReadyError
-		if !errors.As(err, &notReady) || !strings.Contains(err.Error(), "within 5s") || !strings.Contains(err.Error(), "trust this folder") {
-			t.Fatalf("error: %v", err)
-		}
-		rec := r.record("api")
-		if rec.Intent != session.Creating || rec.Place.Name == "" || !rec.Run.DeliveredAt.IsZero() {
-			t.Fatalf("record %+v", rec)
-		}
-		time.Sleep(time.Minute)
-		s.Prompt.Text = "" // as it comes from the record: only the digest
-		r.must(r.one(plan.Update, s))
-		if st, _ := r.rt.State(r.place("api")); len(st.Sent) != 1 || st.Sent[0].Text != "go" || st.Launches != 1 {
-			t.Errorf("sent %v in %d launches", st.Sent, st.Launches)
-		}
-		if rec := r.record("api"); rec.Intent != session.Settled || rec.Trouble != "" {
-			t.Errorf("record %+v", rec)
-		}
-	})
-}
-
-func TestAgentThatLeavesBeforeItIsReady(t *testing.T) {
-	r := newRoom(t)
-	s := r.spec("api")
-	s.Agent.PromptVia, s.Agent.Ready, s.Prompt = "paste", ">", session.PromptOf("go")
-	r.rt.Script(r.place("api"), sessiontest.Step{Screen: "no account", Exit: &session.Exit{Code: 7}})
-	_, err := r.run(r.create(s))
-	if err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "no account") {
-		t.Errorf("error: %v", err)
-	}
-}
-
-func TestSetupRunsOnce(t *testing.T) {
-	r := newRoom(t)
-	s := r.spec("api")
-	s.Workspace.Setup = []string{"sh", "-c", "echo making; test -e ../allowed && echo $HOME >> made"}
-	_, err := r.run(r.create(s))
-	var setup *apply.SetupError
-	if !errors.As(err, &setup) || setup.Output != "making\n" {
-		t.Fatalf("error: %v", err)
-	}
-	rec := r.record("api")
-	if !strings.HasPrefix(rec.Trouble, "setup: sh -c") || rec.Intent != session.Creating || rec.Tree.Ready || len(r.rt.Places()) != 0 {
-		t.Fatalf("record %+v, places %v", rec, r.rt.Places())
-	}
-	if e := r.event(history.ApplyErrored, "api"); e.Excerpt != "making\n" {
-		t.Errorf("excerpt %q", e.Excerpt)
-	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(s.Workspace.Path), "allowed"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	r.must(r.create(s))
-	if again := r.record("api"); again.ID != rec.ID || again.Run.ID == rec.Run.ID || !again.Tree.Ready || !again.Tree.Created || !again.Tree.Made {
-		t.Errorf("record %+v, was %+v", again, rec)
-	}
-	r.must(r.one(plan.Restart, s))
-	if made, _ := os.ReadFile(filepath.Join(s.Workspace.Path, "made")); string(made) != "/home/somebody\n" {
-		t.Errorf("setup left %q", made)
-	}
-}
-
-func TestSetupEndsWithTheApply(t *testing.T) {
-	r := newRoom(t)
-	s := r.spec("api")
-	s.Workspace.Setup = []string{"sh", "-c", "sleep 600 & echo $! > ../pid; wait"}
-	pidFile := filepath.Join(filepath.Dir(s.Workspace.Path), "pid")
-	ctx, cancel := withCancel(t)
-	go func() {
-		defer cancel()
-		for {
-			if b, _ := os.ReadFile(pidFile); strings.HasSuffix(string(b), "\n") {
-				return
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
-	if _, err := r.applier.Run(ctx, r.create(s), nil); !errors.Is(err, apply.ErrInterrupted) {
-		t.Errorf("error: %v", err)
-	}
-	b, _ := os.ReadFile(pidFile)
-	if alive(strings.TrimSpace(string(b))) {
-		t.Error("what the setup command started lives on")
-	}
-}
 
 func TestRestartInPlaceKeepsTheScreen(t *testing.T) {
 	r := newRoom(t)

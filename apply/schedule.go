@@ -20,10 +20,12 @@ func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
 			heap.Push(&free, j)
 		}
 	}
-	ended := make(chan *job)
+	ended, freed := make(chan *job), make(chan struct{})
 	cancelled := ctx.Done()
 	why := "" // nothing new starts
-	for running := 0; ; {
+	// busy are at work outside; running are those and the ones that only wait for
+	// their last record to be on disk.
+	for busy, running := 0, 0; ; {
 		select {
 		case <-drain:
 			why, drain = "interrupted", nil
@@ -31,9 +33,13 @@ func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
 			why, cancelled = "interrupted", nil
 		default:
 		}
-		for why == "" && running < max(1, r.Parallelism) && free.Len() > 0 {
+		for why == "" && busy < max(1, r.Parallelism) && free.Len() > 0 {
 			j := heap.Pop(&free).(*job)
-			running++
+			busy, running = busy+1, running+1
+			j.idle = func() {
+				j.idling = true
+				freed <- struct{}{}
+			}
 			go func() {
 				j.perform(ctx)
 				ended <- j
@@ -43,8 +49,13 @@ func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
 			break
 		}
 		select {
+		case <-freed:
+			busy--
 		case j := <-ended:
 			running--
+			if !j.idling {
+				busy--
+			}
 			if j.outcome == Failed {
 				r.skipAfter(j)
 				if r.StopOnError && why == "" {

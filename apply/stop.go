@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -58,6 +59,7 @@ func (j *job) stop(ctx context.Context) error {
 		}
 		j.want(*j.change.After)
 	}
+	j.idle()
 	return j.settle()
 }
 
@@ -72,6 +74,9 @@ func (j *job) remove(ctx context.Context) error {
 		return err
 	}
 	j.dropWorkspace(ctx)
+	if j.change.Action == plan.Delete {
+		j.idle()
+	}
 	return j.forget()
 }
 

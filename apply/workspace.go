@@ -143,7 +143,7 @@ func (j *job) removeClean(ctx context.Context) (why string) {
 // last of its branches' folders is gone.
 func (j *job) removeEmptyParent() {
 	if parent := filepath.Dir(j.rec.Tree.Path); j.run.owns(parent) {
-		os.Remove(parent) // refuses if it is not empty, which is as well
+		_ = os.Remove(parent) // refuses if it is not empty, which is as well
 	}
 }
 

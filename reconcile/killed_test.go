@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,11 +21,14 @@ var errKilled = errors.New("killed")
 // has any effect. Between two acts nothing else that matters happens, so that
 // being killed after one is being killed before the next.
 type life struct {
+	mu   sync.Mutex
 	acts int // so far
 	last int // 0: there is none
 }
 
 func (l *life) act(do func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.acts++; l.last > 0 && l.acts >= l.last {
 		return errKilled
 	}
