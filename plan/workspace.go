@@ -107,7 +107,10 @@ func (s *scene) inPlace(w *session.Spec, co session.Checkout) []session.Diagnost
 // branch.
 func (s *scene) worktree(w *session.Spec, co session.Checkout) []session.Diagnostic {
 	path := w.Workspace.Path
-	registered := false
+	// Its own workspace needs no look at git's list, which is only there when
+	// something about a workspace changes.
+	r := s.records[w.Address]
+	registered := r != nil && r.Tree.Mode == session.Worktree && r.Tree.Path == path && r.Tree.Repo == w.Workspace.Repo
 	for _, h := range s.in.World.Worktrees[w.Workspace.Repo] {
 		registered = registered || h.Path == path && !h.Prunable
 		if h.Branch != w.Branch || h.Path == path {
