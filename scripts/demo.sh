@@ -88,6 +88,12 @@ step "The agents are at work, each in its worktree"
 run agentform capture api
 run git log --all --oneline
 
+step "One of them asks for permission: status says that it waits for you"
+run agentform send docs ask
+sleep 0.5
+run agentform status docs
+run agentform send docs y
+
 step "One agent is killed. plan sees it, and says why"
 pid=$(agentform capture api | sed -n 's/.*process \([0-9][0-9]*\),.*/\1/p' | tail -n 1)
 run kill -9 "$pid"
@@ -100,19 +106,20 @@ wants 0 agentform plan --detailed-exitcode
 
 step "Another agent wanders off to a branch that is not its own: an error"
 web=$(git worktree list --porcelain | awk '/^worktree /{path = substr($0, 10)} /^branch refs\/heads\/quickstart\/web$/{print path}')
-run git -C "$web" checkout -q -b elsewhere
+run git -C "$web" switch -q -c elsewhere
 wants 1 agentform plan --detailed-exitcode
-run git -C "$web" checkout -q quickstart/web
+run git -C "$web" switch -q quickstart/web
 wants 0 agentform plan --detailed-exitcode
 
 step "destroy: the agents and their worktrees go, their branches and commits stay"
 run agentform destroy --auto-approve
 run git worktree list
 run git branch
-if find "$tmp/run" -type s | grep -q .; then
-	echo "demo: something is still running:" >&2
-	find "$tmp/run" -type s >&2
-	exit 1
-fi
+for socket in "$tmp"/run/agentform/*/tmux-*; do
+	if [ -S "$socket" ] && tmux -S "$socket" list-sessions 2>/dev/null; then
+		echo "demo: a tmux server is still running on $socket" >&2
+		exit 1
+	fi
+done
 
 step "That was it. Nothing is left; next: README.md and docs/guide.md"
