@@ -7,9 +7,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
-	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/session"
 )
 
 // Await waits until every session that the tally says was started is ready: its
@@ -25,7 +23,7 @@ func (a *Applier) Await(ctx context.Context, t Tally) error {
 			continue
 		}
 		wg.Go(func() {
-			if err := r.await(ctx, *res.Record); err != nil {
+			if err := r.awaitReady(ctx, *res.Record, r.Agent(res.Record.Spec.Agent)); err != nil {
 				errs[i] = fmt.Errorf("%s: %w", res.Address, err)
 			}
 		})
@@ -38,18 +36,4 @@ func (a *Applier) Await(ctx context.Context, t Tally) error {
 		}
 	}
 	return all.ErrorOrNil()
-}
-
-func (r *run) await(ctx context.Context, rec session.Record) error {
-	rt, err := r.runtime(rec.Spec)
-	if err != nil {
-		return err
-	}
-	began := r.now()
-	if err := r.awaitReady(ctx, rt, rec); err != nil {
-		return err
-	}
-	r.emit(history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Ready,
-		Elapsed: session.Duration(r.now().Sub(began))}, &rec)
-	return nil
 }

@@ -28,6 +28,8 @@ type job struct {
 	kept  bool
 	lifts *session.Override // still to be lifted
 
+	program session.Agent // of the wanted spec; agent opens it
+
 	// idle lets the next job begin: all that is left of this one is a write, which
 	// those who wait for the disk together share.
 	idle   func()
@@ -56,6 +58,14 @@ func (j *job) priority() int {
 		return j.change.Before.Spec.Priority
 	}
 	return 0
+}
+
+// agent is the program of the wanted session. Its patterns are compiled once.
+func (j *job) agent() session.Agent {
+	if j.program == nil {
+		j.program = j.run.Agent(j.change.After.Agent)
+	}
+	return j.program
 }
 
 // perform carries the change out, telling how it goes.

@@ -54,11 +54,11 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 			j.tell(history.Event{Kind: history.PromptDelivered, Detail: "with its command line", New: j.rec.Run.PromptSHA})
 		}
 		if j.awaited {
-			return j.becomeReady(ctx, rt)
+			return j.becomeReady(ctx)
 		}
 		return nil
 	}
-	if err := j.becomeReady(ctx, rt); err != nil {
+	if err := j.becomeReady(ctx); err != nil {
 		return err
 	}
 	return j.paste(ctx, rt, paste)
@@ -81,7 +81,7 @@ func (j *job) launching(d delivery) (l session.Launch, paste string, err error) 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return l, "", fmt.Errorf("make the run's folder: %w", err)
 	}
-	start := r.Agent(s.Agent).Start(s, prompt, d.conversation)
+	start := j.agent().Start(s, prompt, d.conversation)
 	return session.Launch{
 		Mark: session.Mark{Project: r.plan.Lineage, Address: j.rec.Address, ID: j.rec.ID,
 			Run: j.rec.Run.ID, Hash: s.Hash()},

@@ -47,7 +47,7 @@ func (r *run) startable(j *job) error {
 			errs = append(errs, fmt.Errorf("secret %s is not set", name))
 		}
 	}
-	if err := r.findAgent(s); err != nil {
+	if err := j.findAgent(s); err != nil {
 		errs = append(errs, fmt.Errorf("agent %q: %w", s.Agent.Name, err))
 	}
 	return errors.Join(errs...)
@@ -55,15 +55,15 @@ func (r *run) startable(j *job) error {
 
 // findAgent says if an agent's command cannot be found. A path within a
 // workspace that is still to be made cannot be judged, and passes.
-func (r *run) findAgent(s session.Spec) error {
-	start := r.Agent(s.Agent).Start(s, "", "")
+func (j *job) findAgent(s session.Spec) error {
+	start := j.agent().Start(s, "", "")
 	if len(start.Argv) == 0 {
 		return errors.New("it has no command")
 	}
 	command := start.Argv[0]
-	if strings.Contains(command, "/") && !filepath.IsAbs(command) && !r.Git.Look(s.Workspace.Path).Exists {
+	if strings.Contains(command, "/") && !filepath.IsAbs(command) && !j.run.Git.Look(s.Workspace.Path).Exists {
 		return nil
 	}
-	_, err := lookUp(command, s.Workspace.Path, r.environ(s, start.Env))
+	_, err := lookUp(command, s.Workspace.Path, j.run.environ(s, start.Env))
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/session"
 )
@@ -21,7 +22,7 @@ type delivery struct {
 // fresh one needs it. An agent of which no conversation is known cannot go on
 // with one.
 func (j *job) promptDue(s session.Spec, fresh bool) delivery {
-	old, d := j.rec.Run, delivery{prompt: s.Prompt.Digest != ""}
+	old, d := j.rec.Run, delivery{prompt: takesPrompt(s)}
 	declared := ""
 	if s.Conversation.Resume {
 		declared = s.Conversation.ID
@@ -37,6 +38,11 @@ func (j *job) promptDue(s session.Spec, fresh bool) delivery {
 		d.prompt = d.prompt && !d.delivered
 	}
 	return d
+}
+
+// takesPrompt reports whether a session has a prompt that its agent is given.
+func takesPrompt(s session.Spec) bool {
+	return s.Prompt.Digest != "" && s.Agent.PromptVia != agent.ViaNone
 }
 
 // keepPrompt keeps the prompt's text under its digest, so that a later start

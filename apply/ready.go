@@ -2,8 +2,8 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,42 +32,33 @@ func (e *NotReadyError) Excerpt() string { return clip(e.Screen) }
 // the manifest language's own default.
 const defaultReadyTimeout = 30 * time.Second
 
-// becomeReady waits until the agent can take a prompt.
-func (j *job) becomeReady(ctx context.Context, rt session.Runtime) error {
-	began := j.run.now()
-	if err := j.run.awaitReady(ctx, rt, j.rec); err != nil {
-		return err
-	}
-	j.tell(history.Event{Kind: history.Ready, Elapsed: session.Duration(j.run.now().Sub(began))})
-	return nil
+// becomeReady waits until the session's agent can take a prompt.
+func (j *job) becomeReady(ctx context.Context) error {
+	return j.run.awaitReady(ctx, j.rec, j.agent())
 }
 
-// awaitReady waits until a session's agent can take a prompt: until its screen
-// shows it, or, for an agent that no pattern is known of, until it lives. One
-// that has done its work and left is past being ready. The error is a
-// *NotReadyError when the agent left or took too long.
-func (a *Applier) awaitReady(ctx context.Context, rt session.Runtime, rec session.Record) error {
+// awaitReady waits until a session's agent can take a prompt, and tells that:
+// until its screen shows it, or, for an agent that no pattern is known of, until
+// it lives. One that has done its work and left is past being ready. The error
+// is a *NotReadyError when the agent left or took too long.
+func (r *run) awaitReady(ctx context.Context, rec session.Record, agent session.Agent) error {
 	limit := rec.Spec.Agent.ReadyTimeout.D()
 	if limit <= 0 {
 		limit = defaultReadyTimeout
 	}
-	agent := a.Agent(rec.Spec.Agent)
-	until := time.Now().Add(limit)
-	// Looking at a screen costs the runtime well under a millisecond, and agents
-	// take seconds: the waits grow to a quarter of a second.
+	began := time.Now()
+	// Agents take seconds, and all who wait share the looks at the screens: the
+	// waits grow to a quarter of a second.
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		facts := a.Facts(rec.Run.ID)
-		screen, err := rt.Capture(ctx, rec.Place, 0)
+		screen, ready, err := r.readiness(ctx, rec, agent)
 		switch {
-		case facts.Exit != nil && finished(rec.Spec.Agent, *facts.Exit):
+		case err != nil:
+			return err
+		case ready:
+			r.emit(history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Ready,
+				Elapsed: session.Duration(time.Since(began))}, &rec)
 			return nil
-		case facts.Exit != nil:
-			return &NotReadyError{"its agent left (" + exitWords(*facts.Exit) + ") before it was ready", screen}
-		case err != nil && (ctx.Err() != nil || errors.Is(err, session.ErrGone)):
-			return fmt.Errorf("wait until it is ready: %w", err)
-		case err == nil && facts.Alive && (patternless(rec.Spec.Agent) || agent.Ready(screen)):
-			return nil
-		case time.Now().After(until):
+		case time.Since(began) > limit:
 			return &NotReadyError{fmt.Sprintf("it was not ready within %s", limit), screen}
 		}
 		select {
@@ -76,6 +67,34 @@ func (a *Applier) awaitReady(ctx context.Context, rt session.Runtime, rec sessio
 		case <-time.After(pause):
 		}
 	}
+}
+
+// readiness looks once. The error says that the agent will not become ready.
+func (r *run) readiness(ctx context.Context, rec session.Record, agent session.Agent) (screen string, ready bool, err error) {
+	facts := r.Facts(rec.Run.ID)
+	if facts.Exit != nil && finished(rec.Spec.Agent, *facts.Exit) {
+		return "", true, nil
+	}
+	if facts.Exit == nil && patternless(rec.Spec.Agent) {
+		return "", facts.Alive, nil
+	}
+	lives, err := r.look(ctx, rec.Spec, true)
+	if ctx.Err() != nil {
+		return "", false, fmt.Errorf("wait until it is ready: %w", ctx.Err())
+	}
+	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Mark.Run == rec.Run.ID })
+	if i >= 0 {
+		screen = lives[i].Screen
+	}
+	switch {
+	case facts.Exit != nil:
+		return "", false, &NotReadyError{"its agent left (" + exitWords(*facts.Exit) + ") before it was ready", screen}
+	case err != nil: // a runtime that does not answer now may answer in a moment
+		return "", false, nil
+	case i < 0:
+		return "", false, fmt.Errorf("wait until it is ready: the session %w", session.ErrGone)
+	}
+	return screen, facts.Alive && agent.Ready(screen), nil
 }
 
 // patternless agents are known by their command alone: being alive is all that

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -131,19 +132,13 @@ func (r *run) warn(a session.Address, summary, detail string) {
 // runtime opens the runtime of a spec.
 func (r *run) runtime(s session.Spec) (session.Runtime, error) { return r.Runtime(s.Runtime) }
 
-// sees reports whether the runtime still shows an object of the session.
-func (r *run) sees(ctx context.Context, s session.Spec, id string) (bool, error) {
-	lives, err := r.looks.at(ctx, s.Runtime.Key(), func(ctx context.Context) ([]session.Live, error) {
+// look is what a spec's runtime shows now, with screens or without.
+func (r *run) look(ctx context.Context, s session.Spec, screens bool) ([]session.Live, error) {
+	return r.looks.at(ctx, fmt.Sprint(s.Runtime.Key(), " ", screens), func(ctx context.Context) ([]session.Live, error) {
 		rt, err := r.runtime(s)
 		if err != nil {
 			return nil, err
 		}
-		return rt.Observe(ctx, false)
+		return rt.Observe(ctx, screens)
 	})
-	for _, l := range lives {
-		if !l.Foreign && l.Mark.ID == id {
-			return true, nil
-		}
-	}
-	return false, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -122,11 +123,11 @@ func (j *job) clear(ctx context.Context) error {
 	if err := rt.Remove(ctx, place); err != nil {
 		return err
 	}
-	there, err := j.run.sees(ctx, j.rec.Spec, j.rec.ID)
+	lives, err := j.run.look(ctx, j.rec.Spec, false)
 	if err != nil {
 		return fmt.Errorf("look that it is gone: %w", err)
 	}
-	if there {
+	if slices.ContainsFunc(lives, func(l session.Live) bool { return !l.Foreign && l.Mark.ID == j.rec.ID }) {
 		return errors.New("it was removed and is still there")
 	}
 	return nil

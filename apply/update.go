@@ -75,18 +75,18 @@ func (j *job) want(s session.Spec) {
 // command line, or is typed now.
 func (j *job) complete(ctx context.Context, rt session.Runtime) error {
 	starting := j.rec.Intent == session.Creating || j.rec.Intent == session.Restarting
-	if !starting || !j.rec.Run.DeliveredAt.IsZero() || j.rec.Run.PromptSHA == "" {
+	if !starting || !j.rec.Run.DeliveredAt.IsZero() || !takesPrompt(j.rec.Spec) {
 		return nil
 	}
 	text, err := j.promptText()
 	if err != nil {
 		return err
 	}
-	paste := j.run.Agent(j.rec.Spec.Agent).Start(j.rec.Spec, text, j.rec.Run.Conversation).Paste
+	paste := j.agent().Start(j.rec.Spec, text, j.rec.Run.Conversation).Paste
 	if paste == "" {
 		return j.delivered("with its command line")
 	}
-	if err := j.becomeReady(ctx, rt); err != nil {
+	if err := j.becomeReady(ctx); err != nil {
 		return err
 	}
 	return j.paste(ctx, rt, paste)
