@@ -22,8 +22,8 @@ type agent struct {
 // seconds is a number of seconds as a Duration.
 func seconds(n int) session.Duration { return session.Duration(time.Duration(n) * time.Second) }
 
-// The values of a session whose manifest says nothing about them: those of
-// docs/manifest.md.
+// The values of a session whose manifest says nothing about them. They are part
+// of the manifest language.
 func defaultRestart() session.Restart {
 	return session.Restart{
 		Policy: "on-failure", Attempts: 5, Window: seconds(15 * 60), EscalateAfter: 3, Resume: true,

@@ -14,7 +14,9 @@ type Options struct {
 	// Dir is the project folder. Empty: the current folder.
 	Dir string
 	// Files are manifests, or folders of them, to read instead of those in Dir.
-	// Relative ones are relative to Dir.
+	// Relative ones are relative to Dir. The folder of the first is path.module:
+	// what the file functions start from, and what lies in the repository that
+	// sessions work in unless they name another. The project stays Dir.
 	Files []string
 	// Vars are the --var and --var-file flags in the order given: a later one
 	// wins.
@@ -84,6 +86,7 @@ type loader struct {
 	instances map[string]*instances // of the session blocks
 	repos     map[string]string     // folder → top of the repository it is in, "" for none
 	texts     map[string]string     // files read by functions
+	fields    []string              // what ignore_changes may name, once asked for
 	gitless   bool                  // that the project is not in git has been told
 }
 

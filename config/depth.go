@@ -14,6 +14,7 @@ import (
 const (
 	maxDepth     = 200      // brackets within brackets
 	maxOperators = 50_000   // operators in one attribute
+	directive    = 25       // what a %{…} counts for: HCL's time for nested ones grows with their square
 	harmless     = 64 << 10 // bytes in which nothing can nest too deeply
 )
 
@@ -84,8 +85,10 @@ func deepTokens(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 		case hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenPlus, hclsyntax.TokenStar, hclsyntax.TokenSlash,
 			hclsyntax.TokenPercent, hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual,
 			hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq, hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq,
-			hclsyntax.TokenQuestion, hclsyntax.TokenOBrack, hclsyntax.TokenTemplateControl:
+			hclsyntax.TokenQuestion, hclsyntax.TokenOBrack:
 			operators++
+		case hclsyntax.TokenTemplateControl:
+			operators += directive
 		}
 		if len(open) > maxDepth || operators > maxOperators {
 			return tooDeepAt(t.Range)

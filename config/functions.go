@@ -40,8 +40,8 @@ func (l *loader) functions() map[string]function.Function {
 		"formatdate": stdlib.FormatDateFunc, "timeadd": stdlib.TimeAddFunc,
 
 		"tobool": stdlib.MakeToFunc(cty.Bool), "tonumber": stdlib.MakeToFunc(cty.Number), "tostring": stdlib.MakeToFunc(cty.String),
-		"tolist": stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)), "tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
-		"toset": stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)),
+		"tolist": uniformly(stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType))), "tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
+		"toset": uniformly(stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType))),
 
 		"can": tryfunc.CanFunc, "try": tryfunc.TryFunc,
 
@@ -49,6 +49,28 @@ func (l *loader) functions() map[string]function.Function {
 	}
 	fs["templatefile"] = l.templateFunc(fs)
 	return fs
+}
+
+// uniformly is a conversion that takes time in proportion to the elements. What
+// stands in brackets is a tuple, and cty looks for a common type of its elements
+// by comparing each with each, also when all have the same.
+func uniformly(f function.Function) function.Function {
+	plain := func(v cty.Value) []cty.Value {
+		if !v.Type().IsTupleType() || !v.IsKnown() || v.IsNull() || v.IsMarked() || v.LengthInt() == 0 {
+			return []cty.Value{v}
+		}
+		for _, t := range v.Type().TupleElementTypes() {
+			if t != cty.String && t != cty.Number || t != v.Type().TupleElementType(0) {
+				return []cty.Value{v}
+			}
+		}
+		return []cty.Value{cty.ListVal(v.AsValueSlice())}
+	}
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "v", Type: cty.DynamicPseudoType, AllowNull: true, AllowMarked: true, AllowUnknown: true, AllowDynamicType: true}},
+		Type:   func(args []cty.Value) (cty.Type, error) { return f.ReturnTypeForValues(plain(args[0])) },
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f.Call(plain(args[0])) },
+	})
 }
 
 // testFunc asks something of two texts.

@@ -206,6 +206,9 @@ func TestRight(t *testing.T) {
 			}
 			got := strings.ReplaceAll(string(text), filepath.Dir(o.Dir), "/home/me")
 			same(t, filepath.Join(dir, "want.json"), got+"\n")
+			if text := shown(ds); text != "" {
+				same(t, filepath.Join(dir, "warnings.txt"), text)
+			}
 			if again, _ := Load(o); !cmp.Equal(m, again) {
 				t.Error("a second load gives something else")
 			}

@@ -29,7 +29,7 @@ func (d decoder) ignoreChanges(b *block, c *session.Lifecycle) {
 	if a == nil {
 		return
 	}
-	known := ignorable()
+	known := d.l.ignorable()
 	var paths []string
 	take := func(e hcl.Expression) {
 		one := &attr{name: a.name, expr: e, rng: e.Range()}

@@ -83,6 +83,9 @@ func (l *loader) session(m *Manifest, b *block, in *instance) *built {
 	var prompt string
 	if d.text(b, "prompt", &prompt) {
 		s.Prompt = session.PromptOf(prompt)
+		if prompt != "" && s.Agent.PromptVia == "none" {
+			l.warn(b.at("prompt"), "Prompt that is not delivered", "The agent %q has prompt_via = \"none\", so this prompt reaches nobody.", s.Agent.Name)
+		}
 	}
 	d.words(b, "args", &s.Args)
 	d.environment(b, "env", &s.Env)
@@ -209,7 +212,10 @@ func addressable(name string) bool {
 
 // ignorable is what ignore_changes may name: attributes and blocks of a session,
 // and the attributes in them.
-func ignorable() []string {
+func (l *loader) ignorable() []string {
+	if l.fields != nil {
+		return l.fields
+	}
 	lang := language()
 	var paths []string
 	add := func(prefix string, s shape) {
@@ -230,5 +236,6 @@ func ignorable() []string {
 		return p == "for_each" || p == "count" || p == "enabled" || strings.HasPrefix(p, "lifecycle")
 	})
 	slices.Sort(out)
+	l.fields = out
 	return out
 }
