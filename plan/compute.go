@@ -20,10 +20,10 @@ func Compute(in Input) Plan {
 	s := lay(in)
 	p := Plan{
 		Project: in.Project, Lineage: in.Lineage, Serial: in.Serial, At: in.Now,
-		Options: in.Options, Complete: true,
+		Options: in.Options, Moves: in.Moves, Removed: in.Removed, Imports: in.Imports, Complete: true,
 	}
 	selected, problems := s.selection()
-	p.Problems = append(p.Problems, problems...)
+	p.Problems = append(append(p.Problems, s.problems...), problems...)
 	for _, key := range slices.Sorted(maps.Keys(in.World.Runtimes)) {
 		if err := in.World.Runtimes[key]; err != nil {
 			p.Complete = false
@@ -53,7 +53,7 @@ func Compute(in Input) Plan {
 
 // decide applies the decision table to one session.
 func (s *scene) decide(a session.Address) (Change, []session.Diagnostic) {
-	c := Change{Address: a, Action: None, Reason: ReasonInSync, Before: s.records[a], After: s.wanted[a], Live: s.lives[a]}
+	c := Change{Address: a, Action: None, Reason: ReasonInSync, Before: s.records[a], After: s.wanted[a], Live: s.lives[a], Moved: s.moved[a]}
 	if c.Before != nil && c.After != nil {
 		c.After = keepIgnored(&c.Before.Spec, c.After)
 	}
@@ -85,6 +85,9 @@ func (s *scene) unreachable(w session.Spec) bool {
 func (s *scene) fresh(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	if c.Live != nil {
 		return s.adopt(c, d)
+	}
+	if id, ok := s.imported(c.Address); ok {
+		return s.takeOver(c, id)
 	}
 	if c.After.Desired == session.Stopped {
 		c.Reason, c.State, c.Detail = ReasonStop, session.StateStopped, "wanted stopped: it is made when it is started"
@@ -131,6 +134,9 @@ func (s *scene) unwanted(c Change) (Change, []session.Diagnostic) {
 	r := c.Before
 	if s.in.ByHand || r.Origin != session.FromManifest && !s.in.Options.Destroy {
 		return c, nil
+	}
+	if s.released(c.Address) {
+		return act(c, Forget, ReasonRemoved, "taken off the record, and left alive"), nil
 	}
 	reason := ReasonNotWanted
 	c.Detail = "no longer in the manifest"

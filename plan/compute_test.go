@@ -439,6 +439,13 @@ func TestOptions(t *testing.T) {
 			s.in.ByHand = true
 			return s
 		}, "  a in_sync\n  b desired_stopped\n  c in_sync\n? c missing\n"},
+		{"by hand a session on the wrong branch can be stopped", func() *stage {
+			s := newStage().checkout("/ws/a", "other").want(spec("a")).live("a").record(spec("a"), func(r *session.Record) {
+				r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: now}
+			})
+			s.in.ByHand = true
+			return s
+		}, "‖ a desired_stopped\n? a changed\n? a branch_mismatch\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/agentform/agentform/session"
@@ -82,9 +83,9 @@ var fields = []field{
 }
 
 // compare lists the fields in which the wanted spec differs from the recorded
-// one, and the furthest reach of them. settled says that a person has already
-// brought the workspace to the new branch: that only has to be recorded.
-func compare(before, after *session.Spec, settled bool) (changed []Field, reach Forces) {
+// one, and the furthest reach of them. Changes of the fields in noted only have
+// to be recorded: they have come true already.
+func compare(before, after *session.Spec, noted ...string) (changed []Field, reach Forces) {
 	reach = ForcesNothing
 	for _, f := range fields {
 		b, a := shown(f.value(before)), shown(f.value(after))
@@ -95,7 +96,7 @@ func compare(before, after *session.Spec, settled bool) (changed []Field, reach 
 		if f.path == "lifecycle.replace_triggered_by" && b != "" {
 			forces = ForcesReplace
 		}
-		if settled && (f.path == "branch" || f.path == "workspace.path") {
+		if slices.Contains(noted, f.path) {
 			forces = ForcesNothing
 		}
 		changed = append(changed, Field{Path: f.path, Before: b, After: a, Forces: forces})

@@ -14,12 +14,22 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	replace := within(c.Address, s.in.Options.Replace)
 	settled, problems := s.workspace(r, c.After, replace)
 	if len(problems) > 0 {
+		if s.in.ByHand && standing(*r) == session.Stopped {
+			return s.stop(c, d), nil // a person ends it: that needs no workspace
+		}
 		return stuck(c, problems)
 	}
 	var reach Forces
-	c.Fields, reach = compare(&r.Spec, c.After, settled)
+	var noted []string
+	switch {
+	case settled:
+		noted = []string{"branch", "workspace.path"}
+	case c.Moved != "" && !c.After.Workspace.Explicit && c.After.Branch == r.Tree.Branch:
+		noted = []string{"workspace.path"} // named after the address; the workspace stays where it is
+	}
+	c.Fields, reach = compare(&r.Spec, c.After, noted...)
 	if d.Reason == ReasonFinished {
-		reach = afterFinish(&c, reach, settled)
+		reach = afterFinish(&c, reach, noted)
 	}
 	want := c.After.Desired
 	if s.in.ByHand {
@@ -57,6 +67,8 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 		return act(c, Restart, ReasonPromptChanged, "the prompt changed: a fresh conversation")
 	case d.Reason == ReasonFinished && len(c.Fields) > 0:
 		return act(c, Update, ReasonChanged, "finished; takes effect at the next start")
+	case d.Reason == ReasonFinished && c.Moved != "":
+		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case d.Reason == ReasonFinished:
 		return act(c, None, ReasonFinished, "finished")
 	case d.State == session.StateStopped:
@@ -74,6 +86,8 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 		return s.wake(c, Resume)
 	case len(c.Fields) > 0:
 		return act(c, Update, ReasonChanged, paths(c.Fields, "")+" changed")
+	case c.Moved != "":
+		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case c.Before.Intent != session.Settled || c.Live != nil && c.Live.Mark.Run != c.Before.Run.ID:
 		return act(c, Update, ReasonInterrupted, "an interrupted "+intentWord(c.Before.Intent)+" is settled")
 	}
@@ -86,6 +100,8 @@ func (s *scene) stop(c Change, d Diagnosis) Change {
 	c.Then = ""
 	alive := d.Alive != nil && *d.Alive || s.in.World.Runs[c.Before.Run.ID].Alive
 	switch {
+	case !alive && c.Live == nil && len(c.Fields) == 0 && c.Moved != "":
+		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case d.Reason == ReasonFinished && !alive && len(c.Fields) == 0:
 		return act(c, None, ReasonFinished, "finished")
 	case alive || c.Live != nil && d.Reason != ReasonFinished:
@@ -137,11 +153,11 @@ func (s *scene) replace(c Change, want session.Desired, requested bool) (Change,
 // afterFinish leaves out of a finished session's changes what would run it
 // again unasked: only its prompt, branch and workspace may. Unless one of those
 // changes, its runtime and what finishing means for it stay as they were.
-func afterFinish(c *Change, reach Forces, settled bool) Forces {
+func afterFinish(c *Change, reach Forces, noted []string) Forces {
 	after := *c.After
 	after.Runtime = c.Before.Spec.Runtime
 	after.Agent.OneShot = c.Before.Spec.Agent.OneShot
-	rest, restReach := compare(&c.Before.Spec, &after, settled)
+	rest, restReach := compare(&c.Before.Spec, &after, noted...)
 	if restReach == ForcesReplace || changed(rest, "prompt") {
 		return reach
 	}

@@ -19,6 +19,8 @@ type scene struct {
 	// ambiguous addresses have several live objects of which none is on record.
 	ambiguous map[session.Address][]session.Live
 	orphans   []session.Live
+	moved     map[session.Address]session.Address // new to old
+	problems  []session.Diagnostic
 	foreign   map[string]session.Live // by outside name
 }
 
@@ -37,6 +39,7 @@ func lay(in Input) *scene {
 	for i := range in.Records {
 		s.records[in.Records[i].Address] = &in.Records[i]
 	}
+	s.move()
 	s.match()
 	return s
 }
@@ -46,12 +49,20 @@ func lay(in Input) *scene {
 // not on record there may be only one, else nobody can say which to keep.
 func (s *scene) match() {
 	byAddress := map[session.Address][]session.Live{}
+	recorded := make(map[string]session.Address, len(s.records))
+	for a, r := range s.records {
+		recorded[r.ID] = a
+	}
 	for _, l := range s.in.World.Lives {
 		if l.Foreign || l.Mark.Project != s.in.Lineage {
 			s.foreign[l.Place.Name] = l
 			continue
 		}
-		byAddress[l.Mark.Address] = append(byAddress[l.Mark.Address], l)
+		a, ok := recorded[l.Mark.ID] // a session that was moved still bears its old address
+		if !ok {
+			a = l.Mark.Address
+		}
+		byAddress[a] = append(byAddress[a], l)
 	}
 	for a, lives := range byAddress {
 		r, w := s.records[a], s.wanted[a]

@@ -23,6 +23,29 @@ type Input struct {
 	// absent.
 	ByHand  bool
 	Options Options
+
+	// What the manifest says about addresses.
+	Moves   []Move
+	Removed []Removal
+	Imports []Import
+}
+
+// Move says that what is on record under one address is the session that is now
+// declared under another. Both name an instance, or both a block, and then mean
+// its instances.
+type Move struct{ From, To session.Address }
+
+// Removal says what becomes of a session that the manifest has no longer.
+type Removal struct {
+	From    session.Address
+	Destroy bool // false: it is left alive and taken off the record
+}
+
+// Import says that a session which is live already, and not ours, is to be
+// taken over under an address. What stands under the ID is in World.Found.
+type Import struct {
+	To session.Address
+	ID string // tmux:SOCKET/SESSION
 }
 
 // Options are what a person asks of one plan.
@@ -44,6 +67,9 @@ type Plan struct {
 	At       time.Time
 	Complete bool // false: something could not be looked at
 	Options  Options
+	Moves    []Move
+	Removed  []Removal
+	Imports  []Import
 	// Changes has one entry for each session that is wanted or on record, in the
 	// order of addresses; Action None says that nothing is to be done with it.
 	Changes  []Change
@@ -64,6 +90,8 @@ type Change struct {
 	After   *session.Spec     // as wanted; nil: it is not
 	Live    *session.Live     // as seen; nil: nothing was
 	State   session.State     // as diagnosed
+	Moved   session.Address   // the address it is on record under, if that is another
+	Import  string            // of an adopt: the id of what is taken over
 	Fresh   bool              // the agent's conversation starts anew
 	Lifts   *session.Override // a person's override that this ends
 }
@@ -108,6 +136,9 @@ const (
 	ReasonInterrupted    Reason = "interrupted"
 	ReasonAdopt          Reason = "ours_unrecorded"
 	ReasonInSync         Reason = "in_sync"
+	ReasonMoved          Reason = "moved"
+	ReasonRemoved        Reason = "removed"
+	ReasonImport         Reason = "import"
 	ReasonFinished       Reason = "finished"
 	ReasonStale          Reason = "stale"
 	ReasonGone           Reason = "gone"

@@ -159,9 +159,18 @@ type World struct {
 	// Worktrees is who holds which branch, by repository. Only repositories in
 	// which something may have to be created are in it.
 	Worktrees map[string][]Held
+	// Found is what stands under each id that is to be imported.
+	Found map[string]Found
 	// Runs tells, for recorded runs whose place was not found, what the run's
 	// own folder says.
 	Runs map[string]RunFacts
+}
+
+// Found is what stands under an id: nothing at all, a live object, or why that
+// cannot be known.
+type Found struct {
+	Live *Live
+	Err  error
 }
 
 // RunFacts is what a run's folder tells about a run.

@@ -46,3 +46,29 @@ func begin(t *testing.T, path string) string {
 	}
 	return s.State().Lineage
 }
+
+func TestMoveIsOneChange(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.json")
+	begin(t, path)
+	s, err := Open(t.Context(), path, "shop", "test", Holder{}, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := s.State().Sessions[0]
+	r.Address = "session.b"
+	before := s.State().Serial
+	if err := s.Move("session.a", r); err != nil {
+		t.Fatal(err)
+	}
+	st, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(st.Sessions) != 1 || st.Sessions[0].Address != "session.b" || st.Sessions[0].ID != "a-1" || st.Serial != before+1 {
+		t.Errorf("after the move: %+v, serial %d after %d", st.Sessions, st.Serial, before)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "agents", "default", "a-1", "state.json")); err != nil {
+		t.Errorf("its mirror is gone: %v", err)
+	}
+}

@@ -139,7 +139,18 @@ func (s *Store) State() State {
 // It also writes the record into the session's folder, for people and other
 // programs. That copy is neither synced nor what agentform relies on: if only
 // it fails, Put returns nil and MirrorErr tells.
-func (s *Store) Put(r session.Record) error {
+func (s *Store) Put(r session.Record) error { return s.put(r) }
+
+// Move is Put of a session that was on record under another address: one
+// change, so that it is never on record twice, nor not at all.
+func (s *Store) Move(from session.Address, r session.Record) error {
+	if from == r.Address {
+		return s.put(r)
+	}
+	return s.put(r, change{from, nil})
+}
+
+func (s *Store) put(r session.Record, besides ...change) error {
 	raw, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("record %s in state: %w", r.Address, err)
@@ -153,7 +164,7 @@ func (s *Store) Put(r session.Record) error {
 		return fmt.Errorf("record %s in state: %w", r.Address, err)
 	}
 	before, known := s.record(kept.Address)
-	if err := s.commit(change{kept.Address, &row{kept, raw}}); err != nil {
+	if err := s.commit(append(besides, change{kept.Address, &row{kept, raw}})...); err != nil {
 		return fmt.Errorf("record %s in state: %w", r.Address, err)
 	}
 	if known && before.ID != kept.ID {
@@ -190,14 +201,14 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// commit makes the change durable, together with whatever else waits.
-func (s *Store) commit(c change) error {
+// commit makes the changes durable, all or none, together with whatever else waits.
+func (s *Store) commit(c ...change) error {
 	s.mu.Lock()
 	if s.next == nil {
 		s.next = &changes{}
 	}
 	mine := s.next
-	mine.list = append(mine.list, c)
+	mine.list = append(mine.list, c...)
 	s.mu.Unlock()
 
 	s.writing.Lock()

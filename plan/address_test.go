@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/session"
+)
+
+func TestAddresses(t *testing.T) {
+	move := func(s *stage, from, to string) *stage {
+		s.in.Moves = append(s.in.Moves, Move{session.Address(from), session.Address(to)})
+		return s
+	}
+	keyed := func(block, key string) session.Spec {
+		return spec(block, func(s *session.Spec) { s.Address = session.Keyed(block, key) })
+	}
+	imported := func(found session.Found) *stage {
+		s := newStage().want(spec("a")).checkout("/ws/a", "agents/a")
+		s.in.Imports = []Import{{"session.a", "tmux:work/api"}}
+		s.in.World.Found = map[string]session.Found{"tmux:work/api": found}
+		return s
+	}
+	byHand := func(change ...func(*session.Live)) session.Found {
+		l := session.Live{Foreign: true, PlaceUp: true, Vital: session.Alive, Dir: "/ws/a", Place: session.Place{Runtime: "tmux", Name: "api"}}
+		for _, c := range change {
+			c(&l)
+		}
+		return session.Found{Live: &l}
+	}
+	old := func() *stage { return newStage().record(spec("old")).live("old") }
+	same := func(name string) session.Spec {
+		s := spec("old")
+		s.Address = session.Single(name)
+		return s
+	}
+
+	tests := []struct {
+		name  string
+		stage *stage
+		want  string
+	}{
+		{"moved", move(old().want(same("new")), "session.old", "session.new"), "~ new moved\n"},
+		{"moved twice", move(move(old().want(same("c")), "session.old", "session.b"), "session.b", "session.c"), "~ c moved\n"},
+		{"moved into a for_each", move(old().want(func() session.Spec {
+			s := spec("old")
+			s.Address = session.Keyed("w", "x")
+			return s
+		}()), "session.old", `session.w["x"]`), "~ w[\"x\"] moved\n"},
+		{"a whole block", move(newStage().record(keyed("old", "x")).want(keyed("new", "x")), "session.old", "session.new"),
+			"± new[\"x\"] branch_changed prompt branch workspace.path\n? new[\"x\"] missing\n"},
+		{"moved and changed", move(old().want(func() session.Spec { s := same("new"); s.Priority = 3; return s }()), "session.old", "session.new"),
+			"~ new spec_changed priority\n"},
+		{"moved, with a workspace named after the address", move(old().want(func() session.Spec {
+			s := same("new")
+			s.Workspace.Path = "/ws/new"
+			return s
+		}()), "session.old", "session.new"), "~ new spec_changed workspace.path\n"},
+		{"moved, done before", move(newStage().all(spec("new")), "session.old", "session.new"), "  new in_sync\n"},
+		{"moved onto an occupied address", move(old().all(spec("new")), "session.old", "session.new"),
+			"  new in_sync\n- old not_in_manifest\n! new address is occupied\n"},
+		{"removed and left alive", func() *stage {
+			s := old()
+			s.in.Removed = []Removal{{From: "session.old"}}
+			return s
+		}(), ". old removed\n"},
+		{"removed and destroyed", func() *stage {
+			s := old()
+			s.in.Removed = []Removal{{From: "session.old", Destroy: true}}
+			return s
+		}(), "- old not_in_manifest\n"},
+
+		{"import", imported(byHand()), "> a import\n"},
+		{"import in a folder below", imported(byHand(func(l *session.Live) { l.Dir = "/ws/a/src" })), "> a import\n"},
+		{"import of what works elsewhere", imported(byHand(func(l *session.Live) { l.Dir = "/ws/ab" })),
+			"  a error\n! a session works elsewhere\n"},
+		{"import of the dead", imported(byHand(func(l *session.Live) { l.Vital = session.Dead })), "  a error\n! a nothing to import\n"},
+		{"import of nothing", imported(session.Found{}), "  a error\n! a nothing to import\n"},
+		{"import that cannot look", imported(session.Found{Err: errors.New("no server")}), "  a error\n! a nothing to import\n"},
+		{"import of ours", imported(byHand(func(l *session.Live) {
+			l.Foreign = false
+			l.Mark = session.Mark{Project: lineage, Address: "session.b"}
+		})), "  a error\n! a session is ours already\n"},
+		{"import onto another branch", func() *stage {
+			s := imported(byHand())
+			s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a", Exists: true, Git: true, Branch: "main"}
+			return s
+		}(), "  a branch_mismatch\n! a branch mismatch\n"},
+		{"import that was done", func() *stage {
+			s := newStage().all(spec("a"))
+			s.in.Imports = []Import{{"session.a", "tmux:work/api"}}
+			return s
+		}(), "  a in_sync\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, story(Compute(tt.stage.in))); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMovedNamesWhereItWas(t *testing.T) {
+	s := newStage().record(spec("old")).live("old")
+	w := spec("old")
+	w.Address = "session.new"
+	s.want(w)
+	s.in.Moves = []Move{{"session.old", "session.new"}}
+	c := Compute(s.in).Changes[0]
+	if c.Moved != "session.old" || c.Before == nil || c.Before.ID != "id-old" || c.Live == nil {
+		t.Errorf("moved from %q, record %v, live %v", c.Moved, c.Before, c.Live)
+	}
+}
