@@ -101,17 +101,39 @@ func (a *app) runApply(c *cobra.Command, o applyOptions) error {
 	return a.converge(ctx, o)
 }
 
-// converge plans, or reads the plan, has it approved and carries it out.
+// replans is how often an apply that need not ask plans again because somebody
+// else changed something meanwhile.
+const replans = 3
+
+// converge plans, or reads the plan, has it approved and carries it out. Who
+// approved beforehand approved whatever there is to do: a plan that is not true
+// any more once the lock is ours is then made again.
 func (a *app) converge(ctx context.Context, o applyOptions) error {
+	t, err := a.teller(o.verb)
+	if err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		err := a.attempt(ctx, t, o)
+		var changed *reconcile.ChangedError
+		switch {
+		case !errors.As(err, &changed):
+			return err
+		case !o.autoApprove || o.file != "" || n == replans:
+			return t.end(apply.Tally{}, nil, changed)
+		}
+		a.log.Info("something changed meanwhile: planning again", "what", changed.Changes)
+	}
+}
+
+// attempt plans and carries out, once. That something changed meanwhile is
+// returned untold.
+func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
 	p, made, request, err := a.approvable(ctx, o)
 	if err != nil {
 		return err
 	}
 	request.Wait = o.wait
-	t, err := a.teller(o.verb)
-	if err != nil {
-		return err
-	}
 	if err := t.plan(made, o.detail); err != nil {
 		return err
 	}
@@ -131,6 +153,10 @@ func (a *app) converge(ctx context.Context, o applyOptions) error {
 	ctx, drain, done := a.interruptible(ctx)
 	defer done()
 	tally, err := r.Apply(ctx, request, made, drain)
+	var changed *reconcile.ChangedError
+	if errors.As(err, &changed) {
+		return err
+	}
 	return t.end(tally, made.Problems, err)
 }
 
@@ -193,11 +219,7 @@ func (a *app) readPlan(file string) (plan.Plan, error) {
 // ready makes sure, before anything is touched and anybody asked, that what the
 // plan is to start can start.
 func (a *app) ready(t *teller, p plan.Plan) error {
-	specs := starting(p)
-	if err := a.programs(specs); err != nil {
-		return err
-	}
-	lacks := a.lacking(specs, session.Error)
+	lacks := a.startable(p, session.Error)
 	if len(lacks) == 0 {
 		return nil
 	}

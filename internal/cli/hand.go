@@ -100,7 +100,7 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 		fmt.Fprintln(a.env.Stderr, "No session on record is meant: nothing was done.")
 		return nil
 	}
-	if err := a.programs(nil); err != nil {
+	if err := a.tmux(); err != nil {
 		return err
 	}
 	t, err := a.teller(o.verb)

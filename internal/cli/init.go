@@ -72,21 +72,19 @@ func (a *app) runInit(ctx context.Context) error {
 		return fmt.Errorf("%s is there already, and init overwrites nothing\nagentform validate checks it", a.shown(there[0]))
 	}
 	if _, found := a.env.findCommand("git", a.env.Dir); !found {
-		return a.programs(nil)
+		return errors.New("git is not on PATH: sessions work on branches of a repository\nInstall git 2.30 or later (apt-get install git, brew install git)")
 	}
-	if _, err := git.Toplevel(ctx, a.env.Dir); errors.Is(err, git.ErrNotRepository) {
+	root, err := git.Toplevel(ctx, a.env.Dir)
+	if errors.Is(err, git.ErrNotRepository) {
 		return fmt.Errorf("%s is in no git repository, and sessions work on branches\ngit init makes one", a.env.Dir)
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	installed := a.installedAgents()
 	first := firstManifest{Agent: "claude"}
 	if len(installed) > 0 {
 		first.Agent = installed[0]
-	}
-	root, err := git.Toplevel(ctx, a.env.Dir)
-	if err != nil {
-		return err
 	}
 	first.Base = git.Look(root).Branch
 	var text bytes.Buffer

@@ -50,7 +50,7 @@ func (a *app) runPlan(ctx context.Context, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	warnings := a.lacking(starting(made), session.Warning)
+	warnings := a.startable(made, session.Warning)
 	if err := a.showPlan(made, o.detail, warnings); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,16 +90,36 @@ func starting(p plan.Plan) []session.Spec {
 	return specs
 }
 
-// programs makes sure, before anything is touched, that tmux and, for whatever
-// works in a repository, git are there.
-func (a *app) programs(specs []session.Spec) error {
-	var errs []error
-	if _, found := a.env.findCommand("tmux", a.env.Dir); !found {
-		errs = append(errs, errors.New("tmux is not on PATH: sessions live in it\nInstall tmux 3.2 or later (apt-get install tmux, brew install tmux)"))
+// programs lists which of tmux and git is needed and not there: sessions live
+// in tmux, and git makes the workspaces of all that are not plain folders.
+func (a *app) programs(specs []session.Spec, how session.Severity) []session.Diagnostic {
+	var found []session.Diagnostic
+	need := func(name, why, version string) {
+		if _, there := a.env.findCommand(name, a.env.Dir); !there {
+			found = append(found, session.Diagnostic{Severity: how, Summary: name + " is not on PATH",
+				Detail: fmt.Sprintf("%s: install %s %s or later (apt-get install %s, brew install %s)", why, name, version, name, name)})
+		}
 	}
-	inGit := slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Workspace.Mode != session.Plain })
-	if _, found := a.env.findCommand("git", a.env.Dir); inGit && !found {
-		errs = append(errs, errors.New("git is not on PATH: workspaces are made with it\nInstall git 2.30 or later (apt-get install git, brew install git)"))
+	need("tmux", "sessions live in it", "3.2")
+	if slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Workspace.Mode != session.Plain }) {
+		need("git", "workspaces are made with it", "2.30")
 	}
-	return errors.Join(errs...)
+	return found
+}
+
+// tmux makes sure that there is tmux, for a command that speaks to a session.
+func (a *app) tmux() error {
+	if lacks := a.programs(nil, session.Error); len(lacks) > 0 {
+		return lacks[0]
+	}
+	return nil
+}
+
+// startable lists what this machine lacks for what the plan is to start.
+func (a *app) startable(p plan.Plan, how session.Severity) []session.Diagnostic {
+	specs := starting(p)
+	if len(specs) == 0 {
+		return nil
+	}
+	return append(a.programs(specs, how), a.lacking(specs, how)...)
 }

@@ -1,17 +1,23 @@
 package cli_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/agentform/agentform/state"
 )
 
 // patience is how long a script waits for something to become true.
@@ -26,6 +32,10 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"killagent": killAgent,
 	"gone":      gone,
 	"nothing":   nothingLives,
+	"link":      link,
+	"lock":      lock,
+	"readenv":   readEnv,
+	"readonly":  readOnly,
 }
 
 // exits CODE COMMAND...: the command ends with exactly that exit code.
@@ -165,4 +175,38 @@ func nothingLives(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("still alive: %v", left)
+}
+
+// link PROGRAM FOLDER: a PATH that has this program and not its neighbours.
+func link(ts *testscript.TestScript, neg bool, args []string) {
+	path, err := exec.LookPath(args[0])
+	ts.Check(err)
+	ts.Check(os.Symlink(path, filepath.Join(ts.MkAbs(args[1]), args[0])))
+}
+
+// lock STATEFILE: somebody else is at work on it, until unlock or the end.
+func lock(ts *testscript.TestScript, neg bool, args []string) {
+	store, err := state.Open(context.Background(), ts.MkAbs(args[0]), "shop", "0.1.0",
+		state.Holder{PID: os.Getpid(), User: "somebody", Host: "here", Command: "agentform apply", Since: time.Now()}, patience)
+	ts.Check(err)
+	done := sync.OnceFunc(func() { ts.Check(store.Close()) })
+	ts.Defer(done)
+	ts.SetCmd("unlock", func(*testscript.TestScript, bool, []string) { done() })
+}
+
+// readenv NAME FILE: the file's text becomes the environment variable NAME.
+func readEnv(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// readonly FOLDER: nothing can be made in it, not even by root.
+func readOnly(ts *testscript.TestScript, neg bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	if os.Getuid() != 0 {
+		ts.Check(os.Chmod(dir, 0o500))
+		return
+	}
+	// Rights do not bind root: the kernel's own file system lets nobody in.
+	ts.Check(os.Remove(dir))
+	ts.Check(os.Symlink("/sys", dir))
 }

@@ -31,7 +31,7 @@ func (a *app) aim(ctx context.Context, typed string) (*target, error) {
 	if find(s.Sessions, address) == nil {
 		return nil, fmt.Errorf("%s is in the manifest and not live yet\nagentform apply --target %s makes it", address, quoted(address))
 	}
-	if err := a.programs(nil); err != nil {
+	if err := a.tmux(); err != nil {
 		return nil, err
 	}
 	r := a.reconciler(p, toLook)
