@@ -55,9 +55,9 @@ func (l *loader) resolveAgents() {
 
 // agent evaluates one agent block.
 func (l *loader) agent(b *block) agent {
-	before := len(l.diags)
 	l.checkAll(b, inProject)
-	d := decoder{l: l, ctx: l.ctx}
+	spoiled := false
+	d := decoder{l: l, ctx: l.ctx, spoiled: &spoiled}
 	name := b.labels[0]
 	builtins := slices.Sorted(maps.Keys(l.opts.Builtins))
 	out := agent{restart: defaultRestart(), health: defaultHealth(), stop: defaultStop()}
@@ -81,7 +81,7 @@ func (l *loader) agent(b *block) agent {
 
 	d.command(b, "command", &s.Command)
 	if custom && d.missing(b, "base") && d.missing(b, "command") {
-		l.fail(b.def, "Missing command", `The agent %q has no base to inherit from, so it needs a command: command = ["my-agent", "--flag"].`, name)
+		d.failAt(b.def, "Missing command", `The agent %q has no base to inherit from, so it needs a command: command = ["my-agent", "--flag"].`, name)
 	}
 	d.oneOf(b, "permissions", &s.Permissions, "ask", "edits", "all")
 	if custom && s.Permissions != "" {
@@ -115,7 +115,7 @@ func (l *loader) agent(b *block) agent {
 	d.health(b.block("health"), &out.health)
 	d.stop(b.block("stop"), &out.stop)
 	out.spec = s
-	out.broken = l.diags[before:].HasErrors()
+	out.broken = spoiled || b.broken
 	return out
 }
 

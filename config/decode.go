@@ -21,6 +21,14 @@ type decoder struct {
 	l       *loader
 	ctx     *hcl.EvalContext
 	address session.Address // of the session it works on, if any
+	spoiled *bool           // set when a value could not be had, unless nil
+}
+
+// spoil notes that a value could not be had, wherever its problem is told.
+func (d decoder) spoil() {
+	if d.spoiled != nil {
+		*d.spoiled = true
+	}
 }
 
 // evaluated is an attribute's value.
@@ -31,6 +39,7 @@ type evaluated struct {
 
 // fail reports an error about an attribute's value.
 func (d decoder) fail(a *attr, summary, detail string, args ...any) {
+	d.spoil()
 	d.l.diags = append(d.l.diags, &hcl.Diagnostic{
 		Severity:    hcl.DiagError,
 		Summary:     summary,
@@ -44,6 +53,7 @@ func (d decoder) fail(a *attr, summary, detail string, args ...any) {
 
 // failAt reports an error about the session, at a place.
 func (d decoder) failAt(at hcl.Range, summary, detail string, args ...any) {
+	d.spoil()
 	d.l.fail(at, summary, detail, args...)
 	d.l.diags[len(d.l.diags)-1].Extra = note{address: d.address}
 }
@@ -52,9 +62,13 @@ func (d decoder) failAt(at hcl.Range, summary, detail string, args ...any) {
 // told. An unknown value is one whose problem is told elsewhere.
 func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 	if a.bad {
+		d.spoil()
 		return cty.NilVal, false
 	}
 	if a.value != nil {
+		if !a.value.ok {
+			d.spoil()
+		}
 		return a.value.value, a.value.ok
 	}
 	v, diags := a.expr.Value(d.ctx)
@@ -66,6 +80,9 @@ func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 	}
 	d.l.diags = append(d.l.diags, diags...)
 	e := evaluated{v, !diags.HasErrors()}
+	if !e.ok {
+		d.spoil()
+	}
 	if !a.perInstance {
 		a.value = &e
 	}
@@ -100,6 +117,7 @@ func (d decoder) plain(a *attr, v cty.Value) bool {
 	if v.IsWhollyKnown() {
 		return true
 	}
+	d.spoil()
 	if !d.l.diags.HasErrors() {
 		d.fail(a, "Value not known", "The value of %q cannot be determined.", a.name)
 	}

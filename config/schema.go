@@ -192,6 +192,7 @@ func (l *loader) fill(b *block, body hcl.Body, s, parent shape) {
 		b.blocks[child.Type] = append(b.blocks[child.Type], c)
 		if !cs.later {
 			l.fill(c, child.Body, cs, s)
+			b.broken = b.broken || c.broken && b.typ != ""
 		}
 	}
 }

@@ -66,8 +66,8 @@ var roleForm = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]{0,63}$`)
 
 // session evaluates one instance. Nil: it is not enabled.
 func (l *loader) session(m *Manifest, b *block, in *instance) *built {
-	before := len(l.diags)
-	d := decoder{l: l, ctx: l.instanceContext(b, *in), address: in.address}
+	spoiled := false
+	d := decoder{l: l, ctx: l.instanceContext(b, *in), address: in.address, spoiled: &spoiled}
 	enabled := true
 	d.flag(b, "enabled", &enabled)
 	if !enabled {
@@ -105,7 +105,7 @@ func (l *loader) session(m *Manifest, b *block, in *instance) *built {
 	}
 	l.workspace(d, m, b, &s)
 	edges := d.dependencies(b)
-	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !b.broken && !l.diags[before:].HasErrors()}
+	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !spoiled && !b.broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)}
 }
 
 // identity evaluates what the other attributes may call self.

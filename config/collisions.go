@@ -1,0 +1,169 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/hcl/v2"
+)
+
+// collisions tells of sessions that would get into each other's way.
+func (l *loader) collisions(all []*built) {
+	common := map[string]string{}
+	paths := newClaims()
+	branches := newClaims()
+	for _, s := range all {
+		ws := s.spec.Workspace
+		if !s.ok {
+			continue
+		}
+		if ws.Mode != session.InPlace {
+			paths.add(ws.Path, s)
+		}
+		if ws.Mode == session.Plain {
+			continue
+		}
+		if _, known := common[ws.Repo]; !known {
+			common[ws.Repo] = commonDir(ws.Repo)
+		}
+		if ws.Mode == session.InPlace {
+			paths.add(ws.Path, s)
+		}
+		branches.add(common[ws.Repo]+"\x00"+s.spec.Branch, s)
+	}
+	for _, list := range paths.shared() {
+		l.onePath(list)
+	}
+	for _, list := range branches.shared() {
+		l.oneBranch(list)
+	}
+	l.nestedBranches(branches, common)
+}
+
+// claims is who wants what.
+type claims struct {
+	order []string
+	by    map[string][]*built
+}
+
+func newClaims() *claims { return &claims{by: map[string][]*built{}} }
+
+func (c *claims) add(what string, s *built) {
+	if c.by[what] == nil {
+		c.order = append(c.order, what)
+	}
+	c.by[what] = append(c.by[what], s)
+}
+
+// shared are the claims of more than one session.
+func (c *claims) shared() [][]*built {
+	var out [][]*built
+	for _, what := range c.order {
+		if list := c.by[what]; len(list) > 1 {
+			out = append(out, list)
+		}
+	}
+	return out
+}
+
+// onePath judges the sessions of one workspace path. Only in-place sessions on
+// one branch may share theirs.
+func (l *loader) onePath(list []*built) {
+	first := list[0].spec
+	for _, s := range list[1:] {
+		switch {
+		case s.spec.Workspace.Mode != session.InPlace || first.Workspace.Mode != session.InPlace:
+			l.clash(list, "workspace", "path", "Workspace used twice", fmt.Sprintf("%s would work in one folder, %s. Give each a path of its own, or leave path out.", everyone(list), first.Workspace.Path))
+			return
+		case s.spec.Branch != first.Branch:
+			l.clash(list, "", "branch", "Two branches in one checkout", fmt.Sprintf("%s and %s work in place in %s, which can be on one branch at a time, but declare %q and %q. Use workspace { mode = \"worktree\" }.", first.Address, s.spec.Address, first.Workspace.Path, first.Branch, s.spec.Branch))
+			return
+		}
+	}
+}
+
+// oneBranch judges the sessions of one branch in one repository: git lets one
+// checkout have it.
+func (l *loader) oneBranch(list []*built) {
+	for _, s := range list[1:] {
+		if s.spec.Workspace.Path == list[0].spec.Workspace.Path {
+			continue // in place together, or told already
+		}
+		hint := ""
+		if _, keyed := s.spec.Address.Key(); keyed && s.spec.Address.Block() == list[0].spec.Address.Block() {
+			hint = " Sessions of one block tell themselves apart by each.key, or count.index: put it into the branch."
+		}
+		l.clash(list, "", "branch", "Branch used twice", fmt.Sprintf("%s declare the branch %q of one repository, and git lets only one checkout have it.%s", everyone(list), s.spec.Branch, hint))
+		return
+	}
+}
+
+// nestedBranches tells of branches like a and a/b, of which git can have one.
+func (l *loader) nestedBranches(c *claims, common map[string]string) {
+	for _, what := range c.order {
+		s := c.by[what][0]
+		for i, r := range s.spec.Branch {
+			if r != '/' {
+				continue
+			}
+			if outer := c.by[common[s.spec.Workspace.Repo]+"\x00"+s.spec.Branch[:i]]; outer != nil {
+				l.clash([]*built{outer[0], s}, "", "branch", "Branches in each other's way", fmt.Sprintf("%s declares the branch %q and %s the branch %q of one repository; git cannot have both, since one is the other's folder.", outer[0].spec.Address, outer[0].spec.Branch, s.spec.Address, s.spec.Branch))
+			}
+		}
+	}
+}
+
+// clash reports what several sessions do to each other, at the place of the
+// second.
+func (l *loader) clash(list []*built, nested, name, summary, detail string) {
+	where := func(b *block) hcl.Range {
+		if inner := b.block(nested); inner != nil {
+			return inner.at(name)
+		}
+		return b.at(name)
+	}
+	if list[0].block != list[1].block {
+		detail += fmt.Sprintf(" The first stands at %s.", place(where(list[0].block)))
+	}
+	l.fail(where(list[1].block), summary, "%s", detail)
+	l.diags[len(l.diags)-1].Extra = note{address: list[1].spec.Address}
+}
+
+// everyone names sessions for a message, at most three.
+func everyone(list []*built) string {
+	var names []string
+	for _, s := range list {
+		names = append(names, string(s.spec.Address))
+	}
+	if len(names) > 3 {
+		names = append(names[:3], fmt.Sprintf("%d more", len(names)-3))
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// commonDir is the git folder that all worktrees of a repository share: two
+// checkouts with one common folder share their branches.
+func commonDir(top string) string {
+	git := filepath.Join(top, ".git")
+	text, err := readFile(git)
+	if err != nil {
+		return git // a folder
+	}
+	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if !ok {
+		return git
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(top, dir)
+	}
+	common, err := readFile(filepath.Join(dir, "commondir"))
+	if err != nil {
+		return filepath.Clean(dir)
+	}
+	if c := strings.TrimSpace(string(common)); filepath.IsAbs(c) {
+		return filepath.Clean(c)
+	}
+	return filepath.Join(dir, strings.TrimSpace(string(common)))
+}
