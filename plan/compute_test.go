@@ -446,6 +446,18 @@ func TestOptions(t *testing.T) {
 			s.in.ByHand = true
 			return s
 		}, "‖ a desired_stopped\n? a changed\n? a branch_mismatch\n"},
+		{"by hand even what is on another branch is stopped", func() *stage {
+			s := newStage().checkout("/ws/a", "main").want(spec("a")).live("a").record(spec("a"), func(r *session.Record) {
+				r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: now}
+			})
+			s.in.ByHand = true
+			return s
+		}, "‖ a desired_stopped\n? a changed\n? a branch_mismatch\n"},
+		{"by hand what is on another branch is not started", func() *stage {
+			s := newStage().checkout("/ws/a", "main").want(spec("a")).record(spec("a"))
+			s.in.ByHand = true
+			return s
+		}, "  a branch_mismatch\n! a branch mismatch\n? a missing\n? a branch_mismatch\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

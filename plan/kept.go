@@ -12,11 +12,14 @@ import (
 func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	r := c.Before
 	replace := within(c.Address, s.in.Options.Replace)
+	want := c.After.Desired
+	if s.in.ByHand {
+		want = standing(*r)
+	} else if r.Override != nil && r.Override.Desired != want {
+		c.Lifts = r.Override
+	}
 	settled, problems := s.workspace(r, c.After, replace)
-	if len(problems) > 0 {
-		if s.in.ByHand && standing(*r) == session.Stopped {
-			return s.stop(c, d), nil // a person ends it: that needs no workspace
-		}
+	if len(problems) > 0 && !(s.in.ByHand && quiets(want, d)) {
 		return stuck(c, problems)
 	}
 	var reach Forces
@@ -31,12 +34,6 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	if d.Reason == ReasonFinished {
 		reach = afterFinish(&c, reach, noted)
 	}
-	want := c.After.Desired
-	if s.in.ByHand {
-		want = standing(*r)
-	} else if r.Override != nil && r.Override.Desired != want {
-		c.Lifts = r.Override
-	}
 	c.Then = thenPause(want)
 	if replace || reach == ForcesReplace {
 		return s.replace(c, want, replace)
@@ -46,6 +43,12 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 		return stuck(c, []session.Diagnostic{nameTaken(c.Address, l)})
 	}
 	return c, nil
+}
+
+// quiets reports whether what is wanted only takes a session away from its work:
+// a person may stop what works in the wrong place.
+func quiets(want session.Desired, d Diagnosis) bool {
+	return want == session.Stopped || want == session.Paused && d.Alive != nil && *d.Alive
 }
 
 // converge decides what a session that stays needs to be as it is wanted.
