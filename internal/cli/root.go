@@ -2,9 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 // been opened so far, which happens only when a command asks for it.
 type app struct {
 	env     Env
+	stands  string // the folder that the person stands in, without links; --chdir leaves it
 	globals globals
 	log     *slog.Logger
 	command string         // "agentform apply"
@@ -63,7 +66,7 @@ between what is wanted and what is live, and applies it.`,
   agentform apply
   agentform status
   agentform attach api`,
-		Args:              cobra.NoArgs,
+		Args:              subcommand,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
@@ -116,6 +119,20 @@ func (a *app) globalFlags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// subcommand refuses what is no command below c, and says which one may have
+// been meant.
+func subcommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2 // edits; cobra's own default is set only on its own way
+	err := fmt.Errorf("unknown command %q", args[0])
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		err = fmt.Errorf("%w. Did you mean %s?", err, strings.Join(near, ", "))
+	}
+	return usageError{c.CommandPath(), err}
+}
+
 const fileUsage = "read the manifest at this `PATH`, or every one in that folder (repeatable)"
 
 // fileWithoutShorthand gives a command its own --file, so that -f is free in it:
@@ -140,6 +157,9 @@ func (a *app) before(c *cobra.Command, _ []string) error {
 	if g.json && c.Annotations[jsonKey] == "" {
 		return usageError{c.CommandPath(), fmt.Errorf("%s has no JSON to give: leave --json out", c.CommandPath())}
 	}
+	if real, err := filepath.EvalSymlinks(a.env.Dir); err == nil {
+		a.stands = real
+	}
 	if g.chdir != "" {
 		dir := a.absolute(g.chdir)
 		if info, err := os.Stat(dir); err != nil {
@@ -162,5 +182,13 @@ func (a *app) absolute(path string) string {
 
 // out and err are how standard output and standard error are written for
 // people.
-func (a *app) out() view.Style { return view.StyleFor(a.env.Stdout, a.globals.noColor, a.env.Environ) }
-func (a *app) err() view.Style { return view.StyleFor(a.env.Stderr, a.globals.noColor, a.env.Environ) }
+func (a *app) out() view.Style { return a.style(a.env.Stdout) }
+func (a *app) err() view.Style { return a.style(a.env.Stderr) }
+
+// style is how text for a writer looks. Paths are shown from the folder that
+// the person stands in, whatever --chdir says.
+func (a *app) style(w io.Writer) view.Style {
+	s := view.StyleFor(w, a.globals.noColor, a.env.Environ)
+	s.Dir = a.stands
+	return s
+}

@@ -96,7 +96,7 @@ func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error
 		if code != exitDone {
 			out = t.app.env.Stderr
 		}
-		if err := view.Summary(out, view.StyleFor(out, t.app.globals.noColor, t.app.env.Environ), summary); err != nil {
+		if err := view.Summary(out, t.app.style(out), summary); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func (a *app) runValidate() error {
 		if session.HasErrors(found) {
 			out = a.env.Stderr
 		}
-		err = view.Valid(out, view.StyleFor(out, a.globals.noColor, a.env.Environ), len(p.manifest.Sessions), found)
+		err = view.Valid(out, a.style(out), len(p.manifest.Sessions), found)
 	}
 	if err == nil && session.HasErrors(found) {
 		return outcome(exitError)

@@ -11,6 +11,9 @@ import (
 type Style struct {
 	Color bool
 	Width int // columns of the terminal; 0: not a terminal, nothing is cut or wrapped
+	// Dir is the folder that the reader stands in: paths below it are shown from
+	// there. Empty: all paths are shown whole.
+	Dir string
 }
 
 // StyleFor is the style for a writer: colour and width only if it is a terminal.
@@ -51,11 +54,34 @@ const (
 // paint is a text in a colour. The text is made safe: this is the only place
 // that emits an escape sequence.
 func (s Style) paint(c ink, text string) string {
-	text = Safe(text)
+	text = s.near(Safe(text))
 	if !s.Color || c == noInk || text == "" {
 		return text
 	}
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+// near shows the paths below the reader's folder from there, wherever they stand
+// in a text, so that they are short and can be pasted.
+func (s Style) near(text string) string {
+	dir := s.Dir + "/"
+	if s.Dir == "" || s.Dir == "/" || !strings.Contains(text, dir) {
+		return text
+	}
+	var b strings.Builder
+	for rest := text; ; {
+		i := strings.Index(rest, dir)
+		if i < 0 {
+			b.WriteString(rest)
+			return b.String()
+		}
+		b.WriteString(rest[:i])
+		begins := len(text) == len(rest) && i == 0 || i > 0 && strings.ContainsRune(" \t\n\"'(=:", rune(rest[i-1]))
+		if !begins {
+			b.WriteString(dir)
+		}
+		rest = rest[i+len(dir):]
+	}
 }
 
 // page is text under construction. It is written to its destination at once, so
