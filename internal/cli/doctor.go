@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/guest"
@@ -149,15 +148,15 @@ func (a *app) installedAgents() []string {
 	return found
 }
 
-// dataDir sees whether what has to be kept can be kept, without writing.
+// dataDir sees whether what has to be kept can be kept.
 func (x *examination) dataDir() {
 	dir := x.project.manifest.DataDir
 	at := dir
 	for !fileExists(at) && filepath.Dir(at) != at {
 		at = filepath.Dir(at)
 	}
-	if err := unix.Access(at, unix.W_OK|unix.X_OK); err != nil {
-		x.add(view.Fault, "data folder", fmt.Sprintf("%s cannot be written: %v", at, err), "make it yours (chown, chmod), or give agentform another: agentform { data_dir = \"…\" }")
+	if err := writable(at); err != nil {
+		x.add(view.Fault, "data folder", "it cannot be written: "+err.Error(), "make it yours (chown, chmod), or give agentform another: agentform { data_dir = \"…\" }")
 	} else {
 		x.add(view.Fine, "data folder", dir, "")
 	}
@@ -166,6 +165,16 @@ func (x *examination) dataDir() {
 	} else {
 		x.add(view.Fine, "socket folder", sockets, "")
 	}
+}
+
+// writable tries it: rights alone say nothing to root, or of a file system that
+// is mounted read-only. Nothing of it stays.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".agentform-doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 func (x *examination) record() {

@@ -18,7 +18,7 @@ import (
 // app is one run of agentform: where it runs, the global flags, and what has
 // been opened so far, which happens only when a command asks for it.
 type app struct {
-	env     Env
+	env     Env    // with Dir as --chdir says
 	stands  string // the folder that the person stands in, without links; --chdir leaves it
 	globals globals
 	log     *slog.Logger

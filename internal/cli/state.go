@@ -20,7 +20,7 @@ look at it without looking at anything live.`,
 		Example: `  agentform state list
   agentform state show api --json
   agentform state rm api`,
-		Args: cobra.NoArgs,
+		Args: subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateRmCommand())
