@@ -50,7 +50,15 @@ type Manifest struct {
 	MaxRunning  int            // 0: not set, to be computed
 	Sessions    []session.Spec // the enabled ones, sorted by address
 	Ranges      map[session.Address]session.Range
-	Files       []string // every manifest that was read
+
+	Moves    []Move                  `json:",omitempty"` // in the order of the files
+	Removed  []Removal               `json:",omitempty"`
+	Imports  []Import                `json:",omitempty"`
+	Outputs  []Output                `json:",omitempty"` // sorted by name
+	Secrets  map[string]SecretSource `json:",omitempty"` // by name; without one: agentform's own environment
+	Notifies []Notify                `json:",omitempty"` // sorted by name
+
+	Files []string // every manifest that was read
 }
 
 // Load reads and evaluates the manifests. It returns every problem there is,
