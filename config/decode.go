@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -127,7 +128,8 @@ func (d decoder) plain(a *attr, v cty.Value) bool {
 // conversion is a conversion's error with the place in the value that it is
 // about.
 func conversion(err error) string {
-	if p, ok := err.(cty.PathError); ok && len(p.Path) > 0 {
+	var p cty.PathError
+	if errors.As(err, &p) && len(p.Path) > 0 {
 		var at strings.Builder
 		for _, step := range p.Path {
 			switch s := step.(type) {

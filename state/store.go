@@ -72,7 +72,7 @@ func Open(ctx context.Context, path string, project, version string, who Holder,
 	}
 	s := &Store{path: path, lock: l, mirror: mirror{folder: filepath.Join(filepath.Dir(path), "agents")}}
 	if err := s.load(); err != nil {
-		unlock(l)
+		_ = unlock(l)
 		return nil, err
 	}
 	s.head.Project, s.head.Agentform = project, version

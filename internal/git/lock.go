@@ -53,7 +53,7 @@ func hold(ctx context.Context, common string) (release func(), err error) {
 	}
 	// For people, and to tell one holding from the next: a failure costs only that.
 	_ = os.WriteFile(file, []byte(mine+"since "+time.Now().Format(time.RFC3339Nano)+"\n"), 0o600)
-	return func() { l.Unlock() }, nil
+	return func() { _ = l.Unlock() }, nil
 }
 
 func heldBy(common, holder string) error {

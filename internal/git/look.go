@@ -247,7 +247,7 @@ func readSmall(path string) (string, error) {
 // again calls f until no signal comes between.
 func again(f func() error) error {
 	for {
-		if err := f(); err != syscall.EINTR {
+		if err := f(); !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}
@@ -260,7 +260,7 @@ func isEmpty(folder string) (bool, error) {
 	}
 	defer f.Close()
 	_, err = f.Readdirnames(1)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return true, nil
 	}
 	return false, err

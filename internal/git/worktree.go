@@ -122,7 +122,7 @@ func addWorktree(ctx context.Context, repo, path, branch, base string) (branchMa
 		if co.Err == nil && co.Repo == d.common && co.Branch == branch {
 			return !exists, nil
 		}
-		err = fmt.Errorf("git made a worktree on branch %q at %q instead (%v)", co.Branch, co.Head, co.Err)
+		err = errors.Join(fmt.Errorf("git made a worktree on branch %q at %q instead", co.Branch, co.Head), co.Err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoFor)
 	defer cancel()
