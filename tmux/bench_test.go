@@ -13,7 +13,7 @@ const everything = "#{session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|
 	"#{session_attached}|#{pane_width}|#{pane_height}|#{window_activity}|#{@agentform_pane}|#{@agentform_pause}|#{@agentform}|#{pane_start_path}|#{pane_title}"
 
 // BenchmarkObserve looks at 100 sessions, beside what it cannot be faster than:
-// one list-panes of the same server over a control client that is open already,
+// one list-panes of the same server over a client that is connected already,
 // and one by a process of its own.
 func BenchmarkObserve(b *testing.B) {
 	const n = 100
@@ -24,7 +24,7 @@ func BenchmarkObserve(b *testing.B) {
 		bed.create(b, l)
 	}
 	b.Run("floor=list-panes", func(b *testing.B) {
-		cmd := exec.Command("tmux", "-u", "-S", bed.socket(0), "-C", "new-session", "-s", "_agentform-bench", "--", "sleep", "10000", ";", "set-option", "destroy-unattached", "on")
+		cmd := exec.Command("tmux", "-u", "-S", bed.socket(0), "-C", "new-session", "-s", "bench", "--", "sleep", "10000")
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			b.Fatal(err)
@@ -44,6 +44,7 @@ func BenchmarkObserve(b *testing.B) {
 			for lines.Scan() && !(strings.HasPrefix(lines.Text(), "%end") && strings.HasSuffix(lines.Text(), " 1")) {
 			}
 		}
+		fmt.Fprintln(in, "kill-session -t =bench:")
 		in.Close()
 		for lines.Scan() {
 		}

@@ -27,8 +27,9 @@ func line(cmds []command) string {
 }
 
 // quote writes a word so that tmux reads it back as it is, on one line: in
-// double quotes, where only the backslash, the quote and the dollar mean
-// anything, and control characters in octal.
+// double quotes, where the backslash, the quote and the dollar mean something,
+// and in octal what is not plain ASCII. A tilde at the beginning would be a home
+// folder even there, and a byte of 0xff the end of the file.
 func quote(b *strings.Builder, w string) {
 	b.WriteByte('"')
 	for i := range len(w) {
@@ -36,7 +37,7 @@ func quote(b *strings.Builder, w string) {
 		case c == '"' || c == '\\' || c == '$':
 			b.WriteByte('\\')
 			b.WriteByte(c)
-		case c < 0x20 || c == 0x7f:
+		case c < 0x20 || c >= '~':
 			fmt.Fprintf(b, `\%03o`, c)
 		default:
 			b.WriteByte(c)

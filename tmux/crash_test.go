@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,46 +17,83 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// hold opens a control client, says so, and waits to be killed.
+// hold makes, looks at and removes sessions until it is killed. It says when it
+// begins.
 func hold(sockets, data string) int {
 	r := tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Guest: []string{os.Args[0], "guest"}})
-	p := session.Place{Socket: filepath.Join(sockets, "tmux-0"), Name: "app"}
-	if err := r.Remove(context.Background(), session.Place{Socket: p.Socket, Name: "nobody"}); err != nil {
-		fmt.Println(err)
-		return 1
+	ctx := context.Background()
+	fmt.Println("at work")
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				run := newRun()
+				l := session.Launch{
+					Mark: session.Mark{Project: lineage, Address: "session.x", Run: run}, Name: fmt.Sprintf("w%d-%d-%s", worker, i, run),
+					RunDir: filepath.Join(data, "runs", run), Dir: "/", Argv: []string{"sleep", "1000"}, Env: []string{"PATH=" + os.Getenv("PATH")},
+				}
+				p, err := r.Create(ctx, l)
+				if err != nil {
+					fmt.Println(err)
+					continue
+				}
+				_, _ = r.Observe(ctx, true)
+				if i%2 == 0 {
+					_ = r.Remove(ctx, p)
+				}
+			}
+		})
 	}
-	fmt.Println("holding")
-	time.Sleep(time.Hour)
+	wg.Wait()
 	return 0
 }
 
-func TestKeeperGoesWithAKilledProcess(t *testing.T) {
+// TestKilledAtWork: an agentform that is killed at any moment hurts no session,
+// and what it leaves is marked.
+func TestKilledAtWork(t *testing.T) {
 	b := newBed(t)
-	b.create(t, b.launch(t, "app"))
-	b.runtime.Close()
+	app := b.create(t, b.launch(t, "app"))
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	holder := exec.Command(self, "hold", b.config.SocketDir, b.config.DataDir)
-	out, err := holder.StdoutPipe()
+	for range 10 {
+		holder := exec.Command(self, "hold", b.config.SocketDir, b.config.DataDir)
+		out, err := holder.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := holder.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if said, _ := bufio.NewReader(out).ReadString('\n'); said != "at work\n" {
+			t.Fatalf("the holder says %q", said)
+		}
+		time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
+		if err := holder.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = holder.Wait()
+		if l, ok := b.see(t, app); !ok || l.Vital != session.Alive {
+			t.Fatalf("another session: there %v, %s", ok, l.Vital)
+		}
+	}
+	until(t, "its tmux processes are gone", func() bool {
+		for _, p := range b.processes(t) {
+			if strings.Contains(p, "source-file") && !strings.Contains(p, "start-server") {
+				return false
+			}
+		}
+		return true
+	})
+	lives, err := b.runtime.Observe(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := holder.Start(); err != nil {
-		t.Fatal(err)
+	t.Logf("%d sessions are left", len(lives)-1)
+	for _, l := range lives {
+		if l.Foreign {
+			t.Errorf("%s has no mark", l.Place.Name)
+		}
 	}
-	if said, _ := bufio.NewReader(out).ReadString('\n'); said != "holding\n" {
-		t.Fatalf("the holder says %q", said)
-	}
-	if all := b.tmux(t, b.socket(0), "list-sessions", "-F", "#{session_name}"); !strings.Contains(all, "_agentform-") {
-		t.Fatalf("no keeper among %q: this test proves nothing", all)
-	}
-	if err := holder.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = holder.Wait()
-	until(t, "the keeper is gone", func() bool {
-		return b.tmux(t, b.socket(0), "list-sessions", "-F", "#{session_name}") == "app\n"
-	})
 }

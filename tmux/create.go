@@ -67,12 +67,12 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 		if on, err = r.room(ctx, l.Name); err != nil {
 			return err
 		}
-		texts, err := on.ask(ctx,
+		printed, err := on.begin(ctx,
 			append(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-x", "200", "-y", "50", "-c", literal(l.Dir), "--"}, r.guestCommand(l)...),
 			command{"set-option", "-F", "-t", exactly(l.Name), paneOption, "#{pane_id}"},
 			mark)
 		if err == nil {
-			pane = texts[0]
+			pane = printed
 			return nil
 		}
 		if errors.Is(err, session.ErrExists) {
@@ -83,7 +83,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 		if f, _ := guest.ReadFacts(l.RunDir); f.Claimed {
 			// A server that left after that took the run with it: it cannot be
 			// started again.
-			return fmt.Errorf("%w: %s", session.ErrGone, err)
+			return &Error{Command: "new-session", Output: err.Error(), Err: session.ErrGone}
 		}
 		return err
 	})
@@ -122,10 +122,10 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	if !now.closed {
 		cmds = append(cmds, command{"select-pane", "-e", "-t", live.Place.Pane})
 	}
-	texts, err := s.ask(ctx, cmds...)
+	printed, err := s.ask(ctx, cmds...)
 	p.Runtime, p.Pane = "tmux", live.Place.Pane
 	if err == nil && now.closed {
-		p.Pane = texts[0]
+		p.Pane = printed
 		_, err = s.ask(ctx, command{"set-option", "-t", exactly(p.Name), paneOption, p.Pane})
 	}
 	if err == nil {
@@ -181,7 +181,7 @@ func (r *Runtime) started(ctx context.Context, s *server, p session.Place, l ses
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	begun := time.Now()
-	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+	for wait := time.Millisecond; ; wait = min(2*wait, 10*time.Millisecond) {
 		f, err := guest.ReadFacts(l.RunDir)
 		switch {
 		case f.Exit != nil && f.Exit.Cause == guest.CauseFailedStart:

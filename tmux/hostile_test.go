@@ -97,7 +97,7 @@ func TestGuestKilled(t *testing.T) {
 	if live.Exit != nil {
 		t.Errorf("exit %+v: nobody can know how", live.Exit)
 	}
-	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
+	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, session.Stop{Grace: session.Duration(100 * time.Millisecond)}); err != nil {
 		t.Fatal(err)
 	}
 	if left := carrying(t, l.Mark.Run); len(left) > 0 {

@@ -33,9 +33,12 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 	target := exactly(p.Name)
 	_, err = s.ask(ctx,
 		command{"select-pane", "-d", "-t", live.Place.Pane},
-		command{"set-option", "-t", target, pauseOption, mode},
-		command{"detach-client", "-s", target})
+		command{"set-option", "-t", target, pauseOption, mode})
 	if err != nil {
+		return fail(err)
+	}
+	// detach-client wants some client to be attached to the server, even with -s.
+	if _, err = s.ask(ctx, command{"detach-client", "-s", target}); err != nil && !strings.Contains(err.Error(), "no current client") {
 		return fail(err)
 	}
 	return nil

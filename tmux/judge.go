@@ -29,7 +29,8 @@ type evidence struct {
 //   - An exit file and an agent that does not run are two witnesses: dead, even
 //     if the guest still holds the pane for a moment.
 //   - A dead pane and an agent that does not run are two: dead. Without an exit
-//     file nobody knows how (the guest was killed, and its agent with it).
+//     file nobody knows how (the guest was killed, and its agent with it); while
+//     the guest still runs it is about to say, and until then it is unknown.
 //   - A dead pane whose guest never took the run up, or never came to start the
 //     agent, is dead only once tmux has reaped the guest: "dead" with an empty
 //     status has been seen seconds before the process was gone.
@@ -55,11 +56,10 @@ func judge(e evidence) (session.Vital, *guest.Exit) {
 			exit.Code, exit.Detail = 1, "the exit file says 0, tmux says otherwise"
 		}
 		return session.Dead, &exit
-	case e.started && !e.paneUp:
-		return session.Dead, nil
-	case !e.paneUp && e.reaped && !e.guest:
-		return session.Dead, nil
 	case !e.paneUp:
+		if !e.guest && (e.started || e.reaped) {
+			return session.Dead, nil
+		}
 		return session.Unknown, nil
 	case e.started, e.claimed && !e.guest:
 		return session.Unknown, nil
@@ -67,8 +67,8 @@ func judge(e evidence) (session.Vital, *guest.Exit) {
 	return session.Alive, nil
 }
 
-// settle adds to a session what the facts of its run tell.
-func (r *Runtime) settle(l *session.Live, p pane) {
+// assess adds to a session what the facts of its run tell.
+func (r *Runtime) assess(l *session.Live, p pane) {
 	if l.Foreign {
 		// Whose it is, and what runs in it, is not for us to judge.
 		l.Vital = session.Unknown
@@ -76,13 +76,31 @@ func (r *Runtime) settle(l *session.Live, p pane) {
 	}
 	// What could not be read is missing, and what is missing proves nothing.
 	var f guest.Facts
-	if runForm.MatchString(l.Mark.Run) {
+	known := runForm.MatchString(l.Mark.Run)
+	if known {
 		f, _ = guest.Glance(r.runDir(l.Mark.Run))
 	}
+	vital, exit := judge(gather(p, f))
+	if known && vital != session.Alive && exit == nil {
+		// The exit may have been written after it was looked for and before the
+		// processes were.
+		f, _ = guest.ReadFacts(r.runDir(l.Mark.Run))
+		vital, exit = judge(gather(p, f))
+	}
+	l.Vital, l.Exit = vital, exitOf(exit)
+	l.Agent = session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
+	l.BootID, l.Started = f.BootID, f.StartedAt
+	if l.Vital == session.Dead {
+		l.Frozen = false
+	}
+}
+
+// gather looks at the processes that the facts name.
+func gather(p pane, f guest.Facts) evidence {
 	e := evidence{
 		paneUp:  !p.dead && !p.closed,
 		reaped:  p.closed || p.status != "" || p.signal != "",
-		clean:   p.status == "0",
+		clean:   p.closed || p.status == "0", // of a closed pane tmux forgot how, and so contradicts nothing
 		claimed: f.Claimed,
 		started: f.Agent.PID != 0,
 		agent:   f.Agent.Alive(),
@@ -91,17 +109,7 @@ func (r *Runtime) settle(l *session.Live, p pane) {
 	if !e.agent || !e.paneUp { // elsewhere it makes no difference, and costs a look
 		e.guest = f.Guest.Alive()
 	}
-	if p.closed {
-		e.clean = true // tmux forgot how it left, and so contradicts nothing
-	}
-	var exit *guest.Exit
-	l.Vital, exit = judge(e)
-	l.Exit = exitOf(exit)
-	l.Agent = session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
-	l.BootID, l.Started = f.BootID, f.StartedAt
-	if l.Vital == session.Dead {
-		l.Frozen = false
-	}
+	return e
 }
 
 func exitOf(e *guest.Exit) *session.Exit {

@@ -25,6 +25,7 @@ func TestJudge(t *testing.T) {
 		"left with 0, and tmux does not know":     {evidence{claimed: true, started: true, exit: zero}, session.Dead, zero},
 		"an exit is forged while it runs":         {evidence{paneUp: true, claimed: true, guest: true, started: true, agent: true, exit: zero}, session.Unknown, nil},
 		"the guest was killed":                    {evidence{reaped: true, claimed: true, started: true}, session.Dead, nil},
+		"the guest is about to say how":           {evidence{reaped: true, claimed: true, guest: true, started: true}, session.Unknown, nil},
 		"the pane looks dead, the agent runs":     {evidence{claimed: true, guest: true, started: true, agent: true}, session.Unknown, nil},
 		"the guest is gone, the agent runs":       {evidence{reaped: true, claimed: true, started: true, agent: true}, session.Unknown, nil},
 		"the pane alone says dead":                {evidence{claimed: true, guest: true}, session.Unknown, nil},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,8 +23,7 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// The test binary is also the guest, and a process that holds a control client
-// until it is killed.
+// The test binary is also the guest, and a process that is killed at work.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "guest":
@@ -93,17 +93,22 @@ func (b *bed) clean(t testing.TB) {
 	if err != nil {
 		t.Errorf("clean up: %v", err)
 	}
+	var wg sync.WaitGroup
 	for _, l := range lives {
 		if l.Foreign {
 			b.tmux(t, l.Place.Socket, "kill-session", "-t", "="+l.Place.Name)
-		} else if err := b.runtime.Remove(ctx, l.Place); err != nil {
-			t.Errorf("clean up: %v", err)
+			continue
 		}
+		wg.Go(func() {
+			if err := b.runtime.Remove(ctx, l.Place); err != nil {
+				t.Errorf("clean up: %v", err)
+			}
+		})
 	}
+	wg.Wait()
 	b.runtime.Close()
-	if left := b.processes(t); len(left) > 0 {
-		t.Errorf("processes are left: %q", left)
-	}
+	// What was killed behind the runtime's back leaves by itself.
+	until(t, "no process is left", func() bool { return len(b.processes(t)) == 0 })
 	if err := os.RemoveAll(b.root); err != nil {
 		t.Error(err)
 	}
@@ -173,7 +178,7 @@ func (b *bed) launch(t testing.TB, name string) session.Launch {
 		Mark:   session.Mark{Project: lineage, Address: session.Keyed("w", `a."b":c|ü#{pane_id}\`+"\n"), ID: name, Run: run, Hash: "1:abc"},
 		Name:   name,
 		RunDir: filepath.Join(b.config.DataDir, "runs", run),
-		Dir:    filepath.Join(b.root, `work $HOME #{pane_id} #(touch x) "it's" ü`),
+		Dir:    filepath.Join(b.root, `work $HOME %H #{pane_id} #(touch x) "it's" ü`),
 		Argv:   []string{"sh", "-c", agent, `an "odd" $argument; #{pane_id} ü`},
 		Stop:   session.Stop{Signal: "SIGTERM", Grace: session.Duration(5 * time.Second)},
 	}

@@ -74,7 +74,7 @@ func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]sessi
 			for i := int(next.Add(1)) - 1; i < len(panes); i = int(next.Add(1)) - 1 {
 				l := r.live(s.socket, panes[i])
 				l.Screen = shown[panes[i].id]
-				r.settle(&l, panes[i])
+				r.assess(&l, panes[i])
 				lives[i] = l
 			}
 		})

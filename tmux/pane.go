@@ -31,7 +31,7 @@ type pane struct {
 	inMode   bool // a person scrolls in it
 	attached int
 	size     [2]int
-	moved    int64 // unix time of the last output
+	moved    int64  // unix time of the last output
 	ours     string // paneOption
 	pause    string // pauseOption
 	mark     string // markOption
@@ -77,15 +77,12 @@ func parsePanes(text, nonce string) ([]pane, error) {
 	return sessionsOf(all), nil
 }
 
-// sessionsOf keeps of each session, keepers aside, the pane that is ours; of one
-// that is not marked, the first.
+// sessionsOf keeps of each session the pane that is ours; of one that is not
+// marked, the first.
 func sessionsOf(all []pane) []pane {
 	var out []pane
 	at := map[string]int{}
 	for _, p := range all {
-		if strings.HasPrefix(p.session, keeperPrefix) {
-			continue
-		}
 		p.closed = p.ours != "" && p.ours != p.id
 		i, seen := at[p.session]
 		switch {
@@ -102,11 +99,11 @@ func sessionsOf(all []pane) []pane {
 // look lists the one session of that name; session.ErrGone if there is none.
 func (s *server) look(ctx context.Context, name string) (pane, error) {
 	nonce := newNonce()
-	texts, err := s.ask(ctx, command{"list-panes", "-s", "-t", exactly(name), "-F", nonce + "|" + format})
+	text, err := s.ask(ctx, command{"list-panes", "-s", "-t", exactly(name), "-F", nonce + "|" + format})
 	if err != nil {
 		return pane{}, err
 	}
-	found, err := parsePanes(texts[0], nonce)
+	found, err := parsePanes(text, nonce)
 	if err == nil && len(found) != 1 {
 		err = fmt.Errorf("tmux: %d sessions are called %q", len(found), name)
 	}

@@ -100,7 +100,7 @@ func TestTwoRuntimesOnOneSocket(t *testing.T) {
 	wg.Wait()
 	lives, err := other.Observe(t.Context(), false)
 	if err != nil || len(lives) != 10 {
-		t.Fatalf("%d sessions, %v; want 10, keepers aside", len(lives), err)
+		t.Fatalf("%d sessions, %v; want 10", len(lives), err)
 	}
 	for i, l := range lives {
 		r := []*tmux.Runtime{b.runtime, other}[i%2]

@@ -50,7 +50,7 @@ func failure(command, output string, err error) *Error {
 	switch {
 	case strings.Contains(output, "duplicate session"):
 		err = session.ErrExists
-	case strings.Contains(output, "can't find "):
+	case strings.Contains(output, "can't find "), strings.Contains(output, "no current target"): // the latter without any session
 		err = session.ErrGone
 	case leaving(output):
 		err = errLeaving

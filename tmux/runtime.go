@@ -56,8 +56,8 @@ func New(c Config) *Runtime {
 	}
 }
 
-// Close ends the control clients and returns when they are gone. The sessions
-// stay. A Runtime that is used again after it opens new ones.
+// Close returns when servers that hold nothing any more have left. The sessions
+// stay, and the Runtime can be used again.
 func (r *Runtime) Close() {
 	r.mu.Lock()
 	servers := r.servers
@@ -65,7 +65,7 @@ func (r *Runtime) Close() {
 	r.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, s := range servers {
-		wg.Go(s.close)
+		wg.Go(s.leaves)
 	}
 	wg.Wait()
 }
@@ -161,16 +161,17 @@ func (r *Runtime) socket(n int) string {
 }
 
 // room is a server with room for one more session, which is counted already. It
-// starts the server if need be. The name must be free on all the others; the
+// may have to be started. The name must be free on all the others; the
 // server itself refuses a name that it has.
 func (r *Runtime) room(ctx context.Context, name string) (*server, error) {
 	var s *server
 	for n := 0; s == nil; n++ {
 		next := r.server(r.socket(n))
-		if _, err := next.open(ctx); err != nil {
+		free, err := next.reserve(ctx)
+		if err != nil {
 			return nil, err
 		}
-		if next.reserve() {
+		if free {
 			s = next
 		}
 	}

@@ -15,15 +15,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// server is one tmux server: a socket, and the control client on it if one was
-// needed.
+// server is one tmux server: a socket, and the requests that wait for it.
 type server struct {
 	program program
 	socket  string
 
 	mu       sync.Mutex
-	client   *control
-	sessions int // about how many it holds, keepers aside; right when the client is opened
+	busy     bool       // work runs
+	next     []*request // for the next batch
+	counted  bool
+	sessions int // about how many it holds, once counted
 }
 
 // running reports whether a server listens on the socket. A file that is left
@@ -41,69 +42,29 @@ func (s *server) running(ctx context.Context) (bool, error) {
 	return false, fmt.Errorf("connect to tmux server: %w", err)
 }
 
-// open is the control client. The server is started if there is none.
-func (s *server) open(ctx context.Context) (*control, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.client != nil && s.client.alive() {
-		return s.client, nil
-	}
-	err := again(ctx, func() error {
-		c, err := connect(ctx, s.program, s.socket)
-		if err != nil {
-			return err
-		}
-		names, err := c.ask(ctx, command{"list-sessions", "-F", "#{session_name}"})
-		if err != nil {
-			c.close()
-			return err
-		}
-		s.client, s.sessions = c, 0
-		for name := range strings.SplitSeq(names[0], "\n") {
-			if name != "" && !strings.HasPrefix(name, keeperPrefix) {
-				s.sessions++
-			}
-		}
-		return nil
-	})
-	return s.client, err
-}
-
-// ask runs commands on a server that is running; session.ErrGone if it is not.
-// It starts none.
-func (s *server) ask(ctx context.Context, cmds ...command) ([]string, error) {
-	s.mu.Lock()
-	c := s.client
-	s.mu.Unlock()
-	if c == nil || !c.alive() {
-		up, err := s.running(ctx)
-		if err == nil && !up {
-			err = fmt.Errorf("tmux server %s: %w", s.socket, session.ErrGone)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if c, err = s.open(ctx); err != nil {
-			return nil, err
-		}
-	}
-	texts, err := c.ask(ctx, cmds...)
-	if errors.Is(err, errLeaving) {
-		// Whatever was asked about went with the server.
-		return nil, fmt.Errorf("%w: %w", err, session.ErrGone)
-	}
-	return texts, err
-}
-
 // reserve counts a session that is about to be made, unless the server is full.
-func (s *server) reserve() bool {
+func (s *server) reserve(ctx context.Context) (bool, error) {
+	s.mu.Lock()
+	counted := s.counted
+	s.mu.Unlock()
+	there := 0
+	if !counted {
+		names, err := s.ask(ctx, command{"list-sessions", "-F", "#{session_id}"})
+		if err != nil && !errors.Is(err, session.ErrGone) {
+			return false, err
+		}
+		there = len(strings.Fields(names))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.counted {
+		s.counted, s.sessions = true, there
+	}
 	if s.sessions >= perServer {
-		return false
+		return false, nil
 	}
 	s.sessions++
-	return true
+	return true, nil
 }
 
 func (s *server) release() {
@@ -112,30 +73,21 @@ func (s *server) release() {
 	s.sessions = max(0, s.sessions-1)
 }
 
-// close ends the control client. A server that holds nothing else then leaves,
-// and is waited for, so that its going has been seen.
-func (s *server) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.client == nil {
-		return
-	}
+// leaves waits until a server that holds nothing has left, so that its going has
+// been seen.
+func (s *server) leaves() {
 	ctx, cancel := context.WithTimeout(context.Background(), lingers)
 	defer cancel()
-	names, err := s.client.ask(ctx, command{"list-sessions", "-F", "#{session_name}"})
-	empty := err == nil && names[0] == s.client.keeper
-	s.client.close()
-	s.client = nil
-	for empty && ctx.Err() == nil {
-		if up, err := s.running(ctx); err != nil || !up {
+	for ctx.Err() == nil {
+		if names, err := s.ask(ctx, command{"list-sessions", "-F", "#{session_id}"}); err != nil || names != "" {
 			return
 		}
 		_ = sleep(ctx, 2*time.Millisecond)
 	}
 }
 
-// settings are the options that sessions rely on. Each control client sets them
-// before it does anything else, so it does not matter who started the server.
+// settings are the options that sessions rely on. They are set before sessions
+// are made, each time, so it does not matter who started the server.
 func settings() []command {
 	set := func(scope, name, value string) command { return command{"set-option", scope, name, value} }
 	return []command{

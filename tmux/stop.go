@@ -175,7 +175,7 @@ func (r *Runtime) owned(ctx context.Context, s *server, p session.Place) (pane, 
 	if live.Foreign {
 		return pane{}, session.Live{}, errors.New("a session of that name is there, and is not ours")
 	}
-	r.settle(&live, now)
+	r.assess(&live, now)
 	return now, live, nil
 }
 

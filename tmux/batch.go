@@ -1,0 +1,193 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// answerTimeout is how long a tmux server may take to answer. It is far beyond
+// what any command takes, and there so that a stopped server stops nobody else.
+const answerTimeout = 20 * time.Second
+
+// request is one line of commands for a server.
+type request struct {
+	ctx   context.Context
+	cmds  []command
+	start bool // the server is started if there is none
+
+	text string // all that the commands printed, without the last line's end
+	err  error
+	done chan struct{}
+}
+
+// ask runs commands one after the other, with nothing of another client in
+// between, until one fails, and returns what they printed. session.ErrGone if no
+// server runs, or if it leaves meanwhile: whatever was asked about went with it.
+func (s *server) ask(ctx context.Context, cmds ...command) (string, error) {
+	var text string
+	err := again(ctx, func() error {
+		var err error
+		text, err = s.submit(&request{ctx: ctx, cmds: cmds})
+		if !errors.Is(err, errLeaving) {
+			return err
+		}
+		if up, asked := s.running(ctx); asked != nil || up {
+			return err
+		}
+		return fmt.Errorf("tmux server %s: %w", s.socket, session.ErrGone)
+	})
+	return text, err
+}
+
+// begin is ask for commands that start the server if there is none. It tries
+// nothing twice.
+func (s *server) begin(ctx context.Context, cmds ...command) (string, error) {
+	return s.submit(&request{ctx: ctx, cmds: cmds, start: true})
+}
+
+// submit hands a request in and waits for its answer. Requests that come while
+// others are under way go together in the next process.
+func (s *server) submit(q *request) (string, error) {
+	q.done = make(chan struct{})
+	s.mu.Lock()
+	s.next = append(s.next, q)
+	if !s.busy {
+		s.busy = true
+		go s.work()
+	}
+	s.mu.Unlock()
+	select {
+	case <-q.done:
+		return q.text, q.err
+	case <-q.ctx.Done():
+		return "", &Error{Command: q.cmds[0][0], Err: fmt.Errorf("no answer: %w", q.ctx.Err())}
+	}
+}
+
+// work runs batches until nobody waits.
+func (s *server) work() {
+	for {
+		s.mu.Lock()
+		batch := s.next
+		s.next = nil
+		if len(batch) == 0 {
+			s.busy = false
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		s.run(batch)
+		for _, q := range batch {
+			close(q.done)
+		}
+	}
+}
+
+// run runs one batch in one process. Requests whose caller has gone are left
+// out.
+func (s *server) run(batch []*request) {
+	nonce := newNonce()
+	var script strings.Builder
+	start := false
+	for i, q := range batch {
+		if q.err = q.ctx.Err(); q.err != nil {
+			continue
+		}
+		if q.start && !start {
+			start = true
+			for _, c := range settings() {
+				script.WriteString(line([]command{c}) + "\n")
+			}
+		}
+		// The marks are lines of their own, and the second is in the request's, so
+		// that it only shows when nothing before it failed.
+		first := command{"display-message", "-p", mark(nonce, i, "begin")}
+		last := command{"display-message", "-p", mark(nonce, i, "end")}
+		script.WriteString(line([]command{first}) + "\n" + line(append(q.cmds[:len(q.cmds):len(q.cmds)], last)) + "\n")
+	}
+	args := []string{"source-file", "-"}
+	if start {
+		args = append([]string{"start-server", ";"}, args...)
+	}
+	var out string
+	stdin, err := whole(script.String())
+	if err == nil {
+		defer stdin.Close()
+		// Not a caller's context: the others' commands are in it as well.
+		out, err = s.program.run(context.Background(), s.socket, stdin, args...)
+	}
+	settle(batch, nonce, out, err)
+}
+
+func mark(nonce string, i int, what string) string { return fmt.Sprintf("%s %d %s", nonce, i, what) }
+
+// settle gives each request of a batch its answer. What a request printed stands
+// between its marks; without its second mark it failed. tmux prints one error a
+// failed line, in their order.
+func settle(batch []*request, nonce, out string, err error) {
+	var failed []*request
+	for i, q := range batch {
+		if q.err != nil {
+			continue
+		}
+		_, rest, begun := strings.Cut("\n"+out, "\n"+mark(nonce, i, "begin")+"\n")
+		text, _, ended := strings.Cut("\n"+rest, "\n"+mark(nonce, i, "end")+"\n")
+		if begun && ended {
+			q.text = strings.TrimPrefix(text, "\n")
+			continue
+		}
+		failed = append(failed, q)
+	}
+	if len(failed) == 0 {
+		return
+	}
+	var batchErr *Error
+	if !errors.As(err, &batchErr) { // tmux was not even started
+		for _, q := range failed {
+			q.err = err
+		}
+		return
+	}
+	if batchErr.Err == errLeaving || batchErr.Output == "" {
+		for _, q := range failed {
+			q.err = &Error{Command: q.cmds[0][0], Output: batchErr.Output, Err: batchErr.Err}
+		}
+		return
+	}
+	messages := strings.Split(batchErr.Output, "\n")
+	for i, q := range failed {
+		if len(messages) == len(failed) {
+			q.err = failure(q.cmds[0][0], messages[i], nil)
+		} else { // whose is whose cannot be told, so nothing is concluded from any
+			q.err = &Error{Command: q.cmds[0][0], Output: batchErr.Output}
+		}
+	}
+}
+
+// whole is a text to be read from its beginning, all there before anyone reads:
+// an agentform that is killed while it writes must not leave tmux half a line,
+// a new session without its mark. Its file has no name any more.
+func whole(text string) (*os.File, error) {
+	f, err := os.CreateTemp("", "agentform-")
+	if err != nil {
+		return nil, err
+	}
+	err = os.Remove(f.Name())
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

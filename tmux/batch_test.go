@@ -1,0 +1,178 @@
+package tmux
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+)
+
+// FuzzReplies puts anything into what requests print and what tmux complains
+// about: each request gets its own text, or that it failed.
+func FuzzReplies(f *testing.F) {
+	f.Add("%1", "N 0 end", "can't find session: x")
+	f.Add("", "\n\n", "a\nb")
+	f.Add("N 2 begin\nx\nN 2 end\n", "N 1 begin", "")
+	f.Fuzz(func(t *testing.T, first, third, complaint string) {
+		nonce := newNonce()
+		printed := func(text string) string {
+			if text != "" {
+				text += "\n"
+			}
+			return text
+		}
+		out := mark(nonce, 0, "begin") + "\n" + printed(first) + mark(nonce, 0, "end") + "\n" +
+			mark(nonce, 1, "begin") + "\n" + "half of it\n" +
+			mark(nonce, 2, "begin") + "\n" + printed(third) + mark(nonce, 2, "end") + "\n"
+		batch := []*request{{cmds: []command{{"a"}}}, {cmds: []command{{"b"}}}, {cmds: []command{{"c"}}}}
+		settle(batch, nonce, out, failure("source-file", complaint, errors.New("exit status 1")))
+		if batch[0].err != nil || batch[0].text != first || batch[2].err != nil || batch[2].text != third {
+			t.Fatalf("got %q, %v and %q, %v", batch[0].text, batch[0].err, batch[2].text, batch[2].err)
+		}
+		if batch[1].err == nil || batch[1].text != "" {
+			t.Fatalf("what failed printed %q, %v", batch[1].text, batch[1].err)
+		}
+	})
+}
+
+func TestErrorsFindTheirRequests(t *testing.T) {
+	three := func() []*request {
+		return []*request{{cmds: []command{{"a"}}}, {cmds: []command{{"b"}}}, {cmds: []command{{"c"}}}}
+	}
+	out := "N 0 begin\nN 1 begin\nx\nN 1 end\nN 2 begin\n"
+	batch := three()
+	settle(batch, "N", out, failure("source-file", "duplicate session: a\ncan't find session: c", nil))
+	if !errors.Is(batch[0].err, session.ErrExists) || batch[1].err != nil || !errors.Is(batch[2].err, session.ErrGone) {
+		t.Errorf("%v, %v, %v; want exists, none, gone", batch[0].err, batch[1].err, batch[2].err)
+	}
+	batch = three()
+	settle(batch, "N", out, failure("source-file", "can't find session: c\nbad value", nil))
+	if batch[2].err == nil || errors.Is(batch[2].err, session.ErrGone) {
+		t.Errorf("%v, want an error that is not the other's", batch[2].err)
+	}
+	batch = three()
+	settle(batch, "N", out, failure("source-file", "one\ntwo\ncan't find session: c", nil))
+	if batch[0].err == nil || errors.Is(batch[0].err, session.ErrGone) || errors.Is(batch[2].err, session.ErrGone) {
+		t.Errorf("%v, %v: nothing can be concluded from these", batch[0].err, batch[2].err)
+	}
+	batch = three()
+	settle(batch, "N", "", failure("source-file", "server exited unexpectedly", nil))
+	for _, q := range batch {
+		if !errors.Is(q.err, errLeaving) {
+			t.Errorf("%v, want that the server is leaving", q.err)
+		}
+	}
+}
+
+// FuzzFields takes apart what was put together as tmux does with #{q:…}.
+func FuzzFields(f *testing.F) {
+	f.Add("a|b", `\`, "é")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		var rows []string
+		for _, s := range []string{a, b, c} {
+			var q strings.Builder
+			for i := range len(s) {
+				if strings.IndexByte("|&;<>()$`\\\"'*?[# =%", s[i]) >= 0 {
+					q.WriteByte('\\')
+				}
+				q.WriteByte(s[i])
+			}
+			rows = append(rows, q.String())
+		}
+		if got := fields(strings.Join(rows, "|")); !slices.Equal(got, []string{a, b, c}) {
+			t.Fatalf("got %q, want %q", got, []string{a, b, c})
+		}
+	})
+}
+
+func TestSessionsOf(t *testing.T) {
+	got := sessionsOf([]pane{
+		{session: "a", id: "%5", ours: "%3"}, {session: "a", id: "%3", ours: "%3"},
+		{session: "b", id: "%7", ours: "%4"},
+		{session: "c", id: "%8"}, {session: "c", id: "%9"},
+	})
+	want := []pane{
+		{session: "a", id: "%3", ours: "%3"},
+		{session: "b", id: "%7", ours: "%4", closed: true},
+		{session: "c", id: "%8"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestParsePanes(t *testing.T) {
+	row := func(title string) string {
+		return "N|" + strings.Join([]string{"a", "%1", "0", "", "", "1", "0", "2", "200", "50", "1700000000", "%1", "", `\{\}`, "/", title}, "|")
+	}
+	for text, want := range map[string]int{"": 0, row("x") + "\n": 1, row(`x`+"\nM\\|y\nN") + "\n": 1} {
+		if got, err := parsePanes(text, "N"); err != nil || len(got) != want {
+			t.Errorf("%q: %d sessions, %v; want %d", text, len(got), err, want)
+		}
+	}
+	got, err := parsePanes(row("x\nN|y"), "N")
+	if err == nil {
+		t.Errorf("a row that is cut short is %+v, want an error", got)
+	}
+}
+
+func TestTyped(t *testing.T) {
+	if got, want := typed("a\r\nb\rc\td\x1b[201~\x03é\u009b\x7f"), "a\nb\nc\td[201~é"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestQuoting: every word reaches tmux as it is, whatever is in it and however
+// long it is. One that did not would spoil the batch it is in.
+func TestQuoting(t *testing.T) {
+	dir, err := os.MkdirTemp("", "af")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	s := &server{socket: filepath.Join(dir, "tmux-0")}
+	if _, err := s.begin(t.Context(), command{"new-session", "-d", "-s", "q", "--", "sleep", "1000"}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.ask(t.Context(), command{"kill-server"})
+	var every []byte
+	for c := 1; c < 256; c++ {
+		every = append(every, byte(c))
+	}
+	for _, w := range []string{
+		string(every), "a", " ", ";", "a;", "\\", "\\;", "{", "}", "%if x", "%1", "~", "~root", "$HOME ${HOME}", "#{pane_id} #[x] #(x) ##", "'", `"`,
+		"-b", "\n", "a\n%end 1 2 1\nb", "ü✳", "\xff\xfe", strings.Repeat("0123456789abcde\n", 1<<17),
+	} {
+		path := filepath.Join(dir, "buffer")
+		if _, err := s.ask(t.Context(), command{"set-buffer", "-b", "b", "--", w}, command{"save-buffer", "-b", "b", path}); err != nil {
+			t.Errorf("%.40q: %v", w, err)
+			continue
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != w {
+			t.Errorf("%.300q came back as %.300q, %v", w, got, err)
+		}
+	}
+}
+
+func TestKeyNames(t *testing.T) {
+	for key, ok := range map[string]bool{
+		"Enter": true, "Escape": true, "C-c": true, "C-M-x": true, "Up": true, "F12": true, "y": true, "BSpace": true,
+		"": false, "Foo": false, "exit 1": false, "F13": false, "C-": false, "Enter\n": false,
+	} {
+		if got := keyForm.MatchString(key); got != ok {
+			t.Errorf("%q: %v, want %v", key, got, ok)
+		}
+	}
+}
+
+func TestEnvironmentIsAllowed(t *testing.T) {
+	got := environment([]string{"PATH=/bin", "LC_ALL=C", "TMUX=/x,1,0", "SECRET=1", "AGENTFORM_RUN=1", "TERM=xterm", "PATHX=1", "LANG=C"})
+	want := []string{"PATH=/bin", "LC_ALL=C", "TERM=xterm", "LANG=C"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
