@@ -42,6 +42,7 @@ type Runtime struct {
 
 	typing  turns
 	sweeper sweeper
+	ended   sync.Map // run: true, for runs that are over and swept
 }
 
 var _ session.Runtime = (*Runtime)(nil)

@@ -23,11 +23,25 @@ func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, how ses
 	return nil
 }
 
-// end ends a run and returns when nothing of it is left.
+// end ends a run and returns when nothing of it is left. A run starts at most
+// once, so one that was seen to its end is not looked at again.
 func (r *Runtime) end(ctx context.Context, run string, how session.Stop) error {
 	if !runForm.MatchString(run) {
 		return fmt.Errorf("invalid run id %.80q", run)
 	}
+	if _, ended := r.ended.Load(run); ended {
+		return nil
+	}
+	if err := r.endNow(ctx, run, how); err != nil {
+		return err
+	}
+	if f, _ := r.facts(run); f.Exit != nil && !f.Agent.Alive() {
+		r.ended.Store(run, true)
+	}
+	return nil
+}
+
+func (r *Runtime) endNow(ctx context.Context, run string, how session.Stop) error {
 	f, _ := r.facts(run) // what cannot be read is missing; the sweep needs none of it
 	grace := how.Grace.D()
 	if f.Guest.Alive() {
@@ -119,15 +133,15 @@ func (r *Runtime) remove(ctx context.Context, p session.Place) error {
 			return err
 		}
 	}
-	if _, err := s.ask(ctx, command{"kill-session", "-t", exactly(p.Name)}); err != nil && !errors.Is(err, session.ErrGone) {
+	// The second command looks, and has to fail.
+	_, err = s.ask(ctx, command{"kill-session", "-t", exactly(p.Name)}, command{"has-session", "-t", exactly(p.Name)})
+	if err == nil {
+		err = errors.New("it is still there")
+	}
+	if !errors.Is(err, session.ErrGone) {
 		return err
 	}
 	s.release()
-	if _, err := s.look(ctx, p.Name); err == nil {
-		return errors.New("it is still there")
-	} else if !errors.Is(err, session.ErrGone) {
-		return err
-	}
 	if known {
 		return r.vacate(ctx, run)
 	}
