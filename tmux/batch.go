@@ -155,7 +155,7 @@ func settle(batch []*request, nonce, out string, err error) {
 		}
 		return
 	}
-	if batchErr.Err == errLeaving || batchErr.Output == "" {
+	if errors.Is(batchErr, errLeaving) || batchErr.Output == "" {
 		for _, q := range failed {
 			q.err = &Error{Command: q.cmds[0][0], Output: batchErr.Output, Err: batchErr.Err}
 		}
