@@ -42,6 +42,16 @@ func Read(folder string, since time.Time) ([]Event, error) {
 	}
 }
 
+// Size is how many bytes the history in the session's folder has; 0 without one.
+// It grows with each event, so that who has read it knows whether to read again.
+func Size(folder string) int64 {
+	fi, err := os.Stat(filepath.Join(folder, fileName))
+	if err != nil {
+		return 0
+	}
+	return fi.Size()
+}
+
 // Follow returns the events in the session's folder from the byte offset on (0:
 // all there are; negative: only those that come), and goes on with what is
 // added, until ctx ends or the caller stops. It looks every 200 ms. A file that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"time"
 
 	"github.com/agentform/agentform/agent"
@@ -21,9 +22,38 @@ type sight struct {
 	known []view.Known // on record, then what is only wanted, each in the order of addresses
 }
 
-// look sees the project's sessions with their screens. Without a manifest that
-// can be read, those on record are shown; that it cannot be read is said.
+// look sees the project's sessions once.
 func (a *app) look(ctx context.Context) (*sight, error) {
+	e, err := a.eyes()
+	if err != nil {
+		return nil, err
+	}
+	return e.look(ctx)
+}
+
+// eyes look at the project's sessions, as often as they are asked to.
+type eyes struct {
+	project    *project
+	reconciler *reconcile.Reconciler
+	readers    map[session.Address]reader
+	histories  map[string]past // by folder
+}
+
+// reader reads the screens of an agent that is so specified.
+type reader struct {
+	spec  session.AgentSpec
+	agent session.Agent
+}
+
+// past is a session's history as it was read.
+type past struct {
+	size   int64
+	events []history.Event
+}
+
+// eyes opens the project for looking. Without a manifest that can be read, the
+// sessions on record are seen; that it cannot be read is said.
+func (a *app) eyes() (*eyes, error) {
 	p, _, err := a.recorded()
 	if err != nil {
 		return nil, err
@@ -33,13 +63,22 @@ func (a *app) look(ctx context.Context) (*sight, error) {
 			return nil, err
 		}
 	}
-	status, err := a.reconciler(p, toLook).Status(ctx, true)
+	return &eyes{
+		project: p, reconciler: a.reconciler(p, toLook),
+		readers: map[session.Address]reader{}, histories: map[string]past{},
+	}, nil
+}
+
+// look sees all sessions, with their screens.
+func (e *eyes) look(ctx context.Context) (*sight, error) {
+	p := e.project
+	status, err := e.reconciler.Status(ctx, true)
 	if err != nil {
 		return nil, err
 	}
 	s := &sight{project: p, Status: status}
 	for _, seen := range status.Sessions {
-		s.known = append(s.known, p.know(seen))
+		s.known = append(s.known, e.know(seen))
 	}
 	for i := range p.manifest.Sessions {
 		spec := &p.manifest.Sessions[i]
@@ -83,30 +122,53 @@ func addressOf(k view.Known) session.Address {
 }
 
 // know lays together what is to be known of a recorded session.
-func (p *project) know(s reconcile.Seen) view.Known {
-	k := view.Known{Record: &s.Record, Live: s.Live, Diagnosis: s.Diagnosis, Checkout: &s.Checkout, Reading: read(s)}
+func (e *eyes) know(s reconcile.Seen) view.Known {
+	p := e.project
+	k := view.Known{Record: &s.Record, Live: s.Live, Diagnosis: s.Diagnosis, Checkout: &s.Checkout, Reading: e.read(s)}
 	for i := range p.manifest.Sessions {
 		if p.manifest.Sessions[i].Address == s.Record.Address {
 			k.Wanted = &p.manifest.Sessions[i]
 		}
 	}
 	folder := p.folder(s.Record)
-	k.Events, _ = history.Read(folder, time.Time{}) // without it the last event is not shown
+	k.Events = e.history(folder)
 	if transcript := filepath.Join(folder, transcriptFile); fileExists(transcript) {
 		k.Transcripts.Screen = transcript
 	}
 	return k
 }
 
+// history is what happened to the session of a folder. It is read again only
+// when it has grown; what cannot be read is not shown.
+func (e *eyes) history(folder string) []history.Event {
+	size := history.Size(folder)
+	if h, read := e.histories[folder]; read && h.size == size {
+		return h.events
+	}
+	events, _ := history.Read(folder, time.Time{}) // without it the last event is not shown
+	e.histories[folder] = past{size, events}
+	return events
+}
+
 // read is what a session's agent says by its title and screen.
-func read(s reconcile.Seen) session.Reading {
+func (e *eyes) read(s reconcile.Seen) session.Reading {
 	if s.Live == nil {
 		return session.Reading{}
 	}
-	spec := s.Record.Spec.Agent
-	return agent.For(spec).Read(session.Evidence{
-		Vital: s.Live.Vital, Exit: s.Live.Exit, Title: s.Live.Title, Screen: s.Live.Screen, OneShot: spec.OneShot,
+	return e.agent(s.Record).Read(session.Evidence{
+		Vital: s.Live.Vital, Exit: s.Live.Exit, Title: s.Live.Title, Screen: s.Live.Screen, OneShot: s.Record.Spec.Agent.OneShot,
 	})
+}
+
+// agent reads what a session shows. Its patterns are compiled once, and not for
+// each look.
+func (e *eyes) agent(r session.Record) session.Agent {
+	known, there := e.readers[r.Address]
+	if !there || !reflect.DeepEqual(known.spec, r.Spec.Agent) {
+		known = reader{r.Spec.Agent, agent.For(r.Spec.Agent)}
+		e.readers[r.Address] = known
+	}
+	return known.agent
 }
 
 func fileExists(path string) bool {

@@ -1,0 +1,106 @@
+package follow
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Reason is why a session needs somebody.
+type Reason string
+
+// The reasons.
+const (
+	NeedsAnswer  Reason = "blocked"     // its agent asks something
+	NeedsQuota   Reason = "blocked_api" // its agent has met a rate or usage limit
+	NeedsWork    Reason = "turn_ended"  // its agent has done with what it was given
+	NeedsHelp    Reason = "failed"      // its agent says that it failed, or left with a failure
+	NeedsRestart Reason = "exited"      // its agent left, and a shell has the terminal
+	NeedsAgent   Reason = "stale"       // its place stands, its agent is gone
+	NeedsPlace   Reason = "error"       // its place is gone, or the last action on it failed
+	NeedsBranch  Reason = "branch_mismatch"
+)
+
+// Need is a session that needs somebody.
+type Need struct {
+	Sight
+	Reason Reason
+	Since  time.Time // as far as known
+}
+
+// Needs are the sessions that need somebody: by priority, the higher first, then
+// those that have waited longer, then in the order of addresses. A session that
+// is wanted stopped, was never started or is done needs nobody.
+func (f *Follower) Needs() []Need {
+	var found []Need
+	for _, a := range f.order {
+		c := f.courses[a]
+		if why := c.need(); why != "" {
+			found = append(found, Need{c.Sight, why, c.since})
+		}
+	}
+	slices.SortStableFunc(found, func(x, y Need) int {
+		return cmp.Or(cmp.Compare(y.Priority, x.Priority), x.Since.Compare(y.Since), cmp.Compare(x.Address, y.Address))
+	})
+	return found
+}
+
+// need is why the session needs somebody; empty: it does not.
+func (c *course) need() Reason {
+	switch {
+	case c.gone || !c.Recorded || c.UnderWay || c.Desired == session.Stopped:
+		return ""
+	case c.State == session.StateError || c.Trouble && !c.Alive:
+		return NeedsPlace
+	case c.OffBranch:
+		return NeedsBranch
+	case !c.Alive:
+		return c.leftBehind()
+	case c.State == session.StatePaused:
+		return "" // somebody paused it, and knows
+	}
+	return c.asks()
+}
+
+// leftBehind is the need of a session whose agent is gone.
+func (c *course) leftBehind() Reason {
+	switch {
+	case c.Activity == session.Failed:
+		return NeedsHelp
+	case c.State == session.StateStale:
+		return NeedsAgent
+	}
+	return "" // done, stopped, or not known
+}
+
+// asks is the need of a live agent.
+func (c *course) asks() Reason {
+	switch {
+	case c.Activity == session.Blocked && c.held() >= calm:
+		return NeedsAnswer
+	case c.turnEnded():
+		return NeedsWork
+	case !c.settled():
+		return ""
+	case c.Activity == session.BlockedAPI:
+		return NeedsQuota
+	case c.Activity == session.Failed:
+		return NeedsHelp
+	case c.Activity == session.Exited:
+		return NeedsRestart
+	}
+	return ""
+}
+
+// Hope reports whether any of the sessions may come to need somebody by itself:
+// its agent lives, is being started, or cannot be seen just now.
+func (f *Follower) Hope() bool {
+	for _, c := range f.courses {
+		if !c.gone && c.Recorded && (c.Alive || c.UnderWay || c.State == session.StateUnknown) {
+			return true
+		}
+	}
+	return false
+}
