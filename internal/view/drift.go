@@ -1,0 +1,183 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// NotApplied is the kind of what the manifest has otherwise than the record:
+// what drift finds offline. It stands beside plan's kinds of drift.
+const NotApplied plan.DriftKind = "not_applied"
+
+// DriftReport is what drift found, to be told in any of its formats.
+type DriftReport struct {
+	Project   string
+	Lineage   string
+	Serial    uint64
+	At        time.Time
+	Agentform string            // version
+	Sessions  []session.Address // what was compared, in the order of addresses
+	Offline   bool              // the record was compared with the manifest; what is live is unknown
+	Complete  bool              // false: something was not looked at, so that no drift means nothing; always false offline
+	Items     []DriftItem       // in an order that is the same for the same drift
+	Problems  []session.Diagnostic
+	// Manifest is the file that the formats with places tell what has no place of
+	// its own at; empty: agentform.hcl.
+	Manifest string
+	// Dir is the project folder: the formats that leave this machine show the
+	// paths below it from there. Empty: all paths are shown whole.
+	Dir string
+}
+
+// DriftItem is one difference.
+type DriftItem struct {
+	Address session.Address `json:"address"`
+	Kind    plan.DriftKind  `json:"kind"`
+	Detail  string          `json:"detail"`
+	Range   *session.Range  `json:"range"` // of the session's block; null when the manifest has none
+}
+
+// Drifted reports whether there is any difference. What could not be looked at
+// is none.
+func (r DriftReport) Drifted() bool { return r.count().differ+r.count().orphans > 0 }
+
+// driftCount is of how many sessions there is what to tell.
+type driftCount struct{ differ, orphans, unknown int }
+
+func (r DriftReport) count() driftCount {
+	var c driftCount
+	told := map[session.Address]bool{}
+	for _, i := range r.Items {
+		switch {
+		case i.Kind == plan.Orphaned:
+			c.orphans++
+		case i.Kind == plan.Unreachable:
+			c.unknown++
+		case !told[i.Address]:
+			told[i.Address] = true
+			c.differ++
+		}
+	}
+	return c
+}
+
+// near is the report with the paths below its folder shown from there.
+func (r DriftReport) near() DriftReport {
+	s := Style{Dir: r.Dir}
+	r.Items, r.Problems = slices.Clone(r.Items), slices.Clone(r.Problems)
+	for i := range r.Items {
+		r.Items[i].Detail = s.near(r.Items[i].Detail)
+	}
+	for i := range r.Problems {
+		r.Problems[i].Detail = s.near(r.Problems[i].Detail)
+	}
+	return r
+}
+
+// words are the difference in words, that begin with its kind.
+func (i DriftItem) words() string {
+	kind := kindWords(i.Kind) + ": "
+	return kind + strings.TrimPrefix(i.Detail, kind)
+}
+
+// verdict is the report in one or two sentences. It says that there is no drift
+// only if everything was looked at.
+func (r DriftReport) verdict() string {
+	const unseen = " What is live is unknown: nothing was looked at (offline)."
+	c, n := r.count(), len(r.Sessions)
+	var found []string
+	if c.differ > 0 {
+		found = append(found, fmt.Sprintf("%d of %s not as on record", c.differ, count(n, "session")))
+	}
+	if c.orphans > 0 {
+		found = append(found, count(c.orphans, "live session")+" of ours not on record")
+	}
+	missed := ""
+	if !r.Complete {
+		missed = " Not everything could be looked at."
+	}
+	if c.unknown > 0 {
+		missed = " Unknown: " + count(c.unknown, "session") + " that could not be looked at."
+	}
+	switch {
+	case r.Offline && c.differ > 0:
+		return fmt.Sprintf("Not applied: %d of %s not on record as the manifest declares.", c.differ, count(n, "session")) + unseen
+	case r.Offline:
+		return "What is on record is what the manifest declares (" + count(n, "session") + ")." + unseen
+	case len(found) > 0:
+		return "Drift: " + strings.Join(found, ", ") + "." + missed
+	case missed != "":
+		return "No drift was found where it could be looked." + missed
+	case n == 1:
+		return "No drift. 1 session is as on record."
+	}
+	return fmt.Sprintf("No drift. %d sessions are as on record.", n)
+}
+
+// Drift writes the report for a person.
+func Drift(w io.Writer, s Style, r DriftReport) error {
+	p := page{Style: s}
+	if len(r.Items) > 0 {
+		rows := make([][]cell, 0, len(r.Items))
+		for _, i := range r.Items {
+			rows = append(rows, []cell{{string(i.Address), bold}, {kindWords(i.Kind), driftInk(i.Kind)}, {i.Detail, noInk}})
+		}
+		whole := page{Style: Style{Color: s.Color, Dir: s.Dir}} // details are told in full, however narrow the terminal
+		whole.table("  ", []column{{title: "SESSION"}, {title: "DRIFT"}, {title: "DETAIL"}}, rows)
+		p.line(whole.String())
+	}
+	p.line(p.paint(bold, r.verdict()))
+	return p.flush(w)
+}
+
+func kindWords(k plan.DriftKind) string { return strings.ReplaceAll(string(k), "_", " ") }
+
+func driftInk(k plan.DriftKind) ink {
+	switch k {
+	case plan.Stale, plan.Exited, plan.Orphaned, plan.Unreachable:
+		return yellow
+	case plan.Changed, NotApplied:
+		return blue
+	}
+	return red
+}
+
+// DriftJSON writes the report as one document.
+func DriftJSON(w io.Writer, r DriftReport) error {
+	d := struct {
+		Format    string               `json:"format_version"`
+		Version   string               `json:"agentform_version"`
+		Timestamp time.Time            `json:"timestamp"`
+		Project   string               `json:"project"`
+		Lineage   string               `json:"lineage"`
+		Serial    uint64               `json:"serial"`
+		Complete  bool                 `json:"complete"`
+		Live      string               `json:"live"`
+		Drifted   bool                 `json:"drifted"`
+		Sessions  int                  `json:"session_count"`
+		Drift     []DriftItem          `json:"drift"`
+		Errors    []session.Diagnostic `json:"errors"`
+		Warnings  []session.Diagnostic `json:"warnings"`
+	}{
+		Format: FormatVersion, Version: r.Agentform, Timestamp: utc(r.At), Project: r.Project, Lineage: r.Lineage, Serial: r.Serial,
+		Complete: r.Complete, Live: "looked_at", Drifted: r.Drifted(), Sessions: len(r.Sessions),
+		Drift: list(r.Items), Errors: []session.Diagnostic{}, Warnings: []session.Diagnostic{},
+	}
+	if r.Offline {
+		d.Live = "unknown"
+	}
+	for _, x := range r.Problems {
+		if x.Severity == session.Error {
+			d.Errors = append(d.Errors, x)
+		} else {
+			d.Warnings = append(d.Warnings, x)
+		}
+	}
+	return document(w, d)
+}

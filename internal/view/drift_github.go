@@ -1,0 +1,72 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// DriftGitHub writes the report as GitHub's workflow commands: an annotation for
+// each difference, at the session's block in the manifest, and last the verdict.
+// (docs.github.com, "Workflow commands for GitHub Actions".)
+func DriftGitHub(w io.Writer, r DriftReport) error {
+	r = r.near()
+	var b strings.Builder
+	for _, i := range r.Items {
+		var where string
+		if i.Range != nil {
+			where = fmt.Sprintf("file=%s,line=%d,endLine=%d,", commandProperty(i.Range.Filename), i.Range.Start.Line, i.Range.End.Line)
+			if i.Range.Start.Line == i.Range.End.Line {
+				where += fmt.Sprintf("col=%d,endColumn=%d,", i.Range.Start.Column, i.Range.End.Column)
+			}
+		}
+		workflowCommand(&b, "error", where+"title="+commandProperty(string(i.Address)+": "+kindWords(i.Kind)), i.Detail)
+	}
+	for _, d := range r.Problems {
+		level := "error"
+		if d.Severity == session.Warning {
+			level = "warning"
+		}
+		workflowCommand(&b, level, "title="+commandProperty(oneLine(d.Summary)), d.Detail)
+	}
+	level := "notice"
+	if !r.Complete || r.Offline {
+		level = "warning"
+	}
+	workflowCommand(&b, level, "title=agentform drift", r.verdict())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// DriftGitHubOutputs writes the step's outputs, for the file that GITHUB_OUTPUT
+// names: drift and complete, each true or false; count, of differences; live,
+// looked_at or unknown.
+func DriftGitHubOutputs(w io.Writer, r DriftReport) error {
+	live := "looked_at"
+	if r.Offline {
+		live = "unknown"
+	}
+	_, err := fmt.Fprintf(w, "drift=%t\ncount=%d\ncomplete=%t\nlive=%s\n", r.Drifted(), len(r.Items), r.Complete, live)
+	return err
+}
+
+// workflowCommand adds one command. GitHub shows none whose message is empty.
+func workflowCommand(b *strings.Builder, level, properties, text string) {
+	text = commandData(text)
+	if strings.TrimSpace(text) == "" {
+		text = "(no more is known)"
+	}
+	fmt.Fprintf(b, "::%s %s::%s\n", level, properties, text)
+}
+
+// commandData and commandProperty are texts as a workflow command carries them:
+// on one line, so that no text begins a command of its own.
+func commandData(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(Safe(s))
+}
+
+func commandProperty(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandData(s))
+}

@@ -1,0 +1,125 @@
+package view
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// DriftJUnit writes the report as JUnit XML, which GitLab and Jenkins show: a
+// test case for each session, failed where it drifted, in error where it could
+// not be looked at. One more case says what was not looked at at all.
+func DriftJUnit(w io.Writer, r DriftReport) error {
+	r = r.near()
+	s := junitSuite{
+		Name: "agentform drift: " + oneLine(r.Project), Timestamp: utc(r.At).Format("2006-01-02T15:04:05"),
+		class: "agentform." + oneLine(r.Project), at: map[session.Address]int{},
+	}
+	for _, a := range r.Sessions {
+		s.of(a)
+	}
+	for _, i := range r.Items {
+		s.add(i)
+	}
+	s.look(r)
+	for _, c := range s.Cases {
+		switch {
+		case c.Error != nil:
+			s.Errors++
+		case c.Failure != nil:
+			s.Failures++
+		case c.Skipped != nil:
+			s.Skipped++
+		}
+	}
+	s.Tests = len(s.Cases)
+	b, err := xml.MarshalIndent(struct {
+		XMLName  xml.Name   `xml:"testsuites"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Errors   int        `xml:"errors,attr"`
+		Suite    junitSuite `xml:"testsuite"`
+	}{Tests: s.Tests, Failures: s.Failures, Errors: s.Errors, Suite: s}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode JUnit: %w", err)
+	}
+	_, err = io.WriteString(w, xml.Header+string(b)+"\n")
+	return err
+}
+
+type junitSuite struct {
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Errors    int         `xml:"errors,attr"`
+	Skipped   int         `xml:"skipped,attr"`
+	Timestamp string      `xml:"timestamp,attr"`
+	Cases     []junitCase `xml:"testcase"`
+
+	class string
+	at    map[session.Address]int // in Cases
+}
+
+type junitCase struct {
+	Name    string        `xml:"name,attr"`
+	Class   string        `xml:"classname,attr"`
+	File    string        `xml:"file,attr,omitempty"`
+	Error   *junitOutcome `xml:"error"`
+	Failure *junitOutcome `xml:"failure"`
+	Skipped *junitOutcome `xml:"skipped"`
+}
+
+type junitOutcome struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// of is the case of a session.
+func (s *junitSuite) of(a session.Address) *junitCase {
+	i, known := s.at[a]
+	if !known {
+		i = len(s.Cases)
+		s.at[a] = i
+		s.Cases = append(s.Cases, junitCase{Name: oneLine(string(a)), Class: s.class})
+	}
+	return &s.Cases[i]
+}
+
+// add lets a session's case fail. It fails once, whatever there is to tell.
+func (s *junitSuite) add(i DriftItem) {
+	c := s.of(i.Address)
+	if i.Range != nil {
+		c.File = oneLine(i.Range.Filename)
+	}
+	into := &c.Failure
+	if i.Kind == plan.Unreachable {
+		into = &c.Error
+	}
+	if *into == nil {
+		*into = &junitOutcome{Message: oneLine(i.words()), Type: oneLine(string(i.Kind)), Text: Safe(i.Detail)}
+		return
+	}
+	(*into).Text += "\n" + Safe(i.words())
+}
+
+// look adds the case that says whether there was a look at what is live.
+func (s *junitSuite) look(r DriftReport) {
+	c := junitCase{Name: "what is live was looked at", Class: s.class}
+	var told []string
+	for _, d := range r.Problems {
+		told = append(told, Safe(strings.TrimSpace(d.Summary+"\n"+d.Detail)))
+	}
+	outcome := &junitOutcome{Message: oneLine(r.verdict()), Text: strings.Join(told, "\n")}
+	switch {
+	case r.Offline:
+		c.Skipped = outcome
+	case !r.Complete:
+		c.Error = outcome
+	}
+	s.Cases = append(s.Cases, c)
+}

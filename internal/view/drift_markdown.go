@@ -1,0 +1,110 @@
+package view
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// markdownLimit is what a comment on GitHub holds less than, in characters; what
+// is written has less bytes than that, and so is shorter still.
+const markdownLimit = 65536
+
+// DriftMarkdown writes the report as Markdown, for a comment on a pull request
+// or a step's summary. Its first line is a marker that is not shown and is the
+// same in every report of a project: by it a comment is found again and
+// replaced. It has less than 65 536 characters: rows that do not fit are
+// counted. The same drift gives the same text.
+func DriftMarkdown(w io.Writer, r DriftReport) error {
+	r = r.near()
+	var b strings.Builder
+	fmt.Fprintf(&b, "<!-- agentform:drift:%s -->\n### agentform drift: %s\n\n%s\n",
+		marker(r.Project), markdownText(r.Project), markdownText(r.verdict()))
+	if len(r.Items) > 0 {
+		b.WriteString("\n| session | drift | detail |\n| --- | --- | --- |\n")
+	}
+	const more = "\n… and %d more: `agentform drift` tells them all.\n"
+	room := markdownLimit - len(more) - 10 // digits of the number
+	for n, i := range r.Items {
+		row := fmt.Sprintf("| %s | %s | %s |\n", markdownText(string(i.Address)), markdownText(kindWords(i.Kind)), markdownText(i.Detail))
+		if b.Len()+len(row) > room {
+			fmt.Fprintf(&b, more, len(r.Items)-n)
+			break
+		}
+		b.WriteString(row)
+	}
+	for n, d := range r.Problems {
+		line := fmt.Sprintf("- **%s** %s\n", markdownText(d.Summary), markdownText(d.Detail))
+		if n == 0 {
+			line = "\n" + line
+		}
+		if b.Len()+len(line) > room {
+			break
+		}
+		b.WriteString(line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// longestCell is how many bytes of a text a table of Markdown shows.
+const longestCell = 1000
+
+// markdownText is a text that Markdown and HTML show as it is, on one line, and
+// that links to nothing and calls nobody, whatever an agent named its branch.
+// GitHub looks for names and numbers (@ada, #1) in the text as it is shown,
+// behind any escape: a comment that is not shown parts the sign from what
+// follows. What it takes for addresses of pages is broken up likewise.
+func markdownText(s string) string {
+	s = oneLine(s)
+	if len(s) > longestCell {
+		s = strings.ToValidUTF8(s[:longestCell], "") + "…"
+	}
+	const part = "<!-- -->"
+	var b strings.Builder
+	for i, r := range s {
+		switch r {
+		case '&':
+			b.WriteString("&amp;")
+		case '<':
+			b.WriteString("&lt;")
+		case '>':
+			b.WriteString("&gt;")
+		case '@', '%', '$':
+			b.WriteString(string(r) + part)
+		case '#', '!', '~':
+			b.WriteString(`\` + string(r) + part)
+		case '|', '\\', '`', '*', '_', '[', ']', '{', '}', '^':
+			b.WriteString(`\` + string(r))
+		case ':':
+			b.WriteRune(r)
+			if strings.HasPrefix(s[i:], "://") {
+				b.WriteString(part)
+			}
+		case '.':
+			if i >= 3 && strings.EqualFold(s[i-3:i], "www") {
+				b.WriteString(part)
+			}
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// marker is a project's name as it can stand in an HTML comment, which two
+// dashes would end. Where that changes the name, six hex digits of its sha256
+// follow.
+func marker(project string) string {
+	slug := session.Slug(project)
+	if slug == project {
+		return slug
+	}
+	sum := sha256.Sum256([]byte(project))
+	return slug + "-" + hex.EncodeToString(sum[:3])
+}
