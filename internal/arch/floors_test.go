@@ -31,6 +31,7 @@ var floors = map[string]int{
 	"state":               1,
 	"tmux":                1,
 	"internal/git":        1,
+	"internal/follow":     1,
 	"plan":                2,
 	"observe":             2,
 	"apply":               3,
@@ -40,6 +41,7 @@ var floors = map[string]int{
 	"cmd/agentform":       7,
 	"cmd/agentform-guest": 7,
 	"internal/arch":       7,
+	"internal/bench":      7,
 	"docs":                7,
 	"examples":            7,
 }
