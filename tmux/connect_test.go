@@ -1,0 +1,35 @@
+package tmux_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/tmux"
+)
+
+// TestPauseByNewRuntimes: detach-client wants a current client even with -s, and
+// who has just connected may have none; pausing must not depend on that. Several
+// at once keep the server busy enough for the difference to show.
+func TestPauseByNewRuntimes(t *testing.T) {
+	b := newBed(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		l := b.launch(t, fmt.Sprintf("pausing%d", i))
+		p := b.create(t, l)
+		wg.Go(func() {
+			for range 15 {
+				r := tmux.New(b.config)
+				if err := r.Pause(t.Context(), p, l.Mark.Run, session.Detach); err != nil {
+					t.Error(err)
+				}
+				if err := r.Resume(t.Context(), p, l.Mark.Run); err != nil {
+					t.Error(err)
+				}
+				r.Close()
+			}
+		})
+	}
+	wg.Wait()
+}
