@@ -83,16 +83,16 @@ func (l *loader) agent(b *block) agent {
 	if custom && d.missing(b, "base") && d.missing(b, "command") {
 		d.failAt(b.def, "Missing command", `The agent %q has no base to inherit from, so it needs a command: command = ["my-agent", "--flag"].`, name)
 	}
-	d.oneOf(b, "permissions", &s.Permissions, "ask", "edits", "all")
+	d.oneOf(b, "permissions", &s.Permissions)
 	if custom && s.Permissions != "" {
 		l.warn(b.at("permissions"), "Permissions without effect", "agentform knows the flags for permissions of built-in agents only. Put those of %q into its command, or give it a base.", name)
 	}
 	d.flag(b, "trust", &s.Trust)
-	d.oneOf(b, "prompt_via", &s.PromptVia, "argument", "paste", "none")
+	d.oneOf(b, "prompt_via", &s.PromptVia)
 	d.regex(b, "ready", &s.Ready)
 	d.duration(b, "ready_timeout", 1, &s.ReadyTimeout)
 	d.whole(b, "status_bar_lines", 0, &s.StatusBarLines)
-	d.oneOf(b, "observable", &s.Observable, "at_start", "at_first_prompt", "after_first_turn")
+	d.oneOf(b, "observable", &s.Observable)
 	d.duration(b, "unobserved_for", 1, &s.UnobservedFor)
 	d.flag(b, "one_shot", &s.OneShot)
 	var env map[string]string

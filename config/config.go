@@ -72,6 +72,7 @@ func Load(o Options) (*Manifest, []session.Diagnostic) {
 	ds := l.report()
 	if session.HasErrors(ds) {
 		m.Sessions, m.Ranges = nil, nil
+		m.Moves, m.Removed, m.Imports, m.Outputs = nil, nil, nil, nil
 	}
 	return m, ds
 }
@@ -91,11 +92,12 @@ type loader struct {
 	known  names
 
 	agents    map[string]agent
-	instances map[string]*instances // of the session blocks
-	repos     map[string]string     // folder → top of the repository it is in, "" for none
-	texts     map[string]string     // files read by functions
-	fields    []string              // what ignore_changes may name, once asked for
-	gitless   bool                  // that the project is not in git has been told
+	runtimes  map[string]session.RuntimeSpec // of the runtime blocks, by key
+	instances map[string]*instances          // of the session blocks
+	repos     map[string]string              // folder → top of the repository it is in, "" for none
+	texts     map[string]string              // files read by functions
+	fields    []string                       // what ignore_changes may name, once asked for
+	gitless   bool                           // that the project is not in git has been told
 }
 
 func newLoader(o Options) *loader {
@@ -105,6 +107,7 @@ func newLoader(o Options) *loader {
 		sources:   map[string]*hcl.File{},
 		blocks:    map[string][]*block{},
 		agents:    map[string]agent{},
+		runtimes:  map[string]session.RuntimeSpec{},
 		instances: map[string]*instances{},
 		repos:     map[string]string{},
 		texts:     map[string]string{},
@@ -138,7 +141,15 @@ func (l *loader) load() *Manifest {
 	l.locals()
 	l.settings(m)
 	l.resolveAgents()
-	m.Sessions, m.Ranges = l.sessions(m)
+	l.resolveRuntimes()
+	l.secretSources(m)
+	l.notifies(m)
+	if !l.expand() {
+		return m
+	}
+	all := l.sessions(m)
+	l.addressBlocks(m)
+	l.results(m, all)
 	return m
 }
 
@@ -186,6 +197,9 @@ func (l *loader) index() {
 	l.known.variables = l.declared("variable")
 	l.known.sessions = l.declared("session")
 	l.known.agents = l.declared("agent")
+	for _, typ := range []string{"secret", "notify", "output", "check"} {
+		l.declared(typ) // nothing refers to them
+	}
 	for name := range l.opts.Builtins {
 		if !slices.Contains(l.known.agents, name) {
 			l.known.agents = append(l.known.agents, name)

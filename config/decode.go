@@ -112,7 +112,7 @@ func (d decoder) value(b *block, name string, want cty.Type) (cty.Value, *attr, 
 // plain refuses what may not be stored and passes over what is not known.
 func (d decoder) plain(a *attr, v cty.Value) bool {
 	if v.ContainsMarked() {
-		d.fail(a, "Sensitive value would be stored", "%q ends up in plans and in the state file, so no sensitive value may flow into it. A secret reaches an agent by its name only: secrets = [\"NAME\"] in the session.", a.name)
+		d.fail(a, "Sensitive value would be stored", "%q ends up in plans, in the state file or in messages, so no sensitive value may flow into it. A secret reaches an agent by its name only: secrets = [\"NAME\"] in the session.", a.name)
 		return false
 	}
 	if v.IsWhollyKnown() {
@@ -168,6 +168,8 @@ func describe(t cty.Type) string {
 		return "a number"
 	case t == cty.Bool:
 		return "true or false"
+	case t.Equals(cty.List(mountType)):
+		return "a list of mounts, like [{ source = \"~/.codex\", target = \"/home/agent/.codex\" }]"
 	case t.IsListType():
 		return "a list of texts"
 	case t.IsMapType():
@@ -304,12 +306,13 @@ func (d decoder) table(b *block, name string, into *map[string]string) bool {
 	return true
 }
 
-// oneOf is one of a few words.
-func (d decoder) oneOf(b *block, name string, into *string, choices ...string) {
+// oneOf is one of the few words that the language has for it.
+func (d decoder) oneOf(b *block, name string, into *string) {
 	var s string
 	if !d.text(b, name, &s) {
 		return
 	}
+	choices := b.shape.attr(name).values
 	if !slices.Contains(choices, s) {
 		d.fail(b.attr(name), "Invalid value", "%q must be %s, not %q.%s", name, quoted(choices, "or"), cut(s), didYouMean(s, choices))
 		return
@@ -364,10 +367,4 @@ func (d decoder) compiles(a *attr, s string) bool {
 		return false
 	}
 	return true
-}
-
-// signal is the name of a signal that can end a process.
-func (d decoder) signal(b *block, name string, into *string) {
-	signals := []string{"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGABRT", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGKILL"}
-	d.oneOf(b, name, into, signals...)
 }

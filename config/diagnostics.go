@@ -132,11 +132,17 @@ func (l *loader) convert(d *hcl.Diagnostic) session.Diagnostic {
 	if d.Subject == nil {
 		return out
 	}
-	out.Range = &session.Range{Filename: d.Subject.Filename, Start: position(d.Subject.Start), End: position(d.Subject.End)}
+	at := rangeOf(*d.Subject)
+	out.Range = &at
 	if !about.secret {
 		out.Snippet = l.snippet(d)
 	}
 	return out
+}
+
+// rangeOf is a range as the rest of agentform knows it.
+func rangeOf(r hcl.Range) session.Range {
+	return session.Range{Filename: r.Filename, Start: position(r.Start), End: position(r.End)}
 }
 
 func position(p hcl.Pos) session.Pos {

@@ -84,29 +84,45 @@ func (l *loader) expandCount(d decoder, b *block, a *attr) *instances {
 }
 
 func (l *loader) expandEach(d decoder, b *block, a *attr) *instances {
-	v, ok := d.evaluate(a)
-	if !ok || !v.IsKnown() {
+	list, ok := l.elements(d, a)
+	if !ok {
 		return &instances{failed: true}
 	}
-	failed := &instances{failed: true}
+	out := &instances{}
+	for _, e := range list {
+		out.list = append(out.list, instance{address: session.Keyed(b.labels[0], e.key.AsString()), key: e.key, value: e.value})
+	}
+	return out
+}
+
+// element is one element of a for_each.
+type element struct{ key, value cty.Value }
+
+// elements evaluates a for_each. Not ok: what is in it could not be found out,
+// and that is told.
+func (l *loader) elements(d decoder, a *attr) ([]element, bool) {
+	v, ok := d.evaluate(a)
+	if !ok || !v.IsKnown() {
+		return nil, false
+	}
 	t := v.Type()
 	switch {
 	case v.IsMarked() || t.IsSetType() && v.ContainsMarked():
-		d.fail(a, "Sensitive for_each", "The keys become part of the sessions' addresses, so no sensitive value may flow into them.")
-		return failed
+		d.fail(a, "Sensitive for_each", "The keys become part of addresses, so no sensitive value may flow into them.")
+		return nil, false
 	case v.IsNull():
 		d.fail(a, "Invalid for_each", "for_each is null; it must be a map or a set of texts.")
-		return failed
+		return nil, false
 	case t.IsTupleType() || t.IsListType():
 		d.fail(a, "Invalid for_each", "for_each needs keys that stay the same when others come and go, so it takes a map or a set of texts, not a list; write toset(…).")
-		return failed
+		return nil, false
 	case t.IsSetType() && t.ElementType() != cty.String && v.LengthInt() > 0, !t.IsSetType() && !t.IsMapType() && !t.IsObjectType():
 		d.fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
-		return failed
+		return nil, false
 	case t.IsSetType() && !v.IsWhollyKnown():
-		return failed
+		return nil, false
 	}
-	out := &instances{}
+	var list []element
 	for it := v.ElementIterator(); it.Next(); {
 		key, value := it.Element()
 		if t.IsSetType() {
@@ -114,11 +130,11 @@ func (l *loader) expandEach(d decoder, b *block, a *attr) *instances {
 		}
 		if key.IsNull() {
 			d.fail(a, "Invalid for_each", "for_each holds a null, which cannot be a key.")
-			return failed
+			return nil, false
 		}
-		out.list = append(out.list, instance{address: session.Keyed(b.labels[0], key.AsString()), key: key, value: value})
+		list = append(list, element{key, value})
 	}
-	return out
+	return list, true
 }
 
 // instanceContext is what the expressions of one instance may use.

@@ -2,13 +2,16 @@ package config
 
 import (
 	"math"
+	"regexp"
+	"strings"
+	"unicode"
 
 	"github.com/agentform/agentform/session"
 )
 
 // restart reads a restart block over what stands in r.
 func (d decoder) restart(b *block, r *session.Restart) {
-	d.oneOf(b, "policy", &r.Policy, "never", "on-failure", "always")
+	d.oneOf(b, "policy", &r.Policy)
 	d.whole(b, "attempts", 0, &r.Attempts)
 	d.duration(b, "window", 1, &r.Window)
 	d.whole(b, "escalate_after", 0, &r.EscalateAfter)
@@ -32,26 +35,82 @@ func (d decoder) health(b *block, h *session.Health) {
 	d.duration(b, "start_period", 0, &h.StartPeriod)
 	d.whole(b, "failures", 1, &h.Failures)
 	d.duration(b, "hung_after", 0, &h.HungAfter)
-	d.oneOf(b, "on_unhealthy", &h.OnUnhealthy, "restart", "escalate", "ignore")
+	d.oneOf(b, "on_unhealthy", &h.OnUnhealthy)
 
-	beat := b.block("heartbeat")
-	if beat == nil {
+	if beat := b.block("heartbeat"); beat != nil {
+		d.heartbeat(beat, h)
+	}
+}
+
+// heartbeat reads a probe: a command or a key.
+func (d decoder) heartbeat(b *block, h *session.Health) {
+	switch d.exactlyOne(b, "command", "key") {
+	case "command":
+		var command []string
+		if d.command(b, "command", &command) {
+			h.Heartbeat = &session.Heartbeat{Command: command}
+		}
+	case "key":
+		var key string
+		if !d.word(b, "key", &key) {
+			return
+		}
+		if !keyForm.MatchString(key) {
+			d.fail(b.attr("key"), "Invalid key", "%q is no key as tmux calls them, like F13, Escape or C-x.", cut(key))
+			return
+		}
+		h.Heartbeat = &session.Heartbeat{Key: key}
+	default:
 		return
 	}
-	if a := beat.attr("key"); a != nil && d.l.notYet(a.rng, "heartbeat.key") {
+	d.l.notYet(b.def, "heartbeat")
+}
+
+// keyForm is a key as tmux calls it: a character or a name, after modifiers.
+var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|[A-Z][A-Za-z]*\d{0,2})$`)
+
+// exactlyOne is which of some attributes is given. If none or more than one is,
+// that is told and the name is empty.
+func (d decoder) exactlyOne(b *block, names ...string) string {
+	var given []string
+	for _, name := range names {
+		if a := b.attr(name); a != nil && !d.missing(b, name) {
+			given = append(given, name)
+		}
+	}
+	switch {
+	case len(given) == 1:
+		return given[0]
+	case len(given) > 1:
+		d.failAt(b.at(given[1]), "Too many settings", "%s needs exactly one of %s, and %s are given.", b.title(), quoted(names, "and"), quoted(given, "and"))
+	case !b.broken:
+		d.failAt(b.def, "Missing setting", "%s needs exactly one of %s.", b.title(), quoted(names, "and"))
+	}
+	return ""
+}
+
+// conversation reads which conversation a session goes on with.
+func (d decoder) conversation(b *block, s *session.Spec) {
+	if b == nil {
 		return
 	}
-	var command []string
-	if d.command(beat, "command", &command) {
-		h.Heartbeat = &session.Heartbeat{Command: command}
-	} else if d.missing(beat, "command") {
-		d.failAt(beat.def, "Missing command", `A heartbeat needs a command that fails when the session is not well: command = ["test", "-e", "ALIVE"].`)
+	c := session.Conversation{Resume: true}
+	d.flag(b, "resume", &c.Resume)
+	given := d.word(b, "id", &c.ID)
+	switch {
+	case given && (c.ID[0] == '-' || strings.ContainsFunc(c.ID, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })):
+		d.fail(b.attr("id"), "Invalid conversation", "%q is no id of a conversation: it begins with a dash or holds white space.", cut(c.ID))
+	case c.Resume && s.Agent.Name != "" && s.Agent.Base == "":
+		d.failAt(b.def, "Conversation of a custom agent", "agentform knows how a built-in agent goes on with a conversation only. Give the agent %q a base, or put the conversation into the args.", s.Agent.Name)
+	case c.Resume && d.missing(b, "id"):
+		d.l.notYet(b.def, "conversation")
 	}
+	s.Conversation = c
 }
 
 // stop reads a stop block over what stands in s.
 func (d decoder) stop(b *block, s *session.Stop) {
-	d.signal(b, "signal", &s.Signal)
+	d.oneOf(b, "signal", &s.Signal)
 	d.duration(b, "grace", 0, &s.Grace)
 	d.duration(b, "after_turn", 0, &s.AfterTurn)
 }

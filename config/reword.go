@@ -24,7 +24,7 @@ func (l *loader) reword(diags hcl.Diagnostics, b *block, s shape, parent shape) 
 		case d.Summary == "Unsupported block type":
 			name := l.source(*d.Subject)
 			d.Summary, d.Detail = "Unknown block", strangeBlock(name, b, s)
-			if slices.Contains(s.attrs, name) {
+			if s.attr(name) != nil {
 				d.Summary = "Attribute written as a block"
 			}
 		case strings.HasPrefix(d.Summary, "Missing ") && strings.Contains(d.Summary, " for "):
@@ -68,18 +68,18 @@ func strangeAttribute(name string, b *block, s, parent shape) string {
 	}
 	var inner []string
 	for _, typ := range slices.Sorted(maps.Keys(s.blocks)) {
-		if slices.Contains(s.blocks[typ].attrs, name) {
+		if slices.Contains(s.blocks[typ].names(), name) {
 			inner = append(inner, typ)
 		}
 	}
 	if len(inner) > 0 {
 		return fmt.Sprintf("%q belongs one block deeper, in %s.", name, strings.Join(inner, " { … } or ")+" { … }")
 	}
-	if slices.Contains(parent.attrs, name) {
+	if parent.attr(name) != nil {
 		return fmt.Sprintf("%q does not belong in the %s block, but in the block around it.", name, b.typ)
 	}
 	choices := slices.Sorted(maps.Keys(s.blocks))
-	for _, a := range s.attrs {
+	for _, a := range s.names() {
 		if b.attrs[a] == nil {
 			choices = append(choices, a)
 		}
@@ -88,7 +88,7 @@ func strangeAttribute(name string, b *block, s, parent shape) string {
 }
 
 func strangeBlock(name string, b *block, s shape) string {
-	if slices.Contains(s.attrs, name) {
+	if s.attr(name) != nil {
 		return fmt.Sprintf("%q is an attribute: write %s = …, with an equals sign.", name, name)
 	}
 	hint := didYouMean(name, slices.Sorted(maps.Keys(s.blocks)))

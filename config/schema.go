@@ -9,72 +9,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// shape is what may stand in a block.
-type shape struct {
-	labels []string // what each label is
-	attrs  []string
-	blocks map[string]shape
-	many   bool // the block may stand in its parent more than once
-	free   bool // any attribute: locals
-	later  bool // not carried out by this release: only its header is looked at
-}
-
-// language is every top-level block.
-func language() map[string]shape {
-	restart := shape{
-		attrs:  []string{"policy", "attempts", "window", "escalate_after", "resume"},
-		blocks: map[string]shape{"backoff": {attrs: []string{"initial", "factor", "max", "jitter", "reset_after"}}},
-	}
-	health := shape{
-		attrs:  []string{"interval", "timeout", "start_period", "failures", "hung_after", "on_unhealthy"},
-		blocks: map[string]shape{"heartbeat": {attrs: []string{"command", "key"}}},
-	}
-	stop := shape{attrs: []string{"signal", "grace", "after_turn"}}
-	named := []string{"name"}
-	return map[string]shape{
-		"agentform": {attrs: []string{"required_version", "project", "data_dir", "outputs_dir", "history_keep", "parallelism", "max_running"}},
-		"variable": {
-			labels: named,
-			attrs:  []string{"type", "default", "description", "sensitive", "nullable"},
-			blocks: map[string]shape{"validation": {attrs: []string{"condition", "error_message"}, many: true}},
-		},
-		"locals": {free: true},
-		"agent": {
-			labels: named,
-			attrs: []string{"base", "command", "permissions", "trust", "prompt_via", "ready", "ready_timeout", "status_bar_lines",
-				"observable", "unobserved_for", "one_shot", "env"},
-			blocks: map[string]shape{
-				"patterns": {attrs: []string{"done", "blocked", "blocked_api", "failed", "working", "ui", "shell_prompt"}},
-				"restart":  restart, "health": health, "stop": stop,
-			},
-		},
-		"session": {
-			labels: named,
-			attrs: []string{"for_each", "count", "enabled", "role", "priority", "agent", "profile", "branch", "prompt", "args",
-				"runtime", "env", "secrets", "desired", "timeout", "labels", "depends_on"},
-			blocks: map[string]shape{
-				"workspace":    {attrs: []string{"repo", "mode", "path", "base", "setup", "on_destroy", "trust_git"}},
-				"conversation": {attrs: []string{"resume", "id"}},
-				"pause":        {attrs: []string{"mode"}},
-				"lifecycle":    {attrs: []string{"prevent_destroy", "ignore_changes", "replace_triggered_by"}},
-				"restart":      restart, "health": health, "stop": stop,
-			},
-		},
-		"runtime": {labels: []string{"kind", "name"}, later: true},
-		"secret":  {labels: named, later: true},
-		"notify":  {labels: named, later: true},
-		"import":  {later: true},
-		"moved":   {later: true},
-		"removed": {later: true},
-		"output":  {labels: named, later: true},
-		"check":   {labels: named, later: true},
-	}
-}
-
 // block is a block as read, before anything in it is evaluated. A nil block is
 // an empty one.
 type block struct {
 	typ         string
+	shape       *shape
 	labels      []string
 	labelRanges []hcl.Range
 	def         hcl.Range // its header
@@ -139,33 +78,19 @@ func (b *block) sorted() []*attr {
 
 // read takes the bodies apart by the language's shapes.
 func (l *loader) read(bodies []hcl.Body) {
-	lang := language()
-	top := shape{blocks: lang}
+	top := shape{blocks: language()}
 	for _, body := range bodies {
 		b := &block{}
 		l.fill(b, body, top, shape{})
 		for _, typ := range slices.Sorted(maps.Keys(b.blocks)) {
-			for _, child := range b.blocks[typ] {
-				if lang[typ].later {
-					l.notYet(child.def, later(child))
-				}
-			}
 			l.blocks[typ] = append(l.blocks[typ], b.blocks[typ]...)
 		}
 	}
 }
 
-// later is a block's key in the table of what is not supported yet.
-func later(b *block) string {
-	if b.typ == "runtime" {
-		return "runtime " + b.labels[0]
-	}
-	return b.typ
-}
-
 // fill reads a body into b.
 func (l *loader) fill(b *block, body hcl.Body, s, parent shape) {
-	b.attrs, b.blocks = map[string]*attr{}, map[string][]*block{}
+	b.shape, b.attrs, b.blocks = &s, map[string]*attr{}, map[string][]*block{}
 	var attrs hcl.Attributes
 	var blocks hcl.Blocks
 	var diags hcl.Diagnostics
@@ -189,19 +114,34 @@ func (l *loader) fill(b *block, body hcl.Body, s, parent shape) {
 			continue
 		}
 		c := &block{typ: child.Type, labels: child.Labels, labelRanges: child.LabelRanges, def: header(child)}
-		b.blocks[child.Type] = append(b.blocks[child.Type], c)
-		if !cs.later {
-			l.fill(c, child.Body, cs, s)
-			b.broken = b.broken || c.broken && b.typ != ""
+		if cs.kinds != nil {
+			of, ok := cs.kinds[c.labels[0]]
+			if !ok {
+				kinds := slices.Sorted(maps.Keys(cs.kinds))
+				l.fail(c.labelRanges[0], "Unknown kind of "+c.typ, "There is no %s %q; there are %s.%s", c.typ, c.labels[0], quoted(kinds, "and"), didYouMean(c.labels[0], kinds))
+				c.broken = true
+			}
+			cs = of
 		}
+		b.blocks[child.Type] = append(b.blocks[child.Type], c)
+		if c.broken {
+			continue
+		}
+		l.fill(c, child.Body, cs, s)
+		b.broken = b.broken || c.broken && b.typ != ""
 	}
 }
 
 // header is the range of a block's type and labels. In JSON a block's own range
 // is only its brace.
 func header(b *hcl.Block) hcl.Range {
-	if _, native := b.Body.(*hclsyntax.Body); !native && len(b.LabelRanges) > 0 {
+	_, native := b.Body.(*hclsyntax.Body)
+	switch {
+	case native:
+	case len(b.LabelRanges) > 0:
 		return b.LabelRanges[len(b.LabelRanges)-1]
+	default:
+		return b.Body.MissingItemRange()
 	}
 	return b.DefRange
 }
@@ -209,7 +149,7 @@ func header(b *hcl.Block) hcl.Range {
 // schema is the shape as HCL wants it.
 func (s shape) schema() *hcl.BodySchema {
 	out := &hcl.BodySchema{}
-	for _, name := range s.attrs {
+	for _, name := range s.names() {
 		out.Attributes = append(out.Attributes, hcl.AttributeSchema{Name: name})
 	}
 	for _, typ := range slices.Sorted(maps.Keys(s.blocks)) {

@@ -145,12 +145,12 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		return "", ""
 	case "session":
 		if !s.sessions {
-			return misplaced("Sessions can be referred to only in depends_on: what they are is known only once all of them are evaluated.")
+			return misplaced("Sessions can be referred to only in depends_on, in outputs and checks, and as addresses in moved, removed and import blocks: what they are is known only once all of them are evaluated.")
 		}
 		return among("session", l.known.sessions, "; declare it in a session block")
 	case "each":
 		if !s.each {
-			return misplaced(`"each" can be used only in a session that sets for_each.`)
+			return misplaced(`"each" can be used only in a block that sets for_each.`)
 		}
 		return fixed("key", "value")
 	case "count":

@@ -22,10 +22,7 @@ type built struct {
 }
 
 // sessions evaluates every session block.
-func (l *loader) sessions(m *Manifest) ([]session.Spec, map[session.Address]session.Range) {
-	if !l.expand() {
-		return nil, nil
-	}
+func (l *loader) sessions(m *Manifest) []*built {
 	l.ctx.Variables["session"] = l.refs()
 	var all []*built // in the order of the files, so that "the first" is what a person would call so
 	for _, b := range l.blocks["session"] {
@@ -47,13 +44,13 @@ func (l *loader) sessions(m *Manifest) ([]session.Spec, map[session.Address]sess
 	l.collisions(all)
 	slices.SortFunc(all, func(a, b *built) int { return strings.Compare(string(a.spec.Address), string(b.spec.Address)) })
 
-	ranges := make(map[session.Address]session.Range, len(all))
-	specs := make([]session.Spec, 0, len(all))
+	m.Ranges = make(map[session.Address]session.Range, len(all))
+	m.Sessions = make([]session.Spec, 0, len(all))
 	for _, s := range all {
-		specs = append(specs, s.spec)
-		ranges[s.spec.Address] = session.Range{Filename: s.block.def.Filename, Start: position(s.block.def.Start), End: position(s.block.def.End)}
+		m.Sessions = append(m.Sessions, s.spec)
+		m.Ranges[s.spec.Address] = rangeOf(s.block.def)
 	}
-	return specs, ranges
+	return all
 }
 
 func (l *loader) checkOne(b *block, name string, s scope) {
@@ -90,19 +87,17 @@ func (l *loader) session(m *Manifest, b *block, in *instance) *built {
 	d.words(b, "args", &s.Args)
 	d.environment(b, "env", &s.Env)
 	d.secrets(b, "secrets", s.Env, &s.Secrets)
-	d.oneOf(b, "desired", (*string)(&s.Desired), string(session.Running), string(session.Paused), string(session.Stopped))
+	d.oneOf(b, "desired", (*string)(&s.Desired))
 	d.duration(b, "timeout", 0, &s.Timeout)
 	d.table(b, "labels", &s.Labels)
 	l.runtimeOf(d, b, &s)
 
 	d.restart(b.block("restart"), &s.Restart)
 	d.health(b.block("health"), &s.Health)
-	d.oneOf(b.block("pause"), "mode", &s.Pause.Mode, session.Detach, session.Freeze)
+	d.oneOf(b.block("pause"), "mode", &s.Pause.Mode)
 	d.stop(b.block("stop"), &s.Stop)
 	d.lifecycle(b.block("lifecycle"), &s.Lifecycle)
-	if c := b.block("conversation"); c != nil {
-		l.notYet(c.def, "conversation")
-	}
+	d.conversation(b.block("conversation"), &s)
 	l.workspace(d, m, b, &s)
 	edges := d.dependencies(b)
 	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !spoiled && !b.broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)}
@@ -180,62 +175,50 @@ func examples(agents []string) string {
 	return fmt.Sprintf("%q, or agent.%s", agents[0], agents[0])
 }
 
-// runtimeOf finds where the session runs.
-func (l *loader) runtimeOf(d decoder, b *block, s *session.Spec) {
-	s.Runtime = session.RuntimeSpec{Kind: "tmux"}
-	a := b.attr("runtime")
-	if a == nil {
-		return
-	}
-	v, ok := d.evaluate(a)
-	if !ok || !d.plain(a, v) || v.IsNull() {
-		return
-	}
-	if v.Type().IsObjectType() && v.Type().HasAttribute("kind") && v.Type().HasAttribute("name") {
-		s.Runtime = session.RuntimeSpec{Kind: v.GetAttr("kind").AsString(), Name: v.GetAttr("name").AsString()}
-		return // declared; that its block is not carried out yet is told there
-	}
-	switch {
-	case v.Type() == cty.String && v.AsString() == "tmux":
-	case v.Type() == cty.String && v.AsString() == "docker":
-		l.notYet(a.rng, "runtime docker")
-	default:
-		d.fail(a, "Unknown runtime", `"runtime" must be "tmux" or a reference to a runtime block, like runtime.docker.sandbox.`)
-	}
-}
-
 // addressable reports whether a name can stand in an address.
 func addressable(name string) bool {
 	a, err := session.ParseAddress(string(session.Single(name)))
 	return err == nil && a == session.Single(name)
 }
 
-// ignorable is what ignore_changes may name: attributes and blocks of a session,
-// and the attributes in them.
+// ignorable is what ignore_changes may name: whatever of a session is compared
+// with what is on record, and the blocks that it stands in.
 func (l *loader) ignorable() []string {
-	if l.fields != nil {
-		return l.fields
+	if l.fields == nil {
+		l.fields = ignorable()
 	}
+	return l.fields
+}
+
+func ignorable() []string {
 	lang := language()
+	agent := lang["agent"]
+	maps.DeleteFunc(agent.blocks, func(typ string, _ shape) bool { return lang["session"].blocks[typ].doc != "" }) // they are its sessions'
+	paths := append(compared("", lang["session"]), compared("agent.", agent)...)
+	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.HasPrefix(p, "lifecycle") })
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// compared lists the paths of what is compared in a block.
+func compared(prefix string, s shape) []string {
 	var paths []string
-	add := func(prefix string, s shape) {
-		for _, a := range s.attrs {
-			paths = append(paths, prefix+a)
+	for _, a := range s.attrs {
+		if a.forces == "" {
+			continue
+		}
+		paths = append(paths, prefix+a.name)
+		for _, part := range a.parts {
+			paths = append(paths, prefix+a.name+"."+part)
 		}
 	}
-	spec := lang["session"]
-	add("", spec)
-	for _, typ := range slices.Sorted(maps.Keys(spec.blocks)) {
-		paths = append(paths, typ)
-		add(typ+".", spec.blocks[typ])
+	for _, typ := range slices.Sorted(maps.Keys(s.blocks)) {
+		inner := s.blocks[typ]
+		if of := compared(prefix+typ+".", inner); len(of) > 0 && inner.forces == "" {
+			paths = append(append(paths, prefix+typ), of...)
+		} else if inner.forces != "" {
+			paths = append(paths, prefix+typ)
+		}
 	}
-	paths = append(paths, "restart.backoff", "health.heartbeat")
-	add("agent.", lang["agent"])
-	paths = append(paths, "agent.patterns")
-	out := slices.DeleteFunc(paths, func(p string) bool {
-		return p == "for_each" || p == "count" || p == "enabled" || strings.HasPrefix(p, "lifecycle")
-	})
-	slices.Sort(out)
-	l.fields = out
-	return out
+	return paths
 }

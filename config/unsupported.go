@@ -3,30 +3,31 @@ package config
 import "github.com/hashicorp/hcl/v2"
 
 // unsupported is what the language has and this release does not carry out:
-// what it is, and what to do meanwhile. It is refused, never passed over.
-var unsupported = []struct{ feature, what, instead string }{
-	{"runtime docker", "Docker runtimes are", "Sessions run in tmux on this host; remove the block."},
-	{"runtime tmux", "Named tmux servers are", "tmux on this host needs no block; remove it."},
-	{"secret", "Sources of secrets are", "Without such a block the value comes from agentform's own environment; name it in the session's secrets."},
-	{"notify", "Notifications are", "Remove the block."},
-	{"import", "Import blocks are", "Remove the block."},
-	{"moved", "Moved blocks are", "Remove the block; a session under a new name is made anew."},
-	{"removed", "Removed blocks are", "Remove the block; `agentform state rm` forgets a session without touching it."},
-	{"output", "Outputs are", "Remove the block."},
-	{"check", "Checks are", "Remove the block; a variable can have a validation block."},
-	{"conversation", "Conversations to go on with are", "Remove the block; restart { resume = true } continues the session's own."},
-	{"workspace.mode clone", "Clones as workspaces are", `Use mode = "worktree".`},
-	{"heartbeat.key", "Heartbeat keys are", "Use a command."},
+// what it is, and what to do meanwhile. A session that could not run as it is
+// declared is an error; the rest is a warning. Nothing is passed over.
+var unsupported = []struct {
+	feature, what, instead string
+	warning                bool
+}{
+	{feature: "runtime docker", what: "Docker runtimes are", instead: "Leave runtime out for tmux on this host."},
+	{feature: "runtime tmux", what: "Named tmux servers are", instead: "Leave runtime out for tmux on this host."},
+	{feature: "import docker", what: "Imports of containers are", instead: `What can be imported is "tmux:SOCKET/SESSION".`},
+	{feature: "workspace.mode clone", what: "Clones as workspaces are", instead: `Use mode = "worktree".`},
+	{feature: "conversation", what: "Conversations without an id are", instead: "Name the one to go on with; restart { resume = true } continues the session's own."},
+	{feature: "notify", what: "Notifications are", instead: "Nothing is sent.", warning: true},
+	{feature: "heartbeat", what: "Heartbeats are", instead: "Nothing is probed.", warning: true},
 }
 
-// notYet tells that a feature is not supported yet. It reports whether that is
-// so.
-func (l *loader) notYet(at hcl.Range, feature string) bool {
+// notYet tells that a feature is not supported yet.
+func (l *loader) notYet(at hcl.Range, feature string) {
 	for _, u := range unsupported {
-		if u.feature == feature {
-			l.fail(at, "Not supported yet", "%s part of the language, but this release does not carry them out. %s", u.what, u.instead)
-			return true
+		if u.feature != feature {
+			continue
 		}
+		tell := l.fail
+		if u.warning {
+			tell = l.warn
+		}
+		tell(at, "Not supported yet", "%s part of the language, but this release does not carry them out. %s", u.what, u.instead)
 	}
-	return false
 }

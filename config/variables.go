@@ -154,32 +154,11 @@ func (l *loader) valid(ctx *hcl.EvalContext, v *variable, g *given) bool {
 // was found wanting.
 func (l *loader) validate(ctx *hcl.EvalContext, v *variable, g *given, rule *block) bool {
 	d := decoder{l: l, ctx: ctx}
-	for _, name := range []string{"condition", "error_message"} {
-		if rule.attr(name) == nil && !rule.broken {
-			l.fail(rule.def, "Incomplete validation", "A validation needs a condition and an error_message; there is no %s.", name)
-			rule.broken = true
-		}
+	holds, ok := d.condition(rule)
+	if !ok || holds {
+		return ok
 	}
-	condition, message := rule.attr("condition"), rule.attr("error_message")
-	if condition == nil || message == nil {
-		return false
-	}
-	got, ok := d.evaluate(condition)
-	if !ok {
-		return false
-	}
-	got, _ = got.UnmarkDeep()
-	if !got.IsKnown() {
-		return true
-	}
-	holds, err := convert.Convert(got, cty.Bool)
-	if err != nil || holds.IsNull() {
-		d.fail(condition, "Wrong type", `"condition" must be true or false.`)
-		return false
-	}
-	if holds.True() {
-		return true
-	}
+	condition := rule.attr("condition")
 	var text string
 	if !d.word(rule, "error_message", &text) {
 		return false

@@ -152,20 +152,20 @@ func TestSensitiveStaysHidden(t *testing.T) {
 	const value = "swordfish-9"
 	lang := language()
 	var body strings.Builder
-	for _, a := range lang["session"].attrs {
+	for _, a := range lang["session"].names() {
 		if a != "for_each" && a != "count" && a != "depends_on" {
 			body.WriteString("  " + a + " = var.token\n")
 		}
 	}
 	for name, inner := range lang["session"].blocks {
 		body.WriteString("  " + name + " {\n")
-		for _, a := range inner.attrs {
+		for _, a := range inner.names() {
 			body.WriteString("    " + a + " = var.token\n")
 		}
 		body.WriteString("  }\n")
 	}
 	var settings strings.Builder
-	for _, a := range lang["agentform"].attrs {
+	for _, a := range lang["agentform"].names() {
 		settings.WriteString("  " + a + " = var.token\n")
 	}
 	manifest := `
@@ -201,7 +201,7 @@ session "each" {
 		if strings.Contains(text, value) {
 			t.Errorf("the value is told:\n%s", text)
 		}
-		for _, a := range append(lang["session"].attrs, lang["agentform"].attrs...) {
+		for _, a := range append(lang["session"].names(), lang["agentform"].names()...) {
 			if a != "for_each" && a != "count" && a != "depends_on" && !strings.Contains(text, `"`+a+`" ends up in`) {
 				t.Errorf("%s takes a sensitive value", a)
 			}

@@ -15,11 +15,11 @@ func (l *loader) workspace(d decoder, m *Manifest, b *block, s *session.Spec) {
 	w := b.block("workspace")
 	s.Workspace = session.Workspace{Mode: session.Worktree, OnDestroy: session.Keep}
 	ws := &s.Workspace
-	d.oneOf(w, "mode", &ws.Mode, session.Worktree, session.Clone, session.InPlace, session.Plain)
+	d.oneOf(w, "mode", &ws.Mode)
 	if ws.Mode == session.Clone {
 		l.notYet(w.at("mode"), "workspace.mode clone")
 	}
-	d.oneOf(w, "on_destroy", &ws.OnDestroy, session.Keep, session.RemoveClean)
+	d.oneOf(w, "on_destroy", &ws.OnDestroy)
 	d.flag(w, "trust_git", &ws.TrustGit)
 	d.command(w, "setup", &ws.Setup)
 	if d.word(w, "base", &ws.Base) && strings.HasPrefix(ws.Base, "-") {

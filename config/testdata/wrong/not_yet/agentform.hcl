@@ -2,37 +2,18 @@ runtime "docker" "sandbox" {
   image = "agents:1"
 }
 
-secret "KEY" {
-  env = "X"
+runtime "tmux" "own" {
+  socket = "own"
 }
 
 notify "ops" {
-  on = ["failed"]
+  on      = ["failed"]
+  command = ["true"]
 }
 
 import {
   to = session.api
-  id = "tmux:a/b"
-}
-
-moved {
-  from = session.a
-  to   = session.api
-}
-
-removed {
-  from = session.b
-}
-
-output "x" {
-  value = session.api.branch
-}
-
-check "c" {
-  assert {
-    condition     = true
-    error_message = "x"
-  }
+  id = "docker:api"
 }
 
 session "api" {
@@ -56,6 +37,12 @@ session "web" {
   agent   = "claude"
   branch  = "agents/web"
   runtime = runtime.docker.sandbx
+}
+
+session "own" {
+  agent   = "claude"
+  branch  = "agents/own"
+  runtime = runtime.tmux.own
 }
 
 session "pod" {

@@ -1,0 +1,189 @@
+package config
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// placed is an address and the attribute that names it.
+type placed struct {
+	address session.Address
+	attr    *attr
+}
+
+// addressOf reads session.NAME, session.NAME["KEY"] or session.NAME[0]; the key
+// can be any expression. What it names need not be declared. Not ok: it is
+// missing, or its problem is told.
+func (d decoder) addressOf(b *block, name string) (p placed, ok bool) {
+	a := b.attr(name)
+	if a == nil {
+		d.require(b, name, name+` = session.api, or session.worker["web"]`)
+		return p, false
+	}
+	if a.bad {
+		return p, false
+	}
+	expr := a.expr
+	if _, native := expr.(hclsyntax.Expression); !native {
+		// in JSON an address is a text
+		var told bool
+		if expr, told = d.unquote(a); told {
+			return p, false
+		}
+	}
+	block, key, ok := d.addressParts(expr)
+	if !ok || !addressable(block) {
+		d.fail(a, "Invalid address", "%q needs the address of a session, written without quotes: session.api, session.worker[\"web\"] or session.pool[0].", name)
+		return p, false
+	}
+	if key == nil {
+		return placed{session.Single(block), a}, true
+	}
+	k, ok := d.evaluate(&attr{name: name, expr: key, rng: key.Range(), perInstance: true})
+	if !ok {
+		return p, false
+	}
+	address, problem := instanceAddress(block, k)
+	if problem != "" {
+		d.fail(a, "Invalid address", "%s", problem)
+	}
+	return placed{address, a}, address != ""
+}
+
+// instanceAddress is the address of one instance. Both results are empty when
+// the key is not known, which is told elsewhere.
+func instanceAddress(block string, key cty.Value) (_ session.Address, problem string) {
+	switch {
+	case key.IsMarked():
+		return "", "A sensitive value cannot be part of an address."
+	case !key.IsKnown():
+		return "", ""
+	case key.IsNull():
+		return "", "The key is null."
+	case key.Type() == cty.String:
+		return session.Keyed(block, key.AsString()), ""
+	case key.Type() == cty.Number:
+		if n, exact := key.AsBigFloat().Int64(); exact == big.Exact && n >= 0 && n < maxSessions {
+			return session.Indexed(block, int(n)), ""
+		}
+		return "", fmt.Sprintf("An index counts from 0 and is less than %d.", maxSessions)
+	}
+	return "", fmt.Sprintf("A key is a text or a whole number, not %s.", key.Type().FriendlyName())
+}
+
+// addressParts takes session.NAME[KEY] apart; key is nil when there is none.
+func (d decoder) addressParts(e hcl.Expression) (block string, key hcl.Expression, ok bool) {
+	if index, is := e.(*hclsyntax.IndexExpr); is {
+		block, inner, ok := d.addressParts(index.Collection)
+		return block, index.Key, ok && inner == nil
+	}
+	t, diags := hcl.AbsTraversalForExpr(e)
+	if diags.HasErrors() || t.RootName() != "session" || len(t) < 2 || len(t) > 3 {
+		return "", nil, false
+	}
+	step, ok := t[1].(hcl.TraverseAttr)
+	if !ok || len(t) == 2 {
+		return step.Name, nil, ok
+	}
+	index, ok := t[2].(hcl.TraverseIndex)
+	if !ok {
+		return "", nil, false
+	}
+	return step.Name, hcl.StaticExpr(index.Key, index.SrcRange), true
+}
+
+// unquote is the expression that a text of JSON holds, with or without ${ }
+// around it. Told: it is none, and that is told.
+func (d decoder) unquote(a *attr) (_ hcl.Expression, told bool) {
+	v, _ := a.expr.Value(nil) // without a context JSON's texts are what stands there
+	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
+		return a.expr, false
+	}
+	text := strings.TrimSpace(v.AsString())
+	if inner, ok := strings.CutPrefix(text, "${"); ok {
+		text = strings.TrimSuffix(inner, "}")
+	}
+	start := a.expr.Range().Start
+	if tooDeep([]byte(text), a.expr.Range().Filename, false) != nil {
+		d.fail(a, "Nested too deeply", "This is no address.")
+		return nil, true
+	}
+	expr, diags := hclsyntax.ParseExpression([]byte(text), a.expr.Range().Filename, start)
+	if diags.HasErrors() {
+		return a.expr, false
+	}
+	for _, t := range expr.Variables() {
+		if t.RootName() == "session" {
+			continue
+		}
+		if summary, detail := d.l.wrong(t, inAddresses(true)); summary != "" {
+			d.fail(a, summary, "%s", detail)
+			return nil, true
+		}
+	}
+	return expr, false
+}
+
+// inAddresses is what the expressions in moved, removed and import blocks may
+// refer to, besides the addresses themselves.
+func inAddresses(each bool) scope {
+	s := inProject
+	s.each = each
+	return s
+}
+
+// checkAddresses checks the references of a moved, removed or import block. The
+// sessions in its addresses need not be declared.
+func (l *loader) checkAddresses(b *block) {
+	s := inAddresses(b.attr("for_each") != nil)
+	for _, a := range b.sorted() {
+		switch {
+		case a.name == "for_each":
+			l.check(a, inProject)
+		case b.shape.attr(a.name).kind != anAddress:
+			l.check(a, s)
+		default:
+			for _, t := range a.expr.Variables() {
+				if t.RootName() == "session" {
+					continue
+				}
+				if summary, detail := l.wrong(t, s); summary != "" {
+					a.bad = true
+					l.fail(t.SourceRange(), summary, "%s", detail)
+				}
+			}
+		}
+		for _, t := range a.expr.Variables() {
+			a.perInstance = a.perInstance || t.RootName() == "each"
+		}
+	}
+}
+
+// eachOf runs do for every element of a block's for_each, or once without.
+func (l *loader) eachOf(b *block, do func(decoder)) {
+	l.checkAddresses(b)
+	a := b.attr("for_each")
+	if a == nil {
+		do(decoder{l: l, ctx: l.ctx})
+		return
+	}
+	list, ok := l.elements(decoder{l: l, ctx: l.ctx}, a)
+	if !ok {
+		return
+	}
+	if len(list) > maxSessions {
+		l.fail(a.rng, "Too many elements", "for_each has more than %d elements.", maxSessions)
+		return
+	}
+	for _, e := range list {
+		ctx := l.ctx.NewChild()
+		ctx.Variables = map[string]cty.Value{"each": cty.ObjectVal(map[string]cty.Value{"key": e.key, "value": e.value})}
+		do(decoder{l: l, ctx: ctx})
+	}
+}

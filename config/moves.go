@@ -1,0 +1,273 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/hcl/v2"
+)
+
+// declared is which sessions the manifest has, for the blocks that speak of what
+// is on record.
+type declared struct {
+	l   *loader
+	all map[session.Address]*instance
+}
+
+func (l *loader) declaredSessions() declared {
+	all := map[session.Address]*instance{}
+	for _, in := range l.instances {
+		for i := range in.list {
+			all[in.list[i].address] = &in.list[i]
+		}
+	}
+	return declared{l, all}
+}
+
+// has reports whether a session is declared and enabled.
+func (s declared) has(a session.Address) bool {
+	in := s.all[a]
+	return in != nil && !in.off
+}
+
+// any reports whether the address, or an instance of the block that it names, is
+// declared and enabled.
+func (s declared) any(a session.Address) bool {
+	if _, keyed := a.Key(); keyed || s.has(a) {
+		return s.has(a)
+	}
+	in := s.l.instances[a.Block()]
+	return in != nil && slices.ContainsFunc(in.list, func(i instance) bool { return !i.off })
+}
+
+// unclear reports whether it could not be found out which instances a block has.
+func (s declared) unclear(a session.Address) bool {
+	in := s.l.instances[a.Block()]
+	return in != nil && in.failed
+}
+
+// at is the place of the block that declares an address.
+func (s declared) at(a session.Address) string {
+	for _, b := range s.l.blocks["session"] {
+		if b.labels[0] == a.Block() {
+			return place(b.def)
+		}
+	}
+	return "?"
+}
+
+// addressBlocks evaluates the moved, removed and import blocks.
+func (l *loader) addressBlocks(m *Manifest) {
+	s := l.declaredSessions()
+	moves := l.moves(s)
+	m.Removed = l.removed(s, moves)
+	m.Imports = l.imports(s)
+	for _, v := range l.inOrder(moves) {
+		m.Moves = append(m.Moves, v.Move)
+	}
+}
+
+// move is a Move with its attributes' places.
+type move struct {
+	Move
+	d        decoder
+	from, to *attr
+}
+
+// moves evaluates the moved blocks.
+func (l *loader) moves(s declared) []*move {
+	var list []*move
+	from, to := map[session.Address]*move{}, map[session.Address]*move{}
+	for _, b := range l.blocks["moved"] {
+		l.eachOf(b, func(d decoder) {
+			f, ok1 := d.addressOf(b, "from")
+			t, ok2 := d.addressOf(b, "to")
+			if !ok1 || !ok2 {
+				return
+			}
+			v := &move{Move: Move{From: f.address, To: t.address, Range: rangeOf(b.def)}, d: d, from: f.attr, to: t.attr}
+			_, keyed := v.To.Key()
+			switch {
+			case v.From == v.To:
+				d.fail(v.to, "Moved to itself", "%s is moved to where it is.", v.From)
+				return
+			case from[v.From] != nil:
+				d.fail(v.from, "Moved twice", "%s is moved to %s at %s already.", v.From, from[v.From].To, place(from[v.From].from.rng))
+				return
+			case to[v.To] != nil:
+				d.fail(v.to, "Two moves onto one address", "%s is where %s is moved to at %s already.", v.To, to[v.To].From, place(to[v.To].to.rng))
+				return
+			case s.unclear(v.From) || s.unclear(v.To):
+			case s.has(v.From) || !keyed && s.any(v.From):
+				d.fail(v.from, "Moved and still declared", "%s is still declared, at %s, so its session is not another's. Remove one of the two.", v.From, s.at(v.From))
+				return
+			}
+			from[v.From], to[v.To] = v, v
+			list = append(list, v)
+		})
+	}
+	for _, v := range list {
+		if from[v.To] == nil && !s.any(v.To) && !s.unclear(v.To) && !s.off(v.To) {
+			l.warn(v.to.expr.Range(), "Moved to nowhere", "%s is not declared, so what is moved there is destroyed.%s", v.To, didYouMean(v.To.Block(), l.known.sessions))
+		}
+	}
+	return list
+}
+
+// off reports whether a session is declared, but not enabled.
+func (s declared) off(a session.Address) bool {
+	in := s.all[a]
+	return in != nil && in.off
+}
+
+// inOrder puts moves so that what is moved on is moved there first, and tells of
+// those that go in a circle.
+func (l *loader) inOrder(list []*move) []*move {
+	by := map[session.Address]*move{}
+	for _, v := range list {
+		by[v.To] = v
+	}
+	state := map[*move]int{} // 0 untouched, 1 on the way, 2 done
+	var out []*move
+	for _, v := range list {
+		var chain []*move
+		for at := v; at != nil && state[at] != 2; at = by[at.From] {
+			if state[at] == 1 {
+				l.moveCircle(chain, at)
+				break
+			}
+			state[at] = 1
+			chain = append(chain, at)
+		}
+		slices.Reverse(chain)
+		for _, c := range chain {
+			state[c] = 2
+		}
+		out = append(out, chain...)
+	}
+	return out
+}
+
+// moveCircle tells of moves that lead back to where they began; chain goes
+// against their direction.
+func (l *loader) moveCircle(chain []*move, start *move) {
+	steps := slices.Clone(chain[slices.Index(chain, start):])
+	slices.Reverse(steps)
+	var b strings.Builder
+	for _, v := range steps {
+		fmt.Fprintf(&b, "\n  %s is moved to %s at %s", v.From, v.To, place(v.from.rng))
+	}
+	l.fail(steps[0].from.rng, "Moves in a circle", "These moves lead back to where they began:%s", b.String())
+}
+
+// removed evaluates the removed blocks.
+func (l *loader) removed(s declared, moves []*move) []Removal {
+	var list []Removal
+	seen := map[session.Address]hcl.Range{}
+	for _, b := range l.blocks["removed"] {
+		l.eachOf(b, func(d decoder) {
+			r := Removal{Destroy: true, Range: rangeOf(b.def)}
+			d.flag(b, "destroy", &r.Destroy)
+			from, ok := d.addressOf(b, "from")
+			if !ok {
+				return
+			}
+			r.From = from.address
+			first, twice := seen[r.From]
+			moved := slices.IndexFunc(moves, func(v *move) bool { return v.From == r.From })
+			switch {
+			case twice:
+				d.fail(from.attr, "Removed twice", "%s is removed at %s already.", r.From, place(first))
+				return
+			case moved >= 0:
+				d.fail(from.attr, "Moved and removed", "%s is moved to %s at %s; it can be one of the two.", r.From, moves[moved].To, place(moves[moved].from.rng))
+				return
+			case !s.unclear(r.From) && s.any(r.From):
+				d.fail(from.attr, "Removed and still declared", "%s is still declared, at %s. Remove one of the two.", r.From, s.at(r.From))
+				return
+			}
+			seen[r.From] = from.attr.rng
+			list = append(list, r)
+		})
+	}
+	return list
+}
+
+// tmuxID is what an import names: a tmux socket, by its name or absolute path,
+// and a session on it. tmux allows neither "." nor ":" in a session's name.
+var tmuxID = regexp.MustCompile(`^tmux:(?:[^/:\s-][^/:\s]*|/[^:\s]*[^/:\s])/([^.:/\s][^.:]*)$`)
+
+// imports evaluates the import blocks.
+func (l *loader) imports(s declared) []Import {
+	var list []Import
+	tos, ids := map[session.Address]hcl.Range{}, map[string]hcl.Range{}
+	for _, b := range l.blocks["import"] {
+		l.eachOf(b, func(d decoder) {
+			im := Import{Range: rangeOf(b.def)}
+			to, ok := d.addressOf(b, "to")
+			if d.word(b, "id", &im.ID) {
+				ok = d.importID(b.attr("id"), im.ID) && ok
+			} else {
+				d.require(b, "id", `id = "tmux:SOCKET/SESSION"`)
+				ok = false
+			}
+			if !ok {
+				return
+			}
+			im.To = to.address
+			if why := s.lacks(im.To); why != "" {
+				d.fail(to.attr, "Import of what is not declared", "%s", why)
+				return
+			}
+			if first, twice := tos[im.To]; twice {
+				d.fail(to.attr, "Two imports onto one address", "%s is imported at %s already.", im.To, place(first))
+				return
+			}
+			if first, twice := ids[im.ID]; twice {
+				d.fail(b.attr("id"), "Imported twice", "%q is imported at %s already.", im.ID, place(first))
+				return
+			}
+			tos[im.To], ids[im.ID] = to.attr.rng, b.attr("id").rng
+			list = append(list, im)
+		})
+	}
+	return list
+}
+
+// importID checks the form of what is imported.
+func (d decoder) importID(a *attr, id string) bool {
+	name, docker := strings.CutPrefix(id, "docker:")
+	switch {
+	case docker && name != "":
+		d.notYet(a, "import docker")
+		return false
+	case !tmuxID.MatchString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		d.fail(a, "Invalid import", `%q names nothing that can be imported; write it like "tmux:SOCKET/SESSION", with the socket's name or absolute path.`, cut(id))
+		return false
+	}
+	return true
+}
+
+// lacks says why nothing can be imported onto an address; empty: it can.
+func (s declared) lacks(a session.Address) string {
+	in := s.l.instances[a.Block()]
+	switch {
+	case s.has(a) || s.unclear(a):
+		return ""
+	case s.off(a):
+		return fmt.Sprintf("%s is declared, but not enabled.", a)
+	case in == nil:
+		return fmt.Sprintf("There is no session named %q; declare it in a session block.%s", a.Block(), didYouMean(a.Block(), s.l.known.sessions))
+	case in.single:
+		return fmt.Sprintf("session.%s has neither for_each nor count, so it has no instances; write session.%s.", a.Block(), a.Block())
+	case len(in.list) == 0:
+		return fmt.Sprintf("session.%s has no instances.", a.Block())
+	}
+	if _, keyed := a.Key(); !keyed {
+		return fmt.Sprintf("session.%s has instances; name one of them, like %s.", a.Block(), in.list[0].address)
+	}
+	return fmt.Sprintf("There is no %s; session.%s has %d instances, like %s.", a, a.Block(), len(in.list), in.list[0].address)
+}

@@ -1,0 +1,211 @@
+package config
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// results evaluates the outputs and checks, in which sessions have attributes.
+func (l *loader) results(m *Manifest, all []*built) {
+	outputs, checks := l.blocks["output"], l.blocks["check"]
+	if len(outputs)+len(checks) == 0 {
+		return
+	}
+	ctx := l.ctx.NewChild()
+	ctx.Variables = map[string]cty.Value{"session": l.sessionValues(all)}
+	d := decoder{l: l, ctx: ctx}
+	s := inProject
+	s.sessions = true
+	for _, b := range outputs {
+		l.checkAll(b, s)
+		if o, ok := d.output(b); ok {
+			m.Outputs = append(m.Outputs, o)
+		}
+	}
+	slices.SortFunc(m.Outputs, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
+	for _, b := range checks {
+		l.checkAll(b, s)
+		d.check(b)
+	}
+}
+
+// output evaluates one output. Not ok: it has no value, and why is told.
+func (d decoder) output(b *block) (Output, bool) {
+	o := Output{Name: b.labels[0]}
+	d.text(b, "description", &o.Description)
+	d.flag(b, "sensitive", &o.Sensitive)
+	a := b.attr("value")
+	if a == nil {
+		if !b.broken {
+			d.failAt(b.def, "Missing value", "%s needs a value.", b.title())
+		}
+		return o, false
+	}
+	v, ok := d.evaluate(a)
+	if !ok {
+		return o, false
+	}
+	if v.ContainsMarked() && !o.Sensitive {
+		d.fail(a, "Sensitive output", "A sensitive value flows into the output. If that is meant, write sensitive = true; it is then shown only when asked for by name.")
+		return o, false
+	}
+	v, _ = v.UnmarkDeep()
+	if !v.IsWhollyKnown() {
+		if !d.l.diags.HasErrors() {
+			d.fail(a, "Value not known", "The value of this output cannot be determined.")
+		}
+		return o, false
+	}
+	text, err := ctyjson.SimpleJSONValue{Value: v}.MarshalJSON()
+	if err != nil {
+		d.fail(a, "Wrong type", "This value cannot be written as JSON: %s.", strings.TrimSuffix(err.Error(), "."))
+		return o, false
+	}
+	o.Value = json.RawMessage(text)
+	return o, true
+}
+
+// check evaluates the assertions of one check. What does not hold is a warning.
+func (d decoder) check(b *block) {
+	rules := b.blocks["assert"]
+	if len(rules) == 0 && !b.broken {
+		d.failAt(b.def, "Missing assert", "%s asserts nothing: assert { condition = …, error_message = … }, each on a line of its own.", b.title())
+	}
+	for _, rule := range rules {
+		holds, ok := d.condition(rule)
+		var message string
+		if !ok || !d.word(rule, "error_message", &message) || holds {
+			continue
+		}
+		a := rule.attr("condition")
+		d.l.diags = append(d.l.diags, &hcl.Diagnostic{
+			Severity: hcl.DiagWarning, Summary: "Check failed: " + b.labels[0], Detail: message,
+			Subject: a.expr.Range().Ptr(), Expression: a.expr, EvalContext: d.ctx,
+		})
+	}
+}
+
+// condition evaluates a rule's condition; what is not known holds. Not ok: the
+// rule is no rule, and that is told.
+func (d decoder) condition(rule *block) (holds, ok bool) {
+	for _, name := range []string{"condition", "error_message"} {
+		if rule.attr(name) == nil && !rule.broken {
+			d.l.fail(rule.def, "Incomplete rule", "A rule needs a condition and an error_message; there is no %s.", name)
+			rule.broken = true
+		}
+	}
+	condition := rule.attr("condition")
+	if condition == nil || rule.attr("error_message") == nil {
+		return false, false
+	}
+	got, ok := d.evaluate(condition)
+	if !ok {
+		return false, false
+	}
+	got, _ = got.UnmarkDeep()
+	if !got.IsKnown() {
+		return true, true
+	}
+	is, err := convert.Convert(got, cty.Bool)
+	if err != nil || is.IsNull() {
+		d.fail(condition, "Wrong type", `"condition" must be true or false.`)
+		return false, false
+	}
+	return is.True(), true
+}
+
+// sessionType is what session.NAME is in an output or a check.
+var sessionType = cty.Object(map[string]cty.Type{
+	"address": cty.String, "name": cty.String, "key": cty.String, "role": cty.String, "agent": cty.String,
+	"branch": cty.String, "prompt": cty.String, "workspace": cty.String, "desired": cty.String, "labels": cty.Map(cty.String),
+})
+
+// sessionValues is what session is in outputs and checks: for each block a session, a
+// map by key, or a list by index. A session that is not enabled is null, or
+// missing in a map; one with a mistake is unknown.
+func (l *loader) sessionValues(all []*built) cty.Value {
+	by := make(map[*instance]cty.Value, len(all))
+	for _, s := range all {
+		v := cty.UnknownVal(sessionType)
+		if s.ok {
+			v = sessionValue(s)
+		}
+		by[s.in] = v
+	}
+	value := func(i *instance) cty.Value {
+		if v, ok := by[i]; ok {
+			return v
+		}
+		return cty.NullVal(sessionType)
+	}
+	blocks := make(map[string]cty.Value, len(l.instances))
+	for name, in := range l.instances {
+		switch {
+		case in.failed:
+			blocks[name] = cty.DynamicVal
+		case in.single:
+			blocks[name] = value(&in.list[0])
+		case in.count:
+			blocks[name] = cty.ListValEmpty(sessionType)
+			list := make([]cty.Value, len(in.list))
+			for i := range in.list {
+				list[i] = value(&in.list[i])
+			}
+			if len(list) > 0 {
+				blocks[name] = cty.ListVal(list)
+			}
+		default:
+			blocks[name] = cty.MapValEmpty(sessionType)
+			table := map[string]cty.Value{}
+			for i := range in.list {
+				if !in.list[i].off {
+					table[in.list[i].key.AsString()] = value(&in.list[i])
+				}
+			}
+			if len(table) > 0 {
+				blocks[name] = cty.MapVal(table)
+			}
+		}
+	}
+	return cty.ObjectVal(blocks)
+}
+
+// sessionValue is one session as outputs and checks see it.
+func sessionValue(s *built) cty.Value {
+	orNull := func(text string) cty.Value {
+		if text == "" {
+			return cty.NullVal(cty.String)
+		}
+		return cty.StringVal(text)
+	}
+	labels := cty.MapValEmpty(cty.String)
+	if len(s.spec.Labels) > 0 {
+		of := make(map[string]cty.Value, len(s.spec.Labels))
+		for k, v := range s.spec.Labels {
+			of[k] = cty.StringVal(v)
+		}
+		labels = cty.MapVal(of)
+	}
+	key := cty.NullVal(cty.String)
+	if k, keyed := s.spec.Address.Key(); keyed {
+		key = cty.StringVal(k)
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"address":   cty.StringVal(string(s.spec.Address)),
+		"name":      cty.StringVal(s.spec.Address.Block()),
+		"key":       key,
+		"role":      cty.StringVal(s.spec.Role),
+		"agent":     cty.StringVal(s.spec.Agent.Name),
+		"branch":    orNull(s.spec.Branch),
+		"prompt":    orNull(s.spec.Prompt.Digest),
+		"workspace": orNull(s.spec.Workspace.Path),
+		"desired":   cty.StringVal(string(s.spec.Desired)),
+		"labels":    labels,
+	})
+}

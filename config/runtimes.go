@@ -1,0 +1,248 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// runtimes evaluates the runtime blocks.
+func (l *loader) resolveRuntimes() {
+	first := map[string]*block{}
+	for _, b := range l.blocks["runtime"] {
+		spec := session.RuntimeSpec{Kind: b.labels[0], Name: b.labels[1]}
+		if b.broken && b.attrs == nil {
+			continue // of no known kind
+		}
+		if !identifier(spec.Name) {
+			l.fail(b.labelRanges[1], "Invalid name", "%q cannot name a runtime: a name starts with a letter or underscore, and holds only letters, digits, underscores and dashes.", spec.Name)
+			continue
+		}
+		if other := first[spec.Key()]; other != nil {
+			l.fail(b.def, "Duplicate runtime", "%s stands at %s already; each needs a name of its own.", b.title(), place(other.def))
+			continue
+		}
+		first[spec.Key()] = b
+		l.checkAll(b, inProject)
+		d := decoder{l: l, ctx: l.ctx}
+		switch spec.Kind {
+		case "docker":
+			spec.Docker = d.docker(b)
+		case "tmux":
+			d.socket(b)
+		}
+		l.runtimes[spec.Key()] = spec
+	}
+}
+
+// socket checks which tmux server a runtime block means.
+func (d decoder) socket(b *block) {
+	var socket string
+	switch {
+	case !d.word(b, "socket", &socket):
+		d.require(b, "socket", `the name of its socket, as for tmux -L, or its path`)
+	case strings.HasPrefix(socket, "-") || strings.ContainsFunc(socket, unicode.IsControl):
+		d.fail(b.attr("socket"), "Invalid socket", "%q cannot name a socket.", cut(socket))
+	case strings.Contains(socket, "/"):
+		d.path(b, "socket", socket, "")
+	}
+}
+
+// require tells that an attribute is missing; what it is for follows.
+func (d decoder) require(b *block, name, what string) {
+	if d.missing(b, name) {
+		d.failAt(b.at(name), "Missing "+name, "This block needs %q: %s.", name, what)
+	}
+}
+
+// leastMemory is the least that a container can be given: Docker's own limit.
+const leastMemory = 6 << 20
+
+var userForm = regexp.MustCompile(`^[\w.-]+(?::[\w.-]+)?$`)
+
+// docker reads a runtime block of kind docker.
+func (d decoder) docker(b *block) *session.DockerConfig {
+	c := &session.DockerConfig{}
+	if !d.word(b, "image", &c.Image) {
+		d.require(b, "image", `image = "agents:1"`)
+	} else if strings.HasPrefix(c.Image, "-") || strings.ContainsFunc(c.Image, unicode.IsSpace) {
+		d.fail(b.attr("image"), "Invalid image", "%q cannot name an image.", cut(c.Image))
+	}
+	d.word(b, "host", &c.Host)
+	d.decimal(b, "cpus", 0.01, math.Inf(1), &c.CPUs)
+	d.size(b, "memory", leastMemory, &c.Memory)
+	pids := 0
+	d.whole(b, "pids", 1, &pids)
+	c.PIDs = int64(pids)
+	d.word(b, "network", &c.Network)
+	if d.word(b, "user", &c.User) && !userForm.MatchString(c.User) {
+		d.fail(b.attr("user"), "Invalid user", `%q is no user; write it like "1000:1000" or "agent".`, cut(c.User))
+	}
+	d.environment(b, "env", &c.Env)
+	d.mounts(b, "mounts", &c.Mounts)
+	return c
+}
+
+// mountType is one element of mounts.
+var mountType = cty.ObjectWithOptionalAttrs(map[string]cty.Type{"source": cty.String, "target": cty.String, "read_only": cty.Bool}, []string{"read_only"})
+
+// mounts reads the paths of the host that are seen in a container.
+func (d decoder) mounts(b *block, name string, into *[]session.Mount) {
+	v, a, ok := d.value(b, name, cty.List(mountType))
+	if !ok {
+		if a != nil && a.value != nil && a.value.ok {
+			d.strangeMount(a, a.value.value)
+		}
+		return
+	}
+	d.strangeMount(a, a.value.value)
+	taken := map[string]bool{}
+	for _, e := range v.AsValueSlice() {
+		if e.IsNull() || e.GetAttr("source").IsNull() || e.GetAttr("target").IsNull() {
+			d.fail(a, "Invalid mount", `Each mount needs a source and a target: { source = "~/.codex", target = "/home/agent/.codex" }.`)
+			return
+		}
+		m := session.Mount{Target: e.GetAttr("target").AsString()}
+		if ro := e.GetAttr("read_only"); !ro.IsNull() {
+			m.ReadOnly = ro.True()
+		}
+		source, err := d.l.resolve(e.GetAttr("source").AsString(), d.l.root)
+		switch {
+		case !d.clean(a, e.GetAttr("source").AsString()) || !d.clean(a, m.Target):
+			return
+		case e.GetAttr("source").AsString() == "":
+			d.fail(a, "Invalid mount", "A mount's source is empty.")
+			return
+		case err != nil:
+			d.fail(a, "Invalid mount", "A mount's source: %s.", err)
+			return
+		case !path.IsAbs(m.Target) || path.Clean(m.Target) == "/":
+			d.fail(a, "Invalid mount", "%q cannot be a mount's target, which is an absolute path in the container, and not / itself.", cut(m.Target))
+			return
+		case taken[path.Clean(m.Target)]:
+			d.fail(a, "Invalid mount", "Two mounts have the target %q.", cut(m.Target))
+			return
+		}
+		m.Source, m.Target = source, path.Clean(m.Target)
+		taken[m.Target] = true
+		*into = append(*into, m)
+	}
+}
+
+// strangeMount tells of an attribute that a mount does not have. A conversion
+// would drop it.
+func (d decoder) strangeMount(a *attr, v cty.Value) {
+	if v.IsNull() || !v.IsKnown() || v.IsMarked() || !v.CanIterateElements() {
+		return
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		_, e := it.Element()
+		if !e.Type().IsObjectType() {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(e.Type().AttributeTypes())) {
+			if known := slices.Sorted(maps.Keys(mountType.AttributeTypes())); !slices.Contains(known, name) {
+				d.fail(a, "Unknown attribute", "There is no attribute %q in a mount; there are %s.%s", name, quoted(known, "and"), didYouMean(name, known))
+				return
+			}
+		}
+	}
+}
+
+var sizeForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?$`)
+
+// size is a number of bytes of at least low, written with a unit.
+func (d decoder) size(b *block, name string, low int64, into *int64) {
+	var s string
+	if !d.text(b, name, &s) {
+		return
+	}
+	n, err := parseSize(s)
+	switch {
+	case err != nil:
+		d.fail(b.attr(name), "Invalid size", "%q: %s.", name, err)
+	case n < low:
+		d.fail(b.attr(name), "Invalid size", "%q must be at least %d MiB, not %q.", name, low>>20, s)
+	default:
+		*into = n
+	}
+}
+
+// parseSize reads a number of bytes: units of 1024 (KiB, MiB, GiB, TiB) and of
+// 1000 (KB, MB, GB, TB).
+func parseSize(s string) (int64, error) {
+	m := sizeForm.FindStringSubmatch(strings.TrimSpace(s))
+	switch {
+	case m == nil:
+		return 0, fmt.Errorf(`%q is no size; write it like "512MiB" or "4GiB"`, cut(s))
+	case !strings.HasSuffix(strings.TrimSpace(s), "B"):
+		return 0, fmt.Errorf(`%q has no unit; write it like "512MiB" or "4GiB"`, cut(s))
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is too large", cut(s))
+	}
+	if unit := m[2]; unit != "" {
+		base := 1000.0
+		if strings.HasSuffix(unit, "i") {
+			base = 1024
+		}
+		n *= math.Pow(base, float64(strings.IndexByte("KMGT", unit[0])+1))
+	}
+	if n > math.MaxInt64/2 {
+		return 0, fmt.Errorf("%q is too large", cut(s))
+	}
+	return int64(n), nil
+}
+
+// runtimeOf finds where the session runs.
+func (l *loader) runtimeOf(d decoder, b *block, s *session.Spec) {
+	s.Runtime = session.RuntimeSpec{Kind: "tmux"}
+	a := b.attr("runtime")
+	if a == nil || a.bad {
+		return
+	}
+	var v cty.Value
+	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() && t.RootName() == "runtime" {
+		// in JSON a reference is a text, and only here it becomes one
+		if summary, detail := l.wrong(t, inProject); summary != "" {
+			d.fail(a, summary, "%s", detail)
+			return
+		}
+		v, _ = t.TraverseAbs(l.ctx)
+	} else {
+		var ok bool
+		if v, ok = d.evaluate(a); !ok || !d.plain(a, v) || v.IsNull() {
+			return
+		}
+	}
+	switch {
+	case v.Type().IsObjectType() && v.Type().HasAttribute("kind") && v.Type().HasAttribute("name"):
+		kind, name := v.GetAttr("kind").AsString(), v.GetAttr("name").AsString()
+		if spec, ok := l.runtimes[session.RuntimeSpec{Kind: kind, Name: name}.Key()]; ok {
+			s.Runtime = spec
+			d.notYet(a, "runtime "+kind)
+		}
+	case v.Type() == cty.String && v.AsString() == "tmux":
+	case v.Type() == cty.String && v.AsString() == "docker":
+		d.fail(a, "Missing runtime block", `Docker needs a block that says which image: runtime "docker" "sandbox" { image = … }, and in the session runtime = runtime.docker.sandbox.`)
+	default:
+		d.fail(a, "Unknown runtime", `"runtime" must be "tmux" or a reference to a runtime block, like runtime.docker.sandbox.`)
+	}
+}
+
+// notYet tells that what a session asks for is not supported yet.
+func (d decoder) notYet(a *attr, feature string) {
+	d.spoil()
+	d.l.notYet(a.rng, feature)
+}

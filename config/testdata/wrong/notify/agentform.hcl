@@ -1,0 +1,56 @@
+variable "token" {
+  default   = "swordfish"
+  sensitive = true
+}
+
+notify "none" {
+  on      = []
+  command = ["true"]
+}
+
+notify "typo" {
+  on      = ["escalated", "blockd"]
+  command = ["true"]
+}
+
+notify "all" {
+  command = ["true"]
+}
+
+notify "both" {
+  on      = ["done"]
+  command = ["true"]
+  webhook = "https://example.com"
+}
+
+notify "neither" {
+  on = ["done"]
+}
+
+notify "ftp" {
+  on      = ["done"]
+  webhook = "ftp://example.com/x"
+}
+
+notify "secret" {
+  on      = ["done"]
+  webhook = "https://example.com/${var.token}"
+}
+
+session "api" {
+  agent  = "claude"
+  branch = "agents/api"
+}
+
+session "worker" {
+  for_each = toset(["web", "docs"])
+  agent    = "claude"
+  branch   = "agents/${each.key}"
+}
+
+session "pool" {
+  count   = 3
+  enabled = count.index < 2
+  agent   = "claude"
+  branch  = "pool/${count.index}"
+}
