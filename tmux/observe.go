@@ -52,6 +52,9 @@ func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]sessi
 			panes, err = parsePanes(text, nonce)
 			return err
 		}
+		if errors.Is(err, session.ErrGone) {
+			return nil // not one session is left, and the server is about to leave
+		}
 		if up, asked := s.running(ctx); asked == nil && !up {
 			return nil
 		}
