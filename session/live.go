@@ -43,6 +43,9 @@ type Live struct {
 	Size     [2]int    // columns, rows
 	BootID   string
 	Started  time.Time // of the run
+	// Command is what runs in it, as far as that can be told; only of what was
+	// looked up to be taken over.
+	Command []string `json:",omitempty"`
 }
 
 // Exit is how a run ended, as the guest wrote it down.

@@ -25,6 +25,13 @@
 // when that session goes by destroy-unattached while its client is leaving and
 // another one leaves too: 10 of 40 times when agentform was killed at work.
 //
+// A session that somebody else started, on whatever server, can be adopted: a
+// link tmux-x-<8 hex> in the socket folder leads to that server's socket, and
+// what bears our mark there is ours. Nothing else on such a server is listed or
+// touched, and no option of it is set but on the adopted pane and session. A
+// server that cannot be asked makes all of the project's sessions unknown, like
+// one of its own.
+//
 // tmux says what became of the pane, the guest's facts say what became of the
 // agent. Where one of them could lie, two must agree; see judge.
 package tmux

@@ -26,6 +26,9 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 		return fail(err)
 	}
 	if mode == session.Freeze {
+		if f, _ := r.facts(run); f.Adopted() {
+			return fail(errors.New("it was adopted as it runs, without a guest that could make it stand still: pause { mode = \"detach\" }, or restart it first"))
+		}
 		if err := r.askGuest(ctx, run, (*guest.Client).Pause); err != nil {
 			return fail(err)
 		}

@@ -87,6 +87,9 @@ func (r *Runtime) assess(l *session.Live, p pane) {
 		f, _ = guest.ReadFacts(r.runDir(l.Mark.Run))
 		vital, exit = judge(gather(p, f))
 	}
+	if exit == nil && vital == session.Dead && f.Adopted() {
+		exit = leftBy(p, f) // no guest writes it down, and the pane's process is the agent
+	}
 	l.Vital, l.Exit = vital, exitOf(exit)
 	l.Agent = session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
 	l.BootID, l.Started = f.BootID, f.StartedAt

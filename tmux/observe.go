@@ -23,13 +23,15 @@ func newNonce() string {
 }
 
 // Observe lists the sessions of all the project's servers, ordered by socket and
-// name: one list-panes a server, and one call more when screens are wanted.
+// name: one list-panes a server, and one call more when screens are wanted. Of
+// the servers of adopted sessions it lists what is ours, and nothing else.
 // Where there is no socket nothing is asked, so tmux need not be installed.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	sockets, err := r.sockets()
 	if err != nil {
 		return nil, err
 	}
+	sockets = append(sockets, r.linked()...)
 	found := make([][]session.Live, len(sockets))
 	errs := make([]error, len(sockets))
 	var wg sync.WaitGroup
@@ -60,6 +62,9 @@ func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]sessi
 		}
 		return err
 	})
+	if s.borrowed {
+		panes = slices.DeleteFunc(panes, func(p pane) bool { _, foreign := r.markOf(p); return foreign })
+	}
 	if err != nil || len(panes) == 0 {
 		return nil, err
 	}

@@ -47,9 +47,13 @@ const format = "#{q:session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{
 const columns = 16
 
 func parsePane(row string) (pane, error) {
-	f := fields(row)
+	return paneOf(fields(row))
+}
+
+// paneOf is the pane of the columns of format.
+func paneOf(f []string) (pane, error) {
 	if len(f) != columns {
-		return pane{}, fmt.Errorf("tmux: a row of %d columns, want %d: %.200q", len(f), columns, row)
+		return pane{}, fmt.Errorf("tmux: a row of %d columns, want %d: %.200q", len(f), columns, f)
 	}
 	// Numbers that are missing are those of things that are not there: zero.
 	number := func(s string) int { n, _ := strconv.Atoi(s); return n }

@@ -66,7 +66,9 @@ func (r *Runtime) Close() {
 	r.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, s := range servers {
-		wg.Go(s.leaves)
+		if !s.borrowed { // whether another's leaves is not for us to wait for
+			wg.Go(s.leaves)
+		}
 	}
 	wg.Wait()
 }
@@ -120,7 +122,7 @@ func (r *Runtime) server(socket string) *server {
 	defer r.mu.Unlock()
 	s := r.servers[socket]
 	if s == nil {
-		s = &server{program: r.program, socket: socket}
+		s = &server{program: r.program, socket: socket, borrowed: r.borrowed(socket)}
 		r.servers[socket] = s
 	}
 	return s

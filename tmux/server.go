@@ -17,8 +17,9 @@ import (
 
 // server is one tmux server: a socket, and the requests that wait for it.
 type server struct {
-	program program
-	socket  string
+	program  program
+	socket   string
+	borrowed bool // somebody else's: only what is marked as ours counts
 
 	mu       sync.Mutex
 	busy     bool       // work runs

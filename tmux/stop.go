@@ -44,6 +44,11 @@ func (r *Runtime) end(ctx context.Context, run string, how session.Stop) error {
 func (r *Runtime) endNow(ctx context.Context, run string, how session.Stop) error {
 	f, _ := r.facts(run) // what cannot be read is missing; the sweep needs none of it
 	grace := how.Grace.D()
+	if f.Adopted() {
+		if err := r.endAdopted(ctx, run, f, how); err != nil {
+			return err
+		}
+	}
 	if f.Guest.Alive() {
 		if err := r.askToStop(ctx, run, how); err == nil {
 			grace = 0 // it has had it
@@ -142,6 +147,9 @@ func (r *Runtime) remove(ctx context.Context, p session.Place) error {
 		return err
 	}
 	s.release()
+	if s.borrowed {
+		r.unlink(ctx, s)
+	}
 	if known {
 		return r.vacate(ctx, run)
 	}

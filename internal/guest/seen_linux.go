@@ -1,0 +1,62 @@
+package guest
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Seen looks at the first process of a terminal.
+func Seen(pid int) Stranger {
+	var s Stranger
+	s.Dir, _ = os.Readlink(proc(pid, "cwd")) // another user's: not known
+	if strings.HasSuffix(s.Dir, " (deleted)") {
+		s.Dir = ""
+	}
+	at := pid
+	if b, err := os.ReadFile(proc(pid, "stat")); err == nil {
+		// tpgid, the terminal's foreground group, is field 8: the sixth after the name.
+		f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+		if len(f) > 5 {
+			if group, err := strconv.Atoi(string(f[5])); err == nil && group > 0 {
+				at = group
+			}
+		}
+	}
+	for _, p := range []int{at, pid} { // the group's leader may have left
+		b, err := os.ReadFile(proc(p, "cmdline"))
+		if b = bytes.TrimSuffix(b, []byte{0}); err == nil && len(b) > 0 {
+			s.Argv = strings.Split(string(b), "\x00")
+			break
+		}
+	}
+	return s
+}
+
+// Corpse is how a process ended that its parent has not reaped yet. False: it is
+// gone for good, or lives.
+func Corpse(p Proc) (code int, signal string, ok bool) {
+	s, found := look(p.PID)
+	if !found || s.start != p.Start || s.alive() {
+		return 0, "", false
+	}
+	b, err := os.ReadFile(proc(p.PID, "stat"))
+	if err != nil {
+		return 0, "", false
+	}
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(f) < 50 {
+		return 0, "", false
+	}
+	raw, err := strconv.Atoi(string(f[49])) // exit_code, field 52
+	if err != nil {
+		return 0, "", false
+	}
+	status := syscall.WaitStatus(raw)
+	if status.Signaled() {
+		return 0, signalName(status.Signal()), true
+	}
+	return status.ExitStatus(), "", true
+}

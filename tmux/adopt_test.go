@@ -1,0 +1,284 @@
+package tmux_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/tmux"
+)
+
+// other is somebody else's tmux server, with a session in it that runs argv.
+type other struct {
+	*bed
+	socket, dir string
+}
+
+func newOther(t *testing.T, name string, argv ...string) *other {
+	t.Helper()
+	b := newBed(t)
+	o := &other{bed: b, socket: filepath.Join(b.root, "o", "their server"), dir: filepath.Join(b.root, "their work ü")}
+	for _, d := range []string{filepath.Dir(o.socket), o.dir} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.add(t, name, argv...)
+	t.Cleanup(func() {
+		// It may have left with its last session.
+		_ = exec.Command("tmux", "-S", o.socket, "kill-server").Run()
+	})
+	return o
+}
+
+func (o *other) add(t *testing.T, name string, argv ...string) {
+	t.Helper()
+	o.tmux(t, o.socket, append([]string{"new-session", "-d", "-s", name, "-c", o.dir, "--"}, argv...)...)
+}
+
+func (o *other) id(name string) string { return "tmux:" + o.socket + "/" + name }
+
+// sessions are the names of what lives on their server.
+func (o *other) sessions(t *testing.T) []string {
+	t.Helper()
+	return strings.Fields(o.tmux(t, o.socket, "list-sessions", "-F", "#{session_name}"))
+}
+
+func (o *other) adopt(t *testing.T, name string) (session.Place, session.Mark) {
+	t.Helper()
+	m := session.Mark{Project: lineage, Address: "session.api", ID: "api-1", Run: newRun(), Hash: "1:abc"}
+	p, err := o.runtime.Adopt(t.Context(), o.id(name), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, m
+}
+
+// listener is an agent that says what it hears, below a shell as a person would
+// have started it.
+const listener = `trap 'echo bye; exit 7' TERM; while IFS= read -r line; do case $line in exit*) exit ${line#exit };; esac; echo "heard $line"; done`
+
+func TestFind(t *testing.T) {
+	o := newOther(t, "work", "sh", "-c", listener)
+	found := o.runtime.Find(t.Context(), o.id("work"))
+	if found.Err != nil {
+		t.Fatal(found.Err)
+	}
+	l := *found.Live
+	start, _ := guest.StartTime(l.Agent.PID)
+	if !l.Foreign || !l.PlaceUp || l.Vital != session.Alive || l.Dir != o.dir || l.Place.Name != "work" || l.Place.Socket != o.socket ||
+		l.Agent.PID == 0 || l.Agent.Start != start || l.BootID != guest.BootID() || time.Since(l.Started) > time.Minute || l.Started.IsZero() {
+		t.Errorf("found %+v", l)
+	}
+	if want := []string{"sh", "-c", listener}; !slices.Equal(l.Command, want) {
+		t.Errorf("it runs %q, want %q", l.Command, want)
+	}
+	if lives, err := o.runtime.Observe(t.Context(), true); err != nil || len(lives) != 0 {
+		t.Errorf("looking it up made it visible: %+v, %v", lives, err)
+	}
+}
+
+func TestFindByNameOfTheSocket(t *testing.T) {
+	b := newBed(t)
+	t.Setenv("TMUX_TMPDIR", b.root)
+	socket := filepath.Join(b.root, "tmux-"+strconv.Itoa(os.Getuid()), "mine")
+	if err := os.Mkdir(filepath.Dir(socket), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("tmux", "-f", "/dev/null", "-L", "mine", "new-session", "-d", "-s", "work", "--", "sleep", "1000").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	defer b.tmux(t, socket, "kill-server")
+	if f := b.runtime.Find(t.Context(), "tmux:mine/work"); f.Err != nil || f.Live.Place.Socket != socket {
+		t.Errorf("found %+v", f)
+	}
+}
+
+func TestFindsNothingElse(t *testing.T) {
+	o := newOther(t, "work", "sleep", "1000")
+	o.add(t, "split", "sleep", "1000")
+	o.tmux(t, o.socket, "split-window", "-t", "=split:", "--", "sleep", "1000")
+	o.add(t, "theirs", "sleep", "1000")
+	o.tmux(t, o.socket, "set-option", "-t", "=theirs:", "@agentform", `{"project":"another","address":"session.x","run":"00"}`)
+	for id, want := range map[string]string{
+		"work":                            "want tmux:SOCKET/SESSION",
+		"docker:work":                     "want tmux:SOCKET/SESSION",
+		"tmux:work":                       "want tmux:SOCKET/SESSION",
+		"tmux:" + o.socket + "/":          "it names no session",
+		"tmux:../x/work":                  "neither a name nor an absolute path",
+		"tmux:/work":                      "neither a name nor an absolute path",
+		"tmux:a\x1b/work":                 "control characters",
+		o.id("a.b"):                       "no tmux session is called",
+		o.id("$1"):                        "no tmux session is called",
+		o.id("wor"):                       "there are: split, theirs, work",
+		o.id("split"):                     "has 2 panes",
+		o.id("theirs"):                    "session.x of another agentform project",
+		"tmux:" + o.root + "/nobody/work": "no tmux server runs on " + o.root + "/nobody",
+	} {
+		f := o.runtime.Find(t.Context(), id)
+		if f.Live != nil || f.Err == nil || !strings.Contains(f.Err.Error(), want) {
+			t.Errorf("%q: %v, want %q", id, f.Err, want)
+		}
+		if _, err := o.runtime.Adopt(t.Context(), id, session.Mark{Project: lineage, Run: newRun()}); err == nil {
+			t.Errorf("%q was adopted", id)
+		}
+	}
+	if left, _ := os.ReadDir(filepath.Join(o.config.DataDir, "runs")); len(left) != 0 {
+		t.Errorf("what failed left %v", left)
+	}
+}
+
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	o := newOther(t, "work", "sh", "-c", listener)
+	o.add(t, "private", "sh", "-c", listener)
+	p, m := o.adopt(t, "work")
+	if p.Socket != o.socket || p.Name != "work" {
+		t.Errorf("its place is %+v", p)
+	}
+	lives, err := o.runtime.Observe(t.Context(), true)
+	if err != nil || len(lives) != 1 {
+		t.Fatalf("seen: %+v, %v; want what is ours and nothing else", lives, err)
+	}
+	l := lives[0]
+	if l.Foreign || l.Mark != m || l.Vital != session.Alive || l.Place != p || l.Dir != o.dir || l.Agent.PID == 0 {
+		t.Errorf("seen: %+v", l)
+	}
+	if _, err := o.runtime.Adopt(t.Context(), o.id("work"), m); !errors.Is(err, session.ErrExists) {
+		t.Errorf("adopted twice: %v", err)
+	}
+	if option := o.tmux(t, o.socket, "show-options", "-g", "-w", "remain-on-exit"); !strings.Contains(option, "off") {
+		t.Errorf("an option of the whole server was changed: %s", option)
+	}
+	// It is talked to like any other.
+	if err := o.runtime.Send(t.Context(), p, session.Input{Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it heard", func() bool {
+		text, _ := o.runtime.Capture(t.Context(), p, 0)
+		return strings.Contains(text, "heard hello")
+	})
+	if err := o.runtime.Pause(t.Context(), p, m.Run, session.Freeze); err == nil || !strings.Contains(err.Error(), "without a guest") {
+		t.Errorf("frozen: %v", err)
+	}
+	if err := o.runtime.Pause(t.Context(), p, m.Run, session.Detach); err != nil {
+		t.Error(err)
+	}
+	if err := o.runtime.Resume(t.Context(), p, m.Run); err != nil {
+		t.Error(err)
+	}
+	// Another runtime, as of the next agentform, sees it too.
+	next := tmux.New(o.config)
+	defer next.Close()
+	if lives, err := next.Observe(t.Context(), false); err != nil || len(lives) != 1 || lives[0].Vital != session.Alive {
+		t.Errorf("the next one sees %+v, %v", lives, err)
+	}
+	// A name on their server keeps nobody from having it on ours.
+	created := o.create(t, o.launch(t, "private"))
+	if err := o.runtime.Remove(t.Context(), created); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.runtime.Remove(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.sessions(t); !slices.Equal(got, []string{"private"}) {
+		t.Errorf("left on their server: %q", got)
+	}
+	if links, _ := filepath.Glob(filepath.Join(o.config.SocketDir, "tmux-x-*")); len(links) != 0 {
+		t.Errorf("links that nothing needs: %q", links)
+	}
+}
+
+func TestAdoptedLeaves(t *testing.T) {
+	t.Parallel()
+	o := newOther(t, "work", "sh", "-c", listener)
+	p, _ := o.adopt(t, "work")
+	if err := o.runtime.Send(t.Context(), p, session.Input{Text: "exit 3"}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "its exit is known", func() bool {
+		l, ok := o.see(t, p)
+		return ok && l.Vital == session.Dead && l.Exit != nil && l.Exit.Code == 3 && l.Exit.Cause == "self"
+	})
+}
+
+func TestAdoptedIsKilled(t *testing.T) {
+	t.Parallel()
+	o := newOther(t, "work", "sh", "-c", listener)
+	p, _ := o.adopt(t, "work")
+	l, _ := o.see(t, p)
+	if err := syscall.Kill(l.Agent.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "how it ended is known", func() bool {
+		l, ok := o.see(t, p)
+		return ok && l.Vital == session.Dead && l.Exit != nil && l.Exit.Signal == "SIGKILL"
+	})
+}
+
+func TestStopAndRestartAdopted(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string // $0 is where pids go
+		signal string // that ends it
+	}{
+		"polite":               {`echo $$ >"$0"; sleep 1000 & echo $! >>"$0"; wait`, "SIGTERM"},
+		"ignores TERM":         {`trap '' TERM; echo $$ >"$0"; sh -c 'trap "" TERM; echo $$ >>"$0"; while :; do sleep 0.1; done' "$0"`, "SIGKILL"},
+		"a shell with its job": {`trap '' TERM; echo $$ >"$0"; sh -c 'trap - TERM; echo $$ >>"$0"; exec sleep 1000' "$0" & while :; do wait; sleep 1000 & wait; done`, "SIGTERM"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "a shell with its job" {
+				c.script = `bash --norc -i -c 'echo $$ >"$0"; sleep 1000 & echo $! >>"$0"; wait; read x' "$0"`
+			}
+			dir := t.TempDir()
+			pids := filepath.Join(dir, "pids")
+			o := newOther(t, "work", "sh", "-c", c.script, pids)
+			until(t, "it runs", func() bool { return len(strings.Fields(read(pids))) == 2 })
+			p, m := o.adopt(t, "work")
+			stop := session.Stop{Signal: "SIGTERM", Grace: session.Duration(2 * time.Second)}
+			if err := o.runtime.Stop(t.Context(), p, m.Run, stop); err != nil {
+				t.Fatal(err)
+			}
+			for _, word := range strings.Fields(read(pids)) {
+				pid, err := strconv.Atoi(word)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if start, runs := guest.StartTime(pid); runs && (guest.Proc{PID: pid, Start: start}).Alive() {
+					t.Errorf("process %d lives on", pid)
+				}
+			}
+			l, ok := o.see(t, p)
+			if !ok || l.Vital != session.Dead || l.Exit == nil || l.Exit.Cause != "requested" || l.Exit.Signal != c.signal {
+				t.Fatalf("after the stop: %+v %+v", l, l.Exit)
+			}
+			// Its next run has a guest.
+			launch := o.launch(t, "api")
+			launch.Mark.Address, launch.Mark.ID = m.Address, m.ID
+			p, err := o.runtime.Restart(t.Context(), p, launch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.listening(t, p)
+			if l, _ := o.see(t, p); l.Vital != session.Alive || l.Mark.Run != launch.Mark.Run || p.Socket != o.socket {
+				t.Errorf("restarted: %+v", l)
+			}
+			if err := o.runtime.Pause(t.Context(), p, launch.Mark.Run, session.Freeze); err != nil {
+				t.Errorf("it cannot be frozen: %v", err)
+			}
+			if err := o.runtime.Remove(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

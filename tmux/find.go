@@ -1,0 +1,169 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+)
+
+// IDForm is how the id of a session that can be adopted is written.
+const IDForm = "tmux:SOCKET/SESSION (SOCKET: a name as of tmux -L, or an absolute path)"
+
+// Find looks up the session that an id names, tmux:SOCKET/SESSION: any session of
+// any server of this user, to be adopted. SOCKET is a name as of tmux -L or an
+// absolute path, and ends at the last slash. It changes nothing.
+//
+// Where nothing is there, Err says what there is instead; also when it is another
+// project's, or has more panes than the one that a session of agentform is.
+func (r *Runtime) Find(ctx context.Context, id string) session.Found {
+	l, err := r.find(ctx, id)
+	if err != nil {
+		return session.Found{Err: err}
+	}
+	return session.Found{Live: &l}
+}
+
+// parseID takes an id apart. Links in the way to the socket are followed, so that
+// one server has one name.
+func parseID(id string) (socket, name string, err error) {
+	rest, ok := strings.CutPrefix(id, "tmux:")
+	i := strings.LastIndexByte(rest, '/')
+	if !ok || i < 0 {
+		return "", "", fmt.Errorf("invalid id %.100q: want %s", id, IDForm)
+	}
+	socket, name = rest[:i], rest[i+1:]
+	switch {
+	case strings.ContainsFunc(id, unicode.IsControl):
+		return "", "", fmt.Errorf("invalid id %.100q: it has control characters", id)
+	case name == "":
+		return "", "", fmt.Errorf("invalid id %q: it names no session: want %s", id, IDForm)
+	case strings.ContainsAny(name, ".:"), strings.ContainsRune("$@%=", rune(name[0])):
+		return "", "", fmt.Errorf("invalid id %q: no tmux session is called %q (tmux makes an underscore of a dot and a colon)", id, name)
+	case filepath.IsAbs(socket):
+		socket = filepath.Clean(socket)
+	case socket == "" || socket == "." || socket == ".." || strings.ContainsRune(socket, '/'):
+		return "", "", fmt.Errorf("invalid id %q: the socket %q is neither a name nor an absolute path", id, socket)
+	default:
+		socket = filepath.Join(socketFolder(), socket)
+	}
+	if real, err := filepath.EvalSymlinks(socket); err == nil {
+		socket = real
+	}
+	return socket, name, nil
+}
+
+// socketFolder is where tmux -L has its sockets.
+func socketFolder() string {
+	dir := os.Getenv("TMUX_TMPDIR")
+	if dir == "" {
+		dir = "/tmp"
+	}
+	return filepath.Join(dir, "tmux-"+strconv.Itoa(os.Getuid()))
+}
+
+// findFormat is what a look at a session to be adopted tells besides format.
+const findFormat = "#{pane_pid}|#{session_created}|#{q:pane_current_path}|#{q:pane_start_command}|"
+
+func (r *Runtime) find(ctx context.Context, id string) (session.Live, error) {
+	socket, name, err := parseID(id)
+	if err != nil {
+		return session.Live{}, err
+	}
+	s := r.server(socket)
+	up, err := s.running(ctx)
+	if err == nil && !up {
+		err = fmt.Errorf("no tmux server runs on %s", socket)
+	}
+	if err != nil {
+		return session.Live{}, err
+	}
+	nonce := newNonce()
+	text, err := s.program.run(ctx, socket, nil, "list-panes", "-s", "-t", exactly(name), "-F", nonce+"|"+findFormat+format)
+	if errors.Is(err, session.ErrGone) {
+		return session.Live{}, fmt.Errorf("there is no session %q on %s%s", name, socket, s.names(ctx))
+	}
+	if err != nil {
+		return session.Live{}, err
+	}
+	rows := strings.Split("\n"+text, "\n"+nonce+"|")[1:]
+	if len(rows) != 1 {
+		return session.Live{}, fmt.Errorf("session %q has %d panes, and a session of agentform is one: give its agent a session of its own (tmux break-pane, or a new session)", name, len(rows))
+	}
+	return r.found(socket, fields(strings.TrimSuffix(rows[0], "\n")))
+}
+
+// found is the session of a row of findFormat and format.
+func (r *Runtime) found(socket string, f []string) (session.Live, error) {
+	const besides = 4
+	if len(f) != besides+columns {
+		return session.Live{}, fmt.Errorf("tmux: a row of %d columns, want %d: %.200q", len(f), besides+columns, f)
+	}
+	p, err := paneOf(f[besides:])
+	if err != nil {
+		return session.Live{}, err
+	}
+	l := r.live(socket, p)
+	switch {
+	case !l.Foreign:
+		r.assess(&l, p)
+		return l, nil
+	case l.Mark.Run != "":
+		return session.Live{}, fmt.Errorf("it is %s of another agentform project, whose record it is on", l.Mark.Address)
+	}
+	pid, err := strconv.Atoi(f[0])
+	if err != nil {
+		return session.Live{}, fmt.Errorf("tmux: pane of process %.40q", f[0])
+	}
+	start, runs := guest.StartTime(pid)
+	l.Vital = session.Dead
+	if !p.dead && runs && (guest.Proc{PID: pid, Start: start}).Alive() {
+		l.Vital = session.Alive
+	}
+	l.Agent = session.Process{PID: pid, Start: start}
+	l.BootID = guest.BootID()
+	if created, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+		l.Started = time.Unix(created, 0)
+	}
+	seen := guest.Seen(pid)
+	if l.Dir = seen.Dir; l.Dir == "" {
+		l.Dir = f[2]
+	}
+	if l.Command = seen.Argv; len(l.Command) == 0 {
+		l.Command = startCommand(f[3])
+	}
+	return l, nil
+}
+
+// startCommand is what a pane was started with, for a shell to read: tmux prints
+// it quoted when it was one word.
+func startCommand(printed string) []string {
+	if text, err := strconv.Unquote(printed); err == nil {
+		printed = text
+	}
+	if printed == "" {
+		return []string{"sh"}
+	}
+	return []string{"sh", "-c", printed}
+}
+
+// names tells which sessions there are on a server, for an error.
+func (s *server) names(ctx context.Context) string {
+	text, err := s.program.run(ctx, s.socket, nil, "list-sessions", "-F", "#{session_name}")
+	all := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
+	if err != nil || len(all) == 0 {
+		return ""
+	}
+	if more := len(all) - 10; more > 0 {
+		return fmt.Sprintf("; there are %s and %d more", strings.Join(all[:10], ", "), more)
+	}
+	return "; there are: " + strings.Join(all, ", ")
+}
