@@ -14,8 +14,9 @@ func (s *scene) move() {
 	s.moved = map[session.Address]session.Address{}
 	for _, m := range s.in.Moves {
 		from := make([]session.Address, 0, 1)
+		_, one := m.To.Key() // what becomes an instance has no instances, also when its block has some already
 		for a := range s.records {
-			if a.Within(m.From) {
+			if a == m.From || !one && a.Within(m.From) {
 				from = append(from, a)
 			}
 		}

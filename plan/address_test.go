@@ -49,6 +49,8 @@ func TestAddresses(t *testing.T) {
 			s.Address = session.Keyed("w", "x")
 			return s
 		}()), "session.old", `session.w["x"]`), "~ w[\"x\"] moved\n"},
+		{"into its own block, long ago", move(newStage().record(keyed("w", "x")).want(keyed("w", "x")), "session.w", `session.w["x"]`),
+			story(Compute(newStage().record(keyed("w", "x")).want(keyed("w", "x")).in))},
 		{"a whole block", move(newStage().record(keyed("old", "x")).want(keyed("new", "x")), "session.old", "session.new"),
 			"± new[\"x\"] branch_changed prompt branch workspace.path\n? new[\"x\"] missing\n"},
 		{"moved and changed", move(old().want(func() session.Spec { s := same("new"); s.Priority = 3; return s }()), "session.old", "session.new"),

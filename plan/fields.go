@@ -79,8 +79,24 @@ var fields = []field{
 	{"stop.after_turn", ForcesNothing, func(s *session.Spec) any { return &s.Stop.AfterTurn }},
 	{"lifecycle.prevent_destroy", ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.PreventDestroy }},
 	{"lifecycle.ignore_changes", ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.IgnoreChanges }},
-	{"lifecycle.replace_triggered_by", ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.ReplaceTrigger }},
+	{replaceTrigger, ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.ReplaceTrigger }},
 }
+
+// Fields is every field that a plan compares, as ignore_changes and a plan's
+// JSON name it, and how far a change of it reaches. A change of what
+// replace_triggered_by says reaches further than its first mention, which only
+// has to be recorded.
+func Fields() map[string]Forces {
+	all := make(map[string]Forces, len(fields))
+	for _, f := range fields {
+		all[f.path] = f.forces
+	}
+	all[replaceTrigger] = ForcesReplace
+	return all
+}
+
+// replaceTrigger is the field whose change means that others have changed.
+const replaceTrigger = "lifecycle.replace_triggered_by"
 
 // compare lists the fields in which the wanted spec differs from the recorded
 // one, and the furthest reach of them. Changes of the fields in noted only have
@@ -93,7 +109,7 @@ func compare(before, after *session.Spec, noted ...string) (changed []Field, rea
 			continue
 		}
 		forces := f.forces
-		if f.path == "lifecycle.replace_triggered_by" && b != "" {
+		if f.path == replaceTrigger && b != "" {
 			forces = ForcesReplace
 		}
 		if slices.Contains(noted, f.path) {
