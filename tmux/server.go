@@ -25,7 +25,8 @@ type server struct {
 	busy     bool       // work runs
 	next     []*request // for the next batch
 	counted  bool
-	sessions int // about how many it holds, once counted
+	sessions int  // about how many it holds, once counted
+	reduced  bool // a session of it was ended: it may be about to leave
 }
 
 // running reports whether a server listens on the socket. A file that is left
@@ -71,12 +72,18 @@ func (s *server) reserve(ctx context.Context) (bool, error) {
 func (s *server) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sessions = max(0, s.sessions-1)
+	s.sessions, s.reduced = max(0, s.sessions-1), true
 }
 
-// leaves waits until a server that holds nothing has left, so that its going has
-// been seen.
+// leaves waits until a server whose last session was ended has left, so that its
+// going has been seen.
 func (s *server) leaves() {
+	s.mu.Lock()
+	reduced := s.reduced
+	s.mu.Unlock()
+	if !reduced {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), lingers)
 	defer cancel()
 	for ctx.Err() == nil {
