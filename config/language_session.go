@@ -134,7 +134,7 @@ func sessionShape(named []string) shape {
 			{name: "priority", kind: aWhole, forces: toNothing, def: "0", doc: "Who goes first when `parallelism` or `max_running` is short: the higher."},
 			{name: "agent", kind: anAgent, forces: toRestart, required: true, doc: "The agent."},
 			{name: "profile", kind: aText, forces: toRestart, doc: "The agent's own profile, where it has such a thing."},
-			{name: "branch", kind: aText, forces: toReplace, required: true, doc: "The branch that it works on, its own in its repository. Left out in a workspace of mode `plain` only."},
+			{name: "branch", kind: aText, forces: toReplace, defWords: "required, but in mode `plain`", doc: "The branch that it works on, its own in its repository."},
 			{name: "prompt", kind: aText, forces: toRestart, doc: "What it begins with. A change restarts it with a fresh conversation."},
 			{name: "args", kind: someTexts, forces: toRestart, doc: "Added to the agent's command."},
 			{name: "runtime", kind: aRuntime, forces: toReplace, def: `"tmux"`, parts: []string{"kind", "name", "docker"}, doc: "Where it runs: tmux on this machine, or a [`runtime`](#runtime) block."},

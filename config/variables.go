@@ -155,14 +155,11 @@ func (l *loader) valid(ctx *hcl.EvalContext, v *variable, g *given) bool {
 func (l *loader) validate(ctx *hcl.EvalContext, v *variable, g *given, rule *block) bool {
 	d := decoder{l: l, ctx: ctx}
 	holds, ok := d.condition(rule)
-	if !ok || holds {
-		return ok
+	var text string
+	if !ok || !d.word(rule, "error_message", &text) || holds {
+		return holds
 	}
 	condition := rule.attr("condition")
-	var text string
-	if !d.word(rule, "error_message", &text) {
-		return false
-	}
 	diag := &hcl.Diagnostic{
 		Severity:    hcl.DiagError,
 		Summary:     "Invalid value for variable",

@@ -1,0 +1,215 @@
+package config
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Schema is the manifest language for editors, as one JSON document: a JSON
+// Schema (draft 7) of the JSON syntax, which holds under "x-agentform" what the
+// native syntax has, block by block and attribute by attribute. It is made from
+// the tables that manifests are decoded by.
+func Schema() ([]byte, error) {
+	all := language()
+	top := object(nil, nil)
+	for _, typ := range slices.Sorted(maps.Keys(all)) {
+		top["properties"].(node)[typ] = blockNode(all[typ])
+	}
+	top["$schema"] = "http://json-schema.org/draft-07/schema#"
+	top["title"] = "agentform manifest"
+	top["description"] = "The JSON syntax of agentform's manifests: *.agentform.json."
+	top["definitions"] = node{
+		"expression": node{"type": "string", "pattern": `\$\{|%\{`, "description": "A text with an expression in it: ${ … }."},
+		"text":       node{"type": []string{"string", "number", "boolean", "null"}},
+	}
+	native := nativeSchema{
+		FormatVersion: "1.0",
+		Blocks:        nativeBlocks(all),
+		Functions:     slices.Sorted(maps.Keys((&loader{}).functions())),
+		References:    []string{"agent", "count", "each", "local", "path", "runtime", "self", "session", "var"},
+	}
+	top["x-agentform"] = native
+	return json.MarshalIndent(top, "", "  ")
+}
+
+// nativeSchema is the native syntax.
+type nativeSchema struct {
+	FormatVersion string        `json:"format_version"`
+	Blocks        []nativeBlock `json:"blocks"`
+	Functions     []string      `json:"functions"`
+	References    []string      `json:"references"`
+}
+
+// nativeBlock is a type of block.
+type nativeBlock struct {
+	Type        string            `json:"type"`
+	Labels      []string          `json:"labels,omitempty"`      // what each is
+	FirstLabel  string            `json:"first_label,omitempty"` // of a block in kinds
+	Repeatable  bool              `json:"repeatable"`            // in its parent
+	Description string            `json:"description"`
+	Forces      string            `json:"forces,omitempty"`         // it is compared as a whole
+	Free        bool              `json:"any_attribute,omitempty"`  // locals
+	Kinds       []nativeBlock     `json:"by_first_label,omitempty"` // what it holds depends on its first label
+	Attributes  []nativeAttribute `json:"attributes"`
+	Blocks      []nativeBlock     `json:"blocks"`
+}
+
+// nativeAttribute is an attribute of a block.
+type nativeAttribute struct {
+	Name         string   `json:"name"`
+	Type         kind     `json:"type"`
+	Required     bool     `json:"required"`
+	Default      string   `json:"default,omitempty"`       // as it would be written
+	DefaultWords string   `json:"default_words,omitempty"` // where it is no value
+	Values       []string `json:"values,omitempty"`        // what it, or each element of it, can be
+	Forces       string   `json:"forces,omitempty"`        // none, restart or replace
+	Description  string   `json:"description"`
+}
+
+// nativeBlocks describes blocks, sorted by type.
+func nativeBlocks(all map[string]shape) []nativeBlock {
+	list := []nativeBlock{}
+	for _, typ := range slices.Sorted(maps.Keys(all)) {
+		s := all[typ]
+		b := nativeOf(typ, s)
+		b.Repeatable = s.many || len(s.labels) > 0 || s.free || slices.ContainsFunc(s.attrs, func(a attribute) bool { return a.kind == anAddress })
+		for _, first := range slices.Sorted(maps.Keys(s.kinds)) {
+			k := nativeOf(typ, s.kinds[first])
+			k.Labels, k.FirstLabel, k.Repeatable = s.labels, first, true
+			b.Kinds = append(b.Kinds, k)
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+func nativeOf(typ string, s shape) nativeBlock {
+	b := nativeBlock{
+		Type: typ, Labels: s.labels, Description: s.doc, Forces: s.forces, Free: s.free,
+		Attributes: []nativeAttribute{}, Blocks: nativeBlocks(s.blocks),
+	}
+	for _, a := range s.attrs {
+		b.Attributes = append(b.Attributes, nativeAttribute{
+			Name: a.name, Type: a.kind, Required: a.required, Default: a.def, DefaultWords: a.defWords,
+			Values: choices(a), Forces: a.forces, Description: a.doc,
+		})
+	}
+	return b
+}
+
+// choices are the words that an attribute, or each of its elements, can be.
+func choices(a attribute) []string {
+	switch a.kind {
+	case someFields:
+		return append([]string{"all"}, ignorable()...)
+	default:
+		return a.values
+	}
+}
+
+// node is a part of a JSON Schema.
+type node map[string]any
+
+// object is a body: attributes and blocks, and nothing else but comments.
+func object(attrs []attribute, blocks map[string]shape) node {
+	properties, required := node{}, []string{}
+	for _, a := range attrs {
+		properties[a.name] = attributeNode(a)
+		if a.required {
+			required = append(required, a.name)
+		}
+	}
+	for typ, s := range blocks {
+		properties[typ] = blockNode(s)
+	}
+	n := node{"type": "object", "properties": properties, "patternProperties": node{"^//$": node{}}, "additionalProperties": false}
+	if len(required) > 0 {
+		n["required"] = required
+	}
+	return n
+}
+
+// several is one of something, or a list.
+func several(n node) node {
+	return node{"anyOf": []node{n, {"type": "array", "items": n}}}
+}
+
+// blockNode is a block as its parent holds it: below its labels.
+func blockNode(s shape) node {
+	body := several(object(s.attrs, s.blocks))
+	switch {
+	case s.free:
+		body = several(node{"type": "object"})
+	case s.kinds != nil:
+		kinds := node{}
+		for first, k := range s.kinds {
+			kinds[first] = several(node{"type": "object", "additionalProperties": several(object(k.attrs, k.blocks)), "description": plain(k.doc)})
+		}
+		body = several(node{"type": "object", "properties": kinds, "additionalProperties": false})
+	case len(s.labels) > 0:
+		body = several(node{"type": "object", "additionalProperties": body})
+	}
+	body["description"] = plain(s.doc)
+	return body
+}
+
+// attributeNode is what may stand for an attribute: its value, null, or a text
+// with an expression.
+func attributeNode(a attribute) node {
+	n := node{"anyOf": append(valueNodes(a), node{"$ref": "#/definitions/expression"}, node{"type": "null"})}
+	if a.kind == anything {
+		n = node{}
+	}
+	n["description"] = plain(a.doc)
+	if a.def != "" {
+		n["default"] = json.RawMessage(a.def)
+	}
+	return n
+}
+
+func valueNodes(a attribute) []node {
+	element := node{"$ref": "#/definitions/text"}
+	if words := choices(a); len(words) > 0 {
+		element = node{"enum": words}
+	}
+	switch a.kind {
+	case aFlag:
+		return []node{{"type": "boolean"}}
+	case aWhole:
+		return []node{{"type": "integer"}}
+	case aNumber:
+		return []node{{"type": "number"}}
+	case aDuration:
+		return []node{{"type": "string", "pattern": `^\s*[0-9.]+[0-9.a-zµ]*\s*$`}}
+	case aSize:
+		return []node{{"type": "string", "pattern": `^\s*[0-9.]+\s*([KMGT]i?)?B\s*$`}}
+	case someTexts, someRegexes, someAddresses, aCommand:
+		return []node{{"type": "array", "items": node{"anyOf": []node{element, {"$ref": "#/definitions/expression"}}}}}
+	case someFields:
+		return []node{{"enum": []string{"all"}}, {"type": "array", "items": node{"anyOf": []node{element, {"$ref": "#/definitions/expression"}}}}}
+	case aTable:
+		return []node{{"type": "object", "additionalProperties": element}}
+	case someMounts:
+		flag := node{"anyOf": []node{{"type": "boolean"}, {"$ref": "#/definitions/expression"}, {"type": "null"}}}
+		return []node{{"type": "array", "items": node{
+			"type": "object", "required": []string{"source", "target"}, "additionalProperties": false,
+			"properties": node{"source": element, "target": element, "read_only": flag},
+		}}}
+	}
+	return []node{element}
+}
+
+// plain is a description without its Markdown.
+func plain(doc string) string {
+	for {
+		before, rest, ok := strings.Cut(doc, "](")
+		_, after, closed := strings.Cut(rest, ")")
+		open := strings.LastIndexByte(before, '[')
+		if !ok || !closed || open < 0 {
+			return strings.ReplaceAll(doc, "`", "")
+		}
+		doc = before[:open] + before[open+1:] + after
+	}
+}

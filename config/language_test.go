@@ -1,0 +1,363 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+	"github.com/google/go-cmp/cmp"
+)
+
+// seat is an attribute and where it stands.
+type seat struct {
+	attribute
+	typ   string   // of the top-level block
+	first string   // its first label, where that matters
+	way   []string // the blocks from there on
+}
+
+func (s seat) String() string {
+	return strings.Join(append([]string{s.typ + s.first}, append(slices.Clone(s.way), s.name)...), ".")
+}
+
+// seats is every attribute of the language.
+func seats() []seat {
+	var list []seat
+	var in func(s shape, at seat)
+	in = func(s shape, at seat) {
+		for _, a := range s.attrs {
+			at.attribute = a
+			list = append(list, at)
+		}
+		for _, typ := range slices.Sorted(maps.Keys(s.blocks)) {
+			inner := at
+			inner.way = append(slices.Clone(at.way), typ)
+			in(s.blocks[typ], inner)
+		}
+		for _, first := range slices.Sorted(maps.Keys(s.kinds)) {
+			inner := at
+			inner.first = first
+			in(s.kinds[first], inner)
+		}
+	}
+	lang := language()
+	for _, typ := range slices.Sorted(maps.Keys(lang)) {
+		in(lang[typ], seat{typ: typ})
+	}
+	return list
+}
+
+// besides is what a block needs next to the attribute that is looked at.
+var besides = map[string]map[string]string{
+	"session":             {"agent": `"claude"`, "branch": `"b"`},
+	"import":              {"to": "session.it", "id": `"tmux:a/b"`},
+	"moved":               {"from": "session.old", "to": "session.it"},
+	"removed":             {"from": "session.old"},
+	"variable":            {"default": `"x"`},
+	"variable.validation": {"condition": "true", "error_message": `"no"`},
+	"check.assert":        {"condition": "true", "error_message": `"no"`},
+	"output":              {"value": "1"},
+	"runtimedocker":       {"image": `"agents:1"`},
+	"runtimetmux":         {"socket": `"own"`},
+	"notify":              {"on": `["done"]`, "command": `["true"]`},
+}
+
+// without is what cannot stand next to an attribute.
+var without = map[string]string{"notify.webhook": "command", "session.count": "for_each"}
+
+// manifest is one in which the attribute has a value; empty: it is left out.
+func (s seat) manifest(value string) string {
+	var b strings.Builder
+	line := func(name, value string) { fmt.Fprintf(&b, "%s = %s\n", name, value) }
+	others := func(path string) {
+		for name, v := range besides[path] {
+			if name != s.name && without[s.String()] != name {
+				line(name, v)
+			}
+		}
+	}
+	if s.typ != "session" {
+		b.WriteString("session \"it\" {\nagent = \"claude\"\nbranch = \"b\"\n}\n")
+	}
+	header, label := s.typ, "it"
+	switch s.typ {
+	case "runtime":
+		header += ` "` + s.first + `" "it"`
+	case "agent":
+		label = "claude"
+		fallthrough
+	case "session", "variable", "secret", "notify", "output", "check":
+		header += ` "` + label + `"`
+	}
+	b.WriteString(header + " {\n")
+	path := s.typ + s.first
+	if len(s.way) == 0 || s.typ == "session" || s.typ == "variable" {
+		others(path)
+	}
+	for _, typ := range s.way {
+		b.WriteString(typ + " {\n")
+		path += "." + typ
+		others(path)
+	}
+	if s.String() == "session.conversation.resume" {
+		line("id", `"x"`)
+	}
+	if value != "" {
+		line(s.name, value)
+	}
+	b.WriteString(strings.Repeat("}\n", len(s.way)+1))
+	return b.String()
+}
+
+// fit and unfit are a value that an attribute of a kind takes, and one that it
+// refuses.
+var (
+	fit = map[kind]string{
+		aText: `"x"`, aFlag: "true", aWhole: "3", aNumber: "1", aDuration: `"90s"`, aSize: `"4GiB"`, aRegex: `"a|b"`,
+		someTexts: `["a"]`, someRegexes: `["a|b"]`, aCommand: `["true", "-x"]`, aTable: `{ A = "b" }`, aPath: `"folder"`,
+		anAddress: "session.gone", someAddresses: "[]", anAgent: "agent.codex", aRuntime: `"tmux"`, someFields: "[prompt]",
+		someMounts: `[{ source = "~", target = "/x" }]`, aType: "string", anything: `{ a = "b" }`,
+	}
+	unfit = map[kind]string{
+		aText: `["x"]`, aFlag: `"perhaps"`, aWhole: "1.5", aNumber: `"some"`, aDuration: `"soon"`, aSize: `"much"`, aRegex: `"("`,
+		someTexts: `"a"`, someRegexes: `["("]`, aCommand: "[]", aTable: `["a"]`, aPath: `["folder"]`,
+		anAddress: `"x"`, someAddresses: `["x"]`, anAgent: "1", aRuntime: `"moon"`, someFields: "[nothing]",
+		someMounts: `[{ source = "~" }]`, aType: `"strong"`, anything: "nothing",
+	}
+	fitting = map[string]string{
+		"agentform.required_version": `">= 0.0.1"`, "agent.base": `"claude"`, "import.to": "session.it", "import.id": `"tmux:a/b"`,
+		"moved.to": "session.new", "notify.webhook": `"https://example.com"`, "session.workspace.repo": `"."`,
+		"session.lifecycle.replace_triggered_by": "[1]", "session.health.heartbeat.key": `"F13"`, "session.restart.backoff.factor": "1",
+		"agent.health.heartbeat.key": `"F13"`,
+		"session.for_each":           `{ it = 1 }`, "import.for_each": `{ it = 1 }`, "notify.on": `["done"]`,
+		"session.conversation.id": `"x"`, "output.value": "1",
+		"session.count": "1",
+	}
+)
+
+// TestLanguageTellsTheTruth holds what the tables say of each attribute against
+// what loading it does: its kind, its words, its default, whether it is needed.
+func TestLanguageTellsTheTruth(t *testing.T) {
+	load := func(manifest string) (*Manifest, string) {
+		o := write(t, map[string]string{"agentform.hcl": manifest, "folder/x": ""})
+		m, ds := Load(o)
+		ds = slices.DeleteFunc(ds, func(d session.Diagnostic) bool { return d.Severity != "error" || d.Summary == "Not supported yet" })
+		m.Ranges = nil
+		return m, strings.ReplaceAll(shown(ds), o.Dir, "/here")
+	}
+	for _, s := range seats() {
+		t.Run(s.String(), func(t *testing.T) {
+			good := fit[s.kind]
+			switch v := fitting[s.String()]; {
+			case v != "":
+				good = v
+			case len(s.values) > 0 && s.kind == aText:
+				good = fmt.Sprintf("%q", s.values[0])
+			}
+			if _, text := load(s.manifest(good)); text != "" {
+				t.Errorf("%s = %s is refused:\n%s\n%s", s.name, good, text, s.manifest(good))
+			}
+			if _, text := load(s.manifest(unfit[s.kind])); !strings.Contains(text, s.name) {
+				t.Errorf("%s = %s is taken:\n%s", s.name, unfit[s.kind], text)
+			}
+			if len(s.values) > 0 {
+				for _, v := range s.values {
+					if s.kind == aText {
+						if _, text := load(s.manifest(fmt.Sprintf("%q", v))); strings.Contains(text, "Invalid value") {
+							t.Errorf("%s = %q is refused:\n%s", s.name, v, text)
+						}
+					}
+				}
+				wrong := `"none-of-them"`
+				if s.kind != aText {
+					wrong = `["none-of-them"]`
+				}
+				if _, text := load(s.manifest(wrong)); !strings.Contains(text, "Invalid value") {
+					t.Errorf("%s = %s is taken:\n%s", s.name, wrong, text)
+				}
+			}
+			_, text := load(s.manifest(""))
+			if missing := strings.Contains(text, s.name); missing != s.required && !oneOfSome(s) {
+				t.Errorf("without %s, which is said to be required: %v\n%s", s.name, s.required, text)
+			}
+			if s.def == "" {
+				return
+			}
+			with, told := load(s.manifest(s.def))
+			if told != "" {
+				t.Errorf("its default %s is refused:\n%s", s.def, told)
+			}
+			bare, _ := load(s.manifest(""))
+			if d := cmp.Diff(relative(t, bare), relative(t, with)); d != "" {
+				t.Errorf("%s is not its default (-without +with):\n%s", s.def, d)
+			}
+		})
+	}
+}
+
+// oneOfSome: one of several attributes must be there, but none by itself.
+func oneOfSome(s seat) bool {
+	return s.typ == "secret" || s.typ == "notify" || slices.Contains(s.way, "heartbeat") || s.String() == "session.conversation.id" ||
+		s.String() == "session.branch" || s.String() == "variable.default"
+}
+
+var folder = regexp.MustCompile(`"/[^"]*/project`)
+
+// relative is a manifest whose paths do not depend on the test's folder.
+func relative(t *testing.T, m *Manifest) string {
+	t.Helper()
+	var ranges = regexp.MustCompile(`"Range":\{[^}]*\{[^}]*\}[^}]*\{[^}]*\}\},?`)
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ranges.ReplaceAllString(folder.ReplaceAllString(string(text), `"`), "")
+}
+
+// TestEveryWordIsDocumented: no attribute or block without a sentence.
+func TestEveryWordIsDocumented(t *testing.T) {
+	for _, s := range seats() {
+		if !strings.HasSuffix(s.doc, ".") || s.kind == "" || s.def != "" && s.defWords != "" {
+			t.Errorf("%s: %+v", s, s.attribute)
+		}
+	}
+}
+
+func TestSchema(t *testing.T) {
+	text, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var top map[string]any
+	if err := json.Unmarshal(text, &top); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := Schema(); string(again) != string(text) {
+		t.Error("two schemas differ")
+	}
+	checked := 0
+	for _, kind := range []string{"right", "wrong"} {
+		files, err := filepath.Glob(filepath.Join("testdata", kind, "*", "*.agentform.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			src, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var doc any
+			if json.Unmarshal(src, &doc) != nil {
+				continue // not JSON at all
+			}
+			checked++
+			why := holds(top, top, doc)
+			if (why == "") != (kind == "right") {
+				t.Errorf("%s: the schema says %q", f, why)
+			}
+		}
+	}
+	if checked < 4 {
+		t.Errorf("%d manifests were held against the schema", checked)
+	}
+}
+
+// holds says what is wrong with a value by a schema, with as much of draft 7 as
+// Schema uses.
+func holds(top, s map[string]any, v any) string {
+	if ref, ok := s["$ref"].(string); ok {
+		name := strings.TrimPrefix(ref, "#/definitions/")
+		return holds(top, top["definitions"].(map[string]any)[name].(map[string]any), v)
+	}
+	if ways, ok := s["anyOf"].([]any); ok {
+		why := "no way fits"
+		for _, one := range ways {
+			w := holds(top, one.(map[string]any), v)
+			if w == "" {
+				return ""
+			}
+			why = w
+		}
+		return why
+	}
+	if words, ok := s["enum"].([]any); ok && !slices.Contains(words, v) {
+		return fmt.Sprintf("%v is none of %v", v, words)
+	}
+	if typ, ok := s["type"]; ok && !slices.Contains(list(typ), typeOf(v)) && (typ != "integer" || typeOf(v) != "number") {
+		return fmt.Sprintf("%v is no %v", v, typ)
+	}
+	if p, ok := s["pattern"].(string); ok && !regexp.MustCompile(p).MatchString(v.(string)) {
+		return fmt.Sprintf("%v does not match %s", v, p)
+	}
+	switch v := v.(type) {
+	case []any:
+		items, _ := s["items"].(map[string]any)
+		for _, e := range v {
+			if why := holds(top, items, e); why != "" {
+				return why
+			}
+		}
+	case map[string]any:
+		for _, name := range list(s["required"]) {
+			if _, there := v[name]; !there {
+				return name + " is missing"
+			}
+		}
+		properties, _ := s["properties"].(map[string]any)
+		rest, restricted := s["additionalProperties"]
+		for name, e := range v {
+			of, known := properties[name].(map[string]any)
+			switch {
+			case name == "//" && s["patternProperties"] != nil:
+				continue
+			case !known && rest == false:
+				return name + " is unknown"
+			case !known && !restricted:
+				continue
+			case !known:
+				of = rest.(map[string]any)
+			}
+			if why := holds(top, of, e); why != "" {
+				return name + ": " + why
+			}
+		}
+	}
+	return ""
+}
+
+func list(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var l []string
+		for _, e := range v {
+			l = append(l, e.(string))
+		}
+		return l
+	}
+	return nil
+}
+
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case float64:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
