@@ -16,10 +16,12 @@ import (
 // was done.
 var ErrInterrupted = errors.New("interrupted")
 
-// Store keeps the records. Put and Delete return when what they were told is
-// durable. *state.Store is one.
+// Store keeps the records. Put, Move and Delete return when what they were told
+// is durable. *state.Store is one.
 type Store interface {
 	Put(session.Record) error
+	// Move is Put of a session that was on record under another address.
+	Move(from session.Address, r session.Record) error
 	Delete(session.Address) error
 }
 
@@ -108,6 +110,7 @@ func (a *Applier) Run(ctx context.Context, p plan.Plan, drain <-chan struct{}) (
 	if !r.preflight() {
 		return r.tally()
 	}
+	r.move()
 	r.schedule(ctx, drain)
 	return r.tally()
 }

@@ -122,6 +122,9 @@ func (j *job) do(ctx context.Context, a plan.Action) error {
 	case plan.Forget:
 		return j.forget()
 	case plan.Adopt:
+		if j.change.Import != "" {
+			return j.takeOver(ctx)
+		}
 		return j.adopt()
 	}
 	return nil
@@ -193,6 +196,8 @@ func (j *job) identify() {
 	c := j.change
 	switch {
 	case c.Action == plan.Create && c.Before == nil:
+		j.rec = j.fresh()
+	case c.Action == plan.Adopt && c.Import != "":
 		j.rec = j.fresh()
 	case c.Action == plan.Adopt:
 		j.rec = j.found()

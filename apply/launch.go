@@ -25,6 +25,12 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 		return err
 	}
 	place, err := start(ctx, rt, in, l)
+	if errors.Is(err, session.ErrExists) && j.run.named(ctx, l) {
+		// A session keeps its name when its address moves; the next one at the old
+		// address gets another.
+		l.Name += "-" + l.Mark.Run[:4]
+		place, err = rt.Create(ctx, l)
+	}
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
 	var free ranks
 	for _, j := range r.jobs {
 		switch {
+		case j.outcome != "": // it could not be moved
 		case waits(*j.change):
 			r.skip(j, j.change.Detail)
 		case j.waiting == 0:

@@ -29,6 +29,7 @@ const (
 	OverrideSet     Kind = "override_set"
 	OverrideLifted  Kind = "override_lifted"
 	Sent            Kind = "sent"
+	Moved           Kind = "moved"     // to another address: Old and New
 	WorkKept        Kind = "work_kept" // a workspace was not removed, and why
 )
 

@@ -27,8 +27,10 @@ type Eyes struct {
 	// is asked only about what is live and not on record. Launched itself nil:
 	// nothing is known of any.
 	Launched func(run string) *session.Spec
-	BootID   func() string
-	Now      func() time.Time
+	// Imports are the ids of what is to be taken over, to be found besides.
+	Imports []string
+	BootID  func() string
+	Now     func() time.Time
 }
 
 // World looks once at all that the wanted and the recorded sessions touch.
@@ -45,6 +47,7 @@ func (e Eyes) World(ctx context.Context, wanted []session.Spec, recorded []sessi
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { e.lives(ctx, &w, runtimes(wanted, recorded), screens) })
+	wg.Go(func() { w.Found = e.found(ctx) })
 	w.Checkouts = inParallel(workspaces(wanted, recorded), batch, e.Look)
 	e.worktrees(ctx, &w, wanted, recorded)
 	wg.Wait()

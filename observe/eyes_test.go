@@ -226,3 +226,30 @@ func TestWhatIsLiveAndNotOnRecordIsRemembered(t *testing.T) {
 		t.Errorf("%d are live, want 3", len(w.Lives))
 	}
 }
+
+// finder is a runtime in which something can be looked up.
+type finder struct{ session.Runtime }
+
+func (finder) Find(_ context.Context, id string) session.Found {
+	return session.Found{Live: &session.Live{Title: id}}
+}
+
+func TestFindsWhatIsToBeTakenOver(t *testing.T) {
+	rt := sessiontest.New("line")
+	h := &host{runtimes: map[string]session.Runtime{"tmux": finder{rt}, "scripted": rt}}
+	e := h.eyes()
+	if w := e.World(t.Context(), nil, nil, false); w.Found != nil {
+		t.Errorf("looked for nothing and found %v", w.Found)
+	}
+	e.Imports = []string{"tmux:a/b", "scripted:x", "gone:x", "work"}
+	found := e.World(t.Context(), nil, nil, false).Found
+	if l := found["tmux:a/b"].Live; l == nil || l.Title != "tmux:a/b" {
+		t.Errorf("found %+v", found["tmux:a/b"])
+	}
+	for id, want := range map[string]string{"scripted:x": "what runs in scripted cannot be taken over", "gone:x": "not installed",
+		"work": "it does not say which runtime it is of: want tmux:SOCKET/SESSION"} {
+		if f := found[id]; f.Live != nil || f.Err == nil || f.Err.Error() != want {
+			t.Errorf("%s: %v, want %s", id, f.Err, want)
+		}
+	}
+}

@@ -61,6 +61,18 @@ func (s *scene) imported(a session.Address) (id string, ok bool) {
 	return "", false
 }
 
+// oursAlready says why a session that is ours cannot be imported, and what gives
+// it the address instead.
+func (s *scene) oursAlready(c Change, id string, m session.Mark) (Change, []session.Diagnostic) {
+	detail := fmt.Sprintf("%s is %s, and off the record; agentform adopt %s %s takes it back", id, m.Address, shell(string(m.Address)), shell(id))
+	for a, r := range s.records {
+		if r.ID == m.ID {
+			detail = fmt.Sprintf("%s is %s; a moved block gives it another address", id, a)
+		}
+	}
+	return stuck(c, []session.Diagnostic{problem(c.Address, summaryOurs, detail)})
+}
+
 // takeOver decides for a live session that was started by hand and is to be
 // ours from now on. It goes on undisturbed; its workspace must be what is
 // declared.
@@ -79,7 +91,7 @@ func (s *scene) takeOver(c Change, id string) (Change, []session.Diagnostic) {
 	}
 	l := *found.Live
 	if !l.Foreign && l.Mark.Project == s.in.Lineage {
-		return fault("session is ours already", fmt.Sprintf("%s is %s; a moved block gives it another address", id, l.Mark.Address))
+		return s.oursAlready(c, id, l.Mark)
 	}
 	w := c.After
 	if l.Dir != w.Workspace.Path && !strings.HasPrefix(l.Dir, w.Workspace.Path+"/") {

@@ -35,7 +35,7 @@ func Compute(in Input) Plan {
 	for _, a := range s.addresses() {
 		if !selected(a) {
 			p.Changes = append(p.Changes, Change{Address: a, Action: None, Reason: ReasonNotTargeted,
-				Before: s.records[a], After: s.wanted[a], Live: s.lives[a]})
+				Before: s.records[a], After: s.wanted[a], Live: s.lives[a], Moved: s.moved[a]})
 			continue
 		}
 		c, problems := s.decide(a)

@@ -161,6 +161,7 @@ const (
 	summaryOccupied   = "workspace path is occupied"
 	summaryUnreadable = "workspace cannot be read"
 	summaryTaken      = "name is taken"
+	summaryOurs       = "session is ours already"
 )
 
 func reasonOf(d session.Diagnostic) Reason {

@@ -54,7 +54,8 @@ func (r *Reconciler) Override(ctx context.Context, h Hand, drain <-chan struct{}
 		if h.Restart {
 			options.Restart = h.Addresses
 		}
-		p = r.input(st, r.look(ctx, st, told.specs, false), told.specs, options, true)
+		q := Request{Wanted: told.specs, Options: options}
+		p = r.input(st, r.look(ctx, st, q, false), q, true)
 		able, errs := told.judge(p)
 		if err := told.record(store, a, able); err != nil {
 			return apply.Tally{}, err

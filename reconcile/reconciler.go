@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +40,10 @@ type Request struct {
 	// Wanted is the manifest's sessions.
 	Wanted  []session.Spec
 	Options plan.Options
+	// What the manifest says about addresses.
+	Moves   []plan.Move
+	Removed []plan.Removal
+	Imports []plan.Import
 	// Wait lets Apply return only when every session that it started is ready.
 	Wait bool
 }
@@ -84,19 +89,26 @@ func (r *Reconciler) read() (state.State, error) {
 
 // compute looks at the world and plans what the request asks for.
 func (r *Reconciler) compute(ctx context.Context, st state.State, q Request) plan.Plan {
-	return r.input(st, r.look(ctx, st, q.Wanted, false), q.Wanted, q.Options, false)
+	return r.input(st, r.look(ctx, st, q, false), q, false)
 }
 
-func (r *Reconciler) look(ctx context.Context, st state.State, wanted []session.Spec, screens bool) session.World {
+func (r *Reconciler) look(ctx context.Context, st state.State, q Request, screens bool) session.World {
 	eyes := r.Eyes
 	eyes.Runtime = r.runtimes(st.Lineage)
-	return eyes.World(ctx, wanted, st.Sessions, screens)
+	for _, i := range q.Imports {
+		// What has been taken over is on record, and found there.
+		if !slices.ContainsFunc(st.Sessions, func(rec session.Record) bool { return rec.Address == i.To }) {
+			eyes.Imports = append(eyes.Imports, i.ID)
+		}
+	}
+	return eyes.World(ctx, q.Wanted, st.Sessions, screens)
 }
 
-func (r *Reconciler) input(st state.State, w session.World, wanted []session.Spec, o plan.Options, byHand bool) plan.Plan {
+func (r *Reconciler) input(st state.State, w session.World, q Request, byHand bool) plan.Plan {
 	return plan.Compute(plan.Input{
 		Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
-		Wanted: wanted, Records: st.Sessions, World: w, ByHand: byHand, Options: o,
+		Wanted: q.Wanted, Records: st.Sessions, World: w, ByHand: byHand, Options: q.Options,
+		Moves: q.Moves, Removed: q.Removed, Imports: q.Imports,
 	})
 }
 

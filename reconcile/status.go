@@ -38,8 +38,9 @@ func (r *Reconciler) Status(ctx context.Context, screens bool) (Status, error) {
 	for i, rec := range st.Sessions {
 		specs[i] = rec.Spec
 	}
-	w := r.look(ctx, st, specs, screens)
-	p := r.input(st, w, specs, plan.Options{}, true)
+	q := Request{Wanted: specs}
+	w := r.look(ctx, st, q, screens)
+	p := r.input(st, w, q, true)
 	s := Status{State: st, World: w, Drift: p.Drift, Problems: p.Problems}
 	for _, c := range p.Changes {
 		if c.Before == nil {

@@ -200,7 +200,7 @@ func (a *app) approvable(ctx context.Context, o applyOptions) (*project, plan.Pl
 	if made.Project != p.manifest.Project {
 		return nil, made, reconcile.Request{}, fmt.Errorf("%s is a plan for the project %q, and this is %q: plan again here", o.file, made.Project, p.manifest.Project)
 	}
-	return p, made, reconcile.Request{Wanted: made.Wanted(), Options: made.Options}, nil
+	return p, made, again(made), nil
 }
 
 // readPlan reads a saved plan.

@@ -85,7 +85,7 @@ func (a *app) makePlan(ctx context.Context, f planFlags) (*project, plan.Plan, r
 	if err != nil {
 		return nil, plan.Plan{}, reconcile.Request{}, err
 	}
-	request := reconcile.Request{Wanted: p.manifest.Sessions, Options: options}
+	request := p.request(options)
 	began := time.Now()
 	made, err := a.reconciler(p, toLook).Plan(ctx, request)
 	a.log.Debug("looked and compared", "took", time.Since(began))

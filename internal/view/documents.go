@@ -52,6 +52,8 @@ type change struct {
 	Detail  string          `json:"detail"`
 	Fields  []field         `json:"fields"`
 	Until   *time.Time      `json:"until,omitempty"`
+	Moved   session.Address `json:"previous_address,omitempty"`
+	Import  string          `json:"import_id,omitempty"`
 }
 
 type field struct {
@@ -63,7 +65,8 @@ type field struct {
 }
 
 func changeOf(c plan.Change) change {
-	x := change{Address: c.Address, Action: c.Action, Reason: c.Reason, Detail: c.Detail, Fields: []field{}}
+	x := change{Address: c.Address, Action: c.Action, Reason: c.Reason, Detail: c.Detail, Fields: []field{},
+		Moved: c.Moved, Import: c.Import}
 	if c.Action == plan.Hold {
 		x.Until = utcOrNull(c.Until)
 	}

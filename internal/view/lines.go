@@ -66,7 +66,10 @@ func (l *Lines) Plan(p plan.Plan) error {
 			Detail string      `json:"detail"`
 			Fields []field     `json:"fields"`
 			Until  *time.Time  `json:"until,omitempty"`
-		}{l.head("planned_change", c.Address), x.Action, x.Reason, x.Detail, x.Fields, x.Until})
+
+			Moved  session.Address `json:"previous_address,omitempty"`
+			Import string          `json:"import_id,omitempty"`
+		}{l.head("planned_change", c.Address), x.Action, x.Reason, x.Detail, x.Fields, x.Until, x.Moved, x.Import})
 		if err != nil {
 			return err
 		}

@@ -80,20 +80,28 @@ func (p *planPage) problems() (inLine map[session.Address][]session.Diagnostic, 
 func (p *planPage) change(b *page, c plan.Change, errs []session.Diagnostic) {
 	switch {
 	case c.Action == plan.None && p.options.Full && len(errs) == 0:
-		b.line("    "+b.paint(bold, string(c.Address)), " is unchanged", because(b, c.Detail))
+		b.line("    "+b.paint(bold, string(c.Address)), b.was(c), " is unchanged", because(b, c.Detail))
 		b.attributes(c, true)
 	case c.Action == plan.None:
 	default:
 		p.told[c.Address] = true
 		head, rest := headAndRest(c.Detail)
 		b.line("  "+b.paint(actionInk(c.Action), c.Action.Symbol())+" "+b.paint(bold, string(c.Address)),
-			" ", willBe(c), p.until(c), because(b, head))
+			b.was(c), " ", willBe(c), p.until(c), because(b, head))
 		for _, l := range rest {
 			b.line("      ", b.paint(noInk, l))
 		}
 		b.attributes(c, p.options.Full)
 	}
 	p.mismatch(b, errs)
+}
+
+// was is the address that a session moves from, if it does.
+func (p *page) was(c plan.Change) string {
+	if c.Moved == "" {
+		return ""
+	}
+	return p.paint(noInk, " (was "+string(c.Moved)+")")
 }
 
 // mismatch adds the errors of one session, a line each, and what they say

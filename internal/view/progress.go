@@ -54,6 +54,9 @@ func (p *page) event(e history.Event) {
 	case history.ApplySkipped:
 		p.line(address, p.paint(yellow, "skipped"), colon(p, oneLine(e.Detail)))
 		return
+	case history.Moved:
+		p.line(address, "it was ", p.paint(noInk, e.Old))
+		return
 	case history.WorkKept:
 		p.line(address, p.paint(yellow, "work is kept"), colon(p, head))
 	case history.BranchMismatch:
