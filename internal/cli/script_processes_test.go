@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // process is one that a script started, directly or not.
@@ -68,16 +66,15 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// sweep ends what a script left alive.
-func sweep(t testscript.T, short string) {
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		left := processes(short)
-		if len(left) == 0 {
-			return
+// end ends what was started for a folder, and returns what it could not end.
+func end(short string) (left []process) {
+	for stop := time.Now().Add(5 * time.Second); time.Now().Before(stop); time.Sleep(20 * time.Millisecond) {
+		if left = processes(short); len(left) == 0 {
+			return nil
 		}
 		for _, p := range left {
 			_ = syscall.Kill(p.pid, syscall.SIGKILL) // gone meanwhile is as well
 		}
 	}
-	t.Log("could not end all that the script started:", processes(short))
+	return left
 }

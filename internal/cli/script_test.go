@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(withGuest{m}, map[string]func(){
 		"agentform": func() {
 			dir, err := os.Getwd()
 			if err != nil {
@@ -31,6 +31,24 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// withGuest runs the tests with the guest beside agentform, as it is released.
+type withGuest struct{ *testing.M }
+
+func (m withGuest) Run() int {
+	self, err := exec.LookPath("agentform") // the one that testscript has laid out
+	if err == nil {
+		c := exec.Command("go", "build", "-o", filepath.Join(filepath.Dir(self), "agentform-guest"), "../../cmd/agentform-guest")
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		c.Stderr = os.Stderr
+		err = c.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build the guest:", err)
+		return 1
+	}
+	return m.M.Run()
+}
+
 // TestScripts runs what reads like a session at the terminal: real tmux, real
 // git, real processes, in a repository and a home of each script's own.
 func TestScripts(t *testing.T) {
@@ -39,12 +57,6 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := filepath.Dir(self)
-	// The guest as it is released, beside agentform.
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "agentform-guest"), "../../cmd/agentform-guest")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the guest: %v\n%s", err, out)
-	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		Setup:               func(e *testscript.Env) error { return setup(e, bin) },
@@ -63,7 +75,9 @@ func setup(e *testscript.Env, bin string) error {
 		return err
 	}
 	e.Defer(func() {
-		sweep(e.T(), short)
+		if left := end(short); len(left) > 0 {
+			e.T().Log("could not end all that the script started:", left)
+		}
 		if err := os.RemoveAll(short); err != nil {
 			e.T().Log(err)
 		}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
@@ -34,6 +36,9 @@ const (
 // reconciler is the project's, with the real tmux, git, guests and agents. It
 // opens nothing before it is used; close ends what it opened.
 func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
+	if why == toAct {
+		keepToOurselves()
+	}
 	who := a.who()
 	r := &reconcile.Reconciler{
 		Project: p.manifest.Project, StatePath: p.state, Version: a.env.Version,
@@ -93,6 +98,18 @@ func (a *app) close() {
 	for _, end := range a.closers {
 		if err := end(); err != nil && a.log != nil {
 			a.log.Debug("close", "error", err)
+		}
+	}
+}
+
+// keepToOurselves lets no child inherit a file that agentform itself was handed:
+// the tmux server lives on, and would hold a shell's pipe or terminal, or make's
+// job server, open for ever.
+func keepToOurselves() {
+	open, _ := os.ReadDir("/dev/fd") // without it, as before
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
 		}
 	}
 }
