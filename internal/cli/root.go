@@ -95,7 +95,7 @@ between what is wanted and what is live, and applies it.`,
 		a.destroyCommand(), a.statusCommand(), a.showCommand())
 	add(groupSession, a.attachCommand(), a.sendCommand(), a.captureCommand(), a.logsCommand(), a.eventsCommand(),
 		a.startCommand(), a.stopCommand(), a.restartCommand(), a.pauseCommand(), a.resumeCommand())
-	add(groupProject, a.stateCommand(), a.doctorCommand(), a.versionCommand())
+	add(groupProject, a.stateCommand(), a.doctorCommand(), a.schemaCommand(), a.versionCommand())
 	c.AddCommand(a.guestCommand(), lifecycleTopic())
 	return c
 }

@@ -1,0 +1,98 @@
+package arch_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/plan"
+)
+
+// block and attribute are as much of the manifest's schema as is compared with
+// the plan.
+type block struct {
+	Type, Forces string
+	Attributes   []attribute
+	Blocks       []block
+}
+
+type attribute struct {
+	Name, Forces string
+	Values       []string
+}
+
+// TestLanguageAndPlan: what the manifest's schema says about a change of an
+// attribute is what a plan makes of it, and ignore_changes can name exactly what
+// a plan compares, and the blocks that it stands in.
+func TestLanguageAndPlan(t *testing.T) {
+	text, err := config.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Native struct{ Blocks []block } `json:"x-agentform"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]plan.Forces{}
+	var ignorable []string
+	var read func(prefix string, b block)
+	read = func(prefix string, b block) {
+		for _, a := range b.Attributes {
+			if a.Forces != "" {
+				said[prefix+a.Name] = plan.Forces(a.Forces)
+			}
+			if a.Name == "ignore_changes" {
+				ignorable = a.Values
+			}
+		}
+		for _, inner := range b.Blocks {
+			if inner.Forces != "" {
+				said[prefix+inner.Type] = plan.Forces(inner.Forces)
+			}
+			read(prefix+inner.Type+".", inner)
+		}
+	}
+	for _, b := range schema.Native.Blocks {
+		switch b.Type {
+		case "session":
+			read("", b)
+		case "agent":
+			b.Blocks = slices.DeleteFunc(b.Blocks, func(b block) bool { return b.Type != "patterns" }) // its sessions'
+			read("agent.", b)
+		}
+	}
+	for _, part := range []string{"kind", "name", "docker"} {
+		said["runtime."+part] = said["runtime"]
+	}
+	delete(said, "runtime")
+	if diff := cmp.Diff(plan.Fields(), said); diff != "" {
+		t.Errorf("how far a change reaches (-plan +schema):\n%s", diff)
+	}
+
+	want := map[string]bool{"all": true}
+	for path := range plan.Fields() {
+		if strings.HasPrefix(path, "lifecycle.") {
+			continue // of what says itself what is ignored, nothing can be
+		}
+		for i := range path {
+			if path[i] == '.' {
+				want[path[:i]] = true
+			}
+		}
+		want[path] = true
+	}
+	got := map[string]bool{}
+	for _, path := range ignorable {
+		got[path] = true
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+		t.Errorf("what ignore_changes can name (-plan +schema):\n%s", diff)
+	}
+}
