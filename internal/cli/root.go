@@ -91,7 +91,7 @@ between what is wanted and what is live, and applies it.`,
 			c.AddCommand(sub)
 		}
 	}
-	add(groupMain, a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.driftCommand(), a.applyCommand(),
+	add(groupMain, a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.driftCommand(), a.graphCommand(), a.applyCommand(),
 		a.destroyCommand(), a.statusCommand(), a.showCommand())
 	add(groupSession, a.attachCommand(), a.sendCommand(), a.captureCommand(), a.logsCommand(), a.eventsCommand(),
 		a.startCommand(), a.stopCommand(), a.restartCommand(), a.pauseCommand(), a.resumeCommand())

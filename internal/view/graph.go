@@ -1,0 +1,96 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// edge is one dependency: From starts when To is ready.
+type edge struct {
+	From session.Address `json:"from"`
+	To   session.Address `json:"to"`
+}
+
+// edges are the dependencies of sessions, in the order of the sessions and then
+// of what they depend on.
+func edges(specs []session.Spec) []edge {
+	var all []edge
+	for _, s := range specs {
+		for _, on := range slices.Sorted(slices.Values(s.DependsOn)) {
+			all = append(all, edge{s.Address, on})
+		}
+	}
+	return all
+}
+
+// GraphDOT writes sessions and their dependencies in the language of Graphviz:
+// an arrow leads from a session to what it waits for, and what starts first
+// stands on the left. Where there are several roles, each has a box of its own.
+func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph %s {\n", dotText(project))
+	b.WriteString("  rankdir = \"RL\"\n  node [shape = \"box\", fontname = \"sans-serif\", fontsize = \"11\"]\n")
+	b.WriteString("  graph [fontname = \"sans-serif\", fontsize = \"11\", style = \"rounded\", color = \"gray\"]\n")
+	byRole := map[string][]session.Spec{}
+	for _, s := range specs {
+		byRole[s.Role] = append(byRole[s.Role], s)
+	}
+	for n, role := range slices.Sorted(maps.Keys(byRole)) {
+		indent := "  "
+		if len(byRole) > 1 {
+			fmt.Fprintf(&b, "  subgraph \"cluster_%d\" {\n    label = %s\n", n, dotText(role))
+			indent = "    "
+		}
+		for _, s := range byRole[role] {
+			fmt.Fprintf(&b, "%s%s [label = %s]\n", indent, dotText(string(s.Address)), dotText(short(s.Address), s.Agent.Name, s.Branch))
+		}
+		if len(byRole) > 1 {
+			b.WriteString("  }\n")
+		}
+	}
+	for _, e := range edges(specs) {
+		fmt.Fprintf(&b, "  %s -> %s\n", dotText(string(e.From)), dotText(string(e.To)))
+	}
+	b.WriteString("}\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// dotText is a quoted string of DOT, of lines below each other; empty ones are
+// left out. A backslash would begin an escape in a label, so that it is doubled
+// everywhere: a name stays one name.
+func dotText(lines ...string) string {
+	var kept []string
+	for _, l := range lines {
+		if l = oneLine(l); l != "" {
+			kept = append(kept, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(l))
+		}
+	}
+	return `"` + strings.Join(kept, `\n`) + `"`
+}
+
+// GraphJSON writes sessions and their dependencies as one document.
+func GraphJSON(w io.Writer, project string, specs []session.Spec) error {
+	type node struct {
+		Address session.Address `json:"address"`
+		Role    string          `json:"role"`
+		Agent   string          `json:"agent"`
+		Branch  string          `json:"branch"`
+		Runtime string          `json:"runtime"`
+	}
+	nodes := make([]node, 0, len(specs))
+	for _, s := range specs {
+		nodes = append(nodes, node{s.Address, s.Role, s.Agent.Name, s.Branch, s.Runtime.Key()})
+	}
+	return document(w, struct {
+		Format  string `json:"format_version"`
+		Project string `json:"project"`
+		Nodes   []node `json:"nodes"`
+		Edges   []edge `json:"edges"`
+	}{FormatVersion, project, nodes, list(edges(specs))})
+}
