@@ -46,7 +46,7 @@ func defaultStop() session.Stop {
 // change or add.
 func (l *loader) resolveAgents() {
 	for name, spec := range l.opts.Builtins {
-		l.agents[name] = agent{spec: spec, restart: defaultRestart(), health: defaultHealth(), stop: defaultStop()}
+		l.agents[name] = builtin(spec)
 	}
 	for _, b := range l.blocks["agent"] {
 		l.agents[b.labels[0]] = l.agent(b)
@@ -75,7 +75,7 @@ func (l *loader) agent(b *block) agent {
 	custom := base == ""
 	s := cloneAgent(l.opts.Builtins[base])
 	if custom {
-		s = session.AgentSpec{PromptVia: "argument", ReadyTimeout: seconds(30), Observable: "at_start", UnobservedFor: session.Duration(day)}
+		s = customAgent()
 	}
 	s.Name = name
 

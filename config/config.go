@@ -59,6 +59,10 @@ type Manifest struct {
 	Notifies []Notify                `json:",omitempty"` // sorted by name
 
 	Files []string // every manifest that was read
+
+	// Agents are the built-in agents and those of the manifests, by name, for
+	// sessions that are asked for without a block.
+	Agents map[string]Agent `json:"-"`
 }
 
 // Load reads and evaluates the manifests. It returns every problem there is,
@@ -141,6 +145,7 @@ func (l *loader) load() *Manifest {
 	l.locals()
 	l.settings(m)
 	l.resolveAgents()
+	m.Agents = publicAgents(l.agents)
 	l.resolveRuntimes()
 	l.secretSources(m)
 	l.notifies(m)
@@ -177,6 +182,11 @@ func (l *loader) defaults() *Manifest {
 		DataDir:     filepath.Join(abs, ".agentform"),
 		HistoryKeep: session.Duration(30 * day),
 		Parallelism: 10,
+		Agents:      map[string]Agent{},
+	}
+	for name, spec := range l.opts.Builtins {
+		a := builtin(spec)
+		m.Agents[name] = Agent{a.spec, a.restart, a.health, a.stop}
 	}
 	if l.opts.DataDir != "" {
 		if path, err := l.resolve(l.opts.DataDir, abs); err == nil {
