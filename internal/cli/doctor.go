@@ -122,10 +122,7 @@ func (x *examination) agents() {
 		}
 		return
 	}
-	var found []string
-	for _, name := range x.app.installedAgents() {
-		found = append(found, name)
-	}
+	found := x.app.installedAgents()
 	if len(found) == 0 {
 		x.add(view.Warning, "agents", "none of claude, codex and gemini is on PATH", "install one, or declare your own: agent \"NAME\" { command = [\"PROGRAM\"] }")
 		return
