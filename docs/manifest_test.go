@@ -1,0 +1,156 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/config"
+)
+
+var update = flag.Bool("update", false, "write what is generated in the documents anew")
+
+// schemaBlock is a block of the manifest language, as `agentform schema` has it.
+type schemaBlock struct {
+	Type, Description, Forces string
+	FirstLabel                string        `json:"first_label"`
+	Kinds                     []schemaBlock `json:"by_first_label"`
+	Attributes                []struct {
+		Name, Type, Default, Forces, Description string
+		DefaultWords                             string `json:"default_words"`
+		Required                                 bool
+		Values                                   []string
+	}
+	Blocks []schemaBlock
+}
+
+// TestManifestReference: the tables of manifest.md are the schema's, and each
+// block of the language has one.
+func TestManifestReference(t *testing.T) {
+	const path = "manifest.md"
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := config.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Native struct{ Blocks []schemaBlock } `json:"x-agentform"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	tables := map[string]string{}
+	for _, b := range schema.Native.Blocks {
+		switch b.Type {
+		case "session":
+			for _, inner := range b.Blocks {
+				tables["session."+inner.Type] = inner.reference()
+			}
+			b.Blocks = nil
+		case "agent":
+			b.Blocks = b.only("patterns")
+		}
+		tables[b.Type] = b.reference()
+	}
+	marked := regexp.MustCompile(`(?s)<!-- schema: (\S+) -->\n.*?<!-- end -->\n`)
+	got := marked.ReplaceAllStringFunc(string(old), func(part string) string {
+		name := marked.FindStringSubmatch(part)[1]
+		table, ok := tables[name]
+		if !ok {
+			t.Errorf("%s has a table of %q, which the schema does not, or has twice", path, name)
+			return part
+		}
+		delete(tables, name)
+		return "<!-- schema: " + name + " -->\n" + table + "<!-- end -->\n"
+	})
+	for name := range tables {
+		t.Errorf("%s lacks the table of %s: write <!-- schema: %s --> and <!-- end --> where it belongs, and run this with -update", path, name, name)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(string(old), got); diff != "" {
+		t.Errorf("%s is stale; go test ./docs -run TestManifestReference -update writes it anew (-is +should be):\n%s", path, diff)
+	}
+}
+
+func (b schemaBlock) only(typ string) []schemaBlock {
+	for _, inner := range b.Blocks {
+		if inner.Type == typ {
+			return []schemaBlock{inner}
+		}
+	}
+	return nil
+}
+
+// reference is what a block is and holds, as Markdown.
+func (b schemaBlock) reference() string {
+	var out strings.Builder
+	out.WriteString(b.Description + "\n")
+	if rows := b.rows("", ""); rows != "" {
+		head := "| attribute | type | default | |\n|---|---|---|---|\n"
+		if b.changes() {
+			head = "| attribute | type | default | a change | |\n|---|---|---|---|---|\n"
+		}
+		out.WriteString("\n" + head + rows)
+	}
+	for _, k := range b.Kinds {
+		fmt.Fprintf(&out, "\n`%s \"%s\" \"NAME\"`: %s", k.Type, k.FirstLabel, k.reference())
+	}
+	return out.String()
+}
+
+// changes reports whether anything in the block is compared by a plan.
+func (b schemaBlock) changes() bool {
+	for _, a := range b.Attributes {
+		if a.Forces != "" {
+			return true
+		}
+	}
+	return b.Forces != ""
+}
+
+// rows are the block's attributes, and those of the blocks in it.
+func (b schemaBlock) rows(prefix, forces string) string {
+	if forces == "" {
+		forces = b.Forces
+	}
+	symbols := map[string]string{"": "", "none": "`~`", "restart": "`↻`", "replace": "`±`"}
+	var out strings.Builder
+	for _, a := range b.Attributes {
+		typ := strings.ReplaceAll(a.Type, "|", "\\|")
+		if len(a.Values) > 0 && len(a.Values) < 10 {
+			typ = "`" + strings.Join(a.Values, "` `") + "`"
+		}
+		def := a.DefaultWords
+		switch {
+		case a.Required:
+			def = "required"
+		case a.Default != "":
+			def = "`" + strings.Trim(a.Default, `"`) + "`"
+		}
+		fmt.Fprintf(&out, "| `%s` | %s | %s |", prefix+a.Name, typ, def)
+		if b.changes() || forces != "" {
+			reach := a.Forces
+			if reach == "" {
+				reach = forces
+			}
+			fmt.Fprintf(&out, " %s |", symbols[reach])
+		}
+		fmt.Fprintf(&out, " %s |\n", strings.ReplaceAll(a.Description, "|", "\\|"))
+	}
+	for _, inner := range b.Blocks {
+		out.WriteString(inner.rows(prefix+inner.Type+".", forces))
+	}
+	return out.String()
+}
