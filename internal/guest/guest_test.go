@@ -304,9 +304,14 @@ func TestFactsOfALiveRun(t *testing.T) {
 func TestAgentGetsDefaultSignals(t *testing.T) {
 	r := prepare(t, "grep -E '^Sig(Blk|Ign)' /proc/self/status > signals", nil)
 	r.ended(r.start())
+	// Signals 32 and 33 are the C library's own, which sees to them itself; make
+	// starts its children with both ignored.
+	const libc = 1<<31 | 1<<32
 	for line := range strings.Lines(r.read("signals")) {
-		if f := strings.Fields(line); len(f) != 2 || strings.Trim(f[1], "0") != "" {
-			t.Errorf("the agent was started with %q", line)
+		var name string
+		var mask uint64
+		if _, err := fmt.Sscanf(line, "%s %x", &name, &mask); err != nil || mask&^libc != 0 {
+			t.Errorf("the agent was started with %q (%v)", line, err)
 		}
 	}
 }
