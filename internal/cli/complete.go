@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,9 @@ func (a *app) completeAddresses(most int) completion {
 		s, _ := state.Read(p.state) // unreadable: the manifest's addresses are left
 		var found []string
 		for _, address := range addresses(p.manifest.Sessions, s.Sessions) {
+			if named(args, address) {
+				continue
+			}
 			short := strings.TrimPrefix(string(address), "session.")
 			for _, form := range []string{short, string(address)} {
 				if strings.HasPrefix(form, typed) && (form == short || typed != "") {
@@ -33,6 +37,11 @@ func (a *app) completeAddresses(most int) completion {
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// named reports whether a session stands on the command line already.
+func named(args []string, a session.Address) bool {
+	return slices.Contains(args, string(a)) || slices.Contains(args, strings.TrimPrefix(string(a), "session."))
 }
 
 // describe is what a completion says of a session besides its address.

@@ -107,6 +107,8 @@ func talk(in io.Reader) int {
 			return code
 		case "commit":
 			commit(rest)
+		case "turn":
+			turn(rest)
 		case "title":
 			fmt.Printf("\x1b]2;%s\x07", rest)
 		case "block":
@@ -117,6 +119,18 @@ func talk(in io.Reader) int {
 			fmt.Println("you said:", lines.Text())
 		}
 	}
+}
+
+// turn works for a while, as its title says the way real agents' do.
+func turn(how string) {
+	d, err := time.ParseDuration(how)
+	if err != nil {
+		fmt.Println("turn:", err)
+		return
+	}
+	fmt.Print("\x1b]2;⠋ thinking\x07")
+	time.Sleep(d)
+	fmt.Printf("turn of %v done\n\x1b]2;✳ resting\x07", d)
 }
 
 // commit writes a file and commits it in the folder that the agent works in.

@@ -73,7 +73,7 @@ func (c *course) see(at time.Time, s Sight) {
 	if at.After(s.Given) && (s.Activity == session.Working || s.Activity == session.Blocked || s.Activity == session.BlockedAPI) {
 		c.work = true
 	}
-	c.Sight, c.at, c.gone = s, at, false
+	c.Sight, c.at = s, at
 }
 
 // held is for how long the session has been as it is, counted from when it was
@@ -115,10 +115,9 @@ func (f *Follower) See(at time.Time, sights []Sight) {
 	if f.courses == nil {
 		f.courses = map[session.Address]*course{}
 	}
-	for _, c := range f.courses {
-		c.gone = true
-	}
+	seen := make(map[session.Address]bool, len(sights))
 	for _, s := range sights {
+		seen[s.Address] = true
 		c := f.courses[s.Address]
 		if c == nil {
 			c = &course{}
@@ -126,5 +125,8 @@ func (f *Follower) See(at time.Time, sights []Sight) {
 			f.order = append(f.order, s.Address)
 		}
 		c.see(at, s)
+	}
+	for a, c := range f.courses {
+		c.gone = !seen[a]
 	}
 }

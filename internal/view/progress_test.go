@@ -74,10 +74,10 @@ func TestStyleFor(t *testing.T) {
 	}
 	defer file.Close()
 	for name, c := range map[string]struct{ got, want Style }{
-		"a terminal":       {StyleFor(tty, false, []string{"TERM=xterm", "NO_COLOR="}), Style{Color: true, Width: 90}},
-		"--no-color":       {StyleFor(tty, true, nil), Style{Width: 90}},
-		"NO_COLOR":         {StyleFor(tty, false, []string{"NO_COLOR=1"}), Style{Width: 90}},
-		"a dumb terminal":  {StyleFor(tty, false, []string{"TERM=dumb"}), Style{Width: 90}},
+		"a terminal":       {StyleFor(tty, false, []string{"TERM=xterm", "NO_COLOR="}), Style{Color: true, Width: 90, Rows: 30}},
+		"--no-color":       {StyleFor(tty, true, nil), Style{Width: 90, Rows: 30}},
+		"NO_COLOR":         {StyleFor(tty, false, []string{"NO_COLOR=1"}), Style{Width: 90, Rows: 30}},
+		"a dumb terminal":  {StyleFor(tty, false, []string{"TERM=dumb"}), Style{Width: 90, Rows: 30}},
 		"a file":           {StyleFor(file, false, nil), Style{}},
 		"not even a file":  {StyleFor(&strings.Builder{}, false, nil), Style{}},
 		"a file in colour": {StyleFor(file, false, []string{"TERM=xterm"}), Style{}},

@@ -11,6 +11,7 @@ import (
 type Style struct {
 	Color bool
 	Width int // columns of the terminal; 0: not a terminal, nothing is cut or wrapped
+	Rows  int // of the terminal; 0: not a terminal
 	// Dir is the folder that the reader stands in: paths below it are shown from
 	// there. Empty: all paths are shown whole.
 	Dir string
@@ -30,8 +31,8 @@ func StyleFor(w io.Writer, noColor bool, environ []string) Style {
 			s.Color = false
 		}
 	}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-		s.Width = width
+	if width, rows, err := term.GetSize(int(f.Fd())); err == nil {
+		s.Width, s.Rows = width, rows
 	}
 	return s
 }
@@ -52,7 +53,7 @@ const (
 )
 
 // paint is a text in a colour. The text is made safe: this is the only place
-// that emits an escape sequence.
+// that emits an escape sequence, but for Region, which moves the cursor.
 func (s Style) paint(c ink, text string) string {
 	text = s.near(Safe(text))
 	if !s.Color || c == noInk || text == "" {

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/session"
+)
+
+// lookWait is how often wait and next look. A change must last for as long to
+// count, so it is not made shorter.
+const lookWait = 250 * time.Millisecond
+
+// glance is one look at the sessions that are followed.
+type glance struct {
+	at       time.Time
+	sessions []view.Session
+	sights   []follow.Sight // of the same sessions
+}
+
+// of is what the glance shows of one session; nil: it is not there.
+func (g glance) of(a session.Address) *view.Session {
+	i := slices.IndexFunc(g.sessions, func(x view.Session) bool { return x.Address == a })
+	if i < 0 {
+		return nil
+	}
+	return &g.sessions[i]
+}
+
+// following follows the sessions that somebody means.
+type following struct {
+	*eyes
+	meant  []session.Address
+	all    bool                                  // also those that come to be
+	agents map[session.Address]session.AgentSpec // of those that are meant
+}
+
+// following opens the project for following the sessions that are typed, or all
+// if none is.
+func (a *app) following(typed []string) (*following, error) {
+	_, s, err := a.recorded()
+	if err != nil {
+		return nil, err
+	}
+	e, err := a.eyes()
+	if err != nil {
+		return nil, err
+	}
+	f := &following{eyes: e, all: len(typed) == 0, agents: map[session.Address]session.AgentSpec{}}
+	specs := e.project.manifest.Sessions
+	if f.meant = addresses(specs, s.Sessions); !f.all {
+		if f.meant, err = resolveAll(f.meant, typed); err != nil {
+			return nil, err
+		}
+	}
+	for _, spec := range specs {
+		f.agents[spec.Address] = spec.Agent
+	}
+	for _, r := range s.Sessions {
+		f.agents[r.Address] = r.Spec.Agent
+	}
+	return f, nil
+}
+
+// glance looks at them once.
+func (f *following) glance(ctx context.Context) (glance, error) {
+	s, err := f.look(ctx)
+	if err != nil {
+		return glance{}, err
+	}
+	g := glance{at: s.World.At}
+	for _, k := range s.known {
+		if f.all || slices.Contains(f.meant, addressOf(k)) {
+			x := view.SessionOf(k)
+			g.sessions = append(g.sessions, x)
+			g.sights = append(g.sights, f.sight(k, x))
+		}
+	}
+	return g, nil
+}
+
+// sight is what is followed of a session.
+func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
+	s := follow.Sight{
+		Address: x.Address, State: x.State, Activity: x.Activity, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
+		Alive: x.Alive != nil && *x.Alive, OffBranch: x.BranchOK != nil && !*x.BranchOK,
+	}
+	if k.Wanted != nil {
+		s.Priority = k.Wanted.Priority
+	}
+	if r := k.Record; r != nil {
+		s.Recorded, s.Trouble, s.Run = true, r.Trouble != "", r.Run.ID
+		s.UnderWay = r.Intent != session.Settled && !s.Trouble
+		s.Given = given(*r, k.Events)
+		if k.Wanted == nil {
+			s.Priority = r.Spec.Priority
+		}
+	}
+	if l := k.Live; l != nil {
+		s.Moved = l.MovedAt
+		if l.Exit != nil {
+			s.Ended = l.Exit.At
+		}
+		s.Ready = k.Record != nil && s.Alive && x.State == session.StateRunning && takes(x.Activity) && e.agent(*k.Record).Ready(l.Screen)
+	}
+	return s
+}
+
+// takes reports whether an agent that does this may take a prompt.
+func takes(a session.Activity) bool {
+	return a == session.Idle || a == session.Done || a == session.NoActivity || a == session.Failed
+}
+
+// given is when a session was last given something to do: its prompt, or what
+// was sent to it; zero: never.
+func given(r session.Record, events []history.Event) time.Time {
+	at := r.Run.DeliveredAt
+	for _, e := range slices.Backward(events) {
+		if e.Kind == history.Sent {
+			if e.Time.After(at) {
+				at = e.Time
+			}
+			break
+		}
+	}
+	return at
+}

@@ -1,0 +1,92 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Region is the part of a terminal in which a text is shown that changes: each
+// drawing takes the place of the one before it, and what stood above it stays.
+// The cursor is left below the text and is hidden only while it is drawn, so
+// that there is nothing to restore whenever the program ends.
+type Region struct {
+	w     io.Writer
+	text  string
+	lines []string // as drawn
+	width int
+	tall  int
+}
+
+// NewRegion is a region at the cursor of the terminal w.
+func NewRegion(w io.Writer) *Region { return &Region{w: w} }
+
+// Draw shows the text on a terminal of so many columns and rows, as of
+// Style.Width and Rows. What does not fit is left out before the last line, which
+// is always shown. The same text on the same terminal is not drawn again.
+func (r *Region) Draw(text string, width, rows int) error {
+	if text == r.text && width == r.width && rows == r.tall {
+		return nil
+	}
+	lines := fitting(strings.Split(strings.TrimRight(text, "\n"), "\n"), width, rows)
+	var b strings.Builder
+	b.WriteString("\x1b[?25l")
+	switch {
+	case r.lines == nil:
+	case width != r.width || rows != r.tall:
+		// Where the terminal has moved the old lines to, nobody can say.
+		b.WriteString("\x1b[H\x1b[2J")
+	default:
+		up := 0
+		for _, l := range r.lines {
+			up += height(l, width)
+		}
+		fmt.Fprintf(&b, "\r\x1b[%dA", up)
+	}
+	for _, l := range lines {
+		b.WriteString(l + "\x1b[K\r\n")
+	}
+	b.WriteString("\x1b[J\x1b[?25h")
+	r.text, r.lines, r.width, r.tall = text, lines, width, rows
+	_, err := io.WriteString(r.w, b.String())
+	return err
+}
+
+// fitting are the lines that fit into the rows, one row left for the cursor: the
+// first ones, how many are left out, and the last one.
+func fitting(lines []string, width, rows int) []string {
+	total := 0
+	for _, l := range lines {
+		total += height(l, width)
+	}
+	if rows <= 0 || total < rows || len(lines) < 2 {
+		return lines
+	}
+	last := lines[len(lines)-1]
+	room := rows - 2 - height(last, width) // the cursor's row, and what is left out
+	var shown []string
+	for _, l := range lines[:len(lines)-1] {
+		if room -= height(l, width); room < 0 {
+			break
+		}
+		shown = append(shown, l)
+	}
+	return append(shown, fmt.Sprintf("… %s more", count(len(lines)-1-len(shown), "line")), last)
+}
+
+// height is how many rows a line takes that is painted already.
+func height(line string, width int) int {
+	if width <= 0 {
+		return 1
+	}
+	g := glyphs()
+	rows, column := 1, 0
+	for _, r := range sequence.ReplaceAllLiteralString(line, "") {
+		w := g.RuneWidth(r)
+		if column+w > width {
+			rows, column = rows+1, 0
+		}
+		column += w
+	}
+	return rows
+}

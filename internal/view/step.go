@@ -1,0 +1,156 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Step is what became of one session between two looks.
+type Step struct {
+	At       time.Time
+	Old, New *Session // Old is nil at the first look that has the session, New once it is gone
+}
+
+// Steps are what became of the sessions between two looks, in the order of the
+// later one, those that are gone last.
+func Steps(old, now []Session, at time.Time) []Step {
+	var steps []Step
+	find := func(all []Session, a session.Address) *Session {
+		if i := slices.IndexFunc(all, func(x Session) bool { return x.Address == a }); i >= 0 {
+			return &all[i]
+		}
+		return nil
+	}
+	for i := range now {
+		was := find(old, now[i].Address)
+		if was == nil || was.differs(now[i]) {
+			steps = append(steps, Step{at, was, &now[i]})
+		}
+	}
+	for i := range old {
+		if find(now, old[i].Address) == nil {
+			steps = append(steps, Step{at, &old[i], nil})
+		}
+	}
+	return steps
+}
+
+// differs reports whether a session has become another: what it is or does, its
+// run, its branch, or the pull request that it tells of.
+func (x Session) differs(y Session) bool {
+	return x.Word() != y.Word() || x.State != y.State || x.Activity != y.Activity || x.Restarts != y.Restarts || x.PR != y.PR ||
+		x.offBranch() != y.offBranch()
+}
+
+func (x Session) offBranch() bool { return x.BranchOK != nil && !*x.BranchOK }
+
+// Word is what a session is or does in one word: what its agent does while it
+// runs and that is known, that it is done or has failed, or else its state.
+func (x Session) Word() string {
+	switch {
+	case x.Activity == session.Done || x.Activity == session.Failed,
+		x.State == session.StateRunning && x.Activity != session.NoActivity && x.Activity != "":
+		return string(x.Activity)
+	}
+	return string(x.State)
+}
+
+// StepLines writes steps, a line each: the time, the session, what it was and
+// is, and why. Addresses are made as wide as that many columns.
+func StepLines(w io.Writer, s Style, steps []Step, wide int) error {
+	p := &page{Style: s}
+	for _, st := range steps {
+		p.step(st, wide)
+	}
+	return p.flush(w)
+}
+
+func (p *page) step(st Step, wide int) {
+	x := st.New
+	if x == nil {
+		x = st.Old
+	}
+	address := oneLine(string(x.Address))
+	pad := strings.Repeat(" ", max(wide-glyphs().StringWidth(address), 0))
+	p.WriteString(p.paint(dim, st.At.Format(time.TimeOnly)) + gap + p.paint(bold, address) + pad + gap)
+	if st.New == nil {
+		p.line(p.word(*st.Old), " → ", "gone")
+		return
+	}
+	if st.Old != nil && st.Old.Word() != st.New.Word() {
+		p.WriteString(p.word(*st.Old) + " → ")
+	}
+	p.WriteString(p.wordAndWhy(*st.New, st.At))
+	if st.New.PR != "" && (st.Old == nil || st.Old.PR != st.New.PR) {
+		p.WriteString(", " + p.paint(noInk, st.New.PR))
+	}
+	p.line()
+}
+
+// word is a session's word, in its colour.
+func (p *page) word(x Session) string {
+	word := x.Word()
+	if word == string(x.Activity) {
+		return p.paint(activityInk(x.Activity), word)
+	}
+	return p.paint(stateInk(x.State), word)
+}
+
+// wordAndWhy is a session's word and what there is to say besides, which often
+// begins with the same word.
+func (p *page) wordAndWhy(x Session, now time.Time) string {
+	word, why := x.Word(), x.why(now)
+	rest, same := strings.CutPrefix(why, word)
+	switch {
+	case why == "":
+		return p.word(x)
+	case same && (strings.HasPrefix(rest, ": ") || strings.HasPrefix(rest, " by ")):
+		return p.word(x) + p.paint(noInk, rest)
+	}
+	return p.word(x) + ": " + p.paint(noInk, why)
+}
+
+// Step writes the line of what became of a session.
+func (l *Lines) Step(st Step) error {
+	type being struct {
+		State    session.State    `json:"state"`
+		Activity session.Activity `json:"activity"`
+		Status   session.Status   `json:"status"`
+	}
+	of := func(x *Session) *being {
+		if x == nil {
+			return nil
+		}
+		return &being{x.State, x.Activity, x.Status}
+	}
+	x := st.New
+	if x == nil {
+		x = st.Old
+	}
+	return l.write(struct {
+		head
+		Old      *being `json:"old"`
+		New      *being `json:"new"`
+		Detail   string `json:"detail"`
+		Alive    *bool  `json:"session_alive"`
+		BranchOK *bool  `json:"branch_ok"`
+		Restarts int    `json:"restarts"`
+		PR       string `json:"pr_url"`
+	}{l.headAt(st.At, "change", x.Address), of(st.Old), of(st.New), x.Detail, x.Alive, x.BranchOK, x.Restarts, x.PR})
+}
+
+// Tallied is how many there are of each word, in the order of the words: 2 idle,
+// 1 working.
+func Tallied(words map[string]int) string {
+	var parts []string
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		parts = append(parts, fmt.Sprintf("%d %s", words[word], word))
+	}
+	return strings.Join(parts, ", ")
+}

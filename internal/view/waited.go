@@ -1,0 +1,106 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Waited is how a wait for one session ended.
+type Waited struct {
+	Session        // without a state: it is not there any more
+	Outcome string // reached, over, waiting, as of follow.Verdict
+}
+
+// WaitedLine writes how a session that is waited for stands.
+func WaitedLine(w io.Writer, s Style, x Waited, now time.Time) error {
+	p := &page{Style: s}
+	p.WriteString(p.paint(bold, oneLine(string(x.Address))) + ": ")
+	if x.State == "" {
+		p.line("neither on record nor in the manifest any more")
+	} else {
+		p.line(p.wordAndWhy(x.Session, now))
+	}
+	return p.flush(w)
+}
+
+// WaitedJSON writes how a wait ended as one document.
+func WaitedJSON(w io.Writer, all []Waited, goal string, reached, timedOut bool, took time.Duration) error {
+	type one struct {
+		Address  session.Address  `json:"address"`
+		Outcome  string           `json:"outcome"`
+		State    session.State    `json:"state"`
+		Activity session.Activity `json:"activity"`
+		Status   session.Status   `json:"status"`
+		Detail   string           `json:"detail"`
+		PR       string           `json:"pr_url"`
+	}
+	d := struct {
+		Format   string  `json:"format_version"`
+		Goal     string  `json:"for"`
+		Reached  bool    `json:"reached"`
+		TimedOut bool    `json:"timed_out"`
+		Elapsed  float64 `json:"elapsed_seconds"`
+		Sessions []one   `json:"sessions"`
+	}{FormatVersion, goal, reached, timedOut, seconds(took), []one{}}
+	for _, x := range all {
+		d.Sessions = append(d.Sessions, one{x.Address, x.Outcome, x.State, x.Activity, x.Status, x.Detail, x.PR})
+	}
+	return document(w, d)
+}
+
+// Needy is a session that needs somebody.
+type Needy struct {
+	Session
+	Priority int
+	Reason   string    // as of follow.Reason
+	Since    time.Time // as far as known
+}
+
+// NeedLine writes why a session needs somebody, and for how long it has.
+func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
+	p := &page{Style: s}
+	p.WriteString(p.paint(needInk(n), needWord(n.Reason)) + fmt.Sprintf(" for %s", Age(now.Sub(n.Since))))
+	if why := strings.TrimPrefix(n.why(now), n.Word()+": "); why != "" {
+		p.WriteString(": " + p.paint(noInk, why))
+	}
+	p.line()
+	return p.flush(w)
+}
+
+func needInk(n Needy) ink {
+	switch n.Reason {
+	case "error", "failed", "branch_mismatch":
+		return red
+	case "turn_ended":
+		return green
+	}
+	return yellow
+}
+
+func needWord(reason string) string {
+	switch reason {
+	case "turn_ended":
+		return "its turn has ended, idle"
+	case "blocked_api":
+		return "at a limit"
+	case "branch_mismatch":
+		return "on another branch"
+	}
+	return reason
+}
+
+// NeedJSON writes a session that needs somebody as one document.
+func NeedJSON(w io.Writer, n Needy) error {
+	return document(w, struct {
+		Format   string          `json:"format_version"`
+		Address  session.Address `json:"address"`
+		Reason   string          `json:"reason"`
+		Since    *time.Time      `json:"since"`
+		Priority int             `json:"priority"`
+		Session  Session         `json:"session"`
+	}{FormatVersion, n.Address, n.Reason, utcOrNull(n.Since), n.Priority, n.Session})
+}
