@@ -1,0 +1,248 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/session"
+)
+
+var begin = time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
+
+// after is a moment, so many seconds after the beginning.
+func after(seconds float64) time.Time {
+	return begin.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// does is a live session whose agent does that; given says when it was last
+// given something, in seconds; negative: never.
+func does(a session.Activity, given float64) follow.Sight {
+	s := follow.Sight{Address: "session.api", State: session.StateRunning, Activity: a, Recorded: true, Alive: true, Run: "one"}
+	if s.Status = session.StatusOf(s.State, a); a == session.Booting {
+		s.State = session.StateStarting
+	}
+	if given >= 0 {
+		s.Given = after(given)
+	}
+	return s
+}
+
+func left(s session.State, a session.Activity) follow.Sight {
+	return follow.Sight{Address: "session.api", State: s, Activity: a, Status: session.StatusOf(s, a), Recorded: true, Run: "one"}
+}
+
+// at is a sight at a moment, in seconds.
+type at struct {
+	seconds float64
+	follow.Sight
+}
+
+func TestVerdict(t *testing.T) {
+	const working, idle, blocked = session.Working, session.Idle, session.Blocked
+	done, failed := left(session.StateStopped, session.Done), left(session.StateStale, session.Failed)
+	still := func(s follow.Sight, moved float64) follow.Sight { s.Moved = after(moved); return s }
+	again := func(s follow.Sight) follow.Sight { s.Run = "two"; return s }
+	underWay := func(s follow.Sight) follow.Sight { s.UnderWay = true; return s }
+	ready := func(s follow.Sight) follow.Sight { s.Ready = true; return s }
+	for name, c := range map[string]struct {
+		goal  follow.Goal
+		looks []at
+		want  follow.Verdict
+	}{
+		"works":                                   {follow.Turn, []at{{1, does(working, 0)}}, follow.Waiting},
+		"worked and rests":                        {follow.Turn, []at{{1, does(working, 0)}, {2, does(idle, 0)}, {2.5, does(idle, 0)}}, follow.Reached},
+		"rests for a moment":                      {follow.Turn, []at{{1, does(working, 0)}, {2, does(idle, 0)}, {2.4, does(idle, 0)}}, follow.Waiting},
+		"rests between two queued messages":       {follow.Turn, []at{{1, does(working, 0)}, {2, does(idle, 0)}, {2.2, does(working, 0)}, {2.6, does(idle, 0)}}, follow.Waiting},
+		"has not begun with what was sent":        {follow.Turn, []at{{1, does(working, 0)}, {9, does(idle, 0)}, {20, does(idle, 19)}, {23, does(idle, 19)}}, follow.Waiting},
+		"began with what was sent":                {follow.Turn, []at{{20, does(idle, 19)}, {21, does(working, 19)}, {22, does(idle, 19)}, {23, does(idle, 19)}}, follow.Reached},
+		"a turn too short to be seen":             {follow.Turn, []at{{20, does(idle, 19)}, {22, does(idle, 19)}, {25.1, does(idle, 19)}}, follow.Reached},
+		"its screen goes on moving":               {follow.Turn, []at{{20, does(idle, 19)}, {25.1, still(does(idle, 19), 24)}}, follow.Waiting},
+		"rested before the first look":            {follow.Turn, []at{{60, still(does(idle, 1), 10)}}, follow.Reached},
+		"rested before, and was given more":       {follow.Turn, []at{{60, still(does(idle, 59), 10)}}, follow.Waiting},
+		"works when it is given more":             {follow.Turn, []at{{1, does(working, 0)}, {2, does(working, 2)}, {3, does(idle, 2)}, {4, does(idle, 2)}}, follow.Waiting},
+		"was given nothing":                       {follow.Turn, []at{{1, still(does(idle, -1), 0)}, {100, still(does(idle, -1), 0)}}, follow.Waiting},
+		"was given nothing that is known, worked": {follow.Turn, []at{{1, does(working, -1)}, {2, does(idle, -1)}, {3, does(idle, -1)}}, follow.Reached},
+		"boots, and rests before its prompt":      {follow.Turn, []at{{1, does(session.Booting, 0)}, {3, does(idle, 0)}, {4.5, does(idle, 0)}}, follow.Waiting},
+		"asks":                                    {follow.Turn, []at{{1, does(working, 0)}, {2, does(blocked, 0)}, {9, does(blocked, 0)}}, follow.Waiting},
+		"asked, and answered":                     {follow.Turn, []at{{2, does(blocked, 0)}, {4, does(working, 3)}, {5, does(idle, 3)}, {6, does(idle, 3)}}, follow.Reached},
+		"cannot be read":                          {follow.Turn, []at{{1, does(session.NoActivity, 0)}, {60, does(session.NoActivity, 0)}}, follow.Waiting},
+		"failed at its turn":                      {follow.Turn, []at{{1, does(working, 0)}, {2, does(session.Failed, 0)}, {3, does(session.Failed, 0)}}, follow.Over},
+		"failed at an earlier turn":               {follow.Turn, []at{{1, does(session.Failed, 0)}, {60, does(session.Failed, 59)}}, follow.Waiting},
+		"started again":                           {follow.Turn, []at{{1, does(working, 0)}, {2, again(does(idle, 0))}, {3, again(does(idle, 0))}}, follow.Waiting},
+		"left":                                    {follow.Turn, []at{{1, does(working, 0)}, {2, left(session.StateStale, session.Exited)}}, follow.Over},
+		"left, and somebody is at work on it":     {follow.Turn, []at{{2, underWay(left(session.StateStale, session.Exited))}}, follow.Waiting},
+		"is not applied yet":                      {follow.Ready, []at{{2, left(session.StatePending, "")}}, follow.Waiting},
+		"one-shot, done":                          {follow.Turn, []at{{2, done}}, follow.Reached},
+		"done":                                    {follow.Done, []at{{2, done}}, follow.Reached},
+		"done, never blocked":                     {follow.Blocked, []at{{2, done}}, follow.Over},
+		"done is past ready":                      {follow.Ready, []at{{2, done}}, follow.Reached},
+		"says that it is done":                    {follow.Done, []at{{1, does(working, 0)}, {2, does(session.Done, 0)}, {3, does(session.Done, 0)}}, follow.Reached},
+		"idle is not done":                        {follow.Done, []at{{1, does(working, 0)}, {2, does(idle, 0)}, {60, does(idle, 0)}}, follow.Waiting},
+		"one-shot, failed":                        {follow.Done, []at{{2, failed}}, follow.Over},
+		"blocked":                                 {follow.Blocked, []at{{1, does(blocked, 0)}, {1.5, does(blocked, 0)}}, follow.Reached},
+		"just answered":                           {follow.Blocked, []at{{1, does(blocked, 0)}, {9, does(blocked, 8.9)}}, follow.Waiting},
+		"ready":                                   {follow.Ready, []at{{1, ready(does(idle, -1))}}, follow.Reached},
+		"not ready":                               {follow.Ready, []at{{1, does(idle, -1)}}, follow.Waiting},
+		"stopped":                                 {follow.Ready, []at{{1, left(session.StateStopped, "")}}, follow.Over},
+	} {
+		var f follow.Follower
+		for _, l := range c.looks {
+			f.See(after(l.seconds), []follow.Sight{l.Sight})
+		}
+		if got := f.Verdict("session.api", c.goal); got != c.want {
+			t.Errorf("%s: %s is %s, want %s", name, c.goal, got, c.want)
+		}
+	}
+}
+
+func TestGone(t *testing.T) {
+	var f follow.Follower
+	if got := f.Verdict("session.api", follow.Turn); got != follow.Waiting {
+		t.Errorf("before any look: %s", got)
+	}
+	f.See(after(0), []follow.Sight{does(session.Working, 0)})
+	f.See(after(1), nil)
+	if got := f.Verdict("session.api", follow.Turn); got != follow.Over || f.Hope() {
+		t.Errorf("gone: %s, hope %v", got, f.Hope())
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	named := func(name string, priority int, s follow.Sight) follow.Sight {
+		s.Address, s.Priority = session.Single(name), priority
+		return s
+	}
+	with := func(s follow.Sight, change func(*follow.Sight)) follow.Sight { change(&s); return s }
+	sights := func(moment float64) []follow.Sight {
+		turn := does(session.Idle, 0)
+		if moment < 8 {
+			turn = does(session.Working, 0)
+		}
+		ended := func(seconds float64) func(*follow.Sight) {
+			return func(s *follow.Sight) { s.Ended = after(seconds) }
+		}
+		return []follow.Sight{
+			named("asks", 0, does(session.Blocked, 0)),
+			named("boots", 9, does(session.Booting, 0)),
+			named("elsewhere", 0, with(does(session.Working, 0), func(s *follow.Sight) { s.OffBranch = true })),
+			named("fresh", 9, does(session.Idle, -1)),
+			named("halted", 9, with(left(session.StateStale, session.Exited), func(s *follow.Sight) { s.Desired = session.Stopped })),
+			named("limited", 0, does(session.BlockedAPI, 0)),
+			named("lost", 0, with(left(session.StateError, session.Exited), ended(-60))),
+			named("mending", 9, with(left(session.StateStale, session.Exited), func(s *follow.Sight) { s.UnderWay = true })),
+			named("paused", 9, with(does(session.Idle, 0), func(s *follow.Sight) { s.State = session.StatePaused })),
+			named("ready", 5, turn),
+			named("shot", 9, left(session.StateStopped, session.Done)),
+			named("stale", 0, with(left(session.StateStale, session.Exited), ended(-30))),
+			named("stuck", 5, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Trouble = true })),
+			named("wanted", 9, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Recorded = false })),
+			named("works", 9, does(session.Working, 0)),
+		}
+	}
+	var f follow.Follower
+	for _, moment := range []float64{1, 7, 8, 9} {
+		f.See(after(moment), sights(moment))
+	}
+	var got []string
+	for _, n := range f.Needs() {
+		got = append(got, n.Address.Block()+" "+string(n.Reason))
+	}
+	want := []string{"stuck error", "ready turn_ended", "lost error", "stale stale", "asks blocked", "elsewhere branch_mismatch", "limited blocked_api"}
+	if !slices.Equal(got, want) {
+		t.Errorf("needs:\ngot  %q\nwant %q", got, want)
+	}
+}
+
+func TestHope(t *testing.T) {
+	unknown := left(session.StateUnknown, session.NoActivity)
+	wanted := left(session.StatePending, "")
+	wanted.Recorded = false
+	for name, c := range map[string]struct {
+		follow.Sight
+		want bool
+	}{
+		"lives": {does(session.Working, 0), true}, "cannot be seen": {unknown, true},
+		"done": {left(session.StateStopped, session.Done), false}, "only wanted": {wanted, false},
+	} {
+		var f follow.Follower
+		f.See(begin, []follow.Sight{c.Sight})
+		if f.Hope() != c.want {
+			t.Errorf("%s: hope is %v", name, f.Hope())
+		}
+	}
+}
+
+func TestVisible(t *testing.T) {
+	custom := session.AgentSpec{Name: "sh", Command: []string{"sh"}}
+	ready := custom
+	ready.Ready = "> $"
+	asking := custom
+	asking.Patterns.Blocked = []string{"sure"}
+	shot := custom
+	shot.OneShot = true
+	for name, c := range map[string]struct {
+		session.AgentSpec
+		follow.Goal
+		want bool
+	}{
+		"built-in":  {session.AgentSpec{Name: "codex", Base: "codex"}, follow.Blocked, true},
+		"no prompt": {custom, follow.Turn, false}, "a prompt": {ready, follow.Turn, true}, "its exit": {shot, follow.Turn, true},
+		"no question": {ready, follow.Blocked, false}, "a question": {asking, follow.Blocked, true},
+		"done by its phrase": {custom, follow.Done, true}, "ready by its life": {custom, follow.Ready, true},
+	} {
+		if err := follow.Visible(c.AgentSpec, c.Goal); (err == nil) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var when []time.Duration
+		took := 100 * time.Millisecond
+		for n, err := range follow.Looks(t.Context(), time.Second, func(context.Context) (int, error) {
+			time.Sleep(took)
+			when = append(when, time.Since(began))
+			if len(when) == 2 {
+				took = time.Second // a look that takes long is followed by a longer rest
+			}
+			return len(when), nil
+		}) {
+			if err != nil || n == 4 {
+				break
+			}
+		}
+		want := []time.Duration{100 * time.Millisecond, 1200 * time.Millisecond, 3200 * time.Millisecond, 8200 * time.Millisecond}
+		if !slices.Equal(when, want) {
+			t.Errorf("looked after %v, want %v", when, want)
+		}
+	})
+}
+
+func TestLooksEnd(t *testing.T) {
+	bad := errors.New("the state is damaged")
+	var got []error
+	for _, err := range follow.Looks(t.Context(), time.Hour, func(context.Context) (int, error) { return 0, bad }) {
+		got = append(got, err)
+	}
+	if !slices.Equal(got, []error{bad}) {
+		t.Errorf("an error is the last thing: %v", got)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
+		defer cancel()
+		looks := 0
+		for range follow.Looks(ctx, time.Second, func(context.Context) (int, error) { return 0, nil }) {
+			looks++
+		}
+		if looks != 4 {
+			t.Errorf("%d looks in 3.5 seconds", looks)
+		}
+	})
+}
