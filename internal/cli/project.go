@@ -19,7 +19,8 @@ import (
 type project struct {
 	manifest *config.Manifest // never nil; without sessions when problems has an error
 	problems []session.Diagnostic
-	state    string // the state file's path
+	state    string   // the state file's path
+	secrets  *secrets // see secretsOf
 }
 
 // open reads the project's manifest, once. Its problems are the caller's to

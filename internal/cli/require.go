@@ -12,7 +12,8 @@ import (
 
 // lacking lists what sessions need of this machine and do not find: the commands
 // of their agents and their secrets. Each is told once, with the sessions that
-// need it. It is a warning while nothing is to be started, and an error before.
+// need it. It is a warning while nothing is to be started, and an error before;
+// then the secrets are read.
 func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diagnostic {
 	type lack struct{ summary, detail string }
 	needed := map[lack][]session.Address{}
@@ -25,8 +26,8 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 	}
 	for _, s := range specs {
 		for _, name := range s.Secrets {
-			if _, set := a.env.lookup(name); !set {
-				miss(s.Address, lack{fmt.Sprintf("secret %s is not set", name), fmt.Sprintf("set it in the environment of agentform: export %s=…", name)})
+			if err := a.lackingSecret(name, how); err != nil {
+				miss(s.Address, lack{fmt.Sprintf("secret %s is not set", name), err.Error()})
 			}
 		}
 		if command := a.missingCommand(s); command != "" {
@@ -43,6 +44,17 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 		found = append(found, d)
 	}
 	return found
+}
+
+// lackingSecret says what a secret lacks; nil: nothing. Only what is about to be
+// started is worth reading it.
+func (a *app) lackingSecret(name string, how session.Severity) error {
+	s := a.secretsOf(a.open())
+	if how != session.Error {
+		return s.lacking(name)
+	}
+	_, err := s.value(name)
+	return err
 }
 
 // missingCommand is the program that a session would be started with, if it

@@ -58,9 +58,9 @@ func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
 			Agent:       agent.For,
 			Git:         apply.HostGit(),
 			Blobs:       state.Blobs{Dir: filepath.Join(p.manifest.DataDir, "blobs")},
-			Secrets:     a.env.lookup,
+			Secrets:     a.secret(p),
 			Facts:       p.facts,
-			BaseEnv:     a.env.Environ,
+			BaseEnv:     a.secretsOf(p).base(),
 			DataDir:     p.manifest.DataDir,
 			Project:     p.manifest.Project,
 			Parallelism: a.parallelism(p),
@@ -69,6 +69,19 @@ func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
 	}
 	a.closers = append(a.closers, r.Close)
 	return r
+}
+
+// secret is how the values of the project's secrets are asked for. Why one
+// cannot be had is told here, since whoever asks learns only that it cannot.
+func (a *app) secret(p *project) func(string) (string, bool) {
+	s := a.secretsOf(p)
+	return func(name string) (string, bool) {
+		v, err := s.value(name)
+		if err != nil {
+			a.log.Warn("a secret cannot be had", "name", name, "error", err)
+		}
+		return v, err == nil
+	}
 }
 
 // runtime opens the runtime that a session names.
