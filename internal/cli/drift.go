@@ -167,7 +167,7 @@ func (p *project) recordedOrDeclared(s state.State) []session.Spec {
 
 // driftOf is the report of a plan whose wanted sessions are the recorded ones.
 func driftOf(made plan.Plan) view.DriftReport {
-	report := view.DriftReport{Serial: made.Serial, At: made.At, Complete: made.Complete}
+	report := view.DriftReport{Serial: made.Serial, At: made.At}
 	ambiguous := map[session.Address]bool{}
 	var strays []view.DriftItem
 	for _, c := range made.Changes {
@@ -186,6 +186,7 @@ func driftOf(made plan.Plan) view.DriftReport {
 		}
 	}
 	report.Items = append(report.Items, strays...)
+	report.Complete = made.Complete && !slices.ContainsFunc(report.Items, unknown)
 	// What keeps a session from being as it is wanted is a matter of plan, not of
 	// what differs, unless nobody can say which object the session is.
 	for _, d := range made.Problems {
@@ -221,16 +222,18 @@ func (a *app) leaveOut(r *view.DriftReport, known []session.Address, typed []str
 		ignored = append(ignored, found...)
 	}
 	out := func(a session.Address) bool { return slices.Contains(ignored, a) }
-	unseen := func(i view.DriftItem) bool { return i.Kind == plan.Unreachable }
-	before := slices.ContainsFunc(r.Items, unseen)
+	before := slices.ContainsFunc(r.Items, unknown)
 	r.Items = slices.DeleteFunc(r.Items, func(i view.DriftItem) bool { return out(i.Address) })
 	r.Sessions = slices.DeleteFunc(r.Sessions, out)
 	r.Problems = slices.DeleteFunc(r.Problems, func(d session.Diagnostic) bool { return out(d.Address) })
-	if before && !slices.ContainsFunc(r.Items, unseen) && !stateMoved(r.Problems) {
+	if before && !slices.ContainsFunc(r.Items, unknown) && !stateMoved(r.Problems) {
 		r.Complete, r.Problems = true, nil
 	}
 	return nil
 }
+
+// unknown reports whether an item says that its session could not be looked at.
+func unknown(i view.DriftItem) bool { return i.Kind == plan.Unreachable }
 
 func stateMoved(problems []session.Diagnostic) bool {
 	return slices.ContainsFunc(problems, func(d session.Diagnostic) bool { return d.Severity == session.Warning })

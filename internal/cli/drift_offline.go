@@ -15,13 +15,25 @@ import (
 // everything on record were as it is there. Nothing is looked at, so the report
 // is never complete.
 func offlineDrift(p *project, s state.State, options plan.Options) view.DriftReport {
-	wanted := make([]session.Spec, len(p.manifest.Sessions))
-	for i, w := range p.manifest.Sessions {
-		wanted[i] = moveHome(w, find(s.Sessions, w.Address))
+	q := p.request(options)
+	records := make(map[session.Address]*session.Record, len(s.Sessions))
+	for i := range s.Sessions {
+		a := s.Sessions[i].Address
+		for _, m := range q.Moves {
+			if a.Within(m.From) {
+				a = m.To + a[len(m.From):]
+			}
+		}
+		records[a] = &s.Sessions[i]
 	}
+	wanted := make([]session.Spec, len(q.Wanted))
+	for i, w := range q.Wanted {
+		wanted[i] = moveHome(w, records[w.Address])
+	}
+	// Imports are left out: what stands under an id is not looked for.
 	made := plan.Compute(plan.Input{
 		Now: time.Now(), Project: p.manifest.Project, Lineage: s.Lineage, Serial: s.Serial,
-		Wanted: wanted, Records: s.Sessions, World: asRecorded(s, wanted), Options: options,
+		Wanted: wanted, Moves: q.Moves, Removed: q.Removed, Records: s.Sessions, World: asRecorded(s, wanted), Options: options,
 	})
 	report := view.DriftReport{Serial: made.Serial, At: made.At, Offline: true}
 	faults := map[session.Address]session.Diagnostic{}
@@ -56,6 +68,10 @@ func unapplied(c plan.Change) string {
 		return "declared, and not on record"
 	case c.After == nil && c.Reason != plan.ReasonRemoved:
 		return "on record, and no longer in the manifest"
+	case c.Reason == plan.ReasonMoved:
+		return "on record as " + string(c.Moved)
+	case c.Moved != "":
+		return "on record as " + string(c.Moved) + "; " + c.Detail
 	case c.Detail == "":
 		return string(c.Action)
 	}
