@@ -1,0 +1,140 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Output is an output of a manifest.
+type Output struct {
+	Name        string
+	Value       json.RawMessage
+	Sensitive   bool // not shown among others
+	Description string
+}
+
+// value is the output's value, with numbers as they are written.
+func (o Output) value() (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(o.Value))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("output %s: %w", o.Name, err)
+	}
+	return v, nil
+}
+
+// Outputs writes outputs as a manifest would, one below the other. Values of
+// sensitive ones are withheld.
+func Outputs(w io.Writer, s Style, outputs []Output) error {
+	p := page{Style: s}
+	for _, o := range outputs {
+		text := p.paint(dim, "(sensitive)")
+		if !o.Sensitive {
+			v, err := o.value()
+			if err != nil {
+				return err
+			}
+			text = p.paint(noInk, written(v, ""))
+		}
+		p.line(p.paint(bold, o.Name)+" = ", text)
+	}
+	return p.flush(w)
+}
+
+// OutputValue writes one output's value, whether it is sensitive or not: a text
+// as it is, so that a shell can use it, all else as Outputs does.
+func OutputValue(w io.Writer, o Output) error {
+	v, err := o.value()
+	if err != nil {
+		return err
+	}
+	text, is := v.(string)
+	if !is {
+		text = written(v, "")
+	}
+	_, err = io.WriteString(w, Safe(text)+"\n")
+	return err
+}
+
+type outputRecord struct {
+	Name        string `json:"name"`
+	Value       any    `json:"value"`
+	Sensitive   bool   `json:"sensitive"`
+	Description string `json:"description"`
+}
+
+// OutputsJSON writes outputs as one document. Values of sensitive ones are null.
+func OutputsJSON(w io.Writer, outputs []Output) error {
+	records := make([]outputRecord, 0, len(outputs))
+	for _, o := range outputs {
+		r := outputRecord{Name: o.Name, Sensitive: o.Sensitive, Description: o.Description}
+		if !o.Sensitive {
+			v, err := o.value()
+			if err != nil {
+				return err
+			}
+			r.Value = v
+		}
+		records = append(records, r)
+	}
+	return document(w, struct {
+		Format  string         `json:"format_version"`
+		Outputs []outputRecord `json:"outputs"`
+	}{FormatVersion, records})
+}
+
+// OutputJSON writes one output as one document, whether it is sensitive or not.
+func OutputJSON(w io.Writer, o Output) error {
+	v, err := o.value()
+	if err != nil {
+		return err
+	}
+	return document(w, struct {
+		Format string `json:"format_version"`
+		outputRecord
+	}{FormatVersion, outputRecord{o.Name, v, o.Sensitive, o.Description}})
+}
+
+var bareKey = regexp.MustCompile(`^[\pL_][\pL\pN_-]*$`)
+
+// written is a value in the language of manifests, on as many lines as it needs.
+func written(v any, indent string) string {
+	deeper := indent + "  "
+	var b strings.Builder
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return strconv.Quote(v)
+	case []any:
+		if len(v) == 0 {
+			return "[]"
+		}
+		b.WriteString("[\n")
+		for _, e := range v {
+			b.WriteString(deeper + written(e, deeper) + ",\n")
+		}
+		return b.String() + indent + "]"
+	case map[string]any:
+		if len(v) == 0 {
+			return "{}"
+		}
+		b.WriteString("{\n")
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			key := k
+			if !bareKey.MatchString(k) {
+				key = strconv.Quote(k)
+			}
+			b.WriteString(deeper + key + " = " + written(v[k], deeper) + "\n")
+		}
+		return b.String() + indent + "}"
+	}
+	return fmt.Sprint(v)
+}
