@@ -35,6 +35,15 @@ build: ## bin/agentform and bin/agentform-guest
 install: ## both programs into GOBIN
 	$(GO) install -trimpath ./cmd/...
 
+.PHONY: man
+man: ## man pages of all commands into dist/man
+	@rm -rf dist/man
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || date +%s)} $(GO) run ./internal/manual man dist/man
+
+.PHONY: reference
+reference: ## the reference in docs/commands.md, from the commands
+	$(GO) run ./internal/manual reference docs/commands.md
+
 .PHONY: unit
 unit: ## only the tests
 	$(GO) test -timeout 10m ./...
