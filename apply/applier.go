@@ -10,6 +10,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 // ErrInterrupted is among the errors of a run that was told to end before all
@@ -48,6 +49,8 @@ type Applier struct {
 	BaseEnv []string
 
 	DataDir, Project string
+	// OutputsDir holds the sessions' own folders, ROLE/ID; empty: DATA_DIR/agents.
+	OutputsDir string
 	// Origin of what is created; empty: a manifest.
 	Origin      session.Origin
 	Parallelism int    // sessions at once; less than 1: one
@@ -119,6 +122,14 @@ func (a *Applier) Run(ctx context.Context, p plan.Plan, drain <-chan struct{}) (
 // keeps it in the session's history.
 func (a *Applier) Tell(e history.Event, rec session.Record) {
 	newRun(a, plan.Plan{}).emit(e, &rec)
+}
+
+// Folder is the session's own folder, for its record, events and transcript.
+func (a *Applier) Folder(r session.Record) string {
+	if a.OutputsDir != "" {
+		return state.FolderIn(a.OutputsDir, r)
+	}
+	return state.Folder(a.DataDir, r)
 }
 
 func (r *run) tally() (Tally, error) {

@@ -13,7 +13,6 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
 
 // run is one plan being carried out.
@@ -101,7 +100,7 @@ func (r *run) newID(digits int) string {
 func (r *run) emit(e history.Event, of *session.Record) {
 	e.Time, e.By = r.now(), r.By
 	if of != nil && of.ID != "" {
-		if err := history.Open(state.Folder(r.DataDir, *of)).Append(e); err != nil {
+		if err := history.Open(r.Folder(*of)).Append(e); err != nil {
 			r.unwritable(err)
 		}
 	}

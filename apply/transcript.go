@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
 
 // A transcript is kept in at most transcriptFiles files of transcriptSize bytes:
@@ -33,7 +32,7 @@ func (j *job) keepTranscript(ctx context.Context, rt session.Runtime, p session.
 		if j.change.Detail != "" {
 			head += ": " + firstLine(j.change.Detail)
 		}
-		err = appendTranscript(filepath.Join(state.Folder(j.run.DataDir, j.rec), "transcript.log"), head+"\n"+text+"\n", transcriptSize)
+		err = appendTranscript(filepath.Join(j.run.Folder(j.rec), "transcript.log"), head+"\n"+text+"\n", transcriptSize)
 	}
 	if err != nil {
 		j.run.warn(j.change.Address, "the screen could not be kept in the transcript", err.Error())

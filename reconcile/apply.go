@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -56,7 +57,30 @@ func (r *Reconciler) locked(ctx context.Context, act func(*state.Store, apply.Ap
 	defer func() { err = errors.Join(err, store.Close()) }()
 	a := r.Applier
 	a.Store, a.Runtime = store, r.runtimes(store.State().Lineage)
-	return act(store, a)
+	if a.OutputsDir != "" {
+		store.MirrorTo(a.OutputsDir)
+	}
+	tally, err = act(store, a)
+	tally.Warnings = append(tally.Warnings, r.forget(store.State(), a)...)
+	if unwritten := store.MirrorErr(); unwritten != nil {
+		tally.Warnings = append(tally.Warnings, session.Diagnostic{Severity: session.Warning,
+			Summary: "a session's folder cannot be written", Detail: unwritten.Error() + "\nwhat happens is on record all the same"})
+	}
+	return tally, err
+}
+
+// forget takes what is older than is to be kept out of the histories.
+func (r *Reconciler) forget(st state.State, a apply.Applier) []session.Diagnostic {
+	if r.Keep <= 0 {
+		return nil
+	}
+	before := r.Eyes.Now().Add(-r.Keep)
+	for _, rec := range st.Sessions {
+		if _, err := history.Trim(a.Folder(rec), before); err != nil {
+			return []session.Diagnostic{{Severity: session.Warning, Address: rec.Address, Summary: "the history is kept longer than wanted", Detail: err.Error()}}
+		}
+	}
+	return nil
 }
 
 // await waits, without the lock, until what was started is ready.

@@ -22,6 +22,7 @@ type Reconciler struct {
 	Version   string        // of agentform, for the state file
 	Who       state.Holder  // for those that meet our lock
 	LockWait  time.Duration // how long to try for the lock
+	Keep      time.Duration // of the sessions' histories; 0: all
 
 	// Runtime opens a runtime for the project with that lineage; "": it has
 	// none yet. It is called once for each runtime and lineage.

@@ -1,0 +1,60 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+)
+
+// Trim takes the events that happened before a time out of the history in the
+// session's folder, and returns how many. Nothing is written as long as the
+// first event is not older. The caller sees to it that nobody trims at the same
+// time; an event that is appended in the moment of the renaming is lost.
+func Trim(folder string, before time.Time) (int, error) {
+	path := filepath.Join(folder, fileName)
+	if old, err := begins(path, before); err != nil || !old {
+		return 0, err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, fmt.Errorf("trim history: %w", err)
+	}
+	var kept bytes.Buffer
+	taken := 0
+	for line := range bytes.Lines(text) {
+		if e, ok := parse(line); ok && e.Time.Before(before) {
+			taken++
+			continue
+		}
+		kept.Write(line)
+	}
+	if err := renameio.WriteFile(path, kept.Bytes(), 0o600); err != nil {
+		return 0, fmt.Errorf("trim history: %w", err)
+	}
+	return taken, nil
+}
+
+// begins reports whether the first event of a history happened before a time.
+func begins(path string, before time.Time) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("trim history: %w", err)
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(f).ReadBytes('\n')
+	if err != nil {
+		return false, nil // empty, or its only line is under way
+	}
+	var first struct{ Time time.Time }
+	return json.Unmarshal(line, &first) == nil && first.Time.Before(before), nil
+}
