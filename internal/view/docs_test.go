@@ -96,7 +96,7 @@ func keys(v any) (found []string) {
 	case map[string]any:
 		for k, e := range v {
 			found = append(found, k)
-			if !slices.Contains([]string{"before", "after", "counts"}, k) {
+			if !slices.Contains([]string{"before", "after", "counts", "value"}, k) {
 				found = append(found, keys(e)...)
 			}
 		}
