@@ -18,7 +18,7 @@ func (j *job) found() session.Record {
 		run.DeliveredAt = l.Started // it was delivered, or a person has seen that it was not
 	}
 	return session.Record{
-		ID: l.Mark.ID, Address: j.change.Address, Origin: session.FromManifest, Spec: *spec, Place: l.Place, Run: run,
+		ID: l.Mark.ID, Address: j.change.Address, Origin: j.run.origin(), Spec: *spec, Place: l.Place, Run: run,
 		Tree: session.Tree{Path: spec.Workspace.Path, Mode: spec.Workspace.Mode, Repo: spec.Workspace.Repo,
 			Branch: spec.Branch, Created: spec.Workspace.Mode != session.InPlace && j.run.owns(spec.Workspace.Path), Ready: true},
 		CreatedAt: l.Started,

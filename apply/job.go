@@ -206,17 +206,21 @@ func (j *job) identify() {
 
 // fresh is the record of a session that is about to be made.
 func (j *job) fresh() session.Record {
-	origin := j.run.Origin
-	if origin == "" {
-		origin = session.FromManifest
-	}
 	return session.Record{
 		ID:        j.change.Address.Slug() + "-" + j.run.newID(8),
 		Address:   j.change.Address,
-		Origin:    origin,
+		Origin:    j.run.origin(),
 		Spec:      *j.change.After,
 		CreatedAt: j.run.now(),
 	}
+}
+
+// origin is how what comes on record now came to it.
+func (r *run) origin() session.Origin {
+	if r.Origin == "" {
+		return session.FromManifest
+	}
+	return r.Origin
 }
 
 // save puts what is known of the session on record.

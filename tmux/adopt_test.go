@@ -233,13 +233,10 @@ func TestStopAndRestartAdopted(t *testing.T) {
 	}{
 		"polite":               {`echo $$ >"$0"; sleep 1000 & echo $! >>"$0"; wait`, "SIGTERM"},
 		"ignores TERM":         {`trap '' TERM; echo $$ >"$0"; sh -c 'trap "" TERM; echo $$ >>"$0"; while :; do sleep 0.1; done' "$0"`, "SIGKILL"},
-		"a shell with its job": {`trap '' TERM; echo $$ >"$0"; sh -c 'trap - TERM; echo $$ >>"$0"; exec sleep 1000' "$0" & while :; do wait; sleep 1000 & wait; done`, "SIGTERM"},
+		"a shell with its job": {`exec bash --norc -i -c 'echo $$ >"$0"; sleep 1000 & echo $! >>"$0"; wait; read x' "$0"`, "SIGTERM"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "a shell with its job" {
-				c.script = `bash --norc -i -c 'echo $$ >"$0"; sleep 1000 & echo $! >>"$0"; wait; read x' "$0"`
-			}
 			dir := t.TempDir()
 			pids := filepath.Join(dir, "pids")
 			o := newOther(t, "work", "sh", "-c", c.script, pids)

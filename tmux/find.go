@@ -111,17 +111,24 @@ func (r *Runtime) found(socket string, f []string) (session.Live, error) {
 	if err != nil {
 		return session.Live{}, err
 	}
+	pid, err := strconv.Atoi(f[0])
+	if err != nil {
+		return session.Live{}, fmt.Errorf("tmux: pane of process %.40q", f[0])
+	}
 	l := r.live(socket, p)
+	seen := guest.Seen(pid)
+	if l.Dir = seen.Dir; l.Dir == "" {
+		l.Dir = f[2]
+	}
+	if l.Command = seen.Argv; len(l.Command) == 0 {
+		l.Command = startCommand(f[3])
+	}
 	switch {
 	case !l.Foreign:
 		r.assess(&l, p)
 		return l, nil
 	case l.Mark.Run != "":
 		return session.Live{}, fmt.Errorf("it is %s of another agentform project, whose record it is on", l.Mark.Address)
-	}
-	pid, err := strconv.Atoi(f[0])
-	if err != nil {
-		return session.Live{}, fmt.Errorf("tmux: pane of process %.40q", f[0])
 	}
 	start, runs := guest.StartTime(pid)
 	l.Vital = session.Dead
@@ -132,13 +139,6 @@ func (r *Runtime) found(socket string, f []string) (session.Live, error) {
 	l.BootID = guest.BootID()
 	if created, err := strconv.ParseInt(f[1], 10, 64); err == nil {
 		l.Started = time.Unix(created, 0)
-	}
-	seen := guest.Seen(pid)
-	if l.Dir = seen.Dir; l.Dir == "" {
-		l.Dir = f[2]
-	}
-	if l.Command = seen.Argv; len(l.Command) == 0 {
-		l.Command = startCommand(f[3])
 	}
 	return l, nil
 }

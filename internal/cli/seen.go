@@ -58,7 +58,7 @@ func (a *app) eyes() (*eyes, error) {
 	if err != nil {
 		return nil, err
 	}
-	if session.HasErrors(p.problems) {
+	if session.HasErrors(p.problems) && (len(p.manifest.Files) > 0 || len(a.globals.files) > 0) {
 		if err := view.Diagnostics(a.env.Stderr, a.err(), p.problems); err != nil {
 			return nil, err
 		}

@@ -47,8 +47,8 @@ func WriteExit(runDir string, e Exit) error {
 // it and left the tree before the first look is not found; what leaves later is.
 // It never ends the calling process.
 //
-// A shell that held an agent takes no SIGTERM: once nothing is left below it, it
-// is hung up on, as when its terminal closes.
+// An interactive shell ignores SIGTERM: once nothing is left below it, a process
+// that does is hung up on, as when its terminal closes.
 func EndTree(ctx context.Context, root Proc, signal string, grace time.Duration) (killed bool, err error) {
 	sig, err := stopSignal(signal)
 	if err != nil {
@@ -73,7 +73,7 @@ func EndTree(ctx context.Context, root Proc, signal string, grace time.Duration)
 		for _, p := range left {
 			end(p, sig, kill, asked)
 		}
-		if !hungUp && len(known) > 1 && len(left) == 1 && left[0] == root {
+		if !hungUp && len(left) == 1 && left[0] == root && ignores(root.PID, sig) {
 			syscall.Kill(root.PID, syscall.SIGHUP)
 			hungUp = true
 		}

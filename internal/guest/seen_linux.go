@@ -60,3 +60,15 @@ func Corpse(p Proc) (code int, signal string, ok bool) {
 	}
 	return status.ExitStatus(), "", true
 }
+
+// ignores reports whether a process takes no notice of a signal.
+func ignores(pid int, sig syscall.Signal) bool {
+	b, err := os.ReadFile(proc(pid, "status"))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(b), "\nSigIgn:")
+	mask, _, _ := strings.Cut(rest, "\n")
+	bits, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+	return err == nil && bits&(1<<(uint(sig)-1)) != 0
+}
