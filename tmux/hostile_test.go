@@ -2,6 +2,7 @@ package tmux_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
 )
 
@@ -60,6 +62,28 @@ func TestDaemonsEndWithTheirRun(t *testing.T) {
 	}
 	if left := carrying(t, l.Mark.Run); len(left) > 0 {
 		t.Errorf("left: %q", left)
+	}
+}
+
+// TestLookRightAfterAKill: who kills an agent and looks at once sees it dead, and
+// no contradiction.
+func TestLookRightAfterAKill(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for i := range 20 {
+		p := b.create(t, b.launch(t, fmt.Sprintf("app-%d", i)))
+		l, ok := b.see(t, p)
+		if !ok || l.Agent.PID == 0 {
+			t.Fatalf("agent: %+v, there %v", l.Agent, ok)
+		}
+		if err := syscall.Kill(l.Agent.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		agent := guest.Proc{PID: l.Agent.PID, Start: l.Agent.Start}
+		until(t, "the agent is gone", func() bool { return !agent.Alive() })
+		if l, ok := b.see(t, p); !ok || l.Vital != session.Dead || l.Exit == nil || l.Exit.Signal != "SIGKILL" {
+			t.Fatalf("look %d: there %v, %s, exit %+v", i, ok, l.Vital, l.Exit)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/agentform/agentform/session"
 )
@@ -91,7 +92,40 @@ func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]sessi
 		})
 	}
 	wg.Wait()
+	r.settle(ctx, lives, panes)
 	return lives, nil
+}
+
+// aboutToWrite is how long a look waits for guests whose agent is gone to write
+// down how: that takes them milliseconds, on a machine with nothing to spare
+// some hundred.
+const aboutToWrite = time.Second
+
+// settle looks again at runs that have just ended, so that who kills an agent
+// and then looks sees it dead, and not a contradiction.
+func (r *Runtime) settle(ctx context.Context, lives []session.Live, panes []pane) {
+	deadline := time.Now().Add(aboutToWrite)
+	for wait := time.Millisecond; time.Now().Before(deadline); wait = min(2*wait, 50*time.Millisecond) {
+		about := false
+		for i := range lives {
+			l := &lives[i]
+			if l.Vital != session.Unknown || l.Foreign {
+				continue
+			}
+			ending := r.ending(l.Mark.Run) // asked first: it may be over when the exit is read
+			r.assess(l, panes[i])
+			about = about || ending && l.Vital == session.Unknown
+		}
+		if !about || sleep(ctx, wait) != nil {
+			return
+		}
+	}
+}
+
+// ending reports whether a run's agent is gone and its guest is not.
+func (r *Runtime) ending(run string) bool {
+	f, _ := r.facts(run) // what cannot be read is missing
+	return f.Agent.PID != 0 && !f.Agent.Alive() && f.Guest.Alive()
 }
 
 // screens captures what all the panes show now, in one call. Each screen stands
