@@ -13,17 +13,15 @@ import (
 // the tables that manifests are decoded by.
 func Schema() ([]byte, error) {
 	all := language()
-	top := object(nil, nil)
-	for _, typ := range slices.Sorted(maps.Keys(all)) {
-		top["properties"].(node)[typ] = blockNode(all[typ])
+	d := definitions{
+		"expression": {"type": "string", "pattern": `\$\{|%\{`, "description": "A text with an expression in it: ${ … }."},
+		"text":       {"type": []string{"string", "number", "boolean", "null"}},
 	}
+	top := d.object("", nil, all)
 	top["$schema"] = "http://json-schema.org/draft-07/schema#"
 	top["title"] = "agentform manifest"
 	top["description"] = "The JSON syntax of agentform's manifests: *.agentform.json."
-	top["definitions"] = node{
-		"expression": node{"type": "string", "pattern": `\$\{|%\{`, "description": "A text with an expression in it: ${ … }."},
-		"text":       node{"type": []string{"string", "number", "boolean", "null"}},
-	}
+	top["definitions"] = d
 	native := nativeSchema{
 		FormatVersion: "1.0",
 		Blocks:        nativeBlocks(all),
@@ -112,8 +110,12 @@ func choices(a attribute) []string {
 // node is a part of a JSON Schema.
 type node map[string]any
 
-// object is a body: attributes and blocks, and nothing else but comments.
-func object(attrs []attribute, blocks map[string]shape) node {
+// definitions are the parts of a JSON Schema that others refer to, by name.
+type definitions map[string]node
+
+// object is a body: attributes and blocks, and nothing else but comments. Path
+// is where it stands.
+func (d definitions) object(path string, attrs []attribute, blocks map[string]shape) node {
 	properties, required := node{}, []string{}
 	for _, a := range attrs {
 		properties[a.name] = attributeNode(a)
@@ -121,8 +123,8 @@ func object(attrs []attribute, blocks map[string]shape) node {
 			required = append(required, a.name)
 		}
 	}
-	for typ, s := range blocks {
-		properties[typ] = blockNode(s)
+	for _, typ := range slices.Sorted(maps.Keys(blocks)) {
+		properties[typ] = d.block(strings.TrimPrefix(path+"."+typ, "."), blocks[typ])
 	}
 	n := node{"type": "object", "properties": properties, "patternProperties": node{"^//$": node{}}, "additionalProperties": false}
 	if len(required) > 0 {
@@ -131,25 +133,33 @@ func object(attrs []attribute, blocks map[string]shape) node {
 	return n
 }
 
-// several is one of something, or a list.
-func several(n node) node {
-	return node{"anyOf": []node{n, {"type": "array", "items": n}}}
+// several is one of what is defined, or a list. A definition keeps the schema
+// from saying twice, at each level, what stands below it.
+func (d definitions) several(name string, n node) node {
+	d[name] = n
+	ref := node{"$ref": "#/definitions/" + name}
+	return node{"anyOf": []node{ref, {"type": "array", "items": ref}}}
 }
 
-// blockNode is a block as its parent holds it: below its labels.
-func blockNode(s shape) node {
-	body := several(object(s.attrs, s.blocks))
+// block is a block as its parent holds it: below its labels.
+func (d definitions) block(path string, s shape) node {
+	var body node
 	switch {
 	case s.free:
-		body = several(node{"type": "object"})
+		body = d.several(path, node{"type": "object"})
 	case s.kinds != nil:
 		kinds := node{}
-		for first, k := range s.kinds {
-			kinds[first] = several(node{"type": "object", "additionalProperties": several(object(k.attrs, k.blocks)), "description": plain(k.doc)})
+		for _, first := range slices.Sorted(maps.Keys(s.kinds)) {
+			k, name := s.kinds[first], path+"."+first
+			inner := d.several(name, d.object(name, k.attrs, k.blocks))
+			kinds[first] = d.several(name+"-named", node{"type": "object", "additionalProperties": inner, "description": plain(k.doc)})
 		}
-		body = several(node{"type": "object", "properties": kinds, "additionalProperties": false})
-	case len(s.labels) > 0:
-		body = several(node{"type": "object", "additionalProperties": body})
+		body = d.several(path, node{"type": "object", "properties": kinds, "additionalProperties": false})
+	default:
+		body = d.several(path, d.object(path, s.attrs, s.blocks))
+		if len(s.labels) > 0 {
+			body = d.several(path+"-named", node{"type": "object", "additionalProperties": body})
+		}
 	}
 	body["description"] = plain(s.doc)
 	return body

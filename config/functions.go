@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,6 +48,8 @@ func (l *loader) functions() map[string]function.Function {
 
 		"env": l.envFunc(), "file": l.fileFunc(), "fileset": l.filesetFunc(),
 	}
+	maps.Copy(fs, terraformFunctions())
+	fs["sensitive"] = l.sensitiveFunc()
 	fs["templatefile"] = l.templateFunc(fs)
 	return fs
 }

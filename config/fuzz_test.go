@@ -59,6 +59,26 @@ func FuzzLoad(f *testing.F) {
 				t.Errorf("%s has no command", s.Address)
 			}
 		}
+		var named []session.Address
+		for _, v := range m.Moves {
+			named = append(named, v.From, v.To)
+		}
+		for _, r := range m.Removed {
+			named = append(named, r.From)
+		}
+		for _, i := range m.Imports {
+			named = append(named, i.To)
+		}
+		for _, a := range named {
+			if again, err := session.ParseAddress(string(a)); err != nil || again != a {
+				t.Errorf("address %s: %s, %v", a, again, err)
+			}
+		}
+		for _, o := range m.Outputs {
+			if !json.Valid(o.Value) {
+				t.Errorf("output %s: %s", o.Name, o.Value)
+			}
+		}
 		first, err := json.Marshal([]any{m, ds})
 		if err != nil {
 			t.Fatal(err)

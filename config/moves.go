@@ -166,7 +166,10 @@ func (l *loader) moveCircle(chain []*move, start *move) {
 // removed evaluates the removed blocks.
 func (l *loader) removed(s declared, moves []*move) []Removal {
 	var list []Removal
-	seen := map[session.Address]hcl.Range{}
+	seen, moved := map[session.Address]hcl.Range{}, map[session.Address]*move{}
+	for _, v := range moves {
+		moved[v.From] = v
+	}
 	for _, b := range l.blocks["removed"] {
 		l.eachOf(b, func(d decoder) {
 			r := Removal{Destroy: true, Range: rangeOf(b.def)}
@@ -177,13 +180,13 @@ func (l *loader) removed(s declared, moves []*move) []Removal {
 			}
 			r.From = from.address
 			first, twice := seen[r.From]
-			moved := slices.IndexFunc(moves, func(v *move) bool { return v.From == r.From })
+			v := moved[r.From]
 			switch {
 			case twice:
 				d.fail(from.attr, "Removed twice", "%s is removed at %s already.", r.From, place(first))
 				return
-			case moved >= 0:
-				d.fail(from.attr, "Moved and removed", "%s is moved to %s at %s; it can be one of the two.", r.From, moves[moved].To, place(moves[moved].from.rng))
+			case v != nil:
+				d.fail(from.attr, "Moved and removed", "%s is moved to %s at %s; it can be one of the two.", r.From, v.To, place(v.from.rng))
 				return
 			case !s.unclear(r.From) && s.any(r.From):
 				d.fail(from.attr, "Removed and still declared", "%s is still declared, at %s. Remove one of the two.", r.From, s.at(r.From))

@@ -98,6 +98,55 @@ func TestLinear(t *testing.T) {
 	}
 }
 
+// TestLinearAround: what is said about 5000 sessions costs no more than they do.
+func TestLinearAround(t *testing.T) {
+	around := func(n int) string {
+		var keys strings.Builder
+		for i := range n - 1 {
+			fmt.Fprintf(&keys, "    k%d = %d\n", i, i)
+		}
+		return many(n, true) + "locals {\n  keys = {\n" + keys.String() + "  }\n}\n" + `
+moved {
+  for_each = local.keys
+  from     = session.old[each.value]
+  to       = session.w[each.key]
+}
+removed {
+  for_each = local.keys
+  from     = session.older[each.key]
+}
+import {
+  for_each = local.keys
+  to       = session.w[each.key]
+  id       = "tmux:default/${each.key}"
+}
+output "branches" {
+  value = { for k, s in session.w : k => s.branch }
+}
+check "all" {
+  assert {
+    condition     = alltrue([for s in values(session.w) : startswith(s.branch, "agents/")])
+    error_message = "Some branch is elsewhere."
+  }
+}
+`
+	}
+	cost := func(n int) uint64 {
+		o := write(t, map[string]string{"agentform.hcl": around(n)})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		m := good(t, o)
+		runtime.ReadMemStats(&after)
+		if len(m.Moves) != n-1 || len(m.Imports) != n-1 || len(m.Removed) != n-1 || len(m.Outputs) != 1 {
+			t.Fatalf("%d moves, %d imports, %d removals, %d outputs", len(m.Moves), len(m.Imports), len(m.Removed), len(m.Outputs))
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if small, large := cost(500), cost(2500); large > 7*small {
+		t.Errorf("500 sessions allocate %d bytes, 2500 allocate %d", small, large)
+	}
+}
+
 // TestWrongInMany: a mistake in a block of many instances is one problem.
 func TestWrongInMany(t *testing.T) {
 	manifest := strings.Replace(many(5000, true), `"4h"`, `"soon"`, 1)

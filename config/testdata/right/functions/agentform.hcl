@@ -17,10 +17,14 @@ locals {
     setsubtract(["a", "b"], ["a"]), setproduct(["a"], ["b"]), try(tonumber("x"), 0), can(tonumber("x")),
     fileset("prompts", "**/*.md"), fileset(".", "prompts/*.md"), fileset("${path.module}/prompts", "*.txt"), csvdecode("a,b\n1,2"),
   ])
+  more = jsonencode([
+    alltrue([true, "true"]), alltrue([true, false]), alltrue([]), anytrue([false, true]), anytrue([]), sum([1, 2.5]), sum([]),
+    one(["a"]), one([]), one(toset(["b"])), basename("a/b.md"), dirname("a/b.md"), base64encode("añ"), base64decode("YcOx"), sha256("x"),
+  ])
 }
 
 session "api" {
   agent  = "claude"
   branch = "api"
-  labels = { text = local.text, lists = local.lists, maps = local.maps, file = file("prompts/a.md") }
+  labels = { text = local.text, lists = local.lists, maps = local.maps, more = local.more, file = file("prompts/a.md") }
 }

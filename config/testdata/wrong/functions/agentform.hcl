@@ -5,6 +5,14 @@ session "api" {
   args   = [file("../../outside"), env("NOT_SET"), templatefile("t.tpl", { a = 1 }), file("link")]
 }
 
+session "more" {
+  agent  = "claude"
+  branch = sensitive("swordfish")
+  prompt = tostring(parseint(sensitive("swordfish"), 10))
+  labels = { a = one(["a", "b"]), b = base64decode("=") }
+  args   = [base64decode("/w=="), tostring(sum([1, null])), alltrue("x"), one(toset(["a", "b"]))]
+}
+
 session "web" {
   agent  = "claude"
   branch = substr("x")
