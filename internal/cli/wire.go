@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/apply"
-	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/observe"
@@ -42,7 +40,7 @@ func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
 	who := a.who()
 	r := &reconcile.Reconciler{
 		Project: p.manifest.Project, StatePath: p.state, Version: a.env.Version,
-		Who: who, LockWait: a.globals.lockTimeout,
+		Who: who, LockWait: a.globals.lockTimeout, Keep: p.manifest.HistoryKeep.D(),
 		Runtime: func(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {
 			return a.runtime(p, lineage, spec, why)
 		},
@@ -62,6 +60,7 @@ func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
 			Facts:       p.facts,
 			BaseEnv:     a.secretsOf(p).base(),
 			DataDir:     p.manifest.DataDir,
+			OutputsDir:  p.manifest.OutputsDir,
 			Project:     p.manifest.Project,
 			Parallelism: a.parallelism(p),
 			By:          who.User,
@@ -182,16 +181,9 @@ func (p *project) maxRunning() int {
 }
 
 // folder is where a session's events and transcript are.
-func (p *project) folder(r session.Record) string { return state.Folder(p.manifest.DataDir, r) }
-
-// history is what happened to a session, the oldest first. A session without a
-// history has none.
-func (p *project) history(r session.Record, since time.Time) ([]history.Event, error) {
-	events, err := history.Read(p.folder(r), since)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	return events, err
+func (p *project) folder(r session.Record) string {
+	a := apply.Applier{DataDir: p.manifest.DataDir, OutputsDir: p.manifest.OutputsDir}
+	return a.Folder(r)
 }
 
 // who is the person at work, as others that want the state's lock and those who
