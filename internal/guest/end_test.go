@@ -140,6 +140,7 @@ func TestSetChangesARunUnderWay(t *testing.T) {
 
 func TestFreeze(t *testing.T) {
 	r := prepare(t, `sh -c 'i=0; while :; do i=$((i+1)); echo $i > child; sleep 0.01; done' &
+		echo 0 > agent; until [ -e child ]; do sleep 0.01; done
 		touch up; i=0; while :; do i=$((i+1)); echo $i > agent; sleep 0.01; done`, nil,
 		func(c *Config) { c.Timeout = 1500 * time.Millisecond })
 	cmd, f := r.running()
