@@ -45,8 +45,7 @@ func Compute(in Input) Plan {
 		p.Changes = append(p.Changes, c)
 		p.Problems = append(p.Problems, problems...)
 	}
-	s.queue(&p)
-	s.dependencies(&p)
+	s.hold(&p)
 	p.Drift = s.drift(selected)
 	return p
 }

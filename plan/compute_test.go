@@ -230,6 +230,9 @@ func TestDecisionTable(t *testing.T) {
 		{"create interrupted before anything", func() *stage {
 			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating))
 		}, "+ a interrupted\n"},
+		{"create failed", func() *stage {
+			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating), func(r *session.Record) { r.Trouble = "setup: exit status 2" })
+		}, "+ a interrupted\n"},
 		{"create interrupted after the launch", func() *stage {
 			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating)).live("a")
 		}, "~ a interrupted\n"},
@@ -422,11 +425,16 @@ func TestOptions(t *testing.T) {
 			s.in.Options.MaxRunning = 2
 			return s
 		}, "  a in_sync\n… b queued\n+ c not_recorded\n"},
-		{"what depends on the queued waits too", func() *stage {
+		{"a dependency goes before the urgent session that needs it", func() *stage {
 			s := three()
 			s.in.Wanted[1].Priority = 9
+			s.in.Options.MaxRunning = 1
+			return s
+		}, "+ a not_recorded\n… b queued\n… c queued\n"},
+		{"what depends on the queued waits too", func() *stage {
+			s := three()
 			s.in.Wanted[2].Priority = 9
-			s.in.Options.MaxRunning = 2
+			s.in.Options.MaxRunning = 1
 			return s
 		}, "… a queued\n… b dependency_not_ready\n+ c not_recorded\n"},
 		{"what depends on an error waits", func() *stage {
@@ -527,5 +535,15 @@ func TestDecodeRefusesWhatIsNoPlan(t *testing.T) {
 		if _, err := Decode([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Decode(%q) = %v, want an error with %q", in, err, want)
 		}
+	}
+}
+
+func TestFailedCreationIsAState(t *testing.T) {
+	s := newStage().want(spec("a")).record(spec("a"), func(r *session.Record) {
+		r.Intent, r.Trouble = session.Creating, "setup: make deps: exit status 2"
+	})
+	d := Diagnose(&s.in.Records[0], nil, s.in.World)
+	if d.State != session.StateError || d.Detail != "its creation failed: setup: make deps: exit status 2" {
+		t.Errorf("diagnosed %s: %s", d.State, d.Detail)
 	}
 }

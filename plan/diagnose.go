@@ -53,6 +53,8 @@ func absent(r *session.Record, w session.World) Diagnosis {
 	}
 	facts := w.Runs[r.Run.ID]
 	switch {
+	case r.Intent == session.Creating && r.Trouble != "":
+		return dead(session.StateError, ReasonInterrupted, "its creation failed: "+r.Trouble, nil)
 	case r.Intent == session.Creating:
 		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonInterrupted, Detail: "its creation was interrupted"}
 	case finished(r.Spec.Agent, facts.Exit):

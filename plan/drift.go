@@ -38,7 +38,9 @@ func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
 	case session.StateUnknown:
 		add(Unreachable, d.Detail)
 	case session.StateError:
-		add(Missing, d.Detail)
+		if r.Intent != session.Creating { // what never stood is not missing
+			add(Missing, d.Detail)
+		}
 	case session.StateStale:
 		switch d.Reason {
 		case ReasonExited:

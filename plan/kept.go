@@ -61,7 +61,7 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 	case c.Before.Intent == session.Creating && c.Live == nil && want == session.Stopped && !s.in.World.Runs[c.Before.Run.ID].Alive:
 		return act(c, Forget, ReasonInterrupted, "its creation was interrupted, and it is wanted stopped")
 	case c.Before.Intent == session.Creating && c.Live == nil && want != session.Stopped:
-		return act(c, Create, ReasonInterrupted, "its creation was interrupted")
+		return act(c, Create, ReasonInterrupted, d.Detail)
 	case requested:
 		return act(c, Restart, ReasonRequested, "asked for")
 	case want == session.Stopped:

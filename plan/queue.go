@@ -8,17 +8,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// queue holds back what would bring more agents to life than may live at once,
-// the higher priority first.
-func (s *scene) queue(p *Plan) {
-	limit := s.in.Options.MaxRunning
-	if limit <= 0 {
-		return
-	}
+// hold holds back what cannot start now: what depends on something that is in
+// error or held itself, and what would bring more agents to life than may live
+// at once, the higher priority first.
+func (s *scene) hold(p *Plan) {
+	w := waiting{scene: s, at: make(map[session.Address]*Change, len(p.Changes)), faulty: map[session.Address]bool{}, ranks: map[session.Address]rank{}}
 	alive := 0
 	var starters []*Change
 	for i := range p.Changes {
 		c := &p.Changes[i]
+		w.at[c.Address] = c
 		lives := c.Live != nil && c.Live.Vital == session.Alive
 		switch {
 		case lives && c.Action != Delete && c.Action != Stop:
@@ -27,51 +26,90 @@ func (s *scene) queue(p *Plan) {
 			starters = append(starters, c)
 		}
 	}
-	slices.SortStableFunc(starters, func(a, b *Change) int { return cmp.Compare(b.After.Priority, a.After.Priority) })
-	for _, c := range starters {
-		if alive < limit {
-			alive++
-			continue
+	for _, d := range p.Problems {
+		if d.Severity == session.Error {
+			w.faulty[d.Address] = true
 		}
-		*c = held(*c, ReasonQueued, fmt.Sprintf("queued: max_running = %d; it starts when a place falls free", limit))
+	}
+	w.rank(starters)
+	slices.SortStableFunc(starters, func(a, b *Change) int {
+		ra, rb := w.ranks[a.Address], w.ranks[b.Address]
+		return cmp.Or(cmp.Compare(rb.priority, ra.priority), cmp.Compare(ra.depth, rb.depth))
+	})
+	limit := s.in.Options.MaxRunning
+	for _, c := range starters {
+		d := w.missing(c.Address)
+		switch {
+		case d != nil:
+			*c = held(*c, ReasonDependency, fmt.Sprintf("waits for %s: %s", d.Address, d.Detail))
+		case limit > 0 && alive >= limit:
+			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: max_running = %d; it starts when a place falls free", limit))
+		default:
+			alive++
+		}
 	}
 }
 
-// dependencies holds back what would start before something that it depends on
-// can: that is in error, or held itself.
-func (s *scene) dependencies(p *Plan) {
-	at := make(map[session.Address]*Change, len(p.Changes))
-	for i := range p.Changes {
-		at[p.Changes[i].Address] = &p.Changes[i]
+// waiting is who waits for whom.
+type waiting struct {
+	*scene
+	at     map[session.Address]*Change
+	faulty map[session.Address]bool
+	ranks  map[session.Address]rank
+}
+
+// rank is when a session's turn comes: a dependency is as urgent as the most
+// urgent session that waits for it, and comes before it.
+type rank struct{ priority, depth int }
+
+func (w *waiting) rank(starters []*Change) {
+	for _, c := range starters {
+		w.raise(c.Address, w.wanted[c.Address].Priority)
 	}
-	faulty := map[session.Address]bool{}
-	for _, d := range p.Problems {
-		if d.Severity == session.Error {
-			faulty[d.Address] = true
+	for _, c := range starters {
+		w.deepen(c.Address, map[session.Address]bool{})
+	}
+}
+
+// raise gives a session, and all that it needs, at least that priority.
+func (w *waiting) raise(a session.Address, priority int) {
+	if r, ranked := w.ranks[a]; ranked && r.priority >= priority || w.wanted[a] == nil {
+		return
+	}
+	w.ranks[a] = rank{priority: max(priority, w.wanted[a].Priority)}
+	for _, d := range w.needs(a) {
+		w.raise(d, w.ranks[a].priority)
+	}
+}
+
+// deepen counts how many sessions have to start one after the other before a
+// session can. path is what led here: a cycle ends.
+func (w *waiting) deepen(a session.Address, path map[session.Address]bool) int {
+	r := w.ranks[a]
+	if r.depth > 0 || path[a] {
+		return r.depth
+	}
+	path[a] = true
+	r.depth = 1
+	for _, d := range w.needs(a) {
+		r.depth = max(r.depth, 1+w.deepen(d, path))
+	}
+	w.ranks[a] = r
+	return r.depth
+}
+
+// missing is what a session needs and that neither lives nor can start now.
+func (w *waiting) missing(a session.Address) *Change {
+	for _, need := range w.needs(a) {
+		d := w.at[need]
+		if d == nil || d.Live != nil && d.Live.Vital == session.Alive {
+			continue
+		}
+		if d.Action == Hold || w.faulty[need] && d.Action == None {
+			return d
 		}
 	}
-	visited := map[session.Address]bool{}
-	var visit func(*Change)
-	visit = func(c *Change) {
-		if visited[c.Address] {
-			return
-		}
-		visited[c.Address] = true
-		for _, a := range s.needs(c.Address) {
-			d := at[a]
-			if d == nil {
-				continue
-			}
-			visit(d)
-			lives := d.Live != nil && d.Live.Vital == session.Alive
-			if starts(*c) && c.Action != Hold && !lives && (d.Action == Hold || faulty[a] && d.Action == None) {
-				*c = held(*c, ReasonDependency, fmt.Sprintf("waits for %s: %s", a, d.Detail))
-			}
-		}
-	}
-	for i := range p.Changes {
-		visit(&p.Changes[i])
-	}
+	return nil
 }
 
 // starts reports whether carrying out the change brings an agent to life.
