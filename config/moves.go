@@ -200,8 +200,9 @@ func (l *loader) removed(s declared, moves []*move) []Removal {
 }
 
 // tmuxID is what an import names: a tmux socket, by its name or absolute path,
-// and a session on it. tmux allows neither "." nor ":" in a session's name.
-var tmuxID = regexp.MustCompile(`^tmux:(?:[^/:\s-][^/:\s]*|/[^:\s]*[^/:\s])/([^.:/\s][^.:]*)$`)
+// and a session on it, after the last slash. No tmux session's name has a dot or
+// a colon, nor begins as an id or an exact match does.
+var tmuxID = regexp.MustCompile(`^tmux:(?:[^/.-][^/]*|/.*[^/])/[^.:/$@%=][^.:/]*$`)
 
 // imports evaluates the import blocks.
 func (l *loader) imports(s declared) []Import {

@@ -11,6 +11,8 @@ import {
     session = "tmux:/"
     dash    = "tmux:-L/a"
     dots    = "tmux:default/a.0"
+    slash   = "tmux:default/a/b"
+    id      = "tmux:default/$1"
     line    = "tmux:default/a\nb"
   }
   to = session.worker["web"]
