@@ -47,9 +47,14 @@ session "api" {
 		t.Fatal(err)
 	}
 	screen.await(t, "you said: typed by hand")
-	if _, err := terminal.WriteString("\x02d"); err != nil {
-		t.Fatal(err)
+	for _, key := range []string{"\x02", "d"} {
+		time.Sleep(50 * time.Millisecond) // keys at once are a paste to tmux, and no command
+		if _, err := terminal.WriteString(key); err != nil {
+			t.Fatal(err)
+		}
 	}
+	hung := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // Wait then says so
+	defer hung.Stop()
 	if err := c.Wait(); err != nil {
 		t.Fatalf("attach: %v\n%s", err, &screen)
 	}

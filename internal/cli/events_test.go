@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/history"
+)
+
+// TestWithout: whoever follows is told each event once, also one that comes late
+// and one of which there are two.
+func TestWithout(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	event := func(seconds int, kind history.Kind) history.Event {
+		return history.Event{Time: at.Add(time.Duration(seconds) * time.Second), Address: "session.api", Kind: kind}
+	}
+	old := []history.Event{event(0, history.Sent), event(2, history.Sent)}
+	all := []history.Event{event(0, history.Sent), event(0, history.Sent), event(1, history.Ready), event(2, history.Sent)}
+	added := without(all, old)
+	if len(added) != 2 || added[0].Kind != history.Sent || added[1].Kind != history.Ready {
+		t.Errorf("added: %v", added)
+	}
+}
