@@ -94,7 +94,7 @@ between what is wanted and what is live, and applies it.`,
 	add(groupMain, a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.driftCommand(), a.graphCommand(), a.applyCommand(),
 		a.destroyCommand(), a.statusCommand(), a.watchCommand(), a.showCommand())
 	add(groupSession, a.attachCommand(), a.sendCommand(), a.captureCommand(), a.outputCommand(), a.logsCommand(), a.eventsCommand(), a.waitCommand(), a.nextCommand(),
-		a.startCommand(), a.stopCommand(), a.restartCommand(), a.pauseCommand(), a.resumeCommand(), a.runCommand(), a.adoptCommand())
+		a.startCommand(), a.stopCommand(), a.restartCommand(), a.pauseCommand(), a.resumeCommand(), a.runCommand(), a.adoptCommand(), a.fetchCommand())
 	add(groupProject, a.stateCommand(), a.doctorCommand(), a.schemaCommand(), a.versionCommand())
 	c.AddCommand(a.guestCommand(), lifecycleTopic())
 	return c

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,16 +13,18 @@ import (
 func (a *app) stateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
-		Short: "Look at the records, or take one out",
+		Short: "Look at the records, or change them",
 		Long: `The state file holds what agentform has on record of every session. These commands
-look at it without looking at anything live.`,
+look at it, or change it, without looking at anything live. Before a change the state is
+kept as it was; where is told.`,
 		Example: `  agentform state list
   agentform state show api --json
+  agentform state mv api server
   agentform state rm api`,
 		Args: subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateRmCommand())
+	c.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateMvCommand(), a.stateRmCommand(), a.statePullCommand(), a.statePushCommand())
 	return c
 }
 
@@ -103,7 +104,7 @@ lists it as an orphan.`,
 	}
 }
 
-func (a *app) runStateRm(ctx context.Context, typed []string) (err error) {
+func (a *app) runStateRm(ctx context.Context, typed []string) error {
 	p, s, err := a.recorded()
 	if err != nil {
 		return err
@@ -111,21 +112,21 @@ func (a *app) runStateRm(ctx context.Context, typed []string) (err error) {
 	if _, err := resolveAll(addresses(nil, s.Sessions), typed); err != nil {
 		return err
 	}
-	store, err := state.Open(ctx, p.state, p.manifest.Project, a.env.Version, a.who(), a.globals.lockTimeout)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	meant, err := resolveAll(addresses(nil, store.State().Sessions), typed)
-	if err != nil {
-		return err
-	}
-	for _, address := range meant {
-		if err := store.Delete(address); err != nil {
-			return fmt.Errorf("forget %s: %w", address, err)
+	err = a.operate(ctx, p, func(store *state.Store) error {
+		meant, err := resolveAll(addresses(nil, store.State().Sessions), typed)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(a.env.Stdout, "%s: off the record\n", address)
+		for _, address := range meant {
+			if err := store.Delete(address); err != nil {
+				return fmt.Errorf("forget %s: %w", address, err)
+			}
+			fmt.Fprintf(a.env.Stdout, "%s: off the record\n", address)
+		}
+		return nil
+	})
+	if err == nil {
+		fmt.Fprintln(a.env.Stderr, "Whatever lives was not touched: apply adopts what the manifest wants, doctor lists the rest.")
 	}
-	fmt.Fprintln(a.env.Stderr, "Whatever lives was not touched: apply adopts what the manifest wants, doctor lists the rest.")
-	return nil
+	return err
 }

@@ -1,0 +1,56 @@
+package view
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Fetched is what fetch did for one session.
+type Fetched struct {
+	Address session.Address `json:"address"`
+	Branch  string          `json:"branch"`
+	Ref     string          `json:"ref"`     // where the branch is in the repository
+	Fetched bool            `json:"fetched"` // false: it works in the repository itself
+	Commit  string          `json:"commit"`  // empty: nothing was fetched
+	Moved   bool            `json:"moved"`   // the ref was elsewhere before, or not there
+	Ahead   int             `json:"ahead"`   // commits that no other ref of the repository holds
+}
+
+// FetchedLines writes what fetch did, a line a session.
+func FetchedLines(w io.Writer, s Style, all []Fetched) error {
+	p := &page{Style: s}
+	for _, f := range all {
+		head := p.paint(bold, string(f.Address)+":") + " "
+		switch {
+		case !f.Fetched:
+			p.line(head, p.paint(noInk, f.Branch), " is in the repository already: the session works there")
+		case !f.Moved:
+			p.line(head, p.paint(noInk, f.Ref), " is at ", abbreviated(f.Commit), " already")
+		default:
+			p.line(head, p.paint(noInk, f.Branch), " is now ", p.paint(noInk, f.Ref), " at ", abbreviated(f.Commit), ahead(f.Ahead))
+		}
+	}
+	return p.flush(w)
+}
+
+func ahead(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return ", 1 commit that only it holds"
+	}
+	return fmt.Sprintf(", %d commits that only it holds", n)
+}
+
+func abbreviated(commit string) string { return commit[:min(7, len(commit))] }
+
+// FetchedJSON writes what fetch did as one document.
+func FetchedJSON(w io.Writer, all []Fetched) error {
+	return document(w, struct {
+		Format   string    `json:"format_version"`
+		Sessions []Fetched `json:"sessions"`
+	}{FormatVersion, list(all)})
+}
