@@ -25,7 +25,7 @@ func (r *run) link() {
 		switch {
 		case j.starts():
 			for _, a := range j.change.After.DependsOn {
-				if d := at[a]; d != nil && (d.starts() || waits(*d.change)) {
+				if d := at[a]; d != nil && (d.starts() || d.mends() || waits(*d.change)) {
 					j.waitFor(d)
 					d.awaited = d.awaited || d.starts()
 				}
@@ -62,6 +62,12 @@ func holds(t session.Tree) []string {
 func (j *job) starts() bool {
 	start := []plan.Action{plan.Create, plan.Restart, plan.Replace}
 	return slices.Contains(start, j.change.Action) || slices.Contains(start, j.change.Then)
+}
+
+// mends reports whether the job settles a session that lives and that an earlier
+// action failed on: it may not be ready yet.
+func (j *job) mends() bool {
+	return j.change.Action == plan.Update && j.change.Before != nil && j.change.Before.Trouble != ""
 }
 
 // ends reports whether the job takes a session away for good or for now.

@@ -94,7 +94,8 @@ func (r *run) readiness(ctx context.Context, rec session.Record, agent session.A
 	case i < 0:
 		return "", false, fmt.Errorf("wait until it is ready: the session %w", session.ErrGone)
 	}
-	return screen, facts.Alive && agent.Ready(screen), nil
+	busy := agent.Read(session.Evidence{Vital: session.Alive, Title: lives[i].Title, Screen: screen}).Activity == session.Working
+	return screen, facts.Alive && (busy || agent.Ready(screen)), nil // who works has been ready
 }
 
 // patternless agents are known by their command alone: being alive is all that

@@ -35,6 +35,11 @@ func (j *job) update(ctx context.Context) error {
 			return err
 		}
 	}
+	if j.mends() {
+		if err := j.becomeReady(ctx); err != nil {
+			return err
+		}
+	}
 	if err := j.complete(ctx, rt); err != nil {
 		return err
 	}

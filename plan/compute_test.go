@@ -230,6 +230,9 @@ func TestDecisionTable(t *testing.T) {
 		{"create interrupted before anything", func() *stage {
 			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating))
 		}, "+ a interrupted\n"},
+		{"its last action failed, and it runs", func() *stage {
+			return newStage().want(spec("a")).live("a").record(spec("a"), func(r *session.Record) { r.Trouble = "not ready within 30s" })
+		}, "~ a last_action_failed\n"},
 		{"create failed", func() *stage {
 			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating), func(r *session.Record) { r.Trouble = "setup: exit status 2" })
 		}, "+ a interrupted\n"},

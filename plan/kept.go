@@ -91,6 +91,8 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 		return act(c, Update, ReasonChanged, paths(c.Fields, "")+" changed")
 	case c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
+	case c.Before.Trouble != "":
+		return act(c, Update, ReasonTrouble, "it runs, and its last action failed: "+c.Before.Trouble)
 	case c.Before.Intent != session.Settled || c.Live != nil && c.Live.Mark.Run != c.Before.Run.ID:
 		return act(c, Update, ReasonInterrupted, "an interrupted "+intentWord(c.Before.Intent)+" is settled")
 	}

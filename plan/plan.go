@@ -136,6 +136,7 @@ const (
 	ReasonInterrupted    Reason = "interrupted"
 	ReasonAdopt          Reason = "ours_unrecorded"
 	ReasonInSync         Reason = "in_sync"
+	ReasonTrouble        Reason = "last_action_failed"
 	ReasonMoved          Reason = "moved"
 	ReasonRemoved        Reason = "removed"
 	ReasonImport         Reason = "import"
