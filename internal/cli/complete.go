@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,9 +28,8 @@ func (a *app) completeAddresses(most int) completion {
 			if named(args, address) {
 				continue
 			}
-			short := strings.TrimPrefix(string(address), "session.")
-			for _, form := range []string{short, string(address)} {
-				if strings.HasPrefix(form, typed) && (form == short || typed != "") {
+			for _, form := range forms(address) {
+				if strings.HasPrefix(form, typed) {
 					found = append(found, cobra.CompletionWithDesc(form, describe(find(s.Sessions, address))))
 					break
 				}
@@ -39,9 +39,24 @@ func (a *app) completeAddresses(most int) completion {
 	}
 }
 
+// forms are the ways in which an address can be typed, the shortest first:
+// worker[web] without the quotes, which bash would not complete past.
+func forms(a session.Address) []string {
+	short := strings.TrimPrefix(string(a), "session.")
+	all := []string{short, string(a)}
+	if key, ok := a.Key(); ok && wordy.MatchString(key) {
+		all = append([]string{a.Block() + "[" + key + "]"}, all...)
+	}
+	return all
+}
+
+// wordy is a key that means the same to shells without its quotes, and is no
+// index.
+var wordy = regexp.MustCompile(`^[\w./-]*[A-Za-z_][\w./-]*$`)
+
 // named reports whether a session stands on the command line already.
 func named(args []string, a session.Address) bool {
-	return slices.Contains(args, string(a)) || slices.Contains(args, strings.TrimPrefix(string(a), "session."))
+	return slices.ContainsFunc(forms(a), func(form string) bool { return slices.Contains(args, form) })
 }
 
 // describe is what a completion says of a session besides its address.

@@ -36,6 +36,7 @@ func Run(ctx context.Context, env Env) int {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
+	mendBash(root)
 	return a.report(root.ExecuteContext(ctx))
 }
 
