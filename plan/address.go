@@ -29,7 +29,7 @@ func (s *scene) move() {
 
 func (s *scene) moveOne(from, to session.Address) {
 	if s.records[to] != nil {
-		s.problems = append(s.problems, problem(to, "address is occupied",
+		s.problems = append(s.problems, problem(to, ReasonBlockedByError, "address is occupied",
 			fmt.Sprintf("%s cannot move to %s: another session is on record there\ntake one of them off the record first: agentform state rm %s", from, to, shell(string(to)))))
 		return
 	}
@@ -70,7 +70,7 @@ func (s *scene) oursAlready(c Change, id string, m session.Mark) (Change, []sess
 			detail = fmt.Sprintf("%s is %s; a moved block gives it another address", id, a)
 		}
 	}
-	return stuck(c, []session.Diagnostic{problem(c.Address, summaryOurs, detail)})
+	return stuck(c, []session.Diagnostic{problem(c.Address, ReasonBlockedByError, "session is ours already", detail)})
 }
 
 // takeOver decides for a live session that was started by hand and is to be
@@ -78,7 +78,7 @@ func (s *scene) oursAlready(c Change, id string, m session.Mark) (Change, []sess
 // declared.
 func (s *scene) takeOver(c Change, id string) (Change, []session.Diagnostic) {
 	fault := func(summary, detail string) (Change, []session.Diagnostic) {
-		return stuck(c, []session.Diagnostic{problem(c.Address, summary, detail)})
+		return stuck(c, []session.Diagnostic{problem(c.Address, ReasonBlockedByError, summary, detail)})
 	}
 	found := s.in.World.Found[id]
 	switch {

@@ -40,7 +40,7 @@ func Compute(in Input) Plan {
 		}
 		c, problems := s.decide(a)
 		if in.Options.RefreshOnly {
-			c.Action, c.Then, c.Fields = None, "", nil
+			c.Action, c.Then, c.Fields, c.Reason = None, "", nil, ReasonRefreshOnly
 		}
 		p.Changes = append(p.Changes, c)
 		p.Problems = append(p.Problems, problems...)
@@ -96,6 +96,7 @@ func (s *scene) fresh(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 		return stuck(c, problems)
 	}
 	c.Action, c.Reason, c.Detail = Create, ReasonNew, ""
+	c.Fields = made(c.After)
 	c.Then = thenPause(c.After.Desired)
 	return c, nil
 }
@@ -159,13 +160,13 @@ func (s *scene) unwanted(c Change) (Change, []session.Diagnostic) {
 }
 
 func prevented(a session.Address, what string) session.Diagnostic {
-	return problem(a, "session may not be "+what, "its lifecycle says prevent_destroy = true; take that out first, and apply")
+	return problem(a, ReasonPreventDestroy, "session may not be "+what, "its lifecycle says prevent_destroy = true; take that out first, and apply")
 }
 
 // stuck leaves a session as it is because of problems.
 func stuck(c Change, problems []session.Diagnostic) (Change, []session.Diagnostic) {
 	c.Action, c.Then, c.Fields = None, "", nil
-	c.Reason, c.Detail = reasonOf(problems[0]), problems[0].Summary
+	c.Reason, c.Detail = Reason(problems[0].Code), problems[0].Summary
 	return c, problems
 }
 

@@ -121,7 +121,9 @@ func story(p Plan) string {
 			fmt.Fprintf(&b, " then %s", c.Then)
 		}
 		for _, f := range c.Fields {
-			fmt.Fprintf(&b, " %s", f.Path)
+			if c.Before != nil || c.Action == Adopt { // else they are all that is declared
+				fmt.Fprintf(&b, " %s", f.Path)
+			}
 		}
 		b.WriteString("\n")
 	}
@@ -210,7 +212,16 @@ func TestDecisionTable(t *testing.T) {
 		}, "↻ a failed\n? a failed\n"},
 		{"timed out", func() *stage {
 			return newStage().want(spec("a")).record(spec("a")).live("a", exitedWith("timeout", 143, "SIGTERM"))
-		}, "↻ a timeout\n? a failed\n"},
+		}, "  a timeout\n"},
+		{"timed out, and its place is gone", func() *stage {
+			s := newStage().want(spec("a")).record(spec("a"))
+			s.in.World.Runs["run-a"] = session.RunFacts{Claimed: true, Exit: &session.Exit{Cause: "timeout", Code: 143}}
+			return s
+		}, "  a timeout\n"},
+		{"timed out, prompt changed", func() *stage {
+			return newStage().want(spec("a", func(s *session.Spec) { s.Prompt = session.PromptOf("other") })).
+				record(spec("a")).live("a", exitedWith("timeout", 143, ""))
+		}, "↻ a prompt_changed prompt\n"},
 		{"dead, nobody knows how", func() *stage {
 			return newStage().want(spec("a")).record(spec("a")).live("a", func(l *session.Live) { l.Vital = session.Dead })
 		}, "↻ a stale\n? a stale\n"},
@@ -422,7 +433,7 @@ func TestOptions(t *testing.T) {
 			s := newStage().want(spec("a"), spec("b")).record(spec("a"))
 			s.in.Options.RefreshOnly = true
 			return s
-		}, "  a gone\n  b not_recorded\n? a missing\n"},
+		}, "  a refresh_only\n  b refresh_only\n? a missing\n"},
 		{"queue by priority", func() *stage {
 			s := newStage().all(spec("a")).want(spec("b"), spec("c", func(s *session.Spec) { s.Priority = 3 }))
 			s.in.Options.MaxRunning = 2
@@ -457,6 +468,16 @@ func TestOptions(t *testing.T) {
 			s.in.ByHand = true
 			return s
 		}, "‖ a desired_stopped\n? a changed\n? a branch_mismatch\n"},
+		{"by hand what timed out starts again when it is asked for", func() *stage {
+			s := newStage().want(spec("a")).record(spec("a")).live("a", exitedWith("timeout", 143, ""))
+			s.in.ByHand, s.in.Options.Targets = true, []session.Address{"session.a"}
+			return s
+		}, "↻ a desired_running\n"},
+		{"by hand what timed out is left when nobody asks", func() *stage {
+			s := newStage().want(spec("a")).record(spec("a")).live("a", exitedWith("timeout", 143, ""))
+			s.in.ByHand = true
+			return s
+		}, "  a timeout\n"},
 		{"by hand even what is on another branch is stopped", func() *stage {
 			s := newStage().checkout("/ws/a", "main").want(spec("a")).live("a").record(spec("a"), func(r *session.Record) {
 				r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: now}

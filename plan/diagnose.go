@@ -57,6 +57,8 @@ func absent(r *session.Record, w session.World) Diagnosis {
 		return dead(session.StateError, ReasonInterrupted, "its creation failed: "+r.Trouble, nil)
 	case r.Intent == session.Creating:
 		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonInterrupted, Detail: "its creation was interrupted"}
+	case timedOut(facts.Exit):
+		return overTime(*facts.Exit)
 	case finished(r.Spec.Agent, facts.Exit):
 		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}
 	case standing(*r) == session.Stopped && !facts.Alive:
@@ -75,14 +77,15 @@ func ended(r *session.Record, l *session.Live) Diagnosis {
 	} else if l.Spec != nil {
 		agent = l.Spec.Agent
 	}
+	if timedOut(l.Exit) {
+		return overTime(*l.Exit)
+	}
 	if finished(agent, l.Exit) {
 		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}
 	}
 	reason := ReasonStale
 	if l.Exit != nil {
 		switch {
-		case l.Exit.Cause == "timeout":
-			reason = ReasonTimeout
 		case failure(*l.Exit):
 			reason = ReasonFailed
 		default:
@@ -102,6 +105,16 @@ func ended(r *session.Record, l *session.Live) Diagnosis {
 // merely left is not: Gemini says 0 even when it is killed.
 func finished(a session.AgentSpec, e *session.Exit) bool {
 	return a.OneShot && e != nil && e.Cause == "self" && e.Code == 0 && e.Signal == ""
+}
+
+// timedOut reports whether a run was ended because it lasted too long.
+func timedOut(e *session.Exit) bool { return e != nil && e.Cause == "timeout" }
+
+// overTime is a session whose run was longer than it may be: it was stopped, and
+// starts again only when somebody asks for it, or the limit would limit nothing.
+func overTime(e session.Exit) Diagnosis {
+	return Diagnosis{State: session.StateStopped, Activity: session.Exited, Alive: no(), Reason: ReasonTimeout,
+		Detail: fmt.Sprintf("stopped: its timeout passed after %s; agentform restart runs it again", e.Ran)}
 }
 
 func failure(e session.Exit) bool { return e.Code != 0 || e.Signal != "" || e.Cause == "failed_start" }

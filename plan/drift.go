@@ -45,7 +45,7 @@ func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
 		switch d.Reason {
 		case ReasonExited:
 			add(Exited, d.Detail)
-		case ReasonFailed, ReasonTimeout:
+		case ReasonFailed:
 			add(Failed, d.Detail)
 		default:
 			add(Stale, d.Detail)

@@ -121,6 +121,16 @@ func compare(before, after *session.Spec, noted ...string) (changed []Field, rea
 	return changed, reach
 }
 
+// made lists the fields of a session that is to be made, those that say
+// something.
+func made(s *session.Spec) []Field {
+	fields, _ := compare(&session.Spec{}, s)
+	for i := range fields {
+		fields[i].Before, fields[i].Forces = nil, ForcesNothing
+	}
+	return fields
+}
+
 // shown is a field's value as it is compared and told: of a prompt only the
 // digest, since the text is not on record.
 func shown(field any) any {

@@ -31,7 +31,7 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 		noted = []string{"workspace.path"} // named after the address; the workspace stays where it is
 	}
 	c.Fields, reach = compare(&r.Spec, c.After, noted...)
-	if d.Reason == ReasonFinished {
+	if over(d) {
 		reach = afterFinish(&c, reach, noted)
 	}
 	c.Then = thenPause(want)
@@ -44,6 +44,10 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	}
 	return c, nil
 }
+
+// over reports whether a session's run came to its end, so that it is not run
+// again unasked: its work is done, or its time is up.
+func over(d Diagnosis) bool { return d.Reason == ReasonFinished || d.Reason == ReasonTimeout }
 
 // quiets reports whether what is wanted only takes a session away from its work:
 // a person may stop what works in the wrong place.
@@ -66,14 +70,16 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 		return act(c, Restart, ReasonRequested, "asked for")
 	case want == session.Stopped:
 		return s.stop(c, d)
-	case d.Reason == ReasonFinished && prompt:
+	case d.Reason == ReasonTimeout && s.in.ByHand && within(c.Address, s.in.Options.Targets):
+		return s.wake(c, Restart) // a person asks for it
+	case over(d) && prompt:
 		return act(c, Restart, ReasonPromptChanged, "the prompt changed: a fresh conversation")
-	case d.Reason == ReasonFinished && len(c.Fields) > 0:
-		return act(c, Update, ReasonChanged, "finished; takes effect at the next start")
-	case d.Reason == ReasonFinished && c.Moved != "":
+	case over(d) && len(c.Fields) > 0:
+		return act(c, Update, ReasonChanged, "over; takes effect at the next start")
+	case over(d) && c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
-	case d.Reason == ReasonFinished:
-		return act(c, None, ReasonFinished, "finished")
+	case over(d):
+		return act(c, None, d.Reason, d.Detail)
 	case d.State == session.StateStopped:
 		return s.wake(c, Restart)
 	case !alive:

@@ -132,7 +132,7 @@ func (s *scene) ambiguity(a session.Address) (session.Diagnostic, bool) {
 	for _, l := range lives {
 		detail += fmt.Sprintf("\n  %s, run %s", where(l.Place), l.Mark.Run)
 	}
-	return problem(a, "two live sessions carry this address", detail+"\nend the one that is not needed and plan again"), true
+	return problem(a, ReasonAmbiguous, "two live sessions carry this address", detail+"\nend the one that is not needed and plan again"), true
 }
 
 // where is a place as a person finds it.
@@ -143,6 +143,6 @@ func where(p session.Place) string {
 	return "tmux session " + p.Name + " on " + p.Socket
 }
 
-func problem(a session.Address, summary, detail string) session.Diagnostic {
-	return session.Diagnostic{Severity: session.Error, Summary: summary, Detail: detail, Address: a}
+func problem(a session.Address, r Reason, summary, detail string) session.Diagnostic {
+	return session.Diagnostic{Code: string(r), Severity: session.Error, Summary: summary, Detail: detail, Address: a}
 }

@@ -136,6 +136,8 @@ const (
 	ReasonInterrupted    Reason = "interrupted"
 	ReasonAdopt          Reason = "ours_unrecorded"
 	ReasonInSync         Reason = "in_sync"
+	ReasonRefreshOnly    Reason = "refresh_only"
+	ReasonUnreadable     Reason = "workspace_unreadable"
 	ReasonTrouble        Reason = "last_action_failed"
 	ReasonMoved          Reason = "moved"
 	ReasonRemoved        Reason = "removed"

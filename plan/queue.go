@@ -43,7 +43,7 @@ func (s *scene) hold(p *Plan) {
 		case d != nil:
 			*c = held(*c, ReasonDependency, fmt.Sprintf("waits for %s: %s", d.Address, d.Detail))
 		case limit > 0 && alive >= limit:
-			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: max_running = %d; it starts when a place falls free", limit))
+			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: max_running = %d; an apply starts it once a place is free", limit))
 		default:
 			alive++
 		}

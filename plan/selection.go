@@ -14,7 +14,7 @@ func (s *scene) selection() (selected func(session.Address) bool, problems []ses
 	for _, list := range [][]session.Address{o.Targets, o.Exclude, o.Replace, o.Restart} {
 		for _, t := range list {
 			if !s.known(t) {
-				problems = append(problems, problem(t, "no such session", fmt.Sprintf("nothing in the manifest or on record is called %s", t)))
+				problems = append(problems, problem(t, ReasonNotTargeted, "no such session", fmt.Sprintf("nothing in the manifest or on record is called %s", t)))
 			}
 		}
 	}

@@ -21,17 +21,17 @@ func (s *scene) workspace(r *session.Record, w *session.Spec, replacing bool) (s
 		return false, nil
 	}
 	fault := func(detail, remedy string) (bool, []session.Diagnostic) {
-		return false, []session.Diagnostic{problem(w.Address, summaryMismatch, detail+"\n"+remedy)}
+		return false, []session.Diagnostic{problem(w.Address, ReasonBranchMismatch, "branch mismatch", detail+"\n"+remedy)}
 	}
 	switch {
 	case co.Err != nil:
-		return false, []session.Diagnostic{problem(w.Address, summaryUnreadable, fmt.Sprintf("workspace %s: %v", tree.Path, co.Err))}
+		return false, []session.Diagnostic{problem(w.Address, ReasonUnreadable, "workspace cannot be read", fmt.Sprintf("workspace %s: %v", tree.Path, co.Err))}
 	case !co.Exists:
 		remedy := fmt.Sprintf("bring it back, or make the session anew: agentform apply --replace %s", shell(string(w.Address)))
 		if tree.Mode == session.Worktree {
 			remedy = fmt.Sprintf("bring it back, or make the session anew: git -C %s worktree prune && agentform apply --replace %s", shell(tree.Repo), shell(string(w.Address)))
 		}
-		return false, []session.Diagnostic{problem(w.Address, summaryGone,
+		return false, []session.Diagnostic{problem(w.Address, ReasonWorkspaceGone, "workspace is gone",
 			fmt.Sprintf("workspace %s is gone%s\n%s", tree.Path, onBranch(tree.Branch), remedy))}
 	case tree.Mode == session.Plain:
 		return false, nil
@@ -72,7 +72,7 @@ func (s *scene) creatable(w *session.Spec) []session.Diagnostic {
 	}
 	co := s.in.World.Checkouts[w.Workspace.Path]
 	if co.Err != nil {
-		return append(problems, problem(w.Address, summaryUnreadable, fmt.Sprintf("workspace %s: %v", w.Workspace.Path, co.Err)))
+		return append(problems, problem(w.Address, ReasonUnreadable, "workspace cannot be read", fmt.Sprintf("workspace %s: %v", w.Workspace.Path, co.Err)))
 	}
 	switch w.Workspace.Mode {
 	case session.InPlace:
@@ -84,7 +84,7 @@ func (s *scene) creatable(w *session.Spec) []session.Diagnostic {
 }
 
 func nameTaken(a session.Address, l session.Live) session.Diagnostic {
-	return problem(a, summaryTaken, fmt.Sprintf("a %s that is not ours stands there; end or rename it", where(l.Place)))
+	return problem(a, ReasonNameTaken, "name is taken", fmt.Sprintf("a %s that is not ours stands there; end or rename it", where(l.Place)))
 }
 
 // inPlace: the repository's own checkout must be on the branch already.
@@ -94,11 +94,11 @@ func (s *scene) inPlace(w *session.Spec, co session.Checkout) []session.Diagnost
 	case co.Branch == w.Branch && co.Git:
 		return nil
 	case !co.Git:
-		return []session.Diagnostic{problem(w.Address, summaryOccupied, fmt.Sprintf("workspace %s is no git checkout", w.Workspace.Path))}
+		return []session.Diagnostic{problem(w.Address, ReasonPathOccupied, "workspace path is occupied", fmt.Sprintf("workspace %s is no git checkout", w.Workspace.Path))}
 	case co.Branch == "":
 		at = "detached at " + short(co.Head)
 	}
-	return []session.Diagnostic{problem(w.Address, summaryMismatch,
+	return []session.Diagnostic{problem(w.Address, ReasonBranchMismatch, "branch mismatch",
 		fmt.Sprintf("workspace %s is %s, manifest declares %q\nto mend it: %s", w.Workspace.Path, at, w.Branch, s.mend(w.Workspace.Path, w)))}
 }
 
@@ -122,14 +122,14 @@ func (s *scene) worktree(w *session.Spec, co session.Checkout) []session.Diagnos
 		} else if holder := s.holder(h.Path); holder != "" {
 			remedy = fmt.Sprintf("it is the workspace of %s; %s", holder, remedy)
 		}
-		return []session.Diagnostic{problem(w.Address, summaryHeld,
+		return []session.Diagnostic{problem(w.Address, ReasonBranchHeld, "branch is held elsewhere",
 			fmt.Sprintf("branch %q is checked out in %s, and git lets one worktree hold a branch\n%s", w.Branch, h.Path, remedy))}
 	}
 	if !co.Exists || co.Empty {
 		return nil
 	}
 	if !co.Git || !registered {
-		return []session.Diagnostic{problem(w.Address, summaryOccupied,
+		return []session.Diagnostic{problem(w.Address, ReasonPathOccupied, "workspace path is occupied",
 			fmt.Sprintf("%s is there already and is no worktree of %s\nmove it away, or give the session another workspace path", path, w.Workspace.Repo))}
 	}
 	if co.Branch != w.Branch {
@@ -137,7 +137,7 @@ func (s *scene) worktree(w *session.Spec, co session.Checkout) []session.Diagnos
 		if co.Branch == "" {
 			at = "detached at " + short(co.Head)
 		}
-		return []session.Diagnostic{problem(w.Address, summaryMismatch,
+		return []session.Diagnostic{problem(w.Address, ReasonBranchMismatch, "branch mismatch",
 			fmt.Sprintf("workspace %s is there already, %s, manifest declares %q\nto mend it: %s", path, at, w.Branch, s.mend(path, w)))}
 	}
 	return nil
@@ -151,36 +151,6 @@ func (s *scene) holder(path string) session.Address {
 		}
 	}
 	return ""
-}
-
-// The summaries of the problems of a workspace, and the reasons they stand for.
-const (
-	summaryMismatch   = "branch mismatch"
-	summaryHeld       = "branch is held elsewhere"
-	summaryGone       = "workspace is gone"
-	summaryOccupied   = "workspace path is occupied"
-	summaryUnreadable = "workspace cannot be read"
-	summaryTaken      = "name is taken"
-	summaryOurs       = "session is ours already"
-)
-
-func reasonOf(d session.Diagnostic) Reason {
-	switch d.Summary {
-	case summaryMismatch:
-		return ReasonBranchMismatch
-	case summaryHeld:
-		return ReasonBranchHeld
-	case summaryGone:
-		return ReasonWorkspaceGone
-	case summaryOccupied, summaryUnreadable:
-		return ReasonPathOccupied
-	case summaryTaken:
-		return ReasonNameTaken
-	}
-	if strings.HasPrefix(d.Summary, "session may not be") {
-		return ReasonPreventDestroy
-	}
-	return ReasonBlockedByError
 }
 
 func onBranch(b string) string {

@@ -17,6 +17,9 @@ const (
 // Diagnostic is one problem, told to a person and to programs: found in a
 // manifest, in a plan or in the live world.
 type Diagnostic struct {
+	// Code says what kind of problem it is, for other code; empty: none in
+	// particular.
+	Code     string   `json:"-"`
 	Severity Severity `json:"severity"`
 	Summary  string   `json:"summary"`
 	Detail   string   `json:"detail,omitempty"`
