@@ -43,7 +43,7 @@ func TestRestartInPlaceKeepsTheScreen(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "all my work") || !strings.Contains(string(text), old.Run.ID+": restart: asked for") {
 		t.Errorf("transcript %q, %v", text, err)
 	}
-	if e := r.event(history.RunEnded, "api"); e.Run != old.Run.ID || e.Detail != "SIGTERM" {
+	if e := r.event(history.RunEnded, "api"); e.Run != old.Run.ID || e.Detail != "ended by SIGTERM" {
 		t.Errorf("run ended: %+v", e)
 	}
 }

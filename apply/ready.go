@@ -72,7 +72,7 @@ func (r *run) awaitReady(ctx context.Context, rec session.Record, agent session.
 // readiness looks once. The error says that the agent will not become ready.
 func (r *run) readiness(ctx context.Context, rec session.Record, agent session.Agent) (screen string, ready bool, err error) {
 	facts := r.Facts(rec.Run.ID)
-	if facts.Exit != nil && finished(rec.Spec.Agent, *facts.Exit) {
+	if rec.Spec.Agent.Finished(facts.Exit) {
 		return "", true, nil
 	}
 	if facts.Exit == nil && patternless(rec.Spec.Agent) {
@@ -88,7 +88,7 @@ func (r *run) readiness(ctx context.Context, rec session.Record, agent session.A
 	}
 	switch {
 	case facts.Exit != nil:
-		return "", false, &NotReadyError{"its agent left (" + exitWords(*facts.Exit) + ") before it was ready", screen}
+		return "", false, &NotReadyError{"its agent left (" + facts.Exit.String() + ") before it was ready", screen}
 	case err != nil: // a runtime that does not answer now may answer in a moment
 		return "", false, nil
 	case i < 0:
@@ -101,20 +101,6 @@ func (r *run) readiness(ctx context.Context, rec session.Record, agent session.A
 // patternless agents are known by their command alone: being alive is all that
 // can be seen of them.
 func patternless(a session.AgentSpec) bool { return a.Base == "" && a.Ready == "" }
-
-func finished(a session.AgentSpec, e session.Exit) bool {
-	return a.OneShot && e.Cause == "self" && e.Code == 0 && e.Signal == ""
-}
-
-func exitWords(e session.Exit) string {
-	switch {
-	case e.Cause == "failed_start":
-		return "it could not be started: " + e.Detail
-	case e.Signal != "":
-		return e.Signal
-	}
-	return fmt.Sprintf("exit status %d", e.Code)
-}
 
 // tail is the last lines of a text.
 func tail(s string, lines int) string {

@@ -78,7 +78,7 @@ func (j *job) end(ctx context.Context) error {
 		if lived {
 			e := history.Event{Kind: history.RunEnded, Reason: string(j.change.Reason)}
 			if exit := j.run.Facts(run).Exit; exit != nil {
-				e.Detail = exitWords(*exit)
+				e.Detail = exit.String()
 			}
 			j.tell(e)
 		}

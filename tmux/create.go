@@ -185,7 +185,7 @@ func (r *Runtime) started(ctx context.Context, s *server, p session.Place, l ses
 		f, err := guest.ReadFacts(l.RunDir)
 		switch {
 		case f.Exit != nil && f.Exit.Cause == guest.CauseFailedStart:
-			return errors.New(exitWords(f.Exit))
+			return errors.New(exitOf(f.Exit).String())
 		case f.Agent.PID != 0 || f.Exit != nil:
 			return nil // that it may have left since is for the next look
 		}

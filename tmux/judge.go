@@ -3,7 +3,6 @@ package tmux
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
@@ -120,17 +119,6 @@ func exitOf(e *guest.Exit) *session.Exit {
 		return nil
 	}
 	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail}
-}
-
-// exitWords is an exit in an error.
-func exitWords(e *guest.Exit) string {
-	switch {
-	case e.Detail != "":
-		return e.Cause + ": " + e.Detail
-	case e.Signal != "":
-		return e.Cause + ": ended by " + e.Signal
-	}
-	return e.Cause + ": exit status " + strconv.Itoa(e.Code)
 }
 
 // launchSpec reads the spec that a run was launched with.

@@ -1,0 +1,30 @@
+package session
+
+import "fmt"
+
+// String is the exit as a person would tell it: "exit status 1", "ended by
+// SIGKILL", "timeout, ended by SIGTERM", "it could not be started: no such file".
+func (e Exit) String() string {
+	if e.Cause == "failed_start" {
+		return "it could not be started: " + e.Detail
+	}
+	how := fmt.Sprintf("exit status %d", e.Code)
+	if e.Signal != "" {
+		how = "ended by " + e.Signal
+	}
+	switch e.Cause {
+	case "timeout":
+		return "timeout, " + how
+	case "hangup":
+		return "terminal hung up, " + how
+	}
+	return how
+}
+
+// Finished reports whether an exit says that the agent did what it was started
+// for: a one-shot command that left by itself with 0. An interactive agent that
+// was merely left has not: Gemini says 0 even when it is killed. A nil exit is no
+// evidence.
+func (a AgentSpec) Finished(e *Exit) bool {
+	return a.OneShot && e != nil && e.Cause == "self" && e.Code == 0 && e.Signal == ""
+}
