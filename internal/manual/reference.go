@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +21,7 @@ func withReference(text string) (string, error) {
 	before, rest, found := strings.Cut(text, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		return "", errors.New("it has no place for the reference: the lines " + begin + "and " + end)
+		return "", fmt.Errorf("it has no place for the reference, between the lines %q and %q", begin, end)
 	}
 	return before + begin + "\n" + reference(cli.Commands()) + end + after, nil
 }
