@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
@@ -68,7 +70,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 			return err
 		}
 		printed, err := on.begin(ctx,
-			append(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-x", "200", "-y", "50", "-c", literal(l.Dir), "--"}, r.guestCommand(l)...),
+			append(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-n", windowName(l.Mark.Address), "-x", "200", "-y", "50", "-c", literal(l.Dir), "--"}, r.guestCommand(l)...),
 			command{"set-option", "-F", "-t", exactly(l.Name), paneOption, "#{pane_id}"},
 			mark)
 		if err == nil {
@@ -90,8 +92,8 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 	return on, pane, err
 }
 
-// Restart puts a new guest into the session's pane. The history of the screen
-// stays. Our pane may have been closed while a person's stands: then the session
+// Restart puts a new guest into the session's pane. What the last run showed is
+// taken off it: whoever wants to keep that captures it first. Our pane may have been closed while a person's stands: then the session
 // gets a new window.
 func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch) (session.Place, error) {
 	fail := func(err error) (session.Place, error) {
@@ -114,13 +116,13 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	}
 	start := command{"respawn-pane", "-k", "-t", live.Place.Pane}
 	if now.closed {
-		start = command{"new-window", "-d", "-P", "-F", "#{pane_id}", "-t", exactly(p.Name)}
+		start = command{"new-window", "-d", "-P", "-F", "#{pane_id}", "-n", windowName(l.Mark.Address), "-t", exactly(p.Name)}
 	}
 	start = append(append(start, "-c", literal(l.Dir), "--"), r.guestCommand(l)...)
 	// A run begins unpaused, whatever the last one was.
 	cmds := []command{start, mark, {"set-option", "-u", "-t", exactly(p.Name), pauseOption}}
 	if !now.closed {
-		cmds = append(cmds, command{"select-pane", "-e", "-t", live.Place.Pane})
+		cmds = append(cmds, command{"clear-history", "-t", live.Place.Pane}, command{"select-pane", "-e", "-t", live.Place.Pane})
 	}
 	printed, err := s.ask(ctx, cmds...)
 	p.Runtime, p.Pane = "tmux", live.Place.Pane
@@ -161,6 +163,17 @@ func (r *Runtime) prepare(l session.Launch) error {
 		Timeout: l.Timeout,
 		Spec:    spec,
 	}, l.Secrets)
+}
+
+// windowName is what the status line of whoever attaches calls the session's
+// window: its address. What tmux would take for a format or a style is left out.
+func windowName(a session.Address) string {
+	return strings.Map(func(c rune) rune {
+		if c == '#' || !unicode.IsPrint(c) {
+			return '_'
+		}
+		return c
+	}, strings.TrimPrefix(string(a), "session."))
 }
 
 func (r *Runtime) guestCommand(l session.Launch) []string {

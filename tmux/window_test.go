@@ -1,0 +1,56 @@
+package tmux_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+)
+
+// TestWindowBearsTheAddress: who attaches reads the session's address in the
+// status line, and not the name of the guest; tmux finds no format in it.
+func TestWindowBearsTheAddress(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	window := func(p session.Place) string {
+		return strings.TrimSpace(b.tmux(t, p.Socket, "list-windows", "-t", "="+p.Name, "-F", "#{window_name}"))
+	}
+	l := b.launch(t, "plain")
+	l.Mark.Address = session.Keyed("worker", "web")
+	if got := window(b.create(t, l)); got != `worker["web"]` {
+		t.Errorf("window %q", got)
+	}
+	if got := window(b.create(t, b.launch(t, "odd"))); !strings.HasPrefix(got, "w[") || strings.ContainsAny(got, "#%\n") {
+		t.Errorf("window %q", got)
+	}
+}
+
+// TestRestartShowsTheNewRunAlone: nothing of the old runs is left, on the screen
+// or above it.
+func TestRestartShowsTheNewRunAlone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	const old = `for i in $(seq 120); do echo "old news $i"; done; exit 3`
+	p := b.create(t, b.shell(t, "api", old))
+	shows := func() string {
+		text, err := b.runtime.Capture(t.Context(), p, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for _, script := range []string{old, `echo "a new run"; read x`} {
+		until(t, "the run is over", func() bool {
+			l, ok := b.see(t, p)
+			return ok && l.Vital == session.Dead && strings.Contains(shows(), "old news 120")
+		})
+		var err error
+		if p, err = b.runtime.Restart(t.Context(), p, b.shell(t, "api", script)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "the new run shows itself", func() bool { return strings.Contains(shows(), "a new run") })
+	if got := strings.TrimSpace(shows()); got != "a new run" {
+		t.Errorf("after a restart the session shows\n%s", got)
+	}
+}
