@@ -68,7 +68,7 @@ func (j *job) workspace(ctx context.Context) error {
 func (j *job) worktree(ctx context.Context) error {
 	t := &j.rec.Tree
 	seen := j.run.Git.Look(t.Path)
-	if seen.Exists && !seen.Empty {
+	if seen.Exists && !seen.Empty && !seen.Partial {
 		return onBranch(seen, t.Branch)
 	}
 	if err := os.MkdirAll(filepath.Dir(t.Path), 0o755); err != nil {

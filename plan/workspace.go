@@ -17,7 +17,7 @@ func (s *scene) workspace(r *session.Record, w *session.Spec, replacing bool) (s
 	if tree.Path == "" || r.Intent == session.Creating && !co.Exists {
 		return false, nil
 	}
-	if replacing && !co.Exists {
+	if replacing && !co.Exists || r.Intent == session.Creating && co.Partial {
 		return false, nil
 	}
 	fault := func(detail, remedy string) (bool, []session.Diagnostic) {
@@ -125,8 +125,8 @@ func (s *scene) worktree(w *session.Spec, co session.Checkout) []session.Diagnos
 		return []session.Diagnostic{problem(w.Address, ReasonBranchHeld, "branch is held elsewhere",
 			fmt.Sprintf("branch %q is checked out in %s, and git lets one worktree hold a branch\n%s", w.Branch, h.Path, remedy))}
 	}
-	if !co.Exists || co.Empty {
-		return nil
+	if !co.Exists || co.Empty || co.Partial && registered {
+		return nil // what was left half-made is made again
 	}
 	if !co.Git || !registered {
 		return []session.Diagnostic{problem(w.Address, ReasonPathOccupied, "workspace path is occupied",

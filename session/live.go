@@ -195,7 +195,10 @@ type Checkout struct {
 	Head   string // commit, when detached
 	Busy   string // "rebase" or "bisect" under way on Branch
 	Empty  bool   // the folder exists and has nothing in it
-	Err    error  // it could not be read
+	// Partial says that git has not finished making it: it is at it, or was
+	// killed.
+	Partial bool
+	Err     error // it could not be read
 }
 
 // Held is one checkout of a repository and the branch it holds.

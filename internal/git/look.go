@@ -46,7 +46,7 @@ func Look(path string) session.Checkout {
 	case err != nil:
 		co.Err = fmt.Errorf("look at checkout %s: %w", path, err)
 	default:
-		co.Git, co.Repo = true, d.common
+		co.Git, co.Repo, co.Partial = true, d.common, d.partial()
 		if co.Branch, co.Head, co.Busy, err = d.head(); err != nil {
 			co.Err = fmt.Errorf("look at checkout %s: %w", path, err)
 		}

@@ -96,6 +96,11 @@ func addWorktree(ctx context.Context, repo, path, branch, base string) (branchMa
 		return false, err
 	}
 	defer release()
+	if entry := d.entry(path); entry != "" {
+		if there, err := d.finish(ctx, repo, path, branch, entry); there || err != nil {
+			return false, err
+		}
+	}
 	was, err := surroundings(path)
 	if err != nil {
 		return false, err
