@@ -26,6 +26,7 @@ standard error. If none does, it waits until one does. A session needs somebody 
   blocked_api      its agent has met a rate or usage limit
   failed           its agent says that it failed, or left with a failure
   exited, stale    its agent has left; a shell has the terminal, or nothing
+  timeout          its run was stopped for its time
   error            its place is gone, or the last action on it failed
   branch_mismatch  its workspace is on another branch
 

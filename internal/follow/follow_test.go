@@ -140,6 +140,7 @@ func TestNeeds(t *testing.T) {
 			named("shot", 9, left(session.StateStopped, session.Done)),
 			named("stale", 0, with(left(session.StateStale, session.Exited), ended(-30))),
 			named("stuck", 5, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Trouble = true })),
+			named("late", 1, with(left(session.StateStopped, session.Exited), ended(-90))),
 			named("wanted", 9, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Recorded = false })),
 			named("works", 9, does(session.Working, 0)),
 		}
@@ -152,7 +153,7 @@ func TestNeeds(t *testing.T) {
 	for _, n := range f.Needs() {
 		got = append(got, n.Address.Block()+" "+string(n.Reason))
 	}
-	want := []string{"stuck error", "ready turn_ended", "lost error", "stale stale", "asks blocked", "elsewhere branch_mismatch", "limited blocked_api"}
+	want := []string{"stuck error", "ready turn_ended", "late timeout", "lost error", "stale stale", "asks blocked", "elsewhere branch_mismatch", "limited blocked_api"}
 	if !slices.Equal(got, want) {
 		t.Errorf("needs:\ngot  %q\nwant %q", got, want)
 	}

@@ -19,6 +19,7 @@ const (
 	NeedsHelp    Reason = "failed"      // its agent says that it failed, or left with a failure
 	NeedsRestart Reason = "exited"      // its agent left, and a shell has the terminal
 	NeedsAgent   Reason = "stale"       // its place stands, its agent is gone
+	NeedsTime    Reason = "timeout"     // its run was stopped for its time
 	NeedsPlace   Reason = "error"       // its place is gone, or the last action on it failed
 	NeedsBranch  Reason = "branch_mismatch"
 )
@@ -71,6 +72,8 @@ func (c *course) leftBehind() Reason {
 		return NeedsHelp
 	case c.State == session.StateStale:
 		return NeedsAgent
+	case c.State == session.StateStopped && c.Activity == session.Exited:
+		return NeedsTime // nobody wanted it stopped
 	}
 	return "" // done, stopped, or not known
 }

@@ -89,6 +89,8 @@ func needWord(reason string) string {
 		return "at a limit"
 	case "branch_mismatch":
 		return "on another branch"
+	case "timeout":
+		return "out of time"
 	}
 	return reason
 }
