@@ -57,6 +57,9 @@ type Applier struct {
 	By          string // who asked, for the events
 	// StopOnError lets nothing new start after a failure.
 	StopOnError bool
+	// AfterTurn is how long a session's running turn is let end before its agent
+	// is ended; nil: as its stop block says.
+	AfterTurn func(session.Spec) time.Duration
 	// Emit is told every event as it happens, one at a time. It may be nil.
 	Emit func(history.Event)
 	// Now is the clock; nil: time.Now.

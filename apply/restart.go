@@ -52,9 +52,12 @@ func (j *job) standing() *session.Place {
 	return nil
 }
 
-// end ends the session's agent, keeping what its screen showed. The place
-// stands on.
+// end ends the session's agent, after its turn where that is wanted, keeping
+// what its screen showed. The place stands on.
 func (j *job) end(ctx context.Context) error {
+	if err := j.endTurn(ctx); err != nil {
+		return err
+	}
 	rt, err := j.run.runtime(j.rec.Spec)
 	if err != nil {
 		return err

@@ -1,11 +1,13 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
@@ -23,8 +25,20 @@ type Hand struct {
 	Desired session.Desired
 	// Restart starts them again whatever their state.
 	Restart bool
+	// AfterTurn lets a running turn end before an agent is ended, for at most
+	// TurnLimit; 0: as long as the session's stop block says, or defaultTurn.
+	AfterTurn bool
+	TurnLimit time.Duration
 	// Wait lets Override return only when every session that it started is ready.
 	Wait bool
+}
+
+// defaultTurn is how long a turn is let end when neither the person nor the
+// manifest says: most turns of coding agents take less.
+const defaultTurn = 5 * time.Minute
+
+func (h Hand) turnLimit(s session.Spec) time.Duration {
+	return cmp.Or(h.TurnLimit, s.Stop.AfterTurn.D(), defaultTurn)
 }
 
 // UnknownError says that an address is not on record.
@@ -59,6 +73,9 @@ func (r *Reconciler) Override(ctx context.Context, h Hand, drain <-chan struct{}
 		able, errs := told.judge(p)
 		if err := told.record(store, a, able); err != nil {
 			return apply.Tally{}, err
+		}
+		if h.AfterTurn {
+			a.AfterTurn = h.turnLimit
 		}
 		tally, err := a.Run(ctx, p, drain)
 		return tally, errors.Join(append(errs, err)...)

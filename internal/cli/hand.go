@@ -41,6 +41,9 @@ what the manifest does not say, and names you.`,
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(0),
 		RunE: func(c *cobra.Command, args []string) error {
+			if o.hand.TurnLimit < 0 || o.hand.TurnLimit > 0 && !o.hand.AfterTurn {
+				return usageError{c.CommandPath(), errors.New("--timeout says how long --after-turn waits: give both, and a time above 0")}
+			}
 			o.typed = args
 			return a.runHand(c.Context(), o)
 		},
@@ -49,6 +52,10 @@ what the manifest does not say, and names you.`,
 	flags.BoolVar(&o.all, "all", false, "every session on record")
 	flags.StringVar(&o.role, "role", "", "the sessions of this `role`")
 	flags.StringToStringVar(&o.labels, "label", nil, "the sessions with this label, `KEY=VALUE` (repeatable: with all of them)")
+	if hand.Desired == session.Stopped {
+		flags.BoolVar(&o.hand.AfterTurn, "after-turn", false, "let the running turn end first, for at most --timeout")
+		flags.DurationVar(&o.hand.TurnLimit, "timeout", 0, "longest wait for the turn's end, with --after-turn; then it is stopped all the same (default: the manifest's after_turn, or 5m)")
+	}
 	if hand.Desired == session.Running {
 		flags.BoolVar(&o.hand.Wait, "wait", false, "return when every session that was started is ready")
 	}
@@ -65,7 +72,10 @@ func (a *app) startCommand() *cobra.Command {
 func (a *app) stopCommand() *cobra.Command {
 	return a.handCommand("stop", "Stop sessions, and see that nothing of them is left",
 		`Ends the agents with their stop signal, after the grace with SIGKILL, and returns when
-it has seen that nothing is left of them. Their workspaces and branches stay.`,
+it has seen that nothing is left of them. Their workspaces and branches stay.
+
+An agent that is at work is let end its turn first if its stop block says so
+(after_turn), or with --after-turn.`,
 		reconcile.Hand{Desired: session.Stopped})
 }
 
