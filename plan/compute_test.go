@@ -244,6 +244,14 @@ func TestDecisionTable(t *testing.T) {
 		{"its last action failed, and it runs", func() *stage {
 			return newStage().want(spec("a")).live("a").record(spec("a"), func(r *session.Record) { r.Trouble = "not ready within 30s" })
 		}, "~ a last_action_failed\n"},
+		{"removal interrupted after its workspace went", func() *stage {
+			s := newStage().want(spec("a")).record(spec("a"), intent(session.Removing))
+			s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a"}
+			return s
+		}, "+ a interrupted\n? a missing\n? a branch_mismatch\n"},
+		{"removal interrupted, and wanted stopped", func() *stage {
+			return newStage().want(spec("a", desired(session.Stopped))).record(spec("a"), intent(session.Removing))
+		}, ". a interrupted desired\n? a missing\n"},
 		{"create failed", func() *stage {
 			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating), func(r *session.Record) { r.Trouble = "setup: exit status 2" })
 		}, "+ a interrupted\n"},

@@ -78,7 +78,7 @@ func (p Plan) Wanted() []session.Spec {
 // the same act on the same run, for the same difference.
 func (c Change) Matches(approved Change) bool {
 	if c.Address != approved.Address || c.Action != approved.Action || c.Then != approved.Then ||
-		c.Fresh != approved.Fresh || c.Moved != approved.Moved || c.Import != approved.Import || runOf(c) != runOf(approved) {
+		c.Fresh != approved.Fresh || (c.Lifts == nil) != (approved.Lifts == nil) || c.Moved != approved.Moved || c.Import != approved.Import || runOf(c) != runOf(approved) {
 		return false
 	}
 	a, errA := json.Marshal(c.Fields)

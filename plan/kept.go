@@ -64,6 +64,10 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 	switch {
 	case c.Before.Intent == session.Creating && c.Live == nil && want == session.Stopped && !s.in.World.Runs[c.Before.Run.ID].Alive:
 		return act(c, Forget, ReasonInterrupted, "its creation was interrupted, and it is wanted stopped")
+	case c.Before.Intent == session.Removing && c.Live == nil && want != session.Stopped:
+		return act(c, Create, ReasonInterrupted, "its removal was interrupted, and it is wanted again")
+	case c.Before.Intent == session.Removing && c.Live == nil && !s.in.World.Runs[c.Before.Run.ID].Alive:
+		return act(c, Forget, ReasonInterrupted, "its removal was interrupted")
 	case c.Before.Intent == session.Creating && c.Live == nil && want != session.Stopped:
 		return act(c, Create, ReasonInterrupted, d.Detail)
 	case requested:

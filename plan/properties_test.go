@@ -21,7 +21,7 @@ func anyStage(t *rapid.T) *stage {
 		if rapid.Bool().Draw(t, name+" recorded") {
 			recorded := anySpec(t, name)
 			s.record(recorded, func(r *session.Record) {
-				r.Intent = rapid.SampledFrom([]session.Intent{"", "", "", session.Creating, session.Restarting, session.Stopping}).Draw(t, name+" intent")
+				r.Intent = rapid.SampledFrom([]session.Intent{"", "", "", session.Creating, session.Restarting, session.Stopping, session.Removing}).Draw(t, name+" intent")
 				r.Origin = rapid.SampledFrom([]session.Origin{session.FromManifest, session.FromManifest, session.FromRun}).Draw(t, name+" origin")
 				r.Run.BootID = rapid.SampledFrom([]string{boot, boot, "boot-0"}).Draw(t, name+" boot")
 				if rapid.IntRange(0, 3).Draw(t, name+" override") == 0 {
@@ -298,7 +298,7 @@ func TestBranchIsHeldAtEveryLook(t *testing.T) {
 			}
 			co := in.World.Checkouts[c.Before.Tree.Path]
 			onItsWay := co.Branch == c.After.Branch || co.Branch == c.Before.Tree.Branch && c.After.Workspace.Path != c.Before.Tree.Path
-			if co.Exists && onItsWay {
+			if co.Exists && onItsWay || !co.Exists && c.Before.Intent == session.Removing {
 				continue
 			}
 			if !slices.ContainsFunc(p.Problems, func(d session.Diagnostic) bool { return d.Address == c.Address }) {

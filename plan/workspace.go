@@ -14,7 +14,7 @@ import (
 func (s *scene) workspace(r *session.Record, w *session.Spec, replacing bool) (settled bool, problems []session.Diagnostic) {
 	tree := r.Tree
 	co := s.in.World.Checkouts[tree.Path]
-	if tree.Path == "" || r.Intent == session.Creating && !co.Exists {
+	if tree.Path == "" || (r.Intent == session.Creating || r.Intent == session.Removing) && !co.Exists {
 		return false, nil
 	}
 	if replacing && !co.Exists || r.Intent == session.Creating && co.Partial {

@@ -34,6 +34,9 @@ func (e *ChangedError) Error() string {
 func (r *Reconciler) Apply(ctx context.Context, q Request, approved plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
 	tally, err := r.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		p := r.compute(ctx, store.State(), q)
+		if approved.Complete && !p.Complete {
+			return apply.Tally{}, unlooked(p)
+		}
 		warnings, err := hold(&p, approved)
 		if err != nil {
 			return apply.Tally{}, err
@@ -46,6 +49,17 @@ func (r *Reconciler) Apply(ctx context.Context, q Request, approved plan.Plan, d
 		err = errors.Join(err, r.await(ctx, tally))
 	}
 	return tally, err
+}
+
+// unlooked says why a plan could not be made again as it was approved.
+func unlooked(p plan.Plan) error {
+	var errs []error
+	for _, d := range p.Problems {
+		if d.Severity == session.Error && d.Address == "" {
+			errs = append(errs, d)
+		}
+	}
+	return errors.Join(append(errs, errors.New("nothing was done"))...)
 }
 
 // locked acts on the state under its lock.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -17,29 +18,71 @@ var lineageForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}
 // Lineage is the lineage that a state begun at path would have: that of an
 // earlier state file there. It is empty when there was none.
 func Lineage(path string) (string, error) {
-	b, err := os.ReadFile(lineageOf(path))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read lineage: %w", err)
-	}
-	l := strings.TrimSpace(string(b))
-	if !lineageForm.MatchString(l) {
-		return "", fmt.Errorf("read lineage %s: it is damaged; remove it to begin a new project (live sessions of the old one are then foreign)", lineageOf(path))
-	}
-	return l, nil
+	l, _, err := identity(path)
+	return l, err
 }
 
-// keepLineage sees to it that the lineage outlives the state file.
-func keepLineage(path, lineage string) error {
-	if kept, err := Lineage(path); err == nil && kept == lineage {
+// identity reads the lineage, and the path of the state file that it was last
+// kept for.
+func identity(path string) (lineage, home string, err error) {
+	b, err := os.ReadFile(lineageOf(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", "", nil
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("read lineage: %w", err)
+	}
+	lineage, home, _ = strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
+	if !lineageForm.MatchString(lineage) {
+		return "", "", fmt.Errorf("read lineage %s: it is damaged; remove it to begin a new project (live sessions of the old one are then foreign)", lineageOf(path))
+	}
+	return lineage, home, nil
+}
+
+// CopiedError is a state that was copied together with its folder: its sessions
+// are those of the original, and must not be touched from the copy.
+type CopiedError struct{ Path, Original string }
+
+// Error says whose it is, and how to go on.
+func (e *CopiedError) Error() string {
+	return fmt.Sprintf("read state %s: it is a copy of %s, and so are its sessions; nothing of them may be touched from here; to begin a project of its own, remove the copied folder: rm -r %s",
+		e.Path, e.Original, filepath.Dir(e.Path))
+}
+
+// original refuses a copy. What was moved, so that nothing is left where it was,
+// is no copy.
+func original(path string) error {
+	lineage, home, err := identity(path)
+	if err != nil || home == "" || home == canonical(path) {
+		return err
+	}
+	if there, _, err := identity(home); err != nil || there != lineage {
 		return nil
 	}
-	if _, err := replace(lineageOf(path), []byte(lineage+"\n")); err != nil {
+	return &CopiedError{Path: path, Original: home}
+}
+
+// keepLineage sees to it that the lineage outlives the state file, and that a
+// copy of both is told from the original.
+func keepLineage(path, lineage string) error {
+	if kept, home, err := identity(path); err == nil && kept == lineage && home == canonical(path) {
+		return nil
+	}
+	if _, err := replace(lineageOf(path), []byte(lineage+"\n"+canonical(path)+"\n")); err != nil {
 		return fmt.Errorf("keep lineage: %w", err)
 	}
 	return nil
+}
+
+// canonical is a path in one form, whatever links lead there.
+func canonical(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	return path
 }
 
 func lineageOf(path string) string { return path + ".lineage" }

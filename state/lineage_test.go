@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -70,5 +71,35 @@ func TestMoveIsOneChange(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "agents", "default", "a-1", "state.json")); err != nil {
 		t.Errorf("its mirror is gone: %v", err)
+	}
+}
+
+func TestCopyIsRefusedAndAMoveIsNot(t *testing.T) {
+	root := t.TempDir()
+	home, copied := filepath.Join(root, "a", "state.json"), filepath.Join(root, "b", "state.json")
+	begin(t, home)
+	if err := os.CopyFS(filepath.Dir(copied), os.DirFS(filepath.Dir(home))); err != nil {
+		t.Fatal(err)
+	}
+	var refused *CopiedError
+	if _, err := Read(copied); !errors.As(err, &refused) || refused.Original != canonical(home) {
+		t.Errorf("reading the copy: %v", err)
+	}
+	if _, err := Open(t.Context(), copied, "shop", "test", Holder{}, time.Second); !errors.As(err, &refused) {
+		t.Errorf("opening the copy: %v", err)
+	}
+	if _, err := Read(home); err != nil {
+		t.Errorf("reading the original: %v", err)
+	}
+
+	if err := os.RemoveAll(filepath.Dir(home)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(copied); err != nil {
+		t.Errorf("what was moved is refused: %v", err)
+	}
+	begin(t, copied)
+	if _, at, err := identity(copied); err != nil || at != canonical(copied) {
+		t.Errorf("it is at home in %q, %v", at, err)
 	}
 }

@@ -70,8 +70,11 @@ func (e *NewerError) Error() string {
 
 // Read reads a state file without taking its lock. It returns an error that is
 // ErrNone when there is no file, a *NewerError or a *CorruptError when it
-// cannot be understood.
+// cannot be understood, a *CopiedError when it belongs to another folder.
 func Read(path string) (State, error) {
+	if err := original(path); err != nil {
+		return State{}, err
+	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return State{}, unreadable(path, err)

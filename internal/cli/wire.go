@@ -100,6 +100,9 @@ func (a *app) runtime(p *project, lineage string, spec session.RuntimeSpec, why 
 		if _, c.Guest, err = guest.Install(p.manifest.DataDir); err != nil {
 			return nil, err
 		}
+		if err := guest.KeepSocketDir(p.manifest.DataDir, sockets); err != nil {
+			return nil, err
+		}
 	}
 	return tmux.New(c), nil
 }

@@ -32,7 +32,10 @@ func removeWorktree(ctx context.Context, repo, path string) error {
 		return err
 	}
 	defer release()
-	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+	switch fi, err := os.Lstat(path); {
+	case err == nil && fi.Mode()&os.ModeSymlink != 0:
+		return errors.New("it is a link now, and what it leads to was not made as this worktree")
+	case errors.Is(err, os.ErrNotExist):
 		if entry := d.entry(path); entry != "" {
 			return forget(ctx, repo, path, entry)
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -31,7 +32,9 @@ func checkSocket(path string) error {
 // SocketDir is the folder for the sockets of everything that belongs to a data
 // folder: $XDG_RUNTIME_DIR/agentform/<8 hex of sha256(its absolute path)>, or
 // /tmp/agentform-<uid>/<8 hex> without XDG_RUNTIME_DIR. It creates the folder
-// (0700). It fails if a folder on the way belongs to someone else or is a link,
+// (0700). Where the data folder knows the folder that is in use already
+// (KeepSocketDir), that is it: the same project is found again with another
+// XDG_RUNTIME_DIR, as cron and su have it. It fails if a folder on the way belongs to someone else or is a link,
 // or if the path is too long for a guest's socket.
 func SocketDir(dataDir string) (string, error) {
 	abs, err := filepath.Abs(dataDir)
@@ -45,7 +48,11 @@ func SocketDir(dataDir string) (string, error) {
 		remedy = "set XDG_RUNTIME_DIR to a short folder of your own, or unset it"
 	}
 	sum := sha256.Sum256([]byte(abs))
-	dir := filepath.Join(base, hex.EncodeToString(sum[:4]))
+	name := hex.EncodeToString(sum[:4])
+	if kept, ok := keptSocketDir(abs, name); ok {
+		return kept, nil
+	}
+	dir := filepath.Join(base, name)
 	err = checkSocket(filepath.Join(dir, "g-0123456789abcdef"))
 	for _, d := range []string{base, dir} {
 		if err == nil {
@@ -56,6 +63,40 @@ func SocketDir(dataDir string) (string, error) {
 		return "", fmt.Errorf("socket folder of %s: %w (%s)", abs, err, remedy)
 	}
 	return dir, nil
+}
+
+// socketsFile in the data folder names the folder of its sockets.
+const socketsFile = "sockets"
+
+// KeepSocketDir remembers, in the data folder, where its sockets are.
+func KeepSocketDir(dataDir, dir string) error {
+	path := filepath.Join(dataDir, socketsFile)
+	if b, err := readFile(path, 4096); err == nil && string(b) == dir+"\n" {
+		return nil
+	}
+	err := os.MkdirAll(dataDir, 0o700)
+	if err == nil {
+		err = replace(path, []byte(dir+"\n"), false)
+	}
+	if err != nil {
+		return fmt.Errorf("remember the folder of the sockets: %w", err)
+	}
+	return nil
+}
+
+// keptSocketDir is the folder that the data folder remembers, if it is still
+// there, ours, and this data folder's: a copy of the data folder has another
+// name.
+func keptSocketDir(dataDir, name string) (string, bool) {
+	b, err := readFile(filepath.Join(dataDir, socketsFile), 4096)
+	dir := strings.TrimSuffix(string(b), "\n")
+	if err != nil || !filepath.IsAbs(dir) || filepath.Base(dir) != name {
+		return "", false
+	}
+	if _, err := os.Lstat(dir); err != nil || ownDir(dir) != nil {
+		return "", false
+	}
+	return dir, true
 }
 
 // ownDir makes sure that a folder is there, is ours, and is closed to others.
