@@ -20,6 +20,9 @@ func (p *page) attributes(c plan.Change, full bool) {
 	if c.Action == plan.Delete && c.Before != nil {
 		p.leaves(*c.Before)
 	}
+	if c.Action == plan.Create { // what a new one is stands below, as what it is, and not as changes
+		c.Fields = nil
+	}
 	for _, f := range c.Fields {
 		p.field("      ", f, c.After)
 	}

@@ -41,7 +41,7 @@ func Outputs(w io.Writer, s Style, outputs []Output) error {
 			if err != nil {
 				return err
 			}
-			text = p.paint(noInk, written(v, ""))
+			text = Safe(written(v, "")) // as it is: who set it may want its paths whole
 		}
 		p.line(p.paint(bold, o.Name)+" = ", text)
 	}

@@ -79,7 +79,10 @@ func (p *planPage) problems() (inLine map[session.Address][]session.Diagnostic, 
 // change adds one session: its header, the attributes that change, its errors.
 func (p *planPage) change(b *page, c plan.Change, errs []session.Diagnostic) {
 	switch {
-	case c.Action == plan.None && p.options.Full && len(errs) == 0:
+	case c.Action == plan.None && p.options.Full && len(errs) == 0 && c.Reason != plan.ReasonNotTargeted && c.Before == nil && c.Live == nil:
+		b.line("    "+b.paint(bold, string(c.Address)), " is not there", because(b, c.Detail))
+		b.attributes(c, true)
+	case c.Action == plan.None && p.options.Full && len(errs) == 0 && c.Reason != plan.ReasonNotTargeted:
 		b.line("    "+b.paint(bold, string(c.Address)), b.was(c), " is unchanged", because(b, c.Detail))
 		b.attributes(c, true)
 	case c.Action == plan.None:

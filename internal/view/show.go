@@ -41,7 +41,7 @@ func Show(w io.Writer, s Style, x Shown, now time.Time) error {
 		}
 		p.heading(title)
 		for l := range strings.SplitSeq(screen, "\n") {
-			p.line(strings.TrimRight("  "+p.paint(dim, "│")+" "+p.paint(noInk, l), " "))
+			p.line(strings.TrimRight("  "+p.paint(dim, "│")+" "+l, " ")) // as it is: its paths are the agent's own
 		}
 	}
 	if look := x.lookByHand(); len(look) > 0 {

@@ -1,0 +1,45 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/plan"
+)
+
+// What an agent shows is shown as it is, its paths too.
+func TestScreenIsNotRewritten(t *testing.T) {
+	var out strings.Builder
+	x := Shown{Session: Session{Address: "session.api", Workspace: "/src/shop/w"}, Screen: "reads /src/shop/w/main.go\n"}
+	if err := Show(&out, Style{Dir: "/src/shop"}, x, at); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "│ reads /src/shop/w/main.go") || strings.Contains(got, "workspace:    /src") {
+		t.Error(got)
+	}
+}
+
+// Only of what is looked at, and there, a full plan says that it is unchanged;
+// what a new session is stands there once.
+func TestFullPlanSaysOnlyWhatItKnows(t *testing.T) {
+	made := spec("session.new", "agents/new")
+	p := plan.Plan{Complete: true, Changes: []plan.Change{
+		{Address: "session.other", Action: plan.None, Reason: plan.ReasonNotTargeted, Detail: "not targeted", Before: record("session.other", "o")},
+		{Address: "session.off", Action: plan.None, Reason: plan.ReasonStop, Detail: "wanted stopped", After: wanted(spec("session.off", "off"))},
+		{Address: "session.new", Action: plan.Create, Reason: plan.ReasonNew, After: &made,
+			Fields: []plan.Field{{Path: "branch", After: "agents/new", Forces: plan.ForcesNothing}}},
+	}}
+	for _, full := range []bool{true, false} {
+		var out strings.Builder
+		if err := Plan(&out, Style{}, p, PlanOptions{Full: full}); err != nil {
+			t.Fatal(err)
+		}
+		got := out.String()
+		if strings.Contains(got, "unchanged") || strings.Contains(got, "session.other") || strings.Count(got, `"agents/new"`) != 1 {
+			t.Errorf("full %t:\n%s", full, got)
+		}
+		if strings.Contains(got, "session.off is not there: wanted stopped") != full {
+			t.Errorf("full %t:\n%s", full, got)
+		}
+	}
+}
