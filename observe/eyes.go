@@ -53,6 +53,7 @@ func (e Eyes) World(ctx context.Context, wanted []session.Spec, recorded []sessi
 	wg.Wait()
 	e.remember(w.Lives, recorded)
 	w.Runs = inParallel(unseenRuns(w.Lives, recorded), batch, e.Facts)
+	e.linger(ctx, &w)
 	return w
 }
 
@@ -188,6 +189,36 @@ func unseenRuns(lives []session.Live, recorded []session.Record) []string {
 		}
 	}
 	return runs
+}
+
+// lingers is how long a look waits for agents whose place has gone: when a tmux
+// server goes, they are told by the hangup, and are about to end.
+const lingers = time.Second
+
+// linger looks again at runs whose place is gone and whose agent lives, until
+// they have ended or it has waited long enough.
+func (e Eyes) linger(ctx context.Context, w *session.World) {
+	seen := make(map[string]bool, len(w.Lives))
+	for _, l := range w.Lives {
+		seen[l.Mark.Run] = true
+	}
+	for until := time.Now().Add(lingers); time.Now().Before(until); {
+		alive := false
+		for run, facts := range w.Runs {
+			if facts.Alive && !seen[run] {
+				w.Runs[run] = e.Facts(run)
+				alive = alive || w.Runs[run].Alive
+			}
+		}
+		if !alive {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // batch is how many small reads one goroutine takes at a time: each is about

@@ -252,6 +252,16 @@ func TestDecisionTable(t *testing.T) {
 		{"removal interrupted, and wanted stopped", func() *stage {
 			return newStage().want(spec("a", desired(session.Stopped))).record(spec("a"), intent(session.Removing))
 		}, ". a interrupted desired\n? a missing\n"},
+		{"place gone, and its agent lives", func() *stage {
+			s := newStage().want(spec("a")).record(spec("a"))
+			s.in.World.Runs["run-a"] = session.RunFacts{Claimed: true, Alive: true}
+			return s
+		}, "… a runtime_unreachable\n? a missing\n"},
+		{"place gone, and its agent lives, wanted stopped", func() *stage {
+			s := newStage().want(spec("a", desired(session.Stopped))).record(spec("a"))
+			s.in.World.Runs["run-a"] = session.RunFacts{Claimed: true, Alive: true}
+			return s
+		}, "‖ a desired_stopped desired\n? a missing\n"},
 		{"create failed", func() *stage {
 			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating), func(r *session.Record) { r.Trouble = "setup: exit status 2" })
 		}, "+ a interrupted\n"},

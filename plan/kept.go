@@ -86,6 +86,10 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 		return act(c, None, d.Reason, d.Detail)
 	case d.State == session.StateStopped:
 		return s.wake(c, Restart)
+	case !alive && c.Live == nil && s.in.World.Runs[c.Before.Run.ID].Alive:
+		return act(c, Hold, ReasonUnreachable, fmt.Sprintf(
+			"its %s cannot be found, and its agent lives (process %d): either it is about to end, or the tmux server lost its socket, which kill -USR1 brings back; agentform restart %s ends it and starts anew",
+			placeWord(c.Before.Place), s.in.World.Runs[c.Before.Run.ID].Agent.PID, shell(string(c.Address))))
 	case !alive:
 		return act(c, Restart, d.Reason, d.Detail)
 	case prompt:
