@@ -12,14 +12,14 @@ import (
 
 // Await waits until every session that the tally says was started is ready: its
 // screen shows it, or, where no pattern is known, it lives; each as long as its
-// agent may take. It tells a Ready event for each and writes no state, so it
-// needs no lock. The error gathers those that did not become ready.
+// agent may take. It tells a Ready event for each that is not on record as ready
+// already, and writes no state, so it needs no lock. The error gathers those that did not become ready.
 func (a *Applier) Await(ctx context.Context, t Tally) error {
 	r := newRun(a, plan.Plan{})
 	var wg sync.WaitGroup
 	errs := make([]error, len(t.Results))
 	for i, res := range t.Results {
-		if !res.Started || res.Outcome != Done || res.Record == nil {
+		if !res.Started || res.Outcome != Done || res.Record == nil || !res.Record.Run.ReadyAt.IsZero() {
 			continue
 		}
 		wg.Go(func() {

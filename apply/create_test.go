@@ -67,7 +67,7 @@ func TestCreate(t *testing.T) {
 			t.Errorf("event %+v", e)
 		}
 	}
-	if diff := cmp.Diff([]history.Kind{history.ApplyStart, history.Launched, history.PromptDelivered, history.ApplyComplete}, kinds); diff != "" {
+	if diff := cmp.Diff([]history.Kind{history.ApplyStart, history.Launched, history.IOAttached, history.Ready, history.PromptDelivered, history.ApplyComplete}, kinds); diff != "" {
 		t.Errorf("history: %s", diff)
 	}
 }

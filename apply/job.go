@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -257,7 +258,7 @@ func (j *job) settle() error {
 func (j *job) tell(e history.Event) { j.run.emit(j.event(e), &j.rec) }
 
 func (j *job) event(e history.Event) history.Event {
-	e.Address, e.ID, e.Run, e.Action = j.change.Address, j.rec.ID, j.rec.Run.ID, string(j.change.Action)
+	e.Address, e.ID, e.Run, e.Action = j.change.Address, j.rec.ID, cmp.Or(e.Run, j.rec.Run.ID), string(j.change.Action)
 	return e
 }
 

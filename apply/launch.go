@@ -46,6 +46,9 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 		if d.prompt {
 			j.rec.Run.DeliveredAt = j.rec.Run.StartedAt
 		}
+		if patternless(j.rec.Spec.Agent) && j.run.Facts(j.rec.Run.ID).Alive {
+			j.rec.Run.ReadyAt = j.rec.Run.StartedAt
+		}
 		if !j.awaited && j.change.Then == "" {
 			j.idle()
 		}
@@ -55,14 +58,21 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 		return err
 	}
 	j.tell(history.Event{Kind: history.Launched})
+	j.tell(history.Event{Kind: history.IOAttached, Detail: place.Name})
+	if !j.rec.Run.ReadyAt.IsZero() {
+		j.tell(history.Event{Kind: history.Ready})
+	}
 	if paste == "" {
 		if d.prompt {
 			j.tell(history.Event{Kind: history.PromptDelivered, Detail: "with its command line", New: j.rec.Run.PromptSHA})
 		}
-		if j.awaited {
-			return j.becomeReady(ctx)
+		if !j.awaited || !j.rec.Run.ReadyAt.IsZero() {
+			return nil
 		}
-		return nil
+		if err := j.becomeReady(ctx); err != nil {
+			return err
+		}
+		return j.save()
 	}
 	if err := j.becomeReady(ctx); err != nil {
 		return err

@@ -32,9 +32,17 @@ func (e *NotReadyError) Excerpt() string { return clip(e.Screen) }
 // the manifest language's own default.
 const defaultReadyTimeout = 30 * time.Second
 
-// becomeReady waits until the session's agent can take a prompt.
+// becomeReady waits until the session's agent can take a prompt. Whoever saves
+// the record next puts it there; until then it is only told.
 func (j *job) becomeReady(ctx context.Context) error {
-	return j.run.awaitReady(ctx, j.rec, j.agent())
+	if !j.rec.Run.ReadyAt.IsZero() {
+		return nil
+	}
+	if err := j.run.awaitReady(ctx, j.rec, j.agent()); err != nil {
+		return err
+	}
+	j.rec.Run.ReadyAt = j.run.now()
+	return nil
 }
 
 // awaitReady waits until a session's agent can take a prompt, and tells that:

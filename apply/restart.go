@@ -78,13 +78,27 @@ func (j *job) end(ctx context.Context) error {
 		if err := rt.Stop(ctx, place, run, j.rec.Spec.Stop); err != nil {
 			return fmt.Errorf("stop run %s: %w", run, err)
 		}
-		if lived {
-			e := history.Event{Kind: history.RunEnded, Reason: string(j.change.Reason)}
-			if exit := j.run.Facts(run).Exit; exit != nil {
-				e.Detail = exit.String()
-			}
-			j.tell(e)
-		}
+		j.ended(run, lived)
 	}
 	return nil
+}
+
+// ended tells, once, how a run ended: by what is being done now, or by itself
+// before. A run that is on record and was never started has no end to tell.
+func (j *job) ended(run string, lived bool) {
+	recorded := run == j.rec.Run.ID
+	if recorded && !j.rec.Run.EndedAt.IsZero() || !lived && recorded && j.rec.Run.StartedAt.IsZero() {
+		return
+	}
+	e := history.Event{Kind: history.RunEnded, Run: run, Reason: string(j.change.Reason)}
+	if exit := j.run.Facts(run).Exit; exit != nil {
+		e.Detail, e.Elapsed = exit.String(), exit.Ran
+		if !lived || exit.Cause == "timeout" {
+			e.Reason = exit.Cause
+		}
+	}
+	if recorded {
+		j.rec.Run.EndedAt = j.run.now()
+	}
+	j.tell(e)
 }

@@ -59,7 +59,7 @@ func (j *job) takeUp() {
 	j.rec.Place, j.rec.Tree.Ready = l.Place, true
 	if l.Mark.Run != j.rec.Run.ID {
 		j.rec.Run.ID = l.Mark.Run
-		j.rec.Run.StartedAt = time.Time{}
+		j.rec.Run.StartedAt, j.rec.Run.ReadyAt, j.rec.Run.EndedAt = time.Time{}, time.Time{}, time.Time{}
 	}
 	if j.rec.Run.StartedAt.IsZero() {
 		facts := j.run.Facts(l.Mark.Run)

@@ -41,6 +41,7 @@ func (r *Reconciler) Apply(ctx context.Context, q Request, approved plan.Plan, d
 		if err != nil {
 			return apply.Tally{}, err
 		}
+		mismatches(a, p)
 		tally, err := a.Run(ctx, p, drain)
 		tally.Warnings = append(tally.Warnings, warnings...)
 		return tally, err
@@ -60,6 +61,28 @@ func unlooked(p plan.Plan) error {
 		}
 	}
 	return errors.Join(append(errs, errors.New("nothing was done"))...)
+}
+
+// mismatches tells of each session whose workspace is on another branch, once.
+func mismatches(a apply.Applier, p plan.Plan) {
+	before := make(map[session.Address]*session.Record, len(p.Changes))
+	for _, c := range p.Changes {
+		before[c.Address] = c.Before
+	}
+	told := map[session.Address]bool{}
+	for _, d := range p.Problems {
+		if d.Code != string(plan.ReasonBranchMismatch) || told[d.Address] {
+			continue
+		}
+		told[d.Address] = true
+		e := history.Event{Kind: history.BranchMismatch, Address: d.Address, Detail: d.Detail}
+		rec := before[d.Address]
+		if rec == nil { // it has no history yet
+			rec = &session.Record{}
+		}
+		e.ID, e.Run = rec.ID, rec.Run.ID
+		a.Tell(e, *rec)
+	}
 }
 
 // locked acts on the state under its lock.

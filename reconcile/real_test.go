@@ -149,6 +149,12 @@ func TestRealWorld(t *testing.T) {
 	if err != nil || len(p.Problems) != 1 || p.Problems[0].Address != api.Address || !strings.Contains(p.Problems[0].Detail, `"other"`) {
 		t.Errorf("%v, problems %+v", err, p.Problems)
 	}
+	if diff := cmp.Diff([]string{"session.api"}, r.heard(history.BranchMismatch)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"session.web"}, r.heard(history.RunEnded)); diff != "" {
+		t.Error(diff)
+	}
 	if rec := r.record("web"); rec.Run.Number != 2 || rec.ID != before.ID || rec.Place.Name != before.Place.Name {
 		t.Errorf("record %+v", rec)
 	}
@@ -208,6 +214,18 @@ func TestRealWorld(t *testing.T) {
 	if _, err := os.Stat(api.Workspace.Path); !os.IsNotExist(err) {
 		t.Errorf("a clean workspace of ours stays: %v", err)
 	}
+}
+
+// heard are the sessions of the events of a kind.
+func (r *room) heard(kind history.Kind) (of []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.Kind == kind {
+			of = append(of, string(e.Address))
+		}
+	}
+	return of
 }
 
 // processes are the command lines of all processes that name the folder: tmux

@@ -62,6 +62,8 @@ type Run struct {
 	StartedAt    time.Time `json:"started_at,omitzero"`
 	BootID       string    `json:"boot_id,omitempty"`
 	Agent        Process   `json:"agent,omitzero"`
+	ReadyAt      time.Time `json:"ready_at,omitzero"` // when it was seen that a prompt can be typed; zero: nobody has looked
+	EndedAt      time.Time `json:"ended_at,omitzero"` // when its end was told; zero: it has not ended, or nobody has looked
 	PromptSHA    string    `json:"prompt_sha256,omitempty"`
 	DeliveredAt  time.Time `json:"delivered_at,omitzero"` // when the prompt was delivered; zero: not yet
 	Conversation string    `json:"conversation,omitempty"`
