@@ -543,7 +543,9 @@ func TestLiftedOverrideNamesWho(t *testing.T) {
 }
 
 func TestEncodeKeepsThePlanAndItsPrompts(t *testing.T) {
-	s := newStage().want(spec("a")).all(spec("b", func(s *session.Spec) { s.Env = map[string]string{"A": "b"} }))
+	s := newStage().want(spec("a", func(s *session.Spec) {
+		s.Agent.Patterns = session.Patterns{Working: []string{"w"}, Blocked: []string{"b"}}
+	})).all(spec("b", func(s *session.Spec) { s.Env = map[string]string{"A": "b"} }))
 	p := Compute(s.in)
 	b, err := Encode(p)
 	if err != nil {

@@ -81,9 +81,23 @@ func (c Change) Matches(approved Change) bool {
 		c.Fresh != approved.Fresh || (c.Lifts == nil) != (approved.Lifts == nil) || c.Moved != approved.Moved || c.Import != approved.Import || runOf(c) != runOf(approved) {
 		return false
 	}
-	a, errA := json.Marshal(c.Fields)
-	b, errB := json.Marshal(approved.Fields)
+	a, errA := canonical(c.Fields)
+	b, errB := canonical(approved.Fields)
 	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// canonical is the same text for fields as computed and as read from a file,
+// where a struct has become a map.
+func canonical(fields []Field) ([]byte, error) {
+	b, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	var v any
+	if err := json.Unmarshal(b, &v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
 }
 
 func runOf(c Change) string {
