@@ -24,7 +24,7 @@ func (a *Applier) Await(ctx context.Context, t Tally) error {
 		}
 		wg.Go(func() {
 			if err := r.awaitReady(ctx, *res.Record, r.Agent(res.Record.Spec.Agent)); err != nil {
-				errs[i] = fmt.Errorf("%s: %w", res.Address, err)
+				errs[i] = fmt.Errorf("%s: %w", res.Address, inWords(err))
 			}
 		})
 	}

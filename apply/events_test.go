@@ -2,6 +2,8 @@ package apply_test
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -76,3 +78,24 @@ func TestReadyIsToldOnce(t *testing.T) {
 
 // name is the session of a told event.
 func name(event string) string { return event[strings.LastIndex(event, " ")+1:] }
+
+// TestInterruptionIsToldInAPersonsWords: what the program calls it is told to
+// nobody.
+func TestInterruptionIsToldInAPersonsWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		s := r.spec("api")
+		s.Agent.PromptVia, s.Agent.Ready, s.Prompt = "paste", ">", session.PromptOf("go")
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(5*time.Second, cancel)
+		_, err := r.applier.Run(ctx, r.create(s), nil)
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("error: %v", err)
+		}
+		for _, text := range []string{err.Error(), r.record("api").Trouble, r.event(history.ApplyErrored, "api").Detail} {
+			if strings.Contains(text, "context") || !strings.Contains(text, "wait until it is ready: interrupted") {
+				t.Errorf("told %q", text)
+			}
+		}
+	})
+}

@@ -134,9 +134,10 @@ func (j *job) do(ctx context.Context, a plan.Action) error {
 // fail tells a failure and leaves it on the session's record.
 func (j *job) fail(err error) {
 	j.outcome = Failed
+	err = inWords(err)
 	j.err = fmt.Errorf("%s %s: %w", j.change.Action, j.change.Address, err)
 	if j.kept {
-		j.rec.Trouble = firstLine(err.Error())
+		j.rec.Trouble = inShort(err)
 		if err := j.save(); err != nil {
 			j.err = errors.Join(j.err, err)
 		}

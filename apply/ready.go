@@ -14,15 +14,24 @@ import (
 // NotReadyError says that an agent did not come as far as taking a prompt.
 type NotReadyError struct {
 	Why    string
+	Ready  string // the pattern that its screen was to show; empty: its life was waited for
 	Screen string // the last lines of it
 }
 
 // Error is why, and the end of the screen.
 func (e *NotReadyError) Error() string {
-	if e.Screen == "" {
-		return e.Why + "; its screen is empty"
+	if strings.TrimSpace(e.Screen) == "" {
+		return e.Summary() + "; its screen is empty"
 	}
-	return e.Why + "; its screen ends:\n" + tail(e.Screen, 12)
+	return e.Summary() + "; its screen ends:\n" + tail(e.Screen, 12)
+}
+
+// Summary is why, and what was waited for.
+func (e *NotReadyError) Summary() string {
+	if e.Ready == "" {
+		return e.Why
+	}
+	return fmt.Sprintf("%s: its screen did not show ready = %q", e.Why, e.Ready)
 }
 
 // Excerpt is the screen, at most session.TailLimit bytes.
@@ -67,7 +76,7 @@ func (r *run) awaitReady(ctx context.Context, rec session.Record, agent session.
 				Elapsed: session.Duration(time.Since(began))}, &rec)
 			return nil
 		case time.Since(began) > limit:
-			return &NotReadyError{fmt.Sprintf("it was not ready within %s", limit), screen}
+			return &NotReadyError{Why: fmt.Sprintf("it was not ready within %s", limit), Ready: rec.Spec.Agent.Ready, Screen: screen}
 		}
 		select {
 		case <-ctx.Done():
@@ -96,7 +105,7 @@ func (r *run) readiness(ctx context.Context, rec session.Record, agent session.A
 	}
 	switch {
 	case facts.Exit != nil:
-		return "", false, &NotReadyError{"its agent left (" + facts.Exit.String() + ") before it was ready", screen}
+		return "", false, &NotReadyError{Why: "its agent left (" + facts.Exit.String() + ") before it was ready", Ready: rec.Spec.Agent.Ready, Screen: screen}
 	case err != nil: // a runtime that does not answer now may answer in a moment
 		return "", false, nil
 	case i < 0:

@@ -21,11 +21,16 @@ type SetupError struct {
 
 // Error is the command, how it failed, and the end of what it printed.
 func (e *SetupError) Error() string {
-	s := fmt.Sprintf("setup: %s: %v", strings.Join(e.Argv, " "), e.Err)
+	s := e.Summary()
 	if e.Output != "" {
 		s += "\n" + tail(e.Output, 12)
 	}
 	return s
+}
+
+// Summary is the command and how it failed.
+func (e *SetupError) Summary() string {
+	return fmt.Sprintf("setup: %s: %v", strings.Join(e.Argv, " "), e.Err)
 }
 
 // Unwrap is how the command failed.
