@@ -12,5 +12,7 @@
 //
 // Two things a manifest can ask for have no flag, and nothing is done about them
 // here: Claude Code is told to trust a folder only by its own dotfile, and
-// neither it nor Gemini CLI has profiles.
+// neither it nor Gemini CLI has profiles. A session's profile reaches Codex alone,
+// as --profile; for claude, gemini and custom agents it has no effect, and
+// settings of their own go into the agent's command or the session's args.
 package agent

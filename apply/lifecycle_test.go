@@ -25,7 +25,9 @@ func TestRestartInPlaceKeepsTheScreen(t *testing.T) {
 	s.Prompt = session.PromptOf("first")
 	r.must(r.create(s))
 	old := r.record("api")
-	r.rt.Edit(r.place("api"), func(st *sessiontest.State) { st.Live.Screen = "all my work" })
+	r.rt.Edit(r.place("api"), func(st *sessiontest.State) {
+		st.Live.Screen = "all my work\n\n" + strings.Repeat("  \n", 40) + "Pane is dead"
+	})
 	s.Args = []string{"--fast"}
 	r.must(r.one(plan.Restart, s))
 	rec := r.record("api")
@@ -40,7 +42,7 @@ func TestRestartInPlaceKeepsTheScreen(t *testing.T) {
 		t.Errorf("an agent without a conversation gets its prompt again: %s", diff)
 	}
 	text, err := os.ReadFile(filepath.Join(state.Folder(r.dir, rec), "transcript.log"))
-	if err != nil || !strings.Contains(string(text), "all my work") || !strings.Contains(string(text), old.Run.ID+": restart: asked for") {
+	if err != nil || !strings.Contains(string(text), "\nall my work\n\nPane is dead\n") || !strings.Contains(string(text), old.Run.ID+": restart: asked for") {
 		t.Errorf("transcript %q, %v", text, err)
 	}
 	if e := r.event(history.RunEnded, "api"); e.Run != old.Run.ID || e.Detail != "ended by SIGTERM" {

@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -53,17 +54,25 @@ func (r *run) startable(j *job) error {
 	return errors.Join(errs...)
 }
 
-// findAgent says if an agent's command cannot be found. A path within a
-// workspace that is still to be made cannot be judged, and passes.
+// findAgent says if an agent's command cannot be found.
 func (j *job) findAgent(s session.Spec) error {
 	start := j.agent().Start(s, "", "")
-	if len(start.Argv) == 0 {
+	return Startable(s, start.Argv, j.run.environ(s, start.Env))
+}
+
+// Startable says why a session cannot be started with the command line of its
+// agent in an environment (NAME=VALUE, the last of a name counts); nil: nothing
+// stands in the way. A path within a workspace that is still to be made cannot
+// be judged, and passes.
+func Startable(s session.Spec, argv, env []string) error {
+	if len(argv) == 0 {
 		return errors.New("it has no command")
 	}
-	command := start.Argv[0]
-	if strings.Contains(command, "/") && !filepath.IsAbs(command) && !j.run.Git.Look(s.Workspace.Path).Exists {
-		return nil
+	if strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
+		if _, err := os.Stat(s.Workspace.Path); err != nil {
+			return nil
+		}
 	}
-	_, err := lookUp(command, s.Workspace.Path, j.run.environ(s, start.Env))
+	_, err := lookUp(argv[0], s.Workspace.Path, env)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -24,7 +25,7 @@ const (
 // also work on a full disk.
 func (j *job) keepTranscript(ctx context.Context, rt session.Runtime, p session.Place) {
 	text, err := rt.Capture(ctx, p, 0)
-	if errors.Is(err, session.ErrGone) || err == nil && text == "" {
+	if errors.Is(err, session.ErrGone) || err == nil && strings.TrimSpace(text) == "" {
 		return
 	}
 	if err == nil {
@@ -32,11 +33,26 @@ func (j *job) keepTranscript(ctx context.Context, rt session.Runtime, p session.
 		if j.change.Detail != "" {
 			head += ": " + firstLine(j.change.Detail)
 		}
-		err = appendTranscript(filepath.Join(j.run.Folder(j.rec), "transcript.log"), head+"\n"+text+"\n", transcriptSize)
+		err = appendTranscript(filepath.Join(j.run.Folder(j.rec), "transcript.log"), head+"\n"+withoutGaps(text)+"\n", transcriptSize)
 	}
 	if err != nil {
 		j.run.warn(j.change.Address, "the screen could not be kept in the transcript", err.Error())
 	}
+}
+
+// withoutGaps is a screen with no more than one blank line at a time: what a
+// terminal shows between the end of the output and its own last line is empty.
+func withoutGaps(text string) string {
+	var kept []string
+	blank := true // none at the beginning
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimRight(line, " ")
+		if line != "" || !blank {
+			kept = append(kept, line)
+		}
+		blank = line == ""
+	}
+	return strings.TrimRight(strings.Join(kept, "\n"), "\n")
 }
 
 // appendTranscript appends to the file, moving it aside first when it would

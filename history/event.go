@@ -24,7 +24,7 @@ const (
 	IOAttached      Kind = "io_attached"
 	PromptDelivered Kind = "prompt_delivered"
 	RunEnded        Kind = "run_ended"
-	StatusChanged   Kind = "status_changed"
+	StatusChanged   Kind = "status_changed" // Old and New; for who watches sessions over time: no command does it yet
 	BranchMismatch  Kind = "branch_mismatch"
 	OverrideSet     Kind = "override_set"
 	OverrideLifted  Kind = "override_lifted"
