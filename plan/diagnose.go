@@ -59,7 +59,7 @@ func absent(r *session.Record, w session.World) Diagnosis {
 		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonInterrupted, Detail: "its creation was interrupted"}
 	case timedOut(facts.Exit):
 		return overTime(*facts.Exit)
-	case finished(r.Spec.Agent, facts.Exit):
+	case r.Spec.Agent.Finished(facts.Exit):
 		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}
 	case standing(*r) == session.Stopped && !facts.Alive:
 		return Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
@@ -80,7 +80,7 @@ func ended(r *session.Record, l *session.Live) Diagnosis {
 	if timedOut(l.Exit) {
 		return overTime(*l.Exit)
 	}
-	if finished(agent, l.Exit) {
+	if agent.Finished(l.Exit) {
 		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}
 	}
 	reason := ReasonStale
@@ -100,13 +100,6 @@ func ended(r *session.Record, l *session.Live) Diagnosis {
 	return d
 }
 
-// finished reports whether there is evidence that a session's work is done: a
-// one-shot command that left by itself with 0. An interactive agent that was
-// merely left is not: Gemini says 0 even when it is killed.
-func finished(a session.AgentSpec, e *session.Exit) bool {
-	return a.OneShot && e != nil && e.Cause == "self" && e.Code == 0 && e.Signal == ""
-}
-
 // timedOut reports whether a run was ended because it lasted too long.
 func timedOut(e *session.Exit) bool { return e != nil && e.Cause == "timeout" }
 
@@ -121,29 +114,9 @@ func failure(e session.Exit) bool { return e.Code != 0 || e.Signal != "" || e.Ca
 
 func dead(s session.State, reason Reason, detail string, e *session.Exit) Diagnosis {
 	if e != nil {
-		detail += " (" + exitWords(*e) + ")"
+		detail += " (" + e.String() + ")"
 	}
 	return Diagnosis{State: s, Activity: session.Exited, Alive: no(), Reason: reason, Detail: detail}
-}
-
-// exitWords is an exit as a person would tell it.
-func exitWords(e session.Exit) string {
-	var how string
-	switch {
-	case e.Cause == "failed_start":
-		return "it could not be started: " + e.Detail
-	case e.Signal != "":
-		how = "ended by " + e.Signal
-	default:
-		how = fmt.Sprintf("exit status %d", e.Code)
-	}
-	switch e.Cause {
-	case "timeout":
-		how = "timeout, " + how
-	case "hangup":
-		how = "terminal hung up, " + how
-	}
-	return how
 }
 
 func placeWord(p session.Place) string {
