@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// The kinds of what can be left over.
+const (
+	kindWorkspace = "workspace"
+	kindRun       = "run"
+	kindPrompt    = "prompt"
+	kindGuest     = "guest"
+	kindSocket    = "socket"
+)
+
+// search is a look for what is left over.
+type search struct {
+	*project
+	sockets string
+	state   state.State
+	lives   []session.Live
+	runs    map[string]bool // that are needed
+	found   []view.Leftover
+}
+
+// leftovers finds what is in the project's folders and no session needs, on record
+// or live. What cannot be seen to be needless is not among it; an error says that
+// it cannot be known at all what lives.
+func (a *app) leftovers(ctx context.Context, p *project, s state.State) ([]view.Leftover, error) {
+	x := &search{project: p, state: s, runs: map[string]bool{}}
+	var err error
+	if x.sockets, err = guest.SocketDir(p.manifest.DataDir); err != nil {
+		return nil, err
+	}
+	rt, err := a.reconciler(p, toLook).For(session.Spec{Runtime: session.RuntimeSpec{Kind: "tmux"}})
+	if err == nil {
+		x.lives, err = rt.Observe(ctx, false)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be told what is needed: %w", err)
+	}
+	for _, r := range s.Sessions {
+		x.runs[r.Run.ID] = true
+	}
+	for _, l := range x.lives {
+		x.runs[l.Mark.Run] = true
+	}
+	x.workspaces(ctx)
+	x.oldRuns()
+	x.prompts()
+	x.guests()
+	x.deadSockets(ctx)
+	return x.found, nil
+}
+
+func (x *search) add(kind, path, action, reason string) {
+	x.found = append(x.found, view.Leftover{Kind: kind, Path: path, Bytes: weight(path), Action: action, Reason: reason})
+}
+
+// weight is how many bytes the files below a path have, as far as they can be
+// read.
+func weight(path string) (n int64) {
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil // what cannot be read weighs nothing
+	})
+	return n
+}
+
+// workspaces are those that agentform made and no session on record works in.
+func (x *search) workspaces(ctx context.Context) {
+	used := map[string]bool{}
+	for _, r := range x.state.Sessions {
+		used[r.Tree.Path] = true
+	}
+	found, _ := filepath.Glob(filepath.Join(x.manifest.DataDir, "workspaces", "*", "*")) // fails only for a bad pattern
+	for _, path := range found {
+		if info, err := os.Lstat(path); used[path] || err != nil || !info.IsDir() {
+			continue
+		}
+		action, reason := x.workspace(ctx, path)
+		x.add(kindWorkspace, path, action, reason)
+	}
+}
+
+func (x *search) workspace(ctx context.Context, path string) (action, reason string) {
+	for _, l := range x.lives {
+		if l.Dir == path || strings.HasPrefix(l.Dir, path+string(filepath.Separator)) {
+			return view.LeftKept, fmt.Sprintf("%s, which is not on record, lives in it", l.Place.Name)
+		}
+	}
+	co := git.Look(path)
+	switch {
+	case co.Err != nil:
+		return view.LeftKept, "it cannot be told what is in it: " + co.Err.Error()
+	case co.Empty:
+		return view.LeftToRemove, "it is empty"
+	case !co.Git:
+		return view.LeftKept, "it is not in git, so nothing tells what would be lost"
+	case strings.HasPrefix(co.Repo, path+string(filepath.Separator)):
+		return view.LeftKept, "it is a repository of its own: what it holds may be nowhere else"
+	}
+	risk, err := git.AtRisk(ctx, path, co.Repo)
+	switch {
+	case err != nil:
+		return view.LeftKept, "it cannot be told what would be lost: " + err.Error()
+	case risk.Any():
+		return view.LeftKept, "it holds " + risk.String()
+	case co.Branch == "":
+		return view.LeftToRemove, "it is clean"
+	}
+	return view.LeftToRemove, "it is clean; its branch " + co.Branch + " stays"
+}
+
+// oldRuns are the folders of runs that are over.
+func (x *search) oldRuns() {
+	for _, e := range entries(filepath.Join(x.manifest.DataDir, "runs")) {
+		path := x.runDir(e.Name())
+		if x.runs[e.Name()] || !e.IsDir() {
+			continue
+		}
+		f, err := guest.ReadFacts(path)
+		switch {
+		case f.Guest.Alive() || f.Agent.Alive():
+			x.runs[e.Name()] = true
+			x.add(kindRun, path, view.LeftKept, "a process of it lives")
+		case err != nil:
+			x.add(kindRun, path, view.LeftToRemove, "no session needs it; it is damaged")
+		default:
+			x.add(kindRun, path, view.LeftToRemove, "no session needs it")
+		}
+	}
+}
+
+// prompts are the texts that neither a record nor a needed run names.
+func (x *search) prompts() {
+	used := map[string]bool{}
+	for _, r := range x.state.Sessions {
+		used[r.Spec.Prompt.Digest], used[r.Run.PromptSHA] = true, true
+	}
+	for run := range x.runs {
+		if spec := x.launched(run); spec != nil {
+			used[spec.Prompt.Digest] = true
+		}
+	}
+	for _, e := range entries(filepath.Join(x.manifest.DataDir, "blobs")) {
+		if e.Type().IsRegular() && !used[e.Name()] {
+			x.add(kindPrompt, filepath.Join(x.manifest.DataDir, "blobs", e.Name()), view.LeftToRemove, "no session has it")
+		}
+	}
+}
+
+// guests are the guests' programs but for the newest and those that run.
+func (x *search) guests() {
+	dir := filepath.Join(x.manifest.DataDir, "bin")
+	running := map[string]bool{}
+	for run := range x.runs {
+		f, _ := guest.ReadFacts(x.runDir(run)) // what cannot be read names no process
+		if !f.Guest.Alive() {
+			continue
+		}
+		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", f.Guest.PID))
+		if err != nil || runtime.GOOS != "linux" {
+			return // which program it is cannot be told
+		}
+		running[program] = true
+	}
+	newest, at := "", time.Time{}
+	var all []string
+	for _, e := range entries(dir) {
+		path := filepath.Join(dir, e.Name())
+		info, err := e.Info()
+		if err != nil || !strings.HasPrefix(e.Name(), "guest-") {
+			continue
+		}
+		all = append(all, path)
+		if info.ModTime().After(at) {
+			newest, at = path, info.ModTime()
+		}
+	}
+	for _, path := range all {
+		if path != newest && !running[path] {
+			x.add(kindGuest, path, view.LeftToRemove, "a newer one is there, and no session runs under it")
+		}
+	}
+}
+
+// deadSockets are those of servers and guests that have gone, and links to servers
+// on which nothing of ours is.
+func (x *search) deadSockets(ctx context.Context) {
+	needed := map[string]bool{}
+	for _, l := range x.lives {
+		needed[l.Place.Socket] = true
+	}
+	for _, e := range entries(x.sockets) {
+		path := filepath.Join(x.sockets, e.Name())
+		kind, run, _ := strings.Cut(e.Name(), "-")
+		switch {
+		case kind == "tmux" && e.Type() == os.ModeSymlink:
+			if to, err := os.Readlink(path); err == nil && !needed[to] {
+				x.add(kindSocket, path, view.LeftToRemove, "nothing of ours is on "+to)
+			}
+		case kind == "tmux" && e.Type() == os.ModeSocket, kind == "g" && e.Type() == os.ModeSocket && !x.runs[run]:
+			if deaf(ctx, path) {
+				x.add(kindSocket, path, view.LeftToRemove, "nobody listens on it")
+			}
+		case kind == "s" && e.Type().IsRegular() && !x.runs[run]:
+			x.add(kindSocket, path, view.LeftToRemove, "secrets of a run that never began")
+		}
+	}
+}
+
+// deaf reports whether it is certain that nobody listens on a socket.
+func deaf(ctx context.Context, path string) bool {
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", path)
+	if err == nil {
+		conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// entries are what is in a folder; none if it cannot be read.
+func entries(dir string) []os.DirEntry {
+	all, _ := os.ReadDir(dir)
+	return all
+}

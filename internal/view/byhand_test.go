@@ -1,0 +1,88 @@
+package view
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+func TestByHand(t *testing.T) {
+	sessions := sampleSessions()
+	web := Finished{Session: sessions[len(sessions)-1], Elapsed: 125 * time.Second,
+		Exit: &session.Exit{Cause: "self", Code: 1, At: ago(2 * time.Minute), Ran: session.Duration(123 * time.Minute)}}
+	seen := Finished{Session: sessions[1], Elapsed: time.Second}
+	styles(t, "finished", false, func(w io.Writer, s Style) error {
+		if err := FinishedLine(w, s, web, at); err != nil {
+			return err
+		}
+		return FinishedLine(w, s, seen, at)
+	})
+	fetched := []Fetched{
+		{Address: "session.api", Branch: "agents/api", Ref: "refs/agentform/api-5e897c/agents/api", Fetched: true, Commit: "f1ff7eec0ffee0000000000000000000000000000", Moved: true, Ahead: 3},
+		{Address: "session.docs", Branch: "agents/docs", Ref: "refs/agentform/docs-1a2b3c/agents/docs", Fetched: true, Commit: "0123456c0ffee0000000000000000000000000000"},
+		{Address: session.Keyed("worker", "web"), Branch: "agents/web", Ref: "refs/heads/agents/web"},
+	}
+	styles(t, "fetch", false, func(w io.Writer, s Style) error { return FetchedLines(w, s, fetched) })
+	golden(t, "fetch.json", func(w io.Writer) error { return FetchedJSON(w, fetched) })
+	left := func(done bool) []Leftover {
+		action := LeftToRemove
+		if done {
+			action = LeftRemoved
+		}
+		return []Leftover{
+			{Kind: "workspace", Path: data + "/workspaces/api-5e897c/agents-api", Bytes: 4_200_000, Action: action, Reason: "it is clean; its branch agents/api stays"},
+			{Kind: "workspace", Path: data + "/workspaces/web-1a2b3c/agents-web", Bytes: 12_000, Action: LeftKept, Reason: "it holds 2 uncommitted changes"},
+			{Kind: "run", Path: data + "/runs/00112233445566aa", Bytes: 2300, Action: action, Reason: "no session needs it"},
+			{Kind: "run", Path: data + "/runs/00112233445566bb", Bytes: 2300, Action: action, Reason: "no session needs it"},
+			{Kind: "prompt", Path: data + "/blobs/ab12", Bytes: 17, Action: LeftFailed, Reason: "remove /blobs/ab12: permission denied"},
+		}
+	}
+	styles(t, "prune", true, func(w io.Writer, s Style) error {
+		if err := Prune(w, s, left(false)); err != nil {
+			return err
+		}
+		return Prune(w, s, left(true))
+	})
+	golden(t, "prune.json", func(w io.Writer) error { return PruneJSON(w, left(true), true) })
+	golden(t, "finished.jsonl", func(w io.Writer) error {
+		now := at
+		l, err := NewLines(io.Discard, "0.1.0", func() time.Time { return now })
+		if err != nil {
+			return err
+		}
+		l.w, now = w, at.Add(125*time.Second)
+		return l.Finished(web)
+	})
+}
+
+// What moves says where it was, and an import names what it takes over.
+func TestMovedAndImported(t *testing.T) {
+	spec := *wanted(spec("session.new", "agents/new"))
+	p := plan.Plan{Complete: true, At: at, Changes: []plan.Change{
+		{Address: "session.new", Action: plan.Update, Reason: plan.ReasonMoved, Detail: "it was session.old", Moved: "session.old", After: &spec},
+		{Address: "session.web", Action: plan.Adopt, Reason: plan.ReasonImport, Detail: "taken over as it runs: tmux:default/web", Import: "tmux:default/web", After: &spec},
+	}}
+	var text, doc bytes.Buffer
+	if err := Plan(&text, Style{}, p, PlanOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := PlanJSON(&doc, p, "0.1.0"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"~ session.new (was session.old) will be updated in place: it was session.old\n",
+		"> session.web will be adopted: taken over as it runs: tmux:default/web\n"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the plan does not say %q:\n%s", want, &text)
+		}
+	}
+	for _, want := range []string{`"previous_address": "session.old"`, `"import_id": "tmux:default/web"`} {
+		if !strings.Contains(doc.String(), want) {
+			t.Errorf("the document has no %s", want)
+		}
+	}
+}
