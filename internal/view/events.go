@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
 )
 
 // Events writes the events of a history, a line each, with the time in now's zone.
@@ -56,16 +57,22 @@ func eventWords(e history.Event) string {
 	if e.Elapsed > 0 {
 		add("after " + Elapsed(e.Elapsed.D()))
 	}
-	if e.By != "" && slices.Contains([]history.Kind{history.ApplyStart, history.OverrideSet, history.OverrideLifted, history.Sent}, e.Kind) {
+	if e.By != "" && slices.Contains([]history.Kind{history.OverrideSet, history.OverrideLifted, history.Sent}, e.Kind) {
 		add("by " + e.By)
 	}
 	words := strings.Join(parts, " ")
 	reason := strings.ReplaceAll(e.Reason, "_", " ")
+	if e.Reason == string(plan.ReasonNew) {
+		reason = "new" // beside "create", that it is not on record is odd to read
+	}
 	switch {
 	case e.Detail != "":
 		words += ": " + e.Detail
 	case reason != "":
 		words += ": " + reason
+	}
+	if e.Kind == history.ApplyStart && e.By != "" {
+		words += ", by " + e.By
 	}
 	return strings.TrimPrefix(words, ": ")
 }
