@@ -38,7 +38,7 @@ A session that is ours and off the record (see state rm) is taken back by its ow
 An import block in a manifest does the same with apply.`,
 		Example: `  agentform adopt api tmux:default/work
   agentform adopt 'worker["web"]' tmux:/tmp/tmux-1000/mine/web`,
-		Args:              cobra.ExactArgs(2),
+		Args:              arguments(2, 2),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE:              func(c *cobra.Command, args []string) error { return a.runAdopt(c.Context(), args[0], args[1]) },

@@ -41,7 +41,7 @@ at once. What is on record is right in both cases.`,
   agentform apply --auto-approve --wait
   agentform apply --target 'worker["web"]'
   agentform apply api.plan`,
-		Args:        cobra.MaximumNArgs(1),
+		Args:        arguments(0, 1),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -53,6 +53,7 @@ at once. What is on record is right in both cases.`,
 	o.register(a, c)
 	o.registerMore(a, c)
 	o.registerApply(c)
+	c.Flags().BoolVar(&o.wait, "wait", false, "return when every session that was started is ready")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only plan (the same as agentform plan)")
 	return c
 }
@@ -67,7 +68,7 @@ forgets it. Work that would be lost stays where it is: branches always, and a
 workspace with anything uncommitted; that is said. The same as apply --destroy.`,
 		Example: `  agentform destroy
   agentform destroy --target api --auto-approve`,
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.destroy = true
@@ -82,7 +83,6 @@ workspace with anything uncommitted; that is said. The same as apply --destroy.`
 func (o *applyOptions) registerApply(c *cobra.Command) {
 	flags := c.Flags()
 	flags.BoolVar(&o.autoApprove, "auto-approve", false, "do not ask")
-	flags.BoolVar(&o.wait, "wait", false, "return when every session that was started is ready")
 	flags.StringVar(&o.onError, "on-error", "continue", "what a failure means for the rest: continue, stop")
 	completeFlag(c, "on-error", words("continue", "stop"))
 }
@@ -140,7 +140,7 @@ func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
 	if !made.Acts() {
 		return a.nothing(t, made)
 	}
-	if err := a.ready(t, made); err != nil {
+	if err := a.ready(ctx, t, made); err != nil {
 		return err
 	}
 	if o.file == "" && !o.autoApprove {
@@ -218,8 +218,8 @@ func (a *app) readPlan(file string) (plan.Plan, error) {
 
 // ready makes sure, before anything is touched and anybody asked, that what the
 // plan is to start can start.
-func (a *app) ready(t *teller, p plan.Plan) error {
-	lacks := a.startable(p, session.Error)
+func (a *app) ready(ctx context.Context, t *teller, p plan.Plan) error {
+	lacks := a.startable(ctx, p, session.Error)
 	if len(lacks) == 0 {
 		return nil
 	}
@@ -234,7 +234,10 @@ func (a *app) nothing(t *teller, p plan.Plan) error {
 	if t.lines != nil {
 		return t.end(apply.Tally{}, p.Problems, nil)
 	}
-	if session.HasErrors(p.Problems) || !p.Complete {
+	if session.HasErrors(p.Problems) {
+		return t.end(apply.Tally{}, p.Problems, nil)
+	}
+	if !p.Complete {
 		return outcome(exitError)
 	}
 	return nil

@@ -24,12 +24,13 @@ func (a *app) attachCommand() *cobra.Command {
 		Use:   "attach ADDR",
 		Short: "Hand the terminal over to a session",
 		Long: `Hands the terminal over to the session; Ctrl-b d comes back, and the agent works on.
+Inside another tmux, which sees your keys first, the keys that come back are told.
 
 Of a session whose agent is gone, the choice is to restart it, to tear it down, or to
 cancel: on a terminal you are asked, elsewhere --on-stale says.`,
 		Example: `  agentform attach api
   agentform attach 'worker["web"]' --on-stale=restart`,
-		Args:              cobra.ExactArgs(1),
+		Args:              arguments(1, 1),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"", "restart", "teardown", "cancel"}, o.onStale) {
@@ -69,7 +70,10 @@ func (a *app) runAttach(ctx context.Context, o attachOptions) error {
 // ends.
 func (a *app) handOver(ctx context.Context, t *target) error {
 	argv := t.runtime.Attach(t.place())
-	fmt.Fprintf(a.env.Stderr, "%s: Ctrl-b d comes back here; the agent works on.\n", t.Record.Address)
+	if a.within(t.place().Socket) {
+		return a.switchOver(ctx, t, argv)
+	}
+	fmt.Fprintf(a.env.Stderr, "%s: %s comes back here; the agent works on.\n", t.Record.Address, a.detachKey(ctx, argv[0]))
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = a.env.Stdin, a.env.Stdout, a.env.Stderr
 	// Another tmux around this terminal must not keep ours from starting in it.
@@ -115,9 +119,9 @@ func (a *app) stale(ctx context.Context, t *target, o attachOptions) (*target, e
 // choose shows the menu of a stale session and reads the choice.
 func (a *app) choose(t *target) (string, error) {
 	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, t.Diagnosis.Detail)
-	answer, err := readLine(a.env.Stdin)
+	answer, err := a.answer()
 	if err != nil {
-		return "", fmt.Errorf("read the choice: %w", err)
+		return "", err
 	}
 	switch strings.ToLower(answer) {
 	case "r", "restart":

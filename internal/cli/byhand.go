@@ -55,7 +55,7 @@ func (a *app) bring(ctx context.Context, p *project, t *teller, q reconcile.Requ
 	if c := changeOf(made, address); !c.Action.Acts() {
 		return fmt.Errorf("%s: nothing was done: %s", address, c.Detail)
 	}
-	if err := a.ready(t, made); err != nil {
+	if err := a.ready(ctx, t, made); err != nil {
 		return err
 	}
 	ctx, drain, done := a.interruptible(ctx)

@@ -20,7 +20,7 @@ func (a *app) captureCommand() *cobra.Command {
 most 48 KiB. An agent that is gone has left its last screen.`,
 		Example: `  agentform capture api
   agentform capture api --lines 20 --json`,
-		Args:              cobra.ExactArgs(1),
+		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +16,9 @@ func (a *app) confirm(question, instead string) error {
 		return fmt.Errorf("cannot ask for approval: standard input is no terminal\nGo on with: %s", instead)
 	}
 	fmt.Fprintf(a.env.Stderr, "\n%s\n  Only 'yes' will be accepted: ", question)
-	answer, err := readLine(a.env.Stdin)
+	answer, err := a.answer()
 	if err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return err
 	}
 	if answer != "yes" {
 		return errors.New("not approved: nothing was changed")
@@ -25,12 +26,33 @@ func (a *app) confirm(question, instead string) error {
 	return nil
 }
 
-// readLine reads one line, without its end and the space around it. An input
-// that ends is an empty line.
-func readLine(in io.Reader) (string, error) {
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", err
+// answer reads the line that answers a question, without its end and the space
+// around it. An input that ends is an empty line. Ctrl-C is an answer, too: the
+// command ends then, as interrupted.
+func (a *app) answer() (string, error) {
+	ctx, stop := untilInterrupted(context.Background())
+	defer stop()
+	type line struct {
+		text string
+		err  error
 	}
-	return strings.TrimSpace(line), nil
+	typed := make(chan line, 1) // so that the reader, which nothing can call off, can end
+	go func() {
+		text, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
+		typed <- line{text, err}
+	}()
+	var l line
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(a.env.Stderr)
+		return "", outcome(exitInterrupted)
+	case l = <-typed:
+	}
+	if l.err != nil {
+		fmt.Fprintln(a.env.Stderr) // nobody has ended the question's line
+	}
+	if l.err != nil && !errors.Is(l.err, io.EOF) {
+		return "", fmt.Errorf("read the answer: %w", l.err)
+	}
+	return strings.TrimSpace(l.text), nil
 }

@@ -28,7 +28,7 @@ state and its lock, live sessions that are not on record, workspaces that no ses
 uses. Each finding says what to do about it. It changes nothing; exit 1 says that
 agentform cannot do its work.`,
 		Example:     "  agentform doctor --json",
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE:        func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context()) },
 	}

@@ -44,7 +44,7 @@ that has both; what is live is then unknown.`,
   agentform drift --format=github
   agentform drift --format=sarif > drift.sarif
   agentform drift --offline --state state.json`,
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE:        func(c *cobra.Command, _ []string) error { return a.runDrift(c.Context(), o) },
 		PreRunE: func(c *cobra.Command, _ []string) error {

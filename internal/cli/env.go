@@ -32,11 +32,12 @@ func Run(ctx context.Context, env Env) int {
 	a := &app{env: env}
 	defer a.close()
 	root := a.root()
-	root.SetArgs(env.Args)
+	root.SetArgs(joined(env.Args))
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	mendBash(root)
+	mendHelp(root)
 	return a.report(root.ExecuteContext(ctx))
 }
 

@@ -24,7 +24,7 @@ by whom and why.`,
 		Example: `  agentform events api
   agentform events --since 1h
   agentform events -f --json`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              arguments(0, 1),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -23,7 +23,7 @@ nothing which an agent wrote there is run. A session in a worktree or in place w
 repository itself: there is nothing to bring, and that is said.`,
 		Example: `  agentform fetch api
   git diff main...refs/agentform/api-5e897c/agents/api`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              arguments(1, many),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(0),
 		RunE:              func(c *cobra.Command, args []string) error { return a.runFetch(c.Context(), args) },

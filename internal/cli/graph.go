@@ -15,7 +15,7 @@ Graphviz: an arrow leads from a session to what it waits for, and each role has 
 of its own. It looks at nothing live.`,
 		Example: `  agentform graph | dot -Tsvg > graph.svg
   agentform graph --json`,
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE:        func(*cobra.Command, []string) error { return a.runGraph() },
 	}

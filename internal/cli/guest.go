@@ -14,7 +14,7 @@ func (a *app) guestCommand() *cobra.Command {
 		Short:  "Be the parent process of one agent",
 		Long:   "Be the parent process of the agent whose run's folder this is. agentform starts it; people do not.",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
+		Args:   arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if code := guest.Main(args); code != 0 {
 				return outcome(code)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,7 +52,7 @@ what the manifest does not say, and names you.`,
 	flags := c.Flags()
 	flags.BoolVar(&o.all, "all", false, "every session on record")
 	flags.StringVar(&o.role, "role", "", "the sessions of this `role`")
-	flags.StringToStringVar(&o.labels, "label", nil, "the sessions with this label, `KEY=VALUE` (repeatable: with all of them)")
+	flags.Var(&labelFlag{into: &o.labels}, "label", "the sessions with this label, `key=value` (repeatable: with all of them)")
 	if hand.Desired == session.Stopped {
 		flags.BoolVar(&o.hand.AfterTurn, "after-turn", false, "let the running turn end first, for at most --timeout")
 		flags.DurationVar(&o.hand.TurnLimit, "timeout", 0, "longest wait for the turn's end, with --after-turn; then it is stopped all the same (default: the manifest's after_turn, or 5m)")
@@ -98,6 +99,21 @@ func (a *app) resumeCommand() *cobra.Command {
 		reconcile.Hand{Desired: session.Running})
 }
 
+// resumeAllCommand is resume --all under a name of its own.
+func (a *app) resumeAllCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:         "resume-all",
+		Short:       "Let every paused session go on (the same as resume --all)",
+		Long:        "Lets every session that is paused go on. The same as agentform resume --all.",
+		Example:     "  agentform resume-all",
+		Args:        arguments(0, 0),
+		Annotations: withJSON(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.runHand(c.Context(), handOptions{verb: "Resume", all: true, hand: reconcile.Hand{Desired: session.Running}})
+		},
+	}
+}
+
 func (a *app) runHand(ctx context.Context, o handOptions) error {
 	p, s, err := a.recorded()
 	if err != nil {
@@ -105,6 +121,9 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 	}
 	if o.hand.Addresses, err = o.meant(s.Sessions); err != nil {
 		return err
+	}
+	if len(o.hand.Addresses) == 0 && (o.role != "" || len(o.labels) > 0) {
+		return fmt.Errorf("no session on record has %s: nothing was done\nagentform status shows what there is", o.selector())
 	}
 	if len(o.hand.Addresses) == 0 {
 		fmt.Fprintln(a.env.Stderr, "No session on record is meant: nothing was done.")
@@ -118,6 +137,11 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 		return err
 	}
 	r := a.reconciler(p, toAct)
+	if o.hand.Desired == session.Paused {
+		if err := o.onlyLiving(ctx, r); err != nil {
+			return err
+		}
+	}
 	r.Applier.Emit = t.event
 	ctx, drain, done := a.interruptible(ctx)
 	defer done()
@@ -155,6 +179,46 @@ func (o *handOptions) meant(records []session.Record) ([]session.Address, error)
 		}
 	}
 	return found, nil
+}
+
+// selector is how the sessions were chosen, as it was typed.
+func (o *handOptions) selector() string {
+	var parts []string
+	if o.role != "" {
+		parts = append(parts, "--role "+o.role)
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.labels)) {
+		parts = append(parts, "--label "+key+"="+o.labels[key])
+	}
+	return strings.Join(parts, " ")
+}
+
+// onlyLiving leaves out the sessions that have no agent to pause; to pause one
+// must not start it. If it was named, that is an error.
+func (o *handOptions) onlyLiving(ctx context.Context, r *reconcile.Reconciler) error {
+	status, err := r.Status(ctx, false)
+	if err != nil {
+		return err
+	}
+	var gone []error
+	living := slices.Clone(o.hand.Addresses)
+	for _, seen := range status.Sessions {
+		address := seen.Record.Address
+		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive {
+			continue
+		}
+		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
+		err := fmt.Errorf("%s: %s: start it first\nagentform restart %s starts it again", address, seen.Diagnosis.Detail, quoted(address))
+		if seen.Diagnosis.State == session.StateStopped {
+			err = fmt.Errorf("%s is stopped: start it first\nagentform start %s runs it again", address, quoted(address))
+		}
+		gone = append(gone, err)
+	}
+	if len(gone) > 0 && (len(o.typed) > 0 || len(living) == 0) {
+		return errors.Join(gone...)
+	}
+	o.hand.Addresses = living
+	return nil
 }
 
 // alreadySo tells that sessions are already what they are told to be.

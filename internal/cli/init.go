@@ -26,7 +26,7 @@ func (a *app) initCommand() *cobra.Command {
 		Long: `Looks at the repository and at which agents are installed, writes ` + manifestFile + ` and
 adds the data folder to .gitignore. A file that is there is never overwritten.`,
 		Example: "  agentform init",
-		Args:    cobra.NoArgs,
+		Args:    arguments(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runInit(c.Context()) },
 	}
 }
@@ -99,6 +99,10 @@ func (a *app) runInit(ctx context.Context) error {
 		return err
 	}
 	a.tellInit(installed, first, ignored)
+	if has, err := git.HasCommits(ctx, root); err == nil && !has {
+		fmt.Fprintf(a.env.Stdout, "\nThe repository has no commit yet, and a branch begins at one: %s\n", firstCommit)
+	}
+	fmt.Fprintln(a.env.Stdout, "\nNext: agentform plan")
 	return nil
 }
 
@@ -117,7 +121,6 @@ func (a *app) tellInit(installed []string, first firstManifest, ignored bool) {
 	if _, found := a.env.findCommand("tmux", a.env.Dir); !found {
 		fmt.Fprintln(out, "\ntmux is not on PATH, and sessions live in it: install tmux 3.2 or later.")
 	}
-	fmt.Fprintln(out, "\nNext: agentform plan")
 }
 
 // writeNew writes a file that must not be there yet.

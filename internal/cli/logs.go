@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ reason. What it shows right now is for capture; the conversation itself is kept 
 the agent.`,
 		Example: `  agentform logs api
   agentform logs api -f`,
-		Args:              cobra.ExactArgs(1),
+		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -62,50 +63,107 @@ func (a *app) runLogs(ctx context.Context, typed string, follow bool) error {
 	}
 	path := filepath.Join(p.folder(*r), transcriptFile)
 	if a.globals.json {
-		text, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("read the transcript: %w", err)
+		text, err := endOf(transcripts(path))
+		if err != nil {
+			return err
 		}
-		return view.TextJSON(a.env.Stdout, address, string(text))
+		return view.TextJSON(a.env.Stdout, address, text)
 	}
-	if !follow {
-		return a.printTranscript(path, address)
+	n, err := a.printTranscript(path)
+	if err != nil {
+		return err
 	}
-	return a.followTranscript(ctx, path)
+	if follow {
+		return a.followTranscript(ctx, path, n)
+	}
+	if n == 0 {
+		fmt.Fprintf(a.env.Stderr, "No transcript yet. The screen now: agentform capture %s\n", quoted(address))
+	}
+	return nil
 }
 
-func (a *app) printTranscript(path string, of session.Address) error {
-	n, err := copyFrom(a.env.Stdout, path, 0)
-	if err == nil && n == 0 {
-		fmt.Fprintf(a.env.Stderr, "No transcript yet. The screen now: agentform capture %s\n", quoted(of))
+// printTranscript prints all that is kept, the oldest first, and returns how
+// many bytes of the file itself that was.
+func (a *app) printTranscript(path string) (n int64, err error) {
+	for _, file := range transcripts(path) {
+		if n, err = copyFrom(a.env.Stdout, file, 0); err != nil {
+			return n, err
+		}
 	}
-	return err
+	return n, nil
 }
 
-func (a *app) followTranscript(ctx context.Context, path string) error {
+// followTranscript prints what is added to the file behind an offset. A file
+// that was moved aside meanwhile is told to its end first.
+func (a *app) followTranscript(ctx context.Context, path string, at int64) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
-	var at int64
 	for {
-		n, err := copyFrom(a.env.Stdout, path, at)
-		if err != nil {
-			return err
-		}
-		at += n
 		select {
 		case <-ctx.Done():
 			return outcome(exitInterrupted)
 		case <-tick.C:
 		}
+		if info, err := os.Stat(path); err == nil && info.Size() < at {
+			if _, err := copyFrom(a.env.Stdout, path+".1", at); err != nil {
+				return err
+			}
+			at = 0
+		}
+		n, err := copyFrom(a.env.Stdout, path, at)
+		if err != nil {
+			return err
+		}
+		at += n
 	}
 }
 
+// transcripts are the files that a transcript is kept in, the oldest first: apply
+// moves what it has filled aside, to .1, and what was there to .2.
+func transcripts(path string) []string { return []string{path + ".3", path + ".2", path + ".1", path} }
+
+// endOf is the end of what files hold one after the other: more than is shown of
+// it, so that whoever cuts it knows that there was more.
+func endOf(files []string) (string, error) {
+	text := ""
+	for _, file := range slices.Backward(files) {
+		left := int64(2*session.TailLimit - len(text))
+		if left <= 0 {
+			break
+		}
+		part, err := lastOf(file, left)
+		if err != nil {
+			return "", fmt.Errorf("read the transcript: %w", err)
+		}
+		text = part + text
+	}
+	return text, nil
+}
+
+// lastOf is the last bytes of a file; nothing of one that is not there.
+func lastOf(file string, most int64) (string, error) {
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	from := max(info.Size()-most, 0)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	return string(text), err
+}
+
 // copyFrom writes a file's text from an offset on, made safe for a terminal,
-// and returns how many bytes of the file that was. A file that is shorter than
-// the offset was begun anew and is written whole; one that is not there is
-// empty.
+// and returns how many bytes of the file that was. One that is not there, or
+// shorter than the offset, has nothing to tell.
 func copyFrom(w io.Writer, path string, at int64) (int64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -119,11 +177,10 @@ func copyFrom(w io.Writer, path string, at int64) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read the transcript: %w", err)
 	}
-	begun := at
-	if info.Size() < at {
-		begun = 0
+	if info.Size() <= at {
+		return 0, nil
 	}
-	text, err := io.ReadAll(io.NewSectionReader(f, begun, info.Size()-begun))
+	text, err := io.ReadAll(io.NewSectionReader(f, at, info.Size()-at))
 	if err != nil {
 		return 0, fmt.Errorf("read the transcript: %w", err)
 	}

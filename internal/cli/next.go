@@ -39,7 +39,7 @@ Exit 1 when nothing that lives is left to wait for, and when the timeout is over
 		Example: `  agentform attach "$(agentform next)"
   agentform next --role builder --timeout 10m
   agentform next --json`,
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if timeout < 0 {

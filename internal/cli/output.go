@@ -27,7 +27,7 @@ session's screen, as capture does.`,
   agentform output branches --json
   cd "$(agentform output workspace)"
   agentform output session.api --lines 20`,
-		Args:        cobra.MaximumNArgs(1),
+		Args:        arguments(0, 1),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {

@@ -34,7 +34,7 @@ the others are planned all the same.`,
 		Example: `  agentform plan
   agentform plan --detailed-exitcode
   agentform plan --target api --out api.plan`,
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE:        func(c *cobra.Command, _ []string) error { return a.runPlan(c.Context(), o) },
 	}
@@ -50,7 +50,7 @@ func (a *app) runPlan(ctx context.Context, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	warnings := a.startable(made, session.Warning)
+	warnings := a.startable(ctx, made, session.Warning)
 	if err := a.showPlan(made, o.detail, warnings); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ or not.`,
 		Example: `  agentform prune
   agentform prune --apply
   agentform prune --auto-approve`,
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if a.globals.json && o.apply && !o.autoApprove {

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -30,7 +33,11 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 				miss(s.Address, lack{fmt.Sprintf("secret %s is not set", name), err.Error()})
 			}
 		}
-		if command := a.missingCommand(s); command != "" {
+		switch command, err := a.lackingCommand(s); {
+		case err == nil:
+		case strings.Contains(command, "/"), command == "":
+			miss(s.Address, lack{fmt.Sprintf("agent %q cannot be started", s.Agent.Name), err.Error()})
+		default:
 			miss(s.Address, lack{fmt.Sprintf("agent %q: command %q is not installed", s.Agent.Name, command),
 				"it is not on PATH: install it, or give agent." + s.Agent.Name + " another command"})
 		}
@@ -57,27 +64,20 @@ func (a *app) lackingSecret(name string, how session.Severity) error {
 	return err
 }
 
-// missingCommand is the program that a session would be started with, if it
-// cannot be found; empty: it can.
-func (a *app) missingCommand(s session.Spec) string {
-	argv := agent.For(s.Agent).Start(s, "", "").Argv
-	if len(argv) == 0 {
-		return ""
-	}
-	env := a.env
-	env.Environ = slices.Clone(env.Environ)
-	for _, layer := range []map[string]string{s.Agent.Env, s.Env} {
+// lackingCommand says why the program that a session would be started with
+// cannot be; nil: it can. What stands in apply's way is said in its words.
+func (a *app) lackingCommand(s session.Spec) (command string, err error) {
+	start := agent.For(s.Agent).Start(s, "", "")
+	env := slices.Clone(a.env.Environ)
+	for _, layer := range []map[string]string{start.Env, s.Agent.Env, s.Env} {
 		if path, own := layer["PATH"]; own {
-			env.Environ = append(env.Environ, "PATH="+path)
+			env = append(env, "PATH="+path)
 		}
 	}
-	if strings.ContainsRune(argv[0], '/') && !strings.HasPrefix(argv[0], "/") {
-		return "" // it lies in the workspace, which may not be there yet
+	if len(start.Argv) > 0 {
+		command = start.Argv[0]
 	}
-	if _, found := env.findCommand(argv[0], s.Workspace.Path); found {
-		return ""
-	}
-	return argv[0]
+	return command, apply.Startable(s, start.Argv, env)
 }
 
 func names(addresses []session.Address) string {
@@ -128,10 +128,32 @@ func (a *app) tmux() error {
 }
 
 // startable lists what this machine lacks for what the plan is to start.
-func (a *app) startable(p plan.Plan, how session.Severity) []session.Diagnostic {
+func (a *app) startable(ctx context.Context, p plan.Plan, how session.Severity) []session.Diagnostic {
 	specs := starting(p)
 	if len(specs) == 0 {
 		return nil
 	}
-	return append(a.programs(specs, how), a.lacking(specs, how)...)
+	found := append(a.programs(specs, how), a.unborn(ctx, specs, how)...)
+	return append(found, a.lacking(specs, how)...)
 }
+
+// unborn lists the repositories without a commit in which a worktree is needed.
+func (a *app) unborn(ctx context.Context, specs []session.Spec, how session.Severity) []session.Diagnostic {
+	var found []session.Diagnostic
+	looked := map[string]bool{}
+	for _, s := range specs {
+		repo := s.Workspace.Repo
+		if s.Workspace.Mode != session.Worktree || looked[repo] {
+			continue
+		}
+		looked[repo] = true
+		if has, err := git.HasCommits(ctx, repo); err == nil && !has { // what else is wrong with it is apply's to say
+			found = append(found, session.Diagnostic{Severity: how, Summary: fmt.Sprintf("repository %s has no commit yet", repo),
+				Detail: "a worktree begins at a commit. This makes one:\n  " + firstCommit})
+		}
+	}
+	return found
+}
+
+// firstCommit is how a repository gets a commit to begin from.
+const firstCommit = "git commit --allow-empty -m init"

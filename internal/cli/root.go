@@ -94,7 +94,7 @@ between what is wanted and what is live, and applies it.`,
 	add(groupMain, a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.driftCommand(), a.graphCommand(), a.applyCommand(),
 		a.destroyCommand(), a.statusCommand(), a.watchCommand(), a.showCommand())
 	add(groupSession, a.attachCommand(), a.sendCommand(), a.captureCommand(), a.outputCommand(), a.logsCommand(), a.eventsCommand(), a.waitCommand(), a.nextCommand(),
-		a.startCommand(), a.stopCommand(), a.restartCommand(), a.pauseCommand(), a.resumeCommand(), a.runCommand(), a.adoptCommand(), a.fetchCommand())
+		a.startCommand(), a.stopCommand(), a.restartCommand(), a.pauseCommand(), a.resumeCommand(), a.resumeAllCommand(), a.runCommand(), a.adoptCommand(), a.fetchCommand())
 	add(groupProject, a.pruneCommand(), a.stateCommand(), a.doctorCommand(), a.schemaCommand(), a.versionCommand())
 	c.AddCommand(a.guestCommand(), lifecycleTopic())
 	return c
@@ -104,7 +104,7 @@ func (a *app) globalFlags(c *cobra.Command) {
 	g, f := &a.globals, c.PersistentFlags()
 	f.StringVarP(&g.chdir, "chdir", "C", "", "work in this `folder`")
 	f.StringArrayVarP(&g.files, "file", "f", nil, fileUsage)
-	f.Var(&varFlag{into: &g.vars}, "var", "value of a variable, `NAME=VALUE` (repeatable)")
+	f.Var(&varFlag{into: &g.vars}, "var", "value of a variable, `name=value` (repeatable)")
 	f.Var(&varFlag{into: &g.vars, file: true}, "var-file", "read the values of variables from this `file` (repeatable)")
 	f.StringVar(&g.stateFile, "state", "", "the state `file` (default DATA_DIR/state.json)")
 	f.BoolVar(&g.noColor, "no-color", false, "no colours (also with NO_COLOR in the environment)")
@@ -133,7 +133,7 @@ func subcommand(c *cobra.Command, args []string) error {
 	return usageError{c.CommandPath(), err}
 }
 
-const fileUsage = "read the manifest at this `PATH`, or every one in that folder (repeatable)"
+const fileUsage = "read the manifest at this `path`, or every one in that folder (repeatable)"
 
 // fileWithoutShorthand gives a command its own --file, so that -f is free in it:
 // to follow is what -f means for whatever prints as it comes.
@@ -151,7 +151,7 @@ func (a *app) before(c *cobra.Command, _ []string) error {
 		return usageError{c.CommandPath(), fmt.Errorf("--log-level %q: want debug, info, warn or error", g.logLevel)}
 	}
 	a.log = slog.New(slog.NewTextHandler(a.env.Stderr, &slog.HandlerOptions{Level: level}))
-	if g.parallelism < 0 {
+	if g.parallelism < 1 && c.Flag("parallelism").Changed {
 		return usageError{c.CommandPath(), fmt.Errorf("--parallelism %d: want 1 or more", g.parallelism)}
 	}
 	if g.json && c.Annotations[jsonKey] == "" {

@@ -79,7 +79,7 @@ the session.`,
 	f.StringVar(&o.asked.Branch, "branch", "", "a worktree on this `branch`")
 	f.StringVar(&o.asked.Profile, "profile", "", "the agent's own `profile`")
 	f.StringVar(&o.asked.Role, "role", "", "its `role` (default \"default\")")
-	f.StringToStringVar(&o.asked.Labels, "label", nil, "a label, `KEY=VALUE` (repeatable)")
+	f.Var(&labelFlag{into: &o.asked.Labels}, "label", "a label, `key=value` (repeatable)")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop it after so long (default: never)")
 	f.DurationVar(&o.readyTimeout, "ready-timeout", 0, "how long it may take to be ready for its prompt (default: as the agent says)")
 	f.BoolVar(&o.rm, "rm", false, "wait, then take it away")

@@ -17,7 +17,7 @@ editors complete and check *.agentform.json, and in it, under "x-agentform", the
 blocks and attributes of the native syntax with their types, defaults and
 descriptions. It needs no project. docs/manifest.md says how to give it to an editor.`,
 		Example:     `  agentform schema > .vscode/agentform.schema.json`,
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE:        func(*cobra.Command, []string) error { return a.runSchema() },
 	}

@@ -30,7 +30,7 @@ C-c (tmux's names).`,
   agentform send api - < review.md
   agentform send api --key Enter
   agentform send api 'a draft' --no-enter`,
-		Args:              cobra.RangeArgs(1, 2),
+		Args:              arguments(1, 2),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if (len(args) == 2) == (in.Key != "") {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,7 +26,7 @@ its screen, and the commands to look at it by hand. A saved plan is shown as pla
 		Example: `  agentform show api
   agentform show --json 'worker["web"]'
   agentform show api.plan`,
-		Args:              cobra.ExactArgs(1),
+		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE:              func(c *cobra.Command, args []string) error { return a.runShow(c.Context(), args[0], detail) },
@@ -35,20 +36,25 @@ its screen, and the commands to look at it by hand. A saved plan is shown as pla
 	return c
 }
 
-// runShow shows a saved plan if there is a file of that name, else a session.
+// runShow shows a saved plan if there is one in a file of that name, else a
+// session.
 func (a *app) runShow(ctx context.Context, typed, detail string) error {
+	var noPlan error // why the file of that name is none; nil: there is no such file
 	if info, err := os.Stat(a.absolute(typed)); err == nil && info.Mode().IsRegular() {
 		p, err := a.readPlan(typed)
-		if err != nil {
-			return err
+		if err == nil {
+			return a.showPlan(p, detail, nil)
 		}
-		return a.showPlan(p, detail, nil)
+		noPlan = err // any file may have a session's name
 	}
 	s, err := a.look(ctx)
 	if err != nil {
-		return err
+		return cmp.Or(noPlan, err)
 	}
 	address, err := resolveOne(s.addresses(), typed)
+	if err != nil && noPlan != nil {
+		return noPlan
+	}
 	if err != nil {
 		return fmt.Errorf("%w\n(nor is there a file %s with a saved plan)", err, typed)
 	}

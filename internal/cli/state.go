@@ -68,7 +68,7 @@ func (a *app) stateShowCommand() *cobra.Command {
 		Short:             "Show one record",
 		Long:              "Shows what is on record of one session, a field a line.",
 		Example:           "  agentform state show api --json",
-		Args:              cobra.ExactArgs(1),
+		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE:              func(_ *cobra.Command, args []string) error { return a.runStateShow(args[0]) },
@@ -98,7 +98,7 @@ func (a *app) stateRmCommand() *cobra.Command {
 apply finds it by its mark and adopts it, if the manifest wants it; otherwise doctor
 lists it as an orphan.`,
 		Example:           "  agentform state rm api",
-		Args:              cobra.MinimumNArgs(1),
+		Args:              arguments(1, many),
 		ValidArgsFunction: a.completeAddresses(0),
 		RunE:              func(c *cobra.Command, args []string) error { return a.runStateRm(c.Context(), args) },
 	}

@@ -54,7 +54,7 @@ for everybody who applies it.`,
 		Example: `  agentform state mv api server
   agentform state mv api 'worker["api"]'
   agentform state mv worker builder`,
-		Args:              cobra.ExactArgs(2),
+		Args:              arguments(2, 2),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE:              func(c *cobra.Command, args []string) error { return a.runStateMv(c.Context(), args[0], args[1]) },
 	}
@@ -133,7 +133,7 @@ func (a *app) statePullCommand() *cobra.Command {
 		Short:       "Print the whole state",
 		Long:        "Prints the state file as it is, for a look or for a change that state push puts back.",
 		Example:     "  agentform state pull >state.json",
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE:        func(*cobra.Command, []string) error { return a.runStatePull() },
 	}
@@ -162,7 +162,7 @@ It has to be of the same lineage, and nobody may have written since it was pulle
 passes over both. Nothing live is touched.`,
 		Example: `  agentform state pull >state.json
   agentform state push state.json`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error { return a.runStatePush(c.Context(), args[0], force) },
 	}
 	c.Flags().BoolVar(&force, "force", false, "also one of another lineage, or an older one")

@@ -20,7 +20,7 @@ is shown, and makes no exit code: that is for plan --detailed-exitcode.`,
 		Example: `  agentform status
   agentform status worker
   agentform ps --json`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              arguments(0, 1),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE:              func(c *cobra.Command, args []string) error { return a.runStatus(c.Context(), args) },

@@ -16,7 +16,7 @@ Commands of agents that are not installed and secrets that are not set are warni
 It neither looks at what is live nor at the state.`,
 		Example: `  agentform validate
   agentform validate --json --var ticket=SHOP-1`,
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE:        func(*cobra.Command, []string) error { return a.runValidate() },
 	}

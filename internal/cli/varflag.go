@@ -33,3 +33,25 @@ func (v *varFlag) String() string { return "" }
 
 // Type is what the help calls the value.
 func (v *varFlag) Type() string { return "stringArray" }
+
+// labelFlag is --label: each one adds to a map.
+type labelFlag struct{ into *map[string]string }
+
+// Set adds one label.
+func (l *labelFlag) Set(s string) error {
+	key, value, ok := strings.Cut(s, "=")
+	if !ok || key == "" {
+		return errors.New("want KEY=VALUE")
+	}
+	if *l.into == nil {
+		*l.into = map[string]string{}
+	}
+	(*l.into)[key] = value
+	return nil
+}
+
+// String is empty: there is no default to show.
+func (l *labelFlag) String() string { return "" }
+
+// Type is what the help calls the value.
+func (l *labelFlag) Type() string { return "stringToString" }

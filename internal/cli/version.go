@@ -15,7 +15,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Short:       "Print agentform's version",
 		Long:        "Prints the version of agentform, and of Go and the system that it was built with and for.",
 		Example:     "  agentform version --json",
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE:        func(*cobra.Command, []string) error { return a.runVersion() },
 	}

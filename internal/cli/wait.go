@@ -51,7 +51,7 @@ that is blocked on the way is told on standard error, and waited for.`,
 		Example: `  agentform send api 'Add a test for that.' && agentform wait api
   agentform wait api web --timeout 30m
   agentform wait 'worker["web"]' --for=blocked --any`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              arguments(1, many),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(0),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -1,0 +1,128 @@
+package cli_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+const oneFake = `
+agent "fake" {
+  command = ["fakeagent"]
+  ready   = "ready>"
+}
+
+session "api" {
+  agent  = agent.fake
+  branch = "agents/api"
+}
+`
+
+// Ctrl-C and Ctrl-D are answers to a question: its line ends, and nothing is
+// done. With Ctrl-C the exit code is that of an interrupt.
+func TestNoAnswer(t *testing.T) {
+	for key, want := range map[string]int{"\x03": 130, "\x04": 1} {
+		w := newWorld(t, oneFake)
+		c := w.command("apply")
+		c.Env = append(c.Env, "TERM=xterm-256color")
+		terminal, err := pty.StartWithSize(c, &pty.Winsize{Rows: 40, Cols: 120})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer terminal.Close()
+		var screen screen
+		told := make(chan struct{})
+		go func() {
+			_, _ = io.Copy(&screen, terminal) // ends, with an error, when nobody writes any more
+			close(told)
+		}()
+		const question = "Only 'yes' will be accepted: "
+		screen.await(t, question)
+		if _, err := terminal.WriteString(key); err != nil {
+			t.Fatal(err)
+		}
+		hung := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // Wait then says so
+		defer hung.Stop()
+		_ = c.Wait() // what it ended with is looked at here
+		<-told
+		if code := c.ProcessState.ExitCode(); code != want {
+			t.Errorf("%q: exit code %d, want %d\n%s", key, code, want, &screen)
+		}
+		if _, after, _ := strings.Cut(screen.String(), question); !strings.HasPrefix(strings.TrimPrefix(after, "^C"), "\r\n") {
+			t.Errorf("%q: the question's line does not end: %q", key, after)
+		}
+		if got := w.run("state", "list"); got != "" {
+			t.Errorf("%q: on record: %s", key, got)
+		}
+	}
+}
+
+// Inside another tmux, the keys that are told come back from the session, and
+// leave that tmux where it is.
+func TestAttachInsideTmux(t *testing.T) {
+	for prefix, keys := range map[string][]string{"C-b": {"C-b", "C-b", "d"}, "C-a": {"C-b", "d"}} {
+		t.Run(prefix, func(t *testing.T) {
+			w := newWorld(t, oneFake)
+			w.run("apply", "--auto-approve", "--wait")
+			socket := filepath.Join(filepath.Dir(w.dir), "outer")
+			outer := func(args ...string) string {
+				t.Helper()
+				c := exec.Command("tmux", append([]string{"-S", socket, "-f", "/dev/null"}, args...)...)
+				c.Dir, c.Env = w.dir, append(w.env, "TERM=xterm-256color")
+				out, err := c.CombinedOutput()
+				if err != nil {
+					t.Fatalf("tmux %v: %v\n%s", args, err, out)
+				}
+				return string(out)
+			}
+			outer("new-session", "-d", "-s", "o", "-x", "100", "-y", "30", "sh", ";", "set-option", "-g", "prefix", prefix)
+			// A client of the outer one, since only that takes prefixes.
+			c := exec.Command("tmux", "-S", socket, "attach", "-t", "o")
+			c.Env = append(w.env, "TERM=xterm-256color")
+			terminal, err := pty.StartWithSize(c, &pty.Winsize{Rows: 30, Cols: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				outer("kill-server")
+				_ = c.Wait() // it ends with its server
+				terminal.Close()
+			}()
+			var screen screen
+			go io.Copy(&screen, terminal) // ends with the terminal
+			awaitPane := func(text string) {
+				t.Helper()
+				var shown string
+				for end := time.Now().Add(patience); !strings.Contains(shown, text); time.Sleep(50 * time.Millisecond) {
+					if shown = outer("capture-pane", "-p", "-t", "o"); time.Now().After(end) {
+						t.Fatalf("waited for %q; the pane shows\n%s", text, shown)
+					}
+				}
+			}
+			outer("send-keys", "-t", "o", "agentform attach api 2>told; echo BA''CK", "Enter")
+			awaitPane("ready>")
+			for _, key := range keys {
+				time.Sleep(100 * time.Millisecond) // keys at once are a paste to tmux, and no command
+				typed := map[string]string{"C-b": "\x02", "d": "d"}[key]
+				if _, err := terminal.WriteString(typed); err != nil {
+					t.Fatal(err)
+				}
+			}
+			awaitPane("BACK")
+			told, err := os.ReadFile(filepath.Join(w.dir, "told"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := strings.ReplaceAll(strings.Join(keys, " "), "C-", "Ctrl-")+" comes back here"
+			if !strings.Contains(string(told), ": "+want) {
+				t.Errorf("told %q, want %q", told, want)
+			}
+		})
+	}
+}
