@@ -119,7 +119,7 @@ func TestAttachInsideTmux(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := strings.ReplaceAll(strings.Join(keys, " "), "C-", "Ctrl-")+" comes back here"
+			want := strings.ReplaceAll(strings.Join(keys, " "), "C-", "Ctrl-") + " comes back here"
 			if !strings.Contains(string(told), ": "+want) {
 				t.Errorf("told %q, want %q", told, want)
 			}
