@@ -51,7 +51,7 @@ func (m *Manifest) Compose(a Asked) (session.Spec, error) {
 	if s.Role == "" {
 		s.Role = "default"
 	}
-	if !roleForm.MatchString(s.Role) {
+	if !isRole(s.Role) {
 		return s, fmt.Errorf("role %q cannot name a folder: a role starts with a letter or digit and holds letters, digits, dots, dashes and underscores, at most 64", s.Role)
 	}
 	if a.Conversation != "" {
