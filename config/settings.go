@@ -62,9 +62,9 @@ func (l *loader) require(d decoder, b *block, constraint string) {
 		d.fail(b.attr("required_version"), "Invalid version constraint", `%q is no version constraint; write it like ">= 0.1" or "~> 1.2".`, constraint)
 		return
 	}
-	have, err := version.NewVersion(l.opts.Version)
-	if err != nil {
-		return // a development build
+	have, err := version.NewSemver(l.opts.Version)
+	if err != nil || !strings.Contains(l.opts.Version, ".") {
+		return // a development build: a commit's hash is no version
 	}
 	if !c.Check(have.Core()) {
 		d.fail(b.attr("required_version"), "Unsuitable version", "This project asks for agentform %s, and this is %s.", constraint, l.opts.Version)
