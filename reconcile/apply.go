@@ -34,6 +34,9 @@ func (e *ChangedError) Error() string {
 func (r *Reconciler) Apply(ctx context.Context, q Request, approved plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
 	tally, err := r.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		p := r.compute(ctx, store.State(), q)
+		if approved.Lineage != "" && approved.Lineage != p.Lineage {
+			return apply.Tally{}, fmt.Errorf("the plan was made for another state (lineage %s, this one is %s): plan again", approved.Lineage, p.Lineage)
+		}
 		if approved.Complete && !p.Complete {
 			return apply.Tally{}, unlooked(p)
 		}

@@ -297,3 +297,20 @@ func TestCorruptStateIsRefusedAndKept(t *testing.T) {
 		t.Errorf("apply: %v", err)
 	}
 }
+
+func TestApplyRefusesAPlanOfAnotherState(t *testing.T) {
+	r := newRoom(t)
+	r.must(r.spec("api"))
+	q := reconcile.Request{Wanted: []session.Spec{r.spec("api"), r.spec("web")}}
+	p, err := r.Plan(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Lineage = "5f0c1b7e-0000-4000-8000-000000000000"
+	if _, err := r.Apply(t.Context(), q, p, nil); err == nil || !strings.Contains(err.Error(), "made for another state") {
+		t.Errorf("error: %v", err)
+	}
+	if len(r.records()) != 1 {
+		t.Error("something was done")
+	}
+}
