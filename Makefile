@@ -28,7 +28,7 @@ test: tools vet lint unit race vet-macos ## everything: vet, lint, all tests, th
 .PHONY: build
 build: ## bin/agentform and bin/agentform-guest
 	@mkdir -p $(BIN)
-	$(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BIN)/ ./cmd/agentform
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BIN)/ ./cmd/agentform
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./cmd/agentform-guest
 
 .PHONY: install

@@ -67,6 +67,7 @@ func newProject(b *testing.B, sessions int) project {
 	p.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + short, "XDG_RUNTIME_DIR=" + run, "LANG=C.UTF-8",
 		"GIT_AUTHOR_NAME=b", "GIT_AUTHOR_EMAIL=b@example.invalid", "GIT_COMMITTER_NAME=b", "GIT_COMMITTER_EMAIL=b@example.invalid"}
 	build := exec.Command("go", "build", "-o", bin, "../../cmd/...")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
