@@ -45,8 +45,8 @@ reference: ## the reference in docs/commands.md, from the commands
 	$(GO) run ./internal/manual reference docs/commands.md
 
 .PHONY: unit
-unit: ## only the tests
-	$(GO) test -timeout 10m ./...
+unit: ## only the tests; a package at a time: they drive real servers and processes, and measure time
+	$(GO) test -p 1 -timeout 10m ./...
 
 .PHONY: race
 race: ## the concurrent packages under the race detector

@@ -110,6 +110,9 @@ func (c *Client) ask(ctx context.Context, limit time.Duration, q request) (reply
 	if err != nil {
 		return reply{}, err
 	}
+	if ctx.Err() != nil {
+		return reply{}, context.Cause(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	c.conn.SetDeadline(time.Time{})
