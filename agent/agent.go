@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"maps"
 	"strings"
 	"time"
 
@@ -31,11 +30,16 @@ const (
 // kind is one kind of agent: its defaults, its command line and its marks.
 type kind struct {
 	spec session.AgentSpec // what a manifest can change
-	// argv is the whole command line. prompt is empty unless it is an argument.
-	argv func(s session.Spec, prompt, conversation string) []string
-	// env is what the agent must have, and may be overridden by no default.
-	env   func(s session.Spec) map[string]string
+	// start is Agent.Start but for Paste. Its prompt is empty unless it is an
+	// argument. Its Env is what the agent must have, and may be overridden by no
+	// default.
+	start func(in session.StartInput) session.Start
 	marks marks
+	// files, native and entries are Agent.Files, Native and Entries; nil: the
+	// agent has no session file that is known.
+	files   func(of session.Whereabouts) []string
+	native  func(lines [][]byte) session.Native
+	entries func(line []byte) []session.Entry
 }
 
 // kinds are the built-in agents, by name.
@@ -84,23 +88,44 @@ type program struct {
 	*reader
 }
 
-// Start is the command line for a run: the command, what the agent must be told,
-// permissions and trust, the session's arguments, and the prompt, unless that is
-// to be pasted.
-func (p *program) Start(s session.Spec, prompt, conversation string) session.Start {
-	s.Agent = p.spec
-	start := session.Start{Env: map[string]string{}}
-	if p.env != nil {
-		maps.Copy(start.Env, p.env(s))
-	}
-	argument := ""
+// Start is how a run is started: the command line (the command, what the agent
+// must be told, permissions and trust, the session's arguments, and the prompt,
+// unless that is to be pasted) and the environment.
+func (p *program) Start(in session.StartInput) session.Start {
+	in.Spec.Agent = p.spec
+	paste := ""
 	switch {
-	case prompt == "" || p.spec.PromptVia == ViaNone:
-	case p.spec.PromptVia == ViaPaste || len(prompt) > ArgumentLimit || strings.ContainsRune(prompt, 0):
-		start.Paste = prompt
-	default:
-		argument = prompt
+	case in.Prompt == "":
+	case p.spec.PromptVia == ViaNone:
+		in.Prompt = ""
+	case p.spec.PromptVia == ViaPaste || len(in.Prompt) > ArgumentLimit || strings.ContainsRune(in.Prompt, 0):
+		paste, in.Prompt = in.Prompt, ""
 	}
-	start.Argv = p.argv(s, argument, conversation)
+	start := p.start(in)
+	start.Paste = paste
 	return start
+}
+
+// Files are the patterns of where the agent keeps its session file.
+func (p *program) Files(of session.Whereabouts) []string {
+	if p.files == nil {
+		return nil
+	}
+	return p.files(of)
+}
+
+// Native is what the agent's session file tells.
+func (p *program) Native(lines [][]byte) session.Native {
+	if p.native == nil {
+		return session.Native{}
+	}
+	return p.native(lines)
+}
+
+// Entries are what a line of the agent's session file is for people.
+func (p *program) Entries(line []byte) []session.Entry {
+	if p.entries == nil {
+		return nil
+	}
+	return p.entries(line)
 }

@@ -140,7 +140,7 @@ func TestStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			command, args := slices.Clone(c.agent.Command), slices.Clone(c.spec.Args)
 			c.spec.Agent = c.agent
-			got := For(c.agent).Start(c.spec, c.prompt, c.conversation)
+			got := For(c.agent).Start(session.StartInput{Spec: c.spec, Prompt: c.prompt, Conversation: c.conversation})
 			if got.Paste != c.want.Paste || !slices.Equal(got.Argv, c.want.Argv) || !maps.Equal(got.Env, c.want.Env) {
 				t.Error(cmp.Diff(c.want, got))
 			}

@@ -11,14 +11,10 @@ func claude() kind {
 			Ready:          `^❯[\s\x{a0}]*(Try ".*)?$`,
 			StatusBarLines: 5,
 			// Its transcript is made with the first user message, before the answer;
-			// without a prompt there never is one.
+			// without a in.Prompt there never is one.
 			Observable: AtFirstPrompt,
 		},
-		argv: claudeArgv,
-		env: func(session.Spec) map[string]string {
-			// Else it runs npm by itself and may be another version at the next start.
-			return map[string]string{"DISABLE_AUTOUPDATER": "1"}
-		},
+		start: claudeStart,
 		marks: marks{
 			titles: []title{
 				{`^[\x{2800}-\x{28ff}] `, session.Working},
@@ -64,14 +60,23 @@ var claudePermissions = map[string][]string{
 	"all": {"--permission-mode", "bypassPermissions", "--settings", `{"skipDangerousModePermissionPrompt":true}`},
 }
 
-func claudeArgv(s session.Spec, prompt, conversation string) []string {
+func claudeStart(in session.StartInput) session.Start {
+	return session.Start{
+		Argv: claudeArgv(in),
+		// Else it runs npm by itself and may be another version at the next start.
+		Env: map[string]string{"DISABLE_AUTOUPDATER": "1"},
+	}
+}
+
+func claudeArgv(in session.StartInput) []string {
+	s := in.Spec
 	argv := join(s.Agent.Command, claudePermissions[s.Agent.Permissions])
-	if conversation != "" {
-		argv = append(argv, "--resume", conversation)
+	if in.Conversation != "" {
+		argv = append(argv, "--resume", in.Conversation)
 	}
 	argv = append(argv, s.Args...)
-	if prompt != "" {
-		argv = append(argv, "--", prompt)
+	if in.Prompt != "" {
+		argv = append(argv, "--", in.Prompt)
 	}
 	return argv
 }

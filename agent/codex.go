@@ -20,7 +20,7 @@ func codex() kind {
 			// older ones made it after the first turn.
 			Observable: AtFirstPrompt,
 		},
-		argv: codexArgv,
+		start: codexStart,
 		marks: marks{
 			titles: []title{
 				// The mark blinks, so it is matched without its ! too.
@@ -60,9 +60,14 @@ var codexPermissions = map[string][]string{
 	"all":   {"--dangerously-bypass-approvals-and-sandbox"},
 }
 
-func codexArgv(s session.Spec, prompt, conversation string) []string {
+func codexStart(in session.StartInput) session.Start {
+	return session.Start{Argv: codexArgv(in)}
+}
+
+func codexArgv(in session.StartInput) []string {
+	s := in.Spec
 	argv := join(s.Agent.Command)
-	if conversation != "" {
+	if in.Conversation != "" {
 		argv = append(argv, "resume")
 	}
 	// Without the first it moves into a daemon that outlives the terminal; the
@@ -75,14 +80,14 @@ func codexArgv(s session.Spec, prompt, conversation string) []string {
 		argv = append(argv, "--profile", s.Profile)
 	}
 	argv = join(argv, codexPermissions[s.Agent.Permissions], s.Args)
-	if conversation != "" {
-		argv = append(argv, conversation)
+	if in.Conversation != "" {
+		argv = append(argv, in.Conversation)
 	}
-	if strings.HasPrefix(prompt, "-") {
+	if strings.HasPrefix(in.Prompt, "-") {
 		argv = append(argv, "--")
 	}
-	if prompt != "" {
-		argv = append(argv, prompt)
+	if in.Prompt != "" {
+		argv = append(argv, in.Prompt)
 	}
 	return argv
 }

@@ -7,12 +7,12 @@ import "github.com/agentform/agentform/session"
 // says, and the phrases that all have in common.
 func custom() kind {
 	return kind{
-		argv: func(s session.Spec, prompt, _ string) []string {
-			argv := join(s.Agent.Command, s.Args)
-			if prompt != "" {
-				argv = append(argv, prompt)
+		start: func(in session.StartInput) session.Start {
+			argv := join(in.Spec.Agent.Command, in.Spec.Args)
+			if in.Prompt != "" {
+				argv = append(argv, in.Prompt)
 			}
-			return argv
+			return session.Start{Argv: argv}
 		},
 	}
 }

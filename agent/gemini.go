@@ -19,16 +19,7 @@ func gemini() kind {
 			// Without it a warning is shown at start.
 			Env: map[string]string{"COLORTERM": "truecolor"},
 		},
-		argv: geminiArgv,
-		env: func(s session.Spec) map[string]string {
-			// Else it starts itself a second time, and both processes outlive the
-			// terminal.
-			env := map[string]string{"GEMINI_CLI_NO_RELAUNCH": "true"}
-			if s.Agent.Trust {
-				env["GEMINI_CLI_TRUST_WORKSPACE"] = "true"
-			}
-			return env
-		},
+		start: geminiStart,
 		marks: marks{
 			titles: []title{
 				{`^\s*✋\s+Action Required`, session.Blocked},
@@ -62,17 +53,28 @@ var geminiPermissions = map[string][]string{
 	"all":   {"--approval-mode", "yolo"},
 }
 
-func geminiArgv(s session.Spec, prompt, conversation string) []string {
+func geminiStart(in session.StartInput) session.Start {
+	// Else it starts itself a second time, and both processes outlive the
+	// terminal.
+	env := map[string]string{"GEMINI_CLI_NO_RELAUNCH": "true"}
+	if in.Spec.Agent.Trust {
+		env["GEMINI_CLI_TRUST_WORKSPACE"] = "true"
+	}
+	return session.Start{Argv: geminiArgv(in), Env: env}
+}
+
+func geminiArgv(in session.StartInput) []string {
+	s := in.Spec
 	argv := join(s.Agent.Command, geminiPermissions[s.Agent.Permissions])
-	if conversation != "" {
-		argv = append(argv, "--resume", conversation)
+	if in.Conversation != "" {
+		argv = append(argv, "--resume", in.Conversation)
 	}
 	argv = append(argv, s.Args...)
 	switch {
-	case strings.HasPrefix(prompt, "-"):
-		argv = append(argv, "--prompt-interactive="+prompt)
-	case prompt != "":
-		argv = append(argv, "-i", prompt)
+	case strings.HasPrefix(in.Prompt, "-"):
+		argv = append(argv, "--prompt-interactive="+in.Prompt)
+	case in.Prompt != "":
+		argv = append(argv, "-i", in.Prompt)
 	}
 	return argv
 }

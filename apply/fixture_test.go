@@ -62,7 +62,7 @@ func newRoom(t testing.TB) *room {
 	r.applier = apply.Applier{
 		Store:       store,
 		Runtime:     func(session.RuntimeSpec) (session.Runtime, error) { return r.rt, nil },
-		Agent:       func(s session.AgentSpec) session.Agent { return robot{s} },
+		Agent:       func(s session.AgentSpec) session.Agent { return robot{spec: s} },
 		Git:         r.git.git(),
 		Blobs:       state.Blobs{Dir: filepath.Join(dir, "blobs")},
 		Secrets:     func(name string) (string, bool) { v, ok := r.secrets[name]; return v, ok },
@@ -204,9 +204,13 @@ func (r *room) calls(ops ...sessiontest.Op) []string {
 }
 
 // robot is an agent that takes its prompt as its block says.
-type robot struct{ spec session.AgentSpec }
+type robot struct {
+	session.Fileless
+	spec session.AgentSpec
+}
 
-func (a robot) Start(s session.Spec, prompt, conversation string) session.Start {
+func (a robot) Start(in session.StartInput) session.Start {
+	s, prompt, conversation := in.Spec, in.Prompt, in.Conversation
 	start := session.Start{Argv: append(slices.Clone(s.Agent.Command), s.Args...)}
 	if conversation != "" {
 		start.Argv = append(start.Argv, "--resume", conversation)

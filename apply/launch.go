@@ -97,7 +97,7 @@ func (j *job) launching(d delivery) (l session.Launch, paste string, err error) 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return l, "", fmt.Errorf("make the run's folder: %w", err)
 	}
-	start := j.agent().Start(s, prompt, d.conversation)
+	start := j.agent().Start(session.StartInput{Spec: s, Prompt: prompt, Conversation: d.conversation})
 	return session.Launch{
 		Mark: session.Mark{Project: r.plan.Lineage, Address: j.rec.Address, ID: j.rec.ID,
 			Run: j.rec.Run.ID, Hash: s.Hash()},

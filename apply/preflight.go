@@ -56,7 +56,7 @@ func (r *run) startable(j *job) error {
 
 // findAgent says if an agent's command cannot be found.
 func (j *job) findAgent(s session.Spec) error {
-	start := j.agent().Start(s, "", "")
+	start := j.agent().Start(session.StartInput{Spec: s})
 	return Startable(s, start.Argv, j.run.environ(s, start.Env))
 }
 

@@ -87,7 +87,7 @@ func (j *job) complete(ctx context.Context, rt session.Runtime) error {
 	if err != nil {
 		return err
 	}
-	paste := j.agent().Start(j.rec.Spec, text, j.rec.Run.Conversation).Paste
+	paste := j.agent().Start(session.StartInput{Spec: j.rec.Spec, Prompt: text, Conversation: j.rec.Run.Conversation}).Paste
 	if paste == "" {
 		return j.delivered("with its command line")
 	}

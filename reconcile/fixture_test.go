@@ -160,10 +160,10 @@ func (r *room) record(name string) session.Record {
 }
 
 // robot takes its prompt typed, as soon as it lives.
-type robot struct{}
+type robot struct{ session.Fileless }
 
-func (robot) Start(s session.Spec, prompt, _ string) session.Start {
-	return session.Start{Argv: s.Agent.Command, Paste: prompt}
+func (robot) Start(in session.StartInput) session.Start {
+	return session.Start{Argv: in.Spec.Agent.Command, Paste: in.Prompt}
 }
 func (robot) Read(session.Evidence) session.Reading { return session.Reading{} }
 func (robot) Ready(string) bool                     { return true }

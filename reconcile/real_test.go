@@ -98,10 +98,10 @@ func newHost(t *testing.T) (r *room, repo string) {
 }
 
 // shell is an agent that greets, and then writes down what it is told.
-type shell struct{}
+type shell struct{ session.Fileless }
 
-func (shell) Start(s session.Spec, prompt, _ string) session.Start {
-	return session.Start{Argv: []string{"sh", "-c", `echo "$KEY" >secret.out; echo ready; while read -r line; do echo "$line" >>heard.out; done`}, Paste: prompt}
+func (shell) Start(in session.StartInput) session.Start {
+	return session.Start{Argv: []string{"sh", "-c", `echo "$KEY" >secret.out; echo ready; while read -r line; do echo "$line" >>heard.out; done`}, Paste: in.Prompt}
 }
 func (shell) Read(session.Evidence) session.Reading { return session.Reading{} }
 func (shell) Ready(screen string) bool              { return strings.Contains(screen, "ready") }

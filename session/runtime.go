@@ -78,39 +78,3 @@ type Input struct {
 	Key     string
 	NoEnter bool
 }
-
-// Agent knows one kind of coding agent. It is pure: it computes command lines
-// and reads evidence, and touches nothing.
-type Agent interface {
-	// Start is the command line and environment for a session's run. prompt is
-	// what is to be delivered, empty for nothing; conversation is the agent's own
-	// conversation to go on with, empty for a fresh one.
-	Start(s Spec, prompt, conversation string) Start
-	// Read says what the evidence means.
-	Read(e Evidence) Reading
-	// Ready reports whether the screen shows that a prompt can be typed.
-	Ready(screen string) bool
-}
-
-// Start is how an agent is started.
-type Start struct {
-	Argv  []string
-	Env   map[string]string
-	Paste string // the prompt, when it has to be typed once the agent is ready
-}
-
-// Evidence is what can be seen of an agent from outside.
-type Evidence struct {
-	Vital   Vital
-	Exit    *Exit
-	Title   string
-	Screen  string // empty: not looked at
-	OneShot bool
-}
-
-// Reading is what evidence means.
-type Reading struct {
-	Activity Activity
-	Detail   string // for people: the question, the limit, the failure
-	PR       string // URL of a pull request seen on the screen
-}

@@ -67,7 +67,7 @@ func (a *app) lackingSecret(name string, how session.Severity) error {
 // lackingCommand says why the program that a session would be started with
 // cannot be; nil: it can. What stands in apply's way is said in its words.
 func (a *app) lackingCommand(s session.Spec) (command string, err error) {
-	start := agent.For(s.Agent).Start(s, "", "")
+	start := agent.For(s.Agent).Start(session.StartInput{Spec: s})
 	env := slices.Clone(a.env.Environ)
 	for _, layer := range []map[string]string{start.Env, s.Agent.Env, s.Env} {
 		if path, own := layer["PATH"]; own {

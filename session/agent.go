@@ -1,0 +1,137 @@
+package session
+
+import "time"
+
+// Agent knows one kind of coding agent. It is pure: it computes command lines
+// and reads evidence, and touches nothing.
+type Agent interface {
+	// Start is how a run is started.
+	Start(in StartInput) Start
+	// Ready reports whether the screen shows that a prompt can be typed.
+	Ready(screen string) bool
+	// Read says what the evidence means.
+	Read(e Evidence) Reading
+	// Files are the patterns (of path/filepath.Match, absolute, best first) of
+	// where the agent keeps its own session file of a run. None: it has no such
+	// file, or it cannot be known where.
+	Files(of Whereabouts) []string
+	// Native says what the lines of the agent's own session file tell, from its
+	// first line on. A line that it does not know says nothing.
+	Native(lines [][]byte) Native
+	// Entries are what one line of the session file is for people: turns, tools,
+	// errors. Most lines are none, or one.
+	Entries(line []byte) []Entry
+}
+
+// Fileless is for an Agent that keeps no session file: embed it.
+type Fileless struct{}
+
+// Files are none.
+func (Fileless) Files(Whereabouts) []string { return nil }
+
+// Native says nothing.
+func (Fileless) Native([][]byte) Native { return Native{} }
+
+// Entries are none.
+func (Fileless) Entries([]byte) []Entry { return nil }
+
+// StartInput is what a run is to be started with.
+type StartInput struct {
+	Spec   Spec
+	Prompt string // to be delivered; empty: nothing
+	// Conversation is the agent's own conversation to go on with; empty: a fresh
+	// one.
+	Conversation string
+	// Fresh is an id (a UUID) for a fresh conversation, for agents that let it be
+	// chosen. Start says in its Conversation whether it was taken.
+	Fresh string
+	// Notify is the command line, to which the agent's hooks hand what happens as
+	// JSON on standard input (or, for those that do so, as one more argument); it
+	// adds it to Evidence.Signals. Empty: hooks are not wanted.
+	Notify []string
+	// Private is a folder of the run's own (0700), to which Start.Files are
+	// written.
+	Private string
+	Root    bool // the agent will run as root
+	Sandbox bool // the agent runs in a container
+}
+
+// Start is how an agent is started.
+type Start struct {
+	Argv  []string
+	Env   map[string]string
+	Paste string // the prompt, when it has to be typed once the agent is ready
+	// Files are settings of this run alone, by name, written (0600) to
+	// StartInput.Private before the agent starts.
+	Files map[string]string
+	// Conversation is the id under which the agent will keep this run's
+	// conversation, where that is known in advance.
+	Conversation string
+}
+
+// Whereabouts is what is known of a run when its session file is looked for.
+type Whereabouts struct {
+	Dir          string            // the workspace
+	Home         string            // the agent's HOME
+	Env          map[string]string // of the agent
+	Process      Process           // of the agent
+	Conversation string            // empty: not known yet
+	StartedAt    time.Time
+}
+
+// Evidence is what can be seen of an agent from outside.
+type Evidence struct {
+	Vital     Vital
+	Exit      *Exit
+	Title     string
+	Screen    string // empty: not looked at
+	OneShot   bool
+	Now       time.Time // when it was looked; zero: time plays no part
+	StartedAt time.Time // of the run; zero: not known
+	Prompted  bool      // the run was given a prompt
+	Native    *Native   // what the agent's own session file says; nil: not found, not looked for
+	Signals   []Signal  // what its hooks told in this run, oldest first
+}
+
+// Signal is one thing that an agent's hook told.
+type Signal struct {
+	At   time.Time `json:"at"`
+	Data []byte    `json:"data"` // JSON as the agent gave it, at most 64 KiB
+}
+
+// Native is what an agent's own session file tells of its session.
+type Native struct {
+	Path         string // set by who read it
+	Conversation string // the agent's own id
+	Dir          string // where it says it works
+	StartedAt    time.Time
+	Activity     Activity  // as of its last line; empty: it does not tell
+	Detail       string    // for people: the question, the limit, the failure
+	Until        time.Time // of Activity BlockedAPI: when the limit ends, if it says
+	At           time.Time // of its last line
+	FirstTurnAt  time.Time // when the first turn ended; zero: it has not
+	Prompts      int       // messages of the user
+	Turns        int       // turns that have ended
+	Tokens       int64     // in and out, as far as the file counts them; 0: it does not
+	LastPrompt   string    // the user's last message
+	LastMessage  string    // the agent's last message
+	// Truncated says that the lines are not all there were: the first ones stand,
+	// the middle is missing.
+	Truncated bool
+}
+
+// Entry is one line of an agent's session for people.
+type Entry struct {
+	At   time.Time `json:"at,omitzero"`
+	Kind string    `json:"kind"` // user, agent, tool, result, error, usage, info
+	Text string    `json:"text"`
+}
+
+// Reading is what evidence means.
+type Reading struct {
+	Activity Activity
+	Detail   string    // for people: the question, the limit, the failure
+	Until    time.Time // of BlockedAPI: when the limit ends, if said
+	Source   string    // the signal it comes from: native, hook, title, screen, exit
+	PR       string    // URL of a pull request seen on the screen
+}
