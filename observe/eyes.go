@@ -29,7 +29,9 @@ type Eyes struct {
 	Launched func(run string) *session.Spec
 	// Imports are the ids of what is to be taken over, to be found besides.
 	Imports []string
-	BootID  func() string
+	// Asked is what has been begun to be asked already; nil: nothing.
+	Asked  *Asked
+	BootID func() string
 	Now     func() time.Time
 }
 
@@ -82,23 +84,16 @@ func runtimes(wanted []session.Spec, recorded []session.Record) map[string]sessi
 // lives asks every runtime at once and fills in w.Runtimes and w.Lives, in the
 // order of the runtimes' names.
 func (e Eyes) lives(ctx context.Context, w *session.World, specs map[string]session.RuntimeSpec, screens bool) {
-	keys := slices.Sorted(maps.Keys(specs))
-	seen := make([][]session.Live, len(keys))
-	errs := make([]error, len(keys))
-	var wg sync.WaitGroup
-	for i, key := range keys {
-		wg.Go(func() {
-			rt, err := e.Runtime(specs[key])
-			if err == nil {
-				seen[i], err = rt.Observe(ctx, screens)
-			}
-			errs[i] = err
-		})
+	begun := e.Asked.answers(screens)
+	for key, spec := range specs {
+		if begun[key] == nil {
+			begun[key] = e.ask(ctx, spec, screens)
+		}
 	}
-	wg.Wait()
-	for i, key := range keys {
-		w.Runtimes[key] = errs[i]
-		w.Lives = append(w.Lives, seen[i]...)
+	for _, key := range slices.Sorted(maps.Keys(specs)) {
+		lives, err := begun[key]()
+		w.Runtimes[key] = err
+		w.Lives = append(w.Lives, lives...)
 	}
 }
 

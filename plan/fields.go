@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -104,10 +105,10 @@ const replaceTrigger = "lifecycle.replace_triggered_by"
 func compare(before, after *session.Spec, noted ...string) (changed []Field, reach Forces) {
 	reach = ForcesNothing
 	for _, f := range fields {
-		b, a := shown(f.value(before)), shown(f.value(after))
-		if same(b, a) {
+		if equal(f.value(before), f.value(after)) {
 			continue
 		}
+		b, a := shown(f.value(before)), shown(f.value(after))
 		forces := f.forces
 		if f.path == replaceTrigger && b != "" {
 			forces = ForcesReplace
@@ -140,14 +141,32 @@ func shown(field any) any {
 	return reflect.ValueOf(field).Elem().Interface()
 }
 
-// same compares two values of one field; an empty list or map equals a missing
-// one, since JSON keeps no difference.
-func same(a, b any) bool {
-	va, vb := reflect.ValueOf(a), reflect.ValueOf(b)
+// equal compares what two pointers to one field point to. An empty list or map
+// equals a missing one, since JSON keeps no difference. Most fields are of few
+// kinds, which are told apart without reflection: it is done for some fifty
+// fields of every session.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case *string:
+		return *a == *b.(*string)
+	case *bool:
+		return *a == *b.(*bool)
+	case *int:
+		return *a == *b.(*int)
+	case *session.Duration:
+		return *a == *b.(*session.Duration)
+	case *[]string:
+		return slices.Equal(*a, *b.(*[]string))
+	case *map[string]string:
+		return maps.Equal(*a, *b.(*map[string]string))
+	case *session.Prompt:
+		return a.Digest == b.(*session.Prompt).Digest
+	}
+	va, vb := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	if k := va.Kind(); (k == reflect.Slice || k == reflect.Map) && va.Len() == 0 && vb.Len() == 0 {
 		return true
 	}
-	return reflect.DeepEqual(a, b)
+	return reflect.DeepEqual(va.Interface(), vb.Interface())
 }
 
 // keepIgnored is the wanted spec with the recorded values of the fields whose

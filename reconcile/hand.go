@@ -69,7 +69,7 @@ func (r *Reconciler) Override(ctx context.Context, h Hand, drain <-chan struct{}
 			options.Restart = h.Addresses
 		}
 		q := Request{Wanted: told.specs, Options: options}
-		p = r.input(st, r.look(ctx, st, q, false), q, true)
+		p = r.input(st, r.look(ctx, st, q, false, nil), q, true)
 		able, errs := told.judge(p)
 		if err := told.record(store, a, able); err != nil {
 			return apply.Tally{}, err

@@ -56,12 +56,15 @@ const tries = 3
 // nothing. If the state is changed again and again meanwhile, the plan is not
 // complete and has a warning. The error says that the state cannot be read.
 func (r *Reconciler) Plan(ctx context.Context, q Request) (plan.Plan, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	for n := 1; ; n++ {
+		ahead := r.ask(ctx, q)
 		st, err := r.read()
 		if err != nil {
 			return plan.Plan{}, err
 		}
-		p := r.compute(ctx, st, q)
+		p := r.input(st, r.look(ctx, st, q, false, ahead.of(st)), q, false)
 		serial, err := state.Serial(r.StatePath)
 		if err != nil {
 			return plan.Plan{}, err
@@ -88,13 +91,45 @@ func (r *Reconciler) read() (state.State, error) {
 	return st, err
 }
 
-// compute looks at the world and plans what the request asks for.
-func (r *Reconciler) compute(ctx context.Context, st state.State, q Request) plan.Plan {
-	return r.input(st, r.look(ctx, st, q, false), q, false)
+// ahead is what was asked before the state was read, which takes as long, and
+// the state that it is good for.
+type ahead struct {
+	asked   *observe.Asked
+	lineage string
+	serial  uint64
 }
 
-func (r *Reconciler) look(ctx context.Context, st state.State, q Request, screens bool) session.World {
+// ask begins to ask the runtimes of the wanted sessions.
+func (r *Reconciler) ask(ctx context.Context, q Request) ahead {
+	lineage, err := state.Lineage(r.StatePath)
+	if err != nil {
+		return ahead{} // reading the state will say so
+	}
+	serial, err := state.Serial(r.StatePath)
+	if err != nil {
+		return ahead{}
+	}
 	eyes := r.Eyes
+	eyes.Runtime = r.runtimes(lineage)
+	return ahead{eyes.Ask(ctx, q.Wanted, false), lineage, serial}
+}
+
+// of is what was asked, if the state has not changed since; else nothing.
+func (a ahead) of(st state.State) *observe.Asked {
+	if a.lineage != st.Lineage || a.serial != st.Serial {
+		return nil
+	}
+	return a.asked
+}
+
+// compute looks at the world and plans what the request asks for.
+func (r *Reconciler) compute(ctx context.Context, st state.State, q Request) plan.Plan {
+	return r.input(st, r.look(ctx, st, q, false, nil), q, false)
+}
+
+func (r *Reconciler) look(ctx context.Context, st state.State, q Request, screens bool, asked *observe.Asked) session.World {
+	eyes := r.Eyes
+	eyes.Asked = asked
 	eyes.Runtime = r.runtimes(st.Lineage)
 	for _, i := range q.Imports {
 		// What has been taken over is on record, and found there.

@@ -39,7 +39,7 @@ func (r *Reconciler) Status(ctx context.Context, screens bool) (Status, error) {
 		specs[i] = rec.Spec
 	}
 	q := Request{Wanted: specs}
-	w := r.look(ctx, st, q, screens)
+	w := r.look(ctx, st, q, screens, nil)
 	p := r.input(st, w, q, true)
 	s := Status{State: st, World: w, Drift: p.Drift, Problems: p.Problems}
 	for _, c := range p.Changes {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Glance is ReadFacts for a look at many runs at once: of a run whose agent was
@@ -14,7 +15,8 @@ func Glance(runDir string) (Facts, error) {
 	if err := readJSON(filepath.Join(runDir, runFile), factLimit, &r); err != nil || r.Agent.PID <= 0 {
 		return ReadFacts(runDir)
 	}
-	if _, err := os.Lstat(filepath.Join(runDir, exitFile)); !errors.Is(err, os.ErrNotExist) {
+	var stat syscall.Stat_t
+	if err := syscall.Lstat(filepath.Join(runDir, exitFile), &stat); !errors.Is(err, os.ErrNotExist) {
 		return ReadFacts(runDir)
 	}
 	return Facts{Claimed: true, Guest: r.Guest, Agent: r.Agent, BootID: r.BootID, StartedAt: r.StartedAt}, nil
