@@ -220,8 +220,9 @@ func (e Eyes) linger(ctx context.Context, w *session.World) {
 // 10 µs, so that fewer would cost more in handing out than in reading.
 const batch = 16
 
-// inParallel is the function's result for each of the names. At most two
-// goroutines a processor work on them, taking so many names at a time.
+// inParallel is the function's result for each of the names. A goroutine a
+// processor works on them, taking so many names at a time: with more, whoever
+// waits for a runtime's answer at the same time would be told late of it.
 func inParallel[T any](names []string, batch int, read func(string) T) map[string]T {
 	results := make([]T, len(names))
 	var next atomic.Int64
@@ -238,7 +239,7 @@ func inParallel[T any](names []string, batch int, read func(string) T) map[strin
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(2*runtime.GOMAXPROCS(0), (len(names)-1)/batch) {
+	for range min(runtime.GOMAXPROCS(0)-1, (len(names)-1)/batch) {
 		wg.Go(work)
 	}
 	work()

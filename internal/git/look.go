@@ -24,6 +24,11 @@ import (
 // branch and no commit gives neither.
 func Look(path string) session.Checkout {
 	co := session.Checkout{Path: path}
+	d, none := findDirs(path)
+	if none == nil {
+		co.Exists = true
+		return d.checkout(co)
+	}
 	fi, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -36,20 +41,22 @@ func Look(path string) session.Checkout {
 		return co
 	}
 	co.Exists = true
-	if !fi.IsDir() {
-		return co
-	}
-	d, err := findDirs(path)
 	switch {
-	case errors.Is(err, ErrNotRepository):
+	case !fi.IsDir():
+	case errors.Is(none, ErrNotRepository):
 		co.Empty, co.Err = isEmpty(path)
-	case err != nil:
-		co.Err = fmt.Errorf("look at checkout %s: %w", path, err)
 	default:
-		co.Git, co.Repo, co.Partial = true, d.common, d.partial()
-		if co.Branch, co.Head, co.Busy, err = d.head(); err != nil {
-			co.Err = fmt.Errorf("look at checkout %s: %w", path, err)
-		}
+		co.Err = fmt.Errorf("look at checkout %s: %w", path, none)
+	}
+	return co
+}
+
+// checkout adds what git's files tell.
+func (d dirs) checkout(co session.Checkout) session.Checkout {
+	var err error
+	co.Git, co.Repo, co.Partial = true, d.common, d.partial()
+	if co.Branch, co.Head, co.Busy, err = d.head(); err != nil {
+		co.Err = fmt.Errorf("look at checkout %s: %w", co.Path, err)
 	}
 	return co
 }
@@ -74,23 +81,22 @@ type dirs struct {
 // findDirs finds the folders of the checkout whose top is path.
 func findDirs(path string) (dirs, error) {
 	dot := filepath.Join(path, ".git")
-	fi, err := os.Stat(dot)
-	if errors.Is(err, os.ErrNotExist) {
-		return dirs{}, ErrNotRepository
-	} else if err != nil {
-		return dirs{}, err
-	}
 	d := dirs{git: dot}
-	if !fi.IsDir() {
-		text, err := readSmall(dot)
-		if err != nil {
-			return dirs{}, err
-		}
+	// A worktree's is a file: to read it at once spares a look.
+	text, err := readSmall(dot)
+	switch {
+	case err == nil:
 		to, ok := strings.CutPrefix(text, "gitdir: ")
 		if !ok {
 			return dirs{}, fmt.Errorf("%s does not say where its repository is", dot)
 		}
 		d.git = within(path, to)
+	case errors.Is(err, os.ErrNotExist):
+		return dirs{}, ErrNotRepository
+	default:
+		if fi, gone := os.Stat(dot); gone != nil || !fi.IsDir() {
+			return dirs{}, err
+		}
 	}
 	return d.settle()
 }
