@@ -1,0 +1,171 @@
+package modelserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// How many tokens each answer says it took.
+const (
+	inputTokens  = 1200
+	outputTokens = 34
+)
+
+// sideAnswer has every answer that the programs look for behind the scenes: a
+// title, whether the topic is new, who speaks next, which model to take.
+const sideAnswer = `{"title":"Scripted turn","isNewTopic":false,"reasoning":"scripted","next_speaker":"user","model_choice":"flash","complexity_score":1,"complexity_reasoning":"scripted"}`
+
+// speaker says an answer in the language of one API.
+type speaker interface {
+	// begin sends what comes before any content; once only.
+	begin()
+	text(s string)
+	tool(name, args string)
+	end()
+	// fail answers with an HTTP status, and nothing else.
+	fail(code int, message string)
+}
+
+type object = map[string]any
+
+// play answers a request as the script in its last prompt says.
+func (s *Server) play(ctx context.Context, r Request, to speaker) {
+	s.record(r)
+	if r.Side {
+		to.begin()
+		to.text(sideAnswer)
+		to.end()
+		return
+	}
+	prompt, said := r.Prompt(), false
+	for i, st := range segment(parse(prompt), r.Results) {
+		switch st.verb {
+		case "delay":
+			if !wait(ctx, st.delay) {
+				return
+			}
+		case "text":
+			if !said {
+				to.begin()
+			}
+			to.text(st.text)
+			said = true
+		case "tool":
+			if !said {
+				to.begin()
+			}
+			name, args := call(r, st)
+			to.tool(name, args)
+			said = true
+		case "status":
+			if n := s.attempt(prompt, r.Results, i); !said && (st.times == 0 || n <= st.times) {
+				to.fail(st.code, st.text)
+				return
+			}
+		case "stall", "cut":
+			if !said {
+				to.begin()
+			}
+			if st.verb == "stall" {
+				<-ctx.Done()
+			}
+			panic(http.ErrAbortHandler) // closes the connection in the middle
+		case "hang":
+			<-ctx.Done()
+			panic(http.ErrAbortHandler)
+		}
+	}
+	if !said {
+		to.begin()
+		to.text("ok")
+	}
+	to.end()
+}
+
+// wait reports whether the time went by before the request was given up.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// shells are the shell tools of the programs, by name, and the arguments of a
+// command line.
+var shells = []struct {
+	name string
+	args func(command string) object
+}{
+	{"Bash", func(c string) object { return object{"command": c, "description": "Run a command"} }},
+	{"exec_command", func(c string) object { return object{"cmd": c} }},
+	{"shell_command", func(c string) object { return object{"command": c} }},
+	{"shell", func(c string) object { return object{"command": []string{"sh", "-c", c}} }},
+	{"run_shell_command", func(c string) object { return object{"command": c, "description": "Run a command"} }},
+}
+
+// call is a tool's name and arguments (JSON), as the program has it.
+func call(r Request, st step) (name, args string) {
+	if st.tool != "bash" {
+		return st.tool, st.args
+	}
+	for _, sh := range shells {
+		if slices.Contains(r.Tools, sh.name) {
+			b, err := json.Marshal(sh.args(st.args))
+			if err != nil {
+				panic(fmt.Sprintf("arguments of %s: %v", sh.name, err)) // strings always marshal
+			}
+			return sh.name, string(b)
+		}
+	}
+	return "bash", fmt.Sprintf(`{"command":%q}`, st.args)
+}
+
+// pieces cuts a text into what a model streams: a word at a time.
+func pieces(text string) []string { return strings.SplitAfter(text, " ") }
+
+func message(code int, text string) string {
+	if text != "" {
+		return text
+	}
+	return "scripted " + strings.ToLower(http.StatusText(code))
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // a client that has gone is no fault
+}
+
+// events writes server-sent events.
+type events struct{ w http.ResponseWriter }
+
+func (e events) begin() {
+	e.w.Header().Set("Content-Type", "text/event-stream")
+	e.w.WriteHeader(http.StatusOK)
+	e.flush()
+}
+
+func (e events) flush() {
+	if f, ok := e.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// send writes one event; without a name it has only data.
+func (e events) send(name string, data object) {
+	if name != "" {
+		_, _ = fmt.Fprintf(e.w, "event: %s\n", name)
+	}
+	b, err := json.Marshal(data)
+	if err != nil {
+		panic(fmt.Sprintf("event %s: %v", name, err)) // made of plain values only
+	}
+	_, _ = fmt.Fprintf(e.w, "data: %s\n\n", b)
+	e.flush()
+}

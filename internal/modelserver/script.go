@@ -1,0 +1,96 @@
+package modelserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// step is one thing that a script says to do.
+type step struct {
+	verb  string
+	delay time.Duration // delay
+	text  string        // text; status: the message
+	tool  string        // tool: its name, or bash for the program's own shell
+	args  string        // tool: JSON, or the command line of bash
+	code  int           // status
+	times int           // status: for how many attempts; 0: all
+}
+
+var (
+	// A step ends with the first "]]" that no third bracket follows, so that JSON
+	// and shell may hold brackets.
+	steps      = regexp.MustCompile(`(?s)\[\[\s*(delay|text|tool|status|stall|hang|cut)\b(.*?)\]\](?:[^\]]|$)`)
+	statusForm = regexp.MustCompile(`(?s)^(\d{3})(?:\s+x(\d+))?\s*(.*)$`)
+	toolForm   = regexp.MustCompile(`(?s)^([\w.-]+?)(?::\s*|\s+)(.+)$`)
+)
+
+// parse reads the script in a prompt. What makes no sense becomes what the model
+// says, so that the test's author sees it.
+func parse(prompt string) []step {
+	var all []step
+	for prompt != "" {
+		m := steps.FindStringSubmatchIndex(prompt)
+		if m == nil {
+			break
+		}
+		verb, rest := prompt[m[2]:m[3]], strings.TrimSpace(prompt[m[4]:m[5]])
+		s, err := parseStep(verb, rest)
+		if err != nil {
+			s = step{verb: "text", text: err.Error()}
+		}
+		all = append(all, s)
+		prompt = prompt[m[5]+len("]]"):]
+	}
+	return all
+}
+
+func parseStep(verb, rest string) (step, error) {
+	s := step{verb: verb}
+	switch verb {
+	case "delay":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			return s, fmt.Errorf("script: [[delay %s]]: %w", rest, err)
+		}
+		s.delay = d
+	case "text":
+		s.text = rest
+	case "status":
+		m := statusForm.FindStringSubmatch(rest)
+		if m == nil {
+			return s, fmt.Errorf("script: [[status %s]] has no status of three digits", rest)
+		}
+		s.code, _ = strconv.Atoi(m[1])
+		s.times, _ = strconv.Atoi(m[2])
+		s.text = m[3]
+	case "tool":
+		m := toolForm.FindStringSubmatch(rest)
+		if m == nil {
+			return s, fmt.Errorf("script: [[tool %s]] has no name and arguments", rest)
+		}
+		s.tool, s.args = m[1], m[2]
+		if s.tool != "bash" && !json.Valid([]byte(s.args)) {
+			return s, fmt.Errorf("script: [[tool %s]]: the arguments are no JSON", rest)
+		}
+	}
+	return s, nil
+}
+
+// segment is the part of a script that is due after some tool results: each tool
+// call ends one.
+func segment(all []step, results int) []step {
+	for i, s := range all {
+		if s.verb != "tool" {
+			continue
+		}
+		if results == 0 {
+			return all[:i+1]
+		}
+		return segment(all[i+1:], results-1)
+	}
+	return all
+}
