@@ -31,6 +31,10 @@ type Options struct {
 	// Version is agentform's own, for required_version. One that is no version
 	// number (a development build) satisfies every constraint.
 	Version string
+	// Settled is called once the project's own settings are known (all of
+	// Manifest but agents and sessions), so that what needs only them can begin
+	// while the sessions are evaluated; nil: nobody waits for it.
+	Settled func(*Manifest)
 }
 
 // Var is one --var NAME=VALUE or, with File set, one --var-file.
@@ -144,6 +148,9 @@ func (l *loader) load() *Manifest {
 	l.variables()
 	l.locals()
 	l.settings(m)
+	if l.opts.Settled != nil {
+		l.opts.Settled(m)
+	}
 	l.resolveAgents()
 	m.Agents = publicAgents(l.agents)
 	l.resolveRuntimes()

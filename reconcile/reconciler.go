@@ -47,6 +47,8 @@ type Request struct {
 	Imports []plan.Import
 	// Wait lets Apply return only when every session that it started is ready.
 	Wait bool
+	// Ahead is what this Reconciler has begun to look at already; nil: nothing.
+	Ahead *Ahead
 }
 
 // tries is how often a plan is made anew when the state moves under it.
@@ -59,7 +61,10 @@ func (r *Reconciler) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for n := 1; ; n++ {
-		ahead := r.ask(ctx, q)
+		ahead := q.Ahead
+		if ahead == nil || n > 1 {
+			ahead = r.ask(ctx, q.Wanted)
+		}
 		st, err := r.read()
 		if err != nil {
 			return plan.Plan{}, err
@@ -89,37 +94,6 @@ func (r *Reconciler) read() (state.State, error) {
 		return state.State{Project: r.Project, Lineage: lineage}, err
 	}
 	return st, err
-}
-
-// ahead is what was asked before the state was read, which takes as long, and
-// the state that it is good for.
-type ahead struct {
-	asked   *observe.Asked
-	lineage string
-	serial  uint64
-}
-
-// ask begins to ask the runtimes of the wanted sessions.
-func (r *Reconciler) ask(ctx context.Context, q Request) ahead {
-	lineage, err := state.Lineage(r.StatePath)
-	if err != nil {
-		return ahead{} // reading the state will say so
-	}
-	serial, err := state.Serial(r.StatePath)
-	if err != nil {
-		return ahead{}
-	}
-	eyes := r.Eyes
-	eyes.Runtime = r.runtimes(lineage)
-	return ahead{eyes.Ask(ctx, q.Wanted, false), lineage, serial}
-}
-
-// of is what was asked, if the state has not changed since; else nothing.
-func (a ahead) of(st state.State) *observe.Asked {
-	if a.lineage != st.Lineage || a.serial != st.Serial {
-		return nil
-	}
-	return a.asked
 }
 
 // compute looks at the world and plans what the request asks for.

@@ -6,35 +6,61 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
 // BenchmarkPlanInSync is `agentform plan` with nothing to do, as a person runs
 // it: a process, 100 live tmux sessions, each in a git worktree of its own.
-// Beside it, in turns: one pipelined list-panes, and the start of agentform
-// alone. The goal is 3 × the floor and the start-up; it fails past twice that.
+// Beside it, in turns, the floor: one list-panes of all of them, and the HEAD of
+// every workspace read as plainly as can be; and the start of agentform alone.
+// The goal is 3 × the floor and the start-up; it fails past twice that.
 func BenchmarkPlanInSync(b *testing.B) {
 	p := newProject(b, 100)
 	p.run(b, "agentform", "apply", "--auto-approve")
 	b.Cleanup(func() { p.run(b, "agentform", "destroy", "--auto-approve") })
 	socket := p.socket(b)
 
-	var plans, panes, starts []time.Duration
+	var plans, panes, heads, starts []time.Duration
 	for b.Loop() {
 		plans = append(plans, p.time(b, "agentform", "plan", "--detailed-exitcode"))
 		panes = append(panes, p.time(b, "tmux", "-S", socket, "list-panes", "-a", "-F", "#{pane_id} #{pane_dead} #{pane_pid} #{@agentform}"))
+		heads = append(heads, p.readHeads(b, 100))
 		starts = append(starts, p.time(b, "agentform", "version"))
 	}
-	plan, floor, start := median(plans), median(panes), median(starts)
-	goal := 3*floor + start
+	plan, listed, read, start := median(plans), median(panes), median(heads), median(starts)
+	goal := 3*(listed+read) + start
 	b.ReportMetric(ms(plan), "plan-ms")
-	b.ReportMetric(ms(floor), "list-panes-ms")
+	b.ReportMetric(ms(listed), "list-panes-ms")
+	b.ReportMetric(ms(read), "heads-ms")
 	b.ReportMetric(ms(start), "start-ms")
 	b.ReportMetric(ms(plan)/ms(goal), "of-goal")
 	if plan > 2*goal {
-		b.Errorf("plan takes %v; 3 × list-panes (%v) and the start-up (%v) are %v", plan, floor, start, goal)
+		b.Errorf("plan takes %v; 3 × list-panes (%v) and HEADs (%v), and the start-up (%v) are %v", plan, listed, read, start, goal)
 	}
+}
+
+// readHeads reads the HEAD of every worktree, by way of its .git file, and
+// returns how long that took.
+func (p project) readHeads(b *testing.B, want int) time.Duration {
+	b.Helper()
+	trees, err := filepath.Glob(filepath.Join(p.dir, ".agentform", "workspaces", "*", "*"))
+	if err != nil || len(trees) != want {
+		b.Fatalf("%d workspaces, want %d: %v", len(trees), want, err)
+	}
+	began := time.Now()
+	for _, tree := range trees {
+		git, err := os.ReadFile(filepath.Join(tree, ".git"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		dir := strings.TrimSpace(strings.TrimPrefix(string(git), "gitdir: "))
+		if head, err := os.ReadFile(filepath.Join(dir, "HEAD")); err != nil || !strings.HasPrefix(string(head), "ref: ") {
+			b.Fatalf("HEAD %q: %v", head, err)
+		}
+	}
+	return time.Since(began)
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

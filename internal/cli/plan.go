@@ -73,9 +73,17 @@ func (a *app) runPlan(ctx context.Context, o planOptions) error {
 func (a *app) makePlan(ctx context.Context, f planFlags) (*project, plan.Plan, reconcile.Request, error) {
 	var p *project
 	var err error
+	var r *reconcile.Reconciler
+	var ahead *reconcile.Ahead
 	if f.destroy {
 		p, _, err = a.recorded()
 	} else {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		a.settled = func(p *project) {
+			r = a.reconciler(p, toLook)
+			ahead = r.Begin(ctx)
+		}
 		p, err = a.wanted()
 	}
 	if err != nil {
@@ -86,8 +94,13 @@ func (a *app) makePlan(ctx context.Context, f planFlags) (*project, plan.Plan, r
 		return nil, plan.Plan{}, reconcile.Request{}, err
 	}
 	request := p.request(options)
+	if r == nil {
+		r = a.reconciler(p, toLook)
+	}
 	began := time.Now()
-	made, err := a.reconciler(p, toLook).Plan(ctx, request)
+	q := request
+	q.Ahead = ahead
+	made, err := r.Plan(ctx, q)
 	a.log.Debug("looked and compared", "took", time.Since(began))
 	return p, made, request, err
 }

@@ -30,14 +30,25 @@ func (a *app) open() *project {
 		return a.opened
 	}
 	began := time.Now()
+	p := &project{}
+	place := func(m *config.Manifest) {
+		p.manifest, p.state = m, filepath.Join(m.DataDir, "state.json")
+		if a.globals.stateFile != "" {
+			p.state = a.absolute(a.globals.stateFile)
+		}
+	}
 	m, problems := config.Load(config.Options{
 		Dir: a.env.Dir, Files: a.globals.files, Vars: a.globals.vars, Environ: a.env.Environ,
 		Builtins: agent.Builtins(), Version: a.env.Version,
+		Settled: func(m *config.Manifest) {
+			place(m)
+			if a.settled != nil {
+				a.settled(p)
+			}
+		},
 	})
-	p := &project{manifest: m, problems: problems, state: filepath.Join(m.DataDir, "state.json")}
-	if a.globals.stateFile != "" {
-		p.state = a.absolute(a.globals.stateFile)
-	}
+	place(m)
+	p.problems = problems
 	a.log.Debug("read the manifest", "files", strings.Join(m.Files, " "), "sessions", len(m.Sessions), "data_dir", m.DataDir, "took", time.Since(began))
 	a.opened = p
 	return p

@@ -24,6 +24,7 @@ type app struct {
 	log     *slog.Logger
 	command string         // "agentform apply"
 	opened  *project       // see open
+	settled func(*project) // called by open once the settings are known; nil: nothing waits for them
 	closers []func() error // see close
 }
 
