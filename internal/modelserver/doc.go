@@ -17,6 +17,8 @@
 //	[[text hello]]         say "hello"
 //	[[tool bash: echo hi]] call the program's own shell tool; what follows is
 //	                       done once the tool's result has come back
+//	[[tool ask: echo hi]]  the same, in a way that a person has to approve (of
+//	                       Codex it asks to leave the sandbox)
 //	[[tool Write {"file_path":"a","content":"b"}]]
 //	                       call the tool of that name with these arguments
 //	[[status 429]]         answer with that HTTP status, to every attempt

@@ -105,6 +105,8 @@ func TestAnswers(t *testing.T) {
 			200, []string{"event: response.created", `"delta":"hello "`, `"text":"hello you"`, "event: response.completed", `"total_tokens":1234`}},
 		"openai calls a tool": {"/v1/responses", `{"stream":true,"tools":[{"name":"exec_command"}],"input":"[[tool bash: ls]]"}`,
 			200, []string{`"arguments":"{\"cmd\":\"ls\"}"`, `"name":"exec_command"`, `"type":"function_call"`, "response.completed"}},
+		"openai asks a person": {"/v1/responses", `{"tools":[{"name":"exec_command"}],"input":"[[tool ask: ls]]"}`,
+			200, []string{`\"cmd\":\"ls\"`, "require_escalated"}},
 		"openai goes on after the tool": {"/v1/responses", `{"tools":[{"name":"exec_command"}],"input":[{"role":"user","content":[{"text":"[[tool bash: ls]] [[text after]]"}]},{"type":"function_call_output"}]}`,
 			200, []string{`"text":"after"`}},
 		"openai fails": {"/v1/responses", `{"tools":[{"name":"shell"}],"input":"[[status 401 who are you]]"}`, 401, []string{"who are you"}},

@@ -98,33 +98,42 @@ func wait(ctx context.Context, d time.Duration) bool {
 }
 
 // shells are the shell tools of the programs, by name, and the arguments of a
-// command line.
+// command line; ask says that it is to leave the sandbox, so that a person is
+// asked where the program has one.
 var shells = []struct {
 	name string
-	args func(command string) object
+	args func(command string, ask bool) object
 }{
-	{"Bash", func(c string) object { return object{"command": c, "description": "Run a command"} }},
-	{"exec_command", func(c string) object { return object{"cmd": c} }},
-	{"shell_command", func(c string) object { return object{"command": c} }},
-	{"shell", func(c string) object { return object{"command": []string{"sh", "-c", c}} }},
-	{"run_shell_command", func(c string) object { return object{"command": c, "description": "Run a command"} }},
+	{"Bash", described},
+	{"run_shell_command", described},
+	{"exec_command", func(command string, ask bool) object {
+		args := object{"cmd": command}
+		if ask {
+			args["sandbox_permissions"], args["justification"] = "require_escalated", "May the script run this command?"
+		}
+		return args
+	}},
+}
+
+func described(command string, _ bool) object {
+	return object{"command": command, "description": "Run a command"}
 }
 
 // call is a tool's name and arguments (JSON), as the program has it.
 func call(r Request, st step) (name, args string) {
-	if st.tool != "bash" {
+	if !st.shell() {
 		return st.tool, st.args
 	}
 	for _, sh := range shells {
 		if slices.Contains(r.Tools, sh.name) {
-			b, err := json.Marshal(sh.args(st.args))
+			b, err := json.Marshal(sh.args(st.args, st.tool == "ask"))
 			if err != nil {
 				panic(fmt.Sprintf("arguments of %s: %v", sh.name, err)) // strings always marshal
 			}
 			return sh.name, string(b)
 		}
 	}
-	return "bash", fmt.Sprintf(`{"command":%q}`, st.args)
+	return st.tool, fmt.Sprintf(`{"command":%q}`, st.args)
 }
 
 // pieces cuts a text into what a model streams: a word at a time.

@@ -14,8 +14,8 @@ type step struct {
 	verb  string
 	delay time.Duration // delay
 	text  string        // text; status: the message
-	tool  string        // tool: its name, or bash for the program's own shell
-	args  string        // tool: JSON, or the command line of bash
+	tool  string        // tool: its name; bash or ask: the program's own shell
+	args  string        // tool: JSON; of bash and ask a command line
 	code  int           // status
 	times int           // status: for how many attempts; 0: all
 }
@@ -73,12 +73,15 @@ func parseStep(verb, rest string) (step, error) {
 			return s, fmt.Errorf("script: [[tool %s]] has no name and arguments", rest)
 		}
 		s.tool, s.args = m[1], m[2]
-		if s.tool != "bash" && !json.Valid([]byte(s.args)) {
+		if !s.shell() && !json.Valid([]byte(s.args)) {
 			return s, fmt.Errorf("script: [[tool %s]]: the arguments are no JSON", rest)
 		}
 	}
 	return s, nil
 }
+
+// shell reports whether a tool call is for the program's own shell.
+func (s step) shell() bool { return s.tool == "bash" || s.tool == "ask" }
 
 // segment is the part of a script that is due after some tool results: each tool
 // call ends one.
