@@ -20,8 +20,11 @@ func (p *page) attributes(c plan.Change, full bool) {
 	if c.Action == plan.Delete && c.Before != nil {
 		p.leaves(*c.Before)
 	}
-	if c.Action == plan.Create { // what a new one is stands below, as what it is, and not as changes
-		c.Fields = nil
+	switch {
+	case c.Action == plan.Create:
+		c.Fields = nil // what a new one is stands below, as what it is, and not as changes
+	case c.Action == plan.Hold && c.Before == nil && !full:
+		return // that of one which has to wait is told once it is its turn
 	}
 	for _, f := range c.Fields {
 		p.field("      ", f, c.After)
