@@ -40,6 +40,11 @@ type kind struct {
 	files   func(of session.Whereabouts) []string
 	native  func(lines [][]byte) session.Native
 	entries func(line []byte) []session.Entry
+	// signal is what one thing that a hook told means (JSON as the agent gave it,
+	// session.Signal's Data). False: nothing about what the agent does, such as an
+	// event that is not known; then what was told before it still holds. The hook
+	// that tells it is among those that start asks for. nil: no hooks.
+	signal func(data []byte) (session.Reading, bool)
 }
 
 // kinds are the built-in agents, by name.

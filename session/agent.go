@@ -11,12 +11,15 @@ type Agent interface {
 	Ready(screen string) bool
 	// Read says what the evidence means.
 	Read(e Evidence) Reading
-	// Files are the patterns (of path/filepath.Match, absolute, best first) of
-	// where the agent keeps its own session file of a run. None: it has no such
-	// file, or it cannot be known where.
+	// Files are the patterns (of path/filepath.Match, absolute) of where the agent
+	// keeps its own session files of a run. Each stands for one file: of several
+	// that match it, the one written to last. Most agents have one; Claude Code has
+	// a transcript and, beside it, a file with its state of now. None: it has no
+	// such file, or it cannot be known where.
 	Files(of Whereabouts) []string
-	// Native says what the lines of the agent's own session file tell, from its
-	// first line on. A line that it does not know says nothing.
+	// Native says what the lines of the agent's own session files tell: of each
+	// file that is there, in the order of Files, from its first line on. A line
+	// that it does not know says nothing.
 	Native(lines [][]byte) Native
 	// Entries are what one line of the session file is for people: turns, tools,
 	// errors. Most lines are none, or one.
