@@ -10,11 +10,13 @@ import (
 // agentform-guest, is not installed beside agentform.
 func (a *app) guestCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    "guest RUNDIR",
-		Short:  "Be the parent process of one agent",
-		Long:   "Be the parent process of the agent whose run's folder this is. agentform starts it; people do not.",
-		Hidden: true,
-		Args:   arguments(1, 1),
+		Use:   "guest RUNDIR | notify RUNDIR [JSON]",
+		Short: "Be the parent process of one agent",
+		Long: `Be the parent process of the agent whose run's folder this is, or, with notify, keep what
+one of its hooks says. agentform and agents start it; people do not.`,
+		Hidden:             true,
+		Args:               arguments(1, 3),
+		DisableFlagParsing: true, // what a hook says is no flag
 		RunE: func(_ *cobra.Command, args []string) error {
 			if code := guest.Main(args); code != 0 {
 				return outcome(code)

@@ -7,7 +7,8 @@
 //
 // A run's folder holds launch.json (what to start, written by Prepare), claim
 // (made with O_EXCL: a run starts at most once), run (who runs) and exit (how it
-// ended). All but launch.json are fsynced. A small protocol over a unix socket,
+// ended). All but launch.json are fsynced. signals.jsonl, beside them, is what the
+// agent's hooks told, which call this program in its mode notify. A small protocol over a unix socket,
 // one JSON line each way, asks the guest for the status and tells it to pause,
 // to resume and to stop; see Client.
 //

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// notifyMode is the first argument for hooks.
+const notifyMode = "notify"
+
 const (
 	codeUsage = 2
 	// codeTaken is the exit code of a guest that did not get the run; the run's
@@ -26,7 +29,14 @@ const (
 // agent that cannot be asked to stop is not started, is written down as
 // failed_start, told in one line on the terminal, and gives 127 (command not
 // found) or 126.
+//
+// With notify before the run's folder it is what the agent's hooks call: it keeps
+// what they say on standard input, or in one more argument, in the run's folder
+// and leaves at once.
 func Main(args []string) int {
+	if len(args) > 0 && args[0] == notifyMode {
+		return notify(args[1:], os.Stdin, time.Now())
+	}
 	if len(args) != 1 || args[0] == "" {
 		fmt.Fprintln(os.Stderr, "usage: agentform-guest RUNDIR")
 		return codeUsage
