@@ -33,6 +33,7 @@ var floors = map[string]int{
 	"tmux":                 1,
 	"internal/git":         1,
 	"internal/follow":      1,
+	"internal/sessionfile": 1,
 	"plan":                 2,
 	"observe":              2,
 	"apply":                3,

@@ -1,0 +1,46 @@
+package sessionfile
+
+import (
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Latest is the conversation that the agent last had in the folder, by its own
+// id; empty: there is none that can be found. Of the whereabouts it takes the
+// folder, the home and the environment.
+func Latest(a session.Agent, of session.Whereabouts) string {
+	of.Conversation, of.StartedAt, of.Process = "", time.Time{}, session.Process{}
+	r := Reader{heads: map[string]head{}}
+	for _, pattern := range a.Files(of) {
+		p, err := openPlace(pattern, of.Home)
+		if err != nil {
+			continue
+		}
+		id := r.latest(a, p, of)
+		p.close()
+		if id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// latest is the conversation of the file that was written to last, of those that
+// say that they are of the folder.
+func (r *Reader) latest(a session.Agent, p *place, of session.Whereabouts) string {
+	for _, f := range p.files() {
+		if h := r.head(a, p, f); h.Conversation != "" && (h.Dir == of.Dir || h.Dir == "") {
+			return h.Conversation
+		}
+	}
+	return ""
+}
+
+// Kept reports whether a conversation is still to be found in the agent's own
+// files. Known says whether that can be told at all: an agent may have no files.
+func Kept(a session.Agent, of session.Whereabouts) (kept, known bool) {
+	of.Process = session.Process{}
+	n, err := new(Reader).Read(a, "", of)
+	return n != nil, err == nil && len(a.Files(of)) > 0
+}

@@ -1,0 +1,44 @@
+package sessionfile
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+)
+
+// treeLimit is how many processes of an agent are asked for their open files.
+const treeLimit = 64
+
+// openFiles are the regular files that an agent's process and those below it
+// have open, by their paths without links. A process of other rights or in
+// another container tells none.
+func openFiles(root session.Process) map[string]bool {
+	if start, lives := guest.StartTime(root.PID); !lives || start != root.Start {
+		return nil
+	}
+	open := map[string]bool{}
+	queue := []int{root.PID}
+	for n := 0; n < len(queue) && n < treeLimit; n++ {
+		proc := "/proc/" + strconv.Itoa(queue[n])
+		fds, _ := os.ReadDir(proc + "/fd") // it may have ended meanwhile
+		for _, fd := range fds {
+			path, err := os.Readlink(proc + "/fd/" + fd.Name())
+			if err == nil && strings.HasPrefix(path, "/") && strings.Contains(path, ".json") {
+				open[path] = true
+			}
+		}
+		tasks, _ := os.ReadDir(proc + "/task")
+		for _, task := range tasks {
+			children, _ := os.ReadFile(proc + "/task/" + task.Name() + "/children")
+			for pid := range strings.FieldsSeq(string(children)) {
+				if child, err := strconv.Atoi(pid); err == nil {
+					queue = append(queue, child)
+				}
+			}
+		}
+	}
+	return open
+}
