@@ -23,7 +23,7 @@ demo: tools build ## see it work: three agents, a drift, its repair, nothing lef
 	@scripts/demo.sh
 
 .PHONY: test
-test: tools vet lint unit race vet-macos ## everything: vet, lint, all tests, the macOS build
+test: tools vet lint unit race test-agents vet-macos ## everything: vet, lint, all tests, the macOS build
 
 .PHONY: build
 build: ## bin/agentform and bin/agentform-guest
@@ -56,6 +56,10 @@ race: ## the concurrent packages under the race detector
 test-agent: ## only the life of a session: the decisions, the runtimes and the commands
 	$(GO) test ./agent/... ./plan/... ./apply/... ./reconcile/... ./tmux/... ./internal/guest/... ./internal/cli/...
 
+.PHONY: test-agents
+test-agents: tools ## the real Claude Code, Codex and Gemini CLI, against a model that follows a script
+	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder $(GO) test -tags agents -count 1 -parallel 4 -timeout 10m ./internal/agenttest/...
+
 .PHONY: bench
 bench: tools ## benchmarks, each beside the floor it is measured against
 	$(GO) test -run '^$$' -bench . -benchmem $(BENCH)
@@ -76,7 +80,7 @@ $(LINT):
 
 .PHONY: vet
 vet: ## go vet
-	$(GO) vet ./...
+	$(GO) vet -tags agents ./...
 
 .PHONY: vet-macos
 vet-macos: ## go vet of what a Mac would build

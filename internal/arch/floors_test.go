@@ -34,6 +34,7 @@ var floors = map[string]int{
 	"internal/git":         1,
 	"internal/follow":      1,
 	"internal/sessionfile": 1,
+	"internal/agenttest":   2,
 	"plan":                 2,
 	"observe":              2,
 	"apply":                3,

@@ -1,0 +1,50 @@
+package agenttest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// key is a dummy, longer than the part of it that Claude Code remembers.
+const key = "sk-dummy-key-of-the-scripted-model"
+
+// access is the environment that leads an agent to the scripted model.
+func access(agent, url string) map[string]string {
+	switch agent {
+	case "claude":
+		return map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": key}
+	case "codex":
+		return map[string]string{"OPENAI_API_KEY": key}
+	}
+	return map[string]string{"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": key}
+}
+
+// home is what lies in the home of a person who has set an agent up, by path.
+func home(agent, dir, url string) map[string]string {
+	switch agent {
+	case "claude":
+		return map[string]string{".claude.json": fmt.Sprintf(
+			`{"hasCompletedOnboarding":true,"customApiKeyResponses":{"approved":[%q],"rejected":[]},"projects":{%q:{"hasTrustDialogAccepted":true}}}`,
+			key[len(key)-20:], dir)}
+	case "codex":
+		return map[string]string{".codex/config.toml": strings.NewReplacer("URL", url, "DIR", dir).Replace(`model = "gpt-5"
+model_provider = "scripted"
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "URL/v1"
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+request_max_retries = 2
+stream_max_retries = 2
+
+[projects."DIR"]
+trust_level = "trusted"
+`)}
+	}
+	return map[string]string{".gemini/settings.json": `{
+  "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},
+  "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+  "privacy": {"usageStatisticsEnabled": false}
+}`}
+}

@@ -1,0 +1,102 @@
+package agenttest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// processOf is a process with its start time, which /proc tells.
+func processOf(pid int) session.Process {
+	p := session.Process{PID: pid}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return p
+	}
+	// The name in parentheses may hold anything, so fields are counted after it.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) > 19 {
+		p.Start, _ = strconv.ParseUint(fields[19], 10, 64)
+	}
+	return p
+}
+
+// Alive are the processes that were started in the lab and live, as "pid command
+// line": whatever the agents started, wherever it went.
+func (l *Lab) Alive() []string {
+	var found []string
+	for _, pid := range l.pids() {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err != nil {
+			continue
+		}
+		found = append(found, fmt.Sprintf("%d %.160s", pid, bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+	}
+	return found
+}
+
+// pids finds the processes that carry the lab's mark in their environment.
+func (l *Lab) pids() []int {
+	var pids []int
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil
+	}
+	for _, dir := range dirs {
+		env, err := os.ReadFile(dir + "/environ")
+		if err != nil || !bytes.Contains(append([]byte{0}, append(env, 0)...), []byte("\x00"+l.mark+"\x00")) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// end kills what lives in the lab, and is what still does.
+func (l *Lab) end() []string {
+	for until := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		pids := l.pids()
+		if len(pids) == 0 || time.Now().After(until) {
+			return l.Alive()
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// Signal sends a signal to the agent's process.
+func (r *Run) Signal(s syscall.Signal) {
+	r.Lab.t.Helper()
+	if err := syscall.Kill(r.fixed.PID, s); err != nil {
+		r.Lab.t.Fatalf("signal %s: %v", s, err)
+	}
+}
+
+// Close ends the run as a person closes a terminal: the tmux server is killed.
+func (r *Run) Close() {
+	r.Lab.t.Helper()
+	r.ask("kill-server")
+}
+
+// UntilNone waits until no process of the lab lives, and fails the test with
+// those that do.
+func (l *Lab) UntilNone() {
+	l.t.Helper()
+	var alive []string
+	for until := time.Now().Add(deadline); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+		if alive = l.Alive(); len(alive) == 0 {
+			return
+		}
+	}
+	l.t.Errorf("still alive after %s: %q", deadline, alive)
+}
