@@ -35,6 +35,9 @@ type kind struct {
 	// default.
 	start func(in session.StartInput) session.Start
 	marks marks
+	// commands are the characters that, at the beginning of a prompt, would make it
+	// a command of the agent's own, and that a blank before them makes text.
+	commands string
 	// files, native and entries are Agent.Files, Native and Entries; nil: the
 	// agent has no session file that is known.
 	files   func(of session.Whereabouts) []string
@@ -45,6 +48,9 @@ type kind struct {
 	// event that is not known; then what was told before it still holds. The hook
 	// that tells it is among those that start asks for. nil: no hooks.
 	signal func(data []byte) (session.Reading, bool)
+	// trust are the signals that a reading is taken from besides the screen (From…),
+	// the one to be believed first first; nil: session file, hooks, title.
+	trust []string
 }
 
 // kinds are the built-in agents, by name.
@@ -83,7 +89,7 @@ func For(s session.AgentSpec) session.Agent {
 	if len(s.Command) == 0 {
 		s.Command = []string{s.Name}
 	}
-	return &program{kind: k, spec: s, reader: newReader(k.marks, s)}
+	return &program{kind: k, spec: s, reader: newReader(k, s)}
 }
 
 // program is an agent as a manifest has it.
@@ -98,6 +104,9 @@ type program struct {
 // unless that is to be pasted) and the environment.
 func (p *program) Start(in session.StartInput) session.Start {
 	in.Spec.Agent = p.spec
+	if in.Prompt != "" && strings.IndexByte(p.commands, in.Prompt[0]) >= 0 {
+		in.Prompt = " " + in.Prompt
+	}
 	paste := ""
 	switch {
 	case in.Prompt == "":

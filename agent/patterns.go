@@ -29,6 +29,14 @@ var (
 	donePhrases   = []string{`task completed successfully`, `all tasks completed`, `session ended`, `goodbye`}
 	limitPhrases  = []string{`rate limit exceeded`, `rate limit reached`, `cost limit reached`, `usage limit reached`, `quota exceeded`, `insufficient quota`, `resource exhausted`}
 	failedPhrases = []string{`fatal error`, `unrecoverable error`, `agent crashed`, `authentication failed`}
+	// dialogs are what programs show that want an answer, whatever they ask: one
+	// of several answers marked, or a word for keys.
+	dialogs = []string{
+		`^[❯›●▶▸>] ?\d+[.)] `,
+		`[\[(]y(es)?/no?[\])]`,
+		`(press|hit) (enter|return|any key) to (continue|confirm|proceed)`,
+		`enter to (confirm|select|continue)`,
+	}
 	// shellPrompt is the last line of a screen that a shell has: $, % or ❯ after
 	// nothing or anything but a number, which would be a percentage.
 	shellPrompt = []string{`^(.*[^\d\s])?\s*[$%❯]\s*$`}

@@ -3,7 +3,7 @@ package agent
 import (
 	"fmt"
 	"regexp"
-	"strings"
+	"time"
 
 	"github.com/agentform/agentform/session"
 )
@@ -11,6 +11,9 @@ import (
 // reader says what evidence means. Its patterns are compiled once.
 type reader struct {
 	titles    []titleForm
+	signal    func(data []byte) (session.Reading, bool) // kind.signal
+	trust     []string                                  // kind.trust
+	boots     time.Duration                             // how long it may take to be ready
 	statusBar int
 	oneShot   bool
 	ready     patterns
@@ -18,6 +21,7 @@ type reader struct {
 	// what all have in common.
 	own, said, phrase signs
 	ui, shell         patterns
+	dialog            patterns // of any program
 }
 
 type signs struct {
@@ -29,9 +33,10 @@ type titleForm struct {
 	activity session.Activity
 }
 
-func newReader(m marks, s session.AgentSpec) *reader {
-	p := s.Patterns
+func newReader(k kind, s session.AgentSpec) *reader {
+	m, p := k.marks, s.Patterns
 	r := &reader{
+		signal: k.signal, trust: k.trust, boots: s.ReadyTimeout.D(),
 		statusBar: s.StatusBarLines,
 		oneShot:   s.OneShot,
 		ready:     compile(fold, []string{s.Ready}),
@@ -45,11 +50,15 @@ func newReader(m marks, s session.AgentSpec) *reader {
 		},
 		phrase: signs{done: compile(exact, donePhrases), limit: compile(exact, limitPhrases), failed: compile(exact, failedPhrases)},
 		ui:     append(compile(exact, m.ui), compile(fold, p.UI)...),
+		dialog: compile(fold, dialogs),
 	}
 	// A shell's prompt tells of an exit only where it is known what the agent's
 	// own screen looks like.
 	if len(r.ui) > 0 || len(p.ShellPrompt) > 0 {
 		r.shell = append(compile(exact, shellPrompt), compile(fold, p.ShellPrompt)...)
+	}
+	if len(r.trust) == 0 {
+		r.trust = []string{FromNative, FromHook, FromTitle}
 	}
 	for _, t := range m.titles {
 		r.titles = append(r.titles, titleForm{regexp.MustCompile(t.pattern), t.activity})
@@ -81,10 +90,19 @@ func (r *reader) Read(e session.Evidence) session.Reading {
 	case session.Alive:
 		reading = r.doing(e)
 	}
-	if all := pullRequest.FindAllString(e.Screen, -1); len(all) > 0 {
-		reading.PR = all[len(all)-1]
+	reading.PR = lastPullRequest(e.Screen)
+	if reading.PR == "" && e.Native != nil {
+		reading.PR = lastPullRequest(e.Native.LastMessage)
 	}
 	return reading
+}
+
+func lastPullRequest(text string) string {
+	all := pullRequest.FindAllString(text, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
 }
 
 // left reads a dead agent. Only a one-shot that left by itself with 0 is done:
@@ -92,10 +110,10 @@ func (r *reader) Read(e session.Evidence) session.Reading {
 func (r *reader) left(e session.Evidence) session.Reading {
 	x := e.Exit
 	if x == nil {
-		return session.Reading{Activity: session.Exited, Detail: "it is gone, and left no word"}
+		return session.Reading{Activity: session.Exited, Detail: "it is gone, and left no word", Source: FromExit}
 	}
 	if x.Cause == "failed_start" {
-		return session.Reading{Activity: session.Failed, Detail: "it could not be started: " + x.Detail}
+		return session.Reading{Activity: session.Failed, Detail: "it could not be started: " + x.Detail, Source: FromExit}
 	}
 	how := fmt.Sprintf("exit status %d", x.Code)
 	if x.Signal != "" {
@@ -113,128 +131,5 @@ func (r *reader) left(e session.Evidence) session.Reading {
 			activity = session.Failed
 		}
 	}
-	return session.Reading{Activity: activity, Detail: how}
-}
-
-// sight is a screen, cut up as its reading needs it.
-type sight struct {
-	whole string
-	all   []string // its lines
-	shown []string // those above the status bar
-	end   string   // where dialogs and composers are
-}
-
-// doing reads a live agent: by its title, which its program sets, and then by
-// its screen. Each may know what the other cannot show.
-func (r *reader) doing(e session.Evidence) session.Reading {
-	activity := session.NoActivity
-	for _, t := range r.titles {
-		if t.form.MatchString(e.Title) {
-			activity = t.activity
-			break
-		}
-	}
-	if e.Screen == "" { // not looked at
-		return session.Reading{Activity: activity}
-	}
-	all := lines(e.Screen)
-	s := sight{whole: e.Screen, all: all, shown: all[:max(0, len(all)-r.statusBar)], end: last(all, markLines)}
-	switch activity {
-	case session.NoActivity:
-		return r.screen(s)
-	case session.Blocked:
-		return session.Reading{Activity: activity, Detail: r.question(s)}
-	case session.Working:
-		return r.atWork(s)
-	}
-	seen := r.screen(s)
-	switch seen.Activity {
-	case session.Done, session.BlockedAPI, session.Failed, session.Blocked:
-		return seen
-	}
-	return session.Reading{Activity: activity}
-}
-
-// screen reads a screen by its patterns, in this order: done, blocked_api,
-// failed, exited, blocked, working; and then whether the agent waits for input.
-// A completion is said before an exit, and a limit explains a failure.
-func (r *reader) screen(s sight) session.Reading {
-	for _, look := range []struct {
-		activity          session.Activity
-		said, own, phrase patterns
-		lines             int
-	}{
-		{session.Done, r.said.done, r.own.done, r.phrase.done, doneLines},
-		{session.BlockedAPI, r.said.limit, r.own.limit, r.phrase.limit, limitLines},
-		{session.Failed, r.said.failed, r.own.failed, r.phrase.failed, failedLines},
-	} {
-		line := look.said.line(s.whole)
-		if line == "" {
-			line = look.own.line(s.end)
-		}
-		if line == "" {
-			near := last(s.shown, look.lines)
-			line = lineAt(near, look.phrase.at(lower(near)))
-		}
-		if line != "" {
-			return session.Reading{Activity: look.activity, Detail: line}
-		}
-	}
-	bottom := last(s.all, 1)
-	switch {
-	case r.shell.match(bottom) && !r.ui.match(s.whole):
-		return session.Reading{Activity: session.Exited, Detail: "a shell has the terminal: " + bottom}
-	case r.said.blocked.match(s.whole) || r.own.blocked.match(s.end):
-		return session.Reading{Activity: session.Blocked, Detail: r.question(s)}
-	case r.said.working.match(s.whole) || r.own.working.match(s.end):
-		return session.Reading{Activity: session.Working}
-	case len(r.ready) == 0:
-		return session.Reading{Activity: session.NoActivity}
-	case len(s.all) == 0:
-		return session.Reading{Activity: session.Booting}
-	case r.Ready(s.whole):
-		return session.Reading{Activity: session.Idle}
-	}
-	return session.Reading{Activity: session.NoActivity}
-}
-
-// atWork reads the screen of an agent whose title says that it works. Not every
-// title knows of dialogs and limits; what the agent writes meanwhile is its work
-// and no sign, unless the manifest makes it one.
-func (r *reader) atWork(s sight) session.Reading {
-	for _, look := range []struct {
-		activity session.Activity
-		said     patterns
-	}{{session.Done, r.said.done}, {session.BlockedAPI, r.said.limit}, {session.Failed, r.said.failed}} {
-		if line := look.said.line(s.whole); line != "" {
-			return session.Reading{Activity: look.activity, Detail: line}
-		}
-	}
-	if r.said.blocked.match(s.whole) || r.own.blocked.match(s.end) {
-		return session.Reading{Activity: session.Blocked, Detail: r.question(s)}
-	}
-	if line := r.own.retrying.line(s.end); line != "" {
-		return session.Reading{Activity: session.BlockedAPI, Detail: line}
-	}
-	return session.Reading{Activity: session.Working}
-}
-
-// questionLines is how many lines of a dialog are told: the question and its
-// answers.
-const questionLines = 6
-
-// question is what a person is asked: from the line that matches on, or the end
-// of the screen where none does.
-func (r *reader) question(s sight) string {
-	text := s.end
-	at := r.own.blocked.at(text)
-	if at < 0 {
-		text = last(s.all, len(s.all))
-		at = r.said.blocked.at(text)
-	}
-	if at < 0 {
-		return last(s.all, questionLines)
-	}
-	asked := strings.Split(text[lineStart(text, at):], "\n")
-	return strings.Join(asked[:min(len(asked), questionLines)], "\n")
+	return session.Reading{Activity: activity, Detail: how, Source: FromExit}
 }
