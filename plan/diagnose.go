@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/agentform/agentform/session"
@@ -37,7 +38,7 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 		return dead(session.StateError, ReasonGone, "the "+placeWord(l.Place)+" does not run", l.Exit)
 	case l.Vital == session.Unknown:
 		return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
-			Detail: "its signals contradict each other"}
+			Detail: cmp.Or(l.Doubt, "its signals contradict each other")}
 	case l.Vital == session.Dead:
 		return ended(r, l)
 	case l.Frozen || l.InputOff:

@@ -27,9 +27,10 @@ const (
 type Live struct {
 	Mark     Mark
 	Place    Place
-	Foreign  bool  // no mark, or another project's: never touched
-	PlaceUp  bool  // the tmux session exists, the container runs
-	Vital    Vital // of the agent in it
+	Foreign  bool   // no mark, or another project's: never touched
+	PlaceUp  bool   // the tmux session exists, the container runs
+	Vital    Vital  // of the agent in it
+	Doubt    string `json:",omitempty"` // why Vital is unknown, for people
 	Agent    Process
 	Exit     *Exit // how the run ended, when it has
 	Spec     *Spec // as launched, when the run's folder still has it

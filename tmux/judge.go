@@ -66,6 +66,19 @@ func judge(e evidence) (session.Vital, *guest.Exit) {
 	return session.Alive, nil
 }
 
+// doubt says, for people, why it is unknown whether the agent lives.
+func (e evidence) doubt() string {
+	switch {
+	case e.agent && e.exit != nil:
+		return "an exit is written down, and the agent's process runs"
+	case e.agent:
+		return "its pane is dead, and the agent's process runs"
+	case e.guest && e.paneUp:
+		return "its agent has ended, and what that left behind is being ended"
+	}
+	return "its signals contradict each other"
+}
+
 // assess adds to a session what the facts of its run tell.
 func (r *Runtime) assess(l *session.Live, p pane) {
 	if l.Foreign {
@@ -89,7 +102,10 @@ func (r *Runtime) assess(l *session.Live, p pane) {
 	if exit == nil && vital == session.Dead && f.Adopted() {
 		exit = leftBy(p, f) // no guest writes it down, and the pane's process is the agent
 	}
-	l.Vital, l.Exit = vital, exitOf(exit)
+	l.Vital, l.Exit, l.Doubt = vital, exitOf(exit), ""
+	if vital == session.Unknown {
+		l.Doubt = gather(p, f).doubt()
+	}
 	l.Agent = session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
 	l.BootID, l.Started = f.BootID, f.StartedAt
 	if l.Vital == session.Dead {

@@ -42,9 +42,13 @@ func nothingToDo(p plan.Plan) string {
 	if p.Options.Destroy {
 		return "No changes. There is nothing to destroy."
 	}
-	n := 0
+	n, unknown := 0, 0
 	for _, c := range p.Changes {
-		if c.After != nil && c.Reason != plan.ReasonNotTargeted {
+		switch {
+		case c.After == nil || c.Reason == plan.ReasonNotTargeted:
+		case c.State == session.StateUnknown:
+			unknown++
+		default:
 			n++
 		}
 	}
@@ -54,10 +58,14 @@ func nothingToDo(p plan.Plan) string {
 		}
 		return "No changes. What is live is what is on record."
 	}
+	matches := fmt.Sprintf("No changes. %d sessions match the manifest", n)
 	if n == 1 {
-		return "No changes. 1 session matches the manifest."
+		matches = "No changes. 1 session matches the manifest"
 	}
-	return fmt.Sprintf("No changes. %d sessions match the manifest.", n)
+	if unknown > 0 {
+		return fmt.Sprintf("%s, of %d it is not known.", matches, unknown)
+	}
+	return matches + "."
 }
 
 // Tally is how a command that acts on sessions ended.

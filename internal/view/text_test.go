@@ -50,6 +50,8 @@ func TestPlanSummary(t *testing.T) {
 	inSync := plan.Change{Address: "session.a", Action: plan.None, Reason: plan.ReasonInSync, After: wanted(spec("session.a", "a"))}
 	handmade := plan.Change{Address: "session.run", Action: plan.None, Reason: plan.ReasonInSync, Before: record("session.run", "r")}
 	outside := plan.Change{Address: "session.b", Action: plan.None, Reason: plan.ReasonNotTargeted, After: wanted(spec("session.b", "b"))}
+	unknown := inSync
+	unknown.State = session.StateUnknown
 	pause := inSync
 	pause.Action = plan.Pause
 	hold := inSync
@@ -62,6 +64,7 @@ func TestPlanSummary(t *testing.T) {
 		{plan.Plan{}, "No changes. 0 sessions match the manifest."},
 		{plan.Plan{Changes: []plan.Change{inSync, handmade, outside}}, "No changes. 1 session matches the manifest."},
 		{plan.Plan{Changes: []plan.Change{inSync, inSync}}, "No changes. 2 sessions match the manifest."},
+		{plan.Plan{Changes: []plan.Change{inSync, unknown}}, "No changes. 1 session matches the manifest, of 1 it is not known."},
 		{plan.Plan{Options: plan.Options{Destroy: true}}, "No changes. There is nothing to destroy."},
 		{plan.Plan{Options: plan.Options{RefreshOnly: true}}, "No changes. What is live is what is on record."},
 		{plan.Plan{Options: plan.Options{RefreshOnly: true}, Drift: make([]plan.Drift, 2)}, "No changes are planned. 2 differences between what is live and what is on record."},
