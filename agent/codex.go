@@ -7,7 +7,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// codex is the Codex CLI, measured with 0.169.0.
+// codex is the Codex CLI, measured with 0.169.0; docs/agents/codex.md has it in
+// words.
 func codex() kind {
 	return kind{
 		spec: session.AgentSpec{
@@ -22,60 +23,79 @@ func codex() kind {
 		},
 		start: codexStart,
 		marks: marks{
+			// As codexTitle asks for them: "⠋ Working | api", "Ready | api".
 			titles: []title{
-				// The mark blinks, so it is matched without its ! too.
-				{`^\[\s*!?\s*\] Action Required`, session.Blocked},
+				{`^\[ [!.] \] Action Required`, session.Blocked}, // the mark blinks
 				{`^[\x{2800}-\x{28ff}] `, session.Working},
-				{`^codex$|\S \| \S`, session.Idle}, // the second half is the folder's name,
+				{`^Ready( \||$)`, session.Idle},
 			},
 			blocked: []string{
 				`Would you like to .*\?`,
 				`Trust this folder\?`,
+				`Hooks need review`,
 				`Sign in with ChatGPT`,
 			},
 			blockedAPI: []string{
-				`exceeded retry limit, last status: 429`,
-				`You['’]ve hit your usage limit`,
+				`^■ exceeded retry limit, last status: 429`,
+				`^■ You['’]ve hit your usage limit`,
 			},
-			retrying: []string{`Server is busy, reconnecting \d/\d`},
+			retrying: []string{`Server is busy, reconnecting \d+/\d+`},
 			failed: []string{
 				`^■ unexpected status \d+`,
 				`^■ We['’]re currently experiencing high demand`,
+				`^■ stream disconnected`,
 			},
 			working: []string{
 				`^[•◦] .*\(\d+.* • esc to interrupt\)`,
-				`Reconnecting\.\.\. \d/\d`,
+				`Reconnecting\.\.\. \d+/\d+`,
 			},
 			ui: []string{
 				`esc to interrupt|\? for shortcuts|Ask Codex to do anything`,
 				`Press enter to confirm or esc to cancel`,
 			},
 		},
+		// Typed or pasted they are its commands and the shell's, which asks nobody;
+		// as an argument only the second is. After a blank both are text.
+		commands: "/!",
+		files:    codexFiles,
+		native:   codexNative,
+		entries:  codexEntries,
+		signal:   codexSignal,
+		// No hook tells that a question was answered, or that a turn failed.
+		trust: []string{FromNative, FromTitle, FromHook},
 	}
 }
 
+// The sandbox of the first two needs user namespaces, which a container does not
+// have unless it is told to: there every command fails or has to be approved. It
+// is not widened unasked.
 var codexPermissions = map[string][]string{
 	"ask":   {"-a", "on-request", "-s", "read-only"},
 	"edits": {"-a", "on-request", "-s", "workspace-write"},
 	"all":   {"--dangerously-bypass-approvals-and-sandbox"},
 }
 
-func codexStart(in session.StartInput) session.Start {
-	return session.Start{Argv: codexArgv(in)}
-}
+// codexTitle has the title say in a word whether Codex waits: by default it is
+// the folder's name, which could be anything.
+const codexTitle = `tui.terminal_title=["activity","run-state","project-name"]`
 
-func codexArgv(in session.StartInput) []string {
+func codexStart(in session.StartInput) session.Start {
 	s := in.Spec
 	argv := join(s.Agent.Command)
 	if in.Conversation != "" {
 		argv = append(argv, "resume")
 	}
-	// Without the first it moves into a daemon that outlives the terminal; the
-	// second keeps it from asking the network for a new version.
-	argv = append(argv, "--disable", "daemon_auto_start", "-c", "check_for_update_on_startup=false")
+	argv = append(argv,
+		// Else it moves into a daemon, its own or one that runs already, and outlives
+		// the terminal. As a setting and not as --no-daemon, because an earlier
+		// version takes a setting that it does not know.
+		"-c", "features.daemon_auto_start=false",
+		"-c", "check_for_update_on_startup=false",
+		"-c", codexTitle)
 	if s.Agent.Trust && s.Workspace.Path != "" {
 		argv = append(argv, "-c", fmt.Sprintf(`projects={%s={trust_level="trusted"}}`, tomlString(s.Workspace.Path)))
 	}
+	argv = join(argv, codexHooks(in.Notify))
 	if s.Profile != "" {
 		argv = append(argv, "--profile", s.Profile)
 	}
@@ -83,13 +103,11 @@ func codexArgv(in session.StartInput) []string {
 	if in.Conversation != "" {
 		argv = append(argv, in.Conversation)
 	}
-	if strings.HasPrefix(in.Prompt, "-") {
-		argv = append(argv, "--")
-	}
 	if in.Prompt != "" {
-		argv = append(argv, in.Prompt)
+		// Without the dashes a prompt of one word could be a command of Codex.
+		argv = append(argv, "--", in.Prompt)
 	}
-	return argv
+	return session.Start{Argv: argv}
 }
 
 // tomlString is a text as a TOML basic string.

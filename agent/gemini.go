@@ -1,13 +1,12 @@
 package agent
 
 import (
-	"strings"
-
 	"github.com/agentform/agentform/session"
 )
 
-// gemini is the Gemini CLI, measured with 0.61.0. Its exit code says nothing: it
-// is 0 for SIGTERM and SIGHUP too. Its retries of 429 and 500 cannot be seen.
+// gemini is the Gemini CLI, measured with 0.61.0; docs/agents/gemini.md has it in
+// words. Its exit code says nothing: it is 0 for SIGTERM and SIGHUP too. While it
+// tries again after a 429 or 500, for many minutes, nothing of it can be seen.
 func gemini() kind {
 	return kind{
 		spec: session.AgentSpec{
@@ -32,7 +31,14 @@ func gemini() kind {
 				`Do you trust the files in this folder\?`,
 				`How would you like to authenticate`,
 				`Enter Gemini API Key`,
+				// The title says that it works meanwhile.
+				`It seems like you don't have access to`,
 			},
+			blockedAPI: []string{
+				`✕ \[API Error: .*("code":429|RESOURCE_EXHAUSTED|exhausted your .*quota|rate limit)`,
+			},
+			// A dialog: keep trying, another model, stop.
+			retrying: []string{`Usage limit reached for`},
 			failed: []string{
 				`✕ \[API Error: `,
 			},
@@ -44,6 +50,14 @@ func gemini() kind {
 				`esc to cancel|Press Ctrl\+C again to exit`,
 			},
 		},
+		// A prompt that begins with a slash is a command however it comes, blanks
+		// before it or not; one with ! is text unless it is typed.
+		files:   geminiFiles,
+		native:  geminiNative,
+		entries: geminiEntries,
+		signal:  geminiSignal,
+		// No hook tells that a question was answered; the title does.
+		trust: []string{FromNative, FromTitle, FromHook},
 	}
 }
 
@@ -54,27 +68,35 @@ var geminiPermissions = map[string][]string{
 }
 
 func geminiStart(in session.StartInput) session.Start {
-	// Else it starts itself a second time, and both processes outlive the
-	// terminal.
-	env := map[string]string{"GEMINI_CLI_NO_RELAUNCH": "true"}
-	if in.Spec.Agent.Trust {
-		env["GEMINI_CLI_TRUST_WORKSPACE"] = "true"
-	}
-	return session.Start{Argv: geminiArgv(in), Env: env}
-}
-
-func geminiArgv(in session.StartInput) []string {
 	s := in.Spec
-	argv := join(s.Agent.Command, geminiPermissions[s.Agent.Permissions])
-	if in.Conversation != "" {
-		argv = append(argv, "--resume", in.Conversation)
+	start := session.Start{
+		Argv: join(s.Agent.Command, geminiPermissions[s.Agent.Permissions]),
+		Env: map[string]string{
+			// Else it starts itself a second time, and both processes outlive the
+			// terminal.
+			"GEMINI_CLI_NO_RELAUNCH": "true",
+			// It updates itself by npm in a process of its own, as it stands, while
+			// others run; only a dotfile turns that off for good. This says that it is a
+			// program of one file, which it does not know how to update.
+			"IS_BINARY": "true",
+		},
 	}
-	argv = append(argv, s.Args...)
+	if s.Agent.Trust {
+		start.Env["GEMINI_CLI_TRUST_WORKSPACE"] = "true"
+	}
+	geminiHooks(in, &start)
 	switch {
-	case strings.HasPrefix(in.Prompt, "-"):
-		argv = append(argv, "--prompt-interactive="+in.Prompt)
-	case in.Prompt != "":
-		argv = append(argv, "-i", in.Prompt)
+	case in.Conversation != "":
+		start.Argv = append(start.Argv, "--resume", in.Conversation)
+		start.Conversation = in.Conversation
+	case in.Fresh != "":
+		start.Argv = append(start.Argv, "--session-id", in.Fresh)
+		start.Conversation = in.Fresh
 	}
-	return argv
+	start.Argv = append(start.Argv, s.Args...)
+	if in.Prompt != "" {
+		// In one word, because the prompt may begin with a dash.
+		start.Argv = append(start.Argv, "--prompt-interactive="+in.Prompt)
+	}
+	return start
 }

@@ -1,0 +1,238 @@
+package agent
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// codexFiles is where Codex keeps the rollout of a conversation.
+func codexFiles(of session.Whereabouts) []string {
+	home := of.Env["CODEX_HOME"]
+	if home == "" && of.Home != "" {
+		home = filepath.Join(of.Home, ".codex")
+	}
+	if home == "" {
+		return nil
+	}
+	name := "rollout-*.jsonl"
+	if of.Conversation != "" {
+		name = "rollout-*-" + globLiteral(of.Conversation) + ".jsonl"
+	}
+	return []string{filepath.Join(globLiteral(home), "sessions", "*", "*", "*", name)} // year, month, day
+}
+
+// rolloutLine is a line of a rollout, as far as it tells something.
+type rolloutLine struct {
+	At      time.Time `json:"timestamp"`
+	Type    string    `json:"type"`
+	Payload struct {
+		Type string `json:"type"`
+		// session_meta
+		ID           string    `json:"id"`
+		Dir          string    `json:"cwd"`
+		Version      string    `json:"cli_version"`
+		StartedAt    time.Time `json:"timestamp"`
+		ThreadSource string    `json:"thread_source"`
+		// token_usage_record, of one answer of the model
+		Usage rolloutUsage `json:"usage"`
+		// item_completed
+		Item rolloutItem `json:"item"`
+		// function_call, custom_tool_call and their outputs
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+		Input     string `json:"input"`
+		// Of a function call a text, of other tools an object.
+		Output json.RawMessage `json:"output"`
+		// token_count
+		Info struct {
+			Total rolloutUsage `json:"total_token_usage"`
+		} `json:"info"`
+		Limits map[string]json.RawMessage `json:"rate_limits"`
+		// task_complete, turn_aborted
+		LastMessage string        `json:"last_agent_message"`
+		Error       *rolloutError `json:"error"`
+		Reason      string        `json:"reason"`
+	} `json:"payload"`
+}
+
+type rolloutUsage struct {
+	In  int64 `json:"input_tokens"`
+	Out int64 `json:"output_tokens"`
+	All int64 `json:"total_tokens"`
+}
+
+type rolloutItem struct {
+	Type    string `json:"type"` // UserMessage, AgentMessage
+	Content []struct {
+		Text string `json:"text"`
+	} `json:"content"`
+}
+
+func (i rolloutItem) text() string {
+	var texts []string
+	for _, c := range i.Content {
+		if c.Text != "" {
+			texts = append(texts, c.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+type rolloutError struct {
+	Message string          `json:"message"`
+	Info    json.RawMessage `json:"codex_error_info"`
+}
+
+// limited reports whether the account may ask no more for a while. The error is
+// a word, or an object of one word with the HTTP status.
+func (e rolloutError) limited() bool {
+	var word string
+	if json.Unmarshal(e.Info, &word) == nil {
+		return word == "usage_limit_exceeded"
+	}
+	var status map[string]struct {
+		Code int `json:"http_status_code"`
+	}
+	_ = json.Unmarshal(e.Info, &status) // what is neither is no limit
+	for _, s := range status {
+		if s.Code == 429 {
+			return true
+		}
+	}
+	return false
+}
+
+// codexNative reads a rollout. Retries and approvals are not in it: while a tool
+// call has no output, the tool runs or waits for a person, and the file does not
+// tell which.
+func codexNative(lines [][]byte) session.Native {
+	var n session.Native
+	open := map[string]bool{}
+	var resets time.Time
+	for _, line := range lines {
+		var l rolloutLine
+		if json.Unmarshal(line, &l) != nil {
+			continue
+		}
+		n.At = l.At
+		p := l.Payload
+		switch p.Type {
+		case "task_started":
+			n.Activity, n.Detail, n.Until = session.Working, "", time.Time{}
+			clear(open)
+		case "item_completed":
+			switch p.Item.Type {
+			case "UserMessage":
+				n.Prompts++
+				n.LastPrompt = p.Item.text()
+			case "AgentMessage":
+				n.LastMessage = p.Item.text()
+			}
+		case "function_call", "custom_tool_call", "local_shell_call":
+			open[p.CallID] = true
+		case "function_call_output", "custom_tool_call_output":
+			delete(open, p.CallID)
+		case "token_count":
+			n.Tokens = max(n.Tokens, p.Info.Total.All)
+			resets = limitReset(p.Limits)
+		case "task_complete", "turn_aborted":
+			n.Turns++
+			if n.FirstTurnAt.IsZero() {
+				n.FirstTurnAt = l.At
+			}
+			n.Activity = session.Idle
+			clear(open)
+			if p.LastMessage != "" {
+				n.LastMessage = p.LastMessage
+			}
+			if p.Error != nil {
+				n.Activity, n.Detail = session.Failed, p.Error.Message
+				if p.Error.limited() {
+					n.Activity, n.Until = session.BlockedAPI, resets
+				}
+			}
+		}
+		if l.Type == "session_meta" && n.Conversation == "" {
+			if p.ThreadSource == "subagent" {
+				return session.Native{} // the file of a helper that the agent started
+			}
+			n.Conversation, n.Dir, n.StartedAt = p.ID, p.Dir, p.StartedAt
+		}
+	}
+	if n.Activity == session.Working && len(open) > 0 {
+		n.Activity = ""
+	}
+	return n
+}
+
+// limitReset is when the windows of the account's limit that are used up begin
+// anew; zero: none is.
+func limitReset(windows map[string]json.RawMessage) time.Time {
+	var end time.Time
+	for _, raw := range windows {
+		var w struct {
+			Used   float64 `json:"used_percent"`
+			Resets int64   `json:"resets_at"` // Unix time
+		}
+		if json.Unmarshal(raw, &w) != nil || w.Used < 100 || w.Resets == 0 {
+			continue
+		}
+		if at := time.Unix(w.Resets, 0); at.After(end) {
+			end = at
+		}
+	}
+	return end
+}
+
+// codexEntries is what a line of a rollout is for people.
+func codexEntries(line []byte) []session.Entry {
+	var l rolloutLine
+	if json.Unmarshal(line, &l) != nil {
+		return nil
+	}
+	p := l.Payload
+	entry := func(kind, text string) []session.Entry {
+		if text == "" {
+			return nil
+		}
+		return []session.Entry{{At: l.At, Kind: kind, Text: text}}
+	}
+	switch {
+	case l.Type == "session_meta":
+		return entry("info", "Codex "+p.Version+" in "+p.Dir)
+	case l.Type == "token_usage_record":
+		return entry("usage", tokens(p.Usage.In, p.Usage.Out, p.Usage.All))
+	}
+	switch p.Type {
+	case "item_completed":
+		return entry(map[string]string{"UserMessage": "user", "AgentMessage": "agent"}[p.Item.Type], p.Item.text())
+	case "function_call", "custom_tool_call", "local_shell_call":
+		return entry("tool", toolText(p.Name, p.Arguments+p.Input))
+	case "function_call_output", "custom_tool_call_output":
+		return entry("result", codexOutput(p.Output))
+	case "turn_aborted":
+		return entry("info", "turn "+p.Reason)
+	case "task_complete":
+		if p.Error != nil {
+			return entry("error", p.Error.Message)
+		}
+	}
+	return nil
+}
+
+// codexOutput is what a tool said, without the lines about its process.
+func codexOutput(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return clip(string(raw))
+	}
+	if _, output, found := strings.Cut(text, "\nOutput:\n"); found {
+		text = output
+	}
+	return clip(strings.TrimSpace(text))
+}

@@ -1,0 +1,234 @@
+package agent
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// geminiFiles is where Gemini keeps the chat of a conversation: the project's
+// folder has a name of its own making, the file the first eight digits of the id.
+func geminiFiles(of session.Whereabouts) []string {
+	home := of.Env["GEMINI_CLI_HOME"]
+	if home == "" {
+		home = of.Home
+	}
+	if home == "" {
+		return nil
+	}
+	name := "session-*.jsonl"
+	if id, _, _ := strings.Cut(of.Conversation, "-"); id != "" {
+		name = "session-*-" + globLiteral(id) + ".jsonl"
+	}
+	return []string{filepath.Join(globLiteral(home), ".gemini", "tmp", "*", "chats", name)}
+}
+
+// chatLine is a line of a chat: its head, a message, or a change of the whole.
+type chatLine struct {
+	Conversation string    `json:"sessionId"`
+	StartedAt    time.Time `json:"startTime"`
+	Kind         string    `json:"kind"` // main
+
+	ID      string          `json:"id"`
+	At      time.Time       `json:"timestamp"`
+	Type    string          `json:"type"` // user, gemini, error, info
+	Content json.RawMessage `json:"content"`
+	Tokens  struct {
+		In    int64 `json:"input"`
+		Out   int64 `json:"output"`
+		Total int64 `json:"total"`
+	} `json:"tokens"`
+	Calls []chatCall `json:"toolCalls"`
+
+	Set struct {
+		Messages []chatLine `json:"messages"`
+	} `json:"$set"`
+}
+
+type chatCall struct {
+	Name   string          `json:"name"`
+	Args   json.RawMessage `json:"args"`
+	Status string          `json:"status"`
+	Result []chatPart      `json:"result"`
+}
+
+type chatPart struct {
+	Text     string `json:"text"`
+	Response *struct {
+		Response struct {
+			Output string `json:"output"`
+			Error  string `json:"error"`
+		} `json:"response"`
+	} `json:"functionResponse"`
+}
+
+// text is what a message says, and whether it hands in a tool's result. What
+// Gemini itself tells the model at the beginning is no message of anybody's.
+func (l chatLine) text() (text string, result bool) {
+	if json.Unmarshal(l.Content, &text) == nil {
+		return text, false
+	}
+	var parts []chatPart
+	_ = json.Unmarshal(l.Content, &parts) // what is neither says nothing
+	var texts []string
+	for _, p := range parts {
+		result = result || p.Response != nil
+		if p.Text != "" {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n"), result
+}
+
+const chatContext = "<session_context>"
+
+// chatDir is the workspace, in what Gemini tells the model at the beginning.
+var chatDir = regexp.MustCompile(`(?m)^- \*\*Workspace Directories:\*\*\n\s*- (/.*)$`)
+
+// Error messages with which the account may ask no more for a while.
+var chatLimit = regexp.MustCompile(`"code":429|RESOURCE_EXHAUSTED|exhausted your .*quota|[Rr]ate limit`)
+
+// geminiNative reads a chat. It knows no end of a turn: what the model said last
+// is its answer, or else it is followed by a tool's result. Nor does it tell an
+// approval from a tool at work, so the activity after what the model said is left
+// to the title. Retries are not in it.
+func geminiNative(lines [][]byte) session.Native {
+	c := chat{seen: map[string]bool{}}
+	for _, line := range lines {
+		var l chatLine
+		if json.Unmarshal(line, &l) != nil {
+			continue
+		}
+		if c.n.Conversation == "" && l.Conversation != "" {
+			c.n.Conversation, c.n.StartedAt = l.Conversation, l.StartedAt
+		}
+		for _, m := range l.Set.Messages {
+			c.where(m)
+		}
+		c.add(l)
+	}
+	c.answer()
+	return c.n
+}
+
+// chat is a conversation as it is read, line by line.
+type chat struct {
+	n    session.Native
+	seen map[string]bool // messages by id: one is written again when it changes
+	// answered is when the model last said something that no tool's result followed
+	// yet; zero: it has not.
+	answered time.Time
+}
+
+// where finds the workspace in what Gemini tells the model.
+func (c *chat) where(l chatLine) (context bool) {
+	text, _ := l.text()
+	if !strings.HasPrefix(text, chatContext) {
+		return false
+	}
+	if m := chatDir.FindStringSubmatch(text); m != nil {
+		c.n.Dir = m[1]
+	}
+	return true
+}
+
+func (c *chat) add(l chatLine) {
+	if l.At.IsZero() || l.Type == "user" && c.where(l) {
+		return
+	}
+	c.n.At = l.At
+	known := c.seen[l.ID]
+	c.seen[l.ID] = true
+	text, result := l.text()
+	switch {
+	case l.Type == "user" && result:
+		c.answered = time.Time{}
+		c.n.Activity = session.Working
+	case l.Type == "user" && !known:
+		c.answer()
+		c.n.Prompts++
+		c.n.LastPrompt = text
+		c.n.Activity, c.n.Detail = session.Working, ""
+	case l.Type == "gemini" && len(l.Calls) > 0: // its tools have run
+		c.answered = time.Time{}
+	case l.Type == "gemini" && !known:
+		c.n.Tokens += l.Tokens.Total
+		c.n.Activity = ""
+		if text != "" {
+			c.n.LastMessage = text
+			c.answered = l.At
+		}
+	case l.Type == "error":
+		c.ended(l.At)
+		c.n.Activity, c.n.Detail = session.Failed, text
+		if chatLimit.MatchString(text) {
+			c.n.Activity = session.BlockedAPI
+		}
+	case l.Type == "info" && strings.HasPrefix(text, "Request cancelled"):
+		c.ended(l.At)
+		c.n.Activity = session.Idle
+	}
+}
+
+// answer ends a turn whose answer is there.
+func (c *chat) answer() {
+	if !c.answered.IsZero() {
+		c.ended(c.answered)
+	}
+}
+
+func (c *chat) ended(at time.Time) {
+	c.answered = time.Time{}
+	c.n.Turns++
+	if c.n.FirstTurnAt.IsZero() {
+		c.n.FirstTurnAt = at
+	}
+}
+
+// geminiEntries is what a line of a chat is for people.
+func geminiEntries(line []byte) []session.Entry {
+	var l chatLine
+	if json.Unmarshal(line, &l) != nil || l.At.IsZero() {
+		return nil
+	}
+	var all []session.Entry
+	add := func(kind, text string) {
+		if text != "" {
+			all = append(all, session.Entry{At: l.At, Kind: kind, Text: text})
+		}
+	}
+	text, result := l.text()
+	switch {
+	case result || strings.HasPrefix(text, chatContext):
+	case l.Type == "user":
+		add("user", text)
+	case l.Type == "error":
+		add("error", text)
+	case l.Type == "info":
+		add("info", text)
+	case l.Type == "gemini" && len(l.Calls) > 0: // the line before had the rest of it
+		for _, c := range l.Calls {
+			add("tool", toolText(c.Name, string(c.Args)))
+			for _, p := range c.Result {
+				if p.Response != nil {
+					add("result", geminiOutput(p.Response.Response.Output+p.Response.Response.Error))
+				}
+			}
+		}
+	case l.Type == "gemini":
+		add("agent", text)
+		add("usage", tokens(l.Tokens.In, l.Tokens.Out, l.Tokens.Total))
+	}
+	return all
+}
+
+// geminiOutput is what a tool said, without what Gemini puts around it.
+func geminiOutput(s string) string {
+	s = strings.TrimPrefix(s, "<untrusted_context>\n")
+	s = strings.TrimSuffix(s, "\n</untrusted_context>")
+	return clip(strings.TrimPrefix(s, "Output: "))
+}

@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/agentform/agentform/session"
+)
+
+// geminiEvents are the hooks that are asked for: one or two a turn. Those around
+// the model and each tool slow it down for all to see.
+var geminiEvents = []string{"SessionStart", "BeforeAgent", "Notification", "AfterAgent"}
+
+// geminiSettings is the name of the settings of one run.
+const geminiSettings = "gemini.json"
+
+// geminiHooks adds the settings that make Gemini tell what happens. It reads
+// settings from a path of ours only if that and every folder above it are root's
+// and nobody else may write to them, so only an agent that runs as root gets them;
+// it warns on its screen and goes on where a folder is not so. They are the
+// system's defaults, not its settings: what the person or the machine's owner has
+// set still counts.
+func geminiHooks(in session.StartInput, start *session.Start) {
+	if len(in.Notify) == 0 || in.Private == "" || !in.Root {
+		return
+	}
+	type hook struct {
+		Type    string `json:"type"`
+		Command string `json:"command"`
+		Name    string `json:"name"`
+	}
+	type matched struct {
+		Matcher string `json:"matcher"`
+		Hooks   []hook `json:"hooks"`
+	}
+	hooks := map[string][]matched{}
+	for _, event := range geminiEvents {
+		hooks[event] = []matched{{Matcher: "*", Hooks: []hook{{Type: "command", Command: shellJoin(in.Notify), Name: "agentform"}}}}
+	}
+	settings := map[string]any{
+		"general": map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+		"hooks":   hooks,
+	}
+	_, given := in.Spec.Env["GEMINI_API_KEY"]
+	if given || slices.Contains(in.Spec.Secrets, "GEMINI_API_KEY") {
+		// Else it asks at start how to log in, whatever its environment has.
+		settings["security"] = map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}}
+	}
+	text, err := json.MarshalIndent(settings, "", "  ")
+	if err != nil {
+		return // texts always can be
+	}
+	start.Files = map[string]string{geminiSettings: string(text)}
+	start.Env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"] = filepath.Join(in.Private, geminiSettings)
+}
+
+// geminiSignal is what a hook of Gemini told. AfterAgent comes after errors and
+// cancelled turns too.
+func geminiSignal(data []byte) (session.Reading, bool) {
+	var told struct {
+		Event   string `json:"hook_event_name"`
+		Kind    string `json:"notification_type"`
+		Message string `json:"message"`
+		Details struct {
+			Title   string `json:"title"`
+			Command string `json:"command"`
+			File    string `json:"fileName"`
+		} `json:"details"`
+	}
+	if json.Unmarshal(data, &told) != nil {
+		return session.Reading{}, false
+	}
+	switch told.Event {
+	case "BeforeAgent":
+		return session.Reading{Activity: session.Working}, true
+	case "AfterAgent":
+		return session.Reading{Activity: session.Idle}, true
+	case "Notification":
+		if told.Kind != "ToolPermission" {
+			return session.Reading{}, false
+		}
+		question := told.Details.Title
+		if question == "" {
+			question = told.Message
+		}
+		if about := told.Details.Command + told.Details.File; about != "" {
+			question += "\n" + about
+		}
+		return session.Reading{Activity: session.Blocked, Detail: question}, true
+	}
+	return session.Reading{}, false
+}

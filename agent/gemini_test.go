@@ -1,0 +1,225 @@
+package agent
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/session"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestGeminiStart(t *testing.T) {
+	env := map[string]string{"GEMINI_CLI_NO_RELAUNCH": "true", "IS_BINARY": "true"}
+	argument := builtin("gemini", func(s *session.AgentSpec) { s.PromptVia = ViaArgument })
+	for name, c := range map[string]struct {
+		agent session.AgentSpec
+		in    session.StartInput
+		want  session.Start
+	}{
+		"a prompt": {builtin("gemini"), session.StartInput{Prompt: "fix it"}, session.Start{Argv: []string{"gemini"}, Env: env, Paste: "fix it"}},
+		"by argument": {argument, session.StartInput{Prompt: "fix it"},
+			session.Start{Argv: []string{"gemini", "--prompt-interactive=fix it"}, Env: env}},
+		"a dash": {argument, session.StartInput{Prompt: "-p"},
+			session.Start{Argv: []string{"gemini", "--prompt-interactive=-p"}, Env: env}},
+		"a command": {argument, session.StartInput{Prompt: "/review"},
+			session.Start{Argv: []string{"gemini", "--prompt-interactive=/review"}, Env: env}},
+		"asks": {builtin("gemini", func(s *session.AgentSpec) { s.Permissions = "ask" }), session.StartInput{},
+			session.Start{Argv: []string{"gemini", "--approval-mode", "default"}, Env: env}},
+		"may all and is trusted": {builtin("gemini", func(s *session.AgentSpec) { s.Permissions, s.Trust = "all", true }), session.StartInput{},
+			session.Start{Argv: []string{"gemini", "--approval-mode", "yolo"}, Env: map[string]string{
+				"GEMINI_CLI_NO_RELAUNCH": "true", "IS_BINARY": "true", "GEMINI_CLI_TRUST_WORKSPACE": "true",
+			}}},
+		"a fresh conversation": {builtin("gemini"), session.StartInput{Spec: session.Spec{Args: []string{"-m", "pro"}}, Fresh: "id-2"},
+			session.Start{Argv: []string{"gemini", "--session-id", "id-2", "-m", "pro"}, Env: env, Conversation: "id-2"}},
+		"goes on": {builtin("gemini", func(s *session.AgentSpec) { s.Permissions = "edits" }), session.StartInput{Conversation: "id-1", Fresh: "id-2"},
+			session.Start{Argv: []string{"gemini", "--approval-mode", "auto_edit", "--resume", "id-1"}, Env: env, Conversation: "id-1"}},
+		"hooks, but not as root": {builtin("gemini"), session.StartInput{Notify: []string{"guest"}, Private: "/run/1/private"},
+			session.Start{Argv: []string{"gemini"}, Env: env}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.in.Spec.Agent = c.agent
+			if diff := cmp.Diff(c.want, For(c.agent).Start(c.in)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestGeminiHooksAsRoot(t *testing.T) {
+	in := session.StartInput{Notify: []string{"/opt/it's/guest", "notify"}, Private: "/run/1/private", Root: true}
+	in.Spec.Agent = builtin("gemini")
+	type settings struct {
+		General struct {
+			EnableAutoUpdate             *bool
+			EnableAutoUpdateNotification *bool
+		}
+		Security struct{ Auth struct{ SelectedType string } }
+		Hooks    map[string][]struct {
+			Matcher string
+			Hooks   []struct{ Type, Command, Name string }
+		}
+	}
+	start := func() (s settings) {
+		t.Helper()
+		got := For(in.Spec.Agent).Start(in)
+		if got.Env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"] != "/run/1/private/gemini.json" || len(got.Files) != 1 {
+			t.Fatalf("%v %v", got.Env, got.Files)
+		}
+		if err := json.Unmarshal([]byte(got.Files["gemini.json"]), &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := start()
+	if u := s.General.EnableAutoUpdate; u == nil || *u {
+		t.Error("it updates itself")
+	}
+	if s.Security.Auth.SelectedType != "" {
+		t.Error("it is told to use a key that it is not given")
+	}
+	var events []string
+	for event, all := range s.Hooks {
+		events = append(events, event)
+		if len(all) != 1 || all[0].Matcher != "*" || len(all[0].Hooks) != 1 || all[0].Hooks[0].Type != "command" || all[0].Hooks[0].Command != `'/opt/it'\''s/guest' 'notify'` {
+			t.Errorf("%s: %+v", event, all)
+		}
+	}
+	slices.Sort(events)
+	if diff := cmp.Diff([]string{"AfterAgent", "BeforeAgent", "Notification", "SessionStart"}, events); diff != "" {
+		t.Error(diff)
+	}
+	in.Spec.Secrets = []string{"GEMINI_API_KEY"}
+	if s := start(); s.Security.Auth.SelectedType != "gemini-api-key" {
+		t.Error("with a key it still asks how to log in")
+	}
+}
+
+func TestGeminiSignals(t *testing.T) {
+	for data, want := range map[string]session.Reading{
+		`{"session_id":"1","hook_event_name":"BeforeAgent","prompt":"go"}`:        {Activity: session.Working},
+		`{"hook_event_name":"AfterAgent","prompt":"go","prompt_response":"gone"}`: {Activity: session.Idle},
+		`{"hook_event_name":"AfterAgent","prompt_response":"[no response text]"}`: {Activity: session.Idle},
+		`{"hook_event_name":"Notification","notification_type":"ToolPermission","message":"Tool Confirm Shell Command requires execution","details":{"type":"exec","title":"Confirm Shell Command","command":"touch x.txt","rootCommand":"touch"}}`: {Activity: session.Blocked, Detail: "Confirm Shell Command\ntouch x.txt"},
+		`{"hook_event_name":"Notification","notification_type":"ToolPermission","message":"Tool Confirm Edit","details":{"type":"edit","fileName":"a.go"}}`:                                                                                         {Activity: session.Blocked, Detail: "Tool Confirm Edit\na.go"},
+	} {
+		got, tells := geminiSignal([]byte(data))
+		if diff := cmp.Diff(want, got); diff != "" || !tells {
+			t.Errorf("%s: %v %s", data, tells, diff)
+		}
+	}
+	for _, data := range []string{`{"hook_event_name":"SessionStart","source":"startup"}`, `{"hook_event_name":"Notification","notification_type":"Later"}`, `no JSON`, ``} {
+		if got, tells := geminiSignal([]byte(data)); tells {
+			t.Errorf("%s tells %v", data, got)
+		}
+	}
+}
+
+func TestGeminiFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		of   session.Whereabouts
+		want []string
+	}{
+		"a conversation": {session.Whereabouts{Home: "/h", Conversation: "8a12ed24-0a58-4a92-a3e2-ace88e908658"}, []string{"/h/.gemini/tmp/*/chats/session-*-8a12ed24.jsonl"}},
+		"not known":      {session.Whereabouts{Home: "/h"}, []string{"/h/.gemini/tmp/*/chats/session-*.jsonl"}},
+		"its own home":   {session.Whereabouts{Home: "/h", Env: map[string]string{"GEMINI_CLI_HOME": "/g*"}}, []string{`/g\*/.gemini/tmp/*/chats/session-*.jsonl`}},
+		"no home":        {session.Whereabouts{}, nil},
+	} {
+		if diff := cmp.Diff(c.want, geminiFiles(c.of)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// The lines are those of 0.61.0, less what nothing is read from.
+const (
+	chatHead      = `{"sessionId":"8a12ed24-0a58","projectHash":"c3be","startTime":"2026-11-21T05:50:29.148Z","lastUpdated":"2026-11-21T05:50:29.148Z","kind":"main"}`
+	chatBegin     = `{"$set":{"messages":[{"id":"m0","timestamp":"2026-11-21T05:50:29.148Z","type":"user","content":[{"text":"<session_context>\nThis is the Gemini CLI.\n- **Workspace Directories:**\n  - /work/my shop\n- **Directory Structure:**\n\n</session_context>"}]}],"lastUpdated":"2026-11-21T05:50:29.148Z"}}`
+	chatUser      = `{"id":"m1","timestamp":"2026-11-21T05:50:30.000Z","type":"user","content":[{"text":"make it"}]}`
+	chatUpdated   = `{"$set":{"lastUpdated":"2026-11-21T05:50:30.000Z"}}`
+	chatAsks      = `{"id":"m2","timestamp":"2026-11-21T05:50:31.000Z","type":"gemini","content":"I look.","thoughts":[],"tokens":{"input":100,"output":20,"total":120},"model":"gemini-2.5-pro"}`
+	chatCalled    = `{"id":"m2","timestamp":"2026-11-21T05:50:31.000Z","type":"gemini","content":"I look.","thoughts":[],"tokens":{"input":100,"output":20,"total":120},"model":"gemini-2.5-pro","toolCalls":[{"id":"c1","name":"run_shell_command","args":{"command":"touch x.txt","description":"x"},"result":[{"functionResponse":{"id":"c1","name":"run_shell_command","response":{"output":"<untrusted_context>\nOutput: all made\n</untrusted_context>"}}}],"status":"success"}]}`
+	chatResult    = `{"id":"m3","timestamp":"2026-11-21T05:50:35.000Z","type":"user","content":[{"functionResponse":{"id":"c1","name":"run_shell_command","response":{"output":"all made"}}}]}`
+	chatAnswer    = `{"id":"m4","timestamp":"2026-11-21T05:50:36.000Z","type":"gemini","content":"made","thoughts":[],"tokens":{"input":150,"output":30,"total":180},"model":"gemini-2.5-pro"}`
+	chatError     = `{"id":"m5","timestamp":"2026-11-21T05:50:36.000Z","type":"error","content":"[API Error: {\"error\":{\"code\":401,\"message\":\"scripted 401\",\"status\":\"UNAUTHENTICATED\"}}]"}`
+	chatQuota     = `{"id":"m5","timestamp":"2026-11-21T05:50:36.000Z","type":"error","content":"[API Error: You have exhausted your daily quota on this model.]"}`
+	chatFailed    = `{"id":"m6","timestamp":"2026-11-21T05:50:36.100Z","type":"info","content":"This request failed. Press F12 for diagnostics"}`
+	chatCancelled = `{"id":"m7","timestamp":"2026-11-21T05:50:36.000Z","type":"info","content":"Request cancelled."}`
+	// After a question that was answered with no, it writes the user's words again.
+	chatAgain = `{"id":"m8","timestamp":"2026-11-21T05:50:36.000Z","type":"user","content":[{"text":"<session_context>\nThis is the Gemini CLI.\n</session_context>"},{"text":"make it"}]}`
+)
+
+func TestGeminiNative(t *testing.T) {
+	at := func(second int) time.Time { return time.Date(2026, 11, 21, 5, 50, second, 0, time.UTC) }
+	with := func(edit func(*session.Native)) session.Native {
+		n := session.Native{Conversation: "8a12ed24-0a58", Dir: "/work/my shop", StartedAt: at(29).Add(148 * time.Millisecond)}
+		edit(&n)
+		return n
+	}
+	prompted := []string{chatHead, chatBegin, chatUser, chatUpdated}
+	for name, c := range map[string]struct {
+		lines []string
+		want  session.Native
+	}{
+		"before a turn": {[]string{chatHead, chatBegin}, with(func(*session.Native) {})},
+		"works, or tries again after a 429": {prompted, with(func(n *session.Native) {
+			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Working, at(30), 1, "make it"
+		})},
+		"a tool has run": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatResult}), with(func(n *session.Native) {
+			n.Activity, n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = session.Working, at(35), 1, "make it", 120, "I look."
+		})},
+		"a turn": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatResult, chatAnswer, chatUpdated}), with(func(n *session.Native) {
+			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(36), 1, "make it", 300, "made"
+			n.Turns, n.FirstTurnAt = 1, at(36)
+		})},
+		"a bad key": {slices.Concat(prompted, []string{chatBegin, chatError, chatFailed}), with(func(n *session.Native) {
+			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Failed, at(36).Add(100*time.Millisecond), 1, "make it"
+			n.Detail = `[API Error: {"error":{"code":401,"message":"scripted 401","status":"UNAUTHENTICATED"}}]`
+			n.Turns, n.FirstTurnAt = 1, at(36)
+		})},
+		"no quota": {slices.Concat(prompted, []string{chatQuota}), with(func(n *session.Native) {
+			n.Activity, n.At, n.Prompts, n.LastPrompt = session.BlockedAPI, at(36), 1, "make it"
+			n.Detail = `[API Error: You have exhausted your daily quota on this model.]`
+			n.Turns, n.FirstTurnAt = 1, at(36)
+		})},
+		"cancelled": {slices.Concat(prompted, []string{chatCancelled, chatAgain}), with(func(n *session.Native) {
+			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Idle, at(36), 1, "make it"
+			n.Turns, n.FirstTurnAt = 1, at(36)
+		})},
+		"resumed: the messages are written again": {slices.Concat(prompted, []string{chatAnswer, chatHead, chatBegin, chatUser, chatAnswer}), with(func(n *session.Native) {
+			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(36), 1, "make it", 180, "made"
+			n.Turns, n.FirstTurnAt = 1, at(36)
+		})},
+		"not known": {[]string{`{"type":"later"}`, `[]`, `{`, `{"id":"x","timestamp":"2026-11-21T05:50:36Z","type":"user","content":7}`}, session.Native{
+			At: at(36), Prompts: 1, Activity: session.Working,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, geminiNative(jsonLines(c.lines...))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestGeminiEntries(t *testing.T) {
+	type entry struct{ Kind, Text string }
+	want := []entry{
+		{"user", "make it"}, {"agent", "I look."}, {"usage", "120 tokens (100 in, 20 out)"},
+		{"tool", "run_shell_command touch x.txt"}, {"result", "all made"}, {"agent", "made"}, {"usage", "180 tokens (150 in, 30 out)"},
+		{"error", "[API Error: You have exhausted your daily quota on this model.]"}, {"info", "Request cancelled."},
+	}
+	var got []entry
+	for _, line := range jsonLines(chatHead, chatBegin, chatUser, chatUpdated, chatAsks, chatCalled, chatResult, chatAnswer, chatQuota, chatCancelled, chatAgain, `{`) {
+		for _, e := range geminiEntries(line) {
+			if e.At.IsZero() {
+				t.Errorf("%v has no time", e)
+			}
+			got = append(got, entry{e.Kind, e.Text})
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
