@@ -3,6 +3,7 @@ package modelserver
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -24,7 +25,7 @@ func (s *Server) anthropic(w http.ResponseWriter, hr *http.Request) {
 	}
 	to := &claudeSpeaker{w: w, stream: in.Stream, id: "msg_scripted"}
 	if err := json.Unmarshal(body, &in); err != nil {
-		to.fail(http.StatusBadRequest, err.Error())
+		to.fail(http.StatusBadRequest, err.Error(), 0)
 		return
 	}
 	to.stream, to.model = in.Stream, in.Model
@@ -138,12 +139,19 @@ var claudeErrors = map[int]string{
 	413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 529: "overloaded_error",
 }
 
-func (c *claudeSpeaker) fail(code int, text string) {
+// limit is the one of a subscription.
+func (c *claudeSpeaker) limit(end time.Time) {
+	h := c.w.Header()
+	h.Set("Anthropic-Ratelimit-Unified-Status", "rejected")
+	h.Set("Anthropic-Ratelimit-Unified-Reset", strconv.FormatInt(end.Unix(), 10))
+	c.fail(http.StatusTooManyRequests, "This request would exceed your account's rate limit", 0)
+}
+
+func (c *claudeSpeaker) fail(code int, text string, after time.Duration) {
 	kind := claudeErrors[code]
 	if kind == "" {
 		kind = "api_error"
 	}
-	c.w.Header().Set("Content-Type", "application/json")
-	c.w.WriteHeader(code)
+	refuse(c.w, code, after)
 	_ = json.NewEncoder(c.w).Encode(object{"type": "error", "error": object{"type": kind, "message": message(code, text)}})
 }

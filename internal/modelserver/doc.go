@@ -25,6 +25,9 @@
 //	[[status 429 x2]]      only to the first two attempts; then go on
 //	[[status 429 Usage limit reached, resets 3pm]]
 //	                       with these words for a message
+//	[[status 429 after 5s]]
+//	                       and say that it may be tried again in that time
+//	[[limit 2h]]           say that the account's limit is used up for that time
 //	[[stall]]              begin to answer, and never go on
 //	[[hang]]               take the request and never answer
 //	[[cut]]                begin to answer, and close the connection

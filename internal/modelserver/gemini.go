@@ -2,6 +2,7 @@ package modelserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ func (s *Server) gemini(w http.ResponseWriter, hr *http.Request) {
 		return
 	case "generateContent", "streamGenerateContent":
 	default:
-		to.fail(http.StatusNotFound, "no such call: "+call)
+		to.fail(http.StatusNotFound, "no such call: "+call, 0)
 		return
 	}
 	type part struct {
@@ -40,7 +41,7 @@ func (s *Server) gemini(w http.ResponseWriter, hr *http.Request) {
 		} `json:"tools"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		to.fail(http.StatusBadRequest, err.Error())
+		to.fail(http.StatusBadRequest, err.Error(), 0)
 		return
 	}
 	r := Request{At: time.Now(), API: "gemini", Path: hr.URL.Path, Body: body}
@@ -121,8 +122,20 @@ var geminiErrors = map[int]string{
 	429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE",
 }
 
-func (g *geminiSpeaker) fail(code int, text string) {
-	g.w.Header().Set("Content-Type", "application/json")
-	g.w.WriteHeader(code)
+// limit is the quota of a day.
+func (g *geminiSpeaker) limit(end time.Time) {
+	refuse(g.w, http.StatusTooManyRequests, 0)
+	_ = json.NewEncoder(g.w).Encode(object{"error": object{
+		"code": http.StatusTooManyRequests, "status": geminiErrors[http.StatusTooManyRequests],
+		"message": "You exceeded your current quota",
+		"details": []object{
+			{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []object{{"quotaId": "GenerateRequestsPerDayPerProjectPerModel", "quotaMetric": "requests"}}},
+			{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": fmt.Sprintf("%ds", int(time.Until(end).Seconds()))},
+		},
+	}})
+}
+
+func (g *geminiSpeaker) fail(code int, text string, after time.Duration) {
+	refuse(g.w, code, after)
 	_ = json.NewEncoder(g.w).Encode(object{"error": object{"code": code, "message": message(code, text), "status": geminiErrors[code]}})
 }

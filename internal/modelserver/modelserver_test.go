@@ -23,6 +23,9 @@ func TestParse(t *testing.T) {
 		"[[status 429 x2]] [[status 401]] [[status 500 it is broken]]": {
 			{verb: "status", code: 429, times: 2}, {verb: "status", code: 401}, {verb: "status", code: 500, text: "it is broken"},
 		},
+		"[[status 429 x1 after 5s slow down]] [[limit 2h]]": {
+			{verb: "status", code: 429, times: 1, delay: 5 * time.Second, text: "slow down"}, {verb: "limit", delay: 2 * time.Hour},
+		},
 		"[[stall]] [[hang]] [[cut]]": {{verb: "stall"}, {verb: "hang"}, {verb: "cut"}},
 		"[[delay soon]]":             {{verb: "text", text: `script: [[delay soon]]: time: invalid duration "soon"`}},
 		"[[status many]]":            {{verb: "text", text: "script: [[status many]] has no status of three digits"}},
@@ -116,11 +119,14 @@ func TestAnswers(t *testing.T) {
 			200, []string{`"functionCall":{"args":{"command":"ls"`, `"name":"run_shell_command"`}},
 		"gemini goes on after the tool": {stream, `{"tools":[{"functionDeclarations":[{"name":"a"}]}],"contents":[{"role":"user","parts":[{"text":"[[tool a {}]] [[text after]]"}]},{"role":"user","parts":[{"functionResponse":{}}]}]}`,
 			200, []string{`"text":"after"`}},
-		"gemini, whole": {"/v1beta/models/gemini-x:generateContent", `{"contents":[{"role":"user","parts":[{"text":"who is next?"}]}]}`, 200, []string{`\"next_speaker\":\"user\"`}},
-		"gemini fails":  {stream, `{"tools":[{"functionDeclarations":[{"name":"a"}]}],"contents":[{"role":"user","parts":[{"text":"[[status 429]]"}]}]}`, 429, []string{"RESOURCE_EXHAUSTED"}},
-		"cut":           {"/v1/messages", `{"stream":true,` + tools + `,"messages":[{"role":"user","content":"[[text half]] [[cut]]"}]}`, 200, []string{`"text":"half"`, "unexpected EOF"}},
-		"no JSON":       {"/v1/messages", `{`, 400, []string{"unexpected end"}},
-		"elsewhere":     {"/v1/organizations", `{}`, 404, []string{"not found"}},
+		"gemini, whole":        {"/v1beta/models/gemini-x:generateContent", `{"contents":[{"role":"user","parts":[{"text":"who is next?"}]}]}`, 200, []string{`\"next_speaker\":\"user\"`}},
+		"gemini fails":         {stream, `{"tools":[{"functionDeclarations":[{"name":"a"}]}],"contents":[{"role":"user","parts":[{"text":"[[status 429]]"}]}]}`, 429, []string{"RESOURCE_EXHAUSTED"}},
+		"anthropic is used up": {"/v1/messages", `{` + tools + `,"messages":[{"role":"user","content":"[[limit 2h]]"}]}`, 429, []string{"rate_limit_error"}},
+		"openai is used up":    {"/v1/responses", `{"tools":[{"name":"shell"}],"input":"[[limit 2h]]"}`, 429, []string{"resets_at", "usage_limit_reached"}},
+		"gemini is used up":    {stream, `{"tools":[{"functionDeclarations":[{"name":"a"}]}],"contents":[{"role":"user","parts":[{"text":"[[limit 2h]]"}]}]}`, 429, []string{"QuotaFailure", "retryDelay"}},
+		"cut":                  {"/v1/messages", `{"stream":true,` + tools + `,"messages":[{"role":"user","content":"[[text half]] [[cut]]"}]}`, 200, []string{`"text":"half"`, "unexpected EOF"}},
+		"no JSON":              {"/v1/messages", `{`, 400, []string{"unexpected end"}},
+		"elsewhere":            {"/v1/organizations", `{}`, 404, []string{"not found"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, got := ask(t, start(t), c.path, c.body)

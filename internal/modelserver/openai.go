@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -24,7 +25,7 @@ func (s *Server) openai(w http.ResponseWriter, hr *http.Request) {
 	}
 	to := &codexSpeaker{w: w, id: fmt.Sprintf("resp_%d", time.Now().UnixNano())}
 	if err := json.Unmarshal(body, &in); err != nil {
-		to.fail(http.StatusBadRequest, err.Error())
+		to.fail(http.StatusBadRequest, err.Error(), 0)
 		return
 	}
 	to.stream, to.model = in.Stream, in.Model
@@ -140,8 +141,19 @@ func (c *codexSpeaker) end() {
 	c.send("response.completed", object{"response": c.response("completed")})
 }
 
-func (c *codexSpeaker) fail(code int, text string) {
-	c.w.Header().Set("Content-Type", "application/json")
-	c.w.WriteHeader(code)
+// limit is as ChatGPT's backend says it: the window of five hours is used up.
+func (c *codexSpeaker) limit(end time.Time) {
+	h := c.w.Header()
+	h.Set("X-Codex-Primary-Used-Percent", "100")
+	h.Set("X-Codex-Primary-Window-Minutes", "300")
+	h.Set("X-Codex-Primary-Reset-At", strconv.FormatInt(end.Unix(), 10))
+	refuse(c.w, http.StatusTooManyRequests, 0)
+	_ = json.NewEncoder(c.w).Encode(object{"error": object{
+		"type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus", "resets_at": end.Unix(),
+	}})
+}
+
+func (c *codexSpeaker) fail(code int, text string, after time.Duration) {
+	refuse(c.w, code, after)
 	_ = json.NewEncoder(c.w).Encode(object{"error": object{"message": message(code, text), "type": "scripted", "code": nil}})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -27,8 +28,11 @@ type speaker interface {
 	text(s string)
 	tool(name, args string)
 	end()
-	// fail answers with an HTTP status, and nothing else.
-	fail(code int, message string)
+	// fail answers with an HTTP status, and nothing else. After that time it may be
+	// tried again; 0: nothing is said of it.
+	fail(code int, message string, after time.Duration)
+	// limit answers that the account may ask no more until then.
+	limit(end time.Time)
 }
 
 type object = map[string]any
@@ -47,7 +51,7 @@ func (s *Server) play(ctx context.Context, r Request, to speaker) {
 		switch st.verb {
 		case "delay":
 			if !wait(ctx, st.delay) {
-				return
+				panic(http.ErrAbortHandler) // else it were an empty answer
 			}
 		case "text":
 			if !said {
@@ -64,7 +68,12 @@ func (s *Server) play(ctx context.Context, r Request, to speaker) {
 			said = true
 		case "status":
 			if n := s.attempt(prompt, r.Results, i); !said && (st.times == 0 || n <= st.times) {
-				to.fail(st.code, st.text)
+				to.fail(st.code, st.text, st.delay)
+				return
+			}
+		case "limit":
+			if !said {
+				to.limit(time.Now().Add(st.delay))
 				return
 			}
 		case "stall", "cut":
@@ -144,6 +153,15 @@ func message(code int, text string) string {
 		return text
 	}
 	return "scripted " + strings.ToLower(http.StatusText(code))
+}
+
+// refuse begins an answer with an HTTP status that is no success.
+func refuse(w http.ResponseWriter, code int, after time.Duration) {
+	w.Header().Set("Content-Type", "application/json")
+	if after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(after.Seconds())))
+	}
+	w.WriteHeader(code)
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

@@ -12,7 +12,7 @@ import (
 // step is one thing that a script says to do.
 type step struct {
 	verb  string
-	delay time.Duration // delay
+	delay time.Duration // delay; limit: until it ends; status: until another try
 	text  string        // text; status: the message
 	tool  string        // tool: its name; bash or ask: the program's own shell
 	args  string        // tool: JSON; of bash and ask a command line
@@ -23,8 +23,8 @@ type step struct {
 var (
 	// A step ends with the first "]]" that no third bracket follows, so that JSON
 	// and shell may hold brackets.
-	steps      = regexp.MustCompile(`(?s)\[\[\s*(delay|text|tool|status|stall|hang|cut)\b(.*?)\]\](?:[^\]]|$)`)
-	statusForm = regexp.MustCompile(`(?s)^(\d{3})(?:\s+x(\d+))?\s*(.*)$`)
+	steps      = regexp.MustCompile(`(?s)\[\[\s*(delay|text|tool|status|limit|stall|hang|cut)\b(.*?)\]\](?:[^\]]|$)`)
+	statusForm = regexp.MustCompile(`(?s)^(\d{3})(?:\s+x(\d+))?(?:\s+after\s+(\d+[smh]))?\s*(.*)$`)
 	toolForm   = regexp.MustCompile(`(?s)^([\w.-]+?)(?::\s*|\s+)(.+)$`)
 )
 
@@ -51,10 +51,10 @@ func parse(prompt string) []step {
 func parseStep(verb, rest string) (step, error) {
 	s := step{verb: verb}
 	switch verb {
-	case "delay":
+	case "delay", "limit":
 		d, err := time.ParseDuration(rest)
 		if err != nil {
-			return s, fmt.Errorf("script: [[delay %s]]: %w", rest, err)
+			return s, fmt.Errorf("script: [[%s %s]]: %w", verb, rest, err)
 		}
 		s.delay = d
 	case "text":
@@ -66,7 +66,8 @@ func parseStep(verb, rest string) (step, error) {
 		}
 		s.code, _ = strconv.Atoi(m[1])
 		s.times, _ = strconv.Atoi(m[2])
-		s.text = m[3]
+		s.delay, _ = time.ParseDuration(m[3]) // empty: none
+		s.text = m[4]
 	case "tool":
 		m := toolForm.FindStringSubmatch(rest)
 		if m == nil {
