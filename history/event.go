@@ -24,7 +24,10 @@ const (
 	IOAttached      Kind = "io_attached"
 	PromptDelivered Kind = "prompt_delivered"
 	RunEnded        Kind = "run_ended"
-	StatusChanged   Kind = "status_changed" // Old and New; for who watches sessions over time: no command does it yet
+	StatusChanged   Kind = "status_changed"  // Old and New; told by whoever sees it first
+	FirstTurnDone   Kind = "first_turn_done" // of the run
+	Observable      Kind = "observable"      // the agent's own session file is there: New is its conversation
+	PRDetected      Kind = "pr_detected"     // New is its URL; once each
 	BranchMismatch  Kind = "branch_mismatch"
 	OverrideSet     Kind = "override_set"
 	OverrideLifted  Kind = "override_lifted"

@@ -241,3 +241,29 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	}
 }
+
+// Many who see the same thing at once tell it once.
+func TestTellOnce(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a1")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := Tell(folder, func(past []Event) []Event {
+				if len(past) > 0 {
+					return nil
+				}
+				return []Event{event(1), event(2)}
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	got, err := Read(folder, time.Time{})
+	if d := cmp.Diff([]Event{event(1), event(2)}, got); d != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+	if _, err := Tell(filepath.Join(folder, fileName, "x"), nil); err == nil {
+		t.Error("told below a file")
+	}
+}

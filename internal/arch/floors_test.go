@@ -36,6 +36,7 @@ var floors = map[string]int{
 	"internal/sessionfile": 1,
 	"internal/agenttest":   2,
 	"plan":                 2,
+	"internal/activity":    2,
 	"observe":              2,
 	"apply":                3,
 	"reconcile":            4,

@@ -61,9 +61,9 @@ func (t *teller) finished(x view.Finished) error {
 // ended waits for the session to do nothing more by itself, and returns what it
 // last was. A screen can say so for a moment by mistake: two looks must agree.
 func (a *app) ended(ctx context.Context, p *project, address session.Address) (view.Known, error) {
-	e := &eyes{project: p, reconciler: a.reconciler(p, toLook), readers: map[session.Address]reader{}, histories: map[string]past{}}
+	e := a.eyesOf(p)
 	var before session.Status
-	for s, err := range follow.Looks(ctx, lookWait, e.look) {
+	for s, err := range follow.Looks(ctx, lookWait, nil, e.look) {
 		if err != nil {
 			return view.Known{}, err
 		}

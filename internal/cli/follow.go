@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
@@ -37,6 +37,7 @@ type following struct {
 	meant  []session.Address
 	all    bool                                  // also those that come to be
 	agents map[session.Address]session.AgentSpec // of those that are meant
+	runs   []string                              // of those that were looked at
 }
 
 // following opens the project for following the sessions that are typed, or all
@@ -73,8 +74,12 @@ func (f *following) glance(ctx context.Context) (glance, error) {
 		return glance{}, err
 	}
 	g := glance{at: s.World.At}
+	f.runs = f.runs[:0]
 	for _, k := range s.known {
 		if f.all || slices.Contains(f.meant, addressOf(k)) {
+			if k.Record != nil {
+				f.runs = append(f.runs, k.Record.Run.ID)
+			}
 			x := view.SessionOf(k)
 			g.sessions = append(g.sessions, x)
 			g.sights = append(g.sights, f.sight(k, x))
@@ -83,11 +88,20 @@ func (f *following) glance(ctx context.Context) (glance, error) {
 	return g, nil
 }
 
+// told changes when a hook of a session that is followed tells something.
+func (f *following) told() int64 { return f.activity.Heard(f.runs) }
+
 // sight is what is followed of a session.
 func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 	s := follow.Sight{
 		Address: x.Address, State: x.State, Activity: x.Activity, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
 		Alive: x.Alive != nil && *x.Alive, OffBranch: x.BranchOK != nil && !*x.BranchOK,
+	}
+	if look := k.Look; look != nil {
+		s.TurnAt = look.TurnAt
+		if x.Activity == session.Unobserved {
+			s.Activity = k.Reading.Activity // whether it rests can be seen all the same
+		}
 	}
 	if k.Wanted != nil {
 		s.Priority = k.Wanted.Priority
@@ -95,7 +109,7 @@ func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 	if r := k.Record; r != nil {
 		s.Recorded, s.Trouble, s.Run = true, r.Trouble != "", r.Run.ID
 		s.UnderWay = r.Intent != session.Settled && !s.Trouble
-		s.Given = given(*r, k.Events)
+		s.Given = activity.Given(*r, k.Events)
 		if k.Wanted == nil {
 			s.Priority = r.Spec.Priority
 		}
@@ -105,7 +119,7 @@ func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 		if l.Exit != nil {
 			s.Ended = l.Exit.At
 		}
-		s.Ready = k.Record != nil && s.Alive && x.State == session.StateRunning && takes(x.Activity) && e.agent(*k.Record).Ready(l.Screen)
+		s.Ready = k.Record != nil && s.Alive && x.State == session.StateRunning && takes(s.Activity) && e.activity.Agent(*k.Record).Ready(l.Screen)
 	}
 	return s
 }
@@ -113,19 +127,4 @@ func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 // takes reports whether an agent that does this may take a prompt.
 func takes(a session.Activity) bool {
 	return a == session.Idle || a == session.Done || a == session.NoActivity || a == session.Failed
-}
-
-// given is when a session was last given something to do: its prompt, or what
-// was sent to it; zero: never.
-func given(r session.Record, events []history.Event) time.Time {
-	at := r.Run.DeliveredAt
-	for _, e := range slices.Backward(events) {
-		if e.Kind == history.Sent {
-			if e.Time.After(at) {
-				at = e.Time
-			}
-			break
-		}
-	}
-	return at
 }

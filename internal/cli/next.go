@@ -65,7 +65,7 @@ func (a *app) runNext(ctx context.Context, role string, timeout time.Duration) e
 	defer cancel()
 	var follower follow.Follower
 	var last glance
-	for g, err := range follow.Looks(limited, lookWait, f.glance) {
+	for g, err := range follow.Looks(limited, lookWait, f.told, f.glance) {
 		if err != nil {
 			return err
 		}

@@ -2,13 +2,13 @@ package cli
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
 	"time"
 
-	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
@@ -35,14 +35,9 @@ func (a *app) look(ctx context.Context) (*sight, error) {
 type eyes struct {
 	project    *project
 	reconciler *reconcile.Reconciler
-	readers    map[session.Address]reader
+	activity   *activity.Reader
 	histories  map[string]past // by folder
-}
-
-// reader reads the screens of an agent that is so specified.
-type reader struct {
-	spec  session.AgentSpec
-	agent session.Agent
+	log        *slog.Logger
 }
 
 // past is a session's history as it was read.
@@ -63,10 +58,17 @@ func (a *app) eyes() (*eyes, error) {
 			return nil, err
 		}
 	}
-	return &eyes{
-		project: p, reconciler: a.reconciler(p, toLook),
-		readers: map[session.Address]reader{}, histories: map[string]past{},
-	}, nil
+	return a.eyesOf(p), nil
+}
+
+// eyesOf look at an open project's sessions.
+func (a *app) eyesOf(p *project) *eyes {
+	return &eyes{project: p, reconciler: a.reconciler(p, toLook), activity: a.activity(p), histories: map[string]past{}, log: a.log}
+}
+
+// activity reads what the project's agents do.
+func (a *app) activity(p *project) *activity.Reader {
+	return activity.New(p.manifest.DataDir, a.env.getenv("HOME"))
 }
 
 // look sees all sessions, with their screens.
@@ -78,7 +80,7 @@ func (e *eyes) look(ctx context.Context) (*sight, error) {
 	}
 	s := &sight{project: p, Status: status}
 	for _, seen := range status.Sessions {
-		s.known = append(s.known, e.know(seen))
+		s.known = append(s.known, e.know(seen, status.World.At))
 	}
 	for i := range p.manifest.Sessions {
 		spec := &p.manifest.Sessions[i]
@@ -121,21 +123,40 @@ func addressOf(k view.Known) session.Address {
 	return k.Wanted.Address
 }
 
-// know lays together what is to be known of a recorded session.
-func (e *eyes) know(s reconcile.Seen) view.Known {
+// know lays together what is to be known of a recorded session, and tells its
+// history what is new in that.
+func (e *eyes) know(s reconcile.Seen, at time.Time) view.Known {
 	p := e.project
-	k := view.Known{Record: &s.Record, Live: s.Live, Diagnosis: s.Diagnosis, Checkout: &s.Checkout, Reading: e.read(s)}
+	folder := p.folder(s.Record)
+	past := e.history(folder)
+	k := view.Known{Record: &s.Record, Live: s.Live, Diagnosis: s.Diagnosis, Checkout: &s.Checkout, Events: past}
+	look := e.activity.Read(s.Record, s.Live, activity.Given(s.Record, past), at)
+	k.Reading, k.Look, k.FirstTurnAt = look.Reading, &look, activity.FirstTurnAt(s.Record, past)
 	for i := range p.manifest.Sessions {
 		if p.manifest.Sessions[i].Address == s.Record.Address {
 			k.Wanted = &p.manifest.Sessions[i]
 		}
 	}
-	folder := p.folder(s.Record)
-	k.Events = e.history(folder)
 	if transcript := filepath.Join(folder, transcriptFile); fileExists(transcript) {
 		k.Transcripts.Screen = transcript
 	}
+	e.tell(folder, k, at)
 	return k
+}
+
+// tell adds to a session's history what is seen of it for the first time. Whoever
+// only looks may not be allowed to write there: then somebody else tells.
+func (e *eyes) tell(folder string, k view.Known, at time.Time) {
+	if k.Diagnosis.State == session.StateUnknown {
+		return
+	}
+	x := activity.Seen{Record: *k.Record, Status: view.SessionOf(k).Status, Look: *k.Look, At: at}
+	if k.Live != nil {
+		x.Screen = k.Live.Screen
+	}
+	if _, err := e.activity.Tell(folder, x, k.Events); err != nil {
+		e.log.Debug("what is seen cannot be told", "session", k.Record.Address, "error", err)
+	}
 }
 
 // history is what happened to the session of a folder. It is read again only
@@ -148,27 +169,6 @@ func (e *eyes) history(folder string) []history.Event {
 	events, _ := history.Read(folder, time.Time{}) // without it the last event is not shown
 	e.histories[folder] = past{size, events}
 	return events
-}
-
-// read is what a session's agent says by its title and screen.
-func (e *eyes) read(s reconcile.Seen) session.Reading {
-	if s.Live == nil {
-		return session.Reading{}
-	}
-	return e.agent(s.Record).Read(session.Evidence{
-		Vital: s.Live.Vital, Exit: s.Live.Exit, Title: s.Live.Title, Screen: s.Live.Screen, OneShot: s.Record.Spec.Agent.OneShot,
-	})
-}
-
-// agent reads what a session shows. Its patterns are compiled once, and not for
-// each look.
-func (e *eyes) agent(r session.Record) session.Agent {
-	known, there := e.readers[r.Address]
-	if !there || !reflect.DeepEqual(known.spec, r.Spec.Agent) {
-		known = reader{r.Spec.Agent, agent.For(r.Spec.Agent)}
-		e.readers[r.Address] = known
-	}
-	return known.agent
 }
 
 func fileExists(path string) bool {

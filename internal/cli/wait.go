@@ -96,7 +96,7 @@ func (a *app) runWait(ctx context.Context, typed []string, o waitOptions) error 
 	defer stop()
 	limited, cancel := within(ctx, o.timeout)
 	defer cancel()
-	for g, err := range follow.Looks(limited, lookWait, f.glance) {
+	for g, err := range follow.Looks(limited, lookWait, f.told, f.glance) {
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func (a *app) runWatch(ctx context.Context, typed []string, every time.Duration)
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	for g, err := range follow.Looks(ctx, every, f.glance) {
+	for g, err := range follow.Looks(ctx, every, f.told, f.glance) {
 		if err != nil {
 			return err
 		}

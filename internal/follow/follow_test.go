@@ -48,6 +48,7 @@ func TestVerdict(t *testing.T) {
 	still := func(s follow.Sight, moved float64) follow.Sight { s.Moved = after(moved); return s }
 	again := func(s follow.Sight) follow.Sight { s.Run = "two"; return s }
 	underWay := func(s follow.Sight) follow.Sight { s.UnderWay = true; return s }
+	turned := func(s follow.Sight, seconds float64) follow.Sight { s.TurnAt = after(seconds); return s }
 	ready := func(s follow.Sight) follow.Sight { s.Ready = true; return s }
 	for name, c := range map[string]struct {
 		goal  follow.Goal
@@ -68,6 +69,9 @@ func TestVerdict(t *testing.T) {
 		"was given nothing":                       {follow.Turn, []at{{1, still(does(idle, -1), 0)}, {100, still(does(idle, -1), 0)}}, follow.Waiting},
 		"was given nothing that is known, worked": {follow.Turn, []at{{1, does(working, -1)}, {2, does(idle, -1)}, {3, does(idle, -1)}}, follow.Reached},
 		"boots, and rests before its prompt":      {follow.Turn, []at{{1, does(session.Booting, 0)}, {3, does(idle, 0)}, {4.5, does(idle, 0)}}, follow.Waiting},
+		"says that its turn has ended":            {follow.Turn, []at{{1.1, turned(does(idle, 1), 1.05)}}, follow.Reached},
+		"has not told of what was sent":           {follow.Turn, []at{{2.1, turned(does(idle, 2), 1.05)}}, follow.Waiting},
+		"told, and works on":                      {follow.Turn, []at{{1.1, turned(does(working, 1), 1.05)}}, follow.Waiting},
 		"asks":                                    {follow.Turn, []at{{1, does(working, 0)}, {2, does(blocked, 0)}, {9, does(blocked, 0)}}, follow.Waiting},
 		"asked, and answered":                     {follow.Turn, []at{{2, does(blocked, 0)}, {4, does(working, 3)}, {5, does(idle, 3)}, {6, does(idle, 3)}}, follow.Reached},
 		"cannot be read":                          {follow.Turn, []at{{1, does(session.NoActivity, 0)}, {60, does(session.NoActivity, 0)}}, follow.Waiting},
@@ -207,7 +211,7 @@ func TestLooks(t *testing.T) {
 		began := time.Now()
 		var when []time.Duration
 		took := 100 * time.Millisecond
-		for n, err := range follow.Looks(t.Context(), time.Second, func(context.Context) (int, error) {
+		for n, err := range follow.Looks(t.Context(), time.Second, nil, func(context.Context) (int, error) {
 			time.Sleep(took)
 			when = append(when, time.Since(began))
 			if len(when) == 2 {
@@ -226,10 +230,30 @@ func TestLooks(t *testing.T) {
 	})
 }
 
+// Whatever tells is looked at when it tells, and not when it is time.
+func TestLooksWhenTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		told := func() int64 { return int64(time.Since(began) / (700 * time.Millisecond)) }
+		var when []time.Duration
+		for n := range follow.Looks(t.Context(), time.Second, told, func(context.Context) (int, error) {
+			when = append(when, time.Since(began).Round(100*time.Millisecond))
+			return len(when), nil
+		}) {
+			if n == 4 {
+				break
+			}
+		}
+		if want := []time.Duration{0, 700 * time.Millisecond, 1400 * time.Millisecond, 2100 * time.Millisecond}; !slices.Equal(when, want) {
+			t.Errorf("looked after %v, want %v", when, want)
+		}
+	})
+}
+
 func TestLooksEnd(t *testing.T) {
 	bad := errors.New("the state is damaged")
 	var got []error
-	for _, err := range follow.Looks(t.Context(), time.Hour, func(context.Context) (int, error) { return 0, bad }) {
+	for _, err := range follow.Looks(t.Context(), time.Hour, nil, func(context.Context) (int, error) { return 0, bad }) {
 		got = append(got, err)
 	}
 	if !slices.Equal(got, []error{bad}) {
@@ -239,7 +263,7 @@ func TestLooksEnd(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
 		defer cancel()
 		looks := 0
-		for range follow.Looks(ctx, time.Second, func(context.Context) (int, error) { return 0, nil }) {
+		for range follow.Looks(ctx, time.Second, nil, func(context.Context) (int, error) { return 0, nil }) {
 			looks++
 		}
 		if looks != 4 {

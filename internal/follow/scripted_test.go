@@ -70,7 +70,7 @@ func TestTurnsOfAgents(t *testing.T) {
 				began := time.Now()
 				spec := agent.Builtins()[c.agent]
 				var f follow.Follower
-				for live, err := range follow.Looks(t.Context(), 250*time.Millisecond, func(ctx context.Context) (session.Live, error) {
+				for live, err := range follow.Looks(t.Context(), 250*time.Millisecond, nil, func(ctx context.Context) (session.Live, error) {
 					lives, err := rt.Observe(ctx, true)
 					return lives[0], err
 				}) {

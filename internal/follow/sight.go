@@ -24,6 +24,7 @@ type Sight struct {
 	Run       string          // the id of its run
 	Given     time.Time       // when it was last given something: its prompt, or what was sent; zero: never
 	Moved     time.Time       // last output, to the second; zero: not known
+	TurnAt    time.Time       // when its last turn ended, as its hooks or its own file say; zero: they do not
 	Ended     time.Time       // when its agent left; zero: it has not, or that is not known
 }
 
@@ -99,7 +100,13 @@ func (c *course) settled() bool {
 // One that was given nothing has had no turn unless it was seen at work.
 func (c *course) turnEnded() bool {
 	rests := c.Activity == session.Idle || c.Activity == session.Done
-	return c.Alive && rests && (c.work || !c.Given.IsZero()) && c.settled()
+	switch {
+	case !c.Alive || !rests:
+		return false
+	case c.TurnAt.After(c.Given):
+		return true // it has told so itself
+	}
+	return (c.work || !c.Given.IsZero()) && c.settled()
 }
 
 // Follower keeps what is known of sessions from one look to the next. The zero

@@ -167,3 +167,15 @@ func takeSecrets(c Config) (map[string]string, error) {
 	}
 	return secrets, nil
 }
+
+// LaunchEnv is the environment that a run's agent was to be started with, as its
+// folder keeps it, without secrets: KEY=VALUE, a later one wins.
+func LaunchEnv(runDir string) ([]string, error) {
+	var launch struct {
+		Env []string `json:"env"`
+	}
+	if err := readJSON(filepath.Join(runDir, launchFile), configLimit, &launch); err != nil {
+		return nil, fmt.Errorf("read launch.json: %w", err)
+	}
+	return launch.Env, nil
+}

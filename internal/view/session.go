@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -35,6 +36,10 @@ type Session struct {
 	CreatedAt      *time.Time        `json:"created_at"`
 	StartedAt      *time.Time        `json:"started_at"` // of the run
 	FirstTurnAt    *time.Time        `json:"first_turn_at"`
+	Turns          *int              `json:"turns"`  // that have ended, as the agent's own session file says
+	Tokens         *int64            `json:"tokens"` // in and out, as far as that counts them
+	Until          *time.Time        `json:"until"`  // of activity blocked_api: when the limit ends, if that is said
+	Signal         string            `json:"signal"` // what the activity is known by: native, hook, title, screen, exit
 	Restarts       int               `json:"restarts"`
 	Health         string            `json:"health"` // healthy, unhealthy, unknown
 	LastEvent      *LastEvent        `json:"last_event"`
@@ -69,6 +74,7 @@ type Known struct {
 	Live        *session.Live
 	Diagnosis   plan.Diagnosis
 	Reading     session.Reading   // what the agent says; zero: not asked
+	Look        *activity.Look    // what is known of the agent besides; nil: not asked
 	Checkout    *session.Checkout // nil: not looked at
 	Events      []history.Event   // of the session, the oldest first
 	FirstTurnAt time.Time         // when its first turn ended; zero: not yet, or not known
@@ -83,6 +89,7 @@ func SessionOf(k Known) Session {
 		Runtime: spec.Runtime.Key(), Desired: spec.Desired, Branch: spec.Branch, Workspace: spec.Workspace.Path,
 		State: k.Diagnosis.State, Activity: k.activity(), Alive: k.Diagnosis.Alive, Detail: k.Diagnosis.Detail,
 		FirstTurnAt: utcOrNull(k.FirstTurnAt), PR: k.Reading.PR, Transcripts: k.Transcripts, Health: k.health(),
+		Until: utcOrNull(k.Reading.Until), Signal: k.Reading.Source,
 	}
 	if s.State == session.StateRunning {
 		s.Detail = k.Reading.Detail
@@ -94,11 +101,17 @@ func SessionOf(k Known) Session {
 	if r := k.Record; r != nil {
 		s.recorded(*r)
 	}
+	if k.Look != nil {
+		s.looked(*k.Look)
+	}
 	if l := k.Live; l != nil {
 		s.live(*l)
 	}
 	s.branch(spec, k.Checkout)
 	s.Observable = k.observable(spec)
+	if all := activity.Requests(k.Events); s.PR == "" && len(all) > 0 {
+		s.PR = all[len(all)-1]
+	}
 	if n := len(k.Events); n > 0 {
 		e := k.Events[n-1]
 		s.LastEvent = &LastEvent{Time: utc(e.Time), Kind: e.Kind, Action: e.Action, Reason: e.Reason, Detail: e.Detail}
@@ -142,6 +155,37 @@ func (s *Session) recorded(r session.Record) {
 	}
 }
 
+// looked adds what the agent's own session file tells.
+func (s *Session) looked(x activity.Look) {
+	if s.FirstTurnAt == nil {
+		s.FirstTurnAt = utcOrNull(x.FirstTurnAt)
+	}
+	if n := x.Native; n != nil {
+		s.Turns, s.Transcripts.Native = &n.Turns, n.Path
+		if n.Tokens > 0 {
+			s.Tokens = &n.Tokens
+		}
+		if n.Conversation != "" {
+			s.ConversationID = n.Conversation
+		}
+	}
+	if x.Fault != nil {
+		s.Detail = join(s.Detail, x.Fault.Error())
+	}
+	if x.Overdue {
+		s.Health = "unhealthy"
+		s.Detail = join(s.Detail, "its session file cannot be found, for longer than unobserved_for says: agentform doctor "+s.Name)
+	}
+}
+
+// join is two things to be said about one.
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
 // live overrides what is on record with what is seen.
 func (s *Session) live(l session.Live) {
 	if s.ID == "" {
@@ -177,6 +221,8 @@ func (k Known) activity() session.Activity {
 	switch {
 	case k.Diagnosis.Activity != "":
 		return k.Diagnosis.Activity
+	case k.Look != nil && k.Look.Activity != "":
+		return k.Look.Activity
 	case k.Reading.Activity != "":
 		return k.Reading.Activity
 	}
@@ -201,6 +247,9 @@ func (k Known) health() string {
 func (k Known) observable(spec session.Spec) bool {
 	if k.Record == nil || k.Record.Run.ID == "" {
 		return false
+	}
+	if k.Look != nil {
+		return k.Look.Observable
 	}
 	switch spec.Agent.Observable {
 	case "at_first_prompt":

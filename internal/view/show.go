@@ -82,6 +82,15 @@ func (x Shown) facts(now time.Time) []attribute {
 	if x.FirstTurnAt != nil {
 		add("first turn", clock(*x.FirstTurnAt, now))
 	}
+	if x.Turns != nil {
+		add("turns", fmt.Sprint(*x.Turns))
+	}
+	if x.Tokens != nil {
+		add("tokens", fmt.Sprint(*x.Tokens))
+	}
+	if x.Until != nil {
+		add("limited until", clock(*x.Until, now))
+	}
 	add("restarts", fmt.Sprint(x.Restarts)+x.policy())
 	add("health", x.Health)
 	if x.Exit != nil {

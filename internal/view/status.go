@@ -24,9 +24,17 @@ func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
 		{title: "ADDRESS", min: 24}, {title: "ROLE", spare: 4}, {title: "AGENT", spare: 2}, {title: "STATE"}, {title: "ACTIVITY"},
 		{title: "BRANCH", min: 16}, {title: "AGE", right: true, spare: 1}, {title: "RESTARTS", right: true, spare: 3},
 	}
+	turns := slices.ContainsFunc(sessions, func(x Session) bool { return x.Turns != nil })
+	if turns {
+		columns = append(columns, column{title: "TURNS", right: true, spare: 5}, column{title: "TOKENS", right: true, spare: 6})
+	}
 	var rows [][]cell
 	for _, x := range sessions {
-		rows = append(rows, statusRow(x, now))
+		row := statusRow(x, now)
+		if turns {
+			row = append(row, cell{text: number(x.Turns)}, cell{text: number(x.Tokens)})
+		}
+		rows = append(rows, row)
 	}
 	p.table("", columns, rows)
 	p.line()
@@ -62,6 +70,17 @@ func statusRow(x Session, now time.Time) []cell {
 		{string(x.State), stateInk(x.State)}, {string(x.Activity), activityInk(x.Activity)},
 		branch, {text: x.age(now)}, {text: strconv.Itoa(x.Restarts)},
 	}
+}
+
+// number is a number that may not be known, in thousands where it is long.
+func number[N int | int64](n *N) string {
+	switch {
+	case n == nil:
+		return "-"
+	case *n >= 100_000:
+		return fmt.Sprintf("%dk", *n/1000)
+	}
+	return fmt.Sprint(*n)
 }
 
 // age is how long the run has been going on, or a dash.

@@ -1,0 +1,258 @@
+package activity_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/session"
+)
+
+var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func at(d time.Duration) time.Time { return noon.Add(d) }
+
+// agentOf is an agent of each kind of observability, with a screen that is known.
+func agentOf(observable string) session.AgentSpec {
+	s := session.AgentSpec{
+		Name: "x", Command: []string{"x"}, Ready: "^> ?$", Observable: observable,
+		ReadyTimeout: session.Duration(30 * time.Second), UnobservedFor: session.Duration(24 * time.Hour),
+	}
+	s.Patterns.Working = []string{"busy"}
+	return s
+}
+
+func kinds() []string { return []string{agent.AtStart, agent.AtFirstPrompt, agent.AfterFirstTurn} }
+
+// record is a session that was started at noon.
+func record(s session.AgentSpec) session.Record {
+	return session.Record{ID: "x-1", Address: "session.x", Spec: session.Spec{Address: "session.x", Agent: s},
+		Run: session.Run{ID: "run1", StartedAt: noon}, Tree: session.Tree{Path: "/work/x"}}
+}
+
+func live(screen string) *session.Live {
+	return &session.Live{Vital: session.Alive, PlaceUp: true, Screen: screen}
+}
+
+func TestUnobserved(t *testing.T) {
+	given := at(time.Second)
+	for name, c := range map[string]struct {
+		kind   string
+		given  time.Time
+		screen string
+		want   session.Activity
+		shows  bool
+	}{
+		"at start, rests":                    {agent.AtStart, time.Time{}, "> ", session.Idle, true},
+		"at its first prompt, without one":   {agent.AtFirstPrompt, time.Time{}, "> ", session.Unobserved, false},
+		"at its first prompt, given one":     {agent.AtFirstPrompt, given, "> ", session.Idle, true},
+		"after its first turn, without one":  {agent.AfterFirstTurn, given, "> ", session.Unobserved, false},
+		"after its first turn, at work":      {agent.AfterFirstTurn, given, "busy", session.Working, false},
+		"after its first turn, cannot tell":  {agent.AfterFirstTurn, given, "what is this", session.Unobserved, false},
+		"after its first turn, of no screen": {agent.AfterFirstTurn, given, "", session.Unobserved, false},
+	} {
+		got := activity.New(t.TempDir(), "/none").Read(record(agentOf(c.kind)), live(c.screen), c.given, at(time.Minute))
+		if got.Activity != c.want || got.Observable != c.shows {
+			t.Errorf("%s: %s, observable %v; want %s, %v", name, got.Activity, got.Observable, c.want, c.shows)
+		}
+	}
+}
+
+// Whatever an agent of any kind shows before it can be observed, nobody says of
+// it that it is idle, done with a turn, or, while it lives, that it has left
+// because a file is missing.
+func TestAnUnobservedSessionIsNeitherIdleNorDead(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		spec := agentOf(rapid.SampledFrom(kinds()).Draw(t, "kind"))
+		screen := rapid.SampledFrom([]string{"", "> ", "busy", "what is this", "hello\n> "}).Draw(t, "screen")
+		given := time.Time{}
+		if rapid.Bool().Draw(t, "given") {
+			given = at(time.Duration(rapid.IntRange(0, 100).Draw(t, "given after")) * time.Second)
+		}
+		now := at(time.Duration(rapid.IntRange(0, 72*3600).Draw(t, "now")) * time.Second)
+		got := activity.New(dir, "/none").Read(record(spec), live(screen), given, now)
+		if got.Observable {
+			return
+		}
+		switch got.Activity {
+		case session.Unobserved, session.Working, session.Booting:
+		default:
+			t.Fatalf("it is told to be %s", got.Activity)
+		}
+		if !got.TurnAt.IsZero() || !got.FirstTurnAt.IsZero() {
+			t.Fatalf("a turn has ended: %+v", got)
+		}
+		if late := now.Sub(later(given, noon)) > 24*time.Hour; got.Overdue != (late && !given.IsZero() && spec.Observable == agent.AfterFirstTurn) {
+			t.Fatalf("overdue is %v after %s", got.Overdue, now.Sub(noon))
+		}
+	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// An agent that is seen to work and then to rest, twice, has had a turn, also one
+// that keeps no file.
+func TestAFirstTurnThatIsSeen(t *testing.T) {
+	r := activity.New(t.TempDir(), "/none")
+	rec := record(agentOf(agent.AfterFirstTurn))
+	var got []string
+	for i, screen := range []string{"> ", "> ", "busy", "> ", "busy", "> ", "> ", "> "} {
+		x := r.Read(rec, live(screen), at(1), at(time.Duration(i)*time.Second))
+		got = append(got, string(x.Activity))
+	}
+	want := []string{"unobserved", "unobserved", "working", "unobserved", "working", "unobserved", "idle", "idle"}
+	if !slices.Equal(got, want) {
+		t.Errorf("it did %q, want %q", got, want)
+	}
+}
+
+func TestHooks(t *testing.T) {
+	dir := t.TempDir()
+	r := activity.New(dir, "/none")
+	rec := record(agent.Builtins()["codex"])
+	before := r.Heard([]string{"run1"})
+	hear(t, dir, at(time.Second), `{"hook_event_name":"UserPromptSubmit"}`)
+	if r.Heard([]string{"run1"}) == before {
+		t.Error("nobody was told of a hook")
+	}
+	x := r.Read(rec, live(""), at(1), at(2*time.Second))
+	if x.Activity != session.Working || x.Reading.Source != agent.FromHook || !x.TurnAt.IsZero() || !x.FirstTurnAt.IsZero() {
+		t.Errorf("at work: %+v", x)
+	}
+	hear(t, dir, at(3*time.Second), `{"hook_event_name":"Stop"}`)
+	x = r.Read(rec, live(""), at(1), at(4*time.Second))
+	if x.Activity != session.Idle || !x.TurnAt.Equal(at(3*time.Second)) || !x.FirstTurnAt.Equal(at(3*time.Second)) || !x.Observable {
+		t.Errorf("its turn has ended: %+v", x)
+	}
+	hear(t, dir, at(5*time.Second), `{"hook_event_name":"UserPromptSubmit"}`)
+	if x = r.Read(rec, live(""), at(1), at(6*time.Second)); !x.TurnAt.IsZero() || !x.FirstTurnAt.Equal(at(3*time.Second)) {
+		t.Errorf("at work again: %+v", x)
+	}
+}
+
+// hear is what a hook of run1 tells.
+func hear(t *testing.T, dir string, when time.Time, data string) {
+	t.Helper()
+	folder := filepath.Join(dir, "runs", "run1")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	line, err := json.Marshal(map[string]any{"at": when, "data": json.RawMessage(data)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(folder, "signals.jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	native := &session.Native{Conversation: "c1", Path: "/home/x/c1.jsonl"}
+	var told []history.Event
+	for i, c := range []struct {
+		status session.Status
+		look   activity.Look
+		want   string
+	}{
+		{session.StatusBooting, activity.Look{}, ""},
+		{session.StatusRunning, activity.Look{}, ""},
+		{session.StatusRunning, activity.Look{Native: native}, "observable  c1"},
+		{session.StatusBlocked, activity.Look{Native: native, Reading: session.Reading{Detail: "May I?"}}, "status_changed running blocked"},
+		{session.StatusBlocked, activity.Look{Native: native}, ""},
+		{session.StatusRunning, activity.Look{Native: native, FirstTurnAt: at(4 * time.Second)}, "first_turn_done  , status_changed blocked running"},
+		{session.StatusRunning, activity.Look{Native: native, FirstTurnAt: at(4 * time.Second), Reading: session.Reading{PR: "https://x/pull/1"}}, "pr_detected  https://x/pull/1"},
+		{session.StatusRunning, activity.Look{Reading: session.Reading{PR: "https://x/pull/1"}}, ""},
+		{session.StatusRunning, activity.Look{Reading: session.Reading{PR: "https://x/pull/2"}}, "pr_detected  https://x/pull/2"},
+		{session.StatusExited, activity.Look{}, "status_changed running exited"},
+		{session.StatusStopped, activity.Look{}, ""},
+	} {
+		rec := record(agentOf(agent.AtStart))
+		events := activity.Changes(activity.Seen{Record: rec, Status: c.status, Look: c.look, Screen: "screen", At: at(time.Duration(i) * time.Minute)}, told)
+		var got []string
+		for _, e := range events {
+			got = append(got, fmt.Sprintf("%s %s %s", e.Kind, e.Old, e.New))
+			if e.Address != rec.Address || e.Run != "run1" || e.ID != "x-1" || e.Time.IsZero() || (e.Kind == history.StatusChanged) != (e.Excerpt != "") {
+				t.Errorf("%+v", e)
+			}
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("look %d tells %q, want %q", i, got, c.want)
+		}
+		told = append(told, events...)
+	}
+	if at := activity.FirstTurnAt(record(agentOf("")), told); !at.Equal(noon.Add(4 * time.Second)) {
+		t.Errorf("the first turn ended at %v", at)
+	}
+	if urls := activity.Requests(told); !slices.Equal(urls, []string{"https://x/pull/1", "https://x/pull/2"}) {
+		t.Errorf("requests %q", urls)
+	}
+	// A new run begins anew: that it runs is no change.
+	rec := record(agentOf(agent.AtStart))
+	rec.Run.ID = "run2"
+	if events := activity.Changes(activity.Seen{Record: rec, Status: session.StatusRunning, At: noon}, told); len(events) != 0 {
+		t.Errorf("a new run tells %+v", events)
+	}
+}
+
+// What only a screen shows is told when it has lasted; what more than a screen
+// says, at once; and with whatever is under way, whoever is at it tells.
+func TestTell(t *testing.T) {
+	folder := t.TempDir()
+	r := activity.New(t.TempDir(), "/none")
+	rec := record(agentOf(agent.AtStart))
+	tell := func(s session.Status, source string, when time.Duration) int {
+		t.Helper()
+		past, err := history.Read(folder, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := r.Tell(folder, activity.Seen{Record: rec, Status: s, Look: activity.Look{Reading: session.Reading{Source: source}}, At: at(when)}, past)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(told)
+	}
+	for i, c := range []struct {
+		status session.Status
+		source string
+		after  time.Duration
+		want   int
+	}{
+		{session.StatusBlocked, agent.FromScreen, 0, 0},
+		{session.StatusBlocked, agent.FromScreen, 100 * time.Millisecond, 0},
+		{session.StatusBlocked, agent.FromScreen, 300 * time.Millisecond, 1},
+		{session.StatusBlocked, agent.FromScreen, 600 * time.Millisecond, 0},
+		{session.StatusRunning, agent.FromHook, 700 * time.Millisecond, 1},
+		{session.StatusFailed, agent.FromScreen, 800 * time.Millisecond, 0},
+		{session.StatusRunning, agent.FromScreen, 900 * time.Millisecond, 0},
+	} {
+		if got := tell(c.status, c.source, c.after); got != c.want {
+			t.Errorf("look %d told %d events, want %d", i, got, c.want)
+		}
+	}
+	rec.Intent = session.Restarting
+	if tell(session.StatusExited, agent.FromExit, time.Second) != 0 {
+		t.Error("told while a restart is under way")
+	}
+}

@@ -1,0 +1,131 @@
+package activity
+
+import (
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/session"
+)
+
+// Seen is what somebody has seen of a session, with which its history is to be
+// compared.
+type Seen struct {
+	Record session.Record
+	Status session.Status
+	Look   Look
+	Screen string // for the excerpt
+	At     time.Time
+}
+
+// settle is for how long a screen must have shown the same to be told of: one that
+// is caught between two states shows neither.
+const settle = 200 * time.Millisecond
+
+// Tell adds to the history in the session's folder what is seen of it and has not
+// been told, and returns that. Past is its history as it was read, so that nothing
+// is locked when there is nothing new. With a session that something is under way
+// with, whoever does it tells.
+func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Event, error) {
+	if !r.steady(x) {
+		x.Status = ""
+	}
+	if x.Record.Intent != session.Settled || x.Record.Run.ID == "" || len(Changes(x, past)) == 0 {
+		return nil, nil
+	}
+	return history.Tell(folder, func(past []history.Event) []history.Event { return Changes(x, past) })
+}
+
+// steady reports whether a status can be told: it is no screen's alone, or it was
+// so when it was looked before.
+func (r *Reader) steady(x Seen) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.run(x.Record.Run.ID)
+	if x.Status != s.told {
+		s.told, s.at = x.Status, x.At
+	}
+	return x.Look.Reading.Source != "screen" || x.At.Sub(s.at) >= settle
+}
+
+// Changes are the events that a session's history lacks.
+func Changes(x Seen, past []history.Event) []history.Event {
+	run := x.Record.Run
+	t := toldOf(run.ID, past)
+	var all []history.Event
+	add := func(e history.Event) {
+		e.Time, e.Address, e.ID, e.Run = x.At, x.Record.Address, x.Record.ID, run.ID
+		all = append(all, e)
+	}
+	if n := x.Look.Native; n != nil && !t.observable {
+		add(history.Event{Kind: history.Observable, New: n.Conversation, Detail: n.Path})
+	}
+	if at := x.Look.FirstTurnAt; at.After(run.StartedAt) && !t.firstTurn {
+		add(history.Event{Kind: history.FirstTurnDone, Elapsed: session.Duration(at.Sub(run.StartedAt).Round(time.Millisecond))})
+	}
+	if told(x.Status) && plain(x.Status) != plain(t.status) {
+		add(history.Event{Kind: history.StatusChanged, Old: string(t.status), New: string(x.Status),
+			Detail: x.Look.Reading.Detail, Excerpt: x.Screen})
+	}
+	if url := x.Look.Reading.PR; url != "" && !slices.Contains(t.requests, url) {
+		add(history.Event{Kind: history.PRDetected, New: url})
+	}
+	return all
+}
+
+// told reports whether a change to a status is told here: that a session was
+// stopped, or has not begun, whoever did it tells.
+func told(s session.Status) bool {
+	return s != "" && s != session.StatusStopped && s != session.StatusPending
+}
+
+// plain takes an agent that boots for one that runs: that it was launched is told.
+func plain(s session.Status) session.Status {
+	if s == session.StatusBooting {
+		return session.StatusRunning
+	}
+	return s
+}
+
+// past is what a history has told of a run.
+type past struct {
+	status                session.Status
+	observable, firstTurn bool
+	requests              []string // the URLs, of all runs
+}
+
+func toldOf(run string, events []history.Event) past {
+	p := past{status: session.StatusRunning}
+	for _, e := range events {
+		if e.Kind == history.PRDetected {
+			p.requests = append(p.requests, e.New)
+		}
+		if e.Run != run {
+			continue
+		}
+		switch e.Kind {
+		case history.StatusChanged:
+			p.status = session.Status(e.New)
+		case history.Observable:
+			p.observable = true
+		case history.FirstTurnDone:
+			p.firstTurn = true
+		}
+	}
+	return p
+}
+
+// FirstTurnAt is when the first turn of a run ended, as its history was told;
+// zero: it was not.
+func FirstTurnAt(rec session.Record, events []history.Event) time.Time {
+	for _, e := range events {
+		if e.Kind == history.FirstTurnDone && e.Run == rec.Run.ID {
+			return rec.Run.StartedAt.Add(e.Elapsed.D())
+		}
+	}
+	return time.Time{}
+}
+
+// Requests are the URLs of the pull requests that the history has told of, the
+// oldest first.
+func Requests(events []history.Event) []string { return toldOf("", events).requests }

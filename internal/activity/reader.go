@@ -1,0 +1,207 @@
+package activity
+
+import (
+	"cmp"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/sessionfile"
+	"github.com/agentform/agentform/session"
+)
+
+// Reader reads what agents do. It may be used by many goroutines. It keeps what
+// it has read, so one is made for as long as sessions are looked at.
+type Reader struct {
+	runs  string // the folder of the runs' folders
+	home  string // of agents whose environment is not known
+	files sessionfile.Reader
+
+	mu     sync.Mutex
+	agents map[session.Address]program
+	seen   map[string]*seen // by run
+}
+
+// program is the agent of a specification. Its patterns are compiled once, and
+// not for each look.
+type program struct {
+	spec  session.AgentSpec
+	agent session.Agent
+}
+
+// seen is what has been read of a run.
+type seen struct {
+	env     map[string]string // of the agent; nil: not read yet
+	heard   int64             // how long the signals were when they were read
+	signals []session.Signal
+	worked  bool             // it was seen at work
+	told    session.Status   // of the last look
+	at      time.Time        // of the last look
+	first   time.Time        // when its first turn ended, as far as it was seen
+	before  session.Activity // of the last look, as the agent told
+}
+
+// New reads sessions of the project with that data folder. Home is that of agents
+// whose environment is not known: the person's own.
+func New(dataDir, home string) *Reader {
+	return &Reader{runs: filepath.Join(dataDir, "runs"), home: home,
+		agents: map[session.Address]program{}, seen: map[string]*seen{}}
+}
+
+// Look is what is known of what an agent does.
+type Look struct {
+	// Reading is what the agent's signals say, and Activity what is to be said of
+	// it: of an agent that rests and cannot be observed yet, unobserved.
+	Reading  session.Reading
+	Activity session.Activity
+	Native   *session.Native // nil: it has no session file, or not yet
+	// Observable says that the agent's own session file is there, or has to be.
+	Observable  bool
+	FirstTurnAt time.Time // when its first turn ended; zero: it has not, or that is not known
+	TurnAt      time.Time // when its last turn ended, as its hooks or its file say; zero: they do not
+	// Overdue says that the agent was given something and could not be observed for
+	// longer than its unobserved_for: something is wrong with its files.
+	Overdue bool
+	Fault   error // a session file is there and cannot be read
+}
+
+// Agent is the adapter of a recorded session's agent.
+func (r *Reader) Agent(rec session.Record) session.Agent {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, there := r.agents[rec.Address]
+	if !there || !reflect.DeepEqual(known.spec, rec.Spec.Agent) {
+		known = program{rec.Spec.Agent, agent.For(rec.Spec.Agent)}
+		r.agents[rec.Address] = known
+	}
+	return known.agent
+}
+
+// Read is what a session's agent does. Live is nil if nothing of it is to be
+// seen, and given is when it was last given something to do, by its prompt or by
+// hand; zero: never.
+func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Time) Look {
+	a := r.Agent(rec)
+	signals := r.signals(rec)
+	x := Look{}
+	x.Native, x.Fault = r.files.Read(a, rec.Run.ID, r.Whereabouts(rec))
+	e := session.Evidence{
+		Vital: session.Unknown, OneShot: rec.Spec.Agent.OneShot, Now: now, StartedAt: rec.Run.StartedAt,
+		Prompted: !rec.Run.DeliveredAt.IsZero(), Native: x.Native, Signals: signals,
+	}
+	if live != nil {
+		e.Vital, e.Exit, e.Title, e.Screen = live.Vital, live.Exit, live.Title, live.Screen
+		x.Reading = a.Read(e)
+	}
+	x.TurnAt = turnEnd(a, x.Native, signals, rec.Run.StartedAt)
+	x.FirstTurnAt = r.firstTurn(a, rec, x, signals, now)
+	x.Observable = observable(rec, x, given)
+	x.Activity = x.Reading.Activity
+	if !x.Observable && (x.Activity == session.Idle || x.Activity == session.NoActivity) && e.Vital == session.Alive {
+		x.Activity = session.Unobserved
+		if x.Reading.Activity == session.Idle {
+			x.Reading.Detail = expects(rec)
+		}
+	}
+	x.Overdue = overdue(rec, a, x, given, now) && e.Vital == session.Alive
+	return x
+}
+
+// expects says when an agent that rests will be observable.
+func expects(rec session.Record) string {
+	if rec.Spec.Agent.Observable == agent.AfterFirstTurn {
+		return "it can be observed when its first turn has ended"
+	}
+	return "it waits for its first prompt"
+}
+
+// Whereabouts is what is known of a session's run when its files are looked for.
+func (r *Reader) Whereabouts(rec session.Record) session.Whereabouts {
+	env := r.environ(rec.Run.ID)
+	return session.Whereabouts{
+		Dir: rec.Tree.Path, Home: cmp.Or(env["HOME"], r.home), Env: env, Process: rec.Run.Agent,
+		Conversation: rec.Run.Conversation, StartedAt: rec.Run.StartedAt,
+	}
+}
+
+// run is what is kept of a run; the caller holds the lock.
+func (r *Reader) run(id string) *seen {
+	s := r.seen[id]
+	if s == nil {
+		s = &seen{}
+		r.seen[id] = s
+	}
+	return s
+}
+
+// environ is the environment that a run's agent was started with, as the run's
+// folder keeps it: none if that is gone.
+func (r *Reader) environ(run string) map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.run(run)
+	if s.env == nil && run != "" {
+		list, err := guest.LaunchEnv(filepath.Join(r.runs, run))
+		if err != nil {
+			return nil
+		}
+		s.env = make(map[string]string, len(list))
+		for _, kv := range list {
+			name, value, _ := strings.Cut(kv, "=")
+			s.env[name] = value
+		}
+	}
+	return s.env
+}
+
+// signals are what the run's hooks told, read again when there are more.
+func (r *Reader) signals(rec session.Record) []session.Signal {
+	dir := filepath.Join(r.runs, rec.Run.ID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.run(rec.Run.ID)
+	size := guest.SignalsSize(dir)
+	if size == s.heard {
+		return s.signals
+	}
+	told, err := guest.ReadSignals(dir)
+	if err != nil {
+		return s.signals
+	}
+	s.heard, s.signals = size, make([]session.Signal, len(told))
+	for i, t := range told {
+		s.signals[i] = session.Signal{At: t.At, Data: t.Data}
+	}
+	return s.signals
+}
+
+// Heard is how much the hooks of runs have told, in bytes. It changes when one
+// tells more, and is cheap to ask: a stat a run.
+func (r *Reader) Heard(runs []string) int64 {
+	var all int64
+	for _, run := range runs {
+		all += guest.SignalsSize(filepath.Join(r.runs, run))
+	}
+	return all
+}
+
+// Given is when a session was last given something to do: its prompt, or what was
+// sent to it; zero: never.
+func Given(rec session.Record, past []history.Event) time.Time {
+	at := rec.Run.DeliveredAt
+	for _, e := range slices.Backward(past) {
+		if e.Kind == history.Sent {
+			if e.Time.After(at) {
+				at = e.Time
+			}
+			break
+		}
+	}
+	return at
+}

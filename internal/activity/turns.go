@@ -1,0 +1,112 @@
+package activity
+
+import (
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/session"
+)
+
+// means is what one thing that a hook told means; empty: nothing.
+func means(a session.Agent, s session.Signal) session.Activity {
+	got := a.Read(session.Evidence{Vital: session.Alive, Signals: []session.Signal{s}}).Activity
+	if got == session.NoActivity {
+		return ""
+	}
+	return got
+}
+
+// over reports whether an agent that does this has ended its turn.
+func over(a session.Activity) bool {
+	return a == session.Idle || a == session.Done || a == session.Failed || a == session.BlockedAPI
+}
+
+// turnEnd is when the last turn of the run ended, as hooks or the session file
+// say; zero: they do not, or it goes on.
+func turnEnd(a session.Agent, n *session.Native, signals []session.Signal, started time.Time) time.Time {
+	var at time.Time
+	if n != nil && n.Turns > 0 && over(n.Activity) && n.At.After(started) {
+		at = n.At
+	}
+	for _, s := range slices.Backward(signals) {
+		m := means(a, s)
+		if m == "" {
+			continue
+		}
+		switch {
+		case over(m) && at.IsZero():
+			at = s.At
+		case !over(m) && s.At.After(at): // it has begun with the next one
+			at = time.Time{}
+		}
+		break
+	}
+	return at
+}
+
+// firstTurn is when the session's first turn ended: as its file says, as its hooks
+// told, or, of an agent that has neither, when it was seen to rest after work.
+func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals []session.Signal, now time.Time) time.Time {
+	if n := x.Native; n != nil && !n.FirstTurnAt.IsZero() {
+		return n.FirstTurnAt
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.run(rec.Run.ID)
+	if !s.first.IsZero() {
+		return s.first
+	}
+	for i, signal := range signals {
+		switch m := means(a, signal); {
+		case m == session.Working || m == session.Blocked:
+			s.worked = true
+		case over(m) && (s.worked || i > 0):
+			s.first = signal.At
+			return s.first
+		}
+	}
+	switch does := x.Reading.Activity; {
+	case does == session.Working:
+		s.worked = true
+	case s.worked && (does == session.Idle || does == session.Done) && does == s.before:
+		s.first = now
+	}
+	s.before = x.Reading.Activity
+	return s.first
+}
+
+// observable reports whether the agent's own session file is there or has to be:
+// before that, its absence says nothing.
+func observable(rec session.Record, x Look, given time.Time) bool {
+	if rec.Run.ID == "" {
+		return false
+	}
+	if x.Native != nil || !x.FirstTurnAt.IsZero() {
+		return true
+	}
+	switch rec.Spec.Agent.Observable {
+	case agent.AtFirstPrompt:
+		return !given.IsZero()
+	case agent.AfterFirstTurn:
+		return false
+	}
+	return true
+}
+
+// overdue reports whether an agent that was given something, and keeps a session
+// file, has not had one for longer than it may.
+func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) bool {
+	limit := rec.Spec.Agent.UnobservedFor.D()
+	if limit <= 0 || given.IsZero() || x.Native != nil || !x.FirstTurnAt.IsZero() {
+		return false
+	}
+	if len(a.Files(session.Whereabouts{Home: "/", Dir: "/"})) == 0 && rec.Spec.Agent.Observable != agent.AfterFirstTurn {
+		return false // it has none
+	}
+	since := given
+	if rec.Run.StartedAt.After(since) {
+		since = rec.Run.StartedAt
+	}
+	return now.Sub(since) > limit
+}
