@@ -21,9 +21,10 @@ var codexEvents = [][2]string{
 	{"Stop", "stop"},
 }
 
-// codexHookTimeout is how many seconds Codex waits for a hook, which it does
-// before it goes on.
-const codexHookTimeout = 10
+// codexHookTimeout is how many seconds Codex waits for a hook before it goes on.
+// To more than this it does not listen for an interruption, and then the hook's
+// hash is of this.
+const codexHookTimeout = 3
 
 // codexHooks are the flags that make Codex tell what happens. Codex asks at start
 // about hooks that it was not told to trust; it trusts these and no others,

@@ -69,7 +69,7 @@ func TestCodexTrustsTheHooksItIsGiven(t *testing.T) {
 		t.Fatalf("%d words: %q", len(argv), argv)
 	}
 	for i, e := range codexEvents {
-		want := `hooks.` + e[0] + `=[{hooks=[{type="command",command="` + command + `",timeout=10}]}]`
+		want := `hooks.` + e[0] + `=[{hooks=[{type="command",command="` + command + `",timeout=3}]}]`
 		if argv[2*i] != "-c" || argv[2*i+1] != want {
 			t.Errorf("%q\nwant\n%q", argv[2*i+1], want)
 		}
@@ -83,7 +83,7 @@ func TestCodexTrustsTheHooksItIsGiven(t *testing.T) {
 	if codexHooks(nil) != nil {
 		t.Error("hooks without anybody to tell")
 	}
-	if got := codexHookHash("stop", "/bin/echo <hi> & bye"); got != "sha256:a3f810ee03bc336448ad7b3e59fcd2f99cb9a642df7ab45691c7071fb571d92b" {
+	if got := codexHookHash("stop", "/bin/echo <hi> & bye"); got != "sha256:5f9dc0316450fae13506d4a160be562eabe65cf29a39c76376a229cf07449808" {
 		t.Errorf("the hash is %s", got)
 	}
 }
