@@ -67,29 +67,6 @@ func describe(r *session.Record) string {
 	return strings.Join([]string{r.Spec.Agent.Name, r.Tree.Branch}, " ")
 }
 
-// completeRoles completes the roles of the sessions that are known now.
-func (a *app) completeRoles(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if a.before(c, nil) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	p := a.open()
-	s, _ := state.Read(p.state) // unreadable: the manifest's roles are left
-	roles := map[string]bool{}
-	for _, spec := range p.manifest.Sessions {
-		roles[spec.Role] = true
-	}
-	for _, r := range s.Sessions {
-		roles[r.Spec.Role] = true
-	}
-	var found []string
-	for role := range roles {
-		if strings.HasPrefix(role, typed) {
-			found = append(found, role)
-		}
-	}
-	return found, cobra.ShellCompDirectiveNoFileComp
-}
-
 // words completes a fixed list.
 func words(list ...string) completion {
 	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)

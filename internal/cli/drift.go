@@ -18,6 +18,7 @@ import (
 
 type driftOptions struct {
 	targets, exclude, ignore []string
+	selector                 // chooses targets besides
 	format                   string
 	exitcode, offline        bool
 }
@@ -67,6 +68,7 @@ that has both; what is live is then unknown.`,
 	flags.BoolVar(&o.offline, "offline", false, "look at nothing: compare the record with the manifest")
 	flags.StringArrayVar(&o.targets, "target", nil, "only this `address` and what it depends on (repeatable)")
 	flags.StringArrayVar(&o.exclude, "exclude", nil, "not this `address`, nor what depends on it (repeatable)")
+	o.register(a, c, "only sessions")
 	completeFlag(c, "format", words(driftFormats()...))
 	for _, flag := range []string{"ignore", "target", "exclude"} {
 		completeFlag(c, flag, a.completeAddresses(0))
@@ -79,7 +81,7 @@ func (a *app) runDrift(ctx context.Context, o driftOptions) error {
 	if err != nil {
 		return err
 	}
-	options, err := (&planFlags{targets: o.targets, exclude: o.exclude, refreshOnly: !o.offline, detail: "changes"}).options(p)
+	options, err := (&planFlags{targets: o.targets, exclude: o.exclude, selector: o.selector, refreshOnly: !o.offline, detail: "changes"}).options(p)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,12 +16,11 @@ import (
 
 // handOptions say which sessions a person means, and what they are told.
 type handOptions struct {
-	hand   reconcile.Hand
-	verb   string // as the last line calls it: Stop
-	typed  []string
-	all    bool
-	role   string
-	labels map[string]string
+	hand  reconcile.Hand
+	verb  string // as the last line calls it: Stop
+	typed []string
+	all   bool
+	selector
 }
 
 // handCommand is a command that tells sessions something by hand.
@@ -51,8 +49,7 @@ what the manifest does not say, and names you.`,
 	}
 	flags := c.Flags()
 	flags.BoolVar(&o.all, "all", false, "every session on record")
-	flags.StringVar(&o.role, "role", "", "the sessions of this `role`")
-	flags.Var(&labelFlag{into: &o.labels}, "label", "the sessions with this label, `key=value` (repeatable: with all of them)")
+	o.register(a, c, "the sessions")
 	if hand.Desired == session.Stopped {
 		flags.BoolVar(&o.hand.AfterTurn, "after-turn", false, "let the running turn end first, for at most --timeout")
 		flags.DurationVar(&o.hand.TurnLimit, "timeout", 0, "longest wait for the turn's end, with --after-turn; then it is stopped all the same (default: the manifest's after_turn, or 5m)")
@@ -60,7 +57,6 @@ what the manifest does not say, and names you.`,
 	if hand.Desired == session.Running {
 		flags.BoolVar(&o.hand.Wait, "wait", false, "return when every session that was started is ready")
 	}
-	completeFlag(c, "role", a.completeRoles)
 	return c
 }
 
@@ -122,9 +118,6 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 	if o.hand.Addresses, err = o.meant(s.Sessions); err != nil {
 		return err
 	}
-	if len(o.hand.Addresses) == 0 && (o.role != "" || len(o.labels) > 0) {
-		return fmt.Errorf("no session on record has %s: nothing was done\nagentform status shows what there is", o.selector())
-	}
 	if len(o.hand.Addresses) == 0 {
 		fmt.Fprintln(a.env.Stderr, "No session on record is meant: nothing was done.")
 		return nil
@@ -155,7 +148,7 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 
 // meant are the sessions on record that the arguments and flags name.
 func (o *handOptions) meant(records []session.Record) ([]session.Address, error) {
-	byFlag := o.all || o.role != "" || len(o.labels) > 0
+	byFlag := o.all || o.given()
 	switch {
 	case byFlag && len(o.typed) > 0:
 		return nil, errors.New("name sessions, or choose them with --all, --role and --label: not both")
@@ -164,33 +157,10 @@ func (o *handOptions) meant(records []session.Record) ([]session.Address, error)
 	case !byFlag:
 		return resolveAll(addresses(nil, records), o.typed)
 	}
-	var found []session.Address
-	for _, r := range records {
-		if o.role != "" && r.Spec.Role != o.role {
-			continue
-		}
-		fits := true
-		for key, value := range o.labels {
-			v, there := r.Spec.Labels[key]
-			fits = fits && there && v == value
-		}
-		if fits {
-			found = append(found, r.Address)
-		}
+	if o.given() {
+		return o.choose(nil, records)
 	}
-	return found, nil
-}
-
-// selector is how the sessions were chosen, as it was typed.
-func (o *handOptions) selector() string {
-	var parts []string
-	if o.role != "" {
-		parts = append(parts, "--role "+o.role)
-	}
-	for _, key := range slices.Sorted(maps.Keys(o.labels)) {
-		parts = append(parts, "--label "+key+"="+o.labels[key])
-	}
-	return strings.Join(parts, " ")
+	return addresses(nil, records), nil
 }
 
 // onlyLiving leaves out the sessions that have no agent to pause; to pause one

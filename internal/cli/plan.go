@@ -33,7 +33,8 @@ A session in error (its workspace is on another branch, say) makes the exit code
 the others are planned all the same.`,
 		Example: `  agentform plan
   agentform plan --detailed-exitcode
-  agentform plan --target api --out api.plan`,
+  agentform plan --target api --out api.plan
+  agentform plan --role builder --label team=shop`,
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE:        func(c *cobra.Command, _ []string) error { return a.runPlan(c.Context(), o) },

@@ -13,6 +13,7 @@ import (
 // planFlags are the flags that plan, apply and destroy share.
 type planFlags struct {
 	targets, exclude, replace []string
+	selector                  // chooses targets besides
 	destroy, refreshOnly      bool
 	detail                    string
 }
@@ -22,6 +23,7 @@ func (f *planFlags) register(a *app, c *cobra.Command) {
 	flags.StringArrayVar(&f.targets, "target", nil, "only this `address` and what it depends on (repeatable)")
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "not this `address`, nor what depends on it (repeatable)")
 	flags.StringVar(&f.detail, "detail", "changes", "how much to show: changes, full (what stays as it is, too)")
+	f.selector.register(a, c, "only sessions")
 	completeFlag(c, "target", a.completeAddresses(0))
 	completeFlag(c, "exclude", a.completeAddresses(0))
 	completeFlag(c, "detail", words("changes", "full"))
@@ -45,7 +47,7 @@ func (f *planFlags) options(p *project) (plan.Options, error) {
 	if f.detail != "changes" && f.detail != "full" {
 		return o, errors.New("--detail " + f.detail + ": want changes or full")
 	}
-	if len(f.targets)+len(f.exclude)+len(f.replace) == 0 {
+	if len(f.targets)+len(f.exclude)+len(f.replace) == 0 && !f.given() {
 		return o, nil
 	}
 	s, err := state.Read(p.state)
@@ -60,6 +62,11 @@ func (f *planFlags) options(p *project) (plan.Options, error) {
 	}{{f.targets, &o.Targets}, {f.exclude, &o.Exclude}, {f.replace, &o.Replace}} {
 		found, err := resolveAll(known, list.typed)
 		*list.into = found
+		errs = append(errs, err)
+	}
+	if f.given() {
+		chosen, err := f.choose(p.manifest.Sessions, s.Sessions)
+		o.Targets = append(o.Targets, chosen...)
 		errs = append(errs, err)
 	}
 	return o, errors.Join(errs...)
