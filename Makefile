@@ -60,6 +60,12 @@ test-agent: ## only the life of a session: the decisions, the runtimes and the c
 test-agents: tools ## the real Claude Code, Codex and Gemini CLI, against a model that follows a script
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder $(GO) test -tags agents -count 1 -parallel 4 -timeout 10m ./internal/agenttest/...
 
+.PHONY: captures
+captures: tools ## records the screens of the real agents in agent/testdata, and what is read from them; look at the diff
+	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder AGENTFORM_CAPTURES=$(CURDIR)/agent/testdata \
+		$(GO) test -tags agents -count 1 -parallel 4 -run TestSituations ./internal/agenttest
+	$(GO) test ./agent -run TestCaptures -update
+
 .PHONY: bench
 bench: tools ## benchmarks, each beside the floor it is measured against
 	$(GO) test -run '^$$' -bench . -benchmem $(BENCH)

@@ -1,8 +1,16 @@
 package agent
 
-import "github.com/agentform/agentform/session"
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
 
-// claude is Claude Code, measured with 2.1.197.
+	"github.com/agentform/agentform/session"
+)
+
+// claude is Claude Code, measured with 2.1.197; docs/agents/claude.md has it in
+// words.
 func claude() kind {
 	return kind{
 		spec: session.AgentSpec{
@@ -11,14 +19,15 @@ func claude() kind {
 			Ready:          `^❯[\s\x{a0}]*(Try ".*)?$`,
 			StatusBarLines: 5,
 			// Its transcript is made with the first user message, before the answer;
-			// without a in.Prompt there never is one.
+			// without a prompt there never is one. Its state file is there from the
+			// start, but says nothing of a conversation.
 			Observable: AtFirstPrompt,
 		},
 		start: claudeStart,
 		marks: marks{
 			titles: []title{
 				{`^[\x{2800}-\x{28ff}] `, session.Working},
-				{`^✳ `, session.Idle},
+				{`^✳ `, session.Idle}, // also while a dialog is up
 			},
 			blocked: []string{
 				`Do you want to (proceed|make this edit|create|run|allow)\b.*\?`,
@@ -29,10 +38,12 @@ func claude() kind {
 			},
 			blockedAPI: []string{
 				`API Error: Request rejected \(429\)`,
-				`You['’]ve hit your (\w+ )?limit`,
+				`You['’]ve (hit|reached) your [\w'’ ]*limit`,
+				`You['’]re out of usage credits`,
 			},
 			failed: []string{
 				`Invalid API key · Fix external API key`,
+				`Please run /login`,
 				`API Error: [45]\d\d\b`,
 				`Unable to connect to Anthropic services`,
 				`No conversation found with session ID`,
@@ -48,35 +59,103 @@ func claude() kind {
 				`bypass permissions on|accept edits on|plan mode on|Esc to cancel`,
 			},
 		},
+		files:   claudeFiles,
+		native:  claudeNative,
+		entries: claudeEntries,
+		signal:  claudeSignal,
 	}
 }
 
 var claudePermissions = map[string][]string{
 	"ask":   {"--permission-mode", "default"},
 	"edits": {"--permission-mode", "acceptEdits"},
-	// The setting spares the warning at start, whose default answer is to leave.
-	// As root it leaves all the same, unless IS_SANDBOX=1 is in its environment:
-	// only a manifest can say that it is in one.
-	"all": {"--permission-mode", "bypassPermissions", "--settings", `{"skipDangerousModePermissionPrompt":true}`},
+	"all":   {"--permission-mode", "bypassPermissions"},
+}
+
+// claudeSettings is the name of the settings of one run.
+const claudeSettings = "claude.json"
+
+// claudeEvents are the hooks that are asked for. PostToolUse says that a question
+// was answered with yes.
+var claudeEvents = []string{
+	"SessionStart", "UserPromptSubmit", "PermissionRequest", "PostToolUse", "Notification",
+	"Stop", "StopFailure", "SessionEnd",
 }
 
 func claudeStart(in session.StartInput) session.Start {
-	return session.Start{
-		Argv: claudeArgv(in),
-		// Else it runs npm by itself and may be another version at the next start.
-		Env: map[string]string{"DISABLE_AUTOUPDATER": "1"},
-	}
-}
-
-func claudeArgv(in session.StartInput) []string {
 	s := in.Spec
+	// Else it runs npm by itself and may be another version at the next start.
+	start := session.Start{Env: map[string]string{"DISABLE_AUTOUPDATER": "1"}}
+	if s.Agent.Trust {
+		// It says that the folder is trusted; nothing else of 2.1.197 reads it. The
+		// other way is the person's own dotfile.
+		start.Env["CLAUDE_CODE_SANDBOXED"] = "1"
+	}
+	if s.Agent.Permissions == "all" && in.Root && in.Sandbox {
+		start.Env["IS_SANDBOX"] = "1" // else it refuses to do all as root
+	}
+	given := slices.Concat(s.Agent.Command, s.Args)
 	argv := join(s.Agent.Command, claudePermissions[s.Agent.Permissions])
-	if in.Conversation != "" {
+	switch {
+	case in.Conversation != "":
 		argv = append(argv, "--resume", in.Conversation)
+		start.Conversation = in.Conversation
+	case in.Fresh != "" && !has(given, "--session-id", "--resume", "-r", "--continue", "-c", "--from-pr", "--fork-session"):
+		argv = append(argv, "--session-id", in.Fresh)
+		start.Conversation = in.Fresh
+	}
+	// It takes the last --settings only: a person's own come after ours.
+	if settings := claudeSettingsOf(in); len(settings) > 0 && !has(given, "--settings") {
+		if in.Private == "" {
+			argv = append(argv, "--settings", marshal(settings, ""))
+		} else {
+			argv = append(argv, "--settings", filepath.Join(in.Private, claudeSettings))
+			start.Files = map[string]string{claudeSettings: marshal(settings, "  ") + "\n"}
+		}
 	}
 	argv = append(argv, s.Args...)
 	if in.Prompt != "" {
 		argv = append(argv, "--", in.Prompt)
 	}
-	return argv
+	start.Argv = argv
+	return start
+}
+
+// claudeSettingsOf are the settings of one run, which count beside the person's
+// own: the hooks, and no warning at start where all is permitted, whose default
+// answer is to leave.
+func claudeSettingsOf(in session.StartInput) map[string]any {
+	settings := map[string]any{}
+	if in.Spec.Agent.Permissions == "all" {
+		settings["skipDangerousModePermissionPrompt"] = true
+	}
+	if len(in.Notify) > 0 {
+		hook := []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": shellJoin(in.Notify)}}}}
+		hooks := map[string]any{}
+		for _, event := range claudeEvents {
+			hooks[event] = hook
+		}
+		settings["hooks"] = hooks
+	}
+	return settings
+}
+
+// has reports whether a command line has one of some flags.
+func has(argv []string, flags ...string) bool {
+	return slices.ContainsFunc(argv, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return slices.Contains(flags, name)
+	})
+}
+
+// marshal is JSON of values that always can be.
+func marshal(v any, indent string) string {
+	b, err := json.MarshalIndent(v, "", indent)
+	if indent == "" {
+		b, err = json.Marshal(v)
+	}
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }

@@ -29,6 +29,7 @@ type Run struct {
 	agent   session.Agent
 	number  int
 	signals string // the file that the hooks' words go to
+	exit    string // the file with its exit status
 	fixed   session.Process
 }
 
@@ -68,7 +69,7 @@ func (l *Lab) Start(prompt string, changes ...func(*session.StartInput)) *Run {
 	r.agent = agent.For(r.Input.Spec.Agent)
 	r.Start = r.agent.Start(r.Input)
 	for name, text := range r.Start.Files {
-		if err := os.WriteFile(filepath.Join(private, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(r.Input.Private, name), []byte(text), 0o600); err != nil {
 			l.t.Fatal(err)
 		}
 	}

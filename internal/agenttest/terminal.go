@@ -3,6 +3,7 @@ package agenttest
 import (
 	"bytes"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -39,10 +40,15 @@ func (r *Run) ask(args ...string) string {
 	return string(out)
 }
 
-// open starts the terminal with the agent in it, whose process is the pane's.
+// waits runs an agent as a guest does: it stays above it, and writes down its exit
+// status (or 128 and its signal's number). tmux now and then never learns of one.
+const waits = `trap : INT QUIT; "$@"; echo $? >"$0"`
+
+// open starts the terminal with the agent in it.
 func (r *Run) open() {
 	r.Lab.t.Helper()
-	command := []string{"env", "-i"}
+	r.exit = filepath.Join(filepath.Dir(r.signals), "exit")
+	command := []string{"sh", "-c", waits, r.exit, "env", "-i"}
 	env := r.env()
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		command = append(command, name+"="+env[name])
@@ -53,19 +59,25 @@ func (r *Run) open() {
 		"new-session", "-d", "-s", "agent", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), "-c", r.Lab.Dir, "--",
 	}
 	r.ask(append([]string{"start-server", ";"}, append(args, command...)...)...)
-	r.fixed = processOf(r.pid())
+	r.fixed = r.child()
+}
+
+// child is the agent's process, below the pane's; none when it has left already.
+func (r *Run) child() session.Process {
+	pane := r.format("#{pane_pid}")
+	for end := time.Now().Add(deadline); time.Now().Before(end) && r.Exit() == nil; time.Sleep(5 * time.Millisecond) {
+		children, err := os.ReadFile("/proc/" + pane + "/task/" + pane + "/children")
+		if pid, _, found := strings.Cut(string(children), " "); err == nil && found {
+			if n, err := strconv.Atoi(pid); err == nil {
+				return processOf(n)
+			}
+		}
+	}
+	return session.Process{}
 }
 
 func (r *Run) format(f string) string {
 	return strings.TrimSuffix(r.ask("display-message", "-p", "-t", "agent:", f), "\n")
-}
-
-func (r *Run) pid() int {
-	pid, err := strconv.Atoi(r.format("#{pane_pid}"))
-	if err != nil {
-		r.Lab.t.Fatalf("tmux names no process: %v", err)
-	}
-	return pid
 }
 
 // Process is the agent's.
@@ -86,27 +98,39 @@ func (r *Run) Keys(keys ...string) {
 }
 
 // Type pastes a text in brackets, waits for the agent to take it, and presses
-// Enter. Gemini CLI takes an Enter that comes sooner for part of the text.
-func (r *Run) Type(text string) {
+// Enter: Gemini CLI takes an Enter that comes sooner for part of the text. On a
+// busy machine an agent may take any so; with what is to be seen once the text was
+// taken, Enter is pressed again until then.
+func (r *Run) Type(text string, taken ...func(Look) bool) {
 	r.Lab.t.Helper()
 	r.ask("set-buffer", "-b", "typed", "--", text)
 	r.ask("paste-buffer", "-p", "-d", "-b", "typed", "-t", "agent:")
 	time.Sleep(500 * time.Millisecond)
 	r.Keys("Enter")
+	for _, seen := range taken {
+		again := time.Now().Add(5 * time.Second)
+		r.Until("what was typed is taken: "+text, func(l Look) bool {
+			if seen(l) {
+				return true
+			}
+			if time.Now().After(again) {
+				again = time.Now().Add(5 * time.Second)
+				r.Keys("Enter")
+			}
+			return false
+		})
+	}
 }
 
-// Exit is how the agent ended; nil while it has not, or while tmux does not know
-// yet how.
+// Exit is how the agent ended; nil while it lives.
 func (r *Run) Exit() *session.Exit {
-	dead, rest, _ := strings.Cut(r.format("#{pane_dead} #{pane_dead_status} #{pane_dead_signal}"), " ")
-	status, signal, _ := strings.Cut(rest, " ")
-	if dead != "1" || status == "" && signal == "" {
+	text, err := os.ReadFile(r.exit)
+	if err != nil {
 		return nil
 	}
-	e := &session.Exit{Cause: "self", At: time.Now()}
-	e.Code, _ = strconv.Atoi(status)
-	if signal != "" {
-		e.Signal = "signal " + signal
+	code, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil // it is being written
 	}
-	return e
+	return &session.Exit{Cause: "self", Code: code, At: time.Now()}
 }

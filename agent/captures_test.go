@@ -1,0 +1,135 @@
+package agent
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+)
+
+var update = flag.Bool("update", false, "write what is read from the captures as what is wanted")
+
+// capture is a real agent's screen, title, hooks and session files in one
+// situation, as `make captures` recorded them.
+type capture struct {
+	agent, situation, version string
+	evidence                  session.Evidence
+	lines                     [][]byte
+}
+
+// TestCaptures reads what the real agents showed and holds it against want.txt:
+// what each signal says alone, and all together. A new case is a folder.
+func TestCaptures(t *testing.T) {
+	dirs, err := filepath.Glob("testdata/*/*/screen.txt")
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no captures (%v): make captures", err)
+	}
+	for _, screen := range dirs {
+		dir := filepath.Dir(screen)
+		t.Run(strings.TrimPrefix(filepath.ToSlash(dir), "testdata/"), func(t *testing.T) {
+			c := load(t, dir)
+			got := c.facts()
+			file := filepath.Join(dir, "want.txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := factsOf(read(t, file))
+			for name, value := range factsOf(got) {
+				if value != want[name] {
+					t.Errorf("%s %s, when it is in %s: this fact has moved: its %s reads %q, not %q", c.agent, c.version, c.situation, name, value, want[name])
+				}
+				delete(want, name)
+			}
+			for name, value := range want {
+				t.Errorf("%s %s, when it is in %s: this fact is gone: its %s, %q", c.agent, c.version, c.situation, name, value)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func load(t *testing.T, dir string) capture {
+	t.Helper()
+	text := func(name string) string { return read(t, filepath.Join(dir, name)) }
+	c := capture{
+		agent: filepath.Base(filepath.Dir(dir)), situation: filepath.Base(dir), version: strings.TrimSpace(text("version.txt")),
+		evidence: session.Evidence{Vital: session.Alive, Screen: text("screen.txt"), Title: strings.TrimSuffix(text("title.txt"), "\n")},
+	}
+	if how := text("exit.txt"); how != "" {
+		e := session.Exit{Cause: "self"}
+		if _, err := fmt.Sscan(how, &e.Code); err != nil {
+			t.Fatalf("exit.txt: %v", err)
+		}
+		c.evidence.Vital, c.evidence.Exit = session.Dead, &e
+	}
+	for line := range bytes.Lines([]byte(text("signals.jsonl"))) {
+		c.evidence.Signals = append(c.evidence.Signals, session.Signal{Data: bytes.TrimSpace(line)})
+	}
+	for line := range bytes.Lines([]byte(text("native.jsonl"))) {
+		c.lines = append(c.lines, bytes.TrimSpace(line))
+	}
+	return c
+}
+
+// facts is what is read from a capture, a line for each signal.
+func (c capture) facts() string {
+	a := For(Builtins()[c.agent])
+	var b strings.Builder
+	say := func(name string, r session.Reading) {
+		fmt.Fprintf(&b, "%s: %s", name, r.Activity)
+		if r.Detail != "" {
+			fmt.Fprintf(&b, " (%s)", strings.ReplaceAll(r.Detail, "\n", " / "))
+		}
+		b.WriteByte('\n')
+	}
+	e := c.evidence
+	fmt.Fprintf(&b, "ready: %v\n", a.Ready(e.Screen))
+	if e.Vital == session.Alive {
+		say("title", a.Read(session.Evidence{Vital: session.Alive, Title: e.Title}))
+		say("screen", a.Read(session.Evidence{Vital: session.Alive, Screen: e.Screen}))
+		if len(e.Signals) > 0 {
+			say("hooks", a.Read(session.Evidence{Vital: session.Alive, Signals: e.Signals}))
+		}
+	}
+	if len(c.lines) > 0 {
+		n := a.Native(c.lines)
+		e.Native = &n
+		say("session file", session.Reading{Activity: n.Activity, Detail: n.Detail})
+		fmt.Fprintf(&b, "session: %d prompts, %d turns, %d tokens, last prompt %q, last message %q\n", n.Prompts, n.Turns, n.Tokens, n.LastPrompt, n.LastMessage)
+		var entries []string
+		for _, line := range c.lines {
+			for _, entry := range a.Entries(line) {
+				entries = append(entries, entry.Kind+" "+entry.Text)
+			}
+		}
+		fmt.Fprintf(&b, "log: %q\n", entries)
+	}
+	say("all together", a.Read(e))
+	return b.String()
+}
+
+// factsOf are the lines of a want.txt by their names.
+func factsOf(text string) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, found := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); found {
+			all[name] = value
+		}
+	}
+	return all
+}

@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"encoding/json"
+
+	"github.com/agentform/agentform/session"
+)
+
+// claudeTold is what a hook of Claude Code is given.
+type claudeTold struct {
+	Event        string          `json:"hook_event_name"`
+	Tool         string          `json:"tool_name"`
+	Input        json.RawMessage `json:"tool_input"`
+	Error        string          `json:"error"` // StopFailure
+	Details      string          `json:"error_details"`
+	LastMessage  string          `json:"last_assistant_message"`
+	Notification string          `json:"notification_type"`
+	Message      string          `json:"message"`
+	Reason       string          `json:"reason"` // SessionEnd
+}
+
+// claudeSignal is what a hook of Claude Code told. None tells of a turn that was
+// interrupted, and none of retries.
+func claudeSignal(data []byte) (session.Reading, bool) {
+	var told claudeTold
+	if json.Unmarshal(data, &told) != nil {
+		return session.Reading{}, false
+	}
+	switch told.Event {
+	case "SessionStart", "Stop":
+		return session.Reading{Activity: session.Idle}, true
+	case "UserPromptSubmit", "PostToolUse":
+		return session.Reading{Activity: session.Working}, true
+	case "PermissionRequest":
+		return session.Reading{Activity: session.Blocked, Detail: claudeAsks(told.Tool, told.Input)}, true
+	case "Notification":
+		return told.notification()
+	case "StopFailure":
+		detail := told.LastMessage
+		if detail == "" {
+			detail = told.Details
+		}
+		return claudeFailure(told.Error, detail), true
+	case "SessionEnd":
+		// /clear and /resume end a session and begin the next.
+		if told.Reason == "clear" || told.Reason == "resume" {
+			return session.Reading{}, false
+		}
+		return session.Reading{Activity: session.Exited, Detail: told.Reason}, true
+	}
+	return session.Reading{}, false
+}
+
+// notification reads what people are told. That of a permission comes six seconds
+// after its request, and by then it may have been given.
+func (t claudeTold) notification() (session.Reading, bool) {
+	switch t.Notification {
+	case "elicitation_dialog", "worker_permission_prompt":
+		return session.Reading{Activity: session.Blocked, Detail: t.Message}, true
+	case "idle_prompt":
+		return session.Reading{Activity: session.Idle}, true
+	}
+	return session.Reading{}, false
+}
+
+// claudeFailure is how a turn failed, by its word for it.
+func claudeFailure(word, detail string) session.Reading {
+	if detail == "" {
+		detail = word
+	}
+	r := session.Reading{Activity: session.Failed, Detail: detail}
+	if word == "rate_limit" || word == "billing_error" {
+		r.Activity = session.BlockedAPI
+	}
+	return r
+}

@@ -1,0 +1,353 @@
+package agent
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// claudeFiles are the transcript, and the state of the process, which is there
+// from the start.
+func claudeFiles(of session.Whereabouts) []string {
+	folder := of.Env["CLAUDE_CONFIG_DIR"]
+	if folder == "" {
+		if of.Home == "" {
+			return nil
+		}
+		folder = filepath.Join(of.Home, ".claude")
+	}
+	folder = globLiteral(folder)
+	name := "*"
+	if of.Conversation != "" {
+		name = globLiteral(of.Conversation)
+	}
+	files := []string{filepath.Join(folder, "projects", claudeProject(of.Dir), name+".jsonl")}
+	if of.Process.PID > 0 {
+		files = append(files, filepath.Join(folder, "sessions", strconv.Itoa(of.Process.PID)+".json"))
+	}
+	return files
+}
+
+var notAlphanumeric = regexp.MustCompile(`[^a-zA-Z0-9]`)
+
+// projectLimit is how much of a folder's name Claude Code keeps of a long path;
+// a number follows, computed from the path.
+const projectLimit = 200
+
+// claudeProject is a pattern of the folder's name that stands for a workspace: its
+// path with dashes. A path with links in it stands there without, so of the path
+// only the last part is sure.
+func claudeProject(dir string) string {
+	if slug := notAlphanumeric.ReplaceAllString(dir, "-"); len(slug) > projectLimit {
+		return slug[:projectLimit] + "-*"
+	}
+	return "*-" + notAlphanumeric.ReplaceAllString(filepath.Base(dir), "-")
+}
+
+// claudeLine is a line of a transcript, or a whole state file.
+type claudeLine struct {
+	Type       string        `json:"type"`
+	Subtype    string        `json:"subtype"`
+	At         time.Time     `json:"timestamp"`
+	Session    string        `json:"sessionId"`
+	Dir        string        `json:"cwd"`
+	Meta       bool          `json:"isMeta"`
+	Sidechain  bool          `json:"isSidechain"`
+	Message    claudeMessage `json:"message"`
+	APIError   bool          `json:"isApiErrorMessage"`
+	Error      string        `json:"error"`
+	DurationMS int64         `json:"durationMs"`
+
+	// Of a state file alone.
+	PID             int    `json:"pid"`
+	Status          string `json:"status"`     // idle, busy, waiting
+	WaitingFor      string `json:"waitingFor"` // of waiting: "permission prompt", "dialog open", …
+	StartedAt       int64  `json:"startedAt"`  // ms
+	StatusUpdatedAt int64  `json:"statusUpdatedAt"`
+}
+
+type claudeMessage struct {
+	ID         string          `json:"id"`
+	Content    json.RawMessage `json:"content"` // a text or blocks
+	StopReason string          `json:"stop_reason"`
+	Usage      struct {
+		In     int64 `json:"input_tokens"`
+		Create int64 `json:"cache_creation_input_tokens"`
+		Read   int64 `json:"cache_read_input_tokens"`
+		Out    int64 `json:"output_tokens"`
+	} `json:"usage"`
+}
+
+func (m claudeMessage) tokens() int64 {
+	u := m.Usage
+	return u.In + u.Create + u.Read + u.Out
+}
+
+// claudeBlock is a part of a message.
+type claudeBlock struct {
+	Type    string          `json:"type"` // text, thinking, tool_use, tool_result
+	Text    string          `json:"text"`
+	ID      string          `json:"id"`
+	Of      string          `json:"tool_use_id"`
+	Name    string          `json:"name"`
+	Input   json.RawMessage `json:"input"`
+	Content json.RawMessage `json:"content"` // a text or blocks
+	IsError bool            `json:"is_error"`
+}
+
+func claudeBlocks(content json.RawMessage) []claudeBlock {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return []claudeBlock{{Type: "text", Text: text}}
+	}
+	var blocks []claudeBlock
+	if json.Unmarshal(content, &blocks) != nil {
+		return nil // of a kind that is not known
+	}
+	return blocks
+}
+
+// text is what the text blocks of a message say.
+func (m claudeMessage) text() string {
+	var all []string
+	for _, b := range claudeBlocks(m.Content) {
+		if b.Type == "text" && b.Text != "" {
+			all = append(all, b.Text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// claudeTool is a tool call in one line. Of a question to the person it is the
+// question.
+func claudeTool(name string, input json.RawMessage) string {
+	var ask struct {
+		Questions []struct{ Question string }
+	}
+	if json.Unmarshal(input, &ask) == nil && len(ask.Questions) > 0 {
+		return clip(ask.Questions[0].Question)
+	}
+	return toolText(name, string(input))
+}
+
+// claudeAsks is the question that a tool call without a permission is.
+func claudeAsks(name string, input json.RawMessage) string {
+	if name == "AskUserQuestion" {
+		return claudeTool(name, input)
+	}
+	return asked(name, claudeTool("", input), "")
+}
+
+// claudeNative reads a transcript and the state file behind it. The transcript
+// tells of turns, the state what goes on: that a tool waits for a permission only
+// it knows.
+func claudeNative(lines [][]byte) session.Native {
+	var all []claudeLine
+	var state *claudeLine
+	for _, line := range lines {
+		var l claudeLine
+		switch {
+		case json.Unmarshal(line, &l) != nil:
+		case l.PID > 0 && l.Type == "":
+			state = &l
+		case l.Type == "user" || l.Type == "assistant" || l.Type == "system":
+			all = append(all, l)
+		}
+	}
+	// An answer that comes at once may stand before its question.
+	slices.SortStableFunc(all, func(a, b claudeLine) int { return a.At.Compare(b.At) })
+	var t claudeTranscript
+	for _, l := range all {
+		t.add(l)
+	}
+	if state != nil {
+		t.now(*state)
+	}
+	return t.Native
+}
+
+// claudeTranscript is what a transcript told so far.
+type claudeTranscript struct {
+	session.Native
+	asked  map[string]string // tool calls without a result, in words by id
+	spent  string            // the message whose tokens are counted
+	failed *session.Reading  // how the turn that goes on has failed
+}
+
+func (t *claudeTranscript) add(l claudeLine) {
+	if l.Sidechain {
+		return // a helper that the agent started
+	}
+	if l.Session != "" {
+		t.Conversation = l.Session
+	}
+	if l.Dir != "" && t.Dir == "" {
+		t.Dir = l.Dir
+	}
+	if !l.At.IsZero() {
+		t.At = l.At
+		if t.StartedAt.IsZero() {
+			t.StartedAt = l.At
+		}
+	}
+	switch {
+	case l.Type == "user" && !l.Meta:
+		t.user(l)
+	case l.Type == "assistant":
+		t.assistant(l)
+	case l.Type == "system" && l.Subtype == "turn_duration":
+		t.ended(l.At)
+	}
+}
+
+// interruption is how a message begins that says that the person has stopped a
+// turn. No other line does.
+const interruption = "[Request interrupted by user"
+
+func (t *claudeTranscript) user(l claudeLine) {
+	for _, b := range claudeBlocks(l.Message.Content) {
+		if b.Type == "tool_result" {
+			delete(t.asked, b.Of)
+			t.doing(session.Working, "")
+		}
+	}
+	text := l.Message.text()
+	switch {
+	case strings.HasPrefix(text, interruption):
+		t.ended(l.At)
+	case text == "" || claudeMadeUp(text):
+	default:
+		t.Prompts++
+		t.LastPrompt = text
+		t.doing(session.Working, "")
+		clear(t.asked)
+		t.failed = nil
+	}
+}
+
+// claudeMadeUp reports whether a user's message was written by Claude Code: a
+// command of its own and what that printed.
+func claudeMadeUp(text string) bool {
+	return strings.HasPrefix(text, "<command-") || strings.HasPrefix(text, "<local-command-")
+}
+
+func (t *claudeTranscript) assistant(l claudeLine) {
+	m := l.Message
+	if m.ID == "" || m.ID != t.spent {
+		t.Tokens += m.tokens()
+		t.spent = m.ID
+	}
+	if text := m.text(); text != "" {
+		t.LastMessage = text
+	}
+	t.doing(session.Working, "")
+	if l.APIError {
+		r := claudeFailure(l.Error, m.text())
+		t.failed = &r
+		t.doing(r.Activity, r.Detail)
+		return
+	}
+	for _, b := range claudeBlocks(m.Content) {
+		if b.Type == "tool_use" {
+			if t.asked == nil {
+				t.asked = map[string]string{}
+			}
+			t.asked[b.ID] = claudeAsks(b.Name, b.Input)
+		}
+	}
+}
+
+func (t *claudeTranscript) doing(a session.Activity, detail string) {
+	t.Activity, t.Detail = a, detail
+}
+
+// ended is the end of a turn, well or not.
+func (t *claudeTranscript) ended(at time.Time) {
+	t.Turns++
+	if t.FirstTurnAt.IsZero() {
+		t.FirstTurnAt = at
+	}
+	clear(t.asked)
+	t.doing(session.Idle, "")
+	if t.failed != nil {
+		t.doing(t.failed.Activity, t.failed.Detail)
+	}
+}
+
+// now adds what the state file says.
+func (t *claudeTranscript) now(s claudeLine) {
+	if s.Session != "" {
+		t.Conversation = s.Session
+	}
+	if t.Dir == "" {
+		t.Dir = s.Dir
+	}
+	if t.StartedAt.IsZero() && s.StartedAt > 0 {
+		t.StartedAt = time.UnixMilli(s.StartedAt).UTC()
+	}
+	if at := time.UnixMilli(s.StatusUpdatedAt).UTC(); s.StatusUpdatedAt > 0 && at.After(t.At) {
+		t.At = at
+	}
+	switch s.Status {
+	case "busy":
+		t.doing(session.Working, "")
+	case "waiting":
+		// The transcript may lag behind, and other dialogs are in no file: then the
+		// screen has the question.
+		question := ""
+		if s.WaitingFor == "permission prompt" && len(t.asked) == 1 {
+			for _, question = range t.asked {
+			}
+		}
+		t.doing(session.Blocked, question)
+	case "idle":
+		if t.failed == nil { // a failed turn leaves it idle: the transcript knows better
+			t.doing(session.Idle, "")
+		}
+	}
+}
+
+// claudeEntries is what a line of a transcript is for people.
+func claudeEntries(line []byte) []session.Entry {
+	var l claudeLine
+	if json.Unmarshal(line, &l) != nil || l.Meta || l.Type != "user" && l.Type != "assistant" {
+		return nil
+	}
+	var all []session.Entry
+	add := func(kind, text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			all = append(all, session.Entry{At: l.At, Kind: kind, Text: text})
+		}
+	}
+	for _, b := range claudeBlocks(l.Message.Content) {
+		switch {
+		case b.Type == "tool_use":
+			add("tool", claudeTool(b.Name, b.Input))
+		case b.Type == "tool_result":
+			kind := "result"
+			if b.IsError {
+				kind = "error"
+			}
+			add(kind, clip(claudeMessage{Content: b.Content}.text()))
+		case b.Type != "text" || claudeMadeUp(b.Text):
+		case l.APIError:
+			add("error", b.Text)
+		case strings.HasPrefix(b.Text, interruption):
+			add("info", "interrupted")
+		case l.Type == "user":
+			add("user", b.Text)
+		default:
+			add("agent", b.Text)
+		}
+	}
+	if m := l.Message; l.Type == "assistant" && m.StopReason == "end_turn" {
+		add("usage", tokens(m.Usage.In+m.Usage.Create+m.Usage.Read, m.Usage.Out, m.tokens()))
+	}
+	return all
+}

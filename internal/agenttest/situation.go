@@ -1,0 +1,63 @@
+package agenttest
+
+import (
+	"testing"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Situation is something that an agent can be in, how to get it there, and what
+// agentform has to make of it.
+type Situation struct {
+	Name string // of its folder in agent/testdata/AGENT
+	// Bare starts the agent in an empty home, as nobody has set it up.
+	Bare bool
+	// Env is added to its environment.
+	Env map[string]string
+	// Before prepares the lab further; nil: nothing.
+	Before func(*Lab)
+	// Prompt is what it is started with. One that is empty, or that the adapter
+	// wants typed, is not typed here: Steps may.
+	Prompt string
+	// Input changes what the adapter is given; nil: nothing.
+	Input func(*session.StartInput)
+	// Steps are what a person does to get it there; nil: nothing.
+	Steps func(*Run)
+	// Want is what it does then, to be read from all signals together.
+	Want session.Activity
+	// Seen says that it is there, beyond that; nil: what is read is enough.
+	Seen func(Look) bool
+}
+
+// Reach brings an agent into a situation, and is what is seen there.
+func (s Situation) Reach(t testing.TB, agent string) (*Run, Look) {
+	t.Helper()
+	lab := New
+	if s.Bare {
+		lab = Bare
+	}
+	l := lab(t, agent)
+	for name, value := range s.Env {
+		l.Env[name] = value
+	}
+	if s.Before != nil {
+		s.Before(l)
+	}
+	var changes []func(*session.StartInput)
+	if s.Input != nil {
+		changes = append(changes, s.Input)
+	}
+	run := l.Start(s.Prompt, changes...)
+	if s.Steps != nil {
+		s.Steps(run)
+	}
+	return run, run.Until(s.Name+": "+string(s.Want), func(l Look) bool {
+		return l.Reading.Activity == s.Want && (s.Seen == nil || s.Seen(l)) && s.written(l)
+	})
+}
+
+// written reports whether the prompt is in the session file, which agents write
+// to a little later than they show what they do.
+func (s Situation) written(l Look) bool {
+	return s.Prompt == "" || l.Exit != nil || l.Native != nil && l.Native.Prompts > 0
+}
