@@ -48,6 +48,12 @@ type Applier struct {
 	// variables that any session of the plan names as secrets are taken out.
 	BaseEnv []string
 
+	// Hooks is the command that agents' hooks call, before the run's folder; nil: no
+	// hooks are asked for.
+	Hooks func() ([]string, error)
+	// Root says that agents run as root where they run as whoever runs this.
+	Root bool
+
 	DataDir, Project string
 	// OutputsDir holds the sessions' own folders, ROLE/ID; empty: DATA_DIR/agents.
 	OutputsDir string

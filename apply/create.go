@@ -11,7 +11,10 @@ import (
 // creation was interrupted goes on with what there is, under a new run.
 func (j *job) create(ctx context.Context) error {
 	spec := *j.change.After
-	d := j.promptDue(spec, false)
+	d, err := j.promptDue(spec, false)
+	if err != nil {
+		return err
+	}
 	if j.change.Before != nil {
 		if err := j.sweep(ctx); err != nil {
 			return err

@@ -33,6 +33,17 @@ func (r *run) environ(s session.Spec, adapter map[string]string) []string {
 	return list
 }
 
+// home is the HOME of agents that are given no other.
+func (a *Applier) home() string {
+	home := ""
+	for _, kv := range a.BaseEnv {
+		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
+			home = v
+		}
+	}
+	return home
+}
+
 // secretsOf are the values of a session's secrets. The error names one that is
 // not set.
 func (r *run) secretsOf(s session.Spec) (map[string]string, error) {

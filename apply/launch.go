@@ -1,11 +1,13 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/history"
@@ -97,7 +99,10 @@ func (j *job) launching(d delivery) (l session.Launch, paste string, err error) 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return l, "", fmt.Errorf("make the run's folder: %w", err)
 	}
-	start := j.agent().Start(session.StartInput{Spec: s, Prompt: prompt, Conversation: d.conversation})
+	start, err := j.starting(dir, prompt, d)
+	if err != nil {
+		return l, "", err
+	}
 	return session.Launch{
 		Mark: session.Mark{Project: r.plan.Lineage, Address: j.rec.Address, ID: j.rec.ID,
 			Run: j.rec.Run.ID, Hash: s.Hash()},
@@ -111,6 +116,40 @@ func (j *job) launching(d delivery) (l session.Launch, paste string, err error) 
 		Stop:    s.Stop,
 		Spec:    s,
 	}, start.Paste, nil
+}
+
+// private is the folder of a run's own settings, in the run's folder.
+const private = "private"
+
+// starting asks the agent how the run is started, and writes the settings that it
+// wants for that.
+func (j *job) starting(dir, prompt string, d delivery) (session.Start, error) {
+	s, r := j.rec.Spec, j.run
+	in := session.StartInput{
+		Spec: s, Prompt: prompt, Conversation: d.conversation, Fresh: r.newUUID(),
+		Private: filepath.Join(dir, private), Root: r.Root, Sandbox: s.Runtime.Kind == "docker",
+	}
+	if r.Hooks != nil {
+		hook, err := r.Hooks()
+		if err != nil {
+			return session.Start{}, err
+		}
+		in.Notify = append(slices.Clone(hook), dir)
+	}
+	start := j.agent().Start(in)
+	j.rec.Run.Conversation = cmp.Or(start.Conversation, d.conversation)
+	if len(start.Files) == 0 {
+		return start, nil
+	}
+	if err := os.MkdirAll(in.Private, 0o700); err != nil {
+		return start, fmt.Errorf("make the folder of the run's settings: %w", err)
+	}
+	for name, text := range start.Files {
+		if err := os.WriteFile(filepath.Join(in.Private, name), []byte(text), 0o600); err != nil {
+			return start, fmt.Errorf("write the run's settings: %w", err)
+		}
+	}
+	return start, nil
 }
 
 // start starts the run where the place stands, and anew where it does not.

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -9,36 +8,6 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/session"
 )
-
-// delivery is what a run is to begin with.
-type delivery struct {
-	prompt       bool   // the session's prompt is to be delivered
-	delivered    bool   // it already was, to the conversation that goes on
-	conversation string // the agent's conversation to go on with; empty: a fresh one
-}
-
-// promptDue decides what a new run of the wanted session begins with. A
-// conversation that goes on has its prompt already, if it was ever delivered; a
-// fresh one needs it. An agent of which no conversation is known cannot go on
-// with one.
-func (j *job) promptDue(s session.Spec, fresh bool) delivery {
-	old, d := j.rec.Run, delivery{prompt: takesPrompt(s)}
-	declared := ""
-	if s.Conversation.Resume {
-		declared = s.Conversation.ID
-	}
-	known := cmp.Or(old.Conversation, declared)
-	switch {
-	case fresh:
-	case old.StartedAt.IsZero() || s.Conversation != j.rec.Spec.Conversation:
-		d.conversation = declared
-	case s.Restart.Resume && known != "":
-		d.conversation = known
-		d.delivered = !old.DeliveredAt.IsZero() && old.PromptSHA == s.Prompt.Digest
-		d.prompt = d.prompt && !d.delivered
-	}
-	return d
-}
 
 // takesPrompt reports whether a session has a prompt that its agent is given.
 func takesPrompt(s session.Spec) bool {

@@ -15,6 +15,11 @@ func (j *job) restart(ctx context.Context) error {
 	if err := j.keepPrompt(spec); err != nil {
 		return err
 	}
+	j.observe()
+	d, err := j.promptDue(spec, j.change.Fresh)
+	if err != nil {
+		return err
+	}
 	j.rec.Intent = session.Restarting
 	if err := j.save(); err != nil {
 		return err
@@ -22,7 +27,6 @@ func (j *job) restart(ctx context.Context) error {
 	if err := j.end(ctx); err != nil {
 		return err
 	}
-	d := j.promptDue(spec, j.change.Fresh)
 	j.want(spec)
 	j.newRun(d)
 	if err := j.save(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -24,6 +25,8 @@ type run struct {
 	// may reach an agent by the plain environment.
 	secrets map[string]bool
 	looks   looks
+	// activity reads what agents keep and tell of themselves.
+	activity *activity.Reader
 
 	interrupted bool
 
@@ -33,7 +36,7 @@ type run struct {
 }
 
 func newRun(a *Applier, p plan.Plan) *run {
-	r := &run{Applier: a, plan: p, secrets: map[string]bool{}}
+	r := &run{Applier: a, plan: p, secrets: map[string]bool{}, activity: activity.New(a.DataDir, a.home(), a.Agent)}
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.After != nil {
@@ -93,6 +96,12 @@ func (r *run) newID(digits int) string {
 	b := make([]byte, (digits+1)/2)
 	rand.Read(b) // never fails
 	return hex.EncodeToString(b)[:digits]
+}
+
+// newUUID is a random UUID (version 4).
+func (r *run) newUUID() string {
+	d := r.newID(30)
+	return d[:8] + "-" + d[8:12] + "-4" + d[12:15] + "-a" + d[15:18] + "-" + d[18:30]
 }
 
 // emit tells an event, and keeps it in the history of the session that the

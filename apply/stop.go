@@ -46,6 +46,7 @@ func (j *job) resume(ctx context.Context) error {
 // stop ends the session's agent and takes its place away. Its record and its
 // workspace stay.
 func (j *job) stop(ctx context.Context) error {
+	j.observe()
 	j.rec.Intent = session.Stopping
 	if err := j.save(); err != nil {
 		return err
@@ -100,7 +101,7 @@ func (j *job) replace(ctx context.Context) error {
 	j.rec = j.fresh()
 	j.rec.Tree = old.Tree // a workspace that is kept stays whose it was
 	spec := j.rec.Spec
-	return j.begin(ctx, spec, j.promptDue(spec, true))
+	return j.begin(ctx, spec, delivery{prompt: takesPrompt(spec)})
 }
 
 // clear ends the session's agent, takes its place away, and looks that it is

@@ -61,7 +61,7 @@ func TestUnobserved(t *testing.T) {
 		"after its first turn, cannot tell":  {agent.AfterFirstTurn, given, "what is this", session.Unobserved, false},
 		"after its first turn, of no screen": {agent.AfterFirstTurn, given, "", session.Unobserved, false},
 	} {
-		got := activity.New(t.TempDir(), "/none").Read(record(agentOf(c.kind)), live(c.screen), c.given, at(time.Minute))
+		got := activity.New(t.TempDir(), "/none", agent.For).Read(record(agentOf(c.kind)), live(c.screen), c.given, at(time.Minute))
 		if got.Activity != c.want || got.Observable != c.shows {
 			t.Errorf("%s: %s, observable %v; want %s, %v", name, got.Activity, got.Observable, c.want, c.shows)
 		}
@@ -81,7 +81,7 @@ func TestAnUnobservedSessionIsNeitherIdleNorDead(t *testing.T) {
 			given = at(time.Duration(rapid.IntRange(0, 100).Draw(t, "given after")) * time.Second)
 		}
 		now := at(time.Duration(rapid.IntRange(0, 72*3600).Draw(t, "now")) * time.Second)
-		got := activity.New(dir, "/none").Read(record(spec), live(screen), given, now)
+		got := activity.New(dir, "/none", agent.For).Read(record(spec), live(screen), given, now)
 		if got.Observable {
 			return
 		}
@@ -109,7 +109,7 @@ func later(a, b time.Time) time.Time {
 // An agent that is seen to work and then to rest, twice, has had a turn, also one
 // that keeps no file.
 func TestAFirstTurnThatIsSeen(t *testing.T) {
-	r := activity.New(t.TempDir(), "/none")
+	r := activity.New(t.TempDir(), "/none", agent.For)
 	rec := record(agentOf(agent.AfterFirstTurn))
 	var got []string
 	for i, screen := range []string{"> ", "> ", "busy", "> ", "busy", "> ", "> ", "> "} {
@@ -124,7 +124,7 @@ func TestAFirstTurnThatIsSeen(t *testing.T) {
 
 func TestHooks(t *testing.T) {
 	dir := t.TempDir()
-	r := activity.New(dir, "/none")
+	r := activity.New(dir, "/none", agent.For)
 	rec := record(agent.Builtins()["codex"])
 	before := r.Heard([]string{"run1"})
 	hear(t, dir, at(time.Second), `{"hook_event_name":"UserPromptSubmit"}`)
@@ -140,9 +140,27 @@ func TestHooks(t *testing.T) {
 	if x.Activity != session.Idle || !x.TurnAt.Equal(at(3*time.Second)) || !x.FirstTurnAt.Equal(at(3*time.Second)) || !x.Observable {
 		t.Errorf("its turn has ended: %+v", x)
 	}
+	// A turn that was interrupted ends with no hook, and the file knows.
 	hear(t, dir, at(5*time.Second), `{"hook_event_name":"UserPromptSubmit"}`)
 	if x = r.Read(rec, live(""), at(1), at(6*time.Second)); !x.TurnAt.IsZero() || !x.FirstTurnAt.Equal(at(3*time.Second)) {
 		t.Errorf("at work again: %+v", x)
+	}
+}
+
+// That an agent rests before it has worked is no turn.
+func TestBootingIsNoTurn(t *testing.T) {
+	dir := t.TempDir()
+	r := activity.New(dir, "/none", agent.For)
+	rec := record(agent.Builtins()["claude"])
+	hear(t, dir, at(time.Second), `{"hook_event_name":"SessionStart"}`)
+	if x := r.Read(rec, live(""), noon, at(2*time.Second)); !x.TurnAt.IsZero() || !x.FirstTurnAt.IsZero() {
+		t.Errorf("a turn has ended: %+v", x)
+	}
+	hear(t, dir, at(2*time.Second), `{"hook_event_name":"UserPromptSubmit"}`)
+	hear(t, dir, at(3*time.Second), `{"hook_event_name":"Stop"}`)
+	hear(t, dir, at(63*time.Second), `{"hook_event_name":"Notification","notification_type":"idle_prompt"}`)
+	if x := r.Read(rec, live(""), noon, at(64*time.Second)); !x.TurnAt.Equal(at(3 * time.Second)) {
+		t.Errorf("the turn ended at %v", x.TurnAt)
 	}
 }
 
@@ -168,7 +186,7 @@ func hear(t *testing.T, dir string, when time.Time, data string) {
 }
 
 func TestChanges(t *testing.T) {
-	native := &session.Native{Conversation: "c1", Path: "/home/x/c1.jsonl"}
+	native := &session.Native{Conversation: "c1", Path: "/home/x/c1.jsonl", Prompts: 1}
 	var told []history.Event
 	for i, c := range []struct {
 		status session.Status
@@ -177,6 +195,7 @@ func TestChanges(t *testing.T) {
 	}{
 		{session.StatusBooting, activity.Look{}, ""},
 		{session.StatusRunning, activity.Look{}, ""},
+		{session.StatusRunning, activity.Look{Native: &session.Native{Conversation: "c1", Path: "/home/x/state"}}, ""},
 		{session.StatusRunning, activity.Look{Native: native}, "observable  c1"},
 		{session.StatusBlocked, activity.Look{Native: native, Reading: session.Reading{Detail: "May I?"}}, "status_changed running blocked"},
 		{session.StatusBlocked, activity.Look{Native: native}, ""},
@@ -219,7 +238,7 @@ func TestChanges(t *testing.T) {
 // says, at once; and with whatever is under way, whoever is at it tells.
 func TestTell(t *testing.T) {
 	folder := t.TempDir()
-	r := activity.New(t.TempDir(), "/none")
+	r := activity.New(t.TempDir(), "/none", agent.For)
 	rec := record(agentOf(agent.AtStart))
 	tell := func(s session.Status, source string, when time.Duration) int {
 		t.Helper()

@@ -57,7 +57,7 @@ func Changes(x Seen, past []history.Event) []history.Event {
 		e.Time, e.Address, e.ID, e.Run = x.At, x.Record.Address, x.Record.ID, run.ID
 		all = append(all, e)
 	}
-	if n := x.Look.Native; n != nil && !t.observable {
+	if n := x.Look.Native; n != nil && !t.observable && (n.Prompts > 0 || n.Turns > 0 || !x.Look.FirstTurnAt.IsZero()) {
 		add(history.Event{Kind: history.Observable, New: n.Conversation, Detail: n.Path})
 	}
 	if at := x.Look.FirstTurnAt; at.After(run.StartedAt) && !t.firstTurn {
@@ -124,6 +124,12 @@ func FirstTurnAt(rec session.Record, events []history.Event) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// Kept reports whether the history tells that the agent's own file of the run,
+// with something said in it, was there.
+func Kept(rec session.Record, events []history.Event) bool {
+	return toldOf(rec.Run.ID, events).observable
 }
 
 // Requests are the URLs of the pull requests that the history has told of, the

@@ -21,6 +21,7 @@ import (
 type Reader struct {
 	runs  string // the folder of the runs' folders
 	home  string // of agents whose environment is not known
+	adapt func(session.AgentSpec) session.Agent
 	files sessionfile.Reader
 
 	mu     sync.Mutex
@@ -48,9 +49,10 @@ type seen struct {
 }
 
 // New reads sessions of the project with that data folder. Home is that of agents
-// whose environment is not known: the person's own.
-func New(dataDir, home string) *Reader {
-	return &Reader{runs: filepath.Join(dataDir, "runs"), home: home,
+// whose environment is not known: the person's own. Adapt is the adapter of an
+// agent, such as agent.For.
+func New(dataDir, home string, adapt func(session.AgentSpec) session.Agent) *Reader {
+	return &Reader{runs: filepath.Join(dataDir, "runs"), home: home, adapt: adapt,
 		agents: map[session.Address]program{}, seen: map[string]*seen{}}
 }
 
@@ -77,7 +79,7 @@ func (r *Reader) Agent(rec session.Record) session.Agent {
 	defer r.mu.Unlock()
 	known, there := r.agents[rec.Address]
 	if !there || !reflect.DeepEqual(known.spec, rec.Spec.Agent) {
-		known = program{rec.Spec.Agent, agent.For(rec.Spec.Agent)}
+		known = program{rec.Spec.Agent, r.adapt(rec.Spec.Agent)}
 		r.agents[rec.Address] = known
 	}
 	return known.agent

@@ -25,24 +25,31 @@ func over(a session.Activity) bool {
 // turnEnd is when the last turn of the run ended, as hooks or the session file
 // say; zero: they do not, or it goes on.
 func turnEnd(a session.Agent, n *session.Native, signals []session.Signal, started time.Time) time.Time {
-	var at time.Time
-	if n != nil && n.Turns > 0 && over(n.Activity) && n.At.After(started) {
-		at = n.At
+	at, begun := turnTold(a, signals)
+	if begun.IsZero() && n != nil && n.Turns > 0 && over(n.Activity) && !n.StartedAt.Before(started.Add(-early)) {
+		return n.At // of a conversation that goes on, the file has the turns before, too
 	}
-	for _, s := range slices.Backward(signals) {
-		m := means(a, s)
-		if m == "" {
-			continue
-		}
-		switch {
-		case over(m) && at.IsZero():
-			at = s.At
-		case !over(m) && s.At.After(at): // it has begun with the next one
-			at = time.Time{}
-		}
-		break
+	if n != nil && over(n.Activity) && n.At.After(begun) && at.IsZero() && n.Turns > 0 {
+		return n.At // no hook tells of an interruption
 	}
 	return at
+}
+
+// early is how much earlier than its run a session file may say that it was begun.
+const early = 2 * time.Second
+
+// turnTold is when the last turn ended that hooks told of, and when it was last
+// seen at work: that an agent rests before it has worked is no turn.
+func turnTold(a session.Agent, signals []session.Signal) (ended, worked time.Time) {
+	for _, s := range slices.Backward(signals) {
+		switch m := means(a, s); {
+		case over(m):
+			ended = s.At
+		case m != "":
+			return ended, s.At
+		}
+	}
+	return time.Time{}, time.Time{}
 }
 
 // firstTurn is when the session's first turn ended: as its file says, as its hooks
@@ -57,11 +64,11 @@ func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals 
 	if !s.first.IsZero() {
 		return s.first
 	}
-	for i, signal := range signals {
+	for _, signal := range signals {
 		switch m := means(a, signal); {
 		case m == session.Working || m == session.Blocked:
 			s.worked = true
-		case over(m) && (s.worked || i > 0):
+		case over(m) && s.worked:
 			s.first = signal.At
 			return s.first
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/view"
@@ -68,7 +69,7 @@ func (a *app) eyesOf(p *project) *eyes {
 
 // activity reads what the project's agents do.
 func (a *app) activity(p *project) *activity.Reader {
-	return activity.New(p.manifest.DataDir, a.env.getenv("HOME"))
+	return activity.New(p.manifest.DataDir, a.env.getenv("HOME"), agent.For)
 }
 
 // look sees all sessions, with their screens.

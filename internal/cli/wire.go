@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,6 +55,8 @@ func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
 		},
 		Applier: apply.Applier{
 			Agent:       agent.For,
+			Hooks:       hooks(p.manifest.DataDir),
+			Root:        os.Geteuid() == 0,
 			Git:         apply.HostGit(),
 			Blobs:       state.Blobs{Dir: filepath.Join(p.manifest.DataDir, "blobs")},
 			Secrets:     a.secret(p),
@@ -68,6 +71,15 @@ func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
 	}
 	a.closers = append(a.closers, r.Close)
 	return r
+}
+
+// hooks is the command that agents' hooks call: the guest's program, which is
+// installed where runs find it.
+func hooks(dataDir string) func() ([]string, error) {
+	return sync.OnceValues(func() ([]string, error) {
+		_, argv, err := guest.Install(dataDir)
+		return append(argv, guest.NotifyMode), err
+	})
 }
 
 // secret is how the values of the project's secrets are asked for. Why one

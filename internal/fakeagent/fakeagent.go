@@ -2,6 +2,7 @@ package fakeagent
 
 import (
 	"bufio"
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -26,6 +27,13 @@ func Main() int {
 	crashAfter := flags.Duration("crash-after", 0, "leave with 1 after so long")
 	writeEnv := flags.String("write-env", "", "write the environment to this file")
 	countRuns := flags.String("count-runs", "", "append a line to this file")
+	asClaude := flags.Bool("as-claude", false, "behave as Claude Code does: composer, transcript, state file, hooks")
+	boot := flags.Duration("boot", 0, "with -as-claude: take so long until there is a composer")
+	// What agentform tells Claude Code.
+	id := flags.String("session-id", "", "of the conversation")
+	resume := flags.String("resume", "", "the conversation to go on with")
+	settings := flags.String("settings", "", "the file with the hooks")
+	flags.String("permission-mode", "", "taken, and without effect")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return 2
 	}
@@ -35,6 +43,18 @@ func Main() int {
 	if err := prepare(*writeEnv, *countRuns, *daemonize); err != nil {
 		fmt.Fprintln(os.Stderr, "fakeagent:", err)
 		return 1
+	}
+	if *asClaude {
+		as, err := newClaude(cmp.Or(*id, *resume), *settings)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "fakeagent:", err)
+			return 1
+		}
+		if _, err := os.Stat(as.transcript); *resume != "" && err != nil {
+			fmt.Fprintln(os.Stderr, "No conversation found with session ID:", *resume)
+			return 1
+		}
+		return converse(as, strings.Join(flags.Args(), " "), *boot)
 	}
 	fmt.Println("fakeagent 1.0, at your service")
 	if prompt := strings.Join(flags.Args(), " "); prompt != "" {

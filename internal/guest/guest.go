@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// notifyMode is the first argument for hooks.
-const notifyMode = "notify"
+// NotifyMode is the argument that makes the guest's program keep what a hook says:
+// it stands before the run's folder.
+const NotifyMode = "notify"
 
 const (
 	codeUsage = 2
@@ -34,7 +35,7 @@ const (
 // what they say on standard input, or in one more argument, in the run's folder
 // and leaves at once.
 func Main(args []string) int {
-	if len(args) > 0 && args[0] == notifyMode {
+	if len(args) > 0 && args[0] == NotifyMode {
 		return notify(args[1:], os.Stdin, time.Now())
 	}
 	if len(args) != 1 || args[0] == "" {
