@@ -143,18 +143,19 @@ func (d decoder) environment(b *block, name string, into *map[string]string) boo
 	if !d.table(b, name, &env) {
 		return false
 	}
+	right := true
 	for _, key := range slices.Sorted(maps.Keys(env)) {
 		switch {
 		case key == "" || strings.Contains(key, "="):
 			d.fail(b.attr(name), "Invalid environment variable", "%q cannot name an environment variable.", key)
-			return false
+			right = false
 		case key == "TMUX" || key == "TMUX_PANE" || strings.HasPrefix(key, "AGENTFORM_"):
 			d.fail(b.attr(name), "Reserved environment variable", "%s is kept out of an agent's environment by agentform itself and cannot be set.", key)
-			return false
+			right = false
 		}
 	}
 	*into = env
-	return true
+	return right
 }
 
 // secrets is a list of the names of environment variables, sorted.
@@ -168,10 +169,8 @@ func (d decoder) secrets(b *block, name string, env map[string]string, into *[]s
 		switch _, both := env[s]; {
 		case !variableName(s):
 			d.fail(b.attr(name), "Invalid secret", "%q cannot name an environment variable. Secrets are given by name, never by value.", cut(s))
-			return
 		case both:
 			d.fail(b.attr(name), "Secret and plain", "%s is in both secrets and env; it can come from one of them only.", s)
-			return
 		}
 	}
 	*into = slices.Compact(list)

@@ -81,6 +81,11 @@ func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 	}
 	d.l.diags = append(d.l.diags, diags...)
 	e := evaluated{v, !diags.HasErrors()}
+	var held bulk
+	if held.add(v); e.ok && held.tooMuch() {
+		d.fail(a, "Value too large", "This comes to %s.", held)
+		e = evaluated{cty.DynamicVal, false}
+	}
 	if !e.ok {
 		d.spoil()
 	}

@@ -137,10 +137,16 @@ func (l *loader) parseFile(f file) (hcl.Body, bool) {
 		l.sources[f.name] = parsed
 	}
 	l.diags = append(l.diags, diags...)
-	if parsed == nil || diags.HasErrors() {
+	if parsed == nil || slices.ContainsFunc(diags, spoils) {
 		return nil, false
 	}
 	return parsed.Body, true
+}
+
+// spoils reports whether a problem of the syntax leaves the rest of the file in
+// doubt. What is set twice is read as it was set first.
+func spoils(d *hcl.Diagnostic) bool {
+	return d.Severity == hcl.DiagError && d.Summary != "Attribute redefined"
 }
 
 // parseSource parses a text whose nesting is bounded.

@@ -90,6 +90,9 @@ func (l *loader) session(m *Manifest, b *block, in *instance) *built {
 
 	d.whole(b, "priority", -1<<31, &s.Priority)
 	d.text(b, "profile", &s.Profile)
+	if s.Profile != "" && s.Agent.Name != "" && s.Agent.Base != "codex" {
+		l.warn(b.at("profile"), "Profile without effect", "Only codex has profiles; %s has none, so this changes nothing.", s.Agent.Name)
+	}
 	var prompt string
 	if d.text(b, "prompt", &prompt) {
 		s.Prompt = session.PromptOf(prompt)
