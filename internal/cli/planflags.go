@@ -36,8 +36,6 @@ func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 	flags.BoolVar(&f.destroy, "destroy", false, "plan the end of everything that is on record")
 	flags.BoolVar(&f.refreshOnly, "refresh-only", false, "only tell how the live world differs from the record")
 	completeFlag(c, "replace", a.completeAddresses(0))
-	c.MarkFlagsMutuallyExclusive("destroy", "refresh-only")
-	c.MarkFlagsMutuallyExclusive("destroy", "replace")
 }
 
 // options turns the flags into a plan's options; addresses are held against
@@ -46,6 +44,12 @@ func (f *planFlags) options(p *project) (plan.Options, error) {
 	o := plan.Options{Destroy: f.destroy, RefreshOnly: f.refreshOnly, MaxRunning: p.maxRunning()}
 	if f.detail != "changes" && f.detail != "full" {
 		return o, errors.New("--detail " + f.detail + ": want changes or full")
+	}
+	switch {
+	case f.destroy && f.refreshOnly:
+		return o, errors.New("--destroy plans the end of sessions, --refresh-only nothing: give one of them")
+	case f.destroy && len(f.replace) > 0:
+		return o, errors.New("--destroy ends sessions, --replace makes them anew: give one of them")
 	}
 	if len(f.targets)+len(f.exclude)+len(f.replace) == 0 && !f.given() {
 		return o, nil
