@@ -1,12 +1,14 @@
-// Package git is the door to git: it makes and removes the worktrees that
-// sessions work in, and says what is checked out where.
+// Package git is the door to git: it makes and removes the worktrees and clones
+// that sessions work in, and says what is checked out where.
 //
 // Looking reads git's files and starts no process, because it is done for every
 // session at every look. Changing runs git, in a clean environment and with
 // what a repository could make it run (fsmonitor, hooks) switched off; only
 // making a worktree runs the repository's hooks, as a person's own git would.
-// It is still git in that repository: the workspace of a container, whose agent
-// may not be trusted, is only to be looked at (Look).
+// It is still git in that repository. In a clone, the workspace of a container
+// whose agent may not be trusted, no git is run at all: LookClone and CloneRisk
+// read its files, Fetch takes its objects alone, and what is not committed there
+// has to be asked for inside the container.
 //
 // Nothing here ever switches a branch, deletes one that it has not just made,
 // or removes work that is not committed and reachable.

@@ -3,6 +3,8 @@ package git
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -14,8 +16,11 @@ type Fetched struct {
 }
 
 // Fetch brings a branch of the clone at from into the repository, as the full name
-// of a ref that is made, or moved wherever the branch is. It runs nothing that the
-// clone says: no hook, no configuration of it.
+// of a ref that is made, or moved wherever the branch is.
+//
+// It runs no git in the clone: its configuration may name programs (a promisor
+// remote, a hook, a transport) that an agent chose. Only its objects are read, by
+// way of a repository of our own that borrows them, and they are checked.
 func Fetch(ctx context.Context, repo, from, branch, ref string) (Fetched, error) {
 	f, err := fetch(ctx, repo, from, branch, ref)
 	if err != nil {
@@ -25,12 +30,25 @@ func Fetch(ctx context.Context, repo, from, branch, ref string) (Fetched, error)
 }
 
 func fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err error) {
+	commit, err := cloneTip(from, branch)
+	if err != nil {
+		return f, err
+	}
 	before, err := tip(ctx, repo, ref)
 	if err != nil {
 		return f, err
 	}
-	_, err = run(ctx, repo, "-c", "protocol.file.allow=always", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-		"--no-recurse-submodules", "--no-auto-maintenance", "--", from, "+refs/heads/"+branch+":"+ref)
+	view, err := os.MkdirTemp("", "agentform-fetch-")
+	if err != nil {
+		return f, err
+	}
+	defer os.RemoveAll(view)
+	if err := borrow(ctx, view, filepath.Join(from, ".git", "objects"), commit); err != nil {
+		return f, err
+	}
+	_, err = run(ctx, repo, "-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true",
+		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance",
+		"--", view, "+"+borrowed+":"+ref)
 	if err != nil {
 		return f, err
 	}
@@ -44,6 +62,29 @@ func fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err 
 	}
 	f.Ahead, err = count(out)
 	return f, err
+}
+
+// borrowed is the only ref of a repository that borrows.
+const borrowed = "refs/heads/borrowed"
+
+// borrow makes an empty repository of our own in dir that has somebody else's
+// objects, and one branch at a commit of theirs.
+func borrow(ctx context.Context, dir, objects, commit string) error {
+	if strings.ContainsRune(objects, '\n') {
+		return fmt.Errorf("%q: a path with a line break cannot be borrowed from", objects)
+	}
+	if _, err := run(ctx, dir, "init", "--quiet", "--bare", "--template=", "--object-format="+formatOf(commit)); err != nil {
+		return err
+	}
+	info := filepath.Join(dir, "objects", "info")
+	if err := os.MkdirAll(info, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(objects+"\n"), 0o600); err != nil {
+		return err
+	}
+	_, err := run(ctx, dir, "update-ref", borrowed, commit)
+	return err
 }
 
 // tip is the commit that a ref is at; empty: there is no such ref.

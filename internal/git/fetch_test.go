@@ -50,7 +50,7 @@ func TestFetch(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(repo, ".git", "FETCH_HEAD")); err == nil {
 		t.Error("a person's FETCH_HEAD was overwritten")
 	}
-	for what, from := range map[string]string{"couldn't find remote ref": clone, "does not appear to be a git repository": filepath.Dir(repo)} {
+	for what, from := range map[string]string{`it has no branch "nobody"`: clone, "not a git repository": filepath.Dir(repo)} {
 		if _, err := Fetch(t.Context(), repo, from, "nobody", "refs/agentform/x/nobody"); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("from %s: %v, want %q", from, err, what)
 		}

@@ -15,6 +15,7 @@ type Risk struct {
 	Uncommitted int    // tracked files that differ from HEAD or the index
 	Untracked   int    // files, or folders of nothing else
 	Unreachable int    // commits that no branch, tag or other ref of the repository holds
+	Lacking     int    // of a clone: refs that are at a commit which the repository lacks
 	Busy        string // what is under way: rebase, merge, cherry-pick, revert, bisect, am
 }
 
@@ -35,6 +36,7 @@ func (r Risk) String() string {
 	count(r.Uncommitted, "uncommitted change", "uncommitted changes")
 	count(r.Untracked, "untracked file", "untracked files")
 	count(r.Unreachable, "commit that no branch holds", "commits that no branch holds")
+	count(r.Lacking, "branch with commits that the repository lacks", "branches with commits that the repository lacks")
 	if r.Busy != "" {
 		parts = append(parts, r.Busy+" under way")
 	}
@@ -89,15 +91,7 @@ func atRisk(ctx context.Context, path, repo string) (r Risk, err error) {
 	if err != nil {
 		return r, err
 	}
-	for entry := range strings.SplitSeq(out, "\x00") {
-		switch {
-		case entry == "":
-		case strings.HasPrefix(entry, "??"):
-			r.Untracked++
-		default:
-			r.Uncommitted++
-		}
-	}
+	r.Uncommitted, r.Untracked = counted(out)
 	hidden, err := hiddenChanges(ctx, path)
 	if err != nil {
 		return r, err
