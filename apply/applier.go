@@ -63,6 +63,9 @@ type Applier struct {
 	By          string // who asked, for the events
 	// StopOnError lets nothing new start after a failure.
 	StopOnError bool
+	// EachAlone lets a session that lacks something it needs from outside fail
+	// alone; else nothing is begun at all.
+	EachAlone bool
 	// AfterTurn is how long a session's running turn is let end before its agent
 	// is ended; nil: as its stop block says.
 	AfterTurn func(session.Spec) time.Duration

@@ -13,7 +13,8 @@ import (
 
 // preflight looks at what every session that is to start needs from outside,
 // before anything is touched: its command and its secrets. If one lacks
-// something, that is told, everything is skipped, and preflight is false.
+// something, that is told, and either it fails alone, or everything is skipped and
+// preflight is false.
 func (r *run) preflight() bool {
 	faults := map[*job]error{}
 	for _, j := range r.jobs {
@@ -28,15 +29,27 @@ func (r *run) preflight() bool {
 	}
 	for _, j := range r.jobs {
 		err := faults[j]
-		if err == nil {
+		switch {
+		case err == nil && r.EachAlone:
+			continue
+		case err == nil:
 			j.outcome, j.detail = Skipped, "nothing was begun, because something that another session needs is missing"
 			r.emit(j.event(history.Event{Kind: history.ApplySkipped, Detail: j.detail}), nil)
 			continue
 		}
 		j.outcome, j.err = Failed, fmt.Errorf("%s %s: %w", j.change.Action, j.change.Address, err)
-		r.emit(j.event(history.Event{Kind: history.ApplyErrored, Detail: j.err.Error()}), nil)
+		var of *session.Record
+		if r.EachAlone {
+			of = j.change.Before // it is tried again: the history has to tell how often
+		}
+		r.emit(j.event(history.Event{Kind: history.ApplyErrored, Detail: j.err.Error()}), of)
 	}
-	return false
+	if r.EachAlone {
+		for j := range faults {
+			r.skipAfter(j)
+		}
+	}
+	return r.EachAlone
 }
 
 // startable says what a session lacks to be started, all of it.

@@ -34,7 +34,18 @@ const (
 	Sent            Kind = "sent"
 	Moved           Kind = "moved"     // to another address: Old and New
 	WorkKept        Kind = "work_kept" // a workspace was not removed, and why
+
+	// What the hub tells. Each is told once an episode.
+	Discovered     Kind = "discovered"      // in its first look: New is the state
+	Held           Kind = "held"            // it waits with a start: Reason is why, New until when (RFC 3339), if that is known
+	Unhealthy      Kind = "unhealthy"       // Reason is the sickness
+	Healthy        Kind = "healthy"         // again
+	Escalated      Kind = "escalated"       // a person is needed: Reason is why
+	BranchRestored Kind = "branch_restored" // the workspace is on its branch again
 )
+
+// ByHub is who caused what the hub does.
+const ByHub = "hub"
 
 // Event is one thing that happened to one session.
 type Event struct {

@@ -39,6 +39,9 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 		return s.replace(c, want, replace)
 	}
 	c = s.converge(c, d, want, reach)
+	if s.in.Hub != nil {
+		c = s.bounded(c, d)
+	}
 	if l, ok := s.taken(c.Address); ok && starts(c) && c.Live == nil {
 		return stuck(c, []session.Diagnostic{nameTaken(c.Address, l)})
 	}
@@ -60,7 +63,7 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 	requested := within(c.Address, s.in.Options.Restart)
 	alive := d.Alive != nil && *d.Alive
 	prompt := changed(c.Fields, "prompt")
-	c.Fresh = prompt
+	c.Fresh = prompt || within(c.Address, s.in.Options.Fresh)
 	switch {
 	case c.Before.Intent == session.Creating && c.Live == nil && want == session.Stopped && !s.in.World.Runs[c.Before.Run.ID].Alive:
 		return act(c, Forget, ReasonInterrupted, "its creation was interrupted, and it is wanted stopped")

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/session"
 )
 
@@ -23,6 +24,9 @@ type Input struct {
 	// absent.
 	ByHand  bool
 	Options Options
+	// Hub is what the supervisor knows besides, when it is the one who plans; nil:
+	// a person does. With it goes ByHand.
+	Hub *Hub
 
 	// What the manifest says about addresses.
 	Moves   []Move
@@ -56,6 +60,7 @@ type Options struct {
 	Exclude     []session.Address // not these, nor what depends on them
 	Replace     []session.Address // these anew, whatever their state
 	Restart     []session.Address // these again, whatever their state
+	Fresh       []session.Address // when they start again, with a fresh conversation
 	MaxRunning  int               // agents alive at once; 0: no limit
 }
 
@@ -94,6 +99,9 @@ type Change struct {
 	Import  string            // of an adopt: the id of what is taken over
 	Fresh   bool              // the agent's conversation starts anew
 	Lifts   *session.Override // a person's override that this ends
+	// Restarts is how the session's restart budget was judged: of one whose agent is
+	// gone or is to be ended, under the hub; nil: it was not.
+	Restarts *health.Verdict `json:",omitempty"`
 }
 
 // Field is one attribute that changes. Sensitive values are left out.
@@ -174,6 +182,13 @@ const (
 	ReasonPreventDestroy Reason = "prevent_destroy"
 	ReasonNotTargeted    Reason = "not_targeted"
 	ReasonBlockedByError Reason = "error"
+	ReasonUnhealthy      Reason = "unhealthy"
+	ReasonPolicy         Reason = "restart_policy"
+	ReasonBackingOff     Reason = "backing_off"
+	ReasonBudgetSpent    Reason = "budget_spent"
+	ReasonSecret         Reason = "secret_unavailable"
+	ReasonBlockedAPI     Reason = "blocked_api"
+	ReasonLimitOver      Reason = "limit_over"
 )
 
 // Summary counts a plan's changes.

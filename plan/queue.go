@@ -13,7 +13,7 @@ import (
 // at once, the higher priority first.
 func (s *scene) hold(p *Plan) {
 	w := waiting{scene: s, at: make(map[session.Address]*Change, len(p.Changes)), faulty: map[session.Address]bool{}, ranks: map[session.Address]rank{}}
-	alive := 0
+	alive, young := 0, 0
 	var starters []*Change
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -22,6 +22,9 @@ func (s *scene) hold(p *Plan) {
 		switch {
 		case lives && c.Action != Delete && c.Action != Stop:
 			alive++
+			if s.young(*c) {
+				young++
+			}
 		case !lives && starts(*c):
 			starters = append(starters, c)
 		}
@@ -43,7 +46,10 @@ func (s *scene) hold(p *Plan) {
 		case d != nil:
 			*c = held(*c, ReasonDependency, fmt.Sprintf("waits for %s: %s", d.Address, d.Detail))
 		case limit > 0 && alive >= limit:
-			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: max_running = %d; an apply starts it once a place is free", limit))
+			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: max_running = %d; %s starts it once a place is free", limit, s.starter()))
+		case s.in.Hub != nil && !s.in.Hub.room(&young):
+			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d at a time are started", s.in.Hub.AtOnce))
+			c.Until = s.in.Now.Add(breath)
 		default:
 			alive++
 		}
@@ -102,7 +108,15 @@ func (w *waiting) deepen(a session.Address, path map[session.Address]bool) int {
 func (w *waiting) missing(a session.Address) *Change {
 	for _, need := range w.needs(a) {
 		d := w.at[need]
-		if d == nil || d.Live != nil && d.Live.Vital == session.Alive {
+		if d == nil {
+			continue
+		}
+		if d.Live != nil && d.Live.Vital == session.Alive {
+			if w.in.Hub != nil && w.in.Hub.Booting[need] {
+				booting := *d
+				booting.Detail = "it is not ready yet"
+				return &booting
+			}
 			continue
 		}
 		if d.Action == Hold || w.faulty[need] && d.Action == None {

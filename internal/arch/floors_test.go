@@ -27,6 +27,7 @@ var floors = map[string]int{
 	"internal/modelserver": 0,
 	"session/sessiontest":  1,
 	"agent":                1,
+	"health":               1,
 	"history":              1,
 	"config":               1,
 	"state":                1,
@@ -60,7 +61,7 @@ var forbidden = []struct {
 	why    string
 }{
 	{
-		in:   []string{"session", "plan", "agent"},
+		in:   []string{"session", "plan", "agent", "health"},
 		what: []string{"os", "os/...", "net", "net/...", "log", "log/...", "syscall", "golang.org/x/sys/..."},
 		why:  "it is pure: a decision is a function of its input, and its tests need no world",
 	},

@@ -1,0 +1,47 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/history"
+)
+
+// Moments is what of a session's history counts for its restarts by the hub. The
+// events are all of one session, the oldest first.
+func Moments(events []history.Event) []health.Moment {
+	var all []health.Moment
+	for _, e := range events {
+		m := health.Moment{At: e.Time}
+		starts := starts(Change{Action: Action(e.Action)})
+		switch {
+		case e.Kind == history.ApplyStart && starts && e.By != history.ByHub:
+			m.What = health.Cleared
+		case e.Kind == history.ApplyStart && starts && !free(Reason(e.Reason)):
+			m.What = health.Tried
+		case e.Kind == history.ApplyErrored && e.By == history.ByHub:
+			m.What = health.Failed
+		case e.Kind == history.Launched:
+			m.What = health.Launched
+		case e.Kind == history.RunEnded:
+			m.What, m.Stood = health.Ended, e.Elapsed.D()
+		case e.Kind == history.Held && e.Reason == string(ReasonBackingOff):
+			m.What = health.Held
+			m.Until, _ = time.Parse(time.RFC3339Nano, e.New) // without it the wait is reckoned
+		case e.Kind == history.Escalated && e.Reason == string(ReasonBudgetSpent):
+			m.What = health.Spent
+		case e.Kind == history.Escalated && e.Reason == string(ReasonBackingOff):
+			m.What = health.Escalated
+		default:
+			continue
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// free reports whether a start for that reason is no try: nothing was wrong with
+// the session.
+func free(r Reason) bool {
+	return r == ReasonRebooted || r == ReasonLimitOver || r == ReasonResume || r == ReasonOverride
+}
