@@ -106,7 +106,7 @@ func sessionShape(named []string) shape {
 		forces: toRestart, doc: "It goes on with an earlier conversation of its agent, which must be a built-in one or have one as its base.",
 		attrs: []attribute{
 			{name: "resume", kind: aFlag, def: "true", doc: "Whether it does."},
-			{name: "id", kind: aText, doc: "The conversation, by the agent's own id. Without one, to go on with the latest, is not supported yet."},
+			{name: "id", kind: aText, doc: "The conversation, by the agent's own id. Without one, the latest that it had in the workspace."},
 		},
 	}
 	blocks["pause"] = shape{

@@ -102,8 +102,6 @@ func (d decoder) conversation(b *block, s *session.Spec) {
 		d.fail(b.attr("id"), "Invalid conversation", "%q is no id of a conversation: it begins with a dash or holds white space.", cut(c.ID))
 	case c.Resume && s.Agent.Name != "" && s.Agent.Base == "":
 		d.failAt(b.def, "Conversation of a custom agent", "agentform knows how a built-in agent goes on with a conversation only. Give the agent %q a base, or put the conversation into the args.", s.Agent.Name)
-	case c.Resume && d.missing(b, "id"):
-		d.l.notYet(b.def, "conversation")
 	}
 	s.Conversation = c
 }

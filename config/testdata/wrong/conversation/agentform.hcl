@@ -18,13 +18,6 @@ session "b" {
   }
 }
 
-session "c" {
-  agent  = "claude"
-  branch = "c"
-  conversation {
-  }
-}
-
 session "d" {
   agent  = "claude"
   branch = "d"

@@ -23,9 +23,6 @@ session "api" {
   workspace {
     mode = "clone"
   }
-  conversation {
-    resume = true
-  }
   health {
     heartbeat {
       key = "F13"
