@@ -59,10 +59,12 @@ func claude() kind {
 				`bypass permissions on|accept edits on|plan mode on|Esc to cancel`,
 			},
 		},
-		files:   claudeFiles,
-		native:  claudeNative,
-		entries: claudeEntries,
-		signal:  claudeSignal,
+		// Its commands, and, typed or pasted, the shell's, which asks nobody.
+		commands: "/!",
+		files:    claudeFiles,
+		native:   claudeNative,
+		entries:  claudeEntries,
+		signal:   claudeSignal,
 	}
 }
 

@@ -83,9 +83,15 @@ func (r *Run) format(f string) string {
 // Process is the agent's.
 func (r *Run) Process() session.Process { return r.fixed }
 
-// Screen is what the terminal shows, without blank lines at its end.
+// Screen is what the terminal shows, without blank lines at its end. That the
+// agent has left is a line of tmux's, which has moved the first one out of sight.
 func (r *Run) Screen() string {
-	return strings.TrimRight(r.ask("capture-pane", "-p", "-t", "agent:"), "\n ") + "\n"
+	args := []string{"capture-pane", "-p", "-t", "agent:"}
+	if r.Exit() != nil {
+		args = append(args, "-S", "-1")
+	}
+	text, _, _ := strings.Cut(r.ask(args...), "\nPane is dead (")
+	return strings.TrimRight(text, "\n ") + "\n"
 }
 
 // Title is the terminal's.

@@ -2,6 +2,7 @@ package modelserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ func (s *Server) anthropic(w http.ResponseWriter, hr *http.Request) {
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
 	}
-	to := &claudeSpeaker{w: w, stream: in.Stream, id: "msg_scripted"}
+	to := &claudeSpeaker{w: w, stream: in.Stream, id: fmt.Sprintf("msg_%d", time.Now().UnixNano())}
 	if err := json.Unmarshal(body, &in); err != nil {
 		to.fail(http.StatusBadRequest, err.Error(), 0)
 		return
