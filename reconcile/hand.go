@@ -25,6 +25,8 @@ type Hand struct {
 	Desired session.Desired
 	// Restart starts them again whatever their state.
 	Restart bool
+	// Fresh has them begin a fresh conversation, with their prompt.
+	Fresh bool
 	// AfterTurn lets a running turn end before an agent is ended, for at most
 	// TurnLimit; 0: as long as the session's stop block says, or defaultTurn.
 	AfterTurn bool
@@ -67,6 +69,9 @@ func (r *Reconciler) Override(ctx context.Context, h Hand, drain <-chan struct{}
 		options := plan.Options{Targets: h.Addresses}
 		if h.Restart {
 			options.Restart = h.Addresses
+		}
+		if h.Fresh {
+			options.Fresh = h.Addresses
 		}
 		q := Request{Wanted: told.specs, Options: options}
 		p = r.input(st, r.look(ctx, st, q, false, nil), q, true)

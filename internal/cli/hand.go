@@ -54,6 +54,9 @@ what the manifest does not say, and names you.`,
 		flags.BoolVar(&o.hand.AfterTurn, "after-turn", false, "let the running turn end first, for at most --timeout")
 		flags.DurationVar(&o.hand.TurnLimit, "timeout", 0, "longest wait for the turn's end, with --after-turn; then it is stopped all the same (default: the manifest's after_turn, or 5m)")
 	}
+	if hand.Restart {
+		flags.BoolVar(&o.hand.Fresh, "fresh", false, "begin a fresh conversation, with the prompt")
+	}
 	if hand.Desired == session.Running {
 		flags.BoolVar(&o.hand.Wait, "wait", false, "return when every session that was started is ready")
 	}
@@ -78,7 +81,11 @@ An agent that is at work is let end its turn first if its stop block says so
 
 func (a *app) restartCommand() *cobra.Command {
 	return a.handCommand("restart", "Start sessions again, whatever their state",
-		"Stops the agents if they live and starts them again, also those that finished.",
+		`Stops the agents if they live and starts them again, also those that finished.
+
+They go on with their conversation where their agent keeps it, and are not given their
+prompt a second time. If the conversation is gone that is an error, and nothing is
+stopped: --fresh begins a new one, with the prompt.`,
 		reconcile.Hand{Desired: session.Running, Restart: true})
 }
 

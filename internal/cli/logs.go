@@ -24,31 +24,37 @@ const transcriptFile = "transcript.log"
 const lookAgain = 250 * time.Millisecond
 
 func (a *app) logsCommand() *cobra.Command {
-	var follow bool
+	var o logsOptions
 	c := &cobra.Command{
 		Use:   "logs ADDR",
-		Short: "Print the session's transcript",
-		Long: `Prints the session's transcript: its screen at each change of its state, with time and
-reason. What it shows right now is for capture; the conversation itself is kept by
-the agent.`,
+		Short: "Print what the agent was told, did and said",
+		Long: `Prints the session from the agent's own session file, turns, tools, errors and use of
+tokens, where the agent keeps one. Else, and with --screen, it prints the session's
+transcript: its screen at each change of its state, with time and reason. What it shows
+right now is for capture.`,
 		Example: `  agentform logs api
-  agentform logs api -f`,
+  agentform logs api -f
+  agentform logs api --screen`,
 		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if follow && a.globals.json {
+			if o.follow && a.globals.json {
 				return usageError{c.CommandPath(), errors.New("--json prints what there is: leave --follow out")}
 			}
-			return a.runLogs(c.Context(), args[0], follow)
+			return a.runLogs(c.Context(), args[0], o)
 		},
 	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is added, until interrupted")
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with what is added, until interrupted")
+	c.Flags().BoolVar(&o.screen, "screen", false, "the screens, also of an agent that keeps a session file")
 	a.fileWithoutShorthand(c)
 	return c
 }
 
-func (a *app) runLogs(ctx context.Context, typed string, follow bool) error {
+// logsOptions say what is printed of a session.
+type logsOptions struct{ follow, screen bool }
+
+func (a *app) runLogs(ctx context.Context, typed string, o logsOptions) error {
 	p, s, err := a.recorded()
 	if err != nil {
 		return err
@@ -60,6 +66,11 @@ func (a *app) runLogs(ctx context.Context, typed string, follow bool) error {
 	r := find(s.Sessions, address)
 	if r == nil {
 		return fmt.Errorf("%s was never live: there is nothing to tell", address)
+	}
+	if !o.screen {
+		if told, err := a.tellEntries(ctx, p, *r, o.follow); told || err != nil {
+			return err
+		}
 	}
 	path := filepath.Join(p.folder(*r), transcriptFile)
 	if a.globals.json {
@@ -73,7 +84,7 @@ func (a *app) runLogs(ctx context.Context, typed string, follow bool) error {
 	if err != nil {
 		return err
 	}
-	if follow {
+	if o.follow {
 		return a.followTranscript(ctx, path, n)
 	}
 	if n == 0 {

@@ -28,6 +28,7 @@ type lines struct {
 	size  int         // of the lines, in bytes
 	read  int64       // up to where lines are whole
 	cut   bool        // the middle is missing
+	gone  int         // so many lines were taken out of the middle since
 }
 
 // same reports whether a file is as it was when it was read.
@@ -111,6 +112,7 @@ func (l *lines) bound() {
 	from := 1
 	for ; from < len(l.lines)-1 && l.size > tail; from++ {
 		l.size -= len(l.lines[from])
+		l.gone++
 	}
 	l.lines = append(l.lines[:1:1], l.lines[from:]...)
 	l.cut = true

@@ -19,7 +19,8 @@ type Reader struct {
 
 // run is what has been read of one run.
 type run struct {
-	files  map[string]*lines // by path
+	all    []file            // in the order of their patterns
+	files  map[string]*lines // the same by path
 	native *session.Native
 }
 
@@ -69,6 +70,7 @@ func (r *Reader) Read(a session.Agent, id string, of session.Whereabouts) (*sess
 func (r *Reader) look(a session.Agent, patterns []string, of session.Whereabouts, old *run) (*run, error) {
 	now := &run{files: map[string]*lines{}}
 	all, changed, err := r.gather(a, patterns, of, old, now)
+	now.all = all
 	switch {
 	case len(all) == 0:
 	case changed || len(now.files) != len(old.files) || old.native == nil:

@@ -2,6 +2,8 @@ package view
 
 import (
 	"io"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,11 +25,48 @@ func TestDocuments(t *testing.T) {
 		"doctor.json":     func(w io.Writer) error { return DoctorJSON(w, sampleFindings()) },
 		"version.json":    func(w io.Writer) error { return VersionJSON(w, Build{"0.1.0", "f1ff7ee", "go1.26.0", "linux/amd64"}) },
 		"capture.json":    func(w io.Writer) error { return TextJSON(w, "session.api", "$ make\nok\n") },
-		"events.jsonl":    func(w io.Writer) error { return EventsJSON(w, sampleEvents()[2:]) },
-		"apply.jsonl":     applyLines,
+		"logs.json": func(w io.Writer) error {
+			return EntriesJSON(w, "session.api", "/home/ada/.claude/projects/-work/6d1f0a52.jsonl", sampleEntries(), false)
+		},
+		"events.jsonl": func(w io.Writer) error { return EventsJSON(w, sampleEvents()[2:]) },
+		"apply.jsonl":  applyLines,
 	}
 	for name, write := range all {
 		golden(t, name, write)
+	}
+}
+
+func sampleEntries() []session.Entry {
+	return []session.Entry{
+		{At: at, Kind: "user", Text: "Add a test.\nKeep it short."},
+		{At: at.Add(2 * time.Second), Kind: "tool", Text: "Bash go test ./..."},
+		{At: at.Add(3 * time.Second), Kind: "agent", Text: "Done."},
+		{Kind: "error", Text: "API Error: 500"},
+	}
+}
+
+// The last entries that fit are told, whole.
+func TestEntriesAreATail(t *testing.T) {
+	var b strings.Builder
+	long := session.Entry{Kind: "result", Text: strings.Repeat("x", 10_000)}
+	if err := EntriesJSON(&b, "session.api", "/f", slices.Repeat([]session.Entry{long}, 9), false); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), `"result"`); n != 4 || !strings.Contains(b.String(), `"truncated": true`) {
+		t.Errorf("%d entries in %d bytes", n, b.Len())
+	}
+}
+
+func TestEntriesForPeople(t *testing.T) {
+	var b strings.Builder
+	if err := Entries(&b, Style{}, sampleEntries(), at); err != nil {
+		t.Fatal(err)
+	}
+	clock := func(after time.Duration) string { return at.Add(after).Format(time.TimeOnly) }
+	want := clock(0) + "  user    Add a test.\n" + "                  Keep it short.\n" +
+		clock(2*time.Second) + "  tool    Bash go test ./...\n" + clock(3*time.Second) + "  agent   Done.\n" + "          error   API Error: 500\n"
+	if b.String() != want {
+		t.Errorf("it reads\n%s\nwant\n%s", b.String(), want)
 	}
 }
 
