@@ -1,0 +1,141 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Care is what the hub knows of the recorded sessions that it looks after, besides
+// what a look shows. Its Restarts are read from the histories.
+type Care struct {
+	plan.Hub
+	MaxRunning int // agents alive at once; 0: no limit
+}
+
+// Survey is the recorded sessions as the hub sees them, and what it is to do.
+type Survey struct {
+	Status
+	Plan plan.Plan
+}
+
+// Read is what is on record now, without the lock; an empty state if there is none
+// yet.
+func (r *Reconciler) Read() (state.State, error) { return r.read() }
+
+// Survey looks, without a lock and without screens, at the sessions of a state, and
+// plans what the hub is to do. A history that cannot be read counts as empty.
+func (r *Reconciler) Survey(ctx context.Context, st state.State, c Care) Survey {
+	q := Request{Wanted: recorded(st)}
+	return r.survey(st, r.look(ctx, st, q, false, nil), c)
+}
+
+// Again is the survey of the same look with other care.
+func (r *Reconciler) Again(s Survey, c Care) Survey { return r.survey(s.State, s.World, c) }
+
+func (r *Reconciler) survey(st state.State, w session.World, c Care) Survey {
+	s := Survey{Plan: r.bounded(st, w, c)}
+	s.State, s.World, s.Drift, s.Problems = st, w, s.Plan.Drift, s.Plan.Problems
+	for _, change := range s.Plan.Changes {
+		if change.Before == nil {
+			continue
+		}
+		s.Sessions = append(s.Sessions, Seen{
+			Record: *change.Before, Live: change.Live, Checkout: w.Checkouts[change.Before.Tree.Path],
+			Diagnosis: plan.Diagnose(change.Before, change.Live, w),
+		})
+	}
+	return s
+}
+
+// bounded plans as the hub may.
+func (r *Reconciler) bounded(st state.State, w session.World, c Care) plan.Plan {
+	c.Restarts = r.restarts(st, w, c)
+	return plan.Compute(plan.Input{
+		Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
+		Wanted: recorded(st), Records: st.Sessions, World: w, ByHand: true,
+		Options: plan.Options{MaxRunning: c.MaxRunning}, Hub: &c.Hub,
+	})
+}
+
+// Repair does what the hub may, under the lock: it looks and computes again, and
+// carries out what is to be done now. Every event of it is caused by the hub. The
+// plan that was carried out is returned too.
+//
+// The error is a *state.LockedError when somebody else is at work, else what
+// apply.Applier.Run returns.
+func (r *Reconciler) Repair(ctx context.Context, c Care, drain <-chan struct{}) (plan.Plan, apply.Tally, error) {
+	var p plan.Plan
+	tally, err := r.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
+		st := store.State()
+		p = r.bounded(st, r.look(ctx, st, Request{Wanted: recorded(st)}, false, nil), c)
+		a.By, a.EachAlone = history.ByHub, true
+		return a.Run(ctx, p, drain)
+	})
+	return p, tally, err
+}
+
+// recorded are the specs on record, at the addresses that they are recorded under.
+func recorded(st state.State) []session.Spec {
+	specs := make([]session.Spec, len(st.Sessions))
+	for i, rec := range st.Sessions {
+		specs[i] = rec.Spec
+		specs[i].Address = rec.Address
+	}
+	return specs
+}
+
+// restarts counts how often the hub has started each session that it may have to
+// do something with.
+func (r *Reconciler) restarts(st state.State, w session.World, c Care) map[session.Address]health.Count {
+	lives := make(map[string]*session.Live, len(w.Lives))
+	for i := range w.Lives {
+		if !w.Lives[i].Foreign {
+			lives[w.Lives[i].Mark.Run] = &w.Lives[i]
+		}
+	}
+	counts := map[session.Address]health.Count{}
+	for _, rec := range st.Sessions {
+		l := lives[rec.Run.ID]
+		_, sick := c.Sick[rec.Address]
+		settled := rec.Intent == session.Settled && rec.Trouble == ""
+		if settled && !sick && (l != nil && l.Vital == session.Alive || Desired(rec) == session.Stopped) {
+			continue
+		}
+		events, _ := history.Read(r.Applier.Folder(rec), time.Time{})
+		counts[rec.Address] = Restarts(rec, l, w.Runs[rec.Run.ID].Exit, events, w.At)
+	}
+	return counts
+}
+
+// Restarts counts how often the hub has started a session: from its history, the
+// oldest event first, and from how its run stands now, as the runtime sees it (nil:
+// not at all) or as the run's folder tells.
+func Restarts(rec session.Record, l *session.Live, exit *session.Exit, events []history.Event, now time.Time) health.Count {
+	past := plan.Moments(events)
+	if l != nil {
+		exit = l.Exit
+	}
+	if exit != nil && rec.Run.EndedAt.IsZero() {
+		past = append(past, health.Moment{At: exit.At, What: health.Ended, Stood: exit.Ran.D()})
+	}
+	c := health.Fold(rec.Spec.Restart, past)
+	if l != nil && l.Vital == session.Alive {
+		c = c.Stands(rec.Spec.Restart, now)
+	}
+	return c
+}
+
+// Desired is what a session was last told to be: by hand, else by its spec.
+func Desired(rec session.Record) session.Desired {
+	if rec.Override != nil {
+		return rec.Override.Desired
+	}
+	return rec.Spec.Desired
+}
