@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,5 +195,50 @@ func TestSetupEndsWithTheApply(t *testing.T) {
 	b, _ := os.ReadFile(pidFile)
 	if alive(strings.TrimSpace(string(b))) {
 		t.Error("what the setup command started lives on")
+	}
+}
+
+// TestSetupIsNotDoubled: of an apply that was killed, the setup command may go
+// on. The next apply ends it before it begins anew.
+func TestSetupIsNotDoubled(t *testing.T) {
+	r := newRoom(t)
+	s := r.spec("api")
+	// The first time it stays, with a child that has left its process group.
+	s.Workspace.Setup = []string{"sh", "-c", "test -e ../second && exit; setsid sleep 600 & echo $! > ../pid; false"}
+	if _, err := r.run(r.create(s)); err == nil {
+		t.Fatal("the first setup succeeded")
+	}
+	up := filepath.Dir(s.Workspace.Path)
+	b, err := os.ReadFile(filepath.Join(up, "pid"))
+	if err != nil || !alive(strings.TrimSpace(string(b))) {
+		t.Fatalf("what the first setup left does not live: %s, %v", b, err)
+	}
+	if err := os.WriteFile(filepath.Join(up, "second"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.must(r.create(s))
+	if alive(strings.TrimSpace(string(b))) {
+		t.Error("the first setup goes on beside the second")
+	}
+}
+
+// TestSetupLeavesAServer: what a setup command leaves running keeps nobody
+// waiting, and lives on.
+func TestSetupLeavesAServer(t *testing.T) {
+	r := newRoom(t)
+	s := r.spec("api")
+	s.Workspace.Setup = []string{"sh", "-c", "sleep 600 & echo $! > ../pid"}
+	began := time.Now()
+	r.must(r.create(s))
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	b, _ := os.ReadFile(filepath.Join(filepath.Dir(s.Workspace.Path), "pid"))
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || !alive(strings.TrimSpace(string(b))) {
+		t.Fatalf("the server %q does not live: %v", b, err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,14 +1,17 @@
 package apply
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
 )
 
@@ -39,42 +42,63 @@ func (e *SetupError) Unwrap() error { return e.Err }
 // Excerpt is what the command printed, at most session.TailLimit bytes.
 func (e *SetupError) Excerpt() string { return e.Output }
 
-// outputGrace is how long a setup command's output is waited for once it has
-// left or was killed: something it started may hold its pipes for ever.
-const outputGrace = 2 * time.Second
+// setupLog is the file in a session's folder that holds what its workspace's
+// setup printed last.
+const setupLog = "setup.log"
+
+// setUp runs the workspace's setup command. One that an apply which was killed
+// had begun may still run: it is ended first, since two would spoil each other's
+// work.
+func (j *job) setUp(ctx context.Context, argv []string) error {
+	id := j.rec.ID
+	mark := "setup-" + id[max(0, len(id)-50):] // its end, which differs most, and as much as a mark may have
+	if _, err := guest.Sweep(mark, time.Second, "SIGTERM"); err != nil {
+		return fmt.Errorf("setup: end the one that was begun before: %w", err)
+	}
+	folder := j.run.Folder(j.rec)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	env := append(j.run.environ(j.rec.Spec, nil), "AGENTFORM_RUN="+mark)
+	return runSetup(ctx, argv, j.rec.Tree.Path, env, filepath.Join(folder, setupLog))
+}
 
 // runSetup runs a workspace's setup command, in a process group of its own: the
-// terminal's Ctrl-C is for agentform, and ending it ends all it started.
-func runSetup(ctx context.Context, argv []string, dir string, env []string) error {
+// terminal's Ctrl-C is for agentform, and ending it ends all it started. Its
+// output goes to a file, and not through a pipe that something it leaves running
+// would hold open.
+func runSetup(ctx context.Context, argv []string, dir string, env []string, log string) (err error) {
 	path, err := lookUp(argv[0], dir, env)
 	if err != nil {
 		return &SetupError{Argv: argv, Err: err}
 	}
-	var out tailWriter
+	out, err := os.OpenFile(log, os.O_RDWR|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)
 	cmd.Dir, cmd.Env = dir, env
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = outputGrace
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return &SetupError{Argv: argv, Output: out.String(), Err: err}
+		return &SetupError{Argv: argv, Output: endOf(out), Err: err}
 	}
 	return nil
 }
 
-// tailWriter keeps the last session.TailLimit bytes of what is written to it.
-type tailWriter struct{ kept bytes.Buffer }
-
-func (t *tailWriter) Write(p []byte) (int, error) {
-	t.kept.Write(p)
-	if over := t.kept.Len() - session.TailLimit; over > 0 {
-		t.kept.Next(over)
+// endOf is the last session.TailLimit bytes of a file; nothing of one that
+// cannot be read.
+func endOf(f *os.File) string {
+	info, err := f.Stat()
+	if err != nil {
+		return ""
 	}
-	return len(p), nil
+	text := make([]byte, min(info.Size(), session.TailLimit))
+	n, _ := f.ReadAt(text, info.Size()-int64(len(text))) // what there is of it
+	return strings.ToValidUTF8(string(text[:n]), "")
 }
-
-func (t *tailWriter) String() string { return strings.ToValidUTF8(t.kept.String(), "") }

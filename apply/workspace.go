@@ -52,7 +52,7 @@ func (j *job) workspace(ctx context.Context) error {
 		t.Ready = true
 		return nil
 	}
-	if err := runSetup(ctx, setup, t.Path, j.run.environ(j.rec.Spec, nil)); err != nil {
+	if err := j.setUp(ctx, setup); err != nil {
 		return err
 	}
 	t.Ready = true
