@@ -38,6 +38,9 @@ type kind struct {
 	// commands are the characters that, at the beginning of a prompt, would make it
 	// a command of the agent's own, and that a blank before them makes text.
 	commands string
+	// deafResuming says that what is typed while an earlier conversation is loaded is
+	// lost: the prompt that comes with one is an argument, pasted or not otherwise.
+	deafResuming bool
 	// files, native and entries are Agent.Files, Native and Entries; nil: the
 	// agent has no session file that is known.
 	files   func(of session.Whereabouts) []string
@@ -89,7 +92,7 @@ func For(s session.AgentSpec) session.Agent {
 	if len(s.Command) == 0 {
 		s.Command = []string{s.Name}
 	}
-	return &program{kind: k, spec: s, reader: newReader(k, s)}
+	return &program{kind: k, spec: s, reader: newReader(k, s), composing: composingOf(k.marks)}
 }
 
 // program is an agent as a manifest has it.
@@ -97,6 +100,7 @@ type program struct {
 	kind
 	spec session.AgentSpec
 	*reader
+	composing composing
 }
 
 // Start is how a run is started: the command line (the command, what the agent
@@ -104,15 +108,14 @@ type program struct {
 // unless that is to be pasted) and the environment.
 func (p *program) Start(in session.StartInput) session.Start {
 	in.Spec.Agent = p.spec
-	if in.Prompt != "" && strings.IndexByte(p.commands, in.Prompt[0]) >= 0 {
-		in.Prompt = " " + in.Prompt
-	}
+	in.Prompt = p.Typed(in.Prompt)
 	paste := ""
+	pasted := p.spec.PromptVia == ViaPaste && (in.Conversation == "" || !p.deafResuming)
 	switch {
 	case in.Prompt == "":
 	case p.spec.PromptVia == ViaNone:
 		in.Prompt = ""
-	case p.spec.PromptVia == ViaPaste || len(in.Prompt) > ArgumentLimit || strings.ContainsRune(in.Prompt, 0):
+	case pasted || len(in.Prompt) > ArgumentLimit || strings.ContainsRune(in.Prompt, 0):
 		paste, in.Prompt = in.Prompt, ""
 	}
 	start := p.start(in)

@@ -20,6 +20,8 @@ func gemini() kind {
 		},
 		start: geminiStart,
 		marks: marks{
+			composer: `^[>*!] +(.*)$`,
+			hint:     `^Type your message`,
 			titles: []title{
 				{`^\s*✋\s+Action Required`, session.Blocked},
 				{`^\s*✦\s+Working`, session.Working},
@@ -49,13 +51,20 @@ func gemini() kind {
 				`Type your message`,
 				`esc to cancel|Press Ctrl\+C again to exit`,
 			},
+			// It paints its composer, and calls itself ready, up to a second before it
+			// takes a paste for one: then come its name or the conversation so far.
+			started: []string{`Gemini CLI v\d`, `^[✦✕ℹ] `},
+			turn:    `^> \S`,
 		},
 		// A prompt that begins with a slash is a command however it comes, blanks
-		// before it or not; one with ! is text unless it is typed.
-		files:   geminiFiles,
-		native:  geminiNative,
-		entries: geminiEntries,
-		signal:  geminiSignal,
+		// before it or not. One with ! is the shell's if its first character is taken
+		// for a key.
+		commands:     "!",
+		deafResuming: true,
+		files:        geminiFiles,
+		native:       geminiNative,
+		entries:      geminiEntries,
+		signal:       geminiSignal,
 		// No hook tells that a question was answered; the title does.
 		trust: []string{FromNative, FromTitle, FromHook},
 	}

@@ -23,6 +23,7 @@ func TestGeminiStart(t *testing.T) {
 			session.Start{Argv: []string{"gemini", "--prompt-interactive=fix it"}, Env: env}},
 		"a dash": {argument, session.StartInput{Prompt: "-p"},
 			session.Start{Argv: []string{"gemini", "--prompt-interactive=-p"}, Env: env}},
+		"a shell line": {builtin("gemini"), session.StartInput{Prompt: "!ls"}, session.Start{Argv: []string{"gemini"}, Env: env, Paste: " !ls"}},
 		"a command": {argument, session.StartInput{Prompt: "/review"},
 			session.Start{Argv: []string{"gemini", "--prompt-interactive=/review"}, Env: env}},
 		"asks": {builtin("gemini", func(s *session.AgentSpec) { s.Permissions = "ask" }), session.StartInput{},
@@ -35,6 +36,8 @@ func TestGeminiStart(t *testing.T) {
 			session.Start{Argv: []string{"gemini", "--session-id", "id-2", "-m", "pro"}, Env: env, Conversation: "id-2"}},
 		"goes on": {builtin("gemini", func(s *session.AgentSpec) { s.Permissions = "edits" }), session.StartInput{Conversation: "id-1", Fresh: "id-2"},
 			session.Start{Argv: []string{"gemini", "--approval-mode", "auto_edit", "--resume", "id-1"}, Env: env, Conversation: "id-1"}},
+		"goes on with a prompt, which typing would lose": {builtin("gemini"), session.StartInput{Conversation: "id-1", Prompt: "and now"},
+			session.Start{Argv: []string{"gemini", "--resume", "id-1", "--prompt-interactive=and now"}, Env: env, Conversation: "id-1"}},
 		"hooks, but not as root": {builtin("gemini"), session.StartInput{Notify: []string{"guest"}, Private: "/run/1/private"},
 			session.Start{Argv: []string{"gemini"}, Env: env}},
 	} {

@@ -14,6 +14,15 @@ type marks struct {
 	blocked, blockedAPI, failed, working []string
 	retrying                             []string // a limit, while it works
 	ui                                   []string // its program has the screen
+	// composer is a line of the composer, its group what stands in it, and hint what
+	// stands there when nothing was typed. Empty: not known.
+	composer, hint string
+	// started is what stands above the composer once it takes input; empty: the
+	// composer is enough.
+	started []string
+	// turn begins the user's last message: what is above it is of earlier turns.
+	// Empty: not known.
+	turn string
 }
 
 // title is a form of the terminal's title and what it means.

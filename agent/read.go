@@ -21,6 +21,7 @@ type reader struct {
 	// what all have in common.
 	own, said, phrase signs
 	ui, shell         patterns
+	started, turn     patterns
 	dialog            patterns // of any program
 }
 
@@ -48,9 +49,10 @@ func newReader(k kind, s session.AgentSpec) *reader {
 			done: compile(fold, p.Done), limit: compile(fold, p.BlockedAPI), failed: compile(fold, p.Failed),
 			blocked: compile(fold, p.Blocked), working: compile(fold, p.Working),
 		},
-		phrase: signs{done: compile(exact, donePhrases), limit: compile(exact, limitPhrases), failed: compile(exact, failedPhrases)},
-		ui:     append(compile(exact, m.ui), compile(fold, p.UI)...),
-		dialog: compile(fold, dialogs),
+		phrase:  signs{done: compile(exact, donePhrases), limit: compile(exact, limitPhrases), failed: compile(exact, failedPhrases)},
+		ui:      append(compile(exact, m.ui), compile(fold, p.UI)...),
+		dialog:  compile(fold, dialogs),
+		started: compile(exact, m.started), turn: compile(exact, []string{m.turn}),
 	}
 	// A shell's prompt tells of an exit only where it is known what the agent's
 	// own screen looks like.
@@ -67,7 +69,8 @@ func newReader(k kind, s session.AgentSpec) *reader {
 }
 
 // Ready reports whether the screen shows that a prompt can be typed: the ready
-// pattern is there, and neither a dialog nor work. Without a pattern there is
+// pattern is there, what shows that the agent has started, and neither a dialog
+// nor work. Without a pattern there is
 // nothing to wait for.
 func (r *reader) Ready(screen string) bool {
 	if len(r.ready) == 0 {
@@ -76,6 +79,9 @@ func (r *reader) Ready(screen string) bool {
 	shown := lines(screen)
 	end := last(shown, markLines)
 	if r.own.blocked.match(end) || r.own.working.match(end) {
+		return false
+	}
+	if len(r.started) > 0 && !r.started.match(last(shown, len(shown))) {
 		return false
 	}
 	return r.ready.match(screen) || r.ready.match(last(shown, len(shown)))

@@ -64,7 +64,8 @@ const (
 
   Press enter to confirm or esc to cancel
 `
-	geminiIdle = ` ▄▄▄▄▄▄▄▄▄▄▄▄
+	geminiIdle = ` ▝▜▄     Gemini CLI v0.61.0
+ ▄▄▄▄▄▄▄▄▄▄▄▄
  >   Type your message or @path/to/file
  ▀▀▀▀▀▀▀▀▀▀▀▀
  ~/work   no sandbox   auto
@@ -121,13 +122,14 @@ func TestReadALiveAgent(t *testing.T) {
 			session.Reading{Activity: session.Working}},
 		"codex, a bad key": {builtin("codex"), "Ready | work", "■ unexpected status 401 Unauthorized\n" + codexIdle, session.Reading{Activity: session.Failed, Detail: "■ unexpected status 401 Unauthorized"}},
 
-		"gemini idle by title":   {builtin("gemini"), "◇  Ready (work)   ", "", session.Reading{Activity: session.Idle}},
-		"gemini works by title":  {builtin("gemini"), "✦  Working… (work)", "", session.Reading{Activity: session.Working}},
-		"gemini asks by title":   {builtin("gemini"), "✋  Action Required (work)", geminiApproval, session.Reading{Activity: session.Blocked, Detail: "Allow execution of: 'rm'?\n● 1. Allow once\n3. No, suggest changes (esc)"}},
-		"gemini idle by screen":  {builtin("gemini"), "", geminiIdle, session.Reading{Activity: session.Idle}},
-		"gemini works by screen": {builtin("gemini"), "", geminiWorking, session.Reading{Activity: session.Working}},
-		"gemini asks by screen":  {builtin("gemini"), "", geminiApproval, session.Reading{Activity: session.Blocked, Detail: "Allow execution of: 'rm'?\n● 1. Allow once\n3. No, suggest changes (esc)"}},
-		"gemini, a bad key":      {builtin("gemini"), "◇  Ready (work)", "✕ [API Error: {\"code\":401}]\n" + geminiIdle, session.Reading{Activity: session.Failed, Detail: "✕ [API Error: {\"code\":401}]"}},
+		"gemini idle by title":           {builtin("gemini"), "◇  Ready (work)   ", "", session.Reading{Activity: session.Idle}},
+		"gemini works by title":          {builtin("gemini"), "✦  Working… (work)", "", session.Reading{Activity: session.Working}},
+		"gemini asks by title":           {builtin("gemini"), "✋  Action Required (work)", geminiApproval, session.Reading{Activity: session.Blocked, Detail: "Allow execution of: 'rm'?\n● 1. Allow once\n3. No, suggest changes (esc)"}},
+		"gemini idle by screen":          {builtin("gemini"), "", geminiIdle, session.Reading{Activity: session.Idle}},
+		"gemini works by screen":         {builtin("gemini"), "", geminiWorking, session.Reading{Activity: session.Working}},
+		"gemini asks by screen":          {builtin("gemini"), "", geminiApproval, session.Reading{Activity: session.Blocked, Detail: "Allow execution of: 'rm'?\n● 1. Allow once\n3. No, suggest changes (esc)"}},
+		"gemini goes on after a failure": {builtin("gemini"), "◇  Ready (work)", "✕ [API Error: {\"code\":401}]\n > again\n✦ Here.\n" + geminiIdle, session.Reading{Activity: session.Idle}},
+		"gemini, a bad key":              {builtin("gemini"), "◇  Ready (work)", "✕ [API Error: {\"code\":401}]\n" + geminiIdle, session.Reading{Activity: session.Failed, Detail: "✕ [API Error: {\"code\":401}]"}},
 
 		"script, silent":         {custom, "", "\n", session.Reading{Activity: session.NoActivity}},
 		"script works":           {custom, "", "script 1.0\nstep 3 of 4\n", session.Reading{Activity: session.Working}},
@@ -268,7 +270,8 @@ func TestReady(t *testing.T) {
 		{builtin("codex"), codexWorking, false},
 		{builtin("codex"), codexApproval, false},
 		{builtin("gemini"), geminiIdle, true},
-		{builtin("gemini"), "│ > Type your message │", true},
+		{builtin("gemini"), strings.SplitN(geminiIdle, "\n", 2)[1], false}, // it paints this first
+		{builtin("gemini"), "Gemini CLI v0.61.0\n│ > Type your message │", true},
 		{builtin("gemini"), geminiWorking, false},
 		{builtin("gemini"), geminiApproval, false},
 		{session.AgentSpec{Name: "x", Command: []string{"x"}}, "", true},

@@ -12,12 +12,20 @@ type sight struct {
 	all   []string // its lines
 	shown []string // those above the status bar
 	end   string   // where dialogs and composers are
+	turn  string   // of that, what is of the last turn
 }
 
 // look cuts a screen up.
 func (r *reader) look(screen string) sight {
 	all := lines(screen)
-	return sight{whole: screen, all: all, shown: all[:max(0, len(all)-r.statusBar)], end: last(all, markLines)}
+	s := sight{whole: screen, all: all, shown: all[:max(0, len(all)-r.statusBar)], end: last(all, markLines)}
+	s.turn = s.end
+	for _, re := range r.turn {
+		if begins := re.FindAllStringIndex(s.end, -1); len(begins) > 0 {
+			s.turn = s.end[begins[len(begins)-1][0]:]
+		}
+	}
+	return s
 }
 
 // doing reads a live agent: by what its session file, its hooks and its title
@@ -128,7 +136,7 @@ func (r *reader) screen(s sight) session.Reading {
 	} {
 		line := look.said.line(s.whole)
 		if line == "" {
-			line = look.own.line(s.end)
+			line = look.own.line(s.turn)
 		}
 		if line == "" {
 			near := last(s.shown, look.lines)
