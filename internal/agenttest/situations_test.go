@@ -12,6 +12,8 @@ import (
 // situations are those of every agent, each beside its adapter's other tests.
 var situations = map[string][]agenttest.Situation{
 	"claude": claudeSituations,
+	"codex":  codexSituations,
+	"gemini": geminiSituations,
 }
 
 // TestSituations brings the real agents into every situation and says which one is

@@ -1,0 +1,73 @@
+package agenttest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Entries are what the adapter makes of one line of the agent's files.
+func (r *Run) Entries(line []byte) []session.Entry { return r.agent.Entries(line) }
+
+// Program runs the agent's program in the lab, without a terminal, until it
+// leaves; it is what it printed.
+func (l *Lab) Program(args ...string) string {
+	l.t.Helper()
+	cmd := exec.Command(l.Spec.Command[0], args...)
+	cmd.Dir = l.Dir
+	for name, value := range l.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		l.t.Fatalf("%s %s: %v\n%s", l.Agent, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// Holding are the processes of the lab that have a file open.
+func (l *Lab) Holding(file string) []int {
+	var holders []int
+	for _, pid := range l.pids() {
+		fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(fds, func(fd string) bool {
+			path, err := os.Readlink(fd)
+			return err == nil && path == file
+		}) {
+			holders = append(holders, pid)
+		}
+	}
+	return holders
+}
+
+// Below reports whether a process is the agent's or descends from it.
+func (r *Run) Below(pid int) bool {
+	for pid > 1 {
+		if pid == r.fixed.PID {
+			return true
+		}
+		pid = parent(pid)
+	}
+	return false
+}
+
+// parent is a process's parent; 0: there is none, or it is gone.
+func parent(pid int) int {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "\nPPid:\t")
+	line, _, _ := strings.Cut(rest, "\n")
+	ppid, _ := strconv.Atoi(line)
+	return ppid
+}
