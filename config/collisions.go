@@ -22,8 +22,8 @@ func (l *loader) collisions(all []*built) {
 		if ws.Mode != session.InPlace {
 			paths.add(ws.Path, s)
 		}
-		if ws.Mode == session.Plain {
-			continue
+		if ws.Mode == session.Plain || ws.Mode == session.Clone {
+			continue // a clone has branches of its own
 		}
 		if _, known := common[ws.Repo]; !known {
 			common[ws.Repo] = commonDir(ws.Repo)

@@ -157,7 +157,7 @@ func addressShapes() map[string]shape {
 			attrs: []attribute{
 				each,
 				{name: "to", kind: anAddress, required: true, doc: "The session that is declared for it."},
-				{name: "id", kind: aText, required: true, doc: "What is taken over: `tmux:SOCKET/SESSION`, with the socket's name or absolute path. `docker:NAME` is not supported yet."},
+				{name: "id", kind: aText, required: true, doc: "What is taken over: `tmux:SOCKET/SESSION`, with the socket's name or absolute path, or `docker:CONTAINER`."},
 			},
 		},
 		"moved": {
@@ -198,21 +198,22 @@ func runtimeShape() shape {
 		doc:    "Where sessions run. tmux on this machine needs no block.",
 		kinds: map[string]shape{
 			"docker": {
-				doc: "Containers. Checked, but not carried out by this release: a session that names one is an error.",
+				doc: "Containers, one for each session that names it.",
 				attrs: []attribute{
-					{name: "image", kind: aText, required: true, doc: "Needs a shell, git and tmux."},
+					{name: "image", kind: aText, required: true, doc: "Needs a shell, git, tmux and the agent. It has to be there: nothing is pulled."},
 					{name: "host", kind: aText, defWords: "the environment's", doc: "A docker context or a DOCKER_HOST URL."},
 					{name: "cpus", kind: aNumber, defWords: "no limit", doc: "How many processors it may use."},
 					{name: "memory", kind: aSize, defWords: "no limit", doc: "How much memory it may use, like `\"4GiB\"`."},
 					{name: "pids", kind: aWhole, defWords: "no limit", doc: "How many processes it may have."},
 					{name: "network", kind: aText, defWords: "docker's", doc: "The network's name; `none` for none."},
-					{name: "user", kind: aText, defWords: "the image's", doc: "Who the agent is in there: `UID:GID`, or names."},
+					{name: "user", kind: aText, defWords: "yours", doc: "Who the agent is in there, in numbers: `UID` or `UID:GID`. The workspace belongs to it."},
 					{name: "env", kind: aTable, doc: "Added to the environment of every agent in it."},
 					{name: "mounts", kind: someMounts, doc: "Paths of the host that are seen inside: a list of `{ source, target, read_only }`. A source may begin with `~`, a target is absolute."},
+					{name: "read_only", kind: aFlag, def: "false", doc: "The container's own files cannot be changed: only /tmp, the workspace and what is mounted."},
 				},
 			},
 			"tmux": {
-				doc: "A tmux server of one's own. Checked, but not carried out by this release: a session that names one is an error.",
+				doc: "A tmux server of your own: the sessions live in it, beside yours.",
 				attrs: []attribute{
 					{name: "socket", kind: aPath, required: true, doc: "The name of its socket, as for `tmux -L`, or its path."},
 				},

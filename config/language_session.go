@@ -93,13 +93,13 @@ func sessionShape(named []string) shape {
 	blocks["workspace"] = shape{
 		doc: "Where it works.",
 		attrs: []attribute{
-			{name: "mode", kind: aText, forces: toReplace, def: `"worktree"`, values: []string{"worktree", "clone", "in_place", "plain"}, doc: "`worktree`: a git worktree; `in_place`: the repository's own checkout; `plain`: a folder without git, and so without a branch; `clone`: not supported yet."},
+			{name: "mode", kind: aText, forces: toReplace, defWords: "`\"worktree\"`, in docker `\"clone\"`", values: []string{"worktree", "clone", "in_place", "plain"}, doc: "`worktree`: a git worktree; `in_place`: the repository's own checkout; `plain`: a folder without git, and so without a branch; `clone`: a clone of its own, with this one branch. In docker `worktree` and `in_place` need `trust_git`."},
 			{name: "repo", kind: aPath, forces: toReplace, defWords: "the repository that holds the manifest", doc: "The git repository. Relative to the folder of the manifests."},
 			{name: "path", kind: aPath, forces: toReplace, defWords: "`DATA_DIR/workspaces/NAME/BRANCH`", doc: "Its folder, relative to the project folder. By default a new branch is a new folder, and the old one stays."},
 			{name: "base", kind: aText, forces: toNothing, defWords: "`HEAD`", doc: "Where a branch that does not exist yet starts."},
 			{name: "setup", kind: aCommand, forces: toNothing, doc: "A command, run once after creation; when it fails the session is in error, with its output."},
 			{name: "on_destroy", kind: aText, forces: toNothing, def: `"keep"`, values: []string{"keep", "remove_clean"}, doc: "`remove_clean`: removed with the session, if nothing would be lost."},
-			{name: "trust_git", kind: aFlag, forces: toReplace, def: "false", doc: "A shared .git may be mounted into a container."},
+			{name: "trust_git", kind: aFlag, forces: toReplace, def: "false", doc: "The repository's .git may be mounted into a container, though what is written there can make git run programs on this machine."},
 		},
 	}
 	blocks["conversation"] = shape{

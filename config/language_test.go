@@ -137,7 +137,7 @@ var (
 		"session.lifecycle.replace_triggered_by": "[1]", "session.health.heartbeat.key": `"F13"`, "session.restart.backoff.factor": "1",
 		"agent.health.heartbeat.key": `"F13"`,
 		"session.for_each":           `{ it = 1 }`, "import.for_each": `{ it = 1 }`, "notify.on": `["done"]`,
-		"session.conversation.id": `"x"`, "output.value": "1",
+		"session.conversation.id": `"x"`, "output.value": "1", "runtimedocker.user": `"1000:1000"`,
 		"session.count": "1",
 	}
 )

@@ -204,6 +204,9 @@ func (l *loader) removed(s declared, moves []*move) []Removal {
 // a colon, nor begins as an id or an exact match does.
 var tmuxID = regexp.MustCompile(`^tmux:(?:[^/.-][^/]*|/.*[^/])/[^.:/$@%=][^.:/]*$`)
 
+// dockerID is a container, by its name or its id.
+var dockerID = regexp.MustCompile(`^docker:[A-Za-z0-9][A-Za-z0-9_.-]{0,254}$`)
+
 // imports evaluates the import blocks.
 func (l *loader) imports(s declared) []Import {
 	var list []Import
@@ -215,7 +218,7 @@ func (l *loader) imports(s declared) []Import {
 			if d.word(b, "id", &im.ID) {
 				ok = d.importID(b.attr("id"), im.ID) && ok
 			} else {
-				d.require(b, "id", `id = "tmux:SOCKET/SESSION"`)
+				d.require(b, "id", `id = "tmux:SOCKET/SESSION" or "docker:CONTAINER"`)
 				ok = false
 			}
 			if !ok {
@@ -243,13 +246,10 @@ func (l *loader) imports(s declared) []Import {
 
 // importID checks the form of what is imported.
 func (d decoder) importID(a *attr, id string) bool {
-	name, docker := strings.CutPrefix(id, "docker:")
 	switch {
-	case docker && name != "":
-		d.notYet(a, "import docker")
-		return false
+	case dockerID.MatchString(id):
 	case !tmuxID.MatchString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		d.fail(a, "Invalid import", `%q names nothing that can be imported; write it like "tmux:SOCKET/SESSION", with the socket's name or absolute path.`, cut(id))
+		d.fail(a, "Invalid import", `%q names nothing that can be imported; write it like "tmux:SOCKET/SESSION", with the socket's name or absolute path, or "docker:CONTAINER".`, cut(id))
 		return false
 	}
 	return true

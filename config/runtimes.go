@@ -39,14 +39,14 @@ func (l *loader) resolveRuntimes() {
 		case "docker":
 			spec.Docker = d.docker(b)
 		case "tmux":
-			d.socket(b)
+			spec.Socket = d.socket(b)
 		}
 		l.runtimes[spec.Key()] = spec
 	}
 }
 
-// socket checks which tmux server a runtime block means.
-func (d decoder) socket(b *block) {
+// socket is which tmux server a runtime block means: a name, or an absolute path.
+func (d decoder) socket(b *block) string {
 	var socket string
 	switch {
 	case !d.word(b, "socket", &socket):
@@ -54,8 +54,9 @@ func (d decoder) socket(b *block) {
 	case strings.HasPrefix(socket, "-") || strings.ContainsFunc(socket, unicode.IsControl):
 		d.fail(b.attr("socket"), "Invalid socket", "%q cannot name a socket.", cut(socket))
 	case strings.Contains(socket, "/"):
-		d.path(b, "socket", socket, "")
+		return d.path(b, "socket", socket, "")
 	}
+	return socket
 }
 
 // require tells that an attribute is missing; what it is for follows.
@@ -68,7 +69,9 @@ func (d decoder) require(b *block, name, what string) {
 // leastMemory is the least that a container can be given: Docker's own limit.
 const leastMemory = 6 << 20
 
-var userForm = regexp.MustCompile(`^[\w.-]+(?::[\w.-]+)?$`)
+// userForm is numbers: the workspace and the run's folders become that user's,
+// and what number a name has only the image knows.
+var userForm = regexp.MustCompile(`^\d{1,9}(?::\d{1,9})?$`)
 
 // docker reads a runtime block of kind docker.
 func (d decoder) docker(b *block) *session.DockerConfig {
@@ -86,10 +89,11 @@ func (d decoder) docker(b *block) *session.DockerConfig {
 	c.PIDs = int64(pids)
 	d.word(b, "network", &c.Network)
 	if d.word(b, "user", &c.User) && !userForm.MatchString(c.User) {
-		d.fail(b.attr("user"), "Invalid user", `%q is no user; write it like "1000:1000" or "agent".`, cut(c.User))
+		d.fail(b.attr("user"), "Invalid user", `%q is no user; write it in numbers, like "1000:1000", since the workspace becomes that user's.`, cut(c.User))
 	}
 	d.environment(b, "env", &c.Env)
 	d.mounts(b, "mounts", &c.Mounts)
+	d.flag(b, "read_only", &c.ReadOnly)
 	return c
 }
 
@@ -231,7 +235,6 @@ func (l *loader) runtimeOf(d decoder, b *block, s *session.Spec) {
 		kind, name := v.GetAttr("kind").AsString(), v.GetAttr("name").AsString()
 		if spec, ok := l.runtimes[session.RuntimeSpec{Kind: kind, Name: name}.Key()]; ok {
 			s.Runtime = spec
-			d.notYet(a, "runtime "+kind)
 		}
 	case v.Type() == cty.String && v.AsString() == "tmux":
 	case v.Type() == cty.String && v.AsString() == "docker":
@@ -239,10 +242,4 @@ func (l *loader) runtimeOf(d decoder, b *block, s *session.Spec) {
 	default:
 		d.fail(a, "Unknown runtime", `"runtime" must be "tmux" or a reference to a runtime block, like runtime.docker.sandbox.`)
 	}
-}
-
-// notYet tells that what a session asks for is not supported yet.
-func (d decoder) notYet(a *attr, feature string) {
-	d.spoil()
-	d.l.notYet(a.rng, feature)
 }

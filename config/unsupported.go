@@ -9,10 +9,6 @@ var unsupported = []struct {
 	feature, what, instead string
 	warning                bool
 }{
-	{feature: "runtime docker", what: "Docker runtimes are", instead: "Leave runtime out for tmux on this host."},
-	{feature: "runtime tmux", what: "Named tmux servers are", instead: "Leave runtime out for tmux on this host."},
-	{feature: "import docker", what: "Imports of containers are", instead: `What can be imported is "tmux:SOCKET/SESSION".`},
-	{feature: "workspace.mode clone", what: "Clones as workspaces are", instead: `Use mode = "worktree".`},
 	{feature: "notify", what: "Notifications are", instead: "Nothing is sent.", warning: true},
 	{feature: "heartbeat", what: "Heartbeats are", instead: "Nothing is probed.", warning: true},
 }

@@ -15,15 +15,18 @@ func (l *loader) workspace(d decoder, m *Manifest, b *block, s *session.Spec) {
 	w := b.block("workspace")
 	s.Workspace = session.Workspace{Mode: session.Worktree, OnDestroy: session.Keep}
 	ws := &s.Workspace
-	d.oneOf(w, "mode", &ws.Mode)
-	if ws.Mode == session.Clone {
-		l.notYet(w.at("mode"), "workspace.mode clone")
+	if s.Runtime.Kind == "docker" {
+		ws.Mode = session.Clone
 	}
+	d.oneOf(w, "mode", &ws.Mode)
 	d.oneOf(w, "on_destroy", &ws.OnDestroy)
 	d.flag(w, "trust_git", &ws.TrustGit)
 	d.command(w, "setup", &ws.Setup)
 	if d.word(w, "base", &ws.Base) && strings.HasPrefix(ws.Base, "-") {
 		d.fail(w.attr("base"), "Invalid base", "%q starts with a dash, which no branch, tag or commit does.", ws.Base)
+	}
+	if s.Runtime.Kind == "docker" && !ws.TrustGit && (ws.Mode == session.Worktree || ws.Mode == session.InPlace) {
+		d.failAt(w.at("mode"), "Shared git in a container", "A workspace of mode %q shares the repository's .git with the container: what an agent writes into it, a program for git to run, runs on this machine at the next git command. Leave the mode out for a clone, or allow it with trust_git = true.", ws.Mode)
 	}
 	if ws.Mode == session.Plain {
 		l.plainWorkspace(d, b, w, s)
@@ -98,7 +101,7 @@ func (l *loader) workspacePath(d decoder, m *Manifest, w *block, s *session.Spec
 	case explicit:
 		ws.Explicit = true
 		ws.Path = d.path(w, "path", given, "")
-		if ws.Mode == session.Worktree && ws.Path == ws.Repo && ws.Path != "" {
+		if (ws.Mode == session.Worktree || ws.Mode == session.Clone) && ws.Path == ws.Repo && ws.Path != "" {
 			d.fail(w.attr("path"), "Invalid path", "%s is the repository itself; to work in it write mode = \"in_place\".", ws.Path)
 		}
 	default:

@@ -108,10 +108,11 @@ type Workspace struct {
 	TrustGit  bool     `json:"trust_git,omitempty"`
 }
 
-// RuntimeSpec names the runtime and, for docker, its settings.
+// RuntimeSpec names the runtime and says how it is set.
 type RuntimeSpec struct {
 	Kind   string        `json:"kind"` // tmux, docker
 	Name   string        `json:"name,omitempty"`
+	Socket string        `json:"socket,omitempty"` // of a tmux server of a person's own: a name as of tmux -L, or an absolute path
 	Docker *DockerConfig `json:"docker,omitempty"`
 }
 
@@ -123,9 +124,12 @@ type DockerConfig struct {
 	Memory  int64             `json:"memory,omitempty"` // bytes
 	PIDs    int64             `json:"pids,omitempty"`
 	Network string            `json:"network,omitempty"`
-	User    string            `json:"user,omitempty"`
+	User    string            `json:"user,omitempty"` // UID or UID:GID; empty: whoever runs agentform
 	Env     map[string]string `json:"env,omitempty"`
 	Mounts  []Mount           `json:"mounts,omitempty"`
+	// ReadOnly makes the container's own files unchangeable, all but /tmp, the
+	// workspace and what is mounted.
+	ReadOnly bool `json:"read_only,omitempty"`
 }
 
 // Mount is a host path seen inside a container.
