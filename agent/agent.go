@@ -51,6 +51,9 @@ type kind struct {
 	// event that is not known; then what was told before it still holds. The hook
 	// that tells it is among those that start asks for. nil: no hooks.
 	signal func(data []byte) (session.Reading, bool)
+	// dotfiles and refuses are what DotfileFixes and Refusal say; nil: nothing.
+	dotfiles func(s session.Spec, of session.Whereabouts) []DotfileFix
+	refuses  func(in session.StartInput) string
 	// trust are the signals that a reading is taken from besides the screen (From…),
 	// the one to be believed first first; nil: session file, hooks, title.
 	trust []string
@@ -81,18 +84,23 @@ func Builtins() map[string]session.AgentSpec {
 // long as the specification; a pattern that is no regular expression, which the
 // manifest's reader refuses, matches nothing.
 func For(s session.AgentSpec) session.Agent {
-	name := s.Base
-	if name == "" && len(s.Command) == 0 {
-		name = s.Name
-	}
-	k, ok := kinds()[name]
-	if !ok {
-		k = custom()
-	}
+	k := kindOf(s)
 	if len(s.Command) == 0 {
 		s.Command = []string{s.Name}
 	}
 	return &program{kind: k, spec: s, reader: newReader(k, s), composing: composingOf(k.marks)}
+}
+
+// kindOf is the kind of agent that a specification means.
+func kindOf(s session.AgentSpec) kind {
+	name := s.Base
+	if name == "" && len(s.Command) == 0 {
+		name = s.Name
+	}
+	if k, ok := kinds()[name]; ok {
+		return k
+	}
+	return custom()
 }
 
 // program is an agent as a manifest has it.

@@ -25,6 +25,8 @@ func claude() kind {
 		},
 		start: claudeStart,
 		marks: marks{
+			composer: `^❯[\s\x{a0}]?(.*)$`,
+			hint:     `^Try "`,
 			titles: []title{
 				{`^[\x{2800}-\x{28ff}] `, session.Working},
 				{`^✳ `, session.Idle}, // also while a dialog is up
@@ -65,6 +67,8 @@ func claude() kind {
 		native:   claudeNative,
 		entries:  claudeEntries,
 		signal:   claudeSignal,
+		dotfiles: claudeDotfiles,
+		refuses:  claudeRefuses,
 	}
 }
 
@@ -140,6 +144,43 @@ func claudeSettingsOf(in session.StartInput) map[string]any {
 		settings["hooks"] = hooks
 	}
 	return settings
+}
+
+// claudeRefuses: it does not do all unasked as root, unless it is told that it is
+// in a sandbox, which a manifest may say and agentform says of a container.
+func claudeRefuses(in session.StartInput) string {
+	s := in.Spec
+	if s.Agent.Permissions != "all" || !in.Root || in.Sandbox || s.Env["IS_SANDBOX"] == "1" || s.Agent.Env["IS_SANDBOX"] == "1" {
+		return ""
+	}
+	return `Claude Code refuses permissions = "all" as root, and leaves at once: run it as another user or in a container, or say that this machine is a sandbox: env = { IS_SANDBOX = "1" }`
+}
+
+// claudeKeys are the variables with which it needs no login.
+var claudeKeys = []string{
+	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
+	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
+}
+
+// claudeDotfiles: it wants to be set up by a person even where it has a key, and a
+// key to be approved by one, which is kept as the last 20 characters.
+func claudeDotfiles(s session.Spec, of session.Whereabouts) []DotfileFix {
+	if !given(s, claudeKeys...) {
+		return nil // it is logged in, or will ask
+	}
+	folder := of.Home
+	if own := of.Env["CLAUDE_CONFIG_DIR"]; own != "" {
+		folder = own
+	}
+	fix := DotfileFix{
+		Path:    filepath.Join(folder, ".claude.json"),
+		Problem: "Claude Code was never set up here, and asks for a theme, a login and whether its key may be used before it takes a prompt",
+		add:     []setting{{path: []string{"hasCompletedOnboarding"}, value: true}},
+	}
+	if key := of.Env["ANTHROPIC_API_KEY"]; key != "" {
+		fix.add = append(fix.add, setting{path: []string{"customApiKeyResponses", "approved"}, value: key[max(0, len(key)-20):], list: true})
+	}
+	return []DotfileFix{fix}
 }
 
 // has reports whether a command line has one of some flags.
