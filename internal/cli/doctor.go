@@ -211,12 +211,21 @@ func (x *examination) orphans(ctx context.Context) {
 	}
 	count := 0
 	for _, l := range lives {
-		if l.Foreign || runs[l.Mark.Run] {
+		if l.Mark.Project == "" || !l.Foreign && runs[l.Mark.Run] {
 			continue
 		}
 		count++
-		x.add(view.Warning, string(l.Mark.Address), fmt.Sprintf("%s lives and is not on record", l.Place.Name),
-			fmt.Sprintf("agentform apply adopts it if the manifest declares it; to end it: tmux -S %s kill-session -t '=%s'", l.Place.Socket, l.Place.Name))
+		end := fmt.Sprintf("to end it: tmux -S %s kill-session -t '=%s'", l.Place.Socket, l.Place.Name)
+		switch x.state.Lineage {
+		case l.Mark.Project:
+			x.add(view.Warning, string(l.Mark.Address), l.Place.Name+" lives and is not on record",
+				"agentform apply adopts it if the manifest declares it; "+end)
+		case "":
+			x.add(view.Warning, string(l.Mark.Address), l.Place.Name+" lives, and the state that it was on record in is lost with its lineage",
+				fmt.Sprintf("to take it back: echo %s > %s.lineage, and agentform apply adopts it; %s", l.Mark.Project, x.project.state, end))
+		default:
+			x.add(view.Warning, string(l.Mark.Address), l.Place.Name+" lives and is of another state than this one", end)
+		}
 	}
 	if count == 0 {
 		x.add(view.Fine, "tmux servers", counted(len(lives), "session")+", all accounted for", "")
