@@ -226,9 +226,8 @@ func geminiEntries(line []byte) []session.Entry {
 	return all
 }
 
-// geminiOutput is what a tool said, without what Gemini puts around it.
-func geminiOutput(s string) string {
-	s = strings.TrimPrefix(s, "<untrusted_context>\n")
-	s = strings.TrimSuffix(s, "\n</untrusted_context>")
-	return clip(strings.TrimPrefix(s, "Output: "))
-}
+// What Gemini puts around what a tool said.
+var chatWrapping = regexp.MustCompile(`^<untrusted_context>\n(?:Output: )?|(?:\nProcess Group PGID: \d+)?\n</untrusted_context>$`)
+
+// geminiOutput is what a tool said.
+func geminiOutput(s string) string { return clip(chatWrapping.ReplaceAllString(s, "")) }

@@ -13,9 +13,44 @@ import (
 // to: agent/testdata. Empty: none are.
 const Captures = "AGENTFORM_CAPTURES"
 
-// longest is how long a recorded line may be, in bytes: some files begin with all
-// that the agent knows, which says nothing about a situation.
-const longest = 8 << 10
+// longest is how long a text in a recorded line may be, in bytes: some files begin
+// with all that the agent knows, which says nothing about a situation.
+const longest = 1 << 10
+
+// shortened is a line of JSON with its longest texts left out; a line that is none
+// is empty.
+func shortened(line []byte) []byte {
+	var v any
+	if json.Unmarshal(line, &v) != nil {
+		return nil
+	}
+	if len(line) <= longest {
+		return line
+	}
+	b, err := json.Marshal(cut(v))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+func cut(v any) any {
+	switch v := v.(type) {
+	case string:
+		if len(v) > longest {
+			return "…"
+		}
+	case []any:
+		for i := range v {
+			v[i] = cut(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = cut(v[key])
+		}
+	}
+	return v
+}
 
 // Capture records a look in FOLDER/AGENT/SITUATION: the screen, the title, what
 // the hooks told and what the agent's own files say, with the paths of the lab
@@ -30,7 +65,7 @@ func (r *Run) Capture(folder, situation string, l Look) error {
 		signals.Write(append(bytes.TrimSpace(s.Data), '\n'))
 	}
 	for _, line := range r.Lines() {
-		if len(line) <= longest && json.Valid(line) {
+		if line = shortened(line); line != nil {
 			native.Write(append(line, '\n'))
 		}
 	}
@@ -75,6 +110,6 @@ func (l *Lab) anonymous(text string) string {
 	return strings.NewReplacer(
 		l.Model.URL, "http://127.0.0.1:8080", strings.TrimPrefix(l.Model.URL, "http://"), "127.0.0.1:8080",
 		l.Dir, "/work/shop", l.Home, "/home/tester", l.root, "/work", slug(l.Dir), "-work-shop", slug(l.root), "-work",
-		filepath.Dir(l.Spec.Command[0]), "/usr/local/bin",
+		filepath.Base(l.root), "work", filepath.Dir(l.Spec.Command[0]), "/usr/local/bin",
 	).Replace(text)
 }

@@ -66,11 +66,13 @@ var codexSituations = []agenttest.Situation{
 	{Name: "status_401", Prompt: "go [[status 401]]", Want: session.Failed, Seen: shows("■ unexpected status 401")},
 	{Name: "status_500", Prompt: "go [[status 500]]", Want: session.Failed, Seen: shows("■ We’re currently experiencing high demand")},
 	{Name: "limit", Prompt: "go [[limit 2h]]", Want: session.BlockedAPI, Seen: both(shows("usage limit"), limitEnds)},
-	{Name: "done", Prompt: "make it [[tool ask: echo hi]] [[text It is made.]]", Input: permissions("all"), Want: session.Idle,
+	{Name: "done", Prompt: "make it [[tool bash: echo hi]] [[text It is made.]]", Input: permissions("all"), Want: session.Idle,
 		Seen: both(shows("Worked for"), told("Stop"))},
 	{Name: "interrupted", Prompt: "wait [[delay 90s]]", Want: session.Idle,
 		Steps: func(r *agenttest.Run) {
-			r.Until("it works", shows("esc to interrupt"))
+			// Sooner, it takes the prompt back as if it had never been.
+			r.Until("the model is asked", func(agenttest.Look) bool { return len(r.Lab.Model.Turns()) == 1 })
+			r.Until("it works", shows("(1s • esc to interrupt)"))
 			r.Keys("Escape")
 		},
 		Seen: both(shows("Conversation interrupted"), told("Interrupt"))},

@@ -61,7 +61,7 @@ func answered(n int) func(agenttest.Look) bool {
 
 var geminiSituations = []agenttest.Situation{
 	{Name: "booting", Input: asGemini, Want: session.Booting},
-	{Name: "idle", Input: asGemini, Want: session.Idle, Seen: shows("Type your message")},
+	{Name: "idle", Input: asGemini, Want: session.Idle, Seen: both(shows("Type your message"), shows("Gemini CLI v"))},
 	{Name: "working", Input: asGemini, Prompt: "wait [[delay 90s]]", Want: session.Working, Seen: shows("(esc to cancel, 1s)")},
 	{Name: "queued", Input: asGemini, Prompt: "wait [[delay 90s]]", Want: session.Working,
 		Steps: func(r *agenttest.Run) {
