@@ -174,7 +174,7 @@ func claudeDotfiles(s session.Spec, of session.Whereabouts) []DotfileFix {
 	}
 	fix := DotfileFix{
 		Path:    filepath.Join(folder, ".claude.json"),
-		Problem: "Claude Code was never set up here, and asks for a theme, a login and whether its key may be used before it takes a prompt",
+		Problem: "Claude Code asks for a theme, a login and whether it may use its key, before it takes a prompt",
 		add:     []setting{{path: []string{"hasCompletedOnboarding"}, value: true}},
 	}
 	if key := of.Env["ANTHROPIC_API_KEY"]; key != "" {

@@ -20,18 +20,23 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var fix bool
+	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is installed, reachable and left over",
 		Long: `Looks at what agentform needs and at what nobody accounts for: programs, folders, the
 state and its lock, live sessions that are not on record, workspaces that no session
-uses. Each finding says what to do about it. It changes nothing; exit 1 says that
-agentform cannot do its work.`,
-		Example:     "  agentform doctor --json",
+uses. Each finding says what to do about it. It changes nothing, unless told to with
+--fix: some agents look into a file of your own for what no flag tells them, such as
+that they may use the key they are given, and without it ask at every start. --fix adds
+that, and nothing else, to those files. Exit 1 says that agentform cannot do its work.`,
+		Example:     "  agentform doctor --json\n  agentform doctor --fix",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
-		RunE:        func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context()) },
+		RunE:        func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context(), fix) },
 	}
+	c.Flags().BoolVar(&fix, "fix", false, "add what agents look for in files of your own, such as ~/.claude.json")
+	return c
 }
 
 // examination is one run of doctor.
@@ -42,12 +47,15 @@ type examination struct {
 	findings []view.Finding
 }
 
-func (a *app) runDoctor(ctx context.Context) error {
+func (a *app) runDoctor(ctx context.Context, fix bool) error {
 	x := &examination{app: a, project: a.open()}
 	x.program(ctx, "tmux", "-V", "sessions live in it: install tmux 3.2 or later (apt-get install tmux, brew install tmux)")
 	x.program(ctx, "git", "--version", "workspaces are made with it: install git 2.30 or later (apt-get install git, brew install git)")
 	x.guest()
 	x.manifest()
+	if fix {
+		x.fix()
+	}
 	x.agents()
 	x.dataDir()
 	x.record()

@@ -50,7 +50,7 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 		}
 		found = append(found, d)
 	}
-	return found
+	return append(found, a.obstacles(specs)...)
 }
 
 // lackingSecret says what a secret lacks; nil: nothing. Only what is about to be
