@@ -54,17 +54,17 @@ var codexSituations = []agenttest.Situation{
 		Seen: func(l agenttest.Look) bool {
 			return told("PermissionRequest")(l) && strings.Contains(l.Reading.Detail, "$ touch made") && shows("Press enter to confirm")(l)
 		}},
-	{Name: "trust", Before: distrusted, Want: session.Blocked, Seen: shows("Trust and continue")},
-	{Name: "login", Bare: true, Want: session.Blocked, Seen: shows("Sign in another way")},
-	{Name: "hooks", Want: session.Blocked, Seen: shows("Trust all and continue"),
+	{Name: "trust-dialog", Before: distrusted, Want: session.Blocked, Seen: shows("Trust and continue")},
+	{Name: "login-dialog", Bare: true, Want: session.Blocked, Seen: shows("Sign in another way")},
+	{Name: "hooks-dialog", Want: session.Blocked, Seen: shows("Trust all and continue"),
 		Input: func(in *session.StartInput) {
 			in.Spec.Args = []string{"-c", `hooks.SessionEnd=[{hooks=[{type="command",command="true"}]}]`}
 		}},
 	{Name: "busy", Prompt: "go [[status 429 after 60s]]", Want: session.BlockedAPI, Seen: shows("Server is busy, reconnecting")},
 	{Name: "retrying", Prompt: "go [[status 500]]", Want: session.Working, Seen: shows("Reconnecting")},
-	{Name: "status_429", Prompt: "go [[status 429]]", Want: session.BlockedAPI, Seen: shows("■ exceeded retry limit")},
-	{Name: "status_401", Prompt: "go [[status 401]]", Want: session.Failed, Seen: shows("■ unexpected status 401")},
-	{Name: "status_500", Prompt: "go [[status 500]]", Want: session.Failed, Seen: shows("■ We’re currently experiencing high demand")},
+	{Name: "failed-429", Prompt: "go [[status 429]]", Want: session.BlockedAPI, Seen: shows("■ exceeded retry limit")},
+	{Name: "failed-401", Prompt: "go [[status 401]]", Want: session.Failed, Seen: shows("■ unexpected status 401")},
+	{Name: "failed-500", Prompt: "go [[status 500]]", Want: session.Failed, Seen: shows("■ We’re currently experiencing high demand")},
 	{Name: "limit", Prompt: "go [[limit 2h]]", Want: session.BlockedAPI, Seen: both(shows("usage limit"), limitEnds)},
 	{Name: "done", Prompt: "make it [[tool bash: echo hi]] [[text It is made.]]", Input: permissions("all"), Want: session.Idle,
 		Seen: both(shows("Worked for"), told("Stop"))},

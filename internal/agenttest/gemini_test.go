@@ -74,26 +74,26 @@ var geminiSituations = []agenttest.Situation{
 		Seen: func(l agenttest.Look) bool {
 			return strings.Contains(l.Reading.Detail, "Allow execution of") && shows("1. Allow once")(l) && strings.Contains(l.Title, "Action Required")
 		}},
-	{Name: "trust", Before: unset(`"folderTrust": {"enabled": false}`, `"folderTrust": {"enabled": true}`), Input: asGemini, Want: session.Blocked,
+	{Name: "trust-dialog", Before: unset(`"folderTrust": {"enabled": false}`, `"folderTrust": {"enabled": true}`), Input: asGemini, Want: session.Blocked,
 		Seen: shows("1. Trust folder (shop)")},
-	{Name: "login", Bare: true, Env: map[string]string{"GEMINI_CLI_TRUST_WORKSPACE": "true"}, Input: asGemini, Want: session.Blocked,
+	{Name: "login-dialog", Bare: true, Env: map[string]string{"GEMINI_CLI_TRUST_WORKSPACE": "true"}, Input: asGemini, Want: session.Blocked,
 		Seen: shows("How would you like to authenticate")},
-	{Name: "key", Bare: true, Before: func(l *agenttest.Lab) {
+	{Name: "api-key-dialog", Bare: true, Before: func(l *agenttest.Lab) {
 		delete(l.Env, "GEMINI_API_KEY")
 		l.Write(".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"general":{"enableAutoUpdateNotification":false}}`)
 	}, Input: asGemini, Want: session.Blocked, Seen: shows("Enter Gemini API Key")},
 	// It tries again for many minutes, and shows and writes nothing of it.
 	{Name: "retrying", Input: asGemini, Prompt: "go [[status 429]]", Want: session.Working, Seen: shows("(esc to cancel, 5s)")},
-	{Name: "limit", Input: asGemini, Prompt: "go [[limit 2h]]", Want: session.BlockedAPI, Seen: shows("1. Keep trying")},
-	{Name: "quota", Input: asGemini, Prompt: "go [[limit 2h]]", Want: session.BlockedAPI,
+	{Name: "limit-dialog", Input: asGemini, Prompt: "go [[limit 2h]]", Want: session.BlockedAPI, Seen: shows("1. Keep trying")},
+	{Name: "limit", Input: asGemini, Prompt: "go [[limit 2h]]", Want: session.BlockedAPI,
 		Steps: func(r *agenttest.Run) {
 			r.Until("it asks", shows("1. Keep trying"))
 			r.Keys("2")
 		},
 		Seen: shows("✕ [API Error: You have exhausted your daily quota")},
-	{Name: "model", Input: asGemini, Prompt: "go [[status 404]]", Want: session.Blocked, Seen: shows("2. Stop")},
-	{Name: "status_400", Input: asGemini, Prompt: "go [[status 400]]", Want: session.Failed, Seen: shows("✕ [API Error: ")},
-	{Name: "status_401", Input: asGemini, Prompt: "go [[status 401]]", Want: session.Failed, Seen: shows("✕ [API Error: ")},
+	{Name: "model-dialog", Input: asGemini, Prompt: "go [[status 404]]", Want: session.Blocked, Seen: shows("2. Stop")},
+	{Name: "failed-400", Input: asGemini, Prompt: "go [[status 400]]", Want: session.Failed, Seen: shows("✕ [API Error: ")},
+	{Name: "failed-401", Input: asGemini, Prompt: "go [[status 401]]", Want: session.Failed, Seen: shows("✕ [API Error: ")},
 	{Name: "done", Input: asGemini, Prompt: "make it [[tool bash: ls]] [[text It is made.]]", Want: session.Idle,
 		Seen: both(shows("It is made."), answered(1))},
 	{Name: "interrupted", Input: asGemini, Prompt: "wait [[delay 90s]]", Want: session.Idle,
