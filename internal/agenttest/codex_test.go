@@ -66,7 +66,7 @@ var codexSituations = []agenttest.Situation{
 	{Name: "failed-401", Prompt: "go [[status 401]]", Want: session.Failed, Seen: shows("■ unexpected status 401")},
 	{Name: "failed-500", Prompt: "go [[status 500]]", Want: session.Failed, Seen: shows("■ We’re currently experiencing high demand")},
 	{Name: "limit", Prompt: "go [[limit 2h]]", Want: session.BlockedAPI, Seen: both(shows("usage limit"), limitEnds)},
-	{Name: "done", Prompt: "make it [[tool bash: echo hi]] [[text It is made.]]", Input: permissions("all"), Want: session.Idle,
+	{Name: "turn-done", Prompt: "make it [[tool bash: echo hi]] [[text It is made.]]", Input: permissions("all"), Want: session.Idle,
 		Seen: both(shows("Worked for"), told("Stop"))},
 	{Name: "interrupted", Prompt: "wait [[delay 90s]]", Want: session.Idle,
 		Steps: func(r *agenttest.Run) {

@@ -94,7 +94,7 @@ var geminiSituations = []agenttest.Situation{
 	{Name: "model-dialog", Input: asGemini, Prompt: "go [[status 404]]", Want: session.Blocked, Seen: shows("2. Stop")},
 	{Name: "failed-400", Input: asGemini, Prompt: "go [[status 400]]", Want: session.Failed, Seen: shows("✕ [API Error: ")},
 	{Name: "failed-401", Input: asGemini, Prompt: "go [[status 401]]", Want: session.Failed, Seen: shows("✕ [API Error: ")},
-	{Name: "done", Input: asGemini, Prompt: "make it [[tool bash: ls]] [[text It is made.]]", Want: session.Idle,
+	{Name: "turn-done", Input: asGemini, Prompt: "make it [[tool bash: ls]] [[text It is made.]]", Want: session.Idle,
 		Seen: both(shows("It is made."), answered(1))},
 	{Name: "interrupted", Input: asGemini, Prompt: "wait [[delay 90s]]", Want: session.Idle,
 		Steps: func(r *agenttest.Run) {
