@@ -35,12 +35,13 @@ func gemini() kind {
 				`Enter Gemini API Key`,
 				// The title says that it works meanwhile.
 				`It seems like you don't have access to`,
+				`^Model "\S+" (was not found|is not available)`,
 			},
 			blockedAPI: []string{
 				`✕ \[API Error: .*("code":429|RESOURCE_EXHAUSTED|exhausted your .*quota|rate limit)`,
 			},
 			// A dialog: keep trying, another model, stop.
-			retrying: []string{`Usage limit reached for`},
+			retrying: []string{`Usage limit reached for`, `We are currently experiencing high demand`},
 			failed: []string{
 				`✕ \[API Error: `,
 			},

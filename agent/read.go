@@ -96,6 +96,10 @@ func (r *reader) Read(e session.Evidence) session.Reading {
 	case session.Alive:
 		reading = r.doing(e)
 	}
+	if reading.Activity == session.BlockedAPI && reading.Until.IsZero() && !e.Now.IsZero() {
+		// What is told is one line; the end of the sentence may be on the next.
+		reading.Until = limitEnd(reading.Detail+"\n"+r.look(e.Screen).turn, e.Now)
+	}
 	reading.PR = lastPullRequest(e.Screen)
 	if reading.PR == "" && e.Native != nil {
 		reading.PR = lastPullRequest(e.Native.LastMessage)
