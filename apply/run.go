@@ -142,7 +142,7 @@ func (r *run) runtime(s session.Spec) (session.Runtime, error) { return r.Runtim
 
 // look is what a spec's runtime shows now, with screens or without.
 func (r *run) look(ctx context.Context, s session.Spec, screens bool) ([]session.Live, error) {
-	return r.looks.at(ctx, fmt.Sprint(s.Runtime.Key(), " ", screens), func(ctx context.Context) ([]session.Live, error) {
+	return r.looks.at(ctx, fmt.Sprint(s.Runtime.Engine(), " ", screens), func(ctx context.Context) ([]session.Live, error) {
 		rt, err := r.runtime(s)
 		if err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ import (
 // is done.
 type Asked struct {
 	screens bool
-	begun   map[string]answer // by the runtime's key
+	begun   map[string]answer // by the runtime's engine
 }
 
 // answer waits for what a runtime says.

@@ -17,8 +17,11 @@ import (
 type Eyes struct {
 	// Runtime opens the runtime that a session names.
 	Runtime func(session.RuntimeSpec) (session.Runtime, error)
-	// Look reads a workspace's branch, without a process.
+	// Look reads a workspace's branch, without a process where it can.
 	Look func(path string) session.Checkout
+	// LookClone is Look where no git may be run, whatever stands there: in a clone,
+	// whose agent may not be trusted with this machine.
+	LookClone func(path string) session.Checkout
 	// Worktrees lists who holds which branch of a repository: one git process.
 	Worktrees func(ctx context.Context, repo string) ([]session.Held, error)
 	// Facts reads the folder of a run.
@@ -27,12 +30,13 @@ type Eyes struct {
 	// is asked only about what is live and not on record. Launched itself nil:
 	// nothing is known of any.
 	Launched func(run string) *session.Spec
-	// Imports are the ids of what is to be taken over, to be found besides.
-	Imports []string
+	// Imports are what is to be taken over, to be found besides: its id, and the
+	// runtime that it is to be of.
+	Imports map[string]session.RuntimeSpec
 	// Asked is what has been begun to be asked already; nil: nothing.
 	Asked  *Asked
 	BootID func() string
-	Now     func() time.Time
+	Now    func() time.Time
 }
 
 // World looks once at all that the wanted and the recorded sessions touch.
@@ -50,7 +54,13 @@ func (e Eyes) World(ctx context.Context, wanted []session.Spec, recorded []sessi
 	var wg sync.WaitGroup
 	wg.Go(func() { e.lives(ctx, &w, runtimes(wanted, recorded), screens) })
 	wg.Go(func() { w.Found = e.found(ctx) })
-	w.Checkouts = inParallel(workspaces(wanted, recorded), batch, e.Look)
+	clones := apart(wanted, recorded)
+	w.Checkouts = inParallel(workspaces(wanted, recorded), batch, func(path string) session.Checkout {
+		if clones[path] {
+			return e.LookClone(path)
+		}
+		return e.Look(path)
+	})
 	e.worktrees(ctx, &w, wanted, recorded)
 	wg.Wait()
 	e.remember(w.Lives, recorded)
@@ -59,19 +69,19 @@ func (e Eyes) World(ctx context.Context, wanted []session.Spec, recorded []sessi
 	return w
 }
 
-// runtimes are those that hold a recorded session or are to hold a wanted one.
-// What is on record comes first: where things stand is where to look. A record
-// that stands in tmux has tmux looked at, whatever its spec says now.
+// runtimes are those that hold a recorded session or are to hold a wanted one, one
+// for each engine. A record that stands in tmux has tmux looked at, whatever its
+// spec says now.
 func runtimes(wanted []session.Spec, recorded []session.Record) map[string]session.RuntimeSpec {
 	specs := map[string]session.RuntimeSpec{}
 	add := func(r session.RuntimeSpec) {
-		if _, known := specs[r.Key()]; !known {
-			specs[r.Key()] = r
+		if engine := r.Engine(); specs[engine].Kind == "" {
+			specs[engine] = r
 		}
 	}
 	for _, r := range recorded {
 		add(r.Spec.Runtime)
-		if r.Place.Runtime == "tmux" {
+		if r.Place.Runtime == "tmux" && r.Spec.Runtime.Kind != "tmux" {
 			add(session.RuntimeSpec{Kind: "tmux"})
 		}
 	}
@@ -81,8 +91,9 @@ func runtimes(wanted []session.Spec, recorded []session.Record) map[string]sessi
 	return specs
 }
 
-// lives asks every runtime at once and fills in w.Runtimes and w.Lives, in the
-// order of the runtimes' names.
+// lives asks every engine at once and fills in w.Runtimes and w.Lives, in the
+// order of the engines' names. What two of them see is one: an adopted session of a
+// tmux server that a runtime block names too.
 func (e Eyes) lives(ctx context.Context, w *session.World, specs map[string]session.RuntimeSpec, screens bool) {
 	begun := e.Asked.answers(screens)
 	for key, spec := range specs {
@@ -90,11 +101,25 @@ func (e Eyes) lives(ctx context.Context, w *session.World, specs map[string]sess
 			begun[key] = e.ask(ctx, spec, screens)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(specs)) {
-		lives, err := begun[key]()
-		w.Runtimes[key] = err
+	engines := slices.Sorted(maps.Keys(specs))
+	for _, engine := range engines {
+		lives, err := begun[engine]()
+		w.Runtimes[engine] = err
 		w.Lives = append(w.Lives, lives...)
 	}
+	if len(engines) > 1 {
+		w.Lives = distinct(w.Lives)
+	}
+}
+
+// distinct is what is live without what was seen twice.
+func distinct(lives []session.Live) []session.Live {
+	seen := make(map[session.Place]bool, len(lives))
+	return slices.DeleteFunc(lives, func(l session.Live) bool {
+		twice := seen[l.Place]
+		seen[l.Place] = true
+		return twice
+	})
 }
 
 // remember fills in what the live sessions of ours that are not on record were
@@ -122,6 +147,24 @@ func workspaces(wanted []session.Spec, recorded []session.Record) []string {
 	}
 	delete(set, "")
 	return slices.Collect(maps.Keys(set))
+}
+
+// apart are the workspaces in which no git is run: clones, and the folders without
+// git of their own.
+func apart(wanted []session.Spec, recorded []session.Record) map[string]bool {
+	set := map[string]bool{}
+	add := func(path, mode string) {
+		if mode == session.Clone || mode == session.Plain {
+			set[path] = true
+		}
+	}
+	for _, s := range wanted {
+		add(s.Workspace.Path, s.Workspace.Mode)
+	}
+	for _, r := range recorded {
+		add(r.Tree.Path, r.Tree.Mode)
+	}
+	return set
 }
 
 // worktrees lists the worktrees of each repository in which something may have
@@ -155,8 +198,8 @@ func changing(seen map[string]session.Checkout, wanted []session.Spec, recorded 
 	}
 	repos := map[string]bool{}
 	for _, s := range wanted {
-		if s.Workspace.Repo == "" {
-			continue
+		if s.Workspace.Repo == "" || s.Workspace.Mode == session.Clone {
+			continue // a clone holds no branch of the repository
 		}
 		if s.Workspace.Mode == session.InPlace && seen[s.Workspace.Path].Branch == s.Branch {
 			continue // nothing is created, and nobody else can hold the branch

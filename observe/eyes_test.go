@@ -50,6 +50,11 @@ func (h *host) eyes() observe.Eyes {
 			c.Path = path
 			return c
 		},
+		LookClone: func(path string) session.Checkout {
+			c := h.checkouts[path]
+			c.Path, c.Repo = path, "apart"
+			return c
+		},
 		Worktrees: func(_ context.Context, repo string) ([]session.Held, error) {
 			h.note(&h.repos, repo)
 			return []session.Held{{Path: repo, Branch: "main"}}, h.worktrees
@@ -241,15 +246,54 @@ func TestFindsWhatIsToBeTakenOver(t *testing.T) {
 	if w := e.World(t.Context(), nil, nil, false); w.Found != nil {
 		t.Errorf("looked for nothing and found %v", w.Found)
 	}
-	e.Imports = []string{"tmux:a/b", "scripted:x", "gone:x", "work"}
+	e.Imports = map[string]session.RuntimeSpec{"tmux:a/b": {Kind: "tmux"}, "scripted:x": {Kind: "scripted"}, "gone:x": {Kind: "gone"},
+		"docker:x": {Kind: "tmux"}, "work": {Kind: "tmux"}}
 	found := e.World(t.Context(), nil, nil, false).Found
 	if l := found["tmux:a/b"].Live; l == nil || l.Title != "tmux:a/b" {
 		t.Errorf("found %+v", found["tmux:a/b"])
 	}
 	for id, want := range map[string]string{"scripted:x": "what runs in scripted cannot be taken over", "gone:x": "not installed",
-		"work": "it does not say which runtime it is of: want tmux:SOCKET/SESSION"} {
+		"docker:x": "it is of docker, and the session is declared in tmux: give that a runtime of kind docker",
+		"work":     "it does not say which runtime it is of: want tmux:SOCKET/SESSION or docker:CONTAINER"} {
 		if f := found[id]; f.Live != nil || f.Err == nil || f.Err.Error() != want {
 			t.Errorf("%s: %v, want %s", id, f.Err, want)
 		}
+	}
+}
+
+// TestOneLookAnEngine: runtime blocks of one engine are one look, and what two
+// engines see is one.
+func TestOneLookAnEngine(t *testing.T) {
+	rt := sessiontest.New("line")
+	if _, err := rt.Create(t.Context(), session.Launch{Name: "a", Mark: session.Mark{Project: "line", Address: "session.a", ID: "a", Run: "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	in := func(name, host string) session.Spec {
+		return session.Spec{Address: session.Address("session." + name), Runtime: session.RuntimeSpec{Kind: "docker", Name: name, Docker: &session.DockerConfig{Host: host}}}
+	}
+	h := &host{runtimes: map[string]session.Runtime{"docker/a": rt, "docker/b": rt, "docker/c": rt}}
+	w := h.eyes().World(t.Context(), []session.Spec{in("a", ""), in("b", ""), in("c", "ssh://elsewhere")}, nil, false)
+	if diff := cmp.Diff([]string{"docker/a", "docker/c"}, h.opened); diff != "" {
+		t.Errorf("opened (-want +got):\n%s", diff)
+	}
+	if err, asked := w.Runtimes["docker"]; err != nil || !asked || len(w.Runtimes) != 2 {
+		t.Errorf("runtimes %v", w.Runtimes)
+	}
+	if len(w.Lives) != 1 {
+		t.Errorf("%d lives, want 1", len(w.Lives))
+	}
+}
+
+// TestClonesAreOnlyLookedAt: in a clone no git is run.
+func TestClonesAreOnlyLookedAt(t *testing.T) {
+	h := &host{runtimes: map[string]session.Runtime{"tmux": sessiontest.New("line")}}
+	spec := session.Spec{Address: "session.a", Branch: "a", Runtime: session.RuntimeSpec{Kind: "tmux"},
+		Workspace: session.Workspace{Mode: session.Clone, Repo: "/repo", Path: "/clone"}}
+	w := h.eyes().World(t.Context(), []session.Spec{spec}, nil, false)
+	if w.Checkouts["/clone"].Repo != "apart" {
+		t.Errorf("looked at as %+v", w.Checkouts["/clone"])
+	}
+	if len(h.repos) != 0 {
+		t.Errorf("the worktrees of %v were listed for a clone", h.repos)
 	}
 }

@@ -76,7 +76,7 @@ func (s *scene) decide(a session.Address) (Change, []session.Diagnostic) {
 }
 
 func (s *scene) unreachable(w session.Spec) bool {
-	err, asked := s.in.World.Runtimes[w.Runtime.Key()]
+	err, asked := s.in.World.Runtimes[w.Runtime.Engine()]
 	return err != nil || !asked
 }
 

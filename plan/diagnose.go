@@ -22,8 +22,8 @@ type Diagnosis struct {
 // dead.
 func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	if r != nil {
-		if err, asked := w.Runtimes[r.Spec.Runtime.Key()]; err != nil || !asked {
-			detail := r.Spec.Runtime.Key() + " was not looked at"
+		if err, asked := w.Runtimes[r.Spec.Runtime.Engine()]; err != nil || !asked {
+			detail := r.Spec.Runtime.Engine() + " was not looked at"
 			if err != nil {
 				detail = err.Error()
 			}

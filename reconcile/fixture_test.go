@@ -60,6 +60,7 @@ func (r *room) another() *reconcile.Reconciler {
 		Runtime: func(string, session.RuntimeSpec) (session.Runtime, error) { return r.rt, nil },
 		Eyes: observe.Eyes{
 			Look:      look,
+			LookClone: look,
 			Worktrees: func(context.Context, string) ([]session.Held, error) { return nil, nil },
 			Facts:     r.rt.Facts,
 			BootID:    r.rt.BootID,

@@ -64,7 +64,7 @@ func newHost(t *testing.T) (r *room, repo string) {
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
 			return tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Guest: []string{self, "guest"}}), nil
 		},
-		Eyes: observe.Eyes{Look: git.Look, Worktrees: git.Worktrees, Facts: facts, BootID: guest.BootID, Now: time.Now},
+		Eyes: observe.Eyes{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: facts, BootID: guest.BootID, Now: time.Now},
 		Applier: apply.Applier{
 			Agent:   func(s session.AgentSpec) session.Agent { return shell{} },
 			Git:     apply.HostGit(),

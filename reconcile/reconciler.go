@@ -25,7 +25,7 @@ type Reconciler struct {
 	Keep      time.Duration // of the sessions' histories; 0: all
 
 	// Runtime opens a runtime for the project with that lineage; "": it has
-	// none yet. It is called once for each runtime and lineage.
+	// none yet. It is called once for each engine and lineage.
 	Runtime func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
 	// Eyes but for their Runtime.
 	Eyes observe.Eyes
@@ -33,7 +33,7 @@ type Reconciler struct {
 	Applier apply.Applier
 
 	mu   sync.Mutex
-	open map[string]session.Runtime // by lineage and key
+	open map[string]session.Runtime // by lineage and engine
 }
 
 // Request is what a plan is made for.
@@ -108,10 +108,22 @@ func (r *Reconciler) look(ctx context.Context, st state.State, q Request, screen
 	for _, i := range q.Imports {
 		// What has been taken over is on record, and found there.
 		if !slices.ContainsFunc(st.Sessions, func(rec session.Record) bool { return rec.Address == i.To }) {
-			eyes.Imports = append(eyes.Imports, i.ID)
+			if eyes.Imports == nil {
+				eyes.Imports = map[string]session.RuntimeSpec{}
+			}
+			eyes.Imports[i.ID] = runtimeOf(i.To, q.Wanted)
 		}
 	}
 	return eyes.World(ctx, q.Wanted, st.Sessions, screens)
+}
+
+// runtimeOf is the runtime of the session that is wanted at an address.
+func runtimeOf(a session.Address, wanted []session.Spec) session.RuntimeSpec {
+	i := slices.IndexFunc(wanted, func(s session.Spec) bool { return s.Address == a })
+	if i < 0 {
+		return session.RuntimeSpec{}
+	}
+	return wanted[i].Runtime
 }
 
 func (r *Reconciler) input(st state.State, w session.World, q Request, byHand bool) plan.Plan {
@@ -127,7 +139,7 @@ func (r *Reconciler) runtimes(lineage string) func(session.RuntimeSpec) (session
 	return func(spec session.RuntimeSpec) (session.Runtime, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		key := lineage + "\x00" + spec.Key()
+		key := lineage + "\x00" + spec.Engine()
 		if rt := r.open[key]; rt != nil {
 			return rt, nil
 		}

@@ -154,8 +154,8 @@ func StatusOf(s State, a Activity) Status {
 type World struct {
 	At     time.Time
 	BootID string
-	// Runtimes says of each runtime that was asked whether it answered: nil, or
-	// why not. One that is not in it was not asked.
+	// Runtimes says of each engine (RuntimeSpec.Engine) that was asked whether it
+	// answered: nil, or why not. One that is not in it was not asked.
 	Runtimes map[string]error
 	Lives    []Live
 	// Checkouts is every workspace that a spec or a record names, by its path.

@@ -233,3 +233,16 @@ func (r RuntimeSpec) Key() string {
 	}
 	return r.Kind + "/" + r.Name
 }
+
+// Engine names what holds the runtime's sessions: the project's tmux servers, a
+// tmux server of a person's own, a Docker engine. Runtimes of one engine see the
+// same sessions, and are asked once.
+func (r RuntimeSpec) Engine() string {
+	switch {
+	case r.Socket != "":
+		return r.Kind + " " + r.Socket
+	case r.Docker != nil && r.Docker.Host != "":
+		return r.Kind + " " + r.Docker.Host
+	}
+	return r.Kind
+}

@@ -83,13 +83,13 @@ func unapplied(c plan.Change) string {
 func asRecorded(s state.State, wanted []session.Spec) session.World {
 	w := session.World{Runtimes: map[string]error{}, Checkouts: map[string]session.Checkout{}}
 	for _, spec := range wanted {
-		w.Runtimes[spec.Runtime.Key()] = nil
+		w.Runtimes[spec.Runtime.Engine()] = nil
 		if spec.Workspace.Mode == session.InPlace {
 			w.Checkouts[spec.Workspace.Path] = session.Checkout{Path: spec.Workspace.Path, Exists: true, Git: true, Branch: spec.Branch}
 		}
 	}
 	for _, r := range s.Sessions {
-		w.Runtimes[r.Spec.Runtime.Key()] = nil
+		w.Runtimes[r.Spec.Runtime.Engine()] = nil
 		w.Checkouts[r.Tree.Path] = session.Checkout{Path: r.Tree.Path, Exists: true, Git: r.Tree.Mode != session.Plain, Branch: r.Tree.Branch}
 		told := r.Spec.Desired
 		if r.Override != nil {

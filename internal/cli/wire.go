@@ -47,6 +47,7 @@ func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
 		},
 		Eyes: observe.Eyes{
 			Look:      git.Look,
+			LookClone: git.LookClone,
 			Worktrees: git.Worktrees,
 			Facts:     p.facts,
 			Launched:  p.launched,
