@@ -1,0 +1,130 @@
+package agenttest
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Programs is the environment variable with the folder that agentform and its
+// guest were built into.
+const Programs = "AGENTFORM_PROGRAMS"
+
+// Project is a manifest in the lab's workspace, and the built agentform that
+// carries it out: the whole way, from the manifest to the agent and back.
+type Project struct {
+	Lab *Lab
+	env []string
+}
+
+// Project makes the workspace a project of one session, api, of the lab's agent.
+// The session's attributes are added to its block.
+func (l *Lab) Project(attributes string) *Project {
+	l.t.Helper()
+	programs := os.Getenv(Programs)
+	if programs == "" {
+		l.t.Fatalf("%s names no folder with agentform in it", Programs)
+	}
+	sockets := filepath.Join(l.root, "run")
+	if err := os.Mkdir(sockets, 0o700); err != nil {
+		l.t.Fatal(err)
+	}
+	var secrets, env []string
+	p := &Project{Lab: l}
+	for name, value := range l.Env {
+		switch {
+		case strings.HasSuffix(name, "_API_KEY"):
+			secrets = append(secrets, quoted(name))
+		case name == "AGENTTEST_LAB" || strings.HasSuffix(name, "_URL"):
+			env = append(env, name+" = "+quoted(value))
+		}
+		if name == "PATH" {
+			value = programs + ":" + value
+		}
+		p.env = append(p.env, name+"="+value)
+	}
+	p.env = append(p.env, "XDG_RUNTIME_DIR="+sockets, "GIT_CONFIG_NOSYSTEM=1")
+	manifest := "agent " + quoted(l.Agent) + " {\n  base    = " + quoted(l.Agent) + "\n  command = [" + quoted(l.Spec.Command[0]) + "]\n  trust   = true\n}\n" +
+		"session \"api\" {\n  agent   = agent." + l.Agent + "\n  branch  = \"agents/api\"\n" +
+		"  secrets = [" + strings.Join(secrets, ", ") + "]\n  env     = { " + strings.Join(env, ", ") + " }\n" + attributes + "\n}\n"
+	if err := os.WriteFile(filepath.Join(l.Dir, "agentform.hcl"), []byte(manifest), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	for _, args := range [][]string{{"add", "agentform.hcl"}, {"-c", "user.name=tester", "-c", "user.email=tester@example.invalid", "commit", "-q", "-m", "a shop"}} {
+		if out, err := exec.Command("git", append([]string{"-C", l.Dir}, args...)...).CombinedOutput(); err != nil {
+			l.t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return p
+}
+
+// quoted is a text as HCL has it.
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a text always can be
+	}
+	return strings.ReplaceAll(string(b), "${", "$${")
+}
+
+// Run runs agentform; what it printed on both streams, and its exit code.
+func (p *Project) Run(args ...string) (output string, code int) {
+	p.Lab.t.Helper()
+	c := exec.Command(filepath.Join(os.Getenv(Programs), "agentform"), args...)
+	c.Dir, c.Env = p.Lab.Dir, p.env
+	out, err := c.CombinedOutput()
+	if c.ProcessState == nil {
+		p.Lab.t.Fatalf("agentform %v: %v", args, err)
+	}
+	return string(out), c.ProcessState.ExitCode()
+}
+
+// Do runs agentform; the test ends when that fails.
+func (p *Project) Do(args ...string) string {
+	p.Lab.t.Helper()
+	out, code := p.Run(args...)
+	if code != 0 {
+		p.Lab.t.Fatalf("agentform %v: exit %d\n%s", args, code, out)
+	}
+	return out
+}
+
+// Status is what `status --json` says of the session.
+type Status struct {
+	State        string `json:"state"`
+	Activity     string `json:"activity"`
+	Detail       string `json:"detail"`
+	PID          int    `json:"pid"`
+	Turns        int    `json:"turns"`
+	Conversation string `json:"conversation_id"`
+}
+
+// Status looks at the session.
+func (p *Project) Status() Status {
+	p.Lab.t.Helper()
+	var s struct{ Sessions []Status }
+	out := p.Do("status", "--json")
+	if err := json.Unmarshal(bytes.TrimSpace([]byte(out)), &s); err != nil || len(s.Sessions) != 1 {
+		p.Lab.t.Fatalf("status: %v\n%s", err, out)
+	}
+	return s.Sessions[0]
+}
+
+// Until looks until it sees what is waited for.
+func (p *Project) Until(what string, seen func(Status) bool) Status {
+	p.Lab.t.Helper()
+	for end := time.Now().Add(deadline); ; time.Sleep(100 * time.Millisecond) {
+		s := p.Status()
+		if seen(s) {
+			return s
+		}
+		if time.Now().After(end) {
+			show, _ := p.Run("show", "api")
+			p.Lab.t.Fatalf("not seen within %s: %s\n%+v\n%s", deadline, what, s, show)
+		}
+	}
+}
