@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"path/filepath"
+
 	"github.com/agentform/agentform/session"
 )
 
@@ -65,6 +67,7 @@ func gemini() kind {
 		files:        geminiFiles,
 		native:       geminiNative,
 		entries:      geminiEntries,
+		dotfiles:     geminiDotfiles,
 		signal:       geminiSignal,
 		// No hook tells that a question was answered; the title does.
 		trust: []string{FromNative, FromTitle, FromHook},
@@ -75,6 +78,34 @@ var geminiPermissions = map[string][]string{
 	"ask":   {"--approval-mode", "default"},
 	"edits": {"--approval-mode", "auto_edit"},
 	"all":   {"--approval-mode", "yolo"},
+}
+
+// geminiKey is the variable with which it needs no login, and geminiKeyLogin what
+// that way is called in its settings.
+const (
+	geminiKey      = "GEMINI_API_KEY"
+	geminiKeyLogin = "gemini-api-key"
+)
+
+// geminiDotfiles: it asks at start how to log in, whatever its environment has,
+// until a way is set.
+func geminiDotfiles(s session.Spec, of session.Whereabouts) []DotfileFix {
+	if !given(s, geminiKey) {
+		return nil // it is logged in, or will ask
+	}
+	return []DotfileFix{{
+		Path:    filepath.Join(geminiHome(of), ".gemini", "settings.json"),
+		Problem: "Gemini CLI asks how to log in, though it is given a key, before it takes a prompt",
+		add:     []setting{{path: []string{"security", "auth", "selectedType"}, value: geminiKeyLogin}},
+	}}
+}
+
+// geminiHome is the folder that its own, .gemini, is in.
+func geminiHome(of session.Whereabouts) string {
+	if own := of.Env["GEMINI_CLI_HOME"]; own != "" {
+		return own
+	}
+	return of.Home
 }
 
 func geminiStart(in session.StartInput) session.Start {

@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"path/filepath"
-	"slices"
 
 	"github.com/agentform/agentform/session"
 )
@@ -42,10 +41,8 @@ func geminiHooks(in session.StartInput, start *session.Start) {
 		"general": map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
 		"hooks":   hooks,
 	}
-	_, given := in.Spec.Env["GEMINI_API_KEY"]
-	if given || slices.Contains(in.Spec.Secrets, "GEMINI_API_KEY") {
-		// Else it asks at start how to log in, whatever its environment has.
-		settings["security"] = map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}}
+	if given(in.Spec, geminiKey) { // see geminiDotfiles
+		settings["security"] = map[string]any{"auth": map[string]any{"selectedType": geminiKeyLogin}}
 	}
 	text, err := json.MarshalIndent(settings, "", "  ")
 	if err != nil {

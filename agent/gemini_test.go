@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -96,6 +97,28 @@ func TestGeminiHooksAsRoot(t *testing.T) {
 	in.Spec.Secrets = []string{"GEMINI_API_KEY"}
 	if s := start(); s.Security.Auth.SelectedType != "gemini-api-key" {
 		t.Error("with a key it still asks how to log in")
+	}
+}
+
+func TestGeminiDotfiles(t *testing.T) {
+	s := session.Spec{Agent: builtin("gemini")}
+	of := session.Whereabouts{Home: "/home/me"}
+	if got := DotfileFixes(s, of); got != nil {
+		t.Errorf("an agent without a key: %+v", got)
+	}
+	s.Secrets = []string{"GEMINI_API_KEY"}
+	fixes := DotfileFixes(s, of)
+	if len(fixes) != 1 || fixes[0].Path != "/home/me/.gemini/settings.json" {
+		t.Fatalf("%+v", fixes)
+	}
+	text, changed, err := fixes[0].Apply([]byte(`{"ui":{"theme":"mine"}}`))
+	const want = `{"security":{"auth":{"selectedType":"gemini-api-key"}},"ui":{"theme":"mine"}}`
+	var got bytes.Buffer
+	if compact := json.Compact(&got, text); err != nil || !changed || compact != nil || got.String() != want {
+		t.Errorf("%v %v %s", changed, err, text)
+	}
+	if _, changed, err := fixes[0].Apply([]byte(`{"security":{"auth":{"selectedType":"oauth-personal"}}}`)); changed || err != nil {
+		t.Errorf("a person's own choice is changed: %v", err)
 	}
 }
 
