@@ -91,6 +91,27 @@ func Follow(ctx context.Context, folder string, from int64) iter.Seq2[Event, err
 	}
 }
 
+// Tail reads a history bit by bit. Its methods are for one goroutine.
+type Tail struct{ follower }
+
+// TailOf reads the history in the session's folder, from its beginning.
+func TailOf(folder string) *Tail {
+	return &Tail{follower{path: filepath.Join(folder, fileName)}}
+}
+
+// More are the events that were added since it was last called; the first time, all
+// there are. Without anything new it costs a stat.
+func (t *Tail) More() ([]Event, error) {
+	if fi, err := os.Stat(t.path); err == nil && fi.Size() == t.at {
+		return nil, nil
+	}
+	events, err := t.more()
+	if err != nil {
+		return events, fmt.Errorf("read history: %w", err)
+	}
+	return events, nil
+}
+
 // follower is how far a file has been read.
 type follower struct {
 	path string

@@ -29,6 +29,11 @@ type Survey struct {
 // yet.
 func (r *Reconciler) Read() (state.State, error) { return r.read() }
 
+// Opened is a runtime of the project with that lineage, opened once.
+func (r *Reconciler) Opened(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {
+	return r.runtimes(lineage)(spec)
+}
+
 // Survey looks, without a lock and without screens, at the sessions of a state, and
 // plans what the hub is to do. A history that cannot be read counts as empty.
 func (r *Reconciler) Survey(ctx context.Context, st state.State, c Care) Survey {

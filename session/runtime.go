@@ -18,6 +18,9 @@ var (
 	ErrGone = errors.New("is gone")
 	// ErrRefused: the place refuses input because it is paused.
 	ErrRefused = errors.New("input refused: the session is paused")
+	// ErrUnprobeable: the session's guest cannot be asked, or is an older one. It
+	// says nothing of the agent.
+	ErrUnprobeable = errors.New("cannot be probed")
 )
 
 // Launch is everything a runtime needs to start one run of an agent.

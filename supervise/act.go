@@ -1,0 +1,86 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// repaired is how a repair went.
+type repaired struct {
+	tally apply.Tally
+	err   error
+}
+
+// repair begins to do what is to be done; the hub looks on meanwhile. When ctx ends
+// nothing new starts, and what is under way finishes.
+func (h *Hub) repair(ctx context.Context, care reconcile.Care) {
+	h.acting = true
+	h.work.Go(func() {
+		_, tally, err := h.rec.Repair(context.WithoutCancel(ctx), care, ctx.Done())
+		h.repaired <- repaired{tally, err}
+	})
+}
+
+// after takes note of how a repair went. Failures of single sessions are in their
+// histories.
+func (h *Hub) after(r repaired) {
+	now := time.Now()
+	for _, res := range r.tally.Results {
+		h.log.Info("repaired", "session", res.Address, "action", res.Action, "outcome", res.Outcome, "took", res.Elapsed, "error", errText(res.Err))
+	}
+	for _, w := range r.tally.Warnings {
+		h.log.Warn(w.Summary, "session", w.Address, "detail", w.Detail)
+	}
+	var locked *state.LockedError
+	switch {
+	case errors.As(r.err, &locked):
+		h.log.Debug("somebody is at work on the state: only looking", "who", locked.Holder.Command, "pid", locked.Holder.PID)
+		h.notUntil = now.Add(lockedFor)
+	case r.err != nil && len(r.tally.Results) == 0:
+		h.log.Error("nothing could be repaired", "error", r.err)
+		h.notUntil = now.Add(defaultInterval)
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// lacking asks whether the secrets of what is to be started can be had, and says in
+// care which cannot. It reports whether there are any.
+func (h *Hub) lacking(s reconcile.Survey, care *reconcile.Care) bool {
+	if h.cfg.Secret == nil {
+		return false
+	}
+	missing := map[session.Address]string{}
+	asked := map[string]error{}
+	for _, c := range s.Plan.Changes {
+		if c.After == nil || len(c.After.Secrets) == 0 || !slices.Contains([]plan.Action{plan.Restart, plan.Create}, c.Action) {
+			continue
+		}
+		for _, name := range c.After.Secrets {
+			err, known := asked[name]
+			if !known {
+				err = h.cfg.Secret(name)
+				asked[name] = err
+			}
+			if err != nil {
+				missing[c.Address] = fmt.Sprintf("secret %s cannot be had: %s", name, err)
+			}
+		}
+	}
+	care.Lacking = missing
+	return len(missing) > 0
+}

@@ -1,0 +1,122 @@
+package supervise
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/agentform/agentform/state"
+)
+
+const (
+	lockName = "hub.lock"
+	seenName = "hub.json"
+)
+
+// TakenError says that another hub supervises the project.
+type TakenError struct{ Holder state.Holder }
+
+// Error names it.
+func (e *TakenError) Error() string {
+	if e.Holder.PID == 0 {
+		return "another hub supervises this project already"
+	}
+	return fmt.Sprintf("a hub supervises this project already: pid %d on %s, started by %s at %s",
+		e.Holder.PID, e.Holder.Host, e.Holder.User, e.Holder.Since.Local().Format(time.DateTime))
+}
+
+// Claim makes this process the project's hub until it calls free or ends: the lock
+// is the operating system's. Who stands in its file for others to read. The error
+// is a *TakenError if there is a hub.
+func Claim(dataDir string, who state.Holder) (free func(), err error) {
+	path := filepath.Join(dataDir, lockName)
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("claim the project for the hub: %w", err)
+	}
+	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+	taken, err := l.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("claim the project for the hub: %w", err)
+	}
+	if !taken {
+		return nil, &TakenError{readHolder(path)}
+	}
+	who.Since = time.Now().Truncate(time.Second)
+	b, err := json.Marshal(who)
+	if err == nil {
+		err = os.WriteFile(path, append(b, '\n'), 0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("claim the project for the hub: %w", err), l.Unlock())
+	}
+	return func() {
+		_ = os.Truncate(path, 0) // for people only: the lock is what counts
+		_ = l.Unlock()
+	}, nil
+}
+
+// Running is who supervises the project of a data folder now, and whether anybody
+// does.
+func Running(dataDir string) (state.Holder, bool) {
+	path := filepath.Join(dataDir, lockName)
+	f, err := os.Open(path)
+	if err != nil {
+		return state.Holder{}, false
+	}
+	defer f.Close()
+	// A shared lock that is to be had means that nobody has the other.
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := l.TryRLock()
+	if err != nil || free {
+		_ = l.Close()
+		return state.Holder{}, false
+	}
+	_ = l.Close()
+	return readHolder(path), true
+}
+
+// readHolder reads who holds a claim. Between taking it and writing the name there
+// is a moment: it tries twice.
+func readHolder(path string) (h state.Holder) {
+	for range 2 {
+		b, err := os.ReadFile(path)
+		if err == nil && json.Unmarshal(b, &h) == nil {
+			return h
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return state.Holder{}
+}
+
+// seen is how far a hub came with telling others of what happened.
+type seen struct {
+	At time.Time `json:"at"`
+}
+
+// forgets is how old an event may be that happened while there was no hub, to be
+// told all the same.
+const forgets = time.Hour
+
+// readSeen is the time of the last event that an earlier hub has told others of;
+// zero: there was none.
+func readSeen(dataDir string) time.Time {
+	var s seen
+	b, err := os.ReadFile(filepath.Join(dataDir, seenName))
+	if err != nil || json.Unmarshal(b, &s) != nil {
+		return time.Time{}
+	}
+	return s.At
+}
+
+// writeSeen keeps it for the next hub. It has no error: at worst something is told
+// twice.
+func writeSeen(dataDir string, at time.Time) {
+	if b, err := json.Marshal(seen{at}); err == nil {
+		_ = os.WriteFile(filepath.Join(dataDir, seenName), append(b, '\n'), 0o600)
+	}
+}

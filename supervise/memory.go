@@ -1,0 +1,99 @@
+package supervise
+
+import (
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// memory is what the hub keeps of one session from look to look. All of it is made
+// anew by a new hub, but for what stands in the history.
+type memory struct {
+	id, run string
+	tail    *history.Tail
+	events  []history.Event // without excerpts
+
+	look       activity.Look
+	looked     bool
+	vital      session.Vital
+	screen     string
+	shownAt    time.Time // when the screen was captured
+	movedAt    time.Time // last output, as the runtime says
+	heard      int64     // how much the hooks have told
+	transcript string
+
+	quietSince time.Time // nothing has moved since
+	doubtSince time.Time // zero: it is known whether it lives
+	pulse      health.Pulse
+	probing    bool
+	probedAt   time.Time
+	finding    health.Finding
+}
+
+// keptPast is how many of a session's events are kept in memory.
+const keptPast = 400
+
+// begin lets a memory be that of another run of its session.
+func (m *memory) begin(run string, at time.Time) {
+	if m.run == run {
+		return
+	}
+	*m = memory{id: m.id, run: run, tail: m.tail, events: m.events, transcript: m.transcript, probing: m.probing, quietSince: at}
+}
+
+// hear reads what the history has more. Events come without their excerpts into the
+// memory, and with them to whoever asked.
+func (m *memory) hear() ([]history.Event, error) {
+	fresh, err := m.tail.More()
+	for _, e := range fresh {
+		e.Excerpt = ""
+		m.events = append(m.events, e)
+	}
+	if over := len(m.events) - keptPast; over > 0 {
+		m.events = thin(m.events, over)
+	}
+	return fresh, err
+}
+
+// thin drops the oldest events but for those that are asked for however old they
+// are.
+func thin(events []history.Event, over int) []history.Event {
+	return slices.DeleteFunc(events, func(e history.Event) bool {
+		if over > 0 && e.Kind != history.PRDetected {
+			over--
+			return true
+		}
+		return false
+	})
+}
+
+// last is the youngest event that fits; nil: there is none, or one before which it
+// does not count was met.
+func last(events []history.Event, fits, ends func(history.Event) bool) *history.Event {
+	for i := range slices.Backward(events) {
+		switch e := &events[i]; {
+		case fits(*e):
+			return e
+		case ends(*e):
+			return nil
+		}
+	}
+	return nil
+}
+
+// of reports whether an event is of one of the kinds.
+func of(kinds ...history.Kind) func(history.Event) bool {
+	return func(e history.Event) bool { return slices.Contains(kinds, e.Kind) }
+}
+
+// known is the state as it was read last.
+type known struct {
+	state.State
+	read  bool
+	fault error
+}

@@ -1,0 +1,68 @@
+package supervise
+
+import (
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/session"
+)
+
+// hear reads what a session's history has more, hands it on to those who listen,
+// and tells those who are to be notified. What there was before this hub is no news,
+// but for what happened while there was none.
+func (h *Hub) hear(a session.Address, m *memory, before bool) {
+	fresh, err := m.hear()
+	if err != nil {
+		h.log.Warn("a history cannot be read", "session", a, "error", err)
+	}
+	if before {
+		since := time.Now().Add(-forgets)
+		if h.past.After(since) {
+			since = h.past
+		}
+		for _, e := range fresh {
+			if !h.past.IsZero() && e.Time.After(since) {
+				h.notify(e)
+			}
+		}
+		return
+	}
+	h.stream.put(fresh...)
+	for _, e := range fresh {
+		h.notify(e)
+	}
+}
+
+// notify tells of an event, if it is one of those that somebody may want to hear of.
+func (h *Hub) notify(e history.Event) {
+	on := notable(e)
+	if on == "" {
+		return
+	}
+	if h.cfg.Notify != nil {
+		x := notify.Event{Event: on, Time: e.Time, Project: h.cfg.Project, Address: string(e.Address), ID: e.ID, Run: e.Run,
+			Old: e.Old, New: e.New, Reason: e.Reason, Detail: e.Detail}
+		x.Excerpt, x.Truncated = view.Tail(e.Excerpt)
+		h.cfg.Notify(x)
+	}
+	if e.Time.After(h.past) {
+		h.past = e.Time
+		writeSeen(h.cfg.DataDir, h.past)
+	}
+}
+
+// notable is what the manifest's notify blocks call an event; empty: they do not.
+func notable(e history.Event) string {
+	switch e.Kind {
+	case history.Escalated, history.BranchMismatch, history.PRDetected:
+		return string(e.Kind)
+	case history.StatusChanged:
+		switch s := session.Status(e.New); s {
+		case session.StatusBlocked, session.StatusBlockedAPI, session.StatusFailed, session.StatusDone:
+			return string(s)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,114 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
+)
+
+// Snapshot is what the hub saw in one look, and what it is to do about it. It is
+// never changed: it may be read by many.
+type Snapshot struct {
+	At      time.Time // of the look; zero: none is over yet
+	Lineage string
+	Serial  uint64 // of the state
+	// Sessions are those on record, in the order of addresses; view.SessionOf makes
+	// what is shown of each.
+	Sessions []view.Known
+	Plan     plan.Plan    // what the hub does and holds back
+	Drift    []plan.Drift // how the live world differs from the record, orphans included
+	// Fault is why the hub only looks: the state cannot be read, or is in a newer
+	// format; nil: it repairs. Sessions is then what it knew before.
+	Fault error
+
+	care  reconcile.Care
+	again time.Duration // look again so soon; 0: nothing asks for it
+}
+
+// Of is what is known of one session; false: it is not on record.
+func (s *Snapshot) Of(a session.Address) (view.Known, bool) {
+	for _, k := range s.Sessions {
+		if k.Record.Address == a {
+			return k, true
+		}
+	}
+	return view.Known{}, false
+}
+
+// Change is what the hub does with a session, or why it does nothing; false: it is
+// not on record.
+func (s *Snapshot) Change(a session.Address) (plan.Change, bool) {
+	for _, c := range s.Plan.Changes {
+		if c.Address == a {
+			return c, true
+		}
+	}
+	return plan.Change{}, false
+}
+
+// Snapshot is the last look, never nil.
+func (h *Hub) Snapshot() *Snapshot { return h.snapshot.Load() }
+
+// Look is a look that begins after the call. The error is that of ctx.
+func (h *Hub) Look(ctx context.Context) (*Snapshot, error) {
+	done := make(chan struct{})
+	select {
+	case h.ask <- done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case <-done:
+		return h.Snapshot(), nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Do carries out what a person tells sessions by hand (start, restart, pause,
+// resume, stop), in the person's name. It waits for the state's lock as long as the
+// reconciler of Config.Open says. It returns what Reconciler.Override does.
+func (h *Hub) Do(ctx context.Context, by string, hand reconcile.Hand) (plan.Plan, apply.Tally, error) {
+	r := h.cfg.Open(by)
+	defer func() { _ = r.Close() }()
+	r.Applier.Emit = func(history.Event) { h.Wake() }
+	p, tally, err := r.Override(ctx, hand, nil)
+	h.Wake()
+	return p, tally, err
+}
+
+// Send types into a session in a person's name, and keeps in its history that it was
+// done, not what. The error is session.ErrGone if it does not live, ErrRefused while
+// it is paused, a *reconcile.UnknownError if it is not on record.
+func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session.Input) error {
+	k, ok := h.Snapshot().Of(a)
+	if !ok {
+		return &reconcile.UnknownError{Address: a}
+	}
+	if k.Live == nil || k.Live.Vital != session.Alive {
+		return fmt.Errorf("send to %s: its agent %w", a, session.ErrGone)
+	}
+	rt, err := h.rec.Opened(h.Snapshot().Lineage, k.Record.Spec.Runtime)
+	if err != nil {
+		return err
+	}
+	if err := rt.Send(ctx, k.Live.Place, in); err != nil {
+		return fmt.Errorf("send to %s: %w", a, err)
+	}
+	detail := fmt.Sprintf("%d bytes", len(in.Text)) // what was sent may hold anything
+	if in.Key != "" {
+		detail = "key " + in.Key
+	}
+	h.Wake()
+	return history.Open(h.folder(*k.Record)).Append(history.Event{Time: time.Now(), Address: a, ID: k.Record.ID,
+		Run: k.Record.Run.ID, Kind: history.Sent, By: by, Detail: detail})
+}
+
+func (h *Hub) folder(r session.Record) string { return h.rec.Applier.Folder(r) }

@@ -1,0 +1,207 @@
+package supervise
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// status tells a session's history what its agent does now, if that is new.
+func (h *Hub) status(k view.Known, m *memory, s *Snapshot) {
+	x := activity.Seen{Record: *k.Record, Status: view.SessionOf(k).Status, Look: m.look, Screen: m.screen, At: s.At}
+	told, err := h.cfg.Activity.Tell(h.folder(*k.Record), x, m.events)
+	if err != nil {
+		h.log.Warn("what was seen cannot be kept", "session", k.Record.Address, "error", err)
+	}
+	if len(told) > 0 {
+		h.hear(k.Record.Address, m, false)
+	}
+	if m.look.Reading.Source == "screen" && len(activity.Changes(x, m.events)) > 0 {
+		s.again = soon // it counts when the screen shows the same again
+	}
+}
+
+// judge lays what the hub does with each session on what is known of it.
+func (h *Hub) judge(s *Snapshot) {
+	changes := make(map[session.Address]*plan.Change, len(s.Plan.Changes))
+	for i := range s.Plan.Changes {
+		changes[s.Plan.Changes[i].Address] = &s.Plan.Changes[i]
+	}
+	for i := range s.Sessions {
+		k := &s.Sessions[i]
+		c := changes[k.Record.Address]
+		if c == nil || c.Action != plan.Hold || c.Reason == plan.ReasonDependency && k.Diagnosis.Alive != nil && *k.Diagnosis.Alive {
+			continue
+		}
+		k.Diagnosis.State = c.State
+		if !strings.Contains(c.Detail, k.Diagnosis.Detail) && k.Diagnosis.Detail != "" {
+			k.Diagnosis.Detail += "; " + c.Detail
+		} else {
+			k.Diagnosis.Detail = c.Detail
+		}
+	}
+}
+
+// tell adds to the histories what the hub found and does not do, each once an
+// episode.
+func (h *Hub) tell(s *Snapshot) {
+	at := map[session.Address]int{}
+	for i, c := range s.Plan.Changes {
+		at[c.Address] = i
+	}
+	faults := map[session.Address][]session.Diagnostic{}
+	for _, d := range s.Plan.Problems {
+		if d.Severity == session.Error {
+			faults[d.Address] = append(faults[d.Address], d)
+		}
+	}
+	for _, k := range s.Sessions {
+		r := k.Record
+		m := h.memory[r.Address]
+		t := teller{hub: h, m: m, record: *r, at: s.At, screen: m.screen}
+		if !h.began {
+			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: k.Diagnosis.Detail})
+		}
+		if r.Intent == session.Settled || r.Trouble != "" { // else somebody is at it, who tells
+			if i, ok := at[r.Address]; ok {
+				t.change(s.Plan.Changes[i])
+			}
+		}
+		t.branch(faults[r.Address], k.Checkout)
+		t.health(m.finding)
+		if t.told {
+			h.hear(r.Address, m, false)
+		}
+	}
+	if !h.began {
+		h.discover(s)
+	}
+}
+
+// discover says what lives, is ours, and is not on record. It has no history.
+func (h *Hub) discover(s *Snapshot) {
+	for _, d := range s.Drift {
+		if d.Kind == plan.Orphaned {
+			h.log.Warn("found what is ours and not on record", "session", d.Address, "detail", d.Detail)
+			h.stream.put(history.Event{Time: s.At, Address: d.Address, Kind: history.Discovered, New: string(plan.Orphaned), Detail: d.Detail, By: history.ByHub})
+		}
+	}
+}
+
+// teller tells one session's history.
+type teller struct {
+	hub    *Hub
+	m      *memory
+	record session.Record
+	at     time.Time
+	screen string
+	told   bool
+}
+
+func (t *teller) say(e history.Event) {
+	e.Time, e.Address, e.ID, e.Run, e.By = t.at, t.record.Address, t.record.ID, t.record.Run.ID, history.ByHub
+	if err := history.Open(t.hub.folder(t.record)).Append(e); err != nil {
+		t.hub.log.Warn("what happens cannot be kept", "session", e.Address, "event", e.Kind, "error", err)
+		return
+	}
+	t.hub.log.Info(string(e.Kind), "session", e.Address, "reason", e.Reason, "detail", e.Detail)
+	t.told = true
+}
+
+// started ends what was told of a session: from then on it is another story.
+func started(e history.Event) bool {
+	return e.Kind == history.ApplyStart || e.Kind == history.Launched
+}
+
+// change tells that the hub waits, and that a person is needed.
+func (t *teller) change(c plan.Change) {
+	if v := c.Restarts; v != nil && v.Escalate {
+		reason := plan.ReasonBackingOff
+		if v.Reason == health.BudgetGone {
+			reason = plan.ReasonBudgetSpent
+		}
+		t.escalate(reason, c.Detail, started)
+	}
+	if c.Action != plan.Hold {
+		return
+	}
+	switch c.Reason {
+	case plan.ReasonSecret:
+		t.escalate(c.Reason, c.Detail, started)
+	case plan.ReasonBackingOff, plan.ReasonBlockedAPI, plan.ReasonPolicy:
+	default:
+		return // it waits for something else than time, and status says so
+	}
+	e := history.Event{Kind: history.Held, Reason: string(c.Reason), Detail: c.Detail}
+	if !c.Until.IsZero() && c.Reason != plan.ReasonSecret { // which is asked for again and again
+		e.New = c.Until.Format(time.RFC3339Nano)
+	}
+	if was := last(t.m.events, of(history.Held), started); was == nil || was.Reason != e.Reason || was.New != e.New {
+		t.say(e)
+	}
+}
+
+// escalate tells that a person is needed, unless that was told since what ends the
+// episode.
+func (t *teller) escalate(reason plan.Reason, detail string, ends func(history.Event) bool) {
+	is := func(e history.Event) bool { return e.Kind == history.Escalated && e.Reason == string(reason) }
+	if last(t.m.events, is, ends) == nil {
+		t.say(history.Event{Kind: history.Escalated, Reason: string(reason), Detail: detail, Excerpt: t.screen})
+	}
+}
+
+// branch tells that the workspace has left its branch, and that it is back.
+func (t *teller) branch(faults []session.Diagnostic, co *session.Checkout) {
+	if co != nil && co.Partial || t.record.Intent != session.Settled {
+		return
+	}
+	was := last(t.m.events, of(history.BranchMismatch, history.BranchRestored), func(history.Event) bool { return false })
+	off := was != nil && was.Kind == history.BranchMismatch
+	i := slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(plan.ReasonBranchMismatch) })
+	if i >= 0 {
+		if detail := faults[i].Detail; !off || was.Detail != detail {
+			t.say(history.Event{Kind: history.BranchMismatch, Old: t.record.Tree.Branch, New: branchOf(co), Detail: detail})
+		}
+		return
+	}
+	if off && len(faults) == 0 {
+		t.say(history.Event{Kind: history.BranchRestored, New: branchOf(co)})
+	}
+	if i := slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(plan.ReasonWorkspaceGone) }); i >= 0 {
+		t.escalate(plan.ReasonWorkspaceGone, faults[i].Detail, started)
+	}
+}
+
+func branchOf(co *session.Checkout) string {
+	if co == nil {
+		return ""
+	}
+	return co.Branch
+}
+
+// health tells that a session is not well, and that it is well again.
+func (t *teller) health(f health.Finding) {
+	was := last(t.m.events, of(history.Unhealthy, history.Healthy), func(e history.Event) bool { return e.Kind == history.Launched })
+	sick := was != nil && was.Kind == history.Unhealthy
+	switch {
+	case f.Sickness == health.Well:
+		if sick && t.m.vital == session.Alive {
+			t.say(history.Event{Kind: history.Healthy})
+		}
+		return
+	case !sick || was.Reason != string(f.Sickness):
+		t.say(history.Event{Kind: history.Unhealthy, Reason: string(f.Sickness), Detail: f.Detail})
+	}
+	h := t.record.Spec.Health
+	if h.OnUnhealthy == "ignore" || f.Ends && h.OnUnhealthy == "restart" && t.record.Spec.Restart.Policy != "never" {
+		return
+	}
+	t.escalate(plan.ReasonUnhealthy, f.Detail, of(history.Healthy, history.Launched))
+}
