@@ -137,7 +137,7 @@ func sessionShape(named []string) shape {
 			{name: "branch", kind: aText, forces: toReplace, defWords: "required, but in mode `plain`", doc: "The branch that it works on, its own in its repository."},
 			{name: "prompt", kind: aText, forces: toRestart, doc: "What it begins with. A change restarts it with a fresh conversation."},
 			{name: "args", kind: someTexts, forces: toRestart, doc: "Added to the agent's command."},
-			{name: "runtime", kind: aRuntime, forces: toReplace, def: `"tmux"`, parts: []string{"kind", "name", "docker"}, doc: "Where it runs: tmux on this machine, or a [`runtime`](#runtime) block."},
+			{name: "runtime", kind: aRuntime, forces: toReplace, def: `"tmux"`, parts: []string{"kind", "name", "socket", "docker", "docker.image", "docker.host", "docker.cpus", "docker.memory", "docker.pids", "docker.network", "docker.user", "docker.env", "docker.mounts", "docker.read_only"}, doc: "Where it runs: tmux on this machine, or a [`runtime`](#runtime) block."},
 			{name: "env", kind: aTable, forces: toRestart, doc: "Added to its environment."},
 			{name: "secrets", kind: someTexts, forces: toRestart, doc: "Names of environment variables whose values it gets, from [`secret`](#secret) blocks or agentform's own environment. They are never stored and never in a command line."},
 			{name: "desired", kind: aText, forces: toNothing, def: `"running"`, values: []string{"running", "paused", "stopped"}, doc: "What it is wanted to be doing."},

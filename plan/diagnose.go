@@ -34,8 +34,14 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 		return absent(r, w)
 	}
 	switch {
+	case !l.PlaceUp && r != nil && rebooted(*r, w):
+		return dead(session.StateError, ReasonRebooted, "host rebooted", nil)
 	case !l.PlaceUp:
-		return dead(session.StateError, ReasonGone, "the "+placeWord(l.Place)+" does not run", l.Exit)
+		d := dead(session.StateError, ReasonGone, "the "+placeWord(l.Place)+" does not run", l.Exit)
+		if l.Doubt != "" {
+			d.Detail = l.Doubt
+		}
+		return d
 	case l.Vital == session.Unknown:
 		return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
 			Detail: cmp.Or(l.Doubt, "its signals contradict each other")}
@@ -64,7 +70,7 @@ func absent(r *session.Record, w session.World) Diagnosis {
 		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}
 	case standing(*r) == session.Stopped && !facts.Alive:
 		return Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
-	case r.Run.BootID != "" && w.BootID != "" && r.Run.BootID != w.BootID:
+	case rebooted(*r, w):
 		return dead(session.StateError, ReasonRebooted, "host rebooted", nil)
 	}
 	return dead(session.StateError, ReasonGone, placeWord(r.Place)+" is gone", facts.Exit)
@@ -93,12 +99,21 @@ func ended(r *session.Record, l *session.Live) Diagnosis {
 			reason = ReasonExited
 		}
 	}
-	d := dead(session.StateStale, reason, "stale: "+placeWord(l.Place)+" stands, session is gone", l.Exit)
+	stands := " stands"
+	if l.Place.Runtime == "docker" {
+		stands = " runs"
+	}
+	d := dead(session.StateStale, reason, "stale: "+placeWord(l.Place)+stands+", session is gone", l.Exit)
 	d.Activity = session.Exited
 	if l.Exit != nil && failure(*l.Exit) && (agent.OneShot || l.Exit.Cause == "failed_start") {
 		d.Activity = session.Failed
 	}
 	return d
+}
+
+// rebooted reports whether the recorded run was started before the machine was.
+func rebooted(r session.Record, w session.World) bool {
+	return r.Run.BootID != "" && w.BootID != "" && r.Run.BootID != w.BootID
 }
 
 // timedOut reports whether a run was ended because it lasted too long.

@@ -59,7 +59,17 @@ var fields = []field{
 	{"workspace.trust_git", ForcesReplace, func(s *session.Spec) any { return &s.Workspace.TrustGit }},
 	{"runtime.kind", ForcesReplace, func(s *session.Spec) any { return &s.Runtime.Kind }},
 	{"runtime.name", ForcesReplace, func(s *session.Spec) any { return &s.Runtime.Name }},
-	{"runtime.docker", ForcesReplace, func(s *session.Spec) any { return &s.Runtime.Docker }},
+	{"runtime.socket", ForcesReplace, func(s *session.Spec) any { return &s.Runtime.Socket }},
+	{dockerFields + "image", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).Image }},
+	{dockerFields + "host", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).Host }},
+	{dockerFields + "cpus", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).CPUs }},
+	{dockerFields + "memory", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).Memory }},
+	{dockerFields + "pids", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).PIDs }},
+	{dockerFields + "network", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).Network }},
+	{dockerFields + "user", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).User }},
+	{dockerFields + "env", ForcesRestart, func(s *session.Spec) any { return &dockerOf(s).Env }},
+	{dockerFields + "mounts", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).Mounts }},
+	{dockerFields + "read_only", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).ReadOnly }},
 
 	{"restart.policy", ForcesNothing, func(s *session.Spec) any { return &s.Restart.Policy }},
 	{"restart.attempts", ForcesNothing, func(s *session.Spec) any { return &s.Restart.Attempts }},
@@ -83,6 +93,18 @@ var fields = []field{
 	{replaceTrigger, ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.ReplaceTrigger }},
 }
 
+// dockerFields begins the paths of what a session in docker has besides.
+const dockerFields = "runtime.docker."
+
+// dockerOf is a session's docker settings; those of one that is not in docker say
+// nothing.
+func dockerOf(s *session.Spec) *session.DockerConfig {
+	if s.Runtime.Docker == nil {
+		return &session.DockerConfig{}
+	}
+	return s.Runtime.Docker
+}
+
 // Fields is every field that a plan compares, as ignore_changes and a plan's
 // JSON name it, and how far a change of it reaches. A change of what
 // replace_triggered_by says reaches further than its first mention, which only
@@ -104,7 +126,11 @@ const replaceTrigger = "lifecycle.replace_triggered_by"
 // to be recorded: they have come true already.
 func compare(before, after *session.Spec, noted ...string) (changed []Field, reach Forces) {
 	reach = ForcesNothing
+	docker := before.Runtime.Docker != nil || after.Runtime.Docker != nil
 	for _, f := range fields {
+		if !docker && strings.HasPrefix(f.path, dockerFields) {
+			continue
+		}
 		if equal(f.value(before), f.value(after)) {
 			continue
 		}
@@ -176,6 +202,10 @@ func keepIgnored(before, after *session.Spec) *session.Spec {
 		return after
 	}
 	kept, old := *after, *before
+	if kept.Runtime.Docker != nil { // it is every session's that names the block
+		docker := *kept.Runtime.Docker
+		kept.Runtime.Docker = &docker
+	}
 	for _, f := range fields {
 		if ignored(f.path, after.Lifecycle.IgnoreChanges) {
 			reflect.ValueOf(f.value(&kept)).Elem().Set(reflect.ValueOf(f.value(&old)).Elem())

@@ -56,6 +56,10 @@ func (s *scene) workspace(r *session.Record, w *session.Spec, replacing bool) (s
 // mend is the command that brings a workspace to its branch, or who is in the
 // way.
 func (s *scene) mend(path string, w *session.Spec) string {
+	if w.Runtime.Kind == "docker" && w.Workspace.Mode == session.Clone {
+		// No git of this machine is to run in there.
+		return fmt.Sprintf("in its container, agentform attach %s: git switch %s", shell(string(w.Address)), shell(w.Branch))
+	}
 	for _, h := range s.in.World.Worktrees[w.Workspace.Repo] {
 		if h.Branch == w.Branch && h.Path != path {
 			return fmt.Sprintf("%q is held by %s; free it there first, then git -C %s switch %s", w.Branch, h.Path, shell(path), shell(w.Branch))
@@ -79,6 +83,8 @@ func (s *scene) creatable(w *session.Spec) []session.Diagnostic {
 		return append(problems, s.inPlace(w, co)...)
 	case session.Worktree:
 		return append(problems, s.worktree(w, co)...)
+	case session.Clone:
+		return append(problems, s.clone(w, co)...)
 	}
 	return problems
 }
@@ -89,17 +95,14 @@ func nameTaken(a session.Address, l session.Live) session.Diagnostic {
 
 // inPlace: the repository's own checkout must be on the branch already.
 func (s *scene) inPlace(w *session.Spec, co session.Checkout) []session.Diagnostic {
-	at := fmt.Sprintf("on %q", co.Branch)
 	switch {
 	case co.Branch == w.Branch && co.Git:
 		return nil
 	case !co.Git:
 		return []session.Diagnostic{problem(w.Address, ReasonPathOccupied, "workspace path is occupied", fmt.Sprintf("workspace %s is no git checkout", w.Workspace.Path))}
-	case co.Branch == "":
-		at = "detached at " + short(co.Head)
 	}
 	return []session.Diagnostic{problem(w.Address, ReasonBranchMismatch, "branch mismatch",
-		fmt.Sprintf("workspace %s is %s, manifest declares %q\nto mend it: %s", w.Workspace.Path, at, w.Branch, s.mend(w.Workspace.Path, w)))}
+		fmt.Sprintf("workspace %s is %s, manifest declares %q\nto mend it: %s", w.Workspace.Path, at(co), w.Branch, s.mend(w.Workspace.Path, w)))}
 }
 
 // worktree: a folder that is there already must be the repository's worktree
@@ -133,14 +136,39 @@ func (s *scene) worktree(w *session.Spec, co session.Checkout) []session.Diagnos
 			fmt.Sprintf("%s is there already and is no worktree of %s\nmove it away, or give the session another workspace path", path, w.Workspace.Repo))}
 	}
 	if co.Branch != w.Branch {
-		at := fmt.Sprintf("on %q", co.Branch)
-		if co.Branch == "" {
-			at = "detached at " + short(co.Head)
-		}
 		return []session.Diagnostic{problem(w.Address, ReasonBranchMismatch, "branch mismatch",
-			fmt.Sprintf("workspace %s is there already, %s, manifest declares %q\nto mend it: %s", path, at, w.Branch, s.mend(path, w)))}
+			fmt.Sprintf("workspace %s is there already, %s, manifest declares %q\nto mend it: %s", path, at(co), w.Branch, s.mend(path, w)))}
 	}
 	return nil
+}
+
+// clone: what is there already must be a clone that was kept from an earlier
+// session, on that branch. A folder that the manifest names is a person's, unless it
+// is on record.
+func (s *scene) clone(w *session.Spec, co session.Checkout) []session.Diagnostic {
+	if !co.Exists || co.Empty {
+		return nil
+	}
+	path := w.Workspace.Path
+	r := s.records[w.Address]
+	kept := !w.Workspace.Explicit || r != nil && r.Tree.Mode == session.Clone && r.Tree.Path == path
+	if !co.Git || !kept {
+		return []session.Diagnostic{problem(w.Address, ReasonPathOccupied, "workspace path is occupied",
+			fmt.Sprintf("%s is there already and is no clone that agentform made\nmove it away, or give the session another workspace path", path))}
+	}
+	if co.Branch != w.Branch {
+		return []session.Diagnostic{problem(w.Address, ReasonBranchMismatch, "branch mismatch",
+			fmt.Sprintf("workspace %s is there already, %s, manifest declares %q\nto mend it: %s", path, at(co), w.Branch, s.mend(path, w)))}
+	}
+	return nil
+}
+
+// at is what a checkout is on, in words.
+func at(co session.Checkout) string {
+	if co.Branch == "" {
+		return "detached at " + short(co.Head)
+	}
+	return fmt.Sprintf("on %q", co.Branch)
 }
 
 // holder is the session on record that works in that path.

@@ -17,6 +17,8 @@ import (
 // the plan.
 type block struct {
 	Type, Forces string
+	FirstLabel   string  `json:"first_label"`
+	Kinds        []block `json:"by_first_label"`
 	Attributes   []attribute
 	Blocks       []block
 }
@@ -66,9 +68,14 @@ func TestLanguageAndPlan(t *testing.T) {
 		case "agent":
 			b.Blocks = slices.DeleteFunc(b.Blocks, func(b block) bool { return b.Type != "patterns" }) // its sessions'
 			read("agent.", b)
+		case "runtime":
+			for _, kind := range b.Kinds {
+				prefix := map[string]string{"docker": "runtime.docker.", "tmux": "runtime."}[kind.FirstLabel]
+				read(prefix, kind)
+			}
 		}
 	}
-	for _, part := range []string{"kind", "name", "docker"} {
+	for _, part := range []string{"kind", "name"} {
 		said["runtime."+part] = said["runtime"]
 	}
 	delete(said, "runtime")

@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/session"
+)
+
+// inDocker makes a session one of a container, with a clone.
+func inDocker(s *session.Spec) {
+	s.Runtime = session.RuntimeSpec{Kind: "docker", Name: "box", Docker: &session.DockerConfig{
+		Image: "agents:1", CPUs: 2, Memory: 4 << 30, Env: map[string]string{"A": "b"}}}
+	s.Workspace.Mode = session.Clone
+}
+
+// contained is a stage with a session in a container, as change leaves it.
+func contained(change ...func(*session.Live)) *stage {
+	s := newStage()
+	s.in.World.Runtimes["docker"] = nil
+	sp := spec("a", inDocker)
+	change = append([]func(*session.Live){func(l *session.Live) {
+		l.Place = session.Place{Runtime: "docker", Name: l.Mark.Address.OutsideName("shop"), Container: "c0ffee"}
+	}}, change...)
+	return s.want(sp).record(sp, func(r *session.Record) {
+		r.Place = session.Place{Runtime: "docker", Name: r.Address.OutsideName("shop"), Container: "c0ffee"}
+	}).live("a", change...)
+}
+
+func stopped(doubt string) func(*session.Live) {
+	return func(l *session.Live) { l.PlaceUp, l.Vital, l.Doubt = false, session.Dead, doubt }
+}
+
+func TestContainers(t *testing.T) {
+	for name, test := range map[string]struct {
+		stage        *stage
+		want, detail string // of the change
+		state        session.State
+	}{
+		"in sync": {contained(), "  a in_sync\n", "running", session.StateRunning},
+		"the agent was left": {contained(exitedWith("self", 0, "")), "↻ a exited\n? a exited\n",
+			"stale: container runs, session is gone (exit status 0)", session.StateStale},
+		"nobody knows how it ended": {contained(func(l *session.Live) { l.Vital = session.Dead }), "↻ a stale\n? a stale\n",
+			"stale: container runs, session is gone", session.StateStale},
+		"killed": {contained(stopped("the container was killed: out of memory")), "↻ a gone\n? a missing\n",
+			"the container was killed: out of memory", session.StateError},
+		"stopped, and nobody says why": {contained(stopped("")), "↻ a gone\n? a missing\n", "the container does not run", session.StateError},
+		"the host was rebooted": {func() *stage {
+			s := contained(stopped("the container was stopped"))
+			s.in.World.BootID = "boot-2"
+			return s
+		}(), "↻ a host_rebooted\n? a missing\n", "host rebooted", session.StateError},
+		"removed": {func() *stage {
+			s := contained()
+			s.in.World.Lives = nil
+			return s
+		}(), "↻ a gone\n? a missing\n", "container is gone", session.StateError},
+		"paused by somebody": {contained(func(l *session.Live) { l.Frozen = true }), "‖ a desired_running\n? a changed\n", "wanted running", session.StatePaused},
+		"the engine does not answer": {func() *stage {
+			s := contained().all(spec("b")).want(spec("c"))
+			s.in.World.Runtimes["docker"] = errors.New("docker: no daemon")
+			s.in.World.Lives = s.in.World.Lives[1:] // what it holds cannot be seen
+			return s
+		}(), "  a runtime_unreachable\n  b in_sync\n+ c not_recorded\n!  docker could not be looked at\n? a unreachable\n", "docker: no daemon", session.StateUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Compute(test.stage.in)
+			if diff := cmp.Diff(test.want, story(p)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if c := p.Changes[0]; c.Detail != test.detail || c.State != test.state {
+				t.Errorf("%s: %q, want %s: %q", c.State, c.Detail, test.state, test.detail)
+			}
+		})
+	}
+}
+
+// TestDockerSettings: what of a container's settings changed is named, and makes it
+// anew; its agents' environment only starts them again.
+func TestDockerSettings(t *testing.T) {
+	for name, test := range map[string]struct {
+		set  func(*session.DockerConfig)
+		want string
+	}{
+		"image":       {func(d *session.DockerConfig) { d.Image = "agents:2" }, "± a spec_changed runtime.docker.image\n"},
+		"limits":      {func(d *session.DockerConfig) { d.CPUs, d.Memory, d.PIDs = 1, 1<<30, 9 }, "± a spec_changed runtime.docker.cpus runtime.docker.memory runtime.docker.pids\n"},
+		"mounts":      {func(d *session.DockerConfig) { d.Mounts = []session.Mount{{Source: "/a", Target: "/b"}} }, "± a spec_changed runtime.docker.mounts\n"},
+		"environment": {func(d *session.DockerConfig) { d.Env = nil }, "↻ a spec_changed runtime.docker.env\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := contained()
+			d := *s.in.Wanted[0].Runtime.Docker
+			test.set(&d)
+			s.in.Wanted[0].Runtime.Docker = &d
+			if diff := cmp.Diff(test.want, story(Compute(s.in))); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestIgnoredDockerSettings: what one session ignores is not kept from the others
+// of its runtime block.
+func TestIgnoredDockerSettings(t *testing.T) {
+	s := contained()
+	shared := &session.DockerConfig{Image: "agents:2", CPUs: 2, Memory: 4 << 30, Env: map[string]string{"A": "b"}}
+	s.in.Wanted[0].Runtime.Docker = shared
+	s.in.Wanted[0].Lifecycle.IgnoreChanges = []string{"runtime.docker.image"}
+	s.in.Records[0].Spec.Lifecycle = s.in.Wanted[0].Lifecycle
+	s.want(spec("b", inDocker, func(b *session.Spec) { b.Runtime.Docker = shared }))
+	p := Compute(s.in)
+	if diff := cmp.Diff("  a in_sync\n+ b not_recorded\n", story(p)); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+	if is := p.Changes[1].After.Runtime.Docker.Image; is != "agents:2" {
+		t.Errorf("the other session is made of %s", is)
+	}
+}
+
+func TestCloneThatIsThere(t *testing.T) {
+	clone := func(branch string, change ...func(*session.Spec)) *stage {
+		s := newStage()
+		s.in.World.Runtimes["docker"] = nil
+		s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a", Exists: true, Git: branch != "", Repo: "/ws/a/.git", Branch: branch}
+		return s.want(spec("a", append([]func(*session.Spec){inDocker}, change...)...))
+	}
+	explicit := func(s *session.Spec) { s.Workspace.Explicit = true }
+	for name, test := range map[string]struct {
+		stage        *stage
+		want, detail string
+	}{
+		"kept from before":  {clone("agents/a"), "+ a not_recorded\n", ""},
+		"on another branch": {clone("main"), "  a branch_mismatch\n! a branch mismatch\n", "in its container, agentform attach session.a: git switch agents/a"},
+		"no clone":          {clone(""), "  a path_occupied\n! a workspace path is occupied\n", "no clone that agentform made"},
+		"a person's":        {clone("agents/a", explicit), "  a path_occupied\n! a workspace path is occupied\n", "no clone that agentform made"},
+		"that cannot be told": {func() *stage {
+			s := clone("")
+			s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a", Exists: true, Err: errors.New("it leads out of the clone")}
+			return s
+		}(), "  a workspace_unreadable\n! a workspace cannot be read\n", "it leads out of the clone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Compute(test.stage.in)
+			if diff := cmp.Diff(test.want, story(p)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if len(p.Problems) > 0 && !strings.Contains(p.Problems[0].Detail, test.detail) {
+				t.Errorf("it says %q", p.Problems[0].Detail)
+			}
+		})
+	}
+}
