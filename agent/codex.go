@@ -23,6 +23,8 @@ func codex() kind {
 		},
 		start: codexStart,
 		marks: marks{
+			composer: `^› ?(.*)$`,
+			hint:     `^Ask Codex to do anything`,
 			// As codexTitle asks for them: "⠋ Working | api", "Ready | api".
 			titles: []title{
 				{`^\[ [!.] \] Action Required`, session.Blocked}, // the mark blinks

@@ -3,9 +3,12 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/typing"
 	"github.com/agentform/agentform/session"
 )
 
@@ -43,15 +46,35 @@ func (j *job) promptText() (string, error) {
 // paste types the prompt into an agent that is ready for it, and records that.
 // Until then the session's intent says that it is not complete.
 func (j *job) paste(ctx context.Context, rt session.Runtime, text string) error {
-	if err := rt.Send(ctx, j.rec.Place, session.Input{Text: text}); err != nil {
+	hands := typing.Hands{Runtime: rt, Place: j.rec.Place, Agent: j.agent(), Boot: readyTimeout(j.rec.Spec.Agent), Look: j.sight}
+	began := j.run.now() // what the agent does from now on is its answer
+	outcome, err := hands.Send(ctx, text, false)
+	if err != nil {
 		return fmt.Errorf("type the prompt: %w", err)
 	}
-	return j.delivered("typed")
+	if outcome == typing.Unverified {
+		return j.delivered("typed; nothing shows whether it was taken", began)
+	}
+	return j.delivered("typed, and taken", began)
 }
 
-// delivered records that the run has its prompt.
-func (j *job) delivered(how string) error {
-	j.rec.Run.DeliveredAt = j.run.now()
+// sight looks at the session that is typed into.
+func (j *job) sight(ctx context.Context) (typing.Sight, error) {
+	lives, err := j.run.look(ctx, j.rec.Spec, true)
+	if err != nil {
+		return typing.Sight{}, err
+	}
+	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Mark.Run == j.rec.Run.ID })
+	if i < 0 {
+		return typing.Sight{}, session.ErrGone
+	}
+	look := j.run.activity.Read(j.rec, &lives[i], j.rec.Run.DeliveredAt, time.Now())
+	return typing.Sight{Screen: lives[i].Screen, Reading: look.Reading, Native: look.Native, Heard: j.run.activity.Heard([]string{j.rec.Run.ID})}, nil
+}
+
+// delivered records that the run has its prompt, since when.
+func (j *job) delivered(how string, at time.Time) error {
+	j.rec.Run.DeliveredAt = at
 	if err := j.settle(); err != nil {
 		return err
 	}

@@ -41,6 +41,14 @@ func (e *NotReadyError) Excerpt() string { return clip(e.Screen) }
 // the manifest language's own default.
 const defaultReadyTimeout = 30 * time.Second
 
+// readyTimeout is how long an agent may take until a prompt can be typed.
+func readyTimeout(a session.AgentSpec) time.Duration {
+	if limit := a.ReadyTimeout.D(); limit > 0 {
+		return limit
+	}
+	return defaultReadyTimeout
+}
+
 // becomeReady waits until the session's agent can take a prompt. Whoever saves
 // the record next puts it there; until then it is only told.
 func (j *job) becomeReady(ctx context.Context) error {
@@ -59,10 +67,7 @@ func (j *job) becomeReady(ctx context.Context) error {
 // it lives. One that has done its work and left is past being ready. The error
 // is a *NotReadyError when the agent left or took too long.
 func (r *run) awaitReady(ctx context.Context, rec session.Record, agent session.Agent) error {
-	limit := rec.Spec.Agent.ReadyTimeout.D()
-	if limit <= 0 {
-		limit = defaultReadyTimeout
-	}
+	limit := readyTimeout(rec.Spec.Agent)
 	began := time.Now()
 	// Agents take seconds, and all who wait share the looks at the screens: the
 	// waits grow to a quarter of a second.

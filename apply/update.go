@@ -89,7 +89,7 @@ func (j *job) complete(ctx context.Context, rt session.Runtime) error {
 	}
 	paste := j.agent().Start(session.StartInput{Spec: j.rec.Spec, Prompt: text, Conversation: j.rec.Run.Conversation}).Paste
 	if paste == "" {
-		return j.delivered("with its command line")
+		return j.delivered("with its command line", j.run.now())
 	}
 	if err := j.becomeReady(ctx); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/typing"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
 )
@@ -87,7 +88,10 @@ func (t *target) standing() error {
 
 // refused adds to the failure of talking to a session what to do about it.
 func (t *target) refused(err error) error {
+	var dialog *typing.DialogError
 	switch {
+	case errors.As(err, &dialog):
+		return fmt.Errorf("%w\nagentform send %[2]s --key KEY answers it, agentform attach %[2]s shows it", err, quoted(t.Record.Address))
 	case errors.Is(err, session.ErrRefused):
 		return fmt.Errorf("%w\nagentform resume %s takes input again", err, quoted(t.Record.Address))
 	case errors.Is(err, session.ErrGone):

@@ -42,10 +42,13 @@ func raw() (restore func(), err error) {
 	}, nil
 }
 
-// draw shows what is composed, in the last line.
+// draw shows the last line of what is composed; the first one has the mark.
 func (c *composer) draw() {
-	rows := strings.Split(string(c.text), "\n")
-	fmt.Printf("\r\x1b[K❯ %s", rows[len(rows)-1])
+	rows, mark := strings.Split(string(c.text), "\n"), "❯ "
+	if len(rows) > 1 {
+		mark = "  "
+	}
+	fmt.Printf("\r\x1b[K%s%s", mark, rows[len(rows)-1])
 }
 
 // next is the next text that Enter took. False: there are no more.
@@ -60,8 +63,11 @@ func (c *composer) next() (string, bool) {
 			c.paste()
 		case r == ctrlU:
 			c.text = c.text[:strings.LastIndexByte(string(c.text), newline)+1]
-		case r == backspace:
-			c.text = c.text[:max(0, len(c.text)-1)]
+		case r == backspace && len(c.text) > 0:
+			if c.text[len(c.text)-1] == newline {
+				fmt.Print("\r\x1b[K\x1b[A")
+			}
+			c.text = c.text[:len(c.text)-1]
 		case r == enter && c.deaf > 0:
 			c.deaf--
 			c.text = append(c.text, newline)
@@ -94,6 +100,10 @@ func (c *composer) paste() {
 			return
 		case r == enter:
 			r = newline
+		}
+		if r == newline {
+			c.draw()
+			fmt.Print("\r\n")
 		}
 		c.text = append(c.text, r)
 	}

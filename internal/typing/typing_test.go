@@ -1,0 +1,168 @@
+package typing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// desk is an agent with a composer, and what is typed into it.
+type desk struct {
+	session.Runtime // of which only Send is used
+	session.Agent   // of which nothing is used
+	keys            []string
+	composed        string
+	// enter is what the agent does with what Enter submits: the n-th time, from 1.
+	enter         func(d *desk, n int)
+	sight         Sight
+	enters, looks int
+	// before a look, by its number
+	onLook func(d *desk)
+}
+
+func (d *desk) Composer(screen string) (string, bool) {
+	i := strings.LastIndex(screen, "> ")
+	if i < 0 {
+		return "", false
+	}
+	return strings.TrimSpace(screen[i+2:]), true
+}
+
+func (d *desk) Typed(text string) string {
+	if strings.HasPrefix(text, "/") {
+		return " " + text
+	}
+	return text
+}
+
+func (d *desk) Send(_ context.Context, _ session.Place, in session.Input) error {
+	switch {
+	case in.Key != "":
+		d.keys = append(d.keys, in.Key)
+	default:
+		d.keys = append(d.keys, "text "+in.Text)
+		d.composed += in.Text
+	}
+	switch {
+	case in.Key == "C-u":
+		d.composed = ""
+	case in.Key == "Enter" || in.Key == "" && !in.NoEnter:
+		d.enters++
+		d.enter(d, d.enters)
+	}
+	return nil
+}
+
+func (d *desk) look(context.Context) (Sight, error) {
+	d.looks++
+	if d.onLook != nil {
+		d.onLook(d)
+	}
+	s := d.sight
+	s.Screen += "> " + d.composed
+	return s, nil
+}
+
+// takes submits what is composed, as the screen shows.
+func takes(d *desk, _ int) {
+	d.sight.Screen += d.composed + "\n"
+	d.composed = ""
+}
+
+func nothing(*desk, int) {}
+
+// idle is what an agent at rest shows.
+func idle(screen string) Sight {
+	return Sight{Screen: screen, Reading: session.Reading{Activity: session.Idle}}
+}
+
+func TestSend(t *testing.T) {
+	second := func(d *desk, n int) {
+		if n == 2 {
+			takes(d, n)
+		}
+	}
+	for name, c := range map[string]struct {
+		text   string
+		before Sight
+		draft  string
+		enter  func(*desk, int)
+		asItIs bool
+		want   string // the outcome or the error, then what was typed
+	}{
+		"stands above an empty composer": {"do it", idle("hello\n"), "", takes, false, "submitted: text do it"},
+		"a draft is cleared":             {"do it", idle("hello\n"), "old", takes, false, "submitted: C-u BSpace text do it"},
+		"what would be a command":        {"/clear", idle("hello\n"), "", takes, false, "submitted: text  /clear"},
+		"what is a command":              {"/clear", idle("hello\n"), "", takes, true, "submitted: text /clear"},
+		"a hook tells":                   {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Heard++ }, false, "submitted: text do it"},
+		"the session file tells": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Native = &session.Native{Prompts: 1} }, false,
+			"submitted: text do it"},
+		"it begins to work":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Reading.Activity = session.Working }, false, "submitted: text do it"},
+		"it works already":      {"do it", Sight{Screen: "busy\n", Reading: session.Reading{Activity: session.Working}}, "", takes, false, "queued: text do it"},
+		"Enter broke the line":  {"do it", idle("hello\n"), "", second, false, "submitted: text do it Enter"},
+		"Enter is never heard":  {"do it", idle("hello\n"), "", nothing, false, "it was typed, and still stands in the composer: text do it Enter"},
+		"nothing shows it":      {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = "" }, false, "it was typed, and nothing shows: text do it"},
+		"Enter raised a dialog": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Reading.Activity = session.Blocked }, false, "submitted: text do it"},
+		"it asks something": {"do it", Sight{Screen: "May I?\n", Reading: session.Reading{Activity: session.Blocked, Detail: "May I?"}}, "", takes, false,
+			"it asks something: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &desk{enter: c.enter, sight: c.before, composed: c.draft}
+				outcome, err := Hands{Runtime: d, Agent: d, Look: d.look, Boot: time.Minute}.Send(t.Context(), c.text, c.asItIs)
+				got := string(outcome)
+				if err != nil {
+					got, _, _ = strings.Cut(err.Error(), " after")
+					got, _, _ = strings.Cut(got, ", and what")
+					got, _, _ = strings.Cut(got, " that the agent")
+				}
+				if got = fmt.Sprintf("%s: %s", got, strings.Join(d.keys, " ")); got != c.want {
+					t.Errorf("%q\nwant %q", got, c.want)
+				}
+				var shows interface{ Excerpt() string }
+				if err != nil && (!errors.As(err, &shows) || !strings.Contains(shows.Excerpt(), c.before.Screen)) {
+					t.Errorf("the error does not show the screen: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Who boots is waited for, and not for ever.
+func TestSendToOneThatBoots(t *testing.T) {
+	for _, up := range []int{8, 1000} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &desk{enter: takes, sight: Sight{Screen: "…\n", Reading: session.Reading{Activity: session.Booting}}}
+			d.onLook = func(d *desk) {
+				if d.looks == up {
+					d.sight.Reading.Activity = session.Idle
+				}
+			}
+			_, err := Hands{Runtime: d, Agent: d, Look: d.look, Boot: 10 * time.Second}.Send(t.Context(), "do it", false)
+			if up == 8 && err != nil || up == 1000 && (err == nil || len(d.keys) > 0) {
+				t.Errorf("ready at look %d: %v, typed %q", up, err, d.keys)
+			}
+		})
+	}
+}
+
+// blank is an agent of which nothing is known.
+type blank struct{ session.Agent }
+
+func TestSendToOneOfWhichNothingIsKnown(t *testing.T) {
+	for screen, want := range map[string]Outcome{"": Unverified, "it says something\n": Submitted} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &desk{enter: func(d *desk, _ int) { d.sight.Screen += screen; d.composed = "" }, sight: idle("hello\n")}
+			got, err := Hands{Runtime: d, Agent: blank{}, Look: d.look}.Send(t.Context(), "do it", false)
+			if got != want || err != nil || len(d.keys) != 1 {
+				t.Errorf("%q: %s, %v, typed %q", screen, got, err, d.keys)
+			}
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package typing
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/agentform/agentform/session"
+)
+
+// witness says by what it saw before whether a text was taken.
+type witness struct {
+	before   Sight
+	composer Composer // nil: not known
+	probe    string
+}
+
+// probeLength is how much of a text is looked for on the screen, in characters: a
+// narrow terminal's line has more.
+const probeLength = 24
+
+// probe is what shows of a text where it stands: the beginning of its first line,
+// without blanks, since lines are broken anywhere.
+func probe(text string) string {
+	for line := range strings.Lines(text) {
+		if p := []rune(dense(line)); len(p) > 0 {
+			return string(p[:min(len(p), probeLength)])
+		}
+	}
+	return ""
+}
+
+// dense is a text without white space.
+func dense(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == '\u00a0' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// knows reports whether the agent shows anything by which a text can be seen to be
+// taken.
+func (w witness) knows(s Sight) bool {
+	return w.composer != nil && w.shown(s) || s.Native != nil || s.Heard > 0
+}
+
+func (w witness) shown(s Sight) bool {
+	_, shown := w.composer.Composer(s.Screen)
+	return shown
+}
+
+// draft reports whether text stands in the composer.
+func (w witness) draft(s Sight) bool {
+	if w.composer == nil {
+		return false
+	}
+	text, shown := w.composer.Composer(s.Screen)
+	return shown && text != ""
+}
+
+// taken reports whether the agent has the text: its hooks or its file tell so, it
+// has begun to work, or the text stands on the screen and the composer is empty.
+func (w witness) taken(now Sight) bool {
+	was, is := w.before, now
+	switch {
+	case now.Heard > w.before.Heard:
+		return true
+	case is.Native != nil && (was.Native == nil && is.Native.Prompts > 0 || was.Native != nil && is.Native.Prompts > was.Native.Prompts):
+		return true
+	case busy(is.Reading.Activity) && !busy(was.Reading.Activity):
+		return true
+	case w.composer == nil || !w.shown(now):
+		return w.composer == nil && now.Screen != w.before.Screen
+	}
+	return !w.draft(now) && strings.Contains(dense(now.Screen), w.probe) && now.Screen != w.before.Screen
+}
+
+func busy(a session.Activity) bool { return a == session.Working || a == session.Blocked }
