@@ -14,6 +14,7 @@ const (
 	Tried     What = iota // the hub began to start it
 	Launched              // a run of it was started, by whomever
 	Failed                // what the hub did to it failed
+	Done                  // what the hub did to it went well
 	Ended                 // a run of it ended
 	Held                  // the hub said that it waits with the next start
 	Escalated             // the operator was told that it starts again and again
@@ -60,7 +61,9 @@ func (c *Count) add(p session.Restart, m Moment) {
 	case Tried:
 		c.try(m.At)
 	case Launched:
-		c.launched, c.open = m.At, false
+		c.launched = m.At
+	case Done:
+		c.open = false
 	case Failed:
 		if !c.open { // it failed before it was begun
 			c.try(m.At)

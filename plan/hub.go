@@ -158,4 +158,3 @@ func (s *scene) starter() string {
 	}
 	return "an apply"
 }
-

@@ -21,6 +21,8 @@ func Moments(events []history.Event) []health.Moment {
 			m.What = health.Tried
 		case e.Kind == history.ApplyErrored && e.By == history.ByHub:
 			m.What = health.Failed
+		case e.Kind == history.ApplyComplete && e.By == history.ByHub:
+			m.What = health.Done
 		case e.Kind == history.Launched:
 			m.What = health.Launched
 		case e.Kind == history.RunEnded:
