@@ -98,7 +98,7 @@ func (c *Count) try(at time.Time) {
 // begins anew.
 func (c Count) Stands(p session.Restart, now time.Time) Count {
 	if !c.launched.IsZero() && now.Sub(c.launched) >= p.Backoff.ResetAfter.D() && !c.Spent {
-		return Count{launched: c.launched}
+		return Count{Until: c.Until, launched: c.launched}
 	}
 	return c
 }
