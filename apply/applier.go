@@ -122,7 +122,7 @@ type Tally struct {
 // not done because of drain or ctx.
 func (a *Applier) Run(ctx context.Context, p plan.Plan, drain <-chan struct{}) (Tally, error) {
 	r := newRun(a, p)
-	if !r.preflight() {
+	if !r.preflight(ctx) {
 		return r.tally()
 	}
 	r.move()

@@ -12,10 +12,18 @@ import (
 
 // environ is an agent's whole environment but for its secrets, sorted: the base
 // without any session's secrets, under it what the agent's adapter wants, then
-// what its agent block says, then the session's own.
+// what its agent block says, then the session's own. In a container the base is the
+// image's, which is there already, and what the runtime block adds to it.
 func (r *run) environ(s session.Spec, adapter map[string]string) []string {
 	env := map[string]string{}
-	for _, kv := range r.BaseEnv {
+	base := r.BaseEnv
+	if d := s.Runtime.Docker; d != nil {
+		base = nil
+		for name, value := range d.Env {
+			env[name] = value
+		}
+	}
+	for _, kv := range base {
 		if name, value, ok := strings.Cut(kv, "="); ok && !r.secrets[name] {
 			env[name] = value
 		}

@@ -239,16 +239,18 @@ type repository struct {
 }
 
 func (g *repository) git() apply.Git {
+	look := func(path string) session.Checkout {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		c := session.Checkout{Path: path, Branch: g.branches[path]}
+		entries, err := os.ReadDir(path)
+		c.Exists, c.Empty = err == nil, len(entries) == 0
+		c.Git = c.Branch != ""
+		return c
+	}
 	return apply.Git{
-		Look: func(path string) session.Checkout {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			c := session.Checkout{Path: path, Branch: g.branches[path]}
-			entries, err := os.ReadDir(path)
-			c.Exists, c.Empty = err == nil, len(entries) == 0
-			c.Git = c.Branch != ""
-			return c
-		},
+		Look: look, LookClone: look,
+		AddClone: git.AddClone, RemoveClone: git.RemoveClone,
 		AddWorktree: func(_ context.Context, repo, path, branch, base string) (bool, error) {
 			g.mu.Lock()
 			defer g.mu.Unlock()

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,11 +16,11 @@ import (
 // before anything is touched: its command and its secrets. If one lacks
 // something, that is told, and either it fails alone, or everything is skipped and
 // preflight is false.
-func (r *run) preflight() bool {
+func (r *run) preflight(ctx context.Context) bool {
 	faults := map[*job]error{}
 	for _, j := range r.jobs {
 		if j.starts() {
-			if err := r.startable(j); err != nil {
+			if err := r.startable(ctx, j); err != nil {
 				faults[j] = err
 			}
 		}
@@ -53,7 +54,7 @@ func (r *run) preflight() bool {
 }
 
 // startable says what a session lacks to be started, all of it.
-func (r *run) startable(j *job) error {
+func (r *run) startable(ctx context.Context, j *job) error {
 	s := *j.change.After
 	var errs []error
 	for _, name := range s.Secrets {
@@ -61,16 +62,27 @@ func (r *run) startable(j *job) error {
 			errs = append(errs, fmt.Errorf("secret %s is not set", name))
 		}
 	}
-	if err := j.findAgent(s); err != nil {
-		errs = append(errs, fmt.Errorf("agent %q: %w", s.Agent.Name, err))
+	if err := j.findAgent(ctx, s); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// findAgent says if an agent's command cannot be found.
-func (j *job) findAgent(s session.Spec) error {
+// findAgent says if an agent's command cannot be found where it is to run, or if
+// there is no such place.
+func (j *job) findAgent(ctx context.Context, s session.Spec) error {
 	start := j.agent().Start(session.StartInput{Spec: s})
-	return Startable(s, start.Argv, j.run.environ(s, start.Env))
+	c, err := j.run.container(s)
+	switch {
+	case err != nil:
+		return err
+	case c != nil:
+		return c.Check(ctx, s, start.Argv)
+	}
+	if err := Startable(s, start.Argv, j.run.environ(s, start.Env)); err != nil {
+		return fmt.Errorf("agent %q: %w", s.Agent.Name, err)
+	}
+	return nil
 }
 
 // Startable says why a session cannot be started with the command line of its

@@ -48,9 +48,9 @@ func (j *job) readyAgain(ctx context.Context) error {
 }
 
 // standing is the place that the session's next run can start in; nil if there
-// is none.
+// is none. A container that does not run is started.
 func (j *job) standing() *session.Place {
-	if l := j.change.Live; l != nil && l.PlaceUp {
+	if l := j.change.Live; l != nil && (l.PlaceUp || l.Place.Container != "") {
 		return &l.Place
 	}
 	return nil

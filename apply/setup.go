@@ -50,6 +50,11 @@ const setupLog = "setup.log"
 // had begun may still run: it is ended first, since two would spoil each other's
 // work.
 func (j *job) setUp(ctx context.Context, argv []string) error {
+	if c, err := j.run.container(j.rec.Spec); err != nil {
+		return fmt.Errorf("setup: %w", err)
+	} else if c != nil {
+		return j.setUpInside(ctx, c, argv)
+	}
 	id := j.rec.ID
 	mark := "setup-" + id[max(0, len(id)-50):] // its end, which differs most, and as much as a mark may have
 	if _, err := guest.Sweep(mark, time.Second, "SIGTERM"); err != nil {

@@ -71,7 +71,7 @@ func (j *job) takeUp() {
 // to the declared branch is recorded on it.
 func (j *job) want(s session.Spec) {
 	j.rec.Spec = s
-	if t := &j.rec.Tree; t.Branch != s.Branch && j.run.Git.Look(t.Path).Branch == s.Branch {
+	if t := &j.rec.Tree; t.Branch != s.Branch && j.look(*t).Branch == s.Branch {
 		t.Branch = s.Branch
 	}
 }

@@ -20,7 +20,7 @@ import (
 func (j *job) plannedTree() session.Tree {
 	s := j.rec.Spec
 	t := session.Tree{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
-	there := j.run.Git.Look(t.Path).Exists
+	there := j.look(t).Exists
 	if old := j.rec.Tree; old.Path == t.Path && old.Mode == t.Mode && old.Branch == t.Branch && there {
 		t.Created, t.Made, t.Ready = old.Created, old.Made, old.Ready
 		return t
@@ -39,8 +39,10 @@ func (j *job) workspace(ctx context.Context) error {
 		err = j.worktree(ctx)
 	case session.InPlace:
 		err = onBranch(j.run.Git.Look(t.Path), t.Branch)
+	case session.Clone:
+		err = j.clone(ctx)
 	case session.Plain:
-		err = os.MkdirAll(t.Path, 0o755)
+		err = j.plain()
 	default:
 		err = fmt.Errorf("workspace mode %q is not supported", t.Mode)
 	}
@@ -104,7 +106,7 @@ func onBranch(seen session.Checkout, branch string) error {
 // told.
 func (j *job) dropWorkspace(ctx context.Context) {
 	t, wanted := j.rec.Tree, j.rec.Spec.Workspace.OnDestroy
-	if !t.Created || !j.run.Git.Look(t.Path).Exists {
+	if !t.Created || !j.look(t).Exists {
 		return
 	}
 	why := "on_destroy is keep"
@@ -121,14 +123,22 @@ func (j *job) dropWorkspace(ctx context.Context) {
 // removeClean removes the workspace or says why not.
 func (j *job) removeClean(ctx context.Context) (why string) {
 	t := j.rec.Tree
-	if t.Mode != session.Worktree {
+	var err error
+	switch t.Mode {
+	case session.Worktree:
+		err = j.run.Git.RemoveWorktree(ctx, t.Repo, t.Path)
+	case session.Clone:
+		var status func(context.Context) (string, error)
+		if status, err = j.statusOf(); err == nil {
+			err = j.run.Git.RemoveClone(ctx, t.Path, t.Repo, status)
+		}
+	default:
 		// Nothing tells what would be lost in a folder without git.
 		if err := os.Remove(t.Path); err != nil {
 			return "it is not empty"
 		}
 		return ""
 	}
-	err := j.run.Git.RemoveWorktree(ctx, t.Repo, t.Path)
 	var risky *git.RiskError
 	switch {
 	case errors.As(err, &risky):

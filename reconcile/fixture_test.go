@@ -68,7 +68,7 @@ func (r *room) another() *reconcile.Reconciler {
 		},
 		Applier: apply.Applier{
 			Agent:   func(s session.AgentSpec) session.Agent { return robot{} },
-			Git:     apply.Git{Look: look},
+			Git:     apply.Git{Look: look, LookClone: look},
 			Blobs:   state.Blobs{Dir: filepath.Join(r.dir, "blobs")},
 			Secrets: func(string) (string, bool) { return "", false },
 			Facts:   r.rt.Facts,

@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Owner is whose a clone is to be, by number.
+// Owner is whose a clone is to be, by number; a GID of -1 stays as it is.
 type Owner struct{ UID, GID int }
 
 // AddClone makes a clone of the repository (the top of any of its checkouts) at
@@ -75,7 +75,7 @@ func addClone(ctx context.Context, repo, path, branch, base string, owner *Owner
 	if err := fill(ctx, part, repo, branch, from); err != nil {
 		return false, err
 	}
-	if owner != nil && (owner.UID != os.Geteuid() || owner.GID != os.Getegid()) {
+	if owner != nil && (owner.UID != os.Geteuid() || owner.GID >= 0 && owner.GID != os.Getegid()) {
 		if err := giveAway(part, *owner); err != nil {
 			return false, err
 		}
