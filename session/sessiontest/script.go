@@ -45,11 +45,12 @@ type State struct {
 
 // Step is something that happens in a run by itself.
 type Step struct {
-	After  time.Duration // since the run's start
-	Vital  session.Vital // empty: as it was
-	Title  string        // empty: as it was
-	Screen string        // empty: as it was
-	Exit   *session.Exit // the agent leaves so; at 0 with cause failed_start, the launch fails
+	After    time.Duration    // since the run's start
+	Vital    session.Vital    // empty: as it was
+	Activity session.Activity // empty: as it was; it is put into the title, where Agent reads it
+	Title    string           // empty: as it was
+	Screen   string           // empty: as it was
+	Exit     *session.Exit    // the agent leaves so; at 0 with cause failed_start, the launch fails
 }
 
 // Script says what happens in the next run that is launched under the name.
@@ -247,12 +248,15 @@ func (s *Scripted) play(st *State) {
 	if st.Live.Frozen {
 		return
 	}
-	for len(st.script) > 0 && time.Since(st.Live.Started) >= st.script[0].After {
+	for len(st.script) > 0 && s.now().Sub(st.Live.Started) >= st.script[0].After {
 		step := st.script[0]
 		st.script = st.script[1:]
 		at := st.Live.Started.Add(step.After)
 		if step.Vital != "" {
 			st.Live.Vital = step.Vital
+		}
+		if step.Activity != "" {
+			st.Live.Title = string(step.Activity)
 		}
 		if step.Title != "" {
 			st.Live.Title = step.Title
@@ -278,7 +282,7 @@ func (s *Scripted) end(st *State, e session.Exit) {
 		e.Cause = "self"
 	}
 	if e.At.IsZero() {
-		e.At = time.Now()
+		e.At = s.now()
 	}
 	e.Ran = session.Duration(e.At.Sub(st.Live.Started))
 	st.Live.Vital, st.Live.Exit, st.Live.Frozen = session.Dead, &e, false

@@ -15,8 +15,8 @@ import (
 
 // Scripted is a session.Runtime in memory: places by name, each holding one
 // agent that does what its script says. Nothing happens in it by itself, and
-// its only clock is time.Now, so it is deterministic and works inside
-// testing/synctest. It is safe for use by many goroutines.
+// its only clock is time.Now and what Sleep adds to it, so it is deterministic
+// and works inside testing/synctest. It is safe for use by many goroutines.
 type Scripted struct {
 	lineage string
 	kind    string
@@ -31,6 +31,7 @@ type Scripted struct {
 	calls   []Call
 	runs    map[string]session.RunFacts
 	pids    int
+	slept   time.Duration // that nobody waited for
 }
 
 // New is a runtime with nothing in it. Objects whose mark names another lineage
@@ -126,7 +127,7 @@ func (s *Scripted) start(st *State, l session.Launch) error {
 			s.scripts[l.Name] = queue[1:]
 		}
 	}
-	now := time.Now()
+	now := s.now()
 	s.pids++
 	st.Launch = l
 	st.Launches++

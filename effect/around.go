@@ -1,0 +1,134 @@
+package effect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/session"
+)
+
+// Done is an effect that was carried out, with what came of it.
+type Done struct {
+	Effect Effect
+	Result any // as Handler.Handle gives it
+	Err    error
+	Took   time.Duration
+}
+
+// Record tells of each effect after it was carried out.
+func Record(h Handler, tell func(Done)) Handler {
+	return HandlerFunc(func(ctx context.Context, e Effect) (any, error) {
+		began := time.Now()
+		v, err := h.Handle(ctx, e)
+		tell(Done{Effect: e, Result: v, Err: err, Took: time.Since(began)})
+		return v, err
+	})
+}
+
+// Journal writes what is done with each session into its history, in a folder a
+// session below dir: launched, sent, status_changed, run_ended. What cannot be
+// written is returned as the effect's error, beside what it gave.
+func Journal(h Handler, dir string) Handler {
+	var mu sync.Mutex
+	last := map[string]session.Status{} // by run
+	return HandlerFunc(func(ctx context.Context, e Effect) (any, error) {
+		v, err := h.Handle(ctx, e)
+		if err != nil {
+			return v, err
+		}
+		var of session.Handle
+		var event history.Event
+		switch e := e.(type) {
+		case Launch:
+			of = v.(session.Handle)
+			event = history.Event{Kind: history.Launched, Detail: of.Agent}
+		case Send:
+			of = e.Session
+			event = history.Event{Kind: history.Sent, Detail: words(e.Input)}
+		case Monitor:
+			of = e.Session
+			o := v.(session.Observation)
+			mu.Lock()
+			old := last[of.Run]
+			last[of.Run] = o.Status
+			mu.Unlock()
+			if old == o.Status {
+				return v, nil
+			}
+			event = history.Event{Kind: history.StatusChanged, Old: string(old), New: string(o.Status), Detail: o.Detail, Excerpt: o.Snippet}
+		case Stop:
+			of = e.Session
+			event = history.Event{Kind: history.RunEnded, Reason: "requested"}
+		default:
+			return v, nil
+		}
+		event.Time, event.Address, event.ID, event.Run = time.Now(), session.Single(of.Name), of.Name, of.Run
+		return v, history.Open(filepath.Join(dir, of.Name)).Append(event)
+	})
+}
+
+// DryRun does nothing and says what would be done, a line an effect. What effects
+// give is made up: a handle that names the session, an observation of one that is
+// done.
+func DryRun(say func(line string)) Handler {
+	return HandlerFunc(func(_ context.Context, e Effect) (any, error) {
+		switch e := e.(type) {
+		case Launch:
+			say(fmt.Sprintf("launch %s (%s) in %s", e.Name, e.Spec.Agent.Name, e.Spec.Workspace.Path))
+			return session.Handle{Name: e.Name, Agent: e.Spec.Agent.Name, Dir: e.Spec.Workspace.Path, Run: "dry-run"}, nil
+		case Monitor:
+			say("monitor " + e.Session.Name)
+			return session.Observation{Status: session.StatusDone, Activity: session.Done}, nil
+		case Capture:
+			say("capture " + e.Session.Name)
+			return "", nil
+		case Send:
+			say("send to " + e.Session.Name + ": " + words(e.Input))
+			return None{}, nil
+		case Stop:
+			say("stop " + e.Session.Name)
+			return None{}, nil
+		case Sleep:
+			say("sleep " + e.For.String())
+			return None{}, nil
+		}
+		return nil, fmt.Errorf("effect %T is not known", e)
+	})
+}
+
+// Retry carries an effect out again when it fails, up to so many times in all,
+// with Sleep effects of the given length between: the first handler decides what
+// sleeping is. What would do something twice is not tried again: Send, and Launch
+// of a name that is taken. Nor is anything once the context has ended.
+func Retry(h Handler, times int, between time.Duration) Handler {
+	return HandlerFunc(func(ctx context.Context, e Effect) (any, error) {
+		for n := 1; ; n++ {
+			v, err := h.Handle(ctx, e)
+			_, sends := e.(Send)
+			if err == nil || n >= times || sends || errors.Is(err, session.ErrExists) || ctx.Err() != nil {
+				return v, err
+			}
+			if _, slept := h.Handle(ctx, Sleep{For: between}); slept != nil {
+				return v, errors.Join(err, slept)
+			}
+		}
+	})
+}
+
+// words are an input in a line.
+func words(in session.Input) string {
+	if in.Key != "" {
+		return "key " + in.Key
+	}
+	line, _, more := strings.Cut(in.Text, "\n")
+	if more {
+		line += " …"
+	}
+	return line
+}

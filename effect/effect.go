@@ -1,0 +1,95 @@
+package effect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Effect is something to be done with sessions: one of the six values of this
+// package. It does nothing by itself.
+type Effect interface{ effect() }
+
+// Of is an effect whose doing gives an R.
+type Of[R any] interface {
+	Effect
+	gives() R
+}
+
+// Launch starts an agent and gives the handle of its session, as
+// session.Launcher.Launch does.
+type Launch struct {
+	Name string // of the place; empty: made up
+	Spec session.Spec
+}
+
+// Monitor looks at a session once and gives what is seen.
+type Monitor struct{ Session session.Handle }
+
+// Capture gives the last lines of a session's screen; Lines 0: all there is.
+type Capture struct {
+	Session session.Handle
+	Lines   int
+}
+
+// Send types into a session.
+type Send struct {
+	Session session.Handle
+	Input   session.Input
+}
+
+// Stop ends a session and gives nothing once nothing of it is left.
+type Stop struct{ Session session.Handle }
+
+// Sleep lets time pass.
+type Sleep struct{ For time.Duration }
+
+// None is what effects give that give nothing.
+type None = struct{}
+
+func (Launch) effect()  {}
+func (Monitor) effect() {}
+func (Capture) effect() {}
+func (Send) effect()    {}
+func (Stop) effect()    {}
+func (Sleep) effect()   {}
+
+func (Launch) gives() (r session.Handle)       { return r }
+func (Monitor) gives() (r session.Observation) { return r }
+func (Capture) gives() (r string)              { return r }
+func (Send) gives() (r None)                   { return r }
+func (Stop) gives() (r None)                   { return r }
+func (Sleep) gives() (r None)                  { return r }
+
+// Handler carries effects out. Handle returns what the effect gives: a
+// session.Handle for Launch, a session.Observation for Monitor, a string for
+// Capture, None for the others.
+type Handler interface {
+	Handle(ctx context.Context, e Effect) (any, error)
+}
+
+// HandlerFunc is a function as a Handler.
+type HandlerFunc func(ctx context.Context, e Effect) (any, error)
+
+// Handle calls the function.
+func (f HandlerFunc) Handle(ctx context.Context, e Effect) (any, error) { return f(ctx, e) }
+
+// Do has one effect carried out and returns what it gives. The error is the
+// handler's.
+func Do[R any](ctx context.Context, h Handler, e Of[R]) (R, error) {
+	var none R
+	v, err := h.Handle(ctx, e)
+	if err != nil {
+		return none, err
+	}
+	r, ok := v.(R)
+	if !ok {
+		return none, fmt.Errorf("effect %T: the handler gave %T, not %T", e, v, none)
+	}
+	return r, nil
+}
+
+// Program is something that is done by effects alone, and gives an R.
+type Program[R any] func(ctx context.Context, h Handler) (R, error)

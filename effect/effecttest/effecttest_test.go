@@ -1,0 +1,176 @@
+package effecttest_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/effect"
+	"github.com/agentform/agentform/effect/effecttest"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+)
+
+func robot(prompt string) session.Spec {
+	return session.Spec{Agent: session.AgentSpec{Name: "robot"}, Workspace: session.Workspace{Path: "/work"}, Prompt: session.PromptOf(prompt)}
+}
+
+// turn is an agent that works, asks after ten seconds, and is done after a minute.
+func turn(rt *sessiontest.Scripted, name string) {
+	rt.Script(name,
+		sessiontest.Step{Activity: session.Working, Screen: "reading"},
+		sessiontest.Step{After: 10 * time.Second, Activity: session.Blocked, Screen: "reading\nMay I write?"},
+		sessiontest.Step{After: time.Minute, Activity: session.Done, Screen: "all tasks completed"})
+}
+
+func TestToCompletion(t *testing.T) {
+	rt := sessiontest.New("")
+	turn(rt, "api")
+	h := effecttest.New(rt)
+	var asked []string
+	r, err := effect.ToCompletion("api", robot("write tests"), effect.Completion{
+		Blocked: func(o session.Observation) session.Input {
+			asked = append(asked, o.Detail)
+			// Once it is stopped, what it was sent is gone with it.
+			return session.Input{Key: "y"}
+		},
+	})(t.Context(), effect.Record(h, func(d effect.Done) {
+		if s, ok := d.Effect.(effect.Send); ok && s.Input.Key != "y" {
+			t.Errorf("sent %+v", s.Input)
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != session.StatusDone || !r.Succeeded() || r.Output != "all tasks completed" || r.Session.Name != "api" {
+		t.Errorf("result %+v", r)
+	}
+	if !slices.Equal(asked, []string{"May I write?"}) {
+		t.Errorf("asked %q", asked)
+	}
+	if rt.Slept() != time.Minute {
+		t.Errorf("slept %v", rt.Slept())
+	}
+	if left := rt.Places(); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestToCompletionHasALimit(t *testing.T) {
+	rt := sessiontest.New("")
+	rt.Script("api", sessiontest.Step{Activity: session.Working, Screen: "thinking"})
+	r, err := effect.ToCompletion("api", robot(""), effect.Completion{Poll: time.Minute, Limit: time.Hour})(t.Context(), effecttest.New(rt))
+	if !errors.Is(err, effect.ErrLimit) || r.Status != session.StatusRunning || r.Output != "thinking" || r.Succeeded() {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if rt.Slept() != time.Hour || len(rt.Places()) != 0 {
+		t.Errorf("slept %v, left %v", rt.Slept(), rt.Places())
+	}
+}
+
+func TestWithSessionStopsAfterPanic(t *testing.T) {
+	rt := sessiontest.New("")
+	p := effect.WithSession("api", robot(""), func(context.Context, effect.Handler, session.Handle) (int, error) { panic("oh") })
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = p(t.Context(), effecttest.New(rt))
+	}()
+	if left := rt.Places(); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestJournal(t *testing.T) {
+	rt := sessiontest.New("")
+	turn(rt, "api")
+	dir := t.TempDir()
+	if _, err := effect.ToCompletion("api", robot("write"), effect.Completion{})(t.Context(), effect.Journal(effecttest.New(rt), dir)); err != nil {
+		t.Fatal(err)
+	}
+	events, err := history.Read(filepath.Join(dir, "api"), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, e := range events {
+		told = append(told, strings.TrimSuffix(string(e.Kind)+" "+e.Old+">"+e.New, " >"))
+	}
+	want := []string{"launched", "status_changed >running", "status_changed running>blocked", "status_changed blocked>done", "run_ended"}
+	if !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
+
+func TestDryRunDoesNothing(t *testing.T) {
+	var said []string
+	r, err := effect.ToCompletion("api", robot("write"), effect.Completion{})(t.Context(), effect.DryRun(func(line string) { said = append(said, line) }))
+	if err != nil || !r.Succeeded() {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if want := []string{"launch api (robot) in /work", "monitor api", "capture api", "stop api"}; !slices.Equal(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+}
+
+func TestRetry(t *testing.T) {
+	rt := sessiontest.New("")
+	h := effect.Retry(effecttest.New(rt), 3, time.Second)
+	down := errors.New("down")
+	rt.Fail(sessiontest.OpCreate, 1, down)
+	rt.Fail(sessiontest.OpCreate, 2, down)
+	s, err := effect.Do(t.Context(), h, effect.Launch{Name: "api", Spec: robot("")})
+	if err != nil || rt.Slept() != 2*time.Second {
+		t.Fatalf("the third time: %v after %v", err, rt.Slept())
+	}
+	rt.Fail(sessiontest.OpSend, 1, down)
+	if _, err := effect.Do(t.Context(), h, effect.Send{Session: s, Input: session.Input{Text: "x"}}); !errors.Is(err, down) {
+		t.Errorf("what was sent was sent again: %v", err)
+	}
+	if _, err := effect.Do(t.Context(), h, effect.Launch{Name: "api", Spec: robot("")}); !errors.Is(err, session.ErrExists) {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	for range 3 {
+		rt.Fail(sessiontest.OpObserve, 1, down)
+	}
+	if _, err := effect.Do(t.Context(), effect.Retry(effecttest.New(rt), 1, time.Second), effect.Monitor{Session: s}); err == nil {
+		t.Error("a session of another handler was found")
+	}
+}
+
+// TestSteps: a program runs on a store alone, and the same program on a runtime
+// leaves the same store.
+func TestSteps(t *testing.T) {
+	program := effect.ToCompletion("api", robot(""), effect.Completion{Poll: 10 * time.Second})
+	env := effect.Env{Scripts: map[string][]session.Observation{"api": {
+		{Status: session.StatusRunning, Snippet: "reading"},
+		{Status: session.StatusDone, Snippet: "all tasks completed"},
+	}}}
+	r, store, err := effect.Run(t.Context(), program, effect.Simulate, env, effect.Store{})
+	if err != nil || r.Status != session.StatusDone || r.Output != "all tasks completed" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	s := store.Sessions["api"]
+	if s.Looks != 2 || !s.Stopped || s.Status != session.StatusStopped || s.Output != "all tasks completed" || store.Slept != 10*time.Second {
+		t.Errorf("store %+v", store)
+	}
+	if _, _, err := effect.Simulate(t.Context(), effect.Monitor{Session: s.Handle}, env, store); !errors.Is(err, session.ErrGone) {
+		t.Errorf("a look at what was stopped: %v", err)
+	}
+
+	rt := sessiontest.New("")
+	rt.Script("api", sessiontest.Step{Activity: session.Working, Screen: "reading"},
+		sessiontest.Step{After: 10 * time.Second, Activity: session.Done, Screen: "all tasks completed"})
+	_, real, err := effect.Run(t.Context(), program, effect.Steps(effecttest.New(rt)), effect.Env{}, effect.Store{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := real.Sessions["api"]
+	if got.Looks != s.Looks || got.Status != s.Status || got.Output != s.Output || !got.Stopped || real.Slept != store.Slept {
+		t.Errorf("on a runtime %+v, simulated %+v", got, s)
+	}
+}

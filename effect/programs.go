@@ -1,0 +1,111 @@
+package effect
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Completion is how ToCompletion goes about it.
+type Completion struct {
+	Poll  time.Duration // between looks; 0: a second
+	Limit time.Duration // of all looks together; 0: none
+	Lines int           // of the screen that Result.Output has; 0: 100
+	// Blocked is called each time the agent begins to wait for somebody; what it
+	// returns is typed. Nil, or an empty input: it waits on.
+	Blocked func(session.Observation) session.Input
+}
+
+// Result is what came of a session.
+type Result struct {
+	Session session.Handle
+	Status  session.Status
+	Detail  string
+	PR      string // the last pull request that was seen; empty: none
+	Output  string // the end of the screen
+}
+
+// Succeeded reports whether the session was done, or left by itself without a
+// fault.
+func (r Result) Succeeded() bool {
+	return r.Status == session.StatusDone || r.Status == session.StatusExited
+}
+
+// ErrLimit says that a session did not come to an end in Completion.Limit. It was
+// stopped.
+var ErrLimit = errors.New("the session did not come to an end in time")
+
+// ToCompletion launches a session, looks at it until it does nothing more by
+// itself, keeps the end of its screen, and stops it. With an error the Result
+// tells how far it came.
+func ToCompletion(name string, spec session.Spec, how Completion) Program[Result] {
+	return func(ctx context.Context, h Handler) (r Result, err error) {
+		_, err = WithSession(name, spec, func(ctx context.Context, h Handler, s session.Handle) (None, error) {
+			r.Session = s
+			return None{}, follow(ctx, h, how, &r)
+		})(ctx, h)
+		return r, err
+	}
+}
+
+// follow looks at a session until its end.
+func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
+	poll, lines := how.Poll, how.Lines
+	if poll <= 0 {
+		poll = time.Second
+	}
+	if lines <= 0 {
+		lines = 100
+	}
+	var waited time.Duration
+	for {
+		o, err := Do(ctx, h, Monitor{r.Session})
+		if err != nil {
+			return err
+		}
+		asks := o.Status == session.StatusBlocked && r.Status != session.StatusBlocked
+		r.Status, r.Detail = o.Status, o.Detail
+		if o.PR != "" {
+			r.PR = o.PR
+		}
+		late := how.Limit > 0 && waited >= how.Limit
+		if o.Status.Terminal() || late {
+			if r.Output, err = Do(ctx, h, Capture{r.Session, lines}); errors.Is(err, session.ErrGone) {
+				r.Output, err = o.Snippet, nil
+			}
+			if err == nil && late && !o.Status.Terminal() {
+				err = ErrLimit
+			}
+			return err
+		}
+		if asks && how.Blocked != nil {
+			if in := how.Blocked(o); in != (session.Input{}) {
+				if _, err := Do(ctx, h, Send{r.Session, in}); err != nil {
+					return err
+				}
+			}
+		}
+		if _, err := Do(ctx, h, Sleep{poll}); err != nil {
+			return err
+		}
+		waited += poll
+	}
+}
+
+// WithSession launches a session, does something with it, and stops it in the
+// end, whatever came of it, also after a panic or when the context has ended.
+func WithSession[R any](name string, spec session.Spec, do func(context.Context, Handler, session.Handle) (R, error)) Program[R] {
+	return func(ctx context.Context, h Handler) (r R, err error) {
+		s, err := Do(ctx, h, Launch{name, spec})
+		if err != nil {
+			return r, err
+		}
+		defer func() {
+			_, stopped := Do(context.WithoutCancel(ctx), h, Stop{s})
+			err = errors.Join(err, stopped)
+		}()
+		return do(ctx, h, s)
+	}
+}

@@ -1,0 +1,95 @@
+package effect
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Real carries effects out with a session.Launcher.
+type Real struct {
+	launcher *session.Launcher
+	sleep    func(context.Context, time.Duration) error
+
+	mu       sync.Mutex
+	sessions map[string]*session.Session // by run
+}
+
+// New is a handler that does things with the launcher's runtime, and sleeps.
+func New(l *session.Launcher) *Real {
+	return &Real{launcher: l, sleep: wait, sessions: map[string]*session.Session{}}
+}
+
+// SleepBy makes the handler sleep in another way, and returns it: a scripted
+// runtime's Sleep lets time pass without a wait.
+func (r *Real) SleepBy(sleep func(context.Context, time.Duration) error) *Real {
+	r.sleep = sleep
+	return r
+}
+
+// Handle carries one effect out. An effect on a session that this handler did
+// not launch is an error.
+func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
+	switch e := e.(type) {
+	case Launch:
+		s, err := r.launcher.Launch(ctx, e.Name, e.Spec)
+		if err != nil {
+			return session.Handle{}, err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.sessions[s.Handle().Run] = s
+		return s.Handle(), nil
+	case Monitor:
+		s, err := r.of(e.Session)
+		if err != nil {
+			return session.Observation{}, err
+		}
+		return s.Observe(ctx)
+	case Capture:
+		s, err := r.of(e.Session)
+		if err != nil {
+			return "", err
+		}
+		return s.Capture(ctx, e.Lines)
+	case Send:
+		s, err := r.of(e.Session)
+		if err != nil {
+			return None{}, err
+		}
+		return None{}, s.SendInput(ctx, e.Input)
+	case Stop:
+		s, err := r.of(e.Session)
+		if err != nil {
+			return None{}, err
+		}
+		return None{}, s.Stop(ctx)
+	case Sleep:
+		return None{}, r.sleep(ctx, e.For)
+	}
+	return nil, fmt.Errorf("effect %T is not known", e)
+}
+
+func (r *Real) of(h session.Handle) (*session.Session, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.sessions[h.Run]; s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("session %q was not launched by this handler", h.Name)
+}
+
+// wait sleeps until the time is over or the context ends.
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

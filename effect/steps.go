@@ -1,0 +1,162 @@
+package effect
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Step is a Handler for interpreters that thread a store: what an effect gives
+// depends on the environment and on the store, and so does the next store. A
+// store that was handed in is not changed, so a program can be taken up from any
+// step again.
+type Step func(ctx context.Context, e Effect, env Env, store Store) (value any, next Store, err error)
+
+// Env is what stays the same for a whole program.
+type Env struct {
+	// Scripts is what each session does, by name: an observation a look, the last
+	// one for ever.
+	Scripts map[string][]session.Observation
+	Start   time.Time // the time at which the program begins
+}
+
+// Store is what a program has done so far.
+type Store struct {
+	Sessions map[string]SessionState // by name
+	Slept    time.Duration           // in all
+}
+
+// SessionState is one session in a Store.
+type SessionState struct {
+	Handle  session.Handle
+	Spec    session.Spec
+	Status  session.Status
+	Output  string          // what it shows
+	Sent    []session.Input // all that was typed, oldest first
+	Looks   int             // how often it was monitored
+	Stopped bool
+}
+
+// Simulate is a Step without any effect on the world: sessions do what
+// Env.Scripts says, and time passes only by Sleep.
+func Simulate(_ context.Context, e Effect, env Env, store Store) (any, Store, error) {
+	store.Sessions = maps.Clone(store.Sessions)
+	if store.Sessions == nil {
+		store.Sessions = map[string]SessionState{}
+	}
+	if l, ok := e.(Launch); ok {
+		if _, taken := store.Sessions[l.Name]; taken {
+			return session.Handle{}, store, &session.LaunchError{Name: l.Name, Agent: l.Spec.Agent.Name, Err: session.ErrExists}
+		}
+		h := session.Handle{Name: l.Name, Agent: l.Spec.Agent.Name, Dir: l.Spec.Workspace.Path, Run: "run-" + l.Name}
+		store.Sessions[l.Name] = SessionState{Handle: h, Spec: l.Spec, Status: session.StatusBooting}
+		return h, store, nil
+	}
+	if s, ok := e.(Sleep); ok {
+		store.Slept += s.For
+		return None{}, store, nil
+	}
+	name, ok := target(e)
+	if !ok {
+		return nil, store, fmt.Errorf("effect %T is not known", e)
+	}
+	s, there := store.Sessions[name]
+	if !there || s.Stopped {
+		return nil, store, fmt.Errorf("session %q %w", name, session.ErrGone)
+	}
+	var v any = None{}
+	switch e := e.(type) {
+	case Monitor:
+		o := look(env.Scripts[name], s.Looks)
+		o.At = env.Start.Add(store.Slept)
+		o.Changed = o.Snippet != s.Output
+		s.Looks++
+		s.Status, s.Output = o.Status, o.Snippet
+		v = o
+	case Capture:
+		v = s.Output
+	case Send:
+		s.Sent = append(s.Sent[:len(s.Sent):len(s.Sent)], e.Input)
+	case Stop:
+		s.Stopped, s.Status = true, session.StatusStopped
+	}
+	store.Sessions[name] = s
+	return v, store, nil
+}
+
+// look is the n-th observation of a script.
+func look(script []session.Observation, n int) session.Observation {
+	if len(script) == 0 {
+		return session.Observation{Status: session.StatusRunning}
+	}
+	return script[min(n, len(script)-1)]
+}
+
+// target is the name of the session that an effect is about.
+func target(e Effect) (string, bool) {
+	switch e := e.(type) {
+	case Monitor:
+		return e.Session.Name, true
+	case Capture:
+		return e.Session.Name, true
+	case Send:
+		return e.Session.Name, true
+	case Stop:
+		return e.Session.Name, true
+	}
+	return "", false
+}
+
+// Steps is a Handler as a Step: the handler does things, and the store keeps
+// account of them.
+func Steps(h Handler) Step {
+	return func(ctx context.Context, e Effect, _ Env, store Store) (any, Store, error) {
+		v, err := h.Handle(ctx, e)
+		if err != nil {
+			return v, store, err
+		}
+		store.Sessions = maps.Clone(store.Sessions)
+		if store.Sessions == nil {
+			store.Sessions = map[string]SessionState{}
+		}
+		switch e := e.(type) {
+		case Launch:
+			handle := v.(session.Handle)
+			store.Sessions[handle.Name] = SessionState{Handle: handle, Spec: e.Spec, Status: session.StatusBooting}
+			return v, store, nil
+		case Sleep:
+			store.Slept += e.For
+			return v, store, nil
+		}
+		name, _ := target(e)
+		s := store.Sessions[name]
+		switch e := e.(type) {
+		case Monitor:
+			o := v.(session.Observation)
+			s.Looks++
+			s.Status, s.Output = o.Status, o.Snippet
+		case Capture:
+			s.Output = v.(string)
+		case Send:
+			s.Sent = append(s.Sent[:len(s.Sent):len(s.Sent)], e.Input)
+		case Stop:
+			s.Stopped, s.Status = true, session.StatusStopped
+		}
+		store.Sessions[name] = s
+		return v, store, nil
+	}
+}
+
+// Run interprets a program with a Step, from a store on, and returns what the
+// program gives with the store that it leaves.
+func Run[R any](ctx context.Context, p Program[R], step Step, env Env, store Store) (R, Store, error) {
+	r, err := p(ctx, HandlerFunc(func(ctx context.Context, e Effect) (any, error) {
+		v, next, err := step(ctx, e, env, store)
+		store = next
+		return v, err
+	}))
+	return r, store, err
+}

@@ -1,0 +1,191 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/tmux"
+)
+
+// Init has to be called first in main, by a program that is to be its own guest:
+// agentform starts it again as every agent's parent, and then Init does that work
+// and does not return. Otherwise it returns what Options.Guest wants, and does
+// nothing. A program that is installed beside agentform-guest needs it not.
+func Init() []string {
+	self, err := os.Executable()
+	if len(os.Args) > 2 && os.Args[1] == "guest" {
+		os.Exit(guest.Main(os.Args[2:]))
+	}
+	if err != nil {
+		return nil // Open then looks for agentform-guest
+	}
+	return []string{self, "guest"}
+}
+
+// Options are how sessions are run.
+type Options struct {
+	// Guest is the command that runs every agent, as Init returns it. Nil: the
+	// program agentform-guest beside this one or on PATH.
+	Guest []string
+	// Env is the environment that agents get, as NAME=VALUE; nil: PATH, HOME, USER,
+	// SHELL, LANG, TZ and TMPDIR of this program.
+	Env []string
+	// Agents are agents of one's own, by name. The built-in ones (claude, codex,
+	// gemini) are there without it, and every other name is a custom agent of the
+	// spec's command.
+	Agents map[string]session.Agent
+	// Secrets gives the values of Spec.Secrets; nil: this program's environment
+	// does.
+	Secrets func(name string) (value string, set bool)
+}
+
+// Sessions launches sessions on this machine.
+type Sessions struct {
+	*session.Launcher
+	tmux *tmux.Runtime
+}
+
+// Open opens the folder in which the program keeps what belongs to its sessions,
+// and makes it if need be. Its sessions are in tmux servers of its own; a
+// person's tmux is not touched. The error is tmux.ErrNotAvailable (errors.Is)
+// when there is no tmux.
+func Open(dir string, o Options) (*Sessions, error) {
+	s, err := open(dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("open sessions in %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+func open(dir string, o Options) (*Sessions, error) {
+	if err := tmux.Available(); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if o.Guest == nil {
+		if o.Guest, err = findGuest(dir); err != nil {
+			return nil, err
+		}
+	}
+	sockets, err := guest.SocketDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := guest.KeepSocketDir(dir, sockets); err != nil {
+		return nil, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	if o.Env == nil {
+		o.Env = environment()
+	}
+	if o.Secrets == nil {
+		o.Secrets = os.LookupEnv
+	}
+	adapt := func(spec session.AgentSpec) session.Agent {
+		if a := o.Agents[spec.Name]; a != nil {
+			return a
+		}
+		return agent.For(complete(spec))
+	}
+	reader := activity.New(dir, home, adapt)
+	rt := tmux.New(tmux.Config{SocketDir: sockets, DataDir: dir, Guest: o.Guest})
+	return &Sessions{
+		tmux: rt,
+		Launcher: &session.Launcher{
+			Runtime: rt, Agents: o.Agents, Adapt: adapt, Env: o.Env, Secrets: o.Secrets,
+			Runs: runs{dir: filepath.Join(dir, "runs"), guest: o.Guest}, Root: os.Geteuid() == 0,
+			Read: func(r session.Record, l *session.Live) session.Reading {
+				look := reader.Read(r, l, r.Run.DeliveredAt, time.Now())
+				reading := look.Reading
+				reading.Activity = look.Activity
+				return reading
+			},
+		},
+	}, nil
+}
+
+// Close returns when tmux servers that hold nothing any more have left. Sessions
+// that were not stopped live on.
+func (s *Sessions) Close() { s.tmux.Close() }
+
+// findGuest finds the program that runs agents.
+func findGuest(dir string) ([]string, error) {
+	_, argv, err := guest.Install(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(argv) == 1 {
+		return argv, nil
+	}
+	// The program itself, which serves only if it has called Init.
+	path, err := exec.LookPath(guest.Binary)
+	if err != nil {
+		return nil, errors.New("there is no " + guest.Binary + " beside this program or on PATH; call local.Init first in main and give what it returns as Options.Guest, or go install github.com/agentform/agentform/cmd/agentform-guest@latest")
+	}
+	return []string{path}, nil
+}
+
+// complete fills in what a built-in agent's spec leaves out.
+func complete(spec session.AgentSpec) session.AgentSpec {
+	built, ok := agent.Builtins()[spec.Name]
+	if !ok || len(spec.Command) > 0 || spec.Base != "" {
+		return spec
+	}
+	built.Permissions, built.Trust = spec.Permissions, spec.Trust
+	built.ReadyTimeout = max(built.ReadyTimeout, spec.ReadyTimeout)
+	return built
+}
+
+// environment is what of this program's environment agents get.
+func environment() []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR"} {
+		if value, set := os.LookupEnv(name); set {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// runs keeps the folders of runs.
+type runs struct {
+	dir   string
+	guest []string
+}
+
+func (r runs) Folder(run string) string { return filepath.Join(r.dir, run) }
+
+func (r runs) Notify(run string) []string {
+	return append(slices.Clone(r.guest), guest.NotifyMode, r.Folder(run))
+}
+
+func (r runs) Keep(run string, files map[string]string) error {
+	private := filepath.Join(r.Folder(run), session.Private)
+	if err := os.MkdirAll(private, 0o700); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(private, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

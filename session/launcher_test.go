@@ -1,0 +1,258 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+)
+
+// shy is an agent that is ready when it shows a ">".
+type shy struct{ sessiontest.Agent }
+
+func (shy) Ready(screen string) bool { return strings.HasSuffix(screen, ">") }
+
+// failing is an agent that says of a screen what its first word is.
+type failing struct{ sessiontest.Agent }
+
+func (failing) Read(e session.Evidence) session.Reading {
+	pr := ""
+	if i := strings.Index(e.Screen, "https://"); i >= 0 {
+		pr = e.Screen[i:]
+	}
+	return session.Reading{Activity: session.Activity(e.Title), PR: pr}
+}
+
+func newLauncher(agent session.Agent) (*session.Launcher, *sessiontest.Scripted) {
+	rt := sessiontest.New("")
+	return &session.Launcher{Runtime: rt, Agents: map[string]session.Agent{"robot": agent}}, rt
+}
+
+func robot(prompt string) session.Spec {
+	return session.Spec{Agent: session.AgentSpec{Name: "robot", Command: []string{"robot"}}, Workspace: session.Workspace{Path: "/work"}, Prompt: session.PromptOf(prompt)}
+}
+
+func TestLaunchWaitsUntilReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(shy{})
+		rt.Script("api", sessiontest.Step{After: 3 * time.Second, Screen: "hello\n>"})
+		began := time.Now()
+		s, err := l.Launch(t.Context(), "api", robot("write tests"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < 3*time.Second || took > 4*time.Second {
+			t.Errorf("it was ready after %v", took)
+		}
+		h := s.Handle()
+		if h.Name != "api" || h.Agent != "robot" || h.Dir != "/work" || h.Run == "" || h.Pane == "" {
+			t.Errorf("handle %+v", h)
+		}
+		st, _ := rt.State("api")
+		if len(st.Sent) != 1 || st.Sent[0].Text != "write tests" {
+			t.Errorf("sent %+v", st.Sent)
+		}
+		if err := s.SendInput(t.Context(), session.Input{Text: "half", NoEnter: true}); err != nil {
+			t.Error(err)
+		}
+		if shown, err := s.Capture(t.Context(), 1); shown != ">" || err != nil {
+			t.Errorf("captured %q, %v", shown, err)
+		}
+		if argv := s.Attach(); len(argv) == 0 {
+			t.Error("nothing to attach with")
+		}
+		if _, err := l.Launch(t.Context(), "api", robot("")); !errors.Is(err, session.ErrExists) {
+			t.Errorf("a second of that name: %v", err)
+		}
+		for range 2 { // the second has nothing to do
+			if err := s.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if o, err := s.Observe(t.Context()); o.Status != session.StatusStopped || err != nil {
+			t.Errorf("after stop: %+v, %v", o, err)
+		}
+		if left := rt.Places(); len(left) != 0 {
+			t.Errorf("left: %v", left)
+		}
+	})
+}
+
+func TestLaunchFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(shy{})
+		rt.Script("slow", sessiontest.Step{Screen: "Do you trust this folder?"})
+		began := time.Now()
+		_, err := l.Launch(t.Context(), "slow", robot(""))
+		var late *session.ReadyTimeoutError
+		if !errors.As(err, &late) || late.Name != "slow" || late.Screen != "Do you trust this folder?" || late.After != session.DefaultReadyTimeout {
+			t.Errorf("a dialog: %v", err)
+		}
+		if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
+			t.Errorf("it was waited %v", took)
+		}
+
+		rt.Script("dies", sessiontest.Step{After: time.Second, Screen: "no key\n", Exit: &session.Exit{Code: 2}})
+		_, err = l.Launch(t.Context(), "dies", robot(""))
+		var failed *session.LaunchError
+		if !errors.As(err, &failed) || failed.Name != "dies" || failed.Agent != "robot" || failed.Exit == nil || failed.Exit.Code != 2 || !strings.Contains(err.Error(), "no key") {
+			t.Errorf("an agent that leaves: %v", err)
+		}
+
+		spec := robot("")
+		spec.Secrets = []string{"KEY"}
+		if _, err = l.Launch(t.Context(), "poor", spec); !errors.As(err, &failed) || !strings.Contains(err.Error(), "no value for KEY") {
+			t.Errorf("without its secret: %v", err)
+		}
+		spec = robot("")
+		spec.Agent.Name = "nobody"
+		if _, err = l.Launch(t.Context(), "nobody", spec); !errors.As(err, &failed) || !strings.Contains(err.Error(), `no agent "nobody"`) {
+			t.Errorf("of no agent: %v", err)
+		}
+		if _, err = l.Launch(t.Context(), "a:b", robot("")); !errors.As(err, &failed) || !strings.Contains(err.Error(), "invalid name") {
+			t.Errorf("a bad name: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err = l.Launch(ctx, "canceled", robot("")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("canceled: %v", err)
+		}
+		if left := rt.Places(); len(left) != 0 {
+			t.Errorf("left: %v", left)
+		}
+	})
+}
+
+func TestWithAlwaysStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(sessiontest.Agent{})
+		broken := errors.New("broken")
+		ctx, cancel := context.WithCancel(t.Context())
+		err := l.With(ctx, "api", robot(""), func(ctx context.Context, s *session.Session) error {
+			cancel()
+			return broken
+		})
+		if !errors.Is(err, broken) || len(rt.Places()) != 0 {
+			t.Errorf("canceled: %v, left %v", err, rt.Places())
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			_ = l.With(t.Context(), "api", robot(""), func(context.Context, *session.Session) error { panic("oh") })
+		}()
+		if len(rt.Places()) != 0 {
+			t.Errorf("after a panic: left %v", rt.Places())
+		}
+		rt.Fail(sessiontest.OpRemove, 1, broken)
+		if err := l.With(t.Context(), "api", robot(""), func(context.Context, *session.Session) error { return nil }); !errors.Is(err, broken) {
+			t.Errorf("when it cannot be stopped: %v", err)
+		}
+	})
+}
+
+func TestMonitorAndWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(failing{})
+		spec := robot("")
+		spec.Agent.StatusBarLines = 1
+		rt.Script("api",
+			sessiontest.Step{Activity: session.Working, Screen: "reading\n1s"},
+			sessiontest.Step{After: time.Second, Screen: "reading\n2s"},
+			sessiontest.Step{After: 2 * time.Second, Activity: session.Blocked, Screen: "may I? https://github.com/a/b/pull/7"},
+			sessiontest.Step{After: 4 * time.Second, Activity: session.Working, Screen: strings.Repeat("x", 600) + "\nsee https://github.com/a/b/pull/7"},
+			sessiontest.Step{After: 5 * time.Second, Exit: &session.Exit{Code: 0}})
+		s, err := l.Launch(t.Context(), "api", spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var changes, urls []string
+		tell := session.Callbacks{
+			StatusChanged: func(old, now session.Status, output string) {
+				changes = append(changes, string(old)+">"+string(now)+" "+output[:7])
+			},
+			PRDetected: func(url string) { urls = append(urls, url) },
+		}
+		var changed []bool
+		for range 5 {
+			o, err := s.Monitor(t.Context(), tell)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed = append(changed, o.Changed)
+			if n := len([]rune(o.Snippet)); n > session.SnippetLimit {
+				t.Errorf("a snippet of %d characters", n)
+			}
+			time.Sleep(time.Second)
+		}
+		if got := strings.Join(changes, ", "); got != "running>blocked may I? , blocked>running xxxxxxx" {
+			t.Errorf("changes: %s", got)
+		}
+		if len(urls) != 1 || urls[0] != "https://github.com/a/b/pull/7" {
+			t.Errorf("pull requests: %v", urls)
+		}
+		if want := []bool{true, false, true, false, true}; !equal(changed, want) {
+			t.Errorf("changed %v, want %v", changed, want)
+		}
+
+		var last session.Observation
+		n := 0
+		for o, err := range s.Watch(t.Context(), time.Second) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, n = o, n+1
+		}
+		if !last.Status.Terminal() || last.Status != session.StatusExited || last.Exit == nil || n != 1 {
+			t.Errorf("after %d looks: %+v", n, last)
+		}
+		rt.Unreachable(errors.New("down"))
+		if _, err := s.Observe(t.Context()); err == nil {
+			t.Error("a runtime that does not answer was no error")
+		}
+		rt.Unreachable(nil)
+		rt.Vanish("api")
+		if o, err := s.Observe(t.Context()); o.Status != session.StatusExited || err != nil {
+			t.Errorf("gone: %+v, %v", o, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		n = 0
+		rt.Unreachable(errors.New("down"))
+		for _, err := range s.Watch(ctx, time.Second) {
+			if n++; err == nil {
+				t.Error("no error")
+			}
+		}
+		if n < 5 || n > 6 {
+			t.Errorf("%d looks in 5 seconds", n)
+		}
+	})
+}
+
+func TestNamesAreMadeUp(t *testing.T) {
+	l, _ := newLauncher(sessiontest.Agent{})
+	s, err := l.Launch(t.Context(), "", robot(""))
+	if err != nil || len(s.Handle().Name) != len("task-01234567") || !strings.HasPrefix(s.Handle().Name, "task-") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func equal[T comparable](a, b []T) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
