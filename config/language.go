@@ -116,7 +116,7 @@ func language() map[string]shape {
 			},
 		},
 		"notify": {
-			labels: named, doc: "Where chosen events go. Checked, but not carried out by this release, which a warning says.",
+			labels: named, doc: "Where the hub (`agentform serve`) sends chosen events.",
 			attrs: []attribute{
 				{name: "on", kind: someTexts, required: true, values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "branch_mismatch", "pr_detected"}, doc: "Which events."},
 				{name: "command", kind: aCommand, doc: "A program that gets the event as JSON on its standard input."},

@@ -60,10 +60,7 @@ func (d decoder) heartbeat(b *block, h *session.Health) {
 			return
 		}
 		h.Heartbeat = &session.Heartbeat{Key: key}
-	default:
-		return
 	}
-	d.l.notYet(b.def, "heartbeat")
 }
 
 // keyForm is a key as tmux calls it: a character or a name, after modifiers.

@@ -53,7 +53,6 @@ func (l *loader) notifies(m *Manifest) {
 			}
 		}
 		m.Notifies = append(m.Notifies, n)
-		l.notYet(b.def, "notify")
 	}
 	slices.SortFunc(m.Notifies, func(a, b Notify) int { return strings.Compare(a.Name, b.Name) })
 }
