@@ -47,6 +47,10 @@ type Applier struct {
 	// BaseEnv is the environment that every agent starts from, KEY=VALUE. The
 	// variables that any session of the plan names as secrets are taken out.
 	BaseEnv []string
+	// BaseOf is the environment that one session starts from, where that is another:
+	// that of its last run, when nobody is there to start it. Nil, or nothing of it:
+	// BaseEnv.
+	BaseOf func(session.Address) []string
 
 	// Hooks is the command that agents' hooks call, before the run's folder; nil: no
 	// hooks are asked for.

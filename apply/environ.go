@@ -17,6 +17,11 @@ import (
 func (r *run) environ(s session.Spec, adapter map[string]string) []string {
 	env := map[string]string{}
 	base := r.BaseEnv
+	if r.BaseOf != nil {
+		if own := r.BaseOf(s.Address); len(own) > 0 {
+			base = own
+		}
+	}
 	if d := s.Runtime.Docker; d != nil {
 		base = nil
 		for name, value := range d.Env {

@@ -38,8 +38,15 @@ func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
 	if why == toAct {
 		keepToOurselves()
 	}
+	r := a.wired(p, why)
+	a.closers = append(a.closers, r.Close)
+	return r
+}
+
+// wired is a reconciler that whoever asks for it closes.
+func (a *app) wired(p *project, why purpose) *reconcile.Reconciler {
 	who := a.who()
-	r := &reconcile.Reconciler{
+	return &reconcile.Reconciler{
 		Project: p.manifest.Project, StatePath: p.state, Version: a.env.Version,
 		Who: who, LockWait: a.globals.lockTimeout, Keep: p.manifest.HistoryKeep.D(),
 		Runtime: func(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {
@@ -70,8 +77,6 @@ func (a *app) reconciler(p *project, why purpose) *reconcile.Reconciler {
 			By:          who.User,
 		},
 	}
-	a.closers = append(a.closers, r.Close)
-	return r
 }
 
 // hooks is the command that agents' hooks call: the guest's program, which is
