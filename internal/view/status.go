@@ -123,8 +123,9 @@ func states() []session.State {
 }
 
 // stateCounts is the last line of a status: 1 stale, 6 running.
-func (p *page) stateCounts(sessions []Session) string {
-	counts := Counts(sessions)
+func (p *page) stateCounts(sessions []Session) string { return p.stateNumbers(Counts(sessions)) }
+
+func (p *page) stateNumbers(counts map[session.State]int) string {
 	var parts []string
 	for _, s := range states() {
 		if n := counts[s]; n > 0 {

@@ -1,0 +1,48 @@
+package view
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+func TestServices(t *testing.T) {
+	yes, no := true, false
+	const sandbox = "c0ffee00112233445566778899aabbccddeeff00112233445566778899aabbcc"
+	tmux := func(a session.Address, state session.State, alive *bool, detail string) Known {
+		r := record(a, "agents/x")
+		r.Place = session.Place{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: a.OutsideName("shop")}
+		return Known{Record: r, Live: &session.Live{Mark: session.Mark{ID: r.ID}, Place: r.Place, PlaceUp: true}, Diagnosis: plan.Diagnosis{State: state, Alive: alive, Detail: detail}}
+	}
+	docker := func(a session.Address, host string, d plan.Diagnosis, live, up bool) Known {
+		k := tmux(a, d.State, d.Alive, d.Detail)
+		k.Diagnosis = d
+		k.Record.Spec.Runtime = session.RuntimeSpec{Kind: "docker", Name: "box", Docker: &session.DockerConfig{Image: "agents:1", Host: host}}
+		k.Record.Place = session.Place{Runtime: "docker", Name: a.OutsideName("shop"), Container: sandbox[:62] + a.Slug()[:2]}
+		k.Live.Place, k.Live.PlaceUp = k.Record.Place, up
+		if !live {
+			k.Live = nil
+		}
+		return k
+	}
+	orphan := session.Live{Mark: session.Mark{Address: "session.lost", ID: "x"}, PlaceUp: true, Vital: session.Alive,
+		Place: session.Place{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: "shop-lost-1a2b3c"}}
+	all := ServicesOf([]Known{
+		tmux("session.api", session.StateRunning, &yes, "running"),
+		tmux(session.Keyed("worker", "web"), session.StateStale, &no, "stale: tmux session stands, session is gone (exit status 1)"),
+		docker("session.build", "", plan.Diagnosis{State: session.StateStale, Alive: &no, Detail: "stale: container runs, session is gone"}, true, true),
+		docker("session.check", "", plan.Diagnosis{State: session.StateError, Alive: &no, Detail: "the container was killed: out of memory"}, true, false),
+		docker("session.far", "ssh://ada@far", plan.Diagnosis{State: session.StateUnknown, Detail: "no route to host"}, false, false),
+		docker("session.near", "", plan.Diagnosis{State: session.StateUnknown, Detail: "docker: no daemon answers on /var/run/docker.sock"}, false, false),
+	}, []session.Live{orphan})
+	styles(t, "services", true, func(w io.Writer, s Style) error { return Services(w, s, all) })
+	golden(t, "services.json", func(w io.Writer) error { return ServicesJSON(w, all) })
+	var b bytes.Buffer
+	if err := Services(&b, Style{}, nil); err != nil || !strings.Contains(b.String(), "No sessions live anywhere.") {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+}
