@@ -50,7 +50,11 @@ func Journal(h Handler, dir string) Handler {
 			event = history.Event{Kind: history.Launched, Detail: of.Agent}
 		case Send:
 			of = e.Session
-			event = history.Event{Kind: history.Sent, Detail: words(e.Input)}
+			// What was sent stays out of the history: it may hold anything.
+			event = history.Event{Kind: history.Sent, Detail: fmt.Sprintf("%d bytes", len(e.Input.Text))}
+			if e.Input.Key != "" {
+				event.Detail = "key " + e.Input.Key
+			}
 		case Monitor:
 			of = e.Session
 			o := v.(session.Observation)

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/activity"
@@ -105,19 +104,14 @@ func open(dir string, o Options) (*Sessions, error) {
 		}
 		return agent.For(complete(spec))
 	}
-	reader := activity.New(dir, home, adapt)
 	rt := tmux.New(tmux.Config{SocketDir: sockets, DataDir: dir, Guest: o.Guest})
+	e := eyes{rt, activity.New(dir, home, adapt)}
 	return &Sessions{
 		tmux: rt,
 		Launcher: &session.Launcher{
 			Runtime: rt, Agents: o.Agents, Adapt: adapt, Env: o.Env, Secrets: o.Secrets,
 			Runs: runs{dir: filepath.Join(dir, "runs"), guest: o.Guest}, Root: os.Geteuid() == 0,
-			Read: func(r session.Record, l *session.Live) session.Reading {
-				look := reader.Read(r, l, r.Run.DeliveredAt, time.Now())
-				reading := look.Reading
-				reading.Activity = look.Activity
-				return reading
-			},
+			Read: e.read, Type: e.typed,
 		},
 	}, nil
 }

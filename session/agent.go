@@ -115,6 +115,9 @@ type Native struct {
 	FirstTurnAt  time.Time // when the first turn ended; zero: it has not
 	Prompts      int       // messages of the user
 	Turns        int       // turns that have ended
+	// Unsettled says that the file does not tell whether the last turn has ended.
+	// Turns and FirstTurnAt take it for ended.
+	Unsettled bool
 	Tokens       int64     // in and out, as far as the file counts them; 0: it does not
 	LastPrompt   string    // the user's last message
 	LastMessage  string    // the agent's last message

@@ -48,7 +48,13 @@ func (s *Session) Send(ctx context.Context, text string) error {
 
 // SendInput types what the input says: a text without Enter, a key.
 func (s *Session) SendInput(ctx context.Context, in Input) error {
-	if err := s.launcher.Runtime.Send(ctx, s.rec.Place, in); err != nil {
+	var err error
+	if typed := s.launcher.Type; typed != nil && in.Key == "" && !in.NoEnter {
+		err = typed(ctx, s.rec, s.agent, in.Text)
+	} else {
+		err = s.launcher.Runtime.Send(ctx, s.rec.Place, in)
+	}
+	if err != nil {
 		return fmt.Errorf("send to session %q: %w", s.rec.ID, err)
 	}
 	return nil

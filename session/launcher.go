@@ -42,6 +42,9 @@ type Launcher struct {
 	// Nil: its adapter's Read, of the title, the screen and the exit. Package
 	// local's reads the agent's own session file and its hooks as well.
 	Read func(r Record, l *Live) Reading
+	// Type types a text and submits it. Nil: Runtime.Send. Package local's sees that
+	// the agent has taken it, and refuses to type over a dialog.
+	Type func(ctx context.Context, r Record, a Agent, text string) error
 	// Root and Sandbox are StartInput's.
 	Root, Sandbox bool
 }

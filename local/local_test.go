@@ -1,0 +1,177 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/local"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/tmux"
+)
+
+var guest []string // of this test's own program
+
+func TestMain(m *testing.M) {
+	guest = local.Init()
+	os.Exit(m.Run())
+}
+
+// open opens a folder with a short path, since sockets lie below.
+func open(t *testing.T) *local.Sessions {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "afl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	t.Setenv("HOME", dir)
+	s, err := local.Open(filepath.Join(dir, "data"), local.Options{Guest: guest, Secrets: func(name string) (string, bool) { return "the value of " + name, true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func shell(t *testing.T, script string) session.Spec {
+	return session.Spec{
+		Agent:     session.AgentSpec{Name: "shell", Command: []string{"sh", "-c", script}, Ready: "ready>", PromptVia: "paste"},
+		Workspace: session.Workspace{Path: t.TempDir()},
+		Stop:      session.Stop{Grace: session.Duration(2 * time.Second)},
+	}
+}
+
+const echo = `echo "ready> $KEY"; echo $$ >pid; while read -r line; do echo "heard $line"; [ "$line" = bye ] && exit 0; done`
+
+func TestSessionsInTmux(t *testing.T) {
+	sessions := open(t)
+	spec := shell(t, echo)
+	spec.Secrets = []string{"KEY"}
+	spec.Prompt = session.PromptOf("hello there")
+	var pid string
+	err := sessions.With(t.Context(), "api", spec, func(ctx context.Context, s *session.Session) error {
+		h := s.Handle()
+		if h.Place.Runtime != "tmux" || !strings.HasPrefix(h.Pane, "%") || h.Dir != spec.Workspace.Path {
+			t.Errorf("handle %+v", h)
+		}
+		await(t, s, "heard hello there")
+		await(t, s, "the value of KEY")
+		b, err := os.ReadFile(filepath.Join(h.Dir, "pid"))
+		pid = strings.TrimSpace(string(b))
+		if err != nil || !alive(pid) {
+			t.Errorf("agent %q does not live: %v", pid, err)
+		}
+		if o, err := s.Observe(ctx); err != nil || o.Status.Terminal() || !strings.Contains(o.Snippet, "ready>") {
+			t.Errorf("observation %+v, %v", o, err)
+		}
+		if argv := s.Attach(); argv[0] != "tmux" || !strings.Contains(strings.Join(argv, " "), h.Place.Socket) {
+			t.Errorf("attach %q", argv)
+		}
+		if _, err := sessions.Launch(ctx, "api", spec); !errors.Is(err, session.ErrExists) {
+			t.Errorf("a second of that name: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if alive(pid) {
+		t.Error("the agent outlives With")
+	}
+}
+
+func TestWatchUntilItLeaves(t *testing.T) {
+	sessions := open(t)
+	s, err := sessions.Launch(t.Context(), "", shell(t, echo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Send(t.Context(), "bye"); err != nil {
+		t.Fatal(err)
+	}
+	var last session.Observation
+	for o, err := range s.Watch(t.Context(), 20*time.Millisecond) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = o
+	}
+	if last.Status != session.StatusExited || last.Exit == nil || last.Exit.Code != 0 {
+		t.Errorf("last seen %+v", last)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatCannotStart(t *testing.T) {
+	sessions := open(t)
+	spec := shell(t, "echo no key; exit 3")
+	var failed *session.LaunchError
+	if _, err := sessions.Launch(t.Context(), "dies", spec); !errors.As(err, &failed) || failed.Exit == nil || failed.Exit.Code != 3 {
+		t.Errorf("an agent that leaves: %v", err)
+	}
+	spec.Agent.Command = []string{"/no/such/program"}
+	if _, err := sessions.Launch(t.Context(), "none", spec); !errors.As(err, &failed) {
+		t.Errorf("a program that is not there: %v", err)
+	}
+	spec = shell(t, "echo waiting; sleep 600")
+	spec.Agent.ReadyTimeout = session.Duration(300 * time.Millisecond)
+	var late *session.ReadyTimeoutError
+	if _, err := sessions.Launch(t.Context(), "slow", spec); !errors.As(err, &late) || late.Screen != "waiting" {
+		t.Errorf("an agent that is not ready: %v", err)
+	}
+	lives, err := sessions.Runtime.Observe(t.Context(), false)
+	if err != nil || len(lives) != 0 {
+		t.Errorf("left: %+v, %v", lives, err)
+	}
+}
+
+func TestWithoutTmux(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := local.Open(t.TempDir(), local.Options{Guest: guest}); !errors.Is(err, tmux.ErrNotAvailable) {
+		t.Errorf("without tmux: %v", err)
+	}
+}
+
+// TestWithoutGuest: a program that is not its own guest and has none beside it is
+// told so, and does not start itself as one.
+func TestWithoutGuest(t *testing.T) {
+	bin := t.TempDir()
+	path, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, filepath.Join(bin, "tmux")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	if _, err := local.Open(t.TempDir(), local.Options{}); err == nil || !strings.Contains(err.Error(), "local.Init") {
+		t.Errorf("without a guest: %v", err)
+	}
+}
+
+func await(t *testing.T, s *session.Session, text string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		shown, err := s.Capture(t.Context(), 0)
+		if strings.Contains(shown, text) {
+			return
+		}
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("waited for %q; it shows %q, %v", text, shown, err)
+		}
+	}
+}
+
+func alive(pid string) bool {
+	_, err := os.Stat("/proc/" + pid)
+	return pid != "" && err == nil
+}
