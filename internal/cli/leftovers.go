@@ -109,7 +109,7 @@ func (x *search) workspace(ctx context.Context, path string) (action, reason str
 			return view.LeftKept, fmt.Sprintf("%s, which is not on record, lives in it", l.Place.Name)
 		}
 	}
-	co := git.Look(path)
+	co := lookUnused(path)
 	switch {
 	case co.Err != nil:
 		return view.LeftKept, "it cannot be told what is in it: " + co.Err.Error()
@@ -117,8 +117,8 @@ func (x *search) workspace(ctx context.Context, path string) (action, reason str
 		return view.LeftToRemove, "it is empty"
 	case !co.Git:
 		return view.LeftKept, "it is not in git, so nothing tells what would be lost"
-	case strings.HasPrefix(co.Repo, path+string(filepath.Separator)):
-		return view.LeftKept, "it is a repository of its own: what it holds may be nowhere else"
+	case co.Repo == filepath.Join(path, ".git"):
+		return view.LeftKept, "it is a clone: what it holds may be nowhere else, and agentform runs no git in it; look, and remove it by hand"
 	}
 	risk, err := git.AtRisk(ctx, path, co.Repo)
 	switch {
@@ -130,6 +130,16 @@ func (x *search) workspace(ctx context.Context, path string) (action, reason str
 		return view.LeftToRemove, "it is clean"
 	}
 	return view.LeftToRemove, "it is clean; its branch " + co.Branch + " stays"
+}
+
+// lookUnused is a workspace that no session is on record for: whose agent it was,
+// and how far that is to be trusted, is not known. One with a git folder of its own
+// is a clone, and is only looked at.
+func lookUnused(path string) session.Checkout {
+	if info, err := os.Lstat(filepath.Join(path, ".git")); err == nil && info.IsDir() {
+		return git.LookClone(path)
+	}
+	return git.Look(path)
 }
 
 // oldRuns are the folders of runs that are over.

@@ -125,7 +125,7 @@ func (a *app) removeLeftovers(ctx context.Context, p *project, approved []view.L
 func removeLeftover(ctx context.Context, l view.Leftover) error {
 	switch l.Kind {
 	case kindWorkspace:
-		if co := git.Look(l.Path); co.Git {
+		if co := lookUnused(l.Path); co.Git {
 			if err := git.RemoveWorktree(ctx, co.Repo, l.Path); err != nil {
 				return err
 			}
