@@ -1,0 +1,49 @@
+package local_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/agentform/agentform/local"
+	"github.com/agentform/agentform/session"
+)
+
+// A program that runs an agent in tmux, follows it to its end, and stops it. In
+// main, guest is what local.Init returns.
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("/tmp", "open") // short: sockets lie below
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	sessions, err := local.Open(filepath.Join(dir, "sessions"), local.Options{Guest: guest})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer sessions.Close()
+
+	spec := session.Spec{
+		Agent:     session.AgentSpec{Name: "greeter", Command: []string{"sh", "-c", "echo hello from $(basename $PWD); sleep 1"}, OneShot: true},
+		Workspace: session.Workspace{Path: dir},
+	}
+	err = sessions.With(context.Background(), "greeter", spec, func(ctx context.Context, s *session.Session) error {
+		for o, err := range s.Watch(ctx, 50*time.Millisecond) {
+			if err != nil {
+				return err
+			}
+			if o.Status.Terminal() {
+				fmt.Println(o.Status)
+			}
+		}
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// done
+	// <nil>
+}

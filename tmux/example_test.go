@@ -1,0 +1,47 @@
+package tmux_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/tmux"
+)
+
+func ExampleServer() {
+	dir, err := os.MkdirTemp("/tmp", "tmux")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	s := tmux.Server{Socket: filepath.Join(dir, "socket")}
+
+	pane, err := s.New(ctx, "cat", dir, "cat", "-")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Kill(ctx, "cat")
+	if err := s.SendKeys(ctx, pane, "hello", "Enter"); err != nil {
+		fmt.Println(err)
+	}
+	shown := ""
+	for until := time.Now().Add(10 * time.Second); strings.Count(shown, "hello") < 2 && time.Now().Before(until); {
+		shown, err = s.Capture(ctx, "cat", 10)
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(shown)
+	there, err := s.Has(ctx, "dog")
+	fmt.Println(there, err)
+	// Output:
+	// hello
+	// hello
+	// false <nil>
+}
