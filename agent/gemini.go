@@ -30,6 +30,7 @@ func gemini() kind {
 				{`^\s*◇\s+Ready`, session.Idle},
 			},
 			blocked: []string{
+				`^\? [A-Z]\w*  \S`, // the tool and what it is to do, above the question
 				`Allow execution of`,
 				`Apply this change\?`,
 				`Do you trust the files in this folder\?`,

@@ -108,6 +108,7 @@ func geminiNative(lines [][]byte) session.Native {
 		}
 		c.add(l)
 	}
+	c.n.Unsettled = !c.answered.IsZero()
 	c.answer()
 	return c.n
 }

@@ -197,7 +197,7 @@ func TestGeminiNative(t *testing.T) {
 		})},
 		"a turn": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatResult, chatAnswer, chatUpdated}), with(func(n *session.Native) {
 			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(36), 1, "make it", 300, "made"
-			n.Turns, n.FirstTurnAt = 1, at(36)
+			n.Turns, n.FirstTurnAt, n.Unsettled = 1, at(36), true
 		})},
 		"a bad key": {slices.Concat(prompted, []string{chatBegin, chatError, chatFailed}), with(func(n *session.Native) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Failed, at(36).Add(100*time.Millisecond), 1, "make it"
@@ -215,7 +215,7 @@ func TestGeminiNative(t *testing.T) {
 		})},
 		"resumed: the messages are written again": {slices.Concat(prompted, []string{chatAnswer, chatHead, chatBegin, chatUser, chatAnswer}), with(func(n *session.Native) {
 			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(36), 1, "make it", 180, "made"
-			n.Turns, n.FirstTurnAt = 1, at(36)
+			n.Turns, n.FirstTurnAt, n.Unsettled = 1, at(36), true
 		})},
 		"not known": {[]string{`{"type":"later"}`, `[]`, `{`, `{"id":"x","timestamp":"2026-11-21T05:50:36Z","type":"user","content":7}`}, session.Native{
 			At: at(36), Prompts: 1, Activity: session.Working,

@@ -101,6 +101,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 		e.Vital, e.Exit, e.Title, e.Screen = live.Vital, live.Exit, live.Title, live.Screen
 		x.Reading = a.Read(e)
 	}
+	x.Native = settled(x.Native, x.Reading)
 	x.TurnAt = turnEnd(a, x.Native, signals, rec.Run.StartedAt)
 	x.FirstTurnAt = r.firstTurn(a, rec, x, signals, now)
 	x.Observable = observable(rec, x, given)

@@ -22,6 +22,19 @@ func over(a session.Activity) bool {
 	return a == session.Idle || a == session.Done || a == session.Failed || a == session.BlockedAPI
 }
 
+// settled is what a session file tells, less a last turn of which only the other
+// signals know that it goes on.
+func settled(n *session.Native, reading session.Reading) *session.Native {
+	if n == nil || !n.Unsettled || over(reading.Activity) {
+		return n
+	}
+	open := *n
+	if open.Turns--; open.Turns == 0 {
+		open.FirstTurnAt = time.Time{}
+	}
+	return &open
+}
+
 // turnEnd is when the last turn of the run ended, as hooks or the session file
 // say; zero: they do not, or it goes on.
 func turnEnd(a session.Agent, n *session.Native, signals []session.Signal, started time.Time) time.Time {
