@@ -96,7 +96,7 @@ between what is wanted and what is live, and applies it.`,
 		a.destroyCommand(), a.statusCommand(), a.servicesCommand(), a.watchCommand(), a.showCommand())
 	add(groupSession, a.attachCommand(), a.sendCommand(), a.captureCommand(), a.outputCommand(), a.logsCommand(), a.eventsCommand(), a.waitCommand(), a.nextCommand(),
 		a.startCommand(), a.stopCommand(), a.restartCommand(), a.pauseCommand(), a.resumeCommand(), a.resumeAllCommand(), a.runCommand(), a.adoptCommand(), a.fetchCommand())
-	add(groupProject, a.pruneCommand(), a.stateCommand(), a.doctorCommand(), a.schemaCommand(), a.versionCommand())
+	add(groupProject, a.serveCommand(), a.pruneCommand(), a.stateCommand(), a.doctorCommand(), a.schemaCommand(), a.versionCommand())
 	c.AddCommand(a.guestCommand(), lifecycleTopic())
 	return c
 }

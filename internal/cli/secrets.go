@@ -65,6 +65,7 @@ func (s *secrets) value(name string) (string, error) {
 	return got.value, got.err
 }
 
+// fetch is a secret's value asked for anew, as whoever stays for long has to.
 func (s *secrets) fetch(name string) (string, error) {
 	src := s.sources[name]
 	var b []byte

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+	"github.com/agentform/agentform/supervise"
+)
+
+// hubLogFile is the log of a hub in the background, in the data folder.
+const hubLogFile = "hub.log"
+
+// detachFor is how long a hub in the background may take to begin.
+const detachFor = 20 * time.Second
+
+// detachHub starts the hub in a session of its own, and returns when it supervises
+// or has said why it does not.
+func (a *app) detachHub(ctx context.Context, o serveOptions) error {
+	p, _, err := a.recorded()
+	if err != nil {
+		return err
+	}
+	if h, runs := supervise.Running(p.manifest.DataDir); runs {
+		return &supervise.TakenError{Holder: h}
+	}
+	path := o.logFile
+	if path == "" {
+		path = filepath.Join(p.manifest.DataDir, hubLogFile)
+	}
+	path = a.absolute(path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the log's folder: %w", err)
+	}
+	// What it says before it logs, and a crash, go to the same file.
+	said, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	defer said.Close()
+	from, err := said.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find agentform's own program: %w", err)
+	}
+	c := exec.Command(self, append(a.sameFlags(), "serve", "--log-file", path)...)
+	c.Dir, c.Env, c.Stdout, c.Stderr = a.env.Dir, a.env.Environ, said, said
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("start the hub: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	for until := time.Now().Add(detachFor); ; {
+		if h, runs := supervise.Running(p.manifest.DataDir); runs && h.PID == c.Process.Pid {
+			fmt.Fprintf(a.env.Stdout, "The hub supervises %s (pid %d). It logs to %s.\nkill %d ends it; the sessions go on.\n", p.manifest.Project, h.PID, a.brief(path), h.PID)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return outcome(exitInterrupted)
+		case <-ended:
+			text := make([]byte, 4<<10)
+			n, _ := said.ReadAt(text, from)
+			return errors.New("the hub did not begin: " + strings.TrimSpace(string(text[:n])))
+		case <-time.After(20 * time.Millisecond):
+			if time.Now().After(until) {
+				return fmt.Errorf("the hub (pid %d) did not begin within %s: %s says why", c.Process.Pid, detachFor, path)
+			}
+		}
+	}
+}
+
+// brief is a path as it is shortest from where the person stands.
+func (a *app) brief(path string) string {
+	if rel, err := filepath.Rel(a.env.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
+}
+
+// sameFlags are the global flags, so that another agentform works for the same
+// project with the same settings.
+func (a *app) sameFlags() []string {
+	g := a.globals
+	args := []string{"--chdir", a.env.Dir, "--log-level", g.logLevel, "--lock-timeout", g.lockTimeout.String()}
+	for _, f := range g.files {
+		args = append(args, "--file", f)
+	}
+	for _, v := range g.vars {
+		if v.File != "" {
+			args = append(args, "--var-file", v.File)
+			continue
+		}
+		args = append(args, "--var", v.Name+"="+v.Value)
+	}
+	if g.stateFile != "" {
+		args = append(args, "--state", a.absolute(g.stateFile))
+	}
+	if g.parallelism > 0 {
+		args = append(args, "--parallelism", fmt.Sprint(g.parallelism))
+	}
+	return args
+}
+
+// recordOf is what is on record of a session; nil: nothing, or it cannot be read.
+func (p *project) recordOf(address session.Address) *session.Record {
+	s, err := state.Read(p.state)
+	if err != nil {
+		return nil
+	}
+	return find(s.Sessions, address)
+}
+
+// environOf is the environment that a run was started with; nil: its folder is
+// gone.
+func environOf(runDir string) []string {
+	env, err := guest.LaunchEnv(runDir)
+	if err != nil {
+		return nil
+	}
+	return env
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/spf13/cobra"
+	"gopkg.in/natefinch/lumberjack.v2"
+
+	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/supervise"
+)
+
+// serveOptions are how the hub is run.
+type serveOptions struct {
+	detach    bool
+	printUnit bool
+	logFile   string
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var o serveOptions
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the hub: it watches the sessions and repairs what was applied",
+		Long: `Runs the hub of this project until it is interrupted: it looks at the sessions on
+record when something happens to them, and at least once an interval, starts again what
+died, as the restart block of each session allows, judges their health, and tells whom
+the notify blocks name. It repairs what a person applied, and never makes, changes or
+takes away what a person wanted; what was stopped or paused by hand stays so.
+
+There is one hub a project. The sessions do not need it: it may be ended, or die, at any
+time, and the next one goes on where it was. It reads the manifest's settings (notify,
+max_running, data_dir) when it starts.
+
+With --print-unit it prints a systemd unit that runs it, for your user's systemd:
+
+  agentform serve --print-unit > ~/.config/systemd/user/agentform-shop.service
+  systemctl --user daemon-reload
+  systemctl --user enable --now agentform-shop
+  loginctl enable-linger`,
+		Example: `  agentform serve
+  agentform serve --detach
+  agentform serve --print-unit`,
+		Args: arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.detach && o.printUnit {
+				return usageError{c.CommandPath(), errors.New("--detach runs the hub, --print-unit only prints: give one of them")}
+			}
+			if !c.Flags().Changed("log-level") {
+				a.globals.logLevel = "info"
+			}
+			switch {
+			case o.printUnit:
+				return a.printUnit()
+			case o.detach:
+				return a.detachHub(c.Context(), o)
+			}
+			return a.runServe(c.Context(), o)
+		},
+	}
+	c.Flags().BoolVar(&o.detach, "detach", false, "run it in the background, in a session of its own; it logs to DATA_DIR/hub.log")
+	c.Flags().BoolVar(&o.printUnit, "print-unit", false, "print a systemd unit that runs it, and do nothing else")
+	c.Flags().StringVar(&o.logFile, "log-file", "", "log to this `file`, which is rotated, and not to standard error")
+	_ = c.MarkFlagFilename("log-file") // fails only for a flag that does not exist
+	return c
+}
+
+// runServe is the hub, until it is told to end.
+func (a *app) runServe(ctx context.Context, o serveOptions) error {
+	p, _, err := a.recorded()
+	if err != nil {
+		return err
+	}
+	if len(p.problems) > 0 { // what is on record is looked after all the same
+		if err := view.Diagnostics(a.env.Stderr, a.err(), p.problems); err != nil {
+			return err
+		}
+	}
+	log, closeLog, err := a.hubLog(o.logFile)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	keepToOurselves()
+
+	notifier, endNotifier := a.notifier(p, log)
+	defer endNotifier()
+	hub := supervise.New(a.hubConfig(p, log, notifier))
+	ended := make(chan error, 1)
+	go func() { ended <- hub.Run(ctx) }()
+	looked := make(chan error, 1)
+	go func() { _, err := hub.Look(ctx); looked <- err }()
+	select {
+	case err := <-ended:
+		return err
+	case err := <-looked:
+		if err == nil {
+			s := hub.Snapshot()
+			log.Info("supervising", "project", p.manifest.Project, "sessions", len(s.Sessions), "pid", os.Getpid())
+			a.systemd(log, daemon.SdNotifyReady)
+		}
+	}
+	err = <-ended
+	a.systemd(log, daemon.SdNotifyStopping)
+	log.Info("the hub ends; the sessions go on")
+	return err
+}
+
+// systemd tells the service manager, if one runs this.
+func (a *app) systemd(log *slog.Logger, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		log.Warn("systemd was not told", "state", state, "error", err)
+	}
+}
+
+// hubConfig is what the hub of a project works with.
+func (a *app) hubConfig(p *project, log *slog.Logger, n *notify.Notifier) supervise.Config {
+	secrets := a.secretsOf(p)
+	return supervise.Config{
+		Project: p.manifest.Project, DataDir: p.manifest.DataDir,
+		Open: func(by string) *reconcile.Reconciler {
+			r := a.wired(p, toAct)
+			r.Applier.By = by
+			r.Applier.BaseOf = p.lastEnviron
+			r.Applier.Secrets = func(name string) (string, bool) {
+				v, err := secrets.fetch(name)
+				return v, err == nil
+			}
+			return r
+		},
+		Activity:   a.activity(p),
+		Secret:     func(name string) error { _, err := secrets.fetch(name); return err },
+		MaxRunning: p.maxRunning(),
+		AtOnce:     min(supervise.DefaultAtOnce, a.parallelism(p)),
+		Notify:     n.Tell,
+		Wakers:     []supervise.Waker{&supervise.Processes{}, &supervise.Files{}},
+		Log:        log,
+	}
+}
+
+// signingKey is the secret, or the variable of the environment, with which what
+// webhooks are sent is signed.
+const signingKey = "AGENTFORM_WEBHOOK_SECRET"
+
+// notifyGrace is how long the end of the hub waits for what is still to be told.
+const notifyGrace = 5 * time.Second
+
+// notifier tells whom the manifest's notify blocks name, until end is called.
+func (a *app) notifier(p *project, log *slog.Logger) (n *notify.Notifier, end func()) {
+	var targets []notify.Target
+	for _, b := range p.manifest.Notifies {
+		targets = append(targets, notify.Target{Name: b.Name, On: b.On, Command: b.Command, Webhook: b.Webhook})
+	}
+	secrets := a.secretsOf(p)
+	ctx, cancel := context.WithCancel(context.Background())
+	n = notify.New(ctx, notify.Config{
+		Targets: targets, Dir: p.manifest.Root, Environ: a.env.Environ, Log: log,
+		Key: func() ([]byte, bool) {
+			key, err := secrets.fetch(signingKey)
+			return []byte(key), err == nil
+		},
+	})
+	return n, func() {
+		defer time.AfterFunc(notifyGrace, cancel).Stop()
+		n.Close()
+		cancel()
+	}
+}
+
+// The hub's log is begun anew at so many MiB, and so many old ones are kept.
+const (
+	logSize = 4
+	logsOld = 3
+)
+
+// hubLog is where the hub says what it does.
+func (a *app) hubLog(path string) (*slog.Logger, func(), error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.globals.logLevel)); err != nil {
+		return nil, nil, err // it was checked before
+	}
+	var to io.Writer = a.env.Stderr
+	end := func() {}
+	if path != "" {
+		path = a.absolute(path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, nil, fmt.Errorf("make the log's folder: %w", err)
+		}
+		file := &lumberjack.Logger{Filename: path, MaxSize: logSize, MaxBackups: logsOld}
+		to, end = file, func() { _ = file.Close() }
+	}
+	log := slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}))
+	a.log = log
+	return log, end, nil
+}
+
+// lastEnviron is the environment that a session was started with last: a hub that
+// systemd runs has hardly any.
+func (p *project) lastEnviron(address session.Address) []string {
+	r := p.recordOf(address)
+	if r == nil {
+		return nil
+	}
+	return environOf(p.runDir(r.Run.ID))
+}
