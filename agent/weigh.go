@@ -48,6 +48,11 @@ func (r *reader) statements(e session.Evidence) []statement {
 			all = append(all, s)
 		}
 	}
+	if i := slices.IndexFunc(all, func(s statement) bool { return s.Source == FromHook }); i > 0 && all[0].Source == FromNative {
+		// It told of something that the session file does not know yet.
+		hook := all[i]
+		all = slices.Insert(slices.Delete(all, i, i+1), 0, hook)
+	}
 	return all
 }
 

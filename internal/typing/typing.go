@@ -93,6 +93,8 @@ const (
 	soon = 1500 * time.Millisecond
 	// late is how long it may take after that.
 	late = 6 * time.Second
+	// still is for how long a screen must have been the same before it is typed into.
+	still = 200 * time.Millisecond
 	// blind is how long it is looked at an agent of which nothing is known: its
 	// screen may change all the same.
 	blind = 300 * time.Millisecond
@@ -128,9 +130,11 @@ func (h Hands) Send(ctx context.Context, text string, asItIs bool) (Outcome, err
 	if err != nil {
 		return "", err
 	}
-	if !taken && w.draft(now) && !asks(now) {
-		if err := h.Runtime.Send(ctx, h.Place, session.Input{Key: "Enter"}); err != nil {
-			return "", err
+	if !taken && w.knows(before) {
+		if again, can := w.again(now, typed); can {
+			if err := h.Runtime.Send(ctx, h.Place, again); err != nil {
+				return "", err
+			}
 		}
 		if now, taken, err = h.until(ctx, w, late); err != nil {
 			return "", err
@@ -145,51 +149,75 @@ func (h Hands) Send(ctx context.Context, text string, asItIs bool) (Outcome, err
 	return "", &NotTakenError{Draft: w.draft(now), Screen: now.Screen}
 }
 
-// ready waits for an agent that boots, and sees that it does not ask anything.
+// ready waits for an agent that boots, or still draws, and sees that it does not
+// ask anything. What is typed while a program draws its first screens is lost.
 func (h Hands) ready(ctx context.Context) (Sight, error) {
-	began := time.Now()
+	began, before := time.Now(), ""
 	for {
 		s, err := h.Look(ctx)
-		switch {
+		waited := time.Since(began)
+		switch does := s.Reading.Activity; {
 		case err != nil:
 			return s, err
 		case asks(s):
 			return s, &DialogError{Question: s.Reading.Detail, Screen: s.Screen}
-		case s.Reading.Activity != session.Booting:
+		case does == session.Working:
 			return s, nil
-		case time.Since(began) > h.Boot:
+		case does != session.Booting && (h.takes(s) && s.Screen == before || waited > h.Boot):
+			return s, nil
+		case waited > h.Boot:
 			return s, fmt.Errorf("it still boots after %s; the screen ends:\n%s", h.Boot, end(s.Screen, 12))
 		}
-		if err := pause(ctx, 250*time.Millisecond); err != nil {
+		before = s.Screen
+		if err := pause(ctx, still); err != nil {
 			return s, err
 		}
 	}
 }
 
+// takes reports whether the screen shows where a text is typed, as far as that is
+// known.
+func (h Hands) takes(s Sight) bool {
+	c, known := h.Agent.(Composer)
+	if !known {
+		return true
+	}
+	_, shown := c.Composer(s.Screen)
+	return shown || h.Agent.Ready(s.Screen)
+}
+
 // asks reports whether what is typed would be an answer.
 func asks(s Sight) bool { return s.Reading.Activity == session.Blocked }
 
-// clear takes a draft out of the composer, line by line. What stays there is no
-// draft but a hint.
+// clear takes a draft out of the composer, line by line. The first line always: one
+// that was typed just now may not show yet. What stays there is no draft but a
+// hint.
 func (h Hands) clear(ctx context.Context, s Sight) (Sight, error) {
 	c, known := h.Agent.(Composer)
 	if !known {
 		return s, nil
 	}
-	for range drafts {
+	for n := range drafts {
 		draft, shown := c.Composer(s.Screen)
-		if !shown || draft == "" {
+		if !shown || draft == "" && n > 0 {
 			return s, nil
 		}
-		old := s.Screen
-		for _, key := range []string{"C-u", "BSpace"} { // the line, and the break before it
+		keys := []string{"C-u"}
+		if draft != "" {
+			keys = append(keys, "BSpace") // the break before the line
+		}
+		for _, key := range keys {
 			if err := h.Runtime.Send(ctx, h.Place, session.Input{Key: key}); err != nil {
 				return s, err
 			}
 		}
+		if draft == "" {
+			return s, nil
+		}
 		if err := pause(ctx, 150*time.Millisecond); err != nil {
 			return s, err
 		}
+		old := s.Screen
 		var err error
 		if s, err = h.Look(ctx); err != nil || s.Screen == old {
 			return s, err

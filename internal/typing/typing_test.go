@@ -41,6 +41,8 @@ func (d *desk) Typed(text string) string {
 	return text
 }
 
+func (d *desk) Ready(string) bool { return true }
+
 func (d *desk) Send(_ context.Context, _ session.Place, in session.Input) error {
 	switch {
 	case in.Key != "":
@@ -88,6 +90,12 @@ func TestSend(t *testing.T) {
 			takes(d, n)
 		}
 	}
+	lost := func(d *desk, n int) {
+		if d.composed = ""; n == 2 {
+			d.composed = "do it"
+			takes(d, n)
+		}
+	}
 	for name, c := range map[string]struct {
 		text   string
 		before Sight
@@ -96,19 +104,20 @@ func TestSend(t *testing.T) {
 		asItIs bool
 		want   string // the outcome or the error, then what was typed
 	}{
-		"stands above an empty composer": {"do it", idle("hello\n"), "", takes, false, "submitted: text do it"},
+		"stands above an empty composer": {"do it", idle("hello\n"), "", takes, false, "submitted: C-u text do it"},
 		"a draft is cleared":             {"do it", idle("hello\n"), "old", takes, false, "submitted: C-u BSpace text do it"},
-		"what would be a command":        {"/clear", idle("hello\n"), "", takes, false, "submitted: text  /clear"},
-		"what is a command":              {"/clear", idle("hello\n"), "", takes, true, "submitted: text /clear"},
-		"a hook tells":                   {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Heard++ }, false, "submitted: text do it"},
+		"what would be a command":        {"/clear", idle("hello\n"), "", takes, false, "submitted: C-u text  /clear"},
+		"what is a command":              {"/clear", idle("hello\n"), "", takes, true, "submitted: C-u text /clear"},
+		"a hook tells":                   {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Heard++ }, false, "submitted: C-u text do it"},
 		"the session file tells": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Native = &session.Native{Prompts: 1} }, false,
-			"submitted: text do it"},
-		"it begins to work":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Reading.Activity = session.Working }, false, "submitted: text do it"},
-		"it works already":      {"do it", Sight{Screen: "busy\n", Reading: session.Reading{Activity: session.Working}}, "", takes, false, "queued: text do it"},
-		"Enter broke the line":  {"do it", idle("hello\n"), "", second, false, "submitted: text do it Enter"},
-		"Enter is never heard":  {"do it", idle("hello\n"), "", nothing, false, "it was typed, and still stands in the composer: text do it Enter"},
-		"nothing shows it":      {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = "" }, false, "it was typed, and nothing shows: text do it"},
-		"Enter raised a dialog": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Reading.Activity = session.Blocked }, false, "submitted: text do it"},
+			"submitted: C-u text do it"},
+		"it begins to work":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Reading.Activity = session.Working }, false, "submitted: C-u text do it"},
+		"it works already":      {"do it", Sight{Screen: "busy\n", Reading: session.Reading{Activity: session.Working}}, "", takes, false, "queued: C-u text do it"},
+		"Enter broke the line":  {"do it", idle("hello\n"), "", second, false, "submitted: C-u text do it Enter"},
+		"Enter is never heard":  {"do it", idle("hello\n"), "", nothing, false, "it was typed, and still stands in the composer: C-u text do it Enter"},
+		"nothing shows it":      {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.sight.Screen = "new\n" }, false, "it was typed, and nothing shows: C-u text do it"},
+		"it is lost once":       {"do it", idle("hello\n"), "", lost, false, "submitted: C-u text do it text do it"},
+		"Enter raised a dialog": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Reading.Activity = session.Blocked }, false, "submitted: C-u text do it"},
 		"it asks something": {"do it", Sight{Screen: "May I?\n", Reading: session.Reading{Activity: session.Blocked, Detail: "May I?"}}, "", takes, false,
 			"it asks something: "},
 	} {
@@ -126,7 +135,7 @@ func TestSend(t *testing.T) {
 					t.Errorf("%q\nwant %q", got, c.want)
 				}
 				var shows interface{ Excerpt() string }
-				if err != nil && (!errors.As(err, &shows) || !strings.Contains(shows.Excerpt(), c.before.Screen)) {
+				if err != nil && (!errors.As(err, &shows) || !strings.Contains(shows.Excerpt(), d.sight.Screen)) {
 					t.Errorf("the error does not show the screen: %v", err)
 				}
 			})

@@ -59,6 +59,19 @@ func (w witness) draft(s Sight) bool {
 	return shown && text != ""
 }
 
+// again is what is to be typed once more: Enter, where the text stands in the
+// composer; the text, where it has left no trace at all. False: neither is sure.
+func (w witness) again(now Sight, text string) (session.Input, bool) {
+	switch {
+	case asks(now):
+	case w.draft(now):
+		return session.Input{Key: "Enter"}, true
+	case w.composer != nil && w.shown(now) && now.Screen == w.before.Screen:
+		return session.Input{Text: text}, true
+	}
+	return session.Input{}, false
+}
+
 // taken reports whether the agent has the text: its hooks or its file tell so, it
 // has begun to work, or the text stands on the screen and the composer is empty.
 func (w witness) taken(now Sight) bool {
