@@ -69,10 +69,14 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 		if on, err = r.room(ctx, l.Name); err != nil {
 			return err
 		}
-		printed, err := on.begin(ctx,
+		begin, more := on.begin, []command{mark}
+		if on.borrowed { // it runs, and its settings are a person's
+			begin, more = on.ask, append(more, remain(l.Name))
+		}
+		printed, err := begin(ctx, append([]command{
 			append(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-n", windowName(l.Mark.Address), "-x", "200", "-y", "50", "-c", literal(l.Dir), "--"}, r.guestCommand(l)...),
-			command{"set-option", "-F", "-t", exactly(l.Name), paneOption, "#{pane_id}"},
-			mark)
+			{"set-option", "-F", "-t", exactly(l.Name), paneOption, "#{pane_id}"},
+		}, more...)...)
 		if err == nil {
 			pane = printed
 			return nil
@@ -121,6 +125,9 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	start = append(append(start, "-c", literal(l.Dir), "--"), r.guestCommand(l)...)
 	// A run begins unpaused, whatever the last one was.
 	cmds := []command{start, mark, {"set-option", "-u", "-t", exactly(p.Name), pauseOption}}
+	if s.borrowed {
+		cmds = append(cmds, remain(p.Name))
+	}
 	if !now.closed {
 		cmds = append(cmds, command{"clear-history", "-t", live.Place.Pane}, command{"select-pane", "-e", "-t", live.Place.Pane})
 	}
@@ -187,6 +194,12 @@ func marking(l session.Launch, name string) (command, error) {
 		return nil, err
 	}
 	return command{"set-option", "-t", exactly(name), markOption, string(mark)}, nil
+}
+
+// remain lets the pane of a session stay when its process has gone, on a server
+// whose settings are a person's.
+func remain(name string) command {
+	return command{"set-option", "-w", "-t", exactly(name), "remain-on-exit", "on"}
 }
 
 // started returns when the guest has started the agent, or why it did not.

@@ -32,6 +32,9 @@
 // server that cannot be asked makes all of the project's sessions unknown, like
 // one of its own.
 //
+// Sessions can also live on a tmux server of a person's own (Config.Server), beside
+// what runs there. It has to run already, and keeps its settings.
+//
 // tmux says what became of the pane, the guest's facts say what became of the
 // agent. Where one of them could lie, two must agree; see judge.
 package tmux

@@ -32,7 +32,9 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	if err != nil {
 		return nil, err
 	}
-	sockets = append(sockets, r.linked()...)
+	if r.config.Server == "" {
+		sockets = append(sockets, r.linked()...)
+	}
 	found := make([][]session.Live, len(sockets))
 	errs := make([]error, len(sockets))
 	var wg sync.WaitGroup

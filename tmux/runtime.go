@@ -28,6 +28,11 @@ type Config struct {
 	Lineage   string   // Mark.Project of what is ours; empty: all that carries a mark
 	Guest     []string // the command to put before a run's folder, of guest.Install
 	Bin       string   // tmux program; empty: tmux on PATH
+	// Server is a tmux server of a person's own, by its name (as of tmux -L) or the
+	// absolute path of its socket: sessions live on it, beside the person's, and on
+	// no other. It has to run: agentform neither starts nor ends it, and sets no
+	// option that is not of a session of its own. Empty: servers of the project's.
+	Server string
 }
 
 // Runtime holds sessions in tmux. It is a session.Runtime; its methods may be
@@ -132,6 +137,9 @@ var socketForm = regexp.MustCompile(`^tmux-(\d{1,4})$`)
 
 // sockets are the sockets there are, in the order of their numbers.
 func (r *Runtime) sockets() ([]string, error) {
+	if r.config.Server != "" {
+		return []string{r.own()}, nil
+	}
 	entries, err := os.ReadDir(r.config.SocketDir)
 	if os.IsNotExist(err) {
 		return nil, nil
@@ -163,10 +171,39 @@ func (r *Runtime) socket(n int) string {
 	return filepath.Join(r.config.SocketDir, "tmux-"+strconv.Itoa(n))
 }
 
+// own is the socket of the person's server that the sessions live on.
+func (r *Runtime) own() string {
+	socket := r.config.Server
+	if !filepath.IsAbs(socket) {
+		socket = filepath.Join(socketFolder(), socket)
+	}
+	if real, err := filepath.EvalSymlinks(socket); err == nil {
+		socket = real
+	}
+	return socket
+}
+
+// running is the person's server, which has to run.
+func (r *Runtime) running(ctx context.Context) (*server, error) {
+	s := r.server(r.own())
+	up, err := s.running(ctx)
+	if err == nil && !up {
+		option := "-L"
+		if filepath.IsAbs(r.config.Server) {
+			option = "-S"
+		}
+		err = fmt.Errorf("no tmux server runs on %s: start it with tmux %s %s new-session -d", s.socket, option, r.config.Server)
+	}
+	return s, err
+}
+
 // room is a server with room for one more session, which is counted already. It
 // may have to be started. The name must be free on all the others; the
 // server itself refuses a name that it has.
 func (r *Runtime) room(ctx context.Context, name string) (*server, error) {
+	if r.config.Server != "" {
+		return r.running(ctx)
+	}
 	var s *server
 	for n := 0; s == nil; n++ {
 		next := r.server(r.socket(n))

@@ -110,7 +110,7 @@ func (a *app) runtime(p *project, lineage string, spec session.RuntimeSpec, why 
 	if err != nil {
 		return nil, err
 	}
-	c := tmux.Config{SocketDir: sockets, DataDir: p.manifest.DataDir, Lineage: lineage, Bin: "tmux"}
+	c := tmux.Config{SocketDir: sockets, DataDir: p.manifest.DataDir, Lineage: lineage, Bin: "tmux", Server: spec.Socket}
 	if path, found := a.env.findCommand("tmux", a.env.Dir); found {
 		c.Bin = path
 	}
