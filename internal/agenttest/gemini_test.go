@@ -52,6 +52,19 @@ func say(r *agenttest.Run, prompt string) {
 	})
 }
 
+// quit ends Gemini by its own command.
+func quit(r *agenttest.Run) {
+	r.Type("/quit")
+	pressed := time.Now()
+	r.Until("it left", func(l agenttest.Look) bool {
+		if l.Exit == nil && time.Since(pressed) > 5*time.Second {
+			r.Keys("Enter")
+			pressed = time.Now()
+		}
+		return l.Exit != nil
+	})
+}
+
 // answered is a look at a turn that has ended.
 func answered(n int) func(agenttest.Look) bool {
 	return func(l agenttest.Look) bool {
@@ -72,7 +85,7 @@ var geminiSituations = []agenttest.Situation{
 	{Name: "stalled", Input: asGemini, Prompt: "wait [[text I begin]] [[stall]]", Want: session.Working, Seen: shows("(esc to cancel, 1s)")},
 	{Name: "approval", Input: asGemini, Prompt: "make it [[tool bash: touch made]]", Want: session.Blocked,
 		Seen: func(l agenttest.Look) bool {
-			return strings.Contains(l.Reading.Detail, "Allow execution of") && shows("1. Allow once")(l) && strings.Contains(l.Title, "Action Required")
+			return strings.Contains(l.Reading.Detail, "? Shell  touch made") && strings.Contains(l.Reading.Detail, "Allow execution of") && shows("1. Allow once")(l) && strings.Contains(l.Title, "Action Required")
 		}},
 	{Name: "trust-dialog", Before: unset(`"folderTrust": {"enabled": false}`, `"folderTrust": {"enabled": true}`), Input: asGemini, Want: session.Blocked,
 		Seen: shows("1. Trust folder (shop)")},
@@ -105,7 +118,7 @@ var geminiSituations = []agenttest.Situation{
 	{Name: "exited", Input: asGemini, Prompt: "go [[text It is made.]]", Want: session.Exited,
 		Steps: func(r *agenttest.Run) {
 			r.Until("the turn has ended", answered(1))
-			r.Type("/quit")
+			quit(r)
 		},
 		Seen: shows("To resume this session: gemini --resume")},
 }
@@ -139,7 +152,7 @@ func TestGeminiEndsAndGoesOn(t *testing.T) {
 		end  func(*agenttest.Run)
 		code int
 	}{
-		"quit":    {func(r *agenttest.Run) { r.Type("/quit") }, 0},
+		"quit":    {quit, 0},
 		"SIGTERM": {func(r *agenttest.Run) { r.Signal(syscall.SIGTERM) }, 0},
 		"SIGKILL": {func(r *agenttest.Run) { r.Signal(syscall.SIGKILL) }, -1},
 		"closed":  {func(r *agenttest.Run) { r.Close() }, -1},

@@ -1,0 +1,97 @@
+//go:build agents
+
+package agenttest_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/internal/agenttest"
+)
+
+// Codex and Gemini, from the manifest and back: the question is told and answered,
+// the conversation survives a restart without its prompt being sent twice, after
+// the end nothing lives, and a conversation that is gone is said to be.
+func TestCodexAndGeminiByAgentform(t *testing.T) {
+	for _, c := range []struct {
+		agent, tool, yes, files string
+	}{
+		{"codex", "exec_command", "y", ".codex/sessions/*/*/*/*.jsonl"},
+		{"gemini", "run_shell_command", "1", ".gemini/tmp/*/chats/*.jsonl"},
+	} {
+		t.Run(c.agent, func(t *testing.T) {
+			t.Parallel()
+			lab := agenttest.New(t, c.agent)
+			const prompt = "fix it [[text I look.]] [[tool ask: touch made]] [[text Done here.]]"
+			p := lab.Project(`  prompt = "` + prompt + `"`)
+			p.Do("apply", "--auto-approve", "--wait")
+			s := p.Until("it asks", func(s agenttest.Status) bool {
+				return s.Activity == "blocked" && strings.Contains(s.Detail, "touch made")
+			})
+			p.Do("send", "api", "--key", c.yes)
+			s = p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
+			log := p.Do("logs", "api")
+			for _, line := range []string{"user    fix it", "agent   I look.", "tool    " + c.tool + " touch made", "agent   Done here."} {
+				if !strings.Contains(log, line) {
+					t.Errorf("logs lacks %q:\n%s", line, log)
+				}
+			}
+			if out, code := p.Run("plan", "--detailed-exitcode"); code != 0 {
+				t.Errorf("a plan after it has worked: exit %d\n%s", code, out)
+			}
+
+			p.Do("restart", "api")
+			again := p.Until("it is idle again", func(now agenttest.Status) bool { return now.Activity == "idle" && now.PID != s.PID })
+			if again.Conversation != s.Conversation || s.Conversation == "" {
+				t.Errorf("conversation %q, before the restart %q", again.Conversation, s.Conversation)
+			}
+			p.Do("send", "api", "more [[text More.]]")
+			p.Until("the second turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 2 })
+			turns := lab.Model.Turns()
+			if want := []string{prompt, "more [[text More.]]"}; !slices.Equal(turns[len(turns)-1].Prompts, want) || len(turns) != 3 {
+				t.Errorf("%d requests, the last with %q, want 3 with %q", len(turns), turns[len(turns)-1].Prompts, want)
+			}
+
+			p.Do("stop", "api")
+			lab.UntilNone()
+
+			gone, err := filepath.Glob(filepath.Join(lab.Home, c.files))
+			if err != nil || len(gone) != 1 || os.Remove(gone[0]) != nil {
+				t.Fatalf("session files: %q, %v", gone, err)
+			}
+			out, code := p.Run("start", "api")
+			if code == 0 || !strings.Contains(out, s.Conversation) {
+				t.Errorf("start without its conversation: exit %d\n%s", code, out)
+			}
+			p.Do("restart", "api", "--fresh")
+			p.Until("it asks again", activity("blocked"))
+			p.Do("destroy", "--auto-approve")
+			lab.UntilNone()
+		})
+	}
+}
+
+// Without a prompt Codex has no file. It is neither taken for dead nor touched,
+// and is seen in its file from its first prompt on.
+func TestCodexUnobservedByAgentform(t *testing.T) {
+	t.Parallel()
+	lab := agenttest.New(t, "codex")
+	p := lab.Project("")
+	p.Do("apply", "--auto-approve", "--wait")
+	s := p.Until("it has not been observed", func(s agenttest.Status) bool { return s.Activity == "unobserved" })
+	for _, args := range [][]string{{"plan", "--detailed-exitcode"}, {"apply", "--auto-approve"}, {"drift"}} {
+		if out, code := p.Run(args...); code != 0 {
+			t.Errorf("agentform %v: exit %d\n%s", args, code, out)
+		}
+	}
+	if now := p.Status(); now.PID != s.PID || now.State != "running" {
+		t.Errorf("it was touched: %+v, before %+v", now, s)
+	}
+	p.Do("send", "api", "go [[text Here.]]")
+	p.Until("its first turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
+	p.Do("destroy", "--auto-approve")
+	lab.UntilNone()
+}
