@@ -23,7 +23,7 @@ demo: tools build ## see it work: three agents, a drift, its repair, nothing lef
 	@scripts/demo.sh
 
 .PHONY: test
-test: tools vet lint unit race test-agents vet-macos ## everything: vet, lint, all tests, the macOS build
+test: tools engine vet lint unit race test-agents vet-macos ## everything: vet, lint, all tests, the macOS build
 
 .PHONY: build
 build: ## bin/agentform and bin/agentform-guest
@@ -46,7 +46,7 @@ reference: ## the reference in docs/commands.md, from the commands
 
 .PHONY: unit
 unit: ## only the tests; a package at a time: they drive real servers and processes, and measure time
-	$(GO) test -p 1 -timeout 10m ./...
+	scripts/dockerd.sh $(GO) test -p 1 -timeout 10m ./...
 
 .PHONY: race
 race: ## the concurrent packages under the race detector
@@ -54,11 +54,11 @@ race: ## the concurrent packages under the race detector
 
 .PHONY: test-agent
 test-agent: ## only the life of a session: the decisions, the runtimes and the commands
-	$(GO) test ./agent/... ./plan/... ./apply/... ./reconcile/... ./tmux/... ./internal/guest/... ./internal/cli/...
+	scripts/dockerd.sh $(GO) test ./agent/... ./plan/... ./apply/... ./reconcile/... ./tmux/... ./internal/guest/... ./internal/cli/...
 
 .PHONY: test-agents
 test-agents: tools ## the real Claude Code, Codex and Gemini CLI, against a model that follows a script
-	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder $(GO) test -tags agents -count 1 -parallel 4 -timeout 20m ./internal/agenttest/...
+	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 4 -timeout 20m ./internal/agenttest/...
 
 .PHONY: captures
 captures: tools ## records the screens of the real agents in agent/testdata, and what is read from them; look at the diff
@@ -95,6 +95,10 @@ vet-macos: ## go vet of what a Mac would build
 .PHONY: tools
 tools: ## installs git and tmux where apt can, else says what is missing
 	@GO="$(GO)" scripts/tools.sh
+
+.PHONY: engine
+engine: ## installs Docker where apt can, else says what is missing: for the tests of containers
+	@GO="$(GO)" scripts/tools.sh dockerd && { command -v docker >/dev/null || GO="$(GO)" scripts/tools.sh docker; }
 
 .PHONY: clean
 clean: ## bin/ and what the tests left

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Sees to it that what agentform stands on is here: Go, git and tmux. With apt
+# Sees to it that what agentform stands on is here: Go, git and tmux, and what is
+# named besides: `scripts/tools.sh dockerd` for the tests of containers. With apt
 # and the right to use it the missing ones are installed; elsewhere this says
 # what is missing and how to get it.
 set -eu
@@ -7,9 +8,19 @@ set -eu
 go=${GO:-go}
 want_go=1.26
 
+tools="git tmux $*"
+# The package that a tool comes in.
+package() {
+	case $1 in
+	dockerd) echo docker.io ;;
+	docker) echo docker-cli ;; # where docker.io has the engine alone
+	*) echo "$1" ;;
+	esac
+}
+
 missing=
-for tool in git tmux; do
-	command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
+for tool in $tools; do
+	command -v "$tool" >/dev/null 2>&1 || missing="$missing $(package "$tool")"
 done
 
 if [ -n "$missing" ] && command -v apt-get >/dev/null 2>&1; then
@@ -53,8 +64,8 @@ how() {
 		echo "your system's package manager, package $1 (macOS: brew install $1)"
 	fi
 }
-for tool in git tmux; do
-	command -v "$tool" >/dev/null 2>&1 || say "$tool. Get it with: $(how "$tool")"
+for tool in $tools; do
+	command -v "$tool" >/dev/null 2>&1 || say "$tool. Get it with: $(how "$(package "$tool")")"
 done
 if ! command -v "$go" >/dev/null 2>&1; then
 	say "go. Get Go $want_go or later from https://go.dev/dl/"
