@@ -69,7 +69,9 @@ func (r *Reconciler) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 		if err != nil {
 			return plan.Plan{}, err
 		}
-		p := r.input(st, r.look(ctx, st, q, false, ahead.of(st)), q, false)
+		w := r.look(ctx, st, q, false, ahead.of(st))
+		p := r.input(st, w, q, false)
+		r.tried(&p, w)
 		serial, err := state.Serial(r.StatePath)
 		if err != nil {
 			return plan.Plan{}, err

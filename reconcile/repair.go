@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/agentform/agentform/apply"
@@ -117,6 +118,26 @@ func (r *Reconciler) restarts(st state.State, w session.World, c Care) map[sessi
 		counts[rec.Address] = Restarts(rec, l, w.Runs[rec.Run.ID].Exit, events, w.At)
 	}
 	return counts
+}
+
+// Outlook is what the hub does, or would do, about what a look saw.
+func (r *Reconciler) Outlook(s Status) plan.Plan { return r.bounded(s.State, s.World, Care{}) }
+
+// tried says in a person's plan how often the hub has started again what the plan
+// starts.
+func (r *Reconciler) tried(p *plan.Plan, w session.World) {
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if c.Action != plan.Restart || c.Before == nil || c.Live != nil && c.Live.Vital == session.Alive {
+			continue
+		}
+		events, _ := history.Read(r.Applier.Folder(*c.Before), time.Time{})
+		policy := c.Before.Spec.Restart
+		count := Restarts(*c.Before, c.Live, w.Runs[c.Before.Run.ID].Exit, events, w.At)
+		if n := count.Used(policy, w.At); n > 0 {
+			c.Detail += fmt.Sprintf("; the hub has started it again %d of %d times", n, policy.Attempts)
+		}
+	}
 }
 
 // Restarts counts how often the hub has started a session: from its history, the

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	lockName = "hub.lock"
+	// LockFile, in the data folder, is there once a hub has supervised the project.
+	LockFile = "hub.lock"
 	seenName = "hub.json"
 )
 
@@ -34,7 +35,7 @@ func (e *TakenError) Error() string {
 // is the operating system's. Who stands in its file for others to read. The error
 // is a *TakenError if there is a hub.
 func Claim(dataDir string, who state.Holder) (free func(), err error) {
-	path := filepath.Join(dataDir, lockName)
+	path := filepath.Join(dataDir, LockFile)
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("claim the project for the hub: %w", err)
 	}
@@ -63,7 +64,7 @@ func Claim(dataDir string, who state.Holder) (free func(), err error) {
 // Running is who supervises the project of a data folder now, and whether anybody
 // does.
 func Running(dataDir string) (state.Holder, bool) {
-	path := filepath.Join(dataDir, lockName)
+	path := filepath.Join(dataDir, LockFile)
 	f, err := os.Open(path)
 	if err != nil {
 		return state.Holder{}, false

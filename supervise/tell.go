@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agentform/agentform/health"
@@ -35,16 +34,8 @@ func (h *Hub) judge(s *Snapshot) {
 		changes[s.Plan.Changes[i].Address] = &s.Plan.Changes[i]
 	}
 	for i := range s.Sessions {
-		k := &s.Sessions[i]
-		c := changes[k.Record.Address]
-		if c == nil || c.Action != plan.Hold || c.Reason == plan.ReasonDependency && k.Diagnosis.Alive != nil && *k.Diagnosis.Alive {
-			continue
-		}
-		k.Diagnosis.State = c.State
-		if !strings.Contains(c.Detail, k.Diagnosis.Detail) && k.Diagnosis.Detail != "" {
-			k.Diagnosis.Detail += "; " + c.Detail
-		} else {
-			k.Diagnosis.Detail = c.Detail
+		if c := changes[s.Sessions[i].Record.Address]; c != nil {
+			s.Sessions[i].Hold(*c)
 		}
 	}
 }
@@ -67,7 +58,7 @@ func (h *Hub) tell(s *Snapshot) {
 		m := h.memory[r.Address]
 		t := teller{hub: h, m: m, record: *r, at: s.At, screen: m.screen}
 		if !h.began {
-			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: k.Diagnosis.Detail})
+			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
 		}
 		if r.Intent == session.Settled || r.Trouble != "" { // else somebody is at it, who tells
 			if i, ok := at[r.Address]; ok {
@@ -83,6 +74,14 @@ func (h *Hub) tell(s *Snapshot) {
 	if !h.began {
 		h.discover(s)
 	}
+}
+
+// found is what there is to say of a session besides its state.
+func found(k view.Known) string {
+	if k.Diagnosis.Detail == string(k.Diagnosis.State) {
+		return ""
+	}
+	return k.Diagnosis.Detail
 }
 
 // discover says what lives, is ours, and is not on record. It has no history.

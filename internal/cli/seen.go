@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/agent"
@@ -14,6 +15,8 @@ import (
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+	"github.com/agentform/agentform/supervise"
 )
 
 // sight is the project's sessions as they are now.
@@ -21,6 +24,9 @@ type sight struct {
 	project *project
 	reconcile.Status
 	known []view.Known // on record, then what is only wanted, each in the order of addresses
+	// holder is the hub, if one supervises the project.
+	holder     state.Holder
+	supervised bool
 }
 
 // look sees the project's sessions once.
@@ -83,6 +89,8 @@ func (e *eyes) look(ctx context.Context) (*sight, error) {
 	for _, seen := range status.Sessions {
 		s.known = append(s.known, e.know(seen, status.World.At))
 	}
+	s.holder, s.supervised = supervise.Running(p.manifest.DataDir)
+	e.foresee(s)
 	for i := range p.manifest.Sessions {
 		spec := &p.manifest.Sessions[i]
 		if find(status.State.Sessions, spec.Address) == nil {
@@ -90,6 +98,24 @@ func (e *eyes) look(ctx context.Context) (*sight, error) {
 		}
 	}
 	return s, nil
+}
+
+// foresee lays on what is seen of sessions whose agent is gone what the hub does
+// about them. What it does not do any more is so without it, too.
+func (e *eyes) foresee(s *sight) {
+	gone := func(k view.Known) bool { return k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive }
+	if !slices.ContainsFunc(s.known, gone) {
+		return
+	}
+	changes := map[session.Address]plan.Change{}
+	for _, c := range e.reconciler.Outlook(s.Status).Changes {
+		changes[c.Address] = c
+	}
+	for i := range s.known {
+		if c := changes[addressOf(s.known[i])]; c.Restarts != nil && (s.supervised || c.Reason == plan.ReasonBudgetSpent) {
+			s.known[i].Hold(c)
+		}
+	}
 }
 
 // unbegun is what is known of a session that is wanted and not on record.

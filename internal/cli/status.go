@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/supervise"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -16,7 +19,10 @@ func (a *app) statusCommand() *cobra.Command {
 		Short:   "Show every session: what is wanted, what is there, what the agent does",
 		Long: `Shows every session that is wanted or on record as it is now, last how many there are
 in each state; with ADDR only that one, or the instances of that block. What is wrong
-is shown, and makes no exit code: that is for plan --detailed-exitcode.`,
+is shown, and makes no exit code: that is for plan --detailed-exitcode.
+
+In a project that a hub has supervised (agentform serve) it begins with whether one does
+now, and says of each session whose agent is gone what the hub does about it.`,
 		Example: `  agentform status
   agentform status worker
   agentform ps --json`,
@@ -48,7 +54,12 @@ func (a *app) runStatus(ctx context.Context, typed []string) error {
 		sessions[i] = view.SessionOf(k)
 	}
 	if a.globals.json {
-		return view.StatusJSON(a.env.Stdout, sessions, false)
+		return view.StatusJSON(a.env.Stdout, sessions, s.supervised)
+	}
+	if s.supervised {
+		fmt.Fprintf(a.env.Stdout, "supervisor: running (pid %d)\n\n", s.holder.PID)
+	} else if fileExists(filepath.Join(s.project.manifest.DataDir, supervise.LockFile)) {
+		fmt.Fprint(a.env.Stdout, "supervisor: down (agentform serve runs it)\n\n")
 	}
 	return view.Status(a.env.Stdout, a.out(), sessions, time.Now())
 }

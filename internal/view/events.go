@@ -51,7 +51,7 @@ func eventWords(e history.Event) string {
 	if strings.HasPrefix(string(e.Kind), "apply_") { // the other kinds are steps of it
 		add(e.Action)
 	}
-	if e.Old != "" || e.New != "" {
+	if (e.Old != "" || e.New != "") && e.Kind != history.Held { // whose time is in its detail
 		add(strings.TrimSpace(shortHash(e.Old) + " -> " + shortHash(e.New)))
 	}
 	if e.Elapsed > 0 {
@@ -87,11 +87,11 @@ func shortHash(s string) string {
 
 func kindInk(k history.Kind) ink {
 	switch k {
-	case history.ApplyErrored, history.BranchMismatch:
+	case history.ApplyErrored, history.BranchMismatch, history.Escalated, history.Unhealthy:
 		return red
-	case history.ApplySkipped, history.RunEnded, history.WorkKept:
+	case history.ApplySkipped, history.RunEnded, history.WorkKept, history.Held:
 		return yellow
-	case history.ApplyComplete, history.Ready:
+	case history.ApplyComplete, history.Ready, history.Healthy, history.BranchRestored:
 		return green
 	}
 	return noInk

@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -162,6 +163,7 @@ func sampleSessions() []Session {
 		Detail: "stale: tmux session stands, session is gone (exit status 1)"}
 	web.Events = sampleEvents()
 	web.Record.Run.Number = 1
+	web.Restarts = &health.Verdict{Reason: health.BackingOff, Try: 3, Of: 5, Until: ago(-8 * time.Second)}
 	gone := running("session.gone", "agents/gone", "")
 	gone.Diagnosis = plan.Diagnosis{State: session.StateError, Activity: session.Exited, Alive: &no, Detail: "tmux session is gone"}
 	fresh := spec("session.fresh", "agents/fresh")

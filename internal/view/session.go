@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/plan"
@@ -41,13 +42,22 @@ type Session struct {
 	Until          *time.Time        `json:"until"`  // of activity blocked_api: when the limit ends, if that is said
 	Signal         string            `json:"signal"` // what the activity is known by: native, hook, title, screen, exit
 	Restarts       int               `json:"restarts"`
-	Health         string            `json:"health"` // healthy, unhealthy, unknown
+	Budget         *Budget           `json:"restart_budget"` // of one that the hub starts again, or not any more
+	Health         string            `json:"health"`         // healthy, unhealthy, unknown
 	LastEvent      *LastEvent        `json:"last_event"`
 	PR             string            `json:"pr_url"`
 	ConversationID string            `json:"conversation_id"`
 	Origin         session.Origin    `json:"origin"`
 	Override       *session.Override `json:"override"`
 	Transcripts    Transcripts       `json:"transcripts"`
+}
+
+// Budget is how far the hub has come with starting a session again.
+type Budget struct {
+	Reason string     `json:"reason"` // why it waits: backing_off, budget_spent, restart_policy; empty: it does not
+	Try    int        `json:"try"`    // the number of the next try
+	Of     int        `json:"of"`
+	Until  *time.Time `json:"until"` // of backing_off: when that is
 }
 
 // LastEvent is the youngest event of a session's history.
@@ -79,6 +89,22 @@ type Known struct {
 	Events      []history.Event   // of the session, the oldest first
 	FirstTurnAt time.Time         // when its first turn ended; zero: not yet, or not known
 	Transcripts Transcripts
+	Restarts    *health.Verdict // what the hub may do about its agent's end; nil: nothing is to be done
+}
+
+// Hold lays on what is known of a session what the hub does with it, or why it
+// waits.
+func (k *Known) Hold(c plan.Change) {
+	k.Restarts = c.Restarts
+	if c.Action != plan.Hold {
+		return
+	}
+	k.Diagnosis.State = c.State
+	if d := k.Diagnosis.Detail; d != "" && !strings.Contains(c.Detail, d) {
+		k.Diagnosis.Detail += "; " + c.Detail
+		return
+	}
+	k.Diagnosis.Detail = c.Detail
 }
 
 // SessionOf lays together what is known of a session.
@@ -111,6 +137,9 @@ func SessionOf(k Known) Session {
 	s.Observable = k.observable(spec)
 	if all := activity.Requests(k.Events); s.PR == "" && len(all) > 0 {
 		s.PR = all[len(all)-1]
+	}
+	if v := k.Restarts; v != nil {
+		s.Budget = &Budget{Reason: string(v.Reason), Try: v.Try, Of: v.Of, Until: utcOrNull(v.Until)}
 	}
 	if n := len(k.Events); n > 0 {
 		e := k.Events[n-1]
