@@ -28,11 +28,11 @@ func TestCodexAndGeminiByAgentform(t *testing.T) {
 			const prompt = "fix it [[text I look.]] [[tool ask: touch made]] [[text Done here.]]"
 			p := lab.Project(`  prompt = "` + prompt + `"`)
 			p.Do("apply", "--auto-approve", "--wait")
-			s := p.Until("it asks", func(s agenttest.Status) bool {
+			p.Until("it asks", func(s agenttest.Status) bool {
 				return s.Activity == "blocked" && strings.Contains(s.Detail, "touch made")
 			})
 			p.Do("send", "api", "--key", c.yes)
-			s = p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
+			s := p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
 			log := p.Do("logs", "api")
 			for _, line := range []string{"user    fix it", "agent   I look.", "tool    " + c.tool + " touch made", "agent   Done here."} {
 				if !strings.Contains(log, line) {
