@@ -56,6 +56,7 @@ var floors = map[string]int{
 	"internal/bench":       7,
 	"docs":                 7,
 	"examples":             7,
+	"examples/library":     7,
 }
 
 // forbidden imports, each with its reason. A pattern ends in /... or is the
