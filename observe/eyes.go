@@ -33,6 +33,9 @@ type Eyes struct {
 	// Imports are what is to be taken over, to be found besides: its id, and the
 	// runtime that it is to be of.
 	Imports map[string]session.RuntimeSpec
+	// Overdue reports whether a session that has gone on for longer than its
+	// unobserved_for cannot be observed yet; nil: it is not asked.
+	Overdue func(session.Record, time.Time) bool
 	// Asked is what has been begun to be asked already; nil: nothing.
 	Asked  *Asked
 	BootID func() string
@@ -66,7 +69,25 @@ func (e Eyes) World(ctx context.Context, wanted []session.Spec, recorded []sessi
 	e.remember(w.Lives, recorded)
 	w.Runs = inParallel(unseenRuns(w.Lives, recorded), batch, e.Facts)
 	e.linger(ctx, &w)
+	w.Overdue = e.overdue(w.At, recorded)
 	return w
+}
+
+// overdue asks about the runs that have gone on for long enough to be so: most
+// have not, and the others are looked for on disk.
+func (e Eyes) overdue(now time.Time, recorded []session.Record) map[string]bool {
+	var found map[string]bool
+	for _, r := range recorded {
+		limit := r.Spec.Agent.UnobservedFor.D()
+		if e.Overdue == nil || limit <= 0 || r.Run.StartedAt.IsZero() || now.Sub(r.Run.StartedAt) <= limit || !e.Overdue(r, now) {
+			continue
+		}
+		if found == nil {
+			found = map[string]bool{}
+		}
+		found[r.Run.ID] = true
+	}
+	return found
 }
 
 // runtimes are those that hold a recorded session or are to hold a wanted one, one

@@ -46,6 +46,7 @@ func Compute(in Input) Plan {
 		p.Problems = append(p.Problems, problems...)
 	}
 	s.hold(&p)
+	p.Problems = append(p.Problems, s.unobserved(p.Changes)...)
 	p.Drift = s.drift(selected)
 	return p
 }

@@ -181,6 +181,7 @@ const (
 	ReasonAmbiguous      Reason = "two_live_objects"
 	ReasonPreventDestroy Reason = "prevent_destroy"
 	ReasonNotTargeted    Reason = "not_targeted"
+	ReasonUnobserved     Reason = "unobserved"
 	ReasonBlockedByError Reason = "error"
 	ReasonUnhealthy      Reason = "unhealthy"
 	ReasonPolicy         Reason = "restart_policy"

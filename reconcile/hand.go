@@ -130,6 +130,9 @@ func (t told) judge(p plan.Plan) (able map[session.Address]bool, errs []error) {
 		able[rec.Address] = true
 	}
 	for _, d := range p.Problems {
+		if d.Code == string(plan.ReasonUnobserved) {
+			continue // it is told, and keeps nobody from ending it
+		}
 		if d.Severity == session.Error && (able[d.Address] || d.Address == "") {
 			delete(able, d.Address)
 			errs = append(errs, d)

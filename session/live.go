@@ -168,6 +168,9 @@ type World struct {
 	// Runs tells, for recorded runs whose place was not found, what the run's
 	// own folder says.
 	Runs map[string]RunFacts
+	// Overdue are the runs that could not be observed for longer than they may: see
+	// AgentSpec.UnobservedFor.
+	Overdue map[string]bool
 }
 
 // Found is what stands under an id: nothing at all, a live object, or why that

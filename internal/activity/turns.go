@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/session"
 )
 
@@ -112,6 +113,16 @@ func observable(rec session.Record, x Look, given time.Time) bool {
 		return false
 	}
 	return true
+}
+
+// Overdue reports whether a session was given something and could not be observed
+// for longer than it may, whether its agent lives or not. Past is its history.
+func (r *Reader) Overdue(rec session.Record, past []history.Event, now time.Time) bool {
+	if !FirstTurnAt(rec, past).IsZero() {
+		return false
+	}
+	given := Given(rec, past)
+	return overdue(rec, r.Agent(rec), r.Read(rec, nil, given, now), given, now)
 }
 
 // overdue reports whether an agent that was given something, and keeps a session

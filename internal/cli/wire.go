@@ -15,6 +15,8 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/observe"
@@ -59,6 +61,7 @@ func (a *app) wired(p *project, why purpose) *reconcile.Reconciler {
 			Facts:     p.facts,
 			Launched:  p.launched,
 			BootID:    guest.BootID,
+			Overdue:   a.overdue(p),
 			Now:       time.Now,
 		},
 		Applier: apply.Applier{
@@ -76,6 +79,16 @@ func (a *app) wired(p *project, why purpose) *reconcile.Reconciler {
 			Parallelism: a.parallelism(p),
 			By:          who.User,
 		},
+	}
+}
+
+// overdue reports of a session whether it could not be observed for longer than it
+// may. Nothing is opened before it is asked.
+func (a *app) overdue(p *project) func(session.Record, time.Time) bool {
+	reader := sync.OnceValue(func() *activity.Reader { return a.activity(p) })
+	return func(r session.Record, now time.Time) bool {
+		past, err := history.Read(p.folder(r), time.Time{})
+		return err == nil && reader().Overdue(r, past, now)
 	}
 }
 
