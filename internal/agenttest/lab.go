@@ -139,6 +139,13 @@ func (l *Lab) clear() {
 	for n := 1; n <= l.number; n++ {
 		_ = l.tmux(n, "kill-server").Run() // gone already is as good
 	}
+	// A project's server does not carry the mark, and stays with a session that a
+	// failed test has left.
+	if servers, err := filepath.Glob(filepath.Join(l.root, "run", "agentform", "*", "tmux-*")); err == nil {
+		for _, socket := range servers {
+			_ = exec.Command("tmux", "-S", socket, "kill-server").Run()
+		}
+	}
 	if left := l.end(); len(left) > 0 {
 		l.t.Errorf("these processes do not end: %v", left)
 	}
