@@ -164,5 +164,18 @@ func trim(screen string) string {
 	for i, row := range rows {
 		rows[i] = strings.TrimRight(row, " \t")
 	}
-	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
+	return strings.TrimRight(strings.Join(withoutObituary(rows), "\n"), "\n")
+}
+
+// withoutObituary leaves out what tmux itself writes into the last row of a pane
+// whose process has ended: the agent did not say it.
+func withoutObituary(rows []string) []string {
+	last := len(rows) - 1
+	for last >= 0 && rows[last] == "" {
+		last--
+	}
+	if last >= 0 && strings.HasPrefix(rows[last], "Pane is dead (") && strings.HasSuffix(rows[last], ")") {
+		return rows[:last]
+	}
+	return rows
 }
