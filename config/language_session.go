@@ -72,7 +72,7 @@ func policyShapes() map[string]shape {
 				forces: toNothing, doc: "A probe of one's own, run beside the agent: one of the two. Checked and kept, but not carried out by this release, which a warning says.",
 				attrs: []attribute{
 					{name: "command", kind: aCommand, doc: "It fails when the session is not well."},
-					{name: "key", kind: aText, doc: "A key that does nothing, in tmux's words (`F13`), sent to see whether the agent takes it."},
+					{name: "key", kind: aText, doc: "A key that does nothing, in tmux's words (`F12`), sent to see whether the agent takes it."},
 				},
 			}},
 		},

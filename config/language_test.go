@@ -134,8 +134,8 @@ var (
 	fitting = map[string]string{
 		"agentform.required_version": `">= 0.0.1"`, "agent.base": `"claude"`, "import.to": "session.it", "import.id": `"tmux:a/b"`,
 		"moved.to": "session.new", "notify.webhook": `"https://example.com"`, "session.workspace.repo": `"."`,
-		"session.lifecycle.replace_triggered_by": "[1]", "session.health.heartbeat.key": `"F13"`, "session.restart.backoff.factor": "1",
-		"agent.health.heartbeat.key": `"F13"`,
+		"session.lifecycle.replace_triggered_by": "[1]", "session.health.heartbeat.key": `"F12"`, "session.restart.backoff.factor": "1",
+		"agent.health.heartbeat.key": `"F12"`,
 		"session.for_each":           `{ it = 1 }`, "import.for_each": `{ it = 1 }`, "notify.on": `["done"]`,
 		"session.conversation.id": `"x"`, "output.value": "1", "runtimedocker.user": `"1000:1000"`,
 		"session.count": "1",

@@ -56,15 +56,17 @@ func (d decoder) heartbeat(b *block, h *session.Health) {
 			return
 		}
 		if !keyForm.MatchString(key) {
-			d.fail(b.attr("key"), "Invalid key", "%q is no key as tmux calls them, like F13, Escape or C-x.", cut(key))
+			d.fail(b.attr("key"), "Invalid key", "%q is no key as tmux calls them, like F12, Escape or C-x.", cut(key))
 			return
 		}
 		h.Heartbeat = &session.Heartbeat{Key: key}
 	}
 }
 
-// keyForm is a key as tmux calls it: a character or a name, after modifiers.
-var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|[A-Z][A-Za-z]*\d{0,2})$`)
+// keyForm are the keys that tmux can press: a character or a name, after modifiers.
+// It would type any other name as text.
+var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
+	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
 
 // exactlyOne is which of some attributes is given. If none or more than one is,
 // that is told and the name is empty.

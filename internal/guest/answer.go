@@ -29,7 +29,15 @@ func (g *guest) do(r request) reply {
 		return g.set(r.Settings)
 	case opStop:
 		return g.stop(r.Settings)
-	case opProbe, opRestart:
+	case opProbe:
+		return g.probe(r.Probe)
+	case opUnread:
+		n, err := unread()
+		if err != nil {
+			return refuse(CodeUnsupported, "the terminal does not tell: "+err.Error())
+		}
+		return reply{OK: true, Unread: &n}
+	case opRestart:
 		return refuse(CodeUnsupported, "this guest does not support "+r.Op)
 	}
 	return refuse(CodeUnsupported, fmt.Sprintf("this guest does not know %.40q", r.Op))

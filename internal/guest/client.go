@@ -89,6 +89,24 @@ func (c *Client) Set(ctx context.Context, s Settings) error {
 	return wrapIf(opSet, err)
 }
 
+// Probe runs a command beside the agent, and tells how that went.
+func (c *Client) Probe(ctx context.Context, p Probe) (Probed, error) {
+	r, err := c.ask(ctx, min(max(p.Timeout, probeDefault), probeLimit)+answerTimeout, request{Op: opProbe, Probe: p})
+	if err != nil || r.Probed == nil {
+		return Probed{}, wrap(opProbe, err)
+	}
+	return *r.Probed, nil
+}
+
+// Unread asks how many bytes of what was typed the agent has not read yet.
+func (c *Client) Unread(ctx context.Context) (int, error) {
+	r, err := c.ask(ctx, answerTimeout, request{Op: opUnread})
+	if err != nil || r.Unread == nil {
+		return 0, wrap(opUnread, err)
+	}
+	return *r.Unread, nil
+}
+
 var errIncomplete = errors.New("the answer lacks what was asked for")
 
 func wrap(op string, err error) error {

@@ -10,7 +10,7 @@
 // ended). All but launch.json are fsynced. signals.jsonl, beside them, is what the
 // agent's hooks told, which call this program in its mode notify. A small protocol over a unix socket,
 // one JSON line each way, asks the guest for the status and tells it to pause,
-// to resume and to stop; see Client.
+// to resume, to stop, and to run a probe beside the agent; see Client.
 //
 // Signals. The guest survives what an agent may send to its own process group:
 // only SIGHUP, the end of the terminal, means something to it, and ends the

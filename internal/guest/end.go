@@ -50,6 +50,8 @@ func (g *guest) reap() {
 			}
 			g.mu.Unlock()
 			block = false // is anything left?
+		default:
+			g.reaped(pid, status)
 		}
 	}
 }

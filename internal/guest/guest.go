@@ -34,9 +34,15 @@ const (
 // With notify before the run's folder it is what the agent's hooks call: it keeps
 // what they say on standard input, or in one more argument, in the run's folder
 // and leaves at once.
+//
+// With keep before the folder of its socket it is the first process of a container:
+// see Keeper.
 func Main(args []string) int {
 	if len(args) > 0 && args[0] == NotifyMode {
 		return notify(args[1:], os.Stdin, time.Now())
+	}
+	if len(args) > 0 && args[0] == KeepMode {
+		return keepContainer(args[1:])
 	}
 	if len(args) != 1 || args[0] == "" {
 		fmt.Fprintln(os.Stderr, "usage: agentform-guest RUNDIR")
@@ -84,16 +90,18 @@ func failStart(dir, what string, err error) int {
 
 // guest is one run.
 type guest struct {
-	dir    string
-	self   Proc
-	agent  Proc
-	began  time.Time
-	exit   Exit          // written down; complete once done is closed
-	empty  chan struct{} // closed when there is no child left
-	done   chan struct{} // closed when the exit is written
-	tree   sync.Mutex    // held by a pause and a resume
-	mu     sync.Mutex    // guards what follows
-	config Config
+	dir     string
+	self    Proc
+	agent   Proc
+	began   time.Time
+	exit    Exit          // written down; complete once done is closed
+	empty   chan struct{} // closed when there is no child left
+	done    chan struct{} // closed when the exit is written
+	env     []string      // of the agent, and of probes
+	tree    sync.Mutex    // held by a pause and a resume
+	probing sync.Mutex    // held while a probe runs
+	mu      sync.Mutex    // guards what follows
+	config  Config
 	// The run's clock, for the timeout: it stands still while frozen.
 	ranBefore time.Duration
 	resumed   time.Time
@@ -107,6 +115,9 @@ type guest struct {
 	gone     bool          // the agent is
 	status   syscall.WaitStatus
 	left     map[Proc]bool // what was signalled after the agent had gone
+	// The probe under way.
+	probed int // its process; 0: none
+	ended  chan<- syscall.WaitStatus
 }
 
 func (g *guest) run() int {
@@ -129,7 +140,8 @@ func (g *guest) run() int {
 		listener.Close()
 		return failStart(g.dir, name, err)
 	}
-	pid, err := start(g.config, environment(g.config, secrets, os.Environ()))
+	g.env = environment(g.config, secrets, os.Environ())
+	pid, err := start(g.config, g.env)
 	if err != nil {
 		listener.Close()
 		return failStart(g.dir, name, err)

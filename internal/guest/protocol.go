@@ -10,8 +10,7 @@ const ProtocolVersion = 1
 // lineLimit bounds a request and a reply, each one JSON line: 64 KiB.
 const lineLimit = 64 << 10
 
-// The operations. Probe and restart are known by name and answer
-// CodeUnsupported.
+// The operations. Restart is known by name and answers CodeUnsupported.
 const (
 	opHello   = "hello"
 	opStatus  = "status"
@@ -20,6 +19,7 @@ const (
 	opStop    = "stop"
 	opSet     = "set"
 	opProbe   = "probe"
+	opUnread  = "unread"
 	opRestart = "restart"
 )
 
@@ -28,6 +28,7 @@ const (
 	CodeUnsupported = "unsupported" // this guest does not do that
 	CodeInvalid     = "invalid"     // the request makes no sense
 	CodeEnding      = "ending"      // the run is being ended
+	CodeBusy        = "busy"        // not now
 	CodeFailed      = "failed"      // it was tried, and the processes did not follow
 )
 
@@ -68,6 +69,7 @@ type Status struct {
 type request struct {
 	Op string `json:"op"`
 	Settings
+	Probe
 }
 
 type reply struct {
@@ -76,6 +78,8 @@ type reply struct {
 	Hello  *Hello  `json:"hello,omitempty"`
 	Status *Status `json:"status,omitempty"`
 	Exit   *Exit   `json:"exit,omitempty"`
+	Probed *Probed `json:"probed,omitempty"`
+	Unread *int    `json:"unread,omitempty"`
 }
 
 func refuse(code, message string) reply {

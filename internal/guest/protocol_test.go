@@ -21,7 +21,7 @@ func TestHelloAndUnsupported(t *testing.T) {
 	if err != nil || h != (Hello{Protocol: ProtocolVersion, Run: r.config.Run, Guest: f.Guest}) {
 		t.Errorf("hello is %+v, %v", h, err)
 	}
-	for _, op := range []string{opProbe, opRestart, "dance"} {
+	for _, op := range []string{opRestart, "dance"} {
 		if _, err := c.ask(context.Background(), time.Second, request{Op: op}); codeOf(err) != CodeUnsupported {
 			t.Errorf("%s: %v", op, err)
 		}

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// inputWaiting is the ioctl that tells how much can be read: FIONREAD.
+const inputWaiting = 0x4004667f
+
 // becomeSubreaper does nothing: macOS has no subreapers.
 func becomeSubreaper() error { return nil }
 

@@ -9,6 +9,9 @@ import (
 	"unsafe"
 )
 
+// inputWaiting is the ioctl that tells how much can be read: FIONREAD.
+const inputWaiting = syscall.TIOCINQ
+
 // becomeSubreaper makes the kernel hand the guest every orphan below it, in
 // place of init.
 func becomeSubreaper() error {

@@ -64,7 +64,7 @@ session "worker" {
   }
   health {
     heartbeat {
-      key = "F13"
+      key = "F12"
     }
   }
 }

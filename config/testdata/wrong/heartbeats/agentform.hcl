@@ -4,7 +4,7 @@ session "a" {
   health {
     heartbeat {
       command = ["true"]
-      key     = "F13"
+      key     = "F12"
     }
   }
 }

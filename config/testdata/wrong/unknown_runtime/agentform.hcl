@@ -25,7 +25,7 @@ session "api" {
   }
   health {
     heartbeat {
-      key = "F13"
+      key = "F12"
     }
   }
 }

@@ -1,0 +1,76 @@
+package tmux_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Screens shows what is asked for and no more, and passes over what is gone.
+func TestScreens(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for _, name := range []string{"one", "two"} {
+		b.create(t, b.shell(t, name, "echo I am "+name+"; read x"))
+	}
+	var one session.Place
+	until(t, "both are there", func() bool {
+		lives, err := b.runtime.Observe(t.Context(), true)
+		if err != nil || len(lives) != 2 {
+			t.Fatalf("%d live, %v", len(lives), err)
+		}
+		one = lives[0].Place
+		return strings.Contains(lives[0].Screen, "I am one")
+	})
+	gone := one
+	gone.Name, gone.Pane = "gone", "%99"
+	shown, err := b.runtime.Screens(t.Context(), []session.Place{one, gone})
+	if err != nil || len(shown) != 1 || shown[one] != "I am one" {
+		t.Errorf("Screens = %q, %v", shown, err)
+	}
+	gone.Socket += "x"
+	if shown, err = b.runtime.Screens(t.Context(), []session.Place{gone}); len(shown) != 0 {
+		t.Errorf("of a server that is gone: %q, %v", shown, err)
+	}
+}
+
+// A probe runs beside the agent, and what was typed and not read is seen.
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.shell(t, "a", "stty raw -echo; echo up; sleep 1000")
+	place := b.create(t, l)
+	run := l.Mark.Run
+	for _, c := range []struct{ script, want string }{
+		{"exit 0", ""},
+		{"echo one; echo two; exit 3", "exit status 3: two"},
+		{"kill -9 $$", "ended by SIGKILL"},
+	} {
+		if got, err := b.runtime.Probe(t.Context(), place, run, []string{"sh", "-c", c.script}, 10*time.Second); got != c.want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", c.script, got, err, c.want)
+		}
+	}
+	if got, err := b.runtime.Probe(t.Context(), place, run, []string{"sleep", "50"}, 50*time.Millisecond); got != "it took longer than 50ms" || err != nil {
+		t.Errorf("one that hangs: %q, %v", got, err)
+	}
+	until(t, "the agent does not read", func() bool {
+		screen, err := b.runtime.Capture(t.Context(), place, 0)
+		return err == nil && strings.Contains(screen, "up")
+	})
+	if n, err := b.runtime.Unread(t.Context(), place, run); n != 0 || err != nil {
+		t.Errorf("before a key: %d bytes, %v", n, err)
+	}
+	if err := b.runtime.Send(t.Context(), place, session.Input{Key: "F12"}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the key is not read", func() bool {
+		n, err := b.runtime.Unread(t.Context(), place, run)
+		return err == nil && n > 0
+	})
+	if _, err := b.runtime.Probe(t.Context(), place, "0123456789abcdef", []string{"true"}, time.Second); !errors.Is(err, session.ErrUnprobeable) {
+		t.Errorf("of a run that is none: %v", err)
+	}
+}
