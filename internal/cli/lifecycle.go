@@ -22,7 +22,20 @@ What agentform knows of a session is its state:
   unknown    tmux could not be asked: nothing is done on a guess
 
 What the agent does is its activity: booting, working, idle, blocked (it waits for
-you), blocked_api (a limit), done, failed, exited, unobserved.
+you), blocked_api (a limit), done, failed, exited, unobserved, unknown. It is known by the
+agent's own session file, its hooks, its terminal's title and its screen; two that
+contradict each other for long make it unknown, and nothing is ended for that.
+
+An agent's session file that is not there says nothing about its life: Claude Code and
+Codex make theirs with the first prompt, Codex before 0.169 after the first turn, Gemini
+CLI at start. Until then a session is unobserved: listed, neither idle nor dead, and never
+cleaned up. Follow it with wait, not by looking for its file.
+
+To end an agent safely: see which it is (status), let its turn end (stop --after-turn),
+stop it, and see that it is gone, which stop does before it returns.
+
+A restart goes on with the conversation and does not give the prompt again; if the
+conversation is gone, that is an error, and restart --fresh begins a new one.
 
 plan compares manifest, record and world, and says for each session what to do:
 

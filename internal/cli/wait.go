@@ -41,9 +41,10 @@ looks; it gives the agent five seconds to begin. An agent that was given nothing
 waited for until it was seen at work and rests again. What a person types in attach is
 known only by its effect.
 
-Followed is what can be seen from outside, the title and the screen, never the agent's own
-files: an agent that does not write one before its first turn has ended is followed as
-well as any other.
+An agent with hooks, or with a session file, tells by them when its turn has ended, and
+wait returns at once. All others are followed by what can be seen from outside, the title
+and the screen: an agent that does not write its file before its first turn has ended is
+followed as well as any other.
 
 Exit 0 when it happened. Exit 1 when a session cannot come so far by itself any more, since
 it is stopped, has failed or left, and when the timeout is over; what was seen is told. One

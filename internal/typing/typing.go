@@ -2,6 +2,7 @@ package typing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -87,6 +88,9 @@ func end(screen string, rows int) string {
 	return strings.Join(all[max(0, len(all)-rows):], "\n")
 }
 
+// agentLeft is the Source of the reading of an agent that is gone.
+const agentLeft = "exit"
+
 const (
 	// soon is how long an agent may take to show that it has a text, before Enter
 	// is pressed again: some tenths of a second, on a busy machine more.
@@ -124,7 +128,7 @@ func (h Hands) Send(ctx context.Context, text string, asItIs bool) (Outcome, err
 	if before.Reading.Activity == session.Working {
 		outcome = Queued
 	}
-	w := witness{before: before, probe: probe(text)}
+	w := witness{before: before, probe: probe(text), command: asItIs}
 	w.composer, _ = h.Agent.(Composer)
 	now, taken, err := h.until(ctx, w, soon)
 	if err != nil {
@@ -230,7 +234,13 @@ func (h Hands) clear(ctx context.Context, s Sight) (Sight, error) {
 func (h Hands) until(ctx context.Context, w witness, long time.Duration) (now Sight, taken bool, err error) {
 	began := time.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
-		if now, err = h.Look(ctx); err != nil || w.taken(now) {
+		now, err = h.Look(ctx)
+		switch left := errors.Is(err, session.ErrGone) || now.Reading.Source == agentLeft; {
+		case left && w.command:
+			return now, true, nil // to leave is what some commands are for
+		case left && err == nil:
+			return now, false, fmt.Errorf("it was typed, and the agent has left: %w", session.ErrGone)
+		case err != nil || w.taken(now):
 			return now, err == nil, err
 		}
 		if time.Since(began) > long || !w.knows(w.before) && time.Since(began) > blind {

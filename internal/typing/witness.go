@@ -12,6 +12,7 @@ type witness struct {
 	before   Sight
 	composer Composer // nil: not known
 	probe    string
+	command  bool // the text is a command of the agent's own
 }
 
 // probeLength is how much of a text is looked for on the screen, in characters: a
