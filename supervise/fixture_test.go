@@ -46,6 +46,8 @@ type room struct {
 	notified []notify.Event
 	branch   map[string]string // of workspaces, by path
 	secret   error
+	failing  map[string]string // why heartbeats fail, by place
+	asked    map[string]int
 }
 
 func newRoom(t testing.TB) *room {
@@ -53,7 +55,7 @@ func newRoom(t testing.TB) *room {
 	if err := os.WriteFile(filepath.Join(dir, "robot"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &room{t: t, dir: dir, rt: sessiontest.New(""), branch: map[string]string{}}
+	return &room{t: t, dir: dir, rt: sessiontest.New(""), branch: map[string]string{}, failing: map[string]string{}, asked: map[string]int{}}
 }
 
 // open is a reconciler in somebody's name, as another process would have it.

@@ -1,0 +1,138 @@
+package supervise_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+	"github.com/agentform/agentform/supervise"
+)
+
+// probed is the scripted runtime with guests that can be asked.
+type probed struct {
+	*sessiontest.Scripted
+	r *room
+}
+
+func (p probed) Probe(_ context.Context, place session.Place, _ string, argv []string, _ time.Duration) (string, error) {
+	p.r.mu.Lock()
+	defer p.r.mu.Unlock()
+	p.r.asked[place.Name]++
+	return p.r.failing[place.Name], nil
+}
+
+func (p probed) Unread(_ context.Context, place session.Place, _ string) (int, error) {
+	p.r.mu.Lock()
+	defer p.r.mu.Unlock()
+	p.r.asked[place.Name]++
+	if p.r.failing[place.Name] != "" {
+		return 3, nil
+	}
+	return 0, nil
+}
+
+// withGuests lets the hub's runtime be one whose sessions can be probed.
+func (r *room) withGuests(c *supervise.Config) {
+	open := c.Open
+	c.Open = func(by string) *reconcile.Reconciler {
+		rec := open(by)
+		rec.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return probed{r.rt, r}, nil }
+		return rec
+	}
+}
+
+func (r *room) fail(name, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failing[place(name)] = why
+}
+
+// A heartbeat that fails ends only an agent that gives no other sign of life.
+func TestHeartbeats(t *testing.T) {
+	in(t, func(r *room) {
+		beat := func(change ...func(*session.Spec)) func(*session.Spec) {
+			return func(s *session.Spec) {
+				s.Health.Heartbeat = &session.Heartbeat{Command: []string{"true"}}
+				s.Agent.Patterns.Working, s.Agent.Ready, s.Agent.StatusBarLines = []string{"busy"}, "^> ?$", 3
+				for _, c := range change {
+					c(s)
+				}
+			}
+		}
+		escalate := func(s *session.Spec) { s.Health.OnUnhealthy = "escalate" }
+		ignore := func(s *session.Spec) { s.Health.OnUnhealthy = "ignore" }
+		r.rt.Script(place("mute"), sessiontest.Step{After: time.Second, Screen: "hello"})
+		r.rt.Script(place("rests"), sessiontest.Step{After: time.Second, Screen: "> "})
+		var moves []sessiontest.Step
+		for i := range 900 {
+			moves = append(moves, sessiontest.Step{After: time.Duration(i) * 5 * time.Second, Screen: fmt.Sprintf("line %d", i)})
+		}
+		r.rt.Script(place("prints"), moves...)
+		r.apply(r.spec("mute", beat()), r.spec("rests", beat()), r.spec("prints", beat()), r.spec("told", beat(escalate)), r.spec("ignored", beat(ignore)), r.spec("well", beat()))
+		_, _ = r.hub(r.withGuests)
+		time.Sleep(time.Minute)
+		for _, name := range []string{"mute", "rests", "prints", "told", "ignored"} {
+			r.fail(name, "exit status 1")
+		}
+		time.Sleep(2 * time.Minute)
+		for name, want := range map[string]int{"mute": 2, "rests": 1, "prints": 1, "told": 1, "ignored": 1, "well": 1} {
+			if got := r.launches(name); got != want && !(name == "mute" && got > 1) {
+				t.Errorf("%s was started %d times, want %d: %q", name, got, want, r.events(name))
+			}
+		}
+		for _, name := range []string{"rests", "prints", "told"} {
+			if got, want := r.events(name, history.Unhealthy, history.Escalated), []string{"unhealthy heartbeat", "escalated unhealthy"}; !cmp.Equal(got, want) {
+				t.Errorf("%s: told %q, want %q", name, got, want)
+			}
+		}
+		if got := r.events("ignored", history.Unhealthy, history.Escalated); !cmp.Equal(got, []string{"unhealthy heartbeat"}) {
+			t.Errorf("ignored: told %q", got)
+		}
+		if got := r.events("well", history.Unhealthy); len(got) != 0 {
+			t.Errorf("well: told %q", got)
+		}
+		r.fail("rests", "")
+		time.Sleep(time.Minute)
+		if got := r.events("rests", history.Healthy); len(got) != 1 {
+			t.Errorf("that it is well again was told %d times", len(got))
+		}
+	})
+}
+
+// A key is typed only where an agent rests before an empty composer, and fails it
+// when it is not read.
+func TestHeartbeatByKey(t *testing.T) {
+	in(t, func(r *room) {
+		key := func(s *session.Spec) {
+			s.Health.Heartbeat = &session.Heartbeat{Key: "F12"}
+			s.Agent.Ready, s.Agent.StatusBarLines = "^> ?$", 3
+			s.Agent.Patterns.Blocked = []string{"allow it"}
+		}
+		r.rt.Script(place("rests"), sessiontest.Step{After: time.Second, Screen: "> "})
+		r.rt.Script(place("asks"), sessiontest.Step{After: time.Second, Screen: "allow it?"})
+		r.rt.Script(place("draft"), sessiontest.Step{After: time.Second, Screen: "> half a sen"})
+		r.apply(r.spec("rests", key), r.spec("asks", key), r.spec("draft", key))
+		r.fail("rests", "it hangs")
+		_, _ = r.hub(r.withGuests)
+		time.Sleep(3 * time.Minute)
+		for name, want := range map[string]bool{"rests": true, "asks": false, "draft": false} {
+			s, _ := r.rt.State(place(name))
+			if got := len(s.Sent) > 0; got != want {
+				t.Errorf("%s: typed %v, want %v: %+v", name, got, want, s.Sent)
+			}
+		}
+		if got := r.events("rests", history.Unhealthy); !cmp.Equal(got, []string{"unhealthy heartbeat"}) {
+			t.Errorf("told %q", got)
+		}
+		if r.launches("rests") != 1 {
+			t.Error("it was ended by a heartbeat alone")
+		}
+	})
+}
