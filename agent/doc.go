@@ -12,9 +12,9 @@
 // likes. So the agent's own marks (a title, a dialog) count before phrases, and
 // phrases only near the end of the screen.
 //
-// Two things a manifest can ask for have no flag, and nothing is done about them
-// here: Claude Code is told to trust a folder only by its own dotfile, and
-// neither it nor Gemini CLI has profiles. A session's profile reaches Codex alone,
-// as --profile; for claude, gemini and custom agents it has no effect, and
-// settings of their own go into the agent's command or the session's args.
+// What neither a flag nor the environment tells an agent is a DotfileFix, which is
+// carried out only when a person says so; what it will not do at all is a Refusal.
+// Neither Claude Code nor Gemini CLI has profiles: a session's profile reaches
+// Codex alone, as --profile. For the others it has no effect, and settings of
+// their own go into the agent's command or the session's args.
 package agent

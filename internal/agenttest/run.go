@@ -17,7 +17,7 @@ import (
 )
 
 // deadline is how long the slowest thing may take on a busy machine.
-const deadline = 60 * time.Second
+const deadline = 2 * time.Minute
 
 // Run is one start of an agent.
 type Run struct {

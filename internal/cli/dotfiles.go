@@ -18,6 +18,7 @@ import (
 // dotfile is a file of the person's own that lacks what an agent looks for in it.
 type dotfile struct {
 	agent.DotfileFix
+	agent  string // the name of the first agent that looks for it
 	text   []byte // with it
 	err    error  // why that is not known
 	needed []session.Address
@@ -36,7 +37,7 @@ func (a *app) dotfiles(specs []session.Spec) []*dotfile {
 				d.needed = append(d.needed, s.Address)
 				continue
 			}
-			d := &dotfile{DotfileFix: fix, needed: []session.Address{s.Address}}
+			d := &dotfile{DotfileFix: fix, agent: s.Agent.Name, needed: []session.Address{s.Address}}
 			var changed bool
 			now, err := os.ReadFile(fix.Path)
 			if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +79,7 @@ func (a *app) obstacles(specs []session.Spec) []session.Diagnostic {
 		}
 	}
 	for _, d := range a.dotfiles(specs) {
-		found = append(found, session.Diagnostic{Severity: session.Warning, Summary: d.Problem, Detail: d.remedy() + "\nneeded by " + names(d.needed)})
+		found = append(found, session.Diagnostic{Severity: session.Warning, Summary: fmt.Sprintf("agent %q will ask before it works", d.agent), Detail: d.Problem + "\n" + d.remedy() + "\nneeded by " + names(d.needed)})
 	}
 	return found
 }
