@@ -117,7 +117,7 @@ func (j *job) observe() {
 	if err != nil {
 		return // whatever is done next will say so
 	}
-	look := j.run.activity.Read(j.rec, j.change.Live, activity.Given(j.rec, past), j.run.now())
+	look := j.run.activity.Look(j.rec, j.change.Live, past, j.run.now())
 	if n := look.Native; n != nil && n.Conversation != "" {
 		j.rec.Run.Conversation = n.Conversation
 	}

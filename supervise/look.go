@@ -129,7 +129,7 @@ func (h *Hub) see(x reconcile.Seen, s *Snapshot) view.Known {
 	fresh := h.stirred(m, x, s.At)
 	if fresh {
 		before := m.look.Native
-		m.look, m.looked = h.cfg.Activity.Read(r, x.Live, activity.Given(r, m.events), s.At), true
+		m.look, m.looked = h.cfg.Activity.Look(r, x.Live, m.events, s.At), true
 		if n := m.look.Native; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At
 		}

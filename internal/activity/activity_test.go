@@ -275,3 +275,20 @@ func TestTell(t *testing.T) {
 		t.Error("told while a restart is under way")
 	}
 }
+
+// That a first turn has ended is known to whoever reads the history.
+func TestTheHistoryKnowsOfTheFirstTurn(t *testing.T) {
+	rec := record(agentOf(agent.AfterFirstTurn))
+	past := []history.Event{
+		{Kind: history.Sent, Time: at(time.Second)},
+		{Kind: history.FirstTurnDone, Run: "run1", Time: at(time.Minute), Elapsed: session.Duration(5 * time.Second)},
+	}
+	x := activity.New(t.TempDir(), "/none", agent.For).Look(rec, live("> "), past, at(48*time.Hour))
+	if !x.Observable || x.Activity != session.Idle || !x.FirstTurnAt.Equal(at(5*time.Second)) || x.Overdue {
+		t.Errorf("%+v", x)
+	}
+	rec.Run.ID = "run2"
+	if x := activity.New(t.TempDir(), "/none", agent.For).Look(rec, live("> "), past, at(time.Minute)); x.Observable {
+		t.Error("the first turn of another run counts")
+	}
+}

@@ -124,6 +124,17 @@ func expects(rec session.Record) string {
 	return "it waits for its first prompt"
 }
 
+// Look is Read with what the session's history tells: when it was last given
+// something, and that its first turn has ended, whoever has seen that.
+func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Event, now time.Time) Look {
+	if at := FirstTurnAt(rec, past); !at.IsZero() {
+		r.mu.Lock()
+		r.run(rec.Run.ID).first = at
+		r.mu.Unlock()
+	}
+	return r.Read(rec, live, Given(rec, past), now)
+}
+
 // Whereabouts is what is known of a session's run when its files are looked for.
 func (r *Reader) Whereabouts(rec session.Record) session.Whereabouts {
 	env := r.environ(rec.Run.ID)

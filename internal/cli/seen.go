@@ -157,7 +157,7 @@ func (e *eyes) know(s reconcile.Seen, at time.Time) view.Known {
 	folder := p.folder(s.Record)
 	past := e.history(folder)
 	k := view.Known{Record: &s.Record, Live: s.Live, Diagnosis: s.Diagnosis, Checkout: &s.Checkout, Events: past}
-	look := e.activity.Read(s.Record, s.Live, activity.Given(s.Record, past), at)
+	look := e.activity.Look(s.Record, s.Live, past, at)
 	k.Reading, k.Look, k.FirstTurnAt = look.Reading, &look, activity.FirstTurnAt(s.Record, past)
 	for i := range p.manifest.Sessions {
 		if p.manifest.Sessions[i].Address == s.Record.Address {
