@@ -19,9 +19,8 @@ func (j *job) endTurn(ctx context.Context) error {
 	if limit <= 0 || l == nil || l.Vital != session.Alive {
 		return nil
 	}
-	agent := j.run.Agent(j.rec.Spec.Agent)
 	for began, pause := time.Now(), 20*time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		if j.run.atRest(ctx, j.rec.Spec, l.Mark.Run, agent) {
+		if j.atRest(ctx, l.Mark.Run) {
 			return nil
 		}
 		left := limit - time.Since(began)
@@ -46,8 +45,8 @@ func (r *run) turnLimit(s session.Spec) time.Duration {
 
 // atRest looks once whether a run's agent does not work. A runtime that does not
 // answer now may answer in a moment.
-func (r *run) atRest(ctx context.Context, s session.Spec, run string, agent session.Agent) bool {
-	lives, err := r.look(ctx, s, true)
+func (j *job) atRest(ctx context.Context, run string) bool {
+	lives, err := j.run.look(ctx, j.rec.Spec, true)
 	if err != nil {
 		return false
 	}
@@ -55,6 +54,10 @@ func (r *run) atRest(ctx context.Context, s session.Spec, run string, agent sess
 	if i < 0 || lives[i].Vital != session.Alive || lives[i].Frozen {
 		return true
 	}
-	seen := session.Evidence{Vital: session.Alive, Title: lives[i].Title, Screen: lives[i].Screen}
-	return agent.Read(seen).Activity != session.Working
+	if run != j.rec.Run.ID { // one that is not on record: its files are not known
+		seen := session.Evidence{Vital: session.Alive, Title: lives[i].Title, Screen: lives[i].Screen}
+		return j.run.activity.Agent(j.rec).Read(seen).Activity != session.Working
+	}
+	look := j.run.activity.Read(j.rec, &lives[i], j.rec.Run.DeliveredAt, time.Now())
+	return look.Reading.Activity != session.Working
 }
