@@ -116,24 +116,29 @@ func observable(rec session.Record, x Look, given time.Time) bool {
 }
 
 // Overdue reports whether a session was given something and could not be observed
-// for longer than it may, whether its agent lives or not. Past is its history.
-func (r *Reader) Overdue(rec session.Record, past []history.Event, now time.Time) bool {
-	if !FirstTurnAt(rec, past).IsZero() {
+// for longer than it may, whether its agent lives or not. Past reads its history,
+// which is done last: most have a file.
+func (r *Reader) Overdue(rec session.Record, past func() []history.Event, now time.Time) bool {
+	a := r.Agent(rec)
+	if !keeps(rec, a) || r.files.Present(a, r.Whereabouts(rec)) {
 		return false
 	}
-	given := Given(rec, past)
-	return overdue(rec, r.Agent(rec), r.Read(rec, nil, given, now), given, now)
+	events := past()
+	x := Look{FirstTurnAt: FirstTurnAt(rec, events)}
+	return overdue(rec, a, x, Given(rec, events), now)
+}
+
+// keeps reports whether an agent has a file to be observed by, or its first turn.
+func keeps(rec session.Record, a session.Agent) bool {
+	return len(a.Files(session.Whereabouts{Home: "/", Dir: "/"})) > 0 || rec.Spec.Agent.Observable == agent.AfterFirstTurn
 }
 
 // overdue reports whether an agent that was given something, and keeps a session
 // file, has not had one for longer than it may.
 func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) bool {
 	limit := rec.Spec.Agent.UnobservedFor.D()
-	if limit <= 0 || given.IsZero() || x.Native != nil || !x.FirstTurnAt.IsZero() {
+	if limit <= 0 || given.IsZero() || x.Native != nil || !x.FirstTurnAt.IsZero() || !keeps(rec, a) {
 		return false
-	}
-	if len(a.Files(session.Whereabouts{Home: "/", Dir: "/"})) == 0 && rec.Spec.Agent.Observable != agent.AfterFirstTurn {
-		return false // it has none
 	}
 	since := given
 	if rec.Run.StartedAt.After(since) {

@@ -87,8 +87,10 @@ func (a *app) wired(p *project, why purpose) *reconcile.Reconciler {
 func (a *app) overdue(p *project) func(session.Record, time.Time) bool {
 	reader := sync.OnceValue(func() *activity.Reader { return a.activity(p) })
 	return func(r session.Record, now time.Time) bool {
-		past, err := history.Read(p.folder(r), time.Time{})
-		return err == nil && reader().Overdue(r, past, now)
+		return reader().Overdue(r, func() []history.Event {
+			past, _ := history.Read(p.folder(r), time.Time{}) // without it nothing was given, as far as is known
+			return past
+		}, now)
 	}
 }
 

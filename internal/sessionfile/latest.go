@@ -37,6 +37,28 @@ func (r *Reader) latest(a session.Agent, p *place, of session.Whereabouts) strin
 	return ""
 }
 
+// Present reports whether there is any session file of a run, without reading it.
+func (r *Reader) Present(a session.Agent, of session.Whereabouts) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.heads == nil {
+		r.runs, r.heads = map[string]*run{}, map[string]head{}
+	}
+	open := openFiles(of.Process)
+	for _, pattern := range a.Files(of) {
+		p, err := openPlace(pattern, of.Home)
+		if err != nil {
+			continue
+		}
+		which := r.pick(a, p, of, open)
+		p.close()
+		if which != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // Kept reports whether a conversation is still to be found in the agent's own
 // files. Known says whether that can be told at all: an agent may have no files.
 func Kept(a session.Agent, of session.Whereabouts) (kept, known bool) {

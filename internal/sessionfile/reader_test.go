@@ -291,12 +291,18 @@ func TestTheFileThatTheAgentHasOpen(t *testing.T) {
 func TestKept(t *testing.T) {
 	d := newDesk(t)
 	path := d.write("a/mine.jsonl", noon, begun("mine", "/work/api", 0))
+	if !d.Present(d.scribe, d.of) || d.look().Conversation != "mine" {
+		t.Error("its file is not seen")
+	}
 	d.of.Conversation = "mine"
 	if kept, known := Kept(d.scribe, d.of); !kept || !known {
 		t.Errorf("kept %v, known %v", kept, known)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
+	}
+	if d.Present(d.scribe, d.of) {
+		t.Error("a file that was removed is seen")
 	}
 	if kept, known := Kept(d.scribe, d.of); kept || !known {
 		t.Errorf("removed: kept %v, known %v", kept, known)
