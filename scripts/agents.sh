@@ -4,6 +4,7 @@
 # folder. It never touches agents that are installed elsewhere.
 set -eu
 
+newer=22.23.3 # of Node, where the one that is here is too old
 pins=$(CDPATH='' cd -- "$(dirname -- "$0")/../internal/agenttest/agents" && pwd)
 sum=$(cksum <"$pins/package-lock.json" | tr ' ' '-')
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/agentform/agents
@@ -14,11 +15,7 @@ if [ -d "$folder" ]; then
 	exit
 fi
 if ! command -v npm >/dev/null 2>&1 || ! command -v node >/dev/null 2>&1; then
-	echo "missing: npm and node, 20 or later, to install the agents with. See https://nodejs.org" >&2
-	exit 1
-fi
-if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 20 ]; then
-	echo "missing: node 20 or later ($(node --version) is here), for Gemini CLI. See https://nodejs.org" >&2
+	echo "missing: npm and node, to install the agents with. Get them with your system's package manager, or from https://nodejs.org" >&2
 	exit 1
 fi
 mkdir -p "$cache"
@@ -32,6 +29,12 @@ echo "installing the agents (once; about 600 MB in $folder)" >&2
 	# its own binary into place.
 	npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
 	node node_modules/@anthropic-ai/claude-code/install.cjs >&2
+	# Gemini CLI needs Node 20, and distributions may have an older one: then a newer
+	# one is put beside the agents, where they look first.
+	if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 20 ]; then
+		npm install --no-save --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error \
+			"node-$(node -p 'process.platform + "-" + process.arch')@$newer" >&2
+	fi
 )
 chmod 755 "$new"
 mv "$new" "$folder"
