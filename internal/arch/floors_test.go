@@ -26,6 +26,7 @@ var floors = map[string]int{
 	"internal/fakeagent":   0,
 	"internal/modelserver": 0,
 	"session/sessiontest":  1,
+	"docker/dockertest":    1,
 	"agent":                1,
 	"health":               1,
 	"history":              1,
