@@ -23,14 +23,15 @@ type Result struct {
 	Session session.Handle
 	Status  session.Status
 	Detail  string
-	PR      string // the last pull request that was seen; empty: none
-	Output  string // the end of the screen
+	PR      string        // the last pull request that was seen; empty: none
+	Output  string        // the end of the screen
+	Exit    *session.Exit // how the agent ended, when it has
 }
 
 // Succeeded reports whether the session was done, or left by itself without a
 // fault.
 func (r Result) Succeeded() bool {
-	return r.Status == session.StatusDone || r.Status == session.StatusExited
+	return r.Status == session.StatusDone || r.Status == session.StatusExited && (r.Exit == nil || r.Exit.Cause == "self" && r.Exit.Code == 0 && r.Exit.Signal == "")
 }
 
 // ErrLimit says that a session did not come to an end in Completion.Limit. It was
@@ -66,7 +67,7 @@ func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
 			return err
 		}
 		asks := o.Status == session.StatusBlocked && r.Status != session.StatusBlocked
-		r.Status, r.Detail = o.Status, o.Detail
+		r.Status, r.Detail, r.Exit = o.Status, o.Detail, o.Exit
 		if o.PR != "" {
 			r.PR = o.PR
 		}

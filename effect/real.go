@@ -30,8 +30,8 @@ func (r *Real) SleepBy(sleep func(context.Context, time.Duration) error) *Real {
 	return r
 }
 
-// Handle carries one effect out. An effect on a session that this handler did
-// not launch is an error.
+// Handle carries one effect out. A session that this handler did not launch, or
+// has stopped, is gone for it (session.ErrGone); to stop it is no error.
 func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
 	switch e := e.(type) {
 	case Launch:
@@ -64,9 +64,15 @@ func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
 	case Stop:
 		s, err := r.of(e.Session)
 		if err != nil {
+			return None{}, nil
+		}
+		if err := s.Stop(ctx); err != nil {
 			return None{}, err
 		}
-		return None{}, s.Stop(ctx)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.sessions, e.Session.Run)
+		return None{}, nil
 	case Sleep:
 		return None{}, r.sleep(ctx, e.For)
 	}
@@ -79,7 +85,7 @@ func (r *Real) of(h session.Handle) (*session.Session, error) {
 	if s := r.sessions[h.Run]; s != nil {
 		return s, nil
 	}
-	return nil, fmt.Errorf("session %q was not launched by this handler", h.Name)
+	return nil, fmt.Errorf("session %q %w, or was launched by another handler", h.Name, session.ErrGone)
 }
 
 // wait sleeps until the time is over or the context ends.

@@ -43,48 +43,40 @@ type SessionState struct {
 // Simulate is a Step without any effect on the world: sessions do what
 // Env.Scripts says, and time passes only by Sleep.
 func Simulate(_ context.Context, e Effect, env Env, store Store) (any, Store, error) {
-	store.Sessions = maps.Clone(store.Sessions)
-	if store.Sessions == nil {
-		store.Sessions = map[string]SessionState{}
-	}
-	if l, ok := e.(Launch); ok {
-		if _, taken := store.Sessions[l.Name]; taken {
-			return session.Handle{}, store, &session.LaunchError{Name: l.Name, Agent: l.Spec.Agent.Name, Err: session.ErrExists}
-		}
-		h := session.Handle{Name: l.Name, Agent: l.Spec.Agent.Name, Dir: l.Spec.Workspace.Path, Run: "run-" + l.Name}
-		store.Sessions[l.Name] = SessionState{Handle: h, Spec: l.Spec, Status: session.StatusBooting}
-		return h, store, nil
-	}
-	if s, ok := e.(Sleep); ok {
-		store.Slept += s.For
-		return None{}, store, nil
-	}
-	name, ok := target(e)
-	if !ok {
-		return nil, store, fmt.Errorf("effect %T is not known", e)
-	}
-	s, there := store.Sessions[name]
-	if !there || s.Stopped {
-		return nil, store, fmt.Errorf("session %q %w", name, session.ErrGone)
-	}
 	var v any = None{}
 	switch e := e.(type) {
-	case Monitor:
-		o := look(env.Scripts[name], s.Looks)
-		o.At = env.Start.Add(store.Slept)
-		o.Changed = o.Snippet != s.Output
-		s.Looks++
-		s.Status, s.Output = o.Status, o.Snippet
-		v = o
-	case Capture:
-		v = s.Output
-	case Send:
-		s.Sent = append(s.Sent[:len(s.Sent):len(s.Sent)], e.Input)
-	case Stop:
-		s.Stopped, s.Status = true, session.StatusStopped
+	case Launch:
+		if e.Name == "" {
+			e.Name = fmt.Sprintf("task-%08x", len(store.Sessions))
+		}
+		if s, taken := store.Sessions[e.Name]; taken && !s.Stopped {
+			return session.Handle{}, store, &session.LaunchError{Name: e.Name, Agent: e.Spec.Agent.Name, Err: session.ErrExists}
+		}
+		v = session.Handle{Name: e.Name, Agent: e.Spec.Agent.Name, Dir: e.Spec.Workspace.Path, Run: "run-" + e.Name}
+	case Sleep:
+	case Monitor, Capture, Send, Stop:
+		name, _ := target(e)
+		s, there := store.Sessions[name]
+		_, stops := e.(Stop)
+		switch gone := !there || s.Stopped; {
+		case gone && stops:
+			return v, store, nil
+		case gone:
+			return nil, store, fmt.Errorf("session %q %w", name, session.ErrGone)
+		}
+		switch e.(type) {
+		case Monitor:
+			o := look(env.Scripts[name], s.Looks)
+			o.At = env.Start.Add(store.Slept)
+			o.Changed = o.Snippet != s.Output
+			v = o
+		case Capture:
+			v = s.Output
+		}
+	default:
+		return nil, store, fmt.Errorf("effect %T is not known", e)
 	}
-	store.Sessions[name] = s
-	return v, store, nil
+	return v, account(store, e, v), nil
 }
 
 // look is the n-th observation of a script.
@@ -118,36 +110,45 @@ func Steps(h Handler) Step {
 		if err != nil {
 			return v, store, err
 		}
-		store.Sessions = maps.Clone(store.Sessions)
-		if store.Sessions == nil {
-			store.Sessions = map[string]SessionState{}
-		}
-		switch e := e.(type) {
-		case Launch:
-			handle := v.(session.Handle)
-			store.Sessions[handle.Name] = SessionState{Handle: handle, Spec: e.Spec, Status: session.StatusBooting}
-			return v, store, nil
-		case Sleep:
-			store.Slept += e.For
-			return v, store, nil
-		}
-		name, _ := target(e)
-		s := store.Sessions[name]
-		switch e := e.(type) {
-		case Monitor:
-			o := v.(session.Observation)
-			s.Looks++
-			s.Status, s.Output = o.Status, o.Snippet
-		case Capture:
-			s.Output = v.(string)
-		case Send:
-			s.Sent = append(s.Sent[:len(s.Sent):len(s.Sent)], e.Input)
-		case Stop:
-			s.Stopped, s.Status = true, session.StatusStopped
-		}
-		store.Sessions[name] = s
-		return v, store, nil
+		return v, account(store, e, v), nil
 	}
+}
+
+// account is the store after an effect that gave v. The one before stays as it
+// is.
+func account(store Store, e Effect, v any) Store {
+	if e, ok := e.(Sleep); ok {
+		store.Slept += e.For
+		return store
+	}
+	store.Sessions = maps.Clone(store.Sessions)
+	if store.Sessions == nil {
+		store.Sessions = map[string]SessionState{}
+	}
+	if e, ok := e.(Launch); ok {
+		h, _ := v.(session.Handle) // who gives something else is told so by Do
+		store.Sessions[h.Name] = SessionState{Handle: h, Spec: e.Spec, Status: session.StatusBooting}
+		return store
+	}
+	name, _ := target(e)
+	s, there := store.Sessions[name]
+	if !there {
+		return store
+	}
+	switch e := e.(type) {
+	case Monitor:
+		o, _ := v.(session.Observation)
+		s.Looks++
+		s.Status, s.Output = o.Status, o.Snippet
+	case Capture:
+		s.Output, _ = v.(string)
+	case Send:
+		s.Sent = append(s.Sent[:len(s.Sent):len(s.Sent)], e.Input)
+	case Stop:
+		s.Stopped, s.Status = true, session.StatusStopped
+	}
+	store.Sessions[name] = s
+	return store
 }
 
 // Run interprets a program with a Step, from a store on, and returns what the

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/agentform/agentform/internal/activity"
@@ -9,12 +10,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// DialogError says that the agent asks something, so that nothing was typed;
-// answer with a key (session.Input.Key).
+// DialogError says that the agent asks something, so that nothing was typed: its
+// Question is what, its Screen what it shows. Answer with a key
+// (session.Session.SendInput with an Input.Key).
 type DialogError = typing.DialogError
 
 // NotTakenError says that a text was typed and nothing shows that the agent has
-// taken it.
+// taken it: Draft, that it still stands in the composer, Screen what it shows.
 type NotTakenError = typing.NotTakenError
 
 // eyes see what agents do by all their signals: the screen, the title, hooks and
@@ -32,8 +34,9 @@ func (e eyes) read(r session.Record, l *session.Live) session.Reading {
 	return reading
 }
 
-// typed is Launcher.Type.
+// typed is Launcher.Type. To an agent that then leaves with 0 the text was to leave.
 func (e eyes) typed(ctx context.Context, r session.Record, a session.Agent, text string) error {
+	left := false
 	hands := typing.Hands{
 		Runtime: e.runtime, Place: r.Place, Agent: a, Boot: r.Spec.Agent.ReadyTimeout.D(),
 		Look: func(ctx context.Context) (typing.Sight, error) {
@@ -43,6 +46,7 @@ func (e eyes) typed(ctx context.Context, r session.Record, a session.Agent, text
 			}
 			for i := range lives {
 				if l := &lives[i]; l.Mark.Run == r.Run.ID {
+					left = l.Vital == session.Dead && l.Exit != nil && l.Exit.Cause == "self" && l.Exit.Code == 0 && l.Exit.Signal == ""
 					r.Run.Agent, r.Run.BootID = l.Agent, l.BootID
 					look := e.reader.Read(r, l, r.Run.DeliveredAt, time.Now())
 					return typing.Sight{Screen: l.Screen, Reading: look.Reading, Native: look.Native, Heard: e.reader.Heard([]string{r.Run.ID})}, nil
@@ -52,5 +56,8 @@ func (e eyes) typed(ctx context.Context, r session.Record, a session.Agent, text
 		},
 	}
 	_, err := hands.Send(ctx, text, false)
+	if left && errors.Is(err, session.ErrGone) {
+		return nil
+	}
 	return err
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -102,18 +103,32 @@ func open(dir string, o Options) (*Sessions, error) {
 		if a := o.Agents[spec.Name]; a != nil {
 			return a
 		}
-		return agent.For(complete(spec))
+		return agent.For(spec)
 	}
 	rt := tmux.New(tmux.Config{SocketDir: sockets, DataDir: dir, Guest: o.Guest})
 	e := eyes{rt, activity.New(dir, home, adapt)}
 	return &Sessions{
 		tmux: rt,
 		Launcher: &session.Launcher{
-			Runtime: rt, Agents: o.Agents, Adapt: adapt, Env: o.Env, Secrets: o.Secrets,
+			Runtime: rt, Agents: o.Agents, Adapt: adapt, Complete: agent.Complete, Env: o.Env, Secrets: o.Secrets,
 			Runs: runs{dir: filepath.Join(dir, "runs"), guest: o.Guest}, Root: os.Geteuid() == 0,
 			Read: e.read, Type: e.typed,
 		},
 	}, nil
+}
+
+// Attach gives this program's terminal to a session, and returns when the person
+// detaches (with tmux's keys: Ctrl-B D) or the session ends. It works inside
+// another tmux as well.
+func (s *Sessions) Attach(ctx context.Context, to *session.Session) error {
+	argv := to.Attach()
+	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	c.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return tmux.Inside([]string{e}) })
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("attach to session %q: %w", to.Handle().Name, err)
+	}
+	return nil
 }
 
 // Close returns when tmux servers that hold nothing any more have left. Sessions
@@ -135,17 +150,6 @@ func findGuest(dir string) ([]string, error) {
 		return nil, errors.New("there is no " + guest.Binary + " beside this program or on PATH; call local.Init first in main and give what it returns as Options.Guest, or go install github.com/agentform/agentform/cmd/agentform-guest@latest")
 	}
 	return []string{path}, nil
-}
-
-// complete fills in what a built-in agent's spec leaves out.
-func complete(spec session.AgentSpec) session.AgentSpec {
-	built, ok := agent.Builtins()[spec.Name]
-	if !ok || len(spec.Command) > 0 || spec.Base != "" {
-		return spec
-	}
-	built.Permissions, built.Trust = spec.Permissions, spec.Trust
-	built.ReadyTimeout = max(built.ReadyTimeout, spec.ReadyTimeout)
-	return built
 }
 
 // environment is what of this program's environment agents get.
@@ -183,3 +187,5 @@ func (r runs) Keep(run string, files map[string]string) error {
 	}
 	return nil
 }
+
+func (r runs) Drop(run string) error { return os.RemoveAll(r.Folder(run)) }

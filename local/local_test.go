@@ -3,12 +3,15 @@ package local_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 
 	"github.com/agentform/agentform/local"
 	"github.com/agentform/agentform/session"
@@ -85,6 +88,10 @@ func TestSessionsInTmux(t *testing.T) {
 	if alive(pid) {
 		t.Error("the agent outlives With")
 	}
+	left, err := filepath.Glob(filepath.Join(os.Getenv("HOME"), "data", "runs", "*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("runs that are over are kept: %v, %v", left, err)
+	}
 }
 
 func TestWatchUntilItLeaves(t *testing.T) {
@@ -108,6 +115,84 @@ func TestWatchUntilItLeaves(t *testing.T) {
 	}
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFoundByAnotherLife: what was left running is found by the next process.
+func TestFoundByAnotherLife(t *testing.T) {
+	sessions := open(t)
+	spec := shell(t, echo)
+	if _, err := sessions.Launch(t.Context(), "api", spec); err != nil {
+		t.Fatal(err)
+	}
+	later, err := local.Open(filepath.Join(os.Getenv("HOME"), "data"), local.Options{Guest: guest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(later.Close)
+	s, err := later.Find(t.Context(), "api", spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Send(t.Context(), "hello again"); err != nil {
+		t.Error(err)
+	}
+	await(t, s, "heard hello again")
+	if err := s.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := later.Find(t.Context(), "api", spec); !errors.Is(err, session.ErrGone) {
+		t.Errorf("after stop: %v", err)
+	}
+}
+
+// TestAttach: a person sees the session, types, and detaches.
+func TestAttach(t *testing.T) {
+	sessions := open(t)
+	s, err := sessions.Launch(t.Context(), "api", shell(t, echo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(t.Context())) })
+	terminal, its, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { its.Close(); terminal.Close() })
+	if err := pty.Setsize(terminal, &pty.Winsize{Rows: 30, Cols: 100}); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, terminal) }()
+	t.Setenv("TERM", "xterm")
+	t.Setenv("TMUX", "/tmp/another,1,0") // as inside another tmux
+	in, out, errs := os.Stdin, os.Stdout, os.Stderr
+	os.Stdin, os.Stdout, os.Stderr = its, its, its
+	ended := make(chan error, 1)
+	go func() { ended <- sessions.Attach(t.Context(), s) }()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		lives, err := sessions.Runtime.Observe(t.Context(), false)
+		if err == nil && len(lives) == 1 && lives[0].Attached == 1 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("nobody is attached: %+v, %v", lives, err)
+		}
+	}
+	if _, err := terminal.WriteString("typed by hand\n"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, s, "heard typed by hand")
+	if _, err := terminal.WriteString("\x02d"); err != nil { // Ctrl-B D
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		os.Stdin, os.Stdout, os.Stderr = in, out, errs
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it does not detach")
 	}
 }
 

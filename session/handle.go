@@ -74,7 +74,8 @@ func (s *Session) Capture(ctx context.Context, lines int) (string, error) {
 // detaches.
 func (s *Session) Attach() []string { return s.launcher.Runtime.Attach(s.rec.Place) }
 
-// Stop ends the agent and everything below it, takes its place away, and returns
+// Stop ends the agent and everything below it, takes its place away, with what the
+// launcher kept of the run, and returns
 // when it has seen that nothing is left. Its status is then stopped. A session
 // that is gone already, or was stopped, is no error.
 func (s *Session) Stop(ctx context.Context) error {
@@ -82,7 +83,10 @@ func (s *Session) Stop(ctx context.Context) error {
 	if err == nil || errors.Is(err, ErrGone) {
 		err = s.launcher.Runtime.Remove(ctx, s.rec.Place)
 	}
-	if err != nil && !errors.Is(err, ErrGone) {
+	if err == nil || errors.Is(err, ErrGone) {
+		err = s.launcher.drop(s.rec.Run.ID)
+	}
+	if err != nil {
 		return fmt.Errorf("stop session %q: %w", s.rec.ID, err)
 	}
 	s.mu.Lock()
@@ -91,15 +95,16 @@ func (s *Session) Stop(ctx context.Context) error {
 	return nil
 }
 
-// live is the session as the runtime sees it now; nil: it is not there any more.
-func (s *Session) live(ctx context.Context) (*Live, error) {
-	lives, err := s.launcher.Runtime.Observe(ctx, true)
+// live is the session as the runtime sees it now, or saw it at most so long ago;
+// nil: it is not there any more.
+func (s *Session) live(ctx context.Context, age time.Duration) (*Live, error) {
+	lives, err := s.launcher.look(ctx, age)
 	if err != nil {
 		return nil, err
 	}
-	for i := range lives {
-		if l := &lives[i]; !l.Foreign && l.Mark.Run == s.rec.Run.ID {
-			return l, nil
+	for _, l := range lives {
+		if !l.Foreign && l.Mark.Run == s.rec.Run.ID {
+			return &l, nil
 		}
 	}
 	return nil, nil
@@ -123,7 +128,7 @@ func (s *Session) becomeReady(ctx context.Context) error {
 	}
 	began := time.Now()
 	for {
-		l, err := s.live(ctx)
+		l, err := s.live(ctx, 0)
 		switch {
 		case err != nil:
 			return err

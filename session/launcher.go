@@ -28,6 +28,9 @@ type Launcher struct {
 	// which knows the built-in ones and makes a custom one of every other command.
 	// Nil: such a spec is an error.
 	Adapt func(AgentSpec) Agent
+	// Complete fills in what an agent's spec leaves out, such as agent.Complete.
+	// Nil: a spec is taken as it is.
+	Complete func(AgentSpec) AgentSpec
 	// Project marks the sessions as this program's; empty: "library".
 	Project string
 	// Env is the environment that agents get, as NAME=VALUE, below what their
@@ -47,6 +50,8 @@ type Launcher struct {
 	Type func(ctx context.Context, r Record, a Agent, text string) error
 	// Root and Sandbox are StartInput's.
 	Root, Sandbox bool
+
+	looks looks
 }
 
 // Runs keeps a folder for each run.
@@ -58,6 +63,9 @@ type Runs interface {
 	// Keep makes the folder (0700), and in a folder "private" of it the files
 	// (0600), by name.
 	Keep(run string, files map[string]string) error
+	// Drop removes the folder of a run that is over, with all in it. One that is
+	// not there is no error.
+	Drop(run string) error
 }
 
 // Private is the folder of a run's own settings, in the run's folder.
@@ -111,46 +119,92 @@ func (l *Launcher) With(ctx context.Context, name string, spec Spec, do func(con
 	return do(ctx, s)
 }
 
+// Find is a session that was launched under the name before and is still there,
+// dead or alive: what an earlier life of this program left running. The spec is
+// the one that it was launched with; it says how to read the agent and how to stop
+// it. The error is ErrGone (errors.Is) when there is no such session of this
+// Project.
+func (l *Launcher) Find(ctx context.Context, name string, spec Spec) (*Session, error) {
+	fail := func(err error) (*Session, error) { return nil, fmt.Errorf("find session %q: %w", name, err) }
+	lives, err := l.look(ctx, 0)
+	if err != nil {
+		return fail(err)
+	}
+	spec, agent, err := l.prepare(name, spec)
+	if err != nil {
+		return fail(err)
+	}
+	for i := range lives {
+		live := &lives[i]
+		if live.Foreign || live.Place.Name != name || live.Mark.Project != l.project() {
+			continue
+		}
+		rec := Record{Address: live.Mark.Address, ID: live.Mark.ID, Spec: spec, Place: live.Place, Tree: Tree{Path: spec.Workspace.Path}}
+		rec.Run = Run{ID: live.Mark.Run, Number: 1, StartedAt: live.Started, BootID: live.BootID, Agent: live.Agent}
+		if spec.Prompt.Text != "" {
+			rec.Run.DeliveredAt = live.Started // Launch leaves nothing that has not got it
+		}
+		return &Session{launcher: l, agent: agent, rec: rec, prs: map[string]bool{}}, nil
+	}
+	return fail(fmt.Errorf("it %w", ErrGone))
+}
+
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$`)
 
-// begin starts the run, and returns the session with what is still to be typed.
-func (l *Launcher) begin(ctx context.Context, name string, spec Spec) (*Session, string, error) {
-	if name == "" {
-		name = "task-" + randomHex(4)
+// prepare fills in what the spec leaves out, and finds its agent.
+func (l *Launcher) prepare(name string, spec Spec) (Spec, Agent, error) {
+	if !nameForm.MatchString(name) {
+		return spec, nil, fmt.Errorf("invalid name %q: letters, digits, dashes and underscores are possible", name)
+	}
+	if l.Complete != nil {
+		spec.Agent = l.Complete(spec.Agent)
 	}
 	if spec.Address == "" {
 		spec.Address = Single(name)
 	}
-	fail := func(err error) (*Session, string, error) {
-		return nil, "", &LaunchError{Name: name, Agent: spec.Agent.Name, Err: err}
-	}
-	if !nameForm.MatchString(name) {
-		return fail(fmt.Errorf("invalid name %q: letters, digits, dashes and underscores are possible", name))
-	}
+	spec.Stop.Signal = cmp.Or(spec.Stop.Signal, "SIGTERM")
+	spec.Stop.Grace = cmp.Or(spec.Stop.Grace, Duration(defaultGrace))
 	agent := l.Agents[spec.Agent.Name]
 	if agent == nil && l.Adapt != nil {
 		agent = l.Adapt(spec.Agent)
 	}
 	if agent == nil {
-		return fail(fmt.Errorf("no agent %q among Launcher.Agents", spec.Agent.Name))
+		return spec, nil, fmt.Errorf("no agent %q among Launcher.Agents", spec.Agent.Name)
 	}
-	spec.Stop.Signal = cmp.Or(spec.Stop.Signal, "SIGTERM")
-	spec.Stop.Grace = cmp.Or(spec.Stop.Grace, Duration(defaultGrace))
-	rec := Record{Address: spec.Address, ID: name, Spec: spec, Tree: Tree{Path: spec.Workspace.Path}, Run: Run{ID: randomHex(8), Number: 1}}
+	return spec, agent, nil
+}
+
+// begin starts the run, and returns the session with what is still to be typed.
+func (l *Launcher) begin(ctx context.Context, name string, spec Spec) (_ *Session, paste string, err error) {
+	if name == "" {
+		name = "task-" + randomHex(4)
+	}
+	run := ""
+	defer func() {
+		if err != nil {
+			err = &LaunchError{Name: name, Agent: spec.Agent.Name, Err: errors.Join(err, l.drop(run))}
+		}
+	}()
+	spec, agent, err := l.prepare(name, spec)
+	if err != nil {
+		return nil, "", err
+	}
 	secrets, err := l.secrets(spec.Secrets)
 	if err != nil {
-		return fail(err)
+		return nil, "", err
 	}
+	run = randomHex(8)
+	rec := Record{Address: spec.Address, ID: name, Spec: spec, Tree: Tree{Path: spec.Workspace.Path}, Run: Run{ID: run, Number: 1}}
 	in := StartInput{Spec: spec, Prompt: spec.Prompt.Text, Conversation: spec.Conversation.ID, Fresh: uuid(), Root: l.Root, Sandbox: l.Sandbox}
 	folder := ""
 	if l.Runs != nil {
-		folder = l.Runs.Folder(rec.Run.ID)
-		in.Private, in.Notify = path.Join(folder, Private), l.Runs.Notify(rec.Run.ID)
+		folder = l.Runs.Folder(run)
+		in.Private, in.Notify = path.Join(folder, Private), l.Runs.Notify(run)
 	}
 	start := agent.Start(in)
 	if l.Runs != nil {
-		if err := l.Runs.Keep(rec.Run.ID, start.Files); err != nil {
-			return fail(err)
+		if err := l.Runs.Keep(run, start.Files); err != nil {
+			return nil, "", err
 		}
 	}
 	rec.Run.Conversation = cmp.Or(start.Conversation, in.Conversation)
@@ -159,15 +213,25 @@ func (l *Launcher) begin(ctx context.Context, name string, spec Spec) (*Session,
 		rec.Run.DeliveredAt = rec.Run.StartedAt
 	}
 	rec.Place, err = l.Runtime.Create(ctx, Launch{
-		Mark:   Mark{Project: cmp.Or(l.Project, "library"), Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Hash: spec.Hash()},
+		Mark:   Mark{Project: l.project(), Address: rec.Address, ID: rec.ID, Run: run, Hash: spec.Hash()},
 		Name:   name,
 		RunDir: folder, Dir: spec.Workspace.Path, Argv: start.Argv, Env: l.environ(start.Env, spec),
 		Secrets: secrets, Timeout: spec.Timeout.D(), Stop: spec.Stop, Spec: spec,
 	})
 	if err != nil {
-		return fail(err)
+		return nil, "", err
 	}
 	return &Session{launcher: l, agent: agent, rec: rec, prs: map[string]bool{}}, start.Paste, nil
+}
+
+func (l *Launcher) project() string { return cmp.Or(l.Project, "library") }
+
+// drop removes the folder of a run that is over, if there is one.
+func (l *Launcher) drop(run string) error {
+	if l.Runs == nil || run == "" {
+		return nil
+	}
+	return l.Runs.Drop(run)
 }
 
 // environ is the environment of an agent: what everything gets, then what the

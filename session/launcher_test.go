@@ -3,7 +3,9 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -235,6 +237,146 @@ func TestMonitorAndWatch(t *testing.T) {
 			t.Errorf("%d looks in 5 seconds", n)
 		}
 	})
+}
+
+// What an earlier life of a program left running is found and followed.
+func TestFind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before, rt := newLauncher(sessiontest.Agent{})
+		first, err := before.Launch(t.Context(), "api", robot("write tests"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &session.Launcher{Runtime: rt, Agents: before.Agents}
+		s, err := l.Find(t.Context(), "api", robot("write tests"))
+		if err != nil || s.Handle() != first.Handle() || s.Record().Run.DeliveredAt.IsZero() {
+			t.Fatalf("found %+v, %v; want %+v", s, err, first.Handle())
+		}
+		if err := s.Send(t.Context(), "go on"); err != nil {
+			t.Error(err)
+		}
+		rt.Exit("api", session.Exit{Code: 1})
+		if o, err := s.Observe(t.Context()); err != nil || o.Status != session.StatusExited {
+			t.Errorf("dead: %+v, %v", o, err)
+		}
+		if _, err := l.Find(t.Context(), "web", robot("")); !errors.Is(err, session.ErrGone) {
+			t.Errorf("of no such name: %v", err)
+		}
+		l.Project = "another"
+		if _, err := l.Find(t.Context(), "api", robot("")); !errors.Is(err, session.ErrGone) {
+			t.Errorf("of another project: %v", err)
+		}
+		rt.Unreachable(errors.New("down"))
+		if _, err := l.Find(t.Context(), "api", robot("")); err == nil || errors.Is(err, session.ErrGone) {
+			t.Errorf("of a runtime that does not answer: %v", err)
+		}
+	})
+}
+
+// A hundred sessions that are watched do not cost a hundred looks each time, and
+// each is told of in time.
+func TestLooksAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(sessiontest.Agent{})
+		rt.Slow(sessiontest.OpObserve, 20*time.Millisecond)
+		var all sync.WaitGroup
+		for i := range 100 {
+			name := fmt.Sprintf("s%d", i)
+			rt.Script(name, sessiontest.Step{After: 10 * time.Second, Exit: &session.Exit{}})
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * 9 * time.Millisecond) // not all at once
+				s, err := l.Launch(t.Context(), name, robot(""))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				began := time.Now()
+				for _, err := range s.Watch(t.Context(), time.Second) {
+					if err != nil {
+						t.Error(err)
+					}
+				}
+				if took := time.Since(began); took < 10*time.Second || took > 12*time.Second {
+					t.Errorf("%s: its end was told after %v", name, took)
+				}
+			})
+		}
+		all.Wait()
+		// For each: one to be ready, one to begin with, and eleven.
+		if n := len(rt.Calls(sessiontest.OpObserve)); n > 200 {
+			t.Errorf("%d looks", n)
+		}
+	})
+}
+
+// A look of which one has tired does not spoil it for those who wait.
+func TestALookThatIsCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(sessiontest.Agent{})
+		s, err := l.Launch(t.Context(), "api", robot(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt.Slow(sessiontest.OpObserve, time.Second)
+		hasty, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := s.Observe(hasty); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the hasty one: %v", err)
+			}
+		})
+		time.Sleep(time.Millisecond)
+		all.Go(func() {
+			if o, err := s.Observe(t.Context()); err != nil || o.Status != session.StatusRunning {
+				t.Errorf("the patient one: %+v, %v", o, err)
+			}
+		})
+		all.Wait()
+	})
+}
+
+// folders is a session.Runs in memory.
+type folders map[string]map[string]string
+
+func (f folders) Folder(run string) string   { return "/runs/" + run }
+func (f folders) Notify(run string) []string { return []string{"guest", "notify", f.Folder(run)} }
+func (f folders) Drop(run string) error      { delete(f, run); return nil }
+func (f folders) Keep(run string, files map[string]string) error {
+	f[run] = files
+	return nil
+}
+
+// hooked is an agent with a file of settings.
+type hooked struct{ sessiontest.Agent }
+
+func (h hooked) Start(in session.StartInput) session.Start {
+	start := h.Agent.Start(in)
+	start.Files = map[string]string{"hooks": strings.Join(in.Notify, " ") + " " + in.Private}
+	return start
+}
+
+func TestFoldersOfRuns(t *testing.T) {
+	l, rt := newLauncher(hooked{})
+	kept := folders{}
+	l.Runs = kept
+	s, err := l.Launch(t.Context(), "api", robot(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := s.Handle().Run
+	if want := "guest notify /runs/" + run + " /runs/" + run + "/private"; kept[run]["hooks"] != want {
+		t.Errorf("kept %q, want %q", kept, want)
+	}
+	if st, _ := rt.State("api"); st.Launch.RunDir != "/runs/"+run {
+		t.Errorf("launched with %q", st.Launch.RunDir)
+	}
+	if _, err := l.Launch(t.Context(), "api", robot("")); !errors.Is(err, session.ErrExists) || len(kept) != 1 {
+		t.Errorf("a launch that failed: %v, left %v", err, kept)
+	}
+	if err := s.Stop(t.Context()); err != nil || len(kept) != 0 {
+		t.Errorf("after stop: %v, left %v", err, kept)
+	}
 }
 
 func TestNamesAreMadeUp(t *testing.T) {

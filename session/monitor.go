@@ -44,7 +44,12 @@ func (s *Session) Observe(ctx context.Context) (Observation, error) {
 // last look of this Session. The error says that it could not be looked at; that
 // says nothing about the session.
 func (s *Session) Monitor(ctx context.Context, tell Callbacks) (Observation, error) {
-	l, err := s.live(ctx)
+	return s.monitor(ctx, tell, 0)
+}
+
+// monitor is Monitor by a look that is at most so old.
+func (s *Session) monitor(ctx context.Context, tell Callbacks, age time.Duration) (Observation, error) {
+	l, err := s.live(ctx, age)
 	if err != nil {
 		return Observation{}, fmt.Errorf("monitor session %q: %w", s.rec.ID, err)
 	}
@@ -61,11 +66,13 @@ func (s *Session) Monitor(ctx context.Context, tell Callbacks) (Observation, err
 // Watch looks at the session again and again, every so often, until it does
 // nothing more by itself (Status.Terminal) or the context ends; the last
 // observation is the terminal one. What cannot be looked at is told as an error,
-// and the watching goes on.
+// and the watching goes on. A look shows all sessions of the runtime, and those
+// that watch share it: what is told after the first look may be a quarter of the
+// interval old.
 func (s *Session) Watch(ctx context.Context, every time.Duration) iter.Seq2[Observation, error] {
 	return func(yield func(Observation, error) bool) {
-		for {
-			o, err := s.Observe(ctx)
+		for age := time.Duration(0); ; age = every / 4 {
+			o, err := s.monitor(ctx, Callbacks{}, age)
 			if !yield(o, err) || err == nil && o.Status.Terminal() {
 				return
 			}

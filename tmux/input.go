@@ -201,11 +201,7 @@ func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (stri
 	if err != nil {
 		return fail(err)
 	}
-	rows := strings.Split(trim(text), "\n")
-	if lines > 0 && len(rows) > lines {
-		rows = rows[len(rows)-lines:]
-	}
-	return strings.Join(rows, "\n"), nil
+	return last(text, lines), nil
 }
 
 // turns lets one goroutine at a time type into a session.

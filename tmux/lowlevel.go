@@ -18,7 +18,8 @@ func Available() error {
 	return err
 }
 
-// Server is one tmux server, by its socket: the plain operations of tmux, for
+// Server is one tmux server, by its socket: the plain operations of tmux (Has,
+// List, New, SendKeys, Capture, Kill, Attach; beside it Available and Inside), for
 // programs that want panes and not agents. What is made with it is not marked, is
 // nobody's session for agentform, and has no guest that looks after it; for that
 // there is Runtime. Its methods may be called from many goroutines, and each
@@ -115,11 +116,16 @@ func (s Server) Capture(ctx context.Context, target string, lines int) (string, 
 	if err != nil {
 		return "", err
 	}
+	return last(text, lines), nil
+}
+
+// last is the end of what was captured; 0: all of it.
+func last(text string, lines int) string {
 	rows := strings.Split(trim(text), "\n")
 	if lines > 0 {
 		rows = rows[max(0, len(rows)-lines):]
 	}
-	return strings.Join(rows, "\n"), nil
+	return strings.Join(rows, "\n")
 }
 
 // Kill ends a session; what runs in it is sent a hangup. No such session is no

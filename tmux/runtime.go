@@ -90,11 +90,7 @@ func (r *Runtime) LaunchSpec(run string) (*session.Spec, error) {
 // Attach is the command that attaches a terminal to the session. Run inside
 // another tmux it needs TMUX unset; see Inside.
 func (r *Runtime) Attach(p session.Place) []string {
-	bin := r.config.Bin
-	if bin == "" {
-		bin = "tmux"
-	}
-	return []string{bin, "-u", "-S", p.Socket, "attach-session", "-t", exactly(p.Name)}
+	return Server{Socket: p.Socket, Bin: r.config.Bin}.Attach(p.Name)
 }
 
 // Inside reports whether the environment is that of a process inside tmux,

@@ -61,6 +61,47 @@ func TestToCompletion(t *testing.T) {
 	}
 }
 
+// An agent that leaves has succeeded if nothing speaks against it.
+func TestSucceeded(t *testing.T) {
+	for _, c := range []struct {
+		exit session.Exit
+		want bool
+	}{
+		{session.Exit{}, true},
+		{session.Exit{Code: 3}, false},
+		{session.Exit{Signal: "SIGKILL"}, false},
+		{session.Exit{Cause: "timeout"}, false},
+	} {
+		rt := sessiontest.New("")
+		rt.Script("api", sessiontest.Step{Activity: session.Working}, sessiontest.Step{After: time.Second, Exit: &c.exit})
+		r, err := effect.ToCompletion("api", robot(""), effect.Completion{})(t.Context(), effecttest.New(rt))
+		if err != nil || r.Status != session.StatusExited || r.Exit == nil || r.Succeeded() != c.want {
+			t.Errorf("%v: %+v, succeeded %v, %v", c.exit, r, r.Succeeded(), err)
+		}
+	}
+}
+
+// What a handler has stopped is gone for it, and to stop it again is no error.
+func TestStoppedIsGone(t *testing.T) {
+	rt := sessiontest.New("")
+	h := effecttest.New(rt)
+	s, err := effect.Do(t.Context(), h, effect.Launch{Name: "api", Spec: robot("write")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := effect.Do(t.Context(), h, effect.Stop{Session: s}); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := effect.Do(t.Context(), h, effect.Monitor{Session: s}); !errors.Is(err, session.ErrGone) {
+		t.Errorf("a look at it: %v", err)
+	}
+	if last, ok := rt.Last("api"); !ok || len(last.Sent) != 1 || last.Sent[0].Text != "write" {
+		t.Errorf("it was sent %+v, %v", last.Sent, ok)
+	}
+}
+
 func TestToCompletionHasALimit(t *testing.T) {
 	rt := sessiontest.New("")
 	rt.Script("api", sessiontest.Step{Activity: session.Working, Screen: "thinking"})
@@ -160,6 +201,12 @@ func TestSteps(t *testing.T) {
 	}
 	if _, _, err := effect.Simulate(t.Context(), effect.Monitor{Session: s.Handle}, env, store); !errors.Is(err, session.ErrGone) {
 		t.Errorf("a look at what was stopped: %v", err)
+	}
+	if _, _, err := effect.Simulate(t.Context(), effect.Stop{Session: s.Handle}, env, store); err != nil {
+		t.Errorf("stopped again: %v", err)
+	}
+	if _, again, err := effect.Simulate(t.Context(), effect.Launch{Name: "api"}, env, store); err != nil || again.Sessions["api"].Stopped || !store.Sessions["api"].Stopped {
+		t.Errorf("launched again: %+v, %v; the store before: %+v", again, err, store)
 	}
 
 	rt := sessiontest.New("")

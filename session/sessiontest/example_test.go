@@ -32,9 +32,11 @@ func ExampleScripted() {
 	o, err := s.Observe(context.Background())
 	fmt.Println(o.Status, err)
 
-	state, _ := rt.State("api")
+	fmt.Println(s.Stop(context.Background()))
+	state, _ := rt.Last("api") // it is gone, and how it was is known
 	fmt.Println(state.Launches, state.Sent[0].Text, rt.Slept())
 	// Output:
 	// done <nil>
+	// <nil>
 	// 1 write the tests 1h0m0s
 }

@@ -71,11 +71,26 @@ func (s *Scripted) State(name string) (State, bool) {
 	if st == nil {
 		return State{}, false
 	}
-	c := *st
-	c.Live.Exit = clone(c.Live.Exit)
-	c.Sent = slices.Clone(c.Sent)
-	c.Launch.Secrets = maps.Clone(c.Launch.Secrets)
-	return c, true
+	return st.copy(), true
+}
+
+// Last is State, or, when there is no such place any more, how it was when it was
+// taken away: what was typed into a session that has been stopped since.
+func (s *Scripted) Last(name string) (State, bool) {
+	if st, ok := s.State(name); ok {
+		return st, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, ok := s.last[name]
+	return st.copy(), ok
+}
+
+func (st State) copy() State {
+	st.Live.Exit = clone(st.Live.Exit)
+	st.Sent = slices.Clone(st.Sent)
+	st.Launch.Secrets = maps.Clone(st.Launch.Secrets)
+	return st
 }
 
 // Edit changes a place by hand: its flags, its screen, its mark. It panics if
@@ -118,7 +133,14 @@ func (s *Scripted) Vanish(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.advance()
-	s.end(s.must(name), session.Exit{Cause: "hangup", Signal: "SIGHUP"})
+	s.clear(s.must(name))
+}
+
+// clear takes a place away, and its agent with it.
+func (s *Scripted) clear(st *State) {
+	s.end(st, session.Exit{Cause: "hangup", Signal: "SIGHUP"})
+	name := st.Live.Place.Name
+	s.last[name] = st.copy()
 	delete(s.places, name)
 }
 

@@ -24,6 +24,7 @@ type Scripted struct {
 
 	mu      sync.Mutex
 	places  map[string]*State
+	last    map[string]State // of places that were taken away
 	scripts map[string][][]Step
 	faults  map[Op][]fault
 	slow    map[Op]time.Duration
@@ -42,6 +43,7 @@ func New(lineage string) *Scripted {
 		kind:    "scripted",
 		boot:    "scripted-boot",
 		places:  map[string]*State{},
+		last:    map[string]State{},
 		scripts: map[string][][]Step{},
 		faults:  map[Op][]fault{},
 		slow:    map[Op]time.Duration{},
@@ -171,8 +173,7 @@ func (s *Scripted) Remove(ctx context.Context, p session.Place) error {
 			if st.Live.Foreign {
 				return errForeign
 			}
-			s.end(st, session.Exit{Cause: "hangup", Signal: "SIGHUP"})
-			delete(s.places, p.Name)
+			s.clear(st)
 		}
 		return nil
 	})
