@@ -158,3 +158,47 @@ func ExampleRun() {
 	// done <nil>
 	// 2 true 1m0s
 }
+
+// For real: effects on a launcher, here of a scripted runtime that sleeps for real.
+func ExampleNew() {
+	rt := sessiontest.New("")
+	rt.Script("api", sessiontest.Step{Activity: session.Done, Screen: "all tasks completed"})
+	l := &session.Launcher{Runtime: rt, Agents: map[string]session.Agent{"claude": sessiontest.Agent{}}}
+
+	result, err := effect.ToCompletion("api", spec(""), effect.Completion{})(context.Background(), effect.New(l))
+	fmt.Println(result.Status, err)
+	// Output: done <nil>
+}
+
+// A handler can be run a step at a time, with a store that keeps account.
+func ExampleSteps() {
+	h, _ := scripted()
+	step := effect.Steps(h)
+	ctx, store := context.Background(), effect.Store{}
+
+	s, store, err := step(ctx, effect.Launch{Name: "api", Spec: spec("")}, effect.Env{}, store)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, store, err = step(ctx, effect.Monitor{Session: s.(session.Handle)}, effect.Env{}, store)
+	fmt.Println(store.Sessions["api"].Status, store.Sessions["api"].Output, err)
+	// Output: running reading the code <nil>
+}
+
+// A handler of one's own wraps another: here a program is not to stop anything.
+func ExampleHandlerFunc() {
+	h, rt := scripted()
+	careful := effect.HandlerFunc(func(ctx context.Context, e effect.Effect) (any, error) {
+		if stop, ok := e.(effect.Stop); ok {
+			fmt.Println("left running:", stop.Session.Name)
+			return effect.None{}, nil
+		}
+		return h.Handle(ctx, e)
+	})
+	_, err := effect.ToCompletion("api", spec(""), effect.Completion{})(context.Background(), careful)
+	fmt.Println(err, rt.Places())
+	// Output:
+	// left running: api
+	// <nil> [api]
+}

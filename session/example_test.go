@@ -61,6 +61,55 @@ func ExampleLauncher_With() {
 	// <nil>
 }
 
+// Find takes up what an earlier life of the program left running.
+func ExampleLauncher_Find() {
+	l := scripted("api", sessiontest.Step{Activity: session.Working})
+	ctx := context.Background()
+
+	s, err := l.Find(ctx, "api", spec("write the tests"))
+	if errors.Is(err, session.ErrGone) {
+		fmt.Println("launched")
+		s, err = l.Launch(ctx, "api", spec("write the tests"))
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	again, err := l.Find(ctx, "api", spec("write the tests"))
+	fmt.Println(again.Handle() == s.Handle(), err)
+	// Output:
+	// launched
+	// true <nil>
+}
+
+// A session is typed to, read, shown to a person, and stopped.
+func ExampleSession() {
+	l := scripted("api", sessiontest.Step{Activity: session.Idle, Screen: "all is well\n> "})
+	ctx := context.Background()
+	s, err := l.Launch(ctx, "api", spec(""))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.Send(ctx, "now the documents"))                          // and Enter
+	fmt.Println(s.SendInput(ctx, session.Input{Text: "y", NoEnter: true})) // no Enter
+	fmt.Println(s.SendInput(ctx, session.Input{Key: "Escape"}))            // a key
+	shown, err := s.Capture(ctx, 100)
+	fmt.Printf("%q %v\n", shown, err)
+	fmt.Println(s.Attach()) // the command for a person's terminal
+	fmt.Println(s.Stop(ctx))
+	o, err := s.Observe(ctx)
+	fmt.Println(o.Status, err)
+	// Output:
+	// <nil>
+	// <nil>
+	// <nil>
+	// "all is well\n>" <nil>
+	// [echo attach api]
+	// <nil>
+	// stopped <nil>
+}
+
 // Monitor is for a loop of one's own: each call looks once and calls back what is
 // new.
 func ExampleSession_Monitor() {
@@ -158,3 +207,23 @@ func ExampleLaunchError() {
 	}
 	// Output: api 1 Invalid API key
 }
+
+// What keeps an agent from its prompt is on its screen.
+func ExampleReadyTimeoutError() {
+	l := scripted("api", sessiontest.Step{Screen: "Do you trust the files in this folder?"})
+	l.Agents["claude"] = patient{}
+	own := spec("write the tests")
+	own.Agent.ReadyTimeout = session.Duration(time.Millisecond)
+	_, err := l.Launch(context.Background(), "api", own)
+
+	var late *session.ReadyTimeoutError
+	if errors.As(err, &late) {
+		fmt.Println(late.After, late.Screen)
+	}
+	// Output: 1ms Do you trust the files in this folder?
+}
+
+// patient is an agent that is never ready.
+type patient struct{ sessiontest.Agent }
+
+func (patient) Ready(string) bool { return false }

@@ -1,6 +1,10 @@
 // Package tmux is the runtime that holds sessions in tmux servers of the
 // project's own.
 //
+// Programs open it by package local, with all that it needs (New is for those that
+// keep runs, guests and sockets themselves). Server has tmux's plain operations, for
+// panes that are no agents.
+//
 // A server is a socket in the project's socket folder: tmux-0, tmux-1, …, each
 // with at most 128 sessions. Each session has one pane with the guest of one
 // run in it, and three user options: @agentform is the mark (JSON of

@@ -2,6 +2,7 @@ package tmux_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,4 +45,21 @@ func ExampleServer() {
 	// hello
 	// hello
 	// false <nil>
+}
+
+func ExampleAvailable() {
+	if err := tmux.Available(); errors.Is(err, tmux.ErrNotAvailable) {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("there is a tmux")
+	// Output: there is a tmux
+}
+
+func ExampleInside() {
+	fmt.Println(tmux.Inside([]string{"HOME=/home/you", "TMUX=/tmp/tmux-1000/default,4711,0"}))
+	fmt.Println(tmux.Inside([]string{"HOME=/home/you"}))
+	// Output:
+	// true
+	// false
 }
