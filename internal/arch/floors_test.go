@@ -33,6 +33,7 @@ var floors = map[string]int{
 	"config":               1,
 	"state":                1,
 	"tmux":                 1,
+	"docker":               1,
 	"internal/git":         1,
 	"internal/follow":      1,
 	"internal/notify":      1,

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/git"
@@ -118,12 +118,12 @@ func (a *app) secret(p *project) func(string) (string, bool) {
 
 // runtime opens the runtime that a session names.
 func (a *app) runtime(p *project, lineage string, spec session.RuntimeSpec, why purpose) (session.Runtime, error) {
-	if spec.Kind != "tmux" {
-		return nil, fmt.Errorf("runtime %q is not supported yet: leave runtime out, for tmux on this machine", spec.Key())
-	}
 	sockets, err := guest.SocketDir(p.manifest.DataDir)
 	if err != nil {
 		return nil, err
+	}
+	if spec.Kind == "docker" {
+		return a.docker(p, lineage, spec, sockets, why)
 	}
 	c := tmux.Config{SocketDir: sockets, DataDir: p.manifest.DataDir, Lineage: lineage, Bin: "tmux", Server: spec.Socket}
 	if path, found := a.env.findCommand("tmux", a.env.Dir); found {
@@ -138,6 +138,24 @@ func (a *app) runtime(p *project, lineage string, spec session.RuntimeSpec, why 
 		}
 	}
 	return tmux.New(c), nil
+}
+
+// docker opens the engine that a session names.
+func (a *app) docker(p *project, lineage string, spec session.RuntimeSpec, sockets string, why purpose) (session.Runtime, error) {
+	c := docker.Config{SocketDir: sockets, DataDir: p.manifest.DataDir, Lineage: lineage}
+	if spec.Docker != nil {
+		c.Host = spec.Docker.Host
+	}
+	if why == toAct {
+		var err error
+		if _, c.Guest, err = guest.Install(p.manifest.DataDir); err != nil {
+			return nil, err
+		}
+		if err := guest.KeepSocketDir(p.manifest.DataDir, sockets); err != nil {
+			return nil, err
+		}
+	}
+	return docker.New(c), nil
 }
 
 // close ends what was opened. What is left to say about that is a debug matter:
@@ -164,6 +182,12 @@ func keepToOurselves() {
 
 // facts is what the folder of a run tells.
 func (p *project) facts(run string) session.RunFacts {
+	if sockets, err := guest.SocketDir(p.manifest.DataDir); err == nil {
+		if f, alive, contained := docker.Facts(p.manifest.DataDir, sockets, run); contained {
+			return session.RunFacts{Claimed: f.Claimed, Alive: alive, Exit: exitOf(f.Exit), BootID: f.BootID,
+				Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
+		}
+	}
 	f, err := guest.ReadFacts(p.runDir(run))
 	if err != nil && !f.Claimed {
 		return session.RunFacts{}

@@ -34,6 +34,9 @@ type Config struct {
 	Grace   time.Duration   `json:"grace_ns"`
 	Timeout time.Duration   `json:"timeout_ns"`     // longest run; 0: none
 	Spec    json.RawMessage `json:"spec,omitempty"` // kept as it is, for ReadFacts
+	// Inherit begins the agent's environment with the guest's own: in a container
+	// that is the image's.
+	Inherit bool `json:"inherit,omitempty"`
 	// SecretsFile is where the guest finds the secrets, and unlinks them. Prepare
 	// fills it in when there are any.
 	SecretsFile string `json:"secrets_file,omitempty"`

@@ -104,6 +104,13 @@ var terminalVariables = []string{"TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"}
 // agentform.
 func environment(c Config, secrets map[string]string, own []string) []string {
 	vars := map[string]string{}
+	if c.Inherit {
+		for _, kv := range own {
+			if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
+				vars[k] = v
+			}
+		}
+	}
 	for _, kv := range c.Env {
 		if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
 			vars[k] = v

@@ -1,0 +1,114 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Run runs a command as the session's agent would be run, in a container of its own
+// that is gone when it returns. It returns the end of what that printed.
+func (r *Runtime) Run(ctx context.Context, s session.Spec, dir string, argv, env []string) (string, error) {
+	// A user whom the image does not know has / for a home.
+	homed := append([]string{"sh", "-c", `[ "$HOME" != / ] || export HOME=/tmp; exec "$@"`, "sh"}, argv...)
+	return r.once(ctx, s, dir, homed, env)
+}
+
+// once is Run; without a dir nothing of the session is mounted but what its manifest
+// mounts.
+func (r *Runtime) once(ctx context.Context, s session.Spec, dir string, argv, env []string) (output string, err error) {
+	c, err := r.engine()
+	if err != nil {
+		return "", err
+	}
+	of, err := ownerOf(s.Runtime.Docker)
+	if err != nil {
+		return "", err
+	}
+	config, host := r.settings(s, dir, of)
+	if dir == "" {
+		host.Mounts = host.Mounts[1:]
+		host.NetworkMode = "none"
+	}
+	config.Entrypoint, config.Env = argv, env
+	config.Labels[labelOnce] = "1"
+	made, err := c.ContainerCreate(ctx, config, host, nil, nil, "")
+	if err != nil {
+		return "", explain(err)
+	}
+	defer func() {
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+		defer cancel()
+		err = errors.Join(err, explain(c.ContainerRemove(undo, made.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})))
+	}()
+	a, err := c.ContainerAttach(ctx, made.ID, container.AttachOptions{Stream: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return "", explain(err)
+	}
+	defer a.Close()
+	ended, failed := c.ContainerWait(ctx, made.ID, container.WaitConditionNextExit)
+	if err := c.ContainerStart(ctx, made.ID, container.StartOptions{}); err != nil {
+		return "", explain(err)
+	}
+	var out tail
+	printed := make(chan error, 1)
+	go func() {
+		_, err := stdcopy.StdCopy(&out, &out, a.Reader)
+		printed <- err
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case err := <-failed:
+		return "", explain(err)
+	case e := <-ended:
+		select {
+		case <-printed:
+		case <-ctx.Done():
+		}
+		if e.StatusCode != 0 {
+			err = fmt.Errorf("exit status %d", e.StatusCode)
+		}
+		return out.String(), err
+	}
+}
+
+// tail keeps the last session.TailLimit bytes of what is written to it.
+type tail struct{ kept bytes.Buffer }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept.Write(p)
+	if over := t.kept.Len() - session.TailLimit; over > 0 {
+		t.kept.Next(over)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string { return strings.ToValidUTF8(t.kept.String(), "") }
+
+// printed is the end of what a container printed, for an error.
+func (r *Runtime) printed(ctx context.Context, p session.Place) string {
+	c, err := r.engine()
+	if err != nil {
+		return ""
+	}
+	logs, err := c.ContainerLogs(ctx, p.Container, container.LogsOptions{ShowStdout: true, ShowStderr: true, Tail: "5"})
+	if err != nil {
+		return ""
+	}
+	defer logs.Close()
+	var out tail
+	_, _ = stdcopy.StdCopy(&out, &out, io.LimitReader(logs, session.TailLimit)) // what there is of it
+	if text := strings.TrimSpace(out.String()); text != "" {
+		return ": " + text
+	}
+	return ""
+}
