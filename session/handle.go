@@ -129,18 +129,22 @@ func (s *Session) becomeReady(ctx context.Context) error {
 	began := time.Now()
 	for {
 		l, err := s.live(ctx, 0)
+		late := time.Since(began) > limit
 		switch {
-		case err != nil:
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && late:
 			return err
+		case err != nil: // what does not answer now may answer in a moment
 		case l == nil:
 			return errLeft
 		case l.Vital == Dead && l.Exit != nil && l.Exit.Cause == "failed_start":
 			return &LaunchError{Screen: cut(l.Screen), Exit: l.Exit, Err: fmt.Errorf("the agent could not be started: %s", l.Exit.Detail)}
 		case l.Vital == Dead && !s.rec.Spec.Agent.Finished(l.Exit):
 			return &LaunchError{Screen: cut(l.Screen), Exit: l.Exit, Err: errLeft}
-		case l.Vital == Dead, l.Vital == Alive && s.agent.Ready(l.Screen):
+		case l.Vital == Dead, l.Vital == Alive && (s.agent.Ready(l.Screen) || s.begun(l)):
 			return nil
-		case time.Since(began) > limit:
+		case late:
 			return &ReadyTimeoutError{After: limit, Screen: cut(l.Screen)}
 		}
 		select {
@@ -149,6 +153,23 @@ func (s *Session) becomeReady(ctx context.Context) error {
 		case <-time.After(readyEvery):
 		}
 	}
+}
+
+// begun reports whether an agent is at what its command line has told it to do:
+// then it may ask something for longer than any wait, and is launched all the same.
+// A question that only its screen shows could be one before it begins.
+func (s *Session) begun(l *Live) bool {
+	if s.rec.Run.DeliveredAt.IsZero() {
+		return false
+	}
+	r := s.read(l)
+	switch r.Activity {
+	case Working, Done:
+		return true
+	case Blocked, BlockedAPI, Idle:
+		return r.Source == "native" || r.Source == "hook"
+	}
+	return false
 }
 
 // failure names the session in what kept it from starting.

@@ -130,6 +130,73 @@ func TestLaunchFails(t *testing.T) {
 	})
 }
 
+// told is an agent that gets its prompt with its command line, and is seen by its
+// hooks when it shows them.
+type told struct{ shy }
+
+func (told) Start(in session.StartInput) session.Start {
+	return session.Start{Argv: append(in.Spec.Agent.Command, in.Prompt)}
+}
+
+func (a told) Read(e session.Evidence) session.Reading {
+	r := a.shy.Read(e)
+	if strings.HasPrefix(e.Screen, "hook") {
+		r.Source = "hook"
+	}
+	return r
+}
+
+// An agent that is at its prompt already is launched, also when it asks something;
+// one that asks something before is not.
+func TestLaunchedWithItsPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(told{})
+		for i, c := range []struct {
+			prompt string
+			step   sessiontest.Step
+			want   bool
+		}{
+			{"write", sessiontest.Step{Activity: session.Working, Screen: "reading"}, true},
+			{"write", sessiontest.Step{Activity: session.Blocked, Screen: "hook: may I?"}, true},
+			{"write", sessiontest.Step{Activity: session.Blocked, Screen: "Do you trust this folder?"}, false},
+			{"write", sessiontest.Step{Activity: session.Booting, Screen: "hook: it starts"}, false},
+			{"", sessiontest.Step{Activity: session.Working, Screen: "it draws"}, false},
+		} {
+			name := fmt.Sprint("s", i)
+			rt.Script(name, c.step)
+			s, err := l.Launch(t.Context(), name, robot(c.prompt))
+			var late *session.ReadyTimeoutError
+			if c.want != (err == nil) || err != nil && !errors.As(err, &late) {
+				t.Errorf("%+v: %v", c.step, err)
+			}
+			if s != nil {
+				if o, err := s.Observe(t.Context()); err != nil || o.Activity != c.step.Activity {
+					t.Errorf("%+v: then %+v, %v", c.step, o, err)
+				}
+			}
+		}
+	})
+}
+
+// A runtime that does not answer for a moment while an agent starts does not end
+// it.
+func TestLaunchWhileTheRuntimeDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(sessiontest.Agent{})
+		rt.Fail(sessiontest.OpObserve, 1, errors.New("busy"))
+		if _, err := l.Launch(t.Context(), "api", robot("")); err != nil {
+			t.Error(err)
+		}
+		for n := range 1000 {
+			rt.Fail(sessiontest.OpObserve, n+1, errors.New("down"))
+		}
+		var failed *session.LaunchError
+		if _, err := l.Launch(t.Context(), "web", robot("")); !errors.As(err, &failed) || !strings.Contains(err.Error(), "down") {
+			t.Errorf("for good: %v", err)
+		}
+	})
+}
+
 func TestWithAlwaysStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, rt := newLauncher(sessiontest.Agent{})
