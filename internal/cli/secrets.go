@@ -44,11 +44,15 @@ type secret struct {
 	err   error
 }
 
-// secretsOf are the secrets of a project.
+// secretsOf are the secrets of a project, as far as its manifest has been read:
+// plan begins to look when only its settings are known.
 func (a *app) secretsOf(p *project) *secrets {
 	if p.secrets == nil {
-		p.secrets = &secrets{env: a.env, dir: p.manifest.Root, sources: p.manifest.Secrets, had: map[string]secret{}}
+		p.secrets = &secrets{env: a.env, had: map[string]secret{}}
 	}
+	p.secrets.mu.Lock()
+	defer p.secrets.mu.Unlock()
+	p.secrets.dir, p.secrets.sources = p.manifest.Root, p.manifest.Secrets
 	return p.secrets
 }
 
