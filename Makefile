@@ -8,7 +8,7 @@ LINT         := $(BIN)/golangci-lint-$(LINT_VERSION)
 FUZZTIME     ?= 5s
 
 # Where goroutines share something: these run under the race detector as well.
-RACE := ./state ./history ./apply ./reconcile ./tmux ./session/... ./effect/... ./local
+RACE := ./state ./history ./apply ./reconcile ./tmux ./supervise ./internal/notify ./session/... ./effect/... ./local
 # make bench: the built program first, then the parts that its time goes into.
 BENCH ?= ./internal/bench ./tmux ./plan ./observe ./state ./config
 

@@ -28,10 +28,13 @@ import (
 	"github.com/agentform/agentform/supervise"
 )
 
-// The test binary is also the guest of real sessions.
+// The test binary is also the guest of real sessions, and a hub of its own.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "guest" {
 		os.Exit(guest.Main(os.Args[2:]))
+	}
+	if len(os.Args) > 2 && os.Args[1] == "hub" {
+		os.Exit(serve(os.Args[2]))
 	}
 	goleak.VerifyTestMain(m)
 }

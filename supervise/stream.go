@@ -94,43 +94,56 @@ func (s *stream) listen(n int) {
 	s.readers += n
 }
 
-// after are the events that are kept after a number, the number of the last of
-// them, and what is closed when there are more.
-func (s *stream) after(n uint64) (all []Event, last uint64, more <-chan struct{}, closed bool) {
+// backlog is what is kept of the stream after a place in it.
+type backlog struct {
+	events []Event
+	last   uint64          // the number of the last of them
+	missed bool            // there were more, which are not kept any more
+	more   <-chan struct{} // closed when more come, and with the stream
+	closed bool
+}
+
+// after is what is kept after a number.
+func (s *stream) after(n uint64) backlog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin()
-	last = s.first + uint64(len(s.events)) - 1
-	for i := max(n+1, s.first); i <= last; i++ {
+	x := backlog{last: s.first + uint64(len(s.events)) - 1, missed: n+1 < s.first, more: s.more, closed: s.closed}
+	for i := max(n+1, s.first); i <= x.last; i++ {
 		e := s.events[i-s.first]
-		all = append(all, Event{ID: s.id(i, e), Event: e})
+		x.events = append(x.events, Event{ID: s.id(i, e), Event: e})
 	}
-	return all, last, s.more, s.closed
+	return x
 }
 
 func (s *stream) id(n uint64, e history.Event) string {
 	return fmt.Sprintf("%s.%d.%d", s.life, n, e.Time.UnixNano())
 }
 
-// place is where a subscriber goes on that had the event of an id: after a number,
-// or, when that was another hub's or is kept no more, after a time.
-func (s *stream) place(id string) (n uint64, since time.Time, err error) {
+// start is where a subscriber begins that had the event of an id: after a number and
+// a time. Without an id it is now. Behind says that the number means nothing here: it
+// was another hub's, or is kept no more, and the histories tell what came since.
+func (s *stream) start(id string) (n uint64, from time.Time, behind bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begin()
+	last := s.first + uint64(len(s.events)) - 1
+	if id == "" {
+		return last, time.Now(), false, nil
+	}
 	part := strings.Split(id, ".")
 	if len(part) != 3 {
-		return 0, time.Time{}, fmt.Errorf("%.80q is no id of an event", id)
+		return 0, time.Time{}, false, fmt.Errorf("%.80q is no id of an event", id)
 	}
 	n, errN := strconv.ParseUint(part[1], 10, 64)
 	nano, errT := strconv.ParseInt(part[2], 10, 64)
 	if errN != nil || errT != nil {
-		return 0, time.Time{}, fmt.Errorf("%.80q is no id of an event", id)
+		return 0, time.Time{}, false, fmt.Errorf("%.80q is no id of an event", id)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.begin()
-	if last := s.first + uint64(len(s.events)) - 1; part[0] != s.life || n+1 < s.first || n > last {
-		return last, time.Unix(0, nano), nil
+	if part[0] != s.life || n+1 < s.first || n > last {
+		return last, time.Unix(0, nano), true, nil
 	}
-	return n, time.Time{}, nil
+	return n, time.Unix(0, nano), false, nil
 }
 
 // Events are the events of all sessions as they come, after the one with an id;
@@ -143,37 +156,33 @@ func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] 
 		h.stream.listen(1)
 		defer h.stream.listen(-1)
 		h.Wake() // it looks more often while somebody listens
-		_, at, _, _ := h.stream.after(0)
-		if after != "" {
-			n, since, err := h.stream.place(after)
-			if err != nil {
-				yield(Event{}, err)
-				return
-			}
-			at = n
-			if !since.IsZero() {
-				for _, e := range h.since(since) {
-					if ctx.Err() != nil || !yield(e, nil) {
-						return
-					}
-				}
-			}
+		at, from, behind, err := h.stream.start(after)
+		if err != nil {
+			yield(Event{}, err)
+			return
 		}
-		for {
-			events, last, more, closed := h.stream.after(at)
+		tell := func(events []Event) bool {
 			for _, e := range events {
 				if ctx.Err() != nil || !yield(e, nil) {
-					return
+					return false
 				}
+				from = e.Time
 			}
-			at = last
-			if closed {
+			return true
+		}
+		for {
+			x := h.stream.after(at)
+			if behind || x.missed { // what is not kept any more stands in the histories
+				x.events = h.since(from)
+			}
+			at, behind = x.last, false
+			if !tell(x.events) || x.closed {
 				return
 			}
 			select {
 			case <-ctx.Done():
 				return
-			case <-more:
+			case <-x.more:
 			}
 		}
 	}

@@ -62,8 +62,11 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("start the hub: %w", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = c.Wait() // how it ended stands in its log
+		close(ended)
+	}()
 	for until := time.Now().Add(detachFor); ; {
 		if h, runs := supervise.Running(p.manifest.DataDir); runs && h.PID == c.Process.Pid {
 			fmt.Fprintf(a.env.Stdout, "The hub supervises %s (pid %d). It logs to %s.\nkill %d ends it; the sessions go on.\n", p.manifest.Project, h.PID, a.brief(path), h.PID)

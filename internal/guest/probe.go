@@ -105,7 +105,7 @@ func (g *guest) runProbe(path string, argv []string, limit time.Duration) (*Prob
 	} else {
 		p.Code = status.ExitStatus()
 	}
-	out.SetReadDeadline(time.Now().Add(probeDrain))
+	_ = out.SetReadDeadline(time.Now().Add(probeDrain))
 	p.Output = <-printed
 	return p, nil
 }
