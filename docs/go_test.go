@@ -11,7 +11,7 @@ import (
 
 // TestGoBlocks builds every Go program that stands in a document.
 func TestGoBlocks(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "testdata-go-") // within the module, so that it is found
+	dir, err := os.MkdirTemp("testdata", "go-") // within the module, and no package of it to those who list them
 	if err != nil {
 		t.Fatal(err)
 	}
