@@ -117,10 +117,10 @@ type Native struct {
 	Turns        int       // turns that have ended
 	// Unsettled says that the file does not tell whether the last turn has ended.
 	// Turns and FirstTurnAt take it for ended.
-	Unsettled bool
-	Tokens       int64     // in and out, as far as the file counts them; 0: it does not
-	LastPrompt   string    // the user's last message
-	LastMessage  string    // the agent's last message
+	Unsettled   bool
+	Tokens      int64  // in and out, as far as the file counts them; 0: it does not
+	LastPrompt  string // the user's last message
+	LastMessage string // the agent's last message
 	// Truncated says that the lines are not all there were: the first ones stand,
 	// the middle is missing.
 	Truncated bool
