@@ -74,8 +74,8 @@ func (r *Runtime) has(ctx context.Context, s session.Spec, image string, command
 	for _, m := range s.Runtime.Docker.Mounts { // a command may be mounted
 		key += " " + m.Source + ":" + m.Target
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.trying.Lock()
+	defer r.trying.Unlock()
 	if err, known := r.tried[key]; known {
 		return err
 	}
@@ -92,8 +92,8 @@ func (r *Runtime) has(ctx context.Context, s session.Spec, image string, command
 		return ctx.Err()
 	case err != nil && strings.Contains(err.Error(), `"sh"`):
 		err = fmt.Errorf("docker: image %s has no shell", s.Runtime.Docker.Image)
-	case err != nil:
-		err = fmt.Errorf("docker: try image %s: %w", s.Runtime.Docker.Image, err)
+	case err != nil: // the engine's matter: the next time it may be another
+		return fmt.Errorf("docker: try image %s: %w", s.Runtime.Docker.Image, err)
 	case strings.TrimSpace(out) != "":
 		err = fmt.Errorf("docker: image %s has no %s: a session needs it there", s.Runtime.Docker.Image, strings.Join(strings.Fields(out), " and no "))
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -49,7 +50,11 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (session.Place, 
 	if err != nil {
 		return session.Place{}, err
 	}
+	_, stood := os.Lstat(f.sockets)
 	if err := f.make(of); err != nil {
+		return session.Place{}, err
+	}
+	if err := r.usable(of); err != nil {
 		return session.Place{}, err
 	}
 	config, host := r.settings(l.Spec, l.Dir, of)
@@ -62,6 +67,9 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (session.Place, 
 		return session.Place{}, fmt.Errorf("container %s %w", l.Name, session.ErrExists)
 	}
 	if err != nil {
+		if stood != nil { // of one that stands they are in use
+			err = errors.Join(err, f.discard())
+		}
 		return session.Place{}, explain(err)
 	}
 	p := session.Place{Runtime: "docker", Socket: guest.KeptSocket, Name: l.Name, Container: made.ID}
@@ -90,6 +98,8 @@ func (r *Runtime) settings(s session.Spec, dir string, of owner) (*container.Con
 		NetworkMode:    container.NetworkMode(d.Network),
 		ReadonlyRootfs: d.ReadOnly,
 		SecurityOpt:    []string{"no-new-privileges"},
+		CapDrop:        []string{"ALL"},
+		CapAdd:         capabilities(),
 		Tmpfs:          map[string]string{"/tmp": "exec,mode=1777"},
 		Mounts:         []mount.Mount{bind(dir, dir, false), bind(r.config.Guest[0], r.config.Guest[0], true)},
 	}
@@ -105,6 +115,26 @@ func (r *Runtime) settings(s session.Spec, dir string, of owner) (*container.Con
 		host.Mounts = append(host.Mounts, bind(m.Source, m.Target, m.ReadOnly))
 	}
 	return config, host
+}
+
+// capabilities are what root in a container keeps: it gives files away, reads them,
+// becomes another user, as package managers do, and opens low ports. Anybody else
+// has none.
+func capabilities() []string {
+	return []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE"}
+}
+
+// usable lets another user run the guest's program, whose folder here is closed to
+// everybody else.
+func (r *Runtime) usable(of owner) error {
+	if of.uid == os.Geteuid() {
+		return nil
+	}
+	info, err := os.Stat(r.config.Guest[0])
+	if err != nil || info.Mode().Perm()&0o005 == 0o005 {
+		return err
+	}
+	return os.Chmod(r.config.Guest[0], info.Mode().Perm()|0o055)
 }
 
 func bind(source, target string, readOnly bool) mount.Mount {
@@ -128,16 +158,23 @@ func (r *Runtime) begin(ctx context.Context, p session.Place, l session.Launch, 
 	_, _ = k.Tmux(ctx, "", "kill-session", "-t", exactly(p.Name)) // of a run before, if it stands
 	start := append([]string{"new-session", "-d", "-s", p.Name, "-n", window(l.Mark.Address), "-x", "200", "-y", "50", "-c", l.Dir, "--"},
 		append(slices.Clone(r.config.Guest), l.RunDir)...)
-	args := []string{"set-option", "-g", "history-limit", "50000", ";", "set-option", "-g", "remain-on-exit", "on", ";",
+	// A server that was left without a session stays, so that none is met that leaves.
+	args := []string{"start-server", ";", "set-option", "-s", "exit-empty", "off", ";",
+		"set-option", "-g", "history-limit", "50000", ";", "set-option", "-g", "remain-on-exit", "on", ";",
 		"set-option", "-s", "escape-time", "20", ";"}
-	t, err := k.Tmux(ctx, "", append(append([]string{"start-server", ";"}, args...), start...)...)
-	if err == nil && t.Code != 0 {
+	for {
+		t, err := k.Tmux(ctx, "", append(args, start...)...)
+		if err != nil {
+			return err
+		}
+		if t.Code == 0 {
+			return r.started(ctx, l)
+		}
 		err = fmt.Errorf("tmux in the container: %s", strings.TrimSpace(t.Stderr))
+		if f, _ := guest.ReadFacts(l.RunDir); f.Claimed || !strings.Contains(t.Stderr, "server exited") || sleep(ctx, 50*time.Millisecond) != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return r.started(ctx, l)
 }
 
 // up returns when the container's first process answers.
@@ -178,7 +215,7 @@ func (r *Runtime) prepare(f folders, l session.Launch, of owner) error {
 		return err
 	}
 	if len(l.Secrets) > 0 {
-		if err := of.take(filepath.Join(f.sockets, "s-"+l.Mark.Run)); err != nil {
+		if err := of.takeFile(f.secrets(l.Mark.Run)); err != nil {
 			return err
 		}
 	}
@@ -266,13 +303,37 @@ func (r *Runtime) restart(ctx context.Context, p session.Place, l session.Launch
 		if err := c.ContainerStart(ctx, i.ID, container.StartOptions{}); err != nil {
 			return p, explain(err)
 		}
-	} else if k, err := r.shared(l.Mark.ID).kept(); err == nil {
-		if in, err := r.keeper(l.Mark.ID).Look(ctx, r.runDir(k.Mark.Run)); err == nil && in.Agent {
-			return p, errors.New("the agent in it is alive")
-		}
-	}
-	if err := r.begin(ctx, p, l, of); err != nil {
+	} else if err := r.vacant(ctx, l.Mark.ID); err != nil {
 		return p, err
 	}
+	if err := r.begin(ctx, p, l, of); err != nil {
+		// The place was there before and stays; the run must not.
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+		defer cancel()
+		_ = os.Remove(r.shared(l.Mark.ID).secrets(l.Mark.Run)) // taken already is as good
+		return p, errors.Join(err, r.keeper(l.Mark.ID).End(undo, l.Mark.Run, l.RunDir, "SIGKILL", 0))
+	}
 	return p, nil
+}
+
+// vacant is why a new run cannot begin in a container that runs: another one has not
+// ended, as far as can be told.
+func (r *Runtime) vacant(ctx context.Context, id string) error {
+	k, err := r.shared(id).kept()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // nothing was ever started in it
+	}
+	if err != nil {
+		return err
+	}
+	in, err := r.keeper(id).Look(ctx, r.runDir(k.Mark.Run))
+	switch {
+	case err != nil:
+		return fmt.Errorf("whether an agent lives in it cannot be told: %w", err)
+	case in.Agent:
+		return errors.New("the agent in it is alive")
+	case in.Guest && r.facts(id, k.Mark.Run).Exit == nil:
+		return errors.New("what its agent has left behind is being ended")
+	}
+	return nil
 }

@@ -23,7 +23,8 @@ const looks = 16
 const starting = 10 * time.Second
 
 // Observe lists all containers of the engine in one call, ours and others', and
-// asks the first process of each of ours one question, two when screens are wanted.
+// asks the first process of each of ours two questions, three when screens are
+// wanted.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	c, err := r.engine()
 	if err != nil {
@@ -81,10 +82,7 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, made time.Time, s
 	if err == nil && k.Mark.ID == l.Mark.ID {
 		l.Mark = k.Mark
 	}
-	var f guest.Facts
-	if runForm.MatchString(l.Mark.Run) {
-		f, _ = guest.ReadFacts(r.runDir(l.Mark.Run)) // what cannot be read is missing, and proves nothing
-	}
+	f := r.facts(l.Mark.ID, l.Mark.Run) // what is missing proves nothing
 	l.BootID, l.Started, l.Agent = f.BootID, f.StartedAt, session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
 	switch {
 	case !l.PlaceUp:
@@ -104,15 +102,13 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, made time.Time, s
 		return
 	}
 	if !in.Agent && f.Exit == nil { // it may have ended between the two looks
-		f, _ = guest.ReadFacts(r.runDir(l.Mark.Run))
+		f = r.facts(l.Mark.ID, l.Mark.Run)
 	}
 	l.Vital, l.Exit, l.Doubt = judge(in, f, time.Since(made) < starting)
 	if l.Vital == session.Alive {
 		l.Frozen, l.InputOff = k.Paused == session.Freeze, k.Paused != ""
 	}
-	if screens {
-		r.show(ctx, l)
-	}
+	r.show(ctx, l, screens)
 }
 
 // judge says whether a run's agent lives: by its processes, as the first process of
@@ -137,10 +133,12 @@ func judge(in guest.Inside, f guest.Facts, young bool) (v session.Vital, exit *s
 }
 
 // show adds what the terminal shows. What cannot be had is left out.
-func (r *Runtime) show(ctx context.Context, l *session.Live) {
+func (r *Runtime) show(ctx context.Context, l *session.Live, screen bool) {
 	target := exactly(l.Place.Name)
-	if text, err := r.screen(ctx, l.Mark.ID, l.Place.Name, 0); err == nil {
-		l.Screen = text
+	if screen {
+		if text, err := r.screen(ctx, l.Mark.ID, l.Place.Name, 0); err == nil {
+			l.Screen = text
+		}
 	}
 	text, err := r.tmux(ctx, l.Mark.ID, "", "display-message", "-p", "-t", target, "#{session_attached}|#{pane_width}|#{pane_height}|#{window_activity}|#{pane_title}")
 	if err != nil {

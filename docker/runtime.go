@@ -31,8 +31,10 @@ type Runtime struct {
 	config Config
 	engine func() (*client.Client, error)
 
-	mu     sync.Mutex
+	trying sync.Mutex
 	tried  map[string]error // what Check has tried, by image and command
+
+	mu     sync.Mutex
 	typing map[string]*sync.Mutex
 }
 
@@ -63,12 +65,12 @@ const (
 	labelOnce    = "agentform.once" // a command, and no session
 )
 
-// in explains a failure of the engine.
+// explain explains a failure of the engine.
 func explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case strings.Contains(err.Error(), "permission denied"):
+	case strings.Contains(err.Error(), "permission denied while trying to connect"):
 		return fmt.Errorf("docker: the engine may not be used: %w (add yourself to the group docker: sudo usermod -aG docker $USER, and log in again)", err)
 	case client.IsErrConnectionFailed(err):
 		return fmt.Errorf("docker: no daemon answers: %w (sudo systemctl start docker)", err)
@@ -100,6 +102,8 @@ func (r *Runtime) inspect(ctx context.Context, p session.Place) (container.Inspe
 		return i, errors.New("docker: the engine tells nothing of the container")
 	case i.Config.Labels[labelID] == "":
 		return i, fmt.Errorf("container %s is not ours", name)
+	case r.config.Lineage != "" && i.Config.Labels[labelProject] != r.config.Lineage:
+		return i, fmt.Errorf("container %s is another project's", name)
 	}
 	return i, nil
 }

@@ -33,6 +33,9 @@ func (r *Runtime) shared(id string) folders {
 // guestSocket is the guest's, of whichever run is in the container.
 func (f folders) guestSocket() string { return filepath.Join(f.sockets, "g") }
 
+// secrets is the file in which a run's guest finds its secrets, until it does.
+func (f folders) secrets(run string) string { return filepath.Join(f.sockets, "s-"+run) }
+
 // make makes the folders for a user of the container.
 func (f folders) make(of owner) error {
 	for _, dir := range []string{f.runs, f.sockets} {
@@ -126,6 +129,30 @@ func (o owner) take(path string) error {
 	})
 }
 
+// takeFile makes one file the owner's. What lies in a folder that a container can
+// write to may be another thing by now: a link is not followed.
+func (o owner) takeFile(path string) error {
+	if o.uid == os.Geteuid() {
+		return nil
+	}
+	return os.Lchown(path, o.uid, o.gid)
+}
+
+// facts are what the folder of a run in a container tells. What cannot be read is
+// missing, and so is all of it where the container has put a link in the folder's
+// place.
+func (r *Runtime) facts(id, run string) guest.Facts {
+	if !runForm.MatchString(run) {
+		return guest.Facts{}
+	}
+	folder := filepath.Join(r.shared(id).runs, run)
+	if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
+		return guest.Facts{}
+	}
+	f, _ := guest.ReadFacts(folder)
+	return f
+}
+
 // Facts tells of a run in a container what its folder says, and whether its agent
 // lives by asking its guest: its processes have other numbers here. ok is false of a
 // run that is in no container.
@@ -136,12 +163,9 @@ func Facts(dataDir, socketDir, run string) (f guest.Facts, alive, ok bool) {
 	if err != nil || !strings.HasPrefix(to, containers) {
 		return f, false, false
 	}
-	if info, err := os.Lstat(to); err != nil || !info.IsDir() {
-		return f, false, true
-	}
-	f, _ = guest.ReadFacts(to) // what cannot be read is missing
 	id, _, _ := strings.Cut(strings.TrimPrefix(to, containers), string(filepath.Separator))
 	r := &Runtime{config: Config{DataDir: dataDir, SocketDir: socketDir}}
+	f = r.facts(id, run)
 	return f, f.Exit == nil && f.Agent.PID != 0 && r.answers(id, run), true
 }
 

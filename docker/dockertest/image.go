@@ -16,7 +16,7 @@ import (
 
 // Programs are what a session needs in a container, and what tests type into one.
 func Programs() []string {
-	return []string{"bash", "sh", "tmux", "git", "env", "cat", "ls", "id", "sleep", "stty", "mkdir", "rm", "touch", "head", "tail", "ps"}
+	return []string{"bash", "sh", "ln", "tmux", "git", "env", "cat", "ls", "id", "sleep", "stty", "mkdir", "rm", "touch", "head", "tail", "ps"}
 }
 
 // Build makes an image with those programs of this machine, the libraries that they

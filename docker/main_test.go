@@ -1,0 +1,292 @@
+package docker_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/docker/dockertest"
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+)
+
+// image is built once, by the first test that wants it.
+var image = sync.OnceValues(func() (string, error) { return dockertest.Build(dockertest.Programs()...) })
+
+// The test binary is also the guest, and so a container's first process.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "guest" {
+		os.Exit(guest.Main(os.Args[2:]))
+	}
+	code := m.Run()
+	if name, err := image(); err == nil {
+		if err := dockertest.Remove(name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// agent is a program that does one thing a line: it leaves, prints, or only
+// remembers. Its variables tell it where.
+const agent = `
+stty -echo
+env -0 >"$STATE/environ"
+: >"$STATE/heard"
+while IFS= read -r line; do
+	printf '%s\n' "$line" >>"$STATE/heard"
+	case $line in
+	"exit "*) exit "${line#exit }" ;;
+	"say "*) printf '%s\n' "${line#say }" ;;
+	esac
+done
+`
+
+const lineage = "5e1f-lineage"
+
+// bed is a runtime in folders of its own, and what tests know of it. The engine is
+// everybody's, so the names of its containers begin with a word of its own.
+type bed struct {
+	config  docker.Config
+	runtime *docker.Runtime
+	root    string
+	word    string
+	image   string
+	// with changes what is asked for.
+	with func(*session.DockerConfig)
+}
+
+// newBed removes every container that is left when the test ends.
+func newBed(t testing.TB) *bed {
+	t.Helper()
+	// A test's own folder has too long a name for a socket.
+	root, err := os.MkdirTemp("", "af")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bed{root: root, word: "aft" + newRun()[:8] + "-", config: docker.Config{
+		SocketDir: filepath.Join(root, "s"),
+		DataDir:   filepath.Join(root, "data dir.ü"),
+		Lineage:   lineage + root,
+		Guest:     []string{self, "guest"},
+	}}
+	if b.image, err = image(); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{b.config.SocketDir, b.config.DataDir} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.runtime = docker.New(b.config)
+	t.Cleanup(func() { b.clean(t) })
+	return b
+}
+
+func (b *bed) clean(t testing.TB) {
+	if left := b.docker(t, "ps", "-aq", "--filter", "name=^"+b.word); left != "" {
+		b.docker(t, append([]string{"rm", "-f"}, strings.Fields(left)...)...)
+	}
+	if err := b.runtime.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(b.root); err != nil {
+		t.Error(err)
+	}
+}
+
+// docker runs the docker command and returns what it printed.
+func (b *bed) docker(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := dockertest.Docker(nil, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func newRun() string {
+	b := make([]byte, 8)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// called is a name on this bed: asked again, it is the same.
+func (b *bed) called(name string) string { return b.word + strings.TrimPrefix(name, b.word) }
+
+// launch is a run of the agent above, in a folder with an odd name.
+func (b *bed) launch(t testing.TB, name string) session.Launch {
+	t.Helper()
+	run, name := newRun(), b.called(name)
+	l := session.Launch{
+		Mark:   session.Mark{Project: b.config.Lineage, Address: session.Keyed("w", `a."b":c|ü#{pane_id}\`+"\n"), ID: name, Run: run, Hash: "1:abc"},
+		Name:   name,
+		RunDir: filepath.Join(b.config.DataDir, "runs", run),
+		Dir:    filepath.Join(b.root, `work $HOME %H #{pane_id} #(touch x) "it's" ü`),
+		Argv:   []string{"sh", "-c", agent, `an "odd" $argument; #{pane_id} ü`},
+		Stop:   session.Stop{Signal: "SIGTERM", Grace: session.Duration(5 * time.Second)},
+		Spec: session.Spec{
+			Runtime:   session.RuntimeSpec{Kind: "docker", Name: "box", Docker: &session.DockerConfig{Image: b.image, Network: "none"}},
+			Workspace: session.Workspace{Mode: session.Clone},
+		},
+	}
+	if b.with != nil {
+		b.with(l.Spec.Runtime.Docker)
+	}
+	l.Env = []string{"STATE=" + l.RunDir, "ODD=a b;$c\n\"d\"ü"}
+	for _, d := range []string{l.RunDir, l.Dir} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// see is the session as observed.
+func (b *bed) see(t testing.TB, p session.Place) (session.Live, bool) {
+	t.Helper()
+	lives, err := b.runtime.Observe(t.Context(), false)
+	if err != nil {
+		t.Fatalf("observe: %v", err)
+	}
+	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Place.Name == p.Name })
+	if i < 0 {
+		return session.Live{}, false
+	}
+	return lives[i], true
+}
+
+func (b *bed) create(t testing.TB, l session.Launch) session.Place {
+	t.Helper()
+	p, err := b.runtime.Create(t.Context(), l)
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	return p
+}
+
+// state is a file that the agent in the place wrote.
+func (b *bed) state(t testing.TB, p session.Place, name string) string {
+	t.Helper()
+	l, ok := b.see(t, p)
+	if !ok {
+		t.Fatalf("there is no session %q", p.Name)
+	}
+	return read(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, name))
+}
+
+// read is a file's text; empty if it is not there, or not any more.
+func read(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func until(t testing.TB, what string, true func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !true(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it is still not so: %s", what)
+		}
+	}
+}
+
+// listening waits until the agent reads.
+func (b *bed) listening(t testing.TB, p session.Place) {
+	t.Helper()
+	l, _ := b.see(t, p)
+	until(t, p.Name+" reads", func() bool {
+		_, err := os.Stat(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, "heard"))
+		return err == nil
+	})
+}
+
+func (b *bed) send(t testing.TB, p session.Place, text string) {
+	t.Helper()
+	b.listening(t, p)
+	if err := b.runtime.Send(t.Context(), p, session.Input{Text: text}); err != nil {
+		t.Fatalf("send: %v", err)
+	}
+}
+
+// kill ends the agent by its number in the container.
+func (b *bed) kill(t testing.TB, p session.Place) {
+	t.Helper()
+	l, _ := b.see(t, p)
+	b.docker(t, "exec", p.Name, "sh", "-c", fmt.Sprintf("kill -9 %d", l.Agent.PID))
+}
+
+// own shows of everybody's containers those of one bed.
+type own struct {
+	session.Runtime
+	word string
+}
+
+func (o own) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
+	lives, err := o.Runtime.Observe(ctx, screens)
+	return slices.DeleteFunc(lives, func(l session.Live) bool { return !strings.HasPrefix(l.Place.Name, o.word) }), err
+}
+
+func TestConformance(t *testing.T) {
+	sessiontest.Suite(t, func(t *testing.T) sessiontest.Harness {
+		t.Parallel()
+		b := newBed(t)
+		return sessiontest.Harness{
+			Runtime: own{b.runtime, b.word},
+			Lineage: b.config.Lineage,
+			Launch:  func(t *testing.T, name string) session.Launch { return b.launch(t, name) },
+			Exit: func(t *testing.T, p session.Place, code int) {
+				b.send(t, p, fmt.Sprintf("exit %d", code))
+			},
+			Kill: func(t *testing.T, p session.Place) { b.kill(t, p) },
+			Say: func(t *testing.T, p session.Place, lines ...string) {
+				b.send(t, p, "say "+strings.Join(lines, "\nsay "))
+			},
+			Heard: func(t *testing.T, p session.Place) []string {
+				return strings.Split(strings.TrimSuffix(b.state(t, p, "heard"), "\n"), "\n")
+			},
+			Environment: func(t *testing.T, p session.Place, name string) string {
+				b.listening(t, p)
+				for v := range strings.SplitSeq(b.state(t, p, "environ"), "\x00") {
+					if value, ok := strings.CutPrefix(v, name+"="); ok {
+						return value
+					}
+				}
+				return ""
+			},
+			Visible: func(t *testing.T, p session.Place) string {
+				l, _ := b.see(t, p)
+				processes, err := exec.Command("ps", "axww", "-o", "args").Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return b.docker(t, "inspect", p.Name) + b.docker(t, "top", p.Name) + string(processes) +
+					b.docker(t, "exec", p.Name, "sh", "-c", "cat /proc/1/environ /proc/1/cmdline") + b.docker(t, "logs", p.Name) +
+					read(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, "launch.json"))
+			},
+			Foreign: func(t *testing.T, name string) session.Place {
+				name = b.called(name)
+				id := b.docker(t, "run", "-d", "--network", "none", "--name", name, b.image, "sleep", "1000")
+				return session.Place{Runtime: "docker", Name: name, Container: id}
+			},
+		}
+	})
+}
