@@ -139,7 +139,7 @@ func TestAttach(t *testing.T) {
 	b := newBed(t)
 	p := b.create(t, b.launch(t, "attach"))
 	b.send(t, p, "say shown in the container")
-	l, _ := b.see(t, p)
+	before, _ := b.see(t, p)
 	terminal := func(args ...string) string {
 		out, err := exec.Command("tmux", append([]string{"-f", "/dev/null", "-S", filepath.Join(b.root, "terminal")}, args...)...).CombinedOutput()
 		if err != nil {
@@ -151,10 +151,16 @@ func TestAttach(t *testing.T) {
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", filepath.Join(b.root, "terminal"), "kill-server").Run() })
 	terminal("set-option", "-g", "remain-on-exit", "on")
 	until(t, "the terminal shows it", func() bool { return strings.Contains(terminal("capture-pane", "-p"), "shown in the container") })
-	if err := b.runtime.Pause(t.Context(), p, l.Mark.Run, session.Detach); err != nil {
+	if l, _ := b.see(t, p); l.Attached != 1 {
+		t.Errorf("%d attached", l.Attached)
+	}
+	if err := b.runtime.Pause(t.Context(), p, before.Mark.Run, session.Detach); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it is detached", func() bool { return strings.Contains(terminal("capture-pane", "-p"), "detached") })
+	until(t, "it is detached", func() bool { return terminal("list-panes", "-F", "#{pane_dead}") == "1\n" })
+	if l, _ := b.see(t, p); l.Attached != 0 || !l.InputOff || l.Vital != session.Alive {
+		t.Errorf("%d attached, input off %v, %s", l.Attached, l.InputOff, l.Vital)
+	}
 }
 
 // A worktree that is trusted has its repository.
