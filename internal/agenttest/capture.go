@@ -18,10 +18,13 @@ const Captures = "AGENTFORM_CAPTURES"
 const longest = 1 << 10
 
 // shortened is a line of JSON with its longest texts left out; a line that is none
-// is empty.
+// is empty, and so is what Claude Code attaches for its model to read.
 func shortened(line []byte) []byte {
 	var v any
 	if json.Unmarshal(line, &v) != nil {
+		return nil
+	}
+	if m, is := v.(map[string]any); is && m["type"] == "attachment" {
 		return nil
 	}
 	if len(line) <= longest {
