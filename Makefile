@@ -58,7 +58,7 @@ test-agent: ## only the life of a session: the decisions, the runtimes and the c
 
 .PHONY: test-agents
 test-agents: tools ## the real Claude Code, Codex and Gemini CLI, against a model that follows a script
-	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 4 -timeout 20m ./internal/agenttest/...
+	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 20m ./internal/agenttest/...
 
 .PHONY: captures
 captures: tools ## records the screens of the real agents in agent/testdata, and what is read from them; look at the diff

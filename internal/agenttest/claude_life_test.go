@@ -33,7 +33,7 @@ func TestClaudeTurn(t *testing.T) {
 	if run.Ready() {
 		lab.Moved("at a question nothing can be typed", "%s", look.Screen)
 	}
-	run.Keys("Enter")
+	run.Press("Enter", told("PostToolUse"))
 	look = run.Until("the turn ends", turns(1))
 	if _, err := os.Stat(filepath.Join(lab.Dir, "made")); err != nil {
 		lab.Moved("Enter at a question means yes", "%v", err)

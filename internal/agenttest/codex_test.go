@@ -49,7 +49,7 @@ var codexSituations = []agenttest.Situation{
 			r.Type("and then this")
 		},
 		Seen: shows("Messages to be submitted after next tool call")},
-	{Name: "stalled", Prompt: "wait [[text I begin]] [[stall]]", Want: session.Working, Seen: shows("esc to interrupt")},
+	{Name: "stalled", Prompt: "wait [[text I begin]] [[stall]]", Want: session.Working, Seen: shows("• I begin")},
 	{Name: "approval", Prompt: "make it [[tool ask: touch made]]", Input: permissions("ask"), Want: session.Blocked,
 		Seen: func(l agenttest.Look) bool {
 			return told("PermissionRequest")(l) && strings.Contains(l.Reading.Detail, "$ touch made") && shows("Press enter to confirm")(l)
@@ -145,10 +145,9 @@ func TestCodexEndsAndGoesOn(t *testing.T) {
 			lab.UntilNone()
 
 			run = lab.Start("", func(in *session.StartInput) { in.Conversation = first.Conversation })
-			look := run.Until("it is ready", func(agenttest.Look) bool { return run.Ready() && len(run.Files()) == 1 })
-			if !strings.Contains(look.Screen, "One.") {
-				lab.Moved("a resumed conversation is shown", "%s", look.Screen)
-			}
+			run.Until("it is ready, and what was said is shown", func(l agenttest.Look) bool {
+				return run.Ready() && len(run.Files()) == 1 && shows("One.")(l)
+			})
 			if asked := len(lab.Model.Turns()); asked != 1 {
 				lab.Moved("resuming asks the model nothing", "%d requests", asked)
 			}
@@ -170,11 +169,8 @@ func TestCodexUsesNoDaemon(t *testing.T) {
 	lab := agenttest.New(t, "codex")
 	lab.Program("codex", "app-server", "daemon", "start")
 	run := lab.Start("go [[delay 90s]]")
-	run.Until("it works", shows("esc to interrupt"))
+	run.Until("it works, and has its file", func(l agenttest.Look) bool { return shows("esc to interrupt")(l) && len(run.Files()) == 1 })
 	file := run.Files()
-	if len(file) != 1 {
-		t.Fatalf("files: %q", file)
-	}
 	if holders := lab.Holding(file[0]); len(holders) != 1 || !run.Below(holders[0]) {
 		lab.Moved("the session is in a process below the terminal", "its file is open in %v of %q", holders, lab.Alive())
 	}
@@ -235,7 +231,7 @@ func TestCodexPermissions(t *testing.T) {
 				if _, err := os.Stat(made); err == nil {
 					lab.Moved("it does nothing before it was answered", "%s is there\n%s", made, look.Screen)
 				}
-				run.Keys("y")
+				run.Press("y", turns(1))
 			}
 			run.Until("a turn", turns(1))
 			if _, err := os.Stat(made); err != nil {
@@ -280,7 +276,7 @@ func TestCodexTitles(t *testing.T) {
 			lab.Moved("the title is what tui.terminal_title asks for", "%q", look.Title)
 		}
 		if want == "Action Required" {
-			run.Keys("y")
+			run.Press("y", func(l agenttest.Look) bool { return !strings.Contains(l.Title, want) })
 		}
 	}
 }

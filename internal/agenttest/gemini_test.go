@@ -256,7 +256,7 @@ func TestGeminiPermissions(t *testing.T) {
 				if _, err := os.Stat(made); err == nil {
 					lab.Moved("it does nothing before it was answered", "%s is there", made)
 				}
-				run.Keys("1")
+				run.Press("1", answered(1))
 			}
 			run.Until("a turn", both(answered(1), shows("Made.")))
 			if _, err := os.Stat(made); err != nil {
@@ -298,7 +298,7 @@ func TestGeminiHooks(t *testing.T) {
 			in.Private, in.Spec.Secrets, in.Spec.Agent.Trust = private, []string{"GEMINI_API_KEY"}, true
 		})
 		run.Until("it asks", both(told("Notification"), func(l agenttest.Look) bool { return l.Reading.Activity == session.Blocked }))
-		run.Keys("1")
+		run.Press("1", answered(1))
 		look := run.Until("a turn", both(answered(1), told("AfterAgent")))
 		for _, event := range []string{"SessionStart", "BeforeAgent"} {
 			if !told(event)(look) {

@@ -53,6 +53,9 @@ func TestClaudeByAgentform(t *testing.T) {
 	s := p.Until("it asks", func(s agenttest.Status) bool {
 		return s.Activity == "blocked" && strings.Contains(s.Detail, "echo hi > made")
 	})
+	p.Until("the question is shown", func(agenttest.Status) bool {
+		return strings.Contains(p.Do("capture", "api"), "Do you want to proceed?")
+	})
 	p.Do("send", "api", "--key", "Enter")
 	p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
 	log := p.Do("logs", "api")

@@ -114,18 +114,33 @@ func (r *Run) Type(text string, taken ...func(Look) bool) {
 	time.Sleep(500 * time.Millisecond)
 	r.Keys("Enter")
 	for _, seen := range taken {
-		again := time.Now().Add(5 * time.Second)
-		r.Until("what was typed is taken: "+text, func(l Look) bool {
-			if seen(l) {
-				return true
-			}
-			if time.Now().After(again) {
-				again = time.Now().Add(5 * time.Second)
-				r.Keys("Enter")
-			}
-			return false
-		})
+		r.insist("Enter", seen)
 	}
+}
+
+// Press presses a key, and again until it is seen to be taken: an agent may show
+// a question a little before it listens to the answer.
+func (r *Run) Press(key string, taken func(Look) bool) {
+	r.Lab.t.Helper()
+	r.Keys(key)
+	r.insist(key, taken)
+}
+
+// insist presses a key every few seconds until it is seen to be taken.
+func (r *Run) insist(key string, taken func(Look) bool) {
+	r.Lab.t.Helper()
+	const patience = 5 * time.Second
+	again := time.Now().Add(patience)
+	r.Until(key+" is taken", func(l Look) bool {
+		if taken(l) {
+			return true
+		}
+		if time.Now().After(again) {
+			again = time.Now().Add(patience)
+			r.Keys(key)
+		}
+		return false
+	})
 }
 
 // Exit is how the agent ended; nil while it lives.
