@@ -196,50 +196,6 @@ func (x *examination) record() {
 	}
 }
 
-// orphans are live sessions of this project that are not on record.
-func (x *examination) orphans(ctx context.Context) {
-	if _, found := x.app.env.findCommand("tmux", x.app.env.Dir); !found {
-		return
-	}
-	r, err := x.app.runtime(x.project, x.state.Lineage, session.RuntimeSpec{Kind: "tmux"}, toLook)
-	if err != nil {
-		return // the socket folder's finding says why
-	}
-	if c, ok := r.(interface{ Close() }); ok {
-		defer c.Close()
-	}
-	lives, err := r.Observe(ctx, false)
-	if err != nil {
-		x.add(view.Fault, "tmux servers", err.Error(), "look by hand; nothing is done with sessions that cannot be seen")
-		return
-	}
-	runs := map[string]bool{}
-	for _, rec := range x.state.Sessions {
-		runs[rec.Run.ID] = true
-	}
-	count := 0
-	for _, l := range lives {
-		if l.Mark.Project == "" || !l.Foreign && runs[l.Mark.Run] {
-			continue
-		}
-		count++
-		end := fmt.Sprintf("to end it: tmux -S %s kill-session -t '=%s'", l.Place.Socket, l.Place.Name)
-		switch x.state.Lineage {
-		case l.Mark.Project:
-			x.add(view.Warning, string(l.Mark.Address), l.Place.Name+" lives and is not on record",
-				"agentform apply adopts it if the manifest declares it; "+end)
-		case "":
-			x.add(view.Warning, string(l.Mark.Address), l.Place.Name+" lives, and the state that it was on record in is lost with its lineage",
-				fmt.Sprintf("to take it back: echo %s > %s.lineage, and agentform apply adopts it; %s", l.Mark.Project, x.project.state, end))
-		default:
-			x.add(view.Warning, string(l.Mark.Address), l.Place.Name+" lives and is of another state than this one", end)
-		}
-	}
-	if count == 0 {
-		x.add(view.Fine, "tmux servers", counted(len(lives), "session")+", all accounted for", "")
-	}
-}
-
 // leftovers are workspaces that agentform made and no session on record uses.
 func (x *examination) leftovers() {
 	used := map[string]bool{}

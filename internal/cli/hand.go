@@ -129,7 +129,11 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 		fmt.Fprintln(a.env.Stderr, "No session on record is meant: nothing was done.")
 		return nil
 	}
-	if err := a.tmux(); err != nil {
+	var specs []session.Spec
+	for _, address := range o.hand.Addresses {
+		specs = append(specs, find(s.Sessions, address).Spec)
+	}
+	if err := a.tmux(specs...); err != nil {
 		return err
 	}
 	t, err := a.teller(o.verb)

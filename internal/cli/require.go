@@ -33,6 +33,9 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 				miss(s.Address, lack{fmt.Sprintf("secret %s is not set", name), err.Error()})
 			}
 		}
+		if s.Runtime.Kind == "docker" {
+			continue // the command is in the image, which apply looks into
+		}
 		switch command, err := a.lackingCommand(s); {
 		case err == nil:
 		case strings.Contains(command, "/"), command == "":
@@ -112,17 +115,22 @@ func (a *app) programs(specs []session.Spec, how session.Severity) []session.Dia
 				Detail: fmt.Sprintf("%s: install %s %s or later (apt-get install %s, brew install %s)", why, name, version, name, name)})
 		}
 	}
-	need("tmux", "sessions live in it", "3.2")
+	if len(specs) == 0 || slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Runtime.Kind != "docker" }) {
+		need("tmux", "sessions live in it", "3.2")
+	}
 	if slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Workspace.Mode != session.Plain }) {
 		need("git", "workspaces are made with it", "2.30")
 	}
 	return found
 }
 
-// tmux makes sure that there is tmux, for a command that speaks to a session.
-func (a *app) tmux() error {
-	if lacks := a.programs(nil, session.Error); len(lacks) > 0 {
-		return lacks[0]
+// tmux makes sure that there is tmux, for a command that speaks to sessions; those
+// in containers have their own.
+func (a *app) tmux(specs ...session.Spec) error {
+	for _, lack := range a.programs(specs, session.Error) {
+		if strings.HasPrefix(lack.Summary, "tmux") {
+			return lack
+		}
 	}
 	return nil
 }
@@ -143,13 +151,13 @@ func (a *app) unborn(ctx context.Context, specs []session.Spec, how session.Seve
 	looked := map[string]bool{}
 	for _, s := range specs {
 		repo := s.Workspace.Repo
-		if s.Workspace.Mode != session.Worktree || looked[repo] {
+		if s.Workspace.Mode != session.Worktree && s.Workspace.Mode != session.Clone || looked[repo] {
 			continue
 		}
 		looked[repo] = true
 		if has, err := git.HasCommits(ctx, repo); err == nil && !has { // what else is wrong with it is apply's to say
 			found = append(found, session.Diagnostic{Severity: how, Summary: fmt.Sprintf("repository %s has no commit yet", repo),
-				Detail: "a worktree begins at a commit. This makes one:\n  " + firstCommit})
+				Detail: "a branch begins at a commit. This makes one:\n  " + firstCommit})
 		}
 	}
 	return found

@@ -26,16 +26,21 @@ which is not dead.`,
 }
 
 func (a *app) runServices(ctx context.Context) error {
-	s, err := a.look(ctx)
+	e, err := a.eyes()
 	if err != nil {
 		return err
 	}
+	s, err := e.look(ctx)
+	if err != nil {
+		return err
+	}
+	lives := append(s.World.Lives, e.elsewhere(ctx, s.World)...)
 	recorded := map[string]bool{}
 	for _, r := range s.State.Sessions {
 		recorded[r.ID] = true
 	}
 	var orphans []session.Live
-	for _, l := range s.World.Lives {
+	for _, l := range lives {
 		if !l.Foreign && !recorded[l.Mark.ID] {
 			orphans = append(orphans, l)
 		}
@@ -45,4 +50,27 @@ func (a *app) runServices(ctx context.Context) error {
 		return view.ServicesJSON(a.env.Stdout, all)
 	}
 	return view.Services(a.env.Stdout, a.out(), all)
+}
+
+// elsewhere is what lives in the engines that the manifest names and no record does.
+// One that does not answer has none of our sessions on record.
+func (e *eyes) elsewhere(ctx context.Context, seen session.World) (lives []session.Live) {
+	asked := map[string]bool{}
+	for _, s := range e.project.manifest.Sessions {
+		engine := s.Runtime.Engine()
+		if _, is := seen.Runtimes[engine]; is || asked[engine] {
+			continue
+		}
+		asked[engine] = true
+		rt, err := e.reconciler.For(s)
+		if err == nil {
+			var found []session.Live
+			found, err = rt.Observe(ctx, false)
+			lives = append(lives, found...)
+		}
+		if err != nil {
+			e.log.Debug("look at what is not on record", "engine", engine, "error", err)
+		}
+	}
+	return lives
 }

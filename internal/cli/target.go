@@ -29,10 +29,11 @@ func (a *app) aim(ctx context.Context, typed string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if find(s.Sessions, address) == nil {
+	recorded := find(s.Sessions, address)
+	if recorded == nil {
 		return nil, fmt.Errorf("%s is in the manifest and not live yet\nagentform apply --target %s makes it", address, quoted(address))
 	}
-	if err := a.tmux(); err != nil {
+	if err := a.tmux(recorded.Spec); err != nil {
 		return nil, err
 	}
 	r := a.reconciler(p, toLook)

@@ -179,7 +179,7 @@ func (s *Session) recorded(r session.Record) {
 	if r.Trouble != "" {
 		s.Detail = r.Trouble
 	}
-	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive {
+	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Place.Container == "" { // in a container it has another number
 		s.PID = &r.Run.Agent.PID
 	}
 }
@@ -226,7 +226,7 @@ func (s *Session) live(l session.Live) {
 	if l.Place.Container != "" {
 		s.Container = l.Place.Container
 	}
-	if l.Agent.PID > 0 && l.Vital == session.Alive {
+	if l.Agent.PID > 0 && l.Vital == session.Alive && l.Place.Container == "" {
 		s.PID = &l.Agent.PID
 	}
 	if !l.Started.IsZero() {
