@@ -117,7 +117,22 @@ func (r *run) readiness(ctx context.Context, rec session.Record, agent session.A
 		return "", false, fmt.Errorf("wait until it is ready: the session %w", session.ErrGone)
 	}
 	busy := agent.Read(session.Evidence{Vital: session.Alive, Title: lives[i].Title, Screen: screen}).Activity == session.Working
-	return screen, facts.Alive && (busy || agent.Ready(screen)), nil // who works has been ready
+	return screen, facts.Alive && (busy || agent.Ready(screen) || r.begun(rec, &lives[i])), nil // who works has been ready
+}
+
+// begun reports whether an agent is at what its command line has told it to do:
+// then it may ask something for longer than any wait, and has been ready all the
+// same. A question that only its screen shows could be one before it begins.
+func (r *run) begun(rec session.Record, l *session.Live) bool {
+	if rec.Run.DeliveredAt.IsZero() {
+		return false
+	}
+	reading := r.activity.Read(rec, l, rec.Run.DeliveredAt, time.Now()).Reading
+	switch reading.Activity {
+	case session.Blocked, session.BlockedAPI, session.Idle, session.Done:
+		return reading.Source == "native" || reading.Source == "hook"
+	}
+	return false
 }
 
 // patternless agents are known by their command alone: being alive is all that
