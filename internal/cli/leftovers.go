@@ -36,6 +36,7 @@ type search struct {
 	state   state.State
 	lives   []session.Live
 	runs    map[string]bool // that are needed
+	blind   bool            // what there is in containers cannot be told
 	found   []view.Leftover
 }
 
@@ -55,6 +56,7 @@ func (a *app) leftovers(ctx context.Context, p *project, s state.State) ([]view.
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be told what is needed: %w", err)
 	}
+	a.askEngines(ctx, x)
 	for _, r := range s.Sessions {
 		x.runs[r.Run.ID] = true
 	}
@@ -63,6 +65,7 @@ func (a *app) leftovers(ctx context.Context, p *project, s state.State) ([]view.
 	}
 	x.workspaces(ctx)
 	x.oldRuns()
+	x.oldContainers()
 	x.prompts()
 	x.guests()
 	x.deadSockets(ctx)
@@ -182,6 +185,9 @@ func (x *search) prompts() {
 
 // guests are the guests' programs but for the newest and those that run.
 func (x *search) guests() {
+	if x.mounted() {
+		return
+	}
 	dir := filepath.Join(x.manifest.DataDir, "bin")
 	running := map[string]bool{}
 	for run := range x.runs {

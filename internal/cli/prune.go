@@ -135,6 +135,11 @@ func removeLeftover(ctx context.Context, l view.Leftover) error {
 		_ = os.Remove(filepath.Dir(l.Path)) // likewise: another branch's may be there
 		return nil
 	case kindRun:
+		if to, err := os.Readlink(l.Path); err == nil { // what a container had of it
+			if err := os.RemoveAll(to); err != nil {
+				return err
+			}
+		}
 		return os.RemoveAll(l.Path)
 	}
 	return os.Remove(l.Path)
