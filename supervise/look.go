@@ -100,9 +100,9 @@ func (h *Hub) care(st state.State) reconcile.Care {
 // recall makes the memories fit what is on record, and reads what the histories
 // have more.
 func (h *Hub) recall(st state.State, at time.Time) {
-	there := make(map[session.Address]bool, len(st.Sessions))
+	there, runs := make(map[session.Address]bool, len(st.Sessions)), make(map[string]bool, len(st.Sessions))
 	for _, r := range st.Sessions {
-		there[r.Address] = true
+		there[r.Address], runs[r.Run.ID] = true, true
 		m := h.memory[r.Address]
 		if m == nil || m.id != r.ID {
 			m = &memory{id: r.ID, run: r.Run.ID, tail: history.TailOf(h.folder(r)), quietSince: at}
@@ -114,6 +114,7 @@ func (h *Hub) recall(st state.State, at time.Time) {
 		m.begin(r.Run.ID, at)
 	}
 	maps.DeleteFunc(h.memory, func(a session.Address, _ *memory) bool { return !there[a] })
+	h.cfg.Activity.Forget(runs)
 }
 
 // see lays together what is to be known of a session.

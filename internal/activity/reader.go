@@ -2,6 +2,7 @@ package activity
 
 import (
 	"cmp"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -26,7 +27,9 @@ type Reader struct {
 
 	mu     sync.Mutex
 	agents map[session.Address]program
-	seen   map[string]*seen // by run
+	// programs are those by the agent's name, for sessions that have the same.
+	programs map[string][]program
+	seen     map[string]*seen // by run
 }
 
 // program is the agent of a specification. Its patterns are compiled once, and
@@ -53,7 +56,7 @@ type seen struct {
 // agent, such as agent.For.
 func New(dataDir, home string, adapt func(session.AgentSpec) session.Agent) *Reader {
 	return &Reader{runs: filepath.Join(dataDir, "runs"), home: home, adapt: adapt,
-		agents: map[session.Address]program{}, seen: map[string]*seen{}}
+		agents: map[session.Address]program{}, programs: map[string][]program{}, seen: map[string]*seen{}}
 }
 
 // Look is what is known of what an agent does.
@@ -79,10 +82,32 @@ func (r *Reader) Agent(rec session.Record) session.Agent {
 	defer r.mu.Unlock()
 	known, there := r.agents[rec.Address]
 	if !there || !reflect.DeepEqual(known.spec, rec.Spec.Agent) {
-		known = program{rec.Spec.Agent, r.adapt(rec.Spec.Agent)}
+		known = r.program(rec.Spec.Agent)
 		r.agents[rec.Address] = known
 	}
 	return known.agent
+}
+
+// program is the agent of a specification, the same for all that have the same: the
+// patterns of one take 30 KB. The caller holds the lock.
+func (r *Reader) program(s session.AgentSpec) program {
+	for _, p := range r.programs[s.Name] {
+		if reflect.DeepEqual(p.spec, s) {
+			return p
+		}
+	}
+	p := program{s, r.adapt(s)}
+	r.programs[s.Name] = append(r.programs[s.Name], p)
+	return p
+}
+
+// Forget lets go of what has been read of all runs but these, for those who look for
+// long.
+func (r *Reader) Forget(but map[string]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.seen, func(run string, _ *seen) bool { return !but[run] })
+	r.files.Forget(but)
 }
 
 // Read is what a session's agent does. Live is nil if nothing of it is to be

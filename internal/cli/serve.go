@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -76,6 +77,10 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 	return c
 }
 
+// frugal is by how much, in per cent, the hub's memory may grow before what it does
+// not need any more is collected.
+const frugal = 40
+
 // runServe is the hub, until it is told to end.
 func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	p, _, err := a.recorded()
@@ -95,6 +100,9 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	keepToOurselves()
+	if a.env.getenv("GOGC") == "" {
+		debug.SetGCPercent(frugal) // it is here for months, and has nothing to hurry for
+	}
 
 	notifier, endNotifier := a.notifier(p, log)
 	defer endNotifier()
