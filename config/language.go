@@ -198,7 +198,7 @@ func runtimeShape() shape {
 		doc:    "Where sessions run. tmux on this machine needs no block.",
 		kinds: map[string]shape{
 			"docker": {
-				doc: "Containers, one for each session that names it.",
+				doc: "Containers, one for each session that names it. See [containers](docker.md).",
 				attrs: []attribute{
 					{name: "image", kind: aText, forces: toReplace, required: true, doc: "Needs a shell, git, tmux and the agent. It has to be there: nothing is pulled."},
 					{name: "host", kind: aText, forces: toReplace, defWords: "the environment's", doc: "A docker context or a DOCKER_HOST URL."},
