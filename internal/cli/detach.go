@@ -69,7 +69,7 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 	}()
 	for until := time.Now().Add(detachFor); ; {
 		if h, runs := supervise.Running(p.manifest.DataDir); runs && h.PID == c.Process.Pid {
-			fmt.Fprintf(a.env.Stdout, "The hub supervises %s (pid %d). It logs to %s.\nkill %d ends it; the sessions go on.\n", p.manifest.Project, h.PID, a.brief(path), h.PID)
+			fmt.Fprintf(a.env.Stdout, "The hub supervises %s (pid %d). It logs to %s.\nagentform serve --stop ends it; the sessions go on.\n", p.manifest.Project, h.PID, a.brief(path))
 			return nil
 		}
 		select {
@@ -82,6 +82,39 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 		case <-time.After(20 * time.Millisecond):
 			if time.Now().After(until) {
 				return fmt.Errorf("the hub (pid %d) did not begin within %s: %s says why", c.Process.Pid, detachFor, path)
+			}
+		}
+	}
+}
+
+// stopFor is how long a hub may take to end: it finishes what is under way.
+const stopFor = time.Minute
+
+// stopHub ends the hub of the project, if there is one.
+func (a *app) stopHub(ctx context.Context) error {
+	p := a.open()
+	h, runs := supervise.Running(p.manifest.DataDir)
+	if !runs {
+		fmt.Fprintln(a.env.Stdout, "No hub supervises this project.")
+		return nil
+	}
+	if here, err := os.Hostname(); h.PID <= 1 || err == nil && h.Host != "" && h.Host != here {
+		return fmt.Errorf("the hub cannot be ended from here: it is pid %d on %s", h.PID, h.Host)
+	}
+	if err := syscall.Kill(h.PID, syscall.SIGTERM); err != nil {
+		return fmt.Errorf("end the hub (pid %d): %w", h.PID, err)
+	}
+	for until := time.Now().Add(stopFor); ; {
+		if now, runs := supervise.Running(p.manifest.DataDir); !runs || now.PID != h.PID {
+			fmt.Fprintf(a.env.Stdout, "The hub (pid %d) has ended. The sessions go on.\n", h.PID)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return outcome(exitInterrupted)
+		case <-time.After(20 * time.Millisecond):
+			if time.Now().After(until) {
+				return fmt.Errorf("the hub (pid %d) is still finishing something after %s", h.PID, stopFor)
 			}
 		}
 	}

@@ -26,6 +26,7 @@ import (
 type serveOptions struct {
 	detach    bool
 	printUnit bool
+	stop      bool
 	logFile   string
 }
 
@@ -52,11 +53,12 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
   loginctl enable-linger`,
 		Example: `  agentform serve
   agentform serve --detach
+  agentform serve --stop
   agentform serve --print-unit`,
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.detach && o.printUnit {
-				return usageError{c.CommandPath(), errors.New("--detach runs the hub, --print-unit only prints: give one of them")}
+			if o.detach && o.printUnit || o.stop && (o.detach || o.printUnit) {
+				return usageError{c.CommandPath(), errors.New("--detach runs the hub, --stop ends it and --print-unit only prints: give one of them")}
 			}
 			if !c.Flags().Changed("log-level") {
 				a.globals.logLevel = "info"
@@ -64,6 +66,8 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 			switch {
 			case o.printUnit:
 				return a.printUnit()
+			case o.stop:
+				return a.stopHub(c.Context())
 			case o.detach:
 				return a.detachHub(c.Context(), o)
 			}
@@ -71,6 +75,7 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 		},
 	}
 	c.Flags().BoolVar(&o.detach, "detach", false, "run it in the background, in a session of its own; it logs to DATA_DIR/hub.log")
+	c.Flags().BoolVar(&o.stop, "stop", false, "end the hub of this project, and return when it has ended; the sessions go on")
 	c.Flags().BoolVar(&o.printUnit, "print-unit", false, "print a systemd unit that runs it, and do nothing else")
 	c.Flags().StringVar(&o.logFile, "log-file", "", "log to this `file`, which is rotated, and not to standard error")
 	_ = c.MarkFlagFilename("log-file") // fails only for a flag that does not exist
