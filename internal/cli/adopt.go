@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,13 +22,14 @@ import (
 func (a *app) adoptCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt ADDR ID",
-		Short: "Take a running tmux session over",
-		Long: `Takes a tmux session that somebody else started over, as it runs: it is marked as ours,
-goes on undisturbed, and is looked at, stopped and restarted like any other from then on.
-Nothing else on its tmux server is touched.
+		Short: "Take a running tmux session or container over",
+		Long: `Takes a tmux session or a container that somebody else started over, as it runs: it is
+marked as ours, goes on undisturbed, and is looked at, stopped and restarted like any other
+from then on. Nothing else on its tmux server is touched.
 
-ID is ` + tmux.IDForm + `.
-What stands last, behind the last slash, is the session's name.
+ID is ` + tmux.IDForm + `,
+or docker:CONTAINER. What stands last, behind the last slash, is the tmux session's name.
+A container has to be declared in the manifest, with its image.
 
 If the manifest declares ADDR, the session becomes that one; it must work in the declared
 workspace, on the declared branch. Else it is described as it is seen: the program in it,
@@ -37,7 +39,8 @@ destroys it.
 A session that is ours and off the record (see state rm) is taken back by its own address.
 An import block in a manifest does the same with apply.`,
 		Example: `  agentform adopt api tmux:default/work
-  agentform adopt 'worker["web"]' tmux:/tmp/tmux-1000/mine/web`,
+  agentform adopt 'worker["web"]' tmux:/tmp/tmux-1000/mine/web
+  agentform adopt api docker:old-one`,
 		Args:              arguments(2, 2),
 		Annotations:       withJSON(),
 		ValidArgsFunction: a.completeAddresses(1),
@@ -57,10 +60,16 @@ func (a *app) runAdopt(ctx context.Context, typed, id string) error {
 	if find(s.Sessions, address) != nil {
 		return fmt.Errorf("%s is on record already: adopt under another address, or take it off the record first: agentform state rm %s", address, quoted(address))
 	}
-	if err := a.tmux(); err != nil {
-		return err
-	}
+	contained := strings.HasPrefix(id, "docker:")
 	spec := p.declared(address)
+	switch {
+	case !contained:
+		if err := a.tmux(); err != nil {
+			return err
+		}
+	case spec == nil:
+		return fmt.Errorf("adopt %s: the manifest does not declare %s: a container needs a session block, with a runtime \"docker\" that names its image", id, address)
+	}
 	if spec == nil {
 		if spec, err = a.describe(ctx, p, address, id); err != nil {
 			return err
