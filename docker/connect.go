@@ -14,7 +14,7 @@ import (
 
 // connect opens the engine: of a URL, of a context, or, where neither is named, the
 // one that the docker command would use.
-func connect(host string) (*client.Client, error) {
+func connect(host string) (engine, error) {
 	if host == "" && os.Getenv("DOCKER_HOST") == "" {
 		host = currentContext()
 	}

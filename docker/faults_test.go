@@ -1,7 +1,10 @@
 package docker_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/docker/dockertest"
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
 )
 
@@ -44,7 +48,7 @@ func (b *bed) restarts(t *testing.T, p session.Place) {
 func TestStale(t *testing.T) {
 	for what, end := range map[string]string{
 		"the guest is killed": "kill -9 $(ps -o ppid= -p %d)",
-		"tmux is killed":      "tmux -S /tmp/agentform-tmux kill-server; : %d",
+		"tmux is killed":      "tmux -S " + guest.KeptSocket + " kill-server; : %d",
 		"all is killed":       "kill -9 -1; : %d",
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -167,12 +171,37 @@ func TestFailedCreate(t *testing.T) {
 	}
 }
 
+// An apply that is interrupted in the middle of a start leaves no container behind.
+func TestInterruptedCreate(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for _, after := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond, 80 * time.Millisecond, 250 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		l := b.launch(t, fmt.Sprintf("cut-%d", after.Milliseconds()))
+		p, err := b.runtime.Create(ctx, l)
+		cancel()
+		if err == nil { // it was quicker
+			if err := b.runtime.Remove(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		} else if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %s: %v, want the end of its time", after, err)
+		}
+		if left := b.docker(t, "ps", "-aq", "--filter", "name=^"+b.word); left != "" {
+			t.Errorf("after %s: it left a container", after)
+		}
+		if left, err := os.ReadDir(b.config.SocketDir); err != nil || len(left) > 0 {
+			t.Errorf("after %s: it left %v, %v", after, left, err)
+		}
+	}
+}
+
 // The first process of a container is as hostile as what runs in it: the look ends,
 // says that it does not know, and the other containers are seen.
 func TestHostileSocket(t *testing.T) {
 	flood := []byte(strings.Repeat("x", 1<<16))
 	for what, answer := range map[string]func(net.Conn){
-		"silent": func(c net.Conn) { time.Sleep(20 * time.Second) },
+		"silent": func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, // until the other side gives up
 		"flooding": func(c net.Conn) {
 			for _, err := c.Write(flood); err == nil; _, err = c.Write(flood) {
 			}

@@ -35,12 +35,15 @@ func (r *Runtime) once(ctx context.Context, s session.Spec, dir string, argv, en
 	}
 	config, host := r.settings(s, dir, of)
 	if dir == "" {
-		host.Mounts = host.Mounts[1:]
 		host.NetworkMode = "none"
 	}
 	config.Entrypoint, config.Env = argv, env
 	config.Labels[labelOnce] = "1"
-	made, err := c.ContainerCreate(ctx, config, host, nil, nil, "")
+	// The engine goes on with what it was told whatever becomes of who told it, so
+	// that what it made has to be known.
+	making, enough := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer enough()
+	made, err := c.ContainerCreate(making, config, host, nil, nil, "")
 	if err != nil {
 		return "", explain(err)
 	}
@@ -54,25 +57,39 @@ func (r *Runtime) once(ctx context.Context, s session.Spec, dir string, argv, en
 		return "", explain(err)
 	}
 	defer a.Close()
-	ended, failed := c.ContainerWait(ctx, made.ID, container.WaitConditionNextExit)
+	heard := false
+	waiting, stop := context.WithCancel(ctx)
+	ended, failed := c.ContainerWait(waiting, made.ID, container.WaitConditionNextExit)
+	defer func() { // whoever waits for the end is waited for
+		stop()
+		if !heard {
+			select {
+			case <-ended:
+			case _ = <-failed:
+			}
+		}
+	}()
 	if err := c.ContainerStart(ctx, made.ID, container.StartOptions{}); err != nil {
 		return "", explain(err)
 	}
 	var out tail
-	printed := make(chan error, 1)
+	printed := make(chan struct{})
 	go func() {
-		_, err := stdcopy.StdCopy(&out, &out, a.Reader)
-		printed <- err
+		_, _ = stdcopy.StdCopy(&out, &out, a.Reader) // what came until then is what there is
+		close(printed)
 	}()
 	select {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	case err := <-failed:
+		heard = true
 		return "", explain(err)
 	case e := <-ended:
+		heard = true
 		select {
 		case <-printed:
 		case <-ctx.Done():
+			return "", ctx.Err() // out is being written to
 		}
 		if e.StatusCode != 0 {
 			err = fmt.Errorf("exit status %d", e.StatusCode)

@@ -33,9 +33,6 @@ func (r *Runtime) shared(id string) folders {
 // guestSocket is the guest's, of whichever run is in the container.
 func (f folders) guestSocket() string { return filepath.Join(f.sockets, "g") }
 
-// secrets is the file in which a run's guest finds its secrets, until it does.
-func (f folders) secrets(run string) string { return filepath.Join(f.sockets, "s-"+run) }
-
 // make makes the folders for a user of the container.
 func (f folders) make(of owner) error {
 	for _, dir := range []string{f.runs, f.sockets} {
@@ -62,10 +59,11 @@ func (f folders) bring(l session.Launch, of owner) error {
 	return os.Symlink(to, l.RunDir)
 }
 
-// kept is what is kept of a container beside what it shows of itself.
+// kept is what is kept of a container where nothing in it can change it.
 type kept struct {
-	Mark   session.Mark `json:"mark"`
-	Paused string       `json:"paused,omitempty"` // the mode
+	Mark   session.Mark  `json:"mark"`             // of the run that was begun last
+	Spec   *session.Spec `json:"spec,omitempty"`   // as launched
+	Paused string        `json:"paused,omitempty"` // the mode
 }
 
 func (f folders) keep(k kept) error {
@@ -129,15 +127,6 @@ func (o owner) take(path string) error {
 	})
 }
 
-// takeFile makes one file the owner's. What lies in a folder that a container can
-// write to may be another thing by now: a link is not followed.
-func (o owner) takeFile(path string) error {
-	if o.uid == os.Geteuid() {
-		return nil
-	}
-	return os.Lchown(path, o.uid, o.gid)
-}
-
 // facts are what the folder of a run in a container tells. What cannot be read is
 // missing, and so is all of it where the container has put a link in the folder's
 // place.
@@ -170,6 +159,26 @@ func Facts(dataDir, socketDir, run string) (f guest.Facts, alive, ok bool) {
 }
 
 // discard removes a container's sockets.
-func (f folders) discard() error {
-	return errors.Join(os.RemoveAll(f.sockets))
+func (f folders) discard() error { return os.RemoveAll(f.sockets) }
+
+// home brings the folders of a container's runs back to where others are, once the
+// container is gone, and removes what was kept of it.
+func (f folders) home(dataDir string) error {
+	runs, err := os.ReadDir(f.runs)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range runs {
+		folder, link := filepath.Join(f.runs, e.Name()), filepath.Join(dataDir, "runs", e.Name())
+		if to, err := os.Readlink(link); !e.IsDir() || err != nil || to != folder {
+			continue // the container's own, or pruned: it goes with the rest
+		}
+		if err := os.Remove(link); err != nil {
+			return err
+		}
+		if err := os.Rename(folder, link); err != nil {
+			return err
+		}
+	}
+	return errors.Join(f.discard(), os.RemoveAll(f.own))
 }

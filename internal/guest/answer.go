@@ -1,10 +1,20 @@
 package guest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 )
+
+// answer answers one request of the protocol, a JSON line.
+func (g *guest) answer(line []byte) any {
+	var r request
+	if err := json.Unmarshal(line, &r); err != nil {
+		return refuse(CodeInvalid, "the request is not a JSON object as it should be")
+	}
+	return g.do(r)
+}
 
 // do carries out one request of the protocol.
 func (g *guest) do(r request) reply {

@@ -27,7 +27,7 @@ type Client struct {
 func Dial(ctx context.Context, socket string) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	conn, err := dial(ctx, socket)
 	if err != nil {
 		return nil, fmt.Errorf("ask guest: %w", err)
 	}

@@ -37,6 +37,9 @@ type Config struct {
 	// Inherit begins the agent's environment with the guest's own: in a container
 	// that is the image's.
 	Inherit bool `json:"inherit,omitempty"`
+	// Keeper is the socket of the keeper that hands out the secrets; empty: there is
+	// none, and they are in SecretsFile.
+	Keeper string `json:"keeper,omitempty"`
 	// SecretsFile is where the guest finds the secrets, and unlinks them. Prepare
 	// fills it in when there are any.
 	SecretsFile string `json:"secrets_file,omitempty"`
@@ -156,9 +159,16 @@ func load(runDir string) (Config, error) {
 	return c, nil
 }
 
-// takeSecrets reads the secrets and unlinks their file, also when it cannot be
-// read.
+// takeSecrets asks the keeper for the secrets, or reads them and unlinks their file,
+// also when it cannot be read.
 func takeSecrets(c Config) (map[string]string, error) {
+	if c.Keeper != "" {
+		secrets, err := askSecrets(c.Keeper, c.Run)
+		if err != nil {
+			return nil, fmt.Errorf("take over secrets: %w", err)
+		}
+		return secrets, nil
+	}
 	if c.SecretsFile == "" {
 		return nil, nil
 	}

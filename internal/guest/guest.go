@@ -151,7 +151,7 @@ func (g *guest) run() int {
 	agent, _ := look(pid) // not reaped yet, so it is there
 	g.agent = agent.proc()
 	go g.reap()
-	server := serve(listener, g.do)
+	server := serve(listener, lineLimit, g.answer)
 	unrecorded := writeFact(g.dir, runFile, running{BootID: BootID(), Guest: g.self, Agent: g.agent, StartedAt: g.began.UTC()}, durably)
 	if unrecorded != nil { // nothing may live that is not on record
 		g.end(CauseFailedStart, syscall.SIGKILL, 0)

@@ -1,21 +1,17 @@
 package guest
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
+	"runtime"
+	"slices"
 	"sync"
 	"syscall"
-	"time"
 )
 
 // KeepMode is the argument that makes the guest's program the first process of a
@@ -25,233 +21,160 @@ const KeepMode = "keep"
 const (
 	// KeeperSocket is the name of a keeper's socket in its folder.
 	KeeperSocket = "k"
-	// KeptSocket is the tmux server's in the container.
-	KeptSocket = "/tmp/agentform-tmux"
-
-	// keeperLine bounds a request to a keeper and its reply: a text that is typed has
-	// at most 1 MiB, and JSON makes it longer.
-	keeperLine = 4 << 20
-	// tmuxTimeout bounds one tmux command, and printed what it may print.
-	tmuxTimeout = 20 * time.Second
-	printed     = 2 << 20
+	// KeptFolder is a folder in a container that is in memory and its user's alone.
+	KeptFolder = "/run/agentform"
+	// KeptSocket is the socket of the tmux server in a container.
+	KeptSocket = KeptFolder + "/tmux"
 )
 
-// The operations of a keeper.
-const (
-	opTmux = "tmux"
-	opLook = "look"
-	opEnd  = "end"
-)
-
-// keeperRequest asks a keeper for something.
-type keeperRequest struct {
-	Op     string        `json:"op"`
-	Args   []string      `json:"args,omitempty"`  // of tmux
-	Stdin  string        `json:"stdin,omitempty"` // of tmux
-	Run    string        `json:"run,omitempty"`
-	RunDir string        `json:"run_dir,omitempty"`
-	Signal string        `json:"signal,omitempty"`
-	Grace  time.Duration `json:"grace_ns,omitempty"`
-}
-
-type keeperReply struct {
-	OK    bool       `json:"ok"`
-	Error string     `json:"error,omitempty"`
-	Tmux  *TmuxReply `json:"tmux,omitempty"`
-	Seen  *Inside    `json:"seen,omitempty"`
-}
-
-// TmuxReply is what a tmux command in the container came to.
-type TmuxReply struct {
-	Code   int    `json:"code"`
-	Stdout string `json:"stdout"`
-	Stderr string `json:"stderr"`
-}
-
-// Inside is what a keeper sees of a run: it shares the run's processes, which this
-// machine numbers otherwise.
-type Inside struct {
-	Guest  bool `json:"guest"` // it runs
-	Agent  bool `json:"agent"` // it runs
-	Frozen bool `json:"frozen"`
-}
-
-// keeper is the first process of a container. It stays when the agent is gone, so
+// keeper is the first process of a container. It stays when the agent has gone, so
 // that a container without its session can be told from one that is gone, reaps
 // what nobody else does, and does in the container what it is asked to from outside.
 type keeper struct {
-	running sync.Mutex // held while a child of its own runs: else it would be reaped
+	folder   string // of its socket
+	terminal terminal
+	secrets  secrets
+	turn     sync.Mutex // held while a run is begun or ended
+
+	mu   sync.Mutex
+	own  map[int]bool // children that somebody here waits for
+	last string       // the folder of the run that was begun last
 }
 
-// keepContainer is the program: it never returns but for SIGTERM and SIGINT.
+// keepContainer is the program: it never returns but for SIGTERM and SIGINT, by which an
+// engine stops a container, and then ends the run first.
 func keepContainer(args []string) int {
 	if len(args) != 1 || !filepath.IsAbs(args[0]) {
 		fmt.Fprintln(os.Stderr, "usage: agentform-guest keep FOLDER")
 		return codeUsage
 	}
+	runtime.GOMAXPROCS(1) // there is one keeper for each container, and little to do
 	if home := os.Getenv("HOME"); home == "" || home == "/" {
 		os.Setenv("HOME", "/tmp") // of a user whom the image does not know
 	}
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGTERM, syscall.SIGINT)
-	children := make(chan os.Signal, 1)
-	signal.Notify(children, syscall.SIGCHLD)
-	l, err := listen(filepath.Join(args[0], KeeperSocket))
+	drop := make(chan os.Signal, 1)
+	for _, s := range append(slices.Clone(ignored), syscall.SIGHUP) {
+		if s != syscall.SIGTERM && s != syscall.SIGINT {
+			signal.Notify(drop, s)
+		}
+	}
+	k := &keeper{folder: args[0], own: map[int]bool{}}
+	k.terminal.keeper = k
+	l, err := listen(filepath.Join(k.folder, KeeperSocket))
 	if err != nil {
 		tell("the keeper's socket: %v", err)
 		return codeCannot
 	}
-	k := &keeper{}
-	go k.accept(l)
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case s := <-ends:
-			l.Close()
-			return 128 + int(s.(syscall.Signal))
-		case <-children:
-		case <-tick.C: // signals of several children may be one
+	go k.reap()
+	s := serve(l, keeperLine, k.answer)
+	end := (<-ends).(syscall.Signal)
+	k.leave()
+	s.close()
+	return 128 + int(end)
+}
+
+// leave ends the run, with the signal and the grace that it was started with: the
+// engine has its own idea of how long that may take, and kills what is late.
+func (k *keeper) leave() {
+	k.mu.Lock()
+	dir := k.last
+	k.mu.Unlock()
+	if dir == "" {
+		return
+	}
+	if c, err := load(dir); err == nil {
+		if err := k.end(keeperRequest{Run: c.Run, RunDir: dir, Signal: c.Signal, Grace: c.Grace}); err != nil {
+			tell("end the run: %v", err)
 		}
-		k.reap()
 	}
 }
 
-// reap collects the processes that were handed over to the first one.
+// reap collects the processes that were handed over to the first one. Children of
+// its own are left to whoever waits for them.
 func (k *keeper) reap() {
-	if !k.running.TryLock() {
-		return // in a second
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	for range ended {
+		k.mu.Lock()
+		for _, pid := range children(os.Getpid()) {
+			if s, ok := look(pid); ok && !k.own[pid] && !s.alive() {
+				_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // gone meanwhile is as well
+			}
+		}
+		k.mu.Unlock()
 	}
-	defer k.running.Unlock()
+}
+
+// begin starts a child of its own, which has to be awaited by wait.
+func (k *keeper) begin(c *exec.Cmd) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	err := c.Start()
+	if err == nil {
+		k.own[c.Process.Pid] = true
+	}
+	return err
+}
+
+func (k *keeper) wait(c *exec.Cmd) error {
+	err := c.Wait()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.own, c.Process.Pid)
+	return err
+}
+
+// orphans are the living children that nobody here started: what an agent has left
+// behind whose guest was killed.
+func (k *keeper) orphans() []Proc {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var found []Proc
 	for _, pid := range children(os.Getpid()) {
-		if s, ok := look(pid); ok && !s.alive() {
-			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // gone meanwhile is as well
+		if s, ok := look(pid); ok && !k.own[pid] && s.alive() {
+			found = append(found, s.proc())
 		}
 	}
+	return found
 }
 
-func (k *keeper) accept(l net.Listener) {
-	places := make(chan struct{}, maxConns)
-	for {
-		conn, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			time.Sleep(100 * time.Millisecond)
-			continue
-		}
-		select {
-		case places <- struct{}{}:
-			go func() {
-				defer func() { <-places }()
-				k.hear(conn)
-			}()
-		default:
-			conn.Close()
-		}
-	}
-}
-
-// hear answers one request.
-func (k *keeper) hear(conn net.Conn) {
-	defer conn.Close()
-	conn.SetReadDeadline(time.Now().Add(lineTimeout))
-	lines := bufio.NewScanner(conn)
-	lines.Buffer(make([]byte, 0, 4096), keeperLine)
-	if !lines.Scan() {
-		return
-	}
+// answer answers one request, a JSON line.
+func (k *keeper) answer(line []byte) any {
 	var q keeperRequest
-	r := keeperReply{Error: "the request is not a JSON object as it should be"}
-	if json.Unmarshal(lines.Bytes(), &q) == nil {
-		r = k.do(q)
+	if err := json.Unmarshal(line, &q); err != nil {
+		return keeperReply{Error: &Error{Code: CodeInvalid, Message: "the request is not a JSON object as it should be"}}
 	}
-	b, err := json.Marshal(r)
+	r, err := k.do(q)
 	if err != nil {
-		return
-	}
-	conn.SetWriteDeadline(time.Now().Add(lineTimeout))
-	_, _ = conn.Write(append(b, '\n')) // who asked has gone: nobody to tell
-}
-
-func (k *keeper) do(q keeperRequest) keeperReply {
-	switch q.Op {
-	case opHello:
-		return keeperReply{OK: true}
-	case opTmux:
-		t, err := k.tmux(q.Args, q.Stdin)
-		return outcome(keeperReply{Tmux: t}, err)
-	case opLook:
-		return keeperReply{OK: true, Seen: lookInside(q.RunDir)}
-	case opEnd:
-		return outcome(keeperReply{}, endInside(q))
-	}
-	return keeperReply{Error: fmt.Sprintf("this keeper does not know %.40q", q.Op)}
-}
-
-func outcome(r keeperReply, err error) keeperReply {
-	if err != nil {
-		return keeperReply{Error: err.Error()}
+		refusal, ok := errors.AsType[*Error](err)
+		if !ok {
+			refusal = &Error{Code: CodeFailed, Message: err.Error()}
+		}
+		return keeperReply{Error: refusal}
 	}
 	r.OK = true
 	return r
 }
 
-// tmux runs one tmux command on the container's server, which it starts if need be.
-func (k *keeper) tmux(args []string, stdin string) (*TmuxReply, error) {
-	k.running.Lock()
-	defer k.running.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), tmuxTimeout)
-	defer cancel()
-	c := exec.CommandContext(ctx, "tmux", append([]string{"-u", "-f", "/dev/null", "-S", KeptSocket}, args...)...)
-	var out, errs bounded
-	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &errs
-	c.WaitDelay = time.Second
-	err := c.Run()
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		return &TmuxReply{exit.ExitCode(), out.String(), errs.String()}, nil
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // a server that was started holds the pipe
-		return nil, fmt.Errorf("run tmux: %w", err)
+func (k *keeper) do(q keeperRequest) (r keeperReply, err error) {
+	switch q.Op {
+	case opHello:
+		return keeperReply{Protocol: ProtocolVersion}, nil
+	case opLook:
+		r.Seen = k.look(q)
+		return r, nil
+	case opBegin:
+		return r, k.start(q)
+	case opEnd:
+		return r, k.end(q)
+	case opTmux:
+		r.Tmux, err = k.terminal.run(q.Args, q.Stdin)
+		return r, err
+	case opSecrets:
+		r.Secrets, err = k.secrets.hand(q.Run)
+		return r, err
 	}
-	return &TmuxReply{0, out.String(), errs.String()}, nil
-}
-
-// bounded keeps the beginning of what is written to it.
-type bounded struct{ bytes.Buffer }
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if left := printed - b.Len(); left > 0 {
-		b.Buffer.Write(p[:min(left, len(p))])
-	}
-	return len(p), nil
-}
-
-// lookInside is how a run stands, by its own word and by its processes.
-func lookInside(runDir string) *Inside {
-	f, _ := Glance(runDir) // what cannot be read tells nothing
-	seen := &Inside{Guest: f.Guest.Alive(), Agent: f.Agent.Alive()}
-	if s, ok := look(f.Agent.PID); ok && seen.Agent {
-		seen.Frozen = s.stopped()
-	}
-	return seen
-}
-
-// endInside ends a run: its guest is asked to, then whatever still carries the
-// run's mark is ended.
-func endInside(q keeperRequest) error {
-	ctx, cancel := context.WithTimeout(context.Background(), q.Grace+killTimeout+answerTimeout)
-	defer cancel()
-	if c, err := load(q.RunDir); err == nil {
-		if client, err := Dial(ctx, c.Socket); err == nil {
-			defer client.Close()
-			if _, err := client.Stop(ctx, q.Signal, q.Grace); err != nil {
-				return err
-			}
-		}
-	}
-	_, err := Sweep(q.Run, q.Grace, q.Signal)
-	return err
+	return r, &Error{Code: CodeUnsupported, Message: fmt.Sprintf("this keeper does not know %.40q", q.Op)}
 }

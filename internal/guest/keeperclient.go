@@ -6,39 +6,35 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"time"
 )
 
+// lookTimeout is how long a keeper may take to answer a look. It takes well under a
+// millisecond; a machine that starts fifty containers may be slow.
+const lookTimeout = 3 * time.Second
+
 // Keeper speaks to the first process of a container, whose socket lies in Dir.
-// What it answers was written in there: a claim, bounded in size and time. Its
-// methods may be called from many goroutines.
+// What it answers was written in there: a claim, bounded in size and time. A
+// refusal is an *Error. Its methods may be called from many goroutines.
 type Keeper struct{ Dir string }
 
-// Hello is answered by a keeper that is up.
-func (k Keeper) Hello(ctx context.Context) error {
-	_, err := k.ask(ctx, answerTimeout, keeperRequest{Op: opHello})
-	return err
+// Hello asks which version of the protocol the keeper speaks: ProtocolVersion of
+// its program.
+func (k Keeper) Hello(ctx context.Context) (int, error) {
+	r, err := k.ask(ctx, answerTimeout, lookLine, keeperRequest{Op: opHello})
+	if err == nil && r.Protocol <= 0 {
+		err = k.wrong(opHello)
+	}
+	return r.Protocol, err
 }
 
-// Tmux runs a tmux command in the container.
-func (k Keeper) Tmux(ctx context.Context, stdin string, args ...string) (TmuxReply, error) {
-	r, err := k.ask(ctx, tmuxTimeout+answerTimeout, keeperRequest{Op: opTmux, Args: args, Stdin: stdin})
-	if err == nil && r.Tmux == nil {
-		err = errIncomplete
-	}
-	if err != nil {
-		return TmuxReply{}, err
-	}
-	return *r.Tmux, nil
-}
-
-// Look asks how the run of that folder stands.
-func (k Keeper) Look(ctx context.Context, runDir string) (Inside, error) {
-	r, err := k.ask(ctx, 2*time.Second, keeperRequest{Op: opLook, RunDir: runDir})
-	if err == nil && r.Seen == nil {
-		err = errIncomplete
+// Look asks how the run of a folder stands. Of the tmux session target it tells what
+// format says, with screen also what is to be seen; format empty: nothing of it.
+func (k Keeper) Look(ctx context.Context, runDir, target, format string, screen bool) (Inside, error) {
+	r, err := k.ask(ctx, lookTimeout, lookLine, keeperRequest{Op: opLook, RunDir: runDir, Target: target, Format: format, Screen: screen})
+	if err == nil && (r.Seen == nil || r.Seen.check() != nil) {
+		err = k.wrong(opLook)
 	}
 	if err != nil {
 		return Inside{}, err
@@ -46,50 +42,99 @@ func (k Keeper) Look(ctx context.Context, runDir string) (Inside, error) {
 	return *r.Seen, nil
 }
 
-// End ends a run and everything below it, with the signal and, after the grace,
-// SIGKILL, and returns when nothing of it is left.
-func (k Keeper) End(ctx context.Context, run, runDir, signal string, grace time.Duration) error {
-	limit := 2*(max(grace, 0)+killTimeout) + 2*answerTimeout
-	_, err := k.ask(ctx, limit, keeperRequest{Op: opEnd, Run: run, RunDir: runDir, Signal: signal, Grace: max(grace, 0)})
+// Begin starts the prepared run of a folder (see Prepare) on a tmux server of its own:
+// args is the tmux command for that. The run's guest is handed the secrets, and of the
+// names held those that an earlier run was given. It returns when tmux has started
+// the guest; the run's folder tells what becomes of it.
+func (k Keeper) Begin(ctx context.Context, runDir string, args []string, secrets map[string]string, held []string) error {
+	_, err := k.ask(ctx, tmuxTimeout+serverTimeout+answerTimeout, lookLine,
+		keeperRequest{Op: opBegin, RunDir: runDir, Args: args, Secrets: secrets, Held: held})
 	return err
 }
 
-func (k Keeper) ask(ctx context.Context, limit time.Duration, q keeperRequest) (keeperReply, error) {
+// End ends a run and everything below it, with the signal and, after the grace,
+// SIGKILL, and returns when nothing of it is left.
+func (k Keeper) End(ctx context.Context, run, runDir, signal string, grace time.Duration) error {
+	grace = max(grace, 0)
+	_, err := k.ask(ctx, 2*(grace+killTimeout)+2*answerTimeout, lookLine,
+		keeperRequest{Op: opEnd, Run: run, RunDir: runDir, Signal: signal, Grace: grace})
+	return err
+}
+
+// Tmux runs a tmux command in the container.
+func (k Keeper) Tmux(ctx context.Context, stdin string, args ...string) (TmuxReply, error) {
+	r, err := k.ask(ctx, tmuxTimeout+answerTimeout, keeperLine, keeperRequest{Op: opTmux, Args: args, Stdin: stdin})
+	if err == nil && r.Tmux == nil {
+		err = k.wrong(opTmux)
+	}
+	if err != nil {
+		return TmuxReply{}, err
+	}
+	return *r.Tmux, nil
+}
+
+// askSecrets is asked by a run's guest of its keeper, once.
+func askSecrets(socket, run string) (map[string]string, error) {
+	k := Keeper{Dir: filepath.Dir(socket)}
+	r, err := k.ask(context.Background(), answerTimeout, keeperLine, keeperRequest{Op: opSecrets, Run: run})
+	return r.Secrets, err
+}
+
+func (k Keeper) wrong(op string) error {
+	return fmt.Errorf("ask the container's first process to %s: %w", op, errIncomplete)
+}
+
+// ask sends one request and reads at most limit bytes of an answer.
+func (k Keeper) ask(ctx context.Context, timeout time.Duration, limit int, q keeperRequest) (keeperReply, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	fail := func(err error) (keeperReply, error) {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return keeperReply{}, fmt.Errorf("ask the container's first process to %s: %w", q.Op, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(k.Dir, KeeperSocket))
+	b, err := json.Marshal(q)
+	if err != nil {
+		return fail(err)
+	}
+	if len(b) >= keeperLine {
+		return fail(fmt.Errorf("the request is longer than %d MiB", keeperLine>>20))
+	}
+	conn, err := dial(ctx, filepath.Join(k.Dir, KeeperSocket))
 	if err != nil {
 		return fail(err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
-	b, err := json.Marshal(q)
-	if err != nil {
-		return fail(err)
-	}
 	if _, err := conn.Write(append(b, '\n')); err != nil {
 		return fail(err)
 	}
 	lines := bufio.NewScanner(conn)
-	lines.Buffer(make([]byte, 0, 4096), keeperLine)
+	lines.Buffer(make([]byte, 0, 4096), limit)
 	if !lines.Scan() {
 		if err := lines.Err(); err != nil {
 			return fail(err)
 		}
 		return fail(errors.New("it hung up without an answer"))
 	}
-	var r keeperReply
-	if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-		return fail(fmt.Errorf("answer: %w", err))
-	}
-	if !r.OK {
-		return fail(errors.New(r.Error))
+	r, err := decodeReply(lines.Bytes())
+	if err != nil {
+		return fail(err)
 	}
 	return r, nil
+}
+
+// decodeReply reads a keeper's answer; a refusal is an error.
+func decodeReply(line []byte) (keeperReply, error) {
+	var r keeperReply
+	switch err := json.Unmarshal(line, &r); {
+	case err != nil:
+		return keeperReply{}, fmt.Errorf("answer: %w", err)
+	case r.OK:
+		return r, nil
+	case r.Error != nil:
+		return keeperReply{}, r.Error
+	}
+	return keeperReply{}, errIncomplete
 }

@@ -110,3 +110,14 @@ func environ(pid int) []byte {
 	}
 	return nil
 }
+
+// children lists the children of a process.
+func children(pid int) []int {
+	var found []int
+	for _, s := range processes() {
+		if s.parent == pid {
+			found = append(found, s.pid)
+		}
+	}
+	return found
+}

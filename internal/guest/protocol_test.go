@@ -129,11 +129,12 @@ func FuzzProtocol(f *testing.F) {
 		g := &guest{config: Config{Run: "fuzz"}, cause: CauseSelf, done: make(chan struct{}), changed: make(chan struct{}, 1)}
 		close(g.done)
 		g.deadline = time.Now() // ending already: a stop signals nothing
-		s := &server{do: func(r request) reply {
-			if r.Op == opPause {
+		s := &server{limit: lineLimit, answer: func(line []byte) any {
+			var r request
+			if json.Unmarshal(line, &r) == nil && r.Op == opPause {
 				return refuse(CodeEnding, "not here: it would stop what is below the test")
 			}
-			return g.do(r)
+			return g.answer(line)
 		}}
 		ours, theirs := net.Pipe()
 		go s.hear(theirs)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -20,11 +21,12 @@ const (
 	lineTimeout = 5 * time.Second
 )
 
-// server hears the protocol. No client can hold it up: lines are bounded in
-// size and time, and so are the clients.
+// server hears a protocol of JSON lines. No client can hold it up: lines are bounded
+// in size and time, and so are the clients.
 type server struct {
 	listener net.Listener
-	do       func(request) reply
+	limit    int              // of a request, in bytes
+	answer   func([]byte) any // the reply to a request
 	places   chan struct{}
 	busy     sync.RWMutex // read-held while a request is answered
 }
@@ -43,8 +45,8 @@ func listen(path string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-func serve(l net.Listener, do func(request) reply) *server {
-	s := &server{listener: l, do: do, places: make(chan struct{}, maxConns)}
+func serve(l net.Listener, limit int, answer func([]byte) any) *server {
+	s := &server{listener: l, limit: limit, answer: answer, places: make(chan struct{}, maxConns)}
 	go s.accept()
 	return s
 }
@@ -75,32 +77,28 @@ func (s *server) accept() {
 func (s *server) hear(conn net.Conn) {
 	defer conn.Close()
 	lines := bufio.NewScanner(conn)
-	lines.Buffer(make([]byte, 0, 1024), lineLimit)
+	lines.Buffer(make([]byte, 0, 1024), s.limit)
 	for {
 		conn.SetDeadline(time.Now().Add(lineTimeout))
 		if !lines.Scan() {
 			if errors.Is(lines.Err(), bufio.ErrTooLong) {
-				send(conn, refuse(CodeInvalid, "the request is longer than 64 KiB"))
+				send(conn, refuse(CodeInvalid, fmt.Sprintf("the request is longer than %d KiB", s.limit>>10)))
 			}
 			return
 		}
-		if !s.answer(conn, lines.Bytes()) {
+		if !s.reply(conn, lines.Bytes()) {
 			return
 		}
 	}
 }
 
-func (s *server) answer(conn net.Conn, line []byte) bool {
+func (s *server) reply(conn net.Conn, line []byte) bool {
 	s.busy.RLock()
 	defer s.busy.RUnlock()
-	var r request
-	if err := json.Unmarshal(line, &r); err != nil {
-		return send(conn, refuse(CodeInvalid, "the request is not a JSON object as it should be"))
-	}
-	return send(conn, s.do(r))
+	return send(conn, s.answer(line))
 }
 
-func send(conn net.Conn, r reply) bool {
+func send(conn net.Conn, r any) bool {
 	b, err := json.Marshal(r)
 	if err != nil {
 		return false

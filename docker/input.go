@@ -1,0 +1,194 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// pasteSettles is how long agents need between a paste and Enter; see package tmux.
+const pasteSettles = 300 * time.Millisecond
+
+// tmux runs a tmux command in the container of a session. The error is
+// session.ErrGone where what it is about is not there.
+func (r *Runtime) tmux(ctx context.Context, id, stdin string, args ...string) (string, error) {
+	t, err := r.keeper(id).Tmux(ctx, stdin, args...)
+	if err != nil {
+		return "", err
+	}
+	switch said := t.Stderr; {
+	case t.Code == 0:
+		return t.Stdout, nil
+	case strings.Contains(said, "can't find"), strings.Contains(said, "no server running"), strings.Contains(said, "error connecting"):
+		return "", fmt.Errorf("tmux in the container: %.200s: the session %w", said, session.ErrGone)
+	default:
+		return "", fmt.Errorf("tmux %s in the container: %.200s", args[0], said)
+	}
+}
+
+// Send pastes the text in one go, then presses Enter. Texts for one session are
+// typed one after the other.
+func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) error {
+	if err := r.send(ctx, p, in); err != nil {
+		return fmt.Errorf("send to session %q: %w", p.Name, err)
+	}
+	return nil
+}
+
+func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) error {
+	if in.Key != "" && !keyForm.MatchString(in.Key) {
+		return fmt.Errorf("unknown key %.40q", in.Key)
+	}
+	id, err := r.running(ctx, p)
+	if err != nil {
+		return err
+	}
+	unlock, err := r.turn(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := r.listens(ctx, id); err != nil {
+		return err
+	}
+	if in.Key != "" {
+		_, err := r.tmux(ctx, id, "", "send-keys", "-t", pane, in.Key)
+		return err
+	}
+	if text := typed(in.Text); text != "" {
+		// By standard input: it is no argument of a process.
+		const buffer = "agentform"
+		_, err := r.tmux(ctx, id, text, "load-buffer", "-b", buffer, "-", ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", pane)
+		if err != nil {
+			return err
+		}
+	}
+	if in.NoEnter {
+		return nil
+	}
+	if err := sleep(ctx, pasteSettles); err != nil {
+		return fmt.Errorf("the text was typed and Enter was not: %w", err)
+	}
+	_, err = r.tmux(ctx, id, "", "send-keys", "-t", pane, "Enter")
+	return err
+}
+
+// listens is why nothing can be typed into a session. Where a person scrolls in it,
+// that ends: keys would only scroll.
+func (r *Runtime) listens(ctx context.Context, id string) error {
+	k, err := r.shared(id).kept()
+	if err != nil {
+		return err
+	}
+	if k.Paused != "" {
+		return session.ErrRefused
+	}
+	in, err := r.keeper(id).Look(ctx, r.runDir(k.Mark.Run), pane, format, false)
+	if err != nil {
+		return err
+	}
+	shown, err := parse(in.Row)
+	switch {
+	case !in.Agent && !in.Guest, err != nil, shown.dead:
+		return errors.New("nothing runs in it")
+	case shown.inputOff || in.Frozen:
+		return session.ErrRefused
+	case shown.inMode:
+		_, err := r.tmux(ctx, id, "", "send-keys", "-t", pane, "-X", "cancel")
+		return err
+	}
+	return nil
+}
+
+// turn waits until nobody types into a session, and returns what ends the turn.
+func (r *Runtime) turn(ctx context.Context, id string) (unlock func(), err error) {
+	r.mu.Lock()
+	held := r.typing[id]
+	if held == nil {
+		held = make(chan struct{}, 1)
+		r.typing[id] = held
+	}
+	r.mu.Unlock()
+	select {
+	case held <- struct{}{}:
+		return func() { <-held }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// keyForm are tmux's names of keys. An unknown name would be typed as text.
+var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
+	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
+
+// typed is the text without control characters, with which it could end the paste
+// and press keys. Line breaks and tabs stay.
+func typed(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t':
+			return c
+		case c == '\r':
+			return '\n'
+		case c < 0x20 || c >= 0x7f && c < 0xa0:
+			return -1
+		}
+		return c
+	}, text)
+}
+
+// Capture is the end of the screen and its history, wrapped lines joined.
+func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (string, error) {
+	text, err := r.capture(ctx, p, lines)
+	if err != nil {
+		return "", fmt.Errorf("capture session %q: %w", p.Name, err)
+	}
+	return text, nil
+}
+
+func (r *Runtime) capture(ctx context.Context, p session.Place, lines int) (string, error) {
+	id, err := r.running(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	from := "-"
+	if lines > 0 {
+		from = "-" + strconv.Itoa(lines)
+	}
+	text, err := r.tmux(ctx, id, "", "capture-pane", "-p", "-J", "-S", from, "-t", pane)
+	if err != nil {
+		return "", err
+	}
+	rows := strings.Split(trim(text), "\n")
+	if lines > 0 && len(rows) > lines {
+		rows = rows[len(rows)-lines:]
+	}
+	return strings.Join(rows, "\n"), nil
+}
+
+// Screens is what the sessions in some places show now, each asked once. A place that
+// is gone has none.
+func (r *Runtime) Screens(ctx context.Context, places []session.Place) (map[session.Place]string, error) {
+	wanted := make(map[session.Place]bool, len(places))
+	for _, p := range places {
+		wanted[p] = true
+	}
+	lives, err := r.Observe(ctx, true)
+	if err != nil {
+		return nil, fmt.Errorf("show screens: %w", err)
+	}
+	found := make(map[session.Place]string, len(places))
+	for _, l := range lives {
+		if wanted[l.Place] && l.PlaceUp {
+			found[l.Place] = l.Screen
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,85 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+)
+
+// Restart starts a new run in the session's container, which is started if it does
+// not run.
+func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch) (session.Place, error) {
+	p, err := r.restart(ctx, p, l)
+	if err != nil {
+		return session.Place{}, fmt.Errorf("restart session %q: %w", l.Name, err)
+	}
+	return p, nil
+}
+
+func (r *Runtime) restart(ctx context.Context, p session.Place, l session.Launch) (session.Place, error) {
+	i, err := r.inspect(ctx, p)
+	if err != nil {
+		return p, err
+	}
+	if i.Config.Labels[labelID] != l.Mark.ID {
+		return p, fmt.Errorf("container %s is not this session's", p.Name)
+	}
+	c, err := r.engine()
+	if err != nil {
+		return p, err
+	}
+	of, err := ownerOf(l.Spec.Runtime.Docker)
+	if err != nil {
+		return p, err
+	}
+	p = session.Place{Runtime: "docker", Socket: guest.KeptSocket, Name: strings.TrimPrefix(i.Name, "/"), Container: i.ID}
+	if i.State.Paused {
+		if err := c.ContainerUnpause(ctx, i.ID); err != nil {
+			return p, explain(err)
+		}
+	}
+	if i.State.Running {
+		err = r.vacant(ctx, l.Mark.ID)
+	} else if err = r.shared(l.Mark.ID).make(of); err == nil { // the sockets' folder may be gone with a reboot
+		err = explain(c.ContainerStart(ctx, i.ID, container.StartOptions{}))
+	}
+	if err != nil {
+		return p, err
+	}
+	if err := r.begin(ctx, p, l, of); err != nil {
+		// The place was there before and stays; the run must not.
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+		defer cancel()
+		return p, errors.Join(err, r.keeper(l.Mark.ID).End(undo, l.Mark.Run, l.RunDir, "SIGKILL", 0))
+	}
+	return p, nil
+}
+
+// vacant is why a new run cannot begin in a container that runs: another one has not
+// ended, as far as can be told.
+func (r *Runtime) vacant(ctx context.Context, id string) error {
+	k, err := r.shared(id).kept()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // nothing was ever started in it
+	}
+	if err != nil {
+		return err
+	}
+	in, err := r.keeper(id).Look(ctx, r.runDir(k.Mark.Run), "", "", false)
+	switch {
+	case err != nil:
+		return fmt.Errorf("whether an agent lives in it cannot be told: %w", err)
+	case in.Agent:
+		return errors.New("the agent in it is alive")
+	case in.Guest && in.Exit == nil:
+		return errors.New("what its agent has left behind is being ended")
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package guest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// tmuxTimeout bounds one tmux command, and tmuxOutput what it may print.
+	tmuxTimeout = 20 * time.Second
+	tmuxOutput  = 1 << 20
+	// serverTimeout is how long a tmux server may take to come up, and to go.
+	serverTimeout = 10 * time.Second
+	// rowTimeout is how long tmux may take to tell about its one pane.
+	rowTimeout = time.Second
+	// screenLimit is the most that is told of a screen.
+	screenLimit = 128 << 10
+)
+
+// screenFile is where tmux writes a screen that is asked for: its text in tmux's
+// answers could pass for the end of them.
+const screenFile = KeptFolder + "/screen"
+
+// terminal is the tmux server of a container, one for each run.
+type terminal struct {
+	keeper *keeper
+
+	mu     sync.Mutex
+	server *exec.Cmd     // nil: none was started yet
+	left   chan struct{} // closed when the server has
+
+	asking  sync.Mutex
+	watcher *watcher
+}
+
+// anew ends the server that there is, with all in it, and starts one.
+func (t *terminal) anew() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unwatch()
+	if t.server != nil {
+		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+			_ = t.server.Process.Signal(s) // it may have left
+			select {
+			case <-t.left:
+			case <-time.After(serverTimeout / 5):
+			}
+		}
+	}
+	if err := os.Remove(KeptSocket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	// In the foreground, so that it is known as a child.
+	c := exec.Command("tmux", "-D", "-u", "-f", "/dev/null", "-S", KeptSocket)
+	c.Dir = "/"
+	if err := t.keeper.begin(c); err != nil {
+		return fmt.Errorf("start tmux: %w", err)
+	}
+	left := make(chan struct{})
+	t.server, t.left = c, left
+	go func() {
+		_ = t.keeper.wait(c) // how it left counts for nothing
+		close(left)
+	}()
+	deadline := time.Now().Add(serverTimeout)
+	for wait := time.Millisecond; ; wait = min(2*wait, maxWait) {
+		conn, err := net.Dial("unix", KeptSocket)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-left:
+			return errors.New("start tmux: the server ended at once (tmux 3.2 or later is needed, and a UTF-8 locale like C.UTF-8)")
+		case <-time.After(wait):
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("start tmux: it does not answer: %w", err)
+		}
+	}
+}
+
+// run runs one tmux command on the server. Without a server it fails.
+func (t *terminal) run(args []string, stdin string) (*TmuxReply, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), tmuxTimeout)
+	defer cancel()
+	c := exec.CommandContext(ctx, "tmux", append([]string{"-N", "-u", "-f", "/dev/null", "-S", KeptSocket}, args...)...)
+	var out, said bounded
+	c.Dir = "/"
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &said
+	c.WaitDelay = time.Second
+	err := t.keeper.begin(c)
+	if err == nil {
+		err = t.keeper.wait(c)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
+		return &TmuxReply{exit.ExitCode(), out.String(), strings.TrimSpace(said.String())}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run tmux: %w", errors.Join(err, ctx.Err()))
+	}
+	return &TmuxReply{0, out.String(), strings.TrimSpace(said.String())}, nil
+}
+
+// bounded keeps the beginning of what is written to it.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := tmuxOutput - b.Len(); room > 0 {
+		b.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// look is what tmux tells of a pane, in the format that is asked for, and what the
+// pane shows. Both are empty where there is none. watching says that a client is
+// this process's.
+func (t *terminal) look(target, format string, screen bool) (row, shown string, watching bool) {
+	t.asking.Lock()
+	defer t.asking.Unlock()
+	if t.watcher == nil {
+		if t.watcher = t.watch(target); t.watcher == nil {
+			return "", "", false
+		}
+	}
+	commands := "display-message -p -t " + quoted(target) + " " + quoted(format) + "\n"
+	if screen {
+		commands = "capture-pane -t " + quoted(target) + " -b s ; save-buffer -b s " + screenFile + " ; delete-buffer -b s\n" + commands
+	}
+	rows, err := t.watcher.ask(commands)
+	if err != nil || len(rows) == 0 {
+		t.watcher.close()
+		t.watcher = nil
+		return "", "", false
+	}
+	if screen {
+		if text, err := readFile(screenFile, screenLimit); err == nil {
+			shown = string(text)
+		}
+	}
+	return rows[0], shown, true
+}
+
+func (t *terminal) unwatch() {
+	t.asking.Lock()
+	defer t.asking.Unlock()
+	if t.watcher != nil {
+		t.watcher.close()
+		t.watcher = nil
+	}
+}
+
+// quoted is a word of tmux's language that it reads back as it is. Nothing that is
+// asked for has more in it than a session's name and a format.
+func quoted(word string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "\n", " ").Replace(word) + `"`
+}
+
+// watcher is a client in control mode, kept open: a process for each look would
+// cost fifty times what asking does.
+type watcher struct {
+	keeper *keeper
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *os.File
+	lines  *bufio.Reader
+}
+
+// watch opens a client of the session; nil: there is none to open it on.
+func (t *terminal) watch(target string) *watcher {
+	out, w, err := os.Pipe()
+	if err != nil {
+		return nil
+	}
+	defer w.Close()
+	c := exec.Command("tmux", "-N", "-u", "-f", "/dev/null", "-S", KeptSocket, "-C", "attach-session", "-f", "no-output,ignore-size", "-t", target)
+	c.Dir, c.Stdout = "/", w
+	in, err := c.StdinPipe()
+	if err == nil {
+		err = t.keeper.begin(c)
+	}
+	if err != nil {
+		out.Close()
+		return nil
+	}
+	go func() { _ = t.keeper.wait(c) }() // how it left is seen by its silence
+	return &watcher{keeper: t.keeper, cmd: c, in: in, out: out, lines: bufio.NewReaderSize(out, lineLimit)}
+}
+
+func (w *watcher) close() {
+	w.in.Close()
+	w.out.Close()
+	_ = w.cmd.Process.Kill() // it may have left
+}
+
+// ask sends lines of commands and returns what the last of their answers has in it.
+func (w *watcher) ask(commands string) ([]string, error) {
+	_ = w.out.SetReadDeadline(time.Now().Add(rowTimeout))
+	if _, err := io.WriteString(w.in, commands); err != nil {
+		return nil, err
+	}
+	var rows []string
+	for range strings.Count(commands, ";") + strings.Count(commands, "\n") {
+		var err error
+		if rows, err = w.reply(); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// reply reads one answer: what stands between %begin and the %end or %error with the
+// same numbers. What a client is told besides is passed over, and so is the answer
+// to how it was started, whose last number is 0.
+func (w *watcher) reply() (rows []string, err error) {
+	var number string
+	for total := 0; total < tmuxOutput; {
+		text, err := w.lines.ReadSlice('\n')
+		if err != nil { // too long a line, too
+			return nil, err
+		}
+		total += len(text)
+		line := strings.TrimSuffix(string(text), "\n")
+		word, rest, _ := strings.Cut(line, " ")
+		switch {
+		case number == "" && word == "%begin" && strings.HasSuffix(rest, " 1"):
+			number = rest
+		case number == "":
+		case word == "%end" && rest == number:
+			return rows, nil
+		case word == "%error" && rest == number:
+			return nil, fmt.Errorf("tmux: %.200q", rows)
+		default:
+			rows = append(rows, line)
+		}
+	}
+	return nil, errors.New("tmux answers too much")
+}
