@@ -51,6 +51,7 @@ type room struct {
 	secret   error
 	failing  map[string]string // why heartbeats fail, by place
 	asked    map[string]int
+	listened int
 }
 
 func newRoom(t testing.TB) *room {

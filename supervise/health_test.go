@@ -2,6 +2,7 @@ package supervise_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -36,6 +37,42 @@ func (p probed) Unread(_ context.Context, place session.Place, _ string) (int, e
 		return 3, nil
 	}
 	return 0, nil
+}
+
+// Events tells once that something happened, fails once, and then waits.
+func (p probed) Events(ctx context.Context, happened func()) error {
+	p.r.mu.Lock()
+	p.r.listened++
+	n := p.r.listened
+	p.r.mu.Unlock()
+	if n == 1 {
+		return errors.New("the daemon is away")
+	}
+	happened()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A runtime that tells what happens is listened to once, and again after it could
+// not tell.
+func TestRuntimeThatTells(t *testing.T) {
+	in(t, func(r *room) {
+		slow := func(s *session.Spec) { s.Health.Interval = session.Duration(time.Hour) }
+		r.apply(r.spec("api", slow), r.spec("web", slow))
+		h, _ := r.hub(r.withGuests)
+		time.Sleep(time.Second)
+		first := h.Snapshot().At
+		r.rt.Kill(place("api"))
+		time.Sleep(time.Minute)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.listened != 2 {
+			t.Errorf("it was listened to %d times, want 2", r.listened)
+		}
+		if !h.Snapshot().At.After(first) {
+			t.Error("nobody looked")
+		}
+	})
 }
 
 // withGuests lets the hub's runtime be one whose sessions can be probed.

@@ -68,6 +68,8 @@ type Hub struct {
 	past     time.Time // events up to it were notified by an earlier hub
 	began    bool      // the first look is over
 	probes   chan struct{}
+	// listening are the runtimes, by key, that tell when something happens, or cannot.
+	listening map[string]bool
 }
 
 // New is a hub that does nothing yet.
@@ -83,6 +85,7 @@ func New(c Config) *Hub {
 		wake: make(chan struct{}, 1), ask: make(chan chan struct{}),
 		probed: make(chan probed), repaired: make(chan repaired, 1),
 		memory: map[session.Address]*memory{}, probes: make(chan struct{}, probesAtOnce),
+		listening: map[string]bool{},
 	}
 	h.rec.LockWait = 0
 	h.rec.Applier.Emit = func(history.Event) { h.Wake() }
@@ -182,6 +185,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	}
 	h.began = true
 	h.watch(s)
+	h.listen(ctx, s)
 	now := s.At
 	wait := h.interval(s)
 	if s.Fault == nil && s.Plan.Acts() && !h.acting {
