@@ -65,7 +65,8 @@ func (r *Runtime) once(ctx context.Context, s session.Spec, dir string, argv, en
 		if !heard {
 			select {
 			case <-ended:
-			case _ = <-failed:
+			case err := <-failed:
+				_ = err // it was told to stop
 			}
 		}
 	}()
