@@ -31,6 +31,9 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (session.Place, 
 	if len(r.config.Guest) == 0 {
 		return session.Place{}, errors.New("docker: there is no guest to start")
 	}
+	if ctx.Err() != nil {
+		return session.Place{}, ctx.Err()
+	}
 	c, err := r.engine()
 	if err != nil {
 		return session.Place{}, err
@@ -48,9 +51,6 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (session.Place, 
 		return session.Place{}, err
 	}
 	config, host := r.placing(l, of)
-	if ctx.Err() != nil {
-		return session.Place{}, ctx.Err()
-	}
 	// The engine goes on with what it was told whatever becomes of who told it, so
 	// that what it made has to be known.
 	making, enough := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
