@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/agentform/agentform/apply"
@@ -82,33 +81,6 @@ func (h *Hub) Do(ctx context.Context, by string, hand reconcile.Hand) (plan.Plan
 	p, tally, err := r.Override(ctx, hand, nil)
 	h.Wake()
 	return p, tally, err
-}
-
-// Send types into a session in a person's name, and keeps in its history that it was
-// done, not what. The error is session.ErrGone if it does not live, ErrRefused while
-// it is paused, a *reconcile.UnknownError if it is not on record.
-func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session.Input) error {
-	k, ok := h.Snapshot().Of(a)
-	if !ok {
-		return &reconcile.UnknownError{Address: a}
-	}
-	if k.Live == nil || k.Live.Vital != session.Alive {
-		return fmt.Errorf("send to %s: its agent %w", a, session.ErrGone)
-	}
-	rt, err := h.rec.Opened(h.Snapshot().Lineage, k.Record.Spec.Runtime)
-	if err != nil {
-		return err
-	}
-	if err := rt.Send(ctx, k.Live.Place, in); err != nil {
-		return fmt.Errorf("send to %s: %w", a, err)
-	}
-	detail := fmt.Sprintf("%d bytes", len(in.Text)) // what was sent may hold anything
-	if in.Key != "" {
-		detail = "key " + in.Key
-	}
-	h.Wake()
-	return history.Open(h.folder(*k.Record)).Append(history.Event{Time: time.Now(), Address: a, ID: k.Record.ID,
-		Run: k.Record.Run.ID, Kind: history.Sent, By: by, Detail: detail})
 }
 
 func (h *Hub) folder(r session.Record) string { return h.rec.Applier.Folder(r) }

@@ -2,6 +2,7 @@ package supervise_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -83,5 +84,41 @@ func TestEvents(t *testing.T) {
 	}
 	if kinds := again(h, "nonsense"); len(kinds) != 1 || !strings.Contains(kinds[0], "is no id of an event") {
 		t.Errorf("after nonsense: %q", kinds)
+	}
+}
+
+// What is done in somebody's name is in the history with it, and what cannot be done
+// says why.
+func TestHands(t *testing.T) {
+	r := newRoom(t)
+	r.apply(r.spec("api"))
+	h, _ := r.hub()
+	if _, err := h.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	api := session.Single("api")
+	if _, err := h.Send(t.Context(), "ada", api, session.Input{Key: "Escape"}); err != nil {
+		t.Errorf("send: %v", err)
+	}
+	if s, _ := r.rt.State(place("api")); len(s.Sent) != 1 || s.Sent[0].Key != "Escape" {
+		t.Errorf("typed: %+v", s.Sent)
+	}
+	sent := r.history("api")
+	if e := sent[len(sent)-1]; e.Kind != history.Sent || e.By != "ada" || e.Detail != "key Escape" {
+		t.Errorf("its history ends with %+v", e)
+	}
+	var unknown *reconcile.UnknownError
+	if _, err := h.Send(t.Context(), "ada", session.Single("nobody"), session.Input{Text: "x"}); !errors.As(err, &unknown) {
+		t.Errorf("to one that is not there: %v", err)
+	}
+	if _, _, err := h.Do(t.Context(), "ada", reconcile.Hand{Addresses: []session.Address{session.Single("nobody")}, Desired: session.Stopped}); !errors.As(err, &unknown) {
+		t.Errorf("stop of one that is not there: %v", err)
+	}
+	r.rt.Kill(place("api"))
+	if _, err := h.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Send(t.Context(), "ada", api, session.Input{Text: "x"}); !errors.Is(err, session.ErrGone) {
+		t.Errorf("to one that is dead: %v", err)
 	}
 }
