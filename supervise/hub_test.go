@@ -3,6 +3,8 @@ package supervise_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
+	"github.com/agentform/agentform/state"
 	"github.com/agentform/agentform/supervise"
 )
 
@@ -65,7 +68,7 @@ func TestACrashLoopEnds(t *testing.T) {
 		crash := sessiontest.Step{After: time.Second, Exit: &session.Exit{Cause: "self", Code: 1}}
 		r.rt.Script(place("bad"), crash)
 		specs := []session.Spec{r.spec("bad")}
-		for i := range 10 {
+		for i := range 50 {
 			specs = append(specs, r.spec(fmt.Sprintf("good%d", i)))
 		}
 		r.apply(specs...)
@@ -84,7 +87,7 @@ func TestACrashLoopEnds(t *testing.T) {
 		if want := []string{"escalated backing_off", "escalated budget_spent"}; !cmp.Equal(told, want) {
 			t.Errorf("notified of %q", told)
 		}
-		for i := range 10 {
+		for i := range 50 {
 			if got := r.launches(fmt.Sprintf("good%d", i)); got != 1 {
 				t.Errorf("beside it a healthy one was started %d times", got)
 			}
@@ -319,4 +322,65 @@ func TestTwoHubs(t *testing.T) {
 	if _, running := supervise.Running(r.dir); running {
 		t.Error("it is said to run, and does not")
 	}
+}
+
+// Beside a state that a newer agentform wrote the hub looks, says so, and repairs
+// nothing, until it can read it again.
+func TestNewerState(t *testing.T) {
+	in(t, func(r *room) {
+		r.apply(r.spec("api"))
+		h, _ := r.hub()
+		time.Sleep(time.Second)
+		path := filepath.Join(r.dir, "state.json")
+		old, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(`{"version": 99, "serial": 99, "agentform": "9.0.0", "sessions": []}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.rt.Kill(place("api"))
+		time.Sleep(time.Minute)
+		s := h.Snapshot()
+		var newer *state.NewerError
+		if !errors.As(s.Fault, &newer) || len(s.Sessions) != 1 || s.Sessions[0].Diagnosis.State != session.StateStale {
+			t.Errorf("fault %v, it sees %+v", s.Fault, s.Sessions)
+		}
+		if r.launches("api") != 1 {
+			t.Error("it repaired beside a state that it cannot read")
+		}
+		if err := os.WriteFile(path, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if h.Snapshot().Fault != nil || !r.alive("api") {
+			t.Errorf("the state can be read again: fault %v, it lives: %v", h.Snapshot().Fault, r.alive("api"))
+		}
+	})
+}
+
+// What waits is started when a place is free, the more urgent first.
+func TestQueue(t *testing.T) {
+	in(t, func(r *room) {
+		urgent := func(n int) func(*session.Spec) { return func(s *session.Spec) { s.Priority = n } }
+		r.apply(r.spec("low", urgent(1)), r.spec("mid", urgent(5)), r.spec("high", urgent(9)))
+		h, _ := r.hub(func(c *supervise.Config) { c.MaxRunning = 2 })
+		for _, name := range []string{"low", "mid", "high"} {
+			r.rt.Kill(place(name))
+		}
+		time.Sleep(time.Minute)
+		if r.alive("low") || !r.alive("mid") || !r.alive("high") {
+			t.Errorf("alive: low %v, mid %v, high %v", r.alive("low"), r.alive("mid"), r.alive("high"))
+		}
+		if c, _ := h.Snapshot().Change(session.Single("low")); c.Reason != plan.ReasonQueued {
+			t.Errorf("low is held for %s: %s", c.Reason, c.Detail)
+		}
+		if _, _, err := h.Do(r.t.Context(), "ada", reconcile.Hand{Addresses: []session.Address{session.Single("mid")}, Desired: session.Stopped}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if !r.alive("low") {
+			t.Error("a place is free, and it was not started")
+		}
+	})
 }
