@@ -15,8 +15,8 @@ import (
 func (k *keeper) start(q keeperRequest) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
-	if k.alive() {
-		return &Error{Code: CodeBusy, Message: "a run is under way"}
+	if err := k.over(); err != nil {
+		return err
 	}
 	c, err := load(q.RunDir)
 	if err != nil {
@@ -36,16 +36,22 @@ func (k *keeper) start(q keeperRequest) error {
 	return err
 }
 
-// alive reports whether anything of the last run is.
-func (k *keeper) alive() bool {
+// over returns when nothing of the last run is, or why it cannot be waited for. A
+// guest that has written down how its run ended is about to leave.
+func (k *keeper) over() error {
 	k.mu.Lock()
 	dir := k.last
 	k.mu.Unlock()
 	if dir == "" {
-		return false
+		return nil
 	}
-	f, _ := Glance(dir) // what cannot be read is missing
-	return f.Agent.Alive() || f.Guest.Alive()
+	f, _ := ReadFacts(dir) // what cannot be read is missing
+	if f.Agent.Alive() || f.Guest.Alive() && f.Exit == nil {
+		return &Error{Code: CodeBusy, Message: "a run is under way"}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leavingTime+killTimeout)
+	defer cancel()
+	return gone(ctx, f.Guest, leavingTime)
 }
 
 // look is how a run stands, by its own word, by its processes, and by its terminal.
