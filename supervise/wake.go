@@ -22,8 +22,8 @@ type Waker interface {
 type Watched struct {
 	// Agents are the processes of the agents that live on this host.
 	Agents []session.Process
-	// Files are those of which it counts that they are written: the state, and what
-	// the hooks of the runs tell.
+	// Files are those of which it counts that they are written: the state, what the
+	// hooks of the runs tell, and how those in containers ended.
 	Files []string
 }
 
@@ -52,7 +52,11 @@ func (h *Hub) watch(s *Snapshot) {
 			if l.Agent.PID > 0 && l.Place.Container == "" {
 				w.Agents = append(w.Agents, l.Agent)
 			}
-			w.Files = append(w.Files, filepath.Join(h.cfg.DataDir, "runs", l.Mark.Run, "signals.jsonl"))
+			run := filepath.Join(h.cfg.DataDir, "runs", l.Mark.Run)
+			w.Files = append(w.Files, filepath.Join(run, "signals.jsonl"))
+			if l.Place.Container != "" { // its processes are none of this host's
+				w.Files = append(w.Files, filepath.Join(run, "exit"))
+			}
 		}
 	}
 	for _, x := range h.cfg.Wakers {
