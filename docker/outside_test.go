@@ -1,0 +1,146 @@
+package docker_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// What somebody pauses with the docker command is seen, and undone by whatever has to
+// go on.
+func TestPausedBySomebody(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "paused")
+	p := b.create(t, l)
+	b.listening(t, p)
+	b.docker(t, "pause", p.Name)
+	if live, ok := b.see(t, p); !ok || !live.PlaceUp || !live.Frozen || live.Vital != session.Alive {
+		t.Errorf("there %v, up %v, frozen %v, %s %s", ok, live.PlaceUp, live.Frozen, live.Vital, live.Doubt)
+	}
+	if err := b.runtime.Resume(t.Context(), p, l.Mark.Run); err != nil {
+		t.Fatal(err)
+	}
+	b.send(t, p, "hello")
+	until(t, "it hears", func() bool { return strings.Contains(b.state(t, p, "heard"), "hello") })
+	b.docker(t, "pause", p.Name)
+	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
+		t.Fatal(err)
+	}
+	if live, _ := b.see(t, p); live.Vital != session.Dead || live.Frozen {
+		t.Errorf("%s, frozen %v", live.Vital, live.Frozen)
+	}
+	b.docker(t, "pause", p.Name)
+	if err := b.runtime.Remove(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// After docker restart the container runs and the session is gone; started again
+// where nobody knows the secrets any more, it has those of before.
+func TestRestartedBySomebody(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "again")
+	l.Secrets, l.Spec.Secrets = map[string]string{"TOKEN": "sesame"}, []string{"TOKEN"}
+	p := b.create(t, l)
+	b.listening(t, p)
+	b.send(t, p, "exit 1")
+	b.dies(t, p)
+	next := b.launch(t, p.Name)
+	next.Spec.Secrets = []string{"TOKEN"}
+	if _, err := b.runtime.Restart(t.Context(), p, next); err != nil {
+		t.Fatal(err)
+	}
+	b.listening(t, p)
+	if !strings.Contains(b.state(t, p, "environ"), "\x00TOKEN=sesame\x00") {
+		t.Error("the secret of the run before is not there")
+	}
+	b.docker(t, "restart", "-t", "5", p.Name)
+	if live := b.dies(t, p); !live.PlaceUp {
+		t.Errorf("the container is down: %s", live.Doubt)
+	}
+	b.restarts(t, p)
+}
+
+// What the supervisor asks of a session beside the agent.
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "beside")
+	p := b.create(t, l)
+	b.send(t, p, "say shown")
+	ctx, run := t.Context(), l.Mark.Run
+	if failed, err := b.runtime.Probe(ctx, p, run, []string{"sh", "-c", `[ "$IMAGE" = yes ]`}, 10*time.Second); err != nil || failed != "" {
+		t.Errorf("a probe in the container: %q, %v", failed, err)
+	}
+	if failed, err := b.runtime.Probe(ctx, p, run, []string{"sh", "-c", "echo why >&2; exit 3"}, 10*time.Second); err != nil || failed != "exit status 3: why" {
+		t.Errorf("a probe that fails: %q, %v", failed, err)
+	}
+	until(t, "all is read", func() bool {
+		n, err := b.runtime.Unread(ctx, p, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n == 0
+	})
+	until(t, "the screen shows it", func() bool {
+		shown, err := b.runtime.Screens(ctx, []session.Place{p, {Runtime: "docker", Name: b.called("none")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(shown) == 1 && strings.Contains(shown[p], "shown")
+	})
+	if err := b.runtime.SetTimeout(ctx, p, run, time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if live := b.dies(t, p); live.Exit == nil || live.Exit.Cause != "timeout" {
+		t.Errorf("exit %+v", live.Exit)
+	}
+	if err := b.runtime.SetTimeout(ctx, p, "0123456789abcdef", time.Second); err == nil {
+		t.Error("the timeout of a run that is not there was set")
+	}
+}
+
+// A container that puts a link to another's socket in the place of its own does not
+// have the other asked in its stead.
+func TestLinkedSocket(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	other, p := b.create(t, b.launch(t, "other")), b.create(t, b.launch(t, "linking"))
+	b.listening(t, other)
+	b.listening(t, p)
+	mine, theirs := b.keeperSocket(t, p), b.keeperSocket(t, other)
+	if err := os.Remove(mine); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(theirs, mine); err != nil {
+		t.Fatal(err)
+	}
+	if l, _ := b.see(t, p); l.Vital != session.Unknown {
+		t.Errorf("it is %s by another's word", l.Vital)
+	}
+	if err := b.runtime.Send(t.Context(), p, session.Input{Text: "for the wrong one"}); err == nil {
+		t.Error("it was sent")
+	}
+	if heard := b.state(t, other, "heard"); heard != "" {
+		t.Errorf("the other heard %q", heard)
+	}
+	l, _ := b.see(t, p)
+	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, session.Stop{Signal: "SIGTERM"}); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if l, _ := b.see(t, other); l.Vital != session.Alive {
+		t.Errorf("the other is %s", l.Vital)
+	}
+	if l, ok := b.see(t, p); ok && l.Vital != session.Dead {
+		t.Errorf("it is %s", l.Vital)
+	}
+	if _, err := os.Stat(filepath.Dir(theirs)); err != nil {
+		t.Error(err)
+	}
+}
