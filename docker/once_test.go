@@ -56,7 +56,7 @@ func TestRun(t *testing.T) {
 	run := func(script string, env ...string) (string, error) {
 		return b.runtime.Run(t.Context(), l.Spec, l.Dir, []string{"sh", "-c", script}, env)
 	}
-	if out, err := run(`echo "$PWD $IMAGE $OWN"; touch made; echo err >&2`, "OWN=x y"); err != nil || out != l.Dir+" yes x y\nerr\n" {
+	if out, err := run(`echo "$PWD $IMAGE $OWN"; touch made; sleep 1; echo err >&2`, "OWN=x y"); err != nil || out != l.Dir+" yes x y\nerr\n" {
 		t.Errorf("%q, %v", out, err)
 	}
 	if _, err := os.Stat(filepath.Join(l.Dir, "made")); err != nil {
