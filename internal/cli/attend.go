@@ -10,14 +10,12 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// attend waits until a session has ended, and, if rm, takes it away then, or when
-// the waiting is interrupted. Its outcome is the command's.
-func (a *app) attend(ctx context.Context, p *project, t *teller, address session.Address, rm bool) error {
+// attend waits until a session has ended or the waiting is over, which is when it
+// is interrupted, and, if rm, takes it away then. Its outcome is the command's.
+func (a *app) attend(ctx, waiting context.Context, p *project, t *teller, address session.Address, rm bool) error {
 	began := time.Now()
-	waiting, stop := untilInterrupted(ctx)
 	last, err := a.ended(waiting, p, address)
 	interrupted := waiting.Err() != nil
-	stop()
 	switch {
 	case interrupted && rm:
 		fmt.Fprintf(a.env.Stderr, "\nInterrupted: ending %s.\n", address)

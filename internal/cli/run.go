@@ -116,11 +116,18 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	// Whoever interrupts the start of what is to be waited for does not want to wait.
+	waiting := ctx
+	if o.wait || o.rm {
+		var stop context.CancelFunc
+		waiting, stop = untilInterrupted(ctx)
+		defer stop()
+	}
 	if err := a.bring(ctx, p, t, reconcile.Request{Wanted: []session.Spec{spec}}, spec.Address, session.FromRun); err != nil {
 		return err
 	}
 	if o.wait || o.rm {
-		return a.attend(ctx, p, t, spec.Address, o.rm)
+		return a.attend(ctx, waiting, p, t, spec.Address, o.rm)
 	}
 	if !a.globals.json {
 		name := quoted(spec.Address)
