@@ -62,9 +62,12 @@ func explain(err error) error {
 // The error is session.ErrGone if there is none.
 func (r *Runtime) inspect(ctx context.Context, p session.Place) (container.InspectResponse, error) {
 	i, err := r.anybodys(ctx, p)
-	switch {
-	case err != nil:
+	if err != nil {
 		return i, err
+	}
+	_, adopted := r.adopted(i.ID)
+	switch {
+	case adopted:
 	case i.Config.Labels[labelID] == "":
 		return i, fmt.Errorf("container %s is not ours", p.Name)
 	case r.config.Lineage != "" && i.Config.Labels[labelProject] != r.config.Lineage:
@@ -96,18 +99,6 @@ func (r *Runtime) anybodys(ctx context.Context, p session.Place) (container.Insp
 		return i, errors.New("docker: the engine tells nothing of the container")
 	}
 	return i, nil
-}
-
-// running is the session id of a place whose container runs.
-func (r *Runtime) running(ctx context.Context, p session.Place) (id string, err error) {
-	i, err := r.inspect(ctx, p)
-	if err == nil && !i.State.Running {
-		err = fmt.Errorf("its container does not run: it %w", session.ErrGone)
-	}
-	if err != nil {
-		return "", err
-	}
-	return i.Config.Labels[labelID], nil
 }
 
 // because is why a container does not run.

@@ -15,23 +15,6 @@ import (
 // pasteSettles is how long agents need between a paste and Enter; see package tmux.
 const pasteSettles = 300 * time.Millisecond
 
-// tmux runs a tmux command in the container of a session. The error is
-// session.ErrGone where what it is about is not there.
-func (r *Runtime) tmux(ctx context.Context, id, stdin string, args ...string) (string, error) {
-	t, err := r.keeper(id).Tmux(ctx, stdin, args...)
-	if err != nil {
-		return "", err
-	}
-	switch said := t.Stderr; {
-	case t.Code == 0:
-		return t.Stdout, nil
-	case strings.Contains(said, "can't find"), strings.Contains(said, "no server running"), strings.Contains(said, "error connecting"):
-		return "", fmt.Errorf("tmux in the container: %.200s: the session %w", said, session.ErrGone)
-	default:
-		return "", fmt.Errorf("tmux %s in the container: %.200s", args[0], said)
-	}
-}
-
 // Send pastes the text in one go, then presses Enter. Texts for one session are
 // typed one after the other.
 func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) error {
@@ -45,26 +28,26 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 	if in.Key != "" && !keyForm.MatchString(in.Key) {
 		return fmt.Errorf("unknown key %.40q", in.Key)
 	}
-	id, err := r.running(ctx, p)
+	lodging, err := r.running(ctx, p)
 	if err != nil {
 		return err
 	}
-	unlock, err := r.turn(ctx, id)
+	unlock, err := r.turn(ctx, lodging.id)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := r.listens(ctx, id); err != nil {
+	if err := r.listens(ctx, lodging); err != nil {
 		return err
 	}
 	if in.Key != "" {
-		_, err := r.tmux(ctx, id, "", "send-keys", "-t", pane, in.Key)
+		_, err := lodging.tmux(ctx, "", "send-keys", "-t", lodging.pane, in.Key)
 		return err
 	}
 	if text := typed(in.Text); text != "" {
 		// By standard input: it is no argument of a process.
 		const buffer = "agentform"
-		_, err := r.tmux(ctx, id, text, "load-buffer", "-b", buffer, "-", ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", pane)
+		_, err := lodging.tmux(ctx, text, "load-buffer", "-b", buffer, "-", ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", lodging.pane)
 		if err != nil {
 			return err
 		}
@@ -75,21 +58,21 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 	if err := sleep(ctx, pasteSettles); err != nil {
 		return fmt.Errorf("the text was typed and Enter was not: %w", err)
 	}
-	_, err = r.tmux(ctx, id, "", "send-keys", "-t", pane, "Enter")
+	_, err = lodging.tmux(ctx, "", "send-keys", "-t", lodging.pane, "Enter")
 	return err
 }
 
 // listens is why nothing can be typed into a session. Where a person scrolls in it,
 // that ends: keys would only scroll.
-func (r *Runtime) listens(ctx context.Context, id string) error {
-	k, err := r.shared(id).kept()
+func (r *Runtime) listens(ctx context.Context, lodging lodging) error {
+	k, err := r.shared(lodging.id).kept()
 	if err != nil {
 		return err
 	}
-	if k.Paused != "" {
+	if k.Paused != "" || lodging.container.State.Paused {
 		return session.ErrRefused
 	}
-	in, err := r.keeper(id).Look(ctx, r.runDir(k.Mark.Run), pane, format, false)
+	in, err := lodging.Look(ctx, r.runDir(k.Mark.Run), lodging.pane, format, false)
 	if err != nil {
 		return err
 	}
@@ -100,7 +83,7 @@ func (r *Runtime) listens(ctx context.Context, id string) error {
 	case shown.inputOff || in.Frozen:
 		return session.ErrRefused
 	case shown.inMode:
-		_, err := r.tmux(ctx, id, "", "send-keys", "-t", pane, "-X", "cancel")
+		_, err := lodging.tmux(ctx, "", "send-keys", "-t", lodging.pane, "-X", "cancel")
 		return err
 	}
 	return nil
@@ -154,7 +137,7 @@ func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (stri
 }
 
 func (r *Runtime) capture(ctx context.Context, p session.Place, lines int) (string, error) {
-	id, err := r.running(ctx, p)
+	lodging, err := r.running(ctx, p)
 	if err != nil {
 		return "", err
 	}
@@ -162,7 +145,7 @@ func (r *Runtime) capture(ctx context.Context, p session.Place, lines int) (stri
 	if lines > 0 {
 		from = "-" + strconv.Itoa(lines)
 	}
-	text, err := r.tmux(ctx, id, "", "capture-pane", "-p", "-J", "-S", from, "-t", pane)
+	text, err := lodging.tmux(ctx, "", "capture-pane", "-p", "-J", "-S", from, "-t", lodging.pane)
 	if err != nil {
 		return "", err
 	}

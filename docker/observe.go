@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -30,11 +31,12 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	if err != nil {
 		return nil, fmt.Errorf("look at containers: %w", explain(err))
 	}
+	adopted := r.allAdopted()
 	lives := make([]session.Live, 0, len(all))
 	made := make([]time.Time, 0, len(all))
 	for _, x := range all {
 		if x.Labels[labelOnce] == "" && len(x.Names) > 0 {
-			lives, made = append(lives, r.listed(x)), append(made, time.Unix(x.Created, 0))
+			lives, made = append(lives, r.listed(x, adopted[x.ID])), append(made, time.Unix(x.Created, 0))
 		}
 	}
 	places := make(chan struct{}, looks)
@@ -53,10 +55,26 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	return lives, nil
 }
 
-// listed is a container as the list has it.
-func (r *Runtime) listed(x container.Summary) session.Live {
+// allAdopted are the sessions of the adopted containers.
+func (r *Runtime) allAdopted() map[string]string {
+	entries, _ := os.ReadDir(r.adoptions()) // there are none
+	found := make(map[string]string, len(entries))
+	for _, e := range entries {
+		if id, ok := r.adopted(e.Name()); ok {
+			found[e.Name()] = id
+		}
+	}
+	return found
+}
+
+// listed is a container as the list has it; adopted is the session that it was adopted
+// as, or empty.
+func (r *Runtime) listed(x container.Summary, adopted string) session.Live {
 	mark := session.Mark{Project: x.Labels[labelProject], Address: session.Address(x.Labels[labelAddress]), ID: x.Labels[labelID],
 		Run: x.Labels[labelRun], Hash: x.Labels[labelHash]}
+	if adopted != "" {
+		mark = session.Mark{Project: r.config.Lineage, ID: adopted}
+	}
 	return session.Live{
 		Mark:    mark,
 		Place:   session.Place{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: guest.KeptSocket},
@@ -77,6 +95,11 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, made time.Time, s
 	if err == nil && k.Mark.ID == l.Mark.ID {
 		l.Mark, l.Spec = k.Mark, k.Spec
 	}
+	in, pane := inside(r.keeper(l.Mark.ID)), pane
+	if k.Pane != "" {
+		l.Place.Socket, l.Place.Pane = "", k.Pane
+		in, pane = byExec{r, l.Place.Container, k.Pane}, k.Pane
+	}
 	switch {
 	case !l.PlaceUp:
 		r.postMortem(ctx, l)
@@ -87,21 +110,21 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, made time.Time, s
 	}
 	deadline := time.Now().Add(aboutToWrite)
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		in, err := r.keeper(l.Mark.ID).Look(ctx, r.runDir(l.Mark.Run), pane, format, screen)
+		seen, err := in.Look(ctx, r.runDir(l.Mark.Run), pane, format, screen)
 		if err != nil {
 			l.Vital, l.Doubt = session.Unknown, err.Error()
 			return
 		}
-		l.Vital, l.Exit, l.Doubt = judge(in, time.Since(made) < young)
-		l.BootID, l.Started = in.BootID, in.StartedAt
-		l.Agent = session.Process{PID: in.Process.PID, Start: in.Process.Start}
-		if p, err := parse(in.Row); err == nil {
-			p.show(l, in.Watching)
-			l.Screen = trim(in.Screen)
+		l.Vital, l.Exit, l.Doubt = judge(seen, time.Since(made) < young)
+		l.BootID, l.Started = seen.BootID, seen.StartedAt
+		l.Agent = session.Process{PID: seen.Process.PID, Start: seen.Process.Start}
+		if p, err := parse(seen.Row); err == nil {
+			p.show(l, seen.Watching)
+			l.Screen = trim(seen.Screen)
 		}
 		l.Frozen = k.Paused == session.Freeze && l.Vital != session.Dead
 		l.InputOff = l.InputOff || k.Paused != "" && l.Vital != session.Dead
-		ending := in.Guest && !in.Agent && in.Exit == nil && in.Process.PID != 0
+		ending := seen.Guest && !seen.Agent && seen.Exit == nil && seen.Process.PID != 0
 		if !ending || time.Now().After(deadline) || sleep(ctx, wait) != nil {
 			return
 		}

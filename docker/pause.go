@@ -16,59 +16,81 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 	if mode != session.Detach && mode != session.Freeze {
 		return fail(fmt.Errorf("unknown mode %q", mode))
 	}
-	id, err := r.running(ctx, p)
+	in, err := r.running(ctx, p)
 	if err != nil {
 		return fail(err)
 	}
-	k, err := r.holding(id, run)
+	k, err := r.holding(in.id, run)
 	if err != nil {
 		return fail(err)
 	}
-	if mode == session.Freeze {
-		if err := r.askGuest(ctx, id, run, (*guest.Client).Pause); err != nil {
+	if in.container.State.Paused { // by somebody else, and now by us
+		return r.shared(in.id).keep(k.paused(mode))
+	}
+	if mode == session.Freeze && !in.adopted {
+		if err := r.askGuest(ctx, in.id, run, (*guest.Client).Pause); err != nil {
 			return fail(err)
 		}
 	}
-	if _, err := r.tmux(ctx, id, "", "select-pane", "-d", "-t", pane); err != nil {
+	if _, err := in.tmux(ctx, "", "select-pane", "-d", "-t", in.pane); err != nil {
 		return fail(err)
 	}
-	_, _ = r.tmux(ctx, id, "", "detach-client", "-s", exactly(p.Name)) // fails when nobody is attached
-	k.Paused = mode
-	if err := r.shared(id).keep(k); err != nil {
+	_, _ = in.tmux(ctx, "", "detach-client", "-s", in.pane) // fails when nobody is attached
+	if mode == session.Freeze && in.adopted {
+		if err := r.pauseContainer(ctx, in); err != nil {
+			return fail(err)
+		}
+	}
+	if err := r.shared(in.id).keep(k.paused(mode)); err != nil {
 		return fail(err)
 	}
 	return nil
 }
 
+func (k kept) paused(mode string) kept {
+	k.Paused = mode
+	return k
+}
+
+// pauseContainer makes everything in a container stand still, where no guest could.
+func (r *Runtime) pauseContainer(ctx context.Context, in lodging) error {
+	c, err := r.engine()
+	if err != nil {
+		return err
+	}
+	return explain(c.ContainerPause(ctx, in.container.ID))
+}
+
 // Resume undoes whichever pause there is, also of the container by somebody else.
 func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) error {
 	fail := func(err error) error { return fmt.Errorf("resume session %q: %w", p.Name, err) }
-	i, err := r.inspect(ctx, p)
+	in, err := r.running(ctx, p)
 	if err != nil {
 		return fail(err)
 	}
-	id := i.Config.Labels[labelID]
-	if i.State.Paused {
+	k, err := r.holding(in.id, run)
+	if err != nil {
+		return fail(err)
+	}
+	if in.container.State.Paused {
 		c, err := r.engine()
 		if err == nil {
-			err = explain(c.ContainerUnpause(ctx, i.ID))
+			err = explain(c.ContainerUnpause(ctx, in.container.ID))
 		}
 		if err != nil {
 			return fail(err)
 		}
 	}
-	k, err := r.holding(id, run)
-	if err != nil {
+	if !in.adopted {
+		// Asked whatever is kept: it is no error if nothing stands still.
+		if err := r.askGuest(ctx, in.id, run, (*guest.Client).Resume); err != nil && k.Paused == session.Freeze {
+			return fail(err)
+		}
+	}
+	if _, err := in.tmux(ctx, "", "select-pane", "-e", "-t", in.pane); err != nil {
 		return fail(err)
 	}
-	if err := r.askGuest(ctx, id, run, (*guest.Client).Resume); err != nil && k.Paused == session.Freeze {
-		return fail(err)
-	}
-	if _, err := r.tmux(ctx, id, "", "select-pane", "-e", "-t", pane); err != nil {
-		return fail(err)
-	}
-	k.Paused = ""
-	if err := r.shared(id).keep(k); err != nil {
+	if err := r.shared(in.id).keep(k.paused("")); err != nil {
 		return fail(err)
 	}
 	return nil
@@ -110,12 +132,12 @@ func (r *Runtime) answers(id, run string) bool {
 
 // SetTimeout changes the longest run of a live session.
 func (r *Runtime) SetTimeout(ctx context.Context, p session.Place, run string, timeout time.Duration) error {
-	id, err := r.running(ctx, p)
+	in, err := r.running(ctx, p)
 	if err == nil {
-		_, err = r.holding(id, run)
+		_, err = r.holding(in.id, run)
 	}
 	if err == nil {
-		err = r.askGuest(ctx, id, run, func(c *guest.Client, ctx context.Context) error { return c.Set(ctx, guest.Settings{Timeout: &timeout}) })
+		err = r.askGuest(ctx, in.id, run, func(c *guest.Client, ctx context.Context) error { return c.Set(ctx, guest.Settings{Timeout: &timeout}) })
 	}
 	if err != nil {
 		return fmt.Errorf("set the timeout of session %q: %w", p.Name, err)

@@ -55,9 +55,9 @@ func (r *Runtime) Unread(ctx context.Context, p session.Place, run string) (n in
 // probing asks the guest of a run, and tells apart that nobody can be asked from all
 // else.
 func (r *Runtime) probing(ctx context.Context, p session.Place, run string, what func(*guest.Client, context.Context) error) error {
-	id, err := r.running(ctx, p)
+	in, err := r.running(ctx, p)
 	if err == nil {
-		err = r.askGuest(ctx, id, run, what)
+		err = r.askGuest(ctx, in.id, run, what)
 	}
 	var refusal *guest.Error
 	if errors.As(err, &refusal) || errors.Is(err, session.ErrGone) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {

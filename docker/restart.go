@@ -24,12 +24,15 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 }
 
 func (r *Runtime) restart(ctx context.Context, p session.Place, l session.Launch) (session.Place, error) {
-	i, err := r.inspect(ctx, p)
-	if err != nil {
+	in, err := r.lodging(ctx, p)
+	i := in.container
+	switch {
+	case err != nil:
 		return p, err
-	}
-	if i.Config.Labels[labelID] != l.Mark.ID {
+	case in.id != l.Mark.ID:
 		return p, fmt.Errorf("container %s is not this session's", p.Name)
+	case in.adopted:
+		return p, fmt.Errorf("container %s was adopted: it has no guest that could start anything in it; agentform apply --replace %q makes one that has", p.Name, l.Mark.Address)
 	}
 	c, err := r.engine()
 	if err != nil {

@@ -29,6 +29,8 @@ type Runtime struct {
 
 	mu     sync.Mutex
 	typing map[string]chan struct{} // full while somebody types
+
+	executing chan struct{} // full while as many commands are executed as may be
 }
 
 var _ session.Runtime = (*Runtime)(nil)
@@ -36,7 +38,8 @@ var _ session.Runtime = (*Runtime)(nil)
 // New is a runtime.
 func New(c Config) *Runtime {
 	return &Runtime{config: c, tried: map[string]error{}, typing: map[string]chan struct{}{},
-		engine: sync.OnceValues(func() (engine, error) { return connect(c.Host) })}
+		executing: make(chan struct{}, execs),
+		engine:    sync.OnceValues(func() (engine, error) { return connect(c.Host) })}
 }
 
 // Close lets the engine go.
@@ -58,9 +61,6 @@ const (
 	labelOnce    = "agentform.once" // a command, and no session
 )
 
-// keeper is the first process of the container of a session.
-func (r *Runtime) keeper(id string) guest.Keeper { return guest.Keeper{Dir: r.shared(id).sockets} }
-
 // Attach is the command that gives a terminal to the session.
 func (r *Runtime) Attach(p session.Place) []string {
 	argv := []string{"docker"}
@@ -72,7 +72,11 @@ func (r *Runtime) Attach(p session.Place) []string {
 	}
 	// The engine would say xterm, which has eight colours; every image that has tmux
 	// describes this one.
-	return append(argv, "exec", "-it", "-e", "TERM=xterm-256color", p.Container, "tmux", "-u", "-S", guest.KeptSocket, "attach-session", "-t", exactly(p.Name))
+	argv = append(argv, "exec", "-it", "-e", "TERM=xterm-256color", p.Container, "tmux", "-u")
+	if p.Pane != "" { // adopted, on a server of its own
+		return append(argv, "attach-session", "-t", p.Pane)
+	}
+	return append(argv, "-S", guest.KeptSocket, "attach-session", "-t", exactly(p.Name))
 }
 
 // exactly is a session's name as a target that matches nothing else.

@@ -64,6 +64,7 @@ type kept struct {
 	Mark   session.Mark  `json:"mark"`             // of the run that was begun last
 	Spec   *session.Spec `json:"spec,omitempty"`   // as launched
 	Paused string        `json:"paused,omitempty"` // the mode
+	Pane   string        `json:"pane,omitempty"`   // of an adopted session: tmux's id of it
 }
 
 func (f folders) keep(k kept) error {

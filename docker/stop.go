@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -25,27 +27,27 @@ func (r *Runtime) stop(ctx context.Context, p session.Place, run string, s sessi
 	if !runForm.MatchString(run) {
 		return fmt.Errorf("invalid run id %.80q", run)
 	}
-	i, err := r.inspect(ctx, p)
+	in, err := r.lodging(ctx, p)
 	if errors.Is(err, session.ErrGone) {
 		return nil
 	}
-	if err != nil || !i.State.Running {
+	if err != nil || !in.container.State.Running {
 		return err
 	}
 	c, err := r.engine()
 	if err != nil {
 		return err
 	}
-	if i.State.Paused {
-		if err := c.ContainerUnpause(ctx, i.ID); err != nil {
+	if in.container.State.Paused {
+		if err := c.ContainerUnpause(ctx, in.container.ID); err != nil {
 			return explain(err)
 		}
 	}
-	err = r.keeper(i.Config.Labels[labelID]).End(ctx, run, r.runDir(run), s.Signal, s.Grace.D())
+	err = in.End(ctx, run, r.runDir(run), s.Signal, s.Grace.D())
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if killed := kill(ctx, c, i.ID); killed != nil {
+	if killed := kill(ctx, c, in.container.ID); killed != nil {
 		return errors.Join(err, killed)
 	}
 	return nil
@@ -81,7 +83,7 @@ func (r *Runtime) Remove(ctx context.Context, p session.Place) error {
 }
 
 func (r *Runtime) remove(ctx context.Context, p session.Place) error {
-	i, err := r.inspect(ctx, p)
+	in, err := r.lodging(ctx, p)
 	if errors.Is(err, session.ErrGone) {
 		return nil
 	}
@@ -92,14 +94,18 @@ func (r *Runtime) remove(ctx context.Context, p session.Place) error {
 	if err != nil {
 		return err
 	}
-	err = c.ContainerRemove(ctx, i.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	id := in.container.ID
+	err = c.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) { // conflict: somebody removes it already
 		return explain(err)
 	}
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		_, err := r.inspect(ctx, session.Place{Container: i.ID})
+		_, err := r.inspect(ctx, session.Place{Container: id})
 		if errors.Is(err, session.ErrGone) {
-			return r.shared(i.Config.Labels[labelID]).home(r.config.DataDir)
+			if in.adopted {
+				_ = os.Remove(filepath.Join(r.adoptions(), id)) // leads nowhere, if it stays
+			}
+			return r.shared(in.id).home(r.config.DataDir)
 		}
 		if err != nil {
 			return err
