@@ -61,26 +61,43 @@ func errText(err error) string {
 // lacking asks whether the secrets of what is to be started can be had, and says in
 // care which cannot. It reports whether there are any.
 func (h *Hub) lacking(s reconcile.Survey, care *reconcile.Care) bool {
-	if h.cfg.Secret == nil {
+	if h.cfg.Secret == nil || h.acting {
 		return false
 	}
 	missing := map[session.Address]string{}
-	asked := map[string]error{}
 	for _, c := range s.Plan.Changes {
 		if c.After == nil || len(c.After.Secrets) == 0 || !slices.Contains([]plan.Action{plan.Restart, plan.Create}, c.Action) {
 			continue
 		}
 		for _, name := range c.After.Secrets {
-			err, known := asked[name]
-			if !known {
-				err = h.cfg.Secret(name)
-				asked[name] = err
-			}
-			if err != nil {
+			if err := h.secret(name, s.World.At); err != nil {
 				missing[c.Address] = fmt.Sprintf("secret %s cannot be had: %s", name, err)
 			}
 		}
 	}
 	care.Lacking = missing
 	return len(missing) > 0
+}
+
+// refusal is why a secret could not be had, and when.
+type refusal struct {
+	err error
+	at  time.Time
+}
+
+// secretAgain is how long a source that gave no secret is left alone: it may ask a
+// person each time.
+const secretAgain = 50 * time.Second
+
+// secret says why a secret cannot be had.
+func (h *Hub) secret(name string, at time.Time) error {
+	if was, refused := h.refused[name]; refused && at.Sub(was.at) < secretAgain {
+		return was.err
+	}
+	delete(h.refused, name)
+	err := h.cfg.Secret(name)
+	if err != nil {
+		h.refused[name] = refusal{err, at}
+	}
+	return err
 }

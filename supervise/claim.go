@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -40,12 +41,17 @@ func Claim(dataDir string, who state.Holder) (free func(), err error) {
 		return nil, fmt.Errorf("claim the project for the hub: %w", err)
 	}
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
-	taken, err := l.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("claim the project for the hub: %w", err)
-	}
-	if !taken {
-		return nil, &TakenError{readHolder(path)}
+	for until := time.Now().Add(lateRelease); ; time.Sleep(10 * time.Millisecond) {
+		taken, err := l.TryLock()
+		if err != nil {
+			return nil, fmt.Errorf("claim the project for the hub: %w", err)
+		}
+		if taken {
+			break
+		}
+		if h := readHolder(path); !ended(h, who) || time.Now().After(until) {
+			return nil, &TakenError{h}
+		}
 	}
 	who.Since = time.Now().Truncate(time.Second)
 	b, err := json.Marshal(who)
@@ -59,6 +65,15 @@ func Claim(dataDir string, who state.Holder) (free func(), err error) {
 		_ = os.Truncate(path, 0) // for people only: the lock is what counts
 		_ = l.Unlock()
 	}, nil
+}
+
+// lateRelease is how long the lock of a hub that was killed may outlive it: a process
+// that it was about to start has it until it is another program.
+const lateRelease = 5 * time.Second
+
+// ended reports whether the process that holds a claim on this machine is gone.
+func ended(h, us state.Holder) bool {
+	return h.PID > 0 && h.Host == us.Host && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH)
 }
 
 // Running is who supervises the project of a data folder now, and whether anybody

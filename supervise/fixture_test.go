@@ -52,6 +52,8 @@ type room struct {
 	failing  map[string]string // why heartbeats fail, by place
 	asked    map[string]int
 	listened int
+
+	secretAsked int
 }
 
 func newRoom(t testing.TB) *room {
@@ -131,7 +133,7 @@ func (r *room) apply(specs ...session.Spec) {
 func (r *room) hub(change ...func(*supervise.Config)) (h *supervise.Hub, stop func()) {
 	c := supervise.Config{
 		Project: "shop", DataDir: r.dir, Open: r.open, Activity: activity.New(r.dir, r.dir, agent.For),
-		Secret: func(name string) error { r.mu.Lock(); defer r.mu.Unlock(); return r.secret },
+		Secret: func(string) error { r.mu.Lock(); defer r.mu.Unlock(); r.secretAsked++; return r.secret },
 		Notify: func(e notify.Event) { r.mu.Lock(); defer r.mu.Unlock(); r.notified = append(r.notified, e) },
 	}
 	for _, f := range change {

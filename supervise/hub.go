@@ -70,6 +70,7 @@ type Hub struct {
 	probes   chan struct{}
 	// listening are the runtimes, by key, that tell when something happens, or cannot.
 	listening map[string]bool
+	refused   map[string]refusal // secrets that could not be had, by name
 }
 
 // New is a hub that does nothing yet.
@@ -85,7 +86,7 @@ func New(c Config) *Hub {
 		wake: make(chan struct{}, 1), ask: make(chan chan struct{}),
 		probed: make(chan probed), repaired: make(chan repaired, 1),
 		memory: map[session.Address]*memory{}, probes: make(chan struct{}, probesAtOnce),
-		listening: map[string]bool{},
+		listening: map[string]bool{}, refused: map[string]refusal{},
 	}
 	h.rec.LockWait = 0
 	h.rec.Applier.Emit = func(history.Event) { h.Wake() }

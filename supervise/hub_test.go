@@ -209,6 +209,9 @@ func TestSecretUnavailable(t *testing.T) {
 			t.Errorf("escalated %q", got)
 		}
 		r.mu.Lock()
+		if r.secretAsked < 30 || r.secretAsked > 75 {
+			t.Errorf("in an hour the source was asked %d times", r.secretAsked)
+		}
 		r.secret = nil
 		r.mu.Unlock()
 		time.Sleep(2 * time.Minute)

@@ -155,11 +155,8 @@ func (h *Hub) stirred(m *memory, x reconcile.Seen, at time.Time) bool {
 	moved := false
 	if l := x.Live; l != nil {
 		vital = l.Vital
-		moved = !l.MovedAt.Equal(m.movedAt) || l.MovedAt.IsZero() && l.Screen != m.screen
-		m.movedAt = l.MovedAt
-		if l.MovedAt.IsZero() {
-			m.screen = l.Screen
-		}
+		moved = !l.MovedAt.Equal(m.movedAt) || m.redrawn
+		m.movedAt, m.redrawn = l.MovedAt, false
 	}
 	if heard := h.cfg.Activity.Heard([]string{m.run}); heard != m.heard {
 		m.heard, moved = heard, true

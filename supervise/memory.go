@@ -23,6 +23,7 @@ type memory struct {
 	vital      session.Vital
 	screen     string
 	shownAt    time.Time // when the screen was captured
+	redrawn    bool      // it shows something else than when the agent was asked last
 	movedAt    time.Time // last output, as the runtime says
 	heard      int64     // how much the hooks have told
 	transcript string

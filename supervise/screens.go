@@ -52,7 +52,7 @@ func (h *Hub) show(ctx context.Context, s reconcile.Survey) {
 			m := w.seen[place]
 			m.shownAt = s.World.At
 			if screen != m.screen {
-				m.screen = screen
+				m.screen, m.redrawn = screen, true
 			}
 		}
 	}

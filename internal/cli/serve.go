@@ -84,7 +84,7 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 
 // frugal is by how much, in per cent, the hub's memory may grow before what it does
 // not need any more is collected.
-const frugal = 40
+const frugal = 70
 
 // runServe is the hub, until it is told to end.
 func (a *app) runServe(ctx context.Context, o serveOptions) error {
