@@ -162,8 +162,9 @@ func TestGeminiEndsAndGoesOn(t *testing.T) {
 			lab := agenttest.New(t, "gemini")
 			run := lab.Start("first [[text One.]]", asGemini)
 			run.Until("a turn", answered(1))
-			if alive := lab.Alive(); len(alive) != 1 {
-				lab.Moved("it is one process", "%q", alive)
+			selves := slices.DeleteFunc(lab.Alive(), func(p string) bool { return !strings.Contains(p, "bin/gemini ") })
+			if len(selves) != 1 {
+				lab.Moved("it is one process, whatever it runs beside", "%q", selves)
 			}
 			c.end(run)
 			if name != "closed" {
@@ -223,14 +224,6 @@ func TestGeminiTakesPromptsAsText(t *testing.T) {
 			})
 		}
 	}
-	t.Run("slash", func(t *testing.T) {
-		t.Parallel()
-		lab := agenttest.New(t, "gemini")
-		run := lab.Start("/quit", asGemini)
-		if look := run.Until("it left", exited); look.Exit.Code != 0 {
-			lab.Moved("a prompt with a slash is a command", "%+v", *look.Exit)
-		}
-	})
 }
 
 func TestGeminiSaysThatAConversationIsGone(t *testing.T) {
