@@ -92,7 +92,7 @@ step "One of them asks for permission: status says that it waits for you"
 run agentform send docs ask
 sleep 0.5
 run agentform status docs
-run agentform send docs y
+run agentform send docs --key y --key Enter
 
 step "One agent is killed. plan sees it, and says why"
 pid=$(agentform capture api | sed -n 's/.*process \([0-9][0-9]*\),.*/\1/p' | tail -n 1)
