@@ -90,7 +90,7 @@ func levels(findings []Finding) (warnings, faults int) {
 // DoctorJSON writes findings as one document.
 func DoctorJSON(w io.Writer, findings []Finding) error {
 	warnings, faults := levels(findings)
-	return document(w, struct {
+	return Document(w, struct {
 		Format   string    `json:"format_version"`
 		Errors   int       `json:"error_count"`
 		Warnings int       `json:"warning_count"`

@@ -9,23 +9,26 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// PlanJSON writes a plan as one document. Version is agentform's.
-func PlanJSON(w io.Writer, p plan.Plan, version string) error {
-	d := struct {
-		Format    string               `json:"format_version"`
-		Version   string               `json:"agentform_version"`
-		Timestamp time.Time            `json:"timestamp"`
-		Project   string               `json:"project"`
-		Lineage   string               `json:"lineage"`
-		Serial    uint64               `json:"serial"`
-		Complete  bool                 `json:"complete"`
-		Errored   bool                 `json:"errored"`
-		Changes   []change             `json:"changes"`
-		Drift     []plan.Drift         `json:"drift"`
-		Errors    []session.Diagnostic `json:"errors"`
-		Warnings  []session.Diagnostic `json:"warnings"`
-		Summary   plan.Summary         `json:"summary"`
-	}{
+// PlanDocument is a plan as a document.
+type PlanDocument struct {
+	Format    string               `json:"format_version"`
+	Version   string               `json:"agentform_version"`
+	Timestamp time.Time            `json:"timestamp"`
+	Project   string               `json:"project"`
+	Lineage   string               `json:"lineage"`
+	Serial    uint64               `json:"serial"`
+	Complete  bool                 `json:"complete"`
+	Errored   bool                 `json:"errored"`
+	Changes   []change             `json:"changes"`
+	Drift     []plan.Drift         `json:"drift"`
+	Errors    []session.Diagnostic `json:"errors"`
+	Warnings  []session.Diagnostic `json:"warnings"`
+	Summary   plan.Summary         `json:"summary"`
+}
+
+// PlanOf is the document of a plan. Version is agentform's.
+func PlanOf(p plan.Plan, version string) PlanDocument {
+	d := PlanDocument{
 		Format: FormatVersion, Version: version, Timestamp: utc(p.At),
 		Project: p.Project, Lineage: p.Lineage, Serial: p.Serial, Complete: p.Complete,
 		Errored: session.HasErrors(p.Problems), Drift: list(p.Drift), Summary: p.Summary(),
@@ -41,7 +44,12 @@ func PlanJSON(w io.Writer, p plan.Plan, version string) error {
 			d.Warnings = append(d.Warnings, x)
 		}
 	}
-	return document(w, d)
+	return d
+}
+
+// PlanJSON writes a plan as one document. Version is agentform's.
+func PlanJSON(w io.Writer, p plan.Plan, version string) error {
+	return Document(w, PlanOf(p, version))
 }
 
 // change is one session of a plan document.
@@ -83,7 +91,7 @@ func changeOf(c plan.Change) change {
 // ValidJSON writes what validate found as one document.
 func ValidJSON(w io.Writer, ds []session.Diagnostic) error {
 	errs, warnings := severities(ds)
-	return document(w, struct {
+	return Document(w, struct {
 		Format      string               `json:"format_version"`
 		Valid       bool                 `json:"valid"`
 		Errors      int                  `json:"error_count"`
@@ -92,48 +100,65 @@ func ValidJSON(w io.Writer, ds []session.Diagnostic) error {
 	}{FormatVersion, errs == 0, errs, warnings, list(ds)})
 }
 
-// StatusJSON writes sessions as one document, in the order given. Supervisor
-// says whether the hub runs.
-func StatusJSON(w io.Writer, sessions []Session, supervisor bool) error {
+// StatusDocument is sessions as a document.
+type StatusDocument struct {
+	Format     string                `json:"format_version"`
+	Sessions   []Session             `json:"sessions"`
+	Counts     map[session.State]int `json:"counts"`
+	Supervisor string                `json:"supervisor"` // running, down
+}
+
+// StatusOf is the document of sessions, in the order given. Supervisor says whether
+// the hub runs.
+func StatusOf(sessions []Session, supervisor bool) StatusDocument {
 	word := "down"
 	if supervisor {
 		word = "running"
 	}
-	return document(w, struct {
-		Format     string                `json:"format_version"`
-		Sessions   []Session             `json:"sessions"`
-		Counts     map[session.State]int `json:"counts"`
-		Supervisor string                `json:"supervisor"`
-	}{FormatVersion, list(sessions), Counts(sessions), word})
+	return StatusDocument{FormatVersion, list(sessions), Counts(sessions), word}
 }
 
-// ShowJSON writes one session in full as one document.
-func ShowJSON(w io.Writer, x Shown) error {
-	type screen struct {
-		Text      string `json:"text"`
-		Truncated bool   `json:"truncated"`
-	}
-	d := struct {
-		Format string `json:"format_version"`
-		Session
-		Run    *session.Run   `json:"run"`
-		Exit   *session.Exit  `json:"exit"`
-		Place  *session.Place `json:"place"`
-		Look   []string       `json:"look_by_hand"`
-		Events []eventRecord  `json:"events"`
-		Screen screen         `json:"screen"`
-	}{Format: FormatVersion, Session: x.Session, Exit: x.Exit, Events: eventLines(x.Events), Look: list(x.lookByHand())}
+// StatusJSON writes sessions as one document, in the order given. Supervisor
+// says whether the hub runs.
+func StatusJSON(w io.Writer, sessions []Session, supervisor bool) error {
+	return Document(w, StatusOf(sessions, supervisor))
+}
+
+// ShownDocument is one session in full as a document.
+type ShownDocument struct {
+	Format string `json:"format_version"`
+	Session
+	Run    *session.Run   `json:"run"`
+	Exit   *session.Exit  `json:"exit"`
+	Place  *session.Place `json:"place"`
+	Look   []string       `json:"look_by_hand"`
+	Events []EventRecord  `json:"events"`
+	Screen Screen         `json:"screen"`
+}
+
+// Screen is the end of a screen in a document.
+type Screen struct {
+	Text      string `json:"text"`
+	Truncated bool   `json:"truncated"`
+}
+
+// ShownOf is the document of one session in full.
+func ShownOf(x Shown) ShownDocument {
+	d := ShownDocument{Format: FormatVersion, Session: x.Session, Exit: x.Exit, Events: eventLines(x.Events), Look: list(x.lookByHand())}
 	if x.Record != nil {
 		d.Run, d.Place = &x.Record.Run, &x.Record.Place
 	}
 	d.Screen.Text, d.Screen.Truncated = Tail(x.Screen)
-	return document(w, d)
+	return d
 }
 
-func eventLines(events []history.Event) []eventRecord {
-	lines := make([]eventRecord, 0, len(events))
+// ShowJSON writes one session in full as one document.
+func ShowJSON(w io.Writer, x Shown) error { return Document(w, ShownOf(x)) }
+
+func eventLines(events []history.Event) []EventRecord {
+	lines := make([]EventRecord, 0, len(events))
 	for _, e := range events {
-		lines = append(lines, eventLine(e))
+		lines = append(lines, EventOf(e))
 	}
 	return lines
 }
@@ -141,7 +166,7 @@ func eventLines(events []history.Event) []eventRecord {
 // TextJSON writes the end of a session's screen or transcript as one document.
 func TextJSON(w io.Writer, a session.Address, text string) error {
 	tail, truncated := Tail(text)
-	return document(w, struct {
+	return Document(w, struct {
 		Format    string          `json:"format_version"`
 		Address   session.Address `json:"address"`
 		Text      string          `json:"text"`

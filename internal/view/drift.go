@@ -179,5 +179,5 @@ func DriftJSON(w io.Writer, r DriftReport) error {
 			d.Warnings = append(d.Warnings, x)
 		}
 	}
-	return document(w, d)
+	return Document(w, d)
 }

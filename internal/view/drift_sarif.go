@@ -122,7 +122,7 @@ func DriftSARIF(w io.Writer, r DriftReport) error {
 		})
 	}
 	run.Invocations = []sarifInvocation{{r.Complete || r.Offline, r.notifications()}}
-	return document(w, struct {
+	return Document(w, struct {
 		Schema  string     `json:"$schema"`
 		Version string     `json:"version"`
 		Runs    []sarifRun `json:"runs"`

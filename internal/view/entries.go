@@ -64,7 +64,7 @@ func EntriesJSON(w io.Writer, a session.Address, path string, entries []session.
 	for i := range last {
 		last[i].At = utc(last[i].At)
 	}
-	return document(w, struct {
+	return Document(w, struct {
 		Format    string          `json:"format_version"`
 		Address   session.Address `json:"address"`
 		Path      string          `json:"path"`

@@ -97,15 +97,16 @@ func kindInk(k history.Kind) ink {
 	return noInk
 }
 
-// eventRecord is a history event as events --json writes it: what the log has,
+// EventRecord is a history event as events --json writes it: what the log has,
 // with its excerpt cut to the tail.
-type eventRecord struct {
+type EventRecord struct {
 	history.Event
 	Truncated bool `json:"truncated,omitempty"` // of the excerpt
 }
 
-func eventLine(e history.Event) eventRecord {
-	line := eventRecord{Event: e}
+// EventOf is the record of an event.
+func EventOf(e history.Event) EventRecord {
+	line := EventRecord{Event: e}
 	line.Time = utc(e.Time)
 	line.Excerpt, line.Truncated = Tail(e.Excerpt)
 	return line
@@ -114,7 +115,7 @@ func eventLine(e history.Event) eventRecord {
 // EventsJSON writes events as JSON, a line each.
 func EventsJSON(w io.Writer, events []history.Event) error {
 	for _, e := range events {
-		if err := jsonLine(w, eventLine(e)); err != nil {
+		if err := Line(w, EventOf(e)); err != nil {
 			return err
 		}
 	}

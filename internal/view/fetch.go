@@ -49,7 +49,7 @@ func abbreviated(commit string) string { return commit[:min(7, len(commit))] }
 
 // FetchedJSON writes what fetch did as one document.
 func FetchedJSON(w io.Writer, all []Fetched) error {
-	return document(w, struct {
+	return Document(w, struct {
 		Format   string    `json:"format_version"`
 		Sessions []Fetched `json:"sessions"`
 	}{FormatVersion, list(all)})

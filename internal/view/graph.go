@@ -87,7 +87,7 @@ func GraphJSON(w io.Writer, project string, specs []session.Spec) error {
 	for _, s := range specs {
 		nodes = append(nodes, node{s.Address, s.Role, s.Agent.Name, s.Branch, s.Runtime.Key()})
 	}
-	return document(w, struct {
+	return Document(w, struct {
 		Format  string `json:"format_version"`
 		Project string `json:"project"`
 		Nodes   []node `json:"nodes"`

@@ -17,11 +17,12 @@ import (
 // when something is added.
 const FormatVersion = "1.0"
 
-// document writes a value as an indented JSON document.
-func document(w io.Writer, v any) error { return writeJSON(w, v, "  ") }
+// Document writes a value as an indented JSON document. What a terminal would act on
+// is escaped.
+func Document(w io.Writer, v any) error { return writeJSON(w, v, "  ") }
 
-// jsonLine writes a value as one line of JSON.
-func jsonLine(w io.Writer, v any) error { return writeJSON(w, v, "") }
+// Line writes a value as one line of JSON.
+func Line(w io.Writer, v any) error { return writeJSON(w, v, "") }
 
 func writeJSON(w io.Writer, v any, indent string) error {
 	var b bytes.Buffer

@@ -48,7 +48,7 @@ func (l *Lines) headAt(t time.Time, kind string, a session.Address) head {
 func (l *Lines) write(v any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return jsonLine(l.w, v)
+	return Line(l.w, v)
 }
 
 // Plan writes a line for each session that the plan acts on or holds, and one

@@ -84,7 +84,7 @@ func OutputsJSON(w io.Writer, outputs []Output) error {
 		}
 		records = append(records, r)
 	}
-	return document(w, struct {
+	return Document(w, struct {
 		Format  string         `json:"format_version"`
 		Outputs []outputRecord `json:"outputs"`
 	}{FormatVersion, records})
@@ -96,7 +96,7 @@ func OutputJSON(w io.Writer, o Output) error {
 	if err != nil {
 		return err
 	}
-	return document(w, struct {
+	return Document(w, struct {
 		Format string `json:"format_version"`
 		outputRecord
 	}{FormatVersion, outputRecord{o.Name, v, o.Sensitive, o.Description}})

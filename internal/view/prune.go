@@ -89,7 +89,7 @@ func size(n int64) string {
 // PruneJSON writes what is left over as one document. Applied says that it was to
 // be removed, and not only shown.
 func PruneJSON(w io.Writer, all []Leftover, applied bool) error {
-	return document(w, struct {
+	return Document(w, struct {
 		Format  string     `json:"format_version"`
 		Applied bool       `json:"applied"`
 		Found   []Leftover `json:"leftovers"`

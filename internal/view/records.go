@@ -56,12 +56,12 @@ func StateListJSON(w io.Writer, r Records) error {
 		d.Sessions = append(d.Sessions, entry{x.Address, x.ID, x.Origin, x.Spec.Agent.Name, x.Spec.Runtime.Key(),
 			x.Tree.Branch, x.Tree.Path, x.Run.ID, utcOrNull(x.UpdatedAt)})
 	}
-	return document(w, d)
+	return Document(w, d)
 }
 
 // StateShowJSON writes one record as one document.
 func StateShowJSON(w io.Writer, r session.Record) error {
-	return document(w, struct {
+	return Document(w, struct {
 		Format  string         `json:"format_version"`
 		Session session.Record `json:"session"`
 	}{FormatVersion, r})

@@ -169,7 +169,7 @@ func ServicesJSON(w io.Writer, all []Service) error {
 			counts[h.State]++
 		}
 	}
-	return document(w, struct {
+	return Document(w, struct {
 		Format   string                `json:"format_version"`
 		Services []Service             `json:"services"`
 		Counts   map[session.State]int `json:"counts"`

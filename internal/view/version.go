@@ -24,7 +24,7 @@ func Version(w io.Writer, b Build) error {
 
 // VersionJSON writes which agentform this is as one document.
 func VersionJSON(w io.Writer, b Build) error {
-	return document(w, struct {
+	return Document(w, struct {
 		Format string `json:"format_version"`
 		Build
 	}{FormatVersion, b})

@@ -49,7 +49,7 @@ func WaitedJSON(w io.Writer, all []Waited, goal string, reached, timedOut bool, 
 	for _, x := range all {
 		d.Sessions = append(d.Sessions, one{x.Address, x.Outcome, x.State, x.Activity, x.Status, x.Detail, x.PR})
 	}
-	return document(w, d)
+	return Document(w, d)
 }
 
 // Needy is a session that needs somebody.
@@ -97,7 +97,7 @@ func needWord(reason string) string {
 
 // NeedJSON writes a session that needs somebody as one document.
 func NeedJSON(w io.Writer, n Needy) error {
-	return document(w, struct {
+	return Document(w, struct {
 		Format   string          `json:"format_version"`
 		Address  session.Address `json:"address"`
 		Reason   string          `json:"reason"`
