@@ -6,6 +6,7 @@ VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo
 LINT_VERSION := v2.15.0
 LINT         := $(BIN)/golangci-lint-$(LINT_VERSION)
 FUZZTIME     ?= 5s
+TORTURE      ?= 1000
 
 # Where goroutines share something: these run under the race detector as well.
 RACE := ./state ./history ./apply ./reconcile ./tmux ./supervise ./internal/notify ./session/... ./effect/... ./local
@@ -69,6 +70,10 @@ captures: tools ## records the screens of the real agents in agent/testdata, and
 .PHONY: bench
 bench: tools ## benchmarks, each beside the floor it is measured against
 	$(GO) test -run '^$$' -bench . -benchmem $(BENCH)
+
+.PHONY: torture
+torture: tools ## kill -9 of apply, destroy and the hub, TORTURE times (default 1000, about ten minutes); SEED=N repeats one
+	AGENTFORM_TORTURE=$(TORTURE) AGENTFORM_TORTURE_SEED=$(SEED) $(GO) test -count 1 -v -timeout 6h -run TestTorture ./internal/torture
 
 .PHONY: fuzz
 fuzz: ## every fuzz target, FUZZTIME each (default 5s)

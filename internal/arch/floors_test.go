@@ -56,6 +56,7 @@ var floors = map[string]int{
 	"internal/arch":        7,
 	"internal/manual":      7,
 	"internal/bench":       7,
+	"internal/torture":     7,
 	"docs":                 7,
 	"examples":             7,
 	"examples/library":     7,

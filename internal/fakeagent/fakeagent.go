@@ -3,6 +3,7 @@ package fakeagent
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ func Main() int {
 	crashAfter := flags.Duration("crash-after", 0, "leave with 1 after so long")
 	writeEnv := flags.String("write-env", "", "write the environment to this file")
 	countRuns := flags.String("count-runs", "", "append a line to this file")
+	alone := flags.String("alone", "", "hold a lock on this file; where another holds it, say so in FILE.doubled and leave with 3")
 	asClaude := flags.Bool("as-claude", false, "behave as Claude Code does: composer, transcript, state file, hooks")
 	boot := flags.Duration("boot", 0, "with -as-claude: take so long until there is a composer")
 	// What agentform tells Claude Code.
@@ -43,6 +45,14 @@ func Main() int {
 	if err := prepare(*writeEnv, *countRuns, *daemonize); err != nil {
 		fmt.Fprintln(os.Stderr, "fakeagent:", err)
 		return 1
+	}
+	if *alone != "" {
+		lock, err := lockAlone(*alone)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "fakeagent:", err)
+			return 3
+		}
+		defer lock.Close()
 	}
 	if *asClaude {
 		as, err := newClaude(cmp.Or(*id, *resume), *settings)
@@ -97,6 +107,20 @@ func prepare(writeEnv, countRuns, daemonize string) error {
 		return daemon(daemonize)
 	}
 	return nil
+}
+
+// lockAlone takes the lock that the kernel holds for as long as this process lives.
+// Where another agent has it, that is proof that there are two, and is written down.
+func lockAlone(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		said := fmt.Sprintf("%s: agent %d of run %s finds another one alive\n", time.Now().Format(time.StampMilli), os.Getpid(), os.Getenv("AGENTFORM_RUN"))
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), os.WriteFile(path+".doubled", []byte(said), 0o600))
+	}
+	return f, nil
 }
 
 // daemon leaves a sleep behind as a real daemon does: a child in a session of
