@@ -34,14 +34,8 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 		return absent(r, w)
 	}
 	switch {
-	case !l.PlaceUp && r != nil && rebooted(*r, w):
-		return dead(session.StateError, ReasonRebooted, "host rebooted", nil)
 	case !l.PlaceUp:
-		d := dead(session.StateError, ReasonGone, "the "+placeWord(l.Place)+" does not run", l.Exit)
-		if l.Doubt != "" {
-			d.Detail = l.Doubt
-		}
-		return d
+		return down(r, l, w)
 	case l.Vital == session.Unknown:
 		return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
 			Detail: cmp.Or(l.Doubt, "its signals contradict each other")}
@@ -53,21 +47,36 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	return Diagnosis{State: session.StateRunning, Alive: yes(), Reason: ReasonInSync, Detail: "running"}
 }
 
+// down diagnoses a place that is there and does not run. A session that came to its
+// end before its place did needs none.
+func down(r *session.Record, l *session.Live, w session.World) Diagnosis {
+	if d, ok := concluded(agentOf(r, l), l.Exit); ok {
+		return d
+	}
+	if r != nil && rebooted(*r, w) {
+		return dead(session.StateError, ReasonRebooted, "host rebooted", nil)
+	}
+	d := dead(session.StateError, ReasonGone, "the "+placeWord(l.Place)+" does not run", l.Exit)
+	if l.Doubt != "" {
+		d.Detail = l.Doubt
+	}
+	return d
+}
+
 // absent diagnoses a record with nothing live behind it.
 func absent(r *session.Record, w session.World) Diagnosis {
 	if r == nil {
 		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonNew, Detail: "not on record"}
 	}
 	facts := w.Runs[r.Run.ID]
+	over, ended := concluded(r.Spec.Agent, facts.Exit)
 	switch {
 	case r.Intent == session.Creating && r.Trouble != "":
 		return dead(session.StateError, ReasonInterrupted, "its creation failed: "+r.Trouble, nil)
 	case r.Intent == session.Creating:
 		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonInterrupted, Detail: "its creation was interrupted"}
-	case timedOut(facts.Exit):
-		return overTime(*facts.Exit)
-	case r.Spec.Agent.Finished(facts.Exit):
-		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}
+	case ended:
+		return over
 	case standing(*r) == session.Stopped && !facts.Alive:
 		return Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
 	case rebooted(*r, w):
@@ -78,17 +87,9 @@ func absent(r *session.Record, w session.World) Diagnosis {
 
 // ended diagnoses a place that stands with a dead session in it.
 func ended(r *session.Record, l *session.Live) Diagnosis {
-	var agent session.AgentSpec
-	if r != nil {
-		agent = r.Spec.Agent
-	} else if l.Spec != nil {
-		agent = l.Spec.Agent
-	}
-	if timedOut(l.Exit) {
-		return overTime(*l.Exit)
-	}
-	if agent.Finished(l.Exit) {
-		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}
+	agent := agentOf(r, l)
+	if d, ok := concluded(agent, l.Exit); ok {
+		return d
 	}
 	reason := ReasonStale
 	if l.Exit != nil {
@@ -109,6 +110,29 @@ func ended(r *session.Record, l *session.Live) Diagnosis {
 		d.Activity = session.Failed
 	}
 	return d
+}
+
+// agentOf is the agent on record, or else the one that was launched.
+func agentOf(r *session.Record, l *session.Live) session.AgentSpec {
+	switch {
+	case r != nil:
+		return r.Spec.Agent
+	case l.Spec != nil:
+		return l.Spec.Agent
+	}
+	return session.AgentSpec{}
+}
+
+// concluded diagnoses a run that came to its end, whatever became of its place: its
+// work is done, or its time is up. ok is false of any other.
+func concluded(a session.AgentSpec, e *session.Exit) (d Diagnosis, ok bool) {
+	switch {
+	case timedOut(e):
+		return overTime(*e), true
+	case a.Finished(e):
+		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}, true
+	}
+	return Diagnosis{}, false
 }
 
 // rebooted reports whether the recorded run was started before the machine was.

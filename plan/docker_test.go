@@ -34,6 +34,13 @@ func stopped(doubt string) func(*session.Live) {
 	return func(l *session.Live) { l.PlaceUp, l.Vital, l.Doubt = false, session.Dead, doubt }
 }
 
+// finished is contained of a one-shot agent that did its work.
+func finished(change ...func(*session.Live)) *stage {
+	s := contained(append([]func(*session.Live){exitedWith("self", 0, "")}, change...)...)
+	s.in.Wanted[0].Agent.OneShot, s.in.Records[0].Spec.Agent.OneShot = true, true
+	return s
+}
+
 func TestContainers(t *testing.T) {
 	for name, test := range map[string]struct {
 		stage        *stage
@@ -53,6 +60,25 @@ func TestContainers(t *testing.T) {
 			s.in.World.BootID = "boot-2"
 			return s
 		}(), "↻ a host_rebooted\n? a missing\n", "host rebooted", session.StateError},
+		"finished, and stopped since": {finished(stopped("the container was stopped")), "  a finished\n", "finished", session.StateStopped},
+		"finished before a reboot": {func() *stage {
+			s := finished(stopped("the container was stopped"))
+			s.in.World.BootID = "boot-2"
+			return s
+		}(), "  a finished\n", "finished", session.StateStopped},
+		"finished, and removed since": {func() *stage {
+			s := finished()
+			s.in.World.Runs["run-a"] = session.RunFacts{Exit: s.in.World.Lives[0].Exit}
+			s.in.World.Lives = nil
+			return s
+		}(), "  a finished\n", "finished", session.StateStopped},
+		"its time was up before it was stopped": {contained(exitedWith("timeout", 143, ""), stopped("the container was stopped")),
+			"  a timeout\n", "stopped: its timeout passed after 0s; agentform restart runs it again", session.StateStopped},
+		"at work when it was stopped": {func() *stage {
+			s := finished(stopped("the container was stopped"))
+			s.in.World.Lives[0].Exit = nil
+			return s
+		}(), "↻ a gone\n? a missing\n", "the container was stopped", session.StateError},
 		"removed": {func() *stage {
 			s := contained()
 			s.in.World.Lives = nil
