@@ -35,6 +35,8 @@ type Config struct {
 	// Notify is told what somebody may want to hear of. It must not block. It may be
 	// nil.
 	Notify func(notify.Event)
+	// Looked is told how long each look took. It must not block. It may be nil.
+	Looked func(took time.Duration)
 	// Wakers tell the hub when to look before its sweep is due.
 	Wakers []Waker
 	// Log is where it says what it does; nil: nowhere.
@@ -80,6 +82,9 @@ func New(c Config) *Hub {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Looked == nil {
+		c.Looked = func(time.Duration) {}
 	}
 	h := &Hub{
 		cfg: c, rec: c.Open(history.ByHub), log: c.Log,
@@ -169,6 +174,7 @@ func (h *Hub) loop(ctx context.Context) {
 		began := time.Now()
 		next := h.round(ctx)
 		took := time.Since(began)
+		h.cfg.Looked(took)
 		rest = began.Add(took + min(max(shortest, busiest*took), longestRest))
 		for _, c := range asked {
 			close(c)

@@ -110,6 +110,25 @@ func (r *Reader) Forget(but map[string]bool) {
 	r.files.Forget(but)
 }
 
+// Told is what an agent's own session file holds.
+type Told struct {
+	Path    string // of the file; empty: it has none, or not yet
+	Entries []session.Entry
+	Cut     bool // it is long, and its middle is left out
+}
+
+// Told reads a session's own file once, from its beginning.
+func (r *Reader) Told(rec session.Record) (Told, error) {
+	var files sessionfile.Reader
+	a, of := r.Agent(rec), r.Whereabouts(rec)
+	native, err := files.Read(a, rec.Run.ID, of)
+	if native == nil || err != nil {
+		return Told{}, err
+	}
+	lines, _, cut, err := files.More(a, rec.Run.ID, of, nil)
+	return Told{native.Path, sessionfile.Entries(a, lines), cut}, err
+}
+
 // Read is what a session's agent does. Live is nil if nothing of it is to be
 // seen, and given is when it was last given something to do, by its prompt or by
 // hand; zero: never.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -56,7 +57,7 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return fmt.Errorf("find agentform's own program: %w", err)
 	}
-	c := exec.Command(self, append(a.sameFlags(), "serve", "--log-file", path)...)
+	c := exec.Command(self, slices.Concat(a.sameFlags(), []string{"serve", "--log-file", path}, a.listenFlags(o.listenOptions))...)
 	c.Dir, c.Env, c.Stdout, c.Stderr = a.env.Dir, a.env.Environ, said, said
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := c.Start(); err != nil {

@@ -27,7 +27,7 @@ func (a *app) tellEntries(ctx context.Context, p *project, r session.Record, fol
 	if err != nil {
 		return false, err
 	}
-	entries := entriesOf(adapter, lines)
+	entries := sessionfile.Entries(adapter, lines)
 	if len(entries) == 0 && !follow {
 		return false, nil
 	}
@@ -53,16 +53,8 @@ func (a *app) tellEntries(ctx context.Context, p *project, r session.Record, fol
 		if lines, place, _, err = reader.More(adapter, r.Run.ID, of, place); err != nil {
 			return true, err
 		}
-		if err := view.Entries(a.env.Stdout, a.out(), entriesOf(adapter, lines), time.Now()); err != nil {
+		if err := view.Entries(a.env.Stdout, a.out(), sessionfile.Entries(adapter, lines), time.Now()); err != nil {
 			return true, err
 		}
 	}
-}
-
-func entriesOf(a session.Agent, lines [][]byte) []session.Entry {
-	var all []session.Entry
-	for _, line := range lines {
-		all = append(all, a.Entries(line)...)
-	}
-	return all
 }

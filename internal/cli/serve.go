@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/natefinch/lumberjack.v2"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/reconcile"
@@ -28,6 +29,9 @@ type serveOptions struct {
 	printUnit bool
 	stop      bool
 	logFile   string
+	openAPI   bool
+	socket    bool
+	listenOptions
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -45,6 +49,10 @@ There is one hub a project. The sessions do not need it: it may be ended, or die
 time, and the next one goes on where it was. It reads the manifest's settings (notify,
 max_running, data_dir) when it starts.
 
+Other programs ask it, and tell sessions what to do, over HTTP on a unix socket that only
+you can connect to (--print-socket). With --listen it serves the same, and a dashboard
+for a browser, on TCP, to whoever brings the token.
+
 With --print-unit it prints a systemd unit that runs it, for your user's systemd:
 
   agentform serve --print-unit > ~/.config/systemd/user/agentform-shop.service
@@ -54,18 +62,24 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 		Example: `  agentform serve
   agentform serve --detach
   agentform serve --stop
+  agentform serve --listen 127.0.0.1:7171 --token-file ~/.config/agentform/token
+  agentform serve --print-socket
   agentform serve --print-unit`,
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.detach && o.printUnit || o.stop && (o.detach || o.printUnit) {
-				return usageError{c.CommandPath(), errors.New("--detach runs the hub, --stop ends it and --print-unit only prints: give one of them")}
+			if err := o.check(); err != nil {
+				return usageError{c.CommandPath(), err}
 			}
 			if !c.Flags().Changed("log-level") {
 				a.globals.logLevel = "info"
 			}
 			switch {
 			case o.printUnit:
-				return a.printUnit()
+				return a.printUnit(o.listenOptions)
+			case o.openAPI:
+				return a.printOpenAPI()
+			case o.socket:
+				return a.printSocket()
 			case o.stop:
 				return a.stopHub(c.Context())
 			case o.detach:
@@ -78,8 +92,32 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 	c.Flags().BoolVar(&o.stop, "stop", false, "end the hub of this project, and return when it has ended; the sessions go on")
 	c.Flags().BoolVar(&o.printUnit, "print-unit", false, "print a systemd unit that runs it, and do nothing else")
 	c.Flags().StringVar(&o.logFile, "log-file", "", "log to this `file`, which is rotated, and not to standard error")
-	_ = c.MarkFlagFilename("log-file") // fails only for a flag that does not exist
+	c.Flags().BoolVar(&o.openAPI, "print-openapi", false, "print the OpenAPI document of the HTTP API, and do nothing else")
+	c.Flags().BoolVar(&o.socket, "print-socket", false, "print the path of the hub's unix socket, and do nothing else")
+	c.Flags().StringVar(&o.listen, "listen", "", "serve the API and the dashboard at this `host:port`, too; without a host on this machine only")
+	c.Flags().StringVar(&o.tokenFile, "token-file", "", "with --listen: read the token from this `file`, which only you may read (default: $AGENTFORM_TOKEN)")
+	c.Flags().BoolVar(&o.allowRemote, "allow-remote", false, "with --listen: at an address that other machines reach, though nothing is encrypted")
+	for _, flag := range []string{"log-file", "token-file"} {
+		_ = c.MarkFlagFilename(flag) // fails only for a flag that does not exist
+	}
 	return c
+}
+
+// check refuses flags that do not go together.
+func (o serveOptions) check() error {
+	n := 0
+	for _, set := range []bool{o.detach, o.stop, o.printUnit, o.openAPI, o.socket} {
+		if set {
+			n++
+		}
+	}
+	switch {
+	case n > 1:
+		return errors.New("--detach runs the hub, --stop ends it and --print-… only prints: give one of them")
+	case o.listen == "" && (o.tokenFile != "" || o.allowRemote):
+		return errors.New("--token-file and --allow-remote are for --listen: give that, too")
+	}
+	return nil
 }
 
 // frugal is by how much, in per cent, the hub's memory may grow before what it does
@@ -109,25 +147,40 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 		debug.SetGCPercent(frugal) // it is here for months, and has nothing to hurry for
 	}
 
+	tcp, err := a.tcpDoor(o.listenOptions)
+	if err != nil {
+		return err
+	}
+	if tcp != nil {
+		defer tcp.Close()
+	}
 	notifier, endNotifier := a.notifier(p, log)
 	defer endNotifier()
-	hub := supervise.New(a.hubConfig(p, log, notifier))
+	config, metrics := a.hubConfig(p, log, notifier), api.NewMetrics(a.env.Version)
+	config.Looked = metrics.Looked
+	hub := supervise.New(config)
+	supervised, end := context.WithCancel(context.WithoutCancel(ctx)) // its API ends before it
+	defer end()
 	ended := make(chan error, 1)
-	go func() { ended <- hub.Run(ctx) }()
+	go func() { ended <- hub.Run(supervised) }()
 	looked := make(chan error, 1)
 	go func() { _, err := hub.Look(ctx); looked <- err }()
 	select {
 	case err := <-ended:
 		return err
-	case err := <-looked:
-		if err == nil {
-			s := hub.Snapshot()
-			log.Info("supervising", "project", p.manifest.Project, "sessions", len(s.Sessions), "pid", os.Getpid())
-			a.systemd(log, daemon.SdNotifyReady)
-		}
+	case err = <-looked:
 	}
-	err = <-ended
+	if err == nil {
+		log.Info("supervising", "project", p.manifest.Project, "sessions", len(hub.Snapshot().Sessions), "pid", os.Getpid())
+		a.systemd(log, daemon.SdNotifyReady)
+		err = a.serveAPI(ctx, p, hub, config.Activity, metrics, tcp, log)
+	}
+	if ctx.Err() != nil {
+		err = nil // it was told to end
+	}
 	a.systemd(log, daemon.SdNotifyStopping)
+	end()
+	err = errors.Join(err, <-ended)
 	log.Info("the hub ends; the sessions go on")
 	return err
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -27,7 +28,7 @@ WantedBy=default.target
 `
 
 // printUnit prints the service file.
-func (a *app) printUnit() error {
+func (a *app) printUnit(o listenOptions) error {
 	p, err := a.wanted()
 	if err != nil {
 		return err
@@ -37,7 +38,7 @@ func (a *app) printUnit() error {
 		return fmt.Errorf("find agentform's own program: %w", err)
 	}
 	var command []string
-	for _, arg := range append(append([]string{self}, a.sameFlags()...), "serve") {
+	for _, arg := range slices.Concat([]string{self}, a.sameFlags(), []string{"serve"}, a.listenFlags(o)) {
 		command = append(command, unitWord(arg, true))
 	}
 	_, err = fmt.Fprintf(a.env.Stdout, unit, unitText(p.manifest.Project), strings.Join(command, " "), unitWord("PATH="+a.env.getenv("PATH"), false))

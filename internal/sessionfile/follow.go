@@ -31,3 +31,12 @@ func (r *Reader) More(a session.Agent, id string, of session.Whereabouts, told P
 	}
 	return lines, now, cut, nil
 }
+
+// Entries are what lines of an agent's session files say, for people.
+func Entries(a session.Agent, lines [][]byte) []session.Entry {
+	var all []session.Entry
+	for _, line := range lines {
+		all = append(all, a.Entries(line)...)
+	}
+	return all
+}

@@ -3,7 +3,6 @@ package view
 import (
 	"encoding/json"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,30 +44,30 @@ func entryInk(kind string) ink {
 // EntriesJSON writes the end of an agent's own session as one document: the last
 // entries that fit into a tail.
 func EntriesJSON(w io.Writer, a session.Address, path string, entries []session.Entry, truncated bool) error {
-	size, from := 0, len(entries)
-	for i, e := range slices.Backward(entries) {
-		b, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		if size += len(b) + 1; size > session.TailLimit {
-			truncated = true
-			break
-		}
-		from = i
-	}
-	last := slices.Clone(entries[from:])
-	if last == nil {
-		last = []session.Entry{}
-	}
-	for i := range last {
-		last[i].At = utc(last[i].At)
-	}
+	last, cut := LastEntries(entries, 0)
 	return Document(w, struct {
 		Format    string          `json:"format_version"`
 		Address   session.Address `json:"address"`
 		Path      string          `json:"path"`
 		Entries   []session.Entry `json:"entries"`
 		Truncated bool            `json:"truncated"`
-	}{FormatVersion, a, path, last, truncated})
+	}{FormatVersion, a, path, last, truncated || cut})
+}
+
+// LastEntries are the last entries that fit into a tail, and no more than most (0: as
+// many as fit), as a document has them, and whether there were more.
+func LastEntries(entries []session.Entry, most int) (last []session.Entry, cut bool) {
+	size, from := 0, len(entries)
+	for from > 0 && (most == 0 || len(entries)-from < most) {
+		b, err := json.Marshal(entries[from-1])
+		if size += len(b) + 1; err != nil || size > session.TailLimit {
+			break
+		}
+		from--
+	}
+	last = append([]session.Entry{}, entries[from:]...)
+	for i := range last {
+		last[i].At = utc(last[i].At)
+	}
+	return last, from > 0
 }

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentform/agentform/internal/typing"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Error is why something was not done, as it is answered: {"error": {…}}.
+type Error struct {
+	Status  int    `json:"-"`       // of HTTP
+	Code    string `json:"code"`    // in snake_case, for programs
+	Message string `json:"message"` // for people
+	Next    string `json:"next"`    // what to do about it; empty: nothing is known
+}
+
+// Error is what happened, and below it what to do.
+func (e *Error) Error() string {
+	if e.Next == "" {
+		return e.Message
+	}
+	return e.Message + "\n" + e.Next
+}
+
+// failure is the document of an error.
+type failure struct {
+	Error *Error `json:"error"`
+}
+
+// refuse answers with an error. What was begun to be answered cannot be taken back:
+// then the connection ends.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if seen, is := w.(*seer); is && seen.status != 0 {
+		s.log.Debug("an answer was broken off", "path", r.URL.Path, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	e := faultOf(err)
+	if e.Status == http.StatusInternalServerError {
+		s.log.Warn("a request failed", "path", r.URL.Path, "error", err)
+	}
+	if e.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="agentform"`)
+	}
+	if e.Status == http.StatusRequestEntityTooLarge {
+		w.Header().Set("Connection", "close")
+	}
+	_ = answer(w, e.Status, failure{e}) // whoever is gone hears nothing
+}
+
+// answer writes a document.
+func answer(w http.ResponseWriter, status int, document any) error {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	return view.Document(w, document)
+}
+
+// faultOf is what an error of the hub's is to whoever asked.
+func faultOf(err error) *Error {
+	conflict := func(code, next string) *Error {
+		return &Error{Status: http.StatusConflict, Code: code, Message: err.Error(), Next: next}
+	}
+	var known *Error
+	var unknown *reconcile.UnknownError
+	var locked *state.LockedError
+	var asks *typing.DialogError
+	var untaken *typing.NotTakenError
+	var problem session.Diagnostic
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &unknown):
+		return &Error{Status: http.StatusNotFound, Code: "not_found", Message: err.Error(), Next: "GET /v1/sessions lists what there is"}
+	case errors.As(err, &locked):
+		return conflict("locked", "somebody else is at work on the state: try again in a moment")
+	case errors.As(err, &asks):
+		return conflict("asks", `answer with a key: POST {"key": "1"}, or attach and look`)
+	case errors.As(err, &untaken):
+		return conflict("not_taken", "GET data shows the screen")
+	case errors.Is(err, session.ErrGone):
+		return conflict("gone", "POST restart starts it again")
+	case errors.Is(err, session.ErrRefused):
+		return conflict("paused", "POST resume takes input again")
+	case errors.As(err, &problem):
+		return conflict("refused", problem.Detail)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the hub has no answer in time", Next: "try again in a moment"}
+	}
+	return &Error{Status: http.StatusInternalServerError, Code: "failed", Message: err.Error(), Next: "GET the session says how it is now"}
+}
+
+func badRequest(message, next string) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "bad_request", Message: message, Next: next}
+}
+
+// brief is a text of a stranger's that is repeated to them, and to the log.
+func brief(s string) string {
+	const most = 80
+	s = view.Safe(strings.ToValidUTF8(s, "\ufffd"))
+	if len(s) <= most {
+		return s
+	}
+	s = s[:most]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s + "…"
+}

@@ -1,0 +1,196 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/supervise"
+)
+
+// lastEvents is how many events one session in full has, as in show.
+const lastEvents = 10
+
+// seen is the snapshot that a request is about: the last, or a new one.
+func (s *Server) seen(r *http.Request, query ...param) (*supervise.Snapshot, error) {
+	q, err := queried(r, query...)
+	if err == nil {
+		err = bare(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if q.Get("fresh") == "true" {
+		return s.look(r.Context())
+	}
+	return s.cfg.Hub.Snapshot(), nil
+}
+
+// look is a look that begins now.
+func (s *Server) look(ctx context.Context) (*supervise.Snapshot, error) {
+	ctx, done := context.WithTimeout(ctx, lookTime)
+	defer done()
+	return s.cfg.Hub.Look(ctx)
+}
+
+// shown is a session as status shows it, with what the hub does about it.
+func shown(s *supervise.Snapshot, k view.Known) view.Session {
+	if c, ok := s.Change(k.Record.Address); ok && k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive && c.Restarts != nil {
+		k.Hold(c)
+	}
+	return view.SessionOf(k)
+}
+
+func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
+	snapshot, err := s.seen(r, fresh)
+	if err != nil {
+		return err
+	}
+	all := make([]view.Session, 0, len(snapshot.Sessions))
+	for _, k := range snapshot.Sessions {
+		all = append(all, shown(snapshot, k))
+	}
+	return answer(w, http.StatusOK, view.StatusOf(all, true))
+}
+
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
+	snapshot, err := s.seen(r, fresh)
+	if err != nil {
+		return err
+	}
+	k, err := find(snapshot, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	x := view.Shown{Session: shown(snapshot, k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
+	if k.Live != nil {
+		x.Exit, x.Screen = k.Live.Exit, k.Live.Screen
+	}
+	return answer(w, http.StatusOK, view.ShownOf(x))
+}
+
+// Data is what an agent was told, did and said.
+type Data struct {
+	Format     string           `json:"format_version"`
+	Address    session.Address  `json:"address"`
+	ID         string           `json:"id"`
+	Alive      *bool            `json:"session_alive"` // null: it cannot be known
+	Observable bool             `json:"observable"`    // the agent's own session file may be looked for
+	Path       string           `json:"path"`          // of that file; empty: it has none, or not yet
+	Entries    []session.Entry  `json:"entries"`       // the last of what stands in it
+	Screen     view.Screen      `json:"screen"`        // the last one that was seen
+	Activity   session.Activity `json:"activity"`
+	Truncated  bool             `json:"truncated"` // there was more, of the one or the other
+}
+
+func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
+	q, err := queried(r, tail)
+	if err == nil {
+		err = bare(r)
+	}
+	if err != nil {
+		return err
+	}
+	most, _ := strconv.Atoi(q.Get("tail")) // it was looked at; 0: all
+	k, err := find(s.cfg.Hub.Snapshot(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	d, err := s.data(k, most)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, d)
+}
+
+// data is the end of what is known of a session. The agent's own file is left alone
+// as long as it may not be looked for.
+func (s *Server) data(k view.Known, most int) (Data, error) {
+	x := view.SessionOf(k)
+	d := Data{Format: view.FormatVersion, Address: x.Address, ID: x.ID, Alive: x.Alive, Observable: x.Observable, Activity: x.Activity, Entries: []session.Entry{}}
+	if k.Live != nil {
+		text, cut := lastLines(strings.TrimRight(k.Live.Screen, " \t\r\n"), most)
+		d.Screen.Text, d.Screen.Truncated = view.Tail(text)
+		d.Screen.Truncated = d.Screen.Truncated || cut
+	}
+	d.Truncated = d.Screen.Truncated
+	if !x.Observable {
+		return d, nil
+	}
+	told, err := s.cfg.Activity.Told(*k.Record)
+	if err != nil {
+		return d, err
+	}
+	var cut bool
+	d.Path = told.Path
+	d.Entries, cut = view.LastEntries(told.Entries, most)
+	d.Truncated = d.Truncated || told.Cut || cut
+	return d, nil
+}
+
+// lastLines are the last lines of a text, all for 0, and whether there were more.
+func lastLines(text string, most int) (string, bool) {
+	if most == 0 {
+		return text, false
+	}
+	at := len(text)
+	for range most {
+		at = strings.LastIndexByte(text[:at], '\n')
+		if at < 0 {
+			return text, false
+		}
+	}
+	return text[at+1:], true
+}
+
+func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) error {
+	snapshot, err := s.seen(r, fresh)
+	if err != nil {
+		return err
+	}
+	p := snapshot.Plan
+	p.Drift = snapshot.Drift
+	return answer(w, http.StatusOK, view.PlanOf(p, s.cfg.Version))
+}
+
+// Health is whether the hub does its work.
+type Health struct {
+	Format string `json:"format_version"`
+	// Status is ok; read_only: the state cannot be read, so it only looks; stuck: it
+	// has not looked for long.
+	Status string `json:"status"`
+}
+
+// stuckAfter is how long ago the last look of a hub may be that does its work: its
+// longest interval, and what a look may wait for an engine that does not answer.
+const stuckAfter = 5 * time.Minute
+
+func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
+	snapshot, err := s.seen(r)
+	if err != nil {
+		return err
+	}
+	h, status := Health{Format: view.FormatVersion, Status: "ok"}, http.StatusOK
+	if snapshot.Fault != nil {
+		h.Status = "read_only"
+	}
+	longest := time.Duration(0)
+	for _, k := range snapshot.Sessions {
+		longest = max(longest, k.Record.Spec.Health.Interval.D())
+	}
+	if time.Since(snapshot.At) > max(3*longest, stuckAfter) {
+		h.Status, status = "stuck", http.StatusServiceUnavailable
+	}
+	return answer(w, status, h)
+}
+
+func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
+	if err := bare(r); err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, OpenAPI())
+}

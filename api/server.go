@@ -1,0 +1,234 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/typing"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/supervise"
+)
+
+// Hub is what is served: a *supervise.Hub.
+type Hub interface {
+	Snapshot() *supervise.Snapshot
+	Look(ctx context.Context) (*supervise.Snapshot, error)
+	Events(ctx context.Context, after string) iter.Seq2[supervise.Event, error]
+	Do(ctx context.Context, by string, hand reconcile.Hand) (plan.Plan, apply.Tally, error)
+	Send(ctx context.Context, by string, a session.Address, in session.Input) (typing.Outcome, error)
+}
+
+// Config is what a server works with.
+type Config struct {
+	Hub      Hub
+	Activity *activity.Reader
+	Metrics  *Metrics
+	Project  string
+	Version  string // of agentform
+	// By is the name in which those act who come by the unix socket: the person's
+	// whose hub it is.
+	By  string
+	Log *slog.Logger // nil: nowhere
+}
+
+// ByToken is the name in which those act who come with the token: it says no more.
+const ByToken = "api"
+
+// The limits, so that whoever is slow, or means ill, costs little.
+const (
+	maxConnections = 1000
+	maxHeader      = 16 << 10
+	maxBody        = 64 << 10
+	headerTime     = 5 * time.Second
+	readTime       = 10 * time.Second // of a whole request
+	writeTime      = 10 * time.Second // of an answer, and of each event
+	idleTime       = time.Minute
+	lookTime       = 15 * time.Second // of a look that is asked for
+	heartbeat      = 15 * time.Second
+	// graceTime is how long, when the hub ends, what somebody asked for may take to
+	// be finished.
+	graceTime = 30 * time.Second
+)
+
+// Server serves one hub. Make it with New.
+type Server struct {
+	cfg   Config
+	log   *slog.Logger
+	began time.Time
+	// acting is what is done by hand: it goes on when whoever asked is gone.
+	acting context.Context
+	cancel context.CancelFunc
+	doing  sync.RWMutex // held for reading by what acts
+	// pace is the time between two signs of life of a stream of events.
+	pace time.Duration
+	// patience is how long a reader may take for what is written.
+	patience time.Duration
+}
+
+// New is a server of a hub that runs.
+func New(c Config) *Server {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{cfg: c, log: c.Log, began: time.Now(), pace: heartbeat, patience: writeTime}
+	s.acting, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Door is a way in.
+type Door struct {
+	net.Listener
+	// Token is what a request has to bring; empty: nothing, who can connect may.
+	Token string
+	// Host is a name by which it is reached besides localhost and by address.
+	Host string
+}
+
+// Run serves until ctx ends, and returns when what somebody asked for by then is
+// finished, or half a minute after. It closes the doors. The error is that a door
+// does not work any more.
+func (s *Server) Run(ctx context.Context, doors ...Door) error {
+	defer s.cancel()
+	ended := make(chan error, len(doors))
+	streams, endStreams := context.WithCancel(context.Background())
+	defer endStreams()
+	var servers []*http.Server
+	for _, d := range doors {
+		server := &http.Server{
+			Handler: s.Handler(d), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime,
+			MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+			BaseContext: func(net.Listener) context.Context { return streams },
+		}
+		servers = append(servers, server)
+		go func() { ended <- server.Serve(netutil.LimitListener(d.Listener, maxConnections)) }()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-ended:
+	}
+	endStreams()
+	last, done := context.WithTimeout(context.WithoutCancel(ctx), graceTime)
+	defer done()
+	for _, server := range servers {
+		if server.Shutdown(last) != nil {
+			s.cancel() // what takes longer is interrupted; the state stays right
+			_ = server.Close()
+		}
+	}
+	s.doing.Lock() // what was interrupted has ended
+	defer s.doing.Unlock()
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+// Handler answers the requests that come by a door.
+func (s *Server) Handler(d Door) http.Handler {
+	mux := http.NewServeMux()
+	for path, methods := range byPath(routes()) {
+		mux.Handle(path, s.dispatch(methods, newGuard(d)))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, &Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing at " + brief(r.URL.Path),
+			Next: "GET /v1/openapi.json says what there is"})
+	})
+	return s.outer(d, mux)
+}
+
+// who is the key of the name in which a request acts, in its context.
+type who struct{}
+
+// outer is what is done with every request, whatever it asks for.
+func (s *Server) outer(d Door, next http.Handler) http.Handler {
+	by := s.cfg.By
+	if d.Token != "" {
+		by = ByToken
+	}
+	foreign := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.patience + readTime))
+		if !knownHost(r.Host, d.Host) {
+			s.refuse(w, r, &Error{Status: http.StatusForbidden, Code: "unknown_host", Message: "this hub is not called " + brief(r.Host),
+				Next: "ask for it as localhost, by its address, or by the name that --listen has"})
+			return
+		}
+		if err := foreign.Check(r); err != nil {
+			s.refuse(w, r, &Error{Status: http.StatusForbidden, Code: "cross_origin", Message: "a page of another origin may not ask for this"})
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), who{}, by)))
+	})
+}
+
+// dispatch answers the requests of one path, by their methods.
+func (s *Server) dispatch(methods map[string]route, g guard) http.Handler {
+	allowed := allow(methods)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		x, there := methods[method]
+		if !there {
+			w.Header().Set("Allow", allowed)
+			s.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: r.Method + " cannot be done here",
+				Next: "use " + allowed})
+			return
+		}
+		began := time.Now()
+		seen := &seer{ResponseWriter: w}
+		err := g.check(r, x)
+		if err == nil {
+			err = x.handle(s, seen, r)
+		}
+		if err != nil {
+			s.refuse(seen, r, err)
+		}
+		s.cfg.Metrics.request(x.id, seen.status)
+		s.log.Debug("asked", "what", x.id, "path", r.URL.Path, "status", seen.status, "took", time.Since(began))
+	})
+}
+
+// seer notes the status of an answer.
+type seer struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader notes it.
+func (w *seer) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write begins with 200, as net/http does.
+func (w *seer) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets deadlines and flushing reach the connection.
+func (w *seer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
