@@ -224,7 +224,12 @@ func (a robot) Start(in session.StartInput) session.Start {
 	}
 	return start
 }
-func (a robot) Read(session.Evidence) session.Reading { return session.Reading{} }
+func (a robot) Read(e session.Evidence) session.Reading {
+	if strings.HasSuffix(e.Screen, "?") {
+		return session.Reading{Activity: session.Blocked, Detail: e.Screen, Source: "screen"}
+	}
+	return session.Reading{}
+}
 func (a robot) Ready(screen string) bool {
 	return a.spec.Ready != "" && strings.Contains(screen, a.spec.Ready)
 }

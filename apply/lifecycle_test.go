@@ -314,3 +314,25 @@ func TestAwait(t *testing.T) {
 		}
 	})
 }
+
+func TestAwaitTellsWhatItAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		wizard, folder := r.spec("wizard"), r.spec("folder")
+		wizard.Agent.Ready, folder.Agent.Ready, folder.Agent.Base = ">", ">", "claude"
+		r.rt.Script(r.place("wizard"), sessiontest.Step{Screen: "which colour?"})
+		r.rt.Script(r.place("folder"), sessiontest.Step{Screen: "Do you trust this folder?"})
+		err := r.applier.Await(t.Context(), r.must(r.create(wizard, folder)))
+		if err == nil {
+			t.Fatal("they are taken for ready")
+		}
+		for _, want := range []string{
+			"session.wizard: it was not ready within 30s: it asks something first (attach shows it",
+			"session.folder: it was not ready within 30s: it asks whether the folder is trusted (attach shows it, send --key answers; trust = true in its agent block answers beforehand)",
+		} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("not said: %s\nin: %v", want, err)
+			}
+		}
+	})
+}

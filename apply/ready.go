@@ -16,6 +16,8 @@ type NotReadyError struct {
 	Why    string
 	Ready  string // the pattern that its screen was to show; empty: its life was waited for
 	Screen string // the last lines of it
+	Asks   string // the question that it waits with; empty: none is seen
+	Trust  bool   // trust = true in its agent block would have answered it
 }
 
 // Error is why, and the end of the screen.
@@ -28,7 +30,12 @@ func (e *NotReadyError) Error() string {
 
 // Summary is why, and what was waited for.
 func (e *NotReadyError) Summary() string {
-	if e.Ready == "" {
+	switch {
+	case e.Asks != "" && e.Trust:
+		return e.Why + ": it asks whether the folder is trusted (attach shows it, send --key answers; trust = true in its agent block answers beforehand)"
+	case e.Asks != "":
+		return e.Why + ": it asks something first (attach shows it, send --key answers)"
+	case e.Ready == "":
 		return e.Why
 	}
 	return fmt.Sprintf("%s: its screen did not show ready = %q", e.Why, e.Ready)
@@ -81,7 +88,7 @@ func (r *run) awaitReady(ctx context.Context, rec session.Record, agent session.
 				Elapsed: session.Duration(time.Since(began))}, &rec)
 			return nil
 		case time.Since(began) > limit:
-			return &NotReadyError{Why: fmt.Sprintf("it was not ready within %s", limit), Ready: rec.Spec.Agent.Ready, Screen: screen}
+			return tooLate(rec.Spec.Agent, agent, screen)
 		}
 		select {
 		case <-ctx.Done():
@@ -89,6 +96,17 @@ func (r *run) awaitReady(ctx context.Context, rec session.Record, agent session.
 		case <-time.After(pause):
 		}
 	}
+}
+
+// tooLate says what stood in the way of an agent whose time is up: most often a
+// question, and at the first start in a folder whether that is trusted.
+func tooLate(spec session.AgentSpec, agent session.Agent, screen string) *NotReadyError {
+	err := &NotReadyError{Why: fmt.Sprintf("it was not ready within %s", readyTimeout(spec)), Ready: spec.Ready, Screen: screen}
+	if seen := agent.Read(session.Evidence{Vital: session.Alive, Screen: screen}); seen.Activity == session.Blocked {
+		err.Asks = seen.Detail
+		err.Trust = !spec.Trust && spec.Base != "" && strings.Contains(strings.ToLower(seen.Detail), "trust")
+	}
+	return err
 }
 
 // readiness looks once. The error says that the agent will not become ready.

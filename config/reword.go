@@ -78,6 +78,12 @@ func strangeAttribute(name string, b *block, s, parent shape) string {
 	if parent.attr(name) != nil {
 		return fmt.Sprintf("%q does not belong in the %s block, but in the block around it.", name, b.typ)
 	}
+	// What an agent is told and what its session is told are easily taken for one.
+	for typ, other := range map[string]string{"session": "agent", "agent": "session"} {
+		if sibling := parent.blocks[other]; b.typ == typ && sibling.attr(name) != nil {
+			return fmt.Sprintf("%q belongs in the %s block: %s { %s = … }.", name, other, headerForm(other, sibling), name)
+		}
+	}
 	choices := slices.Sorted(maps.Keys(s.blocks))
 	for _, a := range s.names() {
 		if b.attrs[a] == nil {

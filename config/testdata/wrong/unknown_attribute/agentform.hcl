@@ -2,6 +2,7 @@ session "api" {
   agent  = "claude"
   brnch  = "agents/api"
   mode   = "plain"
+  trust  = true
   workspace {
     brnach = "x"
   }
@@ -9,4 +10,9 @@ session "api" {
 
 agentform {
   paralelism = 3
+}
+
+agent "own" {
+  command = ["own"]
+  branch  = "agents/api"
 }
