@@ -105,6 +105,7 @@ type loader struct {
 	repos     map[string]string              // folder → top of the repository it is in, "" for none
 	texts     map[string]string              // files read by functions
 	fields    []string                       // what ignore_changes may name, once asked for
+	meter     meter                          // bounds what evaluating takes
 	gitless   bool                           // that the project is not in git has been told
 }
 

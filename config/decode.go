@@ -62,7 +62,7 @@ func (d decoder) failAt(at hcl.Range, summary, detail string, args ...any) {
 // evaluate is an attribute's value before any conversion. Not ok: its problem is
 // told. An unknown value is one whose problem is told elsewhere.
 func (d decoder) evaluate(a *attr) (cty.Value, bool) {
-	if a.bad {
+	if a.bad || d.l.meter.full {
 		d.spoil()
 		return cty.NilVal, false
 	}
@@ -72,7 +72,7 @@ func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 		}
 		return a.value.value, a.value.ok
 	}
-	v, diags := a.expr.Value(d.ctx)
+	v, diags := d.l.meter.value(a.expr, d.ctx)
 	for _, diag := range diags {
 		diag.Extra = note{address: d.address, inner: diag.Extra}
 		if diag.Expression == nil {
@@ -84,6 +84,9 @@ func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 	var held bulk
 	if held.add(v); e.ok && held.tooMuch() {
 		d.fail(a, "Value too large", "This comes to %s.", held)
+		e = evaluated{cty.DynamicVal, false}
+	} else if e.ok && d.l.meter.keep(held) {
+		d.fail(a, "Project too large", "With this, the values of all attributes come to %s.", d.l.meter.kept.over(maxKept))
 		e = evaluated{cty.DynamicVal, false}
 	}
 	if !e.ok {
@@ -106,7 +109,7 @@ func (d decoder) value(b *block, name string, want cty.Type) (cty.Value, *attr, 
 	if !ok || !d.plain(a, v) || v.IsNull() {
 		return cty.NilVal, a, false
 	}
-	got, err := convert.Convert(v, want)
+	got, err := convert.Convert(uniform(v, want), want)
 	if err != nil {
 		d.fail(a, "Wrong type", "%q needs %s%s.", name, describe(want), unlike(v, err))
 		return cty.NilVal, a, false

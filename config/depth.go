@@ -16,12 +16,21 @@ const (
 	maxOperators = 50_000   // operators in one attribute
 	directive    = 25       // what a %{…} counts for: HCL's time for nested ones grows with their square
 	harmless     = 64 << 10 // bytes in which nothing can nest too deeply
+	maxTokens    = 1 << 20  // words and signs in a file, whose tokens and tree take some 300 bytes each
+	maxRun       = 64 << 10 // digits in a row; the time for reading a number grows with their square
 )
 
 // tooDeep refuses a source that would need too much stack. A first look at the
 // bytes lets every ordinary source pass; only what seems suspicious is taken
 // apart into tokens.
 func tooDeep(src []byte, name string, json bool) *hcl.Diagnostic {
+	if i := tooMany(src); i >= 0 {
+		return &hcl.Diagnostic{
+			Severity: hcl.DiagError, Summary: "File too large",
+			Detail:  fmt.Sprintf("A file can hold up to %d words and signs, and up to %d digits in a row. Many sessions of one kind are written with for_each.", maxTokens, maxRun),
+			Subject: at(name, 1+bytes.Count(src[:i], []byte("\n")), i).Ptr(),
+		}
+	}
 	if json {
 		return deepJSON(src, name)
 	}
@@ -30,6 +39,27 @@ func tooDeep(src []byte, name string, json bool) *hcl.Diagnostic {
 	}
 	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
 	return deepTokens(tokens)
+}
+
+// tooMany is where a source has more than maxTokens words and signs, or a number
+// that takes long to read; -1: nowhere.
+func tooMany(src []byte) int {
+	n, digits, inWord := 0, 0, false
+	for i, c := range src {
+		digit := c >= '0' && c <= '9'
+		word := digit || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
+		if !word && c != ' ' && c != '\t' && c != '\r' || word && !inWord {
+			n++
+		}
+		if digits++; !digit {
+			digits = 0
+		}
+		if n > maxTokens || digits > maxRun {
+			return i
+		}
+		inWord = word
+	}
+	return -1
 }
 
 // deepTemplate is tooDeep for the text of a template.

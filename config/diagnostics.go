@@ -13,6 +13,12 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
+// What a broken manifest of many thousand lines may cost.
+const (
+	maxProblems = 1000 // that are told; nobody reads more
+	maxChoices  = 5000 // names that are compared with a mistyped one
+)
+
 // fail reports an error at a place.
 func (l *loader) fail(at hcl.Range, summary, detail string, args ...any) {
 	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: &at})
@@ -46,7 +52,13 @@ func article(noun string) string {
 // takes for near.
 func didYouMean(given string, choices []string) string {
 	best, near := "", 3
+	if len(choices) > maxChoices {
+		return ""
+	}
 	for _, c := range choices {
+		if len(c) >= len(given)+near || len(given) >= len(c)+near {
+			continue
+		}
 		if d := levenshtein.Distance(given, c, nil); d < near {
 			best, near = c, d
 		}
@@ -77,6 +89,7 @@ func quoted(choices []string, last string) string {
 func (l *loader) report() []session.Diagnostic {
 	var list []session.Diagnostic
 	seen := map[string]bool{}
+	untold := 0
 	for _, d := range l.diags {
 		key := d.Summary + "\x00" + d.Detail
 		if d.Subject != nil {
@@ -86,7 +99,17 @@ func (l *loader) report() []session.Diagnostic {
 			continue // one line of a block with many instances
 		}
 		seen[key] = true
+		if len(list) == maxProblems {
+			untold++
+			continue
+		}
 		list = append(list, l.convert(d))
+	}
+	if untold > 0 {
+		list = append(list, session.Diagnostic{
+			Severity: session.Error, Summary: "Too many problems",
+			Detail: fmt.Sprintf("%d more are not told; they may go with the ones above.", untold),
+		})
 	}
 	slices.SortStableFunc(list, func(a, b session.Diagnostic) int {
 		switch {

@@ -62,7 +62,10 @@ func (l *loader) templateFunc(outer map[string]function.Function) function.Funct
 				return cty.NilVal, function.NewArgErrorf(1, "the template uses %q at %s, and the object given has no such attribute", t.RootName(), place(t.SourceRange()))
 			}
 		}
-		v, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: inner})
+		if _, diags = l.meter.count(expr); diags.HasErrors() {
+			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
+		}
+		v, diags := l.meter.within(expr, &hcl.EvalContext{Variables: vars, Functions: inner})
 		if diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
 		}

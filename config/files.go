@@ -140,6 +140,13 @@ func (l *loader) parseFile(f file) (hcl.Body, bool) {
 	if parsed == nil || slices.ContainsFunc(diags, spoils) {
 		return nil, false
 	}
+	if body, native := parsed.Body.(*hclsyntax.Body); native {
+		_, diags := l.meter.count(body)
+		l.diags = append(l.diags, diags...)
+		if diags.HasErrors() {
+			return nil, false
+		}
+	}
 	return parsed.Body, true
 }
 

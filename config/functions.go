@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/ext/customdecode"
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -21,7 +22,7 @@ func (l *loader) functions() map[string]function.Function {
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,
 		"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "signum": stdlib.SignumFunc,
 
-		"chomp": stdlib.ChompFunc, "format": formatFunc(stdlib.FormatFunc), "formatlist": formatFunc(stdlib.FormatListFunc), "indent": stdlib.IndentFunc,
+		"chomp": stdlib.ChompFunc, "format": stdlib.FormatFunc, "formatlist": stdlib.FormatListFunc, "indent": stdlib.IndentFunc,
 		"join": stdlib.JoinFunc, "lower": stdlib.LowerFunc, "upper": stdlib.UpperFunc, "title": stdlib.TitleFunc,
 		"regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc, "replace": replaceFunc(), "split": stdlib.SplitFunc,
 		"strrev": stdlib.ReverseFunc, "substr": stdlib.SubstrFunc, "trim": stdlib.TrimFunc, "trimprefix": stdlib.TrimPrefixFunc,
@@ -30,10 +31,10 @@ func (l *loader) functions() map[string]function.Function {
 		"strcontains": testFunc("substr", strings.Contains),
 
 		"chunklist": stdlib.ChunklistFunc, "coalesce": coalesceFunc(), "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
-		"concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": stdlib.DistinctFunc, "element": stdlib.ElementFunc,
+		"concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": distinctFunc(), "element": stdlib.ElementFunc,
 		"flatten": stdlib.FlattenFunc, "keys": stdlib.KeysFunc, "length": lengthFunc(), "lookup": stdlib.LookupFunc,
 		"merge": stdlib.MergeFunc, "range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc,
-		"setintersection": stdlib.SetIntersectionFunc, "setproduct": productFunc(), "setsubtract": stdlib.SetSubtractFunc,
+		"setintersection": stdlib.SetIntersectionFunc, "setproduct": stdlib.SetProductFunc, "setsubtract": stdlib.SetSubtractFunc,
 		"setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "values": stdlib.ValuesFunc,
 		"zipmap": stdlib.ZipmapFunc,
 
@@ -44,31 +45,43 @@ func (l *loader) functions() map[string]function.Function {
 		"tolist": uniformly(stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType))), "tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
 		"toset": uniformly(stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType))),
 
-		"can": tryfunc.CanFunc, "try": tryfunc.TryFunc,
+		"can": tryfunc.CanFunc, "try": tryFunc(),
 
 		"env": l.envFunc(), "file": l.fileFunc(), "fileset": l.filesetFunc(),
 	}
 	maps.Copy(fs, terraformFunctions())
 	fs["sensitive"] = l.sensitiveFunc()
 	fs["templatefile"] = l.templateFunc(fs)
+	l.meter.bound(fs)
 	return fs
 }
 
-// uniformly is a conversion that takes time in proportion to the elements. What
-// stands in brackets is a tuple, and cty looks for a common type of its elements
-// by comparing each with each, also when all have the same.
-func uniformly(f function.Function) function.Function {
-	plain := func(v cty.Value) []cty.Value {
-		if !v.Type().IsTupleType() || !v.IsKnown() || v.IsNull() || v.IsMarked() || v.LengthInt() == 0 {
-			return []cty.Value{v}
-		}
-		for _, t := range v.Type().TupleElementTypes() {
-			if t != cty.String && t != cty.Number || t != v.Type().TupleElementType(0) {
-				return []cty.Value{v}
+// tryFunc is try without finding out the type of what it returns first: it would
+// evaluate its arguments twice for that, and those in them four times.
+func tryFunc() function.Function {
+	return function.New(&function.Spec{
+		VarParam: tryfunc.TryFunc.VarParam(),
+		Type:     function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			var problems []string
+			for _, arg := range args {
+				v, diags := customdecode.ExpressionClosureFromVal(arg).Value()
+				if !diags.HasErrors() {
+					return v, nil
+				}
+				for _, d := range diags {
+					problems = append(problems, fmt.Sprintf("\n- %s: %s", d.Summary, d.Detail))
+				}
 			}
-		}
-		return []cty.Value{cty.ListVal(v.AsValueSlice())}
-	}
+			return cty.NilVal, fmt.Errorf("no expression succeeded:%s", strings.Join(problems, ""))
+		},
+	})
+}
+
+// uniformly is a conversion to a list or a set that takes time in proportion to
+// the elements, also of what stands in brackets, which is a tuple.
+func uniformly(f function.Function) function.Function {
+	plain := func(v cty.Value) []cty.Value { return []cty.Value{uniform(v, cty.List(cty.DynamicPseudoType))} }
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "v", Type: cty.DynamicPseudoType, AllowNull: true, AllowMarked: true, AllowUnknown: true, AllowDynamicType: true}},
 		Type:   func(args []cty.Value) (cty.Type, error) { return f.ReturnTypeForValues(plain(args[0])) },
@@ -109,6 +122,32 @@ func lengthFunc() function.Function {
 				return cty.NumberIntVal(int64(len(t.AttributeTypes()))), nil
 			}
 			return args[0].Length(), nil
+		},
+	})
+}
+
+// distinctFunc is distinct in time proportional to the elements.
+func distinctFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: stdlib.DistinctFunc.Params(),
+		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+		Impl: func(args []cty.Value, t cty.Type) (cty.Value, error) {
+			if !args[0].IsWhollyKnown() {
+				return cty.UnknownVal(t), nil
+			}
+			seen := map[int][]cty.Value{} // by hash
+			var kept []cty.Value
+			for _, e := range args[0].AsValueSlice() {
+				h := e.Hash()
+				if !slices.ContainsFunc(seen[h], e.RawEquals) {
+					seen[h] = append(seen[h], e)
+					kept = append(kept, e)
+				}
+			}
+			if kept == nil {
+				return args[0], nil
+			}
+			return cty.ListVal(kept), nil
 		},
 	})
 }

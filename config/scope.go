@@ -51,6 +51,7 @@ func (l *loader) context() {
 		},
 		Functions: l.functions(),
 	}
+	l.meter.functions = l.ctx.Functions
 }
 
 // checkAll checks the references of every attribute of a block and of the blocks
@@ -95,11 +96,15 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 			}
 		}
 	}
+	contains := func(sorted []string, name string) bool {
+		_, there := slices.BinarySearch(sorted, name)
+		return there
+	}
 	among := func(kind string, known []string, declare string) (string, string) {
 		switch {
 		case name == "":
 			return "Incomplete reference", fmt.Sprintf("%q must be followed by a name, as in %s.NAME.", t.RootName(), t.RootName())
-		case slices.Contains(known, name):
+		case contains(known, name):
 			return "", ""
 		}
 		return "Reference to undeclared " + kind, fmt.Sprintf("There is no %s named %q%s.%s", kind, name, declare, didYouMean(name, known))

@@ -18,6 +18,8 @@ import (
 const (
 	maxLines = 8
 	maxCode  = 2 << 10
+
+	maxValues = 10 // of an expression's variables
 )
 
 // snippet is the source lines around a problem.
@@ -83,12 +85,16 @@ func (l *loader) values(d *hcl.Diagnostic) []session.Value {
 	}
 	said := map[string]string{}
 	for _, t := range d.Expression.Variables() {
+		name := traversal(t)
+		if _, again := said[name]; again || len(said) == maxValues {
+			continue
+		}
 		v, diags := t.TraverseAbs(d.EvalContext)
 		if diags.HasErrors() {
 			continue
 		}
 		if s := statement(v); s != "" {
-			said[traversal(t)] = l.blot(s)
+			said[name] = l.blot(s)
 		}
 	}
 	var list []session.Value
@@ -138,11 +144,13 @@ func statement(v cty.Value) string {
 
 // cut shortens a value to what fits a line.
 func cut(s string) string {
-	r := []rune(s)
-	if len(r) <= longestValue {
-		return s
+	n := 0
+	for i := range s {
+		if n++; n > longestValue {
+			return s[:i] + "…"
+		}
 	}
-	return string(r[:longestValue]) + "…"
+	return s
 }
 
 // traversal is a reference as it is written.

@@ -80,7 +80,7 @@ func (l *loader) variable(b *block) *variable {
 	d.flag(b, "sensitive", &v.sensitive)
 	d.flag(b, "nullable", &v.nullable)
 	if a := b.attr("default"); a != nil {
-		value, diags := a.expr.Value(nil)
+		value, diags := l.meter.value(a.expr, nil)
 		l.diags = append(l.diags, diags...)
 		v.fallback = &given{value: value, at: a.expr.Range(), inFile: true, broken: diags.HasErrors()}
 	}
@@ -253,7 +253,7 @@ func (l *loader) varFile(declared map[string]*variable, values map[string]*given
 			l.warn(a.Range, "Value for undeclared variable", "No variable block declares %q, so this value is not used.%s", name, didYouMean(name, l.known.variables))
 			continue
 		}
-		value, diags := a.Expr.Value(nil)
+		value, diags := l.meter.value(a.Expr, nil)
 		for _, d := range diags {
 			d.Extra = note{secret: v.sensitive}
 		}
@@ -276,7 +276,9 @@ func (l *loader) literal(v *variable, text, from string) *given {
 	} else if expr, more := hclsyntax.ParseExpression([]byte(text), source, hcl.InitialPos); more.HasErrors() {
 		diags = more
 	} else {
-		g.value, diags = expr.Value(nil)
+		if _, diags = l.meter.count(expr); !diags.HasErrors() {
+			g.value, diags = l.meter.value(expr, nil)
+		}
 	}
 	if diags.HasErrors() {
 		example := `["a", "b"]`
