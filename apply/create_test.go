@@ -116,7 +116,7 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 			t.Fatalf("error: %v", err)
 		}
 		rec := r.record("api")
-		if want := `it was not ready within 5s: its screen did not show ready = ">"`; rec.Trouble != want {
+		if want := `it was not ready within 5s: it asks something first (attach shows it, send --key answers)`; rec.Trouble != want {
 			t.Errorf("trouble %q, want %q", rec.Trouble, want)
 		}
 		if rec.Intent != session.Creating || rec.Place.Name == "" || !rec.Run.DeliveredAt.IsZero() {

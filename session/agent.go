@@ -126,6 +126,11 @@ type Native struct {
 	Truncated bool
 }
 
+// Begun reports whether anything was said in the conversation. One that was not
+// begun holds nothing to go on with, and agents refuse to: Gemini CLI 0.61.0
+// writes a file at its start and removes it when it is asked to resume it.
+func (n *Native) Begun() bool { return n.Prompts > 0 || n.Turns > 0 }
+
 // Entry is one line of an agent's session for people.
 type Entry struct {
 	At   time.Time `json:"at,omitzero"`

@@ -57,7 +57,7 @@ func Changes(x Seen, past []history.Event) []history.Event {
 		e.Time, e.Address, e.ID, e.Run = x.At, x.Record.Address, x.Record.ID, run.ID
 		all = append(all, e)
 	}
-	if n := x.Look.Native; n != nil && !t.observable && (n.Prompts > 0 || n.Turns > 0 || !x.Look.FirstTurnAt.IsZero()) {
+	if n := x.Look.Native; n != nil && !t.observable && (n.Begun() || !x.Look.FirstTurnAt.IsZero()) {
 		add(history.Event{Kind: history.Observable, New: n.Conversation, Detail: n.Path})
 	}
 	if at := x.Look.FirstTurnAt; at.After(run.StartedAt) && !t.firstTurn {

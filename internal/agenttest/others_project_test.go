@@ -95,3 +95,29 @@ func TestCodexUnobservedByAgentform(t *testing.T) {
 	p.Do("destroy", "--auto-approve")
 	lab.UntilNone()
 }
+
+// An agent that was never told anything has nothing to go on with, whatever it
+// has written at its start: it starts again all the same.
+func TestRestartBeforeAnyPromptByAgentform(t *testing.T) {
+	for _, agent := range []string{"claude", "codex", "gemini"} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			lab := agenttest.New(t, agent)
+			p := lab.Project("")
+			p.Do("apply", "--auto-approve", "--wait")
+			before := p.Status()
+			p.Do("restart", "api", "--wait")
+			p.Until("it is ready again", func(now agenttest.Status) bool {
+				return now.State == "running" && now.PID != before.PID && (now.Activity == "idle" || now.Activity == "unobserved")
+			})
+			p.Do("send", "api", "go [[text Here.]]")
+			first := p.Until("its first turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
+			p.Do("restart", "api", "--wait")
+			if again := p.Status(); again.Conversation != first.Conversation {
+				t.Errorf("conversation %q, before the restart %q", again.Conversation, first.Conversation)
+			}
+			p.Do("destroy", "--auto-approve")
+			lab.UntilNone()
+		})
+	}
+}

@@ -27,10 +27,15 @@ func Latest(a session.Agent, of session.Whereabouts) string {
 }
 
 // latest is the conversation of the file that was written to last, of those that
-// say that they are of the folder.
+// say that they are of the folder and have something said in them.
 func (r *Reader) latest(a session.Agent, p *place, of session.Whereabouts) string {
 	for _, f := range p.files() {
-		if h := r.head(a, p, f); h.Conversation != "" && (h.Dir == of.Dir || h.Dir == "") {
+		h := r.head(a, p, f)
+		if h.Conversation == "" || h.Dir != of.Dir && h.Dir != "" {
+			continue
+		}
+		of.Conversation = h.Conversation
+		if kept, _ := Kept(a, of); kept {
 			return h.Conversation
 		}
 	}
@@ -59,10 +64,10 @@ func (r *Reader) Present(a session.Agent, of session.Whereabouts) bool {
 	return false
 }
 
-// Kept reports whether a conversation is still to be found in the agent's own
-// files. Known says whether that can be told at all: an agent may have no files.
+// Kept reports whether a conversation, with something said in it, is still to be
+// found in the agent's own files. Known says whether that can be told at all: an agent may have no files.
 func Kept(a session.Agent, of session.Whereabouts) (kept, known bool) {
 	of.Process = session.Process{}
 	n, err := new(Reader).Read(a, "", of)
-	return n != nil, err == nil && len(a.Files(of)) > 0
+	return n != nil && n.Begun(), err == nil && len(a.Files(of)) > 0
 }

@@ -137,14 +137,15 @@ func TestWhichFileIsTheRuns(t *testing.T) {
 	d.write("2026/resumed-by-others.jsonl", later, begun("resumed", "/work/api", -7200))
 	d.write("2026/elsewhere.jsonl", later, begun("elsewhere", "/work/web", 2))
 	d.looks("none")
-	d.write("2026/second.jsonl", later.Add(time.Minute), begun("second", "/work/api", 60))
+	d.write("2026/second.jsonl", later.Add(time.Minute), begun("second", "/work/api", 60), line{Turn: true})
+	d.write("2026/empty.jsonl", later.Add(2*time.Minute), begun("empty", "/work/api", 120))
 	mine := d.write("2026/mine.jsonl", later, begun("mine", "/work/api", 1), line{Turn: true})
 	d.looks("mine 1")
 	if n := d.look(); n.Path != mine || !n.At.Equal(later) {
 		t.Errorf("%+v", n)
 	}
 	d.of.Conversation = "second"
-	d.looks("second 0")
+	d.looks("second 1")
 	d.of.Conversation = "resumed"
 	d.looks("resumed 0")
 	d.of.Conversation = "not-yet"
@@ -291,10 +292,14 @@ func TestTheFileThatTheAgentHasOpen(t *testing.T) {
 func TestKept(t *testing.T) {
 	d := newDesk(t)
 	path := d.write("a/mine.jsonl", noon, begun("mine", "/work/api", 0))
+	d.of.Conversation = "mine"
+	if kept, known := Kept(d.scribe, d.of); kept || !known {
+		t.Errorf("nothing said in it: kept %v, known %v", kept, known)
+	}
+	d.write("a/mine.jsonl", noon, begun("mine", "/work/api", 0), line{Turn: true})
 	if !d.Present(d.scribe, d.of) || d.look().Conversation != "mine" {
 		t.Error("its file is not seen")
 	}
-	d.of.Conversation = "mine"
 	if kept, known := Kept(d.scribe, d.of); !kept || !known {
 		t.Errorf("kept %v, known %v", kept, known)
 	}
