@@ -94,6 +94,29 @@ func TestContainerEnds(t *testing.T) {
 	}
 }
 
+// A container that was never started has nothing to lose: another takes its place,
+// since an engine that was killed in between may never start it.
+func TestNeverStarted(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "unstarted")
+	old := b.docker(t, "create", "--name", l.Name, "--network", "none", "--label", "agentform.project="+l.Mark.Project,
+		"--label", "agentform.id="+l.Mark.ID, "--label", "agentform.address="+string(l.Mark.Address), b.image, "sleep", "1000")
+	live, ok := b.see(t, session.Place{Name: l.Name})
+	if !ok || live.Foreign || live.PlaceUp || live.Doubt != "the container was never started" {
+		t.Errorf("there %v, %+v; want ours, and never started", ok, live)
+	}
+	p, err := b.runtime.Restart(t.Context(), live.Place, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.send(t, p, "hello")
+	until(t, "it hears", func() bool { return strings.Contains(b.state(t, p, "heard"), "hello") })
+	if p.Container == old || strings.Contains(b.docker(t, "ps", "-aq", "--no-trunc"), old) {
+		t.Errorf("started in %s, which was never started", p.Container)
+	}
+}
+
 // An agent that takes all memory is killed before what keeps it.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()

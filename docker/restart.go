@@ -14,7 +14,7 @@ import (
 )
 
 // Restart starts a new run in the session's container, which is started if it does
-// not run.
+// not run. One that was never started has nothing in it: another takes its place.
 func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch) (session.Place, error) {
 	p, err := r.restart(ctx, p, l)
 	if err != nil {
@@ -34,6 +34,13 @@ func (r *Runtime) restart(ctx context.Context, p session.Place, l session.Launch
 	case in.adopted:
 		return p, fmt.Errorf("container %s was adopted: it has no guest that could start anything in it; agentform apply --replace %q makes one that has", p.Name, l.Mark.Address)
 	}
+	if i.State.Status == container.StateCreated {
+		// An engine that was killed while it started a container may never start it.
+		if err := r.Remove(ctx, p); err != nil {
+			return p, err
+		}
+		return r.create(ctx, l)
+	}
 	c, err := r.engine()
 	if err != nil {
 		return p, err
@@ -51,7 +58,7 @@ func (r *Runtime) restart(ctx context.Context, p session.Place, l session.Launch
 	if i.State.Running {
 		err = r.vacant(ctx, l.Mark.ID)
 	} else if err = r.shared(l.Mark.ID).make(of); err == nil { // the sockets' folder may be gone with a reboot
-		err = explain(c.ContainerStart(ctx, i.ID, container.StartOptions{}))
+		err = unstuck(c.ContainerStart(ctx, i.ID, container.StartOptions{}), l.Mark.Address)
 	}
 	if err != nil {
 		return p, err
@@ -63,6 +70,14 @@ func (r *Runtime) restart(ctx context.Context, p session.Place, l session.Launch
 		return p, errors.Join(err, r.keeper(l.Mark.ID).End(undo, l.Mark.Run, l.RunDir, "SIGKILL", 0))
 	}
 	return p, nil
+}
+
+// unstuck says of a container that cannot be started what to do about it.
+func unstuck(err error, a session.Address) error {
+	if err != nil && strings.Contains(err.Error(), "task ") && strings.Contains(err.Error(), "already exists") {
+		return fmt.Errorf("docker: %w (the engine was killed while it started the container, and cannot any more: agentform apply --replace %q makes another)", err, a)
+	}
+	return explain(err)
 }
 
 // vacant is why a new run cannot begin in a container that runs: another one has not

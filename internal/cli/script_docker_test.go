@@ -22,7 +22,7 @@ func TestContainerScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	image := testImage(t)
-	defined := map[string]func(*testscript.TestScript, bool, []string){"containers": containers}
+	defined := map[string]func(*testscript.TestScript, bool, []string){"containers": containers, "ownengine": ownEngine}
 	for name, c := range commands {
 		defined[name] = c
 	}
@@ -77,6 +77,18 @@ func removeContainers(t *testing.T, project string) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// ownengine: from here on the script's docker is an engine of its own, that has the
+// image. killengine is its SIGKILL, startengine [FLAG...] starts it again.
+func ownEngine(ts *testscript.TestScript, neg bool, args []string) {
+	e, err := dockertest.StartEngine()
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(e.Close()) })
+	ts.Check(e.Load(ts.Getenv("AGENTFORM_VAR_image")))
+	ts.Setenv("DOCKER_HOST", e.Host())
+	ts.SetCmd("killengine", func(*testscript.TestScript, bool, []string) { ts.Check(e.Kill()) })
+	ts.SetCmd("startengine", func(_ *testscript.TestScript, _ bool, flags []string) { ts.Check(e.Start(flags...)) })
 }
 
 // containers prints the containers of the script's project.

@@ -1,0 +1,26 @@
+package docker
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+)
+
+// What an engine says that was killed while it started a container is told with what
+// to do.
+func TestUnstuck(t *testing.T) {
+	a := session.Single("api")
+	for said, want := range map[string]string{
+		"Error response from daemon: task 1510cfbcfb3f: already exists":   `agentform apply --replace "session.api"`,
+		"Error response from daemon: driver failed programming something": "docker: Error response",
+	} {
+		if err := unstuck(errors.New(said), a); !strings.Contains(err.Error(), said) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+	if err := unstuck(nil, a); err != nil {
+		t.Error(err)
+	}
+}
