@@ -179,3 +179,42 @@ func TestCloneThatIsThere(t *testing.T) {
 		})
 	}
 }
+
+// TestAdoptedContainer: in a container that was adopted nothing can be started, so
+// nothing in it is ended for that either; another can be made in its place.
+func TestAdoptedContainer(t *testing.T) {
+	adopted := func(l *session.Live) { l.Place.Pane = "%0" }
+	a := []session.Address{session.Single("a")}
+	for name, test := range map[string]struct {
+		stage *stage
+		want  string
+	}{
+		"lives":      {contained(adopted), "  a in_sync\n"},
+		"asked for":  {contained(adopted).options(Options{Restart: a}), "  a no_guest\n! a nothing can be started in its container\n"},
+		"stopped":    {contained(adopted, stopped("")), "  a no_guest\n! a nothing can be started in its container\n? a missing\n"},
+		"made anew":  {contained(adopted, stopped("")).options(Options{Replace: a}), "± a requested\n? a missing\n"},
+		"our own":    {contained().options(Options{Restart: a}), "↻ a requested\n"},
+		"taken away": {contained(adopted).gone(), "↻ a gone\n? a missing\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Compute(test.stage.in)
+			if diff := cmp.Diff(test.want, story(p)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if len(p.Problems) > 0 && !strings.Contains(p.Problems[0].Detail, "agentform apply --replace session.a") {
+				t.Errorf("it says %q", p.Problems[0].Detail)
+			}
+		})
+	}
+}
+
+func (s *stage) options(o Options) *stage {
+	s.in.Options = o
+	return s
+}
+
+// gone takes away all that lives.
+func (s *stage) gone() *stage {
+	s.in.World.Lives = nil
+	return s
+}

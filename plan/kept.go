@@ -42,10 +42,20 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	if s.in.Hub != nil {
 		c = s.bounded(c, d)
 	}
+	if c.Action == Restart && guestless(c.Live) {
+		return stuck(c, []session.Diagnostic{problem(c.Address, ReasonNoGuest, "nothing can be started in its container",
+			fmt.Sprintf("%s; container %s was adopted, and has no guest that could start anything in it\nto have another made in its place: agentform apply --replace %s", c.Detail, c.Live.Place.Name, shell(string(c.Address))))})
+	}
 	if l, ok := s.taken(c.Address); ok && starts(c) && c.Live == nil {
 		return stuck(c, []session.Diagnostic{nameTaken(c.Address, l)})
 	}
 	return c, nil
+}
+
+// guestless reports whether a session lives in a container that was adopted: in one
+// that agentform made, the pane is not a place of its own.
+func guestless(l *session.Live) bool {
+	return l != nil && l.Place.Runtime == "docker" && l.Place.Pane != ""
 }
 
 // over reports whether a session's run came to its end, so that it is not run

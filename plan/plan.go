@@ -179,6 +179,7 @@ const (
 	ReasonPathOccupied   Reason = "path_occupied"
 	ReasonNameTaken      Reason = "name_taken"
 	ReasonAmbiguous      Reason = "two_live_objects"
+	ReasonNoGuest        Reason = "no_guest" // in the adopted container nothing can be started
 	ReasonPreventDestroy Reason = "prevent_destroy"
 	ReasonNotTargeted    Reason = "not_targeted"
 	ReasonUnobserved     Reason = "unobserved"
