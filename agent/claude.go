@@ -26,7 +26,7 @@ func claude() kind {
 		start: claudeStart,
 		marks: marks{
 			composer: `^❯[\s\x{a0}]?(.*)$`,
-			hint:     `^Try "`,
+			hint:     `^(Try "|Press up to edit queued messages$)`,
 			titles: []title{
 				{`^[\x{2800}-\x{28ff}] `, session.Working},
 				{`^✳ `, session.Idle}, // also while a dialog is up

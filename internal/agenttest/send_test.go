@@ -47,7 +47,7 @@ func TestSendByAgentform(t *testing.T) {
 			reaches("# and 日本語 ✓ [[text Script.]]")
 			reaches(strings.Repeat("a line that is one of many\n", 400) + "[[text Long.]]")
 
-			p.Do("send", "api", "first [[delay 4s]] [[text One.]]")
+			p.Do("send", "api", "first [[delay 12s]] [[text One.]]")
 			out := p.Do("send", "api", "second [[text Two.]]")
 			if !strings.Contains(out, "is at work") {
 				t.Errorf("it was not told that it queues: %s", out)

@@ -128,7 +128,7 @@ func (h Hands) Send(ctx context.Context, text string, asItIs bool) (Outcome, err
 	if before.Reading.Activity == session.Working {
 		outcome = Queued
 	}
-	w := witness{before: before, probe: probe(text), command: asItIs}
+	w := witness{before: before, probes: probesOf(text), command: asItIs}
 	w.composer, _ = h.Agent.(Composer)
 	now, taken, err := h.until(ctx, w, soon)
 	if err != nil {

@@ -1,6 +1,7 @@
 package typing
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -11,7 +12,7 @@ import (
 type witness struct {
 	before   Sight
 	composer Composer // nil: not known
-	probe    string
+	probes   []string
 	command  bool // the text is a command of the agent's own
 }
 
@@ -19,16 +20,25 @@ type witness struct {
 // narrow terminal's line has more.
 const probeLength = 24
 
-// probe is what shows of a text where it stands: the beginning of its first line,
-// without blanks, since lines are broken anywhere.
-func probe(text string) string {
+// probesOf are what shows of a text where it stands, without blanks, since lines
+// are broken anywhere: the beginning of its first line, and of a text that is
+// longer than the screen the beginning of its last.
+func probesOf(text string) []string {
+	var all []string
 	for line := range strings.Lines(text) {
 		if p := []rune(dense(line)); len(p) > 0 {
-			return string(p[:min(len(p), probeLength)])
+			all = append(all[:min(len(all), 1)], string(p[:min(len(p), probeLength)]))
 		}
 	}
-	return ""
+	if len(all) == 2 && len(all[1]) < lastProbe {
+		return all[:1]
+	}
+	return all
 }
+
+// lastProbe is how long, in bytes, the last line has to be to tell anything: a
+// bracket is on every screen.
+const lastProbe = 8
 
 // dense is a text without white space.
 func dense(text string) string {
@@ -87,7 +97,11 @@ func (w witness) taken(now Sight) bool {
 	case w.composer == nil || !w.shown(now):
 		return w.composer == nil && now.Screen != w.before.Screen
 	}
-	return !w.draft(now) && strings.Contains(dense(now.Screen), w.probe) && now.Screen != w.before.Screen
+	if w.draft(now) || now.Screen == w.before.Screen {
+		return false
+	}
+	shown := dense(now.Screen)
+	return len(w.probes) == 0 || slices.ContainsFunc(w.probes, func(p string) bool { return strings.Contains(shown, p) })
 }
 
 func busy(a session.Activity) bool { return a == session.Working || a == session.Blocked }
