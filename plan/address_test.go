@@ -59,7 +59,13 @@ func TestAddresses(t *testing.T) {
 			s := same("new")
 			s.Workspace.Path = "/ws/new"
 			return s
-		}()), "session.old", "session.new"), "~ new spec_changed workspace.path\n"},
+		}()), "session.old", "session.new"), "~ new moved\n"},
+		{"moved before, and made anew: its branch is held by its own workspace", newStage().record(same("new")).live("new").want(func() session.Spec {
+			s := same("new")
+			s.Workspace.Path = "/ws/new"
+			return s
+		}()).options(Options{Replace: []session.Address{session.Single("new")}}),
+			"± new requested\n"},
 		{"moved, done before", move(newStage().all(spec("new")), "session.old", "session.new"), "  new in_sync\n"},
 		{"moved onto an occupied address", move(old().all(spec("new")), "session.old", "session.new"),
 			"  new in_sync\n- old not_in_manifest\n! new address is occupied\n"},

@@ -322,7 +322,7 @@ func TestDecisionTable(t *testing.T) {
 		{"branch changed, and the workspace is there already", func() *stage {
 			return newStage().checkout("/ws/a", "other").
 				want(spec("a", func(s *session.Spec) { s.Branch, s.Workspace.Path = "other", "/ws/a-other" })).record(spec("a")).live("a")
-		}, "~ a spec_changed branch workspace.path\n? a branch_mismatch\n"},
+		}, "~ a spec_changed branch\n? a branch_mismatch\n"},
 		{"branch changed under a fixed path", func() *stage {
 			return newStage().want(spec("a", func(s *session.Spec) { s.Branch = "other" })).record(spec("a")).live("a")
 		}, "  a branch_mismatch\n! a branch mismatch\n"},

@@ -22,13 +22,14 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	if len(problems) > 0 && !(s.in.ByHand && quiets(want, d)) {
 		return stuck(c, problems)
 	}
+	c.After = stays(r, c.After, settled)
 	var reach Forces
 	var noted []string
 	switch {
 	case settled:
 		noted = []string{"branch", "workspace.path"}
-	case c.Moved != "" && !c.After.Workspace.Explicit && c.After.Branch == r.Tree.Branch:
-		noted = []string{"workspace.path"} // named after the address; the workspace stays where it is
+	case c.After.Workspace.Path == r.Tree.Path:
+		noted = []string{"workspace.path"} // where it is already
 	}
 	c.Fields, reach = compare(&r.Spec, c.After, noted...)
 	if over(d) {

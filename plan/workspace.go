@@ -53,6 +53,21 @@ func (s *scene) workspace(r *session.Record, w *session.Spec, replacing bool) (s
 		"to mend it: "+s.mend(tree.Path, w))
 }
 
+// stays is what is wanted, in the workspace that the session has. A path that
+// nobody declared is named after the address and the branch; one that was made
+// under another address, or that a person brought to its branch (settled), is the
+// session's nevertheless: made anew elsewhere, it would find its branch held there.
+func stays(r *session.Record, w *session.Spec, settled bool) *session.Spec {
+	was, now := r.Spec.Workspace, w.Workspace
+	if was.Explicit || now.Explicit || r.Tree.Path == "" || r.Tree.Path == now.Path ||
+		r.Tree.Mode != now.Mode || r.Tree.Repo != now.Repo || r.Tree.Branch != w.Branch && !settled {
+		return w
+	}
+	stays := *w
+	stays.Workspace.Path = r.Tree.Path
+	return &stays
+}
+
 // mend is the command that brings a workspace to its branch, or who is in the
 // way.
 func (s *scene) mend(path string, w *session.Spec) string {

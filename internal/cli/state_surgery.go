@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -86,7 +84,6 @@ func (a *app) runStateMv(ctx context.Context, from, to string) error {
 		for _, old := range meant {
 			r := *find(records, old)
 			r.Address, r.Spec.Address = moves[old], moves[old]
-			r.Spec.Workspace.Path = renamedWorkspace(r.Spec.Workspace, old, r.Address)
 			if err := store.Move(old, r); err != nil {
 				return err
 			}
@@ -109,22 +106,14 @@ func renamed(known, meant []session.Address, to session.Address) (map[session.Ad
 			}
 			moves[old] = to + old[i:]
 		}
+		if moves[old] == old {
+			return nil, fmt.Errorf("%s is its address already: nothing to do", old)
+		}
 		if now := moves[old]; slices.Contains(known, now) {
 			return nil, fmt.Errorf("%s cannot become %s: another session is on record there\nagentform state rm %s takes it off the record", old, now, quoted(now))
 		}
 	}
 	return moves, nil
-}
-
-// renamedWorkspace is the path that a workspace is declared with under a new
-// address: one that follows from the address follows it. The workspace itself
-// stays where it is.
-func renamedWorkspace(w session.Workspace, old, now session.Address) string {
-	name := filepath.Dir(w.Path)
-	if w.Explicit || filepath.Base(name) != config.WorkspaceName(old) {
-		return w.Path
-	}
-	return filepath.Join(filepath.Dir(name), config.WorkspaceName(now), filepath.Base(w.Path))
 }
 
 func (a *app) statePullCommand() *cobra.Command {
