@@ -43,6 +43,16 @@ func (r *run) container(s session.Spec) (Container, error) {
 	return c, nil
 }
 
+// identity is who commits in a session's workspace, as variables, where that cannot be
+// seen: a container has none of this machine's settings of git, and a clone has its own.
+func (j *job) identity(ctx context.Context) (map[string]string, error) {
+	tree := j.rec.Tree
+	if j.rec.Spec.Runtime.Kind != "docker" || tree.Mode != session.Worktree && tree.Mode != session.InPlace {
+		return nil, nil
+	}
+	return j.run.Git.Identity(ctx, tree.Repo)
+}
+
 // ownerOf is whose the workspace of a session is to be; nil: whoever runs this.
 func ownerOf(s session.Spec) (*git.Owner, error) {
 	if s.Runtime.Docker == nil || s.Runtime.Docker.User == "" {
@@ -121,7 +131,7 @@ func (j *job) setUpInside(ctx context.Context, c Container, argv []string) error
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}
-	out, err := c.Run(ctx, j.rec.Spec, j.rec.Tree.Path, argv, j.run.environ(j.rec.Spec, nil))
+	out, err := c.Run(ctx, j.rec.Spec, j.rec.Tree.Path, argv, j.run.environ(j.rec.Spec))
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // environ is an agent's whole environment but for its secrets, sorted: the base
-// without any session's secrets, under it what the agent's adapter wants, then
-// what its agent block says, then the session's own. In a container the base is the
+// without any session's secrets, under it what this machine and the agent's adapter
+// want, then what its agent block says, then the session's own. In a container the base is the
 // image's, which is there already, and what the runtime block adds to it.
-func (r *run) environ(s session.Spec, adapter map[string]string) []string {
+func (r *run) environ(s session.Spec, beneath ...map[string]string) []string {
 	env := map[string]string{}
 	base := r.BaseEnv
 	if r.BaseOf != nil {
@@ -33,7 +33,7 @@ func (r *run) environ(s session.Spec, adapter map[string]string) []string {
 			env[name] = value
 		}
 	}
-	for _, layer := range []map[string]string{adapter, s.Agent.Env, s.Env} {
+	for _, layer := range append(beneath, s.Agent.Env, s.Env) {
 		for name, value := range layer {
 			env[name] = value
 		}

@@ -25,6 +25,8 @@ type Git struct {
 	// RemoveClone removes a clone with which nothing is lost, and else refuses with a
 	// *git.RiskError; status tells what is not committed in it.
 	RemoveClone func(ctx context.Context, path, repo string, status func(context.Context) (string, error)) error
+	// Identity is who commits in a repository, as variables of an environment.
+	Identity func(ctx context.Context, repo string) (map[string]string, error)
 }
 
 // HostGit is the git of this machine.
@@ -32,5 +34,6 @@ func HostGit() Git {
 	return Git{
 		Look: git.Look, AddWorktree: git.AddWorktree, RemoveWorktree: git.RemoveWorktree,
 		LookClone: git.LookClone, AddClone: git.AddClone, RemoveClone: git.RemoveClone,
+		Identity: git.Identity,
 	}
 }

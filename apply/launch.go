@@ -22,7 +22,7 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 	if err != nil {
 		return err
 	}
-	l, paste, err := j.launching(d)
+	l, paste, err := j.launching(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 }
 
 // launching is what the runtime needs, and the prompt if it has to be typed.
-func (j *job) launching(d delivery) (l session.Launch, paste string, err error) {
+func (j *job) launching(ctx context.Context, d delivery) (l session.Launch, paste string, err error) {
 	s, r := j.rec.Spec, j.run
 	prompt := ""
 	if d.prompt {
@@ -103,6 +103,10 @@ func (j *job) launching(d delivery) (l session.Launch, paste string, err error) 
 	if err != nil {
 		return l, "", err
 	}
+	identity, err := j.identity(ctx)
+	if err != nil {
+		return l, "", err
+	}
 	return session.Launch{
 		Mark: session.Mark{Project: r.plan.Lineage, Address: j.rec.Address, ID: j.rec.ID,
 			Run: j.rec.Run.ID, Hash: s.Hash()},
@@ -110,7 +114,7 @@ func (j *job) launching(d delivery) (l session.Launch, paste string, err error) 
 		RunDir:  dir,
 		Dir:     j.rec.Tree.Path,
 		Argv:    start.Argv,
-		Env:     r.environ(s, start.Env),
+		Env:     r.environ(s, identity, start.Env),
 		Secrets: secrets,
 		Timeout: s.Timeout.D(),
 		Stop:    s.Stop,

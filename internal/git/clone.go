@@ -102,11 +102,11 @@ func fill(ctx context.Context, dir, repo, branch, commit string) error {
 		{"reset", "--quiet", "--hard", commit, "--"},
 	}
 	for _, key := range []string{"user.name", "user.email"} {
-		value, err := run(ctx, repo, "config", "--get", key)
-		if err != nil && exitCode(err) != 1 { // 1: it is not set
+		value, err := setting(ctx, repo, key)
+		if err != nil {
 			return err
 		}
-		if value = strings.TrimRight(value, "\n"); value != "" {
+		if value != "" {
 			steps = append(steps, []string{"config", key, value})
 		}
 	}
