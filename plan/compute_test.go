@@ -244,6 +244,9 @@ func TestDecisionTable(t *testing.T) {
 		{"its last action failed, and it runs", func() *stage {
 			return newStage().want(spec("a")).live("a").record(spec("a"), func(r *session.Record) { r.Trouble = "not ready within 30s" })
 		}, "~ a last_action_failed\n"},
+		{"its last action failed, and it is stopped", func() *stage {
+			return newStage().want(spec("a", desired(session.Stopped))).record(spec("a", desired(session.Stopped)), func(r *session.Record) { r.Trouble = "no space left on device" })
+		}, "~ a last_action_failed\n"},
 		{"removal interrupted after its workspace went", func() *stage {
 			s := newStage().want(spec("a")).record(spec("a"), intent(session.Removing))
 			s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a"}

@@ -96,6 +96,8 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 		return act(c, Update, ReasonChanged, "over; takes effect at the next start")
 	case over(d) && c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
+	case over(d) && c.Before.Trouble != "":
+		return act(c, Update, ReasonTrouble, "it is over, and its last action failed: "+c.Before.Trouble)
 	case over(d):
 		return act(c, None, d.Reason, d.Detail)
 	case d.State == session.StateStopped:
@@ -141,6 +143,8 @@ func (s *scene) stop(c Change, d Diagnosis) Change {
 		return act(c, Stop, ReasonStop, stoppedBy(*c.Before, "wanted stopped"))
 	case len(c.Fields) > 0 || c.Before.Intent != session.Settled:
 		return act(c, Update, ReasonChanged, "stopped; takes effect at the next start")
+	case c.Before.Trouble != "":
+		return act(c, Update, ReasonTrouble, "it is stopped, and its last action failed: "+c.Before.Trouble)
 	}
 	return act(c, None, ReasonStop, stoppedBy(*c.Before, "stopped"))
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -125,14 +126,19 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
+// killed has a clock of its own, so that what waits takes no time.
 func killed(t *testing.T, l *life) {
-	r := newRoom(t)
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { newRoom(t).killed(t, l) })
+}
+
+func (r *room) killed(t *testing.T, l *life) {
 	prompted, moved, paused, stopped := r.spec("prompted"), r.spec("moved"), r.spec("paused"), r.spec("stopped")
 	dead := r.spec("dead")
 	r.must(prompted, moved, paused, stopped, r.spec("gone"), dead)
 	r.rt.Kill(place("dead"))
 	prompted.Prompt = session.PromptOf("something else")
-	moved.Workspace.Path = filepath.Join(r.dir, "workspaces", "elsewhere")
+	moved.Workspace.Path, moved.Workspace.Explicit = filepath.Join(r.dir, "workspaces", "elsewhere"), true
 	paused.Desired, stopped.Desired = session.Paused, session.Stopped
 	both := r.spec("born-paused")
 	both.Desired = session.Paused
