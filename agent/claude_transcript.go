@@ -289,9 +289,9 @@ func (t *claudeTranscript) now(s claudeLine) {
 		t.Dir = s.Dir
 	}
 	if t.StartedAt.IsZero() && s.StartedAt > 0 {
-		t.StartedAt = time.UnixMilli(s.StartedAt).UTC()
+		t.StartedAt = moment(s.StartedAt)
 	}
-	if at := time.UnixMilli(s.StatusUpdatedAt).UTC(); s.StatusUpdatedAt > 0 && at.After(t.At) {
+	if at := moment(s.StatusUpdatedAt); s.StatusUpdatedAt > 0 && at.After(t.At) {
 		t.At = at
 	}
 	switch s.Status {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -182,7 +183,7 @@ func limitReset(windows map[string]json.RawMessage) time.Time {
 		if json.Unmarshal(raw, &w) != nil || w.Used < 100 || w.Resets == 0 {
 			continue
 		}
-		if at := time.Unix(w.Resets, 0); at.After(end) {
+		if at := moment(1000 * min(w.Resets, math.MaxInt64/1000)).Local(); at.After(end) {
 			end = at
 		}
 	}
@@ -210,7 +211,12 @@ func codexEntries(line []byte) []session.Entry {
 	}
 	switch p.Type {
 	case "item_completed":
-		return entry(map[string]string{"UserMessage": "user", "AgentMessage": "agent"}[p.Item.Type], p.Item.text())
+		switch p.Item.Type {
+		case "UserMessage":
+			return entry("user", p.Item.text())
+		case "AgentMessage":
+			return entry("agent", p.Item.text())
+		}
 	case "function_call", "custom_tool_call", "local_shell_call":
 		return entry("tool", toolText(p.Name, p.Arguments+p.Input))
 	case "function_call_output", "custom_tool_call_output":

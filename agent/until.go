@@ -24,7 +24,11 @@ func limitEnd(said string, now time.Time) time.Time {
 	}
 	zone := now.Location()
 	if strings.Contains(m[0], "UTC") || strings.Contains(m[0], "GMT") {
-		zone = time.FixedZone("", number(m[7])*3600)
+		hours := number(m[7])
+		if hours < -maxZone || hours > maxZone {
+			return time.Time{}
+		}
+		zone = time.FixedZone("", hours*3600)
 	}
 	now = now.In(zone)
 	hour := number(m[4]) % 12
@@ -50,6 +54,20 @@ func limitEnd(said string, now time.Time) time.Time {
 		at = at.AddDate(0, 0, -1)
 	case away <= -half:
 		at = at.AddDate(0, 0, 1)
+	}
+	return at
+}
+
+// maxZone is how many hours a clock on earth can be off UTC. Times of a zone a day
+// away, and of years of five digits, cannot be stored.
+const maxZone = 14
+
+// moment is the time so many milliseconds after 1970, as an agent's file has it;
+// zero: not a time that can be stored.
+func moment(ms int64) time.Time {
+	at := time.UnixMilli(ms).UTC()
+	if ms < 0 || at.Year() > 9999 {
+		return time.Time{}
 	}
 	return at
 }

@@ -13,6 +13,9 @@ import (
 // first one that is made on it.
 const pane = "%0"
 
+// lastSecond is that of the year 9999: later times cannot be stored.
+const lastSecond = 253402300799
+
 // row is what tmux tells of the agent's pane. It was written in the container.
 type row struct {
 	dead     bool
@@ -37,7 +40,7 @@ func parse(line string) (row, error) {
 		dead: f[0] == "1", inputOff: f[1] == "1", inMode: f[2] != "" && f[2] != "0",
 		attached: number(f[3]), size: [2]int{number(f[4]), number(f[5])}, title: f[7],
 	}
-	if moved := number(f[6]); moved > 0 {
+	if moved := number(f[6]); moved > 0 && moved < lastSecond {
 		r.moved = time.Unix(int64(moved), 0)
 	}
 	return r, nil

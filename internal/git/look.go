@@ -159,6 +159,8 @@ func (d dirs) head() (branch, commit, busy string, err error) {
 		branch, _ = strings.CutPrefix(ref, headsPrefix)
 		if branch == ref {
 			branch = ""
+		} else if err := session.CheckBranch(branch); err != nil {
+			return "", "", "", fmt.Errorf("%s: %w", file, err) // somebody wrote it past git
 		}
 		return branch, "", "", nil
 	case !isCommit(text):
@@ -173,17 +175,18 @@ func (d dirs) head() (branch, commit, busy string, err error) {
 func (d dirs) underWay() (branch, busy string) {
 	for _, folder := range []string{"rebase-merge", "rebase-apply"} {
 		if text, err := readSmall(filepath.Join(d.git, folder, "head-name")); err == nil {
-			if branch, ok := strings.CutPrefix(text, headsPrefix); ok {
+			if branch, ok := strings.CutPrefix(text, headsPrefix); ok && session.CheckBranch(branch) == nil {
 				return branch, "rebase"
 			}
 			return "", "rebase" // of a HEAD that was detached before
 		}
 	}
 	if text, err := readSmall(filepath.Join(d.git, "BISECT_START")); err == nil {
-		if isCommit(text) {
+		branch := strings.TrimPrefix(text, headsPrefix)
+		if isCommit(text) || session.CheckBranch(branch) != nil {
 			return "", "bisect"
 		}
-		return strings.TrimPrefix(text, headsPrefix), "bisect"
+		return branch, "bisect"
 	}
 	return "", ""
 }

@@ -50,7 +50,7 @@ func parseHeld(lines []string) (h session.Held, ok bool) {
 		key, value, _ := strings.Cut(line, " ")
 		switch key {
 		case "worktree":
-			h.Path, ok = value, true
+			h.Path, ok = value, value != ""
 		case "branch":
 			h.Branch = strings.TrimPrefix(value, headsPrefix)
 		case "detached":

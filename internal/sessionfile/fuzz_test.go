@@ -1,0 +1,56 @@
+package sessionfile
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// FuzzLines: a file that is read as it grows tells the same lines as one that is
+// read once it is whole, and no line holds another.
+func FuzzLines(f *testing.F) {
+	f.Add([]byte("{}\n{\"a\":1}\n"), []byte("{\"b\":2}\n{"))
+	f.Add([]byte("{\"a\":"), []byte("1}\n\n\n \n"))
+	f.Add(bytes.Repeat([]byte("{\"a\":1}\n"), 9000), []byte("[]\n"))
+	f.Fuzz(func(t *testing.T, first, more []byte) {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		read := func(l *lines) {
+			file, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			info, err := file.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.update(file, info); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var grown, whole lines
+		for _, text := range [][]byte{first, append(bytes.Clone(first), more...)} {
+			file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := file.Write(text); err != nil {
+				t.Fatal(err)
+			}
+			if err := file.Close(); err != nil {
+				t.Fatal(err)
+			}
+			read(&grown)
+		}
+		read(&whole)
+		if len(first)+len(more) <= tail && !bytes.Equal(bytes.Join(grown.lines, []byte("\n")), bytes.Join(whole.lines, []byte("\n"))) {
+			t.Errorf("grown %q, whole %q", grown.lines, whole.lines)
+		}
+		for _, line := range whole.lines {
+			if bytes.IndexByte(line, '\n') >= 0 || len(bytes.TrimSpace(line)) == 0 {
+				t.Errorf("a line is %q", line)
+			}
+		}
+	})
+}
