@@ -96,9 +96,10 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 	return on, pane, err
 }
 
-// Restart puts a new guest into the session's pane. What the last run showed is
-// taken off it: whoever wants to keep that captures it first. Our pane may have been closed while a person's stands: then the session
-// gets a new window.
+// Restart puts a new guest into the session's pane. What the last run showed, its
+// title too, is taken off it: whoever wants to keep that captures it first. Our
+// pane may have been closed while a person's stands: then the session gets a new
+// window.
 func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch) (session.Place, error) {
 	fail := func(err error) (session.Place, error) {
 		return session.Place{}, fmt.Errorf("restart session %q: %w", p.Name, err)
@@ -129,6 +130,9 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 		cmds = append(cmds, remain(p.Name))
 	}
 	if !now.closed {
+		// The title first: it stays over a respawn, and the new agent may set its own
+		// at once. An agent that was killed at work would still say that it works.
+		cmds = append([]command{{"select-pane", "-t", live.Place.Pane, "-T", ""}}, cmds...)
 		cmds = append(cmds, command{"clear-history", "-t", live.Place.Pane}, command{"select-pane", "-e", "-t", live.Place.Pane})
 	}
 	printed, err := s.ask(ctx, cmds...)

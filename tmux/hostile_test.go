@@ -247,6 +247,30 @@ func TestOddTextArrives(t *testing.T) {
 	}
 }
 
+// What an agent said of itself before it was killed is not said of the next.
+func TestRestartTakesTheTitleOff(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	const working = "⠐ fixing the tests"
+	p := b.create(t, b.shell(t, "app", `printf '\033]2;`+working+`\007'; read x; exit 0`))
+	until(t, "the title shows", func() bool { live, _ := b.see(t, p); return live.Title == working })
+	if err := b.runtime.Send(t.Context(), p, session.Input{Key: "Enter"}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it is dead", func() bool { live, _ := b.see(t, p); return live.Vital == session.Dead })
+	p, err := b.runtime.Restart(t.Context(), p, b.shell(t, "app", `read x; printf '\033]2;mine\007'; read x`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live, _ := b.see(t, p); live.Title != "" {
+		t.Errorf("the new run has the title %q", live.Title)
+	}
+	if err := b.runtime.Send(t.Context(), p, session.Input{Key: "Enter"}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "its own title shows", func() bool { live, _ := b.see(t, p); return live.Title == "mine" })
+}
+
 func TestOddTitlesAndOptions(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
