@@ -1,9 +1,11 @@
 package docker
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,10 +33,10 @@ func connect(host string) (engine, error) {
 	}
 	c, err := client.NewClientWithOpts(options...)
 	if err != nil {
-		return nil, fmt.Errorf("docker: %w", err)
+		return nil, fmt.Errorf("docker: engine %q: %w", cmp.Or(host, os.Getenv("DOCKER_HOST")), err)
 	}
 	if !strings.HasPrefix(c.DaemonHost(), "unix://") {
-		return nil, fmt.Errorf("docker: the engine %s is not on this machine, so its containers could not have the workspaces", c.DaemonHost())
+		return nil, errors.Join(fmt.Errorf("docker: the engine %s is not reached by a socket of this machine, so its containers could not mount the workspaces, which are here: run agentform where the engine is (a context or DOCKER_HOST that begins with unix://)", c.DaemonHost()), c.Close())
 	}
 	return c, nil
 }

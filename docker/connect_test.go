@@ -44,12 +44,14 @@ func TestContexts(t *testing.T) {
 		{"default", "", ""},
 		{real, "", ""},
 		{"", "here", ""},
-		{"", "", "not on this machine"}, // what docker itself would use
-		{"far", "", "not on this machine"},
-		{"by ssh", "", "not on this machine"},
+		{"", "", "run agentform where the engine is"}, // what docker itself would use
+		{"far", "", "run agentform where the engine is"},
+		{"by ssh", "", "run agentform where the engine is"},
 		{"empty", "", "names no engine"},
 		{"no such", "", "docker context ls"},
-		{"tcp://192.0.2.1:2375", "", "not on this machine"},
+		{"tcp://192.0.2.1:2375", "", "run agentform where the engine is"},
+		{"ssh://nobody@192.0.2.1", "", "run agentform where the engine is"},
+		{"npipe:////./pipe/engine", "", `engine "npipe:////./pipe/engine"`},
 	} {
 		t.Setenv("DOCKER_CONTEXT", c.context)
 		config := b.config

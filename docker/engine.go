@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"io/fs"
+	"net"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
@@ -47,11 +48,12 @@ var _ engine = (*client.Client)(nil)
 
 // explain says of a failure of the engine what to do about it.
 func explain(err error) error {
+	var dialing *net.OpError
 	switch {
 	case err == nil:
 		return nil
-	case strings.Contains(err.Error(), "permission denied while trying to connect"):
-		return fmt.Errorf("docker: the engine may not be used: %w (add yourself to the group docker: sudo usermod -aG docker $USER, and log in again)", err)
+	case errors.As(err, &dialing) && errors.Is(dialing, fs.ErrPermission):
+		return fmt.Errorf("docker: you may not use the engine: %w (add yourself to the group docker: sudo usermod -aG docker $USER, and log in again)", dialing)
 	case client.IsErrConnectionFailed(err):
 		return fmt.Errorf("docker: no daemon answers: %w (sudo systemctl start docker)", err)
 	}

@@ -70,6 +70,10 @@ func (a *app) runAttach(ctx context.Context, o attachOptions) error {
 // ends.
 func (a *app) handOver(ctx context.Context, t *target) error {
 	argv := t.runtime.Attach(t.place())
+	if _, found := a.env.findCommand(argv[0], a.env.Dir); !found {
+		name := quoted(t.Record.Address)
+		return fmt.Errorf("attach %s: the command %s, which leads into it, is not on PATH: install it\nagentform capture %s shows the screen, agentform send %s TEXT types into it", t.Record.Address, argv[0], name, name)
+	}
 	if a.within(t.place().Socket) {
 		return a.switchOver(ctx, t, argv)
 	}

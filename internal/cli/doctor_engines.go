@@ -39,6 +39,9 @@ func (x *examination) engine(ctx context.Context, name string, spec session.Runt
 			subject = "tmux server " + spec.Socket
 		}
 	case "docker":
+		if _, found := x.app.env.findCommand("docker", x.app.env.Dir); !found {
+			x.add(view.Warning, "docker command", "not on PATH", "attach leads into containers by it: install it (docker.io, docker-ce-cli, brew install docker); all else does without")
+		}
 		remedy = "docker version shows whether it is mended; until then sessions in containers are unknown, and nothing is done with them"
 	}
 	r, err := x.app.runtime(x.project, x.state.Lineage, spec, toLook)

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,7 @@ func TestContainerScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	image := testImage(t)
-	defined := map[string]func(*testscript.TestScript, bool, []string){"containers": containers, "ownengine": ownEngine}
+	defined := map[string]func(*testscript.TestScript, bool, []string){"containers": containers, "ownengine": ownEngine, "nobody": nobody}
 	for name, c := range commands {
 		defined[name] = c
 	}
@@ -89,6 +90,15 @@ func ownEngine(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("DOCKER_HOST", e.Host())
 	ts.SetCmd("killengine", func(*testscript.TestScript, bool, []string) { ts.Check(e.Kill()) })
 	ts.SetCmd("startengine", func(_ *testscript.TestScript, _ bool, flags []string) { ts.Check(e.Start(flags...)) })
+}
+
+// nobody CODE COMMAND...: the command, run by a user who is not root, ends with that
+// exit code. Root's may be run by nobody only where it was let in.
+func nobody(ts *testscript.TestScript, neg bool, args []string) {
+	if os.Getuid() == 0 {
+		args = append([]string{args[0], "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}, args[1:]...)
+	}
+	exits(ts, neg, args)
 }
 
 // containers prints the containers of the script's project.
