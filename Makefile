@@ -9,7 +9,7 @@ FUZZTIME     ?= 5s
 TORTURE      ?= 1000
 
 # Where goroutines share something: these run under the race detector as well.
-RACE := ./state ./history ./apply ./reconcile ./tmux ./supervise ./internal/notify ./session/... ./effect/... ./local
+RACE := ./state ./history ./apply ./reconcile ./tmux ./supervise ./api ./internal/notify ./session/... ./effect/... ./local
 # make bench: the built program first, then the parts that its time goes into.
 BENCH ?= ./internal/bench ./tmux ./plan ./observe ./state ./config
 

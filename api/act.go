@@ -226,7 +226,7 @@ func (s *Server) aim(w http.ResponseWriter, r *http.Request, body any) (k view.K
 	if err = decode(w, r, body); err != nil {
 		return k, nil, err
 	}
-	if snapshot, err = s.look(r.Context()); err == nil {
+	if snapshot, err = s.look(s.acting); err == nil {
 		k, err = find(snapshot, r.PathValue("id"))
 	}
 	return k, snapshot, err

@@ -69,6 +69,8 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	x := view.Shown{Session: shown(snapshot, k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
 	if k.Live != nil {
 		x.Exit, x.Screen = k.Live.Exit, k.Live.Screen
+	} else {
+		x.Exit = s.cfg.Facts(k.Record.Run.ID).Exit
 	}
 	return answer(w, http.StatusOK, view.ShownOf(x))
 }

@@ -34,9 +34,12 @@ type Hub interface {
 type Config struct {
 	Hub      Hub
 	Activity *activity.Reader
-	Metrics  *Metrics
-	Project  string
-	Version  string // of agentform
+	// Facts is what the folder of a run tells: of one of which nothing is to be seen
+	// any more, how it ended.
+	Facts   func(run string) session.RunFacts
+	Metrics *Metrics
+	Project string
+	Version string // of agentform
 	// By is the name in which those act who come by the unix socket: the person's
 	// whose hub it is.
 	By  string
@@ -52,7 +55,7 @@ const (
 	maxHeader      = 16 << 10
 	maxBody        = 64 << 10
 	headerTime     = 5 * time.Second
-	readTime       = 10 * time.Second // of a whole request
+	readTime       = 5 * time.Second  // of a whole request
 	writeTime      = 10 * time.Second // of an answer, and of each event
 	idleTime       = time.Minute
 	lookTime       = 15 * time.Second // of a look that is asked for

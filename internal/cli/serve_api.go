@@ -101,7 +101,7 @@ func (a *app) serveAPI(ctx context.Context, p *project, hub *supervise.Hub, read
 		log.Info("the API is served", "address", "http://"+tcp.Addr().String())
 	}
 	server := api.New(api.Config{
-		Hub: hub, Activity: reader, Metrics: m, Project: p.manifest.Project, Version: a.env.Version, By: a.who().User, Log: log,
+		Hub: hub, Activity: reader, Facts: p.facts, Metrics: m, Project: p.manifest.Project, Version: a.env.Version, By: a.who().User, Log: log,
 	})
 	return server.Run(ctx, doors...)
 }

@@ -1,0 +1,205 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/internal/view"
+)
+
+// Client asks a hub over its unix socket. It may be used by many goroutines. A
+// session is named by its id, its address or its short name. What the hub refuses is
+// an *Error; that it is not there, the error of the connection.
+type Client struct{ http *http.Client }
+
+// Dial is a client of the hub whose unix socket has that path. Nothing is connected
+// before something is asked.
+func Dial(socket string) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}
+	return &Client{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 4, IdleConnTimeout: idleTime / 2}}}
+}
+
+// Close ends the connections that are not in use.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Health is whether the hub does its work; of one that is stuck, too.
+func (c *Client) Health(ctx context.Context) (h Health, err error) {
+	return h, c.ask(ctx, "GET", "/healthz", nil, &h)
+}
+
+// Sessions are all sessions on record, as the hub saw them last.
+func (c *Client) Sessions(ctx context.Context) (d view.StatusDocument, err error) {
+	return d, c.ask(ctx, "GET", "/v1/sessions", nil, &d)
+}
+
+// Session is one session in full.
+func (c *Client) Session(ctx context.Context, id string) (d view.ShownDocument, err error) {
+	return d, c.ask(ctx, "GET", pathOf(id), nil, &d)
+}
+
+// Data is what a session's agent was told, did and said, the last so many entries and
+// lines; 0: as many as fit into 48 KiB.
+func (c *Client) Data(ctx context.Context, id string, tail int) (d Data, err error) {
+	path := pathOf(id) + "/data"
+	if tail > 0 {
+		path += "?tail=" + strconv.Itoa(tail)
+	}
+	return d, c.ask(ctx, "GET", path, nil, &d)
+}
+
+// Plan is what the hub is about to do, and what it holds back.
+func (c *Client) Plan(ctx context.Context) (d view.PlanDocument, err error) {
+	return d, c.ask(ctx, "GET", "/v1/plan", nil, &d)
+}
+
+// Tell tells a session something by hand: restart-session, start, restart, pause,
+// resume, stop. Body is what there is to say besides, such as a Stop; nil: nothing.
+func (c *Client) Tell(ctx context.Context, id, verb string, body any) (d Done, err error) {
+	return d, c.ask(ctx, "POST", pathOf(id)+"/"+verb, body, &d)
+}
+
+// Send types into a session.
+func (c *Client) Send(ctx context.Context, id string, in Input) (d Sent, err error) {
+	return d, c.ask(ctx, "POST", pathOf(id)+"/send", in, &d)
+}
+
+func pathOf(id string) string { return "/v1/sessions/" + url.PathEscape(id) }
+
+// longestAnswer bounds what is read of one: the sessions of a large project.
+const longestAnswer = 64 << 20
+
+func (c *Client) ask(ctx context.Context, method, path string, body, into any) error {
+	r, err := c.do(ctx, method, path, body, nil)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(r.Body, longestAnswer)).Decode(into); err != nil {
+		return fmt.Errorf("read the hub's answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// do sends a request, and returns its answer if that is no error.
+func (c *Client) do(ctx context.Context, method, path string, body any, header http.Header) (*http.Response, error) {
+	var text io.Reader = http.NoBody
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("ask the hub: %w", err)
+		}
+		text = bytes.NewReader(b)
+	}
+	q, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, text)
+	if err != nil {
+		return nil, fmt.Errorf("ask the hub: %w", err)
+	}
+	for name, values := range header {
+		q.Header[name] = values
+	}
+	if body != nil {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	r, err := c.http.Do(q)
+	if err != nil {
+		return nil, fmt.Errorf("ask the hub: %w", err)
+	}
+	if r.StatusCode < 300 || path == "/healthz" && r.StatusCode == http.StatusServiceUnavailable {
+		return r, nil
+	}
+	defer r.Body.Close()
+	var f failure
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxBody)).Decode(&f); err != nil || f.Error == nil {
+		return nil, fmt.Errorf("ask the hub: %s %s: %s", method, path, r.Status)
+	}
+	f.Error.Status = r.StatusCode
+	return nil, f.Error
+}
+
+// Event is something that happened, with its place among all events.
+type Event struct {
+	ID string // what names it as the last that one had
+	view.EventRecord
+}
+
+// again is how long is waited before a stream that broke is asked for again.
+const again = 500 * time.Millisecond
+
+// Events are what happens to sessions (none named: to all) after the event with an
+// id, or from now on. A stream that breaks is taken up again where it was. It ends
+// with ctx, or with an error: the last thing that it yields.
+func (c *Client) Events(ctx context.Context, after string, ids ...string) iter.Seq2[Event, error] {
+	path := "/v1/events"
+	if len(ids) > 0 {
+		path += "?" + url.Values{"session": ids}.Encode()
+	}
+	return func(yield func(Event, error) bool) {
+		for ctx.Err() == nil {
+			header := http.Header{}
+			if after != "" {
+				header.Set("Last-Event-ID", after)
+			}
+			r, err := c.do(ctx, "GET", path, nil, header)
+			if err == nil {
+				for e := range received(r.Body) {
+					if after = e.ID; !yield(e, nil) {
+						r.Body.Close()
+						return
+					}
+				}
+				r.Body.Close()
+			} else if ctx.Err() == nil {
+				yield(Event{}, err)
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(again):
+			}
+		}
+	}
+}
+
+// received are the events of a stream, until it ends or breaks.
+func received(stream io.Reader) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		lines := bufio.NewReader(stream)
+		var e Event
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ": ")
+			switch {
+			case name == "id":
+				e.ID = value
+			case name == "data" && json.Unmarshal([]byte(value), &e.EventRecord) == nil:
+				if !yield(e) {
+					return
+				}
+				e = Event{}
+			}
+		}
+	}
+}
+
+// NotThere reports whether an error says that no hub listens.
+func NotThere(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
