@@ -10,8 +10,8 @@ TORTURE      ?= 1000
 
 # Where goroutines share something: these run under the race detector as well.
 RACE := ./state ./history ./apply ./reconcile ./tmux ./supervise ./api ./internal/notify ./session/... ./effect/... ./local
-# make bench: the built program first, then the parts that its time goes into.
-BENCH ?= ./internal/bench ./tmux ./plan ./observe ./state ./config
+# make bench-parts: what the time of the built program goes into.
+BENCH ?= ./tmux ./plan ./observe ./state ./config
 
 .DEFAULT_GOAL := help
 
@@ -68,7 +68,15 @@ captures: tools ## records the screens of the real agents in agent/testdata, and
 	$(GO) test ./agent -run TestCaptures -update
 
 .PHONY: bench
-bench: tools ## benchmarks, each beside the floor it is measured against
+bench: tools engine ## all of it beside its floor and what people use today: one table, written to docs/BENCHMARKS.md
+	$(GO) test -count 1 -timeout 30m -run TestRatios ./internal/bench -document $(CURDIR)/docs/BENCHMARKS.md
+
+.PHONY: bench-quick
+bench-quick: tools engine ## a little of it, in a minute; fails if a ratio is far off its goal. CI runs it with the tests
+	$(GO) test -count 1 -run TestRatios -v ./internal/bench
+
+.PHONY: bench-parts
+bench-parts: tools ## Go's benchmarks of the parts that the time goes into
 	$(GO) test -run '^$$' -bench . -benchmem $(BENCH)
 
 .PHONY: torture

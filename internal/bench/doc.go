@@ -1,4 +1,10 @@
-// Package bench measures the built agentform beside the floor: what tmux and
-// the machine take for the same work without agentform. Times are noisy; ratios
-// taken in one run are what counts.
+// Package bench measures the built agentform beside two things: the floor, which is
+// what tmux, Docker and the machine take for the same work without agentform, and
+// what people use for it today.
+//
+// Its tests measure; the package itself is what they measure with and write down:
+// Row and Goal, Curve with its exponent, the table, and the plots. `go test` measures
+// little and holds the ratios within generous bounds. `make bench` measures all of it
+// and writes docs/BENCHMARKS.md. Times are noisy, so nothing here is held to a time:
+// ratios taken in turns, in one run, are what counts.
 package bench

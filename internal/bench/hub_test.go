@@ -21,104 +21,88 @@ const (
 	noticedSoon = time.Second
 )
 
-// BenchmarkHubIdle is `agentform serve` beside sessions that do nothing, with the
-// default interval of 10 s: how much of a core it takes, the tmux clients that it
-// starts included, how much memory, and how soon it notices that an agent was killed.
-// It fails past twice each goal. AGENTFORM_BENCH_SESSIONS is how many there are; 1000
-// if it is not set.
-func BenchmarkHubIdle(b *testing.B) {
-	sessions := 1000
-	if n, err := strconv.Atoi(os.Getenv("AGENTFORM_BENCH_SESSIONS")); err == nil && n > 0 {
-		sessions = n
+// hubIdle is `agentform serve` beside sessions that do nothing, with the default
+// interval of 10 s: how much of a core it takes, the tmux clients that it starts
+// included, how much memory, and how soon it notices that an agent was killed.
+func hubIdle(t *testing.T, m *measurement) {
+	n, watched := 100, 12*time.Second
+	if m.full {
+		n, watched = 1000, idleFor
 	}
-	p := newProject(b, 1)
-	manifest := fmt.Sprintf(`
-agentform {
-  max_running = %[1]d
-}
-agent "idle" {
-  command    = ["sleep", "100000"]
-  prompt_via = "none"
-}
+	p := newRepository(t, m.bin)
+	p.destroyed(t)
+	p.manifest(t, n, fmt.Sprintf(`
 session "s" {
-  count = %[1]d
+  count = %d
   agent = agent.idle
   workspace {
     mode = "plain"
   }
 }
-`, sessions)
-	if err := os.WriteFile(filepath.Join(p.dir, "agentform.hcl"), []byte(manifest), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	p.run(b, "agentform", "apply", "--auto-approve")
-	b.Cleanup(func() { p.run(b, "agentform", "destroy", "--auto-approve") })
+`, n))
+	p.run(t, "agentform", "apply", "--auto-approve")
 	hub := p.command("agentform", "serve", "--log-file", filepath.Join(p.dir, "hub.log"))
 	if err := hub.Start(); err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	b.Cleanup(func() {
+	defer func() {
 		_ = hub.Process.Signal(syscall.SIGTERM)
 		_ = hub.Wait()
-	})
-	p.logged(b, "msg=supervising", time.Minute)
+	}()
+	p.logged(t, "msg=supervising", time.Minute)
+	time.Sleep(2 * time.Second) // what the first look left is collected
+	before := processorTime(t, hub.Process.Pid)
+	time.Sleep(watched)
+	share := (processorTime(t, hub.Process.Pid) - before).Seconds() / watched.Seconds()
+	memory := float64(residentMost(t, hub.Process.Pid))
+	pid := p.agent(t)
+	began := time.Now()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.logged(t, "msg=held", 30*time.Second)
+	noticed := time.Since(began)
 
-	var share, noticed float64
-	var memory int
-	for b.Loop() {
-		time.Sleep(2 * time.Second) // what the first look left is collected
-		before := processorTime(b, hub.Process.Pid)
-		time.Sleep(idleFor)
-		share = (processorTime(b, hub.Process.Pid) - before).Seconds() / idleFor.Seconds()
-		memory = residentMost(b, hub.Process.Pid)
-		pid := p.agent(b)
-		began := time.Now()
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			b.Fatal(err)
-		}
-		p.logged(b, "msg=held", 30*time.Second)
-		noticed = time.Since(began).Seconds()
-	}
-	b.ReportMetric(100*share, "%-of-a-core")
-	b.ReportMetric(float64(memory)/(1<<20), "MiB")
-	b.ReportMetric(1000*noticed, "noticed-ms")
-	if share > 2*idleCPU || memory > 2*idleMemory || noticed > 2*noticedSoon.Seconds() {
-		b.Errorf("%d idle sessions take %.2f %% of a core and %d MiB, and an agent's end is noticed after %.2f s; the goals are %.0f %%, %d MiB and %s",
-			sessions, 100*share, memory>>20, noticed, 100*idleCPU, idleMemory>>20, noticedSoon)
-	}
+	beside := fmt.Sprintf("the hub, %d idle tmux sessions: ", n)
+	m.add(Row{Work: beside + "processor", Took: Quantity{share, Share},
+		Goals: []Goal{{Says: "≤ 1 % of a core", Got: 100 * share, Bound: 100 * idleCPU}}})
+	m.add(Row{Work: beside + "memory", Took: Memory(memory),
+		Goals: []Goal{{Says: "≤ 80 MiB", Got: memory / (1 << 20), Bound: idleMemory >> 20}}})
+	m.add(Row{Work: beside + "a killed agent is noticed", Took: Time(noticed),
+		Goals: []Goal{{Says: "≤ 1 s", Got: noticed.Seconds(), Bound: noticedSoon.Seconds()}}})
 }
 
 // logged waits until the hub's log says something.
-func (p project) logged(b *testing.B, what string, patience time.Duration) {
-	b.Helper()
+func (p project) logged(t testing.TB, what string, patience time.Duration) {
+	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(p.dir, "hub.log"))
 		if err == nil && strings.Contains(string(text), what) {
 			return
 		}
 		if time.Now().After(end) {
-			b.Fatalf("not within %s in the hub's log: %s\n%s", patience, what, text)
+			t.Fatalf("not within %s in the hub's log: %s\n%s", patience, what, text)
 		}
 	}
 }
 
 // agent is the process of some session's agent.
-func (p project) agent(b *testing.B) int {
-	b.Helper()
+func (p project) agent(t testing.TB) int {
+	t.Helper()
 	out, err := p.command("agentform", "status", "--json", "s[0]").Output()
 	var status struct{ Sessions []struct{ PID int } }
 	if err != nil || json.Unmarshal(out, &status) != nil || len(status.Sessions) != 1 || status.Sessions[0].PID <= 1 {
-		b.Fatalf("status: %v\n%s", err, out)
+		t.Fatalf("status: %v\n%s", err, out)
 	}
 	return status.Sessions[0].PID
 }
 
 // processorTime is what a process and its children that have ended took so far.
-func processorTime(b *testing.B, pid int) time.Duration {
-	b.Helper()
+func processorTime(t testing.TB, pid int) time.Duration {
+	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	const tick = time.Second / 100 // USER_HZ
@@ -126,7 +110,7 @@ func processorTime(b *testing.B, pid int) time.Duration {
 	for _, f := range fields[11:15] {
 		n, err := strconv.Atoi(f)
 		if err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
 		all += time.Duration(n) * tick
 	}
@@ -134,21 +118,37 @@ func processorTime(b *testing.B, pid int) time.Duration {
 }
 
 // residentMost is the most memory that a process has had so far, in bytes.
-func residentMost(b *testing.B, pid int) int {
-	b.Helper()
+func residentMost(t testing.TB, pid int) int {
+	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
 			n, err := strconv.Atoi(strings.Fields(rest)[0])
 			if err != nil {
-				b.Fatal(err)
+				t.Fatal(err)
 			}
 			return n << 10
 		}
 	}
-	b.Fatal("no VmHWM")
+	t.Fatal("no VmHWM")
 	return 0
 }
+
+// newProject is a repository with a manifest of sessions in worktrees of their own.
+func newProject(t testing.TB, sessions int) project {
+	t.Helper()
+	p := newRepository(t, built(t))
+	p.manifest(t, sessions, fmt.Sprintf(`
+session "s" {
+  count  = %d
+  agent  = agent.idle
+  branch = "agents/s${count.index}"
+}
+`, sessions))
+	return p
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -3,162 +3,104 @@ package bench
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// BenchmarkPlanInSync is `agentform plan` with nothing to do, as a person runs
-// it: a process, 100 live tmux sessions, each in a git worktree of its own.
-// Beside it, in turns, the floor: one list-panes of all of them, and the HEAD of
-// every workspace read as plainly as can be; and the start of agentform alone.
-// The goal is 3 × the floor and the start-up; it fails past twice that.
-func BenchmarkPlanInSync(b *testing.B) {
-	p := newProject(b, 100)
-	p.run(b, "agentform", "apply", "--auto-approve")
-	b.Cleanup(func() { p.run(b, "agentform", "destroy", "--auto-approve") })
-	socket := p.socket(b)
+// sampled is how many sessions a work is done for that is too slow to be done for
+// all of them; the time is scaled.
+const sampled = 20
 
-	var plans, panes, heads, starts []time.Duration
-	for b.Loop() {
-		plans = append(plans, p.time(b, "agentform", "plan", "--detailed-exitcode"))
-		panes = append(panes, p.time(b, "tmux", "-S", socket, "list-panes", "-a", "-F", "#{pane_id} #{pane_dead} #{pane_pid} #{@agentform}"))
-		heads = append(heads, p.readHeads(b, 100))
-		starts = append(starts, p.time(b, "agentform", "version"))
-	}
-	plan, listed, read, start := median(plans), median(panes), median(heads), median(starts)
-	goal := 3*(listed+read) + start
-	b.ReportMetric(ms(plan), "plan-ms")
-	b.ReportMetric(ms(listed), "list-panes-ms")
-	b.ReportMetric(ms(read), "heads-ms")
-	b.ReportMetric(ms(start), "start-ms")
-	b.ReportMetric(ms(plan)/ms(goal), "of-goal")
-	if plan > 2*goal {
-		b.Errorf("plan takes %v; 3 × list-panes (%v) and HEADs (%v), and the start-up (%v) are %v", plan, listed, read, start, goal)
-	}
-}
-
-// readHeads reads the HEAD of every worktree, by way of its .git file, and
-// returns how long that took.
-func (p project) readHeads(b *testing.B, want int) time.Duration {
-	b.Helper()
-	trees, err := filepath.Glob(filepath.Join(p.dir, ".agentform", "workspaces", "*", "*"))
-	if err != nil || len(trees) != want {
-		b.Fatalf("%d workspaces, want %d: %v", len(trees), want, err)
-	}
-	began := time.Now()
-	for _, tree := range trees {
-		git, err := os.ReadFile(filepath.Join(tree, ".git"))
-		if err != nil {
-			b.Fatal(err)
-		}
-		dir := strings.TrimSpace(strings.TrimPrefix(string(git), "gitdir: "))
-		if head, err := os.ReadFile(filepath.Join(dir, "HEAD")); err != nil || !strings.HasPrefix(string(head), "ref: ") {
-			b.Fatalf("HEAD %q: %v", head, err)
-		}
-	}
-	return time.Since(began)
-}
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-func median(d []time.Duration) time.Duration {
-	slices.Sort(d)
-	return d[len(d)/2]
-}
-
-// project is a throw-away repository with the built programs in its PATH.
-type project struct {
-	dir string
-	env []string
-}
-
-func newProject(b *testing.B, sessions int) project {
-	b.Helper()
-	short, err := os.MkdirTemp("/tmp", "afb") // short: a socket's path may have 107 bytes
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { os.RemoveAll(short) })
-	p := project{dir: filepath.Join(short, "shop")}
-	bin, run := filepath.Join(short, "bin"), filepath.Join(short, "run")
-	for _, dir := range []string{p.dir, bin, run} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			b.Fatal(err)
-		}
-	}
-	p.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + short, "XDG_RUNTIME_DIR=" + run, "LANG=C.UTF-8",
-		"GIT_AUTHOR_NAME=b", "GIT_AUTHOR_EMAIL=b@example.invalid", "GIT_COMMITTER_NAME=b", "GIT_COMMITTER_EMAIL=b@example.invalid"}
-	build := exec.Command("go", "build", "-o", bin, "../../cmd/...")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
-	if out, err := build.CombinedOutput(); err != nil {
-		b.Fatalf("build: %v\n%s", err, out)
-	}
-	manifest := fmt.Sprintf(`
-agentform {
-  max_running = %[1]d
-}
-agent "idle" {
-  command    = ["sleep", "100000"]
-  prompt_via = "none"
-}
+// planInSync is `agentform plan` with nothing to do, as a person runs it: a process,
+// live tmux sessions, each in a git worktree of its own.
+func planInSync(t *testing.T, m *measurement) {
+	p := newRepository(t, m.bin)
+	p.destroyed(t)
+	plot := Plot{Title: "No-op plan of N live tmux sessions with worktrees", Unit: Seconds}
+	ours, floor, today := Curve{Name: "agentform plan", Ours: true}, Curve{Name: "list-panes and HEADs"}, Curve{Name: "has-session and capture-pane each"}
+	for _, n := range m.each(100, 300, 1000) {
+		p.manifest(t, n, fmt.Sprintf(`
 session "s" {
-  count  = %[1]d
+  count  = %d
   agent  = agent.idle
   branch = "agents/s${count.index}"
   workspace {
     on_destroy = "remove_clean"
   }
 }
-`, sessions)
-	if err := os.WriteFile(filepath.Join(p.dir, "agentform.hcl"), []byte(manifest), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	p.run(b, "git", "init", "-q", "-b", "main")
-	p.run(b, "git", "commit", "-q", "--allow-empty", "-m", "a shop")
-	return p
-}
+`, n))
+		p.run(t, "agentform", "apply", "--auto-approve")
+		socket := p.socket(t)
+		took := m.turns(7,
+			func() time.Duration { return p.time(t, "agentform", "plan", "--detailed-exitcode") },
+			func() time.Duration {
+				return p.time(t, "tmux", "-S", socket, "list-panes", "-a", "-F", "#{pane_id} #{pane_dead} #{pane_pid} #{@agentform}")
+			},
+			func() time.Duration { return p.readHeads(t, n) },
+			func() time.Duration { return p.time(t, "agentform", "version") })
+		plan, least, start := took[0], took[1]+took[2], took[3]
+		pairs := m.turns(1, func() time.Duration { return p.pairs(t, socket) * time.Duration(n) / sampled })[0]
 
-func (p project) command(args ...string) *exec.Cmd {
-	c := exec.Command(args[0], args[1:]...)
-	for _, dir := range filepath.SplitList(p.env[0][len("PATH="):]) {
-		if path := filepath.Join(dir, args[0]); isFile(path) {
-			c = exec.Command(path, args[1:]...)
-			break
+		r := Row{
+			Work:  fmt.Sprintf("no-op plan, %d live tmux sessions with worktrees", n),
+			Took:  Time(plan),
+			Floor: Beside{"list-panes and the HEADs", Time(least)},
+			Today: Beside{"has-session and capture-pane for each", Time(pairs)},
+			Goals: []Goal{{Says: "≤ 1 of 3 × floor and the start-up", Got: ratio(plan, 3*least+start), Bound: 1}},
 		}
+		if n >= 1000 {
+			r.Goals = append(r.Goals, Goal{Says: "≥ 300 × faster than today's", Got: ratio(pairs, plan), Bound: 300, AtLeast: true})
+		}
+		m.add(r)
+		ours.Add(n, plan.Seconds())
+		floor.Add(n, least.Seconds())
+		today.Add(n, pairs.Seconds())
 	}
-	c.Dir, c.Env = p.dir, p.env
-	return c
+	plot.Curves = []Curve{ours, floor, today}
+	m.plots = append(m.plots, plot)
 }
 
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-func (p project) run(b *testing.B, args ...string) {
-	b.Helper()
-	if out, err := p.command(args...).CombinedOutput(); err != nil {
-		b.Fatalf("%v: %v\n%s", args, err, out)
+// pairs is how long it takes to ask tmux about some sessions as scripts do: two
+// processes for each of them.
+func (p project) pairs(t *testing.T, socket string) time.Duration {
+	t.Helper()
+	out, err := p.command("tmux", "-S", socket, "list-sessions", "-F", "#{session_name}").Output()
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// time is how long a command takes that has to succeed.
-func (p project) time(b *testing.B, args ...string) time.Duration {
-	b.Helper()
+	names := strings.Fields(string(out))
 	began := time.Now()
-	p.run(b, args...)
+	for i := range sampled {
+		name := "=" + names[i*len(names)/sampled]
+		p.run(t, "tmux", "-S", socket, "has-session", "-t", name)
+		p.run(t, "tmux", "-S", socket, "capture-pane", "-p", "-t", name+":")
+	}
 	return time.Since(began)
 }
 
-func (p project) socket(b *testing.B) string {
-	b.Helper()
-	found, err := filepath.Glob(filepath.Join(filepath.Dir(p.dir), "run", "agentform", "*", "tmux-0"))
-	if err != nil || len(found) != 1 {
-		b.Fatalf("sockets: %v, %v", found, err)
+// readHeads reads the HEAD of every worktree, by way of its .git file, and
+// returns how long that took.
+func (p project) readHeads(t *testing.T, want int) time.Duration {
+	t.Helper()
+	trees, err := filepath.Glob(filepath.Join(p.dir, ".agentform", "workspaces", "*", "*"))
+	if err != nil || len(trees) != want {
+		t.Fatalf("%d workspaces, want %d: %v", len(trees), want, err)
 	}
-	return found[0]
+	began := time.Now()
+	for _, tree := range trees {
+		git, err := os.ReadFile(filepath.Join(tree, ".git"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := strings.TrimSpace(strings.TrimPrefix(string(git), "gitdir: "))
+		if head, err := os.ReadFile(filepath.Join(dir, "HEAD")); err != nil || !strings.HasPrefix(string(head), "ref: ") {
+			t.Fatalf("HEAD %q: %v", head, err)
+		}
+	}
+	return time.Since(began)
 }
+
+// ratio is how many times b fits into a.
+func ratio(a, b time.Duration) float64 { return a.Seconds() / b.Seconds() }

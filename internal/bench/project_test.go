@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// project is a throw-away repository, and the surroundings in which agentform runs
+// there: the built programs, and a home and a runtime folder of its own.
+type project struct {
+	dir string
+	env []string
+}
+
+// built builds agentform as make build does, and returns the folder it is in.
+func built(t testing.TB) string {
+	t.Helper()
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-trimpath", "-o", bin, "../../cmd/...")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// newRepository is a repository with one commit. bin is where the programs are that
+// built has made.
+func newRepository(t testing.TB, bin string) project {
+	t.Helper()
+	short, err := os.MkdirTemp("/tmp", "afb") // short: a socket's path may have 107 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(short) })
+	p := project{dir: filepath.Join(short, "shop")}
+	run := filepath.Join(short, "run")
+	for _, dir := range []string{p.dir, run} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + short, "XDG_RUNTIME_DIR=" + run, "LANG=C.UTF-8",
+		"GIT_AUTHOR_NAME=b", "GIT_AUTHOR_EMAIL=b@example.invalid", "GIT_COMMITTER_NAME=b", "GIT_COMMITTER_EMAIL=b@example.invalid"}
+	p.run(t, "git", "init", "-q", "-b", "main")
+	p.run(t, "git", "commit", "-q", "--allow-empty", "-m", "a shop")
+	return p
+}
+
+// manifest declares so many sessions of an agent that sleeps. sessions is the rest
+// of each session's block, or of several blocks.
+func (p project) manifest(t testing.TB, most int, sessions string) {
+	t.Helper()
+	p.write(t, "agentform.hcl", fmt.Sprintf(`
+agentform {
+  max_running = %d
+}
+agent "idle" {
+  command    = ["sleep", "100000"]
+  prompt_via = "none"
+}
+%s`, most, sessions))
+}
+
+// write puts a file into the repository.
+func (p project) write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// destroyed sees to it that nothing of the project is left when the test is over.
+func (p project) destroyed(t testing.TB) {
+	t.Cleanup(func() { p.run(t, "agentform", "destroy", "--auto-approve") })
+}
+
+func (p project) command(args ...string) *exec.Cmd {
+	c := exec.Command(args[0], args[1:]...)
+	for _, dir := range filepath.SplitList(p.env[0][len("PATH="):]) {
+		if path := filepath.Join(dir, args[0]); isFile(path) {
+			c = exec.Command(path, args[1:]...)
+			break
+		}
+	}
+	c.Dir, c.Env = p.dir, p.env
+	return c
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// run is a command that has to succeed.
+func (p project) run(t testing.TB, args ...string) {
+	t.Helper()
+	if out, err := p.command(args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+}
+
+// time is how long a command takes that has to succeed.
+func (p project) time(t testing.TB, args ...string) time.Duration {
+	t.Helper()
+	began := time.Now()
+	p.run(t, args...)
+	return time.Since(began)
+}
+
+// memory is the most that a command that has to succeed takes, in bytes.
+func (p project) memory(t testing.TB, args ...string) float64 {
+	t.Helper()
+	c := p.command(args...)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return peak(c)
+}
+
+// tmux runs one tmux client on the socket, which carries out all of the lines.
+func (p project) tmux(t testing.TB, socket string, lines []string) time.Duration {
+	t.Helper()
+	c := p.command("tmux", "-u", "-f", "/dev/null", "-S", socket, "start-server", ";", "source-file", "-")
+	c.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	began := time.Now()
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("tmux: %v\n%s", err, out)
+	}
+	return time.Since(began)
+}
+
+// socket is the one of the tmux server on which the project's sessions are.
+func (p project) socket(t testing.TB) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(p.dir), "run", "agentform", "*", "tmux-0"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("sockets: %v, %v", found, err)
+	}
+	return found[0]
+}
+
+// beside is the path of a file beside the repository, short enough for a socket.
+func (p project) beside(name string) string { return filepath.Join(filepath.Dir(p.dir), name) }
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}

@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+var document = flag.String("document", "", "measure all of it, and write it to this Markdown file; its plots are put beside it")
+
+// steepest is how steeply a cost may grow with the number of sessions: linear, and
+// something for the noise of two sizes that were measured minutes apart. A quadratic
+// step is 2.
+const steepest = 1.3
+
+// generous is how many times a goal may be missed in every-day tests, whose machine
+// does other things at the same time.
+const generous = 10
+
+// measurement is one run: how much is measured, and what came of it.
+type measurement struct {
+	full  bool
+	bin   string // where the built programs are
+	rows  []Row
+	plots []Plot
+	notes []string // what was left out, and why
+}
+
+// each is how large a piece of work is, one after the other: up to the most for the
+// document, and a hundred in every-day tests.
+func (m *measurement) each(sizes ...int) []int {
+	if m.full {
+		return sizes
+	}
+	return sizes[:1]
+}
+
+// turns measures all of the works one after the other, several times, and returns
+// what is typical of each: of the document the median, and else the best, which is
+// least disturbed by what else the machine does.
+func (m *measurement) turns(times int, works ...func() time.Duration) []time.Duration {
+	samples := make([][]time.Duration, len(works))
+	for range times {
+		for i, work := range works {
+			samples[i] = append(samples[i], work())
+		}
+	}
+	typical := make([]time.Duration, len(works))
+	for i, s := range samples {
+		if typical[i] = slices.Min(s); m.full {
+			typical[i] = median(s)
+		}
+	}
+	return typical
+}
+
+func (m *measurement) add(r Row) { m.rows = append(m.rows, r) }
+
+// TestRatios measures everything beside its floor. Without -document that is little,
+// and a goal that is missed by far fails it; with it, it is all, and what fails is a
+// cost that does not grow linearly.
+func TestRatios(t *testing.T) {
+	m := &measurement{full: *document != "", bin: built(t)}
+	on := describe(t)
+	for _, part := range []struct {
+		name    string
+		measure func(*testing.T, *measurement)
+	}{
+		{"plan", planInSync},
+		{"apply", applyAndStop},
+		{"hub", hubIdle},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.measure(t, m) })
+	}
+	if err := WriteText(os.Stdout, m.rows); err != nil {
+		t.Fatal(err)
+	}
+	if !m.full {
+		for _, r := range m.rows {
+			for _, g := range r.Goals {
+				if g.Used() > generous {
+					t.Errorf("%s: %s, and it is %.3g (%s; floor %s)", r.Work, g.Says, g.Got, r.Took, r.Floor.Took)
+				}
+			}
+		}
+		return
+	}
+	if err := m.write(*document, on); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range m.plots {
+		for _, c := range p.Curves {
+			if e := c.Exponent(); c.Ours && e > steepest {
+				t.Errorf("%s: %s grows like N to the power of %.2f", p.Title, c.Name, e)
+			}
+		}
+	}
+}
