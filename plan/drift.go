@@ -63,7 +63,9 @@ func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
 		}
 	}
 	if co, looked := s.in.World.Checkouts[r.Tree.Path]; looked && r.Tree.Path != "" && r.Intent != session.Creating {
-		if detail := wandered(r.Tree, co); detail != "" {
+		if co.Err != nil { // an agent that makes it unreadable does not hide where it is
+			add(Unreachable, fmt.Sprintf("workspace %s cannot be read: %v", r.Tree.Path, co.Err))
+		} else if detail := wandered(r.Tree, co); detail != "" {
 			add(BranchMismatch, detail)
 		}
 	}
@@ -73,8 +75,6 @@ func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
 // wandered says how a workspace left the branch it was made for.
 func wandered(t session.Tree, co session.Checkout) string {
 	switch {
-	case co.Err != nil:
-		return ""
 	case !co.Exists:
 		return fmt.Sprintf("workspace %s is gone%s", t.Path, onBranch(t.Branch))
 	case t.Mode == session.Plain || co.Branch == t.Branch:

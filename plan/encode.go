@@ -55,11 +55,32 @@ func Decode(b []byte) (Plan, error) {
 		return Plan{}, fmt.Errorf("plan file of version %d: this agentform reads version %d; plan again", f.Agentform, fileVersion)
 	}
 	for i := range f.Plan.Changes {
-		if a := f.Plan.Changes[i].After; a != nil {
-			a.Prompt.Text = f.Prompts[a.Prompt.Digest]
+		c := f.Plan.Changes[i]
+		if err := c.check(); err != nil {
+			return Plan{}, fmt.Errorf("damaged plan file: %w", err)
+		}
+		if c.After != nil {
+			c.After.Prompt.Text = f.Prompts[c.After.Prompt.Digest]
 		}
 	}
 	return f.Plan, nil
+}
+
+// check says what no change of a plan can be.
+func (c Change) check() error {
+	if a, err := session.ParseAddress(string(c.Address)); err != nil {
+		return err
+	} else if a != c.Address {
+		return fmt.Errorf("address %q: it is written %q", string(c.Address), string(a))
+	}
+	if c.After != nil && c.After.Address != c.Address {
+		return fmt.Errorf("%s: it holds what %q is to be", c.Address, string(c.After.Address))
+	}
+	switch c.Action {
+	case Create, Update, Restart, Replace, Pause, Resume, Stop, Delete, Adopt, Forget, Hold, None:
+		return nil
+	}
+	return fmt.Errorf("%s: there is no action %q", c.Address, string(c.Action))
 }
 
 // Wanted is the specs that the plan was made for. With the same world they

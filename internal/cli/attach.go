@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
 )
@@ -122,7 +123,7 @@ func (a *app) stale(ctx context.Context, t *target, o attachOptions) (*target, e
 
 // choose shows the menu of a stale session and reads the choice.
 func (a *app) choose(t *target) (string, error) {
-	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, t.Diagnosis.Detail)
+	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, view.Safe(t.Diagnosis.Detail))
 	answer, err := a.answer()
 	if err != nil {
 		return "", err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
@@ -210,7 +211,7 @@ func (a *app) alreadySo(p plan.Plan, told []session.Address) {
 			if detail == "" {
 				detail = string(c.State)
 			}
-			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, detail)
+			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, view.Safe(detail))
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (a *app) tellEntries(ctx context.Context, p *project, r session.Record, fol
 		return true, view.EntriesJSON(a.env.Stdout, r.Address, native.Path, entries, cut)
 	}
 	if cut {
-		fmt.Fprintf(a.env.Stderr, "(the middle is left out; the whole file: %s)\n", native.Path)
+		fmt.Fprintf(a.env.Stderr, "(the middle is left out; the whole file: %s)\n", view.Safe(native.Path))
 	}
 	if err := view.Entries(a.env.Stdout, a.out(), entries, time.Now()); err != nil || !follow {
 		return true, err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
@@ -132,7 +133,7 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 	if !a.globals.json {
 		name := quoted(spec.Address)
 		fmt.Fprintf(a.env.Stderr, "\n%s works in %s.\nagentform attach %s looks over its shoulder, agentform destroy --target %s ends it.\n",
-			spec.Address, spec.Workspace.Path, name, name)
+			spec.Address, view.Safe(spec.Workspace.Path), name, name)
 	}
 	return nil
 }
@@ -186,7 +187,7 @@ func (a *app) compose(p *project, s state.State, o runOptions) (session.Spec, er
 func (a *app) shared(spec session.Spec, s state.State) error {
 	for _, r := range s.Sessions {
 		if r.Tree.Path == spec.Workspace.Path && r.Place != (session.Place{}) {
-			_, err := fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", r.Address, r.Tree.Path)
+			_, err := fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", r.Address, view.Safe(r.Tree.Path))
 			return err
 		}
 	}

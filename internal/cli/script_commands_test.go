@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -31,6 +33,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"save":      save,
 	"killagent": killAgent,
 	"gone":      gone,
+	"harmless":  harmless,
 	"nothing":   nothingLives,
 	"link":      link,
 	"lock":      lock,
@@ -138,6 +141,23 @@ func killAgent(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
 	waitGone(ts, pid)
+}
+
+// harmless COMMAND...: whatever its exit code, it prints nothing that a terminal
+// would act on: no escape sequence, no control character of either set, none that
+// changes the direction of writing.
+func harmless(ts *testscript.TestScript, neg bool, args []string) {
+	_ = ts.Exec(args[0], args[1:]...)
+	harmful := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError
+	}
+	for _, name := range []string{"stdout", "stderr"} {
+		for line := range strings.Lines(ts.ReadFile(name)) {
+			if strings.ContainsFunc(line, harmful) {
+				ts.Fatalf("%s of %q: %q", name, args, line)
+			}
+		}
+	}
 }
 
 // gone PID...: none of these processes lives, or soon none will.
