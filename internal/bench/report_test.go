@@ -71,6 +71,9 @@ func TestRatios(t *testing.T) {
 		{"plan", planInSync},
 		{"apply", applyAndStop},
 		{"hub", hubIdle},
+		{"alone", planAlone},
+		{"state", recording},
+		{"start", start},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.measure(t, m) })
 	}
