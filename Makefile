@@ -24,7 +24,7 @@ demo: tools build ## see it work: three agents, a drift, its repair, nothing lef
 	@scripts/demo.sh
 
 .PHONY: test
-test: tools engine vet lint unit race test-agents vet-macos ## everything: vet, lint, all tests, the macOS build
+test: tools engine vet lint unit race test-dashboard test-agents vet-macos ## everything: vet, lint, all tests, the macOS build
 
 .PHONY: build
 build: ## bin/agentform and bin/agentform-guest
@@ -52,6 +52,10 @@ unit: ## only the tests; a package at a time: they drive real servers and proces
 .PHONY: race
 race: ## the concurrent packages under the race detector
 	$(GO) test -race -timeout 10m $(RACE)
+
+.PHONY: test-dashboard
+test-dashboard: ## what the dashboard shows, in Node
+	node --test api/dashboard/model.test.mjs
 
 .PHONY: test-agent
 test-agent: ## only the life of a session: the decisions, the runtimes and the commands

@@ -145,6 +145,10 @@ func (s *Server) Handler(d Door) http.Handler {
 	for path, methods := range byPath(routes()) {
 		mux.Handle(path, s.dispatch(methods, newGuard(d)))
 	}
+	mux.HandleFunc("GET /{$}", page("index.html"))
+	for _, name := range []string{"dashboard.css", "dashboard.js", "model.mjs"} {
+		mux.HandleFunc("GET /"+name, page(name))
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, &Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing at " + brief(r.URL.Path),
 			Next: "GET /v1/openapi.json says what there is"})

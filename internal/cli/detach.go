@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -69,7 +70,7 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 		close(ended)
 	}()
 	for until := time.Now().Add(detachFor); ; {
-		if h, runs := supervise.Running(p.manifest.DataDir); runs && h.PID == c.Process.Pid {
+		if h, runs := supervise.Running(p.manifest.DataDir); runs && h.PID == c.Process.Pid && a.answers(ctx, p) {
 			fmt.Fprintf(a.env.Stdout, "The hub supervises %s (pid %d). It logs to %s.\nagentform serve --stop ends it; the sessions go on.\n", p.manifest.Project, h.PID, a.brief(path))
 			return nil
 		}
@@ -86,6 +87,18 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 			}
 		}
 	}
+}
+
+// answers reports whether the hub of the project answers: it has looked once.
+func (a *app) answers(ctx context.Context, p *project) bool {
+	path, err := p.hubSocket()
+	if err != nil {
+		return false
+	}
+	client := api.Dial(path)
+	defer client.Close()
+	_, err = client.Health(ctx)
+	return err == nil
 }
 
 // stopFor is how long a hub may take to end: it finishes what is under way.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
@@ -236,7 +237,7 @@ func (x *search) deadSockets(ctx context.Context) {
 			if to, err := os.Readlink(path); err == nil && !needed[to] {
 				x.add(kindSocket, path, view.LeftToRemove, "nothing of ours is on "+to)
 			}
-		case kind == "tmux" && e.Type() == os.ModeSocket, kind == "g" && e.Type() == os.ModeSocket && !x.runs[run]:
+		case (kind == "tmux" || kind == api.SocketName) && e.Type() == os.ModeSocket, kind == "g" && e.Type() == os.ModeSocket && !x.runs[run]:
 			if deaf(ctx, path) {
 				x.add(kindSocket, path, view.LeftToRemove, "nobody listens on it")
 			}

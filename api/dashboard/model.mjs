@@ -1,0 +1,81 @@
+// What is shown of a session and of an event, as plain values: nothing here touches
+// the page. Agents' text passes through as text, and is put into the page as text.
+
+// verbs are what a session can be told, and when that makes sense.
+export const verbs = [
+  { name: "restart-session", label: "Restart session", when: (s) => s.state === "stale" },
+  { name: "start", label: "Start", when: (s) => ["stopped", "error", "pending"].includes(s.state) },
+  { name: "pause", label: "Pause", when: (s) => s.session_alive === true && s.state !== "paused" },
+  { name: "resume", label: "Resume", when: (s) => s.state === "paused" },
+  { name: "stop", label: "Stop", when: (s) => s.session_alive === true },
+];
+
+// budget says how often a session was started again, and when it will be next.
+export function budget(s, zone) {
+  const b = s.restart_budget;
+  if (!b || !b.reason) return { count: String(s.restarts), more: "" };
+  if (b.reason === "backing_off" && b.until) {
+    return { count: String(s.restarts), more: `next try ${clock(b.until, zone)} (${b.try} of ${b.of})` };
+  }
+  return { count: String(s.restarts), more: b.reason.replaceAll("_", " ") };
+}
+
+// row is a session as its line in the table.
+export function row(s, zone) {
+  const b = budget(s, zone);
+  return {
+    address: s.address,
+    state: s.state,
+    detail: s.state === "running" || s.detail === s.state ? "" : s.detail,
+    activity: s.activity,
+    // Of one that asks, the question.
+    question: s.activity === "blocked" || s.activity === "blocked_api" ? s.detail : "",
+    branch: s.branch,
+    strayed: s.branch_ok === false ? `on ${s.branch_live || "no branch"}` : "",
+    restarts: b.count,
+    next: b.more,
+    verbs: verbs.filter((v) => v.when(s)).map((v) => v.name),
+  };
+}
+
+// counts is how many sessions there are in each state: 1 stale, 6 running.
+export function counts(all) {
+  const parts = Object.entries(all).map(([state, n]) => `${n} ${state}`);
+  return parts.length ? parts.join(", ") : "no sessions";
+}
+
+// line is an event as it is listed.
+export function line(e, zone) {
+  const words = [e.type.replaceAll("_", " "), e.address];
+  if (e.action) words.push(e.action);
+  if (e.old || e.new) words.push(`${e.old ?? ""} → ${e.new ?? ""}`);
+  if (e.reason) words.push(e.reason.replaceAll("_", " "));
+  if (e.by) words.push(`by ${e.by}`);
+  if (e.detail) words.push(e.detail);
+  return { time: clock(e.time, zone), text: words.join("  ") };
+}
+
+export function clock(time, zone) {
+  return new Date(time).toLocaleTimeString("en-GB", { timeZone: zone });
+}
+
+// stream reads server-sent events out of a text that comes in pieces.
+export function stream(tell) {
+  let rest = "";
+  let id = "";
+  let data = "";
+  return (piece) => {
+    const lines = (rest + piece).split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      if (line === "") {
+        if (data !== "") tell({ id, event: JSON.parse(data) });
+        data = "";
+      } else if (line.startsWith("id: ")) {
+        id = line.slice(4);
+      } else if (line.startsWith("data: ")) {
+        data = line.slice(6);
+      }
+    }
+  };
+}
