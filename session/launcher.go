@@ -126,11 +126,11 @@ func (l *Launcher) With(ctx context.Context, name string, spec Spec, do func(con
 // Project.
 func (l *Launcher) Find(ctx context.Context, name string, spec Spec) (*Session, error) {
 	fail := func(err error) (*Session, error) { return nil, fmt.Errorf("find session %q: %w", name, err) }
-	lives, err := l.look(ctx, 0)
+	spec, agent, err := l.prepare(name, spec)
 	if err != nil {
 		return fail(err)
 	}
-	spec, agent, err := l.prepare(name, spec)
+	lives, err := l.look(ctx, 0)
 	if err != nil {
 		return fail(err)
 	}
@@ -153,6 +153,9 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$`)
 
 // prepare fills in what the spec leaves out, and finds its agent.
 func (l *Launcher) prepare(name string, spec Spec) (Spec, Agent, error) {
+	if l.Runtime == nil {
+		return spec, nil, errors.New("no Launcher.Runtime: package local opens one, sessiontest.New is one for tests")
+	}
 	if !nameForm.MatchString(name) {
 		return spec, nil, fmt.Errorf("invalid name %q: letters, digits, dashes and underscores are possible", name)
 	}

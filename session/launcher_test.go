@@ -465,3 +465,16 @@ func equal[T comparable](a, b []T) bool {
 	}
 	return true
 }
+
+// TestLauncherWithoutRuntime: what was forgotten is named, by Find as by Launch.
+func TestLauncherWithoutRuntime(t *testing.T) {
+	l := session.Launcher{Agents: map[string]session.Agent{"a": sessiontest.Agent{}}}
+	spec := session.Spec{Agent: session.AgentSpec{Name: "a"}}
+	_, launch := l.Launch(t.Context(), "api", spec)
+	_, find := l.Find(t.Context(), "api", spec)
+	for _, err := range []error{launch, find} {
+		if err == nil || !strings.Contains(err.Error(), "no Launcher.Runtime") {
+			t.Errorf("without a runtime: %v", err)
+		}
+	}
+}
