@@ -28,6 +28,7 @@ type Live struct {
 	Mark     Mark
 	Place    Place
 	Foreign  bool   // no mark, or another project's: never touched
+	Copied   bool   `json:",omitempty"` // its mark is another's, which stands too: never touched
 	PlaceUp  bool   // the tmux session exists, the container runs
 	Vital    Vital  // of the agent in it
 	Doubt    string `json:",omitempty"` // why Vital is unknown, for people
@@ -57,7 +58,7 @@ type Exit struct {
 	At        time.Time `json:"at"`
 	Ran       Duration  `json:"ran"`
 	Leftovers int       `json:"leftovers,omitempty"` // processes that had to be killed after it
-	Detail    string    `json:"detail,omitempty"`    // of failed_start
+	Detail    string    `json:"detail,omitempty"`    // why, where it is known: of failed_start always
 }
 
 // Activity is what the agent does, as far as its signals tell.
@@ -195,6 +196,7 @@ type Checkout struct {
 	Exists bool
 	Git    bool   // it is the top of a git checkout
 	Repo   string // the repository's common git folder, absolute, when Git
+	GitDir string // the checkout's own git folder, absolute, when Git: its HEAD names the branch
 	Branch string // empty when detached
 	Head   string // commit, when detached
 	Busy   string // "rebase" or "bisect" under way on Branch

@@ -22,8 +22,9 @@ type Waker interface {
 type Watched struct {
 	// Agents are the processes of the agents that live on this host.
 	Agents []session.Process
-	// Files are those of which it counts that they are written: the state, what the
-	// hooks of the runs tell, and how those in containers ended.
+	// Files are those of which it counts that they are written: the state, the HEADs
+	// of the workspaces, what the hooks of the runs tell, and how those in containers
+	// ended.
 	Files []string
 }
 
@@ -48,6 +49,9 @@ func (h *Hub) watch(s *Snapshot) {
 	}
 	w := Watched{Files: []string{h.rec.StatePath}}
 	for _, k := range s.Sessions {
+		if co := k.Checkout; co != nil && co.GitDir != "" {
+			w.Files = append(w.Files, filepath.Join(co.GitDir, "HEAD"))
+		}
 		if l := k.Live; l != nil && l.Vital == session.Alive {
 			if l.Agent.PID > 0 && l.Place.Container == "" {
 				w.Agents = append(w.Agents, l.Agent)

@@ -45,7 +45,7 @@ func LookClone(path string) session.Checkout {
 		err = errors.New("its refs are not files (reftable), and agentform runs no git in a container's workspace")
 	}
 	if err != nil {
-		co.Git, co.Repo = true, d.common
+		co.Git, co.Repo, co.GitDir = true, d.common, d.git
 		co.Err = fmt.Errorf("look at clone %s: %w", path, err)
 		return co
 	}

@@ -66,7 +66,7 @@ func TestAddClone(t *testing.T) {
 			if err != nil || made != test.made {
 				t.Fatalf("made %v, %v", made, err)
 			}
-			want := session.Checkout{Path: path, Exists: true, Git: true, Repo: filepath.Join(path, ".git"), Branch: test.branch}
+			want := session.Checkout{Path: path, Exists: true, Git: true, Repo: filepath.Join(path, ".git"), GitDir: filepath.Join(path, ".git"), Branch: test.branch}
 			if diff := cmp.Diff(want, LookClone(path)); diff != "" {
 				t.Errorf("clone (-want +got):\n%s", diff)
 			}

@@ -54,7 +54,7 @@ func Look(path string) session.Checkout {
 // checkout adds what git's files tell.
 func (d dirs) checkout(co session.Checkout) session.Checkout {
 	var err error
-	co.Git, co.Repo, co.Partial = true, d.common, d.partial()
+	co.Git, co.Repo, co.GitDir, co.Partial = true, d.common, d.git, d.partial()
 	if co.Branch, co.Head, co.Busy, err = d.head(); err != nil {
 		co.Err = fmt.Errorf("look at checkout %s: %w", co.Path, err)
 	}

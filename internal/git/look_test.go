@@ -34,9 +34,13 @@ func TestLook(t *testing.T) {
 		t.Helper()
 		want.Path, want.Exists = path, true
 		if want.Repo != "" {
-			want.Git = true
+			want.Git, want.GitDir = true, git(t, path, "rev-parse", "--absolute-git-dir")
 		}
-		if d := cmp.Diff(want, Look(path)); d != "" {
+		got := Look(path)
+		if real, err := filepath.EvalSymlinks(got.GitDir); err == nil && got.GitDir != "" {
+			got.GitDir = real // git tells it without links
+		}
+		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("Look(%s) (-want +got):\n%s", path, d)
 		}
 	}
@@ -173,7 +177,7 @@ func TestLookReftable(t *testing.T) {
 	} {
 		writeScript(t, filepath.Join(dir, "bin", "git"), `test -f "$PWD/HEAD" || exit 9`+"\n"+script)
 		t.Setenv("PATH", filepath.Join(dir, "bin")+":"+path)
-		want.Path, want.Exists, want.Git, want.Repo = repo, true, true, filepath.Join(repo, ".git")
+		want.Path, want.Exists, want.Git, want.Repo, want.GitDir = repo, true, true, filepath.Join(repo, ".git"), filepath.Join(repo, ".git")
 		if d := cmp.Diff(want, Look(repo)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", script, d)
 		}
