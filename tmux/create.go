@@ -148,7 +148,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 		// The place was there before and stays; the run must not.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
-		return fail(errors.Join(err, guest.Discard(l.RunDir), r.end(cleanup, l.Mark.Run, session.Stop{Signal: "SIGKILL"})))
+		return fail(errors.Join(err, r.drop(cleanup, l)))
 	}
 	return p, nil
 }
@@ -260,7 +260,14 @@ func (r *Runtime) undo(ctx context.Context, s *server, p session.Place, l sessio
 		err = nil
 	}
 	s.release()
-	return errors.Join(err, guest.Discard(l.RunDir), r.end(ctx, l.Mark.Run, session.Stop{Signal: "SIGKILL"}))
+	return errors.Join(err, r.drop(ctx, l))
+}
+
+// drop ends a run that failed to start. Its guest is asked by its socket, so that goes
+// last.
+func (r *Runtime) drop(ctx context.Context, l session.Launch) error {
+	err := r.end(ctx, l.Mark.Run, session.Stop{Signal: "SIGKILL"})
+	return errors.Join(err, guest.Discard(l.RunDir))
 }
 
 func (r *Runtime) claimName(name string) bool {

@@ -123,6 +123,33 @@ func TestOtherProtocol(t *testing.T) {
 	}
 }
 
+// A tmux that is killed has said half of what it had to say: nothing is taken to be gone
+// because of it.
+func TestClientThatIsKilled(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	p := b.create(t, b.launch(t, "app"))
+	c := b.config
+	c.Bin = filepath.Join(b.root, "killed-tmux")
+	if err := os.WriteFile(c.Bin, []byte("#!/bin/sh\necho \"can't find session: other\" >&2\nkill -9 $$\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := tmux.New(c)
+	defer r.Close()
+	if lives, err := r.Observe(t.Context(), false); err == nil {
+		t.Errorf("observe: %v, want an error: what is there is unknown", lives)
+	}
+	live, _ := b.see(t, p)
+	for what, err := range map[string]error{
+		"send":  r.Send(t.Context(), p, session.Input{Text: "x"}),
+		"pause": r.Pause(t.Context(), p, live.Mark.Run, session.Detach),
+	} {
+		if err == nil || errors.Is(err, session.ErrGone) || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("%s: %v, want that it was killed", what, err)
+		}
+	}
+}
+
 func TestGuestThatCannotBeStarted(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

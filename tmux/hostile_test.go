@@ -127,6 +127,9 @@ func TestGuestKilled(t *testing.T) {
 	if left := carrying(t, l.Mark.Run); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
+	if left, err := filepath.Glob(filepath.Join(b.config.SocketDir, "*"+l.Mark.Run)); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
 	if _, err := b.runtime.Restart(t.Context(), p, b.launch(t, "orphan")); err != nil {
 		t.Errorf("restart: %v", err)
 	}

@@ -151,6 +151,11 @@ func (p program) run(ctx context.Context, socket string, stdin io.Reader, args .
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w after %v", ctx.Err(), answerTimeout)
 		}
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && !exit.Exited() {
+			// Half of what it printed is missing, so nothing is concluded from the rest.
+			return out.String(), &Error{Command: args[0], Err: err}
+		}
 		return out.String(), failure(args[0], errs.String(), err)
 	}
 	return out.String(), nil

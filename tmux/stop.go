@@ -72,16 +72,18 @@ func (r *Runtime) endNow(ctx context.Context, run string, how session.Stop) erro
 const leavingTime = 2 * time.Second
 
 // dismiss waits until a run's guest has written the exit or is gone. One that
-// takes too long is killed.
+// takes too long is killed. What was killed has left its socket behind.
 func (r *Runtime) dismiss(ctx context.Context, run string) error {
 	deadline := time.Now().Add(leavingTime)
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		f, _ := r.facts(run)
 		switch {
-		case f.Exit != nil || !f.Guest.Alive():
+		case f.Exit != nil:
 			return nil
+		case !f.Guest.Alive():
+			return r.unlinkSocket(run)
 		case time.Now().After(deadline):
-			return kill(ctx, f.Guest)
+			return errors.Join(kill(ctx, f.Guest), r.unlinkSocket(run))
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return err
@@ -180,6 +182,11 @@ func (r *Runtime) vacate(ctx context.Context, run string) error {
 			return fmt.Errorf("its guest %d still runs: %w", f.Guest.PID, err)
 		}
 	}
+	return r.unlinkSocket(run)
+}
+
+// unlinkSocket removes the socket of a guest that is gone.
+func (r *Runtime) unlinkSocket(run string) error {
 	if err := os.Remove(r.guestSocket(run)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
