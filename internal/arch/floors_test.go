@@ -57,6 +57,7 @@ var floors = map[string]int{
 	"internal/arch":        8,
 	"internal/manual":      8,
 	"internal/bench":       8,
+	"internal/profiled":    8,
 	"internal/torture":     8,
 	"docs":                 8,
 	"examples":             8,

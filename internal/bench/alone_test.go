@@ -15,8 +15,8 @@ import (
 // is `terraform plan` of as many terraform_data, written out and by for_each as well.
 func planAlone(t *testing.T, m *measurement) {
 	p := newRepository(t, m.bin)
-	speed := Plot{Title: "Plan of N sessions to create", Unit: Seconds}
-	space := Plot{Title: "Memory of that plan", Unit: Bytes}
+	speed := Plot{Name: "manifest", Title: "Plan of N sessions to create", Unit: Seconds}
+	space := Plot{Name: "memory", Title: "Memory of that plan", Unit: Bytes}
 	curves := map[string]*[2]Curve{}
 	for _, name := range []string{"written out", "for_each", "terraform, written out", "terraform, for_each"} {
 		c := Curve{Name: name, Ours: !strings.HasPrefix(name, "terraform")}

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
-// write writes the document, and its plots into a folder of the same name.
+// write writes the document, and its plots into the folder benchmarks beside it.
 func (m *measurement) write(file, machine string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `# Benchmarks
@@ -30,17 +29,23 @@ is done for %d sessions and scaled.
 	for _, n := range m.notes {
 		fmt.Fprintf(&b, "\nNot measured: %s.\n", n)
 	}
-	fmt.Fprintf(&b, "\n## Growth\n\nBoth axes are logarithmic: linear is a line of slope 1, quadratic one of slope 2. The\nslope is the steepest between two neighbouring sizes; `make bench` fails where one of\nagentform's is above %.1f.\n", steepest)
-	plots := strings.TrimSuffix(file, filepath.Ext(file))
+	fmt.Fprintf(&b, `
+## Growth
+
+Both axes are logarithmic. What grows linearly is parallel to the dashed line, and what
+is quadratic is twice as steep. The exponent is the largest between two neighbouring
+sizes; `+"`make bench`"+` fails where one of agentform's is above %.1f.
+`, steepest)
+	plots := filepath.Join(filepath.Dir(file), "benchmarks")
 	if err := os.MkdirAll(plots, 0o755); err != nil {
 		return err
 	}
-	for i, p := range m.plots {
-		name := fmt.Sprintf("%d.svg", i+1)
+	for _, p := range m.plots {
+		name := p.Name + ".svg"
 		fmt.Fprintf(&b, "\n![%s](%s/%s)\n\n", p.Title, filepath.Base(plots), name)
 		for _, c := range p.Curves {
 			if len(c.Points) > 1 {
-				fmt.Fprintf(&b, "- %s: slope %.2f\n", c.Name, c.Exponent())
+				fmt.Fprintf(&b, "- %s: N to the power of %.2f\n", c.Name, c.Exponent())
 			}
 		}
 		var svg bytes.Buffer

@@ -8,9 +8,11 @@ import (
 	"strings"
 )
 
-// Plot is some curves in one picture. Both axes are logarithmic, so that what is
-// linear is a straight line of slope one, and twice as steep is quadratic.
+// Plot is some curves in one picture. Both axes are logarithmic, so that what grows
+// linearly is a straight line, parallel to the dashed one that begins where the first
+// curve does; what is quadratic is twice as steep.
 type Plot struct {
+	Name   string // of its file, without .svg
 	Title  string
 	Unit   Unit // of the cost
 	Curves []Curve
@@ -40,6 +42,12 @@ func (p Plot) WriteSVG(w io.Writer) error {
 	for _, decade := range y.ticks() {
 		fmt.Fprintf(&b, `<path d="M%d %.1fH%d" stroke="#ddd"/>`, left, y.at(decade), right)
 		fmt.Fprintf(&b, `<text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n", left-6, y.at(decade)+4, Quantity{decade, p.Unit}.tick())
+	}
+	if c := p.Curves[0]; len(c.Points) > 0 {
+		first := c.Points[0]
+		most := min(math.Pow(10, x.high), math.Pow(10, y.high)/first.Cost*float64(first.N))
+		fmt.Fprintf(&b, `<path d="M%.1f %.1fL%.1f %.1f" stroke="#888" stroke-dasharray="4"/>`+"\n",
+			x.at(float64(first.N)), y.at(first.Cost), x.at(most), y.at(first.Cost/float64(first.N)*most))
 	}
 	for i, c := range p.Curves {
 		if len(c.Points) == 0 {
@@ -83,8 +91,9 @@ func (p Plot) axes() (x, y axis) {
 		}
 	}
 	for _, a := range []*axis{&x, &y} {
-		a.low = math.Floor(a.low)
-		a.high = max(math.Ceil(a.high), a.low+1)
+		const rounding = 1e-9 // the logarithm of 0.1 is not quite -1
+		a.low = math.Floor(a.low + rounding)
+		a.high = max(math.Ceil(a.high-rounding), a.low+1)
 	}
 	return x, y
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var document = flag.String("document", "", "measure all of it, and write it to this Markdown file; its plots are put beside it")
+var document = flag.String("document", "", "measure all of it, and write it to this Markdown file; its plots go into benchmarks/ beside it")
 
 // steepest is how steeply a cost may grow with the number of sessions: linear, and
 // something for the noise of two sizes that were measured minutes apart. A quadratic
@@ -75,7 +75,9 @@ func TestRatios(t *testing.T) {
 		{"state", recording},
 		{"start", start},
 	} {
-		t.Run(part.name, func(t *testing.T) { part.measure(t, m) })
+		if !t.Run(part.name, func(t *testing.T) { part.measure(t, m) }) {
+			m.leftOut("all of " + part.name + ", which failed")
+		}
 	}
 	if err := WriteText(os.Stdout, m.rows); err != nil {
 		t.Fatal(err)

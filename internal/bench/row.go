@@ -94,6 +94,9 @@ func (g Goal) Verdict() string {
 	if g.Reached() {
 		return fmt.Sprintf("yes: %s", digits(g.Got))
 	}
+	if g.AtLeast {
+		return fmt.Sprintf("**no**: %s, where %s are wanted", digits(g.Got), digits(g.Bound))
+	}
 	return fmt.Sprintf("**no**: %s, %s × too much", digits(g.Got), digits(g.Used()))
 }
 

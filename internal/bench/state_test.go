@@ -16,9 +16,9 @@ import (
 // and with all of them changing at the same time. Bytes are those that go into the
 // state file; the session's own copy is the same at every size.
 func recording(t *testing.T, m *measurement) {
-	written := Plot{Title: "Bytes written into the state file for each change, N on record", Unit: Bytes}
+	written := Plot{Name: "state-bytes", Title: "Bytes written into the state file for each change, N on record", Unit: Bytes}
 	alone, together := Curve{Name: "one change alone"}, Curve{Name: "all change at once"}
-	spent := Plot{Title: "Time of N changes of the state at once", Unit: Seconds}
+	spent := Plot{Name: "state-time", Title: "Time of N changes of the state at once", Unit: Seconds}
 	all := Curve{Name: "all change at once", Ours: true}
 	var first float64
 	for _, n := range m.each(100, 1000, 10000) {
