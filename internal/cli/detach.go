@@ -70,7 +70,9 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 		close(ended)
 	}()
 	for until := time.Now().Add(detachFor); ; {
-		if h, runs := supervise.Running(p.manifest.DataDir); runs && h.PID == c.Process.Pid && a.answers(ctx, p) {
+		h, runs := supervise.Running(p.manifest.DataDir)
+		late := time.Now().After(until) // its first look may wait for an engine
+		if runs && h.PID == c.Process.Pid && (late || a.answers(ctx, p)) {
 			fmt.Fprintf(a.env.Stdout, "The hub supervises %s (pid %d). It logs to %s.\nagentform serve --stop ends it; the sessions go on.\n", p.manifest.Project, h.PID, a.brief(path))
 			return nil
 		}
@@ -82,7 +84,7 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 			n, _ := said.ReadAt(text, from)
 			return errors.New("the hub did not begin: " + strings.TrimSpace(string(text[:n])))
 		case <-time.After(20 * time.Millisecond):
-			if time.Now().After(until) {
+			if late {
 				return fmt.Errorf("the hub (pid %d) did not begin within %s: %s says why", c.Process.Pid, detachFor, path)
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
