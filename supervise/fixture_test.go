@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,7 +55,10 @@ type room struct {
 	listened int
 
 	secretAsked int
+	jump        atomic.Int64 // by how many nanoseconds the clock on the wall is wrong
 }
+
+func (r *room) now() time.Time { return time.Now().Add(time.Duration(r.jump.Load())) }
 
 func newRoom(t testing.TB) *room {
 	dir := t.TempDir()
@@ -73,14 +77,14 @@ func (r *room) open(by string) *reconcile.Reconciler {
 		Eyes: observe.Eyes{
 			Look: r.look, LookClone: r.look,
 			Worktrees: func(context.Context, string) ([]session.Held, error) { return nil, nil },
-			Facts:     r.rt.Facts, BootID: r.rt.BootID, Now: time.Now,
+			Facts:     r.rt.Facts, BootID: r.rt.BootID, Now: r.now,
 		},
 		Applier: apply.Applier{
 			Agent:   agent.For,
 			Git:     apply.Git{Look: r.look, LookClone: r.look},
 			Blobs:   state.Blobs{Dir: filepath.Join(r.dir, "blobs")},
 			Secrets: func(string) (string, bool) { r.mu.Lock(); defer r.mu.Unlock(); return "s3cret", r.secret == nil },
-			Facts:   r.rt.Facts, BaseEnv: []string{"PATH=" + r.dir},
+			Facts:   r.rt.Facts, BaseEnv: []string{"PATH=" + r.dir}, Now: r.now,
 			DataDir: r.dir, Project: "shop", Parallelism: 4, By: by,
 		},
 	}

@@ -321,7 +321,8 @@ func TestApplyBesideAHub(t *testing.T) {
 // The tmux server dies with all that is in it: all come back, a few at a time.
 func TestKilledServer(t *testing.T) {
 	h := newHost(t)
-	h.apply(h.specs(10))
+	const sessions = 10
+	h.apply(h.specs(sessions))
 	h.hub()
 	if out, err := exec.Command("tmux", "-S", filepath.Join(h.dir, "s", "tmux-0"), "kill-server").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -339,6 +340,9 @@ func TestKilledServer(t *testing.T) {
 	})
 	if most > supervise.DefaultAtOnce {
 		t.Errorf("%d were started within a second", most)
+	}
+	if began := h.count(history.ApplyStart, history.ByHub); began != sessions {
+		t.Errorf("%d starts for %d sessions", began, sessions)
 	}
 }
 
