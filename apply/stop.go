@@ -128,7 +128,9 @@ func (j *job) clear(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look that it is gone: %w", err)
 	}
-	if slices.ContainsFunc(lives, func(l session.Live) bool { return !l.Foreign && l.Mark.ID == j.rec.ID }) {
+	if slices.ContainsFunc(lives, func(l session.Live) bool {
+		return !l.Foreign && l.Mark.ID == j.rec.ID && (place.Container == "" || l.Place.Container == place.Container)
+	}) {
 		return errors.New("it was removed and is still there")
 	}
 	return nil

@@ -174,7 +174,7 @@ func (r *Runtime) adopt(ctx context.Context, id string, m session.Mark) (p sessi
 			return p, err
 		}
 	}
-	if err := f.keep(kept{Mark: m, Pane: l.Place.Pane}); err != nil {
+	if err := f.keep(kept{Mark: m, Container: l.Place.Container, Pane: l.Place.Pane}); err != nil {
 		return p, err
 	}
 	return l.Place, os.Symlink(m.ID, filepath.Join(r.adoptions(), l.Place.Container))

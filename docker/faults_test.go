@@ -101,7 +101,8 @@ func TestNeverStarted(t *testing.T) {
 	b := newBed(t)
 	l := b.launch(t, "unstarted")
 	old := b.docker(t, "create", "--name", l.Name, "--network", "none", "--label", "agentform.project="+l.Mark.Project,
-		"--label", "agentform.id="+l.Mark.ID, "--label", "agentform.address="+string(l.Mark.Address), b.image, "sleep", "1000")
+		"--label", "agentform.id="+l.Mark.ID, "--label", "agentform.address="+string(l.Mark.Address),
+		"-v", filepath.Join(b.config.DataDir, "containers", l.Mark.ID, "runs")+":/runs", b.image, "sleep", "1000")
 	live, ok := b.see(t, session.Place{Name: l.Name})
 	if !ok || live.Foreign || live.PlaceUp || live.Doubt != "the container was never started" {
 		t.Errorf("there %v, %+v; want ours, and never started", ok, live)
@@ -130,8 +131,8 @@ func TestOutOfMemory(t *testing.T) {
 		if !strings.Contains(live.Doubt, "memory") {
 			t.Errorf("the container is down: %s", live.Doubt)
 		}
-	} else if live.Exit == nil || live.Exit.Signal != "SIGKILL" {
-		t.Errorf("exit %+v, want SIGKILL", live.Exit)
+	} else if live.Exit == nil || live.Exit.String() != "ended by SIGKILL: out of memory" {
+		t.Errorf("exit %+v, want SIGKILL, out of memory", live.Exit)
 	}
 	b.restarts(t, p)
 }

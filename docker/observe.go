@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +32,10 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	if err != nil {
 		return nil, fmt.Errorf("look at containers: %w", explain(err))
 	}
-	adopted := r.allAdopted()
+	adopted, there := r.allAdopted(), make(map[string]bool, len(all))
+	for _, x := range all {
+		there[x.ID] = true
+	}
 	lives := make([]session.Live, 0, len(all))
 	made := make([]time.Time, 0, len(all))
 	for _, x := range all {
@@ -46,7 +50,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 			wg.Go(func() {
 				places <- struct{}{}
 				defer func() { <-places }()
-				r.assess(ctx, l, made[i], screens)
+				r.assess(ctx, l, there, made[i], screens)
 			})
 		}
 	}
@@ -75,8 +79,12 @@ func (r *Runtime) listed(x container.Summary, adopted string) session.Live {
 	if adopted != "" {
 		mark = session.Mark{Project: r.config.Lineage, ID: adopted}
 	}
+	own := filepath.Join("containers", mark.ID, "runs") // wherever the project's folder is by now
 	return session.Live{
-		Mark:    mark,
+		Mark: mark,
+		Copied: adopted == "" && mark.ID != "" && !slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
+			return strings.HasSuffix(m.Source, string(filepath.Separator)+own)
+		}),
 		Place:   session.Place{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: guest.KeptSocket},
 		Foreign: mark.ID == "" || r.config.Lineage != "" && mark.Project != r.config.Lineage,
 		PlaceUp: x.State == container.StateRunning || x.State == container.StatePaused,
@@ -89,9 +97,14 @@ func (r *Runtime) listed(x container.Summary, adopted string) session.Live {
 // how: that takes it milliseconds.
 const aboutToWrite = time.Second
 
-// assess adds to a container of ours how the session in it is.
-func (r *Runtime) assess(ctx context.Context, l *session.Live, made time.Time, screen bool) {
+// assess adds to a container of ours how the session in it is; there are all
+// containers.
+func (r *Runtime) assess(ctx context.Context, l *session.Live, there map[string]bool, made time.Time, screen bool) {
 	k, err := r.shared(l.Mark.ID).kept()
+	if l.Copied = l.Copied || k.Container != l.Place.Container && there[k.Container]; l.Copied {
+		l.Doubt = "it bears the labels of another container"
+		return
+	}
 	if err == nil && k.Mark.ID == l.Mark.ID {
 		l.Mark, l.Spec = k.Mark, k.Spec
 	}

@@ -61,10 +61,11 @@ func (f folders) bring(l session.Launch, of owner) error {
 
 // kept is what is kept of a container where nothing in it can change it.
 type kept struct {
-	Mark   session.Mark  `json:"mark"`             // of the run that was begun last
-	Spec   *session.Spec `json:"spec,omitempty"`   // as launched
-	Paused string        `json:"paused,omitempty"` // the mode
-	Pane   string        `json:"pane,omitempty"`   // of an adopted session: tmux's id of it
+	Mark      session.Mark  `json:"mark"` // of the run that was begun last
+	Container string        `json:"container,omitempty"`
+	Spec      *session.Spec `json:"spec,omitempty"`   // as launched
+	Paused    string        `json:"paused,omitempty"` // the mode
+	Pane      string        `json:"pane,omitempty"`   // of an adopted session: tmux's id of it
 }
 
 func (f folders) keep(k kept) error {

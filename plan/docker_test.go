@@ -180,6 +180,32 @@ func TestCloneThatIsThere(t *testing.T) {
 	}
 }
 
+// TestCopiedContainer: what bears the mark of another that stands is never the session,
+// whether that is on record or not.
+func TestCopiedContainer(t *testing.T) {
+	copied := func(l *session.Live) { l.Copied, l.Place.Container = true, "c0fefe" }
+	both := contained().live("a", copied)
+	unrecorded := contained().live("a", copied)
+	unrecorded.in.Records = nil
+	for name, test := range map[string]struct {
+		stage *stage
+		want  string
+	}{
+		"beside its own": {both, "  a in_sync\n? a orphaned\n"},
+		"not on record":  {unrecorded, "> a ours_unrecorded\n? a orphaned\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Compute(test.stage.in)
+			if diff := cmp.Diff(test.want, story(p)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if l := p.Changes[0].Live; l == nil || l.Copied {
+				t.Errorf("taken for the session: %+v", l)
+			}
+		})
+	}
+}
+
 // TestAdoptedContainer: in a container that was adopted nothing can be started, so
 // nothing in it is ended for that either; another can be made in its place.
 func TestAdoptedContainer(t *testing.T) {

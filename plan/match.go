@@ -62,6 +62,10 @@ func (s *scene) match() {
 		if !ok {
 			a = l.Mark.Address
 		}
+		if l.Copied {
+			s.orphans = append(s.orphans, l)
+			continue
+		}
 		byAddress[a] = append(byAddress[a], l)
 	}
 	for a, lives := range byAddress {

@@ -3,7 +3,7 @@ package session
 import "fmt"
 
 // String is the exit as a person would tell it: "exit status 1", "ended by
-// SIGKILL", "timeout, ended by SIGTERM", "it could not be started: no such file".
+// SIGKILL: out of memory", "timeout, ended by SIGTERM", "it could not be started: no such file".
 func (e Exit) String() string {
 	if e.Cause == "failed_start" {
 		return "it could not be started: " + e.Detail
@@ -11,6 +11,9 @@ func (e Exit) String() string {
 	how := fmt.Sprintf("exit status %d", e.Code)
 	if e.Signal != "" {
 		how = "ended by " + e.Signal
+	}
+	if e.Detail != "" {
+		how += ": " + e.Detail
 	}
 	switch e.Cause {
 	case "timeout":

@@ -8,6 +8,7 @@ func TestExitInWords(t *testing.T) {
 		"exit status 3":                          {Cause: "self", Code: 3},
 		"ended by SIGKILL":                       {Cause: "self", Signal: "SIGKILL"},
 		"ended by SIGTERM":                       {Cause: "requested", Signal: "SIGTERM"},
+		"ended by SIGKILL: out of memory":        {Cause: "self", Signal: "SIGKILL", Detail: "out of memory"},
 		"timeout, ended by SIGTERM":              {Cause: "timeout", Signal: "SIGTERM"},
 		"timeout, exit status 0":                 {Cause: "timeout"},
 		"terminal hung up, ended by SIGHUP":      {Cause: "hangup", Signal: "SIGHUP"},

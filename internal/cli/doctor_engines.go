@@ -66,7 +66,7 @@ func (x *examination) engine(ctx context.Context, name string, spec session.Runt
 	}
 	count := 0
 	for _, l := range ours {
-		if l.Foreign || !runs[l.Mark.Run] {
+		if l.Foreign || l.Copied || !runs[l.Mark.Run] {
 			count++
 			x.orphan(l)
 		}
@@ -95,6 +95,10 @@ func (x *examination) orphan(l session.Live) {
 	subject := string(l.Mark.Address)
 	switch x.state.Lineage {
 	case l.Mark.Project:
+		if l.Copied {
+			x.add(view.Warning, subject, name+" bears the labels of the session's own container, and is left alone", end)
+			return
+		}
 		x.add(view.Warning, subject, name+" lives and is not on record",
 			"agentform apply adopts it if the manifest declares it; "+end)
 	case "":

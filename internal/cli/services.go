@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
 )
@@ -17,7 +20,7 @@ func (a *app) servicesCommand() *cobra.Command {
 state of the sessions in it; also of those that are not on record. A container that runs
 while the session in it is gone is stale: agentform restart starts the session again in
 the same container. Where a place cannot be looked at, its sessions' state is unknown,
-which is not dead.`,
+which is not dead; a hub that runs is asked what it sees of them.`,
 		Example:     "  agentform services\n  agentform services --json",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
@@ -41,16 +44,42 @@ func (a *app) runServices(ctx context.Context) error {
 	}
 	var orphans []session.Live
 	for _, l := range lives {
-		if !l.Foreign && !recorded[l.Mark.ID] {
+		if !l.Foreign && (l.Copied || !recorded[l.Mark.ID]) {
 			orphans = append(orphans, l)
 		}
 	}
-	all := view.ServicesOf(s.known, orphans)
+	all := view.ServicesOf(s.known, orphans, a.hubSees(ctx, s))
 	if a.globals.json {
 		return view.ServicesJSON(a.env.Stdout, all)
 	}
 	return view.Services(a.env.Stdout, a.out(), all)
 }
+
+// hubSees is what the hub sees of the sessions, asked for where something cannot be
+// seen from here; nil: there is no hub, or it need not be asked.
+func (a *app) hubSees(ctx context.Context, s *sight) *view.StatusDocument {
+	unknown := func(k view.Known) bool { return k.Diagnosis.State == session.StateUnknown }
+	if !s.supervised || !slices.ContainsFunc(s.known, unknown) {
+		return nil
+	}
+	path, err := s.project.hubSocket()
+	if err != nil {
+		return nil
+	}
+	client := api.Dial(path)
+	defer client.Close()
+	ctx, done := context.WithTimeout(ctx, askHub)
+	defer done()
+	d, err := client.Sessions(ctx)
+	if err != nil {
+		a.log.Warn("the hub does not answer", "error", err)
+		return nil
+	}
+	return &d
+}
+
+// askHub is how long the hub may take to say what it saw last.
+const askHub = 3 * time.Second
 
 // elsewhere is what lives in the engines that the manifest names and no record does.
 // One that does not answer has none of our sessions on record.

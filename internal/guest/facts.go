@@ -41,7 +41,7 @@ type Exit struct {
 	At        time.Time     `json:"at"`
 	Ran       time.Duration `json:"ran_ns"`
 	Leftovers int           `json:"leftovers,omitempty"` // processes that had to be ended after the agent
-	Detail    string        `json:"detail,omitempty"`    // of failed_start
+	Detail    string        `json:"detail,omitempty"`    // of failed_start; OutOfMemory
 }
 
 // Facts is what a run's folder tells. An agent can write there too: it is a

@@ -68,6 +68,16 @@ func Main(args []string) int {
 	return g.run()
 }
 
+// noCores keeps the guest's memory, which holds the secrets, out of core files, and
+// the agent's with it: what it inherits is a limit that it may raise again.
+func noCores() {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_CORE, &limit) == nil {
+		limit.Cur = 0
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &limit) // lowering one's own is always allowed
+	}
+}
+
 func tell(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "agentform: "+format+"\r\n", args...)
 }
@@ -94,6 +104,7 @@ type guest struct {
 	self    Proc
 	agent   Proc
 	began   time.Time
+	starved uint64        // what the kernel had killed by then for want of memory
 	exit    Exit          // written down; complete once done is closed
 	empty   chan struct{} // closed when there is no child left
 	done    chan struct{} // closed when the exit is written
@@ -140,7 +151,9 @@ func (g *guest) run() int {
 		listener.Close()
 		return failStart(g.dir, name, err)
 	}
+	noCores()
 	g.env = environment(g.config, secrets, os.Environ())
+	g.starved = starved(memoryEvents)
 	pid, err := start(g.config, g.env)
 	if err != nil {
 		listener.Close()
@@ -219,6 +232,9 @@ func (g *guest) finish() {
 	g.exit = Exit{Cause: g.cause, At: time.Now().UTC(), Ran: time.Since(g.began), Leftovers: len(g.left)}
 	if g.status.Signaled() {
 		g.exit.Signal = signalName(g.status.Signal())
+		if g.config.Keeper != "" && g.cause == CauseSelf && g.status.Signal() == syscall.SIGKILL && starved(memoryEvents) > g.starved {
+			g.exit.Detail = OutOfMemory
+		}
 	} else {
 		g.exit.Code = g.status.ExitStatus()
 	}
