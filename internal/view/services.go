@@ -30,8 +30,9 @@ type Housed struct {
 }
 
 // ServicesOf gathers the places of sessions as they are known, and of what is live
-// and on no record.
-func ServicesOf(known []Known, orphans []session.Live) []Service {
+// and on no record. Hub is what the hub sees of them, which may reach what cannot be
+// reached from here; nil: there is none.
+func ServicesOf(known []Known, orphans []session.Live, hub *StatusDocument) []Service {
 	found := map[session.Place]*Service{}
 	in := func(p session.Place, r session.RuntimeSpec, up *bool) *Service {
 		key := session.Place{Runtime: p.Runtime, Socket: p.Socket}
@@ -54,6 +55,12 @@ func ServicesOf(known []Known, orphans []session.Live) []Service {
 		}
 		s := SessionOf(k)
 		place, up := k.Record.Place, new(bool)
+		if x, sees := hub.sees(s); sees {
+			x.Detail, *up = "as the hub sees it", x.State != session.StateError
+			y := in(place, k.Record.Spec.Runtime, up)
+			y.Sessions = append(y.Sessions, Housed{x.Address, x.State, x.Alive, x.Detail, true})
+			continue
+		}
 		switch {
 		case k.Live != nil:
 			place, *up = k.Live.Place, k.Live.PlaceUp
@@ -63,7 +70,7 @@ func ServicesOf(known []Known, orphans []session.Live) []Service {
 			continue // the server may be there; the session is not in it
 		}
 		x := in(place, k.Record.Spec.Runtime, up)
-		x.Sessions = append(x.Sessions, Housed{s.Address, s.State, s.Alive, s.unknownBecause(k.Record.Spec.Runtime), true})
+		x.Sessions = append(x.Sessions, Housed{s.Address, s.State, s.Alive, s.unknownBecause(k.Record.Spec.Runtime, hub), true})
 	}
 	for _, l := range orphans {
 		alive := l.Vital == session.Alive
@@ -88,10 +95,22 @@ func ServicesOf(known []Known, orphans []session.Live) []Service {
 	return all
 }
 
+// sees is what the hub sees of a session of which nothing is known here.
+func (d *StatusDocument) sees(s Session) (Session, bool) {
+	if d == nil || s.State != session.StateUnknown {
+		return Session{}, false
+	}
+	i := slices.IndexFunc(d.Sessions, func(x Session) bool { return x.Address == s.Address && x.State != session.StateUnknown })
+	if i < 0 {
+		return Session{}, false
+	}
+	return d.Sessions[i], true
+}
+
 // unknownBecause is what there is to say about the state of a session. Of one on
 // another machine's engine, only a hub that stays connected could know more.
-func (s Session) unknownBecause(r session.RuntimeSpec) string {
-	if s.State == session.StateUnknown && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://") {
+func (s Session) unknownBecause(r session.RuntimeSpec, hub *StatusDocument) string {
+	if s.State == session.StateUnknown && hub == nil && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://") {
 		return "session state unknown (hub down)"
 	}
 	if s.State == session.StateUnknown {

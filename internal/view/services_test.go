@@ -31,18 +31,42 @@ func TestServices(t *testing.T) {
 	}
 	orphan := session.Live{Mark: session.Mark{Address: "session.lost", ID: "x"}, PlaceUp: true, Vital: session.Alive,
 		Place: session.Place{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: "shop-lost-1a2b3c"}}
-	all := ServicesOf([]Known{
+	known := []Known{
 		tmux("session.api", session.StateRunning, &yes, "running"),
 		tmux(session.Keyed("worker", "web"), session.StateStale, &no, "stale: tmux session stands, session is gone (exit status 1)"),
 		docker("session.build", "", plan.Diagnosis{State: session.StateStale, Alive: &no, Detail: "stale: container runs, session is gone"}, true, true),
 		docker("session.check", "", plan.Diagnosis{State: session.StateError, Alive: &no, Detail: "the container was killed: out of memory"}, true, false),
 		docker("session.far", "ssh://ada@far", plan.Diagnosis{State: session.StateUnknown, Detail: "no route to host"}, false, false),
 		docker("session.near", "", plan.Diagnosis{State: session.StateUnknown, Detail: "docker: no daemon answers on /var/run/docker.sock"}, false, false),
-	}, []session.Live{orphan})
+	}
+	all := ServicesOf(known, []session.Live{orphan}, nil)
 	styles(t, "services", true, func(w io.Writer, s Style) error { return Services(w, s, all) })
 	golden(t, "services.json", func(w io.Writer) error { return ServicesJSON(w, all) })
 	var b bytes.Buffer
 	if err := Services(&b, Style{}, nil); err != nil || !strings.Contains(b.String(), "No sessions live anywhere.") {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+	hub := StatusOf([]Session{
+		{Address: "session.far", State: session.StateRunning, Alive: &yes},
+		{Address: "session.near", State: session.StateUnknown},
+		{Address: "session.api", State: session.StateStale, Alive: &no},
+	}, true)
+	said := map[session.Address]Housed{}
+	for _, x := range ServicesOf(known, nil, &hub) {
+		for _, h := range x.Sessions {
+			said[h.Address] = h
+			if h.Address == "session.far" && (x.Up == nil || !*x.Up) {
+				t.Error("the hub sees an agent in a place that does not run")
+			}
+		}
+	}
+	if far := said["session.far"]; far.State != session.StateRunning || far.Alive == nil || !*far.Alive || far.Detail != "as the hub sees it" {
+		t.Errorf("what only the hub can see: %+v", far)
+	}
+	if near := said["session.near"]; near.State != session.StateUnknown || strings.Contains(near.Detail, "hub down") {
+		t.Errorf("what nobody can see: %+v", near)
+	}
+	if api := said["session.api"]; api.State != session.StateRunning {
+		t.Errorf("what is seen from here is another with a hub: %+v", api)
 	}
 }
