@@ -44,7 +44,7 @@ func (a *app) runServices(ctx context.Context) error {
 	}
 	var orphans []session.Live
 	for _, l := range lives {
-		if !l.Foreign && !recorded[l.Mark.ID] {
+		if !l.Foreign && (l.Copied || !recorded[l.Mark.ID]) {
 			orphans = append(orphans, l)
 		}
 	}
