@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 	"github.com/agentform/agentform/tmux"
 )
 
@@ -74,7 +75,7 @@ func open(dir string, o Options) (*Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := state.MakeFolder(dir); err != nil {
 		return nil, err
 	}
 	if o.Guest == nil {

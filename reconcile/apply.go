@@ -90,6 +90,9 @@ func mismatches(a apply.Applier, p plan.Plan) {
 
 // locked acts on the state under its lock.
 func (r *Reconciler) locked(ctx context.Context, act func(*state.Store, apply.Applier) (apply.Tally, error)) (tally apply.Tally, err error) {
+	if err := state.MakeFolder(r.Applier.DataDir); err != nil {
+		return apply.Tally{}, err
+	}
 	store, err := state.Open(ctx, r.StatePath, r.Project, r.Version, r.Who, r.LockWait)
 	if err != nil {
 		return apply.Tally{}, err

@@ -18,6 +18,9 @@ import (
 // operate changes the state by hand, under its lock, after a backup that is told.
 // A change that wrote nothing leaves no backup.
 func (a *app) operate(ctx context.Context, p *project, change func(*state.Store) error) (err error) {
+	if err := state.MakeFolder(p.manifest.DataDir); err != nil {
+		return err
+	}
 	store, err := state.Open(ctx, p.state, p.manifest.Project, a.env.Version, a.who(), a.globals.lockTimeout)
 	if err != nil {
 		return err
