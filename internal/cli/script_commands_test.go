@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +35,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"killagent": killAgent,
 	"gone":      gone,
 	"harmless":  harmless,
+	"private":   private,
+	"unseen":    unseen,
 	"nothing":   nothingLives,
 	"link":      link,
 	"lock":      lock,
@@ -158,6 +161,91 @@ func harmless(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 	}
+}
+
+// private FOLDER...: everything in it is its owner's alone. What lies in a
+// workspace has the modes that git gives it, and is behind the folder's own.
+func private(ts *testscript.TestScript, neg bool, args []string) {
+	n := 0
+	for _, folder := range args {
+		ts.Check(filepath.WalkDir(ts.MkAbs(folder), func(path string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := e.Info()
+			switch n++; {
+			case err != nil:
+				return err
+			case e.IsDir() && e.Name() == "workspaces":
+				return fs.SkipDir
+			case e.Type() == fs.ModeSymlink:
+			case info.Mode().Perm()&0o077 != 0:
+				ts.Fatalf("%s is %s", path, info.Mode())
+			}
+			return nil
+		}))
+	}
+	if n < 5 {
+		ts.Fatalf("only %d files are in %q", n, args)
+	}
+}
+
+// unseen VALUE PROGRAM COMMAND...: as long as the command runs, and until PROGRAM has
+// the value in its environment, no process has it in its command line, and no other
+// one in its environment.
+func unseen(ts *testscript.TestScript, neg bool, args []string) {
+	value, program := args[0], args[1]
+	ended, result := make(chan struct{}), make(chan string, 1)
+	go func() {
+		var until time.Time // zero: the command runs
+		for had := false; ; {
+			wrong, has := holders(value, program)
+			had = had || has
+			switch {
+			case wrong != "":
+				result <- value + " is in " + wrong
+				return
+			case !until.IsZero() && had:
+				result <- ""
+				return
+			case !until.IsZero() && time.Now().After(until):
+				result <- program + " does not have " + value
+				return
+			}
+			select {
+			case <-ended:
+				until, ended = time.Now().Add(patience), nil
+			default:
+			}
+		}
+	}()
+	err := ts.Exec(args[2], args[3:]...)
+	close(ended)
+	if wrong := <-result; wrong != "" {
+		ts.Fatalf("%s", wrong)
+	}
+	ts.Check(err)
+}
+
+// holders looks through all processes for a value: where it may not be, and
+// whether program has it in its environment.
+func holders(value, program string) (wrong string, has bool) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // fails only for a bad pattern
+	for _, path := range files {
+		command, _ := os.ReadFile(path) // gone meanwhile: has nothing
+		environ, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
+		name, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "comm"))
+		in := strings.Contains(string(environ), value)
+		switch is := strings.TrimSpace(string(name)) == program; {
+		case strings.Contains(string(command), value):
+			return fmt.Sprintf("a command line: %q", command), false
+		case in && !is:
+			return fmt.Sprintf("the environment of %s: %q", name, command), false
+		default:
+			has = has || in
+		}
+	}
+	return "", has
 }
 
 // gone PID...: none of these processes lives, or soon none will.
