@@ -151,6 +151,34 @@ func TestWebhookRefuses(t *testing.T) {
 	}
 }
 
+// What a webhook is sent goes nowhere else, and an answer without an end is not
+// read to it.
+func TestWebhookLimits(t *testing.T) {
+	var elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/redirect" {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+			return
+		}
+		for text := make([]byte, 64<<10); r.Context().Err() == nil; {
+			if _, err := w.Write(text); err != nil {
+				return
+			}
+		}
+	}))
+	defer s.Close()
+	n := &Notifier{}
+	if err := n.post(t.Context(), s.URL+"/redirect", []byte(`{}`)); err == nil || !strings.Contains(err.Error(), "307") || elsewhere.Load() != 0 {
+		t.Errorf("a redirect: %v, and %d calls elsewhere", err, elsewhere.Load())
+	}
+	began := time.Now()
+	if err := n.post(t.Context(), s.URL+"/endless", []byte(`{}`)); err != nil || time.Since(began) > perTry {
+		t.Errorf("an answer without an end: %v after %s", err, time.Since(began))
+	}
+}
+
 // A webhook that hangs keeps nobody waiting, and no other target.
 func TestWebhookThatHangs(t *testing.T) {
 	hang := make(chan struct{})

@@ -62,6 +62,9 @@ func (n *Notifier) post(ctx context.Context, address string, body []byte) error 
 	c := retryablehttp.NewClient()
 	c.Logger, c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = nil, tries, time.Second, 30*time.Second
 	c.HTTPClient.Timeout, c.ErrorHandler = perTry, retryablehttp.PassthroughErrorHandler
+	// What was on the screen goes to the address that the manifest names, and to no
+	// other that this one would send it to.
+	c.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	defer c.HTTPClient.CloseIdleConnections()
 	answer, err := c.Do(r)
 	var attempt *url.Error
