@@ -433,6 +433,12 @@ func TestOptions(t *testing.T) {
 			s.in.Options.Replace = []session.Address{"session.a"}
 			return s
 		}, "± a requested\n"},
+		{"replace what depends on the excluded", func() *stage {
+			b := spec("b", func(s *session.Spec) { s.DependsOn = []session.Address{"session.a"} })
+			s := newStage().all(spec("a")).all(b)
+			s.in.Options.Exclude, s.in.Options.Replace = []session.Address{"session.a"}, []session.Address{"session.b"}
+			return s
+		}, "  a not_targeted\n  b not_targeted\n! b not part of this plan\n"},
 		{"replace what lost its workspace", func() *stage {
 			s := newStage().want(spec("a")).record(spec("a"))
 			s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a"}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/agentform/agentform/session"
 )
@@ -30,7 +31,16 @@ func (s *scene) selection() (selected func(session.Address) bool, problems []ses
 			s.reach(a, out, s.dependents())
 		}
 	}
-	return func(a session.Address) bool { return in[a] && !out[a] }, problems
+	selected = func(a session.Address) bool { return in[a] && !out[a] }
+	for _, list := range [][]session.Address{o.Replace, o.Restart} {
+		for _, t := range list {
+			if s.known(t) && !slices.ContainsFunc(s.addresses(), func(a session.Address) bool { return a.Within(t) && selected(a) }) {
+				problems = append(problems, problem(t, ReasonNotTargeted, "not part of this plan",
+					fmt.Sprintf("%s is to start anew, and is left out: by what is targeted or excluded, or because it depends on what is", t)))
+			}
+		}
+	}
+	return selected, problems
 }
 
 func (s *scene) known(t session.Address) bool {
