@@ -2,13 +2,13 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 const (
@@ -29,15 +29,23 @@ func hold(ctx context.Context, common string) (release func(), err error) {
 	file := filepath.Join(common, lockFile)
 	host, _ := os.Hostname()
 	mine := fmt.Sprintf("pid %d on %s, ", os.Getpid(), host)
-	l := flock.New(file)
+	l, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock repository: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			l.Close()
+		}
+	}()
 	var holder string
 	for since := time.Now(); ; {
-		taken, err := l.TryLock()
-		if err != nil {
-			return nil, fmt.Errorf("lock repository %s: %w", common, err)
-		}
-		if taken {
+		err := syscall.Flock(int(l.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
 			break
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, fmt.Errorf("lock repository %s: %w", common, err)
 		}
 		if b, err := os.ReadFile(file); err == nil && string(b) != holder {
 			holder, since = string(b), time.Now() // it goes on
@@ -53,7 +61,12 @@ func hold(ctx context.Context, common string) (release func(), err error) {
 	}
 	// For people, and to tell one holding from the next: a failure costs only that.
 	_ = os.WriteFile(file, []byte(mine+"since "+time.Now().Format(time.RFC3339Nano)+"\n"), 0o600)
-	return func() { _ = l.Unlock() }, nil
+	return func() {
+		// Unlocked first, since a process that is being started may have it open still.
+		// Closing gives it back where that fails; else our own would wait for ever.
+		_ = syscall.Flock(int(l.Fd()), syscall.LOCK_UN)
+		_ = l.Close()
+	}, nil
 }
 
 func heldBy(common, holder string) error {
