@@ -84,8 +84,8 @@ bench-parts: tools ## Go's benchmarks of the parts that the time goes into
 	$(GO) test -run '^$$' -bench . -benchmem $(BENCH)
 
 .PHONY: torture
-torture: tools ## kill -9 of apply, destroy and the hub, TORTURE times (default 1000, about ten minutes); SEED=N repeats one
-	AGENTFORM_TORTURE=$(TORTURE) AGENTFORM_TORTURE_SEED=$(SEED) $(GO) test -count 1 -v -timeout 6h -run TestTorture ./internal/torture
+torture: tools engine ## kill -9 of apply, destroy and the hub, TORTURE times (default 1000, ten minutes), then every fault; SEED=N repeats one
+	AGENTFORM_TORTURE=$(TORTURE) AGENTFORM_TORTURE_SEED=$(SEED) AGENTFORM_FAULTS=all $(GO) test -count 1 -v -timeout 6h ./internal/torture
 
 .PHONY: fuzz
 fuzz: ## every fuzz target, FUZZTIME each (default 5s)
@@ -114,8 +114,8 @@ tools: ## installs git and tmux where apt can, else says what is missing
 	@GO="$(GO)" scripts/tools.sh
 
 .PHONY: engine
-engine: ## installs Docker where apt can, else says what is missing: for the tests of containers
-	@GO="$(GO)" scripts/tools.sh dockerd && { command -v docker >/dev/null || GO="$(GO)" scripts/tools.sh docker; }
+engine: ## installs Docker and strace where apt can, else says what is missing: for tests of containers and of system calls that fail
+	@GO="$(GO)" scripts/tools.sh dockerd $(if $(filter Linux,$(shell uname)),strace) && { command -v docker >/dev/null || GO="$(GO)" scripts/tools.sh docker; }
 
 .PHONY: clean
 clean: ## bin/ and what the tests left

@@ -11,12 +11,15 @@ import (
 )
 
 // bin is the environment variable that names the folder of the built programs. The
-// fake agent in it is a link to this test.
+// fake agent in it is a link to this test, as the shims are.
 const bin = "TORTURE_BIN"
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "fakeagent" {
+	switch filepath.Base(os.Args[0]) {
+	case "fakeagent":
 		os.Exit(fakeagent.Main())
+	case "tmux", "git":
+		os.Exit(shim(os.Args[0], os.Args[1:]))
 	}
 	os.Exit(withPrograms(m))
 }

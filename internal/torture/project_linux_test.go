@@ -94,12 +94,20 @@ func (p *project) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
+// patience is how long a program may take. Nothing here takes seconds on a machine with
+// time for it.
+const patience = time.Minute
+
 // run runs a program to its end: what it said, and its exit code.
 func (p *project) run(name string, args ...string) (out string, code int) {
 	p.t.Helper()
-	text, err := p.command(name, args...).CombinedOutput()
+	c := p.command(name, args...)
+	late := time.AfterFunc(patience, func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) })
+	text, err := c.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
+	case !late.Stop():
+		p.t.Fatalf("%s %v did not end within %s:\n%s", name, args, patience, text)
 	case errors.As(err, &exit):
 		return string(text), exit.ExitCode()
 	case err != nil:
