@@ -25,7 +25,7 @@ const (
 // interval of 10 s: how much of a core it takes, the tmux clients that it starts
 // included, how much memory, and how soon it notices that an agent was killed.
 func hubIdle(t *testing.T, m *measurement) {
-	n, watched := 100, 12*time.Second
+	n, watched := 100, 5*time.Second
 	if m.full {
 		n, watched = 1000, idleFor
 	}

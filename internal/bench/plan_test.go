@@ -17,7 +17,8 @@ const sampled = 20
 // live tmux sessions, each in a git worktree of its own.
 func planInSync(t *testing.T, m *measurement) {
 	p := newRepository(t, m.bin)
-	p.destroyed(t)
+	// To destroy a thousand worktrees takes minutes; they go with their folder.
+	t.Cleanup(func() { p.run(t, "tmux", "-S", p.socket(t), "kill-server") })
 	plot := Plot{Name: "plan", Title: "No-op plan of N live tmux sessions with worktrees", Unit: Seconds}
 	ours, floor, today := Curve{Name: "agentform plan", Ours: true}, Curve{Name: "list-panes and HEADs"}, Curve{Name: "has-session and capture-pane each"}
 	for _, n := range m.each(100, 300, 1000) {

@@ -38,7 +38,12 @@ func newRepository(t testing.TB, bin string) project {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(short) })
+	t.Cleanup(func() {
+		// What was ended just now may still be writing.
+		for end := time.Now().Add(time.Minute); os.RemoveAll(short) != nil && time.Now().Before(end); {
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
 	p := project{dir: filepath.Join(short, "shop")}
 	run := filepath.Join(short, "run")
 	for _, dir := range []string{p.dir, run} {

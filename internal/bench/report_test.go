@@ -72,6 +72,7 @@ func TestRatios(t *testing.T) {
 		{"apply", applyAndStop},
 		{"hub", hubIdle},
 		{"alone", planAlone},
+		{"scripted", planScripted},
 		{"state", recording},
 		{"start", start},
 	} {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,4 +99,14 @@ func fileSize(t *testing.T, path string) float64 {
 		t.Fatal(err)
 	}
 	return float64(info.Size())
+}
+
+// serial is how often the state file was written; 0 if there is none.
+func serial(t *testing.T, path string) uint64 {
+	t.Helper()
+	n, err := state.Serial(path)
+	if err != nil && !errors.Is(err, state.ErrNone) {
+		t.Fatal(err)
+	}
+	return n
 }
