@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sees to it that what agentform stands on is here: Go, git and tmux, and what is
-# named besides: `scripts/tools.sh dockerd` for the tests of containers. With apt
+# Sees to it that what agentform and its tests stand on is here: Go, git, tmux and
+# curl, and what is named besides: `scripts/tools.sh dockerd` for the tests of containers. With apt
 # and the right to use it the missing ones are installed; elsewhere this says
 # what is missing and how to get it.
 set -eu
@@ -8,7 +8,7 @@ set -eu
 go=${GO:-go}
 want_go=1.26
 
-tools="git tmux $*"
+tools="git tmux curl $*"
 # The package that a tool comes in.
 package() {
 	case $1 in
