@@ -62,8 +62,10 @@ type Applier struct {
 	// OutputsDir holds the sessions' own folders, ROLE/ID; empty: DATA_DIR/agents.
 	OutputsDir string
 	// Origin of what is created; empty: a manifest.
-	Origin      session.Origin
-	Parallelism int    // sessions at once; less than 1: one
+	Origin session.Origin
+	// Parallelism is how many sessions are worked on at once; less than 1: one. From 2
+	// on, ten sessions that only ask tmux count as one.
+	Parallelism int
 	By          string // who asked, for the events
 	// StopOnError lets nothing new start after a failure.
 	StopOnError bool

@@ -35,6 +35,7 @@ type job struct {
 	// those who wait for the disk together share.
 	idle   func()
 	idling bool
+	takes  int // of what may be done at once, in shares; 0: not weighed yet
 
 	outcome Outcome
 	err     error

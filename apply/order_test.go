@@ -151,6 +151,42 @@ func TestParallelismIsABound(t *testing.T) {
 	})
 }
 
+// TestLightSessionsCountForLess: what only asks tmux is done ten at once for one, and
+// what does more is bounded as ever.
+func TestLightSessionsCountForLess(t *testing.T) {
+	for name, c := range map[string]struct {
+		parallelism int
+		change      func(*session.Spec)
+		want        time.Duration
+	}{
+		"light":           {2, func(*session.Spec) {}, 3 * time.Second},
+		"one at a time":   {1, func(*session.Spec) {}, 60 * time.Second},
+		"set up":          {2, func(s *session.Spec) { s.Workspace.Setup = []string{"true"} }, 30 * time.Second},
+		"in a container":  {2, func(s *session.Spec) { s.Runtime.Kind = "scripted" }, 30 * time.Second},
+		"other workspace": {2, func(s *session.Spec) { s.Workspace.Mode, s.Branch = session.Worktree, "agents/"+s.Address.Block() }, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRoom(t)
+				r.applier.Parallelism = c.parallelism
+				r.rt.Slow(sessiontest.OpCreate, 3*time.Second)
+				var specs []session.Spec
+				for i := range 20 {
+					s := r.spec(fmt.Sprintf("s%d", i))
+					s.Workspace.Mode, s.Branch, s.Runtime.Kind = session.Plain, "", "tmux"
+					c.change(&s)
+					specs = append(specs, s)
+				}
+				began := time.Now()
+				r.must(r.create(specs...))
+				if got := time.Since(began); got < c.want || got > c.want+time.Second {
+					t.Errorf("20 sessions of 3 s each took %s, want %s", got, c.want)
+				}
+			})
+		})
+	}
+}
+
 func TestProgressIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)

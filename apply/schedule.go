@@ -6,7 +6,58 @@ import (
 	"fmt"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
 )
+
+// share is how many sessions that only ask tmux count as one: tmux takes what many
+// ask in one go, so they cost the machine little and each other nothing, and one by
+// one they would wait for each other's answers.
+const share = 10
+
+// weight is how much of what may be done at once the job takes, in shares.
+func (j *job) weight() int {
+	if j.takes == 0 {
+		j.takes = share
+		if j.run.Parallelism > 1 && j.light() {
+			j.takes = 1
+		}
+	}
+	return j.takes
+}
+
+// light reports whether a job does nothing but ask tmux: no workspace is made, set up
+// or removed, nothing is typed, and nobody waits for the agent to be ready.
+func (j *job) light() bool {
+	for _, s := range []*session.Spec{j.change.After, j.wasWanted()} {
+		if s != nil && s.Runtime.Kind != "tmux" {
+			return false
+		}
+	}
+	switch j.change.Action {
+	case plan.Stop:
+		return true
+	case plan.Delete:
+		return !j.rec.Tree.Created || j.rec.Spec.Workspace.OnDestroy != session.RemoveClean
+	case plan.Create, plan.Restart:
+		s := *j.change.After
+		typed := takesPrompt(s) && j.agent().Start(session.StartInput{Spec: s, Prompt: "."}).Paste != ""
+		made := s.Workspace.Mode == session.InPlace || s.Workspace.Mode == session.Plain
+		if j.change.Action == plan.Restart {
+			made = j.rec.Tree.Ready
+		}
+		return made && (len(s.Workspace.Setup) == 0 || j.rec.Tree.Ready) && !typed && !j.awaited && j.change.Then == ""
+	}
+	return false
+}
+
+// wasWanted is the recorded spec; nil: the session is not on record.
+func (j *job) wasWanted() *session.Spec {
+	if j.change.Before == nil {
+		return nil
+	}
+	return &j.change.Before.Spec
+}
 
 // schedule carries the jobs out: those that wait for nothing, the first in rank
 // first, as many at once as may be.
@@ -21,11 +72,12 @@ func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
 			heap.Push(&free, j)
 		}
 	}
-	ended, freed := make(chan *job), make(chan struct{})
+	ended, freed := make(chan *job), make(chan int)
 	cancelled := ctx.Done()
 	why := "" // nothing new starts
-	// busy are at work outside; running are those and the ones that only wait for
-	// their last record to be on disk.
+	// busy is the weight of those at work outside; running are those and the ones that
+	// only wait for their last record to be on disk.
+	limit := share * max(1, r.Parallelism)
 	for busy, running := 0, 0; ; {
 		select {
 		case <-drain:
@@ -34,12 +86,12 @@ func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
 			why, cancelled = "interrupted", nil
 		default:
 		}
-		for why == "" && busy < max(1, r.Parallelism) && free.Len() > 0 {
+		for why == "" && free.Len() > 0 && busy+free[0].weight() <= limit {
 			j := heap.Pop(&free).(*job)
-			busy, running = busy+1, running+1
+			busy, running = busy+j.weight(), running+1
 			j.idle = func() {
 				j.idling = true
-				freed <- struct{}{}
+				freed <- j.weight()
 			}
 			go func() {
 				j.perform(ctx)
@@ -50,12 +102,12 @@ func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
 			break
 		}
 		select {
-		case <-freed:
-			busy--
+		case weight := <-freed:
+			busy -= weight
 		case j := <-ended:
 			running--
 			if !j.idling {
-				busy--
+				busy -= j.weight()
 			}
 			if j.outcome == Failed {
 				r.skipAfter(j)

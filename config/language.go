@@ -186,7 +186,7 @@ func settingsAttrs() []attribute {
 		{name: "data_dir", kind: aPath, def: `".agentform"`, doc: "State, worktrees, transcripts. Relative to the project folder."},
 		{name: "outputs_dir", kind: aPath, defWords: "`DATA_DIR/agents`", doc: "Where each session's folder lies."},
 		{name: "history_keep", kind: aDuration, def: `"30d"`, doc: "How long events are kept."},
-		{name: "parallelism", kind: aWhole, def: "10", doc: "Actions at once."},
+		{name: "parallelism", kind: aWhole, def: "10", doc: "Actions at once. From 2 on, ten that only ask tmux count as one."},
 		{name: "max_running", kind: aWhole, defWords: "min(4 × cores, memory / 400 MB)", doc: "Agents alive at once; the rest waits as pending (queued), by priority."},
 	}
 }

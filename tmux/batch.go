@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -52,17 +53,35 @@ func (s *server) begin(ctx context.Context, cmds ...command) (string, error) {
 	return s.submit(&request{ctx: ctx, cmds: cmds, start: true})
 }
 
-// submit hands a request in and waits for its answer. Requests that come while
-// others are under way go together in the next process.
-func (s *server) submit(q *request) (string, error) {
+// show runs a command that prints what an agent has written, which may be many
+// megabytes: it shares no process with requests, and with few of its like.
+func (s *server) show(ctx context.Context, c command) (string, error) {
+	return s.shows.submit(&request{ctx: ctx, cmds: []command{c}}, s.run)
+}
+
+// submit hands a request in and waits for its answer.
+func (s *server) submit(q *request) (string, error) { return s.requests.submit(q, s.run) }
+
+// queue gathers requests: those that come while others are under way go together
+// in the next process.
+type queue struct {
+	most int // in one process; 0: all
+
+	mu   sync.Mutex
+	busy bool       // work runs
+	next []*request // for the next batch
+}
+
+// submit waits for the answer that a run of the request gives it.
+func (w *queue) submit(q *request, run func([]*request)) (string, error) {
 	q.done = make(chan struct{})
-	s.mu.Lock()
-	s.next = append(s.next, q)
-	if !s.busy {
-		s.busy = true
-		go s.work()
+	w.mu.Lock()
+	w.next = append(w.next, q)
+	if !w.busy {
+		w.busy = true
+		go w.work(run)
 	}
-	s.mu.Unlock()
+	w.mu.Unlock()
 	select {
 	case <-q.done:
 		return q.text, q.err
@@ -72,18 +91,22 @@ func (s *server) submit(q *request) (string, error) {
 }
 
 // work runs batches until nobody waits.
-func (s *server) work() {
+func (w *queue) work(run func([]*request)) {
 	for {
-		s.mu.Lock()
-		batch := s.next
-		s.next = nil
-		if len(batch) == 0 {
-			s.busy = false
-			s.mu.Unlock()
+		w.mu.Lock()
+		n := len(w.next)
+		if w.most > 0 {
+			n = min(n, w.most)
+		}
+		batch := w.next[:n:n]
+		w.next = w.next[n:]
+		if n == 0 {
+			w.busy, w.next = false, nil
+			w.mu.Unlock()
 			return
 		}
-		s.mu.Unlock()
-		s.run(batch)
+		w.mu.Unlock()
+		run(batch)
 		for _, q := range batch {
 			close(q.done)
 		}
@@ -133,14 +156,16 @@ func mark(nonce string, i int, what string) string { return fmt.Sprintf("%s %d %
 // failed line, in their order.
 func settle(batch []*request, nonce, out string, err error) {
 	var failed []*request
+	out = "\n" + out
 	for i, q := range batch {
 		if q.err != nil {
 			continue
 		}
-		_, rest, begun := strings.Cut("\n"+out, "\n"+mark(nonce, i, "begin")+"\n")
-		text, _, ended := strings.Cut("\n"+rest, "\n"+mark(nonce, i, "end")+"\n")
+		// The end of a line is the beginning of the next one.
+		_, rest, begun := strings.Cut(out, "\n"+mark(nonce, i, "begin"))
+		text, rest, ended := strings.Cut(rest, "\n"+mark(nonce, i, "end"))
 		if begun && ended {
-			q.text = strings.TrimPrefix(text, "\n")
+			q.text, out = strings.Clone(strings.TrimPrefix(text, "\n")), rest
 			continue
 		}
 		failed = append(failed, q)

@@ -192,9 +192,8 @@ func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (stri
 	if target == "" {
 		target = exactly(p.Name)
 	}
-	// A process of its own: what the screen shows is an agent's to choose, and
-	// must not be mixed with replies.
-	text, err := s.program.run(ctx, s.socket, nil, "capture-pane", "-p", "-J", "-S", from, "-t", target)
+	// What the screen shows is an agent's to choose; it ends at a nonce that none knows.
+	text, err := s.show(ctx, command{"capture-pane", "-p", "-J", "-S", from, "-t", target})
 	if errors.Is(err, errLeaving) {
 		err = session.ErrGone
 	}

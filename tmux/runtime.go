@@ -21,6 +21,10 @@ import (
 // at 1000), and a server that dies takes them all with it.
 const perServer = 128
 
+// showsAtOnce is how many panes' histories one process prints: each may have some
+// ten megabytes, and all of them are held until it has ended.
+const showsAtOnce = 16
+
 // Config says where a project's sessions live.
 type Config struct {
 	SocketDir string   // of guest.SocketDir: tmux-0, tmux-1, … and the guests' sockets
@@ -123,7 +127,7 @@ func (r *Runtime) server(socket string) *server {
 	defer r.mu.Unlock()
 	s := r.servers[socket]
 	if s == nil {
-		s = &server{program: r.program, socket: socket, borrowed: r.borrowed(socket)}
+		s = &server{program: r.program, socket: socket, borrowed: r.borrowed(socket), shows: queue{most: showsAtOnce}}
 		r.servers[socket] = s
 	}
 	return s

@@ -15,15 +15,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// server is one tmux server: a socket, and the requests that wait for it.
+// server is one tmux server: a socket, and what waits for it.
 type server struct {
 	program  program
 	socket   string
 	borrowed bool // somebody else's: only what is marked as ours counts
 
+	requests queue
+	shows    queue
+
 	mu       sync.Mutex
-	busy     bool       // work runs
-	next     []*request // for the next batch
 	counted  bool
 	sessions int  // about how many it holds, once counted
 	reduced  bool // a session of it was ended: it may be about to leave
