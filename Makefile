@@ -36,6 +36,20 @@ build: ## bin/agentform and bin/agentform-guest
 install: ## both programs into GOBIN
 	$(GO) install -trimpath ./cmd/...
 
+.PHONY: release
+release: ## archives for each platform into dist/release, the same bytes for one commit
+	@rm -rf dist/release
+	@GO="$(GO)" scripts/release.sh dist/release
+
+.PHONY: reproducible
+reproducible: ## builds one release archive twice, elsewhere, and compares
+	@GO="$(GO)" scripts/reproducible.sh
+
+.PHONY: sbom
+sbom: build ## what the programs are made of, as CycloneDX, into dist/sbom.cdx.json
+	@mkdir -p dist
+	$(GO) run ./internal/sbom $(BIN)/agentform $(BIN)/agentform-guest > dist/sbom.cdx.json
+
 .PHONY: man
 man: ## man pages of all commands into dist/man
 	@rm -rf dist/man
@@ -73,11 +87,12 @@ captures: tools ## records the screens of the real agents in agent/testdata, and
 
 .PHONY: bench
 bench: tools engine ## all of it beside its floor and what people use today: one table, written to docs/BENCHMARKS.md
-	$(GO) test -count 1 -timeout 30m -run TestRatios ./internal/bench -document $(CURDIR)/docs/BENCHMARKS.md
+	@GO="$(GO)" scripts/process-compose.sh || echo "process-compose does not build: it is left out"
+	scripts/dockerd.sh $(GO) test -count 1 -timeout 30m -v -run TestRatios ./internal/bench -document $(CURDIR)/docs/BENCHMARKS.md
 
 .PHONY: bench-quick
 bench-quick: tools engine ## a little of it, in a minute; fails if a ratio is far off its goal. CI runs it with the tests
-	$(GO) test -count 1 -run TestRatios -v ./internal/bench
+	scripts/dockerd.sh $(GO) test -count 1 -run TestRatios -v ./internal/bench
 
 .PHONY: bench-parts
 bench-parts: tools ## Go's benchmarks of the parts that the time goes into

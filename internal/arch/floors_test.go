@@ -56,6 +56,7 @@ var floors = map[string]int{
 	"cmd/agentform-guest":  8,
 	"internal/arch":        8,
 	"internal/manual":      8,
+	"internal/sbom":        8,
 	"internal/bench":       8,
 	"internal/profiled":    8,
 	"internal/torture":     8,
