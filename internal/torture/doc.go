@@ -14,7 +14,11 @@
 // empty, and exactly the agents that are wanted live. In the end a destroy leaves no
 // process, no socket and no worktree.
 //
-// A second test lets each call to the outside fail in turn: see TestFaults.
+// Two more tests let each call of an apply to the outside fail, in turn and in each way:
+// TestFaults those to tmux and git, by a shim before each in the PATH, and to the kernel,
+// by strace and a disk that is full; TestEngineFaults those to Docker, by a proxy. The
+// error must be clear, the state right, and the next apply must converge. What can be
+// had without processes is tested exhaustively in package reconcile.
 //
 // What is random comes from one seed, which is printed. AGENTFORM_TORTURE_SEED sets it,
 // AGENTFORM_TORTURE how many kills there are: some in CI, a thousand in `make torture`.
