@@ -100,7 +100,8 @@ bench-parts: tools ## Go's benchmarks of the parts that the time goes into
 
 .PHONY: torture
 torture: tools engine ## kill -9 of apply, destroy and the hub, TORTURE times (default 1000, ten minutes), then every fault; SEED=N repeats one
-	AGENTFORM_TORTURE=$(TORTURE) AGENTFORM_TORTURE_SEED=$(SEED) AGENTFORM_FAULTS=all $(GO) test -count 1 -v -timeout 6h ./internal/torture
+	AGENTFORM_TORTURE=$(TORTURE) AGENTFORM_TORTURE_SEED=$(SEED) AGENTFORM_FAULTS=all \
+		scripts/dockerd.sh $(GO) test -count 1 -v -timeout 6h ./internal/torture
 
 .PHONY: fuzz
 fuzz: ## every fuzz target, FUZZTIME each (default 5s)
