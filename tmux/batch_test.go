@@ -68,6 +68,21 @@ func TestErrorsFindTheirRequests(t *testing.T) {
 	}
 }
 
+func TestWhatAFailureMeans(t *testing.T) {
+	for output, want := range map[string]error{
+		"server exited unexpectedly":                         errLeaving,
+		"error connecting to /s/tmux-0 (Connection refused)": errLeaving,
+		"error connecting to /s/tmux-0 (Permission denied)":  nil,
+		"can't find session: app":                            session.ErrGone,
+		"duplicate session: app":                             session.ErrExists,
+		"protocol version mismatch (client 8, server 7)":     nil,
+	} {
+		if err := failure("list-panes", output, nil); !errors.Is(err, want) && want != nil || want == nil && err.Err != nil {
+			t.Errorf("%s: %v, want %v", output, err.Err, want)
+		}
+	}
+}
+
 // FuzzFields takes apart what was put together as tmux does with #{q:…}.
 func FuzzFields(f *testing.F) {
 	f.Add("a|b", `\`, "é")

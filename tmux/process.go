@@ -63,6 +63,9 @@ func failure(command, output string, err error) *Error {
 var errLeaving = errors.New("the server is gone")
 
 func leaving(output string) bool {
+	if strings.Contains(output, "(Permission denied)") { // it stays so
+		return false
+	}
 	for _, s := range []string{"server exited unexpectedly", "server exited", "lost server", "no server running", "error connecting to"} {
 		if strings.Contains(output, s) {
 			return true
@@ -71,8 +74,9 @@ func leaving(output string) bool {
 	return false
 }
 
-// lingers is how long a server that was killed is given to be gone.
-const lingers = 3 * time.Second
+// lingers is how long a server that was killed is given to be gone. More than 3 s have
+// been seen, on a machine where it had to wait for a processor.
+const lingers = 10 * time.Second
 
 // again calls f until it fails for another reason than a server that is
 // leaving, or until that has gone on for too long.
