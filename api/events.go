@@ -25,7 +25,6 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{})
 	s.cfg.Metrics.listen(1)
 	defer s.cfg.Metrics.listen(-1)
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")

@@ -38,7 +38,7 @@ type failure struct {
 // refuse answers with an error. What was begun to be answered cannot be taken back:
 // then the connection ends.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if seen, is := w.(*seer); is && seen.status != 0 {
+	if statusOf(w) != 0 {
 		s.log.Debug("an answer was broken off", "path", r.URL.Path, "error", err)
 		panic(http.ErrAbortHandler)
 	}

@@ -87,14 +87,14 @@ func (r route) operation(path string, s *schemas) object {
 	if !r.open {
 		answers[strconv.Itoa(http.StatusUnauthorized)] = object{"$ref": "#/components/responses/error"}
 	}
-	if r.id == "getHealth" {
-		answers["503"] = answers["200"]
+	if r.also != 0 {
+		answers[strconv.Itoa(r.also)] = answers["200"]
 	}
 	o["responses"] = answers
 	return o
 }
 
-var nonWord = regexp.MustCompile(`[^A-Za-z]+`)
+var nonWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 func (p param) described() object {
 	schema := object{"type": p.kind}

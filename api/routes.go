@@ -22,6 +22,7 @@ type route struct {
 	out          any    // a value of the answer's type; nil: it is no JSON
 	media        string // of an answer that is no JSON
 	fails        []int  // the statuses of errors, besides 400, 401 and 403
+	also         int    // a status besides 200 with the same answer; 0: none
 	open         bool   // no token is needed
 	handle       func(*Server, http.ResponseWriter, *http.Request) error
 }
@@ -81,7 +82,7 @@ func routes() []route {
 		},
 		route{method: "GET", path: "/v1/openapi.json", id: "getOpenAPI", out: map[string]any{}, summary: "This document", open: true, handle: (*Server).getOpenAPI},
 		route{
-			method: "GET", path: "/healthz", id: "getHealth", out: Health{}, open: true, fails: []int{503},
+			method: "GET", path: "/healthz", id: "getHealth", out: Health{}, open: true, also: http.StatusServiceUnavailable,
 			summary: "Whether the hub does its work", about: "503 if its last look is long ago.", handle: (*Server).getHealth,
 		},
 		route{method: "GET", path: "/metrics", id: "getMetrics", media: "text/plain", summary: "Metrics, as Prometheus reads them", handle: (*Server).getMetrics},

@@ -35,7 +35,7 @@ type Config struct {
 	Hub      Hub
 	Activity *activity.Reader
 	// Facts is what the folder of a run tells: of one of which nothing is to be seen
-	// any more, how it ended.
+	// any more, how it ended; nil: that is not known.
 	Facts   func(run string) session.RunFacts
 	Metrics *Metrics
 	Project string
@@ -84,6 +84,9 @@ type Server struct {
 func New(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Facts == nil {
+		c.Facts = func(string) session.RunFacts { return session.RunFacts{} }
 	}
 	s := &Server{cfg: c, log: c.Log, began: time.Now(), pace: heartbeat, patience: writeTime}
 	s.acting, s.cancel = context.WithCancel(context.Background())
@@ -172,7 +175,10 @@ func (s *Server) outer(d Door, next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.patience + readTime))
+		if r.ContentLength == 0 { // it is read as a whole: what is done about it may take its time
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+		}
+		w = &seer{ResponseWriter: w, patience: s.patience}
 		if !knownHost(r.Host, d.Host) {
 			s.refuse(w, r, &Error{Status: http.StatusForbidden, Code: "unknown_host", Message: "this hub is not called " + brief(r.Host),
 				Next: "ask for it as localhost, by its address, or by the name that --listen has"})
@@ -202,29 +208,32 @@ func (s *Server) dispatch(methods map[string]route, g guard) http.Handler {
 			return
 		}
 		began := time.Now()
-		seen := &seer{ResponseWriter: w}
 		err := g.check(r, x)
 		if err == nil {
-			err = x.handle(s, seen, r)
+			err = x.handle(s, w, r)
 		}
 		if err != nil {
-			s.refuse(seen, r, err)
+			s.refuse(w, r, err)
 		}
-		s.cfg.Metrics.request(x.id, seen.status)
-		s.log.Debug("asked", "what", x.id, "path", r.URL.Path, "status", seen.status, "took", time.Since(began))
+		status := statusOf(w)
+		s.cfg.Metrics.request(x.id, status)
+		s.log.Debug("asked", "what", x.id, "path", r.URL.Path, "status", status, "took", time.Since(began))
 	})
 }
 
-// seer notes the status of an answer.
+// seer notes the status of an answer, and bounds how long it may be taken, from when
+// it begins.
 type seer struct {
 	http.ResponseWriter
-	status int
+	status   int // 0: it has not begun
+	patience time.Duration
 }
 
-// WriteHeader notes it.
+// WriteHeader begins the answer.
 func (w *seer) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
+		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.patience))
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -232,10 +241,18 @@ func (w *seer) WriteHeader(status int) {
 // Write begins with 200, as net/http does.
 func (w *seer) Write(b []byte) (int, error) {
 	if w.status == 0 {
-		w.status = http.StatusOK
+		w.WriteHeader(http.StatusOK)
 	}
 	return w.ResponseWriter.Write(b)
 }
 
 // Unwrap lets deadlines and flushing reach the connection.
 func (w *seer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// statusOf is that of an answer; 0: it has not begun.
+func statusOf(w http.ResponseWriter) int {
+	if x, is := w.(*seer); is {
+		return x.status
+	}
+	return 0
+}

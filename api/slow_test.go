@@ -12,7 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/supervise"
 )
 
@@ -127,4 +132,55 @@ type asleep struct{ flood }
 
 func (asleep) Snapshot() *supervise.Snapshot {
 	return &supervise.Snapshot{At: time.Now().Add(-time.Hour)}
+}
+
+// What takes longer than anybody may take to send or to read is done, and answered.
+func TestLongAct(t *testing.T) {
+	api := session.Single("api")
+	s := New(Config{Hub: slowly{snapshot: &supervise.Snapshot{At: time.Now(), Sessions: []view.Known{{Record: &session.Record{Address: api, ID: "api-1"}}}}}})
+	s.patience = 100 * time.Millisecond
+	server := httptest.NewUnstartedServer(s.Handler(Door{}))
+	server.Config.ReadTimeout = 100 * time.Millisecond
+	server.Start()
+	defer server.Close()
+	for _, body := range []string{"", "{}"} {
+		r, err := http.Post(server.URL+"/v1/sessions/api/stop", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("with the body %q: %s", body, r.Status)
+		}
+	}
+	r, err := http.Get(server.URL + "/v1/sessions?fresh=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		t.Errorf("a look that takes long: %s", r.Status)
+	}
+}
+
+// slowly is a hub that takes its time, unless nobody waits any more.
+type slowly struct {
+	flood
+	snapshot *supervise.Snapshot
+}
+
+func (h slowly) Snapshot() *supervise.Snapshot { return h.snapshot }
+
+func (h slowly) Look(ctx context.Context) (*supervise.Snapshot, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(300 * time.Millisecond):
+		return h.snapshot, nil
+	}
+}
+
+func (h slowly) Do(ctx context.Context, _ string, _ reconcile.Hand) (plan.Plan, apply.Tally, error) {
+	_, err := h.Look(ctx)
+	return plan.Plan{}, apply.Tally{}, err
 }

@@ -99,6 +99,8 @@ func (a *app) answers(ctx context.Context, p *project) bool {
 	}
 	client := api.Dial(path)
 	defer client.Close()
+	ctx, done := context.WithTimeout(ctx, time.Second)
+	defer done()
 	_, err = client.Health(ctx)
 	return err == nil
 }
