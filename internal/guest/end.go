@@ -2,6 +2,7 @@ package guest
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -18,6 +19,26 @@ const (
 	// freezeTimeout is how long a tree may take to stand still.
 	freezeTimeout = 2 * time.Second
 )
+
+// parent starts the agent, tells whether it did, and reaps until nothing is left:
+// on one thread, because the kernel takes the end of the thread that started the
+// agent for the end of its parent (see attributes). It is this one and not the main
+// goroutine's, since changing between threads costs a guest more than all it does.
+func (g *guest) parent(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	pid, err := start(g.config, g.env)
+	if err != nil {
+		started <- err
+		return
+	}
+	g.began = time.Now()
+	g.resumed = g.began
+	agent, _ := look(pid) // not reaped yet, so it is there
+	g.agent = agent.proc()
+	started <- nil
+	g.reap()
+}
 
 // reap collects every child that ends, the orphans that the kernel hands over
 // too. That there is none left is the proof that the tree is gone.

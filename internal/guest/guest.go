@@ -48,8 +48,7 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "usage: agentform-guest RUNDIR")
 		return codeUsage
 	}
-	runtime.GOMAXPROCS(1)  // there is one guest for each agent, and little to do
-	runtime.LockOSThread() // see attributes
+	runtime.GOMAXPROCS(1) // there is one guest for each agent, and little to do
 	dir := args[0]
 	self, _ := look(os.Getpid())
 	if err := claim(dir, self.proc()); errors.Is(err, os.ErrExist) {
@@ -154,16 +153,12 @@ func (g *guest) run() int {
 	noCores()
 	g.env = environment(g.config, secrets, os.Environ())
 	g.starved = starved(memoryEvents)
-	pid, err := start(g.config, g.env)
-	if err != nil {
+	started := make(chan error)
+	go g.parent(started)
+	if err := <-started; err != nil {
 		listener.Close()
 		return failStart(g.dir, name, err)
 	}
-	g.began = time.Now()
-	g.resumed = g.began
-	agent, _ := look(pid) // not reaped yet, so it is there
-	g.agent = agent.proc()
-	go g.reap()
 	server := serve(listener, lineLimit, g.answer)
 	unrecorded := writeFact(g.dir, runFile, running{BootID: BootID(), Guest: g.self, Agent: g.agent, StartedAt: g.began.UTC()}, durably)
 	if unrecorded != nil { // nothing may live that is not on record

@@ -24,7 +24,7 @@ func becomeSubreaper() error {
 
 // attributes keep the agent in the guest's process group and session, with the
 // terminal, and have the kernel kill it when the guest dies. The kernel means
-// the thread that started it, so that thread must last: Main is locked to it.
+// the thread that started it, so that thread must last: see guest.parent.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
