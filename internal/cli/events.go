@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,7 +21,7 @@ func (a *app) eventsCommand() *cobra.Command {
 		Use:   "events [ADDR]",
 		Short: "Print what happened",
 		Long: `Prints the history of a session, or of all that are on record: what was done with it,
-by whom and why.`,
+by whom and why. By its address, that of one that was destroyed is printed as well.`,
 		Example: `  agentform events api
   agentform events --since 1h
   agentform events -f --json`,
@@ -85,12 +86,18 @@ func (a *app) events(typed []string, since time.Time) ([]history.Event, error) {
 		return nil, err
 	}
 	meant := addresses(nil, s.Sessions)
+	var all []history.Event
 	if len(typed) > 0 {
-		if meant, err = resolveAll(addresses(p.manifest.Sessions, s.Sessions), typed); err != nil {
+		gone := p.departed(s.Sessions)
+		known := append(addresses(p.manifest.Sessions, s.Sessions), slices.Collect(maps.Keys(gone))...)
+		slices.Sort(known)
+		if meant, err = resolveAll(slices.Compact(known), typed); err != nil {
 			return nil, err
 		}
+		for _, address := range meant {
+			all = append(all, after(gone[address], since)...)
+		}
 	}
-	var all []history.Event
 	for _, r := range s.Sessions {
 		if !slices.Contains(meant, r.Address) {
 			continue
@@ -103,6 +110,34 @@ func (a *app) events(typed []string, since time.Time) ([]history.Event, error) {
 	}
 	slices.SortStableFunc(all, func(x, y history.Event) int { return x.Time.Compare(y.Time) })
 	return all, nil
+}
+
+// departed are the events of sessions that are not on record any more, by the address
+// that they had last; not of an address at which another is on record.
+func (p *project) departed(records []session.Record) map[session.Address][]history.Event {
+	own := make(map[string]bool, len(records))
+	for _, r := range records {
+		own[p.folder(r)] = true
+	}
+	gone := map[session.Address][]history.Event{}
+	for _, folder := range p.folders() {
+		if own[folder] {
+			continue
+		}
+		events, err := history.Read(folder, time.Time{})
+		if err != nil || len(events) == 0 {
+			continue // nothing that could be told of it
+		}
+		if a := events[len(events)-1].Address; find(records, a) == nil {
+			gone[a] = append(gone[a], events...)
+		}
+	}
+	return gone
+}
+
+// after are the events that are not older than since.
+func after(events []history.Event, since time.Time) []history.Event {
+	return slices.DeleteFunc(events, func(e history.Event) bool { return e.Time.Before(since) })
 }
 
 // without are the events that are not among the old ones, in order.

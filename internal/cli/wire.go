@@ -246,6 +246,18 @@ func (p *project) folder(r session.Record) string {
 	return a.Folder(r)
 }
 
+// folders are those of all sessions that there ever were, as far as they are left.
+func (p *project) folders() []string {
+	in := filepath.Dir(filepath.Dir(p.folder(session.Record{ID: "any"}))) // of all roles
+	var all []string
+	for _, role := range entries(in) {
+		for _, id := range entries(filepath.Join(in, role.Name())) {
+			all = append(all, filepath.Join(in, role.Name(), id.Name()))
+		}
+	}
+	return all
+}
+
 // who is the person at work, as others that want the state's lock and those who
 // read the history are told.
 func (a *app) who() state.Holder {
