@@ -55,7 +55,7 @@ session "s" {
 			r.Goals = append(r.Goals, Goal{Says: "≥ 300 × faster than today's", Got: ratio(pairs, plan), Bound: 300, AtLeast: true})
 		}
 		if m.full && len(r.Short()) > 0 {
-			r.Missed = p.profile(t, "plan")
+			r.Missed = p.profile(t, 50, "plan")
 		}
 		m.add(r)
 		ours.Add(n, plan.Seconds())

@@ -72,8 +72,8 @@ session "s" {
 			Goals: []Goal{{Says: "≤ 2 × floor", Got: ratio(stop, kill), Bound: 2}},
 		}
 		if m.full && len(applied.Short())+len(stopped.Short()) > 0 {
-			applied.Missed = p.profile(t, "apply", "--auto-approve")
-			stopped.Missed = p.profile(t, "stop", "s")
+			applied.Missed = p.profile(t, 1, "apply", "--auto-approve")
+			stopped.Missed = p.profile(t, 1, "stop", "s")
 			p.run(t, "agentform", "destroy", "--auto-approve")
 		}
 		m.add(applied)
