@@ -31,8 +31,12 @@ func (r *Real) SleepBy(sleep func(context.Context, time.Duration) error) *Real {
 }
 
 // Handle carries one effect out. A session that this handler did not launch, or
-// has stopped, is gone for it (session.ErrGone); to stop it is no error.
+// has stopped, is gone for it (session.ErrGone); to stop it is no error. An effect
+// that names none is one.
 func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
+	if err := aimless(e); err != nil {
+		return nil, err
+	}
 	switch e := e.(type) {
 	case Launch:
 		s, err := r.launcher.Launch(ctx, e.Name, e.Spec)

@@ -55,6 +55,9 @@ func Simulate(_ context.Context, e Effect, env Env, store Store) (any, Store, er
 		v = session.Handle{Name: e.Name, Agent: e.Spec.Agent.Name, Dir: e.Spec.Workspace.Path, Run: "run-" + e.Name}
 	case Sleep:
 	case Monitor, Capture, Send, Stop:
+		if err := aimless(e); err != nil {
+			return nil, store, err
+		}
 		name, _ := target(e)
 		s, there := store.Sessions[name]
 		_, stops := e.(Stop)
@@ -100,6 +103,15 @@ func target(e Effect) (string, bool) {
 		return e.Session.Name, true
 	}
 	return "", false
+}
+
+// aimless is the error of an effect on a session that names none: its Handle was
+// forgotten, and to stop that would pass as done.
+func aimless(e Effect) error {
+	if name, on := target(e); on && name == "" {
+		return fmt.Errorf("effect %T names no session", e)
+	}
+	return nil
 }
 
 // Steps is a Handler as a Step: the handler does things, and the store keeps

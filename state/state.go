@@ -53,7 +53,7 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 
 // NewerError is a state file in a format that came after Version.
 type NewerError struct {
-	Path      string
+	Path      string // empty: it was not read from a file
 	Version   int
 	Agentform string // the version of agentform that wrote it
 }
@@ -64,8 +64,12 @@ func (e *NewerError) Error() string {
 	if e.Agentform != "" {
 		by = "agentform " + e.Agentform
 	}
-	return fmt.Sprintf("read state %s: it is in format %d, written by %s, and this agentform knows up to %d; the file was left as it is; upgrade agentform to go on",
-		e.Path, e.Version, by, Version)
+	of := "state " + e.Path
+	if e.Path == "" {
+		of = "the state that was given"
+	}
+	return fmt.Sprintf("read %s: it is in format %d, written by %s, and this agentform knows up to %d; the file was left as it is; upgrade agentform to go on",
+		of, e.Version, by, Version)
 }
 
 // Read reads a state file without taking its lock. It returns an error that is

@@ -102,6 +102,19 @@ func TestStoppedIsGone(t *testing.T) {
 	}
 }
 
+// A forgotten session is no session that is stopped already.
+func TestNamesNoSession(t *testing.T) {
+	h := effecttest.New(sessiontest.New(""))
+	for _, e := range []effect.Effect{effect.Monitor{}, effect.Capture{}, effect.Send{}, effect.Stop{}} {
+		if _, err := h.Handle(t.Context(), e); err == nil || !strings.Contains(err.Error(), "names no session") {
+			t.Errorf("%T: %v", e, err)
+		}
+		if _, _, err := effect.Simulate(t.Context(), e, effect.Env{}, effect.Store{}); err == nil || !strings.Contains(err.Error(), "names no session") {
+			t.Errorf("simulated %T: %v", e, err)
+		}
+	}
+}
+
 func TestToCompletionHasALimit(t *testing.T) {
 	rt := sessiontest.New("")
 	rt.Script("api", sessiontest.Step{Activity: session.Working, Screen: "thinking"})

@@ -81,12 +81,12 @@ func resolveAll(known []session.Address, typed []string) ([]session.Address, err
 // nearest lists the known addresses that a mistyped one comes near to, the
 // nearest first.
 func nearest(known []session.Address, a session.Address) []session.Address {
-	const farthest = 3 // edits; more is another word
 	type candidate struct {
 		address  session.Address
 		distance int
 	}
 	word := func(a session.Address) string { return strings.ToLower(strings.TrimPrefix(string(a), "session.")) }
+	farthest := min(3, 1+len(word(a))/4) // edits; more is another word
 	var near []candidate
 	for _, k := range known {
 		d := levenshtein.Distance(word(k), word(a), nil)

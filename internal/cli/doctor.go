@@ -208,7 +208,7 @@ func (x *examination) leftovers() {
 	found, _ := filepath.Glob(filepath.Join(x.project.manifest.DataDir, "workspaces", "*", "*")) // fails only for a bad pattern
 	for _, path := range found {
 		if !used[path] {
-			x.add(view.Warning, "workspace", path+" is kept and no session uses it", "agentform prune shows whether anything in it would be lost, and removes it if not")
+			x.add(view.Warning, "workspace", path+" is kept, and no session on record or in the manifest uses it", "agentform prune shows whether anything in it would be lost, and removes it if not")
 		}
 	}
 }

@@ -226,7 +226,9 @@ func (a *app) leaveOut(r *view.DriftReport, known []session.Address, typed []str
 	out := func(a session.Address) bool { return slices.Contains(ignored, a) }
 	before := slices.ContainsFunc(r.Items, unknown)
 	r.Items = slices.DeleteFunc(r.Items, func(i view.DriftItem) bool { return out(i.Address) })
+	compared := len(r.Sessions)
 	r.Sessions = slices.DeleteFunc(r.Sessions, out)
+	r.Ignored = compared - len(r.Sessions)
 	r.Problems = slices.DeleteFunc(r.Problems, func(d session.Diagnostic) bool { return out(d.Address) })
 	if before && !slices.ContainsFunc(r.Items, unknown) && !stateMoved(r.Problems) {
 		r.Complete, r.Problems = true, nil

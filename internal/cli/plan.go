@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -47,11 +48,18 @@ the others are planned all the same.`,
 }
 
 func (a *app) runPlan(ctx context.Context, o planOptions) error {
+	a.document = a.globals.json
 	p, made, _, err := a.makePlan(ctx, o.planFlags)
+	if err != nil && a.document {
+		return a.unplanned(err)
+	}
 	if err != nil {
 		return err
 	}
 	warnings := a.startable(ctx, made, session.Warning)
+	if a.document {
+		warnings = append(warnings, p.problems...)
+	}
 	if err := a.showPlan(made, o.detail, warnings); err != nil {
 		return err
 	}
@@ -68,6 +76,22 @@ func (a *app) runPlan(ctx context.Context, o planOptions) error {
 		return outcome(exitChanges)
 	}
 	return nil
+}
+
+// unplanned prints the document of a plan that could not be made: why.
+func (a *app) unplanned(err error) error {
+	none := plan.Plan{At: time.Now()}
+	if a.opened != nil {
+		none.Project, none.Problems = a.opened.manifest.Project, a.opened.problems
+	}
+	said := outcome(codeOf(err))
+	if !errors.As(err, &said) {
+		none.Problems = append(none.Problems, session.Diagnostic{Severity: session.Error, Summary: err.Error()})
+	}
+	if err := view.PlanJSON(a.env.Stdout, none, a.env.Version); err != nil {
+		return err
+	}
+	return said
 }
 
 // makePlan reads the manifest and plans. Destroying needs no manifest.

@@ -58,7 +58,7 @@ func (a *app) open() *project {
 // everything that is wrong with that is told at once, and warnings besides.
 func (a *app) wanted() (*project, error) {
 	p := a.open()
-	if len(p.problems) > 0 {
+	if len(p.problems) > 0 && !a.document {
 		if err := view.Diagnostics(a.env.Stderr, a.err(), p.problems); err != nil {
 			return nil, err
 		}

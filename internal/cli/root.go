@@ -18,14 +18,15 @@ import (
 // app is one run of agentform: where it runs, the global flags, and what has
 // been opened so far, which happens only when a command asks for it.
 type app struct {
-	env     Env    // with Dir as --chdir says
-	stands  string // the folder that the person stands in, without links; --chdir leaves it
-	globals globals
-	log     *slog.Logger
-	command string         // "agentform apply"
-	opened  *project       // see open
-	settled func(*project) // called by open once the settings are known; nil: nothing waits for them
-	closers []func() error // see close
+	env      Env    // with Dir as --chdir says
+	stands   string // the folder that the person stands in, without links; --chdir leaves it
+	globals  globals
+	log      *slog.Logger
+	command  string         // "agentform apply"
+	opened   *project       // see open
+	settled  func(*project) // called by open once the settings are known; nil: nothing waits for them
+	document bool           // what is wrong with the manifest goes into the command's document, not to standard error
+	closers  []func() error // see close
 }
 
 // globals are the flags that every command takes.

@@ -24,6 +24,7 @@ type DriftReport struct {
 	Agentform string            // version
 	Sessions  []session.Address // what was compared, in the order of addresses
 	Offline   bool              // the record was compared with the manifest; what is live is unknown
+	Ignored   int               // sessions that were left out by name
 	Complete  bool              // false: something was not looked at, so that no drift means nothing; always false offline
 	Items     []DriftItem       // in an order that is the same for the same drift
 	Problems  []session.Diagnostic
@@ -98,7 +99,10 @@ func (r DriftReport) verdict() string {
 	if c.orphans > 0 {
 		found = append(found, count(c.orphans, "live session")+" of ours not on record")
 	}
-	missed := ""
+	missed, ignored := "", ""
+	if r.Ignored > 0 {
+		ignored = fmt.Sprintf(" %d ignored.", r.Ignored)
+	}
 	if !r.Complete {
 		missed = " Not everything could be looked at."
 	}
@@ -114,10 +118,12 @@ func (r DriftReport) verdict() string {
 		return "Drift: " + strings.Join(found, ", ") + "." + missed
 	case missed != "":
 		return "No drift was found where it could be looked." + missed
+	case n == 0 && r.Ignored > 0:
+		return "Nothing was compared: " + count(r.Ignored, "session") + " ignored."
 	case n == 1:
-		return "No drift. 1 session is as on record."
+		return "No drift. 1 session is as on record." + ignored
 	}
-	return fmt.Sprintf("No drift. %d sessions are as on record.", n)
+	return fmt.Sprintf("No drift. %d sessions are as on record.", n) + ignored
 }
 
 // Drift writes the report for a person.

@@ -85,6 +85,8 @@ func TestDriftVerdict(t *testing.T) {
 		want   string
 	}{
 		"nothing on record": {DriftReport{Complete: true}, "No drift. 0 sessions are as on record."},
+		"all ignored":       {DriftReport{Complete: true, Ignored: 2}, "Nothing was compared: 2 sessions ignored."},
+		"some ignored":      {DriftReport{Complete: true, Ignored: 2, Sessions: []session.Address{"session.a"}}, "No drift. 1 session is as on record. 2 ignored."},
 		"one":               {DriftReport{Complete: true, Sessions: []session.Address{"session.a"}}, "No drift. 1 session is as on record."},
 		"state moved":       {DriftReport{Sessions: []session.Address{"session.a"}}, "No drift was found where it could be looked. Not everything could be looked at."},
 		"unknown":           {DriftReport{Sessions: []session.Address{"session.a"}, Items: unknown}, "No drift was found where it could be looked. Unknown: 1 session that could not be looked at."},
