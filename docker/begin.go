@@ -165,11 +165,19 @@ func window(a session.Address) string {
 	}, strings.TrimPrefix(string(a), "session."))
 }
 
+// detailLimit is how much of what a container says of an exit is told, in runes.
+const detailLimit = 500
+
+// exitOf is an exit as a container tells it: its detail is one line.
 func exitOf(e *guest.Exit) *session.Exit {
 	if e == nil {
 		return nil
 	}
-	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail}
+	detail := strings.Join(strings.Fields(e.Detail), " ")
+	if runes := []rune(detail); len(runes) > detailLimit {
+		detail = string(runes[:detailLimit]) + "…"
+	}
+	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: detail}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

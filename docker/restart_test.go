@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
 )
 
@@ -22,5 +23,16 @@ func TestUnstuck(t *testing.T) {
 	}
 	if err := unstuck(nil, a); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a container says of an exit is one line, and not long.
+func TestExitOf(t *testing.T) {
+	e := exitOf(&guest.Exit{Cause: "self", Signal: "SIGKILL", Detail: "killed\n\n\tPlan: 0 to destroy " + strings.Repeat("ü", 9999)})
+	if want := "killed Plan: 0 to destroy üü"; !strings.HasPrefix(e.Detail, want) || len([]rune(e.Detail)) != detailLimit+1 {
+		t.Errorf("%.80q…, %d runes", e.Detail, len([]rune(e.Detail)))
+	}
+	if exitOf(nil) != nil {
+		t.Error("an exit of nothing")
 	}
 }
