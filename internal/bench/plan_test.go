@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -18,7 +19,11 @@ const sampled = 20
 func planInSync(t *testing.T, m *measurement) {
 	p := newRepository(t, m.bin)
 	// To destroy a thousand worktrees takes minutes; they go with their folder.
-	t.Cleanup(func() { p.run(t, "tmux", "-S", p.socket(t), "kill-server") })
+	t.Cleanup(func() {
+		for _, socket := range p.sockets(t) {
+			p.run(t, "tmux", "-S", socket, "kill-server")
+		}
+	})
 	plot := Plot{Name: "plan", Title: "No-op plan of N live tmux sessions with worktrees", Unit: Seconds}
 	ours, floor, today := Curve{Name: "agentform plan", Ours: true}, Curve{Name: "list-panes and HEADs"}, Curve{Name: "has-session and capture-pane each"}
 	for _, n := range m.each(100, 300, 1000) {
@@ -33,16 +38,14 @@ session "s" {
 }
 `, n))
 		p.run(t, "agentform", "apply", "--auto-approve")
-		socket := p.socket(t)
+		sockets := p.sockets(t)
 		took := m.turns(7,
 			func() time.Duration { return p.time(t, "agentform", "plan", "--detailed-exitcode") },
-			func() time.Duration {
-				return p.time(t, "tmux", "-S", socket, "list-panes", "-a", "-F", "#{pane_id} #{pane_dead} #{pane_pid} #{@agentform}")
-			},
+			func() time.Duration { return p.listPanes(t, sockets) },
 			func() time.Duration { return p.readHeads(t, n) },
 			func() time.Duration { return p.time(t, "agentform", "version") })
 		plan, least, start := took[0], took[1]+took[2], took[3]
-		pairs := m.turns(1, func() time.Duration { return p.pairs(t, socket) * time.Duration(n) / sampled })[0]
+		pairs := p.pairs(t, n)
 
 		r := Row{
 			Work:  fmt.Sprintf("no-op plan, %d live tmux sessions with worktrees", n),
@@ -66,22 +69,37 @@ session "s" {
 	m.plots = append(m.plots, plot)
 }
 
-// pairs is how long it takes to ask tmux about some sessions as scripts do: two
-// processes for each of them.
-func (p project) pairs(t *testing.T, socket string) time.Duration {
+// listPanes asks all of the servers at the same time, once each.
+func (p project) listPanes(t *testing.T, sockets []string) time.Duration {
 	t.Helper()
-	out, err := p.command("tmux", "-S", socket, "list-sessions", "-F", "#{session_name}").Output()
-	if err != nil {
-		t.Fatal(err)
+	began := time.Now()
+	var all sync.WaitGroup
+	for _, socket := range sockets {
+		all.Go(func() {
+			c := p.command("tmux", "-S", socket, "list-panes", "-a", "-F", "#{pane_id} #{pane_dead} #{pane_pid} #{@agentform}")
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("tmux: %v\n%s", err, out)
+			}
+		})
 	}
-	names := strings.Fields(string(out))
+	all.Wait()
+	return time.Since(began)
+}
+
+// pairs is how long it takes to ask tmux about so many sessions on one server as
+// scripts do: two processes for each of them.
+func (p project) pairs(t *testing.T, sessions int) time.Duration {
+	t.Helper()
+	socket := p.beside("bare")
+	p.tmux(t, socket, newSessions(sessions))
+	defer p.run(t, "tmux", "-S", socket, "kill-server")
 	began := time.Now()
 	for i := range sampled {
-		name := "=" + names[i*len(names)/sampled]
+		name := fmt.Sprintf("=bare-%d", i*sessions/sampled)
 		p.run(t, "tmux", "-S", socket, "has-session", "-t", name)
 		p.run(t, "tmux", "-S", socket, "capture-pane", "-p", "-t", name+":")
 	}
-	return time.Since(began)
+	return time.Since(began) * time.Duration(sessions) / sampled
 }
 
 // readHeads reads the HEAD of every worktree, by way of its .git file, and

@@ -18,11 +18,12 @@ type project struct {
 	env []string
 }
 
-// built builds agentform as make build does, and returns the folder it is in.
+// built builds agentform as make build does, and profiled, and returns the folder
+// that they are in.
 func built(t testing.TB) string {
 	t.Helper()
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-trimpath", "-o", bin, "../../cmd/...")
+	build := exec.Command("go", "build", "-trimpath", "-o", bin, "../../cmd/...", "../profiled")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
@@ -141,14 +142,14 @@ func (p project) tmux(t testing.TB, socket string, lines []string) time.Duration
 	return time.Since(began)
 }
 
-// socket is the one of the tmux server on which the project's sessions are.
-func (p project) socket(t testing.TB) string {
+// sockets are those of the tmux servers on which the project's sessions are.
+func (p project) sockets(t testing.TB) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(filepath.Dir(p.dir), "run", "agentform", "*", "tmux-0"))
-	if err != nil || len(found) != 1 {
+	found, err := filepath.Glob(p.beside("run/agentform/*/tmux-*"))
+	if err != nil || len(found) == 0 {
 		t.Fatalf("sockets: %v, %v", found, err)
 	}
-	return found[0]
+	return found
 }
 
 // beside is the path of a file beside the repository, short enough for a socket.
