@@ -73,6 +73,7 @@ func faultOf(err error) *Error {
 	var asks *typing.DialogError
 	var untaken *typing.NotTakenError
 	var problem session.Diagnostic
+	var newer *state.NewerError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -80,6 +81,8 @@ func faultOf(err error) *Error {
 		return &Error{Status: http.StatusNotFound, Code: "not_found", Message: err.Error(), Next: "GET /v1/sessions lists what there is"}
 	case errors.As(err, &locked):
 		return conflict("locked", "somebody else is at work on the state: try again in a moment")
+	case errors.As(err, &newer):
+		return conflict("read_only", "the hub is older than what wrote the state: update it, and run it anew")
 	case errors.As(err, &asks):
 		return conflict("asks", `answer with a key: POST {"key": "1"}, or attach and look`)
 	case errors.As(err, &untaken):

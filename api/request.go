@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/agentform/agentform/internal/view"
@@ -89,17 +88,8 @@ func (p param) fits(v string) bool {
 }
 
 // decode reads the body of a request strictly: JSON, one value, no field that is not
-// known, not too long. Without a body everything is as its zero value says. When it
-// is read, what is done about it may take its time.
+// known, not too long. Without a body everything is as its zero value says.
 func decode(w http.ResponseWriter, r *http.Request, into any) error {
-	if err := read(w, r, into); err != nil {
-		return err
-	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	return nil
-}
-
-func read(w http.ResponseWriter, r *http.Request, into any) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var long *http.MaxBytesError
 	switch {

@@ -175,9 +175,6 @@ func (s *Server) outer(d Door, next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		if r.ContentLength == 0 { // it is read as a whole: what is done about it may take its time
-			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-		}
 		w = &seer{ResponseWriter: w, patience: s.patience}
 		if !knownHost(r.Host, d.Host) {
 			s.refuse(w, r, &Error{Status: http.StatusForbidden, Code: "unknown_host", Message: "this hub is not called " + brief(r.Host),
