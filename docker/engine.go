@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/url"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
@@ -49,6 +50,7 @@ var _ engine = (*client.Client)(nil)
 // explain says of a failure of the engine what to do about it.
 func explain(err error) error {
 	var dialing *net.OpError
+	var asking *url.Error
 	switch {
 	case err == nil:
 		return nil
@@ -56,6 +58,8 @@ func explain(err error) error {
 		return fmt.Errorf("docker: you may not use the engine: %w (add yourself to the group docker: sudo usermod -aG docker $USER, and log in again)", dialing)
 	case client.IsErrConnectionFailed(err):
 		return fmt.Errorf("docker: no daemon answers: %w (sudo systemctl start docker)", err)
+	case errors.As(err, &asking):
+		return fmt.Errorf("docker: ask the engine: %w", asking.Err) // the address is of no use to a person
 	}
 	return fmt.Errorf("docker: %w", err)
 }

@@ -1,7 +1,9 @@
 package docker
 
 import (
+	"context"
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -23,6 +25,10 @@ func TestUnstuck(t *testing.T) {
 	}
 	if err := unstuck(nil, a); err != nil {
 		t.Error(err)
+	}
+	cut := &url.Error{Op: "Post", URL: "http://%2Fvar%2Frun%2Fdocker.sock/v1.41/containers/x/start", Err: context.Canceled}
+	if err := unstuck(cut, a); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "%2F") {
+		t.Errorf("interrupted: %v", err)
 	}
 }
 
