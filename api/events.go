@@ -5,7 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/internal/view"
@@ -13,8 +14,17 @@ import (
 	"github.com/agentform/agentform/supervise"
 )
 
-// eventID is what the ids of events look like.
-var eventID = regexp.MustCompile(`^[0-9a-z]{1,20}\.[0-9]{1,20}\.[0-9]{1,20}$`)
+// isEventID reports whether a text looks like the id of an event, LIFE.NUMBER.TIME.
+func isEventID(s string) bool {
+	parts := strings.Split(s, ".")
+	if len(parts) != 3 || parts[0] == "" {
+		return false
+	}
+	_, number := strconv.ParseUint(parts[1], 10, 64)
+	_, at := strconv.ParseInt(parts[2], 10, 64)
+	odd := func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') }
+	return number == nil && at == nil && !strings.ContainsFunc(parts[0], odd)
+}
 
 // streamEvents tells events as they come, until the reader goes, is too slow, or the
 // hub ends. The hub waits for no reader: each takes from what the hub keeps, in its
@@ -79,7 +89,7 @@ func (s *Server) wantedEvents(r *http.Request) (from string, only map[session.Ad
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		from = last
 	}
-	if from != "" && !eventID.MatchString(from) {
+	if from != "" && !isEventID(from) {
 		return "", nil, badRequest(brief(from)+" is no id of an event", "leave it out to begin now")
 	}
 	only = map[session.Address]bool{}

@@ -3,7 +3,6 @@ package api
 import (
 	"net/http"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +52,7 @@ func OpenAPI() map[string]any {
 func (r route) operation(path string, s *schemas) object {
 	o := object{"operationId": r.id, "summary": r.summary}
 	if path != r.path {
-		o["operationId"] = r.id + "_" + strings.Trim(nonWord.ReplaceAllString(path, "_"), "_")
+		o["operationId"] = r.id + strings.NewReplacer("/", "_", "{", "", "}", "", "-", "_").Replace(path)
 		o["description"] = "The same as " + r.path + "."
 	} else if r.about != "" {
 		o["description"] = r.about
@@ -93,8 +92,6 @@ func (r route) operation(path string, s *schemas) object {
 	o["responses"] = answers
 	return o
 }
-
-var nonWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 func (p param) described() object {
 	schema := object{"type": p.kind}
