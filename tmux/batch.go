@@ -135,16 +135,17 @@ func (s *server) run(batch []*request) {
 		last := command{"display-message", "-p", mark(nonce, i, "end")}
 		script.WriteString(line([]command{first}) + "\n" + line(append(q.cmds[:len(q.cmds):len(q.cmds)], last)) + "\n")
 	}
-	args := []string{"source-file", "-"}
+	args, run := []string{"source-file", "-"}, s.program.run
 	if start {
 		args = append([]string{"start-server", ";"}, args...)
+		run = s.program.start
 	}
 	var out string
 	stdin, err := whole(script.String())
 	if err == nil {
 		defer stdin.Close()
 		// Not a caller's context: the others' commands are in it as well.
-		out, err = s.program.run(context.Background(), s.socket, stdin, args...)
+		out, err = run(context.Background(), s.socket, stdin, args...)
 	}
 	settle(batch, nonce, out, err)
 }

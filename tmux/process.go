@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -106,7 +107,29 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // program is the tmux program, as something to start.
 type program struct {
-	bin string // empty: tmux on PATH
+	bin   string   // empty: tmux on PATH
+	scope []string // see Config.Scope
+}
+
+// scoped is the program as it is started where that may start a server.
+func (p program) scoped(cmd *exec.Cmd) error {
+	if len(p.scope) == 0 {
+		return nil
+	}
+	path, err := exec.LookPath(p.scope[0])
+	if err != nil {
+		return fmt.Errorf("start tmux in a scope: %w", err)
+	}
+	words := slices.Concat([]string{path}, p.scope[1:], []string{"env"})
+	for _, name := range []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"} {
+		if value, set := os.LookupEnv(name); set {
+			cmd.Env = append(cmd.Env, name+"="+value)
+			words = append(words, "-u", name)
+		}
+	}
+	cmd.Args = slices.Concat(words, []string{cmd.Path}, cmd.Args[1:])
+	cmd.Path = path
+	return nil
 }
 
 func (p program) path() (string, error) {
@@ -143,9 +166,21 @@ func (p program) command(ctx context.Context, socket string, args ...string) (*e
 
 // run runs one tmux command to its end and returns what it printed.
 func (p program) run(ctx context.Context, socket string, stdin io.Reader, args ...string) (string, error) {
+	return p.finish(ctx, false, socket, stdin, args...)
+}
+
+// start is run of a command that may start a server.
+func (p program) start(ctx context.Context, socket string, stdin io.Reader, args ...string) (string, error) {
+	return p.finish(ctx, true, socket, stdin, args...)
+}
+
+func (p program) finish(ctx context.Context, starts bool, socket string, stdin io.Reader, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	cmd, err := p.command(ctx, socket, args...)
+	if err == nil && starts {
+		err = p.scoped(cmd)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -32,6 +32,10 @@ type Config struct {
 	Lineage   string   // Mark.Project of what is ours; empty: all that carries a mark
 	Guest     []string // the command to put before a run's folder, of guest.Install
 	Bin       string   // tmux program; empty: tmux on PATH
+	// Scope is the command to put before tmux when that starts a server, which then is
+	// not of the caller's control group: systemd-run --user --scope --. It gets the
+	// variables that lead to systemd; tmux does not. Empty: none.
+	Scope []string
 	// Server is a tmux server of a person's own, by its name (as of tmux -L) or the
 	// absolute path of its socket: sessions live on it, beside the person's, and on
 	// no other. It has to run: agentform neither starts nor ends it, and sets no
@@ -60,7 +64,7 @@ var _ session.Runtime = (*Runtime)(nil)
 func New(c Config) *Runtime {
 	return &Runtime{
 		config:  c,
-		program: program{bin: c.Bin},
+		program: program{bin: c.Bin, scope: c.Scope},
 		servers: map[string]*server{},
 		making:  map[string]bool{},
 	}

@@ -27,6 +27,7 @@ type app struct {
 	settled  func(*project) // called by open once the settings are known; nil: nothing waits for them
 	document bool           // what is wrong with the manifest goes into the command's document, not to standard error
 	closers  []func() error // see close
+	scoped   []string       // see scope; of the hub alone
 }
 
 // globals are the flags that every command takes.

@@ -147,6 +147,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 		debug.SetGCPercent(frugal) // it is here for months, and has nothing to hurry for
 	}
 
+	a.scoped = a.scope(ctx)
 	tcp, err := a.tcpDoor(o.listenOptions)
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func (a *app) runtime(p *project, lineage string, spec session.RuntimeSpec, why 
 	if spec.Kind == "docker" {
 		return a.docker(p, lineage, spec, sockets, why)
 	}
-	c := tmux.Config{SocketDir: sockets, DataDir: p.manifest.DataDir, Lineage: lineage, Bin: "tmux", Server: spec.Socket}
+	c := tmux.Config{SocketDir: sockets, DataDir: p.manifest.DataDir, Lineage: lineage, Bin: "tmux", Scope: a.scoped, Server: spec.Socket}
 	if path, found := a.env.findCommand("tmux", a.env.Dir); found {
 		c.Bin = path
 	}

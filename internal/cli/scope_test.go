@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// A scope is asked of systemd only where systemd runs the hub, and is used only
+// where systemd makes one.
+func TestScope(t *testing.T) {
+	makes := t.TempDir()
+	fails := t.TempDir()
+	for dir, script := range map[string]string{makes: "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n", fails: "#!/bin/sh\nexit 1\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "systemd-run"), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		environ []string
+		want    []string
+	}{
+		"systemd makes scopes":  {[]string{"INVOCATION_ID=1", "PATH=" + makes}, []string{filepath.Join(makes, "systemd-run"), "--user", "--scope", "--quiet", "--collect", "--"}},
+		"it makes none":         {[]string{"INVOCATION_ID=1", "PATH=" + fails}, nil},
+		"there is no such tool": {[]string{"INVOCATION_ID=1", "PATH=" + t.TempDir()}, nil},
+		"a person runs the hub": {[]string{"PATH=" + makes}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &app{env: Env{Environ: c.environ, Dir: t.TempDir()}, log: slog.New(slog.DiscardHandler)}
+			if got := a.scope(t.Context()); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,41 @@
+package tmux_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/tmux"
+)
+
+// A server is started in a scope; what only asks it is not. What leads to systemd
+// is the scope's alone.
+func TestScope(t *testing.T) {
+	b := newBed(t)
+	dir := t.TempDir()
+	scope := filepath.Join(dir, "scope")
+	script := "#!/bin/sh\necho \"$XDG_RUNTIME_DIR\" \"$@\" >>'" + dir + "/scoped'\nshift\nexec \"$@\"\n"
+	if err := os.WriteFile(scope, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", "/run/user/somebody")
+	b.config.Scope = []string{scope, "--"}
+	b.runtime = tmux.New(b.config)
+	p := b.create(t, b.shell(t, "app", `printf '\033]2;led to %s\007' "${XDG_RUNTIME_DIR-nowhere}"; read x`))
+	until(t, "it runs", func() bool { live, _ := b.see(t, p); return live.Title == "led to nowhere" })
+	if live, _ := b.see(t, p); live.Vital != session.Alive {
+		t.Errorf("%+v", live)
+	}
+	said, err := os.ReadFile(filepath.Join(dir, "scoped"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(said), "\n"); n != 1 || !strings.HasPrefix(string(said), "/run/user/somebody -- env -u XDG_RUNTIME_DIR ") || !strings.Contains(string(said), " start-server ;") {
+		t.Errorf("in a scope: %s", said)
+	}
+	if env := b.tmux(t, p.Socket, "show-environment", "-g"); strings.Contains(env, "XDG_RUNTIME_DIR") {
+		t.Errorf("the server's environment: %s", env)
+	}
+}
