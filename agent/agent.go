@@ -2,6 +2,7 @@ package agent
 
 import (
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -80,15 +81,19 @@ func Builtins() map[string]session.AgentSpec {
 }
 
 // For is the agent that a specification means: the built-in it is based on, or
-// else whatever its command is. It compiles the patterns, so it is kept for as
-// long as the specification; a pattern that is no regular expression, which the
+// else whatever its command is. It compiles the patterns when something is read for
+// the first time, so it is kept for as long as the specification; a pattern that is no regular expression, which the
 // manifest's reader refuses, matches nothing.
 func For(s session.AgentSpec) session.Agent {
 	k := kindOf(s)
 	if len(s.Command) == 0 {
 		s.Command = []string{s.Name}
 	}
-	return &program{kind: k, spec: s, reader: newReader(k, s), composing: composingOf(k.marks)}
+	return &program{
+		kind: k, spec: s,
+		reader:    sync.OnceValue(func() *reader { return newReader(k, s) }),
+		composing: sync.OnceValue(func() composing { return composingOf(k.marks) }),
+	}
 }
 
 // kindOf is the kind of agent that a specification means.
@@ -106,10 +111,16 @@ func kindOf(s session.AgentSpec) kind {
 // program is an agent as a manifest has it.
 type program struct {
 	kind
-	spec session.AgentSpec
-	*reader
-	composing composing
+	spec      session.AgentSpec
+	reader    func() *reader // compiled when it is first asked for: most are only started
+	composing func() composing
 }
+
+// Ready reports whether a screen is that of an agent that takes a prompt.
+func (p *program) Ready(screen string) bool { return p.reader().Ready(screen) }
+
+// Read says what the agent does, by all that is known of it.
+func (p *program) Read(e session.Evidence) session.Reading { return p.reader().Read(e) }
 
 // Start is how a run is started: the command line (the command, what the agent
 // must be told, permissions and trust, the session's arguments, and the prompt,

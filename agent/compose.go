@@ -24,17 +24,17 @@ func composingOf(m marks) (c composing) {
 // looks like one, without hints. False: there is none, or it is not known how it
 // looks.
 func (p *program) Composer(screen string) (text string, shown bool) {
-	if p.composing.line == nil {
+	if p.composing().line == nil {
 		return "", false
 	}
 	all := lines(screen)
 	for i := len(all) - 1; i >= max(0, len(all)-markLines); i-- {
-		m := p.composing.line.FindStringSubmatch(all[i])
+		m := p.composing().line.FindStringSubmatch(all[i])
 		if m == nil {
 			continue
 		}
 		text = strings.Trim(m[1], frame)
-		if p.composing.hint != nil && p.composing.hint.MatchString(text) {
+		if p.composing().hint != nil && p.composing().hint.MatchString(text) {
 			text = ""
 		}
 		return text, true

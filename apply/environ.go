@@ -71,6 +71,40 @@ func (r *run) secretsOf(s session.Spec) (map[string]string, error) {
 	return values, nil
 }
 
+// Search finds commands, and remembers which PATH has which, since most sessions ask
+// for the same: it is kept for one look at many of them.
+type Search map[[2]string]searched // by PATH and command
+
+type searched struct {
+	path string
+	err  error
+}
+
+// lookUp looks a command up as the function does, on each PATH only once.
+func (s Search) lookUp(command, dir string, env []string) (string, error) {
+	if strings.Contains(command, "/") {
+		return lookUp(command, dir, env)
+	}
+	key := [2]string{searchPath(env), command}
+	found, known := s[key]
+	if !known {
+		found.path, found.err = lookUp(command, dir, env)
+		s[key] = found
+	}
+	return found.path, found.err
+}
+
+// searchPath is the PATH of an environment.
+func searchPath(env []string) string {
+	search := ""
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			search = v
+		}
+	}
+	return search
+}
+
 // lookUp finds a command as the session would, from its workspace and with its
 // environment: agentform's own PATH does not count.
 func lookUp(command, dir string, env []string) (string, error) {
@@ -84,12 +118,7 @@ func lookUp(command, dir string, env []string) (string, error) {
 		}
 		return path, nil
 	}
-	search := ""
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
-			search = v
-		}
-	}
+	search := searchPath(env)
 	for _, folder := range filepath.SplitList(search) {
 		if path := filepath.Join(folder, command); folder != "" && executable(path) {
 			return path, nil

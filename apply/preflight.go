@@ -18,9 +18,10 @@ import (
 // preflight is false.
 func (r *run) preflight(ctx context.Context) bool {
 	faults := map[*job]error{}
+	search := Search{}
 	for _, j := range r.jobs {
 		if j.starts() {
-			if err := r.startable(ctx, j); err != nil {
+			if err := r.startable(ctx, j, search); err != nil {
 				faults[j] = err
 			}
 		}
@@ -54,7 +55,7 @@ func (r *run) preflight(ctx context.Context) bool {
 }
 
 // startable says what a session lacks to be started, all of it.
-func (r *run) startable(ctx context.Context, j *job) error {
+func (r *run) startable(ctx context.Context, j *job, search Search) error {
 	s := *j.change.After
 	var errs []error
 	for _, name := range s.Secrets {
@@ -62,7 +63,7 @@ func (r *run) startable(ctx context.Context, j *job) error {
 			errs = append(errs, fmt.Errorf("secret %s is not set", name))
 		}
 	}
-	if err := j.findAgent(ctx, s); err != nil {
+	if err := j.findAgent(ctx, s, search); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -70,7 +71,7 @@ func (r *run) startable(ctx context.Context, j *job) error {
 
 // findAgent says if an agent's command cannot be found where it is to run, or if
 // there is no such place.
-func (j *job) findAgent(ctx context.Context, s session.Spec) error {
+func (j *job) findAgent(ctx context.Context, s session.Spec, search Search) error {
 	start := j.agent().Start(session.StartInput{Spec: s})
 	c, err := j.run.container(s)
 	switch {
@@ -79,7 +80,7 @@ func (j *job) findAgent(ctx context.Context, s session.Spec) error {
 	case c != nil:
 		return c.Check(ctx, s, start.Argv)
 	}
-	if err := Startable(s, start.Argv, j.run.environ(s, start.Env)); err != nil {
+	if err := search.Startable(s, start.Argv, j.run.environ(s, start.Env)); err != nil {
 		return fmt.Errorf("agent %q: %w", s.Agent.Name, err)
 	}
 	return nil
@@ -89,7 +90,7 @@ func (j *job) findAgent(ctx context.Context, s session.Spec) error {
 // agent in an environment (NAME=VALUE, the last of a name counts); nil: nothing
 // stands in the way. A path within a workspace that is still to be made cannot
 // be judged, and passes.
-func Startable(s session.Spec, argv, env []string) error {
+func (search Search) Startable(s session.Spec, argv, env []string) error {
 	if len(argv) == 0 {
 		return errors.New("it has no command")
 	}
@@ -98,6 +99,6 @@ func Startable(s session.Spec, argv, env []string) error {
 			return nil
 		}
 	}
-	_, err := lookUp(argv[0], s.Workspace.Path, env)
+	_, err := search.lookUp(argv[0], s.Workspace.Path, env)
 	return err
 }

@@ -21,6 +21,7 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 	type lack struct{ summary, detail string }
 	needed := map[lack][]session.Address{}
 	var order []lack
+	search := apply.Search{}
 	miss := func(by session.Address, l lack) {
 		if needed[l] == nil {
 			order = append(order, l)
@@ -36,7 +37,7 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 		if s.Runtime.Kind == "docker" {
 			continue // the command is in the image, which apply looks into
 		}
-		switch command, err := a.lackingCommand(s); {
+		switch command, err := a.lackingCommand(s, search); {
 		case err == nil:
 		case strings.Contains(command, "/"), command == "":
 			miss(s.Address, lack{fmt.Sprintf("agent %q cannot be started", s.Agent.Name), err.Error()})
@@ -69,7 +70,7 @@ func (a *app) lackingSecret(name string, how session.Severity) error {
 
 // lackingCommand says why the program that a session would be started with
 // cannot be; nil: it can. What stands in apply's way is said in its words.
-func (a *app) lackingCommand(s session.Spec) (command string, err error) {
+func (a *app) lackingCommand(s session.Spec, search apply.Search) (command string, err error) {
 	start := agent.For(s.Agent).Start(session.StartInput{Spec: s})
 	env := slices.Clone(a.env.Environ)
 	for _, layer := range []map[string]string{start.Env, s.Agent.Env, s.Env} {
@@ -80,7 +81,7 @@ func (a *app) lackingCommand(s session.Spec) (command string, err error) {
 	if len(start.Argv) > 0 {
 		command = start.Argv[0]
 	}
-	return command, apply.Startable(s, start.Argv, env)
+	return command, search.Startable(s, start.Argv, env)
 }
 
 func names(addresses []session.Address) string {

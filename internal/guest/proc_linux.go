@@ -134,9 +134,13 @@ func processes() []sight {
 }
 
 // environ is the environment a process was started with, its entries ended by
-// NULs; nothing for a process of another user.
+// NULs; nothing for a process of another user. A sweep reads that of every process.
 func environ(pid int) []byte {
-	b, err := os.ReadFile(proc(pid, "environ"))
+	path := proc(pid, "environ")
+	b, err := readProc(path, make([]byte, 8<<10))
+	if err == nil && len(b) == cap(b) {
+		b, err = os.ReadFile(path)
+	}
 	if err != nil {
 		return nil
 	}
