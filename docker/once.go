@@ -3,12 +3,16 @@ package docker
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/agentform/agentform/session"
@@ -43,15 +47,22 @@ func (r *Runtime) once(ctx context.Context, s session.Spec, dir string, argv, en
 	// that what it made has to be known.
 	making, enough := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer enough()
-	made, err := c.ContainerCreate(making, config, host, nil, nil, "")
-	if err != nil {
-		return "", explain(err)
-	}
+	// By its name it is found again when the answer is lost, and the engine itself removes
+	// it when it ends: nobody may be there to do so.
+	name := "agentform-once-" + strings.ToLower(rand.Text())
+	host.AutoRemove = true
+	var made container.CreateResponse
 	defer func() {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
-		err = errors.Join(err, explain(c.ContainerRemove(undo, made.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})))
+		if left := discard(undo, c, name); made.ID != "" { // else what failed is said already
+			err = errors.Join(err, explain(left))
+		}
 	}()
+	made, err = c.ContainerCreate(making, config, host, nil, nil, name)
+	if err != nil {
+		return "", explain(err)
+	}
 	a, err := c.ContainerAttach(ctx, made.ID, container.AttachOptions{Stream: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return "", explain(err)
@@ -96,6 +107,24 @@ func (r *Runtime) once(ctx context.Context, s session.Spec, dir string, argv, en
 			err = fmt.Errorf("exit status %d", e.StatusCode)
 		}
 		return out.String(), err
+	}
+}
+
+// discardTries is how often a container is asked to go: the engine may be removing it.
+const discardTries = 20
+
+// discard removes a container, if there is one of that name, and returns when it is gone.
+func discard(ctx context.Context, c engine, name string) error {
+	for n := 1; ; n++ {
+		err := c.ContainerRemove(ctx, name, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		switch {
+		case errdefs.IsNotFound(err):
+			return nil
+		case client.IsErrConnectionFailed(err):
+			return err
+		case err != nil && (n == discardTries || sleep(ctx, 100*time.Millisecond) != nil):
+			return fmt.Errorf("remove container %s: %w", name, err)
+		}
 	}
 }
 

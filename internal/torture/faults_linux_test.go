@@ -95,7 +95,7 @@ func TestFaults(t *testing.T) {
 		if hit {
 			met++
 		}
-		x.told(f, out, code)
+		x.told(f, hit, out, code)
 		x.inspect()
 		if x.converge(); t.Failed() {
 			t.Fatalf("with %s; the apply ended with %d:\n%s", f, code, out)
@@ -230,9 +230,11 @@ func (x *torture) fill(left string) (empty func()) {
 
 // told fails the test unless whoever applied was told what failed, and of which session,
 // or that all is well.
-func (x *torture) told(f fault, out string, code int) {
+func (x *torture) told(f fault, met bool, out string, code int) {
 	x.t.Helper()
 	switch {
+	case !met && code != 0:
+		x.t.Errorf("%s: nothing failed, and the exit code is %d:\n%s", f, code, out)
 	case strings.Contains(out, "goroutine ") || strings.Contains(out, "panic:"):
 		x.t.Errorf("%s: it crashed:\n%s", f, out)
 	case f.kind == "signal=KILL" || code == 0:
