@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // lookTimeout is how long a keeper may take to answer a look. It takes well under a
@@ -110,20 +113,28 @@ func (k Keeper) ask(ctx context.Context, timeout time.Duration, limit int, q kee
 	if _, err := conn.Write(append(b, '\n')); err != nil {
 		return fail(err)
 	}
-	lines := bufio.NewScanner(conn)
-	lines.Buffer(make([]byte, 0, 4096), limit)
-	if !lines.Scan() {
-		if err := lines.Err(); err != nil {
-			return fail(err)
-		}
-		return fail(errors.New("it hung up without an answer"))
-	}
-	r, err := decodeReply(lines.Bytes())
+	r, err := readReply(conn, limit)
 	if err != nil {
 		return fail(err)
 	}
 	return r, nil
 }
+
+// readReply reads one answer of at most limit bytes.
+func readReply(from io.Reader, limit int) (keeperReply, error) {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(make([]byte, 0, 4096), limit)
+	if !lines.Scan() {
+		if err := lines.Err(); err != nil {
+			return keeperReply{}, err
+		}
+		return keeperReply{}, errors.New("it hung up without an answer")
+	}
+	return decodeReply(lines.Bytes())
+}
+
+// refusalLimit is how much of what a keeper refuses with is told, in runes.
+const refusalLimit = 500
 
 // decodeReply reads a keeper's answer; a refusal is an error.
 func decodeReply(line []byte) (keeperReply, error) {
@@ -134,7 +145,16 @@ func decodeReply(line []byte) (keeperReply, error) {
 	case r.OK:
 		return r, nil
 	case r.Error != nil:
-		return keeperReply{}, r.Error
+		return keeperReply{}, &Error{Code: r.Error.Code, Message: oneLine(r.Error.Message, refusalLimit)}
 	}
 	return keeperReply{}, errIncomplete
+}
+
+// oneLine is a text as one line without control characters, of at most so many runes.
+func oneLine(text string, limit int) string {
+	said := []rune(strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " "))
+	if len(said) > limit {
+		said = append(said[:limit], '…')
+	}
+	return string(said)
 }

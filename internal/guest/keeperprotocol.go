@@ -73,9 +73,13 @@ type TmuxReply struct {
 	Stderr string `json:"stderr"`
 }
 
+// bootIDLimit is longer than the name of any boot: Linux's is a UUID, of 36 bytes. It
+// is kept on record, so that it is bounded.
+const bootIDLimit = 64
+
 // check refuses what no keeper says.
 func (in *Inside) check() error {
-	if in.Process.PID < 0 || in.Exit != nil && !known(in.Exit.Cause) {
+	if in.Process.PID < 0 || len(in.BootID) > bootIDLimit || in.Exit != nil && !known(in.Exit.Cause) {
 		return errIncomplete
 	}
 	return nil
