@@ -96,6 +96,20 @@ func TestDoors(t *testing.T) {
 	if !s.stateIs("api", session.StateRunning) {
 		t.Error("somebody stopped it")
 	}
+	q, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+s.tcp+"/v1/sessions/api/pause", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Header.Set("Authorization", "Bearer "+token)
+	r, err := tcp.Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	x, err := s.client.Session(t.Context(), "api")
+	if err != nil || r.StatusCode != http.StatusOK || x.Override == nil || x.Override.By != api.ByToken {
+		t.Errorf("with the token: %s, %v, and on record is %+v", r.Status, err, x.Override)
+	}
 }
 
 func TestListenTCP(t *testing.T) {

@@ -143,9 +143,9 @@ func (s *secrets) from(src config.SecretSource) string {
 }
 
 // base is the environment that agents start from: without what is a secret, or
-// the source of one.
+// the source of one, and without the keys of the hub.
 func (s *secrets) base() []string {
-	hidden := map[string]bool{}
+	hidden := map[string]bool{tokenVariable: true, signingKey: true}
 	for name := range s.sources {
 		hidden[name], hidden[s.variable(name)] = true, true
 	}

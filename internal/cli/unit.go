@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -32,6 +33,9 @@ func (a *app) printUnit(o listenOptions) error {
 	p, err := a.wanted()
 	if err != nil {
 		return err
+	}
+	if o.listen != "" && o.tokenFile == "" {
+		return errors.New("a service does not have your environment, nor a token in it: give --token-file with --listen")
 	}
 	self, err := os.Executable()
 	if err != nil {
