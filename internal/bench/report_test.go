@@ -70,6 +70,7 @@ func TestRatios(t *testing.T) {
 	}{
 		{"plan", planInSync},
 		{"apply", applyAndStop},
+		{"containers", containers},
 		{"hub", hubIdle},
 		{"alone", planAlone},
 		{"scripted", planScripted},
