@@ -149,8 +149,7 @@ func (s *scene) unwanted(c Change) (Change, []session.Diagnostic) {
 	}
 	c.Action, c.Reason = Delete, reason
 	checkout := s.in.World.Checkouts[r.Tree.Path]
-	removable := r.Tree.Created && r.Spec.Workspace.OnDestroy == session.RemoveClean && checkout.Exists
-	if c.Live == nil && !s.in.World.Runs[r.Run.ID].Alive && !removable {
+	if c.Live == nil && !s.in.World.Runs[r.Run.ID].Alive && !s.removable(r) {
 		c.Action, c.Reason = Forget, ReasonForget
 		c.Detail = "nothing of it is left but its record"
 		if checkout.Exists && r.Tree.Created {

@@ -255,6 +255,10 @@ func TestDecisionTable(t *testing.T) {
 		{"removal interrupted, and wanted stopped", func() *stage {
 			return newStage().want(spec("a", desired(session.Stopped))).record(spec("a"), intent(session.Removing))
 		}, ". a interrupted desired\n? a missing\n"},
+		{"removal interrupted before its workspace went, and wanted stopped", func() *stage {
+			clean := func(r *session.Record) { r.Tree.Created, r.Spec.Workspace.OnDestroy = true, session.RemoveClean }
+			return newStage().want(spec("a", desired(session.Stopped))).record(spec("a"), intent(session.Removing), clean)
+		}, "- a interrupted desired workspace.on_destroy\n? a missing\n"},
 		{"place gone, and its agent lives", func() *stage {
 			s := newStage().want(spec("a")).record(spec("a"))
 			s.in.World.Runs["run-a"] = session.RunFacts{Claimed: true, Alive: true}

@@ -77,11 +77,11 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 	c.Fresh = prompt || within(c.Address, s.in.Options.Fresh)
 	switch {
 	case c.Before.Intent == session.Creating && c.Live == nil && want == session.Stopped && !s.in.World.Runs[c.Before.Run.ID].Alive:
-		return act(c, Forget, ReasonInterrupted, "its creation was interrupted, and it is wanted stopped")
+		return s.undone(c, "its creation was interrupted, and it is wanted stopped")
 	case c.Before.Intent == session.Removing && c.Live == nil && want != session.Stopped:
 		return act(c, Create, ReasonInterrupted, "its removal was interrupted, and it is wanted again")
 	case c.Before.Intent == session.Removing && c.Live == nil && !s.in.World.Runs[c.Before.Run.ID].Alive:
-		return act(c, Forget, ReasonInterrupted, "its removal was interrupted")
+		return s.undone(c, "its removal was interrupted")
 	case c.Before.Intent == session.Creating && c.Live == nil && want != session.Stopped:
 		return act(c, Create, ReasonInterrupted, d.Detail)
 	case requested:
@@ -128,6 +128,20 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 	}
 	c.Then = ""
 	return c
+}
+
+// undone takes back what was interrupted: with nothing else left of the session, its
+// workspace, where that is to go with it, and its record.
+func (s *scene) undone(c Change, detail string) Change {
+	if s.removable(c.Before) {
+		return act(c, Delete, ReasonInterrupted, detail)
+	}
+	return act(c, Forget, ReasonInterrupted, detail)
+}
+
+// removable reports whether a session's workspace is to go with it.
+func (s *scene) removable(r *session.Record) bool {
+	return r.Tree.Created && r.Spec.Workspace.OnDestroy == session.RemoveClean && s.in.World.Checkouts[r.Tree.Path].Exists
 }
 
 // stop decides for a session that is wanted stopped.
