@@ -26,9 +26,9 @@ const checkEvery = 200 * time.Millisecond
 
 var runForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// begin starts a run in a container that runs, and returns when its agent has been
-// started.
-func (r *Runtime) begin(ctx context.Context, p session.Place, l session.Launch, of owner) error {
+// begin starts a run in a container that runs, under the guest's program that the
+// container has, and returns when its agent has been started.
+func (r *Runtime) begin(ctx context.Context, p session.Place, l session.Launch, of owner, program []string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	f, k := r.shared(l.Mark.ID), r.keeper(l.Mark.ID)
@@ -47,15 +47,15 @@ func (r *Runtime) begin(ctx context.Context, p session.Place, l session.Launch, 
 			held = append(held, name)
 		}
 	}
-	if err := k.Begin(ctx, l.RunDir, r.session(p, l), l.Secrets, held); err != nil {
+	if err := k.Begin(ctx, l.RunDir, r.session(p, l, program), l.Secrets, held); err != nil {
 		return err
 	}
-	return r.started(ctx, k, l)
+	return r.started(ctx, k, l, program)
 }
 
 // session is the tmux command that makes the session, with the settings it relies on;
 // see package tmux, which has them too, and why.
-func (r *Runtime) session(p session.Place, l session.Launch) []string {
+func (r *Runtime) session(p session.Place, l session.Launch, program []string) []string {
 	settings := []string{
 		"set-option", "-s", "escape-time", "20", ";",
 		"set-option", "-g", "update-environment", "", ";",
@@ -67,7 +67,7 @@ func (r *Runtime) session(p session.Place, l session.Launch) []string {
 	}
 	return slices.Concat(settings,
 		[]string{"new-session", "-d", "-s", p.Name, "-n", window(l.Mark.Address), "-x", "200", "-y", "50", "-c", strings.ReplaceAll(l.Dir, "#", "##"), "--"},
-		r.config.Guest, []string{l.RunDir})
+		program, []string{l.RunDir})
 }
 
 // up returns when the container's first process answers.
@@ -118,7 +118,7 @@ func (r *Runtime) prepare(f folders, l session.Launch, of owner) error {
 }
 
 // started returns when the guest has started the agent, or why it did not.
-func (r *Runtime) started(ctx context.Context, k guest.Keeper, l session.Launch) error {
+func (r *Runtime) started(ctx context.Context, k guest.Keeper, l session.Launch, program []string) error {
 	checked := time.Now()
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		f := r.facts(l.Mark.ID, l.Mark.Run)
@@ -130,7 +130,7 @@ func (r *Runtime) started(ctx context.Context, k guest.Keeper, l session.Launch)
 		}
 		if time.Since(checked) > checkEvery {
 			checked = time.Now()
-			if err := r.stillborn(ctx, k, l); err != nil {
+			if err := r.stillborn(ctx, k, l, program); err != nil {
 				return err
 			}
 		}
@@ -142,7 +142,7 @@ func (r *Runtime) started(ctx context.Context, k guest.Keeper, l session.Launch)
 
 // stillborn is why a guest ended before it could write anything down: it could not be
 // started.
-func (r *Runtime) stillborn(ctx context.Context, k guest.Keeper, l session.Launch) error {
+func (r *Runtime) stillborn(ctx context.Context, k guest.Keeper, l session.Launch, program []string) error {
 	in, err := k.Look(ctx, l.RunDir, pane, format, true)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (r *Runtime) stillborn(ctx context.Context, k guest.Keeper, l session.Launc
 	if in.Claimed || err != nil || !row.dead {
 		return nil
 	}
-	return fmt.Errorf("the guest %q ended at once: %s", r.config.Guest, trim(in.Screen))
+	return fmt.Errorf("the guest %q ended at once: %s", program, trim(in.Screen))
 }
 
 // window is what the status line of whoever attaches calls the session: its address.

@@ -67,7 +67,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (session.Place, 
 	}
 	p := session.Place{Runtime: "docker", Socket: guest.KeptSocket, Name: l.Name, Container: made.ID}
 	if err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{})); err == nil {
-		err = r.begin(ctx, p, l, of)
+		err = r.begin(ctx, p, l, of, r.config.Guest)
 	}
 	if err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)

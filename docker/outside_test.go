@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/session"
 )
 
@@ -64,6 +65,29 @@ func TestRestartedBySomebody(t *testing.T) {
 	if live := b.dies(t, p); !live.PlaceUp {
 		t.Errorf("the container is down: %s", live.Doubt)
 	}
+	b.restarts(t, p)
+}
+
+// A later agentform, whose guest's program is another one, starts a session again in a
+// container that an earlier one made.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	p := b.create(t, b.launch(t, "earlier"))
+	b.send(t, p, "exit 1")
+	b.dies(t, p)
+	self, err := os.ReadFile(b.config.Guest[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.config.Guest = []string{filepath.Join(b.config.DataDir, "guest"), "guest"} // not seen in the container
+	if err := os.WriteFile(b.config.Guest[0], self, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.runtime.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.runtime = docker.New(b.config)
 	b.restarts(t, p)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/docker/docker/api/types/container"
@@ -63,13 +64,22 @@ func (r *Runtime) restart(ctx context.Context, p session.Place, l session.Launch
 	if err != nil {
 		return p, err
 	}
-	if err := r.begin(ctx, p, l, of); err != nil {
+	if err := r.begin(ctx, p, l, of, r.programIn(i)); err != nil {
 		// The place was there before and stays; the run must not.
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
 		return p, errors.Join(err, r.keeper(l.Mark.ID).End(undo, l.Mark.Run, l.RunDir, "SIGKILL", 0))
 	}
 	return p, nil
+}
+
+// programIn is the guest's program as a container has it mounted: that of the agentform
+// which made it, and this may be a later one.
+func (r *Runtime) programIn(i container.InspectResponse) []string {
+	if at := slices.Index(i.Config.Entrypoint, guest.KeepMode); at > 0 {
+		return i.Config.Entrypoint[:at]
+	}
+	return r.config.Guest
 }
 
 // unstuck says of a container that cannot be started what to do about it.
