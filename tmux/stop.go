@@ -13,9 +13,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Stop asks the guest to end the agent and everything below it. When no guest
-// answers, the recorded processes are ended from here. In the end whatever still
-// carries the run's mark is swept.
+// Stop asks the guest to end the agent and everything below it, which on Linux it
+// sees to the end of. When no guest answers, or it cannot know, whatever still
+// carries the run's mark is swept; in the end the recorded agent must be gone.
 func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, how session.Stop) error {
 	if err := r.end(ctx, run, how); err != nil {
 		return fmt.Errorf("stop session %q: %w", p.Name, err)
@@ -49,15 +49,19 @@ func (r *Runtime) endNow(ctx context.Context, run string, how session.Stop) erro
 			return err
 		}
 	}
+	seen := false // by the guest, that nothing is left
 	if f.Guest.Alive() {
 		if err := r.askToStop(ctx, run, how); err == nil {
 			grace = 0 // it has had it
+			seen = guest.OwnsTree
 		} else if ctx.Err() != nil {
 			return err
 		}
 	}
-	if err := r.sweeper.sweep(ctx, sweep{run: run, signal: how.Signal, grace: grace}); err != nil {
-		return err
+	if !seen {
+		if err := r.sweeper.sweep(ctx, sweep{run: run, signal: how.Signal, grace: grace}); err != nil {
+			return err
+		}
 	}
 	// The mark can be shed, the recorded pid and start time cannot.
 	f, _ = r.facts(run)

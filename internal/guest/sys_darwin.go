@@ -10,6 +10,9 @@ import (
 // inputWaiting is the ioctl that tells how much can be read: FIONREAD.
 const inputWaiting = 0x4004667f
 
+// OwnsTree is false: an orphan goes to launchd, and is known by its mark alone.
+const OwnsTree = false
+
 // becomeSubreaper does nothing: macOS has no subreapers.
 func becomeSubreaper() error { return nil }
 

@@ -12,6 +12,10 @@ import (
 // inputWaiting is the ioctl that tells how much can be read: FIONREAD.
 const inputWaiting = syscall.TIOCINQ
 
+// OwnsTree says that nothing the agent starts gets away from its guest: the kernel
+// hands it every orphan, so a guest that answers a stop has seen the last of them end.
+const OwnsTree = true
+
 // becomeSubreaper makes the kernel hand the guest every orphan below it, in
 // place of init.
 func becomeSubreaper() error {
