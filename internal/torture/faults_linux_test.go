@@ -16,7 +16,7 @@ import (
 
 // faultsInCI is how many of the faults are tried when nobody asks for all, besides those
 // that once did harm.
-const faultsInCI = 14
+const faultsInCI = 10
 
 var once = []fault{
 	{"kernel", "flock", 1, "error=EIO"},   // our own waited for ever for a lock that could not be given back
