@@ -65,11 +65,11 @@ session "s" {
 
 	beside := fmt.Sprintf("the hub, %d idle tmux sessions: ", n)
 	m.add(Row{Work: beside + "processor", Took: Quantity{share, Share},
-		Goals: []Goal{{Says: "≤ 1 % of a core", Got: 100 * share, Bound: 100 * idleCPU}}})
+		Goals: []Goal{{Says: "≤ 1 % of a core", Got: 100 * share, Bound: 100 * idleCPU, Clock: true}}})
 	m.add(Row{Work: beside + "memory", Took: Memory(memory),
 		Goals: []Goal{{Says: "≤ 80 MiB", Got: memory / (1 << 20), Bound: idleMemory >> 20}}})
 	m.add(Row{Work: beside + "a killed agent is noticed", Took: Time(noticed),
-		Goals: []Goal{{Says: "≤ 1 s", Got: noticed.Seconds(), Bound: noticedSoon.Seconds()}}})
+		Goals: []Goal{{Says: "≤ 1 s", Got: noticed.Seconds(), Bound: noticedSoon.Seconds(), Clock: true}}})
 }
 
 // logged waits until the hub's log says something.

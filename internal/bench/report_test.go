@@ -17,7 +17,7 @@ const steepest = 1.3
 
 // generous is how many times a goal may be missed in every-day tests, whose machine
 // does other things at the same time.
-const generous = 10
+const generous = 4
 
 // measurement is one run: how much is measured, and what came of it.
 type measurement struct {
@@ -70,7 +70,6 @@ func TestRatios(t *testing.T) {
 	}{
 		{"plan", planInSync},
 		{"apply", applyAndStop},
-		{"containers", containers},
 		{"hub", hubIdle},
 		{"alone", planAlone},
 		{"scripted", planScripted},
@@ -87,7 +86,7 @@ func TestRatios(t *testing.T) {
 	if !m.full {
 		for _, r := range m.rows {
 			for _, g := range r.Goals {
-				if g.Used() > generous {
+				if !g.Clock && g.Used() > generous {
 					t.Errorf("%s: %s, and it is %.3g (%s; floor %s)", r.Work, g.Says, g.Got, r.Took, r.Floor.Took)
 				}
 			}
