@@ -194,7 +194,8 @@ type Input struct {
 type Sent struct {
 	Format  string          `json:"format_version"`
 	Address session.Address `json:"address"`
-	Outcome typing.Outcome  `json:"outcome"` // submitted; queued: it is at work, and takes it up after that; unverified: a key, or only typed
+	Alive   *bool           `json:"session_alive"` // null: it cannot be known
+	Outcome typing.Outcome  `json:"outcome"`       // submitted; queued: it is at work, and takes it up after that; unverified: a key, or only typed
 }
 
 func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
@@ -206,7 +207,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 	if (in.Text == "") == (in.Key == "") || in.Key != "" && in.NoEnter {
 		return badRequest("want a text, or a key: one of the two", `{"text": "…"} or {"key": "Enter"}`)
 	}
-	sent := Sent{Format: view.FormatVersion, Address: k.Record.Address}
+	sent := Sent{Format: view.FormatVersion, Address: k.Record.Address, Alive: k.Diagnosis.Alive}
 	err = s.act(func(ctx context.Context) (err error) {
 		sent.Outcome, err = s.cfg.Hub.Send(ctx, by(r), k.Record.Address, session.Input{Text: in.Text, Key: in.Key, NoEnter: in.NoEnter})
 		return err

@@ -106,9 +106,10 @@ func (s *Server) wantedEvents(r *http.Request) (from string, only map[session.Ad
 // take are the hub's events after one, until ctx ends.
 func (s *Server) take(ctx context.Context, from string) <-chan supervise.Event {
 	events := make(chan supervise.Event)
+	all := s.cfg.Hub.Events(ctx, from) // from here on nothing is missed
 	go func() {
 		defer close(events)
-		for e, err := range s.cfg.Hub.Events(ctx, from) {
+		for e, err := range all {
 			if err != nil {
 				s.log.Debug("a stream of events ends", "error", err)
 				return

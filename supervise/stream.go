@@ -147,16 +147,16 @@ func (s *stream) start(id string) (n uint64, from time.Time, behind bool, err er
 }
 
 // Events are the events of all sessions as they come, after the one with an id;
-// "": those that come from now on. Of an id that an earlier hub gave, what is in the
+// "": those that come after the call. Of an id that an earlier hub gave, what is in the
 // histories since is told first; an event that was written at the same moment may
 // come twice. It ends with ctx, with the hub, or when the caller stops. An error,
 // of an id that is none, is all that it yields.
 func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] {
+	at, from, behind, err := h.stream.start(after)
 	return func(yield func(Event, error) bool) {
 		h.stream.listen(1)
 		defer h.stream.listen(-1)
 		h.Wake() // it looks more often while somebody listens
-		at, from, behind, err := h.stream.start(after)
 		if err != nil {
 			yield(Event{}, err)
 			return
