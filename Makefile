@@ -7,6 +7,7 @@ LINT_VERSION := v2.15.0
 LINT         := $(BIN)/golangci-lint-$(LINT_VERSION)
 FUZZTIME     ?= 5s
 TORTURE      ?= 1000
+MOST         ?= 1000
 
 # Where goroutines share something: these run under the race detector as well.
 RACE := ./state ./history ./apply ./reconcile ./tmux ./supervise ./api ./internal/notify ./session/... ./effect/... ./local
@@ -86,9 +87,9 @@ captures: tools ## records the screens of the real agents in agent/testdata, and
 	$(GO) test ./agent -run TestCaptures -update
 
 .PHONY: bench
-bench: tools engine ## all of it beside its floor and what people use today: one table, written to docs/BENCHMARKS.md
+bench: tools engine ## all of it beside its floor and what people use today: one table, written to docs/BENCHMARKS.md; MOST=300: of a busy machine
 	@GO="$(GO)" scripts/process-compose.sh || echo "process-compose does not build: it is left out"
-	scripts/dockerd.sh $(GO) test -count 1 -timeout 30m -v -run TestRatios ./internal/bench -document $(CURDIR)/docs/BENCHMARKS.md
+	scripts/dockerd.sh $(GO) test -count 1 -timeout 30m -v -run TestRatios ./internal/bench -args -document $(CURDIR)/docs/BENCHMARKS.md -most $(MOST)
 
 .PHONY: bench-quick
 bench-quick: tools engine ## a little of it, in a minute; fails if a ratio is far off its goal. CI runs it with the tests

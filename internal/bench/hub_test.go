@@ -27,7 +27,7 @@ const (
 func hubIdle(t *testing.T, m *measurement) {
 	n, watched := 100, 5*time.Second
 	if m.full {
-		n, watched = 1000, idleFor
+		n, watched = *most, idleFor
 	}
 	p := newRepository(t, m.bin)
 	p.destroyed(t)

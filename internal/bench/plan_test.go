@@ -26,7 +26,7 @@ func planInSync(t *testing.T, m *measurement) {
 	})
 	plot := Plot{Name: "plan", Title: "No-op plan of N live tmux sessions with worktrees", Unit: Seconds}
 	ours, floor, today := Curve{Name: "agentform plan", Ours: true}, Curve{Name: "list-panes and HEADs"}, Curve{Name: "has-session and capture-pane each"}
-	for _, n := range m.each(100, 300, 1000) {
+	for _, n := range m.live(100, 300, 1000) {
 		p.manifest(t, n, fmt.Sprintf(`
 session "s" {
   count  = %d

@@ -33,14 +33,14 @@ func (p project) profile(t *testing.T, times int, args ...string) string {
 	if err != nil {
 		return fmt.Sprintf("No profile: pprof: %v.", err)
 	}
-	var most []string
+	var found []string
 	_, table, _ := strings.Cut(string(out), "flat%")
 	for line := range strings.Lines(table) {
 		if f := strings.Fields(line); len(f) >= 6 && strings.HasSuffix(f[1], "%") {
-			most = append(most, fmt.Sprintf("`%s` %s", strings.Join(f[5:], " "), f[1]))
+			found = append(found, fmt.Sprintf("`%s` %s", strings.Join(f[5:], " "), f[1]))
 		}
 	}
 	each := time.Duration(times)
 	return fmt.Sprintf("Of %s under the profiler, agentform and what it starts compute for %s; agentform's part: %s.",
-		Time(elapsed/each), Time(own/each), strings.Join(most, ", "))
+		Time(elapsed/each), Time(own/each), strings.Join(found, ", "))
 }

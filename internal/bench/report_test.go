@@ -10,6 +10,8 @@ import (
 
 var document = flag.String("document", "", "measure all of it, and write it to this Markdown file; its plots go into benchmarks/ beside it")
 
+var most = flag.Int("most", 1000, "live tmux sessions to measure at most, for a machine that is slow or busy")
+
 // steepest is how steeply a cost may grow with the number of sessions: linear, and
 // something for the noise of two sizes that were measured minutes apart. A quadratic
 // step is 2.
@@ -35,6 +37,11 @@ func (m *measurement) each(sizes ...int) []int {
 		return sizes
 	}
 	return sizes[:1]
+}
+
+// live is each of numbers of tmux sessions, up to the most that are wanted.
+func (m *measurement) live(sizes ...int) []int {
+	return slices.DeleteFunc(m.each(sizes...), func(n int) bool { return n > *most })
 }
 
 // turns measures all of the works one after the other, several times, and returns

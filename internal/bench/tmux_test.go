@@ -22,7 +22,7 @@ func applyAndStop(t *testing.T, m *measurement) {
 	applies, creates := Curve{Name: "agentform apply", Ours: true}, Curve{Name: "new-session in one client"}
 	scripts, composes := Curve{Name: "a new-session process each"}, Curve{Name: "process-compose up"}
 	stops, kills, ends := Curve{Name: "agentform stop", Ours: true}, Curve{Name: "kill-session in one client"}, Curve{Name: "a kill-session process each"}
-	for _, n := range m.each(100, 300, 1000) {
+	for _, n := range m.live(100, 300, 1000) {
 		p.manifest(t, n, fmt.Sprintf(`
 session "s" {
   count  = %d
