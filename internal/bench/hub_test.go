@@ -136,19 +136,3 @@ func residentMost(t testing.TB, pid int) int {
 	t.Fatal("no VmHWM")
 	return 0
 }
-
-// newProject is a repository with a manifest of sessions in worktrees of their own.
-func newProject(t testing.TB, sessions int) project {
-	t.Helper()
-	p := newRepository(t, built(t))
-	p.manifest(t, sessions, fmt.Sprintf(`
-session "s" {
-  count  = %d
-  agent  = agent.idle
-  branch = "agents/s${count.index}"
-}
-`, sessions))
-	return p
-}
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
