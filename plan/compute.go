@@ -63,9 +63,9 @@ func (s *scene) decide(a session.Address) (Change, []session.Diagnostic) {
 		c.Reason, c.Detail = ReasonAmbiguous, problem.Summary
 		return c, []session.Diagnostic{problem}
 	}
-	if d.State == session.StateUnknown || c.Before == nil && s.unreachable(*c.After) {
+	if d.State == session.StateUnknown && !s.endable(c) || c.Before == nil && s.unreachable(*c.After) {
 		c.State, c.Reason = session.StateUnknown, ReasonUnreachable
-		return c, nil
+		return c, s.outOfSight(c)
 	}
 	switch {
 	case c.Before == nil:
@@ -74,6 +74,27 @@ func (s *scene) decide(a session.Address) (Change, []session.Diagnostic) {
 		return s.unwanted(c)
 	}
 	return s.kept(c, d)
+}
+
+// endable reports whether a session of which nothing can be told is to be ended, and
+// can be: a person says so, and a container that is there can be killed whatever
+// answers in it.
+func (s *scene) endable(c Change) bool {
+	if c.Before == nil || c.Live == nil || !c.Live.PlaceUp || c.Live.Place.Container == "" || s.in.Hub != nil {
+		return false
+	}
+	o := s.in.Options
+	return c.After == nil || within(c.Address, o.Restart) || within(c.Address, o.Replace) ||
+		s.in.ByHand && within(c.Address, o.Targets) && standing(*c.Before) == session.Stopped
+}
+
+// outOfSight is the problem of a session that is to be destroyed and of which nothing
+// can be told, though its engine answers: that none does is a problem already.
+func (s *scene) outOfSight(c Change) []session.Diagnostic {
+	if c.After != nil || s.in.ByHand || s.unreachable(c.Before.Spec) || c.Before.Origin != session.FromManifest && !s.in.Options.Destroy {
+		return nil
+	}
+	return []session.Diagnostic{problem(c.Address, ReasonUnreachable, "its state is unknown, so it is not destroyed", c.Detail)}
 }
 
 func (s *scene) unreachable(w session.Spec) bool {

@@ -180,6 +180,39 @@ func TestCloneThatIsThere(t *testing.T) {
 	}
 }
 
+// TestContainerThatDoesNotAnswer: nothing is done on a guess, and a person who wants it
+// ended or made anew is not kept from that by what runs in it.
+func TestContainerThatDoesNotAnswer(t *testing.T) {
+	silent := func(l *session.Live) { l.Vital, l.Doubt = session.Unknown, "it does not answer" }
+	a := []session.Address{session.Single("a")}
+	byHand := contained(silent).options(Options{Targets: a})
+	byHand.in.ByHand, byHand.in.Records[0].Override = true, &session.Override{Desired: session.Stopped, By: "ann"}
+	unwanted := contained(silent)
+	unwanted.in.Wanted = nil
+	inTmux := newStage().record(spec("a")).live("a", silent)
+	byHub := contained(silent).options(Options{Restart: a})
+	byHub.in.Hub = &Hub{}
+	for name, test := range map[string]struct {
+		stage *stage
+		want  string
+	}{
+		"left alone":        {contained(silent), "  a runtime_unreachable\n? a unreachable\n"},
+		"restart asked for": {contained(silent).options(Options{Restart: a}), "↻ a requested\n? a unreachable\n"},
+		"made anew":         {contained(silent).options(Options{Replace: a}), "± a requested\n? a unreachable\n"},
+		"destroyed":         {contained(silent).options(Options{Destroy: true}), "- a destroy\n? a unreachable\n"},
+		"not wanted":        {unwanted, "- a not_in_manifest\n? a unreachable\n"},
+		"stopped by hand":   {byHand, "‖ a desired_stopped\n? a unreachable\n"},
+		"by the hub":        {byHub, "  a runtime_unreachable\n? a unreachable\n"},
+		"in tmux":           {inTmux, "  a runtime_unreachable\n! a its state is unknown, so it is not destroyed\n? a unreachable\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, story(Compute(test.stage.in))); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestCopiedContainer: what bears the mark of another that stands is never the session,
 // whether that is on record or not.
 func TestCopiedContainer(t *testing.T) {

@@ -139,7 +139,7 @@ func (t told) judge(p plan.Plan) (able map[session.Address]bool, errs []error) {
 		}
 	}
 	for _, c := range p.Changes {
-		if able[c.Address] && c.State == session.StateUnknown {
+		if able[c.Address] && c.State == session.StateUnknown && !c.Action.Acts() {
 			delete(able, c.Address)
 			errs = append(errs, fmt.Errorf("%s: its state is unknown, so nothing was done: %s", c.Address, c.Detail))
 		}
