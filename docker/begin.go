@@ -38,7 +38,7 @@ func (r *Runtime) begin(ctx context.Context, p session.Place, l session.Launch, 
 	if err := r.prepare(f, l, of); err != nil {
 		return err
 	}
-	if err := f.keep(kept{Mark: l.Mark, Container: p.Container, Spec: &l.Spec}); err != nil {
+	if err := f.keep(kept{Mark: l.Mark, Container: p.Container, Spec: &l.Spec, Program: program[0]}); err != nil {
 		return err
 	}
 	var held []string

@@ -63,9 +63,10 @@ func (f folders) bring(l session.Launch, of owner) error {
 type kept struct {
 	Mark      session.Mark  `json:"mark"` // of the run that was begun last
 	Container string        `json:"container,omitempty"`
-	Spec      *session.Spec `json:"spec,omitempty"`   // as launched
-	Paused    string        `json:"paused,omitempty"` // the mode
-	Pane      string        `json:"pane,omitempty"`   // of an adopted session: tmux's id of it
+	Spec      *session.Spec `json:"spec,omitempty"`    // as launched
+	Paused    string        `json:"paused,omitempty"`  // the mode
+	Pane      string        `json:"pane,omitempty"`    // of an adopted session: tmux's id of it
+	Program   string        `json:"program,omitempty"` // the guest's, which the container has mounted
 }
 
 func (f folders) keep(k kept) error {
@@ -158,6 +159,33 @@ func Facts(dataDir, socketDir, run string) (f guest.Facts, alive, ok bool) {
 	r := &Runtime{config: Config{DataDir: dataDir, SocketDir: socketDir}}
 	f = r.facts(id, run)
 	return f, f.Exit == nil && f.Agent.PID != 0 && r.answers(id, run), true
+}
+
+// Programs are the guest's programs that containers of a data folder have mounted: a
+// container cannot be started again without. The error says that they cannot be told.
+func Programs(dataDir string) ([]string, error) {
+	all, err := os.ReadDir(filepath.Join(dataDir, "containers"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	r := &Runtime{config: Config{DataDir: dataDir}}
+	var mounted []string
+	for _, e := range all {
+		if !e.IsDir() {
+			continue
+		}
+		k, err := r.shared(e.Name()).kept()
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("what container %s has mounted: %w", e.Name(), err)
+		case k.Pane != "": // adopted: it has nothing of ours
+		case k.Program == "":
+			return nil, fmt.Errorf("what container %s has mounted is not on record", e.Name())
+		default:
+			mounted = append(mounted, k.Program)
+		}
+	}
+	return mounted, nil
 }
 
 // discard removes a container's sockets.

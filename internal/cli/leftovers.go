@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/view"
@@ -184,23 +185,28 @@ func (x *search) prompts() {
 	}
 }
 
-// guests are the guests' programs but for the newest and those that run.
+// guests are the guests' programs but for the newest, those that run, and those that
+// a container has mounted, running or not.
 func (x *search) guests() {
-	if x.mounted() {
+	mounted, err := docker.Programs(x.manifest.DataDir)
+	if err != nil {
 		return
 	}
 	dir := filepath.Join(x.manifest.DataDir, "bin")
-	running := map[string]bool{}
+	used := map[string]bool{}
+	for _, program := range mounted {
+		used[program] = true
+	}
 	for run := range x.runs {
-		f, _ := guest.ReadFacts(x.runDir(run)) // what cannot be read names no process
-		if !f.Guest.Alive() {
+		f, _ := guest.ReadFacts(x.runDir(run))    // what cannot be read names no process
+		if x.contained(run) || !f.Guest.Alive() { // a container numbers its processes otherwise
 			continue
 		}
 		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", f.Guest.PID))
 		if err != nil || runtime.GOOS != "linux" {
 			return // which program it is cannot be told
 		}
-		running[program] = true
+		used[program] = true
 	}
 	newest, at := "", time.Time{}
 	var all []string
@@ -216,8 +222,8 @@ func (x *search) guests() {
 		}
 	}
 	for _, path := range all {
-		if path != newest && !running[path] {
-			x.add(kindGuest, path, view.LeftToRemove, "a newer one is there, and no session runs under it")
+		if path != newest && !used[path] {
+			x.add(kindGuest, path, view.LeftToRemove, "a newer one is there, and no session needs it")
 		}
 	}
 }

@@ -73,14 +73,3 @@ func (x *search) oldContainers() {
 		}
 	}
 }
-
-// mounted reports whether containers may have a guest's program of the project
-// mounted: which, cannot be told from here.
-func (x *search) mounted() bool {
-	for _, e := range entries(x.containers()) {
-		if e.IsDir() {
-			return true
-		}
-	}
-	return false
-}
