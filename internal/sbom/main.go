@@ -19,7 +19,7 @@ func main() {
 
 func run(w io.Writer, files []string) error {
 	if len(files) == 0 {
-		return errors.New("usage: sbom PROGRAM...")
+		return errors.New("usage: sbom PROGRAM [PROGRAM]")
 	}
 	var all []program
 	for _, f := range files {
