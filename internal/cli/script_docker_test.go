@@ -23,7 +23,7 @@ func TestContainerScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	image := testImage(t)
-	defined := map[string]func(*testscript.TestScript, bool, []string){"containers": containers, "ownengine": ownEngine, "nobody": nobody}
+	defined := map[string]func(*testscript.TestScript, bool, []string){"containers": containers, "ownengine": ownEngine, "nobody": nobody, "smalldisk": smallDisk}
 	for name, c := range commands {
 		defined[name] = c
 	}
@@ -99,6 +99,20 @@ func nobody(ts *testscript.TestScript, neg bool, args []string) {
 		args = append([]string{args[0], "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}, args[1:]...)
 	}
 	exits(ts, neg, args)
+}
+
+// smalldisk FOLDER: the folder becomes a disk of 12 MB, until the end. Only root may do
+// that: anybody else has to be allowed sudo without a password.
+func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	asRoot := func(argv ...string) {
+		if os.Getuid() != 0 {
+			argv = append([]string{"sudo", "-n"}, argv...)
+		}
+		ts.Check(ts.Exec(argv[0], argv[1:]...))
+	}
+	asRoot("mount", "-t", "tmpfs", "-o", "size=12m,mode=0777", "tmpfs", dir)
+	ts.Defer(func() { asRoot("umount", "--lazy", dir) })
 }
 
 // containers prints the containers of the script's project.
