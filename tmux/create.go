@@ -86,7 +86,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 			on = nil
 			return err
 		}
-		if f, _ := guest.ReadFacts(l.RunDir); f.Claimed {
+		if f, _ := guest.Glance(l.RunDir); f.Claimed {
 			// A server that left after that took the run with it: it cannot be
 			// started again.
 			return &Error{Command: "new-session", Output: err.Error(), Err: session.ErrGone}
@@ -212,7 +212,7 @@ func (r *Runtime) started(ctx context.Context, s *server, p session.Place, l ses
 	defer cancel()
 	begun := time.Now()
 	for wait := time.Millisecond; ; wait = min(2*wait, 10*time.Millisecond) {
-		f, err := guest.ReadFacts(l.RunDir)
+		f, err := guest.Glance(l.RunDir)
 		switch {
 		case f.Exit != nil && f.Exit.Cause == guest.CauseFailedStart:
 			return errors.New(exitOf(f.Exit).String())
@@ -225,7 +225,7 @@ func (r *Runtime) started(ctx context.Context, s *server, p session.Place, l ses
 		if time.Since(begun) > 100*time.Millisecond {
 			if err := r.stillborn(ctx, s, p); err != nil {
 				// It may have been quicker than the look.
-				if f, _ := guest.ReadFacts(l.RunDir); f.Agent.PID == 0 && f.Exit == nil {
+				if f, _ := guest.Glance(l.RunDir); f.Agent.PID == 0 && f.Exit == nil {
 					return err
 				}
 			}

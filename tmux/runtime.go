@@ -118,12 +118,13 @@ func (r *Runtime) guestSocket(run string) string {
 	return filepath.Join(r.config.SocketDir, "g-"+run)
 }
 
-// facts are what a run's folder tells; nothing for an id that cannot be one.
+// facts are what a run's folder tells, but for its launch; nothing for an id that
+// cannot be one.
 func (r *Runtime) facts(run string) (guest.Facts, error) {
 	if !runForm.MatchString(run) {
 		return guest.Facts{}, nil
 	}
-	return guest.ReadFacts(r.runDir(run))
+	return guest.Glance(r.runDir(run))
 }
 
 func (r *Runtime) server(socket string) *server {

@@ -188,7 +188,7 @@ func (p *project) facts(run string) session.RunFacts {
 				Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
 		}
 	}
-	f, err := guest.ReadFacts(p.runDir(run))
+	f, err := guest.Glance(p.runDir(run))
 	if err != nil && !f.Claimed {
 		return session.RunFacts{}
 	}

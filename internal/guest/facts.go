@@ -72,7 +72,10 @@ type running struct {
 // ReadFacts reads a run's folder. A folder or file that is missing is no error:
 // what it would tell is zero. The error of a file that cannot be read or makes
 // no sense comes with whatever the other files told.
-func ReadFacts(runDir string) (Facts, error) {
+func ReadFacts(runDir string) (Facts, error) { return readFacts(runDir, true) }
+
+// readFacts is ReadFacts, which leaves Spec and Socket empty without launch.
+func readFacts(runDir string, withLaunch bool) (Facts, error) {
 	var f Facts
 	var errs []error
 	read := func(name string, limit int64, v any) bool {
@@ -86,7 +89,7 @@ func ReadFacts(runDir string) (Facts, error) {
 		Socket string          `json:"socket"`
 		Spec   json.RawMessage `json:"spec"`
 	}
-	if read(launchFile, configLimit, &launch) {
+	if withLaunch && read(launchFile, configLimit, &launch) {
 		f.Socket, f.Spec = launch.Socket, launch.Spec
 	}
 	// A claim is made empty and then written, so an empty one is a claim.
