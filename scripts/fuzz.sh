@@ -14,8 +14,8 @@ time=${1:-5s}
 			echo "$out" | tail -n 3
 			continue
 		fi
-		# Go calls it a failure when the time ends while it makes an input smaller
-		# (golang.org/issue/56238); one that it has found it writes down, and says so.
+		# Go calls it a failure when the time ends while it stops its workers
+		# (go.dev/issue/75804, mended in 1.27); one that it has found it writes down, and says so.
 		echo "$out"
 		case $out in
 		*"Failing input"* | *panic:*) exit 1 ;;
