@@ -45,7 +45,8 @@ func newRepository(t testing.TB, bin string) project {
 			time.Sleep(100 * time.Millisecond)
 		}
 	})
-	p := project{dir: filepath.Join(short, "shop")}
+	// Its name is the project's, and so part of names that all projects share.
+	p := project{dir: filepath.Join(short, filepath.Base(short))}
 	run := filepath.Join(short, "run")
 	for _, dir := range []string{p.dir, run} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
