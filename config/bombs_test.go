@@ -111,8 +111,29 @@ session "w" {
 		"json nesting":  `{"locals": {"bomb": ` + long("[", 100_000) + long("]", 100_000) + `}}`,
 		"json calls":    `{"locals": {"t": "0123456789abcdef", "u": "${join(local.t, range(1000))}", "v": "${join(local.u, range(1000))}", "w": "${[for a in range(1000) : [for b in range(1000) : upper(local.v)]]}"}}`,
 		"variable":      "variable \"bomb\" {\n  default = [for a in [" + long("1, ", 1000) + "] : [for b in [" + long("1, ", 1000) + "] : [for c in [" + long("1, ", 1000) + "] : c]]]\n}\n",
+		"aliases":       local("yamldecode(<<E\na0: &a0 [1,1,1,1,1,1,1,1,1]\n" + aliases(30) + "E\n)"),
+		"alias texts":   local("yamldecode(\"a: &a ${local.t5}\\nb: [${join(\",\", [for a in local.n : \"*a\"])}]\\n\")"),
+		"yaml nesting":  local(`yamldecode(join("", [for a in local.n : "[[[[[[["]))`),
+		"yaml depth":    local(`yamldecode("${join("", [for a in range(300) : "["])}${join("", [for a in range(300) : "]"])}")`),
+		"yaml elements": local(`yamldecode("[${join("", [for a in local.n : replace(substr(local.t4, 0, 512), "/./", "1,")])}]")`),
+		"yamlencode":    local(`yamlencode([` + long("local.t5, ", 1000) + `1])`),
+		"transpose":     local(`[for a in local.n : transpose({ for b in local.n : b => ["x", "y"] })]`),
+		"matchkeys":     local(`[for a in local.n : matchkeys(local.n, local.n, local.n)]`),
+		"index":         local(`[for a in local.n : [for b in local.n : index(local.n, 999)]]`),
+		"digest":        local(`[for a in local.n : [for b in local.n : sha512(local.t5)]]`),
+		"template":      local(`templatestring("%%{for a in n}%%{for b in n}$${t}%%{endfor}%%{endfor}", { n = local.n, t = local.t5 })`),
+		"set template":  local(`templatestring("$${length(setproduct(n, n, n, n))}", { n = local.n })`),
 		"many problems": "session \"a\" {\n" + long("  nope = nope.nope\n", 100_000) + "}\n",
 	}
+}
+
+// aliases are YAML lists of which each holds the last nine times.
+func aliases(n int) string {
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "a%d: &a%d [%s*a%d]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d,", i-1), 8), i-1)
+	}
+	return b.String()
 }
 
 // many1000 is a line a thousand times, numbered.

@@ -21,11 +21,12 @@ type bulk struct {
 	elements, text int
 	long           bool // a number has too many digits
 	deep           bool // collections in it nest too deeply
+	infinite       bool // a number in it is infinite
 }
 
 // exceeds reports whether it is more than so many values may hold.
 func (b bulk) exceeds(values int) bool {
-	return b.elements > values*maxElements || b.text > values*maxText || b.long || b.deep
+	return b.elements > values*maxElements || b.text > values*maxText || b.long || b.deep || b.infinite
 }
 
 func (b bulk) tooMuch() bool { return b.exceeds(1) }
@@ -33,6 +34,8 @@ func (b bulk) tooMuch() bool { return b.exceeds(1) }
 // over says what is more than so many values may hold.
 func (b bulk) over(values int) string {
 	switch {
+	case b.infinite:
+		return "an infinite number, which comes of a division by zero"
 	case b.long:
 		return fmt.Sprintf("a number of more than %d digits", maxDigits)
 	case b.deep:
@@ -47,7 +50,7 @@ func (b bulk) over(values int) string {
 func (b bulk) String() string { return b.over(1) }
 
 func (b bulk) plus(c bulk) bulk {
-	return bulk{b.elements + c.elements, b.text + c.text, b.long || c.long, b.deep || c.deep}
+	return bulk{b.elements + c.elements, b.text + c.text, b.long || c.long, b.deep || c.deep, b.infinite || c.infinite}
 }
 
 // add adds what a value holds, and stops once it is too much for one.
@@ -61,6 +64,7 @@ func (b *bulk) addAt(v cty.Value, depth int) {
 		b.text += len(v.AsString())
 	case t == cty.Number:
 		b.long = b.long || digits(v) > maxDigits
+		b.infinite = b.infinite || infinite(v)
 	case (t.IsListType() || t.IsSetType()) && t.ElementType() == cty.Bool:
 		b.elements += v.LengthInt()
 	case depth > maxDepth:
@@ -85,6 +89,12 @@ func digits(v cty.Value) int {
 	}
 	twos := f.MantExp(nil)
 	return int(math.Abs(float64(twos)) * math.Log10(2))
+}
+
+// infinite reports whether a value is an infinite number.
+func infinite(v cty.Value) bool {
+	v, _ = v.Unmark()
+	return v.Type() == cty.Number && v.IsKnown() && !v.IsNull() && v.AsBigFloat().IsInf()
 }
 
 // bulkOf is how much values hold together, if that is not too much for one.

@@ -74,6 +74,7 @@ func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 	}
 	v, diags := d.l.meter.value(a.expr, d.ctx)
 	for _, diag := range diags {
+		conceal(diag)
 		diag.Extra = note{address: d.address, inner: diag.Extra}
 		if diag.Expression == nil {
 			diag.Expression, diag.EvalContext = a.expr, d.ctx

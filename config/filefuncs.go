@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -32,27 +33,36 @@ func (l *loader) fileFunc() function.Function {
 	})
 }
 
-// templateFunc is templatefile(PATH, VARS): a file with ${…} and %{…} filled in
-// from the object given.
-func (l *loader) templateFunc(outer map[string]function.Function) function.Function {
-	inner := map[string]function.Function{}
-	for name, f := range outer {
-		inner[name] = f // without templatefile itself, so that templates cannot include each other in circles
+// templateFunc is templatefile(PATH, VARS), or with a text in place of a path
+// templatestring: a template with ${…} and %{…} filled in from the object given.
+func (l *loader) templateFunc(all map[string]function.Function, fromFile bool) function.Function {
+	within := func() map[string]function.Function {
+		inner := maps.Clone(all) // without templates, so that they cannot include each other in circles
+		delete(inner, "templatefile")
+		delete(inner, "templatestring")
+		return inner
 	}
 	render := func(args []cty.Value) (cty.Value, error) {
-		name, marks := args[0].Unmark()
-		text, err := l.readText(name.AsString(), len(marks) > 0)
-		if err != nil {
-			return cty.NilVal, function.NewArgError(0, err)
+		first, marks := args[0].Unmark()
+		text, name := first.AsString(), "<template>"
+		if fromFile {
+			name = text
+			var err error
+			if text, err = l.readText(name, len(marks) > 0); err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
 		}
 		given, objectMarks := args[1].Unmark()
 		if t := given.Type(); !t.IsObjectType() && !t.IsMapType() {
 			return cty.NilVal, function.NewArgErrorf(1, "a map or an object of the template's variables is required")
 		}
-		if d := deepTemplate([]byte(text), name.AsString()); d != nil {
-			return cty.NilVal, function.NewArgErrorf(0, "%s: %s", name.AsString(), d.Detail)
+		if !given.IsKnown() {
+			return cty.DynamicVal.WithMarks(marks, objectMarks), nil
 		}
-		expr, diags := hclsyntax.ParseTemplate([]byte(text), name.AsString(), hcl.InitialPos)
+		if d := deepTemplate([]byte(text), name); d != nil {
+			return cty.NilVal, function.NewArgErrorf(0, "%s: %s", name, d.Detail)
+		}
+		expr, diags := hclsyntax.ParseTemplate([]byte(text), name, hcl.InitialPos)
 		if diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
 		}
@@ -65,15 +75,19 @@ func (l *loader) templateFunc(outer map[string]function.Function) function.Funct
 		if _, diags = l.meter.count(expr); diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
 		}
-		v, diags := l.meter.within(expr, &hcl.EvalContext{Variables: vars, Functions: inner})
+		v, diags := l.meter.within(expr, &hcl.EvalContext{Variables: vars, Functions: within()})
 		if diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
 		}
 		return v.WithMarks(marks, objectMarks), nil
 	}
+	takes := "template"
+	if fromFile {
+		takes = "path"
+	}
 	return function.New(&function.Spec{
 		Params: []function.Parameter{
-			{Name: "path", Type: cty.String, AllowMarked: true},
+			{Name: takes, Type: cty.String, AllowMarked: true},
 			{Name: "vars", Type: cty.DynamicPseudoType, AllowMarked: true},
 		},
 		Type: function.StaticReturnType(cty.DynamicPseudoType),
@@ -166,12 +180,9 @@ func (l *loader) readText(name string, secret bool) (string, error) {
 	if text, ok := l.texts[full]; ok {
 		return text, nil
 	}
-	if info, err := os.Stat(full); err == nil && !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no regular file", called)
-	}
-	src, err := readFile(full)
+	src, err := readRegular(full, called)
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be read: %s", called, reason(err))
+		return "", err
 	}
 	if !utf8.Valid(src) {
 		return "", fmt.Errorf("%s is not a text in UTF-8", called)
@@ -179,6 +190,63 @@ func (l *loader) readText(name string, secret bool) (string, error) {
 	l.texts[full] = string(src)
 	return string(src), nil
 }
+
+// readRegular is what a file holds that is no folder and no device.
+func readRegular(full, called string) ([]byte, error) {
+	if info, err := os.Stat(full); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", called)
+	}
+	src, err := readFile(full)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %s", called, reason(err))
+	}
+	return src, nil
+}
+
+// bytesFunc makes a text of a file of the repository, whatever that holds.
+func (l *loader) bytesFunc(of func([]byte) string) function.Function {
+	return textFunc("path", func(name string) (string, error) {
+		full, err := l.confine(name, false)
+		if err != nil {
+			return "", err
+		}
+		src, err := readRegular(full, fmt.Sprintf("%q", name))
+		if err != nil {
+			return "", err
+		}
+		l.meter.steps += len(src) / stepRead
+		return of(src), nil
+	})
+}
+
+// fileexistsFunc is fileexists(PATH): whether there is a file, which is no folder.
+func (l *loader) fileexistsFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "path", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			name := args[0].AsString()
+			full, err := l.confine(name, false)
+			if errors.As(err, new(absent)) {
+				return cty.False, nil
+			}
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			info, err := os.Stat(full)
+			if err != nil {
+				return cty.NilVal, function.NewArgErrorf(0, "%q cannot be read: %s", name, reason(err))
+			}
+			if !info.Mode().IsRegular() {
+				return cty.NilVal, function.NewArgErrorf(0, "%q is no regular file; fileset tells what is in a folder", name)
+			}
+			return cty.True, nil
+		},
+	})
+}
+
+// absent is the error about a file that is not there.
+type absent struct{ error }
 
 // confine is the real path of a file named in a manifest, relative to the folder
 // of the manifests. It must lie in the repository, or, without one, in that
@@ -207,7 +275,7 @@ func (l *loader) confine(name string, secret bool) (string, error) {
 	real, err := filepath.EvalSymlinks(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("there is no %s in %s", called, l.module)
+		return "", absent{fmt.Errorf("there is no %s in %s", called, l.module)}
 	case err != nil:
 		return "", fmt.Errorf("%s cannot be read: %s", called, reason(err))
 	case !lies(real):

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/ext/customdecode"
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
+	yaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
@@ -32,13 +33,14 @@ func (l *loader) functions() map[string]function.Function {
 
 		"chunklist": stdlib.ChunklistFunc, "coalesce": coalesceFunc(), "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
 		"concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": distinctFunc(), "element": stdlib.ElementFunc,
-		"flatten": stdlib.FlattenFunc, "keys": stdlib.KeysFunc, "length": lengthFunc(), "lookup": stdlib.LookupFunc,
+		"flatten": stdlib.FlattenFunc, "keys": stdlib.KeysFunc, "length": lengthFunc(),
 		"merge": stdlib.MergeFunc, "range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc,
 		"setintersection": stdlib.SetIntersectionFunc, "setproduct": stdlib.SetProductFunc, "setsubtract": stdlib.SetSubtractFunc,
 		"setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "values": stdlib.ValuesFunc,
 		"zipmap": stdlib.ZipmapFunc,
 
 		"csvdecode": stdlib.CSVDecodeFunc, "jsondecode": stdlib.JSONDecodeFunc, "jsonencode": stdlib.JSONEncodeFunc,
+		"yamldecode": yaml.YAMLDecodeFunc, "yamlencode": yaml.YAMLEncodeFunc,
 		"formatdate": stdlib.FormatDateFunc, "timeadd": stdlib.TimeAddFunc,
 
 		"tobool": stdlib.MakeToFunc(cty.Bool), "tonumber": stdlib.MakeToFunc(cty.Number), "tostring": stdlib.MakeToFunc(cty.String),
@@ -47,11 +49,13 @@ func (l *loader) functions() map[string]function.Function {
 
 		"can": tryfunc.CanFunc, "try": tryFunc(),
 
-		"env": l.envFunc(), "file": l.fileFunc(), "fileset": l.filesetFunc(),
+		"env": l.envFunc(), "file": l.fileFunc(), "fileexists": l.fileexistsFunc(), "fileset": l.filesetFunc(),
 	}
 	maps.Copy(fs, terraformFunctions())
 	fs["sensitive"] = l.sensitiveFunc()
-	fs["templatefile"] = l.templateFunc(fs)
+	l.digests(fs)
+	fs["templatefile"] = l.templateFunc(fs, true)
+	fs["templatestring"] = l.templateFunc(fs, false)
 	l.meter.bound(fs)
 	return fs
 }

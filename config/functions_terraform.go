@@ -1,10 +1,9 @@
 package config
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
+	"net/url"
 	"path"
 	"unicode/utf8"
 
@@ -25,10 +24,15 @@ func terraformFunctions() map[string]function.Function {
 		"dirname":      textFunc("path", func(s string) (string, error) { return path.Dir(s), nil }),
 		"base64encode": textFunc("str", func(s string) (string, error) { return base64.StdEncoding.EncodeToString([]byte(s)), nil }),
 		"base64decode": textFunc("str", decodeBase64),
-		"sha256": textFunc("str", func(s string) (string, error) {
-			sum := sha256.Sum256([]byte(s))
-			return hex.EncodeToString(sum[:]), nil
-		}),
+		"urlencode":    textFunc("str", func(s string) (string, error) { return url.QueryEscape(s), nil }),
+		"uuidv5":       uuidv5Func(),
+		"timecmp":      timecmpFunc(),
+		"index":        indexFunc(),
+		"lookup":       lookupFunc(),
+		"matchkeys":    matchkeysFunc(),
+		"transpose":    transposeFunc(),
+		"issensitive":  issensitiveFunc(),
+		"nonsensitive": nonsensitiveFunc(),
 	}
 }
 
@@ -134,6 +138,30 @@ func (l *loader) sensitiveFunc() function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			l.hideAll(args[0])
 			return args[0].Mark(sensitive), nil
+		},
+	})
+}
+
+// nonsensitiveFunc takes the mark off: its author vouches that the value may be
+// seen.
+func nonsensitiveFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowNull: true, AllowMarked: true, AllowDynamicType: true}},
+		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			v, _ := args[0].UnmarkDeep()
+			return v, nil
+		},
+	})
+}
+
+// issensitiveFunc tells whether a value may not be stored or shown.
+func issensitiveFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowNull: true, AllowMarked: true, AllowDynamicType: true}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return cty.BoolVal(args[0].ContainsMarked()), nil
 		},
 	})
 }

@@ -28,9 +28,10 @@ func foretellers() map[string]func(args []cty.Value) (bulk, error) {
 		"replace":    replaced,
 		"setproduct": multiplied,
 		"split":      splitUp,
+		"yamldecode": decodedYAML,
 	}
 	for _, name := range []string{
-		"chunklist", "concat", "distinct", "flatten", "jsonencode", "merge", "setunion", "tolist", "tomap", "toset", "zipmap",
+		"chunklist", "concat", "distinct", "flatten", "jsonencode", "merge", "setunion", "tolist", "tomap", "toset", "transpose", "yamlencode", "zipmap",
 	} {
 		all[name] = nothing
 	}
@@ -43,49 +44,68 @@ func (m *meter) bound(fs map[string]function.Function) {
 	foretell := foretellers()
 	for name, f := range fs {
 		if name != "can" && name != "try" { // which are given expressions, whose functions are bounded
-			fs[name] = m.bounded(f, foretell[name])
+			fs[name] = m.bounded(f, foretell[name], strings.HasPrefix(name, "template"))
 		}
 	}
 }
 
 // bounded is a function whose arguments, and what it makes of them besides, are
 // looked at when its type is asked for, which comes first; some may be null,
-// unknown or of a wrong type then, and it is the function's to say so.
-func (m *meter) bounded(f function.Function, foretell func(args []cty.Value) (bulk, error)) function.Function {
+// unknown or of a wrong type then, and it is the function's to say so. Its errors
+// are discreet; of a template only about the first argument, as those that it
+// calls are discreet themselves.
+func (m *meter) bounded(f function.Function, foretell func(args []cty.Value) (bulk, error), template bool) function.Function {
+	told := func(err error, args []cty.Value) error {
+		if template {
+			args = args[:min(1, len(args))]
+		}
+		return discreet(err, args)
+	}
+	check := func(args []cty.Value) error {
+		if m.exceeded() {
+			return fmt.Errorf("evaluating takes too much already")
+		}
+		if foretell == nil {
+			return nil
+		}
+		plain := make([]cty.Value, len(args))
+		for i, a := range args {
+			plain[i], _ = a.Unmark()
+		}
+		held := bulkOf(plain)
+		if held.tooMuch() {
+			return fmt.Errorf("the arguments hold %s", held)
+		}
+		grown, err := foretell(plain)
+		if err != nil {
+			return discreet(err, args)
+		}
+		if held = held.plus(grown); held.tooMuch() {
+			return fmt.Errorf("the result would hold %s", held)
+		}
+		return nil
+	}
 	return function.New(&function.Spec{
 		Description: f.Description(),
-		Params:      f.Params(),
-		VarParam:    f.VarParam(),
+		Params:      forwarded(f.Params()),
+		VarParam:    forwardedVar(f.VarParam()),
 		Type: func(args []cty.Value) (cty.Type, error) {
-			if m.exceeded() {
-				return cty.NilType, fmt.Errorf("evaluating takes too much already")
-			}
-			if foretell == nil {
-				return f.ReturnTypeForValues(args)
-			}
-			plain := make([]cty.Value, len(args))
-			for i, a := range args {
-				plain[i], _ = a.Unmark()
-			}
-			held := bulkOf(plain)
-			if held.tooMuch() {
-				return cty.NilType, fmt.Errorf("the arguments hold %s", held)
-			}
-			grown, err := foretell(plain)
-			if err != nil {
+			if err := check(args); err != nil {
 				return cty.NilType, err
 			}
-			if held = held.plus(grown); held.tooMuch() {
-				return cty.NilType, fmt.Errorf("the result would hold %s", held)
-			}
-			return f.ReturnTypeForValues(args)
+			t, err := f.ReturnTypeForValues(args)
+			return t, told(err, args)
 		},
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			v, err := f.Call(args)
-			if err == nil {
-				m.make(v)
+			if err != nil {
+				return v, told(err, args)
 			}
-			return v, err
+			if infinite(v) {
+				return cty.NilVal, fmt.Errorf("the result is infinite")
+			}
+			m.make(v)
+			return v, nil
 		},
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	hcljson "github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 )
 
@@ -139,8 +140,36 @@ func uniform(v cty.Value, want cty.Type) cty.Value {
 	return v.WithMarks(marks)
 }
 
+// divisor is what a number is divided by, which may not be zero. cty makes
+// infinity of that, and with it what no one meant.
+type divisor struct {
+	*hclsyntax.ParenthesesExpr
+	operation *hclsyntax.BinaryOpExpr
+}
+
+// UnwrapExpression is the divisor itself, for those who ask what it is.
+func (e divisor) UnwrapExpression() hcl.Expression { return e.Expression }
+
+// Value is the divisor's, unless that is zero.
+func (e divisor) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	v, diags := e.Expression.Value(ctx)
+	n, marks := v.Unmark()
+	if diags.HasErrors() || n.IsNull() || !n.IsKnown() {
+		return v, diags
+	}
+	if n, err := convert.Convert(n, cty.Number); err != nil || !n.RawEquals(cty.Zero) {
+		return v, diags
+	}
+	return cty.UnknownVal(cty.Number).WithMarks(marks), append(diags, &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: divisionByZero, Detail: "What stands behind the operator is zero.",
+		Subject: e.operation.SrcRange.Ptr(), Expression: e.operation, EvalContext: ctx,
+	})
+}
+
+const divisionByZero = "Division by zero"
+
 // count puts the meter into all that stands below a node. It returns whether some
-// of that may come to much, and which numbers are too long.
+// of that may come to much, or to an infinity, and which numbers are too long.
 func (m *meter) count(n hclsyntax.Node) (large bool, diags hcl.Diagnostics) {
 	in := func(e hclsyntax.Expression) *hclsyntax.ParenthesesExpr {
 		return &hclsyntax.ParenthesesExpr{Expression: e, SrcRange: e.Range()}
@@ -159,6 +188,11 @@ func (m *meter) count(n hclsyntax.Node) (large bool, diags hcl.Diagnostics) {
 		case *hclsyntax.FunctionCallExpr:
 			for i, arg := range e.Args {
 				e.Args[i] = argument{in(arg), m, e.Name, i}
+			}
+		case *hclsyntax.BinaryOpExpr:
+			if e.Op == hclsyntax.OpDivide || e.Op == hclsyntax.OpModulo {
+				e.RHS = divisor{in(e.RHS), e}
+				large = true // JSON's: zero is told only by an expression that was counted
 			}
 		case *hclsyntax.SplatExpr:
 			put(&e.Each, 1)
@@ -243,7 +277,13 @@ func (j jsonLoops) UnwrapExpression() hcl.Expression { return j.Expression }
 func (j jsonLoops) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if ctx != nil {
 		for _, text := range j.texts {
-			if v, _ := text.Value(ctx); bulkOf([]cty.Value{v}).tooMuch() {
+			v, diags := text.Value(ctx)
+			for _, d := range diags {
+				if d.Summary == divisionByZero {
+					return cty.DynamicVal, diags
+				}
+			}
+			if bulkOf([]cty.Value{v}).tooMuch() {
 				return v, nil
 			}
 		}

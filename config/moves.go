@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
@@ -205,7 +206,9 @@ func (l *loader) removed(s declared, moves []*move) []Removal {
 var tmuxID = regexp.MustCompile(`^tmux:(?:[^/.-][^/]*|/.*[^/])/[^.:/$@%=][^.:/]*$`)
 
 // dockerID is a container, by its name or its id.
-var dockerID = regexp.MustCompile(`^docker:[A-Za-z0-9][A-Za-z0-9_.-]{0,254}$`)
+var dockerID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^docker:[A-Za-z0-9][A-Za-z0-9_.-]{0,254}$`)
+})
 
 // imports evaluates the import blocks.
 func (l *loader) imports(s declared) []Import {
@@ -247,7 +250,7 @@ func (l *loader) imports(s declared) []Import {
 // importID checks the form of what is imported.
 func (d decoder) importID(a *attr, id string) bool {
 	switch {
-	case dockerID.MatchString(id):
+	case dockerID().MatchString(id):
 	case !tmuxID.MatchString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		d.fail(a, "Invalid import", `%q names nothing that can be imported; write it like "tmux:SOCKET/SESSION", with the socket's name or absolute path, or "docker:CONTAINER".`, cut(id))
 		return false

@@ -27,7 +27,7 @@ var (
 // they become known.
 func (l *loader) context() {
 	repo := l.repository(l.module)
-	path := map[string]cty.Value{"module": cty.StringVal(l.module), "repo": cty.StringVal(repo)}
+	path := map[string]cty.Value{"module": cty.StringVal(l.module), "repo": cty.StringVal(repo), "root": cty.StringVal(l.root)}
 	if repo == "" {
 		path["repo"] = cty.NullVal(cty.String)
 	}
@@ -169,7 +169,7 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		}
 		return fixed("address", "name", "key", "role", "branch")
 	case "path":
-		return fixed("module", "repo")
+		return fixed("module", "repo", "root")
 	default:
 		roots := []string{"var", "local", "agent", "session", "runtime", "each", "count", "path", "self"}
 		if slices.Contains(l.known.locals, root) {

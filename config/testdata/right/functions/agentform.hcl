@@ -21,10 +21,24 @@ locals {
     alltrue([true, "true"]), alltrue([true, false]), alltrue([]), anytrue([false, true]), anytrue([]), sum([1, 2.5]), sum([]),
     one(["a"]), one([]), one(toset(["b"])), basename("a/b.md"), dirname("a/b.md"), base64encode("añ"), base64decode("YcOx"), sha256("x"),
   ])
+  digests = jsonencode([
+    md5("x"), sha1("x"), sha512("x"), base64sha256("x"), base64sha512("x"), filemd5("prompts/a.md"), filesha1("prompts/a.md"),
+    filesha256("prompts/a.md"), filesha512("prompts/a.md"), filebase64("prompts/a.md"), filebase64sha256("prompts/a.md"),
+    filebase64sha512("prompts/a.md"), uuidv5("dns", "www.example.com"), uuidv5("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "www.example.com"),
+  ])
+  terraform = jsonencode([
+    fileexists("prompts/a.md"), fileexists("prompts/none.md"), urlencode("a b/ñ"), yamldecode("a: [1, two]\nb: &x {c: ~}\nd: *x"),
+    yamlencode({ a = ["b", 1], c = null }), templatestring("%%{ for s in list }<$${upper(s)}>%%{ endfor }", { list = ["a", "b"] }),
+    timecmp("2026-01-02T03:04:05Z", "2026-01-02T05:04:05+02:00"), timecmp("2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"),
+    index(["a", "b", "a"], "b"), matchkeys(["i-1", "i-2", "i-3"], ["a", "b", "a"], ["a"]), matchkeys(["x"], ["a"], []),
+    transpose({ a = ["1", "2"], b = ["2", "3"] }), lookup({ a = 1 }, "a"), lookup(tomap({ a = 1 }), "a"), lookup(tomap({ a = 1 }), "b", 2),
+    issensitive("a"), issensitive(sensitive("a")), nonsensitive(sensitive("shown")), path.root == path.module, try(1 / 0, "caught"), 7 % 4,
+    templatefile("prompts/t.tpl", { name = "x" }),
+  ])
 }
 
 session "api" {
   agent  = "claude"
   branch = "api"
-  labels = { text = local.text, lists = local.lists, maps = local.maps, more = local.more, file = file("prompts/a.md") }
+  labels = { text = local.text, lists = local.lists, maps = local.maps, more = local.more, digests = local.digests, terraform = local.terraform, file = file("prompts/a.md") }
 }

@@ -19,3 +19,14 @@ session "web" {
   prompt = regex("[", "x")
   labels = { a = lookup({ x = 1 }, "y"), b = jsondecode("{") }
 }
+
+session "terraform" {
+  agent  = "claude"
+  branch = index(["a"], "b")
+  prompt = yamldecode("a: [1")
+  labels = { a = timecmp("now", "2026-01-02T03:04:05Z"), b = lookup({ a = "b" }, "a", 1, 2) }
+  args = [
+    uuidv5("nowhere", "a"), fileexists("../outside"), fileexists("."), filesha256("none"), templatestring("$${b}", { a = 1 }),
+    abspath("a"), lookup(tomap({ x = 1 }), "y"), transpose({ a = [null] })["a"][0], matchkeys(["a"], [], [])[0],
+  ]
+}

@@ -12,6 +12,6 @@ session "api" {
   agent   = "claude"
   branch  = "${var.prefx}/api"
   role    = each.key
-  prompt  = "${local.area} ${areas} ${foo} ${path.root} ${count.index} ${vra.prefix}"
+  prompt  = "${local.area} ${areas} ${foo} ${path.cwd} ${count.index} ${vra.prefix}"
   profile = self.brunch
 }

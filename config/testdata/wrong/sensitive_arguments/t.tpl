@@ -1,0 +1,1 @@
+${tonumber(upper(s))}
