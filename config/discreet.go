@@ -9,10 +9,10 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// untold is what a function's error says when a sensitive value is among its
+// errUntold is what a function's error says when a sensitive value is among its
 // arguments: many quote what they were given, or the part of it that they stumble
 // over.
-var untold = errors.New("what is wrong is not told, because a sensitive value is among the arguments")
+var errUntold = errors.New("what is wrong is not told, because a sensitive value is among the arguments")
 
 // discreet is a function's error about its arguments, which quotes no sensitive
 // value.
@@ -22,9 +22,9 @@ func discreet(err error, args []cty.Value) error {
 	}
 	var arg function.ArgError
 	if errors.As(err, &arg) {
-		return function.NewArgError(arg.Index, untold)
+		return function.NewArgError(arg.Index, errUntold)
 	}
-	return untold
+	return errUntold
 }
 
 // forwarded are parameters of a function that gives its arguments on as they are

@@ -113,13 +113,13 @@ func (l *loader) elements(d decoder, a *attr) ([]element, bool) {
 	case v.IsNull():
 		d.fail(a, "Invalid for_each", "for_each is null; it must be a map or a set of texts.")
 		return nil, false
+	case t.IsSetType() && !v.IsWhollyKnown():
+		return nil, false // also of what type its elements are
 	case t.IsTupleType() || t.IsListType():
 		d.fail(a, "Invalid for_each", "for_each needs keys that stay the same when others come and go, so it takes a map or a set of texts, not a list; write toset(…).")
 		return nil, false
 	case t.IsSetType() && t.ElementType() != cty.String && v.LengthInt() > 0, !t.IsSetType() && !t.IsMapType() && !t.IsObjectType():
 		d.fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
-		return nil, false
-	case t.IsSetType() && !v.IsWhollyKnown():
 		return nil, false
 	}
 	var list []element
@@ -135,6 +135,16 @@ func (l *loader) elements(d decoder, a *attr) ([]element, bool) {
 		list = append(list, element{key, value})
 	}
 	return list, true
+}
+
+// standIn is one session of a block whose sessions could not be found out: what
+// else is wrong with the block is told by evaluating that. Nothing comes of it.
+func standIn(b *block) *instance {
+	i := &instance{address: session.Single(b.labels[0]), key: cty.UnknownVal(cty.String), value: cty.DynamicVal}
+	if b.attr("count") != nil {
+		i.key = cty.UnknownVal(cty.Number)
+	}
+	return i
 }
 
 // instanceContext is what the expressions of one instance may use.

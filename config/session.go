@@ -34,6 +34,9 @@ func (l *loader) sessions(m *Manifest) []*built {
 		l.checkOne(b, "enabled", header)
 		l.splitDepends(b, inBlock)
 		in := l.instances[b.labels[0]]
+		if in.failed {
+			l.session(m, b, standIn(b))
+		}
 		for i := range in.list {
 			if s := l.session(m, b, &in.list[i]); s != nil {
 				all = append(all, s)
@@ -124,6 +127,8 @@ func (l *loader) identity(d decoder, b *block, in *instance, s *session.Spec) {
 	key := cty.NullVal(cty.String)
 	if k, ok := in.address.Key(); ok {
 		key = cty.StringVal(k)
+	} else if !in.key.IsKnown() {
+		key = cty.UnknownVal(cty.String)
 	}
 	self := map[string]cty.Value{"address": cty.StringVal(string(in.address)), "name": cty.StringVal(b.labels[0]), "key": key}
 	d.ctx.Variables["self"] = cty.ObjectVal(self)

@@ -56,7 +56,7 @@ func (l *loader) variables() {
 		v := declared[name]
 		l.checkAll(v.block, inValidation, "type", "default", "description", "sensitive", "nullable")
 		if !l.valid(given, v, values[name]) {
-			result[name] = cty.DynamicVal
+			result[name] = v.unknown(result[name].Type()) // what it leads to is no other problem
 		}
 	}
 	l.ctx.Variables["var"] = cty.ObjectVal(result)
@@ -87,6 +87,15 @@ func (l *loader) variable(b *block) *variable {
 	return v
 }
 
+// unknown is what the variable is when it has no value that could be used, and
+// that is told.
+func (v *variable) unknown(t cty.Type) cty.Value {
+	if v.sensitive {
+		return cty.UnknownVal(t).Mark(sensitive)
+	}
+	return cty.UnknownVal(t)
+}
+
 // settle is the variable's value: converted, marked, and unknown where there is
 // none.
 func (l *loader) settle(name string, v *variable, g *given) cty.Value {
@@ -97,7 +106,7 @@ func (l *loader) settle(name string, v *variable, g *given) cty.Value {
 			d.Subject = &g.at
 			d.Extra = note{secret: v.sensitive}
 		}
-		return cty.UnknownVal(v.typ)
+		return v.unknown(v.typ)
 	}
 	from := func() string {
 		if g.from != "" {
@@ -112,7 +121,7 @@ func (l *loader) settle(name string, v *variable, g *given) cty.Value {
 	case g == nil:
 		return wrong("No value for variable", "The variable %q has no default, so it needs a value: --var %s=…, the environment variable AGENTFORM_VAR_%s, or a line in agentform.vars.hcl.", name, name, name)
 	case g.broken:
-		return cty.UnknownVal(v.typ)
+		return v.unknown(v.typ)
 	}
 	value := g.value
 	if value.IsNull() && !v.nullable {
