@@ -77,6 +77,7 @@ func TestRatios(t *testing.T) {
 	}{
 		{"plan", planInSync},
 		{"apply", applyAndStop},
+		{"docker", inContainers},
 		{"hub", hubIdle},
 		{"alone", planAlone},
 		{"scripted", planScripted},
