@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -28,13 +29,15 @@ func Indexed(block string, index int) Address {
 	return Address("session." + block + "[" + strconv.Itoa(index) + "]")
 }
 
-var addressForm = regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$`)
+var addressForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$`)
+})
 
 // ParseAddress reads an address as a person types it, with or without the
 // leading "session." (api, worker["web"], session.pool[0]), and returns its
 // canonical form. The error says which forms there are.
 func ParseAddress(s string) (Address, error) {
-	m := addressForm.FindStringSubmatch(strings.TrimSpace(s))
+	m := addressForm().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
 		return "", fmt.Errorf(`invalid address %q: want session.NAME, session.NAME["KEY"] or session.NAME[0]`, s)
 	}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -149,14 +150,16 @@ func (l *Launcher) Find(ctx context.Context, name string, spec Spec) (*Session, 
 	return fail(fmt.Errorf("it %w", ErrGone))
 }
 
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$`)
+})
 
 // prepare fills in what the spec leaves out, and finds its agent.
 func (l *Launcher) prepare(name string, spec Spec) (Spec, Agent, error) {
 	if l.Runtime == nil {
 		return spec, nil, errors.New("no Launcher.Runtime: package local opens one, sessiontest.New is one for tests")
 	}
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		return spec, nil, fmt.Errorf("invalid name %q: letters, digits, dashes and underscores are possible", name)
 	}
 	if l.Complete != nil {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agext/levenshtein"
 
@@ -13,7 +14,9 @@ import (
 )
 
 // unquoted is an address whose key lost its quotes to the shell: worker[web].
-var unquoted = regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)\[(.+)\]$`)
+var unquoted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)\[(.+)\]$`)
+})
 
 // resolve finds the sessions that a typed address means, among those that are
 // known: itself, or every instance of the block that it names. A key that the
@@ -21,7 +24,7 @@ var unquoted = regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)\[(.+)\]$`)
 // nothing lists those that come near.
 func resolve(known []session.Address, typed string) ([]session.Address, error) {
 	a, err := session.ParseAddress(typed)
-	if m := unquoted.FindStringSubmatch(typed); m != nil {
+	if m := unquoted().FindStringSubmatch(typed); m != nil {
 		if keyed := session.Keyed(m[1], m[2]); err != nil || slices.Contains(known, keyed) && !slices.Contains(known, a) {
 			a, err = keyed, nil
 		}

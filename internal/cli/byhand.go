@@ -89,7 +89,7 @@ func changeOf(p plan.Plan, address session.Address) plan.Change {
 // its "session."; a key that the shell took the quotes from is understood.
 func newAddress(typed string) (session.Address, error) {
 	address, err := session.ParseAddress(typed)
-	if m := unquoted.FindStringSubmatch(typed); err != nil && m != nil {
+	if m := unquoted().FindStringSubmatch(typed); err != nil && m != nil {
 		return session.Keyed(m[1], m[2]), nil
 	}
 	return address, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Output is an output of a manifest.
@@ -102,7 +103,9 @@ func OutputJSON(w io.Writer, o Output) error {
 	}{FormatVersion, outputRecord{o.Name, v, o.Sensitive, o.Description}})
 }
 
-var bareKey = regexp.MustCompile(`^[\pL_][\pL\pN_-]*$`)
+var bareKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\pL_][\pL\pN_-]*$`)
+})
 
 // written is a value in the language of manifests, on as many lines as it needs.
 func written(v any, indent string) string {
@@ -129,7 +132,7 @@ func written(v any, indent string) string {
 		b.WriteString("{\n")
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			key := k
-			if !bareKey.MatchString(k) {
+			if !bareKey().MatchString(k) {
 				key = strconv.Quote(k)
 			}
 			b.WriteString(deeper + key + " = " + written(v[k], deeper) + "\n")

@@ -99,7 +99,9 @@ func idOf(e history.Event) string {
 	return " [id=" + e.ID + "]"
 }
 
-var addressIn = regexp.MustCompile(`session\.[\pL_][\pL\pN_-]*(\[(\d+|"([^"\\]|\\.)*")\])?`)
+var addressIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`session\.[\pL_][\pL\pN_-]*(\[(\d+|"([^"\\]|\\.)*")\])?`)
+})
 
 // dependency is the address of another session that a text names, or nothing.
-func dependency(detail string) string { return addressIn.FindString(detail) }
+func dependency(detail string) string { return addressIn().FindString(detail) }
