@@ -99,7 +99,11 @@ func (j *job) keeps(s session.Spec, conversation string) (bool, error) {
 	}
 	past, err := history.Read(j.run.Folder(j.rec), time.Time{})
 	resumed := !j.rec.Run.DeliveredAt.IsZero() && j.rec.Run.DeliveredAt.Before(j.rec.Run.StartedAt)
-	if err != nil || resumed || activity.Kept(j.rec, past) {
+	begun := resumed || activity.Kept(j.rec, past)
+	if err == nil && begun && j.run.activity.InImage(j.rec) {
+		return true, nil // its file is in the container, and cannot be asked
+	}
+	if err != nil || begun {
 		return false, errors.Join(&ConversationGoneError{j.rec.Address, s.Agent.Name, conversation}, err)
 	}
 	return false, nil

@@ -179,11 +179,24 @@ func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Eve
 	return r.Read(rec, live, Given(rec, past), now)
 }
 
+// InImage reports whether the agent's home is its container's own, so that its files
+// are not to be found here, whatever is in them.
+func (r *Reader) InImage(rec session.Record) bool {
+	return rec.Spec.Runtime.Kind == "docker" && r.environ(rec.Run.ID)["HOME"] == ""
+}
+
+// inImage stands for a home in a container's image: nothing of it is to be found here.
+const inImage = "/nonexistent"
+
 // Whereabouts is what is known of a session's run when its files are looked for.
 func (r *Reader) Whereabouts(rec session.Record) session.Whereabouts {
 	env := r.environ(rec.Run.ID)
+	home := cmp.Or(env["HOME"], r.home)
+	if r.InImage(rec) {
+		home = inImage // the person's own files are not this agent's
+	}
 	return session.Whereabouts{
-		Dir: rec.Tree.Path, Home: cmp.Or(env["HOME"], r.home), Env: env, Process: rec.Run.Agent,
+		Dir: rec.Tree.Path, Home: home, Env: env, Process: rec.Run.Agent,
 		Conversation: rec.Run.Conversation, StartedAt: rec.Run.StartedAt,
 	}
 }

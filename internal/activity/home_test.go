@@ -1,0 +1,43 @@
+package activity_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/session"
+)
+
+// The files of an agent in a container are looked for in the home that it was given,
+// and never in the person's own.
+func TestHomeOfAContainer(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind, env string
+		want      string
+		inImage   bool
+	}{
+		"here":                            {"tmux", ``, "/home/ann", false},
+		"here, given one":                 {"tmux", `"HOME=/srv/x"`, "/srv/x", false},
+		"in a container, given one":       {"docker", `"HOME=/srv/x"`, "/srv/x", false},
+		"in a container, the image's own": {"docker", `"A=b"`, "/nonexistent", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := t.TempDir()
+			run := filepath.Join(data, "runs", "run1")
+			if err := os.MkdirAll(run, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(run, "launch.json"), []byte(`{"run":"run1","env":[`+c.env+`]}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			rec := record(agentOf(agent.AtStart))
+			rec.Spec.Runtime = session.RuntimeSpec{Kind: c.kind}
+			r := activity.New(data, "/home/ann", agent.For)
+			if got := r.Whereabouts(rec).Home; got != c.want || r.InImage(rec) != c.inImage {
+				t.Errorf("its home is %s, in the image %v", got, r.InImage(rec))
+			}
+		})
+	}
+}
