@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/keys"
 	"github.com/agentform/agentform/session"
 )
 
@@ -25,7 +25,7 @@ func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) e
 }
 
 func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) error {
-	if in.Key != "" && !keyForm.MatchString(in.Key) {
+	if in.Key != "" && !keys.Known(in.Key) {
 		return fmt.Errorf("unknown key %.40q", in.Key)
 	}
 	lodging, err := r.running(ctx, p)
@@ -44,7 +44,7 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 		_, err := lodging.tmux(ctx, "", "send-keys", "-t", lodging.pane, in.Key)
 		return err
 	}
-	if text := typed(in.Text); text != "" {
+	if text := keys.Typed(in.Text); text != "" {
 		// By standard input: it is no argument of a process.
 		const buffer = "agentform"
 		_, err := lodging.tmux(ctx, text, "load-buffer", "-b", buffer, "-", ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", lodging.pane)
@@ -104,27 +104,6 @@ func (r *Runtime) turn(ctx context.Context, id string) (unlock func(), err error
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// keyForm are tmux's names of keys. An unknown name would be typed as text.
-var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
-	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
-
-// typed is the text without control characters, with which it could end the paste
-// and press keys. Line breaks and tabs stay.
-func typed(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return strings.Map(func(c rune) rune {
-		switch {
-		case c == '\n' || c == '\t':
-			return c
-		case c == '\r':
-			return '\n'
-		case c < 0x20 || c >= 0x7f && c < 0xa0:
-			return -1
-		}
-		return c
-	}, text)
 }
 
 // Capture is the end of the screen and its history, wrapped lines joined.

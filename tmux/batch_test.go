@@ -135,12 +135,6 @@ func TestParsePanes(t *testing.T) {
 	}
 }
 
-func TestTyped(t *testing.T) {
-	if got, want := typed("a\r\nb\rc\td\x1b[201~\x03é\u009b\x7f"), "a\nb\nc\td[201~é"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 // TestQuoting: every word reaches tmux as it is, whatever is in it and however
 // long it is. One that did not would spoil the batch it is in.
 func TestQuoting(t *testing.T) {
@@ -169,17 +163,6 @@ func TestQuoting(t *testing.T) {
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != w {
 			t.Errorf("%.300q came back as %.300q, %v", w, got, err)
-		}
-	}
-}
-
-func TestKeyNames(t *testing.T) {
-	for key, ok := range map[string]bool{
-		"Enter": true, "Escape": true, "C-c": true, "C-M-x": true, "Up": true, "F12": true, "y": true, "BSpace": true,
-		"": false, "Foo": false, "exit 1": false, "F13": false, "C-": false, "Enter\n": false,
-	} {
-		if got := keyForm.MatchString(key); got != ok {
-			t.Errorf("%q: %v, want %v", key, got, ok)
 		}
 	}
 }

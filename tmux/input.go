@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/keys"
 	"github.com/agentform/agentform/session"
 )
 
@@ -105,7 +105,7 @@ func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) e
 }
 
 func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) error {
-	if in.Key != "" && !keyForm.MatchString(in.Key) {
+	if in.Key != "" && !keys.Known(in.Key) {
 		return fmt.Errorf("unknown key %.40q", in.Key)
 	}
 	unlock, err := r.typing.lock(ctx, p.Socket+" "+p.Name)
@@ -132,7 +132,7 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 		_, err := s.ask(ctx, append(first, command{"send-keys", "-t", pane, in.Key})...)
 		return err
 	}
-	if text := typed(in.Text); text != "" {
+	if text := keys.Typed(in.Text); text != "" {
 		// A buffer of its own, and by the client's input: no argument of a process.
 		buffer := "agentform-" + newNonce()
 		_, err := s.ask(ctx, append(first,
@@ -150,27 +150,6 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 	}
 	_, err = s.ask(ctx, command{"send-keys", "-t", pane, "Enter"})
 	return err
-}
-
-// keyForm are tmux's names of keys. An unknown name would be typed as text.
-var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
-	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
-
-// typed is the text without what could not be typed: control characters, with
-// which a text could end the paste and press keys. Line breaks and tabs stay.
-func typed(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return strings.Map(func(c rune) rune {
-		switch {
-		case c == '\n' || c == '\t':
-			return c
-		case c == '\r':
-			return '\n'
-		case c < 0x20 || c >= 0x7f && c < 0xa0:
-			return -1
-		}
-		return c
-	}, text)
 }
 
 // Capture joins wrapped lines, so that the width of the pane does not show.
