@@ -35,6 +35,12 @@ type Options struct {
 	// Manifest but agents and sessions), so that what needs only them can begin
 	// while the sessions are evaluated; nil: nobody waits for it.
 	Settled func(*Manifest)
+	// Workspace tells the folder in which a session of the manifest given works,
+	// for outputs and checks: one that is on record may be elsewhere than a path
+	// that nobody declared would be by now. Of that manifest everything is known
+	// but its outputs. It is called only where sessions are referred to. Nil: they
+	// work where they are declared to.
+	Workspace func(*Manifest, session.Spec) string
 }
 
 // Var is one --var NAME=VALUE or, with File set, one --var-file.

@@ -18,7 +18,9 @@ func (l *loader) results(m *Manifest, all []*built) {
 		return
 	}
 	ctx := l.ctx.NewChild()
-	ctx.Variables = map[string]cty.Value{"session": l.sessionValues(all)}
+	if slices.ContainsFunc(slices.Concat(outputs, checks), refersToSessions) {
+		ctx.Variables = map[string]cty.Value{"session": l.sessionValues(m, all)}
+	}
 	d := decoder{l: l, ctx: ctx}
 	s := inProject
 	s.sessions = true
@@ -33,6 +35,21 @@ func (l *loader) results(m *Manifest, all []*built) {
 		l.checkAll(b, s)
 		d.check(b)
 	}
+}
+
+// refersToSessions reports whether an expression in a block does.
+func refersToSessions(b *block) bool {
+	for _, a := range b.attrs {
+		if slices.ContainsFunc(a.expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "session" }) {
+			return true
+		}
+	}
+	for _, list := range b.blocks {
+		if slices.ContainsFunc(list, refersToSessions) {
+			return true
+		}
+	}
+	return false
 }
 
 // output evaluates one output. Not ok: it has no value, and why is told.
@@ -129,12 +146,16 @@ var sessionType = cty.Object(map[string]cty.Type{
 // sessionValues is what session is in outputs and checks: for each block a session, a
 // map by key, or a list by index. A session that is not enabled is null, or
 // missing in a map; one with a mistake is unknown.
-func (l *loader) sessionValues(all []*built) cty.Value {
+func (l *loader) sessionValues(m *Manifest, all []*built) cty.Value {
 	by := make(map[*instance]cty.Value, len(all))
 	for _, s := range all {
 		v := cty.UnknownVal(sessionType)
 		if s.ok {
-			v = sessionValue(s)
+			path := s.spec.Workspace.Path
+			if l.opts.Workspace != nil {
+				path = l.opts.Workspace(m, s.spec)
+			}
+			v = sessionValue(s, path)
 		}
 		by[s.in] = v
 	}
@@ -176,8 +197,9 @@ func (l *loader) sessionValues(all []*built) cty.Value {
 	return cty.ObjectVal(blocks)
 }
 
-// sessionValue is one session as outputs and checks see it.
-func sessionValue(s *built) cty.Value {
+// sessionValue is one session as outputs and checks see it, with the folder that
+// it works in.
+func sessionValue(s *built, workspace string) cty.Value {
 	orNull := func(text string) cty.Value {
 		if text == "" {
 			return cty.NullVal(cty.String)
@@ -204,7 +226,7 @@ func sessionValue(s *built) cty.Value {
 		"agent":     cty.StringVal(s.spec.Agent.Name),
 		"branch":    orNull(s.spec.Branch),
 		"prompt":    orNull(s.spec.Prompt.Digest),
-		"workspace": orNull(s.spec.Workspace.Path),
+		"workspace": orNull(workspace),
 		"desired":   cty.StringVal(string(s.spec.Desired)),
 		"labels":    labels,
 	})

@@ -122,3 +122,40 @@ func TestMovedNamesWhereItWas(t *testing.T) {
 		t.Errorf("moved from %q, record %v, live %v", c.Moved, c.Before, c.Live)
 	}
 }
+
+func TestWorkspacePaths(t *testing.T) {
+	recorded := func(name string, change ...func(*session.Record)) session.Record {
+		w := spec(name)
+		r := session.Record{Address: w.Address, Spec: w, Tree: session.Tree{Path: "/ws/" + name, Mode: w.Workspace.Mode, Repo: w.Workspace.Repo, Branch: w.Branch}}
+		r.Spec.Workspace.Explicit = false
+		for _, c := range change {
+			c(&r)
+		}
+		return r
+	}
+	wanted := func(name, branch string, explicit bool) session.Spec {
+		return spec(name, func(s *session.Spec) {
+			s.Branch, s.Workspace.Path, s.Workspace.Explicit = branch, "/declared", explicit
+		})
+	}
+	records := []session.Record{recorded("old"), recorded("kept")}
+	paths := WorkspacePaths(records, []Move{{"session.old", "session.new"}})
+	for _, c := range []struct {
+		what string
+		of   session.Spec
+		want string
+	}{
+		{"on record", wanted("kept", records[1].Spec.Branch, false), "/ws/kept"},
+		{"on record under the address that it moves from", wanted("new", records[0].Spec.Branch, false), "/ws/old"},
+		{"declared", wanted("kept", records[1].Spec.Branch, true), "/declared"},
+		{"another branch has another folder", wanted("kept", "other", false), "/declared"},
+		{"not on record", wanted("fresh", "fresh", false), "/declared"},
+	} {
+		if got := paths(c.of); got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+	if records[0].Address != "session.old" {
+		t.Error("a record was changed")
+	}
+}

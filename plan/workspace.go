@@ -68,6 +68,23 @@ func stays(r *session.Record, w *session.Spec, settled bool) *session.Spec {
 	return &stays
 }
 
+// WorkspacePaths tells the folder in which a wanted session works: the recorded one
+// where a plan would leave it there, be it on record under an address that one of
+// the moves gives up; else the declared one.
+func WorkspacePaths(records []session.Record, moves []Move) func(session.Spec) string {
+	s := scene{in: Input{Moves: moves}, records: make(map[session.Address]*session.Record, len(records))}
+	for i := range records {
+		s.records[records[i].Address] = &records[i]
+	}
+	s.move()
+	return func(w session.Spec) string {
+		if r := s.records[w.Address]; r != nil {
+			return stays(r, &w, false).Workspace.Path
+		}
+		return w.Workspace.Path
+	}
+}
+
 // mend is the command that brings a workspace to its branch, or who is in the
 // way.
 func (s *scene) mend(path string, w *session.Spec) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -21,6 +22,8 @@ type project struct {
 	problems []session.Diagnostic
 	state    string   // the state file's path
 	secrets  *secrets // see secretsOf
+
+	workspaces func(session.Spec) string // see workspace
 }
 
 // open reads the project's manifest, once. Its problems are the caller's to
@@ -46,12 +49,28 @@ func (a *app) open() *project {
 				a.settled(p)
 			}
 		},
+		Workspace: p.workspace,
 	})
 	place(m)
 	p.problems = problems
 	a.log.Debug("read the manifest", "files", strings.Join(m.Files, " "), "sessions", len(m.Sessions), "data_dir", m.DataDir, "took", time.Since(began))
 	a.opened = p
 	return p
+}
+
+// workspace is the folder in which a session of the manifest works, by what is on
+// record. A state that cannot be read says nothing here; the commands that need it
+// tell why.
+func (p *project) workspace(m *config.Manifest, w session.Spec) string {
+	if p.workspaces == nil {
+		s, _ := state.Read(p.state)
+		moves := make([]plan.Move, len(m.Moves))
+		for i, x := range m.Moves {
+			moves[i] = plan.Move{From: x.From, To: x.To}
+		}
+		p.workspaces = plan.WorkspacePaths(s.Sessions, moves)
+	}
+	return p.workspaces(w)
 }
 
 // wanted opens the project for a command that cannot do without its manifest:
