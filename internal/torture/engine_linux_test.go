@@ -69,7 +69,7 @@ func TestEngineFaults(t *testing.T) {
 	if os.Getenv("AGENTFORM_FAULTS") != "all" {
 		r := mathrand.New(mathrand.NewPCG(seed, 2))
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		all = append(all[:engineFaultsInCI], engineOnce...)
+		all = append(slices.Clone(engineOnce), all[:engineFaultsInCI]...)
 	}
 	t.Logf("%d faults, AGENTFORM_TORTURE_SEED=%d", len(all), seed)
 	for n, f := range all {
