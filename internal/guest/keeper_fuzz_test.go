@@ -3,6 +3,7 @@ package guest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func FuzzKeeperReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, said []byte) {
 		r, err := readReply(bytes.NewReader(said), lookLine)
 		if err != nil {
-			if refusal, ok := err.(*Error); ok && len(refusal.Message) > 4*refusalLimit {
+			if refusal, ok := errors.AsType[*Error](err); ok && len(refusal.Message) > 4*refusalLimit {
 				t.Errorf("a refusal of %d bytes", len(refusal.Message))
 			}
 			return
