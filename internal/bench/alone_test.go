@@ -56,7 +56,7 @@ func planAlone(t *testing.T, m *measurement) {
 			curves[kind.name][0].Add(n, kind.ours.Seconds())
 			curves[kind.name][1].Add(n, memory[i])
 			time := Row{Work: fmt.Sprintf("plan of %d sessions to create, %s", n, kind.name), Took: Time(kind.ours)}
-			space := Row{Work: "its peak memory", Took: Memory(memory[i])}
+			space := Row{Work: fmt.Sprintf("peak memory of that plan of %d, %s", n, kind.name), Took: Memory(memory[i])}
 			if kind.today > 0 {
 				tf := curves["terraform, "+kind.name]
 				tf[0].Add(n, kind.today.Seconds())

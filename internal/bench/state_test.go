@@ -44,7 +44,7 @@ func recording(t *testing.T, m *measurement) {
 			first = lone
 		}
 		m.add(Row{Work: fmt.Sprintf("a change of the state alone, %d on record", n), Took: Time(one)})
-		m.add(Row{Work: "bytes that it writes", Took: Memory(lone),
+		m.add(Row{Work: fmt.Sprintf("bytes that a change alone writes, %d on record", n), Took: Memory(lone),
 			Goals:  []Goal{{Says: "≤ 2 × those of 100 on record", Got: lone / first, Bound: 2}},
 			Missed: "The state is one file, written whole ([0003](decisions/0003-one-state-file-group-commit.md)): changes that happen at the same time share a write, and one that is alone has it for itself."})
 		m.add(Row{Work: fmt.Sprintf("%d changes of the state at once", n), Took: Time(many)})
