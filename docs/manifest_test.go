@@ -31,7 +31,7 @@ type schemaBlock struct {
 }
 
 // TestManifestReference: the tables of manifest.md are the schema's, and each
-// block of the language has one.
+// block of the language has one; its list of functions is the schema's too.
 func TestManifestReference(t *testing.T) {
 	const path = "manifest.md"
 	old, err := os.ReadFile(path)
@@ -43,12 +43,15 @@ func TestManifestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	var schema struct {
-		Native struct{ Blocks []schemaBlock } `json:"x-agentform"`
+		Native struct {
+			Blocks    []schemaBlock
+			Functions []string
+		} `json:"x-agentform"`
 	}
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
-	tables := map[string]string{}
+	tables := map[string]string{"functions": "`" + strings.Join(schema.Native.Functions, "`, `") + "`.\n"}
 	for _, b := range schema.Native.Blocks {
 		switch b.Type {
 		case "session":
