@@ -126,6 +126,18 @@ func TestAFewAtATime(t *testing.T) {
 	}
 }
 
+// What crashes again and again keeps nobody from being started.
+func TestCrashLoopsGoLast(t *testing.T) {
+	s := newStage().record(restartable("a")).live("a", died(time.Hour)).record(restartable("b")).live("b", died(time.Hour))
+	p := Compute(s.byHub(func(h *Hub) {
+		h.AtOnce = 1
+		h.Restarts = map[session.Address]health.Count{session.Single("a"): {Tries: []time.Time{now.Add(-5 * time.Minute), now.Add(-4 * time.Minute)}}}
+	}).in)
+	if a, b := p.Changes[0], p.Changes[1]; a.Reason != ReasonQueued || b.Action != Restart {
+		t.Errorf("the one that crashes is %s (%s), the other %s", a.Action, a.Reason, b.Action)
+	}
+}
+
 // Whatever the world is, the hub makes, replaces and takes away nothing, starts
 // nothing that finished or was stopped by hand, and touches no workspace that is on
 // another branch.

@@ -37,7 +37,7 @@ func (s *scene) hold(p *Plan) {
 	w.rank(starters)
 	slices.SortStableFunc(starters, func(a, b *Change) int {
 		ra, rb := w.ranks[a.Address], w.ranks[b.Address]
-		return cmp.Or(cmp.Compare(rb.priority, ra.priority), cmp.Compare(ra.depth, rb.depth))
+		return cmp.Or(cmp.Compare(rb.priority, ra.priority), cmp.Compare(ra.depth, rb.depth), cmp.Compare(tries(a), tries(b)))
 	})
 	limit := s.in.Options.MaxRunning
 	for _, c := range starters {
@@ -54,6 +54,15 @@ func (s *scene) hold(p *Plan) {
 			alive++
 		}
 	}
+}
+
+// tries is the how-manieth start of a session the hub's next one is: those that
+// crash again and again leave a place to the others.
+func tries(c *Change) int {
+	if c.Restarts == nil {
+		return 0
+	}
+	return c.Restarts.Try
 }
 
 // waiting is who waits for whom.
