@@ -231,7 +231,7 @@ func TestABranchDrifts(t *testing.T) {
 		})
 		r.branch[r.dir] = "work"
 		r.apply(spec)
-		_, _ = r.hub()
+		h, _ := r.hub()
 		on := func(b string) {
 			r.mu.Lock()
 			r.branch[r.dir] = b
@@ -247,6 +247,14 @@ func TestABranchDrifts(t *testing.T) {
 		}
 		if r.launches("api") != 1 || !r.alive("api") {
 			t.Error("it was touched")
+		}
+		// Pausing what works in the wrong place brings nothing back.
+		if _, _, err := h.Do(r.t.Context(), "ada", reconcile.Hand{Addresses: []session.Address{session.Single("api")}, Desired: session.Paused}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if got := r.events("api", history.BranchMismatch, history.BranchRestored); !cmp.Equal(got, want) {
+			t.Errorf("paused, it is told %q, want %q", got, want)
 		}
 	})
 }

@@ -87,6 +87,13 @@ func last(events []history.Event, fits, ends func(history.Event) bool) *history.
 	return nil
 }
 
+// begun reports whether the session was begun to be started since a look began: what
+// the look says is then of before, while the tries that it counted are of after.
+func (m *memory) begun(looked, now time.Time) bool {
+	is := func(e history.Event) bool { return started(e) && e.Time.After(looked) && !e.Time.After(now) }
+	return slices.ContainsFunc(m.events, is)
+}
+
 // of reports whether an event is of one of the kinds.
 func of(kinds ...history.Kind) func(history.Event) bool {
 	return func(e history.Event) bool { return slices.Contains(kinds, e.Kind) }

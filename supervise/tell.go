@@ -60,7 +60,7 @@ func (h *Hub) tell(s *Snapshot) {
 		if !h.began {
 			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
 		}
-		if r.Intent == session.Settled || r.Trouble != "" { // else somebody is at it, who tells
+		if (r.Intent == session.Settled || r.Trouble != "") && !m.begun(s.At, time.Now()) { // else somebody is at it, who tells
 			if i, ok := at[r.Address]; ok {
 				t.change(s.Plan.Changes[i])
 			}
@@ -170,7 +170,9 @@ func (t *teller) branch(faults []session.Diagnostic, co *session.Checkout) {
 		}
 		return
 	}
-	if off && len(faults) == 0 {
+	// A plan that only takes a session away from its work does not mind where that is.
+	back := branchOf(co) == t.record.Spec.Branch || branchOf(co) == t.record.Tree.Branch
+	if off && back && len(faults) == 0 {
 		t.say(history.Event{Kind: history.BranchRestored, New: branchOf(co)})
 	}
 	if i := slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(plan.ReasonWorkspaceGone) }); i >= 0 {
