@@ -93,18 +93,19 @@ type Known struct {
 }
 
 // Hold lays on what is known of a session what the hub does with it, or why it
-// waits.
+// waits. The same again says nothing twice.
 func (k *Known) Hold(c plan.Change) {
 	k.Restarts = c.Restarts
 	if c.Action != plan.Hold {
 		return
 	}
 	k.Diagnosis.State = c.State
-	if d := k.Diagnosis.Detail; d != "" && !strings.Contains(c.Detail, d) {
+	switch d := k.Diagnosis.Detail; {
+	case d == "" || strings.Contains(c.Detail, d):
+		k.Diagnosis.Detail = c.Detail
+	case !strings.HasSuffix(d, c.Detail):
 		k.Diagnosis.Detail += "; " + c.Detail
-		return
 	}
-	k.Diagnosis.Detail = c.Detail
 }
 
 // SessionOf lays together what is known of a session.

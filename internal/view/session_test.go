@@ -174,3 +174,14 @@ func TestTableFits(t *testing.T) {
 		}
 	}
 }
+
+// What the hub holds back is said once, however often it is laid on.
+func TestHoldTwice(t *testing.T) {
+	k := Known{Diagnosis: plan.Diagnosis{State: session.StateStale, Detail: "stale: exit status 1"}}
+	c := plan.Change{Action: plan.Hold, Reason: plan.ReasonSecret, Detail: "secret KEY cannot be had", State: session.StateStale}
+	k.Hold(c)
+	k.Hold(c)
+	if want := "stale: exit status 1; secret KEY cannot be had"; k.Diagnosis.Detail != want {
+		t.Errorf("it says %q, want %q", k.Diagnosis.Detail, want)
+	}
+}
