@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/internal/keys"
 	"github.com/agentform/agentform/internal/typing"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/plan"
@@ -206,6 +207,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 	}
 	if (in.Text == "") == (in.Key == "") || in.Key != "" && in.NoEnter {
 		return badRequest("want a text, or a key: one of the two", `{"text": "…"} or {"key": "Enter"}`)
+	}
+	if in.Key != "" && !keys.Known(in.Key) {
+		return badRequest(fmt.Sprintf("there is no key %.40q", in.Key), "a key has tmux's name: Enter, Escape, C-c, F12, y")
 	}
 	sent := Sent{Format: view.FormatVersion, Address: k.Record.Address, Alive: k.Diagnosis.Alive}
 	err = s.act(func(ctx context.Context) (err error) {

@@ -275,6 +275,7 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/v1/sessions/pool%5B0%5D/stop", "application/x-www-form-urlencoded", `{}`, 415, "unsupported_media_type"},
 		{"POST", "/v1/sessions/pool%5B0%5D/send", "application/json", ``, 400, "bad_request"},
 		{"POST", "/v1/sessions/pool%5B0%5D/send", "application/json", `{"text": "a", "key": "b"}`, 400, "bad_request"},
+		{"POST", "/v1/sessions/pool%5B0%5D/send", "application/json", `{"key": "NoSuchKey"}`, 400, "bad_request"},
 		{"POST", "/v1/sessions/pool%5B0%5D/send", "application/json", `{"text": "` + strings.Repeat("x", 64<<10) + `"}`, 413, "too_large"},
 	} {
 		q, err := http.NewRequestWithContext(t.Context(), x.method, "http://localhost"+x.path, strings.NewReader(x.body))
