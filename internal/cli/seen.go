@@ -113,9 +113,24 @@ func (e *eyes) foresee(s *sight) {
 	}
 	for i := range s.known {
 		if c := changes[addressOf(s.known[i])]; c.Restarts != nil && (s.supervised || c.Reason == plan.ReasonBudgetSpent) {
-			s.known[i].Hold(c)
+			s.known[i].Hold(lacking(c, s.known[i]))
 		}
 	}
+}
+
+// lacking holds a start that the hub holds for want of a secret: only the hub can
+// ask for it, and what it found stands in the history.
+func lacking(c plan.Change, k view.Known) plan.Change {
+	for _, e := range slices.Backward(k.Events) {
+		switch {
+		case e.Kind == history.Held && e.Reason == string(plan.ReasonSecret) && c.Action == plan.Restart:
+			c.Action, c.Reason, c.Detail, c.State = plan.Hold, plan.ReasonSecret, e.Detail, k.Diagnosis.State
+			return c
+		case e.Kind == history.Held || e.Kind == history.ApplyStart:
+			return c
+		}
+	}
+	return c
 }
 
 // unbegun is what is known of a session that is wanted and not on record.
