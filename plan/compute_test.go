@@ -470,6 +470,11 @@ func TestOptions(t *testing.T) {
 			s.in.Options.MaxRunning = 2
 			return s
 		}, "  a in_sync\n… b queued\n+ c not_recorded\n"},
+		{"the place of a session that cannot be seen is not given away", func() *stage {
+			s := newStage().record(spec("a")).live("a", func(l *session.Live) { l.Vital, l.Doubt = session.Unknown, "made just now" }).want(spec("a"), spec("b"))
+			s.in.Options.MaxRunning = 1
+			return s
+		}, "  a runtime_unreachable\n… b queued\n? a unreachable\n"},
 		{"a dependency goes before the urgent session that needs it", func() *stage {
 			s := three()
 			s.in.Wanted[1].Priority = 9
