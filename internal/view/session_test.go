@@ -88,6 +88,10 @@ func TestLookByHand(t *testing.T) {
 	if got := x.lookByHand(); len(got) != 2 || got[0] != want {
 		t.Errorf("got %q, want first %q", got, want)
 	}
+	x.Record.Place = session.Place{Runtime: "docker", Name: "theirs", Container: "theirs"}
+	if got := x.lookByHand(); len(got) != 2 || got[0] != "docker exec -it theirs tmux attach" || got[1] != "docker exec -it theirs tmux capture-pane -p" {
+		t.Errorf("of an adopted container, whose tmux session has a name of its own: %q", got)
+	}
 	x.State = session.StateError
 	if got := x.lookByHand(); got != nil {
 		t.Errorf("where there is nothing to look at: %q", got)

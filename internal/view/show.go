@@ -171,6 +171,11 @@ func (x Shown) lookByHand() []string {
 	if place.Socket != "" {
 		prefix += " -S " + shell(place.Socket)
 	}
+	if place.Container != "" && place.Socket == "" {
+		// Adopted: the place is named after the container, and its tmux has one session,
+		// called as its maker liked.
+		return []string{prefix + " attach", prefix + " capture-pane -p"}
+	}
 	return []string{
 		prefix + " attach -t " + shell("="+place.Name),
 		prefix + " capture-pane -p -t " + shell("="+place.Name+":"),
