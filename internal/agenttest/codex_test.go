@@ -79,7 +79,7 @@ var codexSituations = []agenttest.Situation{
 	{Name: "exited", Prompt: "go [[text It is made.]]", Want: session.Exited,
 		Steps: func(r *agenttest.Run) {
 			r.Until("the turn has ended", func(l agenttest.Look) bool { return l.Native != nil && l.Native.Turns == 1 })
-			r.Keys("C-c")
+			r.Press("C-c", exited) // one that comes before it rests interrupts
 		},
 		Seen: shows("To continue this session, run:")},
 }
@@ -127,7 +127,7 @@ func TestCodexIsUnobservedBeforeItsFirstPrompt(t *testing.T) {
 // was: the file is the same, and the prompt is not asked again.
 func TestCodexEndsAndGoesOn(t *testing.T) {
 	for name, end := range map[string]func(*agenttest.Run){
-		"quit":    func(r *agenttest.Run) { r.Type("/quit") },
+		"quit":    func(r *agenttest.Run) { r.Type("/quit", exited) },
 		"SIGTERM": func(r *agenttest.Run) { r.Signal(syscall.SIGTERM) },
 		"SIGKILL": func(r *agenttest.Run) { r.Signal(syscall.SIGKILL) },
 		"closed":  func(r *agenttest.Run) { r.Close() },

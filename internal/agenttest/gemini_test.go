@@ -52,17 +52,12 @@ func say(r *agenttest.Run, prompt string) {
 	})
 }
 
-// quit ends Gemini by its own command.
+// quit ends Gemini by its own command, which is one once it is offered: before that
+// it is a text to be sent.
 func quit(r *agenttest.Run) {
-	r.Type("/quit")
-	pressed := time.Now()
-	r.Until("it left", func(l agenttest.Look) bool {
-		if l.Exit == nil && time.Since(pressed) > 5*time.Second {
-			r.Keys("Enter")
-			pressed = time.Now()
-		}
-		return l.Exit != nil
-	})
+	r.Paste("/quit")
+	r.Until("the command is offered", shows("Exit the cli"))
+	r.Press("Enter", exited)
 }
 
 // answered is a look at a turn that has ended.

@@ -109,13 +109,19 @@ func (r *Run) Keys(keys ...string) {
 // taken, Enter is pressed again until then.
 func (r *Run) Type(text string, taken ...func(Look) bool) {
 	r.Lab.t.Helper()
-	r.ask("set-buffer", "-b", "typed", "--", text)
-	r.ask("paste-buffer", "-p", "-d", "-b", "typed", "-t", "agent:")
+	r.Paste(text)
 	time.Sleep(500 * time.Millisecond)
 	r.Keys("Enter")
 	for _, seen := range taken {
 		r.insist("Enter", seen)
 	}
+}
+
+// Paste pastes a text in brackets.
+func (r *Run) Paste(text string) {
+	r.Lab.t.Helper()
+	r.ask("set-buffer", "-b", "typed", "--", text)
+	r.ask("paste-buffer", "-p", "-d", "-b", "typed", "-t", "agent:")
 }
 
 // Press presses a key, and again until it is seen to be taken: an agent may show
