@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// longestBranch is how much of a branch's name an error shows, in bytes: more than
+// the name of a file, which a branch is to git, can have.
+const longestBranch = 256
+
 // CheckBranch reports whether git takes the name for a branch: the rules of git
 // check-ref-format --branch, without its shorthands (@{-1}). The error says
 // which rule the name breaks. A name that passes never begins with a dash and
@@ -18,7 +22,11 @@ func CheckBranch(name string) error {
 	if name == "" {
 		return errors.New("invalid branch name: " + rule)
 	}
-	return fmt.Errorf("invalid branch name %q: %s", name, rule)
+	shown := fmt.Sprintf("%q", name[:min(len(name), longestBranch)])
+	if len(name) > longestBranch {
+		shown += "…" // whoever wrote it may have filled a file with it
+	}
+	return fmt.Errorf("invalid branch name %s: %s", shown, rule)
 }
 
 // brokenRule says what is wrong with a branch name; empty: nothing.

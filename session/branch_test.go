@@ -28,4 +28,7 @@ func TestCheckBranch(t *testing.T) {
 			t.Errorf("CheckBranch(%q) = %v, want an error that says %q", name, err, rule)
 		}
 	}
+	if err := CheckBranch(strings.Repeat("ü~", 1<<20)); err == nil || len(err.Error()) > 1024 || !strings.Contains(err.Error(), "…") {
+		t.Error("an error shows all of a name of 3 MB")
+	}
 }
