@@ -116,10 +116,16 @@ func TestSend(t *testing.T) {
 		"it works already":  {"do it", Sight{Screen: "busy\n", Reading: session.Reading{Activity: session.Working}}, "", takes, false, "queued: C-u text do it"},
 		"only its end still shows": {"do it\n" + strings.Repeat("so\n", 99) + "and then this", Sight{Screen: "busy\n", Reading: session.Reading{Activity: session.Working}}, "",
 			func(d *desk, _ int) { d.composed, d.sight.Screen = "", "busy\nso\n  and then this\n" }, false, "queued: C-u text do it\n" + strings.Repeat("so\n", 99) + "and then this"},
-		"Enter broke the line":  {"do it", idle("hello\n"), "", second, false, "submitted: C-u text do it Enter"},
-		"Enter is never heard":  {"do it", idle("hello\n"), "", nothing, false, "it was typed, and still stands in the composer: C-u text do it Enter"},
-		"nothing shows it":      {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.sight.Screen = "new\n" }, false, "it was typed, and nothing shows: C-u text do it"},
-		"a command to leave":    {"/exit", idle("hello\n"), "", leaves, true, "submitted: C-u text /exit"},
+		"Enter broke the line": {"do it", idle("hello\n"), "", second, false, "submitted: C-u text do it Enter"},
+		"Enter is never heard": {"do it", idle("hello\n"), "", nothing, false, "it was typed, and still stands in the composer: C-u text do it Enter"},
+		"nothing shows it":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.sight.Screen = "new\n" }, false, "it was typed, and nothing shows: C-u text do it"},
+		"a command to leave":   {"/exit", idle("hello\n"), "", leaves, true, "submitted: C-u text /exit"},
+		"it is lost while it draws": {"do it", Sight{Screen: "hello\n", Reading: session.Reading{Activity: session.Idle}, Native: &session.Native{Prompts: 1}}, "", func(d *desk, n int) {
+			if d.composed, d.sight.Screen = "", "hello, and a hint\n"; n == 2 {
+				d.composed = "do it"
+				takes(d, n)
+			}
+		}, false, "submitted: C-u text do it text do it"},
 		"it leaves instead":     {"do it", idle("hello\n"), "", leaves, false, "it was typed, and the agent has left: is gone: C-u text do it"},
 		"it is lost once":       {"do it", idle("hello\n"), "", lost, false, "submitted: C-u text do it text do it"},
 		"Enter raised a dialog": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Reading.Activity = session.Blocked }, false, "submitted: C-u text do it"},

@@ -77,10 +77,18 @@ func (w witness) again(now Sight, text string) (session.Input, bool) {
 	case asks(now):
 	case w.draft(now):
 		return session.Input{Key: "Enter"}, true
-	case w.composer != nil && w.shown(now) && now.Screen == w.before.Screen:
+	case w.composer != nil && w.shown(now) && w.traceless(now):
 		return session.Input{Text: text}, true
 	}
 	return session.Input{}, false
+}
+
+// traceless reports whether nothing at all came of what was typed: the screen is as
+// it was; or an agent whose file tells each prompt, and which still drew its first
+// screens, has it neither there nor on its screen.
+func (w witness) traceless(now Sight) bool {
+	return now.Screen == w.before.Screen ||
+		!w.command && w.before.Native != nil && now.Native != nil && len(w.probes) > 0 && !w.onScreen(now)
 }
 
 // taken reports whether the agent has the text: its hooks or its file tell so, it
@@ -100,8 +108,13 @@ func (w witness) taken(now Sight) bool {
 	if w.draft(now) || now.Screen == w.before.Screen {
 		return false
 	}
+	return len(w.probes) == 0 || w.onScreen(now)
+}
+
+// onScreen reports whether the text shows.
+func (w witness) onScreen(now Sight) bool {
 	shown := dense(now.Screen)
-	return len(w.probes) == 0 || slices.ContainsFunc(w.probes, func(p string) bool { return strings.Contains(shown, p) })
+	return slices.ContainsFunc(w.probes, func(p string) bool { return strings.Contains(shown, p) })
 }
 
 func busy(a session.Activity) bool { return a == session.Working || a == session.Blocked }
