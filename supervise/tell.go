@@ -60,7 +60,7 @@ func (h *Hub) tell(s *Snapshot) {
 		if !h.began {
 			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
 		}
-		if (r.Intent == session.Settled || r.Trouble != "") && !m.begun(s.At, time.Now()) { // else somebody is at it, who tells
+		if (r.Intent == session.Settled || r.Trouble != "") && !m.begun(s.At, h.rec.Eyes.Now()) { // else somebody is at it, who tells
 			if i, ok := at[r.Address]; ok {
 				t.change(s.Plan.Changes[i])
 			}
