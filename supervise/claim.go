@@ -61,8 +61,11 @@ func Claim(dataDir string, who state.Holder) (free func(), err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("claim the project for the hub: %w", err), l.Unlock())
 	}
+	ours, _ := os.Stat(path)
 	return func() {
-		_ = os.Truncate(path, 0) // for people only: the lock is what counts
+		if now, err := os.Stat(path); err == nil && os.SameFile(ours, now) {
+			_ = os.Truncate(path, 0) // for people only: the lock is what counts
+		}
 		_ = l.Unlock()
 	}, nil
 }

@@ -2,7 +2,12 @@ package supervise
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,13 +131,18 @@ const (
 
 // Run supervises until ctx ends, and returns when nothing of it is under way any
 // more. What it repairs at that moment is finished first. The error says that it
-// cannot supervise at all: a *TakenError if another hub does.
+// cannot supervise at all, a *TakenError if another hub does, or any more: the data
+// folder was taken away under it.
 func (h *Hub) Run(ctx context.Context) error {
 	free, err := Claim(h.cfg.DataDir, h.rec.Who)
 	if err != nil {
 		return err
 	}
 	defer free()
+	lock, err := os.Stat(h.lockPath())
+	if err != nil {
+		return fmt.Errorf("claim the project for the hub: %w", err)
+	}
 	h.past = readSeen(h.cfg.DataDir)
 	stop := h.startWakers(ctx)
 	defer stop()
@@ -140,12 +150,24 @@ func (h *Hub) Run(ctx context.Context) error {
 		h.finish()
 		h.stream.close()
 	}()
-	h.loop(ctx)
+	return h.loop(ctx, lock)
+}
+
+func (h *Hub) lockPath() string { return filepath.Join(h.cfg.DataDir, LockFile) }
+
+// dispossessed says that the lock file is gone, or another's: then a second hub could
+// begin, and this one has nothing to look after. Any other trouble with it may pass.
+func (h *Hub) dispossessed(lock os.FileInfo) error {
+	now, err := os.Stat(h.lockPath())
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(lock, now) {
+		return fmt.Errorf("the hub ends: %s was removed under it; agentform serve begins another", h.lockPath())
+	}
 	return nil
 }
 
-// loop looks, acts, and waits for the next reason to look.
-func (h *Hub) loop(ctx context.Context) {
+// loop looks, acts, and waits for the next reason to look, for as long as the lock
+// is the hub's.
+func (h *Hub) loop(ctx context.Context, lock os.FileInfo) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var asked []chan struct{}
@@ -153,13 +175,13 @@ func (h *Hub) loop(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case c := <-h.ask:
 			asked = append(asked, c)
 		case <-timer.C:
 		case <-h.wake:
 			if !sleep(ctx, max(settled, time.Until(rest))) {
-				return
+				return nil
 			}
 		case x := <-h.probed:
 			h.beat(x)
@@ -170,6 +192,9 @@ func (h *Hub) loop(ctx context.Context) {
 		case r := <-h.repaired:
 			h.acting = false
 			h.after(r)
+		}
+		if err := h.dispossessed(lock); err != nil {
+			return err
 		}
 		began := time.Now()
 		next := h.round(ctx)

@@ -13,7 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
@@ -332,6 +334,39 @@ func TestTwoHubs(t *testing.T) {
 	stop()
 	if _, running := supervise.Running(r.dir); running {
 		t.Error("it is said to run, and does not")
+	}
+}
+
+// A hub whose data folder was taken away ends: another one can begin there, and is
+// not unmade by it.
+func TestDataFolderRemoved(t *testing.T) {
+	r := newRoom(t)
+	dir := t.TempDir()
+	run := func() (*supervise.Hub, chan error) {
+		h := supervise.New(supervise.Config{DataDir: dir, Open: r.open, Activity: activity.New(r.dir, r.dir, agent.For)})
+		ended := make(chan error, 1)
+		go func() { ended <- h.Run(t.Context()) }()
+		if _, err := h.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return h, ended
+	}
+	first, ended := run()
+	if err := os.Remove(filepath.Join(dir, supervise.LockFile)); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = run()
+	first.Wake()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "was removed") {
+			t.Errorf("it ended: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on beside another")
+	}
+	if holder, running := supervise.Running(dir); !running || holder.PID == 0 {
+		t.Errorf("the second: running %v, by %+v", running, holder)
 	}
 }
 

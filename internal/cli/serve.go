@@ -163,7 +163,13 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	supervised, end := context.WithCancel(context.WithoutCancel(ctx)) // its API ends before it
 	defer end()
 	ended := make(chan error, 1)
-	go func() { ended <- hub.Run(supervised) }()
+	serving, endServing := context.WithCancel(ctx) // which ends with the hub
+	defer endServing()
+	go func() {
+		err := hub.Run(supervised)
+		endServing()
+		ended <- err
+	}()
 	looked := make(chan error, 1)
 	go func() { _, err := hub.Look(ctx); looked <- err }()
 	select {
@@ -174,10 +180,10 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	if err == nil {
 		log.Info("supervising", "project", p.manifest.Project, "sessions", len(hub.Snapshot().Sessions), "pid", os.Getpid())
 		a.systemd(log, daemon.SdNotifyReady)
-		err = a.serveAPI(ctx, p, hub, config.Activity, metrics, tcp, log)
+		err = a.serveAPI(serving, p, hub, config.Activity, metrics, tcp, log)
 	}
-	if ctx.Err() != nil {
-		err = nil // it was told to end
+	if serving.Err() != nil {
+		err = nil // it was told to end, or the hub ended, and says why
 	}
 	a.systemd(log, daemon.SdNotifyStopping)
 	end()
