@@ -4,11 +4,12 @@
 // Anyone may Read it at any time. Whoever changes it must Open it, which takes
 // a lock that the operating system gives up when its holder dies. A change is
 // durable when Put or Delete returns; changes that happen at the same time
-// share one write. The file is replaced whole and never truncated, so that a
-// kill at any moment leaves the old or the new one. What agentform cannot read
-// it does not overwrite.
+// share one write. A write is a line of the journal beside the state file, or the
+// whole file, which is replaced and never truncated: a kill at any moment leaves
+// the state of before or after it. What agentform cannot read it does not
+// overwrite.
 //
-// Beside the state file lie its lock (.lock, never deleted), the state as it
-// was before its last writer's first change (.backup), a folder for each
-// session (Folder), and the prompts (Blobs).
+// Beside the state file lie its lock (.lock, never deleted), what has changed since
+// it was written (.journal), the file as it was before (.backup), a folder for
+// each session (Folder), and the prompts (Blobs).
 package state

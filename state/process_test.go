@@ -224,7 +224,7 @@ func fullDisk(path string) int {
 		return fail(err)
 	}
 	full := limit
-	full.Cur = uint64(len(was) + 100)
+	full.Cur = 300 // less than a change
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full); err != nil {
 		return fail(err)
 	}
@@ -243,6 +243,9 @@ func fullDisk(path string) int {
 	}
 	if now, _ := os.ReadFile(path); string(now) != string(was) {
 		return fail("the file has changed")
+	}
+	if st, err := Read(path); err != nil || st.Serial != 1 || len(st.Sessions) != 1 {
+		return fail("a reader has", st.Serial, len(st.Sessions), err)
 	}
 	if st := s.State(); st.Serial != 1 || len(st.Sessions) != 1 {
 		return fail("the store has", st.Serial, len(st.Sessions))

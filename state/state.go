@@ -43,7 +43,7 @@ type CorruptError struct {
 func (e *CorruptError) Error() string {
 	advice := fmt.Sprintf("there is no backup beside it; to begin anew, move it away: mv %[1]s %[1]s.broken (sessions that are alive can be adopted again)", e.Path)
 	if e.Backup != "" {
-		advice = fmt.Sprintf("to go back to the state before the last change: cp %s %s", e.Backup, e.Path)
+		advice = fmt.Sprintf("to go back to the state of before it was last written: cp %s %s", e.Backup, e.Path)
 	}
 	return fmt.Sprintf("read state %s: %v; the file was left as it is; %s", e.Path, e.Err, advice)
 }
@@ -74,21 +74,66 @@ func (e *NewerError) Error() string {
 
 // Read reads a state file without taking its lock. It returns an error that is
 // ErrNone when there is no file, a *NewerError or a *CorruptError when it
-// cannot be understood, a *CopiedError when it belongs to another folder.
+// cannot be understood, a *JournalError when that is so of its journal, a *CopiedError
+// when it belongs to another folder.
 func Read(path string) (State, error) {
+	st, _, err := read(path)
+	return st, err
+}
+
+// kept is how a state lies on the disk.
+type kept struct {
+	whole   whole
+	journal int  // its size in bytes; 0: nothing in it counts
+	torn    bool // something follows that was never acknowledged
+}
+
+func read(path string) (State, kept, error) {
 	if err := original(path); err != nil {
-		return State{}, err
+		return State{}, kept{}, err
+	}
+	j, err := readJournal(path)
+	if err != nil {
+		return State{}, kept{}, err
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return State{}, unreadable(path, err)
+		return State{}, kept{}, unreadable(path, err)
 	}
-	return decode(path, b)
+	st, err := decode(path, b)
+	if err != nil {
+		return State{}, kept{}, err
+	}
+	k := kept{whole: wholeOf(st.Serial, b), torn: j.torn}
+	st, continues, err := j.onto(path, st, b)
+	if continues {
+		k.journal = j.size
+	}
+	return st, k, err
 }
 
-// Serial reads the serial of a state file, without the rest: 0 when there is no
-// file. It serves to see whether somebody has written since.
+// Serial reads the serial of a state, without the rest: 0 when there is none. It
+// serves to see whether somebody has written since.
 func Serial(path string) (uint64, error) {
+	journal, err := os.ReadFile(JournalOf(path))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, fmt.Errorf("read state: %w", err)
+	}
+	serial, err := serialOf(path)
+	if err != nil || len(journal) == 0 {
+		return serial, err
+	}
+	if continues, last, sound := lastSerial(journal); !sound {
+		s, err := Read(path)
+		return s.Serial, err
+	} else if continues == serial {
+		serial = max(serial, last)
+	}
+	return serial, nil
+}
+
+// serialOf is the serial in a state file.
+func serialOf(path string) (uint64, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		if err = unreadable(path, err); errors.Is(err, ErrNone) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,8 +29,10 @@ type Store struct {
 
 	writing sync.Mutex // held by the one that writes; guards what follows up to mu
 	backed  bool       // the backup of this store's beginning has been made
-	unsure  bool       // the file was replaced, but maybe not for ever: write even if nothing changes
+	unsure  bool       // what is on the disk may not be there for ever: write it whole, even if nothing changes
 	closed  bool
+	whole   whole    // the state file as it was written last; its size is 0: there is none
+	journal appended // what has changed since
 
 	mu   sync.Mutex
 	head State    // what the file says, without its sessions
@@ -70,7 +73,7 @@ func Open(ctx context.Context, path string, project, version string, who Holder,
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, lock: l, mirror: mirror{folder: filepath.Join(filepath.Dir(path), "agents")}}
+	s := &Store{path: path, lock: l, mirror: mirror{folder: filepath.Join(filepath.Dir(path), "agents")}, journal: appended{path: JournalOf(path)}}
 	if err := s.load(); err != nil {
 		_ = unlock(l)
 		return nil, err
@@ -80,7 +83,7 @@ func Open(ctx context.Context, path string, project, version string, who Holder,
 }
 
 func (s *Store) load() error {
-	st, err := Read(s.path)
+	st, k, err := read(s.path)
 	if errors.Is(err, ErrNone) {
 		lineage, err := Lineage(s.path)
 		if err != nil {
@@ -103,6 +106,7 @@ func (s *Store) load() error {
 	}
 	st.Sessions = nil
 	s.head = st
+	s.whole, s.journal.size, s.unsure = k.whole, k.journal, k.torn
 	sweep(s.path)
 	return keepLineage(s.path, st.Lineage)
 }
@@ -187,7 +191,8 @@ func (s *Store) Delete(a session.Address) error {
 	return nil
 }
 
-// Close waits for a write that is under way and gives the lock back.
+// Close waits for a write that is under way, takes a journal of some length into the
+// state file, and gives the lock back.
 func (s *Store) Close() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -195,6 +200,10 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	if j := s.journal.size; j > 0 && (s.whole.Size < smallState || j > s.whole.Size/closingShare) {
+		_, _ = s.writeWhole(s.head, s.rows) // else the journal goes on holding it
+	}
+	s.journal.close()
 	if err := unlock(s.lock); err != nil {
 		return fmt.Errorf("unlock state %s: %w", s.path, err)
 	}
@@ -224,8 +233,7 @@ func (s *Store) commit(c ...change) error {
 	return mine.err
 }
 
-// write puts the changes into the file, in their order. The caller holds
-// s.writing.
+// write makes the changes, in their order. The caller holds s.writing.
 func (s *Store) write(list []change) error {
 	if s.closed {
 		return os.ErrClosed
@@ -233,7 +241,7 @@ func (s *Store) write(list []change) error {
 	s.mu.Lock()
 	head, rows := s.head, slices.Clone(s.rows)
 	s.mu.Unlock()
-	changed := s.unsure
+	changed := map[session.Address]*row{}
 	for _, c := range list {
 		i, found := slices.BinarySearchFunc(rows, c.address, func(r *row, a session.Address) int {
 			return strings.Compare(string(r.record.Address), string(a))
@@ -248,30 +256,63 @@ func (s *Store) write(list []change) error {
 		default:
 			rows = slices.Insert(rows, i, c.row)
 		}
-		changed = true
+		changed[c.address] = c.row
 	}
-	if !changed {
+	if len(changed) == 0 && !s.unsure {
 		return nil
 	}
 	head.Serial++
-	text, err := encode(head, rows)
-	if err != nil {
-		return err
+	var written bool
+	var err error
+	if s.unsure || s.whole.Size == 0 || s.journal.size >= max(s.whole.Size, shortJournal) {
+		written, err = s.writeWhole(head, rows)
+	} else {
+		written, err = s.append(head, changed)
 	}
-	if !s.backed {
-		if err := backup(s.path); err != nil {
-			return err
-		}
-		s.backed = true
-	}
-	replaced, err := replace(s.path, text)
-	if replaced {
+	s.unsure = err != nil
+	if written {
 		s.mu.Lock()
 		s.head, s.rows = head, rows
 		s.mu.Unlock()
-		s.unsure = err != nil
 	}
 	return err
+}
+
+// append adds the changes to the journal.
+func (s *Store) append(head State, changed map[session.Address]*row) (written bool, err error) {
+	e := entry{Serial: head.Serial, Project: head.Project, Agentform: head.Agentform}
+	for _, a := range slices.Sorted(maps.Keys(changed)) {
+		if r := changed[a]; r != nil {
+			e.Put = append(e.Put, r.raw)
+		} else {
+			e.Forget = append(e.Forget, a)
+		}
+	}
+	written, err = s.journal.add(header{Version: Version, Agentform: head.Agentform, Continues: s.whole}, e)
+	if err != nil {
+		err = fmt.Errorf("write %s: %w", s.journal.path, err)
+	}
+	return written, err
+}
+
+// writeWhole writes the state file whole, so that nothing of the journal counts any
+// more.
+func (s *Store) writeWhole(head State, rows []*row) (written bool, err error) {
+	text, err := encode(head, rows)
+	if err != nil {
+		return false, err
+	}
+	if !s.backed && s.whole.Size > 0 {
+		if err := backup(s.path); err != nil {
+			return false, err
+		}
+	}
+	written, err = replace(s.path, text)
+	if written {
+		s.backed, s.whole = true, wholeOf(head.Serial, text)
+		s.journal.end()
+	}
+	return written, err
 }
 
 // record is what is on record of the address now.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/agentform/agentform/session"
@@ -21,22 +20,36 @@ func Decode(text []byte) (State, error) {
 	return s, err
 }
 
-// Backup copies the state file as it is to a file beside it that nothing
-// overwrites, named after the serial (state.json.41.backup), and returns its
-// path; empty: there is no state file.
+// Backup writes the state as it is to a file beside it that nothing overwrites, named
+// after the serial (state.json.41.backup), and returns its path; empty: there is no
+// state file.
 func (s *Store) Backup() (path string, err error) {
-	b, err := os.ReadFile(s.path)
-	if errors.Is(err, os.ErrNotExist) {
+	st := s.State()
+	if st.Serial == 0 {
 		return "", nil
 	}
+	b, err := st.Encode()
 	if err != nil {
 		return "", fmt.Errorf("back up state: %w", err)
 	}
-	path = fmt.Sprintf("%s.%d.backup", s.path, s.State().Serial)
+	path = fmt.Sprintf("%s.%d.backup", s.path, st.Serial)
 	if _, err := replace(path, b); err != nil {
 		return "", fmt.Errorf("back up state: %w", err)
 	}
 	return path, nil
+}
+
+// Encode is the state as a state file holds it: the text that Decode reads.
+func (s State) Encode() ([]byte, error) {
+	rows := make([]*row, len(s.Sessions))
+	for i, r := range s.Sessions {
+		raw, err := json.Marshal(r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Address, err)
+		}
+		rows[i] = &row{r, raw}
+	}
+	return encode(s, rows)
 }
 
 // StaleError is a state that may not be pushed over the one that is there.

@@ -149,6 +149,9 @@ func TestReadsFormat1(t *testing.T) {
 			t.Errorf("%s was changed by another's write: %s", r.Address, cmp.Diff(r, now))
 		}
 	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 	old, err := os.ReadFile(backupOf(path))
 	if err != nil || string(old) != string(text) {
 		t.Errorf("the old file was not kept: %v", err)

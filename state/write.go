@@ -1,7 +1,6 @@
 package state
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,17 +40,23 @@ func syncFolder(folder string) error {
 	return d.Sync()
 }
 
-// backup keeps the state file as it is beside it. It is made before a store's
-// first write, so that looking, and an apply with nothing to do, leave an
-// older and more telling one alone.
+// backup keeps the state file as it is beside it, before it is written whole for the
+// first time: so looking, and an apply with nothing to do, leave an older and more
+// telling one alone. It costs no copy where the file system has links.
 func backup(path string) error {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("back up state: %w", err)
+	link := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"0") // sweep takes it away
+	err := removeFile(link)
+	if err == nil {
+		err = os.Link(path, link)
 	}
-	if _, err := replace(backupOf(path), b); err != nil {
+	if err == nil {
+		return os.Rename(link, backupOf(path))
+	}
+	b, err := os.ReadFile(path)
+	if err == nil {
+		_, err = replace(backupOf(path), b)
+	}
+	if err != nil {
 		return fmt.Errorf("back up state: %w", err)
 	}
 	return nil

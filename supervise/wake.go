@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 // Waker notices that something happened, and has the hub look before its sweep is
@@ -47,7 +48,7 @@ func (h *Hub) watch(s *Snapshot) {
 	if len(h.cfg.Wakers) == 0 {
 		return
 	}
-	w := Watched{Files: []string{h.rec.StatePath}}
+	w := Watched{Files: []string{h.rec.StatePath, state.JournalOf(h.rec.StatePath)}}
 	for _, k := range s.Sessions {
 		if co := k.Checkout; co != nil && co.GitDir != "" {
 			w.Files = append(w.Files, filepath.Join(co.GitDir, "HEAD"))

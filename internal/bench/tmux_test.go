@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +16,6 @@ func applyAndStop(t *testing.T, m *measurement) {
 	p.destroyed(t)
 	started := Plot{Name: "apply", Title: "Start of N tmux sessions", Unit: Seconds}
 	ended := Plot{Name: "stop", Title: "End of N tmux sessions", Unit: Seconds}
-	written := Plot{Name: "apply-bytes", Title: "Bytes written into the state file for each session, in an apply of N", Unit: Bytes}
-	states := Curve{Name: "agentform apply"}
 	applies, creates := Curve{Name: "agentform apply", Ours: true}, Curve{Name: "new-session in one client"}
 	scripts, composes := Curve{Name: "a new-session process each"}, Curve{Name: "process-compose up"}
 	stops, kills, ends := Curve{Name: "agentform stop", Ours: true}, Curve{Name: "kill-session in one client"}, Curve{Name: "a kill-session process each"}
@@ -33,15 +30,9 @@ session "s" {
   }
 }
 `, n))
-		bare, record, bytes := p.beside("bare"), filepath.Join(p.dir, ".agentform", "state.json"), 0.
+		bare := p.beside("bare")
 		took := m.turns(3,
-			func() time.Duration {
-				before := serial(t, record)
-				elapsed := p.time(t, "agentform", "apply", "--auto-approve")
-				// Each write is one of the whole file, which grows meanwhile.
-				bytes = float64(serial(t, record)-before) * fileSize(t, record) / 2 / float64(n)
-				return elapsed
-			},
+			func() time.Duration { return p.time(t, "agentform", "apply", "--auto-approve") },
 			func() time.Duration { return p.tmux(t, bare, newSessions(n)) },
 			func() time.Duration { return p.time(t, "agentform", "stop", "s") },
 			func() time.Duration { return p.tmux(t, bare, killSessions(n)) },
@@ -78,8 +69,6 @@ session "s" {
 		}
 		m.add(applied)
 		m.add(stopped)
-		m.add(Row{Work: fmt.Sprintf("bytes of state for each session of that apply of %d", n), Took: Memory(bytes)})
-		states.Add(n, bytes)
 		if compose > 0 {
 			m.add(Row{
 				Work:  fmt.Sprintf("the same %d `sleep`, without tmux", n),
@@ -96,8 +85,7 @@ session "s" {
 	}
 	started.Curves = []Curve{applies, creates, scripts, composes}
 	ended.Curves = []Curve{stops, kills, ends}
-	written.Curves = []Curve{states}
-	m.plots = append(m.plots, started, ended, written)
+	m.plots = append(m.plots, started, ended)
 }
 
 // oneByOne is how long it takes to make so many sessions, and to end them, with a

@@ -123,7 +123,7 @@ func (a *app) statePullCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:         "pull",
 		Short:       "Print the whole state",
-		Long:        "Prints the state file as it is, for a look or for a change that state push puts back.",
+		Long:        "Prints the whole state as a state file has it, for a look or for a change that state push puts\nback.",
 		Example:     "  agentform state pull >state.json",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
@@ -133,12 +133,13 @@ func (a *app) statePullCommand() *cobra.Command {
 
 func (a *app) runStatePull() error {
 	p := a.open()
-	if _, err := state.Read(p.state); err != nil {
+	st, err := state.Read(p.state)
+	if err != nil {
 		return err
 	}
-	b, err := os.ReadFile(p.state)
+	b, err := st.Encode()
 	if err != nil {
-		return fmt.Errorf("read state: %w", err)
+		return fmt.Errorf("print state: %w", err)
 	}
 	_, err = a.env.Stdout.Write(b)
 	return err
