@@ -27,11 +27,8 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 		return err
 	}
 	place, err := start(ctx, rt, in, l)
-	if errors.Is(err, session.ErrExists) && j.run.named(ctx, l) {
-		// A session keeps its name when its address moves; the next one at the old
-		// address gets another.
-		l.Name += "-" + l.Mark.Run[:4]
-		place, err = rt.Create(ctx, l)
+	if errors.Is(err, session.ErrExists) {
+		place, err = j.taken(ctx, rt, l, err)
 	}
 	if err != nil {
 		return err
@@ -165,6 +162,39 @@ func start(ctx context.Context, rt session.Runtime, in *session.Place, l session
 		}
 	}
 	return rt.Create(ctx, l)
+}
+
+// lateFor is how long a container may take to show after the engine has given its
+// name away.
+const lateFor = 5 * time.Second
+
+// taken starts a run whose place's name was taken, if what has it is ours; else it
+// returns why that could not be, which is given.
+func (j *job) taken(ctx context.Context, rt session.Runtime, l session.Launch, why error) (session.Place, error) {
+	for until := time.Now().Add(lateFor); ; {
+		has, found := j.run.standing(ctx, l)
+		switch {
+		case found && !has.Foreign && has.Mark.ID != l.Mark.ID:
+			// A session keeps its name when its address moves; the next one at the old
+			// address gets another.
+			l.Name += "-" + l.Mark.Run[:4]
+			return rt.Create(ctx, l)
+		case found && !has.Foreign && has.Vital == session.Dead:
+			// An apply that was killed told the engine to make it, which did that after
+			// we had looked.
+			if err := rt.Remove(ctx, has.Place); err != nil {
+				return session.Place{}, errors.Join(why, err)
+			}
+			return rt.Create(ctx, l)
+		case found || time.Now().After(until):
+			return session.Place{}, why
+		}
+		select {
+		case <-ctx.Done():
+			return session.Place{}, why
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // learnFor is how long a run that has just been claimed may take to say which

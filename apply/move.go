@@ -107,16 +107,16 @@ func (j *job) takeOver(ctx context.Context) error {
 	return j.settle()
 }
 
-// named reports whether a session of ours has the name that a launch wants.
-func (r *run) named(ctx context.Context, l session.Launch) bool {
+// standing is what has the name that a launch wants.
+func (r *run) standing(ctx context.Context, l session.Launch) (session.Live, bool) {
 	lives, err := r.look(ctx, l.Spec, false)
 	if err != nil {
-		return false
+		return session.Live{}, false
 	}
 	for _, x := range lives {
 		if x.Place.Name == l.Name {
-			return !x.Foreign && x.Mark.ID != l.Mark.ID
+			return x, true
 		}
 	}
-	return false
+	return session.Live{}, false
 }

@@ -166,3 +166,25 @@ func TestMovedAndForgotten(t *testing.T) {
 		t.Errorf("still on record: %+v", got)
 	}
 }
+
+// What an apply that was killed had told the engine to make may appear after the next
+// one looked: it is in nobody's way.
+func TestMadeLate(t *testing.T) {
+	r := newRoom(t)
+	p := r.create(r.spec("a"))
+	r.rt.FailAfter(sessiontest.OpCreate, 1, errors.New("killed"))
+	if _, err := r.run(p); err == nil {
+		t.Fatal("it was created")
+	}
+	was := r.record("a")
+	r.rt.Kill(r.place("a"))
+	p = r.create(r.spec("a"))
+	p.Changes[0].Live = nil
+	r.must(p)
+	if got := r.record("a"); got.ID != was.ID || got.Place.Name != was.Place.Name && was.Place.Name != "" || got.Trouble != "" {
+		t.Errorf("on record: %+v, was %+v", got, was)
+	}
+	if s, ok := r.rt.State(r.place("a")); !ok || s.Live.Vital != session.Alive {
+		t.Error("it does not live")
+	}
+}

@@ -16,8 +16,9 @@ const (
 	leftoverGrace = 2 * time.Second
 	// maxWait is the longest wait between two looks at the tree.
 	maxWait = 50 * time.Millisecond
-	// freezeTimeout is how long a tree may take to stand still.
-	freezeTimeout = 2 * time.Second
+	// freezeTimeout is how long a tree may take to stand still: like killTimeout, for
+	// what waits for a disk heeds no signal.
+	freezeTimeout = 10 * time.Second
 )
 
 // parent starts the agent, tells whether it did, and reaps until nothing is left:
