@@ -109,8 +109,9 @@ func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool)
 	in.Agent = !shown.dead
 	if shown.dead && in.Exit == nil {
 		in.Exit = leftBy(cut[0], cut[1], shown.moved)
-		// tmux has not reaped it: it will in a moment, or leaves it for long.
-		in.Guest = in.Exit == nil && time.Since(shown.moved) < 2*aboutToWrite
+		// tmux has not reaped it: it will in a moment, or leaves it for long. What it says of
+		// the time is in whole seconds.
+		in.Guest = in.Exit == nil && time.Since(shown.moved) < time.Second+2*aboutToWrite
 	}
 	if screen {
 		if t, err := x.Tmux(ctx, "", "capture-pane", "-p", "-t", x.pane); err == nil {

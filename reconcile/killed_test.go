@@ -8,11 +8,14 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
 	"github.com/agentform/agentform/state"
 )
 
@@ -191,6 +194,50 @@ func (r *room) nothingUnrecorded() {
 	for _, name := range r.rt.Places() {
 		if st, _ := r.rt.State(name); !ids[st.Live.Mark.ID] {
 			r.t.Errorf("%s lives and is not on record: %+v", name, st.Live.Mark)
+		}
+	}
+}
+
+// What an engine goes on with after the apply that told it was killed cannot be told
+// alive or dead for a while: the next apply waits for that, and converges.
+func TestBegunAndKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		r.rt.FailAfter(sessiontest.OpCreate, 1, errKilled)
+		if _, _, err := r.converge(reconcile.Request{Wanted: []session.Spec{r.spec("a")}}); err == nil {
+			t.Fatal("it was created")
+		}
+		r.begun("a")
+		r.rt.Kill(place("a"))
+		doubt := func(v session.Vital) func(*sessiontest.State) {
+			return func(s *sessiontest.State) { s.Live.Vital, s.Live.Doubt = v, "made just now" }
+		}
+		r.rt.Edit(place("a"), doubt(session.Unknown))
+		time.AfterFunc(9*time.Second, func() { r.rt.Edit(place("a"), doubt(session.Dead)) })
+		r.must(r.spec("a"))
+		if acts := r.planned(r.spec("a")); len(acts) > 0 {
+			t.Errorf("not converged: %v", acts)
+		}
+		if s, ok := r.rt.State(place("a")); !ok || s.Live.Vital != session.Alive {
+			t.Error("it does not live")
+		}
+	})
+}
+
+// begun puts a session on record as one that is being created.
+func (r *room) begun(name string) {
+	r.t.Helper()
+	store, err := state.Open(r.t.Context(), r.StatePath, "shop", "test", state.Holder{}, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer store.Close()
+	for _, rec := range store.State().Sessions {
+		if rec.Address == session.Single(name) {
+			rec.Intent, rec.Trouble = session.Creating, ""
+			if err := store.Put(rec); err != nil {
+				r.t.Fatal(err)
+			}
 		}
 	}
 }

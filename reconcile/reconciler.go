@@ -70,6 +70,9 @@ func (r *Reconciler) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 			return plan.Plan{}, err
 		}
 		w := r.look(ctx, st, q, false, ahead.of(st))
+		if begun(st, w) && !state.Locked(r.StatePath) {
+			w = r.clear(ctx, st, q)
+		}
 		p := r.input(st, w, q, false)
 		r.tried(&p, w)
 		serial, err := state.Serial(r.StatePath)
@@ -98,9 +101,43 @@ func (r *Reconciler) read() (state.State, error) {
 	return st, err
 }
 
-// compute looks at the world and plans what the request asks for.
+// aftermath is how long an engine may take to show what became of what somebody told it
+// who was killed then: the time that a container may be without a run, and some more.
+const aftermath = 15 * time.Second
+
+// compute looks at the world under the lock, and plans what the request asks for.
 func (r *Reconciler) compute(ctx context.Context, st state.State, q Request) plan.Plan {
-	return r.input(st, r.look(ctx, st, q, false, nil), q, false)
+	return r.input(st, r.clear(ctx, st, q), q, false)
+}
+
+// clear looks until it can be told what became of all that was begun. Nobody is at work,
+// so that will be soon.
+func (r *Reconciler) clear(ctx context.Context, st state.State, q Request) session.World {
+	for until := time.Now().Add(aftermath); ; {
+		w := r.look(ctx, st, q, false, nil)
+		if !begun(st, w) || time.Now().After(until) {
+			return w
+		}
+		select {
+		case <-ctx.Done():
+			return w
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// begun reports whether the world has a session that was being started, of which
+// cannot be told whether it lives.
+func begun(st state.State, w session.World) bool {
+	starting := map[string]bool{}
+	for _, r := range st.Sessions {
+		if r.Intent == session.Creating || r.Intent == session.Restarting {
+			starting[r.ID] = true
+		}
+	}
+	return slices.ContainsFunc(w.Lives, func(l session.Live) bool {
+		return !l.Foreign && l.Vital == session.Unknown && starting[l.Mark.ID]
+	})
 }
 
 func (r *Reconciler) look(ctx context.Context, st state.State, q Request, screens bool, asked *observe.Asked) session.World {

@@ -69,6 +69,16 @@ func lock(ctx context.Context, path string, who Holder, wait time.Duration) (*fl
 	return l, nil
 }
 
+// Locked reports whether somebody is changing the state file at path now.
+func Locked(path string) bool {
+	l := flock.New(path+".lock", flock.SetFlag(os.O_RDWR))
+	free, err := l.TryLock()
+	if free {
+		_ = l.Unlock() // never cleared: the name in it is nobody's of now
+	}
+	return err == nil && !free
+}
+
 // unlock clears the holder, so that the next one is never taken for this one,
 // and gives the lock back.
 func unlock(l *flock.Flock) error {

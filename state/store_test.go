@@ -243,6 +243,9 @@ func TestLocked(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &locked) || time.Since(began) > 5*time.Second {
 		t.Errorf("Open with a context that ends = %v after %v", err, time.Since(began))
 	}
+	if !Locked(path) || Locked(path+".other") {
+		t.Error("whether it is locked cannot be told")
+	}
 	// The one who waits gets it when it is free.
 	time.AfterFunc(50*time.Millisecond, func() { first.Close() })
 	second, err := Open(t.Context(), path, "demo", "1", Holder{PID: 7, User: "bob"}, 10*time.Second)
@@ -253,6 +256,9 @@ func TestLocked(t *testing.T) {
 		t.Errorf("the lock file names %+v, want bob", h)
 	}
 	second.Close()
+	if Locked(path) {
+		t.Error("it is locked after all are done")
+	}
 	if _, err := os.Stat(path + ".lock"); err != nil {
 		t.Errorf("the lock file was removed: %v", err)
 	}
