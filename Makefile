@@ -74,7 +74,7 @@ test-dashboard: ## what the dashboard shows, in Node
 
 .PHONY: test-agent
 test-agent: ## only the life of a session: the decisions, the runtimes and the commands
-	scripts/dockerd.sh $(GO) test ./agent/... ./plan/... ./apply/... ./reconcile/... ./tmux/... ./internal/guest/... ./internal/cli/...
+	scripts/dockerd.sh $(GO) test ./agent/... ./observe ./health ./plan/... ./apply/... ./reconcile/... ./session/... ./tmux/... ./docker/... ./supervise ./internal/activity ./internal/guest/... ./internal/cli/...
 
 .PHONY: test-agents
 test-agents: tools ## the real Claude Code, Codex and Gemini CLI, against a model that follows a script

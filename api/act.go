@@ -95,7 +95,7 @@ var verbs = []verb{
 		hand: reconcile.Hand{Desired: session.Paused}, in: func() order { return &Nothing{} }, refuse: unlessAlive,
 	}, {
 		name: "resume", id: "resumeSession", summary: "Let a paused session go on",
-		hand: reconcile.Hand{Desired: session.Running}, in: func() order { return &Nothing{} },
+		hand: reconcile.Hand{Desired: session.Running}, in: func() order { return &Nothing{} }, refuse: unlessPaused,
 	}, {
 		name: "stop", id: "stopSession", summary: "Stop a session", about: "Answers when it has been seen that nothing is left of it. Its workspace and branch stay.",
 		hand: reconcile.Hand{Desired: session.Stopped}, in: func() order { return &Stop{} },
@@ -119,6 +119,13 @@ func unlessStale(x view.Session) error {
 		next = "POST start starts it"
 	}
 	return &Error{Status: http.StatusConflict, Code: "not_stale", Message: fmt.Sprintf("%s is not stale: it is %s", x.Address, x.State), Next: next}
+}
+
+func unlessPaused(x view.Session) error {
+	if x.Alive == nil || *x.Alive || x.Desired == session.Paused {
+		return nil
+	}
+	return &Error{Status: http.StatusConflict, Code: "not_paused", Message: fmt.Sprintf("%s is not paused: it is %s", x.Address, x.State), Next: "POST start starts it"}
 }
 
 func unlessAlive(x view.Session) error {

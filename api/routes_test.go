@@ -203,6 +203,7 @@ func TestRoutes(t *testing.T) {
 	ask(409, "POST", "/v1/agents/api/restart-session", "", `"not_stale"`)
 	s.kill("api")
 	ask(409, "POST", "/v1/sessions/api/send", `{"text": "hello"}`, `"gone"`)
+	ask(409, "POST", "/v1/sessions/api/resume", "", `"not_paused"`, "POST start")
 	ask(409, "POST", "/v1/sessions/api/pause", "", `"gone"`)
 	ask(200, "POST", "/agents/api/restart-session", "", `"action": "restart"`, `"outcome": "done"`, `"session_alive": true`)
 	ask(200, "POST", "/v1/sessions/api/restart", `{"fresh": true, "wait": true}`, `"restarts": 2`)

@@ -27,7 +27,7 @@ func agentShape(named []string) shape {
 			{name: "ready", kind: aRegex, forces: toNothing, defWords: "its base's", doc: "When the screen shows it, a prompt can be typed."},
 			{name: "ready_timeout", kind: aDuration, forces: toNothing, defWords: "its base's; else `30s`", doc: "Until then; past it an error that shows the screen."},
 			{name: "status_bar_lines", kind: aWhole, forces: toNothing, defWords: "its base's; else 0", doc: "Lines at the bottom of the screen that say nothing about its work."},
-			{name: "observable", kind: aText, forces: toNothing, values: []string{"at_start", "at_first_prompt", "after_first_turn"}, defWords: "its base's; else `at_start`", doc: "When its own session file may be looked for."},
+			{name: "observable", kind: aText, forces: toNothing, values: []string{"at_start", "at_first_prompt", "after_first_turn"}, defWords: "its base's; else `at_start`", doc: "From when on its own session file has to be there; before, that it is missing says nothing."},
 			{name: "unobserved_for", kind: aDuration, forces: toNothing, defWords: "its base's; else `24h`", doc: "Longer than that without one is told to a person; never a kill."},
 			{name: "one_shot", kind: aFlag, forces: toNothing, def: "false", doc: "Leaving with 0 means *done*, and it is not started again. Otherwise leaving is *exited*."},
 			{name: "env", kind: aTable, forces: toRestart, doc: "Added to the environment of each of its sessions."},

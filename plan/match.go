@@ -147,6 +147,14 @@ func where(p session.Place) string {
 	return "tmux session " + p.Name + " on " + p.Socket
 }
 
+// outside is a place as adopt is told of it.
+func outside(p session.Place) string {
+	if p.Container != "" {
+		return "docker:" + p.Name
+	}
+	return "tmux:" + p.Socket + "/" + p.Name
+}
+
 func problem(a session.Address, r Reason, summary, detail string) session.Diagnostic {
 	return session.Diagnostic{Code: string(r), Severity: session.Error, Summary: summary, Detail: detail, Address: a}
 }

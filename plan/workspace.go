@@ -122,7 +122,7 @@ func (s *scene) creatable(w *session.Spec) []session.Diagnostic {
 }
 
 func nameTaken(a session.Address, l session.Live) session.Diagnostic {
-	return problem(a, ReasonNameTaken, "name is taken", fmt.Sprintf("a %s that is not ours stands there; end or rename it", where(l.Place)))
+	return problem(a, ReasonNameTaken, "name is taken", fmt.Sprintf("a %s that is not ours stands there; end or rename it, or take it over: agentform adopt %s %s", where(l.Place), a.Block(), outside(l.Place)))
 }
 
 // inPlace: the repository's own checkout must be on the branch already.

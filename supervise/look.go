@@ -134,7 +134,7 @@ func (h *Hub) see(x reconcile.Seen, s *Snapshot) view.Known {
 		if n := m.look.Native; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At
 		}
-		if path := filepath.Join(h.folder(r), "transcript.log"); m.transcript == "" && exists(path) {
+		if path := filepath.Join(h.folder(r), history.TranscriptName); m.transcript == "" && exists(path) {
 			m.transcript = path
 		}
 	}

@@ -23,9 +23,10 @@ type Seen struct {
 const settle = 200 * time.Millisecond
 
 // Tell adds to the history in the session's folder what is seen of it and has not
-// been told, and returns that. Past is its history as it was read, so that nothing
-// is locked when there is nothing new. With a session that something is under way
-// with, whoever does it tells.
+// been told, and returns that; a screen that shows another status it adds to the
+// transcript there. Past is its history as it was read, so that nothing is locked
+// when there is nothing new. With a session that something is under way with,
+// whoever does it tells.
 func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Event, error) {
 	if !r.steady(x) {
 		x.Status = ""
@@ -33,7 +34,13 @@ func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Ev
 	if x.Record.Intent != session.Settled || x.Record.Run.ID == "" || len(Changes(x, past)) == 0 {
 		return nil, nil
 	}
-	return history.Tell(folder, func(past []history.Event) []history.Event { return Changes(x, past) })
+	told, err := history.Tell(folder, func(past []history.Event) []history.Event { return Changes(x, past) })
+	for _, e := range told {
+		if err == nil && e.Kind == history.StatusChanged {
+			err = history.Keep(folder, e.Time, e.Run, e.Old+" → "+e.New, e.Excerpt)
+		}
+	}
+	return told, err
 }
 
 // steady reports whether a status can be told: it is no screen's alone, or it was

@@ -24,6 +24,9 @@ type handOptions struct {
 	selector
 }
 
+// resume is the verb that lets go on, and does not start.
+const resume = "Resume"
+
 // handCommand is a command that tells sessions something by hand.
 func (a *app) handCommand(verb, short, long string, hand reconcile.Hand) *cobra.Command {
 	o := handOptions{hand: hand, verb: strings.ToUpper(verb[:1]) + verb[1:]}
@@ -99,7 +102,8 @@ still.`, reconcile.Hand{Desired: session.Paused})
 
 func (a *app) resumeCommand() *cobra.Command {
 	return a.handCommand("resume", "Let paused sessions go on",
-		"Lets paused sessions go on: input is taken again, frozen processes run on.",
+		`Lets paused sessions go on: input is taken again, frozen processes run on. What was
+stopped is for start.`,
 		reconcile.Hand{Desired: session.Running})
 }
 
@@ -113,7 +117,7 @@ func (a *app) resumeAllCommand() *cobra.Command {
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.runHand(c.Context(), handOptions{verb: "Resume", all: true, hand: reconcile.Hand{Desired: session.Running}})
+			return a.runHand(c.Context(), handOptions{verb: resume, all: true, hand: reconcile.Hand{Desired: session.Running}})
 		},
 	}
 }
@@ -142,7 +146,7 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 		return err
 	}
 	r := a.reconciler(p, toAct)
-	if o.hand.Desired == session.Paused {
+	if o.hand.Desired == session.Paused || o.verb == resume {
 		if err := o.onlyLiving(ctx, r); err != nil {
 			return err
 		}
@@ -175,8 +179,9 @@ func (o *handOptions) meant(records []session.Record) ([]session.Address, error)
 	return addresses(nil, records), nil
 }
 
-// onlyLiving leaves out the sessions that have no agent to pause; to pause one
-// must not start it. If it was named, that is an error.
+// onlyLiving leaves out the sessions that have no agent to pause, or to let go on unless
+// they are paused: that must not start what was stopped. If it was named, that is an
+// error.
 func (o *handOptions) onlyLiving(ctx context.Context, r *reconcile.Reconciler) error {
 	status, err := r.Status(ctx, false)
 	if err != nil {
@@ -186,7 +191,8 @@ func (o *handOptions) onlyLiving(ctx context.Context, r *reconcile.Reconciler) e
 	living := slices.Clone(o.hand.Addresses)
 	for _, seen := range status.Sessions {
 		address := seen.Record.Address
-		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive {
+		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive ||
+			o.verb == resume && wantedNow(seen.Record) == session.Paused {
 			continue
 		}
 		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
@@ -214,4 +220,12 @@ func (a *app) alreadySo(p plan.Plan, told []session.Address) {
 			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, view.Safe(detail))
 		}
 	}
+}
+
+// wantedNow is what a session is wanted to be: by a person's hand, else by its manifest.
+func wantedNow(r session.Record) session.Desired {
+	if r.Override != nil {
+		return r.Override.Desired
+	}
+	return r.Spec.Desired
 }

@@ -7,8 +7,9 @@ func lifecycleTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "lifecycle",
 		Short: "How a session lives",
-		Long: `A session is declared in a manifest, created by apply, and lives in tmux until its
-agent ends, it is stopped, or it is destroyed. agentform need not run meanwhile.
+		Long: `A session is declared in a manifest, created by apply, and lives in tmux, here
+or in a container, until its agent ends, it is stopped, or it is destroyed. agentform need
+not run meanwhile.
 
 What agentform knows of a session is its state:
 
@@ -16,10 +17,10 @@ What agentform knows of a session is its state:
   starting   being started
   running    its agent lives
   paused     its clients are off and input is refused, or its agent stands still
-  stale      its place (the tmux session) stands, its agent is dead
+  stale      its place (tmux session or container) stands, its agent is dead
   error      its place is gone, or the last action failed
   stopped    ended on request, or finished
-  unknown    tmux could not be asked: nothing is done on a guess
+  unknown    tmux or the engine could not be asked: nothing is done on a guess
 
 What the agent does is its activity: booting, working, idle, blocked (it waits for
 you), blocked_api (a limit), done, failed, exited, unobserved, unknown. It is known by the

@@ -12,12 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
 )
-
-// transcriptFile is the name of the transcript in a session's folder.
-const transcriptFile = "transcript.log"
 
 // lookAgain is how long a command that follows waits before it looks whether
 // something was added.
@@ -72,7 +70,7 @@ func (a *app) runLogs(ctx context.Context, typed string, o logsOptions) error {
 			return err
 		}
 	}
-	path := filepath.Join(p.folder(*r), transcriptFile)
+	path := filepath.Join(p.folder(*r), history.TranscriptName)
 	if a.globals.json {
 		text, err := endOf(transcripts(path))
 		if err != nil {

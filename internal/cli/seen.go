@@ -179,7 +179,7 @@ func (e *eyes) know(s reconcile.Seen, at time.Time) view.Known {
 			k.Wanted = &p.manifest.Sessions[i]
 		}
 	}
-	if transcript := filepath.Join(folder, transcriptFile); fileExists(transcript) {
+	if transcript := filepath.Join(folder, history.TranscriptName); fileExists(transcript) {
 		k.Transcripts.Screen = transcript
 	}
 	e.tell(folder, k, at)
