@@ -78,7 +78,7 @@ session "s" {
 			},
 		}
 		if m.full && len(noop.Short()) > 0 {
-			noop.Missed = p.profile(t, 50, "plan")
+			noop.Missed = "What the floor has not is to ask each container's first process over its socket, which alone knows whether the agent in it lives. " + p.profile(t, 50, "plan")
 		}
 		p.run(t, "agentform", "destroy", "--auto-approve")
 		apply := m.turns(3,

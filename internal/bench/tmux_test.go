@@ -63,8 +63,8 @@ session "s" {
 			Goals: []Goal{{Says: "≤ 2 × floor", Got: ratio(stop, kill), Bound: 2}},
 		}
 		if m.full && len(applied.Short())+len(stopped.Short()) > 0 {
-			applied.Missed = p.profile(t, 1, "apply", "--auto-approve")
-			stopped.Missed = p.profile(t, 1, "stop", "s")
+			applied.Missed = "What the floor has not is a guest for each session, a program that is started beside the agent, and syncs its claim before it starts that. " + p.profile(t, 1, "apply", "--auto-approve")
+			stopped.Missed = "What the floor has not is the end of a guest, which sees its tree gone and writes that down, and the look that makes sure. " + p.profile(t, 1, "stop", "s")
 			p.run(t, "agentform", "destroy", "--auto-approve")
 		}
 		m.add(applied)
