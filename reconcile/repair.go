@@ -38,16 +38,19 @@ func (r *Reconciler) Opened(lineage string, spec session.RuntimeSpec) (session.R
 // Survey looks, without a lock and without screens, at the sessions of a state, and
 // plans what the hub is to do. A history that cannot be read counts as empty.
 func (r *Reconciler) Survey(ctx context.Context, st state.State, c Care) Survey {
-	q := Request{Wanted: recorded(st)}
-	return r.survey(st, r.look(ctx, st, q, false, nil), c)
+	wanted := recorded(st)
+	return r.survey(st, wanted, r.look(ctx, st, Request{Wanted: wanted}, false, nil), c)
 }
 
 // Again is the survey of the same look with other care.
-func (r *Reconciler) Again(s Survey, c Care) Survey { return r.survey(s.State, s.World, c) }
+func (r *Reconciler) Again(s Survey, c Care) Survey {
+	return r.survey(s.State, recorded(s.State), s.World, c)
+}
 
-func (r *Reconciler) survey(st state.State, w session.World, c Care) Survey {
-	s := Survey{Plan: r.bounded(st, w, c)}
+func (r *Reconciler) survey(st state.State, wanted []session.Spec, w session.World, c Care) Survey {
+	s := Survey{Plan: r.bounded(st, wanted, w, c)}
 	s.State, s.World, s.Drift, s.Problems = st, w, s.Plan.Drift, s.Plan.Problems
+	s.Sessions = make([]Seen, 0, len(s.Plan.Changes))
 	for _, change := range s.Plan.Changes {
 		if change.Before == nil {
 			continue
@@ -61,11 +64,11 @@ func (r *Reconciler) survey(st state.State, w session.World, c Care) Survey {
 }
 
 // bounded plans as the hub may.
-func (r *Reconciler) bounded(st state.State, w session.World, c Care) plan.Plan {
+func (r *Reconciler) bounded(st state.State, wanted []session.Spec, w session.World, c Care) plan.Plan {
 	c.Restarts = r.restarts(st, w, c)
 	return plan.Compute(plan.Input{
 		Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
-		Wanted: recorded(st), Records: st.Sessions, World: w, ByHand: true,
+		Wanted: wanted, Records: st.Sessions, World: w, ByHand: true,
 		Options: plan.Options{MaxRunning: c.MaxRunning}, Hub: &c.Hub,
 	})
 }
@@ -80,7 +83,8 @@ func (r *Reconciler) Repair(ctx context.Context, c Care, drain <-chan struct{}) 
 	var p plan.Plan
 	tally, err := r.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()
-		p = r.bounded(st, r.look(ctx, st, Request{Wanted: recorded(st)}, false, nil), c)
+		wanted := recorded(st)
+		p = r.bounded(st, wanted, r.look(ctx, st, Request{Wanted: wanted}, false, nil), c)
 		a.By, a.EachAlone = history.ByHub, true
 		return a.Run(ctx, p, drain)
 	})
@@ -121,7 +125,9 @@ func (r *Reconciler) restarts(st state.State, w session.World, c Care) map[sessi
 }
 
 // Outlook is what the hub does, or would do, about what a look saw.
-func (r *Reconciler) Outlook(s Status) plan.Plan { return r.bounded(s.State, s.World, Care{}) }
+func (r *Reconciler) Outlook(s Status) plan.Plan {
+	return r.bounded(s.State, recorded(s.State), s.World, Care{})
+}
 
 // tried says in a person's plan how often the hub has started again what the plan
 // starts.

@@ -41,7 +41,7 @@ func (r *Reconciler) Status(ctx context.Context, screens bool) (Status, error) {
 	q := Request{Wanted: specs}
 	w := r.look(ctx, st, q, screens, nil)
 	p := r.input(st, w, q, true)
-	s := Status{State: st, World: w, Drift: p.Drift, Problems: p.Problems}
+	s := Status{State: st, World: w, Drift: p.Drift, Problems: p.Problems, Sessions: make([]Seen, 0, len(p.Changes))}
 	for _, c := range p.Changes {
 		if c.Before == nil {
 			continue

@@ -33,8 +33,9 @@ func (h *Hub) look(ctx context.Context) *Snapshot {
 	s := &Snapshot{At: survey.World.At, Lineage: st.Lineage, Serial: st.Serial, Drift: survey.Drift, Fault: fault}
 	h.recall(st, s.At)
 	h.show(ctx, survey)
+	s.Sessions = make([]view.Known, 0, len(survey.Sessions))
 	for i := range survey.Sessions {
-		s.Sessions = append(s.Sessions, h.see(survey.Sessions[i], s))
+		s.Sessions = append(s.Sessions, h.see(&survey.Sessions[i], s))
 	}
 	if now := h.care(st); !reflect.DeepEqual(now, care) {
 		care = now
@@ -117,29 +118,30 @@ func (h *Hub) recall(st state.State, at time.Time) {
 	h.cfg.Activity.Forget(runs)
 }
 
-// see lays together what is to be known of a session.
-func (h *Hub) see(x reconcile.Seen, s *Snapshot) view.Known {
-	r := x.Record
+// see lays together what is to be known of a session. What it returns points into
+// what was seen.
+func (h *Hub) see(x *reconcile.Seen, s *Snapshot) view.Known {
+	r := &x.Record
 	m := h.memory[r.Address]
 	if x.Live != nil && x.Live.Screen == "" {
 		live := *x.Live
 		live.Screen = m.screen
 		x.Live = &live
 	}
-	k := view.Known{Record: &r, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Events: m.events}
+	k := view.Known{Record: r, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Events: m.events}
 	fresh := h.stirred(m, x, s.At)
 	if fresh {
 		before := m.look.Native
-		m.look, m.looked = h.cfg.Activity.Look(r, x.Live, m.events, s.At), true
+		m.look, m.looked = h.cfg.Activity.Look(*r, x.Live, m.events, s.At), true
 		if n := m.look.Native; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At
 		}
-		if path := filepath.Join(h.folder(r), history.TranscriptName); m.transcript == "" && exists(path) {
+		if path := filepath.Join(h.folder(*r), history.TranscriptName); m.transcript == "" && exists(path) {
 			m.transcript = path
 		}
 	}
 	look := m.look
-	k.Reading, k.Look, k.FirstTurnAt = look.Reading, &look, activity.FirstTurnAt(r, m.events)
+	k.Reading, k.Look, k.FirstTurnAt = look.Reading, &look, activity.FirstTurnAt(*r, m.events)
 	k.Transcripts.Screen = m.transcript
 	if fresh && k.Diagnosis.State != session.StateUnknown {
 		h.status(k, m, s)
@@ -150,7 +152,7 @@ func (h *Hub) see(x reconcile.Seen, s *Snapshot) view.Known {
 
 // stirred notes what has moved since the last look, and reports whether the agent
 // has to be asked again what it does: nothing of one that rests changes by itself.
-func (h *Hub) stirred(m *memory, x reconcile.Seen, at time.Time) bool {
+func (h *Hub) stirred(m *memory, x *reconcile.Seen, at time.Time) bool {
 	vital := session.Dead
 	moved := false
 	if l := x.Live; l != nil {
@@ -185,7 +187,7 @@ func restless(x activity.Look) bool {
 }
 
 // signs are what the memory and a look say of a session's health.
-func signs(m *memory, x reconcile.Seen, at time.Time) health.Signs {
+func signs(m *memory, x *reconcile.Seen, at time.Time) health.Signs {
 	s := health.Signs{Vital: session.Dead, Activity: m.look.Reading.Activity, Quiet: at.Sub(m.quietSince),
 		Age: at.Sub(x.Record.Run.StartedAt), Overdue: m.look.Overdue,
 		Failures: m.pulse.Failures, Failure: m.pulse.Failure}

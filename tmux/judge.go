@@ -90,7 +90,7 @@ func (r *Runtime) assess(l *session.Live, p pane) {
 	var f guest.Facts
 	known := runForm.MatchString(l.Mark.Run)
 	if known {
-		f, _ = guest.Glance(r.runDir(l.Mark.Run))
+		f, _ = r.glances.Glance(r.runDir(l.Mark.Run))
 	}
 	vital, exit := judge(gather(p, f))
 	if known && vital != session.Alive && exit == nil {

@@ -56,6 +56,7 @@ type Runtime struct {
 	typing  turns
 	sweeper sweeper
 	ended   sync.Map // run: true, for runs that are over and swept
+	glances guest.Glances
 }
 
 var _ session.Runtime = (*Runtime)(nil)
@@ -124,7 +125,7 @@ func (r *Runtime) facts(run string) (guest.Facts, error) {
 	if !runForm.MatchString(run) {
 		return guest.Facts{}, nil
 	}
-	return guest.Glance(r.runDir(run))
+	return r.glances.Glance(r.runDir(run))
 }
 
 func (r *Runtime) server(socket string) *server {

@@ -21,6 +21,7 @@ const module = "github.com/agentform/agentform"
 // floors is the building: a package imports only what stands on a lower floor.
 // A new package must be given its floor here, and in docs/ARCHITECTURE.md.
 var floors = map[string]int{
+	"internal/stamp":       -1,
 	"session":              0,
 	"internal/guest":       0,
 	"internal/keys":        0,

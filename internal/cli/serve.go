@@ -16,6 +16,7 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/reconcile"
@@ -202,10 +203,12 @@ func (a *app) systemd(log *slog.Logger, state string) {
 // hubConfig is what the hub of a project works with.
 func (a *app) hubConfig(p *project, log *slog.Logger, n *notify.Notifier) supervise.Config {
 	secrets := a.secretsOf(p)
+	looks, clones := git.NewLooks(), git.NewCloneLooks()
 	return supervise.Config{
 		Project: p.manifest.Project, DataDir: p.manifest.DataDir,
 		Open: func(by string) *reconcile.Reconciler {
 			r := a.wired(p, toAct)
+			r.Eyes.Look, r.Eyes.LookClone = looks.Look, clones.Look
 			r.Applier.By = by
 			r.Applier.BaseOf = p.lastEnviron
 			r.Applier.Secrets = func(name string) (string, bool) {

@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/agentform/agentform/internal/stamp"
 )
 
 // readJSON decodes a file that may have been tampered with: no link is
 // followed, a fifo does not block, and no more than limit bytes are read.
 func readJSON(path string, limit int64, v any) error {
-	b, err := readFile(path, limit)
+	b, _, err := readFile(path, limit)
 	if err != nil {
 		return err
 	}
@@ -23,10 +25,11 @@ func readJSON(path string, limit int64, v any) error {
 }
 
 // readFile asks the system directly, which takes half as long as with os.File:
-// it is done for every session, every time somebody looks.
-func readFile(path string, limit int64) ([]byte, error) {
-	fail := func(what string, err error) ([]byte, error) {
-		return nil, &os.PathError{Op: what, Path: path, Err: err}
+// it is done for every session, every time somebody looks. It returns what was read,
+// and what the file was when it was opened.
+func readFile(path string, limit int64) ([]byte, stamp.Stamp, error) {
+	fail := func(what string, err error) ([]byte, stamp.Stamp, error) {
+		return nil, stamp.Stamp{}, &os.PathError{Op: what, Path: path, Err: err}
 	}
 	var fd int
 	err := again(func() (err error) {
@@ -42,10 +45,10 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return fail("stat", err)
 	}
 	if stat.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		return nil, fmt.Errorf("%s: not a regular file", path)
+		return nil, stamp.Stamp{}, fmt.Errorf("%s: not a regular file", path)
 	}
 	if stat.Size > limit {
-		return nil, fmt.Errorf("%s: larger than %d bytes", path, limit)
+		return nil, stamp.Stamp{}, fmt.Errorf("%s: larger than %d bytes", path, limit)
 	}
 	b := make([]byte, stat.Size+1) // one more than there is, to see that it has ended
 	read := 0
@@ -63,7 +66,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 		}
 		read += n
 	}
-	return b[:min(read, len(b)-1)], nil
+	return b[:min(read, len(b)-1)], stamp.Of(&stat), nil
 }
 
 // again calls f until no signal comes between.

@@ -144,7 +144,7 @@ func (t *terminal) look(target, format string, screen bool) (row, shown string, 
 		return "", "", false
 	}
 	if screen {
-		if text, err := readFile(screenFile, screenLimit); err == nil {
+		if text, _, err := readFile(screenFile, screenLimit); err == nil {
 			shown = string(text)
 		}
 	}

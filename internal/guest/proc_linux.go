@@ -32,15 +32,21 @@ func look(pid int) (sight, bool) {
 	if err != nil {
 		return sight{}, false
 	}
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(f) < 20 {
-		return sight{}, false
+	s, n := sight{pid: pid}, 0
+	for f := range bytes.FieldsSeq(b[bytes.LastIndexByte(b, ')')+1:]) {
+		switch n++; n {
+		case 1:
+			s.state = f[0]
+		case 2:
+			s.parent, _ = strconv.Atoi(string(f))
+		case 18:
+			s.threads, _ = strconv.Atoi(string(f))
+		case 20:
+			s.start, err = strconv.ParseUint(string(f), 10, 64)
+			return s, err == nil
+		}
 	}
-	s := sight{pid: pid, state: f[0][0]}
-	s.parent, _ = strconv.Atoi(string(f[1]))
-	s.threads, _ = strconv.Atoi(string(f[17]))
-	s.start, err = strconv.ParseUint(string(f[19]), 10, 64)
-	return s, err == nil
+	return sight{}, false
 }
 
 // readProc reads the beginning of a file in /proc with three system calls, a

@@ -71,7 +71,7 @@ const socketsFile = "sockets"
 // KeepSocketDir remembers, in the data folder, where its sockets are.
 func KeepSocketDir(dataDir, dir string) error {
 	path := filepath.Join(dataDir, socketsFile)
-	if b, err := readFile(path, 4096); err == nil && string(b) == dir+"\n" {
+	if b, _, err := readFile(path, 4096); err == nil && string(b) == dir+"\n" {
 		return nil
 	}
 	err := os.MkdirAll(dataDir, 0o700)
@@ -88,7 +88,7 @@ func KeepSocketDir(dataDir, dir string) error {
 // there, ours, and this data folder's: a copy of the data folder has another
 // name.
 func keptSocketDir(dataDir, name string) (string, bool) {
-	b, err := readFile(filepath.Join(dataDir, socketsFile), 4096)
+	b, _, err := readFile(filepath.Join(dataDir, socketsFile), 4096)
 	dir := strings.TrimSuffix(string(b), "\n")
 	if err != nil || !filepath.IsAbs(dir) || filepath.Base(dir) != name {
 		return "", false

@@ -1,0 +1,54 @@
+package stamp
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+// Stamp is what a file or folder was at one moment. Two of the same path are equal
+// if it has not been written, put in another's place, nor, of a folder, been given or
+// robbed of an entry.
+type Stamp struct {
+	device, inode uint64
+	mode          uint32
+	size          int64
+	changed       int64 // ns since 1970
+}
+
+// tick is above the coarsest time that a kernel gives to files: 10 ms on Linux with
+// 100 Hz.
+const tick = 100 * time.Millisecond
+
+// Lstat is the stamp of what stands at a path, of a link itself. The error is an
+// *os.PathError.
+func Lstat(path string) (Stamp, error) { return ask("lstat", path, syscall.Lstat) }
+
+// Stat is Lstat that follows a link.
+func Stat(path string) (Stamp, error) { return ask("stat", path, syscall.Stat) }
+
+func ask(what, path string, call func(string, *syscall.Stat_t) error) (Stamp, error) {
+	var s syscall.Stat_t
+	err := call(path, &s)
+	for err == syscall.EINTR { //nolint:errorlint // an Errno of a call, compared for every file of every look
+		err = call(path, &s)
+	}
+	if err != nil {
+		return Stamp{}, &os.PathError{Op: what, Path: path, Err: err}
+	}
+	return Of(&s), nil
+}
+
+// Of is the stamp of what the system told.
+func Of(s *syscall.Stat_t) Stamp {
+	return Stamp{device: uint64(s.Dev), inode: s.Ino, mode: uint32(s.Mode), size: s.Size, changed: changed(s)} //nolint:unconvert // the types are others on macOS
+}
+
+// Settled reports whether what happens after a moment is sure to change the stamp.
+func (s Stamp) Settled(at time.Time) bool { return at.UnixNano()-s.changed > int64(tick) }
+
+// Place is the stamp without what is in the file or folder: it stays the same for as
+// long as the same one stands there.
+func (s Stamp) Place() Stamp {
+	return Stamp{device: s.device, inode: s.inode, mode: s.mode & syscall.S_IFMT}
+}
