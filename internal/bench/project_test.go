@@ -34,9 +34,21 @@ func built(t testing.TB) string {
 
 // newRepository is a repository with one commit. bin is where the programs are that
 // built has made.
-func newRepository(t testing.TB, bin string) project {
+func newRepository(t testing.TB, bin string) project { return newRepositoryIn(t, bin, "/tmp") }
+
+// inMemory is a folder whose files are in memory, on Linux; empty: there is none.
+func inMemory() string {
+	const folder = "/dev/shm"
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return ""
+	}
+	return folder
+}
+
+// newRepositoryIn is newRepository in a folder.
+func newRepositoryIn(t testing.TB, bin, folder string) project {
 	t.Helper()
-	short, err := os.MkdirTemp("/tmp", "afb") // short: a socket's path may have 107 bytes
+	short, err := os.MkdirTemp(folder, "afb") // short: a socket's path may have 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
