@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"mime"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,7 +86,16 @@ func FuzzRequest(f *testing.F) {
 		{"POST", "/v1/sessions/pool%5B0%5D/send", kind, `{"text": "\u001b]0;x\u0007", "no_enter": true}`, ""},
 		{"POST", "/v1/sessions/pool%5B0%5D/send", kind, `{"key": "C-c"}`, ""},
 		{"POST", "/v1/sessions/pool%5B0%5D/send", kind, `{"text": "a", "text": "b", "Key": "Enter"}`, ""},
-		{"POST", "/v1/sessions/pool/send", "text/plain", `{"text": 1e400} {}`, ""},
+		{"POST", "/v1/sessions/pool%5B0%5D/send", kind, `{"key": "nope"}`, ""},
+		{"POST", "/v1/sessions/pool%5B0%5D/send", "text/plain", `{"text": "a"}`, ""},
+		{"POST", "/v1/sessions/pool%5B0%5D/stop", "", `{}`, ""},
+		{"POST", "/v1/sessions/pool%5B0%5D/stop", kind, `{"timeout": "5m"}`, ""},
+		{"POST", "/v1/sessions/pool%5B0%5D/stop", kind, `{"x": 1}`, ""},
+		{"POST", "/v1/sessions/pool%5B0%5D/stop", kind, `{} {}`, ""},
+		{"POST", "/v1/sessions/pool%5B0%5D/stop?force=true", kind, "", ""},
+		{"POST", "/v1/sessions/pool%5B0%5D/stop", "", "", ""},
+		{"POST", "/v1/sessions/pool%5B0%5D/pause", "", "", ""},
+		{"POST", "/v1/sessions/pool/stop", "", "", ""},
 		{"POST", "/v1/sessions/pool%5B0%5D/start", kind, "[[[[[[[[", ""},
 		{"GET", "/v1/events?session=pool%5B0%5D&session=aaaaaaaa&after=life.1.1", "", "", ""},
 		{"GET", "/v1/events", "", "", "life.18446744073709551616.1"},
@@ -131,20 +142,88 @@ func FuzzRequest(f *testing.F) {
 			t.Errorf("%s %q: a control character at %d of the answer: %q", method, target, at, w.Body)
 		}
 		acts := len(hub.hands) + len(hub.typed)
-		if acts > 1 || acts == 1 && (w.Code != http.StatusOK || method != http.MethodPost) {
-			t.Errorf("%s %q %q: %d, and it did %d things", method, target, body, w.Code, acts)
+		if acts == 0 {
+			return
+		}
+		told, problem := orderOf(at, kind, body)
+		if acts > 1 || w.Code != http.StatusOK || method != http.MethodPost || problem != "" {
+			t.Fatalf("%s %q %q: %d, and it did %d things: %s", method, target, body, w.Code, acts, problem)
 		}
 		for _, h := range hub.hands {
-			if len(h.Addresses) != 1 || h.TurnLimit < 0 || h.TurnLimit > 0 && !h.AfterTurn {
+			if v, is := verbsDo[told.verb]; !is || h.Desired != v.Desired || h.Restart != v.Restart || h.TurnLimit < 0 || h.TurnLimit > 0 && !h.AfterTurn ||
+				len(h.Addresses) != 1 || h.Addresses[0] != told.session {
 				t.Errorf("%s %q %q: it did %+v", method, target, body, h)
-			} else if _, there := hub.Snapshot().Of(h.Addresses[0]); !there {
-				t.Errorf("%s %q: told %s", method, target, h.Addresses[0])
 			}
 		}
 		for _, in := range hub.typed {
-			if (in.Text == "") == (in.Key == "") || in.Key != "" && !keys.Known(in.Key) || len(in.Text) > maxBody || !utf8.ValidString(in.Text) {
+			if told.verb != "send" || (in.Text == "") == (in.Key == "") || in.Key != "" && !keys.Known(in.Key) || len(in.Text) > maxBody || !utf8.ValidString(in.Text) {
 				t.Errorf("%s %q %q: it typed %+v", method, target, body, in)
 			}
 		}
 	})
+}
+
+// verbsDo is what may be done for each verb.
+var verbsDo = map[string]reconcile.Hand{
+	"start": {Desired: session.Running}, "restart": {Desired: session.Running, Restart: true}, "restart-session": {Desired: session.Running},
+	"pause": {Desired: session.Paused}, "resume": {Desired: session.Running}, "stop": {Desired: session.Stopped},
+}
+
+// verbsSay are the fields that the body of each verb may have.
+var verbsSay = map[string][]string{
+	"start": {"wait"}, "restart": {"fresh", "wait"}, "restart-session": {"fresh", "wait"}, "pause": nil, "resume": nil,
+	"stop": {"after_turn", "timeout"}, "send": {"text", "key", "no_enter"},
+}
+
+// ordered is what a request asks to have done.
+type ordered struct {
+	verb    string
+	session session.Address
+}
+
+// orderOf reads a request that was carried out; problem is why it should not have been.
+func orderOf(at *url.URL, kind, body string) (o ordered, problem string) {
+	parts := strings.Split(at.EscapedPath(), "/")
+	if len(parts) < 4 {
+		return o, "the path names no session"
+	}
+	id, err := url.PathUnescape(parts[len(parts)-2])
+	if err != nil {
+		return o, err.Error()
+	}
+	if o.verb, err = url.PathUnescape(parts[len(parts)-1]); err != nil {
+		return o, err.Error()
+	}
+	said, is := verbsSay[o.verb]
+	if !is {
+		return o, "there is no such verb"
+	}
+	address, _ := session.ParseAddress(id) // one that is none may be an id
+	for _, k := range newSham().sessions {
+		if id == k.Record.ID || address == k.Record.Address {
+			o.session = k.Record.Address
+		}
+	}
+	if o.session == "" {
+		return o, id + " means no session, or several"
+	}
+	if at.RawQuery != "" {
+		return o, "there is a query"
+	}
+	if body == "" {
+		return o, ""
+	}
+	if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
+		return o, "the body is no JSON by its type"
+	}
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(body), &fields); err != nil { // more than one value is an error, too
+		return o, err.Error()
+	}
+	for name := range fields {
+		if !slices.ContainsFunc(said, func(s string) bool { return strings.EqualFold(s, name) }) {
+			return o, "there is no field " + name
+		}
+	}
+	return o, ""
 }
