@@ -13,10 +13,13 @@ import (
 // Looks is a look for who looks again and again, as a hub does: what two looks told
 // alike is taken to be so until a file has changed that they read. A checkout whose
 // HEAD is on no branch, in which something is under way, or whose refs are not files
-// is looked at every time. Make it with NewLooks; it may be used from many goroutines.
+// is looked at every time, and so is what is not there. Of a repository that was moved,
+// with a link left in its place, the old path is told until something else changes.
+// Make it with NewLooks; it may be used from many goroutines.
 type Looks struct {
 	look func(string) session.Checkout
 	stat func(string) (stamp.Stamp, error) // of the folder
+	now  func() time.Time
 
 	mu    sync.Mutex
 	known map[string]looked
@@ -33,17 +36,17 @@ type looked struct {
 const mostLooked = 20_000
 
 // NewLooks remembers what Look tells.
-func NewLooks() *Looks { return &Looks{look: Look, stat: stamp.Stat} }
+func NewLooks() *Looks { return &Looks{look: Look, stat: stamp.Stat, now: time.Now} }
 
 // NewCloneLooks remembers what LookClone tells.
-func NewCloneLooks() *Looks { return &Looks{look: LookClone, stat: stamp.Lstat} }
+func NewCloneLooks() *Looks { return &Looks{look: LookClone, stat: stamp.Lstat, now: time.Now} }
 
 // Look is as the function that is remembered.
 func (l *Looks) Look(path string) session.Checkout {
 	l.mu.Lock()
 	before, known := l.known[path]
 	l.mu.Unlock()
-	began := time.Now()
+	began := l.now()
 	var now files
 	if known {
 		now = l.files(path, before.checkout)
@@ -53,7 +56,7 @@ func (l *Looks) Look(path string) session.Checkout {
 	}
 	co := l.look(path)
 	x := looked{checkout: co, files: now,
-		holds: known && lasts(co) && lasts(before.checkout) && co == before.checkout && now.settled(began)}
+		holds: known && lasts(co) && co == before.checkout && now.settled(began)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known == nil || len(l.known) >= mostLooked {
@@ -63,9 +66,9 @@ func (l *Looks) Look(path string) session.Checkout {
 	return co
 }
 
-// files are those that a look reads: the folder, its .git, HEAD and commondir. One
-// that is not there has none.
-type files [4]stamp.Stamp
+// files are those that a look reads: the folder, its .git, HEAD, and of a linked
+// worktree commondir, locked and the repository. One that is not there has none.
+type files [6]stamp.Stamp
 
 // files stamps what a look read that told this.
 func (l *Looks) files(path string, co session.Checkout) (f files) {
@@ -74,11 +77,16 @@ func (l *Looks) files(path string, co session.Checkout) (f files) {
 		return f // whatever is made in it changes the folder
 	}
 	f[0] = f[0].Place()
-	if f[1], _ = stamp.Lstat(filepath.Join(path, ".git")); co.GitDir == filepath.Join(path, ".git") {
-		f[1] = f[1].Place() // a folder, to which git's work makes no difference
-	}
+	f[1], _ = stamp.Lstat(filepath.Join(path, ".git"))
 	f[2], _ = stamp.Lstat(filepath.Join(co.GitDir, "HEAD"))
+	if co.GitDir == filepath.Join(path, ".git") {
+		f[1] = f[1].Place() // a folder, to which git's work makes no difference
+		return f
+	}
 	f[3], _ = stamp.Lstat(filepath.Join(co.GitDir, "commondir"))
+	f[4], _ = stamp.Lstat(filepath.Join(co.GitDir, "locked"))
+	f[5], _ = stamp.Stat(co.Repo)
+	f[5] = f[5].Place()
 	return f
 }
 
@@ -94,7 +102,7 @@ func (f files) settled(at time.Time) bool {
 
 // lasts reports whether nothing but the files tells when a look would tell otherwise.
 func lasts(co session.Checkout) bool {
-	if co.Err != nil || co.Busy != "" || co.Partial || co.Git && co.Branch == "" {
+	if !co.Exists || co.Err != nil || co.Busy != "" || co.Partial || co.Git && co.Branch == "" {
 		return false
 	}
 	if !co.Git {

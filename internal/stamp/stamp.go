@@ -16,9 +16,9 @@ type Stamp struct {
 	changed       int64 // ns since 1970
 }
 
-// tick is above the coarsest time that a kernel gives to files: 10 ms on Linux with
-// 100 Hz.
-const tick = 100 * time.Millisecond
+// Granule is above the coarsest time of the last change that a file system keeps: FAT's
+// is 2 s, that of an ext4 with small inodes and of HFS+ 1 s, a kernel's tick 10 ms.
+const Granule = 2100 * time.Millisecond
 
 // Lstat is the stamp of what stands at a path, of a link itself. The error is an
 // *os.PathError.
@@ -44,8 +44,10 @@ func Of(s *syscall.Stat_t) Stamp {
 	return Stamp{device: uint64(s.Dev), inode: s.Ino, mode: uint32(s.Mode), size: s.Size, changed: changed(s)} //nolint:unconvert // the types are others on macOS
 }
 
-// Settled reports whether what happens after a moment is sure to change the stamp.
-func (s Stamp) Settled(at time.Time) bool { return at.UnixNano()-s.changed > int64(tick) }
+// Settled reports whether what happens after a moment is sure to change the stamp: the
+// last change was more than a Granule before. Of a clock that was set back it may be
+// long until that is so.
+func (s Stamp) Settled(at time.Time) bool { return at.UnixNano()-s.changed > int64(Granule) }
 
 // Place is the stamp without what is in the file or folder: it stays the same for as
 // long as the same one stands there.

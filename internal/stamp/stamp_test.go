@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -39,22 +40,14 @@ func TestStampChanges(t *testing.T) {
 			do(os.WriteFile(other, []byte("abe"), 0o600))
 			do(os.Rename(other, file))
 		}},
+		{"longer", file, false, func() { do(os.WriteFile(file, []byte("abef"), 0o600)) }},
 		{"its mode", file, false, func() { do(os.Chmod(file, 0o640)) }},
 		{"the folder: a file in it written", dir, true, func() { do(os.WriteFile(file, []byte("abf"), 0o600)) }},
 		{"the folder: a file more", dir, false, func() { do(os.WriteFile(filepath.Join(dir, "more"), nil, 0o600)) }},
 		{"the folder: a file less", dir, false, func() { do(os.Remove(filepath.Join(dir, "more"))) }},
 		{"a link: its file", link, true, func() { do(os.WriteFile(file, []byte("abg"), 0o600)) }},
 	} {
-		for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			s, err := Lstat(x.path)
-			do(err)
-			if s.Settled(time.Now()) {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatalf("%s: it does not settle", x.what)
-			}
-		}
+		time.Sleep(20 * time.Millisecond) // a kernel's tick
 		before, err := Lstat(x.path)
 		do(err)
 		x.change()
@@ -76,5 +69,55 @@ func TestStampChanges(t *testing.T) {
 	}
 	if _, err := Lstat(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// What has changed within a granule of a moment, or after it, is not trusted.
+func TestSettled(t *testing.T) {
+	at := time.Unix(1000, 0)
+	for since, want := range map[time.Duration]bool{
+		Granule + 1: true, time.Hour: true, Granule: false, time.Second: false, 0: false, -time.Hour: false,
+	} {
+		if got := (Stamp{changed: at.Add(-since).UnixNano()}).Settled(at); got != want {
+			t.Errorf("changed %s before: %v", since, got)
+		}
+	}
+	if !(Stamp{}).Settled(at) {
+		t.Error("what is not there has not changed")
+	}
+}
+
+// Each thing by itself tells one from another; of a place only which it is.
+func TestStampIsOfAll(t *testing.T) {
+	was := Stamp{device: 1, inode: 2, mode: syscall.S_IFREG | 0o600, size: 3, changed: 4}
+	for what, is := range map[string]Stamp{
+		"device": {device: 9, inode: 2, mode: was.mode, size: 3, changed: 4},
+		"inode":  {device: 1, inode: 9, mode: was.mode, size: 3, changed: 4},
+		"kind":   {device: 1, inode: 2, mode: syscall.S_IFLNK | 0o600, size: 3, changed: 4},
+	} {
+		if is == was || is.Place() == was.Place() {
+			t.Errorf("another %s is the same", what)
+		}
+	}
+	for what, is := range map[string]Stamp{
+		"mode":    {device: 1, inode: 2, mode: syscall.S_IFREG | 0o644, size: 3, changed: 4},
+		"size":    {device: 1, inode: 2, mode: was.mode, size: 9, changed: 4},
+		"changed": {device: 1, inode: 2, mode: was.mode, size: 3, changed: 9},
+	} {
+		if is == was || is.Place() != was.Place() {
+			t.Errorf("another %s: %+v, in place %+v", what, is, is.Place())
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("abc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var s syscall.Stat_t
+	if err := syscall.Stat(file, &s); err != nil {
+		t.Fatal(err)
+	}
+	got, fi := Of(&s), s.Mode
+	if got.device != uint64(s.Dev) || got.inode != s.Ino || got.mode != uint32(fi) || got.size != 3 || time.Since(time.Unix(0, got.changed)).Abs() > time.Minute { //nolint:unconvert // the types are others on macOS
+		t.Errorf("%+v of %+v", got, s)
 	}
 }
