@@ -69,11 +69,17 @@ const listener = `trap 'echo bye; exit 7' TERM; while IFS= read -r line; do case
 
 func TestFind(t *testing.T) {
 	o := newOther(t, "work", "sh", "-c", listener)
-	found := o.runtime.Find(t.Context(), o.id("work"))
-	if found.Err != nil {
-		t.Fatal(found.Err)
+	var l session.Live
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		found := o.runtime.Find(t.Context(), o.id("work"))
+		if found.Err != nil {
+			t.Fatal(found.Err)
+		}
+		// tmux tells of a pane before its process has become the command.
+		if l = *found.Live; l.Dir == o.dir && l.Command[0] != "tmux" || time.Now().After(end) {
+			break
+		}
 	}
-	l := *found.Live
 	start, _ := guest.StartTime(l.Agent.PID)
 	if !l.Foreign || !l.PlaceUp || l.Vital != session.Alive || l.Dir != o.dir || l.Place.Name != "work" || l.Place.Socket != o.socket ||
 		l.Agent.PID == 0 || l.Agent.Start != start || l.BootID != guest.BootID() || time.Since(l.Started) > time.Minute || l.Started.IsZero() {
