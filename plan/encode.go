@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -101,6 +102,9 @@ func (c Change) Matches(approved Change) bool {
 	if c.Address != approved.Address || c.Action != approved.Action || c.Then != approved.Then ||
 		c.Fresh != approved.Fresh || (c.Lifts == nil) != (approved.Lifts == nil) || c.Moved != approved.Moved || c.Import != approved.Import || runOf(c) != runOf(approved) {
 		return false
+	}
+	if reflect.DeepEqual(c.Fields, approved.Fields) {
+		return true // computed both times, as without a saved plan
 	}
 	a, errA := canonical(c.Fields)
 	b, errB := canonical(approved.Fields)
