@@ -79,6 +79,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 		}, more...)...)
 		if err == nil {
 			pane = printed
+			on.made(l.Name)
 			return nil
 		}
 		if errors.Is(err, session.ErrExists) {
@@ -260,6 +261,7 @@ func (r *Runtime) undo(ctx context.Context, s *server, p session.Place, l sessio
 		err = nil
 	}
 	s.release()
+	s.gone(p.Name)
 	return errors.Join(err, r.drop(ctx, l))
 }
 

@@ -2,7 +2,6 @@ package tmux
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
@@ -51,6 +51,7 @@ type Runtime struct {
 
 	mu      sync.Mutex
 	servers map[string]*server // by socket
+	looked  time.Time          // for sockets of servers besides
 	making  map[string]bool    // names under way in Create
 
 	typing  turns
@@ -76,7 +77,7 @@ func New(c Config) *Runtime {
 func (r *Runtime) Close() {
 	r.mu.Lock()
 	servers := r.servers
-	r.servers = map[string]*server{}
+	r.servers, r.looked = map[string]*server{}, time.Time{}
 	r.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, s := range servers {
@@ -221,15 +222,11 @@ func (r *Runtime) room(ctx context.Context, name string) (*server, error) {
 			s = next
 		}
 	}
-	sockets, err := r.sockets()
-	for i := 0; err == nil && i < len(sockets); i++ {
-		if sockets[i] == s.socket {
-			continue
-		}
-		if _, err = r.server(sockets[i]).look(ctx, name); err == nil {
+	others, err := r.others(s)
+	for i := 0; err == nil && i < len(others); i++ {
+		var there bool
+		if there, err = others[i].has(ctx, name); there {
 			err = session.ErrExists
-		} else if errors.Is(err, session.ErrGone) {
-			err = nil
 		}
 	}
 	if err != nil {

@@ -23,6 +23,7 @@ type server struct {
 
 	requests queue
 	shows    queue
+	roster   roster
 
 	mu       sync.Mutex
 	counted  bool

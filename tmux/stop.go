@@ -49,7 +49,8 @@ func (r *Runtime) endNow(ctx context.Context, run string, how session.Stop) erro
 			return err
 		}
 	}
-	seen := false // by the guest, that nothing is left
+	// By the guest, that nothing is left: it writes down how the run ended after that.
+	seen := guest.OwnsTree && f.Exit != nil && !f.Adopted()
 	if f.Guest.Alive() {
 		if err := r.askToStop(ctx, run, how); err == nil {
 			grace = 0 // it has had it
@@ -153,6 +154,7 @@ func (r *Runtime) remove(ctx context.Context, p session.Place) error {
 		return err
 	}
 	s.release()
+	s.gone(p.Name)
 	if s.borrowed {
 		r.unlink(ctx, s)
 	}
