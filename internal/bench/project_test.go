@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,10 +133,10 @@ func (p project) time(t testing.TB, args ...string) time.Duration {
 	return time.Since(began)
 }
 
-// memory is the most that a command that has to succeed takes, in bytes. It is started
-// by a process that takes little: the kernel counts with a process what had started it
-// until it became another program.
-func (p project) memory(t testing.TB, args ...string) float64 {
+// memory is the most that a command that has to succeed takes, in bytes, and how long
+// it takes. It is started by a process that takes little: the kernel counts with a
+// process what had started it until it became another program.
+func (p project) memory(t testing.TB, args ...string) (bytes float64, took time.Duration) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -150,11 +149,10 @@ func (p project) memory(t testing.TB, args ...string) float64 {
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
-	bytes, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
-	if err != nil {
-		t.Fatal(err)
+	if _, err := fmt.Sscan(string(out), &bytes, &took); err != nil {
+		t.Fatalf("%q: %v", out, err)
 	}
-	return bytes
+	return bytes, took
 }
 
 // tmux runs one tmux client on the socket, which carries out all of the lines.
