@@ -19,35 +19,42 @@ const rosterAge = time.Second
 // every server about every name would cost as many processes as there are sessions,
 // times servers.
 type roster struct {
-	turn  sync.Mutex // held while they are read
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // held also while they are read, so that nothing that is made or ended meanwhile is missed
 	read  time.Time
 	names map[string]bool
 }
 
 // has reports whether a session of that name is on the server.
 func (s *server) has(ctx context.Context, name string) (bool, error) {
-	s.roster.turn.Lock()
-	defer s.roster.turn.Unlock()
-	s.roster.mu.Lock()
-	fresh, there := time.Since(s.roster.read) < rosterAge, s.roster.names[name]
-	s.roster.mu.Unlock()
-	if fresh {
-		return there, nil
-	}
-	began := time.Now()
-	text, err := s.ask(ctx, command{"list-sessions", "-F", "#{session_name}"})
-	if err != nil && !errors.Is(err, session.ErrGone) {
-		return false, err
-	}
-	names := map[string]bool{}
-	for line := range strings.Lines(text) {
-		names[strings.TrimSuffix(line, "\n")] = true
-	}
 	s.roster.mu.Lock()
 	defer s.roster.mu.Unlock()
-	s.roster.read, s.roster.names = began, names
-	return names[name], nil
+	err := s.roll(ctx)
+	return s.roster.names[name], err
+}
+
+// holds is how many sessions are on the server.
+func (s *server) holds(ctx context.Context) (int, error) {
+	s.roster.mu.Lock()
+	defer s.roster.mu.Unlock()
+	err := s.roll(ctx)
+	return len(s.roster.names), err
+}
+
+// roll reads the names, unless they are fresh. The caller holds the lock.
+func (s *server) roll(ctx context.Context) error {
+	began := time.Now()
+	if began.Sub(s.roster.read) < rosterAge {
+		return nil
+	}
+	text, err := s.ask(ctx, command{"list-sessions", "-F", "#{session_name}"})
+	if err != nil && !errors.Is(err, session.ErrGone) {
+		return err
+	}
+	s.roster.read, s.roster.names = began, map[string]bool{}
+	for line := range strings.Lines(text) {
+		s.roster.names[strings.TrimSuffix(line, "\n")] = true
+	}
+	return nil
 }
 
 // made says that a session has been made on the server, and gone that it is not there

@@ -7,12 +7,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/agentform/agentform/session"
 )
 
 // server is one tmux server: a socket, and what waits for it.
@@ -53,11 +50,10 @@ func (s *server) reserve(ctx context.Context) (bool, error) {
 	s.mu.Unlock()
 	there := 0
 	if !counted {
-		names, err := s.ask(ctx, command{"list-sessions", "-F", "#{session_id}"})
-		if err != nil && !errors.Is(err, session.ErrGone) {
+		var err error
+		if there, err = s.holds(ctx); err != nil {
 			return false, err
 		}
-		there = len(strings.Fields(names))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

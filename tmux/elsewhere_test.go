@@ -1,0 +1,34 @@
+package tmux_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// A name has to be free on all of the project's servers, also on one that agentform has
+// not been told of, and is free again when it is there no more.
+func TestNameOnAnotherServer(t *testing.T) {
+	b := newBed(t)
+	if err := os.MkdirAll(b.config.SocketDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.tmux(t, b.socket(7), "-f", "/dev/null", "new-session", "-d", "-s", "theirs", "sleep", "1000")
+	if _, err := b.runtime.Create(t.Context(), b.launch(t, "theirs")); !errors.Is(err, session.ErrExists) {
+		t.Errorf("a name on another server: %v", err)
+	}
+	b.create(t, b.launch(t, "ours"))
+	b.tmux(t, b.socket(7), "kill-session", "-t", "theirs")
+	var err error
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if _, err = b.runtime.Create(t.Context(), b.launch(t, "theirs")); !errors.Is(err, session.ErrExists) {
+			break
+		}
+	}
+	if err != nil {
+		t.Errorf("a name that is free again: %v", err)
+	}
+}
