@@ -22,13 +22,8 @@ func Tell(folder string, compute func(past []Event) []Event) (told []Event, err 
 		return nil, fmt.Errorf("tell what happened: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }() // that ends the lock, too
-	for {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("tell what happened: wait for others: %w", err)
+	if err := await(f); err != nil {
+		return nil, fmt.Errorf("tell what happened: %w", err)
 	}
 	past, err := Read(folder, time.Time{})
 	if err != nil {
@@ -42,4 +37,17 @@ func Tell(folder string, compute func(past []Event) []Event) (told []Event, err 
 		told = append(told, e)
 	}
 	return told, nil
+}
+
+// await returns when nobody else has the file: it is locked until it is closed.
+func await(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, unix.EINTR):
+			return fmt.Errorf("wait for others: %w", err)
+		}
+	}
 }

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // TranscriptName is the file in a session's folder that its screens are kept in, the
@@ -74,12 +72,7 @@ func appendTranscript(path, text string, size int64) error {
 // appendLocked appends to the file that is open, if it still is the one at path and has
 // room; again says that it was moved aside.
 func appendLocked(f *os.File, path, text string, size int64) (again bool, err error) {
-	for {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
+	if err := await(f); err != nil {
 		return false, err
 	}
 	ours, err := f.Stat()

@@ -192,7 +192,7 @@ func (o *handOptions) onlyLiving(ctx context.Context, r *reconcile.Reconciler) e
 	for _, seen := range status.Sessions {
 		address := seen.Record.Address
 		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive ||
-			o.verb == resume && wantedNow(seen.Record) == session.Paused {
+			o.verb == resume && reconcile.Desired(seen.Record) == session.Paused {
 			continue
 		}
 		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
@@ -220,12 +220,4 @@ func (a *app) alreadySo(p plan.Plan, told []session.Address) {
 			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, view.Safe(detail))
 		}
 	}
-}
-
-// wantedNow is what a session is wanted to be: by a person's hand, else by its manifest.
-func wantedNow(r session.Record) session.Desired {
-	if r.Override != nil {
-		return r.Override.Desired
-	}
-	return r.Spec.Desired
 }
