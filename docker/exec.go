@@ -108,9 +108,11 @@ func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool)
 	}
 	in.Agent = !shown.dead
 	if shown.dead && in.Exit == nil {
-		in.Exit = leftBy(cut[0], cut[1], shown.moved)
-		// tmux has not reaped it: it will in a moment, or leaves it for long. What it says of
-		// the time is in whole seconds.
+		if in.Exit = leftBy(cut[0], cut[1], shown.moved); in.Exit == nil {
+			in.Exit = x.corpse(ctx, f.Agent.PID, shown.moved)
+		}
+		// Reaped since tmux was asked, or where the kernel does not tell: tmux will say in a
+		// moment, or leaves it for long. What it says of the time is in whole seconds.
 		in.Guest = in.Exit == nil && time.Since(shown.moved) < time.Second+2*aboutToWrite
 	}
 	if screen {
@@ -119,6 +121,21 @@ func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool)
 		}
 	}
 	return in, nil
+}
+
+// corpse is how the process of a pane left that tmux has not reaped yet: 3.3a may leave
+// it for long. nil: it cannot be told.
+func (x byExec) corpse(ctx context.Context, pid int, at time.Time) *guest.Exit {
+	const read = `IFS= read -r stat </proc/$1/stat && IFS= read -r io </proc/$1/io && printf '%s' "$stat"`
+	t, err := x.runtime.execute(ctx, x.container, "", "sh", "-c", read, "sh", strconv.Itoa(pid))
+	if err != nil || t.Code != 0 {
+		return nil
+	}
+	code, signal, ok := guest.CorpseIn([]byte(t.Stdout))
+	if !ok {
+		return nil
+	}
+	return &guest.Exit{Cause: guest.CauseSelf, Code: code, Signal: signal, At: at.UTC()}
 }
 
 // leftBy is how the process of a pane left, as tmux reaped it; nil: it has not yet.
@@ -135,7 +152,9 @@ func leftBy(status, signal string, at time.Time) *guest.Exit {
 }
 
 // ending ends all that is in the terminal of a process, which leads its session:
-// with the signal, and after so many seconds with KILL. It fails if anything is left.
+// with the signal, and after so many seconds with KILL. It fails if anything is left,
+// and looks twice before it says that nothing is: a process may start another one
+// behind the look, and end.
 const ending = `
 left() {
 	for d in /proc/[0-9]*; do
@@ -149,7 +168,7 @@ leader=$1 signal=$2 grace=$3 waited=0
 all=$(left)
 [ -z "$all" ] || kill -"$signal" $all 2>/dev/null
 [ -z "$all" ] || kill -CONT $all 2>/dev/null
-while all=$(left); [ -n "$all" ]; do
+while all=$(left); all=${all:-$(left)}; [ -n "$all" ]; do
 	[ "$waited" -lt $((grace * 10)) ] || kill -KILL $all 2>/dev/null
 	[ "$waited" -lt $((grace * 10 + 50)) ] || { echo "processes outlive KILL: $all" >&2; exit 1; }
 	waited=$((waited + 1))

@@ -3,13 +3,14 @@ package agenttest
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
 )
 
@@ -32,44 +33,35 @@ func processOf(pid int) session.Process {
 // line": whatever the agents started, wherever it went.
 func (l *Lab) Alive() []string {
 	var found []string
-	for _, pid := range l.pids() {
-		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	for p := range l.processes() {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 		if err != nil {
 			continue
 		}
-		found = append(found, fmt.Sprintf("%d %.160s", pid, bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		found = append(found, fmt.Sprintf("%d %.160s", p.PID, bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
 	}
 	return found
 }
 
-// pids finds the processes that carry the lab's mark in their environment.
-func (l *Lab) pids() []int {
-	var pids []int
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		return nil
-	}
-	for _, dir := range dirs {
-		env, err := os.ReadFile(dir + "/environ")
-		if err != nil || !bytes.Contains(append([]byte{0}, append(env, 0)...), []byte("\x00"+l.mark+"\x00")) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+// processes are those that carry the lab's mark in their environment.
+func (l *Lab) processes() iter.Seq2[guest.Proc, []byte] {
+	entry := []byte("\x00" + l.mark + "\x00")
+	return guest.Find(func(environ []byte) bool { return bytes.Contains(append([]byte{0}, environ...), entry) })
 }
 
 // end kills what lives in the lab, and is what still does.
 func (l *Lab) end() []string {
 	for until := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		pids := l.pids()
-		if len(pids) == 0 || time.Now().After(until) {
-			return l.Alive()
+		gone := true
+		for p := range l.processes() {
+			gone = false
+			_ = syscall.Kill(p.PID, syscall.SIGKILL) // gone already is as good
 		}
-		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+		if gone {
+			return nil
+		}
+		if time.Now().After(until) {
+			return l.Alive()
 		}
 	}
 }

@@ -34,8 +34,8 @@ func (l *Lab) Program(args ...string) string {
 // Holding are the processes of the lab that have a file open.
 func (l *Lab) Holding(file string) []int {
 	var holders []int
-	for _, pid := range l.pids() {
-		fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for p := range l.processes() {
+		fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.PID))
 		if err != nil {
 			continue
 		}
@@ -43,7 +43,7 @@ func (l *Lab) Holding(file string) []int {
 			path, err := os.Readlink(fd)
 			return err == nil && path == file
 		}) {
-			holders = append(holders, pid)
+			holders = append(holders, p.PID)
 		}
 	}
 	return holders

@@ -102,13 +102,14 @@ func pids() []int {
 func descendants(root int) []sight { return below(processes(), root) }
 
 // environ is what KERN_PROCARGS2 tells: the argument count, then arguments and
-// environment, each ended by a NUL.
-func environ(pid int) []byte {
+// environment, each ended by a NUL. It is always true: what the kernel tells while
+// a process becomes another program is not known here.
+func environ(pid int) ([]byte, bool) {
 	b := sysctl(ctlKern, kernProcArgs, int32(pid))
 	if i := bytes.IndexByte(b, 0); i >= 0 {
-		return b[i:]
+		return b[i:], true
 	}
-	return nil
+	return nil, true
 }
 
 // children lists the children of a process.

@@ -140,8 +140,27 @@ func processes() []sight {
 }
 
 // environ is the environment a process was started with, its entries ended by
-// NULs; nothing for a process of another user. A sweep reads that of every process.
-func environ(pid int) []byte {
+// NULs; nothing for a process of another user. False: for now it has none, since it
+// is becoming another program. While execve(2) lays out the new memory, the kernel
+// shows no environment and no command line (env_end in fs/proc/base.c); a process
+// that was started without an environment has a command line, and a kernel thread,
+// a zombie and one that is ending have no program.
+func environ(pid int) ([]byte, bool) {
+	if env := readEnviron(pid); len(env) > 0 {
+		return env, true
+	}
+	if _, err := os.Readlink(proc(pid, "exe")); err != nil {
+		return nil, true
+	}
+	var buf [1]byte
+	if command, err := readProc(proc(pid, "cmdline"), buf[:]); err == nil && len(command) == 0 {
+		return nil, false
+	}
+	return readEnviron(pid), true // it may just have become it
+}
+
+// readEnviron reads it; a sweep does that of every process.
+func readEnviron(pid int) []byte {
 	path := proc(pid, "environ")
 	b, err := readProc(path, make([]byte, 8<<10))
 	if err == nil && len(b) == cap(b) {

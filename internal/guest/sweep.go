@@ -38,7 +38,7 @@ func SweepAll(runs []string, grace time.Duration, signal string) (left map[strin
 	deadline := time.Now().Add(grace)
 	asked := map[Proc]bool{}
 	for wait := time.Millisecond; ; wait = min(2*wait, maxWait) {
-		marked := marked(wanted)
+		marked := marked(wanted, asked)
 		if len(marked) == 0 {
 			return nil, nil
 		}
@@ -72,30 +72,28 @@ func end(p Proc, sig syscall.Signal, kill bool, asked map[Proc]bool) bool {
 }
 
 // marked finds the living processes of the runs, each run's descendants behind
-// it.
-func marked(wanted map[string]bool) map[string][]Proc {
+// it. Those that were not asked to go yet stand still from then on, or they would
+// have started others and ended before they are.
+func marked(wanted map[string]bool, asked map[Proc]bool) map[string][]Proc {
 	self := os.Getpid()
 	found := map[string][]Proc{}
-	var all []sight // every process; looked at only if there is anything to find
-	for _, pid := range pids() {
-		if pid == self {
-			continue
+	for p, environ := range Find(func(environ []byte) bool { return wanted[markOf(environ)] }) {
+		if !asked[p] {
+			syscall.Kill(p.PID, syscall.SIGSTOP)
 		}
-		run := markOf(environ(pid))
-		if !wanted[run] {
-			continue
-		}
-		s, ok := look(pid)
-		if !ok || !s.alive() {
-			continue
-		}
-		if all == nil {
-			all = processes()
-		}
-		found[run] = append(found[run], s.proc())
-		for _, d := range below(all, pid) {
-			if d.pid != self && d.alive() {
-				found[run] = append(found[run], d.proc())
+		run := markOf(environ)
+		found[run] = append(found[run], p)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	all := processes()
+	for run, roots := range found {
+		for _, p := range roots {
+			for _, d := range below(all, p.PID) {
+				if d.pid != self && d.alive() {
+					found[run] = append(found[run], d.proc())
+				}
 			}
 		}
 	}

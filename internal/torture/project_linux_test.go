@@ -1,18 +1,19 @@
 package torture
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/state"
 )
 
@@ -141,15 +142,9 @@ func (x process) session() string {
 // program; empty: all.
 func (p *project) processes(program string) []process {
 	var found []process
-	environs, _ := filepath.Glob("/proc/[0-9]*/environ") // fails only for a bad pattern
-	for _, path := range environs {
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		env, unread := os.ReadFile(path)
-		if err != nil || unread != nil || pid == os.Getpid() || !strings.Contains(string(env), p.root+"/") || dead(pid) {
-			continue // another's, or gone meanwhile
-		}
-		text, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
-		x := process{pid: pid, command: strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")}
+	for at, env := range guest.Find(func(environ []byte) bool { return bytes.Contains(environ, []byte(p.root+"/")) }) {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", at.PID)) // gone meanwhile: none
+		x := process{pid: at.PID, command: strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")}
 		for _, v := range strings.Split(string(env), "\x00") {
 			if run, ok := strings.CutPrefix(v, "AGENTFORM_RUN="); ok {
 				x.run = run
