@@ -111,8 +111,8 @@ func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool)
 		if in.Exit = leftBy(cut[0], cut[1], shown.moved); in.Exit == nil {
 			in.Exit = x.corpse(ctx, f.Agent.PID, shown.moved)
 		}
-		// Reaped since tmux was asked, or where the kernel does not tell: tmux will say in a
-		// moment, or leaves it for long. What it says of the time is in whole seconds.
+		// Where the kernel does not tell, tmux will in a moment, or leaves it for long. What
+		// it says of the time is in whole seconds.
 		in.Guest = in.Exit == nil && time.Since(shown.moved) < time.Second+2*aboutToWrite
 	}
 	if screen {
@@ -123,19 +123,24 @@ func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool)
 	return in, nil
 }
 
-// corpse is how the process of a pane left that tmux has not reaped yet: 3.3a may leave
-// it for long. nil: it cannot be told.
+// corpse is how the process of a pane left that tmux had not reaped when it was asked:
+// 3.3a may leave it for long. nil: it cannot be told.
 func (x byExec) corpse(ctx context.Context, pid int, at time.Time) *guest.Exit {
 	const read = `IFS= read -r stat </proc/$1/stat && IFS= read -r io </proc/$1/io && printf '%s' "$stat"`
 	t, err := x.runtime.execute(ctx, x.container, "", "sh", "-c", read, "sh", strconv.Itoa(pid))
+	if err != nil {
+		return nil
+	}
+	if code, signal, ok := guest.CorpseIn([]byte(t.Stdout)); ok && t.Code == 0 {
+		return &guest.Exit{Cause: guest.CauseSelf, Code: code, Signal: signal, At: at.UTC()}
+	}
+	// If it has been reaped since, tmux knows.
+	t, err = x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, "#{pane_dead_status}|#{pane_dead_signal}")
 	if err != nil || t.Code != 0 {
 		return nil
 	}
-	code, signal, ok := guest.CorpseIn([]byte(t.Stdout))
-	if !ok {
-		return nil
-	}
-	return &guest.Exit{Cause: guest.CauseSelf, Code: code, Signal: signal, At: at.UTC()}
+	status, signal, _ := strings.Cut(strings.TrimSpace(t.Stdout), "|")
+	return leftBy(status, signal, at)
 }
 
 // leftBy is how the process of a pane left, as tmux reaped it; nil: it has not yet.

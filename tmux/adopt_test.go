@@ -211,9 +211,44 @@ func TestAdoptedLeaves(t *testing.T) {
 	if err := o.runtime.Send(t.Context(), p, session.Input{Text: "exit 3"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "its exit is known", func() bool {
-		l, ok := o.see(t, p)
-		return ok && l.Vital == session.Dead && l.Exit != nil && l.Exit.Code == 3 && l.Exit.Cause == "self"
+	var l session.Live
+	until(t, "it is dead", func() bool {
+		l, _ = o.see(t, p)
+		return l.Vital == session.Dead
+	})
+	if l.Exit == nil || l.Exit.Code != 3 || l.Exit.Cause != "self" {
+		t.Errorf("exit %+v", l.Exit)
+	}
+}
+
+// tmux may reap an agent just after it was asked for its panes.
+func TestAdoptedIsReapedMeanwhile(t *testing.T) {
+	t.Parallel()
+	o := newOther(t, "work", "sh", "-c", listener)
+	p, _ := o.adopt(t, "work")
+	real, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := o.config
+	c.Bin = filepath.Join(o.root, "tmux")
+	early := "#!/bin/sh\ncase \"$*\" in\n*'list-panes -a'*) '" + real + "' \"$@\" | sed -E 's/^(([^|]*\\|){3}1\\|)[^|]*\\|[^|]*\\|/\\1||/';;\n*) exec '" + real + "' \"$@\";;\nesac\n"
+	if err := os.WriteFile(c.Bin, []byte(early), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := tmux.New(c)
+	if err := r.Send(t.Context(), p, session.Input{Text: "exit 3"}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it is dead", func() bool {
+		all, err := r.Observe(t.Context(), false)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%v, %v", all, err)
+		}
+		if all[0].Vital == session.Dead && (all[0].Exit == nil || all[0].Exit.Code != 3) {
+			t.Fatalf("exit %+v", all[0].Exit)
+		}
+		return all[0].Vital == session.Dead
 	})
 }
 

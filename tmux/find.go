@@ -98,11 +98,11 @@ func (r *Runtime) find(ctx context.Context, id string) (session.Live, error) {
 	if len(rows) != 1 {
 		return session.Live{}, fmt.Errorf("session %q has %d panes, and a session of agentform is one: give its agent a session of its own (tmux break-pane, or a new session)", name, len(rows))
 	}
-	return r.found(socket, fields(strings.TrimSuffix(rows[0], "\n")))
+	return r.found(ctx, socket, fields(strings.TrimSuffix(rows[0], "\n")))
 }
 
 // found is the session of a row of findFormat and format.
-func (r *Runtime) found(socket string, f []string) (session.Live, error) {
+func (r *Runtime) found(ctx context.Context, socket string, f []string) (session.Live, error) {
 	const besides = 4
 	if len(f) != besides+columns {
 		return session.Live{}, fmt.Errorf("tmux: a row of %d columns, want %d: %.200q", len(f), besides+columns, f)
@@ -125,7 +125,7 @@ func (r *Runtime) found(socket string, f []string) (session.Live, error) {
 	}
 	switch {
 	case !l.Foreign:
-		r.assess(&l, p)
+		r.assess(ctx, &l, p)
 		return l, nil
 	case l.Mark.Run != "":
 		return session.Live{}, fmt.Errorf("it is %s of another agentform project, whose record it is on", l.Mark.Address)

@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -80,7 +81,7 @@ func (e evidence) doubt() string {
 }
 
 // assess adds to a session what the facts of its run tell.
-func (r *Runtime) assess(l *session.Live, p pane) {
+func (r *Runtime) assess(ctx context.Context, l *session.Live, p pane) {
 	if l.Foreign {
 		// Whose it is, and what runs in it, is not for us to judge.
 		l.Vital = session.Unknown
@@ -100,7 +101,13 @@ func (r *Runtime) assess(l *session.Live, p pane) {
 		vital, exit = judge(gather(p, f))
 	}
 	if exit == nil && vital == session.Dead && f.Adopted() {
-		exit = leftBy(p, f) // no guest writes it down, and the pane's process is the agent
+		// No guest writes it down, and the pane's process is the agent.
+		if exit = leftBy(p, f); exit == nil {
+			// It was reaped after tmux was asked, so now tmux knows.
+			if now, err := r.server(l.Place.Socket).look(ctx, l.Place.Name); err == nil {
+				exit = leftBy(now, f)
+			}
+		}
 	}
 	l.Vital, l.Exit, l.Doubt = vital, exitOf(exit), ""
 	if vital == session.Unknown {

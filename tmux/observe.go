@@ -88,7 +88,7 @@ func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]sessi
 			for i := int(next.Add(1)) - 1; i < len(panes); i = int(next.Add(1)) - 1 {
 				l := r.live(s.socket, panes[i])
 				l.Screen = shown[panes[i].id]
-				r.assess(&l, panes[i])
+				r.assess(ctx, &l, panes[i])
 				lives[i] = l
 			}
 		})
@@ -115,7 +115,7 @@ func (r *Runtime) settle(ctx context.Context, lives []session.Live, panes []pane
 				continue
 			}
 			ending := r.ending(l.Mark.Run) // asked first: it may be over when the exit is read
-			r.assess(l, panes[i])
+			r.assess(ctx, l, panes[i])
 			about = about || ending && l.Vital == session.Unknown
 		}
 		if !about || sleep(ctx, wait) != nil {

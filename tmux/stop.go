@@ -210,7 +210,7 @@ func (r *Runtime) owned(ctx context.Context, s *server, p session.Place) (pane, 
 	if live.Foreign {
 		return pane{}, session.Live{}, errors.New("a session of that name is there, and is not ours")
 	}
-	r.assess(&live, now)
+	r.assess(ctx, &live, now)
 	return now, live, nil
 }
 
