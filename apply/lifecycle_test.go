@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/plan"
@@ -335,4 +336,43 @@ func TestAwaitTellsWhatItAsks(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An agent that asks something in its first turn has been ready, also if nobody looked
+// while it was at work, and only its title and its screen show the question: its own
+// file tells that it has begun.
+func TestAwaitOneThatHasBegun(t *testing.T) {
+	for name, told := range map[string]time.Duration{"in this run": 2 * time.Second, "before it": -time.Hour, "not at all": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRoom(t)
+				r.applier.Agent = agent.For
+				r.applier.BaseEnv = append(r.applier.BaseEnv, "HOME="+r.dir)
+				if told != 0 {
+					folder := filepath.Join(r.dir, ".codex", "sessions", "2026", "03", "14")
+					if err := os.MkdirAll(folder, 0o700); err != nil {
+						t.Fatal(err)
+					}
+					at := time.Now().Add(told).Format(time.RFC3339Nano)
+					rollout := `{"timestamp":"` + at + `","type":"session_meta","payload":{"id":"c1","cwd":"` + r.spec("api").Workspace.Path + `","timestamp":"` + time.Now().Format(time.RFC3339Nano) + `"}}
+{"timestamp":"` + at + `","type":"event_msg","payload":{"type":"task_started"}}
+{"timestamp":"` + at + `","type":"event_msg","payload":{"type":"item_completed","item":{"type":"UserMessage","content":[{"text":"fix it"}]}}}
+{"timestamp":"` + at + `","type":"response_item","payload":{"type":"function_call","call_id":"1","name":"exec_command"}}
+`
+					if err := os.WriteFile(filepath.Join(folder, "rollout-2026-c1.jsonl"), []byte(rollout), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s := r.spec("api")
+				s.Agent = agent.Builtins()["codex"]
+				s.Agent.Command = []string{"robot"}
+				s.Prompt = session.PromptOf("fix it")
+				r.rt.Script(r.place("api"), sessiontest.Step{Title: "[ ! ] Action Required | shop", Screen: "  Would you like to run the following command?\n  $ touch made\n› 1. Yes, proceed (y)"})
+				err := r.applier.Await(t.Context(), r.must(r.create(s)))
+				if begun := told > 0; begun != (err == nil) {
+					t.Errorf("begun %v: %v", begun, err)
+				}
+			})
+		})
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/session"
 )
@@ -73,13 +74,13 @@ func (j *job) becomeReady(ctx context.Context) error {
 // until its screen shows it, or, for an agent that no pattern is known of, until
 // it lives. One that has done its work and left is past being ready. The error
 // is a *NotReadyError when the agent left or took too long.
-func (r *run) awaitReady(ctx context.Context, rec session.Record, agent session.Agent) error {
+func (r *run) awaitReady(ctx context.Context, rec session.Record, a session.Agent) error {
 	limit := readyTimeout(rec.Spec.Agent)
 	began := time.Now()
 	// Agents take seconds, and all who wait share the looks at the screens: the
 	// waits grow to a quarter of a second.
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		screen, ready, err := r.readiness(ctx, rec, agent)
+		screen, ready, err := r.readiness(ctx, rec, a)
 		switch {
 		case err != nil:
 			return err
@@ -88,7 +89,7 @@ func (r *run) awaitReady(ctx context.Context, rec session.Record, agent session.
 				Elapsed: session.Duration(time.Since(began))}, &rec)
 			return nil
 		case time.Since(began) > limit:
-			return tooLate(rec.Spec.Agent, agent, screen)
+			return tooLate(rec.Spec.Agent, a, screen)
 		}
 		select {
 		case <-ctx.Done():
@@ -100,9 +101,9 @@ func (r *run) awaitReady(ctx context.Context, rec session.Record, agent session.
 
 // tooLate says what stood in the way of an agent whose time is up: most often a
 // question, and at the first start in a folder whether that is trusted.
-func tooLate(spec session.AgentSpec, agent session.Agent, screen string) *NotReadyError {
+func tooLate(spec session.AgentSpec, a session.Agent, screen string) *NotReadyError {
 	err := &NotReadyError{Why: fmt.Sprintf("it was not ready within %s", readyTimeout(spec)), Ready: spec.Ready, Screen: screen}
-	if seen := agent.Read(session.Evidence{Vital: session.Alive, Screen: screen}); seen.Activity == session.Blocked {
+	if seen := a.Read(session.Evidence{Vital: session.Alive, Screen: screen}); seen.Activity == session.Blocked {
 		err.Asks = seen.Detail
 		err.Trust = !spec.Trust && spec.Base != "" && strings.Contains(strings.ToLower(seen.Detail), "trust")
 	}
@@ -110,7 +111,7 @@ func tooLate(spec session.AgentSpec, agent session.Agent, screen string) *NotRea
 }
 
 // readiness looks once. The error says that the agent will not become ready.
-func (r *run) readiness(ctx context.Context, rec session.Record, agent session.Agent) (screen string, ready bool, err error) {
+func (r *run) readiness(ctx context.Context, rec session.Record, a session.Agent) (screen string, ready bool, err error) {
 	facts := r.Facts(rec.Run.ID)
 	if rec.Spec.Agent.Finished(facts.Exit) {
 		return "", true, nil
@@ -134,21 +135,23 @@ func (r *run) readiness(ctx context.Context, rec session.Record, agent session.A
 	case i < 0:
 		return "", false, fmt.Errorf("wait until it is ready: the session %w", session.ErrGone)
 	}
-	busy := agent.Read(session.Evidence{Vital: session.Alive, Title: lives[i].Title, Screen: screen}).Activity == session.Working
-	return screen, facts.Alive && (busy || agent.Ready(screen) || r.begun(rec, &lives[i])), nil // who works has been ready
+	busy := a.Read(session.Evidence{Vital: session.Alive, Title: lives[i].Title, Screen: screen}).Activity == session.Working
+	return screen, facts.Alive && (busy || a.Ready(screen) || r.begun(rec, &lives[i])), nil // who works has been ready
 }
 
 // begun reports whether an agent is at what its command line has told it to do:
 // then it may ask something for longer than any wait, and has been ready all the
-// same. A question that only its screen shows could be one before it begins.
+// same. A question that only its screen or title shows could be one before it begins.
 func (r *run) begun(rec session.Record, l *session.Live) bool {
 	if rec.Run.DeliveredAt.IsZero() {
 		return false
 	}
-	reading := r.activity.Read(rec, l, rec.Run.DeliveredAt, time.Now()).Reading
-	switch reading.Activity {
+	seen := r.activity.Read(rec, l, rec.Run.DeliveredAt, time.Now())
+	switch seen.Reading.Activity {
 	case session.Blocked, session.BlockedAPI, session.Idle, session.Done:
-		return reading.Source == "native" || reading.Source == "hook"
+		n := seen.Native
+		return seen.Reading.Source == agent.FromNative || seen.Reading.Source == agent.FromHook ||
+			n != nil && n.Begun() && !n.At.Before(rec.Run.StartedAt)
 	}
 	return false
 }
