@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -107,32 +109,36 @@ func (l *loader) elements(d decoder, a *attr) ([]element, bool) {
 	}
 	t := v.Type()
 	switch {
-	case v.IsMarked() || t.IsSetType() && v.ContainsMarked():
+	case v.IsMarked(): // a set takes the marks of its elements
 		d.fail(a, "Sensitive for_each", "The keys become part of addresses, so no sensitive value may flow into them.")
 		return nil, false
 	case v.IsNull():
 		d.fail(a, "Invalid for_each", "for_each is null; it must be a map or a set of texts.")
 		return nil, false
-	case t.IsSetType() && !v.IsWhollyKnown():
-		return nil, false // also of what type its elements are
 	case t.IsTupleType() || t.IsListType():
 		d.fail(a, "Invalid for_each", "for_each needs keys that stay the same when others come and go, so it takes a map or a set of texts, not a list; write toset(…).")
 		return nil, false
-	case t.IsSetType() && t.ElementType() != cty.String && v.LengthInt() > 0, !t.IsSetType() && !t.IsMapType() && !t.IsObjectType():
+	case !t.IsSetType() && !t.IsMapType() && !t.IsObjectType():
 		d.fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
 		return nil, false
 	}
 	var list []element
-	for it := v.ElementIterator(); it.Next(); {
+	for it := v.ElementIterator(); it.Next(); { // once: it sorts a set
 		key, value := it.Element()
 		if t.IsSetType() {
-			key = value
-		}
-		if key.IsNull() {
-			d.fail(a, "Invalid for_each", "for_each holds a null, which cannot be a key.")
-			return nil, false
+			if key = value; !value.IsWhollyKnown() {
+				return nil, false // also of what type its elements are
+			}
 		}
 		list = append(list, element{key, value})
+	}
+	switch {
+	case t.IsSetType() && t.ElementType() != cty.String && len(list) > 0:
+		d.fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
+		return nil, false
+	case slices.ContainsFunc(list, func(e element) bool { return e.key.IsNull() }):
+		d.fail(a, "Invalid for_each", "for_each holds a null, which cannot be a key.")
+		return nil, false
 	}
 	return list, true
 }
