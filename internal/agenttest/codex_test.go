@@ -46,7 +46,7 @@ var codexSituations = []agenttest.Situation{
 	{Name: "queued", Prompt: "wait [[delay 90s]]", Want: session.Working,
 		Steps: func(r *agenttest.Run) {
 			r.Until("it works", shows("esc to interrupt"))
-			r.Type("and then this")
+			r.Type("and then this", shows("Messages to be submitted after next tool call"))
 		},
 		Seen: shows("Messages to be submitted after next tool call")},
 	{Name: "stalled", Prompt: "wait [[text I begin]] [[stall]]", Want: session.Working, Seen: shows("• I begin")},
@@ -102,7 +102,7 @@ func TestCodexIsUnobservedBeforeItsFirstPrompt(t *testing.T) {
 	if files := run.Files(); len(files) > 0 {
 		lab.Moved("without a prompt there is no rollout", "%q", files)
 	}
-	run.Type("go [[text Here.]]")
+	run.Type("go [[text Here.]]", turns(1))
 	look := run.Until("a turn", turns(1))
 	n := look.Native
 	if n.Conversation == "" || n.Dir != lab.Dir || n.Prompts != 1 || n.LastPrompt != "go [[text Here.]]" || n.LastMessage != "Here." || n.Tokens == 0 || n.FirstTurnAt.IsZero() {
@@ -151,7 +151,7 @@ func TestCodexEndsAndGoesOn(t *testing.T) {
 			if asked := len(lab.Model.Turns()); asked != 1 {
 				lab.Moved("resuming asks the model nothing", "%d requests", asked)
 			}
-			run.Type("second [[text Two.]]")
+			run.Type("second [[text Two.]]", turns(2))
 			second := run.Until("another turn", turns(2)).Native
 			if second.Conversation != first.Conversation || second.Prompts != 2 {
 				lab.Moved("a resumed conversation goes on in its rollout", "%+v, before %+v", *second, *first)
@@ -185,7 +185,7 @@ func TestCodexTakesPromptsAsText(t *testing.T) {
 				run := lab.Start(prompt, func(in *session.StartInput) { in.Spec.Agent.PromptVia = via })
 				if via == "paste" {
 					run.Until("it is ready", func(agenttest.Look) bool { return run.Ready() })
-					run.Type(run.Start.Paste)
+					run.Type(run.Start.Paste, turns(1))
 				}
 				run.Until("a turn", turns(1))
 				asked := lab.Model.Turns()
