@@ -117,12 +117,13 @@ func (w *world) attach() (shown *screen, terminal io.Writer, wait func()) {
 	w.t.Helper()
 	c := w.command("attach", "api")
 	c.Env = append(c.Env, "TERM=xterm-256color")
+	shown = &screen{}
+	c.Stderr = shown // tmux throws away what a terminal has not shown yet when it takes it over
 	file, err := pty.StartWithSize(c, &pty.Winsize{Rows: 40, Cols: 120})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { file.Close() })
-	shown = &screen{}
 	go io.Copy(shown, file) // ends with the terminal
 	return shown, file, func() {
 		w.t.Helper()

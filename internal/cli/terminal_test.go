@@ -33,12 +33,13 @@ session "api" {
 	c := w.command("attach", "api")
 	// As from inside another tmux, where tmux refuses to attach.
 	c.Env = append(c.Env, "TERM=xterm-256color", "TMUX=/tmp/other,1,0", "TMUX_PANE=%7")
+	var screen screen
+	c.Stderr = &screen // tmux throws away what a terminal has not shown yet when it takes it over
 	terminal, err := pty.StartWithSize(c, &pty.Winsize{Rows: 40, Cols: 120})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer terminal.Close()
-	var screen screen
 	go io.Copy(&screen, terminal) // ends with the terminal
 
 	screen.await(t, "Ctrl-b d")
