@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -29,4 +30,20 @@ func TestCorpseIn(t *testing.T) {
 			t.Errorf("%s: %d, %q, %v", name, code, signal, ok)
 		}
 	}
+}
+
+// What a container says of a process is the agent's to write.
+func FuzzCorpseIn(f *testing.F) {
+	f.Add([]byte("4711 (a) Z b) Z 1 1 1 0 -1 4228108 0 0 0 0 0 0 0 0 20 0 1 0 5713285 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 1792\n"))
+	f.Add([]byte("4711 (sh) S"))
+	f.Add([]byte(")"))
+	f.Fuzz(func(t *testing.T, stat []byte) {
+		code, signal, ok := CorpseIn(stat)
+		if code < 0 || code > 255 || !ok && (code != 0 || signal != "") || code != 0 && signal != "" {
+			t.Errorf("%d, %q, %v", code, signal, ok)
+		}
+		if ok && !bytes.Contains(stat, []byte("Z")) {
+			t.Error("it is no zombie")
+		}
+	})
 }
