@@ -225,7 +225,10 @@ func TestBegunAndKilled(t *testing.T) {
 }
 
 // begun puts a session on record as one that is being created.
-func (r *room) begun(name string) {
+func (r *room) begun(name string) { r.interrupt(name, session.Creating) }
+
+// interrupt puts a session on record as one that something is under way with.
+func (r *room) interrupt(name string, under session.Intent) {
 	r.t.Helper()
 	store, err := state.Open(r.t.Context(), r.StatePath, "shop", "test", state.Holder{}, 0)
 	if err != nil {
@@ -234,10 +237,57 @@ func (r *room) begun(name string) {
 	defer store.Close()
 	for _, rec := range store.State().Sessions {
 		if rec.Address == session.Single(name) {
-			rec.Intent, rec.Trouble = session.Creating, ""
+			rec.Intent, rec.Trouble = under, ""
 			if err := store.Put(rec); err != nil {
 				r.t.Fatal(err)
 			}
 		}
+	}
+}
+
+// A git whose apply was killed takes back the worktree that it had begun, first what the
+// repository knows of it: for that moment the workspace cannot be read. One that was being
+// removed is no checkout any more before it is gone.
+func TestGitGoesOnAlone(t *testing.T) {
+	for name, halfway := range map[session.Intent]session.Checkout{
+		session.Creating: {Exists: true, Git: true, Err: errors.New("HEAD is gone")},
+		session.Removing: {Exists: true},
+	} {
+		t.Run(string(name), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRoom(t)
+				s := r.spec("a")
+				s.Workspace.Mode, s.Workspace.Repo, s.Branch = session.Worktree, "/repo", "agents/a"
+				var mu sync.Mutex
+				at := session.Checkout{Path: s.Workspace.Path}
+				look := func(string) session.Checkout {
+					mu.Lock()
+					defer mu.Unlock()
+					return at
+				}
+				shows := func(co session.Checkout) {
+					mu.Lock()
+					defer mu.Unlock()
+					co.Path, at = s.Workspace.Path, co
+				}
+				r.Eyes.Look, r.Applier.Git.Look = look, look
+				r.Applier.Git.AddWorktree = func(context.Context, string, string, string, string) (bool, error) {
+					if co := look(""); co.Exists {
+						return false, fmt.Errorf("it is there: %+v", co)
+					}
+					shows(session.Checkout{Exists: true, Git: true, Branch: "agents/a", Repo: "/repo"})
+					return true, nil
+				}
+				r.must(s)
+				r.interrupt("a", name)
+				r.rt.Vanish(place("a"))
+				shows(halfway)
+				time.AfterFunc(3*time.Second, func() { shows(session.Checkout{}) })
+				r.must(s)
+				if acts := r.planned(s); len(acts) > 0 {
+					t.Errorf("not converged: %v", acts)
+				}
+			})
+		})
 	}
 }

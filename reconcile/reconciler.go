@@ -126,18 +126,32 @@ func (r *Reconciler) clear(ctx context.Context, st state.State, q Request) sessi
 	}
 }
 
-// begun reports whether the world has a session that was being started, of which
-// cannot be told whether it lives.
+// begun reports whether something was begun of which cannot be told yet what becomes of
+// it: a session that was being started, and whether it lives; a workspace that was being
+// made or removed, by a git that goes on alone, or takes back what it had begun.
 func begun(st state.State, w session.World) bool {
 	starting := map[string]bool{}
 	for _, r := range st.Sessions {
-		if r.Intent == session.Creating || r.Intent == session.Restarting {
-			starting[r.ID] = true
+		starting[r.ID] = r.Intent == session.Creating || r.Intent == session.Restarting
+		if at, there := w.Checkouts[r.Tree.Path]; there && r.Tree.Created && halfway(r, at) {
+			return true
 		}
 	}
 	return slices.ContainsFunc(w.Lives, func(l session.Live) bool {
 		return !l.Foreign && l.Vital == session.Unknown && starting[l.Mark.ID]
 	})
+}
+
+// halfway reports whether a workspace that was being made or removed is neither there
+// nor gone. One that Partial says is so is waited for by whoever makes it.
+func halfway(r session.Record, at session.Checkout) bool {
+	switch r.Intent {
+	case session.Creating:
+		return at.Err != nil && !at.Partial
+	case session.Removing:
+		return at.Err != nil || r.Tree.Mode == session.Worktree && at.Exists && !at.Git && !at.Empty
+	}
+	return false
 }
 
 func (r *Reconciler) look(ctx context.Context, st state.State, q Request, screens bool, asked *observe.Asked) session.World {
