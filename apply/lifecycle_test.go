@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -342,35 +343,54 @@ func TestAwaitTellsWhatItAsks(t *testing.T) {
 // while it was at work, and only its title and its screen show the question: its own
 // file tells that it has begun.
 func TestAwaitOneThatHasBegun(t *testing.T) {
-	for name, told := range map[string]time.Duration{"in this run": 2 * time.Second, "before it": -time.Hour, "not at all": 0} {
+	const asks = `{"timestamp":%q,"type":"event_msg","payload":{"type":"item_completed","item":{"type":"UserMessage","content":[{"text":"fix it"}]}}}`
+	const works = `{"timestamp":%q,"type":"response_item","payload":{"type":"function_call","call_id":"1","name":"exec_command"}}`
+	const context = `{"timestamp":%q,"type":"turn_context","payload":{}}`
+	type line struct {
+		text string
+		at   time.Duration // since the start
+	}
+	for name, c := range map[string]struct {
+		lines   []line
+		resumed bool
+		begun   bool
+	}{
+		"in this run":             {lines: []line{{asks, 2 * time.Second}, {works, 2 * time.Second}}, begun: true},
+		"before it":               {lines: []line{{asks, -time.Hour}, {works, -time.Hour}}},
+		"not at all":              {},
+		"it only opened its file": {lines: []line{{context, 2 * time.Second}}},
+		"in the run before, and this one opened its file": {lines: []line{{asks, -time.Hour}, {context, 2 * time.Second}}, resumed: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRoom(t)
 				r.applier.Agent = agent.For
 				r.applier.BaseEnv = append(r.applier.BaseEnv, "HOME="+r.dir)
-				if told != 0 {
-					folder := filepath.Join(r.dir, ".codex", "sessions", "2026", "03", "14")
-					if err := os.MkdirAll(folder, 0o700); err != nil {
-						t.Fatal(err)
-					}
-					at := time.Now().Add(told).Format(time.RFC3339Nano)
-					rollout := `{"timestamp":"` + at + `","type":"session_meta","payload":{"id":"c1","cwd":"` + r.spec("api").Workspace.Path + `","timestamp":"` + time.Now().Format(time.RFC3339Nano) + `"}}
-{"timestamp":"` + at + `","type":"event_msg","payload":{"type":"task_started"}}
-{"timestamp":"` + at + `","type":"event_msg","payload":{"type":"item_completed","item":{"type":"UserMessage","content":[{"text":"fix it"}]}}}
-{"timestamp":"` + at + `","type":"response_item","payload":{"type":"function_call","call_id":"1","name":"exec_command"}}
-`
-					if err := os.WriteFile(filepath.Join(folder, "rollout-2026-c1.jsonl"), []byte(rollout), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
 				s := r.spec("api")
 				s.Agent = agent.Builtins()["codex"]
 				s.Agent.Command = []string{"robot"}
 				s.Prompt = session.PromptOf("fix it")
+				at := func(d time.Duration) string { return time.Now().Add(d).Format(time.RFC3339Nano) }
+				rollout := fmt.Sprintf(`{"timestamp":%q,"type":"session_meta","payload":{"id":"c1","cwd":%q,"timestamp":%q}}`, at(0), s.Workspace.Path, at(0)) + "\n"
+				for _, l := range c.lines {
+					rollout += fmt.Sprintf(l.text, at(l.at)) + "\n"
+				}
+				folder := filepath.Join(r.dir, ".codex", "sessions", "2026", "03", "14")
+				if err := os.MkdirAll(folder, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if len(c.lines) > 0 {
+					if err := os.WriteFile(filepath.Join(folder, "rollout-2026-c1.jsonl"), []byte(rollout), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
 				r.rt.Script(r.place("api"), sessiontest.Step{Title: "[ ! ] Action Required | shop", Screen: "  Would you like to run the following command?\n  $ touch made\n› 1. Yes, proceed (y)"})
-				err := r.applier.Await(t.Context(), r.must(r.create(s)))
-				if begun := told > 0; begun != (err == nil) {
-					t.Errorf("begun %v: %v", begun, err)
+				tally := r.must(r.create(s))
+				if c.resumed {
+					tally.Results[0].Record.Run.DeliveredAt = time.Now().Add(-time.Hour)
+				}
+				if err := r.applier.Await(t.Context(), tally); c.begun != (err == nil) {
+					t.Errorf("begun %v: %v", c.begun, err)
 				}
 			})
 		})

@@ -149,9 +149,12 @@ func (r *run) begun(rec session.Record, l *session.Live) bool {
 	seen := r.activity.Read(rec, l, rec.Run.DeliveredAt, time.Now())
 	switch seen.Reading.Activity {
 	case session.Blocked, session.BlockedAPI, session.Idle, session.Done:
-		n := seen.Native
-		return seen.Reading.Source == agent.FromNative || seen.Reading.Source == agent.FromHook ||
-			n != nil && n.Begun() && !n.At.Before(rec.Run.StartedAt)
+		if seen.Reading.Source == agent.FromNative || seen.Reading.Source == agent.FromHook {
+			return true
+		}
+		// In a conversation that goes on, the prompts are of the runs before, too.
+		n, resumed := seen.Native, rec.Run.DeliveredAt.Before(rec.Run.StartedAt)
+		return !resumed && n != nil && n.Begun() && !n.At.Before(rec.Run.StartedAt)
 	}
 	return false
 }

@@ -108,12 +108,13 @@ func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool)
 	}
 	in.Agent = !shown.dead
 	if shown.dead && in.Exit == nil {
-		if in.Exit = leftBy(cut[0], cut[1], shown.moved); in.Exit == nil {
-			in.Exit = x.corpse(ctx, f.Agent.PID, shown.moved)
-		}
 		// Where the kernel does not tell, tmux will in a moment, or leaves it for long. What
 		// it says of the time is in whole seconds.
-		in.Guest = in.Exit == nil && time.Since(shown.moved) < time.Second+2*aboutToWrite
+		recent := time.Since(shown.moved) < time.Second+2*aboutToWrite
+		if in.Exit = leftBy(cut[0], cut[1], shown.moved); in.Exit == nil {
+			in.Exit = x.postMortem(ctx, runDir, f.Agent.PID, shown.moved, recent)
+		}
+		in.Guest = in.Exit == nil && recent
 	}
 	if screen {
 		if t, err := x.Tmux(ctx, "", "capture-pane", "-p", "-t", x.pane); err == nil {
@@ -123,11 +124,26 @@ func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool)
 	return in, nil
 }
 
+// postMortem is what corpse tells, which is asked once more only while it may change.
+func (x byExec) postMortem(ctx context.Context, runDir string, pid int, at time.Time, changes bool) *guest.Exit {
+	known, asked := x.runtime.postMortems.Load(runDir)
+	if exit, _ := known.(*guest.Exit); exit != nil || asked && !changes {
+		return exit
+	}
+	exit := x.corpse(ctx, pid, at)
+	if ctx.Err() == nil {
+		x.runtime.postMortems.Store(runDir, exit)
+	}
+	return exit
+}
+
+// stillThere prints /proc/PID/stat if the kernel tells us all of it: see guest.CorpseIn.
+const stillThere = `IFS= read -r stat <"/proc/$1/stat" && IFS= read -r io <"/proc/$1/io" && printf '%s' "$stat"`
+
 // corpse is how the process of a pane left that tmux had not reaped when it was asked:
 // 3.3a may leave it for long. nil: it cannot be told.
 func (x byExec) corpse(ctx context.Context, pid int, at time.Time) *guest.Exit {
-	const read = `IFS= read -r stat </proc/$1/stat && IFS= read -r io </proc/$1/io && printf '%s' "$stat"`
-	t, err := x.runtime.execute(ctx, x.container, "", "sh", "-c", read, "sh", strconv.Itoa(pid))
+	t, err := x.runtime.execute(ctx, x.container, "", "sh", "-c", stillThere, "sh", strconv.Itoa(pid))
 	if err != nil {
 		return nil
 	}

@@ -31,6 +31,8 @@ type Runtime struct {
 	typing map[string]chan struct{} // full while somebody types
 
 	executing chan struct{} // full while as many commands are executed as may be
+
+	postMortems sync.Map // *guest.Exit by an adopted run's folder; nil: how it left cannot be told
 }
 
 var _ session.Runtime = (*Runtime)(nil)

@@ -33,7 +33,7 @@ type request struct {
 // server runs, or if it leaves meanwhile: whatever was asked about went with it.
 func (s *server) ask(ctx context.Context, cmds ...command) (string, error) {
 	var text string
-	err := again(ctx, func() error {
+	err := s.again(ctx, func() error {
 		var err error
 		text, err = s.submit(&request{ctx: ctx, cmds: cmds})
 		if !errors.Is(err, errLeaving) {

@@ -64,7 +64,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 	if err != nil {
 		return nil, "", err
 	}
-	err = again(ctx, func() error {
+	err = again(ctx, func() *server { return on }, func() error {
 		var err error
 		if on, err = r.room(ctx, l.Name); err != nil {
 			return err

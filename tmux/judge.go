@@ -100,11 +100,11 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, p pane) {
 		f, _ = guest.ReadFacts(r.runDir(l.Mark.Run))
 		vital, exit = judge(gather(p, f))
 	}
-	if exit == nil && vital == session.Dead && f.Adopted() {
+	if exit == nil && vital == session.Dead && f.Adopted() && !p.closed {
 		// No guest writes it down, and the pane's process is the agent.
-		if exit = leftBy(p, f); exit == nil {
+		if exit = leftBy(p, f); exit == nil && r.firstTime(l.Mark.Run) {
 			// It was reaped after tmux was asked, so now tmux knows.
-			if now, err := r.server(l.Place.Socket).look(ctx, l.Place.Name); err == nil {
+			if now, err := r.server(l.Place.Socket).look(ctx, l.Place.Name); err == nil && now.id == p.id && now.dead {
 				exit = leftBy(now, f)
 			}
 		}
@@ -118,6 +118,13 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, p pane) {
 	if l.Vital == session.Dead {
 		l.Frozen = false
 	}
+}
+
+// firstTime reports whether nobody has asked yet how a run left: where that stays
+// unknown, each look would ask again.
+func (r *Runtime) firstTime(run string) bool {
+	_, asked := r.postMortems.LoadOrStore(run, true)
+	return !asked
 }
 
 // gather looks at the processes that the facts name.

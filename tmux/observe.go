@@ -50,7 +50,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 
 func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]session.Live, error) {
 	var panes []pane
-	err := again(ctx, func() error {
+	err := s.again(ctx, func() error {
 		if up, err := s.running(ctx); err == nil && !up {
 			return nil // 20 µs, where asking by tmux takes a process
 		}

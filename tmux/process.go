@@ -79,14 +79,23 @@ func leaving(output string) bool {
 // been seen, on a machine where it had to wait for a processor.
 const lingers = 10 * time.Second
 
+// remindAfter is how long a server has time to leave before it is told again.
+const remindAfter = 3 * time.Second
+
 // again calls f until it fails for another reason than a server that is
-// leaving, or until that has gone on for too long.
-func again(ctx context.Context, f func() error) error {
-	deadline := time.Now().Add(lingers)
+// leaving, or until that has gone on for too long. In between that server, if
+// there is one, is told once more to leave.
+func again(ctx context.Context, leaving func() *server, f func() error) error {
+	began, reminded := time.Now(), false
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		err := f()
-		if !errors.Is(err, errLeaving) || time.Now().After(deadline) {
+		lasts := time.Since(began)
+		if !errors.Is(err, errLeaving) || lasts > lingers {
 			return err
+		}
+		if s := leaving(); s != nil && lasts > remindAfter && !reminded {
+			s.remind()
+			reminded = true
 		}
 		if sleep(ctx, wait) != nil {
 			return err

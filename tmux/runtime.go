@@ -58,6 +58,8 @@ type Runtime struct {
 	sweeper sweeper
 	ended   sync.Map // run: true, for runs that are over and swept
 	glances guest.Glances
+
+	postMortems sync.Map // run: true, for adopted runs of which was asked how they left
 }
 
 var _ session.Runtime = (*Runtime)(nil)

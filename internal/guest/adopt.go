@@ -70,9 +70,7 @@ func EndTree(ctx context.Context, root Proc, signal string, grace time.Duration)
 		}
 		kill := !now.Before(deadline)
 		killed = killed || kill
-		for _, p := range left {
-			end(p, sig, kill, asked)
-		}
+		end(left, sig, kill, asked)
 		if !hungUp && len(left) == 1 && left[0] == root && ignores(root.PID, sig) {
 			syscall.Kill(root.PID, syscall.SIGHUP)
 			hungUp = true

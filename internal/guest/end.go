@@ -126,18 +126,15 @@ func (g *guest) terminate() {
 		deadline, sig, gone := g.deadline, g.signal, g.gone
 		g.mu.Unlock()
 		kill := !time.Now().Before(deadline)
+		var living []Proc
 		for _, s := range descendants(g.self.PID) {
-			if !s.alive() {
-				continue
+			if s.alive() {
+				living = append(living, s.proc())
 			}
-			if end(s.proc(), sig, kill, asked) && gone {
-				g.mu.Lock()
-				if g.left == nil {
-					g.left = map[Proc]bool{}
-				}
-				g.left[s.proc()] = true
-				g.mu.Unlock()
-			}
+		}
+		signalled := end(living, sig, kill, asked)
+		if gone {
+			g.leave(signalled)
 		}
 		if !kill {
 			wait = min(wait, time.Until(deadline))
@@ -148,6 +145,18 @@ func (g *guest) terminate() {
 		case <-g.hurry:
 		case <-time.After(wait):
 		}
+	}
+}
+
+// leave remembers what the agent has left behind.
+func (g *guest) leave(procs []Proc) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.left == nil {
+		g.left = map[Proc]bool{}
+	}
+	for _, p := range procs {
+		g.left[p] = true
 	}
 }
 

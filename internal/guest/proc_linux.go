@@ -141,10 +141,10 @@ func processes() []sight {
 
 // environ is the environment a process was started with, its entries ended by
 // NULs; nothing for a process of another user. False: for now it has none, since it
-// is becoming another program. While execve(2) lays out the new memory, the kernel
-// shows no environment and no command line (env_end in fs/proc/base.c); a process
-// that was started without an environment has a command line, and a kernel thread,
-// a zombie and one that is ending have no program.
+// is becoming another program. While execve(2) lays out the new memory the kernel
+// shows no environment, and where the program's code starts, which differs from one
+// execve to the next, is 0 until that is done (load_elf_binary in fs/binfmt_elf.c). A
+// kernel thread, a zombie and a process that is ending have no program.
 func environ(pid int) ([]byte, bool) {
 	if env := readEnviron(pid); len(env) > 0 {
 		return env, true
@@ -152,22 +152,35 @@ func environ(pid int) ([]byte, bool) {
 	if _, err := os.Readlink(proc(pid, "exe")); err != nil {
 		return nil, true
 	}
-	var buf [1]byte
-	if command, err := readProc(proc(pid, "cmdline"), buf[:]); err == nil && len(command) == 0 {
-		return nil, false
+	code := startCode(pid)
+	if env := readEnviron(pid); len(env) > 0 {
+		return env, true
 	}
-	return readEnviron(pid), true // it may just have become it
+	return nil, code != 0 && code == startCode(pid)
 }
 
-// readEnviron reads it; a sweep does that of every process.
+// startCode is start_code, field 26 of stat; 0 also for a process that is gone.
+func startCode(pid int) uint64 {
+	var buf [1 << 10]byte
+	stat, err := readProc(proc(pid, "stat"), buf[:])
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if err != nil || len(f) < 24 {
+		return 0
+	}
+	code, _ := strconv.ParseUint(string(f[23]), 10, 64)
+	return code
+}
+
+// readEnviron reads it; a sweep does that of every process. It is read at once: what a
+// second read adds can be of another program.
 func readEnviron(pid int) []byte {
-	path := proc(pid, "environ")
-	b, err := readProc(path, make([]byte, 8<<10))
-	if err == nil && len(b) == cap(b) {
-		b, err = os.ReadFile(path)
+	for size := 8 << 10; ; size *= 16 { // the kernel takes 6 MB at most (execve(2))
+		b, err := readProc(proc(pid, "environ"), make([]byte, size))
+		if err != nil {
+			return nil
+		}
+		if len(b) < size {
+			return b
+		}
 	}
-	if err != nil {
-		return nil
-	}
-	return b
 }

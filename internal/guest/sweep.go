@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -35,50 +36,61 @@ func SweepAll(runs []string, grace time.Duration, signal string) (left map[strin
 		}
 		wanted[run] = true
 	}
-	deadline := time.Now().Add(grace)
 	asked := map[Proc]bool{}
+	var deadline time.Time
 	for wait := time.Millisecond; ; wait = min(2*wait, maxWait) {
-		marked := marked(wanted, asked)
+		kill := !deadline.IsZero() && !time.Now().Before(deadline) || grace <= 0
+		marked := marked(wanted, kill)
 		if len(marked) == 0 {
 			return nil, nil
 		}
-		now := time.Now()
-		if now.After(deadline.Add(killTimeout)) {
-			return marked, fmt.Errorf("sweep: %d runs have processes that outlive SIGKILL", len(marked))
+		if deadline.IsZero() { // it begins when they are asked
+			deadline = time.Now().Add(grace)
 		}
+		var all []Proc
 		for _, procs := range marked {
-			for _, p := range procs {
-				end(p, sig, !now.Before(deadline), asked)
-			}
+			all = append(all, procs...)
+		}
+		end(all, sig, kill, asked)
+		if time.Now().After(deadline.Add(killTimeout)) {
+			return marked, fmt.Errorf("sweep: %d runs have processes that outlive SIGKILL", len(marked))
 		}
 		time.Sleep(wait)
 	}
 }
 
-// end asks a process once to go, and later makes it. It reports whether it
-// signalled.
-func end(p Proc, sig syscall.Signal, kill bool, asked map[Proc]bool) bool {
-	switch {
-	case kill:
-		syscall.Kill(p.PID, syscall.SIGKILL)
-	case asked[p]:
-		return false
-	default:
-		syscall.Kill(p.PID, sig)
-		syscall.Kill(p.PID, syscall.SIGCONT)
+// end asks processes, parents before their children, each once to go, and later makes
+// them. It is those that it signalled. They are woken when all are asked, children
+// first: the kernel hangs up on a group that is stopped when it loses its parent.
+func end(procs []Proc, sig syscall.Signal, kill bool, asked map[Proc]bool) (signalled []Proc) {
+	for _, p := range procs {
+		switch {
+		case kill:
+			syscall.Kill(p.PID, syscall.SIGKILL)
+		case asked[p]:
+			continue
+		default:
+			syscall.Kill(p.PID, sig)
+		}
+		asked[p] = true
+		signalled = append(signalled, p)
 	}
-	asked[p] = true
-	return true
+	if !kill {
+		for _, p := range slices.Backward(signalled) {
+			syscall.Kill(p.PID, syscall.SIGCONT)
+		}
+	}
+	return signalled
 }
 
 // marked finds the living processes of the runs, each run's descendants behind
-// it. Those that were not asked to go yet stand still from then on, or they would
-// have started others and ended before they are.
-func marked(wanted map[string]bool, asked map[Proc]bool) map[string][]Proc {
+// it. With still, what it finds stands still from then on, or it would have started
+// others and ended before it is.
+func marked(wanted map[string]bool, still bool) map[string][]Proc {
 	self := os.Getpid()
 	found := map[string][]Proc{}
 	for p, environ := range Find(func(environ []byte) bool { return wanted[markOf(environ)] }) {
-		if !asked[p] {
+		if still {
 			syscall.Kill(p.PID, syscall.SIGSTOP)
 		}
 		run := markOf(environ)
@@ -88,12 +100,14 @@ func marked(wanted map[string]bool, asked map[Proc]bool) map[string][]Proc {
 		return nil
 	}
 	all := processes()
-	for run, roots := range found {
-		for _, p := range roots {
-			for _, d := range below(all, p.PID) {
-				if d.pid != self && d.alive() {
-					found[run] = append(found[run], d.proc())
-				}
+	for run, procs := range found {
+		roots := make([]int, len(procs))
+		for i, p := range procs {
+			roots[i] = p.PID
+		}
+		for _, d := range below(all, roots...) {
+			if d.pid != self && d.alive() {
+				found[run] = append(found[run], d.proc())
 			}
 		}
 	}

@@ -31,3 +31,15 @@ session "e" {
   agent    = "claude"
   branch   = "e-${each.value.area}"
 }
+
+session "f" {
+  for_each = toset(["a", null])
+  agent    = "claude"
+  branch   = "f-${each.key}"
+}
+
+session "g" {
+  for_each = toset([1])
+  agent    = "claude"
+  branch   = "g-${each.key}"
+}

@@ -1,0 +1,78 @@
+package docker
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/guest"
+)
+
+// What is asked in a container's shell, in this machine's.
+func TestStillThere(t *testing.T) {
+	ask := func(pid int, as *syscall.Credential) (string, error) {
+		c := exec.Command("sh", "-c", stillThere, "sh", strconv.Itoa(pid))
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+		out, err := c.Output()
+		return string(out), err
+	}
+	left := exec.Command("sh", "-c", "exit 7")
+	if err := left.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer left.Wait() // until then it is a zombie
+	var stat string
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		var err error
+		if stat, err = ask(left.Process.Pid, nil); err != nil {
+			t.Fatal(err)
+		}
+		if code, signal, ok := guest.CorpseIn([]byte(stat)); ok {
+			if code != 7 || signal != "" {
+				t.Errorf("it left with %d %s", code, signal)
+			}
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it lives: %s", stat)
+		}
+	}
+	if out, err := ask(left.Process.Pid, &syscall.Credential{Uid: 65534, Gid: 65534}); err == nil || out != "" {
+		t.Errorf("another user, to whom the kernel shows a clean exit, is told %q, %v", out, err)
+	}
+	if out, err := ask(1<<22+1, nil); err == nil || out != "" {
+		t.Errorf("one that is not there: %q, %v", out, err)
+	}
+}
+
+// All of a terminal is ended: what ignores the signal, and what starts its successor
+// and leaves.
+func TestEnding(t *testing.T) {
+	for name, script := range map[string]string{
+		"heeds":   "sleep 1000",
+		"ignores": "trap '' TERM; while :; do sleep 0.05; done",
+		"flees":   `hop() { sh -c 'sleep 0.01'; hop & }; hop; sleep 0.2`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			leader := exec.Command("sh", "-c", script)
+			leader.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			if err := leader.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pid := strconv.Itoa(leader.Process.Pid)
+			go leader.Wait()
+			time.Sleep(100 * time.Millisecond)
+			out, err := exec.Command("sh", "-c", ending, "sh", pid, "TERM", "1").CombinedOutput()
+			if err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+			alive, _ := exec.Command("ps", "-o", "pid=,stat=,args=", "-s", pid).Output() // fails if there is none
+			if text := strings.TrimSpace(string(alive)); text != "" && !strings.Contains(text, " Z") {
+				t.Errorf("left: %s", text)
+			}
+		})
+	}
+}

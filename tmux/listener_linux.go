@@ -1,0 +1,30 @@
+package tmux
+
+import (
+	"net"
+	"os"
+	"syscall"
+)
+
+// listener is the process of this user that listens where the connection leads to; 0:
+// there is none.
+func listener(conn net.Conn) (pid int) {
+	c, ok := conn.(*net.UnixConn)
+	if !ok {
+		return 0
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	err = raw.Control(func(fd uintptr) {
+		// Of a connected socket: the one that called listen(2); see unix(7).
+		if cred, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil && int(cred.Uid) == os.Geteuid() {
+			pid = int(cred.Pid)
+		}
+	})
+	if err != nil {
+		return 0
+	}
+	return pid
+}
