@@ -89,11 +89,14 @@ func (x byExec) Tmux(ctx context.Context, stdin string, args ...string) (guest.T
 	return x.runtime.execute(ctx, x.container, stdin, append([]string{"tmux", "-u"}, args...)...)
 }
 
+// howItLeft is what leftBy reads, once tmux has reaped the process.
+const howItLeft = "#{pane_dead_status}|#{pane_dead_signal}"
+
 // Look tells of the pane's process what tmux knows. How it ended, only tmux knows too.
 func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool) (guest.Inside, error) {
 	f, _ := guest.ReadFacts(runDir) // written here, when it was adopted
 	in := guest.Inside{Claimed: true, Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit}
-	t, err := x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, "#{pane_dead_status}|#{pane_dead_signal}|"+format)
+	t, err := x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, howItLeft+"|"+format)
 	if err != nil || t.Code != 0 {
 		return in, err // without the pane, or the server, it is gone
 	}
@@ -151,7 +154,7 @@ func (x byExec) corpse(ctx context.Context, pid int, at time.Time) *guest.Exit {
 		return &guest.Exit{Cause: guest.CauseSelf, Code: code, Signal: signal, At: at.UTC()}
 	}
 	// If it has been reaped since, tmux knows.
-	t, err = x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, "#{pane_dead_status}|#{pane_dead_signal}")
+	t, err = x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, howItLeft)
 	if err != nil || t.Code != 0 {
 		return nil
 	}

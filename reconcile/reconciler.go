@@ -132,8 +132,10 @@ func (r *Reconciler) clear(ctx context.Context, st state.State, q Request) sessi
 func begun(st state.State, w session.World) bool {
 	starting := map[string]bool{}
 	for _, r := range st.Sessions {
-		starting[r.ID] = r.Intent == session.Creating || r.Intent == session.Restarting
-		if at, there := w.Checkouts[r.Tree.Path]; there && r.Tree.Created && halfway(r, at) {
+		if r.Intent == session.Creating || r.Intent == session.Restarting {
+			starting[r.ID] = true
+		}
+		if r.Intent != session.Settled && r.Tree.Created && halfway(r, w.Checkouts[r.Tree.Path]) {
 			return true
 		}
 	}

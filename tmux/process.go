@@ -85,7 +85,7 @@ const remindAfter = 3 * time.Second
 // again calls f until it fails for another reason than a server that is
 // leaving, or until that has gone on for too long. In between that server, if
 // there is one, is told once more to leave.
-func again(ctx context.Context, leaving func() *server, f func() error) error {
+func again(ctx context.Context, on func() *server, f func() error) error {
 	began, reminded := time.Now(), false
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		err := f()
@@ -93,7 +93,7 @@ func again(ctx context.Context, leaving func() *server, f func() error) error {
 		if !errors.Is(err, errLeaving) || lasts > lingers {
 			return err
 		}
-		if s := leaving(); s != nil && lasts > remindAfter && !reminded {
+		if s := on(); s != nil && lasts > remindAfter && !reminded {
 			s.remind()
 			reminded = true
 		}

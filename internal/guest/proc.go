@@ -1,5 +1,7 @@
 package guest
 
+import "bytes"
+
 // sight is one look at a process.
 type sight struct {
 	pid, parent int
@@ -24,6 +26,13 @@ func (s sight) proc() Proc { return Proc{PID: s.pid, Start: s.start} }
 func StartTime(pid int) (uint64, bool) {
 	s, ok := look(pid)
 	return s.start, ok
+}
+
+// statFields are the fields of /proc/PID/stat from the third on, the state. The
+// second is the command's name, in parentheses: it may hold anything, so they are
+// counted from the last one.
+func statFields(stat []byte) [][]byte {
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 }
 
 // below lists the descendants of the given processes out of a list of all

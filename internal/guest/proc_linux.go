@@ -163,7 +163,7 @@ func environ(pid int) ([]byte, bool) {
 func startCode(pid int) uint64 {
 	var buf [1 << 10]byte
 	stat, err := readProc(proc(pid, "stat"), buf[:])
-	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	f := statFields(stat)
 	if err != nil || len(f) < 24 {
 		return 0
 	}

@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"bytes"
 	"strconv"
 	"syscall"
 )
@@ -19,7 +18,7 @@ func SignalName(number int) string { return signalName(syscall.Signal(number)) }
 // who may read /proc/PID/io, too: of others' the kernel shows a clean exit. False: it
 // lives.
 func CorpseIn(stat []byte) (code int, signal string, ok bool) {
-	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	f := statFields(stat)
 	if len(f) < 50 || string(f[0]) != "Z" {
 		return 0, "", false
 	}

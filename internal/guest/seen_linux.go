@@ -18,7 +18,7 @@ func Seen(pid int) Stranger {
 	at := pid
 	if b, err := os.ReadFile(proc(pid, "stat")); err == nil {
 		// tpgid, the terminal's foreground group, is field 8: the sixth after the name.
-		f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+		f := statFields(b)
 		if len(f) > 5 {
 			if group, err := strconv.Atoi(string(f[5])); err == nil && group > 0 {
 				at = group
