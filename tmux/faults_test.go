@@ -23,7 +23,7 @@ func (b *bed) nothingLeft(t *testing.T, l session.Launch) {
 	if _, ok := b.see(t, session.Place{Name: l.Name}); ok {
 		t.Error("the session is there")
 	}
-	if left := carrying(t, l.Mark.Run); len(left) > 0 {
+	if left := carrying(l.Mark.Run); len(left) > 0 {
 		t.Errorf("processes are left: %q", left)
 	}
 	entries, err := os.ReadDir(b.config.SocketDir)
@@ -217,7 +217,7 @@ func TestCancelledCreateLeavesNothing(t *testing.T) {
 		if _, ok := b.see(t, session.Place{Name: "app"}); ok {
 			t.Errorf("cancelled after %v: the session is there", after)
 		}
-		if left := carrying(t, l.Mark.Run); len(left) > 0 {
+		if left := carrying(l.Mark.Run); len(left) > 0 {
 			t.Errorf("cancelled after %v: left: %q", after, left)
 		}
 	}

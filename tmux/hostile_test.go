@@ -1,6 +1,7 @@
 package tmux_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -17,12 +18,11 @@ import (
 )
 
 // carrying are the processes that carry a run's mark.
-func carrying(t *testing.T, run string) []string {
+func carrying(run string) []string {
 	var found []string
-	for _, pid := range pids(t) {
-		if strings.Contains(read("/proc/"+pid+"/environ"), "AGENTFORM_RUN="+run) {
-			found = append(found, pid+" "+strings.ReplaceAll(read("/proc/"+pid+"/cmdline"), "\x00", " "))
-		}
+	for p := range guest.Find(func(environ []byte) bool { return bytes.Contains(environ, []byte("AGENTFORM_RUN="+run)) }) {
+		pid := strconv.Itoa(p.PID)
+		found = append(found, pid+" "+strings.ReplaceAll(read("/proc/"+pid+"/cmdline"), "\x00", " "))
 	}
 	return found
 }
@@ -56,11 +56,11 @@ func TestDaemonsEndWithTheirRun(t *testing.T) {
 	b := newBed(t)
 	l := b.shell(t, "daemon", `setsid sh -c 'setsid sleep 5000 & echo $! >"$STATE/daemon"'; exec </dev/null; read x; while :; do sleep 1; done`)
 	p := b.create(t, l)
-	until(t, "the daemon is there", func() bool { return len(carrying(t, l.Mark.Run)) > 1 && b.state(t, p, "daemon") != "" })
+	until(t, "the daemon is there", func() bool { return len(carrying(l.Mark.Run)) > 1 && b.state(t, p, "daemon") != "" })
 	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
 		t.Fatal(err)
 	}
-	if left := carrying(t, l.Mark.Run); len(left) > 0 {
+	if left := carrying(l.Mark.Run); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
 }
@@ -108,7 +108,7 @@ func TestGuestKilled(t *testing.T) {
 	b := newBed(t)
 	l := b.shell(t, "orphan", `trap '' TERM HUP INT; setsid sleep 5000 & while :; do sleep 1; done`)
 	p := b.create(t, l)
-	until(t, "its daemon is there", func() bool { return len(carrying(t, l.Mark.Run)) > 1 })
+	until(t, "its daemon is there", func() bool { return len(carrying(l.Mark.Run)) > 1 })
 	pid, err := strconv.Atoi(strings.TrimSpace(b.tmux(t, p.Socket, "list-panes", "-t", "=orphan:", "-F", "#{pane_pid}")))
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestGuestKilled(t *testing.T) {
 	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, session.Stop{Grace: session.Duration(100 * time.Millisecond)}); err != nil {
 		t.Fatal(err)
 	}
-	if left := carrying(t, l.Mark.Run); len(left) > 0 {
+	if left := carrying(l.Mark.Run); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
 	if left, err := filepath.Glob(filepath.Join(b.config.SocketDir, "*"+l.Mark.Run)); err != nil || len(left) > 0 {
@@ -145,7 +145,7 @@ func TestPaneKilled(t *testing.T) {
 	if _, ok := b.see(t, p); ok {
 		t.Error("it is still there")
 	}
-	until(t, "its agent is gone", func() bool { return len(carrying(t, l.Mark.Run)) == 0 })
+	until(t, "its agent is gone", func() bool { return len(carrying(l.Mark.Run)) == 0 })
 	if _, err := b.runtime.Restart(t.Context(), p, b.launch(t, "app")); !errors.Is(err, session.ErrGone) {
 		t.Errorf("restart: %v, want ErrGone", err)
 	}
@@ -208,7 +208,7 @@ func TestServerKilled(t *testing.T) {
 	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
 		t.Errorf("stop: %v", err)
 	}
-	if left := carrying(t, l.Mark.Run); len(left) > 0 {
+	if left := carrying(l.Mark.Run); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
 	if err := b.runtime.Remove(t.Context(), p); err != nil {

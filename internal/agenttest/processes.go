@@ -5,29 +5,11 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/agentform/agentform/internal/guest"
-	"github.com/agentform/agentform/session"
 )
-
-// processOf is a process with its start time, which /proc tells.
-func processOf(pid int) session.Process {
-	p := session.Process{PID: pid}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return p
-	}
-	// The name in parentheses may hold anything, so fields are counted after it.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) > 19 {
-		p.Start, _ = strconv.ParseUint(fields[19], 10, 64)
-	}
-	return p
-}
 
 // Alive are the processes that were started in the lab and live, as "pid command
 // line": whatever the agents started, wherever it went.

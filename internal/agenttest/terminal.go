@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
 )
 
@@ -69,7 +70,8 @@ func (r *Run) child() session.Process {
 		children, err := os.ReadFile("/proc/" + pane + "/task/" + pane + "/children")
 		if pid, _, found := strings.Cut(string(children), " "); err == nil && found {
 			if n, err := strconv.Atoi(pid); err == nil {
-				return processOf(n)
+				start, _ := guest.StartTime(n)
+				return session.Process{PID: n, Start: start}
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -72,17 +73,17 @@ func (x *torture) inspect() {
 	for _, r := range s.Sessions {
 		runs[r.Run.ID] = true
 	}
-	seen := map[string]int{}
+	seen := map[string]guest.Proc{}
 	for _, a := range agents {
-		if !runs[a.run] && !dead(a.pid) {
+		if !runs[a.run] && a.Alive() {
 			x.tally.unrecorded++
-			x.t.Fatalf("agent %d of %s lives in run %s, which is not on record: %v", a.pid, a.session(), a.run, s.Sessions)
+			x.t.Fatalf("agent %d of %s lives in run %s, which is not on record: %v", a.PID, a.session(), a.run, s.Sessions)
 		}
-		if other := seen[a.session()]; other != 0 && !dead(other) && !dead(a.pid) {
+		if other := seen[a.session()]; other.Alive() && a.Alive() {
 			x.tally.doubled++
-			x.t.Fatalf("%s has two agents: %d and %d", a.session(), other, a.pid)
+			x.t.Fatalf("%s has two agents: %d and %d", a.session(), other.PID, a.PID)
 		}
-		seen[a.session()] = a.pid
+		seen[a.session()] = a.Proc
 	}
 	for name, mark := range marks {
 		if !slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return strings.Contains(mark, `"`+r.ID+`"`) }) {

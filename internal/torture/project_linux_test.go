@@ -38,12 +38,12 @@ func newProject(t *testing.T) *project {
 	t.Cleanup(func() {
 		if t.Failed() {
 			for _, x := range p.processes("") {
-				t.Logf("alive: %d %q", x.pid, x.command)
+				t.Logf("alive: %d %q", x.PID, x.command)
 			}
 		}
 		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && len(p.processes("")) > 0; time.Sleep(20 * time.Millisecond) {
 			for _, x := range p.processes("") {
-				_ = syscall.Kill(x.pid, syscall.SIGKILL)
+				_ = syscall.Kill(x.PID, syscall.SIGKILL)
 			}
 		}
 		if t.Failed() {
@@ -125,7 +125,7 @@ func (p *project) state() (state.State, error) { return state.Read(p.statePath()
 
 // process is one that lives and has to do with the project.
 type process struct {
-	pid     int
+	guest.Proc
 	command []string
 	run     string // of agentform; empty: of none
 }
@@ -144,7 +144,7 @@ func (p *project) processes(program string) []process {
 	var found []process
 	for at, env := range guest.Find(func(environ []byte) bool { return bytes.Contains(environ, []byte(p.root+"/")) }) {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", at.PID)) // gone meanwhile: none
-		x := process{pid: at.PID, command: strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")}
+		x := process{Proc: at, command: strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")}
 		for _, v := range strings.Split(string(env), "\x00") {
 			if run, ok := strings.CutPrefix(v, "AGENTFORM_RUN="); ok {
 				x.run = run
@@ -155,13 +155,6 @@ func (p *project) processes(program string) []process {
 		}
 	}
 	return found
-}
-
-// dead reports whether a process is a zombie, or gone.
-func dead(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	return err != nil || strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
 }
 
 // marks are what the project's tmux sessions bear, by their names.

@@ -96,7 +96,7 @@ func (x *torture) harm() {
 	agents := x.processes("fakeagent")
 	for range x.rand.IntN(3) {
 		if len(agents) > 0 {
-			_ = syscall.Kill(agents[x.rand.IntN(len(agents))].pid, syscall.SIGKILL)
+			_ = syscall.Kill(agents[x.rand.IntN(len(agents))].PID, syscall.SIGKILL)
 		}
 	}
 	if x.rand.IntN(10) == 0 {
