@@ -92,7 +92,7 @@ func (j *job) launching(ctx context.Context, d delivery) (l session.Launch, past
 	if err != nil {
 		return l, "", err
 	}
-	dir := filepath.Join(r.DataDir, "runs", j.rec.Run.ID)
+	dir := runDir(r.DataDir, j.rec.Run.ID)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return l, "", fmt.Errorf("make the run's folder: %w", err)
 	}

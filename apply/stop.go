@@ -87,6 +87,7 @@ func (j *job) forget() error {
 	if err := j.run.Store.Delete(j.rec.Address); err != nil {
 		return fmt.Errorf("take the session off the record: %w", err)
 	}
+	j.run.dropRuns(j.rec)
 	j.kept = false
 	return nil
 }

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -58,6 +59,9 @@ func (j *job) takeUp() {
 	}
 	j.rec.Place, j.rec.Tree.Ready = l.Place, true
 	if l.Mark.Run != j.rec.Run.ID {
+		before := j.rec
+		before.Past = slices.DeleteFunc(slices.Clone(before.Past), func(id string) bool { return id == l.Mark.Run })
+		j.rec.Past = j.run.replaced(before)
 		j.rec.Run.ID = l.Mark.Run
 		j.rec.Run.StartedAt, j.rec.Run.ReadyAt, j.rec.Run.EndedAt = time.Time{}, time.Time{}, time.Time{}
 	}

@@ -61,6 +61,9 @@ func (a *app) leftovers(ctx context.Context, p *project, s state.State) ([]view.
 	a.askEngines(ctx, x)
 	for _, r := range s.Sessions {
 		x.runs[r.Run.ID] = true
+		for _, id := range r.Past { // the session's next restarts remove them
+			x.runs[id] = true
+		}
 	}
 	for _, l := range x.lives {
 		x.runs[l.Mark.Run] = true

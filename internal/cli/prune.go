@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/state"
 )
@@ -135,12 +136,7 @@ func removeLeftover(ctx context.Context, l view.Leftover) error {
 		_ = os.Remove(filepath.Dir(l.Path)) // likewise: another branch's may be there
 		return nil
 	case kindRun:
-		if to, err := os.Readlink(l.Path); err == nil { // what a container had of it
-			if err := os.RemoveAll(to); err != nil {
-				return err
-			}
-		}
-		return os.RemoveAll(l.Path)
+		return guest.RemoveRun(l.Path)
 	}
 	return os.Remove(l.Path)
 }
