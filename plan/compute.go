@@ -63,7 +63,7 @@ func (s *scene) decide(a session.Address) (Change, []session.Diagnostic) {
 		c.Reason, c.Detail = ReasonAmbiguous, problem.Summary
 		return c, []session.Diagnostic{problem}
 	}
-	if d.State == session.StateUnknown && !s.endable(c) || c.Before == nil && s.unreachable(*c.After) {
+	if d.State == session.StateUnknown && !s.endable(c) && !s.lost(c) || c.Before == nil && s.unreachable(*c.After) {
 		c.State, c.Reason = session.StateUnknown, ReasonUnreachable
 		return c, s.outOfSight(c)
 	}
@@ -86,6 +86,12 @@ func (s *scene) endable(c Change) bool {
 	o := s.in.Options
 	return c.After == nil || within(c.Address, o.Restart) || within(c.Address, o.Replace) ||
 		s.in.ByHand && within(c.Address, o.Targets) && standing(*c.Before) == session.Stopped
+}
+
+// lost reports whether nothing of a session can be found but the process of its agent.
+// It can be ended by that, and nothing else is done with it.
+func (s *scene) lost(c Change) bool {
+	return c.Live == nil && s.agentRuns(c.Before) && c.Before != nil && !s.unreachable(c.Before.Spec)
 }
 
 // outOfSight is the problem of a session that is to be destroyed and of which nothing
@@ -170,7 +176,7 @@ func (s *scene) unwanted(c Change) (Change, []session.Diagnostic) {
 	}
 	c.Action, c.Reason = Delete, reason
 	checkout := s.in.World.Checkouts[r.Tree.Path]
-	if c.Live == nil && !s.in.World.Runs[r.Run.ID].Alive && !s.removable(r) {
+	if c.Live == nil && !s.agentRuns(r) && !s.removable(r) {
 		c.Action, c.Reason = Forget, ReasonForget
 		c.Detail = "nothing of it is left but its record"
 		if checkout.Exists && r.Tree.Created {

@@ -263,12 +263,22 @@ func TestDecisionTable(t *testing.T) {
 			s := newStage().want(spec("a")).record(spec("a"))
 			s.in.World.Runs["run-a"] = session.RunFacts{Claimed: true, Alive: true}
 			return s
-		}, "… a runtime_unreachable\n? a missing\n"},
+		}, "… a runtime_unreachable\n? a unreachable\n"},
+		{"place gone, and its agent lives, its start interrupted", func() *stage {
+			s := newStage().want(spec("a")).record(spec("a"), intent(session.Creating))
+			s.in.World.Runs["run-a"] = session.RunFacts{Claimed: true, Alive: true}
+			return s
+		}, "… a runtime_unreachable\n? a unreachable\n"},
+		{"place gone, and its agent lives, its prompt changed", func() *stage {
+			s := newStage().want(spec("a", func(s *session.Spec) { s.Prompt = session.Prompt{Text: "another", Digest: "d2"} })).record(spec("a"))
+			s.in.World.Runs["run-a"] = session.RunFacts{Claimed: true, Alive: true}
+			return s
+		}, "… a runtime_unreachable prompt\n? a unreachable\n"},
 		{"place gone, and its agent lives, wanted stopped", func() *stage {
 			s := newStage().want(spec("a", desired(session.Stopped))).record(spec("a"))
 			s.in.World.Runs["run-a"] = session.RunFacts{Claimed: true, Alive: true}
 			return s
-		}, "‖ a desired_stopped desired\n? a missing\n"},
+		}, "‖ a desired_stopped desired\n? a unreachable\n"},
 		{"create failed", func() *stage {
 			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating), func(r *session.Record) { r.Trouble = "setup: exit status 2" })
 		}, "+ a interrupted\n"},
@@ -391,7 +401,7 @@ func TestDecisionTable(t *testing.T) {
 			s := newStage().record(spec("a"))
 			s.in.World.Runs["run-a"] = session.RunFacts{Alive: true}
 			return s
-		}, "- a not_in_manifest\n? a missing\n"},
+		}, "- a not_in_manifest\n? a unreachable\n"},
 		{"made by run, not in the manifest", func() *stage {
 			return newStage().record(spec("a"), func(r *session.Record) { r.Origin = session.FromRun })
 		}, "  a in_sync\n? a missing\n"},

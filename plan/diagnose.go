@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/agentform/agentform/session"
 )
@@ -71,18 +72,29 @@ func absent(r *session.Record, w session.World) Diagnosis {
 	facts := w.Runs[r.Run.ID]
 	over, ended := concluded(r.Spec.Agent, facts.Exit)
 	switch {
+	case facts.Alive:
+		return outOfReach(*r, facts)
 	case r.Intent == session.Creating && r.Trouble != "":
 		return dead(session.StateError, ReasonInterrupted, "its creation failed: "+r.Trouble, nil)
 	case r.Intent == session.Creating:
 		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonInterrupted, Detail: "its creation was interrupted"}
 	case ended:
 		return over
-	case standing(*r) == session.Stopped && !facts.Alive:
+	case standing(*r) == session.Stopped:
 		return Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
 	case rebooted(*r, w):
 		return dead(session.StateError, ReasonRebooted, "host rebooted", nil)
 	}
 	return dead(session.StateError, ReasonGone, placeWord(r.Place)+" is gone", facts.Exit)
+}
+
+// outOfReach diagnoses a session whose agent runs and whose place cannot be found: its
+// tmux server lost its socket, say, or another one was asked. What the agent does is
+// unknown, and a process that runs outweighs a place that does not answer.
+func outOfReach(r session.Record, facts session.RunFacts) Diagnosis {
+	return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
+		Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d): agentform doctor %s shows why and what to do",
+			placeWord(r.Place), facts.Agent.PID, shell(strings.TrimPrefix(string(r.Address), "session.")))}
 }
 
 // ended diagnoses a place that stands with a dead session in it.

@@ -76,13 +76,13 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 	prompt := changed(c.Fields, "prompt")
 	c.Fresh = prompt || within(c.Address, s.in.Options.Fresh)
 	switch {
-	case c.Before.Intent == session.Creating && c.Live == nil && want == session.Stopped && !s.in.World.Runs[c.Before.Run.ID].Alive:
+	case c.Before.Intent == session.Creating && c.Live == nil && want == session.Stopped && !s.agentRuns(c.Before):
 		return s.undone(c, "its creation was interrupted, and it is wanted stopped")
 	case c.Before.Intent == session.Removing && c.Live == nil && want != session.Stopped:
 		return act(c, Create, ReasonInterrupted, "its removal was interrupted, and it is wanted again")
-	case c.Before.Intent == session.Removing && c.Live == nil && !s.in.World.Runs[c.Before.Run.ID].Alive:
+	case c.Before.Intent == session.Removing && c.Live == nil && !s.agentRuns(c.Before):
 		return s.undone(c, "its removal was interrupted")
-	case c.Before.Intent == session.Creating && c.Live == nil && want != session.Stopped:
+	case c.Before.Intent == session.Creating && c.Live == nil && want != session.Stopped && !s.agentRuns(c.Before):
 		return act(c, Create, ReasonInterrupted, d.Detail)
 	case requested:
 		return act(c, Restart, ReasonRequested, "asked for")
@@ -102,10 +102,8 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 		return act(c, None, d.Reason, d.Detail)
 	case d.State == session.StateStopped:
 		return s.wake(c, Restart)
-	case !alive && c.Live == nil && s.in.World.Runs[c.Before.Run.ID].Alive:
-		return act(c, Hold, ReasonUnreachable, fmt.Sprintf(
-			"its %s cannot be found, and its agent lives (process %d): either it is about to end, or the tmux server lost its socket, which kill -USR1 brings back; agentform restart %s ends it and starts anew",
-			placeWord(c.Before.Place), s.in.World.Runs[c.Before.Run.ID].Agent.PID, shell(string(c.Address))))
+	case d.State == session.StateUnknown:
+		return act(c, Hold, ReasonUnreachable, d.Detail)
 	case !alive:
 		return act(c, Restart, d.Reason, d.Detail)
 	case prompt:
@@ -130,6 +128,12 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 	return c
 }
 
+// agentRuns reports whether the process of a session's agent runs, whatever became of
+// the place it was started in.
+func (s *scene) agentRuns(r *session.Record) bool {
+	return r != nil && s.in.World.Runs[r.Run.ID].Alive
+}
+
 // undone takes back what was interrupted: with nothing else left of the session, its
 // workspace, where that is to go with it, and its record.
 func (s *scene) undone(c Change, detail string) Change {
@@ -147,7 +151,7 @@ func (s *scene) removable(r *session.Record) bool {
 // stop decides for a session that is wanted stopped.
 func (s *scene) stop(c Change, d Diagnosis) Change {
 	c.Then = ""
-	alive := d.Alive != nil && *d.Alive || s.in.World.Runs[c.Before.Run.ID].Alive
+	alive := d.Alive != nil && *d.Alive || s.agentRuns(c.Before)
 	switch {
 	case !alive && c.Live == nil && len(c.Fields) == 0 && c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))

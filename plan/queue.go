@@ -27,7 +27,7 @@ func (s *scene) hold(p *Plan) {
 			}
 		case !lives && starts(*c):
 			starters = append(starters, c)
-		case c.Live != nil && c.Live.Vital == session.Unknown && c.Action != Delete && c.Action != Stop:
+		case (s.lost(*c) || c.Live != nil && c.Live.Vital == session.Unknown) && c.Action != Delete && c.Action != Stop:
 			alive++ // not dead: its place is not given away
 		}
 	}

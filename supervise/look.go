@@ -153,10 +153,9 @@ func (h *Hub) see(x *reconcile.Seen, s *Snapshot) view.Known {
 // stirred notes what has moved since the last look, and reports whether the agent
 // has to be asked again what it does: nothing of one that rests changes by itself.
 func (h *Hub) stirred(m *memory, x *reconcile.Seen, at time.Time) bool {
-	vital := session.Dead
+	vital := vitalOf(x)
 	moved := false
 	if l := x.Live; l != nil {
-		vital = l.Vital
 		moved = !l.MovedAt.Equal(m.movedAt) || m.redrawn
 		m.movedAt, m.redrawn = l.MovedAt, false
 	}
@@ -176,6 +175,17 @@ func (h *Hub) stirred(m *memory, x *reconcile.Seen, at time.Time) bool {
 	return ask
 }
 
+// vitalOf is whether a session's agent lives: what cannot be reached is unknown, not dead.
+func vitalOf(x *reconcile.Seen) session.Vital {
+	switch {
+	case x.Live != nil:
+		return x.Live.Vital
+	case x.Diagnosis.State == session.StateUnknown:
+		return session.Unknown
+	}
+	return session.Dead
+}
+
 // restless reports whether an agent that does this may do something else without
 // its screen telling.
 func restless(x activity.Look) bool {
@@ -188,11 +198,11 @@ func restless(x activity.Look) bool {
 
 // signs are what the memory and a look say of a session's health.
 func signs(m *memory, x *reconcile.Seen, at time.Time) health.Signs {
-	s := health.Signs{Vital: session.Dead, Activity: m.look.Reading.Activity, Quiet: at.Sub(m.quietSince),
+	s := health.Signs{Vital: vitalOf(x), Doubt: x.Diagnosis.Detail, Activity: m.look.Reading.Activity, Quiet: at.Sub(m.quietSince),
 		Age: at.Sub(x.Record.Run.StartedAt), Overdue: m.look.Overdue,
 		Failures: m.pulse.Failures, Failure: m.pulse.Failure}
 	if l := x.Live; l != nil {
-		s.Vital, s.Doubt, s.Standing = l.Vital, l.Doubt, l.Frozen || l.InputOff && x.Record.Spec.Pause.Mode == session.Freeze
+		s.Doubt, s.Standing = l.Doubt, l.Frozen || l.InputOff && x.Record.Spec.Pause.Mode == session.Freeze
 	}
 	if !m.doubtSince.IsZero() {
 		s.Doubtful = at.Sub(m.doubtSince)
