@@ -2,23 +2,29 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/agentform/agentform/session"
 )
 
-// unobserved tells of sessions that were given something and could not be observed
-// for longer than they may: something is wrong with their files, or with where
-// they are looked for. It is told and nothing is done: that a file is not there
-// says nothing about the life of an agent.
+// unobserved returns a problem for each session that was given something and could not
+// be observed for longer than it may: something is wrong with its files, or with where
+// they are looked for. Nothing is done about it, because a missing file says nothing
+// about the life of an agent. A change that ends the agent settles it, so it needs no
+// problem.
 func (s *scene) unobserved(changes []Change) []session.Diagnostic {
 	var told []session.Diagnostic
 	for _, c := range changes {
-		if c.Before == nil || !s.in.World.Overdue[c.Before.Run.ID] || c.Live == nil || c.Live.Vital != session.Alive {
+		if c.Before == nil || !s.in.World.Overdue[c.Before.Run.ID] || c.Live == nil || c.Live.Vital != session.Alive || ends(c.Action) {
 			continue
 		}
+		name := shell(strings.TrimPrefix(string(c.Address), "session."))
 		told = append(told, problem(c.Address, ReasonUnobserved,
 			fmt.Sprintf("its session file cannot be found, for longer than unobserved_for = %s", c.Before.Spec.Agent.UnobservedFor),
-			"its agent lives, and nothing is done with it; its screen shows what it does: agentform capture "+shell(string(c.Address))))
+			fmt.Sprintf("its agent runs and is left alone\nagentform doctor %[1]s shows where the file was looked for, agentform capture %[1]s shows the screen", name)))
 	}
 	return told
 }
+
+// ends reports whether an action ends the agent that runs now.
+func ends(a Action) bool { return a == Delete || a == Stop || a == Restart || a == Replace }

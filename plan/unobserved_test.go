@@ -39,3 +39,25 @@ func TestAnUnobservedSessionIsLeftAlone(t *testing.T) {
 		}
 	})
 }
+
+// A change that ends the agent is carried out like any other: there is nothing left to
+// complain about. An audit found a destroy that exited with 1 after it had destroyed.
+func TestEndingAnUnobservedSessionIsNoProblem(t *testing.T) {
+	wanted := restartable("api", func(s *session.Spec) { s.Agent.Observable = "at_start" })
+	for name, plan := range map[string]func(*stage){
+		"destroy": func(s *stage) { s.in.Options.Destroy = true },
+		"stop":    func(s *stage) { s.in.Wanted[0].Desired = session.Stopped },
+		"restart": func(s *stage) { s.in.Options.Restart = []session.Address{"session.api"} },
+		"replace": func(s *stage) { s.in.Options.Replace = []session.Address{"session.api"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage().want(wanted).record(wanted).live("api")
+			s.in.World.Overdue = map[string]bool{"run-api": true}
+			plan(s)
+			p := Compute(s.in)
+			if !ends(p.Changes[0].Action) || len(p.Problems) > 0 {
+				t.Errorf("%s, problems %v", p.Changes[0].Action, p.Problems)
+			}
+		})
+	}
+}
