@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func Open(folder string) *Log { return &Log{folder} }
 // Append adds the event as one line, in one write, so that events of several
 // writers never mix. It is not synced: a crash of the machine may cost the last
 // events, never one of agentform. An excerpt over session.TailLimit keeps its
-// end.
+// end. A history that has become larger than 1 MiB is shortened.
 func (l *Log) Append(e Event) error {
 	if err := l.append(e); err != nil {
 		return fmt.Errorf("record event %s of %s: %w", e.Kind, e.Address, err)
@@ -34,40 +35,35 @@ func (l *Log) Append(e Event) error {
 	return nil
 }
 
-func (l *Log) append(e Event) (err error) {
+func (l *Log) append(e Event) error {
+	if err := os.MkdirAll(l.folder, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(l.folder, fileName)
+	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, shared)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(put(f, e), f.Close()); err != nil {
+		return err
+	}
+	bound(path, sizeLimit)
+	return nil
+}
+
+// put adds the event to an open history.
+func put(f *os.File, e Event) error {
 	e.Excerpt = tail(e.Excerpt)
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	f, err := l.open()
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
 	line = append(line, '\n')
 	if torn(f) {
 		line = append([]byte{'\n'}, line...)
 	}
 	_, err = f.Write(line)
 	return err
-}
-
-func (l *Log) open() (*os.File, error) {
-	path := filepath.Join(l.folder, fileName)
-	const flags = os.O_APPEND | os.O_CREATE | os.O_RDWR
-	f, err := os.OpenFile(path, flags, 0o600)
-	if os.IsNotExist(err) {
-		if err := os.MkdirAll(l.folder, 0o700); err != nil {
-			return nil, err
-		}
-		return os.OpenFile(path, flags, 0o600)
-	}
-	return f, err
 }
 
 // torn reports whether the file ends in the middle of a line, because a writer

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"iter"
 	"os"
@@ -55,8 +56,8 @@ func Size(folder string) int64 {
 // Follow returns the events in the session's folder from the byte offset on (0:
 // all there are; negative: only those that come), and goes on with what is
 // added, until ctx ends or the caller stops. It looks every 200 ms. A file that
-// has become shorter is read from its beginning, passing over what is not later
-// than the last event. An error other than that of ctx, which ends it silently,
+// was shortened is read on after the last event, or, where that is not in it any more,
+// from its beginning, passing over what is not later. An error other than that of ctx, which ends it silently,
 // is the last thing that it returns.
 func Follow(ctx context.Context, folder string, from int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -102,7 +103,7 @@ func TailOf(folder string) *Tail {
 // More are the events that were added since it was last called; the first time, all
 // there are. Without anything new it costs a stat.
 func (t *Tail) More() ([]Event, error) {
-	if fi, err := os.Stat(t.path); err == nil && fi.Size() == t.at {
+	if fi, err := os.Stat(t.path); err == nil && fi.Size() == t.at && (t.file == nil || os.SameFile(t.file, fi)) {
 		return nil, nil
 	}
 	events, err := t.more()
@@ -117,7 +118,8 @@ type follower struct {
 	path string
 	at   int64     // every line before it has been returned
 	last time.Time // of the latest event returned
-	past time.Time // events up to it have been returned before the file was cut
+	sum  uint64    // of the last line returned; 0: none
+	file os.FileInfo
 }
 
 // more returns the events in whole lines that were added. A file that is not
@@ -134,18 +136,25 @@ func (f *follower) more() ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch size := fi.Size(); {
-	case size == f.at:
+	reader, passed := bufio.NewReader(file), int64(0)
+	if size := fi.Size(); size < f.at || f.file != nil && !os.SameFile(f.file, fi) {
+		// It was cut: where the last event stands in it now, if it still does.
+		if f.at, err = after(file, f.sum); err != nil {
+			return nil, err
+		}
+		if f.at == 0 {
+			passed = size
+		}
+	} else if size == f.at {
 		return nil, nil
-	case size < f.at:
-		f.at, f.past = 0, f.last
 	}
+	f.file = fi
 	if _, err := file.Seek(f.at, io.SeekStart); err != nil {
 		return nil, err
 	}
 	var events []Event
-	for r := bufio.NewReader(file); ; {
-		line, err := r.ReadBytes('\n')
+	for last := f.last; ; {
+		line, err := reader.ReadBytes('\n')
 		if err == io.EOF {
 			return events, nil // a line that is not whole yet is read again
 		} else if err != nil {
@@ -153,7 +162,11 @@ func (f *follower) more() ([]Event, error) {
 		}
 		f.at += int64(len(line))
 		e, ok := parse(line)
-		if !ok || !f.past.IsZero() && !e.Time.After(f.past) {
+		if !ok {
+			continue
+		}
+		f.sum = sum(line)
+		if f.at <= passed && !e.Time.After(last) {
 			continue
 		}
 		if e.Time.After(f.last) {
@@ -161,6 +174,28 @@ func (f *follower) more() ([]Event, error) {
 		}
 		events = append(events, e)
 	}
+}
+
+// after returns where the line after one with that sum begins; 0: there is no such line.
+func after(file *os.File, of uint64) (at int64, err error) {
+	found := int64(0)
+	for r := bufio.NewReader(file); ; {
+		line, err := r.ReadBytes('\n')
+		if err == io.EOF {
+			return found, nil
+		} else if err != nil {
+			return 0, err
+		}
+		if at += int64(len(line)); of != 0 && sum(line) == of {
+			found = at
+		}
+	}
+}
+
+func sum(line []byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(line) // it never fails
+	return h.Sum64()
 }
 
 // parse reads one line. Every event has a kind.

@@ -9,33 +9,29 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/google/renameio/v2"
 )
 
 // Trim takes the events that happened before a time out of the history in the
 // session's folder, and returns how many. Nothing is written as long as the
-// first event is not older. The caller sees to it that nobody trims at the same
-// time; an event that is appended in the moment of the renaming is lost.
+// first event is not older.
 func Trim(folder string, before time.Time) (int, error) {
 	path := filepath.Join(folder, fileName)
 	if old, err := begins(path, before); err != nil || !old {
 		return 0, err
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, fmt.Errorf("trim history: %w", err)
-	}
-	var kept bytes.Buffer
 	taken := 0
-	for line := range bytes.Lines(text) {
-		if e, ok := parse(line); ok && e.Time.Before(before) {
-			taken++
-			continue
+	err := rewrite(path, func(text []byte) []byte {
+		kept := make([]byte, 0, len(text))
+		for line := range bytes.Lines(text) {
+			if e, ok := parse(line); ok && e.Time.Before(before) {
+				taken++
+				continue
+			}
+			kept = append(kept, line...)
 		}
-		kept.Write(line)
-	}
-	if err := renameio.WriteFile(path, kept.Bytes(), 0o600); err != nil {
+		return kept
+	})
+	if err != nil {
 		return 0, fmt.Errorf("trim history: %w", err)
 	}
 	return taken, nil

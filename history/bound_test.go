@@ -1,0 +1,156 @@
+package history
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// However much an agent's screen changes, its history stays small, and what restarts
+// are counted from, what stands and what is told once stays in it.
+func TestAHistoryIsBounded(t *testing.T) {
+	folder := t.TempDir()
+	log, tail := Open(folder), TailOf(folder)
+	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	add := func(e Event) {
+		t.Helper()
+		at = at.Add(time.Second)
+		e.Time = at
+		if err := log.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var read []Event
+	more := func() {
+		t.Helper()
+		events, err := tail.More()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read = append(read, events...)
+	}
+	screen := strings.Repeat("a line of the screen\n", 150)
+	add(Event{Kind: PRDetected, New: "https://github.com/a/b/pull/1"})
+	add(Event{Kind: Escalated, Reason: "budget_spent"})
+	largest, added := int64(0), 2
+	for i := range 3000 {
+		if i%50 == 0 {
+			add(Event{Kind: Launched, Run: fmt.Sprint(i), Excerpt: screen})
+			added++
+		}
+		add(Event{Kind: StatusChanged, New: fmt.Sprint(i), Excerpt: screen})
+		added++
+		more()
+		largest = max(largest, Size(folder))
+	}
+	if largest > sizeLimit {
+		t.Errorf("the history had %d bytes, want at most %d", largest, sizeLimit)
+	}
+	if len(read) != added {
+		t.Errorf("who reads on has read %d events, want each of %d once", len(read), added)
+	}
+	events, err := Read(folder, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[Kind]int{}
+	for _, e := range events {
+		count[e.Kind]++
+	}
+	if count[Launched] != 60 || count[PRDetected] != 1 || count[Escalated] != 1 || count[StatusChanged] < 50 {
+		t.Errorf("kept: %v", count)
+	}
+	if !slices.IsSortedFunc(events, func(a, b Event) int { return a.Time.Compare(b.Time) }) {
+		t.Error("the events are not in their order")
+	}
+	if last := events[len(events)-1]; last.New != "2999" || last.Excerpt == "" {
+		t.Errorf("the last is %+v", last)
+	}
+}
+
+// Whoever rewrites a history takes no event away that is added at the same time.
+func TestNothingIsLostBesideARewrite(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, fileName)
+	if err := Open(folder).Append(Event{Kind: Launched}); err != nil {
+		t.Fatal(err)
+	}
+	const writers, each = 4, 200
+	var all, rewriter sync.WaitGroup
+	done := make(chan struct{})
+	rewriter.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if err := rewrite(path, func(text []byte) []byte { return text }); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for w := range writers {
+		all.Go(func() {
+			for i := range each {
+				e := Event{Kind: Sent, New: fmt.Sprint(w, " ", i)}
+				err := error(nil)
+				if w == 0 {
+					_, err = Tell(folder, func([]Event) []Event { return []Event{e} })
+				} else {
+					err = Open(folder).Append(e)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	close(done)
+	rewriter.Wait()
+	events, err := Read(folder, time.Time{})
+	if err != nil || len(events) != 1+writers*each {
+		t.Errorf("%d events, %v; want %d", len(events), err, 1+writers*each)
+	}
+}
+
+// Who reads on after a clock that was wrong misses nothing when the history is cut.
+func TestTailAfterAClockThatWasWrong(t *testing.T) {
+	folder := t.TempDir()
+	log, tail := Open(folder), TailOf(folder)
+	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	for _, e := range []Event{{Time: now, Kind: Sent}, {Time: now.Add(10 * time.Hour), Kind: Sent, New: "future"}} {
+		if err := log.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if events, err := tail.More(); len(events) != 2 || err != nil {
+		t.Fatal(events, err)
+	}
+	if n, err := Trim(folder, now.Add(time.Hour)); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := log.Append(Event{Time: now.Add(time.Minute), Kind: Sent, New: "now"}); err != nil {
+		t.Fatal(err)
+	}
+	if events, err := tail.More(); len(events) != 1 || events[0].New != "now" || err != nil {
+		t.Errorf("read on: %v, %v", events, err)
+	}
+}
+
+// A history that is no file is refused, and nobody waits for it.
+func TestAppendToWhatIsNoFile(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Symlink("/dev/zero", filepath.Join(folder, fileName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Open(folder).Append(Event{Kind: Sent}); err == nil {
+		t.Error("an event was written through a link")
+	}
+}
