@@ -24,9 +24,9 @@ type file struct {
 	path, name string
 }
 
-// isManifest reports whether a file of that name in the project folder is a
+// IsManifest reports whether a file of that name in the project folder is a
 // manifest.
-func isManifest(name string) bool {
+func IsManifest(name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") {
 		return false // hidden, or an editor's
 	}
@@ -91,7 +91,7 @@ func (l *loader) folder(dir string) []file {
 	var found []file
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if !isManifest(e.Name()) {
+		if !IsManifest(e.Name()) {
 			continue
 		}
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {

@@ -16,7 +16,7 @@ import (
 // must come to the same result again.
 func FuzzLoad(f *testing.F) {
 	err := filepath.WalkDir("testdata", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !isManifest(e.Name()) || strings.Contains(path, "too_large") {
+		if err != nil || e.IsDir() || !IsManifest(e.Name()) || strings.Contains(path, "too_large") {
 			return err // what takes seconds to be refused teaches a fuzzer nothing
 		}
 		src, err := os.ReadFile(path)

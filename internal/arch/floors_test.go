@@ -43,6 +43,7 @@ var floors = map[string]int{
 	"internal/typing":      1,
 	"internal/agenttest":   2,
 	"plan":                 2,
+	"internal/projectdir":  2,
 	"internal/activity":    2,
 	"observe":              2,
 	"apply":                3,

@@ -98,6 +98,9 @@ func (a *app) runApply(c *cobra.Command, o applyOptions) error {
 	if a.globals.json && o.file == "" && !o.autoApprove {
 		return usageError{c.CommandPath(), errors.New("--json cannot ask for approval: it needs --auto-approve or a saved plan")}
 	}
+	if err := a.errInWorkspace(); err != nil {
+		return err
+	}
 	return a.converge(ctx, o)
 }
 

@@ -29,7 +29,7 @@ func Run(ctx context.Context, env Env) int {
 	if env.Version == "" {
 		env.Version = "dev"
 	}
-	a := &app{env: env}
+	a := &app{env: env, typedIn: env.Dir}
 	defer a.close()
 	root := a.root()
 	root.SetArgs(joined(env.Args))

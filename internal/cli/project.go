@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/projectdir"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -33,6 +35,7 @@ func (a *app) open() *project {
 		return a.opened
 	}
 	began := time.Now()
+	a.enterProject()
 	p := &project{}
 	place := func(m *config.Manifest) {
 		p.manifest, p.state = m, filepath.Join(m.DataDir, "state.json")
@@ -55,7 +58,43 @@ func (a *app) open() *project {
 	p.problems = problems
 	a.log.Debug("read the manifest", "files", strings.Join(m.Files, " "), "sessions", len(m.Sessions), "data_dir", m.DataDir, "took", time.Since(began))
 	a.opened = p
+	if a.found.Workspace {
+		whose := "a workspace"
+		if a.found.Session != "" {
+			whose = "the workspace of " + string(a.found.Session)
+		}
+		fmt.Fprintf(a.env.Stderr, "This directory is in %s. Using its project: %s (%s)\n", whose, view.Safe(m.Project), view.Safe(a.found.Dir))
+	}
 	return p
+}
+
+// enterProject makes the directory of the project the current one. With --file it is
+// the one that agentform was started in.
+func (a *app) enterProject() {
+	if len(a.globals.files) > 0 {
+		return
+	}
+	a.found = projectdir.Find(a.env.Dir)
+	if a.found.Dir == a.env.Dir {
+		return
+	}
+	a.env.Dir = a.found.Dir
+	for i, v := range a.globals.vars {
+		if v.File != "" {
+			a.globals.vars[i].File = a.absolute(v.File)
+		}
+	}
+}
+
+// errInWorkspace returns the error of a command that changes a whole project and was
+// started in one of its workspaces, as an agent would; nil elsewhere.
+func (a *app) errInWorkspace() error {
+	a.open()
+	if !a.found.Workspace {
+		return nil
+	}
+	return fmt.Errorf("%s changes the whole project and was started in one of its workspaces\nto do it anyway: agentform -C %s %s",
+		a.command, view.Shell(a.found.Dir), strings.TrimPrefix(a.command, "agentform "))
 }
 
 // workspace is the folder in which a session of the manifest works, by what is on

@@ -12,13 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/projectdir"
 	"github.com/agentform/agentform/internal/view"
 )
 
 // app is one run of agentform: where it runs, the global flags, and what has
 // been opened so far, which happens only when a command asks for it.
 type app struct {
-	env      Env    // with Dir as --chdir says
+	env      Env    // Dir is as --chdir says, and that of the project once it is open
+	typedIn  string // the directory that relative paths on the command line count from
+	found    projectdir.Found
 	stands   string // the folder that the person stands in, without links; --chdir leaves it
 	globals  globals
 	log      *slog.Logger
@@ -172,15 +175,16 @@ func (a *app) before(c *cobra.Command, _ []string) error {
 		}
 		a.env.Dir = dir
 	}
+	a.typedIn = a.env.Dir
 	return nil
 }
 
-// absolute is a path that a person typed, seen from where agentform works.
+// absolute returns the absolute form of a path from the command line.
 func (a *app) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	return filepath.Join(a.env.Dir, path)
+	return filepath.Join(a.typedIn, path)
 }
 
 // out and err are how standard output and standard error are written for

@@ -97,8 +97,8 @@ func TestLookByHand(t *testing.T) {
 		t.Errorf("where there is nothing to look at: %q", got)
 	}
 	for in, want := range map[string]string{"": "''", "a/b.c": "a/b.c", "=x": "'=x'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
-		if got := shell(in); got != want {
-			t.Errorf("shell(%q) = %s, want %s", in, got, want)
+		if got := Shell(in); got != want {
+			t.Errorf("Shell(%q) = %s, want %s", in, got, want)
 		}
 	}
 }

@@ -166,10 +166,10 @@ func (x Shown) lookByHand() []string {
 	place := x.Record.Place
 	prefix := "tmux"
 	if place.Container != "" {
-		prefix = "docker exec -it " + shell(place.Container) + " tmux"
+		prefix = "docker exec -it " + Shell(place.Container) + " tmux"
 	}
 	if place.Socket != "" {
-		prefix += " -S " + shell(place.Socket)
+		prefix += " -S " + Shell(place.Socket)
 	}
 	if place.Container != "" && place.Socket == "" {
 		// Adopted: the place is named after the container, and its tmux has one session,
@@ -177,14 +177,14 @@ func (x Shown) lookByHand() []string {
 		return []string{prefix + " attach", prefix + " capture-pane -p"}
 	}
 	return []string{
-		prefix + " attach -t " + shell("="+place.Name),
-		prefix + " capture-pane -p -t " + shell("="+place.Name+":"),
+		prefix + " attach -t " + Shell("="+place.Name),
+		prefix + " capture-pane -p -t " + Shell("="+place.Name+":"),
 	}
 }
 
-// shell is a text as one word of a shell's command line. A word that begins with
+// Shell returns a text as one word of a shell's command line. A word that begins with
 // = is quoted as well: zsh would take it for the path of a command.
-func shell(s string) string {
+func Shell(s string) string {
 	plain := s != "" && s[0] != '=' && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%=", r))
 	})

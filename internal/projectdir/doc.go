@@ -1,0 +1,2 @@
+// Package projectdir finds the project that a directory belongs to.
+package projectdir

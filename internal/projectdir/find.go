@@ -1,0 +1,176 @@
+package projectdir
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// dataDir is the data directory of a project whose manifest names no other.
+const dataDir = ".agentform"
+
+// Found is the project of a directory.
+type Found struct {
+	Dir       string          // the project's directory
+	Workspace bool            // the directory is in a workspace of the project
+	Session   session.Address // whose workspace it is; empty: it is in none, or the state does not say
+}
+
+// Find returns the project that dir, an absolute path, belongs to.
+//
+// In a workspace of a project it is that project, also where the workspace has a
+// manifest of its own: a checkout has the files that are checked in. Elsewhere it is
+// the nearest directory, dir or one above it, with a manifest or a state. Where there
+// is none, it is dir itself.
+func Find(dir string) Found {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return Found{Dir: dir}
+	}
+	if f, ok := fromDataDir(real); ok {
+		return f
+	}
+	if f, ok := fromWorktree(real); ok {
+		return f
+	}
+	if above, ok := nearest(real); ok && above != real {
+		return Found{Dir: above}
+	}
+	return Found{Dir: dir} // as it was given, with its links
+}
+
+// fromDataDir finds the project of a directory below workspaces/ of its data
+// directory.
+func fromDataDir(dir string) (Found, bool) {
+	for data := range parents(dir) {
+		below, err := filepath.Rel(filepath.Join(data, "workspaces"), dir)
+		if err != nil || below == "." || !filepath.IsLocal(below) || !isFile(filepath.Join(data, "state.json")) {
+			continue
+		}
+		project, ok := filepath.Dir(data), filepath.Base(data) == dataDir
+		if !ok {
+			project, ok = nearest(project)
+		}
+		if ok {
+			return Found{Dir: project, Workspace: true, Session: owner(data, dir)}, true
+		}
+	}
+	return Found{}, false
+}
+
+// fromWorktree finds the project of a directory in a git worktree, by the state of
+// the same directory in the repository's main worktree.
+func fromWorktree(dir string) (Found, bool) {
+	for top := range parents(dir) {
+		info, err := os.Lstat(filepath.Join(top, ".git"))
+		if err != nil {
+			continue
+		}
+		if !info.Mode().IsRegular() {
+			return Found{}, false
+		}
+		common, err := git.CommonDir(top)
+		if err != nil {
+			return Found{}, false
+		}
+		below, err := filepath.Rel(top, dir)
+		if err != nil {
+			return Found{}, false
+		}
+		main := filepath.Dir(common) // of a bare repository: the directory that it is in
+		for project := range parents(filepath.Join(main, below)) {
+			if address := owner(filepath.Join(project, dataDir), dir); address != "" {
+				return Found{Dir: project, Workspace: true, Session: address}, true
+			}
+			if project == main {
+				break
+			}
+		}
+		return Found{}, false
+	}
+	return Found{}, false
+}
+
+// owner returns the address of the session whose workspace dir is in, by the state in
+// a data directory; empty: none, or the state cannot be read.
+func owner(data, dir string) session.Address {
+	path := filepath.Join(data, "state.json")
+	if !isFile(path) {
+		return ""
+	}
+	s, err := state.Read(path)
+	if err != nil {
+		return ""
+	}
+	for _, r := range s.Sessions {
+		if !r.Tree.Created {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(r.Tree.Path); err == nil {
+			if below, err := filepath.Rel(real, dir); err == nil && filepath.IsLocal(below) {
+				return r.Address
+			}
+		}
+	}
+	return ""
+}
+
+// nearest returns dir or the nearest directory above it that has a manifest or a
+// state.
+//
+// As git does, it passes over files above dir that belong to another user: in a
+// directory that everyone may write to, such as /tmp, a manifest could be anyone's. The
+// owner of dir and root are trusted.
+func nearest(dir string) (string, bool) {
+	home, err := os.Stat(dir)
+	if err != nil {
+		return "", false
+	}
+	for d := range parents(dir) {
+		names := []string{filepath.Join(dataDir, "state.json")}
+		entries, _ := os.ReadDir(d) // unreadable: nothing found in it
+		for _, e := range entries {
+			if config.IsManifest(e.Name()) {
+				names = append(names, e.Name())
+			}
+		}
+		for _, name := range names {
+			info, err := os.Stat(filepath.Join(d, name))
+			if err == nil && info.Mode().IsRegular() && (d == dir || trusted(uid(info), uid(home))) {
+				return d, true
+			}
+		}
+	}
+	return "", false
+}
+
+func trusted(uid, home uint32) bool {
+	return uid == home || uid == 0 || int(uid) == os.Geteuid()
+}
+
+func uid(info os.FileInfo) uint32 {
+	return info.Sys().(*syscall.Stat_t).Uid
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// parents yields dir, which is clean and absolute, and each directory above it.
+func parents(dir string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for yield(dir) {
+			above := filepath.Dir(dir)
+			if above == dir {
+				return
+			}
+			dir = above
+		}
+	}
+}
