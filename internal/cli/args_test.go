@@ -25,3 +25,23 @@ func TestNegativeNumbersAreValues(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestOneDashAsTerraformWrites(t *testing.T) {
+	root := (&app{}).root()
+	for typed, want := range map[string]string{
+		"apply -auto-approve":          "apply --auto-approve",
+		"apply -target=api -json":      "apply --target=api --json",
+		"-chdir=x plan -var a=b":       "--chdir=x plan --var a=b",
+		"plan -fx -f -json":            "plan -fx -f -json",
+		"run -a claude -p -wait x":     "run -a claude -p -wait x",
+		"run --agent -json":            "run --agent -json",
+		"run -agent claude -wait":      "run --agent claude --wait",
+		"wait api --for done -timeout": "wait api --for done --timeout",
+		"send api -- -json":            "send api -- -json",
+		"plan -nothing-like-it":        "plan -nothing-like-it",
+	} {
+		if got := strings.Join(doubleDashed(root, strings.Fields(typed)), " "); got != want {
+			t.Errorf("%s: %s, want %s", typed, got, want)
+		}
+	}
+}

@@ -32,7 +32,7 @@ func Run(ctx context.Context, env Env) int {
 	a := &app{env: env, typedIn: env.Dir}
 	defer a.close()
 	root := a.root()
-	root.SetArgs(joined(env.Args))
+	root.SetArgs(joined(doubleDashed(root, env.Args)))
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)

@@ -17,6 +17,7 @@ import (
 func (a *app) eventsCommand() *cobra.Command {
 	var follow bool
 	var since time.Duration
+	var tail tailFlag
 	c := &cobra.Command{
 		Use:   "events [ADDR]",
 		Short: "Print what happened",
@@ -24,6 +25,7 @@ func (a *app) eventsCommand() *cobra.Command {
 by whom and why. By its address, that of one that was destroyed is printed as well.`,
 		Example: `  agentform events api
   agentform events --since 1h
+  agentform events -n 20
   agentform events -f --json`,
 		Args:              arguments(0, 1),
 		Annotations:       withJSON(),
@@ -33,21 +35,25 @@ by whom and why. By its address, that of one that was destroyed is printed as we
 			if since > 0 {
 				from = time.Now().Add(-since)
 			}
-			return a.runEvents(c.Context(), args, from, follow)
+			if err := tail.check(); err != nil {
+				return usageError{c.CommandPath(), err}
+			}
+			return a.runEvents(c.Context(), args, from, tail, follow)
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens, until interrupted")
 	a.fileWithoutShorthand(c)
-	c.Flags().DurationVar(&since, "since", 0, "only what is not older, such as 90m (default: all)")
+	durationVar(c.Flags(), &since, "since", 0, "only what is not older, such as 90m (default: all)")
+	tail.register(c, "events")
 	return c
 }
 
-func (a *app) runEvents(ctx context.Context, typed []string, since time.Time, follow bool) error {
+func (a *app) runEvents(ctx context.Context, typed []string, since time.Time, tail tailFlag, follow bool) error {
 	past, err := a.events(typed, since)
 	if err != nil {
 		return err
 	}
-	if err := a.printEvents(past); err != nil || !follow {
+	if err := a.printEvents(last(tail, past)); err != nil || !follow {
 		return err
 	}
 	ctx, stop := untilInterrupted(ctx)

@@ -55,8 +55,9 @@ what the manifest does not say, and names you.`,
 	flags.BoolVar(&o.all, "all", false, "every session on record")
 	o.register(a, c, "the sessions")
 	if hand.Desired == session.Stopped {
+		c.Aliases = []string{"terminate", "kill"}
 		flags.BoolVar(&o.hand.AfterTurn, "after-turn", false, "let the running turn end first, for at most --timeout")
-		flags.DurationVar(&o.hand.TurnLimit, "timeout", 0, "longest wait for the turn's end, with --after-turn; then it is stopped all the same (default: the manifest's after_turn, or 5m)")
+		durationVar(flags, &o.hand.TurnLimit, "timeout", 0, "longest wait for the turn's end, with --after-turn; then it is stopped all the same (default: the manifest's after_turn, or 5m)")
 	}
 	if hand.Restart {
 		flags.BoolVar(&o.hand.Fresh, "fresh", false, "begin a fresh conversation, with the prompt")
@@ -127,7 +128,7 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.hand.Addresses, err = o.meant(s.Sessions); err != nil {
+	if o.hand.Addresses, err = o.meant(p.manifest.Sessions, s.Sessions); err != nil {
 		return err
 	}
 	if len(o.hand.Addresses) == 0 {
@@ -163,7 +164,7 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 }
 
 // meant are the sessions on record that the arguments and flags name.
-func (o *handOptions) meant(records []session.Record) ([]session.Address, error) {
+func (o *handOptions) meant(specs []session.Spec, records []session.Record) ([]session.Address, error) {
 	byFlag := o.all || o.given()
 	switch {
 	case byFlag && len(o.typed) > 0:
@@ -171,12 +172,25 @@ func (o *handOptions) meant(records []session.Record) ([]session.Address, error)
 	case !byFlag && len(o.typed) == 0:
 		return nil, errors.New("no session is named: give an address, or --all, --role or --label")
 	case !byFlag:
-		return resolveAll(addresses(nil, records), o.typed)
+		return recordedOnly(specs, records, o.typed)
 	}
 	if o.given() {
 		return o.choose(nil, records)
 	}
 	return addresses(nil, records), nil
+}
+
+// recordedOnly finds the sessions in the state that typed addresses mean. One that is
+// only in the manifest is an error that says so.
+func recordedOnly(specs []session.Spec, records []session.Record, typed []string) ([]session.Address, error) {
+	all, err := resolveAll(addresses(specs, records), typed)
+	errs := []error{err}
+	for _, address := range all {
+		if find(records, address) == nil {
+			errs = append(errs, errNotApplied(address))
+		}
+	}
+	return all, errors.Join(errs...)
 }
 
 // onlyLiving leaves out the sessions that have no agent to pause, or to let go on unless

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,7 @@ transcript: its screen at each change of its state, with time and reason. What i
 right now is for capture.`,
 		Example: `  agentform logs api
   agentform logs api -f
+  agentform logs api -n 20
   agentform logs api --screen`,
 		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
@@ -40,17 +42,46 @@ right now is for capture.`,
 			if o.follow && a.globals.json {
 				return usageError{c.CommandPath(), errors.New("--json prints what there is: leave --follow out")}
 			}
+			if err := o.tail.check(); err != nil {
+				return usageError{c.CommandPath(), err}
+			}
 			return a.runLogs(c.Context(), args[0], o)
 		},
 	}
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with what is added, until interrupted")
 	c.Flags().BoolVar(&o.screen, "screen", false, "the screens, also of an agent that keeps a session file")
+	o.tail.register(c, "entries, or lines of the screens")
 	a.fileWithoutShorthand(c)
 	return c
 }
 
 // logsOptions say what is printed of a session.
-type logsOptions struct{ follow, screen bool }
+type logsOptions struct {
+	follow, screen bool
+	tail           tailFlag
+}
+
+// tailFlag is --tail: how many of the last things are printed.
+type tailFlag struct{ most int }
+
+func (t *tailFlag) register(c *cobra.Command, things string) {
+	c.Flags().IntVarP(&t.most, "tail", "n", -1, "print only the last `N` "+things+" (-1: all)")
+}
+
+func (t tailFlag) check() error {
+	if t.most < -1 {
+		return errors.New("--tail: must be 0 or more; -1 prints all")
+	}
+	return nil
+}
+
+// last returns the last items, as many as --tail says.
+func last[T any](t tailFlag, items []T) []T {
+	if t.most < 0 || t.most >= len(items) {
+		return items
+	}
+	return items[len(items)-t.most:]
+}
 
 func (a *app) runLogs(ctx context.Context, typed string, o logsOptions) error {
 	p, s, err := a.recorded()
@@ -66,7 +97,7 @@ func (a *app) runLogs(ctx context.Context, typed string, o logsOptions) error {
 		return fmt.Errorf("%s was never live: there is nothing to tell", address)
 	}
 	if !o.screen {
-		if told, err := a.tellEntries(ctx, p, *r, o.follow); told || err != nil {
+		if told, err := a.tellEntries(ctx, p, *r, o); told || err != nil {
 			return err
 		}
 	}
@@ -76,9 +107,9 @@ func (a *app) runLogs(ctx context.Context, typed string, o logsOptions) error {
 		if err != nil {
 			return err
 		}
-		return view.TextJSON(a.env.Stdout, address, text)
+		return view.TextJSON(a.env.Stdout, address, lastLines(o.tail, text))
 	}
-	n, err := a.printTranscript(path)
+	n, err := a.printTranscript(path, o.tail)
 	if err != nil {
 		return err
 	}
@@ -91,9 +122,25 @@ func (a *app) runLogs(ctx context.Context, typed string, o logsOptions) error {
 	return nil
 }
 
-// printTranscript prints all that is kept, the oldest first, and returns how
-// many bytes of the file itself that was.
-func (a *app) printTranscript(path string) (n int64, err error) {
+// lastLines returns the last lines of a text, as many as --tail says.
+func lastLines(t tailFlag, text string) string {
+	return strings.Join(last(t, slices.Collect(strings.Lines(text))), "")
+}
+
+// printTranscript prints what is kept, the oldest first, or the end of it that --tail
+// says, and returns how many bytes of the file itself were read.
+func (a *app) printTranscript(path string, tail tailFlag) (n int64, err error) {
+	if tail.most >= 0 {
+		if info, err := os.Stat(path); err == nil {
+			n = info.Size()
+		}
+		text, err := endOf(transcripts(path))
+		if err != nil {
+			return 0, err
+		}
+		_, err = io.WriteString(a.env.Stdout, view.Safe(lastLines(tail, text)))
+		return n, err
+	}
 	for _, file := range transcripts(path) {
 		if n, err = copyFrom(a.env.Stdout, file, 0); err != nil {
 			return n, err

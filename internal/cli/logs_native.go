@@ -13,7 +13,7 @@ import (
 
 // tellEntries prints a session from its agent's own file. False: the agent keeps
 // none, or has not begun it, so there is only the screen to print.
-func (a *app) tellEntries(ctx context.Context, p *project, r session.Record, follow bool) (told bool, err error) {
+func (a *app) tellEntries(ctx context.Context, p *project, r session.Record, o logsOptions) (told bool, err error) {
 	adapter, of := agent.For(r.Spec.Agent), a.activity(p).Whereabouts(r)
 	var reader sessionfile.Reader
 	native, err := reader.Read(adapter, r.Run.ID, of)
@@ -28,16 +28,18 @@ func (a *app) tellEntries(ctx context.Context, p *project, r session.Record, fol
 		return false, err
 	}
 	entries := sessionfile.Entries(adapter, lines)
-	if len(entries) == 0 && !follow {
+	if len(entries) == 0 && !o.follow {
 		return false, nil
 	}
+	all := len(entries)
+	entries = last(o.tail, entries)
 	if a.globals.json {
-		return true, view.EntriesJSON(a.env.Stdout, r.Address, native.Path, entries, cut)
+		return true, view.EntriesJSON(a.env.Stdout, r.Address, native.Path, entries, cut || len(entries) < all)
 	}
-	if cut {
+	if cut && len(entries) == all {
 		fmt.Fprintf(a.env.Stderr, "(the middle is left out; the whole file: %s)\n", view.Safe(native.Path))
 	}
-	if err := view.Entries(a.env.Stdout, a.out(), entries, time.Now()); err != nil || !follow {
+	if err := view.Entries(a.env.Stdout, a.out(), entries, time.Now()); err != nil || !o.follow {
 		return true, err
 	}
 	ctx, stop := untilInterrupted(ctx)

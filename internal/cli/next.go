@@ -49,7 +49,7 @@ Exit 1 when nothing that lives is left to wait for, and when the timeout is over
 		},
 	}
 	c.Flags().StringVar(&role, "role", "", "only sessions of this `role`")
-	c.Flags().DurationVar(&timeout, "timeout", 0, "wait no longer than this, such as 10m (default: for ever)")
+	durationVar(c.Flags(), &timeout, "timeout", 0, "wait no longer than this, such as 10m (default: for ever)")
 	completeFlag(c, "role", a.completeRoles)
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,9 +81,7 @@ between what is wanted and what is live, and applies it.`,
 		PersistentPreRunE: a.before,
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{command: c.CommandPath(), err: err}
-	})
+	c.SetFlagErrorFunc(flagError)
 	a.globalFlags(c)
 	c.AddGroup(
 		&cobra.Group{ID: groupMain, Title: "From a manifest to live sessions:"},
@@ -116,7 +115,7 @@ func (a *app) globalFlags(c *cobra.Command) {
 	f.BoolVar(&g.noColor, "no-color", false, "no colours (also with NO_COLOR in the environment)")
 	f.StringVar(&g.logLevel, "log-level", "warn", "how much to tell on standard error: debug, info, warn, error")
 	f.IntVar(&g.parallelism, "parallelism", 0, "how many sessions to work on at once (default: the manifest's, 10)")
-	f.DurationVar(&g.lockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state's lock")
+	durationVar(f, &g.lockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state's lock")
 	f.BoolVar(&g.json, "json", false, "print JSON")
 	for _, flag := range []string{"file", "var-file", "state"} {
 		_ = c.MarkPersistentFlagFilename(flag) // fails only for a flag that does not exist
@@ -131,12 +130,43 @@ func subcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	c.SuggestionsMinimumDistance = 2 // edits; cobra's own default is set only on its own way
 	err := fmt.Errorf("unknown command %q", args[0])
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+	if near := suggestions(c, args[0]); len(near) > 0 {
 		err = fmt.Errorf("%w. Did you mean %s?", err, strings.Join(near, ", "))
 	}
 	return usageError{c.CommandPath(), err}
+}
+
+// otherNames are what other programs call the commands, by the name that they have
+// here. docker, kubectl, Terraform and their users' fingers.
+var otherNames = map[string][]string{
+	"apply":   {"up", "create"},
+	"plan":    {"refresh"},
+	"destroy": {"down", "rm", "remove", "delete"},
+	"stop":    {"end", "interrupt", "cancel"},
+	"restart": {"taint", "recreate"},
+	"adopt":   {"import"},
+	"show":    {"inspect", "describe", "info"},
+	"logs":    {"log", "transcript"},
+	"send":    {"type", "tell"},
+	"attach":  {"connect", "enter"},
+	"serve":   {"daemon", "supervise"},
+	"doctor":  {"check"},
+	"prune":   {"clean", "gc"},
+}
+
+// suggestions returns the commands below c that an unknown word can mean: what other
+// programs call so, else what is spelled much like it.
+func suggestions(c *cobra.Command, typed string) []string {
+	if !c.HasParent() {
+		for name, others := range otherNames {
+			if slices.Contains(others, strings.ToLower(typed)) {
+				return []string{name}
+			}
+		}
+	}
+	c.SuggestionsMinimumDistance = min(2, len(typed)/2) // edits: of two letters one is another word
+	return c.SuggestionsFor(typed)
 }
 
 const fileUsage = "read the manifest at this `path`, or every one in that folder (repeatable)"

@@ -38,8 +38,9 @@ type serveOptions struct {
 func (a *app) serveCommand() *cobra.Command {
 	var o serveOptions
 	c := &cobra.Command{
-		Use:   "serve",
-		Short: "Run the hub: it watches the sessions and repairs what was applied",
+		Use:     "serve",
+		Aliases: []string{"hub"},
+		Short:   "Run the hub: it watches the sessions and repairs what was applied",
 		Long: `Runs the hub of this project until it is interrupted: it looks at the sessions on
 record when something happens to them, and at least once an interval, starts again what
 died, as the restart block of each session allows, judges their health, and tells whom

@@ -15,7 +15,7 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "status [ADDR]",
-		Aliases: []string{"ps"},
+		Aliases: []string{"ps", "ls", "list"},
 		Short:   "Show every session: what is wanted, what is there, what the agent does",
 		Long: `Shows every session that is wanted or on record as it is now, last how many there are
 in each state; with ADDR only that one, or the instances of that block. What is wrong

@@ -31,7 +31,7 @@ func (a *app) aim(ctx context.Context, typed string) (*target, error) {
 	}
 	recorded := find(s.Sessions, address)
 	if recorded == nil {
-		return nil, fmt.Errorf("%s is in the manifest and not live yet\nagentform apply --target %s makes it", address, quoted(address))
+		return nil, errNotApplied(address)
 	}
 	if err := a.tmux(recorded.Spec); err != nil {
 		return nil, err
@@ -55,6 +55,12 @@ func (a *app) aim(ctx context.Context, typed string) (*target, error) {
 	}
 	t.runtime, err = r.For(t.Record.Spec)
 	return t, err
+}
+
+// errNotApplied returns the error of a command for a session that is in the manifest
+// and not in the state.
+func errNotApplied(address session.Address) error {
+	return fmt.Errorf("%s is in the manifest and has not been applied\nagentform apply --target %s creates it", address, quoted(address))
 }
 
 // live makes sure that the session's agent lives, for a command that talks to

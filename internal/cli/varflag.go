@@ -2,7 +2,12 @@ package cli
 
 import (
 	"errors"
+	"math"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/agentform/agentform/config"
 )
@@ -55,3 +60,39 @@ func (l *labelFlag) String() string { return "" }
 
 // Type is what the help calls the value.
 func (l *labelFlag) Type() string { return "stringToString" }
+
+// durationFlag is a flag with a length of time: 90s, 1h30m, or a plain number of
+// seconds.
+type durationFlag time.Duration
+
+// Set parses a value of the flag.
+func (d *durationFlag) Set(s string) error {
+	value, err := time.ParseDuration(s)
+	if err != nil {
+		seconds, notNumber := strconv.ParseFloat(s, 64)
+		if notNumber != nil || !(math.Abs(seconds) < math.MaxInt64/float64(time.Second)) { // NaN is not less, either
+			return errors.New("expected a duration, such as 90s or 10m, or a number of seconds")
+		}
+		value = time.Duration(seconds * float64(time.Second))
+	}
+	*d = durationFlag(value)
+	return nil
+}
+
+// String returns the value as Go writes it. Zero is empty, which the help does not show
+// as a default.
+func (d *durationFlag) String() string {
+	if *d == 0 {
+		return ""
+	}
+	return time.Duration(*d).String()
+}
+
+// Type returns what the help calls the value.
+func (d *durationFlag) Type() string { return "duration" }
+
+// durationVar defines a flag with a length of time.
+func durationVar(flags *pflag.FlagSet, into *time.Duration, name string, value time.Duration, usage string) {
+	*into = value
+	flags.Var((*durationFlag)(into), name, usage)
+}

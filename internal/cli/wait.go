@@ -68,7 +68,7 @@ that is blocked on the way is told on standard error, and waited for.`,
 	}
 	c.Flags().StringVar(&goal, "for", goal, "what to wait for: turn, done, blocked, ready")
 	c.Flags().BoolVar(&o.any, "any", false, "one of the sessions is enough")
-	c.Flags().DurationVar(&o.timeout, "timeout", 0, "wait no longer than this, such as 30m (default: for ever)")
+	durationVar(c.Flags(), &o.timeout, "timeout", 0, "wait no longer than this, such as 30m (default: for ever)")
 	completeFlag(c, "for", words("turn", "done", "blocked", "ready"))
 	return c
 }

@@ -36,7 +36,7 @@ sessions there are. The manifest is read once.`,
 			return a.runWatch(c.Context(), args, every)
 		},
 	}
-	c.Flags().DurationVar(&every, "interval", time.Second, "how often to look, such as 5s; 0: as often as is cheap")
+	durationVar(c.Flags(), &every, "interval", time.Second, "how often to look, such as 5s; 0: as often as is cheap")
 	return c
 }
 
