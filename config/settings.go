@@ -47,11 +47,17 @@ func (d decoder) path(b *block, name, path, fallback string) string {
 		d.fail(b.attr(name), "Invalid path", "%q: %s.", name, err)
 		return fallback
 	}
-	if full == filepath.Dir(full) || full == d.l.root && name != "path" {
+	if full == filepath.Dir(full) || name != "path" && contains(full, d.l.root) {
 		d.fail(b.attr(name), "Invalid path", "%q must be a folder of its own, not %s.", name, full)
 		return fallback
 	}
 	return full
+}
+
+// contains reports whether path is folder, or below it.
+func contains(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // require checks agentform's version against a constraint. A pre-release counts

@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 	"github.com/agentform/agentform/tmux"
 )
 
@@ -75,7 +75,7 @@ func open(dir string, o Options) (*Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := state.MakeFolder(dir); err != nil {
+	if err := layout.MakeDataDir(dir); err != nil {
 		return nil, err
 	}
 	if o.Guest == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -90,7 +91,7 @@ func mismatches(a apply.Applier, p plan.Plan) {
 
 // locked acts on the state under its lock.
 func (r *Reconciler) locked(ctx context.Context, act func(*state.Store, apply.Applier) (apply.Tally, error)) (tally apply.Tally, err error) {
-	if err := state.MakeFolder(r.Applier.DataDir); err != nil {
+	if err := layout.MakeDataDir(r.Applier.DataDir); err != nil {
 		return apply.Tally{}, err
 	}
 	store, err := state.Open(ctx, r.StatePath, r.Project, r.Version, r.Who, r.LockWait)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 )
 
@@ -44,14 +45,16 @@ func roleFolder(role string) string {
 type mirror struct {
 	mu     sync.Mutex
 	folder string // OUTPUTS_DIR
+	own    bool   // the folder is outside the data folder, and git does not ignore it
 	err    error
 }
 
-// MirrorTo puts the sessions' folders below outputsDir from now on.
+// MirrorTo puts the sessions' folders below outputsDir from now on. Git ignores
+// them there as well: the folder of each role, which nobody else uses.
 func (s *Store) MirrorTo(outputsDir string) {
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()
-	s.mirror.folder = outputsDir
+	s.mirror.folder, s.mirror.own = outputsDir, true
 }
 
 // MirrorErr is the last failure to write a record into its session's folder, or
@@ -122,21 +125,33 @@ func (m *mirror) forget(r session.Record) error {
 // settle makes the session's folder, or moves it here from below the role that
 // it had before.
 func (m *mirror) settle(folder, id string) error {
+	role := filepath.Dir(folder)
 	if _, err := os.Stat(folder); err == nil {
-		return nil
+		return m.ignore(role)
 	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+	if err := os.MkdirAll(role, 0o700); err != nil {
+		return err
+	}
+	if err := m.ignore(role); err != nil {
 		return err
 	}
 	roles, err := os.ReadDir(m.folder)
 	if err != nil {
 		return err
 	}
-	for _, role := range roles {
-		old := filepath.Join(m.folder, role.Name(), id)
+	for _, other := range roles {
+		old := filepath.Join(m.folder, other.Name(), id)
 		if _, err := os.Lstat(old); err == nil {
 			return os.Rename(old, folder)
 		}
 	}
 	return os.Mkdir(folder, 0o700)
+}
+
+// ignore makes git ignore the folder of a role.
+func (m *mirror) ignore(role string) error {
+	if !m.own {
+		return nil
+	}
+	return layout.Ignore(role)
 }

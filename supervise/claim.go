@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/state"
 )
 
@@ -37,7 +38,7 @@ func (e *TakenError) Error() string {
 // is a *TakenError if there is a hub.
 func Claim(dataDir string, who state.Holder) (free func(), err error) {
 	path := filepath.Join(dataDir, LockFile)
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+	if err := layout.MakeDataDir(dataDir); err != nil {
 		return nil, fmt.Errorf("claim the project for the hub: %w", err)
 	}
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))

@@ -22,6 +22,7 @@ const module = "github.com/agentform/agentform"
 // A new package must be given its floor here, and in docs/ARCHITECTURE.md.
 var floors = map[string]int{
 	"internal/stamp":       -1,
+	"internal/layout":      -1,
 	"session":              0,
 	"internal/guest":       0,
 	"internal/keys":        0,

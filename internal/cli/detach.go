@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 	"github.com/agentform/agentform/supervise"
@@ -35,6 +36,9 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 	}
 	if h, runs := supervise.Running(p.manifest.DataDir); runs {
 		return &supervise.TakenError{Holder: h}
+	}
+	if err := layout.MakeDataDir(p.manifest.DataDir); err != nil {
+		return err
 	}
 	path := o.logFile
 	if path == "" {

@@ -12,7 +12,6 @@ import (
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/view"
-	"github.com/agentform/agentform/state"
 )
 
 type pruneOptions struct{ apply, autoApprove bool }
@@ -94,7 +93,7 @@ func (a *app) runPrune(ctx context.Context, o pruneOptions) error {
 // removeLeftovers removes, under the state's lock, what was approved and is left
 // over still.
 func (a *app) removeLeftovers(ctx context.Context, p *project, approved []view.Leftover) (_ []view.Leftover, err error) {
-	store, err := state.Open(ctx, p.state, p.manifest.Project, a.env.Version, a.who(), a.globals.lockTimeout)
+	store, err := openState(ctx, a, p)
 	if err != nil {
 		return nil, err
 	}

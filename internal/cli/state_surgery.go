@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -18,10 +19,7 @@ import (
 // operate changes the state by hand, under its lock, after a backup that is told.
 // A change that wrote nothing leaves no backup.
 func (a *app) operate(ctx context.Context, p *project, change func(*state.Store) error) (err error) {
-	if err := state.MakeFolder(p.manifest.DataDir); err != nil {
-		return err
-	}
-	store, err := state.Open(ctx, p.state, p.manifest.Project, a.env.Version, a.who(), a.globals.lockTimeout)
+	store, err := openState(ctx, a, p)
 	if err != nil {
 		return err
 	}
@@ -43,6 +41,14 @@ func (a *app) operate(ctx context.Context, p *project, change func(*state.Store)
 		fmt.Fprintf(a.env.Stderr, "The state as it was: %s\n", backup)
 	}
 	return err
+}
+
+// openState locks and opens the state of a project.
+func openState(ctx context.Context, a *app, p *project) (*state.Store, error) {
+	if err := layout.MakeDataDir(p.manifest.DataDir); err != nil {
+		return nil, err
+	}
+	return state.Open(ctx, p.state, p.manifest.Project, a.env.Version, a.who(), a.globals.lockTimeout)
 }
 
 func (a *app) stateMvCommand() *cobra.Command {

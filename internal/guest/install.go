@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/agentform/agentform/internal/layout"
 )
 
 // Binary is the name of the guest's own program.
@@ -22,6 +24,9 @@ const Binary = "agentform-guest"
 func Install(dataDir string) (path string, argv []string, err error) {
 	self, err := os.Executable()
 	if err != nil {
+		return "", nil, fmt.Errorf("install guest: %w", err)
+	}
+	if err := layout.MakeDataDir(dataDir); err != nil {
 		return "", nil, fmt.Errorf("install guest: %w", err)
 	}
 	places := []string{filepath.Dir(self)}

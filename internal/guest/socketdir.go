@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/agentform/agentform/internal/layout"
 )
 
 // socketLimit is the longest path of a unix socket, without its NUL: 108 bytes
@@ -74,7 +76,7 @@ func KeepSocketDir(dataDir, dir string) error {
 	if b, _, err := readFile(path, 4096); err == nil && string(b) == dir+"\n" {
 		return nil
 	}
-	err := os.MkdirAll(dataDir, 0o700)
+	err := layout.MakeDataDir(dataDir)
 	if err == nil {
 		err = replace(path, []byte(dir+"\n"), false)
 	}
