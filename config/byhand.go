@@ -1,11 +1,13 @@
 package config
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/agentform/agentform/session"
 )
@@ -117,6 +119,15 @@ func (m *Manifest) settle(a Asked, s *session.Spec) error {
 // WorkspaceName is the folder of a session among a project's workspaces, one of
 // its own for every address.
 func WorkspaceName(a session.Address) string { return folderName(a) }
+
+// IsWorkspaceName reports whether name has the form of what WorkspaceName returns: a
+// folder of another name was made by someone else.
+func IsWorkspaceName(name string) bool {
+	i := strings.LastIndexByte(name, '-')
+	sum := name[i+1:]
+	_, err := hex.DecodeString(sum)
+	return i > 0 && len(sum) == 6 && err == nil && strings.ToLower(sum) == sum
+}
 
 // publicAgents is agents as others may have them.
 func publicAgents(all map[string]agent) map[string]Agent {

@@ -137,9 +137,13 @@ func writeNew(path string, text []byte) (err error) {
 }
 
 // ignore adds a line to a folder's .gitignore unless it is there. It says
-// whether it did.
+// whether it did. A link is left alone: git reads no .gitignore through one, and
+// the data folder has its own.
 func ignore(dir, line string) (added bool, err error) {
 	path := filepath.Join(dir, ".gitignore")
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return false, nil
+	}
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, fmt.Errorf("add %s to .gitignore: %w", line, err)

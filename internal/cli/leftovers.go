@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/guest"
@@ -101,19 +103,35 @@ func (x *search) workspaces(ctx context.Context) {
 	for _, r := range x.state.Sessions {
 		used[r.Tree.Path] = true
 	}
-	found, _ := filepath.Glob(filepath.Join(x.manifest.DataDir, "workspaces", "*", "*")) // fails only for a bad pattern
-	for _, path := range found {
-		if info, err := os.Lstat(path); used[path] || err != nil || !info.IsDir() {
+	all := filepath.Join(x.manifest.DataDir, "workspaces")
+	for _, of := range entries(all) {
+		in := filepath.Join(all, of.Name())
+		if !of.IsDir() {
 			continue
 		}
-		action, reason := x.workspace(ctx, path)
-		x.add(kindWorkspace, path, action, reason)
+		if !config.IsWorkspaceName(of.Name()) {
+			if !slices.ContainsFunc(x.state.Sessions, func(r session.Record) bool { return below(r.Tree.Path, in) }) {
+				x.add(kindWorkspace, in, view.LeftKept, "agentform did not make it")
+			}
+			continue
+		}
+		for _, e := range entries(in) {
+			if path := filepath.Join(in, e.Name()); e.IsDir() && !used[path] {
+				action, reason := x.workspace(ctx, path)
+				x.add(kindWorkspace, path, action, reason)
+			}
+		}
 	}
+}
+
+// below reports whether path is folder, or below it.
+func below(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+string(filepath.Separator))
 }
 
 func (x *search) workspace(ctx context.Context, path string) (action, reason string) {
 	for _, l := range x.lives {
-		if l.Dir == path || strings.HasPrefix(l.Dir, path+string(filepath.Separator)) {
+		if below(l.Dir, path) {
 			return view.LeftKept, fmt.Sprintf("%s, which is not on record, lives in it", l.Place.Name)
 		}
 	}
