@@ -68,8 +68,9 @@ func load(t *testing.T, dir string) capture {
 	text := func(name string) string { return read(t, filepath.Join(dir, name)) }
 	c := capture{
 		agent: filepath.Base(filepath.Dir(dir)), situation: filepath.Base(dir), version: strings.TrimSpace(text("version.txt")),
-		evidence: session.Evidence{Vital: session.Alive, Screen: text("screen.txt"), Title: strings.TrimSuffix(text("title.txt"), "\n")},
+		evidence: session.Evidence{Vital: session.Alive, Screen: strings.TrimSuffix(text("screen.txt"), "\n"), Title: strings.TrimSuffix(text("title.txt"), "\n")},
 	}
+	c.evidence.Blank = c.evidence.Screen == ""
 	if how := text("exit.txt"); how != "" {
 		e := session.Exit{Cause: "self"}
 		if _, err := fmt.Sscan(how, &e.Code); err != nil {
@@ -101,7 +102,7 @@ func (c capture) facts() string {
 	fmt.Fprintf(&b, "ready: %v\n", a.Ready(e.Screen))
 	if e.Vital == session.Alive {
 		say("title", a.Read(session.Evidence{Vital: session.Alive, Title: e.Title}))
-		say("screen", a.Read(session.Evidence{Vital: session.Alive, Screen: e.Screen}))
+		say("screen", a.Read(session.Evidence{Vital: session.Alive, Screen: e.Screen, Blank: e.Blank}))
 		if len(e.Signals) > 0 {
 			say("hooks", a.Read(session.Evidence{Vital: session.Alive, Signals: e.Signals}))
 		}

@@ -91,7 +91,7 @@ func TestReadALiveAgent(t *testing.T) {
 		want          session.Reading
 	}{
 		"claude, not looked at":   {builtin("claude"), "", "", session.Reading{Activity: session.NoActivity}},
-		"claude, blank":           {builtin("claude"), "host", "\n\n  \n", session.Reading{Activity: session.Booting}},
+		"claude, blank lines":     {builtin("claude"), "host", "\n\n  \n", session.Reading{Activity: session.Booting}},
 		"claude, unknown screen":  {builtin("claude"), "host", "what is this\n", session.Reading{Activity: session.NoActivity}},
 		"claude idle by title":    {builtin("claude"), "✳ Fix tests", "", session.Reading{Activity: session.Idle}},
 		"claude works by title":   {builtin("claude"), "⠐ Fix tests", "", session.Reading{Activity: session.Working}},
@@ -152,6 +152,26 @@ func TestReadALiveAgent(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// An empty screen is what tmux gives of an agent that shows nothing yet; one that was
+// not captured says nothing.
+func TestBlankScreen(t *testing.T) {
+	custom := session.AgentSpec{Name: "slow", Command: []string{"./slow"}, Ready: "^> ?$"}
+	for _, c := range []struct {
+		agent session.AgentSpec
+		blank bool
+		want  session.Activity
+	}{
+		{builtin("claude"), true, session.Booting}, {builtin("claude"), false, session.NoActivity},
+		{builtin("codex"), true, session.Booting}, {builtin("gemini"), true, session.Booting},
+		{custom, true, session.Booting}, {custom, false, session.NoActivity},
+		{session.AgentSpec{Name: "x", Command: []string{"x"}}, true, session.NoActivity},
+	} {
+		if got := For(c.agent).Read(session.Evidence{Vital: session.Alive, Title: "host", Blank: c.blank}); got.Activity != c.want {
+			t.Errorf("%s, blank %v: %s, want %s", c.agent.Name, c.blank, got.Activity, c.want)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func (r *reader) look(screen string) sight {
 // say, and by its screen, which may know what the others cannot.
 func (r *reader) doing(e session.Evidence) session.Reading {
 	said := r.statements(e)
-	if e.Screen == "" { // not looked at
+	if e.Screen == "" && !e.Blank { // not looked at
 		return weigh(said, e.Now)
 	}
 	s := r.look(e.Screen)

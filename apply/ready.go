@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/session"
 )
 
@@ -135,28 +135,8 @@ func (r *run) readiness(ctx context.Context, rec session.Record, a session.Agent
 	case i < 0:
 		return "", false, fmt.Errorf("wait until it is ready: the session %w", session.ErrGone)
 	}
-	busy := a.Read(session.Evidence{Vital: session.Alive, Title: lives[i].Title, Screen: screen}).Activity == session.Working
-	return screen, facts.Alive && (busy || a.Ready(screen) || r.begun(rec, &lives[i])), nil // who works has been ready
-}
-
-// begun reports whether an agent is at what its command line has told it to do:
-// then it may ask something for longer than any wait, and has been ready all the
-// same. A question that only its screen or title shows could be one before it begins.
-func (r *run) begun(rec session.Record, l *session.Live) bool {
-	if rec.Run.DeliveredAt.IsZero() {
-		return false
-	}
-	seen := r.activity.Read(rec, l, rec.Run.DeliveredAt, time.Now())
-	switch seen.Reading.Activity {
-	case session.Blocked, session.BlockedAPI, session.Idle, session.Done:
-		if seen.Reading.Source == agent.FromNative || seen.Reading.Source == agent.FromHook {
-			return true
-		}
-		// In a conversation that goes on, the prompts are of the runs before, too.
-		n, resumed := seen.Native, rec.Run.DeliveredAt.Before(rec.Run.StartedAt)
-		return !resumed && n != nil && n.Begun() && !n.At.Before(rec.Run.StartedAt)
-	}
-	return false
+	look := r.activity.Read(rec, &lives[i], rec.Run.DeliveredAt, time.Now())
+	return screen, facts.Alive && activity.SeenReady(a, rec, look, screen), nil
 }
 
 // patternless agents are known by their command alone: being alive is all that

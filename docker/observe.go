@@ -133,7 +133,9 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, there map[string]
 		l.Agent = session.Process{PID: seen.Process.PID, Start: seen.Process.Start}
 		if p, err := parse(seen.Row); err == nil {
 			p.show(l, seen.Watching)
-			l.Screen = trim(seen.Screen)
+			if screen {
+				l.Show(trim(seen.Screen))
+			}
 		}
 		l.Frozen = k.Paused == session.Freeze && l.Vital != session.Dead
 		l.InputOff = l.InputOff || k.Paused != "" && l.Vital != session.Dead

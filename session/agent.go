@@ -87,7 +87,8 @@ type Evidence struct {
 	Vital     Vital
 	Exit      *Exit
 	Title     string
-	Screen    string // empty: not looked at
+	Screen    string // empty: not looked at, unless Blank
+	Blank     bool   // the screen was captured and is empty
 	OneShot   bool
 	Now       time.Time // when it was looked; zero: time plays no part
 	StartedAt time.Time // of the run; zero: not known

@@ -41,6 +41,7 @@ type Live struct {
 	Dir      string
 	Title    string
 	Screen   string    // only when asked for
+	Blank    bool      `json:",omitempty"` // the screen was captured and is empty
 	MovedAt  time.Time // last output
 	Size     [2]int    // columns, rows
 	BootID   string
@@ -49,6 +50,9 @@ type Live struct {
 	// looked up to be taken over.
 	Command []string `json:",omitempty"`
 }
+
+// Show sets the screen to what was captured, which may be nothing.
+func (l *Live) Show(screen string) { l.Screen, l.Blank = screen, screen == "" }
 
 // Exit is how a run ended, as the guest wrote it down.
 type Exit struct {
@@ -135,8 +139,6 @@ func StatusOf(s State, a Activity) Status {
 		return StatusFailed
 	case StateStale:
 		return StatusExited
-	case StateStarting:
-		return StatusBooting
 	}
 	switch a {
 	case Booting:
@@ -147,6 +149,9 @@ func StatusOf(s State, a Activity) Status {
 		return StatusBlockedAPI
 	case Exited:
 		return StatusExited
+	}
+	if s == StateStarting {
+		return StatusBooting
 	}
 	return StatusRunning
 }

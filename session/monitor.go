@@ -131,7 +131,7 @@ func (s *Session) read(l *Live) Reading {
 		return s.launcher.Read(rec, l)
 	}
 	return s.agent.Read(Evidence{
-		Vital: l.Vital, Exit: l.Exit, Title: l.Title, Screen: l.Screen, OneShot: s.rec.Spec.Agent.OneShot,
+		Vital: l.Vital, Exit: l.Exit, Title: l.Title, Screen: l.Screen, Blank: l.Blank, OneShot: s.rec.Spec.Agent.OneShot,
 		Now: time.Now(), StartedAt: s.rec.Run.StartedAt, Prompted: s.rec.Spec.Prompt.Text != "",
 	})
 }

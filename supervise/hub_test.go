@@ -405,6 +405,27 @@ func TestNewerState(t *testing.T) {
 	})
 }
 
+// A dependent is started after what it depends on is ready, also when that shows
+// nothing at all before.
+func TestDependentsWaitForABlankScreen(t *testing.T) {
+	in(t, func(r *room) {
+		slow := func(s *session.Spec) { s.Agent.Ready, s.Agent.ReadyTimeout = "^> ?$", session.Duration(time.Minute) }
+		after := func(s *session.Spec) { slow(s); s.DependsOn = []session.Address{session.Single("a")} }
+		for _, name := range []string{"a", "b"} {
+			r.rt.Script(place(name), sessiontest.Step{After: 20 * time.Second, Screen: "> "})
+		}
+		r.apply(r.spec("a", slow), r.spec("b", after))
+		r.hub(func(c *supervise.Config) { c.AtOnce = 1 })
+		r.rt.Kill(place("b"))
+		r.rt.Kill(place("a"))
+		time.Sleep(2 * time.Minute)
+		a, b := r.record("a").Run, r.record("b").Run
+		if a.Number != 2 || b.Number != 2 || b.StartedAt.Sub(a.StartedAt) < 20*time.Second {
+			t.Errorf("a was started %d times, b %d times, %s after a", a.Number, b.Number, b.StartedAt.Sub(a.StartedAt))
+		}
+	})
+}
+
 // What waits is started when a place is free, the more urgent first.
 func TestQueue(t *testing.T) {
 	in(t, func(r *room) {

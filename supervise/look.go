@@ -86,7 +86,7 @@ func (h *Hub) care(st state.State) reconcile.Care {
 		if m.finding.Ends && r.Spec.Health.OnUnhealthy == "restart" {
 			c.Sick[r.Address] = plan.Sick{Run: m.run, Detail: m.finding.Detail}
 		}
-		if m.vital == session.Alive && m.look.Activity == session.Booting {
+		if m.vital == session.Alive && m.look.Starting {
 			c.Booting[r.Address] = true
 		}
 		if n := m.look.Native; m.vital != session.Alive && n != nil && n.Activity == session.BlockedAPI {
@@ -123,9 +123,9 @@ func (h *Hub) recall(st state.State, at time.Time) {
 func (h *Hub) see(x *reconcile.Seen, s *Snapshot) view.Known {
 	r := &x.Record
 	m := h.memory[r.Address]
-	if x.Live != nil && x.Live.Screen == "" {
+	if x.Live != nil && x.Live.Screen == "" && !m.shownAt.IsZero() {
 		live := *x.Live
-		live.Screen = m.screen
+		live.Show(m.screen)
 		x.Live = &live
 	}
 	k := view.Known{Record: r, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Events: m.events}

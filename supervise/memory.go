@@ -56,16 +56,17 @@ func (m *memory) hear() ([]history.Event, error) {
 		m.events = append(m.events, e)
 	}
 	if over := len(m.events) - keptPast; over > 0 {
-		m.events = thin(m.events, over)
+		m.events = thin(m.events, over, m.run)
 	}
 	return fresh, err
 }
 
 // thin drops the oldest events but for those that are asked for however old they
-// are.
-func thin(events []history.Event, over int) []history.Event {
+// are: pull requests, and how far the present run has come.
+func thin(events []history.Event, over int, run string) []history.Event {
+	milestone := of(history.Ready, history.Observable, history.FirstTurnDone)
 	return slices.DeleteFunc(events, func(e history.Event) bool {
-		if over > 0 && e.Kind != history.PRDetected {
+		if over > 0 && e.Kind != history.PRDetected && (e.Run != run || !milestone(e)) {
 			over--
 			return true
 		}

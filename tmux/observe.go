@@ -87,7 +87,9 @@ func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]sessi
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(panes); i = int(next.Add(1)) - 1 {
 				l := r.live(s.socket, panes[i])
-				l.Screen = shown[panes[i].id]
+				if screen, captured := shown[panes[i].id]; captured {
+					l.Show(screen)
+				}
 				r.assess(ctx, &l, panes[i])
 				lives[i] = l
 			}

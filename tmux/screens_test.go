@@ -6,6 +6,22 @@ import (
 	"testing"
 )
 
+// TestBlankScreen: that a pane shows nothing is told apart from not having looked.
+func TestBlankScreen(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.create(t, b.shell(t, "blank", "read x"))
+	for _, screens := range []bool{true, false} {
+		lives, err := b.runtime.Observe(t.Context(), screens)
+		if err != nil || len(lives) != 1 {
+			t.Fatalf("%v, %v", lives, err)
+		}
+		if l := lives[0]; l.Screen != "" || l.Blank != screens {
+			t.Errorf("with screens %v: screen %q, blank %v", screens, l.Screen, l.Blank)
+		}
+	}
+}
+
 // TestEveryScreenIsSeen: the screens of panes %3 to %9 are no less seen than
 // those before them.
 func TestEveryScreenIsSeen(t *testing.T) {

@@ -106,6 +106,50 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// An agent is starting until it was seen ready once, and that is told once.
+func TestStarting(t *testing.T) {
+	folder := t.TempDir()
+	rec := record(agentOf(agent.AtStart))
+	for i, c := range []struct {
+		screen   string
+		after    time.Duration
+		does     session.Activity
+		starting bool
+		told     string
+	}{
+		{"", time.Second, session.Booting, true, ""},
+		{"loading", 2 * time.Second, session.Booting, true, ""},
+		{"loading", 31 * time.Second, session.NoActivity, true, ""},
+		{"", 32 * time.Second, session.Booting, true, ""},
+		{"> ", 33 * time.Second, session.Idle, false, "ready"},
+		{"what is this", 34 * time.Second, session.NoActivity, false, ""},
+	} {
+		past, err := history.Read(folder, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := activity.New(t.TempDir(), "/none", agent.For) // each is another process
+		l := live("")
+		l.Show(c.screen)
+		x := r.Look(rec, l, past, at(c.after))
+		told, err := r.Tell(folder, activity.Seen{Record: rec, Status: session.StatusRunning, Look: x, At: at(c.after)}, past)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds := ""
+		for _, e := range told {
+			kinds += string(e.Kind)
+		}
+		if x.Activity != c.does || x.Starting != c.starting || kinds != c.told {
+			t.Errorf("look %d: %s, starting %v, told %q; want %s, %v, %q", i, x.Activity, x.Starting, kinds, c.does, c.starting, c.told)
+		}
+	}
+	rec.Run.ReadyAt = at(time.Second)
+	if x := activity.New(t.TempDir(), "/none", agent.For).Look(rec, live("what is this"), nil, at(time.Minute)); x.Starting {
+		t.Error("it is on record that it was ready")
+	}
+}
+
 // An agent that is seen to work and then to rest, twice, has had a turn, also one
 // that keeps no file.
 func TestAFirstTurnThatIsSeen(t *testing.T) {

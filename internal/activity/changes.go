@@ -70,6 +70,9 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	if at := x.Look.FirstTurnAt; at.After(run.StartedAt) && !t.firstTurn {
 		add(history.Event{Kind: history.FirstTurnDone, Elapsed: session.Duration(at.Sub(run.StartedAt).Round(time.Millisecond))})
 	}
+	if x.Look.ready && run.ReadyAt.IsZero() && !t.ready {
+		add(history.Event{Kind: history.Ready, Detail: "seen by a look"})
+	}
 	if told(x.Status) && plain(x.Status) != plain(t.status) {
 		add(history.Event{Kind: history.StatusChanged, Old: string(t.status), New: string(x.Status),
 			Detail: x.Look.Reading.Detail, Excerpt: x.Screen})
@@ -98,6 +101,7 @@ func plain(s session.Status) session.Status {
 type past struct {
 	status                session.Status
 	observable, firstTurn bool
+	ready                 bool
 	requests              []string // the URLs, of all runs
 }
 
@@ -113,6 +117,8 @@ func toldOf(run string, events []history.Event) past {
 		switch e.Kind {
 		case history.StatusChanged:
 			p.status = session.Status(e.New)
+		case history.Ready, history.Sent:
+			p.ready = true
 		case history.Observable:
 			p.observable = true
 		case history.FirstTurnDone:

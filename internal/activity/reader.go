@@ -48,6 +48,7 @@ type seen struct {
 	told    session.Status   // of the last look
 	at      time.Time        // of the last look
 	first   time.Time        // when its first turn ended, as far as it was seen
+	ready   bool             // it was seen ready for a prompt
 	before  session.Activity // of the last look, as the agent told
 }
 
@@ -74,6 +75,10 @@ type Look struct {
 	// longer than its unobserved_for: something is wrong with its files.
 	Overdue bool
 	Fault   error // a session file is there and cannot be read
+	// Starting says that the agent lives and was never seen ready for a prompt in this
+	// run.
+	Starting bool
+	ready    bool // it was seen ready, of an agent of which that can be seen
 }
 
 // Agent is the adapter of a recorded session's agent.
@@ -142,7 +147,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 		Prompted: !rec.Run.DeliveredAt.IsZero(), Native: x.Native, Signals: signals,
 	}
 	if live != nil {
-		e.Vital, e.Exit, e.Title, e.Screen = live.Vital, live.Exit, live.Title, live.Screen
+		e.Vital, e.Exit, e.Title, e.Screen, e.Blank = live.Vital, live.Exit, live.Title, live.Screen, live.Blank
 		x.Reading = a.Read(e)
 	}
 	x.Native = settled(x.Native, x.Reading)
@@ -150,6 +155,13 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	x.FirstTurnAt = r.firstTurn(a, rec, x, signals, now)
 	x.Observable = observable(rec, x, given)
 	x.Activity = x.Reading.Activity
+	if e.Vital == session.Alive && !patternless(rec.Spec.Agent) {
+		x.ready = r.started(a, rec, x, e)
+		x.Starting = !x.ready
+	}
+	if x.Starting && young(rec, now) && (x.Activity == session.Idle || x.Activity == session.NoActivity) {
+		x.Activity = session.Booting
+	}
 	if !x.Observable && (x.Activity == session.Idle || x.Activity == session.NoActivity) && e.Vital == session.Alive {
 		x.Activity = session.Unobserved
 		if x.Reading.Activity == session.Idle {
@@ -171,9 +183,10 @@ func expects(rec session.Record) string {
 // Look is Read with what the session's history tells: when it was last given
 // something, and that its first turn has ended, whoever has seen that.
 func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Event, now time.Time) Look {
-	if at := FirstTurnAt(rec, past); !at.IsZero() {
+	if at, ready := FirstTurnAt(rec, past), toldOf(rec.Run.ID, past).ready; ready || !at.IsZero() {
 		r.mu.Lock()
-		r.run(rec.Run.ID).first = at
+		s := r.run(rec.Run.ID)
+		s.first, s.ready = at, s.ready || ready
 		r.mu.Unlock()
 	}
 	return r.Read(rec, live, Given(rec, past), now)

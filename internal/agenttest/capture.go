@@ -77,7 +77,7 @@ func (r *Run) Capture(folder, situation string, l Look) error {
 		exit = fmt.Sprintln(l.Exit.Code)
 	}
 	for name, text := range map[string]string{
-		"screen.txt":    l.Screen,
+		"screen.txt":    l.Screen + "\n",
 		"title.txt":     r.title(l) + "\n",
 		"exit.txt":      exit,
 		"version.txt":   r.Lab.Version + "\n",

@@ -160,10 +160,11 @@ func (r *Run) Native() *session.Native {
 func (r *Run) Look() Look {
 	r.Lab.t.Helper()
 	e := session.Evidence{
-		Vital: session.Alive, Exit: r.Exit(), Title: r.Title(), Screen: r.Screen(),
+		Vital: session.Alive, Exit: r.Exit(), Title: r.Title(), Screen: strings.TrimSuffix(r.Screen(), "\n"),
 		Now: time.Now(), StartedAt: r.At, Prompted: r.Input.Prompt != "",
 		Native: r.Native(), Signals: r.Signals(),
 	}
+	e.Blank = e.Screen == ""
 	if e.Exit != nil {
 		e.Vital = session.Dead
 	}

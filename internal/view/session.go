@@ -120,7 +120,7 @@ func SessionOf(k Known) Session {
 	}
 	if s.State == session.StateRunning {
 		s.Detail = k.Reading.Detail
-		if s.Activity == session.Booting {
+		if s.Activity == session.Booting || k.Look != nil && k.Look.Starting {
 			s.State = session.StateStarting
 		}
 	}

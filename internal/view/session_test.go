@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -21,6 +22,10 @@ func TestSessionOf(t *testing.T) {
 		known Known
 		check func(Session) bool
 	}{
+		"not ready is starting": {Known{Record: r, Diagnosis: alive, Look: &activity.Look{Activity: session.NoActivity, Starting: true}},
+			func(s Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBooting }},
+		"a question before it is ready": {Known{Record: r, Diagnosis: alive, Look: &activity.Look{Activity: session.Blocked, Starting: true}},
+			func(s Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBlocked }},
 		"booting is starting": {Known{Record: r, Diagnosis: alive, Reading: session.Reading{Activity: session.Booting}},
 			func(s Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBooting }},
 		"running says what the agent says": {Known{Record: r, Diagnosis: alive, Reading: session.Reading{Activity: session.BlockedAPI, Detail: "limit until 3pm", PR: "https://example.org/pull/1"}},

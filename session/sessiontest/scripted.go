@@ -61,8 +61,8 @@ func (s *Scripted) Observe(ctx context.Context, screens bool) ([]session.Live, e
 		for _, st := range s.places {
 			l := st.Live
 			l.Exit = clone(l.Exit)
-			if !screens {
-				l.Screen = ""
+			if l.Show(l.Screen); !screens {
+				l.Screen, l.Blank = "", false
 			}
 			out = append(out, l)
 		}
