@@ -104,6 +104,10 @@ torture: tools engine ## kill -9 of apply, destroy and the hub, TORTURE times (d
 	AGENTFORM_TORTURE=$(TORTURE) AGENTFORM_TORTURE_SEED=$(SEED) AGENTFORM_FAULTS=all \
 		scripts/dockerd.sh $(GO) test -count 1 -v -timeout 6h ./internal/torture
 
+.PHONY: soak
+soak: ## a hub for SOAK_DAYS simulated days (default 365, minutes): files, bytes, memory and processor stay flat. The tests take 30 days
+	$(GO) test -count 1 -v -timeout 6h -run TestSoak ./supervise -args -soak $(or $(SOAK_DAYS),365)
+
 .PHONY: fuzz
 fuzz: ## every fuzz target, FUZZTIME each (default 5s)
 	@GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)

@@ -34,6 +34,7 @@ type Reconciler struct {
 
 	mu   sync.Mutex
 	open map[string]session.Runtime // by lineage and engine
+	past pasts
 }
 
 // Request is what a plan is made for.

@@ -118,9 +118,9 @@ func (r *Reconciler) restarts(st state.State, w session.World, c Care) map[sessi
 		if settled && !sick && (l != nil && l.Vital == session.Alive || Desired(rec) == session.Stopped) {
 			continue
 		}
-		events, _ := history.Read(r.Applier.Folder(rec), time.Time{})
-		counts[rec.Address] = Restarts(rec, l, w.Runs[rec.Run.ID].Exit, events, w.At)
+		counts[rec.Address] = restarts(rec, l, w.Runs[rec.Run.ID].Exit, r.past.moments(r.Applier.Folder(rec)), w.At)
 	}
+	r.past.keep(st.Sessions, r.Applier.Folder)
 	return counts
 }
 
@@ -137,9 +137,8 @@ func (r *Reconciler) tried(p *plan.Plan, w session.World) {
 		if c.Action != plan.Restart || c.Before == nil || c.Live != nil && c.Live.Vital == session.Alive {
 			continue
 		}
-		events, _ := history.Read(r.Applier.Folder(*c.Before), time.Time{})
 		policy := c.Before.Spec.Restart
-		count := Restarts(*c.Before, c.Live, w.Runs[c.Before.Run.ID].Exit, events, w.At)
+		count := restarts(*c.Before, c.Live, w.Runs[c.Before.Run.ID].Exit, r.past.moments(r.Applier.Folder(*c.Before)), w.At)
 		if n := count.Used(policy, w.At); n > 0 {
 			c.Detail += fmt.Sprintf("; the hub has started it again %d of %d times", n, policy.Attempts)
 		}
@@ -150,7 +149,10 @@ func (r *Reconciler) tried(p *plan.Plan, w session.World) {
 // oldest event first, and from how its run stands now, as the runtime sees it (nil:
 // not at all) or as the run's folder tells.
 func Restarts(rec session.Record, l *session.Live, exit *session.Exit, events []history.Event, now time.Time) health.Count {
-	past := plan.Moments(events)
+	return restarts(rec, l, exit, plan.Moments(events), now)
+}
+
+func restarts(rec session.Record, l *session.Live, exit *session.Exit, past []health.Moment, now time.Time) health.Count {
 	if l != nil {
 		exit = l.Exit
 	}

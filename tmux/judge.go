@@ -123,8 +123,7 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, p pane) {
 // firstTime reports whether nobody has asked yet how a run left: where that stays
 // unknown, each look would ask again.
 func (r *Runtime) firstTime(run string) bool {
-	_, asked := r.postMortems.LoadOrStore(run, true)
-	return !asked
+	return r.postMortems.add(run)
 }
 
 // gather looks at the processes that the facts name.

@@ -56,10 +56,10 @@ type Runtime struct {
 
 	typing  turns
 	sweeper sweeper
-	ended   sync.Map // run: true, for runs that are over and swept
+	ended   seenRuns // that are over and swept
 	glances guest.Glances
 
-	postMortems sync.Map // run: true, for adopted runs of which was asked how they left
+	postMortems seenRuns // adopted ones of which was asked how they left
 }
 
 var _ session.Runtime = (*Runtime)(nil)

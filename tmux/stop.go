@@ -29,14 +29,14 @@ func (r *Runtime) end(ctx context.Context, run string, how session.Stop) error {
 	if !runForm.MatchString(run) {
 		return fmt.Errorf("invalid run id %.80q", run)
 	}
-	if _, ended := r.ended.Load(run); ended {
+	if r.ended.has(run) {
 		return nil
 	}
 	if err := r.endNow(ctx, run, how); err != nil {
 		return err
 	}
 	if f, _ := r.facts(run); f.Exit != nil && !f.Agent.Alive() {
-		r.ended.Store(run, true)
+		r.ended.add(run)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/view"
@@ -204,12 +205,13 @@ func (a *app) systemd(log *slog.Logger, state string) {
 // hubConfig is what the hub of a project works with.
 func (a *app) hubConfig(p *project, log *slog.Logger, n *notify.Notifier) supervise.Config {
 	secrets := a.secretsOf(p)
-	looks, clones := git.NewLooks(), git.NewCloneLooks()
+	looks, clones, reader := git.NewLooks(), git.NewCloneLooks(), a.activity(p)
 	return supervise.Config{
 		Project: p.manifest.Project, DataDir: p.manifest.DataDir,
 		Open: func(by string) *reconcile.Reconciler {
 			r := a.wired(p, toAct)
 			r.Eyes.Look, r.Eyes.LookClone = looks.Look, clones.Look
+			r.Eyes.Overdue = overdue(p, func() *activity.Reader { return reader }) // which the hub keeps small
 			r.Applier.By = by
 			r.Applier.BaseOf = p.lastEnviron
 			r.Applier.Secrets = func(name string) (string, bool) {
@@ -218,7 +220,7 @@ func (a *app) hubConfig(p *project, log *slog.Logger, n *notify.Notifier) superv
 			}
 			return r
 		},
-		Activity:   a.activity(p),
+		Activity:   reader,
 		Secret:     func(name string) error { _, err := secrets.fetch(name); return err },
 		MaxRunning: p.maxRunning(),
 		AtOnce:     min(supervise.DefaultAtOnce, a.parallelism(p)),

@@ -61,7 +61,7 @@ func (a *app) wired(p *project, why purpose) *reconcile.Reconciler {
 			Facts:     p.facts,
 			Launched:  p.launched,
 			BootID:    guest.BootID,
-			Overdue:   a.overdue(p),
+			Overdue:   overdue(p, sync.OnceValue(func() *activity.Reader { return a.activity(p) })),
 			Now:       time.Now,
 		},
 		Applier: apply.Applier{
@@ -83,9 +83,8 @@ func (a *app) wired(p *project, why purpose) *reconcile.Reconciler {
 }
 
 // overdue reports of a session whether it could not be observed for longer than it
-// may. Nothing is opened before it is asked.
-func (a *app) overdue(p *project) func(session.Record, time.Time) bool {
-	reader := sync.OnceValue(func() *activity.Reader { return a.activity(p) })
+// may. The reader is asked for when that is first asked.
+func overdue(p *project, reader func() *activity.Reader) func(session.Record, time.Time) bool {
 	return func(r session.Record, now time.Time) bool {
 		return reader().Overdue(r, func() []history.Event {
 			past, _ := history.Read(p.folder(r), time.Time{}) // without it nothing was given, as far as is known

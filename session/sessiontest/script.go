@@ -169,6 +169,19 @@ func (s *Scripted) Slow(op Op, d time.Duration) {
 	s.slow[op] = d
 }
 
+// Forget drops the calls that were recorded and what is known of runs that no place
+// holds, for tests that run for so long that this would count.
+func (s *Scripted) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls, s.last = nil, map[string]State{}
+	held := map[string]bool{}
+	for _, st := range s.places {
+		held[st.Live.Mark.Run] = true
+	}
+	maps.DeleteFunc(s.runs, func(run string, _ session.RunFacts) bool { return !held[run] })
+}
+
 // Calls are the calls of the given operations so far, oldest first; without any
 // operation, of all but observe.
 func (s *Scripted) Calls(ops ...Op) []Call {
