@@ -144,19 +144,19 @@ func (j *job) setUpInside(ctx context.Context, c Container, argv []string) error
 	return nil
 }
 
-// statusOf asks git what is not committed in a session's clone: in a container,
-// where the session was in one.
-func (j *job) statusOf() (func(context.Context) (string, error), error) {
+// runner runs git in a session's clone: in a container, where the session was in
+// one.
+func (j *job) runner() (git.Runner, error) {
 	path := j.rec.Tree.Path
 	c, err := j.run.container(j.rec.Spec)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil {
-		return git.StatusHere(path), nil
+		return git.Here(path), nil
 	}
-	return func(ctx context.Context) (string, error) {
-		argv := slices.Concat([]string{"git"}, git.StatusArgs())
+	return func(ctx context.Context, args ...string) (string, error) {
+		argv := slices.Concat([]string{"git"}, git.ArgsElsewhere(args...))
 		return c.Run(ctx, j.rec.Spec, path, argv, []string{"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0"})
 	}, nil
 }

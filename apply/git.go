@@ -23,8 +23,8 @@ type Git struct {
 	// It leaves nothing behind when it fails.
 	AddClone func(ctx context.Context, repo, path, branch, base string, owner *git.Owner) (made bool, err error)
 	// RemoveClone removes a clone with which nothing is lost, and else refuses with a
-	// *git.RiskError; status tells what is not committed in it.
-	RemoveClone func(ctx context.Context, path, repo string, status func(context.Context) (string, error)) error
+	// *git.RiskError; git runs git in it.
+	RemoveClone func(ctx context.Context, path, repo string, git git.Runner) error
 	// Identity is who commits in a repository, as variables of an environment.
 	Identity func(ctx context.Context, repo string) (map[string]string, error)
 }

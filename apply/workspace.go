@@ -128,9 +128,9 @@ func (j *job) removeClean(ctx context.Context) (why string) {
 	case session.Worktree:
 		err = j.run.Git.RemoveWorktree(ctx, t.Repo, t.Path)
 	case session.Clone:
-		var status func(context.Context) (string, error)
-		if status, err = j.statusOf(); err == nil {
-			err = j.run.Git.RemoveClone(ctx, t.Path, t.Repo, status)
+		var runner git.Runner
+		if runner, err = j.runner(); err == nil {
+			err = j.run.Git.RemoveClone(ctx, t.Path, t.Repo, runner)
 		}
 	default:
 		// Nothing tells what would be lost in a folder without git.

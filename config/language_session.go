@@ -98,7 +98,7 @@ func sessionShape(named []string) shape {
 			{name: "path", kind: aPath, forces: toReplace, defWords: "`DATA_DIR/workspaces/NAME/BRANCH`", doc: "Its folder, relative to the project folder. By default a new branch is a new folder, and the old one stays."},
 			{name: "base", kind: aText, forces: toNothing, defWords: "`HEAD`", doc: "Where a branch that does not exist yet starts."},
 			{name: "setup", kind: aCommand, forces: toNothing, doc: "A command, run once after creation; when it fails the session is in error, with its output."},
-			{name: "on_destroy", kind: aText, forces: toNothing, def: `"keep"`, values: []string{"keep", "remove_clean"}, doc: "`remove_clean`: removed with the session, if nothing would be lost."},
+			{name: "on_destroy", kind: aText, forces: toNothing, def: `"keep"`, values: []string{"keep", "remove_clean"}, doc: "`remove_clean`: removed with the session, if nothing would be lost. Ignored plain files are lost."},
 			{name: "trust_git", kind: aFlag, forces: toReplace, def: "false", doc: "The repository's .git may be mounted into a container, though what is written there can make git run programs on this machine."},
 		},
 	}

@@ -24,10 +24,11 @@ func (a *app) pruneCommand() *cobra.Command {
 		Long: `Shows what is left of sessions that are no longer on record, and with --apply removes it:
 clean workspaces, runs, prompts, old guests, and sockets that nobody listens on.
 
-A workspace goes only if nothing would be lost by it: no uncommitted change, no untracked
-file, no commit that no branch holds. Else it is kept, and why is said. Branches always
-stay, and so do the histories and transcripts. What a live session needs is kept, on record
-or not.`,
+A workspace is removed only if nothing would be lost: no uncommitted change, no untracked
+file, no commit that no branch holds, also in worktrees and repositories below it. Else it
+is kept, and the reason is printed. Files that git ignores are removed with it. Branches
+always stay, and so do the histories and transcripts. What a live session needs is kept, on
+record or not.`,
 		Example: `  agentform prune
   agentform prune --apply
   agentform prune --auto-approve`,

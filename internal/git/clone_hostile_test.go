@@ -1,6 +1,7 @@
 package git
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -57,10 +58,16 @@ func TestHostileClone(t *testing.T) {
 			repo, path := newClone(t, "agents/api")
 			write(t, filepath.Join(path, "new.txt"), "x")
 			commit(t, path, "work")
+			git(t, path, "update-index", "--skip-worktree", "a.txt")
 			script, proof := trap(t, filepath.Dir(repo))
 			set(t, path, script)
 			LookClone(path)
-			_, _ = CloneRisk(t.Context(), path, repo, StatusHere("/nonexistent"))
+			_, _ = Fetch(t.Context(), repo, path, "agents/api", "refs/agentform/x/a")
+			// In the container git has nothing to tell: the rest is read here.
+			r, err := CloneRisk(t.Context(), path, repo, func(context.Context, ...string) (string, error) { return "## agents/api\x00", nil })
+			if name == "settings" && (err != nil || r.Any()) {
+				t.Errorf("%v, %v: nothing was examined", r, err)
+			}
 			_, fetched := Fetch(t.Context(), repo, path, "agents/api", "refs/agentform/x/b")
 			if !gone(proof) {
 				t.Error("something of the clone was run")
@@ -107,7 +114,7 @@ func TestCloneThatLeadsElsewhere(t *testing.T) {
 			if _, err := Fetch(t.Context(), other, path, "main", "refs/agentform/x/main"); err == nil {
 				t.Error("it was fetched from")
 			}
-			if err := RemoveClone(t.Context(), path, other, StatusHere(path)); err == nil || gone(path) {
+			if err := RemoveClone(t.Context(), path, other, Here(path)); err == nil || gone(path) {
 				t.Errorf("it was removed: %v", err)
 			}
 			if took := time.Since(began); took > 10*time.Second {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -70,45 +72,143 @@ func cloneDirs(path string) (dirs, error) {
 // many as it likes.
 const refLimit = 16 << 20
 
-// refs are all refs of the clone, by name, and the commit of a detached HEAD as
-// HEAD. They are read from its files.
+// budget is how many bytes of refs and reflogs may be read yet.
+type budget struct{ left int64 }
+
+func (b *budget) take(n int64) error {
+	if b.left -= n; b.left < 0 {
+		return errors.New("it has too many refs, or its reflogs are too long")
+	}
+	return nil
+}
+
+// refs are all refs of the clone and of its worktrees, by name, and the commits
+// of detached HEADs as HEAD. They are read from its files.
 func (d dirs) refs() (map[string]string, error) {
-	found := map[string]string{}
-	if err := d.packedRefs(found); err != nil {
+	all := map[string]string{}
+	if err := d.packedRefs(all); err != nil {
 		return nil, err
 	}
-	size := 0
-	err := filepath.WalkDir(filepath.Join(d.common, "refs"), func(path string, e fs.DirEntry, err error) error {
+	b := &budget{refLimit}
+	entries, err := d.worktreeDirs()
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range append(entries, d.common) {
+		if err := d.looseRefs(dir, b, all); err != nil {
+			return nil, err
+		}
+		_, head, _, err := dirs{git: dir, common: d.common}.head()
+		if err != nil {
+			return nil, err
+		}
+		if head != "" {
+			all[d.name(filepath.Join(dir, "HEAD"))] = head
+		}
+	}
+	return all, nil
+}
+
+// name is a file's name in the clone's git folder.
+func (d dirs) name(path string) string {
+	return strings.TrimPrefix(path, d.common+string(filepath.Separator))
+}
+
+// worktreeDirs are the git folders of the clone's linked worktrees.
+func (d dirs) worktreeDirs() (all []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(d.common, "worktrees"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		all = append(all, filepath.Join(d.common, "worktrees", e.Name()))
+	}
+	return all, err
+}
+
+// looseRefs adds the refs below a git folder that have files of their own.
+func (d dirs) looseRefs(dir string, b *budget, all map[string]string) error {
+	return filepath.WalkDir(filepath.Join(dir, "refs"), func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
 		if err != nil || e.IsDir() {
 			return err
 		}
-		name, err := filepath.Rel(d.common, path)
-		if err != nil {
+		if err := b.take(int64(len(path) + 64)); err != nil {
 			return err
-		}
-		if size += len(name) + 64; size > refLimit {
-			return errors.New("it has too many refs")
 		}
 		text, err := readSmall(path)
 		switch {
 		case err != nil:
 			return err
 		case isCommit(text):
-			found[name] = text
-		case !strings.HasPrefix(text, "ref:") && !strings.HasSuffix(name, ".lock"):
+			all[d.name(path)] = text
+		case !strings.HasPrefix(text, "ref:") && !strings.HasSuffix(path, ".lock"):
 			return fmt.Errorf("%s holds no commit", path)
 		}
 		return nil
 	})
+}
+
+// reflogs lists the commits that the reflogs of the clone and of its worktrees
+// name. They are read from its files.
+func (d dirs) reflogs() ([]string, error) {
+	seen, b := map[string]bool{}, &budget{refLimit}
+	entries, err := d.worktreeDirs()
 	if err != nil {
 		return nil, err
 	}
-	if _, head, _, err := d.head(); err != nil {
-		return nil, err
-	} else if head != "" {
-		found["HEAD"] = head
+	for _, dir := range append(entries, d.common) {
+		err := filepath.WalkDir(filepath.Join(dir, "logs"), func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, os.ErrNotExist) {
+				return nil
+			}
+			if err != nil || e.IsDir() {
+				return err
+			}
+			_, err = readReflog(path, b, seen)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	return found, nil
+	return slices.Collect(maps.Keys(seen)), nil
+}
+
+// readReflog adds the commits that a reflog names, and returns the last.
+func readReflog(path string, b *budget, seen map[string]bool) (last string, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !fi.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not a file", path)
+	}
+	if err := b.take(fi.Size()); err != nil {
+		return "", err
+	}
+	lines := bufio.NewScanner(io.LimitReader(f, fi.Size()))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		// OLD NEW NAME <MAIL> TIME ZONE<tab>MESSAGE; the first OLD is all zeros.
+		fields := strings.SplitN(lines.Text(), " ", 3)
+		for _, name := range fields[:min(2, len(fields))] {
+			if isCommit(name) && strings.Trim(name, "0") != "" {
+				seen[name], last = true, name
+			}
+		}
+	}
+	return last, lines.Err()
 }
 
 // packedRefs adds what the file packed-refs has.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,27 +12,20 @@ import (
 	"strings"
 )
 
-// StatusArgs is how whoever may run git in a clone asks for what is not committed
-// there: the arguments to git. What it prints is what CloneRisk wants to know.
-func StatusArgs() []string {
-	return append(slices.Clone(safe), "-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null",
-		"status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none")
-}
-
 // CloneRisk says what would be lost if the clone of the repository at path were
-// removed. Its refs are read and held against those of the repository; git is not
-// run in it. What is not committed there status has to tell: the output of git
-// with StatusArgs, from where git may be run in it. The error says that it could
-// not be told: then everything may be at risk.
-func CloneRisk(ctx context.Context, path, repo string, status func(context.Context) (string, error)) (Risk, error) {
-	r, err := cloneRisk(ctx, path, repo, status)
+// removed. Its refs, reflogs and marked files are read, and compared with the
+// repository; git is not run in it. The rest git has to tell from where it may be
+// run in it. The error says that it could not be told: then everything may be at
+// risk.
+func CloneRisk(ctx context.Context, path, repo string, git Runner) (Risk, error) {
+	r, err := cloneRisk(ctx, path, repo, git)
 	if err != nil {
 		return r, fmt.Errorf("look for unsaved work in %s: %w", path, err)
 	}
 	return r, nil
 }
 
-func cloneRisk(ctx context.Context, path, repo string, status func(context.Context) (string, error)) (r Risk, err error) {
+func cloneRisk(ctx context.Context, path, repo string, git Runner) (r Risk, err error) {
 	d, err := cloneDirs(path)
 	if err != nil {
 		return r, err
@@ -41,44 +35,115 @@ func cloneRisk(ctx context.Context, path, repo string, status func(context.Conte
 	if err != nil {
 		return r, err
 	}
-	if r.Lacking, err = lacking(ctx, repo, refs); err != nil || r.Lacking > 0 {
-		return r, err // it is kept: nothing more has to be asked
-	}
-	out, err := status(ctx)
+	lost, err := lacking(ctx, repo, slices.Collect(maps.Values(refs)))
 	if err != nil {
-		return r, fmt.Errorf("ask git in it: %w", err)
+		return r, err
 	}
-	r.Uncommitted, r.Untracked = counted(out)
-	return r, nil
+	for _, commit := range refs {
+		if lost[commit] {
+			r.Lacking++
+		}
+	}
+	if r.Lacking > 0 {
+		return r, nil // it is kept: nothing more has to be asked
+	}
+	past, err := d.reflogs()
+	if err != nil {
+		return r, err
+	}
+	if lost, err = lacking(ctx, repo, past); err != nil {
+		return r, err
+	}
+	r.Dropped = len(lost)
+	if r.Large, err = d.largeFiles(repo); err != nil || r.Dropped+r.Large > 0 {
+		return r, err
+	}
+	g := examiner{top: path, dirs: d, git: git, apart: true}
+	w, err := g.work(ctx, path, d)
+	if err != nil {
+		return r, err
+	}
+	w.Nested, err = g.ownWorktrees(ctx, d.common)
+	if err == nil && w.Nested == "" {
+		_, w.Nested, err = g.nested(ctx)
+	}
+	return w, err
 }
 
-// lacking counts the refs that are at a commit which no ref of the repository
-// holds.
-func lacking(ctx context.Context, repo string, refs map[string]string) (int, error) {
-	at := map[string]int{} // how many refs are at a commit
-	for _, commit := range refs {
-		at[commit]++
+// lacking returns those of the objects that no ref of the repository holds.
+func lacking(ctx context.Context, repo string, names []string) (map[string]bool, error) {
+	lost := map[string]bool{}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(names) == 0 {
+		return lost, nil
 	}
-	n := 0
-	for _, commit := range slices.Sorted(maps.Keys(at)) {
-		out, err := run(ctx, repo, "rev-list", "-n", "1", commit, "--not", "--glob=refs/*")
-		switch {
-		case exitCode(err) == 128: // bad object: the repository does not have it
-			n += at[commit]
-		case err != nil:
+	// A tag stands for the commit that it names. Anything else is held by nobody.
+	out, err := feed(ctx, repo, strings.Join(names, "^{commit}\n")+"^{commit}\n", "cat-file", "--batch-check")
+	if err != nil {
+		return nil, err
+	}
+	commits := map[string][]string{}
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(lines) != len(names) {
+		return nil, fmt.Errorf("git told of %d objects, asked for %d", len(lines), len(names))
+	}
+	for i, line := range lines {
+		if commit, kind, _ := strings.Cut(line, " "); isCommit(commit) && strings.HasPrefix(kind, "commit ") {
+			commits[commit] = append(commits[commit], names[i])
+		} else {
+			lost[names[i]] = true
+		}
+	}
+	if len(commits) == 0 {
+		return lost, nil
+	}
+	out, err = feed(ctx, repo, strings.Join(slices.Collect(maps.Keys(commits)), "\n")+"\n", "rev-list", "--stdin", "--not", "--glob=refs/*")
+	if err != nil {
+		return nil, err
+	}
+	for commit := range strings.FieldsSeq(out) {
+		for _, name := range commits[commit] {
+			lost[name] = true
+		}
+	}
+	return lost, nil
+}
+
+// largeFiles counts the files of git-lfs and git-annex that only the clone has.
+func (d dirs) largeFiles(repo string) (n int, err error) {
+	of, err := repository(repo)
+	if err != nil {
+		return 0, err
+	}
+	for _, store := range []string{"lfs/objects", "annex/objects"} {
+		err := filepath.WalkDir(filepath.Join(d.common, store), func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, os.ErrNotExist) {
+				return nil
+			}
+			if err != nil || e.IsDir() {
+				return err
+			}
+			name, err := filepath.Rel(d.common, path)
+			if err != nil {
+				return err
+			}
+			if _, err := os.Lstat(filepath.Join(of.common, name)); errors.Is(err, os.ErrNotExist) {
+				n++
+			}
+			return nil
+		})
+		if err != nil {
 			return 0, err
-		case out != "":
-			n += at[commit]
 		}
 	}
 	return n, nil
 }
 
-// counted counts the lines of git status --porcelain -z.
+// counted counts the lines of git status --porcelain --branch -z.
 func counted(status string) (uncommitted, untracked int) {
 	for entry := range strings.SplitSeq(status, "\x00") {
 		switch {
-		case entry == "":
+		case entry == "" || strings.HasPrefix(entry, "## "):
 		case strings.HasPrefix(entry, "??"):
 			untracked++
 		default:
@@ -88,28 +153,22 @@ func counted(status string) (uncommitted, untracked int) {
 	return uncommitted, untracked
 }
 
-// StatusHere asks git on this machine what is not committed in a clone. It is for
-// a clone whose agent runs here too, with the same rights.
-func StatusHere(path string) func(context.Context) (string, error) {
-	return func(ctx context.Context) (string, error) { return run(ctx, path, StatusArgs()...) }
-}
-
 // RemoveClone removes the clone of the repository at path. It refuses with a
 // *RiskError if anything in it would be lost (CloneRisk). What is gone already is
 // no error.
-func RemoveClone(ctx context.Context, path, repo string, status func(context.Context) (string, error)) error {
-	if err := removeClone(ctx, path, repo, status); err != nil {
+func RemoveClone(ctx context.Context, path, repo string, git Runner) error {
+	if err := removeClone(ctx, path, repo, git); err != nil {
 		return fmt.Errorf("remove clone %s: %w", path, err)
 	}
 	return nil
 }
 
-func removeClone(ctx context.Context, path, repo string, status func(context.Context) (string, error)) error {
+func removeClone(ctx context.Context, path, repo string, git Runner) error {
 	clearAside(path)
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	risk, err := CloneRisk(ctx, path, repo, status)
+	risk, err := CloneRisk(ctx, path, repo, git)
 	if err != nil {
 		return err
 	}

@@ -248,6 +248,28 @@ func TestRemoveClone(t *testing.T) {
 		"a rebase": {do: func(t *testing.T, p string) {
 			write(t, filepath.Join(p, ".git", "rebase-merge", "head-name"), "refs/heads/agents/api\n")
 		}, want: "rebase under way"},
+		"a dropped commit": {do: func(t *testing.T, p string) {
+			commit(t, p, "work")
+			git(t, p, "reset", "-q", "--hard", "HEAD~1")
+		}, want: "1 commit that only the reflog holds"},
+		"a marked file": {do: func(t *testing.T, p string) {
+			git(t, p, "update-index", "--assume-unchanged", "a.txt")
+			write(t, filepath.Join(p, "a.txt"), "two\n")
+		}, want: "1 uncommitted change"},
+		"a worktree": {do: func(t *testing.T, p string) {
+			git(t, p, "worktree", "add", "-q", "ignored/sub")
+			write(t, p+"/ignored/sub/a.txt", "two\n")
+		}, want: "a worktree with 1 uncommitted change: "},
+		"a detached worktree": {do: func(t *testing.T, p string) {
+			git(t, p, "worktree", "add", "-q", "--detach", "ignored/sub")
+			commit(t, p+"/ignored/sub", "work")
+		}, want: "1 branch with commits that the repository lacks"},
+		"a worktree elsewhere": {do: func(t *testing.T, p string) {
+			git(t, p, "worktree", "add", "-q", p+"-out")
+		}, want: "the repository of the worktree "},
+		"a file of git-lfs": {do: func(t *testing.T, p string) {
+			write(t, p+"/.git/lfs/objects/ab/cd/abcd", "large")
+		}, want: "1 file of git-lfs or git-annex that the repository lacks"},
 		"a .git that leads elsewhere": {do: func(t *testing.T, p string) {
 			if err := errors.Join(os.Rename(filepath.Join(p, ".git"), p+"-git"), os.Symlink(p+"-git", filepath.Join(p, ".git"))); err != nil {
 				t.Fatal(err)
@@ -257,7 +279,7 @@ func TestRemoveClone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			repo, path := newClone(t, "agents/api")
 			test.do(t, path)
-			err := RemoveClone(t.Context(), path, repo, StatusHere(path))
+			err := RemoveClone(t.Context(), path, repo, Here(path))
 			_, gone := os.Lstat(path)
 			if test.want == "" {
 				if err != nil || !errors.Is(gone, os.ErrNotExist) || len(beside(t, path)) != 0 {
@@ -280,13 +302,18 @@ func TestRemoveCloneThatWasFetched(t *testing.T) {
 	if _, err := Fetch(t.Context(), repo, path, "agents/api", "refs/agentform/api/agents/api"); err != nil {
 		t.Fatal(err)
 	}
-	if err := RemoveClone(t.Context(), path, repo, StatusHere(path)); err != nil {
+	if err := RemoveClone(t.Context(), path, repo, Here(path)); err != nil {
 		t.Fatal(err)
 	}
-	// One that nobody can look into stays.
+	// One of which git's output was lost stays, and one that nobody can look into.
+	repo, path = newClone(t, "agents/web")
+	err := RemoveClone(t.Context(), path, repo, func(context.Context, ...string) (string, error) { return "", nil })
+	if err == nil || !strings.Contains(err.Error(), "was lost") || gone(path) {
+		t.Errorf("%v", err)
+	}
 	cannot := errors.New("no container")
 	repo, path = newClone(t, "agents/doc")
-	if err := removeClone(t.Context(), path, repo, func(context.Context) (string, error) { return "", cannot }); !errors.Is(err, cannot) {
+	if err := removeClone(t.Context(), path, repo, func(context.Context, ...string) (string, error) { return "", cannot }); !errors.Is(err, cannot) {
 		t.Errorf("%v, want %v", err, cannot)
 	}
 }

@@ -43,7 +43,7 @@ func fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err 
 		return f, err
 	}
 	defer os.RemoveAll(view)
-	if err := borrow(ctx, view, filepath.Join(from, ".git", "objects"), commit); err != nil {
+	if err := borrow(ctx, view, filepath.Join(from, ".git", "objects"), filepath.Join(from, ".git", "shallow"), commit); err != nil {
 		return f, err
 	}
 	_, err = run(ctx, repo, "-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true",
@@ -67,24 +67,36 @@ func fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err 
 // borrowed is the only ref of a repository that borrows.
 const borrowed = "refs/heads/borrowed"
 
-// borrow makes an empty repository of our own in dir that has somebody else's
-// objects, and one branch at a commit of theirs.
-func borrow(ctx context.Context, dir, objects, commit string) error {
+// borrow makes a repository of our own in dir that has somebody else's objects,
+// and one branch at a commit of theirs. shallow is their list of commits without
+// parents.
+func borrow(ctx context.Context, dir, objects, shallow, commit string) error {
+	if err := borrowObjects(ctx, dir, objects, formatOf(commit)); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(shallow); err == nil {
+		if err := copyFile(shallow, filepath.Join(dir, "shallow"), refLimit); err != nil {
+			return err
+		}
+	}
+	_, err := run(ctx, dir, "update-ref", borrowed, commit)
+	return err
+}
+
+// borrowObjects makes an empty repository of our own in dir that has somebody
+// else's objects.
+func borrowObjects(ctx context.Context, dir, objects, format string) error {
 	if strings.ContainsRune(objects, '\n') {
 		return fmt.Errorf("%q: a path with a line break cannot be borrowed from", objects)
 	}
-	if _, err := run(ctx, dir, "init", "--quiet", "--bare", "--template=", "--object-format="+formatOf(commit)); err != nil {
+	if _, err := run(ctx, dir, "init", "--quiet", "--bare", "--template=", "--object-format="+format); err != nil {
 		return err
 	}
 	info := filepath.Join(dir, "objects", "info")
 	if err := os.MkdirAll(info, 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(objects+"\n"), 0o600); err != nil {
-		return err
-	}
-	_, err := run(ctx, dir, "update-ref", borrowed, commit)
-	return err
+	return os.WriteFile(filepath.Join(info, "alternates"), []byte(objects+"\n"), 0o600)
 }
 
 // tip is the commit that a ref is at; empty: there is no such ref.

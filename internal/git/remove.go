@@ -41,12 +41,17 @@ func removeWorktree(ctx context.Context, repo, path string) error {
 		}
 		return nil
 	}
-	risk, err := AtRisk(ctx, path, repo)
+	risk, inner, err := atRisk(ctx, path, repo)
 	if err != nil {
-		return err
+		return fmt.Errorf("look for unsaved work in it: %w", err)
 	}
 	if risk.Any() {
 		return &RiskError{path, risk}
+	}
+	for _, p := range inner { // else their branches are held by what is gone
+		if _, err := run(ctx, repo, "worktree", "remove", "--", p); err != nil {
+			return err
+		}
 	}
 	// Without --force git looks again itself.
 	_, err = run(ctx, repo, "worktree", "remove", "--", path)
@@ -62,7 +67,7 @@ func forget(ctx context.Context, repo, path, entry string) error {
 		return err
 	}
 	if risk.Any() {
-		return fmt.Errorf("its folder is gone, and %w (what is known of it is in %s)", &RiskError{path, risk}, entry)
+		return fmt.Errorf("its folder is gone, and %w (what is known of it is in %s; to give that up: git -C %s worktree prune)", &RiskError{path, risk}, entry, repo)
 	}
 	_ = syscall.Rmdir(path) // git takes away what is gone, and not what is only empty
 	args := []string{"worktree", "remove", "--force"}

@@ -57,11 +57,32 @@ func TestRemoveWorktree(t *testing.T) {
 
 // Work that is nowhere else is never removed.
 func TestRisk(t *testing.T) {
+	inner := func(t *testing.T, p string) string {
+		git(t, p, "worktree", "add", "-q", "ignored/sub", "-b", "sub")
+		return p + "/ignored/sub"
+	}
 	for name, c := range map[string]struct {
 		do   func(t *testing.T, path string)
 		want Risk
 		says string
 	}{
+		"a worktree below it": {func(t *testing.T, p string) { write(t, inner(t, p)+"/b.txt", "x") },
+			Risk{Nested: "a worktree with 1 uncommitted change: PATH/ignored/sub"}, "a worktree with 1 uncommitted change: PATH/ignored/sub"},
+		"a detached one below it": {func(t *testing.T, p string) {
+			git(t, inner(t, p), "switch", "-q", "--detach")
+			commit(t, p+"/ignored/sub", "work")
+		}, Risk{Nested: "a worktree with 1 commit that no branch holds: PATH/ignored/sub"}, "a worktree with 1 commit that no branch holds: PATH/ignored/sub"},
+		"a locked one below it": {func(t *testing.T, p string) { git(t, p, "worktree", "lock", inner(t, p)) },
+			Risk{Nested: "a locked worktree: PATH/ignored/sub"}, "a locked worktree: PATH/ignored/sub"},
+		"an ignored repository": {func(t *testing.T, p string) {
+			git(t, p, "init", "-q", "ignored/lib")
+			commit(t, p+"/ignored/lib", "work")
+		}, Risk{Nested: "a repository with 1 commit that no remote has: PATH/ignored/lib/.git"}, "a repository with 1 commit that no remote has: PATH/ignored/lib/.git"},
+		"dropped": {func(t *testing.T, p string) {
+			git(t, p, "switch", "-q", "--detach")
+			commit(t, p, "work")
+			git(t, p, "switch", "-q", "x")
+		}, Risk{Dropped: 1}, "1 commit that only the reflog holds"},
 		"changed":       {func(t *testing.T, p string) { write(t, p+"/b.txt", "more\n") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
 		"staged":        {func(t *testing.T, p string) { write(t, p+"/c", ""); git(t, p, "add", "c") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
 		"deleted":       {func(t *testing.T, p string) { os.Remove(p + "/b.txt") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
@@ -70,7 +91,7 @@ func TestRisk(t *testing.T) {
 		"a repository":  {func(t *testing.T, p string) { git(t, p, "init", "-q", "inner") }, Risk{Untracked: 1}, "1 untracked file"},
 		"assumed":       {hide("--assume-unchanged"), Risk{Uncommitted: 1}, "1 uncommitted change"},
 		"skipped":       {hide("--skip-worktree"), Risk{Uncommitted: 1}, "1 uncommitted change"},
-		"branch killed": {func(t *testing.T, p string) { git(t, p, "update-ref", "-d", "refs/heads/x") }, Risk{Uncommitted: 3}, "3 uncommitted changes"},
+		"branch killed": {func(t *testing.T, p string) { git(t, p, "update-ref", "-d", "refs/heads/x") }, Risk{Uncommitted: 3, Dropped: 1}, "3 uncommitted changes, 1 commit that only the reflog holds"},
 		"detached": {func(t *testing.T, p string) {
 			git(t, p, "checkout", "-q", "--detach")
 			commit(t, p, "1")
@@ -107,6 +128,7 @@ func TestRisk(t *testing.T) {
 				t.Fatalf("before: %v, %v", r, err)
 			}
 			c.do(t, path)
+			c.want.Nested, c.says = strings.ReplaceAll(c.want.Nested, "PATH", path), strings.ReplaceAll(c.says, "PATH", path)
 			r, err := AtRisk(t.Context(), path, repo)
 			if err != nil || r != c.want || r.String() != c.says {
 				t.Errorf("AtRisk = %+v %q, %v, want %+v %q", r, r, err, c.want, c.says)
@@ -121,6 +143,25 @@ func TestRisk(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRemoveWorktreeWithCleanOnes: worktrees below it that hold nothing go too,
+// and hold their branches no longer; a clone of what is elsewhere keeps nobody.
+func TestRemoveWorktreeWithCleanOnes(t *testing.T) {
+	repo := newRepo(t)
+	path := tree(t, repo)
+	git(t, path, "worktree", "add", "-q", "ignored/sub", "-b", "sub")
+	git(t, path+"/ignored/sub", "worktree", "add", "-q", "ignored/deep", "-b", "deep")
+	git(t, repo, "clone", "-q", repo, path+"/ignored/copy")
+	commit(t, path, "amended")
+	git(t, path, "commit", "-q", "--amend", "--allow-empty", "-m", "again") // the branch's reflog stays
+	if err := RemoveWorktree(t.Context(), repo, path); err != nil {
+		t.Fatal(err)
+	}
+	if out := git(t, repo, "worktree", "list"); !gone(path) || strings.Count(out, "\n") > 0 {
+		t.Errorf("worktrees: %s", out)
+	}
+	git(t, repo, "switch", "-q", "deep")
 }
 
 // hide changes one file and keeps git status from telling, and marks others

@@ -1,0 +1,139 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// hidden counts the changed files that git status leaves out because someone has
+// marked them (update-index --assume-unchanged, --skip-worktree).
+func (g examiner) hidden(ctx context.Context, path string, d dirs) (int, error) {
+	at, list, hash := path, []string{"ls-files", "-v", "--stage", "-z"}, []string{"hash-object", "--stdin-paths"}
+	if g.apart {
+		view, err := borrowIndex(ctx, d)
+		if view == "" || err != nil {
+			return 0, err
+		}
+		defer os.RemoveAll(view)
+		at = view
+		list = append([]string{"-c", "core.bare=false", "--git-dir=.", "--work-tree=."}, list...)
+		hash = append(hash, "--no-filters")
+	}
+	out, err := run(ctx, at, list...)
+	if err != nil {
+		return 0, err
+	}
+	var files, blobs []string
+	changed := 0
+	for line := range strings.SplitSeq(out, "\x00") {
+		// S 100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 0<tab>name
+		about, name, ok := strings.Cut(line, "\t")
+		if !ok || about[0] != 'S' && (about[0] < 'a' || about[0] > 'z') {
+			continue
+		}
+		fields := strings.Fields(about)
+		file := filepath.Join(path, name)
+		fi, err := os.Lstat(file)
+		switch {
+		case errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR): // a sparse checkout, or a deletion: nothing to lose
+		case err != nil || len(fields) != 4:
+			return 0, fmt.Errorf("look at marked file %s: %w", name, err)
+		case fi.IsDir() && fields[1] == "160000": // a submodule is examined for itself
+		case !fi.Mode().IsRegular() || strings.ContainsAny(file, "\n\""):
+			changed++ // cannot be asked for: to be safe
+		default:
+			files, blobs = append(files, file), append(blobs, fields[2])
+		}
+	}
+	if len(files) == 0 {
+		return changed, nil
+	}
+	out, err = feed(ctx, at, strings.Join(files, "\n")+"\n", hash...)
+	if err != nil {
+		return 0, err
+	}
+	for i, blob := range strings.Fields(out) {
+		if i < len(blobs) && blob != blobs[i] {
+			changed++
+		}
+	}
+	return changed, nil
+}
+
+// indexLimit bounds an index that is read for a clone: an agent may have written
+// anything.
+const indexLimit = 256 << 20
+
+// borrowIndex makes a repository of our own that has the index of a checkout and
+// borrows its objects, so that git need not run in the checkout. There is none,
+// and no error, if the checkout has no index.
+func borrowIndex(ctx context.Context, d dirs) (view string, err error) {
+	index := filepath.Join(d.git, "index")
+	if _, err := os.Lstat(index); errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	refs, err := d.refs()
+	if err != nil {
+		return "", err
+	}
+	named := ""
+	for _, commit := range refs {
+		named = commit
+	}
+	if view, err = os.MkdirTemp("", "agentform-index-"); err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(view)
+		}
+	}()
+	if err := borrowObjects(ctx, view, filepath.Join(d.common, "objects"), formatOf(named)); err != nil {
+		return "", err
+	}
+	// A split index is in two files.
+	parts, err := filepath.Glob(filepath.Join(globEscape(d.git), "sharedindex.*"))
+	if err != nil {
+		return "", err
+	}
+	for _, part := range append(parts, index) {
+		if err := copyFile(part, filepath.Join(view, filepath.Base(part)), indexLimit); err != nil {
+			return "", err
+		}
+	}
+	return view, nil
+}
+
+// globEscape returns a pattern of filepath.Glob that matches path alone.
+func globEscape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// copyFile copies a regular file of at most limit bytes. It follows no link.
+func copyFile(from, to string, limit int64) (err error) {
+	in, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	fi, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if !fi.Mode().IsRegular() || fi.Size() > limit {
+		return fmt.Errorf("%s is not a file, or too large", from)
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	_, err = io.CopyN(out, in, fi.Size())
+	return err
+}

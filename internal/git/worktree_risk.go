@@ -1,0 +1,160 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// AtRisk says what would be lost if the checkout at path, of the repository,
+// were removed. One whose folder is gone may still hold commits. The error says
+// that it could not be told: then everything may be at risk.
+func AtRisk(ctx context.Context, path, repo string) (Risk, error) {
+	r, _, err := atRisk(ctx, path, repo)
+	if err != nil {
+		return r, fmt.Errorf("look for unsaved work in %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// atRisk also returns the repository's other worktrees below path.
+func atRisk(ctx context.Context, path, repo string) (r Risk, inner []string, err error) {
+	of, err := repository(repo)
+	if err != nil {
+		return r, nil, err
+	}
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		if entry := of.entry(path); entry != "" {
+			r, err = goneRisk(ctx, repo, entry)
+		}
+		return r, nil, err
+	}
+	d, err := findDirs(path)
+	if err != nil {
+		return r, nil, err
+	}
+	if d.common != of.common {
+		return r, nil, fmt.Errorf("it is a checkout of %s, not of %s", d.common, of.common)
+	}
+	g := examiner{top: path, dirs: d, git: Here(path)}
+	if r, err = g.work(ctx, path, d); err != nil {
+		return r, nil, err
+	}
+	if err := d.addUnreachable(ctx, &r); err != nil {
+		return r, nil, err
+	}
+	inner, r.Nested, err = g.nested(ctx)
+	return r, inner, err
+}
+
+// goneRisk is what is left of a worktree whose folder is gone: what its HEAD, its
+// reflog and its index hold.
+func goneRisk(ctx context.Context, repo, entry string) (r Risk, err error) {
+	d, err := dirs{git: entry}.settle()
+	if err != nil {
+		return r, err
+	}
+	r.Busy = d.busy()
+	if err := d.addUnreachable(ctx, &r); err != nil {
+		return r, err
+	}
+	r.Uncommitted, err = staged(ctx, entry, Here(repo))
+	return r, err
+}
+
+// staged counts the contents in the index of a worktree that neither its HEAD nor
+// what its reflog names last has. entry is the worktree's git folder.
+func staged(ctx context.Context, entry string, git Runner) (int, error) {
+	if _, err := os.Lstat(filepath.Join(entry, "index")); errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	args := []string{"--git-dir=" + entry, "rev-list", "--objects", "--indexed-objects", "--single-worktree", "--ignore-missing", "--not", "HEAD^{tree}"}
+	last, err := readReflog(filepath.Join(entry, "logs", "HEAD"), &budget{refLimit}, map[string]bool{})
+	if err != nil {
+		return 0, err
+	}
+	if last != "" {
+		args = append(args, last+"^{tree}")
+	}
+	out, err := git(ctx, args...)
+	n := 0
+	for line := range strings.Lines(out) {
+		if _, name, _ := strings.Cut(line, " "); strings.TrimSpace(name) != "" { // no name: the tree of all
+			n++
+		}
+	}
+	return n, err
+}
+
+// own are the refs that a worktree has for itself and that go with it.
+var own = []string{"refs/worktree/*", "refs/bisect/*", "refs/rewritten/*"}
+
+// addUnreachable counts the commits that only this checkout holds: by a detached
+// HEAD, a ref of its own, or the reflog of its HEAD. A commit of another
+// checkout's detached HEAD counts as held by nobody.
+func (d dirs) addUnreachable(ctx context.Context, r *Risk) error {
+	_, head, _, err := d.head()
+	if err != nil {
+		return err
+	}
+	stays := []string{"--not"}
+	for _, pattern := range own {
+		stays = append(stays, "--exclude="+pattern)
+	}
+	stays = append(stays, "--glob=refs/*")
+	args := []string{"--git-dir=" + d.git, "rev-list", "--count", "--glob=" + own[0]}
+	if head != "" {
+		args = append(args, head)
+	}
+	out, err := run(ctx, d.common, append(args, stays...)...)
+	if err != nil {
+		return err
+	}
+	if r.Unreachable, err = count(out); err != nil || d.git == d.common {
+		return err
+	}
+	past, err := d.reflog(ctx)
+	if err != nil || len(past) == 0 {
+		return err
+	}
+	// The reflogs of branches stay with the repository.
+	stays = append(stays, "--single-worktree", "--reflog")
+	if head != "" {
+		stays = append(stays, head)
+	}
+	args = append([]string{"--git-dir=" + d.common, "rev-list", "--count", "--ignore-missing", "--stdin"}, stays...)
+	if out, err = feed(ctx, d.common, strings.Join(past, "\n")+"\n", args...); err != nil {
+		return err
+	}
+	r.Dropped, err = count(out)
+	return err
+}
+
+// reflog lists the commits at which the HEAD of the checkout was.
+func (d dirs) reflog(ctx context.Context) ([]string, error) {
+	if text, err := readSmall(filepath.Join(d.git, "HEAD")); err == nil && strings.HasSuffix(text, headsPrefix+".invalid") {
+		out, err := run(ctx, d.common, "--git-dir="+d.git, "rev-list", "--walk-reflogs", "HEAD")
+		return strings.Fields(out), err
+	}
+	seen := map[string]bool{}
+	_, err := readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit}, seen)
+	return slices.Collect(maps.Keys(seen)), err
+}
+
+// busy is what is under way in the checkout.
+func (d dirs) busy() string {
+	for _, sign := range []struct{ file, what string }{
+		{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"sequencer", "cherry-pick"}, {"BISECT_LOG", "bisect"},
+	} {
+		if _, err := os.Lstat(filepath.Join(d.git, sign.file)); err == nil {
+			return sign.what
+		}
+	}
+	return ""
+}
