@@ -45,7 +45,7 @@ func (l *loader) sessions(m *Manifest) []*built {
 	}
 	l.depends(all)
 	l.collisions(all)
-	slices.SortFunc(all, func(a, b *built) int { return strings.Compare(string(a.spec.Address), string(b.spec.Address)) })
+	slices.SortFunc(all, func(a, b *built) int { return a.spec.Address.Compare(b.spec.Address) })
 
 	m.Ranges = make(map[session.Address]session.Range, len(all))
 	m.Sessions = make([]session.Spec, 0, len(all))

@@ -20,7 +20,7 @@ func (s *scene) move() {
 				from = append(from, a)
 			}
 		}
-		slices.SortFunc(from, compareAddresses)
+		slices.SortFunc(from, session.Address.Compare)
 		for _, a := range from {
 			s.moveOne(a, m.To+session.Address(strings.TrimPrefix(string(a), string(m.From))))
 		}

@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/agentform/agentform/session"
 )
@@ -215,21 +213,6 @@ func (s *scene) addresses() []session.Address {
 			all = append(all, a)
 		}
 	}
-	slices.SortFunc(all, compareAddresses)
+	slices.SortFunc(all, session.Address.Compare)
 	return all
-}
-
-// compareAddresses sorts by block, then by key, numbers as numbers.
-func compareAddresses(a, b session.Address) int {
-	if c := cmp.Compare(a.Block(), b.Block()); c != 0 {
-		return c
-	}
-	ka, _ := a.Key()
-	kb, _ := b.Key()
-	na, errA := strconv.Atoi(ka)
-	nb, errB := strconv.Atoi(kb)
-	if errA == nil && errB == nil && na != nb {
-		return cmp.Compare(na, nb)
-	}
-	return cmp.Compare(a, b)
 }

@@ -19,7 +19,7 @@ func (s *scene) drift(selected func(session.Address) bool) []Drift {
 		}
 	}
 	slices.SortFunc(s.orphans, func(a, b session.Live) int {
-		return cmp.Or(compareAddresses(a.Mark.Address, b.Mark.Address), strings.Compare(where(a.Place), where(b.Place)))
+		return cmp.Or(session.Address.Compare(a.Mark.Address, b.Mark.Address), strings.Compare(where(a.Place), where(b.Place)))
 	})
 	for _, l := range s.orphans {
 		found = append(found, Drift{Address: l.Mark.Address, Kind: Orphaned,

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -86,6 +87,27 @@ func (a Address) Key() (key string, ok bool) {
 // session.worker.
 func (a Address) Within(target Address) bool {
 	return a == target || strings.HasPrefix(string(a), string(target)+"[")
+}
+
+// Compare orders addresses by block, then by key, numbers as numbers and before
+// words: session.pool[8] comes before session.pool[10].
+func (a Address) Compare(b Address) int {
+	if c := cmp.Compare(a.Block(), b.Block()); c != 0 {
+		return c
+	}
+	ka, _ := a.Key()
+	kb, _ := b.Key()
+	na, errA := strconv.Atoi(ka)
+	nb, errB := strconv.Atoi(kb)
+	switch {
+	case errA == nil && errB == nil && na != nb:
+		return cmp.Compare(na, nb)
+	case errA == nil && errB != nil:
+		return -1
+	case errA != nil && errB == nil:
+		return 1
+	}
+	return cmp.Compare(a, b)
 }
 
 // Slug is the address as letters, digits and dashes, at most 40 bytes:

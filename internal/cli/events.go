@@ -96,7 +96,7 @@ func (a *app) events(typed []string, since time.Time) ([]history.Event, error) {
 	if len(typed) > 0 {
 		gone := p.departed(s.Sessions)
 		known := append(addresses(p.manifest.Sessions, s.Sessions), slices.Collect(maps.Keys(gone))...)
-		slices.Sort(known)
+		slices.SortFunc(known, session.Address.Compare)
 		if meant, err = resolveAll(slices.Compact(known), typed); err != nil {
 			return nil, err
 		}

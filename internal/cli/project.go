@@ -151,7 +151,7 @@ func addresses(specs []session.Spec, records []session.Record) []session.Address
 	for _, r := range records {
 		all = append(all, r.Address)
 	}
-	slices.Sort(all)
+	slices.SortFunc(all, session.Address.Compare)
 	return slices.Compact(all)
 }
 

@@ -64,7 +64,7 @@ func (s *selector) choose(specs []session.Spec, records []session.Record) ([]ses
 		}
 		return nil, fmt.Errorf("no session %s has %s: nothing was done\nagentform status shows what there is", where, s)
 	}
-	return slices.Sorted(maps.Keys(found)), nil
+	return slices.SortedFunc(maps.Keys(found), session.Address.Compare), nil
 }
 
 // String is the selector as it was typed.

@@ -86,7 +86,7 @@ func ServicesOf(known []Known, orphans []session.Live, hub *StatusDocument) []Se
 	}
 	all := make([]Service, 0, len(found))
 	for _, s := range found {
-		slices.SortFunc(s.Sessions, func(a, b Housed) int { return strings.Compare(string(a.Address), string(b.Address)) })
+		slices.SortFunc(s.Sessions, func(a, b Housed) int { return a.Address.Compare(b.Address) })
 		all = append(all, *s)
 	}
 	slices.SortFunc(all, func(a, b Service) int {
