@@ -18,14 +18,14 @@ BENCH ?= ./tmux ./plan ./observe ./state ./config
 
 .PHONY: help
 help: ## list what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: tools build ## see it work: three agents, a drift, its repair, nothing left behind
 	@scripts/demo.sh
 
 .PHONY: test
-test: tools engine vet lint unit race test-dashboard test-agents vet-macos ## everything: vet, lint, all tests, the macOS build
+test: tools engine vet lint unit race test-dashboard test-real-agents vet-macos ## everything: vet, lint, all tests, the macOS build
 
 .PHONY: build
 build: ## bin/agentform and bin/agentform-guest
@@ -76,8 +76,8 @@ test-dashboard: ## what the dashboard shows, in Node
 test-agent: ## only the life of a session: the decisions, the runtimes and the commands
 	scripts/dockerd.sh $(GO) test ./agent/... ./observe ./health ./plan/... ./apply/... ./reconcile/... ./session/... ./tmux/... ./docker/... ./supervise ./internal/activity ./internal/guest/... ./internal/cli/...
 
-.PHONY: test-agents
-test-agents: tools ## the real Claude Code, Codex and Gemini CLI, against a model that follows a script
+.PHONY: test-real-agents
+test-real-agents: tools ## the real Claude Code, Codex and Gemini CLI, against a model that follows a script
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 20m ./internal/agenttest/...
 
 .PHONY: captures

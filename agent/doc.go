@@ -5,7 +5,7 @@
 // Each agent has files of its own, by its name, with every fact about it: how it is
 // started, what its screen shows, its hooks, its session file; measured with Claude
 // Code 2.1.197, codex-cli 0.169.0 and Gemini CLI 0.61.0, and proved against them by
-// `make test-agents`. What the program is called to
+// `make test-real-agents`. What the program is called to
 // do differently by a manifest comes in as a session.AgentSpec.
 //
 // What is on a screen is a report and never a proof: an agent prints what it
