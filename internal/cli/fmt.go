@@ -29,7 +29,7 @@ func (a *app) fmtCommand() *cobra.Command {
 		Use:   "fmt [PATH | -]...",
 		Short: "Bring manifests into the usual form",
 		Long: `Rewrites manifests and files of variables in the usual form, and names those that
-it changed. PATH is a file or a folder; without one it is the project folder, and
+it changed. PATH is a file or a folder; without one it is the current directory, and
 "-" reads standard input and writes standard output. The JSON syntax stays as it is.`,
 		Example: `  agentform fmt
   agentform fmt --check --diff --recursive
@@ -46,10 +46,15 @@ it changed. PATH is a file or a folder; without one it is the project folder, an
 }
 
 func (a *app) runFmt(o fmtOptions) error {
-	if slices.Equal(o.paths, []string{"-"}) {
+	if slices.Equal(o.paths, []string{"-"}) && len(a.globals.files) == 0 {
 		return a.fmtStream(o)
 	}
-	if len(o.paths) == 0 {
+	switch files := a.globals.files; {
+	case len(files) > 0 && len(o.paths) > 0:
+		return usageError{a.command, errors.New("give PATH or --file, not both")}
+	case len(files) > 0:
+		o.paths = files
+	case len(o.paths) == 0:
 		o.paths = []string{"."}
 	}
 	var errs *multierror.Error

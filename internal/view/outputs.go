@@ -71,9 +71,10 @@ type outputRecord struct {
 	Description string `json:"description"`
 }
 
-// OutputsJSON writes outputs as one document. Values of sensitive ones are null.
+// OutputsJSON writes outputs as one document, an object by name as Terraform's. Values
+// of sensitive ones are null.
 func OutputsJSON(w io.Writer, outputs []Output) error {
-	records := make([]outputRecord, 0, len(outputs))
+	records := make(map[string]outputRecord, len(outputs))
 	for _, o := range outputs {
 		r := outputRecord{Name: o.Name, Sensitive: o.Sensitive, Description: o.Description}
 		if !o.Sensitive {
@@ -83,11 +84,11 @@ func OutputsJSON(w io.Writer, outputs []Output) error {
 			}
 			r.Value = v
 		}
-		records = append(records, r)
+		records[o.Name] = r
 	}
 	return Document(w, struct {
-		Format  string         `json:"format_version"`
-		Outputs []outputRecord `json:"outputs"`
+		Format  string                  `json:"format_version"`
+		Outputs map[string]outputRecord `json:"outputs"`
 	}{FormatVersion, records})
 }
 
