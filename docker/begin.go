@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -64,6 +65,9 @@ func (r *Runtime) session(p session.Place, l session.Launch, program []string) [
 		"set-option", "-gw", "remain-on-exit", "on", ";",
 		"set-option", "-gw", "allow-rename", "off", ";",
 		"set-option", "-gw", "automatic-rename", "off", ";",
+	}
+	for _, option := range tmuxwire.StatusLine() {
+		settings = append(append(append(settings, "set-option"), option...), ";")
 	}
 	return slices.Concat(settings,
 		[]string{"new-session", "-d", "-s", p.Name, "-n", window(l.Mark.Address), "-x", "200", "-y", "50", "-c", strings.ReplaceAll(l.Dir, "#", "##"), "--"},

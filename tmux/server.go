@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/agentform/agentform/internal/tmuxwire"
 )
 
 // server is one tmux server: a socket, and what waits for it.
@@ -96,7 +98,7 @@ func (s *server) leaves() {
 // are made, each time, so it does not matter who started the server.
 func settings() []command {
 	set := func(scope, name, value string) command { return command{"set-option", scope, name, value} }
-	return []command{
+	all := []command{
 		set("-s", "exit-empty", "on"), // the server leaves with its last session
 		set("-s", "default-terminal", terminal()),
 		set("-s", "escape-time", "20"), // ms; the default 500 makes Escape, which agents use all the time, feel broken
@@ -113,6 +115,10 @@ func settings() []command {
 		set("-gw", "allow-rename", "off"),  // a name is for people; the title, a signal, stays the agent's
 		set("-gw", "automatic-rename", "off"),
 	}
+	for _, option := range tmuxwire.StatusLine() {
+		all = append(all, append(command{"set-option"}, option...))
+	}
+	return all
 }
 
 // terminal is the TERM that panes get: tmux's own where it is known.

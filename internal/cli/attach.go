@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
@@ -23,9 +24,10 @@ func (a *app) attachCommand() *cobra.Command {
 	var o attachOptions
 	c := &cobra.Command{
 		Use:   "attach ADDR",
-		Short: "Hand the terminal over to a session",
-		Long: `Hands the terminal over to the session; Ctrl-b d comes back, and the agent works on.
-Inside another tmux, which sees your keys first, the keys that come back are told.
+		Short: "Attach your terminal to a session",
+		Long: `Attaches the terminal to the session. Press Ctrl-b d to detach; the agent keeps running.
+The status line of the session shows the keys, also inside another tmux, which
+sees them first.
 
 Of a session whose agent is gone, the choice is to restart it, to tear it down, or to
 cancel: on a terminal you are asked, elsewhere --on-stale says.`,
@@ -78,7 +80,11 @@ func (a *app) handOver(ctx context.Context, t *target) error {
 	if a.within(t.place().Socket) {
 		return a.switchOver(ctx, t, argv)
 	}
-	fmt.Fprintf(a.env.Stderr, "%s: %s comes back here; the agent works on.\n", t.Record.Address, a.detachKey(ctx, argv[0]))
+	keys := a.detachKey(ctx, argv[0])
+	fmt.Fprintf(a.env.Stderr, "%s: %s detaches; the agent keeps running.\n", t.Record.Address, keys)
+	if t.Record.Origin != session.FromAdopt { // else it is the person's own tmux
+		argv = append(argv, ";", "set-option", tmuxwire.DetachOption, keys)
+	}
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = a.env.Stdin, a.env.Stdout, a.env.Stderr
 	// Another tmux around this terminal must not keep ours from starting in it.

@@ -48,6 +48,6 @@ func (a *app) switchOver(ctx context.Context, t *target, attach []string) error 
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("attach %s: %s: %s: %w", t.Record.Address, argv[0], strings.TrimSpace(string(out)), err)
 	}
-	fmt.Fprintf(a.env.Stderr, "%s: Ctrl-b L comes back here; the agent works on.\n", t.Record.Address)
+	fmt.Fprintf(a.env.Stderr, "%s: Ctrl-b L returns here; the agent keeps running.\n", t.Record.Address)
 	return nil
 }

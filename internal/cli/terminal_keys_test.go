@@ -106,7 +106,9 @@ func TestAttachInsideTmux(t *testing.T) {
 				}
 			}
 			outer("send-keys", "-t", "o", "agentform attach api 2>told; echo BA''CK", "Enter")
+			want := strings.ReplaceAll(strings.Join(keys, " "), "C-", "Ctrl-") + " detaches"
 			awaitPane("ready>")
+			awaitPane(want) // in the status line
 			for _, key := range keys {
 				time.Sleep(100 * time.Millisecond) // keys at once are a paste to tmux, and no command
 				typed := map[string]string{"C-b": "\x02", "d": "d"}[key]
@@ -119,7 +121,6 @@ func TestAttachInsideTmux(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := strings.ReplaceAll(strings.Join(keys, " "), "C-", "Ctrl-") + " comes back here"
 			if !strings.Contains(string(told), ": "+want) {
 				t.Errorf("told %q, want %q", told, want)
 			}

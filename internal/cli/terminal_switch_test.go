@@ -62,7 +62,7 @@ session "shop" {
 	}
 	defer inside.Close()
 	said, _ := io.ReadAll(inside) // a terminal whose other side has gone ends with an error
-	if err := inner.Wait(); err != nil || !strings.Contains(string(said), "Ctrl-b L comes back here") {
+	if err := inner.Wait(); err != nil || !strings.Contains(string(said), "Ctrl-b L returns here") {
 		t.Fatalf("attach: %v: %s", err, said)
 	}
 	if to := ask("list-clients", "-F", "#{client_session}"); to == from || !strings.Contains(to, "shop-web") {
