@@ -24,6 +24,9 @@ type Store interface {
 	// Move is Put of a session that was on record under another address.
 	Move(from session.Address, r session.Record) error
 	Delete(session.Address) error
+	// Defer and DeferDelete keep elsewhere what Put and Delete could not write.
+	Defer(session.Record) error
+	DeferDelete(session.Address) error
 }
 
 // Blobs keeps texts under their digests. state.Blobs is one.

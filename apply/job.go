@@ -11,6 +11,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 // job is one change being carried out.
@@ -122,7 +123,7 @@ func (j *job) do(ctx context.Context, a plan.Action) error {
 	case plan.Delete:
 		return j.remove(ctx)
 	case plan.Forget:
-		return j.forget()
+		return forgetEnded(j)
 	case plan.Adopt:
 		if j.change.Import != "" {
 			return j.takeOver(ctx)
@@ -139,8 +140,8 @@ func (j *job) fail(err error) {
 	j.err = fmt.Errorf("%s %s: %w", j.change.Action, j.change.Address, err)
 	if j.kept {
 		j.rec.Trouble = inShort(err)
-		if err := j.save(); err != nil {
-			j.err = errors.Join(j.err, err)
+		if unsaved := j.save(); unsaved != nil && !(state.Unwritable(unsaved) && state.Unwritable(err)) { // else it is said already
+			j.err = errors.Join(j.err, unsaved)
 		}
 	}
 	e := history.Event{Kind: history.ApplyErrored, Detail: j.err.Error(), Elapsed: session.Duration(j.elapsed)}

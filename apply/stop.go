@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 // pause lets the session stand: by the mode that the wanted spec says. A prompt
@@ -47,8 +48,7 @@ func (j *job) resume(ctx context.Context) error {
 // workspace stay.
 func (j *job) stop(ctx context.Context) error {
 	j.observe()
-	j.rec.Intent = session.Stopping
-	if err := j.save(); err != nil {
+	if err := intend(j, session.Stopping); err != nil {
 		return err
 	}
 	if err := j.clear(ctx); err != nil {
@@ -56,20 +56,21 @@ func (j *job) stop(ctx context.Context) error {
 	}
 	j.rec.Place = session.Place{}
 	if j.change.After != nil {
-		if err := j.keepPrompt(*j.change.After); err != nil {
+		switch err := j.keepPrompt(*j.change.After); {
+		case err == nil:
+			j.want(*j.change.After)
+		case !state.Unwritable(err): // else what it is to be at its next start is for the next apply to say
 			return err
 		}
-		j.want(*j.change.After)
 	}
 	j.idle()
-	return j.settle()
+	return settleEnded(j)
 }
 
 // remove takes a session away: agent, place, workspace where that is wanted and
 // safe, and, once it has been seen to be gone, its record.
 func (j *job) remove(ctx context.Context) error {
-	j.rec.Intent = session.Removing
-	if err := j.save(); err != nil {
+	if err := intend(j, session.Removing); err != nil {
 		return err
 	}
 	if err := j.clear(ctx); err != nil {
@@ -79,7 +80,7 @@ func (j *job) remove(ctx context.Context) error {
 	if j.change.Action == plan.Delete {
 		j.idle()
 	}
-	return j.forget()
+	return forgetEnded(j)
 }
 
 // forget takes a session off the record.

@@ -76,7 +76,7 @@ func (r *Reconciler) Override(ctx context.Context, h Hand, drain <-chan struct{}
 		q := Request{Wanted: told.specs, Options: options}
 		p = r.input(st, r.look(ctx, st, q, false, nil), q, true)
 		able, errs := told.judge(p)
-		if err := told.record(store, a, able); err != nil {
+		if err := told.record(store, a, able, p); err != nil {
 			return apply.Tally{}, err
 		}
 		if h.AfterTurn {
@@ -147,8 +147,13 @@ func (t told) judge(p plan.Plan) (able map[session.Address]bool, errs []error) {
 	return able, errs
 }
 
-// record puts the overrides that are new on record, before they are acted on.
-func (t told) record(store *state.Store, a apply.Applier, able map[session.Address]bool) error {
+// record puts the overrides that are new on record, before they are acted on. On a disk
+// that accepts no writes, one that ends an agent is recorded with its end.
+func (t told) record(store *state.Store, a apply.Applier, able map[session.Address]bool, p plan.Plan) error {
+	ends := map[session.Address]bool{}
+	for _, c := range p.Changes {
+		ends[c.Address] = c.Action == plan.Stop
+	}
 	var wg sync.WaitGroup
 	errs := make([]error, len(t.after))
 	fresh := make([]bool, len(t.after))
@@ -169,6 +174,11 @@ func (t told) record(store *state.Store, a apply.Applier, able map[session.Addre
 			e.Kind, e.New = history.OverrideLifted, string(rec.Spec.Desired)
 		}
 		a.Tell(e, rec)
+	}
+	for i, rec := range t.after {
+		if ends[rec.Address] && state.Unwritable(errs[i]) {
+			errs[i] = nil
+		}
 	}
 	return errors.Join(errs...)
 }

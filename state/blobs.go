@@ -34,7 +34,7 @@ func (b Blobs) Get(digest string) (string, error) {
 	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
 		return "", fmt.Errorf("read text: %q is no sha256", digest)
 	}
-	text, err := os.ReadFile(filepath.Join(b.Dir, digest))
+	text, err := readRegular(filepath.Join(b.Dir, digest))
 	if err != nil {
 		return "", fmt.Errorf("read text: %w", err)
 	}

@@ -89,7 +89,7 @@ func line(v any) ([]byte, error) {
 // readJournal reads the journal of the state file at path. A reader reads it before the
 // state file: should that be written whole in between, it holds what the journal held.
 func readJournal(path string) (journal, error) {
-	b, err := os.ReadFile(JournalOf(path))
+	b, err := readRegular(JournalOf(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return journal{}, nil
 	}
@@ -189,25 +189,33 @@ func (j journal) onto(path string, st State, text []byte) (_ State, continues bo
 		return st, false, nil
 	}
 	for _, e := range j.entries {
-		for _, raw := range e.Put {
-			var r session.Record
-			err := json.Unmarshal(raw, &r)
-			if err == nil {
-				err = check(r)
-			}
-			if err != nil {
-				return State{}, false, &JournalError{Path: path, Err: fmt.Errorf("serial %d: %w", e.Serial, err)}
-			}
-			st.Sessions = insert(st.Sessions, r)
+		if err := e.onto(&st); err != nil {
+			return State{}, false, &JournalError{Path: path, Err: fmt.Errorf("serial %d: %w", e.Serial, err)}
 		}
-		for _, a := range e.Forget {
-			if i, found := find(st.Sessions, a); found {
-				st.Sessions = slices.Delete(st.Sessions, i, i+1)
-			}
-		}
-		st.Serial, st.Project, st.Agentform = e.Serial, e.Project, e.Agentform
 	}
 	return st, true, nil
+}
+
+// onto makes the changes of an entry in a state.
+func (e entry) onto(st *State) error {
+	for _, raw := range e.Put {
+		var r session.Record
+		err := json.Unmarshal(raw, &r)
+		if err == nil {
+			err = check(r)
+		}
+		if err != nil {
+			return err
+		}
+		st.Sessions = insert(st.Sessions, r)
+	}
+	for _, a := range e.Forget {
+		if i, found := find(st.Sessions, a); found {
+			st.Sessions = slices.Delete(st.Sessions, i, i+1)
+		}
+	}
+	st.Serial, st.Project, st.Agentform = e.Serial, e.Project, e.Agentform
+	return nil
 }
 
 func find(rs []session.Record, a session.Address) (int, bool) {

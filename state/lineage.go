@@ -25,7 +25,7 @@ func Lineage(path string) (string, error) {
 // identity reads the lineage, and the path of the state file that it was last
 // kept for.
 func identity(path string) (lineage, home string, err error) {
-	b, err := os.ReadFile(lineageOf(path))
+	b, err := readRegular(lineageOf(path))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", "", nil
 	}

@@ -3,9 +3,11 @@ package state
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -49,6 +51,10 @@ func lock(ctx context.Context, path string, who Holder, wait time.Duration) (*fl
 	l := flock.New(file, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	for deadline := time.Now().Add(wait); ; {
 		taken, err := l.TryLock()
+		if errors.Is(err, syscall.EROFS) { // a session can be ended all the same
+			l = flock.New(file, flock.SetFlag(os.O_RDONLY))
+			taken, err = l.TryLock()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("lock state %s: %w", path, err)
 		}
@@ -93,8 +99,13 @@ func writeHolder(file string, who Holder) {
 		who.Since = time.Now()
 	}
 	who.Since = who.Since.Truncate(time.Second)
-	if b, err := json.Marshal(who); err == nil {
-		_ = os.WriteFile(file, append(b, '\n'), 0o600)
+	b, err := json.Marshal(who)
+	if err != nil {
+		return
+	}
+	if f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC|syscall.O_NONBLOCK, 0); err == nil {
+		_, _ = f.Write(append(b, '\n'))
+		_ = f.Close()
 	}
 }
 
@@ -102,7 +113,7 @@ func writeHolder(file string, who Holder) {
 // name there is a moment: it tries twice.
 func readHolder(file string) (h Holder) {
 	for range 2 {
-		b, err := os.ReadFile(file)
+		b, err := readRegular(file)
 		if err == nil && json.Unmarshal(b, &h) == nil {
 			return h
 		}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
@@ -95,20 +96,32 @@ func (m *mirror) write(r session.Record) error {
 	return overwrite(filepath.Join(folder, "state.json"), append(b, '\n'))
 }
 
+// padLimit bounds the blank lines of overwrite: a file that is longer is none of its
+// own, and is cut.
+const padLimit = 1 << 20
+
 // overwrite writes the file in place, in one write: 36 times cheaper than a new
 // file that is renamed (11 to 400 µs on ext4), for what is only a copy. A text
 // that is shorter than the last one is filled up with blank lines, which JSON
-// allows, because truncating costs as much as the renaming saves.
+// allows, because truncating costs as much as the renaming saves. It writes through no
+// link, and into nothing but a regular file.
 func overwrite(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return err
 	}
 	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file (%s): move it away", path, fi.Mode())
+	}
 	if err == nil {
-		if more := fi.Size() - int64(len(text)); more > 0 {
+		if more := fi.Size() - int64(len(text)); more > 0 && more < padLimit {
 			text = append(text, bytes.Repeat([]byte("\n"), int(more))...)
+		} else if more >= padLimit {
+			err = f.Truncate(0)
 		}
+	}
+	if err == nil {
 		_, err = f.Write(text)
 	}
 	return errors.Join(err, f.Close())
@@ -126,7 +139,10 @@ func (m *mirror) forget(r session.Record) error {
 // it had before.
 func (m *mirror) settle(folder, id string) error {
 	role := filepath.Dir(folder)
-	if _, err := os.Stat(folder); err == nil {
+	switch info, err := os.Lstat(folder); {
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s is not a directory (%s): move it away", folder, info.Mode())
+	case err == nil:
 		return m.ignore(role)
 	}
 	if err := os.MkdirAll(role, 0o700); err != nil {

@@ -86,6 +86,8 @@ type kept struct {
 	whole   whole
 	journal int  // its size in bytes; 0: nothing in it counts
 	torn    bool // something follows that was never acknowledged
+
+	deferred []entry // changes that only the runtime directory has
 }
 
 func read(path string) (State, kept, error) {
@@ -96,7 +98,7 @@ func read(path string) (State, kept, error) {
 	if err != nil {
 		return State{}, kept{}, err
 	}
-	b, err := os.ReadFile(path)
+	b, err := readRegular(path)
 	if err != nil {
 		return State{}, kept{}, unreadable(path, err)
 	}
@@ -109,13 +111,25 @@ func read(path string) (State, kept, error) {
 	if continues {
 		k.journal = j.size
 	}
+	if err == nil {
+		st, k.deferred = withDeferred(path, st)
+	}
 	return st, k, err
 }
 
 // Serial reads the serial of a state, without the rest: 0 when there is none. It
 // serves to see whether somebody has written since.
 func Serial(path string) (uint64, error) {
-	journal, err := os.ReadFile(JournalOf(path))
+	serial, err := serialOnDisk(path)
+	if err != nil {
+		return 0, err
+	}
+	return serial + uint64(len(readDeferred(path, "", serial))), nil
+}
+
+// serialOnDisk is the serial of a state file and its journal.
+func serialOnDisk(path string) (uint64, error) {
+	journal, err := readRegular(JournalOf(path))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, fmt.Errorf("read state: %w", err)
 	}
@@ -134,7 +148,7 @@ func Serial(path string) (uint64, error) {
 
 // serialOf is the serial in a state file.
 func serialOf(path string) (uint64, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		if err = unreadable(path, err); errors.Is(err, ErrNone) {
 			err = nil

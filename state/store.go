@@ -27,12 +27,13 @@ type Store struct {
 	lock   *flock.Flock
 	mirror mirror
 
-	writing sync.Mutex // held by the one that writes; guards what follows up to mu
-	backed  bool       // the backup of this store's beginning has been made
-	unsure  bool       // what is on the disk may not be there for ever: write it whole, even if nothing changes
-	closed  bool
-	whole   whole    // the state file as it was written last; its size is 0: there is none
-	journal appended // what has changed since
+	writing  sync.Mutex // held by the one that writes; guards what follows up to mu
+	backed   bool       // the backup of this store's beginning has been made
+	unsure   bool       // what is on the disk may not be there for ever: write it whole, even if nothing changes
+	deferred []entry    // changes that only the runtime directory has
+	closed   bool
+	whole    whole    // the state file as it was written last; its size is 0: there is none
+	journal  appended // what has changed since
 
 	mu   sync.Mutex
 	head State    // what the file says, without its sessions
@@ -108,7 +109,16 @@ func (s *Store) load() error {
 	s.head = st
 	s.whole, s.journal.size, s.unsure = k.whole, k.journal, k.torn
 	sweep(s.path)
-	return keepLineage(s.path, st.Lineage)
+	if err := keepLineage(s.path, st.Lineage); err != nil && !Unwritable(err) {
+		return err
+	}
+	if len(k.deferred) > 0 {
+		s.deferred, s.unsure = k.deferred, true
+		if err := s.write(nil); err != nil && !Unwritable(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // newLineage is a random UUID (version 4).
@@ -243,18 +253,9 @@ func (s *Store) write(list []change) error {
 	s.mu.Unlock()
 	changed := map[session.Address]*row{}
 	for _, c := range list {
-		i, found := slices.BinarySearchFunc(rows, c.address, func(r *row, a session.Address) int {
-			return strings.Compare(string(r.record.Address), string(a))
-		})
-		switch {
-		case c.row == nil && !found, c.row != nil && found && bytes.Equal(rows[i].raw, c.row.raw):
+		var changes bool
+		if rows, changes = c.onto(rows); !changes {
 			continue
-		case c.row == nil:
-			rows = slices.Delete(rows, i, i+1)
-		case found:
-			rows[i] = c.row
-		default:
-			rows = slices.Insert(rows, i, c.row)
 		}
 		changed[c.address] = c.row
 	}
@@ -311,6 +312,7 @@ func (s *Store) writeWhole(head State, rows []*row) (written bool, err error) {
 	if written {
 		s.backed, s.whole = true, wholeOf(head.Serial, text)
 		s.journal.end()
+		s.dropDeferred()
 	}
 	return written, err
 }

@@ -52,7 +52,7 @@ func backup(path string) error {
 	if err == nil {
 		return os.Rename(link, backupOf(path))
 	}
-	b, err := os.ReadFile(path)
+	b, err := readRegular(path)
 	if err == nil {
 		_, err = replace(backupOf(path), b)
 	}

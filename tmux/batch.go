@@ -199,11 +199,12 @@ func settle(batch []*request, nonce, out string, err error) {
 
 // whole is a text to be read from its beginning, all there before anyone reads:
 // an agentform that is killed while it writes must not leave tmux half a line,
-// a new session without its mark. Its file has no name any more.
+// a new session without its mark. Its file has no name any more. Where no file can be
+// made, as on a full disk, a pipe holds a text of usual length.
 func whole(text string) (*os.File, error) {
 	f, err := os.CreateTemp("", "agentform-")
 	if err != nil {
-		return nil, err
+		return piped(text, err)
 	}
 	err = os.Remove(f.Name())
 	if err == nil {
@@ -213,7 +214,27 @@ func whole(text string) (*os.File, error) {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return piped(text, errors.Join(err, f.Close()))
 	}
 	return f, nil
+}
+
+// pipeHolds is how much a pipe takes before somebody reads: on macOS less than on Linux.
+const pipeHolds = 16 << 10
+
+// piped is whole by a pipe, which has all of the text and its end when it returns; for a
+// longer text the error why no file has it.
+func piped(text string, why error) (*os.File, error) {
+	if len(text) > pipeHolds {
+		return nil, why
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(why, err)
+	}
+	_, err = w.WriteString(text)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, errors.Join(why, err, r.Close())
+	}
+	return r, nil
 }

@@ -42,6 +42,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"lock":      lock,
 	"readenv":   readEnv,
 	"readonly":  readOnly,
+	"disk":      disk,
 }
 
 // exits CODE COMMAND...: the command ends with exactly that exit code.

@@ -43,14 +43,8 @@ func SocketDir(dataDir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("socket folder of %s: %w", dataDir, err)
 	}
-	base := filepath.Join("/tmp", "agentform-"+strconv.Itoa(os.Getuid()))
-	remedy := "remove or rename it"
-	if x := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(x) {
-		base = filepath.Join(x, "agentform")
-		remedy = "set XDG_RUNTIME_DIR to a short folder of your own, or unset it"
-	}
-	sum := sha256.Sum256([]byte(abs))
-	name := hex.EncodeToString(sum[:4])
+	base, remedy := socketBase()
+	name := socketName(abs)
 	if kept, ok := keptSocketDir(abs, name); ok {
 		return kept, nil
 	}
@@ -65,6 +59,39 @@ func SocketDir(dataDir string) (string, error) {
 		return "", fmt.Errorf("socket folder of %s: %w (%s)", abs, err, remedy)
 	}
 	return dir, nil
+}
+
+// FindSocketDir is SocketDir of a folder that is there, and creates nothing.
+func FindSocketDir(dataDir string) (string, bool) {
+	abs, err := filepath.Abs(dataDir)
+	if err != nil {
+		return "", false
+	}
+	name := socketName(abs)
+	if kept, ok := keptSocketDir(abs, name); ok {
+		return kept, true
+	}
+	base, _ := socketBase()
+	dir := filepath.Join(base, name)
+	if _, err := os.Lstat(dir); err != nil || ownDir(base) != nil || ownDir(dir) != nil {
+		return "", false
+	}
+	return dir, true
+}
+
+// socketBase returns the folder in which each data folder's sockets have a folder of
+// their own, and what to do where it cannot be used.
+func socketBase() (base, remedy string) {
+	if x := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(x) {
+		return filepath.Join(x, "agentform"), "set XDG_RUNTIME_DIR to a short folder of your own, or unset it"
+	}
+	return filepath.Join("/tmp", "agentform-"+strconv.Itoa(os.Getuid())), "remove or rename it"
+}
+
+// socketName returns the name of the folder for a data folder's sockets.
+func socketName(dataDir string) string {
+	sum := sha256.Sum256([]byte(dataDir))
+	return hex.EncodeToString(sum[:4])
 }
 
 // socketsFile in the data folder names the folder of its sockets.

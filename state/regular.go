@@ -1,0 +1,54 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// fileLimit bounds what is read of a file of the state. Ten thousand sessions take 30 MB.
+const fileLimit = 1 << 30
+
+// openRegular opens a file for reading, and refuses what is not a regular file: a named
+// pipe would block every command for ever.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is not a regular file (%s): move it away", path, info.Mode())
+	case info.Size() > fileLimit:
+		err = fmt.Errorf("%s is larger than %d MiB: move it away", path, fileLimit>>20)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// readRegular reads a whole regular file.
+func readRegular(path string) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, info.Size(), info.Size()+512) // to see its end without growing
+	n, err := io.ReadFull(f, text)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	text = text[:n]
+	rest, err := io.ReadAll(io.LimitReader(f, fileLimit-int64(n)))
+	return append(text, rest...), err
+}
