@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/agentform/agentform/session"
 )
@@ -81,15 +83,41 @@ func (p *page) diagnostic(d session.Diagnostic) {
 	for _, l := range p.whereabouts(d) {
 		say(l)
 	}
-	if d.Detail != "" {
+	// Commands stand below the frame, a line each, so that they can be copied.
+	prose, commands := d.Detail, []string(nil)
+	if p.Color {
+		prose, commands = withoutCommands(d.Detail)
+	}
+	if prose != "" {
 		say("")
-		for _, l := range p.wrapped(d.Detail, 2) {
+		for _, l := range p.wrapped(prose, 2) {
 			say(p.paint(noInk, l))
 		}
 	}
 	if p.Color {
 		p.line(p.paint(color, "╵"))
 	}
+	for _, l := range commands {
+		p.line(p.paint(noInk, l))
+	}
+}
+
+var command = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|: )\s*(?:git (?:-C|init|worktree|switch|branch|fetch)|(?:agentform|mv|cp|sudo|apt-get) [^ ])`)
+})
+
+// withoutCommands parts the lines of a text that are commands to type, or end in one,
+// from the others.
+func withoutCommands(text string) (prose string, commands []string) {
+	var rest []string
+	for line := range strings.SplitSeq(Safe(text), "\n") {
+		if command().MatchString(line) {
+			commands = append(commands, line)
+		} else {
+			rest = append(rest, line)
+		}
+	}
+	return strings.Trim(strings.Join(rest, "\n"), "\n"), commands
 }
 
 // whereabouts is the file, the code and the session that a problem is about,
@@ -142,7 +170,7 @@ func tabless(s string) string { return strings.ReplaceAll(s, "\t", "  ") }
 func (p *page) wrapped(text string, margin int) (lines []string) {
 	g := glyphs()
 	for l := range strings.SplitSeq(strings.TrimRight(Safe(text), "\n"), "\n") {
-		if p.Width == 0 || strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t") {
+		if p.Width == 0 || strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t") || command().MatchString(l) {
 			lines = append(lines, l)
 			continue
 		}

@@ -96,7 +96,11 @@ func keys(v any) (found []string) {
 	case map[string]any:
 		for k, e := range v {
 			found = append(found, k)
-			if !slices.Contains([]string{"before", "after", "counts", "value"}, k) {
+			if named, is := e.(map[string]any); is && k == "outputs" {
+				for _, one := range named {
+					found = append(found, keys(one)...)
+				}
+			} else if !slices.Contains([]string{"before", "after", "counts", "value"}, k) {
 				found = append(found, keys(e)...)
 			}
 		}

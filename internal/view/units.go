@@ -2,8 +2,10 @@ package view
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -64,6 +66,25 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+var utcTime = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\b`)
+})
+
+// localTimes returns a text with its RFC 3339 times in UTC as clock shows them, for
+// people. Details of plans have them so, since they are compared and printed as JSON.
+func localTimes(text string, now time.Time) string {
+	if !strings.Contains(text, "Z") {
+		return text
+	}
+	return utcTime().ReplaceAllStringFunc(text, func(s string) string {
+		t, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			return s
+		}
+		return clock(t, now)
+	})
 }
 
 // clock is a time beside now: the hour alone on the same day.
