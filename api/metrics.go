@@ -89,12 +89,13 @@ func (c sessions) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	states, activities, holds := map[string]float64{}, map[string]float64{}, map[string]float64{}
+	states, activities, holds, healths := map[string]float64{}, map[string]float64{}, map[string]float64{}, map[string]float64{}
 	restarts := described("session_restarts_total", "How often the session was started again.", "session")
 	for _, k := range s.Sessions {
 		x := shown(s, k)
 		states[string(x.State)]++
 		activities[string(x.Activity)]++
+		healths[x.Health]++
 		to <- prometheus.MustNewConstMetric(restarts, prometheus.CounterValue, float64(x.Restarts), view.Safe(string(x.Address)))
 	}
 	for _, change := range s.Plan.Changes {
@@ -105,6 +106,7 @@ func (c sessions) Collect(to chan<- prometheus.Metric) {
 	for d, counts := range map[*prometheus.Desc]map[string]float64{
 		described("sessions", "Sessions on record, by their state.", "state"):                       states,
 		described("sessions_activity", "Sessions on record, by what their agent does.", "activity"): activities,
+		described("sessions_health", "Sessions on record, by their health.", "health"):              healths,
 		described("holds", "What the hub is not doing now, by reason.", "reason"):                   holds,
 	} {
 		for word, n := range counts {

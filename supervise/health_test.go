@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
+	"github.com/agentform/agentform/state"
 	"github.com/agentform/agentform/supervise"
 )
 
@@ -170,6 +174,68 @@ func TestHeartbeatByKey(t *testing.T) {
 		}
 		if r.launches("rests") != 1 {
 			t.Error("it was ended by a heartbeat alone")
+		}
+	})
+}
+
+// What the hub found to be wrong is what everybody is told of the session, by the hub and
+// by whoever reads its history when there is no hub any more.
+func TestWhatIsWrongIsShown(t *testing.T) {
+	in(t, func(r *room) {
+		r.apply(r.spec("api", func(s *session.Spec) {
+			s.Health.Heartbeat = &session.Heartbeat{Command: []string{"test", "-e", "ALIVE"}}
+			s.Health.Failures = 2
+			s.Health.OnUnhealthy = "escalate"
+		}))
+		probe := func(c *supervise.Config) {
+			c.Open = func(by string) *reconcile.Reconciler {
+				rec := r.open(by)
+				rec.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return probed{r.rt, r}, nil }
+				return rec
+			}
+		}
+		h, stop := r.hub(probe)
+		shown := func() view.Session {
+			k, _ := h.Snapshot().Of(session.Single("api"))
+			return view.SessionOf(k)
+		}
+		fails := func(why string) {
+			r.mu.Lock()
+			r.failing[place("api")] = why
+			r.mu.Unlock()
+			time.Sleep(2 * time.Minute)
+		}
+		fails("exit status 1")
+		x := shown()
+		if x.Health != "unhealthy" || x.Unhealthy == nil || x.Unhealthy.Reason != "heartbeat" || !strings.Contains(x.Detail, "unhealthy: its heartbeat failed") {
+			t.Errorf("shown: %s, %+v, %q", x.Health, x.Unhealthy, x.Detail)
+		}
+		since := x.Unhealthy
+		if found := activity.IllnessOf(r.record("api"), r.history("api")); found == nil || !found.Escalated {
+			t.Errorf("read from the history: %+v", found)
+		}
+		fails("")
+		if x := shown(); x.Health != "healthy" || x.Unhealthy != nil || activity.IllnessOf(r.record("api"), r.history("api")) != nil {
+			t.Errorf("well again it is shown as %s, %+v", x.Health, x.Unhealthy)
+		}
+		fails("exit status 1")
+		// However much else happens, it stays known, also to the next hub.
+		for i := range 900 {
+			e := history.Event{Time: r.now(), Kind: history.StatusChanged, New: fmt.Sprint(i), Run: r.record("api").Run.ID}
+			if err := history.Open(state.Folder(r.dir, r.record("api"))).Append(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		if x := shown(); x.Unhealthy == nil || !x.Unhealthy.Since.After(since.Since) {
+			t.Errorf("after 900 events it is shown as %s, %+v", x.Health, x.Unhealthy)
+		}
+		stop()
+		if found := activity.IllnessOf(r.record("api"), r.history("api")); found == nil {
+			t.Error("without a hub it is not known any more")
+		}
+		if got := r.events("api", history.Unhealthy); len(got) != 2 {
+			t.Errorf("told %q", got)
 		}
 	})
 }

@@ -56,17 +56,22 @@ func (m *memory) hear() ([]history.Event, error) {
 		m.events = append(m.events, e)
 	}
 	if over := len(m.events) - keptPast; over > 0 {
-		m.events = thin(m.events, over, m.run)
+		m.events = thin(m.events, over)
 	}
 	return fresh, err
 }
 
-// thin drops the oldest events but for those that are asked for however old they
-// are: pull requests, and how far the present run has come.
-func thin(events []history.Event, over int, run string) []history.Event {
-	milestone := of(history.Ready, history.Observable, history.FirstTurnDone)
+// thin drops the oldest events, but not the last of each kind, which says how things
+// stand, nor pull requests, which are told once.
+func thin(events []history.Event, over int) []history.Event {
+	last := map[history.Kind]int{}
+	for i, e := range events {
+		last[e.Kind] = i
+	}
+	i := -1
 	return slices.DeleteFunc(events, func(e history.Event) bool {
-		if over > 0 && e.Kind != history.PRDetected && (e.Run != run || !milestone(e)) {
+		i++
+		if over > 0 && e.Kind != history.PRDetected && last[e.Kind] != i {
 			over--
 			return true
 		}

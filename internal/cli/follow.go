@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -97,6 +99,9 @@ func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 		Address: x.Address, State: x.State, Activity: x.Activity, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
 		Alive: x.Alive != nil && *x.Alive, OffBranch: x.BranchOK != nil && !*x.BranchOK,
 	}
+	if s.OffBranch {
+		s.OffSince = switched(k.Checkout)
+	}
 	if look := k.Look; look != nil {
 		s.TurnAt = look.TurnAt
 		if x.Activity == session.Unobserved {
@@ -110,6 +115,9 @@ func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 		s.Recorded, s.Trouble, s.Run = true, r.Trouble != "", r.Run.ID
 		s.UnderWay = r.Intent != session.Settled && !s.Trouble
 		s.Given = activity.Given(*r, k.Events)
+		if x := activity.IllnessOf(*r, k.Events); x != nil && x.Escalated {
+			s.UnwellAt = x.At
+		}
 		if k.Wanted == nil {
 			s.Priority = r.Spec.Priority
 		}
@@ -122,6 +130,19 @@ func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 		s.Ready = k.Record != nil && s.Alive && x.State == session.StateRunning && takes(s.Activity) && e.activity.Agent(*k.Record).Ready(l.Screen)
 	}
 	return s
+}
+
+// switched returns when a workspace was switched to the branch that it is on: git
+// writes its HEAD then, and not when something is committed. Zero: not known.
+func switched(co *session.Checkout) time.Time {
+	if co == nil || co.GitDir == "" {
+		return time.Time{}
+	}
+	info, err := os.Stat(filepath.Join(co.GitDir, "HEAD"))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // takes reports whether an agent that does this may take a prompt.

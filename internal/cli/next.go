@@ -29,9 +29,11 @@ standard error. If none does, it waits until one does. A session needs somebody 
   timeout          its run was stopped for its time
   error            its place is gone, or the last action on it failed
   branch_mismatch  its workspace is on another branch
+  unhealthy        the hub found that it does not work as it should, and left it as it is
 
-Of several it is the one of the highest priority, of these the one that has waited for the
-longest. It is printed again until it does not need anybody any more: it was sent something,
+Of several it is one that is blocked, then one where something is wrong, then one at a limit,
+then one whose turn has ended; of these the one of the highest priority, and of these the one
+that has waited for the longest. It is printed again until it does not need anybody any more: it was sent something,
 was restarted or stopped. Sessions that are done, stopped, paused or were not started need
 nobody, nor do agents that were not given anything yet.
 

@@ -142,6 +142,7 @@ func TestNeeds(t *testing.T) {
 			named("paused", 9, with(does(session.Idle, 0), func(s *follow.Sight) { s.State = session.StatePaused })),
 			named("ready", 5, turn),
 			named("shot", 9, left(session.StateStopped, session.Done)),
+			named("sick", 0, with(does(session.Working, 0), func(s *follow.Sight) { s.UnwellAt = after(-45) })),
 			named("stale", 0, with(left(session.StateStale, session.Exited), ended(-30))),
 			named("stuck", 5, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Trouble = true })),
 			named("late", 1, with(left(session.StateStopped, session.Exited), ended(-90))),
@@ -157,9 +158,36 @@ func TestNeeds(t *testing.T) {
 	for _, n := range f.Needs() {
 		got = append(got, n.Address.Block()+" "+string(n.Reason))
 	}
-	want := []string{"stuck error", "ready turn_ended", "late timeout", "lost error", "stale stale", "asks blocked", "elsewhere branch_mismatch", "limited blocked_api"}
+	want := []string{"asks blocked", "stuck error", "late timeout", "lost error", "sick unhealthy", "stale stale", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended"}
 	if !slices.Equal(got, want) {
 		t.Errorf("needs:\ngot  %q\nwant %q", got, want)
+	}
+}
+
+// Since when a session is on another branch is not since when its agent does what it
+// does.
+func TestNeedSince(t *testing.T) {
+	off := does(session.Working, 0)
+	off.OffBranch = true
+	known := off
+	known.OffSince = after(50)
+	var f follow.Follower
+	for name, c := range map[string]struct {
+		looks []at
+		want  time.Time
+	}{
+		"seen when it was switched":   {[]at{{1, does(session.Working, 0)}, {41, off}, {43, off}}, after(41)},
+		"as the workspace tells":      {[]at{{1, does(session.Working, 0)}, {60, known}}, after(50)},
+		"switched to and fro":         {[]at{{1, off}, {2, does(session.Working, 0)}, {41, off}}, after(41)},
+		"and the agent does the same": {[]at{{1, off}, {90, off}}, after(1)},
+	} {
+		f = follow.Follower{}
+		for _, x := range c.looks {
+			f.See(after(x.seconds), []follow.Sight{x.Sight})
+		}
+		if needs := f.Needs(); len(needs) != 1 || needs[0].Reason != follow.NeedsBranch || !needs[0].Since.Equal(c.want) {
+			t.Errorf("%s: %+v, want it since %s", name, needs, c.want)
+		}
 	}
 }
 

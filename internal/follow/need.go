@@ -22,7 +22,22 @@ const (
 	NeedsTime    Reason = "timeout"     // its run was stopped for its time
 	NeedsPlace   Reason = "error"       // its place is gone, or the last action on it failed
 	NeedsBranch  Reason = "branch_mismatch"
+	NeedsCare    Reason = "unhealthy" // the hub found that its agent does not work as it should, and restarts nothing
 )
+
+// rank orders reasons: an agent that asks waits for an answer now, then comes what is
+// broken, then what ends by itself, and last the work that is done.
+func (r Reason) rank() int {
+	switch r {
+	case NeedsAnswer:
+		return 0
+	case NeedsQuota:
+		return 2
+	case NeedsWork:
+		return 3
+	}
+	return 1
+}
 
 // Need is a session that needs somebody.
 type Need struct {
@@ -31,21 +46,37 @@ type Need struct {
 	Since  time.Time // as far as known
 }
 
-// Needs are the sessions that need somebody: by priority, the higher first, then
-// those that have waited longer, then in the order of addresses. A session that
-// is wanted stopped, was never started or is done needs nobody.
+// Needs are the sessions that need somebody: those that are blocked first, then those
+// where something is wrong, those at a limit, and those whose turn has ended; of these
+// by priority, the higher first, then those that have waited longer, then in the order
+// of addresses. A session that is wanted stopped, was never started or is done needs
+// nobody.
 func (f *Follower) Needs() []Need {
 	var found []Need
 	for _, a := range f.order {
 		c := f.courses[a]
 		if why := c.need(); why != "" {
-			found = append(found, Need{c.Sight, why, c.since})
+			found = append(found, Need{c.Sight, why, c.needSince(why)})
 		}
 	}
 	slices.SortStableFunc(found, func(x, y Need) int {
-		return cmp.Or(cmp.Compare(y.Priority, x.Priority), x.Since.Compare(y.Since), cmp.Compare(x.Address, y.Address))
+		return cmp.Or(cmp.Compare(x.Reason.rank(), y.Reason.rank()), cmp.Compare(y.Priority, x.Priority), x.Since.Compare(y.Since), cmp.Compare(x.Address, y.Address))
 	})
 	return found
+}
+
+// needSince returns since when the session has needed somebody for a reason, as far as
+// known.
+func (c *course) needSince(why Reason) time.Time {
+	switch {
+	case why == NeedsBranch && !c.OffSince.IsZero():
+		return c.OffSince
+	case why == NeedsBranch:
+		return c.off
+	case why == NeedsCare:
+		return c.UnwellAt
+	}
+	return c.since
 }
 
 // need is why the session needs somebody; empty: it does not.
@@ -62,7 +93,11 @@ func (c *course) need() Reason {
 	case c.State == session.StatePaused:
 		return "" // somebody paused it, and knows
 	}
-	return c.asks()
+	why := c.asks()
+	if !c.UnwellAt.IsZero() && (why == "" || why.rank() > NeedsCare.rank()) {
+		return NeedsCare
+	}
+	return why
 }
 
 // leftBehind is the need of a session whose agent is gone.

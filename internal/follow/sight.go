@@ -19,6 +19,8 @@ type Sight struct {
 	Alive     bool            // its agent is known to live
 	Ready     bool            // a prompt could be typed now
 	OffBranch bool            // its workspace is on another branch than it is to be
+	OffSince  time.Time       // of OffBranch: since when; zero: not known
+	UnwellAt  time.Time       // since when it has been unhealthy and a person is needed for that; zero: it is not
 	UnderWay  bool            // a start or a stop of it has begun and is not complete
 	Trouble   bool            // the last action on it failed
 	Run       string          // the id of its run
@@ -50,6 +52,7 @@ const (
 type course struct {
 	Sight           // the last one
 	since time.Time // since when it has been so, as far as known
+	off   time.Time // since when it was seen on another branch
 	at    time.Time // of the last look
 	work  bool      // seen at work since it was given something
 	gone  bool      // it was there, and is neither on record nor wanted any more
@@ -73,6 +76,9 @@ func (c *course) see(at time.Time, s Sight) {
 	}
 	if at.After(s.Given) && (s.Activity == session.Working || s.Activity == session.Blocked || s.Activity == session.BlockedAPI) {
 		c.work = true
+	}
+	if s.OffBranch && (first || !c.OffBranch) {
+		c.off = at
 	}
 	c.Sight, c.at = s, at
 }

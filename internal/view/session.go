@@ -44,6 +44,8 @@ type Session struct {
 	Restarts       int               `json:"restarts"`
 	Budget         *Budget           `json:"restart_budget"` // of one that the hub starts again, or not any more
 	Health         string            `json:"health"`         // healthy, unhealthy, unknown
+	Unhealthy      *Unhealthy        `json:"unhealthy"`      // what the hub found to be wrong with it; nil: nothing
+	Attached       *int              `json:"attached"`       // how many terminals are attached; nil: not known
 	LastEvent      *LastEvent        `json:"last_event"`
 	PR             string            `json:"pr_url"`
 	ConversationID string            `json:"conversation_id"`
@@ -58,6 +60,14 @@ type Budget struct {
 	Try    int        `json:"try"`    // the number of the next try
 	Of     int        `json:"of"`
 	Until  *time.Time `json:"until"` // of backing_off: when that is
+}
+
+// Unhealthy is what the hub found to be wrong with a live session, as its history tells:
+// it is known after the hub has ended, too.
+type Unhealthy struct {
+	Reason string    `json:"reason"` // hung, heartbeat, contradicted, unobserved
+	Detail string    `json:"detail"`
+	Since  time.Time `json:"since"`
 }
 
 // LastEvent is the youngest event of a session's history.
@@ -134,6 +144,7 @@ func SessionOf(k Known) Session {
 	if l := k.Live; l != nil {
 		s.live(*l)
 	}
+	s.unwell(k)
 	s.branch(spec, k.Checkout)
 	s.Observable = k.observable(spec)
 	if all := activity.Requests(k.Events); s.PR == "" && len(all) > 0 {
@@ -208,6 +219,22 @@ func (s *Session) looked(x activity.Look) {
 	}
 }
 
+// unwell adds what the hub found to be wrong with a session that is not known to be
+// dead.
+func (s *Session) unwell(k Known) {
+	if k.Record == nil || s.Alive != nil && !*s.Alive {
+		return
+	}
+	x := activity.IllnessOf(*k.Record, k.Events)
+	if x == nil {
+		return
+	}
+	s.Health, s.Unhealthy = "unhealthy", &Unhealthy{Reason: x.Reason, Detail: x.Detail, Since: utc(x.At)}
+	if k.Look == nil || !k.Look.Overdue { // else that was said
+		s.Detail = join(s.Detail, "unhealthy: "+x.Detail)
+	}
+}
+
 // join is two things to be said about one.
 func join(a, b string) string {
 	if a == "" {
@@ -232,6 +259,9 @@ func (s *Session) live(l session.Live) {
 	}
 	if !l.Started.IsZero() {
 		s.StartedAt = utcOrNull(l.Started)
+	}
+	if l.Vital == session.Alive {
+		s.Attached = &l.Attached
 	}
 }
 
