@@ -16,6 +16,7 @@ type teller struct {
 	app      *app
 	command  string // as the last line calls it: Apply
 	began    time.Time
+	planned  bool // the plan was shown, with its errors
 	progress *view.Progress
 	lines    *view.Lines // nil: to people
 }
@@ -36,6 +37,7 @@ func (t *teller) plan(p plan.Plan, detail string) error {
 	if t.lines != nil {
 		return t.lines.Plan(p)
 	}
+	t.planned = true
 	return view.Plan(t.app.env.Stdout, t.app.out(), p, view.PlanOptions{Full: detail == "full"})
 }
 
@@ -44,6 +46,9 @@ func (t *teller) event(e history.Event) {
 	if t.lines != nil {
 		t.lines.Event(e)
 		return
+	}
+	if t.planned && e.Kind == history.BranchMismatch {
+		return // shown just above, and again with all errors at the end
 	}
 	t.progress.Event(e)
 }
