@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,35 @@ func TestClaudeFiles(t *testing.T) {
 }
 
 // What a transcript says at each of its lines; the state file speaks last.
+// TestClaudeQueue checks what the transcript tells of messages that were typed while
+// it worked.
+func TestClaudeQueue(t *testing.T) {
+	op := func(second int, name string) string {
+		return fmt.Sprintf(`{"type":"queue-operation","operation":%q,"timestamp":"2026-03-14T12:00:%02dZ","sessionId":"c1"}`, name, second)
+	}
+	const prompt = `{"type":"user","timestamp":"2026-03-14T12:00:00Z","sessionId":"c1","message":{"role":"user","content":"fix it"}}`
+	const ended = `{"type":"system","subtype":"turn_duration","timestamp":"2026-03-14T12:00:05Z"}`
+	for name, c := range map[string]struct {
+		lines    []string
+		queued   int
+		taken    bool
+		activity session.Activity
+	}{
+		"one waits":                {[]string{prompt, op(1, "enqueue")}, 1, false, session.Working},
+		"one waits after the turn": {[]string{prompt, op(1, "enqueue"), ended}, 1, false, session.Idle},
+		"it is taken up":           {[]string{prompt, op(1, "enqueue"), op(6, "dequeue"), ended}, 0, true, session.Working},
+		"one of two is":            {[]string{prompt, op(1, "enqueue"), op(2, "enqueue"), op(6, "dequeue"), ended}, 1, true, session.Working},
+		"within the turn":          {[]string{prompt, op(1, "enqueue"), op(2, "remove"), ended}, 0, false, session.Idle},
+		"all are taken back":       {[]string{prompt, op(1, "enqueue"), op(2, "enqueue"), op(3, "popAll"), ended}, 0, false, session.Idle},
+		"more than is known of":    {[]string{prompt, op(6, "dequeue")}, 0, true, session.Working},
+	} {
+		n := claudeNative(jsonLines(c.lines...))
+		if n.Queued != c.queued || n.TakenAt.IsZero() == c.taken || n.Activity != c.activity {
+			t.Errorf("%s: %d wait, taken %v, %s", name, n.Queued, n.TakenAt, n.Activity)
+		}
+	}
+}
+
 func TestClaudeNative(t *testing.T) {
 	const (
 		prompt  = `{"type":"user","timestamp":"2026-03-14T12:00:00Z","sessionId":"c1","cwd":"/w","message":{"role":"user","content":"fix it"}}`

@@ -63,6 +63,7 @@ type claudeLine struct {
 	APIError   bool          `json:"isApiErrorMessage"`
 	Error      string        `json:"error"`
 	DurationMS int64         `json:"durationMs"`
+	Operation  string        `json:"operation"` // of type queue-operation
 
 	// Of a state file alone.
 	PID             int    `json:"pid"`
@@ -156,7 +157,7 @@ func claudeNative(lines [][]byte) session.Native {
 		case json.Unmarshal(line, &l) != nil:
 		case l.PID > 0 && l.Type == "":
 			state = &l
-		case l.Type == "user" || l.Type == "assistant" || l.Type == "system":
+		case l.Type == "user" || l.Type == "assistant" || l.Type == "system" || l.Type == "queue-operation":
 			all = append(all, l)
 		}
 	}
@@ -203,6 +204,24 @@ func (t *claudeTranscript) add(l claudeLine) {
 		t.assistant(l)
 	case l.Type == "system" && l.Subtype == "turn_duration":
 		t.ended(l.At)
+	case l.Type == "queue-operation":
+		t.queue(l)
+	}
+}
+
+// queue counts the messages that were typed while it worked and that wait.
+func (t *claudeTranscript) queue(l claudeLine) {
+	switch l.Operation {
+	case "enqueue":
+		t.Queued++
+	case "dequeue": // the next turn begins with it
+		t.Queued = max(t.Queued-1, 0)
+		t.TakenAt = l.At
+		t.doing(session.Working, "")
+	case "remove": // it was taken up within the turn, or taken back
+		t.Queued = max(t.Queued-1, 0)
+	case "popAll": // the person took all of them back
+		t.Queued = 0
 	}
 }
 

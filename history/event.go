@@ -47,6 +47,9 @@ const (
 // ByHub is who caused what the hub does.
 const ByHub = "hub"
 
+// Queued is the Reason of a Sent event if the agent was at work with something else.
+const Queued = "queued"
+
 // Event is one thing that happened to one session.
 type Event struct {
 	Time    time.Time        `json:"time"`

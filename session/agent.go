@@ -115,6 +115,8 @@ type Native struct {
 	At           time.Time // of its last line
 	FirstTurnAt  time.Time // when the first turn ended; zero: it has not
 	Prompts      int       // messages of the user
+	Queued       int       // messages of the user that it has not taken up yet
+	TakenAt      time.Time // when it last took up one that had waited; zero: never
 	Turns        int       // turns that have ended
 	// Unsettled says that the file does not tell whether the last turn has ended.
 	// Turns and FirstTurnAt take it for ended.

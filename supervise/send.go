@@ -36,12 +36,15 @@ func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session
 	if err != nil {
 		return outcome, fmt.Errorf("send to %s: %w", a, err)
 	}
-	detail := fmt.Sprintf("%d bytes", len(in.Text)) // what was sent may hold anything
+	detail, reason := fmt.Sprintf("%d bytes", len(in.Text)), "" // what was sent may hold anything
 	if in.Key != "" {
 		detail = "key " + in.Key
 	}
+	if outcome == typing.Queued {
+		reason = history.Queued
+	}
 	return outcome, history.Open(h.folder(*k.Record)).Append(history.Event{Time: at, Address: a, ID: k.Record.ID,
-		Run: k.Record.Run.ID, Kind: history.Sent, By: by, Detail: detail})
+		Run: k.Record.Run.ID, Kind: history.Sent, By: by, Reason: reason, Detail: detail})
 }
 
 // give types. A key and a draft are typed as they are.

@@ -189,7 +189,8 @@ func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Eve
 		s.first, s.ready = at, s.ready || ready
 		r.mu.Unlock()
 	}
-	return r.Read(rec, live, Given(rec, past), now)
+	given, _ := Given(rec, past)
+	return r.Read(rec, live, given, now)
 }
 
 // InImage reports whether the agent's home is its container's own, so that its files
@@ -275,17 +276,18 @@ func (r *Reader) Heard(runs []string) int64 {
 	return all
 }
 
-// Given is when a session was last given something to do: its prompt, or what was
-// sent to it; zero: never.
-func Given(rec session.Record, past []history.Event) time.Time {
-	at := rec.Run.DeliveredAt
+// Given returns when a session was last given something to do, its prompt or what
+// was sent to it, and whether its agent was at work with something else then; zero:
+// never.
+func Given(rec session.Record, past []history.Event) (at time.Time, queued bool) {
+	at = rec.Run.DeliveredAt
 	for _, e := range slices.Backward(past) {
 		if e.Kind == history.Sent {
 			if e.Time.After(at) {
-				at = e.Time
+				at, queued = e.Time, e.Reason == history.Queued
 			}
 			break
 		}
 	}
-	return at
+	return at, queued
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/session"
 )
 
@@ -37,5 +38,31 @@ func TestSettled(t *testing.T) {
 	}
 	if settled(nil, session.Reading{}) != nil {
 		t.Error("a file out of nothing")
+	}
+}
+
+// TestTurnEndOfAQueuedMessage checks that a turn is not the last one while another
+// message waits, or was taken up after it.
+func TestTurnEndOfAQueuedMessage(t *testing.T) {
+	start := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	stopped := []session.Signal{
+		{At: at(1), Data: []byte(`{"hook_event_name":"UserPromptSubmit"}`)},
+		{At: at(9), Data: []byte(`{"hook_event_name":"Stop"}`)},
+	}
+	for name, c := range map[string]struct {
+		native  session.Native
+		signals []session.Signal
+		want    time.Time
+	}{
+		"nothing waits":                   {session.Native{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), At: at(8)}, stopped, at(9)},
+		"one waits":                       {session.Native{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), At: at(8), Queued: 1}, stopped, time.Time{}},
+		"it was taken up":                 {session.Native{Turns: 1, Activity: session.Working, StartedAt: at(1), TakenAt: at(10), At: at(10)}, stopped, time.Time{}},
+		"one waits, as the file tells":    {session.Native{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), At: at(8), Queued: 1}, nil, time.Time{}},
+		"nothing waits, as the file says": {session.Native{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), At: at(8)}, nil, at(8)},
+	} {
+		if got := turnEnd(agent.For(agent.Builtins()["claude"]), &c.native, c.signals, start); !got.Equal(c.want) {
+			t.Errorf("%s: the turn ended at %v, want %v", name, got, c.want)
+		}
 	}
 }

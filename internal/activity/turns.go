@@ -36,9 +36,20 @@ func settled(n *session.Native, reading session.Reading) *session.Native {
 	return &open
 }
 
-// turnEnd is when the last turn of the run ended, as hooks or the session file
-// say; zero: they do not, or it goes on.
+// turnEnd returns when the last turn of the run ended, as hooks or the session file
+// say; zero: they do not, or it goes on. While a message of the user waits to be
+// taken up, and once it is, the turn before is not the last.
 func turnEnd(a session.Agent, n *session.Native, signals []session.Signal, started time.Time) time.Time {
+	at := turnEndTold(a, n, signals, started)
+	if n != nil && (n.Queued > 0 || n.TakenAt.After(at)) {
+		return time.Time{}
+	}
+	return at
+}
+
+// turnEndTold returns when the last turn ended that hooks or the session file tell
+// of.
+func turnEndTold(a session.Agent, n *session.Native, signals []session.Signal, started time.Time) time.Time {
 	at, begun := turnTold(a, signals)
 	if begun.IsZero() && n != nil && n.Turns > 0 && over(n.Activity) && !n.StartedAt.Before(started.Add(-early)) {
 		return n.At // of a conversation that goes on, the file has the turns before, too
@@ -125,7 +136,8 @@ func (r *Reader) Overdue(rec session.Record, past func() []history.Event, now ti
 	}
 	events := past()
 	x := Look{FirstTurnAt: FirstTurnAt(rec, events)}
-	return overdue(rec, a, x, Given(rec, events), now)
+	given, _ := Given(rec, events)
+	return overdue(rec, a, x, given, now)
 }
 
 // keeps reports whether an agent has a file to be observed by, or its first turn.

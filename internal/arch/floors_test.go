@@ -23,6 +23,7 @@ const module = "github.com/agentform/agentform"
 var floors = map[string]int{
 	"internal/stamp":       -1,
 	"internal/layout":      -1,
+	"internal/turn":        -1,
 	"session":              0,
 	"internal/guest":       0,
 	"internal/keys":        0,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/view"
@@ -114,7 +115,7 @@ func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 	if r := k.Record; r != nil {
 		s.Recorded, s.Trouble, s.Run = true, r.Trouble != "", r.Run.ID
 		s.UnderWay = r.Intent != session.Settled && !s.Trouble
-		s.Given = activity.Given(*r, k.Events)
+		s.Given, s.Queued = activity.Given(*r, k.Events)
 		if x := activity.IllnessOf(*r, k.Events); x != nil && x.Escalated {
 			s.UnwellAt = x.At
 		}
@@ -128,7 +129,9 @@ func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 			s.Ended = l.Exit.At
 		}
 		s.Ready = k.Record != nil && s.Alive && x.State == session.StateRunning && takes(s.Activity) && e.activity.Agent(*k.Record).Ready(l.Screen)
+		s.Prompt = s.Ready && k.Record.Spec.Agent.Ready != "" // without a pattern it is always taken for ready
 	}
+	s.Screen = k.Reading.Source == agent.FromScreen
 	return s
 }
 

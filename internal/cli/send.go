@@ -96,15 +96,15 @@ func (a *app) runSend(ctx context.Context, typed string, o sendOptions) error {
 		return t.refused(fmt.Errorf("send to %s: %w", t.Record.Address, err))
 	}
 	// What was sent stays out of the history: it may hold anything.
-	detail := fmt.Sprintf("%d bytes", len(o.Text))
+	detail, reason := fmt.Sprintf("%d bytes", len(o.Text)), ""
 	if o.Key != "" {
 		detail = "key " + o.Key
 	}
 	if outcome == typing.Queued {
-		detail += ", queued"
+		detail, reason = detail+", queued", history.Queued
 		fmt.Fprintf(a.env.Stderr, "%s is at work: it takes this up as soon as it can.\n", t.Record.Address)
 	}
-	if err := t.note(history.Event{Time: began, Kind: history.Sent, By: a.who().User, Detail: detail}); err != nil {
+	if err := t.note(history.Event{Time: began, Kind: history.Sent, By: a.who().User, Reason: reason, Detail: detail}); err != nil {
 		a.log.Warn("it was sent, and the history cannot be written", "error", err)
 	}
 	return nil

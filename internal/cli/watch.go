@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,7 @@ func (a *app) runWatch(ctx context.Context, typed []string, every time.Duration)
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
+	var follower follow.Follower
 	for g, err := range follow.Looks(ctx, every, f.told, f.glance) {
 		if err != nil {
 			return err
@@ -61,22 +63,18 @@ func (a *app) runWatch(ctx context.Context, typed []string, every time.Duration)
 		if err := show(g); err != nil {
 			return err
 		}
-		if allOver(g) {
+		follower.See(g.at, g.sights)
+		if allOver(g, follower) {
 			return nil
 		}
 	}
 	return outcome(exitInterrupted)
 }
 
-// allOver reports whether none of the sessions does anything more by itself.
-// One with which somebody is at work is not over.
-func allOver(g glance) bool {
-	for _, s := range g.sights {
-		if s.UnderWay || !s.Status.Terminal() {
-			return false
-		}
-	}
-	return true
+// allOver reports whether none of the sessions does anything more by itself. An agent
+// that lives, and says that it is done or has failed, may work on.
+func allOver(g glance, f follow.Follower) bool {
+	return !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !f.Ended(s.Address) })
 }
 
 // shower shows each glance as it fits where the output goes: a table that is

@@ -50,6 +50,9 @@ func TestVerdict(t *testing.T) {
 	underWay := func(s follow.Sight) follow.Sight { s.UnderWay = true; return s }
 	turned := func(s follow.Sight, seconds float64) follow.Sight { s.TurnAt = after(seconds); return s }
 	ready := func(s follow.Sight) follow.Sight { s.Ready = true; return s }
+	shown := func(s follow.Sight, moved float64) follow.Sight { s.Screen, s.Moved = true, after(moved); return s }
+	prompt := func(s follow.Sight) follow.Sight { s.Prompt = true; return s }
+	queued := func(s follow.Sight) follow.Sight { s.Queued = true; return s }
 	for name, c := range map[string]struct {
 		goal  follow.Goal
 		looks []at
@@ -92,6 +95,13 @@ func TestVerdict(t *testing.T) {
 		"just answered":                           {follow.Blocked, []at{{1, does(blocked, 0)}, {9, does(blocked, 8.9)}}, follow.Waiting},
 		"ready":                                   {follow.Ready, []at{{1, ready(does(idle, -1))}}, follow.Reached},
 		"not ready":                               {follow.Ready, []at{{1, does(idle, -1)}}, follow.Waiting},
+		"a phrase says done, and it prints on":    {follow.Done, []at{{1, does(working, 0)}, {2, shown(does(session.Done, 0), 2)}, {8, shown(does(session.Done, 0), 6)}}, follow.Waiting},
+		"a phrase says done, and it rests":        {follow.Done, []at{{1, does(working, 0)}, {2, shown(does(session.Done, 0), 2)}, {7.1, shown(does(session.Done, 0), 2)}}, follow.Reached},
+		"a phrase says done beside its prompt":    {follow.Turn, []at{{1, does(working, 0)}, {2, prompt(shown(does(session.Done, 0), 2))}, {2.5, prompt(shown(does(session.Done, 0), 2))}}, follow.Reached},
+		"a phrase says failed, and it prints on":  {follow.Turn, []at{{1, does(working, 0)}, {2, shown(does(session.Failed, 0), 2)}, {8, shown(does(session.Failed, 0), 6)}}, follow.Waiting},
+		"a phrase says failed, and it rests":      {follow.Turn, []at{{1, does(working, 0)}, {2, shown(does(session.Failed, 0), 2)}, {7.1, shown(does(session.Failed, 0), 2)}}, follow.Over},
+		"told, and the next message was queued":   {follow.Turn, []at{{2, queued(does(working, 1))}, {3.1, turned(queued(does(idle, 1)), 3)}, {3.3, queued(does(working, 1))}}, follow.Waiting},
+		"told of the queued message":              {follow.Turn, []at{{2, queued(does(working, 1))}, {3.1, turned(queued(does(idle, 1)), 3)}, {3.6, turned(queued(does(idle, 1)), 3)}}, follow.Reached},
 		"stopped":                                 {follow.Ready, []at{{1, left(session.StateStopped, "")}}, follow.Over},
 	} {
 		var f follow.Follower

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -76,7 +77,7 @@ func (c *course) needSince(why Reason) time.Time {
 	case why == NeedsCare:
 		return c.UnwellAt
 	}
-	return c.since
+	return c.turn.Since()
 }
 
 // need is why the session needs somebody; empty: it does not.
@@ -116,11 +117,11 @@ func (c *course) leftBehind() Reason {
 // asks is the need of a live agent.
 func (c *course) asks() Reason {
 	switch {
-	case c.Activity == session.Blocked && c.held() >= calm:
+	case c.Activity == session.Blocked && c.turn.Held() >= turn.Calm:
 		return NeedsAnswer
-	case c.turnEnded():
+	case c.turn.Ended():
 		return NeedsWork
-	case !c.settled():
+	case !c.turn.Settled():
 		return ""
 	case c.Activity == session.BlockedAPI:
 		return NeedsQuota

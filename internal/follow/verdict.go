@@ -3,6 +3,7 @@ package follow
 import (
 	"fmt"
 
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -47,11 +48,20 @@ func (f *Follower) Verdict(a session.Address, g Goal) Verdict {
 		return Over
 	case c.reached(g):
 		return Reached
-	case c.terminal() && (!c.Alive || c.settled()):
+	case c.over():
 		return Over
 	}
 	return Waiting
 }
+
+// Ended reports whether a session does nothing more by itself. One whose agent
+// lives, and says that it is done or has failed, has to have come to rest.
+func (f *Follower) Ended(a session.Address) bool {
+	c := f.courses[a]
+	return c != nil && (c.gone || c.over())
+}
+
+func (c *course) over() bool { return c.terminal() && (!c.Alive || c.turn.Settled()) }
 
 func (c *course) reached(g Goal) bool {
 	if c.Status == session.StatusDone && !c.Alive { // a one-shot agent that left by itself with 0
@@ -59,11 +69,11 @@ func (c *course) reached(g Goal) bool {
 	}
 	switch g {
 	case Turn:
-		return c.turnEnded()
+		return c.turn.Ended()
 	case Done:
-		return c.Activity == session.Done && c.turnEnded()
+		return c.Activity == session.Done && c.turn.Ended()
 	case Blocked:
-		return c.Alive && c.Activity == session.Blocked && c.held() >= calm
+		return c.Alive && c.Activity == session.Blocked && c.turn.Held() >= turn.Calm
 	case Ready:
 		return c.Alive && c.Ready
 	}
