@@ -29,6 +29,7 @@ type runOptions struct {
 	name, prompt, dir     string
 	timeout, readyTimeout time.Duration
 	wait, rm              bool
+	until                 string // of --for; empty: not given
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -46,10 +47,19 @@ Without, it works in --work-dir itself, or here, on the branch that is checked o
 Without NAME it is called task- and eight hex digits. What stands behind -- goes to the
 agent's command line.
 
-With --wait it returns when the session is done, has failed, left or was stopped: exit 0 if
-it is done, or left with 0. With --rm its place and record go then, and its workspace if
-nothing in it would be lost; branches always stay. Ctrl-C ends the waiting, and with --rm
-the session.`,
+With --wait it returns when the agent has finished its turn, that is when it has done what
+--prompt says and waits for more, or when the session has ended. A one-shot agent, and one
+without a prompt or of which nothing shows when a turn ends, is waited for until it exits;
+--for=exit does that with every agent. The agent's answer goes to standard output, from its
+session file, or what its terminal shows where it keeps none. Progress goes to standard
+error. A question of the agent is shown there, and waited for.
+
+Exit status: 0 if the turn has ended, or the session is done or exited with 0. 1 if the
+session failed, exited otherwise, was stopped, or could not start. 130 if interrupted.
+
+With --rm the session is then removed, and its workspace if it has no unsaved work; branches
+always stay. So it is when it cannot start. Ctrl-C ends the waiting, and with --rm the
+session.`,
 		Example: `  agentform run -a claude -p 'Update the changelog.' --branch agents/changelog
   agentform run -a codex -w ../shop review -- --search
   git diff | agentform run -a gemini -p - --rm`,
@@ -70,6 +80,12 @@ the session.`,
 					return usageError{c.CommandPath(), fmt.Errorf("--%s %s: want more than 0", name, d)}
 				}
 			}
+			switch {
+			case o.until != "" && !slices.Contains(untilWords(), o.until):
+				return usageError{c.CommandPath(), fmt.Errorf("--for %q: must be turn or exit", o.until)}
+			case o.until != "" && !o.wait && !o.rm:
+				return usageError{c.CommandPath(), errors.New("--for needs --wait or --rm")}
+			}
 			return a.runRun(c.Context(), o)
 		},
 	}
@@ -84,12 +100,14 @@ the session.`,
 	durationVar(f, &o.timeout, "timeout", 0, "stop it after so long (default: never)")
 	durationVar(f, &o.readyTimeout, "ready-timeout", 0, "how long it may take to be ready for its prompt (default: as the agent says)")
 	f.BoolVar(&o.rm, "rm", false, "wait, then take it away")
-	f.BoolVar(&o.wait, "wait", false, "return when it has ended, with its outcome")
+	f.BoolVar(&o.wait, "wait", false, "return when its turn has ended, with the agent's answer")
+	f.StringVar(&o.until, "for", "", "what --wait and --rm wait for: turn or exit (default turn)")
 	f.StringVar(&o.asked.Conversation, "resume", "", "go on with this conversation of the agent, by its `id`")
 	_ = c.MarkFlagRequired("agent") // fails only for a flag that does not exist
 	_ = c.MarkFlagDirname("work-dir")
 	completeFlag(c, "agent", a.completeAgents)
 	completeFlag(c, "role", a.completeRoles)
+	completeFlag(c, "for", words(untilWords()...))
 	return c
 }
 
@@ -117,22 +135,17 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	// Whoever interrupts the start of what is to be waited for does not want to wait.
-	waiting := ctx
+	request := reconcile.Request{Wanted: []session.Spec{spec}}
 	if o.wait || o.rm {
-		var stop context.CancelFunc
-		waiting, stop = untilInterrupted(ctx)
-		defer stop()
+		w := attendance{app: a, project: p, teller: t, address: spec.Address, began: time.Now()}
+		return w.run(ctx, request, spec, o)
 	}
-	if err := a.bring(ctx, p, t, reconcile.Request{Wanted: []session.Spec{spec}}, spec.Address, session.FromRun); err != nil {
+	if err := a.bring(ctx, p, t, request, spec.Address, session.FromRun); err != nil {
 		return err
-	}
-	if o.wait || o.rm {
-		return a.attend(ctx, waiting, p, t, spec.Address, o.rm)
 	}
 	if !a.globals.json {
 		name := quoted(spec.Address)
-		fmt.Fprintf(a.env.Stderr, "\n%s works in %s.\nagentform attach %s looks over its shoulder, agentform destroy --target %s ends it.\n",
+		fmt.Fprintf(a.env.Stderr, "\n%s works in %s.\nAttach: agentform attach %s. Remove: agentform destroy --target %s.\n",
 			spec.Address, view.Safe(spec.Workspace.Path), name, name)
 	}
 	return nil

@@ -19,6 +19,7 @@ type teller struct {
 	planned  bool // the plan was shown, with its errors
 	progress *view.Progress
 	lines    *view.Lines // nil: to people
+	aside    bool        // the command has other output than how it goes
 }
 
 func (a *app) teller(command string) (*teller, error) {
@@ -30,6 +31,26 @@ func (a *app) teller(command string) (*teller, error) {
 	lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)
 	t.lines = lines
 	return t, err
+}
+
+// stepAside makes standard output free for what a command prints: people read how it
+// goes on standard error, and that it went well only at its end.
+func (t *teller) stepAside() {
+	if t.lines == nil {
+		t.aside, t.progress = true, view.NewProgress(t.app.env.Stderr, t.app.err())
+	}
+}
+
+// complete tells people that a command that stepped aside is done.
+func (t *teller) complete(good bool) error {
+	if !t.aside {
+		return nil
+	}
+	summary := view.Tally{Command: t.command, Done: 1}
+	if !good {
+		summary.Done, summary.Failed = 0, 1
+	}
+	return view.Summary(t.app.env.Stderr, t.app.err(), summary)
 }
 
 // plan tells what is going to be done.
@@ -96,7 +117,7 @@ func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error
 		if err := t.lines.Summary(summary); err != nil {
 			return err
 		}
-	} else {
+	} else if !t.aside || code != exitDone {
 		out := t.app.env.Stdout
 		if code != exitDone {
 			out = t.app.env.Stderr

@@ -10,8 +10,10 @@ import (
 // Finished is a session that was waited for until it ended.
 type Finished struct {
 	Session
-	Exit    *session.Exit // nil: it has not left, or nobody knows how
+	Exit    *session.Exit // nil: it has not exited, or nobody knows how
 	Elapsed time.Duration // of the waiting
+	Turn    bool          // its turn has ended, and its agent lives
+	Answer  string        // what the agent said last; empty: it is not known
 }
 
 // FinishedLine writes how a session ended, in one line.
@@ -23,19 +25,40 @@ func FinishedLine(w io.Writer, s Style, x Finished, now time.Time) error {
 	} else if x.Detail != "" {
 		how = ": " + oneLine(x.Detail)
 	}
-	p.line(p.paint(bold, string(x.Address)+":"), " ", p.paint(stateInk(x.State), string(x.Status)),
-		" after ", Elapsed(x.Elapsed), p.paint(noInk, how))
+	word := p.paint(stateInk(x.State), string(x.Status))
+	if x.Turn && !x.Status.Terminal() {
+		word = p.paint(green, "turn ended")
+	}
+	p.line(p.paint(bold, string(x.Address)+":"), " ", word, " after ", Elapsed(x.Elapsed), p.paint(noInk, how))
 	return p.flush(w)
+}
+
+// WaitingLine returns a line that says what a session that is waited for does, and
+// for how long: session.api: working 12s. What it asks comes with how to answer.
+func WaitingLine(s Style, x Session, took time.Duration, answer string) string {
+	p := &page{Style: s}
+	p.WriteString(p.paint(bold, string(x.Address)+":") + " ")
+	switch long := p.paint(dim, whole(session.Duration(took))); {
+	case x.Activity == session.Blocked:
+		p.line(p.paint(yellow, "asks"), colon(p, oneLine(x.Detail)), " (", p.paint(noInk, answer), ")")
+	case took < time.Second:
+		p.line(p.wordAndWhy(x, time.Now()))
+	default:
+		p.line(p.word(x), " ", long)
+	}
+	return p.String()
 }
 
 // Finished writes how a session ended that was waited for.
 func (l *Lines) Finished(x Finished) error {
 	return l.write(struct {
 		head
-		Status   session.Status   `json:"status"`
-		State    session.State    `json:"state"`
-		Activity session.Activity `json:"activity"`
-		Detail   string           `json:"detail"`
-		Exit     *session.Exit    `json:"exit"`
-	}{l.head("finished", x.Address), x.Status, x.State, x.Activity, x.Detail, x.Exit})
+		Status    session.Status   `json:"status"`
+		State     session.State    `json:"state"`
+		Activity  session.Activity `json:"activity"`
+		Detail    string           `json:"detail"`
+		Exit      *session.Exit    `json:"exit"`
+		TurnEnded bool             `json:"turn_ended"`
+		Answer    string           `json:"answer"`
+	}{l.head("finished", x.Address), x.Status, x.State, x.Activity, x.Detail, x.Exit, x.Turn, x.Answer})
 }
