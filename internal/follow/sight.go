@@ -42,7 +42,7 @@ type course struct {
 	Sight // the last one
 	turn  turn.Course
 	off   time.Time // since when it was seen on another branch
-	gone  bool // it was there, and is neither on record nor wanted any more
+	gone  bool      // it was there, and is neither on record nor wanted any more
 }
 
 // see adds a look.
