@@ -57,6 +57,9 @@ func (s *scene) decide(a session.Address) (Change, []session.Diagnostic) {
 	}
 	d := Diagnose(c.Before, c.Live, s.in.World)
 	c.State, c.Detail = d.State, d.Detail
+	if d.Reason == ReasonElsewhere {
+		return s.seenElsewhere(c, d)
+	}
 	if problem, ok := s.ambiguity(a); ok {
 		c.Reason, c.Detail = ReasonAmbiguous, problem.Summary
 		return c, []session.Diagnostic{problem}

@@ -23,6 +23,9 @@ type Diagnosis struct {
 // dead.
 func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	if r != nil {
+		if d, away := elsewhere(*r, w); away {
+			return d
+		}
 		if err, asked := w.Runtimes[r.Spec.Runtime.Engine()]; err != nil || !asked {
 			detail := r.Spec.Runtime.Engine() + " was not looked at"
 			if err != nil {
@@ -55,7 +58,7 @@ func down(r *session.Record, l *session.Live, w session.World) Diagnosis {
 		return d
 	}
 	if r != nil && rebooted(*r, w) {
-		return dead(session.StateError, ReasonRebooted, "host rebooted", nil)
+		return dead(session.StateError, ReasonRebooted, rebootWords(*r, w), nil)
 	}
 	d := dead(session.StateError, ReasonGone, "the "+placeWord(l.Place)+" does not run", l.Exit)
 	if l.Doubt != "" {
@@ -83,7 +86,7 @@ func absent(r *session.Record, w session.World) Diagnosis {
 	case standing(*r) == session.Stopped:
 		return Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
 	case rebooted(*r, w):
-		return dead(session.StateError, ReasonRebooted, "host rebooted", nil)
+		return dead(session.StateError, ReasonRebooted, rebootWords(*r, w), nil)
 	}
 	return dead(session.StateError, ReasonGone, placeWord(r.Place)+" is gone", facts.Exit)
 }
@@ -147,9 +150,18 @@ func concluded(a session.AgentSpec, e *session.Exit) (d Diagnosis, ok bool) {
 	return Diagnosis{}, false
 }
 
-// rebooted reports whether the recorded run was started before the machine was.
+// rebooted reports whether the recorded run was started before the machine, or the
+// container that agentform runs in, was.
 func rebooted(r session.Record, w session.World) bool {
-	return r.Run.BootID != "" && w.BootID != "" && r.Run.BootID != w.BootID
+	return r.Run.BootID != "" && w.BootID != "" && r.Run.BootID != w.BootID || r.Owner.Differs(w.Here) == session.Restarted
+}
+
+// rebootWords says what was started again.
+func rebootWords(r session.Record, w session.World) string {
+	if r.Owner.Differs(w.Here) == session.Restarted {
+		return "container restarted"
+	}
+	return "host rebooted"
 }
 
 // timedOut reports whether a run was ended because it lasted too long.

@@ -173,6 +173,7 @@ const (
 	ReasonQueued         Reason = "queued"
 	ReasonDependency     Reason = "dependency_not_ready"
 	ReasonUnreachable    Reason = "runtime_unreachable"
+	ReasonElsewhere      Reason = "other_owner" // another host, user or data directory has it
 	ReasonBranchMismatch Reason = "branch_mismatch"
 	ReasonBranchHeld     Reason = "branch_held"
 	ReasonWorkspaceGone  Reason = "workspace_gone"

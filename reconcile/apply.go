@@ -91,6 +91,9 @@ func mismatches(a apply.Applier, p plan.Plan) {
 
 // locked acts on the state under its lock.
 func (r *Reconciler) locked(ctx context.Context, act func(*state.Store, apply.Applier) (apply.Tally, error)) (tally apply.Tally, err error) {
+	if err := r.check(state.State{}); err != nil { // before anything is written
+		return apply.Tally{}, err
+	}
 	if err := layout.MakeDataDir(r.Applier.DataDir); err != nil {
 		return apply.Tally{}, err
 	}
@@ -99,6 +102,10 @@ func (r *Reconciler) locked(ctx context.Context, act func(*state.Store, apply.Ap
 		return apply.Tally{}, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := r.check(store.State()); err != nil {
+		return apply.Tally{}, err
+	}
+	store.OwnedBy(r.Here)
 	a := r.Applier
 	a.Store, a.Runtime = store, r.runtimes(store.State().Lineage)
 	if a.OutputsDir != "" {

@@ -24,6 +24,11 @@ type Reconciler struct {
 	LockWait  time.Duration // how long to try for the lock
 	Keep      time.Duration // of the sessions' histories; 0: all
 
+	// Here is the owner of what is started. The zero value: nothing is known of it.
+	Here session.Owner
+	// Check refuses a state that may not be used from here; nil: none is refused.
+	Check func(state.State) error
+
 	// Runtime opens a runtime for the project with that lineage; "": it has
 	// none yet. It is called once for each engine and lineage.
 	Runtime func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
@@ -96,10 +101,20 @@ func (r *Reconciler) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 func (r *Reconciler) read() (state.State, error) {
 	st, err := state.Read(r.StatePath)
 	if errors.Is(err, state.ErrNone) {
-		lineage, err := state.Lineage(r.StatePath)
-		return state.State{Project: r.Project, Lineage: lineage}, err
+		st = state.State{Project: r.Project}
+		st.Lineage, err = state.Lineage(r.StatePath)
+	}
+	if err == nil {
+		err = r.check(st)
 	}
 	return st, err
+}
+
+func (r *Reconciler) check(st state.State) error {
+	if r.Check == nil {
+		return nil
+	}
+	return r.Check(st)
 }
 
 // aftermath is how long an engine may take to show what became of what somebody told it
@@ -170,7 +185,9 @@ func (r *Reconciler) look(ctx context.Context, st state.State, q Request, screen
 			eyes.Imports[i.ID] = runtimeOf(i.To, q.Wanted)
 		}
 	}
-	return eyes.World(ctx, q.Wanted, st.Sessions, screens)
+	w := eyes.World(ctx, q.Wanted, st.Sessions, screens)
+	w.Here = r.Here
+	return w
 }
 
 // runtimeOf is the runtime of the session that is wanted at an address.

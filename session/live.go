@@ -160,6 +160,9 @@ func StatusOf(s State, a Activity) Status {
 type World struct {
 	At     time.Time
 	BootID string
+	// Here is the owner of what is started now: the facts of this host, user and
+	// project. The zero value compares with every owner as the same.
+	Here Owner
 	// Runtimes says of each engine (RuntimeSpec.Engine) that was asked whether it
 	// answered: nil, or why not. One that is not in it was not asked.
 	Runtimes map[string]error

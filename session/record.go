@@ -37,6 +37,7 @@ type Record struct {
 	Place     Place     `json:"place,omitzero"`
 	Run       Run       `json:"run,omitzero"`
 	Past      []string  `json:"past_runs,omitempty"` // ids of earlier runs whose directories are kept, the newest first
+	Owner     Owner     `json:"owner,omitzero"`
 	Tree      Tree      `json:"workspace"`
 	Override  *Override `json:"override,omitempty"`
 	CreatedAt time.Time `json:"created_at"`

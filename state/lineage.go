@@ -45,7 +45,7 @@ type CopiedError struct{ Path, Original string }
 
 // Error says whose it is, and how to go on.
 func (e *CopiedError) Error() string {
-	return fmt.Sprintf("read state %s: it is a copy of %s, and so are its sessions; nothing of them may be touched from here; to begin a project of its own, remove the copied folder: rm -r %s",
+	return fmt.Sprintf("read state %s: it is a copy of %s, to which its sessions belong; nothing was changed; to start a separate project, delete the copy: rm -r %s",
 		e.Path, e.Original, filepath.Dir(e.Path))
 }
 

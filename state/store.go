@@ -26,6 +26,7 @@ type Store struct {
 	path   string
 	lock   *flock.Flock
 	mirror mirror
+	owner  session.Owner // see OwnedBy
 
 	writing  sync.Mutex // held by the one that writes; guards what follows up to mu
 	backed   bool       // the backup of this store's beginning has been made
@@ -178,7 +179,11 @@ func (s *Store) put(r session.Record, besides ...change) error {
 		return fmt.Errorf("record %s in state: %w", r.Address, err)
 	}
 	before, known := s.record(kept.Address)
-	if err := s.commit(append(besides, change{kept.Address, &row{kept, raw}})...); err != nil {
+	own, err := s.own(kept, besides)
+	if err != nil {
+		return fmt.Errorf("record %s in state: %w", r.Address, err)
+	}
+	if err := s.commit(append(besides, own...)...); err != nil {
 		return fmt.Errorf("record %s in state: %w", r.Address, err)
 	}
 	if known && before.ID != kept.ID {

@@ -45,6 +45,7 @@ var floors = map[string]int{
 	"internal/sessionfile": 1,
 	"internal/typing":      1,
 	"internal/agenttest":   2,
+	"internal/owner":       2,
 	"plan":                 2,
 	"internal/projectdir":  2,
 	"internal/activity":    2,

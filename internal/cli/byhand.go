@@ -25,6 +25,9 @@ func (a *app) unmanifested() (*project, state.State, error) {
 	if errors.Is(err, state.ErrNone) {
 		err = nil
 	}
+	if err == nil {
+		err = p.check(s)
+	}
 	return p, s, err
 }
 

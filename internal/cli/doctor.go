@@ -29,13 +29,14 @@ state and its lock, live sessions that are not on record, workspaces that no ses
 uses. Each finding says what to do about it. It changes nothing, unless told to with
 --fix: some agents look into a file of your own for what no flag tells them, such as
 that they may use the key they are given, and without it ask at every start. --fix adds
-that, and nothing else, to those files. Exit 1 says that agentform cannot do its work.`,
+that, and nothing else, to those files. It also repairs the worktrees and the state of a
+project that was moved while its sessions run. Exit 1 says that agentform cannot do its work.`,
 		Example:     "  agentform doctor --json\n  agentform doctor --fix",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE:        func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context(), fix) },
 	}
-	c.Flags().BoolVar(&fix, "fix", false, "add what agents look for in files of your own, such as ~/.claude.json")
+	c.Flags().BoolVar(&fix, "fix", false, "add what agents look for in files of your own, such as ~/.claude.json; repair a moved project")
 	return c
 }
 
@@ -45,6 +46,7 @@ type examination struct {
 	project  *project
 	state    state.State
 	findings []view.Finding
+	refused  bool // the state may not be used from here
 }
 
 func (a *app) runDoctor(ctx context.Context, fix bool) error {
@@ -55,12 +57,15 @@ func (a *app) runDoctor(ctx context.Context, fix bool) error {
 	x.manifest()
 	if fix {
 		x.fix()
+		x.repairMove(ctx)
 	}
 	x.agents()
 	x.dataDir()
 	x.record()
-	x.orphans(ctx)
-	x.leftovers()
+	if !x.refused {
+		x.orphans(ctx)
+		x.leftovers()
+	}
 	var err error
 	if a.globals.json {
 		err = view.DoctorJSON(a.env.Stdout, x.findings)
@@ -180,20 +185,6 @@ func writable(dir string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-func (x *examination) record() {
-	s, err := state.Read(x.project.state)
-	switch {
-	case errors.Is(err, state.ErrNone):
-		x.state.Lineage, _ = state.Lineage(x.project.state) // without it, all that carries a mark is looked at
-		x.add(view.Fine, "state", "none yet: nothing is on record", "")
-	case err != nil:
-		x.add(view.Fault, "state", err.Error(), "see agentform's guide on a damaged state; sessions that live are found by their marks")
-	default:
-		x.state = s
-		x.add(view.Fine, "state", fmt.Sprintf("%s on record, serial %d", counted(len(s.Sessions), "session"), s.Serial), "")
-	}
 }
 
 // leftovers are workspaces that agentform made and no session on record uses.

@@ -6,10 +6,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/owner"
 	"github.com/agentform/agentform/internal/projectdir"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/plan"
@@ -26,6 +29,8 @@ type project struct {
 	secrets  *secrets // see secretsOf
 
 	workspaces func(session.Spec) string // see workspace
+	owner      func() session.Owner      // see here
+	repairing  bool                      // that the project was moved is being repaired, and not refused
 }
 
 // open reads the project's manifest, once. Its problems are the caller's to
@@ -39,6 +44,7 @@ func (a *app) open() *project {
 	p := &project{}
 	place := func(m *config.Manifest) {
 		p.manifest, p.state = m, filepath.Join(m.DataDir, "state.json")
+		p.owner = sync.OnceValue(func() session.Owner { return owner.Here(m.Root, m.DataDir, "") })
 		if a.globals.stateFile != "" {
 			p.state = a.absolute(a.globals.stateFile)
 		}
@@ -134,12 +140,34 @@ func (a *app) recorded() (*project, state.State, error) {
 	p := a.open()
 	s, err := state.Read(p.state)
 	if errors.Is(err, state.ErrNone) {
-		if _, err := a.wanted(); err != nil {
+		if _, err = a.wanted(); err != nil {
 			return nil, s, err
 		}
-		return p, s, nil
+	}
+	if err == nil {
+		err = p.check(s)
 	}
 	return p, s, err
+}
+
+// keepSockets writes down which sockets the project has, and that they are its own.
+func (p *project) keepSockets(dir string) error {
+	if err := guest.KeepSocketDir(p.manifest.DataDir, dir); err != nil {
+		return err
+	}
+	return owner.Keep(dir, p.here(), p.manifest.Project)
+}
+
+// here returns the owner of what this command starts.
+func (p *project) here() session.Owner { return p.owner() }
+
+// check refuses a state that may not be used from here.
+func (p *project) check(s state.State) error {
+	err := owner.Check(p.here(), p.manifest.Project, s)
+	if moved := (*owner.MovedError)(nil); p.repairing && errors.As(err, &moved) {
+		return nil
+	}
+	return err
 }
 
 // addresses is every session that is wanted or on record, each once, in order.

@@ -43,6 +43,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"readenv":   readEnv,
 	"readonly":  readOnly,
 	"disk":      disk,
+	"foreign":   foreign,
 }
 
 // exits CODE COMMAND...: the command ends with exactly that exit code.
@@ -318,4 +319,16 @@ func readOnly(ts *testscript.TestScript, neg bool, args []string) {
 	// Rights do not bind root: the kernel's own file system lets nobody in.
 	ts.Check(os.Remove(dir))
 	ts.Check(os.Symlink("/sys", dir))
+}
+
+// foreign FOLDER: makes it a folder of another user, empty, or where only root can do
+// that, a link to one.
+func foreign(ts *testscript.TestScript, neg bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	if os.Getuid() != 0 {
+		ts.Check(os.Symlink("/", dir))
+		return
+	}
+	ts.Check(os.Mkdir(dir, 0o755))
+	ts.Check(os.Chown(dir, 12345, -1))
 }

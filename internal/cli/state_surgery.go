@@ -45,10 +45,21 @@ func (a *app) operate(ctx context.Context, p *project, change func(*state.Store)
 
 // openState locks and opens the state of a project.
 func openState(ctx context.Context, a *app, p *project) (*state.Store, error) {
+	if err := p.check(state.State{}); err != nil { // before anything is written
+		return nil, err
+	}
 	if err := layout.MakeDataDir(p.manifest.DataDir); err != nil {
 		return nil, err
 	}
-	return state.Open(ctx, p.state, p.manifest.Project, a.env.Version, a.who(), a.globals.lockTimeout)
+	store, err := state.Open(ctx, p.state, p.manifest.Project, a.env.Version, a.who(), a.globals.lockTimeout)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(store.State()); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	store.OwnedBy(p.here())
+	return store, nil
 }
 
 func (a *app) stateMvCommand() *cobra.Command {
@@ -182,6 +193,9 @@ func (a *app) runStatePush(ctx context.Context, file string, force bool) error {
 	}
 	given, err := state.Decode(text)
 	if err != nil {
+		return fmt.Errorf("%s cannot be pushed: %w", file, err)
+	}
+	if err := p.check(given); err != nil {
 		return fmt.Errorf("%s cannot be pushed: %w", file, err)
 	}
 	return a.operate(ctx, p, func(store *state.Store) error {

@@ -50,6 +50,7 @@ func (a *app) wired(p *project, why purpose) *reconcile.Reconciler {
 	who := a.who()
 	return &reconcile.Reconciler{
 		Project: p.manifest.Project, StatePath: p.state, Version: a.env.Version,
+		Here: p.here(), Check: p.check,
 		Who: who, LockWait: a.globals.lockTimeout, Keep: p.manifest.HistoryKeep.D(),
 		Runtime: func(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {
 			return a.runtime(p, lineage, spec, why)
@@ -132,7 +133,7 @@ func (a *app) runtime(p *project, lineage string, spec session.RuntimeSpec, why 
 		if _, c.Guest, err = guest.Install(p.manifest.DataDir); err != nil {
 			return nil, err
 		}
-		if err := guest.KeepSocketDir(p.manifest.DataDir, sockets); err != nil {
+		if err := p.keepSockets(sockets); err != nil {
 			return nil, err
 		}
 	}
@@ -150,7 +151,7 @@ func (a *app) docker(p *project, lineage string, spec session.RuntimeSpec, socke
 		if _, c.Guest, err = guest.Install(p.manifest.DataDir); err != nil {
 			return nil, err
 		}
-		if err := guest.KeepSocketDir(p.manifest.DataDir, sockets); err != nil {
+		if err := p.keepSockets(sockets); err != nil {
 			return nil, err
 		}
 	}

@@ -100,7 +100,7 @@ const socketsFile = "sockets"
 // KeepSocketDir remembers, in the data folder, where its sockets are.
 func KeepSocketDir(dataDir, dir string) error {
 	path := filepath.Join(dataDir, socketsFile)
-	if b, _, err := readFile(path, 4096); err == nil && string(b) == dir+"\n" {
+	if b, _, err := readFile(path, 4096); err == nil && strings.HasPrefix(string(b), dir+"\n") {
 		return nil
 	}
 	err := layout.MakeDataDir(dataDir)
@@ -113,13 +113,35 @@ func KeepSocketDir(dataDir, dir string) error {
 	return nil
 }
 
+// MoveSocketDir remembers, in a data folder that was moved, that the sockets are where
+// they were: their folder is named after the old path.
+func MoveSocketDir(dataDir string) error {
+	abs, err := filepath.Abs(dataDir)
+	if err != nil {
+		return fmt.Errorf("remember the folder of the sockets: %w", err)
+	}
+	path := filepath.Join(abs, socketsFile)
+	b, _, err := readFile(path, 4096)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // nothing was ever started
+	}
+	if err == nil {
+		dir, _, _ := strings.Cut(string(b), "\n")
+		err = replace(path, []byte(dir+"\n"+abs+"\n"), false)
+	}
+	if err != nil {
+		return fmt.Errorf("remember the folder of the sockets: %w", err)
+	}
+	return nil
+}
+
 // keptSocketDir is the folder that the data folder remembers, if it is still
 // there, ours, and this data folder's: a copy of the data folder has another
-// name.
+// name. After a move the file has the new path on a second line.
 func keptSocketDir(dataDir, name string) (string, bool) {
 	b, _, err := readFile(filepath.Join(dataDir, socketsFile), 4096)
-	dir := strings.TrimSuffix(string(b), "\n")
-	if err != nil || !filepath.IsAbs(dir) || filepath.Base(dir) != name {
+	dir, rest, _ := strings.Cut(string(b), "\n")
+	if err != nil || !filepath.IsAbs(dir) || filepath.Base(dir) != name && rest != dataDir+"\n" {
 		return "", false
 	}
 	if _, err := os.Lstat(dir); err != nil || ownDir(dir) != nil {

@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/agentform/agentform/session"
+)
+
+// elsewhere diagnoses a session that cannot be seen from here, because another host,
+// user or data directory owns it. ok is false for any other.
+func elsewhere(r session.Record, w session.World) (d Diagnosis, ok bool) {
+	o, here := r.Owner, w.Here
+	d = Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonElsewhere}
+	switch o.Differs(here) {
+	case session.OtherHost:
+		d.Detail = fmt.Sprintf("started on host %s, and this is %s; run agentform there, or, if %s no longer exists: agentform state rm %s",
+			o.Host, here.Host, o.Host, shell(string(r.Address)))
+	case session.OtherNamespace:
+		d.Detail = fmt.Sprintf("started outside of this container, or inside of another one (pid namespace %s, and this is %s); run agentform there, or, if it no longer exists: agentform state rm %s",
+			namespace(o), namespace(here), shell(string(r.Address)))
+	case session.OtherUser:
+		d.Detail = fmt.Sprintf("started by the user with uid %d, and this is uid %d; run agentform as that user", o.UID, here.UID)
+	case session.OtherDataDir:
+		d.Detail = fmt.Sprintf("started with the data directory %s, and this is %s; if the project was moved: agentform doctor --fix", o.DataDir, here.DataDir)
+	default:
+		return Diagnosis{}, false
+	}
+	return d, true
+}
+
+func namespace(o session.Owner) string {
+	if o.PIDNamespace == "" {
+		return "of the host"
+	}
+	return o.PIDNamespace
+}
+
+// seenElsewhere adds the problem of a session that another owner has: a person is told
+// once for each, and the hub and commands for single sessions by its state.
+func (s *scene) seenElsewhere(c Change, d Diagnosis) (Change, []session.Diagnostic) {
+	c.State, c.Reason, c.Detail = session.StateUnknown, ReasonElsewhere, d.Detail
+	if s.in.ByHand || c.After == nil && c.Before.Origin != session.FromManifest && !s.in.Options.Destroy {
+		return c, nil
+	}
+	return c, []session.Diagnostic{problem(c.Address, ReasonElsewhere, "its state is unknown", d.Detail)}
+}

@@ -1,0 +1,77 @@
+package session
+
+// Owner says where a session's run was started, by whom and for which project.
+// Only the owner can see and end its processes.
+type Owner struct {
+	Host    string `json:"host,omitempty"`    // the host's name, for people
+	Machine string `json:"machine,omitempty"` // identifies the host
+	BootID  string `json:"boot_id,omitempty"`
+	// PIDNamespace identifies a pid namespace other than the machine's first one, as
+	// containers have it.
+	PIDNamespace string `json:"pid_namespace,omitempty"`
+	UID          int    `json:"uid"`
+	Project      string `json:"project,omitempty"`  // the project's directory
+	DataDir      string `json:"data_dir,omitempty"` // absolute, without links
+	Lineage      string `json:"lineage,omitempty"`  // of the state
+}
+
+// Known reports whether an owner was recorded. Records of earlier versions have
+// none.
+func (o Owner) Known() bool { return o.Host != "" }
+
+// OwnerDifference says how the owner of a session differs from whoever looks at
+// it.
+type OwnerDifference string
+
+// The differences. SameOwner and Restarted sessions can be seen from here, and no
+// others.
+const (
+	SameOwner OwnerDifference = ""
+	// Restarted says that the container in which the session was started has been
+	// restarted, so that all its processes have ended.
+	Restarted      OwnerDifference = "restarted"
+	OtherHost      OwnerDifference = "host"
+	OtherNamespace OwnerDifference = "pid_namespace"
+	OtherUser      OwnerDifference = "user"
+	OtherDataDir   OwnerDifference = "data_dir"
+)
+
+// Differs compares an owner on record with whoever looks. An owner that was not
+// recorded does not differ. Another boot of the same host is no difference.
+func (o Owner) Differs(here Owner) OwnerDifference {
+	if !o.Known() || !here.Known() {
+		return SameOwner
+	}
+	d := o.elsewhere(here)
+	switch {
+	case d != SameOwner && d != Restarted:
+		return d
+	case o.UID != here.UID:
+		return OtherUser
+	case o.DataDir != "" && here.DataDir != "" && o.DataDir != here.DataDir:
+		return OtherDataDir
+	}
+	return d
+}
+
+// elsewhere compares the hosts. They are the same if the boot and the pid namespace
+// are: a boot id is unique, and the number of a pid namespace is given to another
+// one only after all its processes have ended. A machine's first pid namespace lasts
+// as long as its boot. Any other belongs to a container, which gets a new one when it
+// is restarted.
+func (o Owner) elsewhere(here Owner) OwnerDifference {
+	sameBoot := o.BootID != "" && o.BootID == here.BootID
+	if sameBoot && o.PIDNamespace == here.PIDNamespace {
+		return SameOwner
+	}
+	if o.Machine != here.Machine {
+		return OtherHost
+	}
+	switch {
+	case !sameBoot:
+		return SameOwner // the host was rebooted
+	case o.PIDNamespace == "" || here.PIDNamespace == "":
+		return OtherNamespace
+	}
+	return Restarted
+}

@@ -1,0 +1,108 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// OwnedBy sets the owner of the runs that are recorded from now on. The store keeps
+// it in each record: Put writes the owner when the record's run is new or has none,
+// and else leaves the one that is there.
+func (s *Store) OwnedBy(o session.Owner) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.Lineage = s.head.Lineage
+	s.owner = o
+}
+
+// own returns the changes that record r with its owner, and with it every record of
+// an earlier version, which has none. besides has the address that r leaves, if any.
+func (s *Store) own(r session.Record, besides []change) ([]change, error) {
+	s.mu.Lock()
+	owner, rows := s.owner, s.rows
+	s.mu.Unlock()
+	var list []change
+	add := func(r session.Record) error {
+		raw, err := json.Marshal(r)
+		list = append(list, change{r.Address, &row{r, raw}})
+		return err
+	}
+	left := map[session.Address]bool{r.Address: true}
+	for _, c := range besides {
+		left[c.address] = true
+	}
+	if owner.Known() {
+		run := r.Run.ID
+		r.Owner = owner
+		for _, x := range rows {
+			was := x.record
+			switch {
+			case left[was.Address] && was.Run.ID == run && was.Owner.Known():
+				r.Owner = was.Owner
+			case !left[was.Address] && !was.Owner.Known():
+				was.Owner = owner
+				if err := add(was); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return list, add(r)
+}
+
+// CopyOf returns the state file that the sessions of a state belong to, where that is
+// not the one in dataDir: the state was copied from there, and the original still
+// exists. Empty: it is no copy.
+func (s State) CopyOf(dataDir string) string {
+	asked := map[string]bool{}
+	for _, r := range s.Sessions {
+		for _, dir := range []string{r.Owner.DataDir, MadeIn(r.Tree)} {
+			if dir == "" || asked[dir] {
+				continue
+			}
+			asked[dir] = true
+			original := filepath.Join(dir, "state.json")
+			if !sameFile(dir, dataDir) && lineageAt(original) == s.Lineage {
+				return original
+			}
+		}
+	}
+	return ""
+}
+
+// MadeIn returns the data directory in which agentform made a workspace, by its
+// path; empty if it made it elsewhere. Records of earlier versions have no owner.
+func MadeIn(t session.Tree) string {
+	in := filepath.Dir(filepath.Dir(t.Path))
+	if !t.Created || filepath.Base(in) != "workspaces" {
+		return ""
+	}
+	return filepath.Dir(in)
+}
+
+// lineageAt returns the lineage of the state file at path, also where only one of
+// the two files with it is left.
+func lineageAt(path string) string {
+	if lineage, _, err := identity(path); err == nil && lineage != "" {
+		return lineage
+	}
+	var head struct {
+		Lineage string `json:"lineage"`
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(b, &head) != nil {
+		return ""
+	}
+	return head.Lineage
+}
+
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errors.Join(errA, errB) == nil && os.SameFile(x, y) || strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
+}
