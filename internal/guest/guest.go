@@ -62,7 +62,7 @@ func Main(args []string) int {
 	if err != nil {
 		return failStart(dir, "run", err)
 	}
-	g := &guest{dir: dir, self: self.proc(), config: c, empty: make(chan struct{}), done: make(chan struct{}),
+	g := &guest{dir: dir, moved: lasting(dir), self: self.proc(), config: c, empty: make(chan struct{}), done: make(chan struct{}),
 		changed: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 	return g.run()
 }
@@ -100,6 +100,7 @@ func failStart(dir, what string, err error) int {
 // guest is one run.
 type guest struct {
 	dir     string
+	moved   string // leads to dir also after it was moved; empty: nothing does
 	self    Proc
 	agent   Proc
 	began   time.Time
@@ -233,7 +234,11 @@ func (g *guest) finish() {
 	} else {
 		g.exit.Code = g.status.ExitStatus()
 	}
-	if err := writeFact(g.dir, exitFile, g.exit, durably); err != nil {
+	err := writeFact(g.dir, exitFile, g.exit, durably)
+	if errors.Is(err, os.ErrNotExist) && g.moved != "" {
+		err = writeFact(g.moved, exitFile, g.exit, durably)
+	}
+	if err != nil {
 		tell("write exit: %v", err)
 	}
 }

@@ -62,3 +62,13 @@ func dieOf(s syscall.Signal) {
 	syscall.Kill(os.Getpid(), s)
 	time.Sleep(time.Second)
 }
+
+// lasting returns a path that leads to a directory also after it was moved, for as long
+// as this process runs; empty if there is none.
+func lasting(dir string) string {
+	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	return "/proc/self/fd/" + strconv.Itoa(fd)
+}
