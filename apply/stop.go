@@ -124,7 +124,11 @@ func (j *job) clear(ctx context.Context) error {
 		return err
 	}
 	if err := rt.Remove(ctx, place); err != nil {
-		return err
+		kind := "tmux session"
+		if place.Container != "" {
+			kind = "container"
+		}
+		return fmt.Errorf("its agent has ended, but its %s could not be removed (repeat the command once that is possible): %w", kind, err)
 	}
 	lives, err := j.run.look(ctx, j.rec.Spec, false)
 	if err != nil {

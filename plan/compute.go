@@ -84,15 +84,22 @@ func (s *scene) endable(c Change) bool {
 	if c.Before == nil || c.Live == nil || !c.Live.PlaceUp || c.Live.Place.Container == "" || s.in.Hub != nil {
 		return false
 	}
-	o := s.in.Options
-	return c.After == nil || within(c.Address, o.Restart) || within(c.Address, o.Replace) ||
-		s.in.ByHand && within(c.Address, o.Targets) && standing(*c.Before) == session.Stopped
+	return s.toEnd(c) || within(c.Address, s.in.Options.Restart) || within(c.Address, s.in.Options.Replace)
 }
 
 // lost reports whether nothing of a session can be found but the process of its agent.
-// It can be ended by that, and nothing else is done with it.
+// It can be ended by that, and nothing else is done with it. Where tmux does not answer,
+// only someone who says so ends it.
 func (s *scene) lost(c Change) bool {
-	return c.Live == nil && s.agentRuns(c.Before) && c.Before != nil && !s.unreachable(c.Before.Spec)
+	if c.Live != nil || !s.agentRuns(c.Before) {
+		return false
+	}
+	return !s.unreachable(c.Before.Spec) || c.Before.Spec.Runtime.Kind == "tmux" && s.in.Hub == nil && s.toEnd(c)
+}
+
+// toEnd reports whether someone wants the session ended.
+func (s *scene) toEnd(c Change) bool {
+	return c.After == nil || s.in.ByHand && within(c.Address, s.in.Options.Targets) && standing(*c.Before) == session.Stopped
 }
 
 // outOfSight is the problem of a session that is to be destroyed and of which nothing

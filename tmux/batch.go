@@ -8,14 +8,9 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/agentform/agentform/session"
 )
-
-// answerTimeout is how long a tmux server may take to answer. It is far beyond
-// what any command takes, and there so that a stopped server stops nobody else.
-const answerTimeout = 20 * time.Second
 
 // request is one line of commands for a server.
 type request struct {

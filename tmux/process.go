@@ -118,6 +118,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 type program struct {
 	bin   string   // empty: tmux on PATH
 	scope []string // see Config.Scope
+	// silence is that of the server it is used for; nil: of several.
+	silence *silence
 }
 
 // scoped is the program as it is started where that may start a server.
@@ -184,7 +186,8 @@ func (p program) start(ctx context.Context, socket string, stdin io.Reader, args
 }
 
 func (p program) finish(ctx context.Context, starts bool, socket string, stdin io.Reader, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	asked, within := ctx, p.silence.timeout()
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	cmd, err := p.command(ctx, socket, args...)
 	if err == nil && starts {
@@ -196,8 +199,13 @@ func (p program) finish(ctx context.Context, starts bool, socket string, stdin i
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &errs
 	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("%w after %v", ctx.Err(), answerTimeout)
+		silent := ctx.Err() != nil && asked.Err() == nil
+		p.silence.answered(!silent, within)
+		switch {
+		case silent:
+			return out.String(), &Error{Command: args[0], Err: noAnswer(socket, within)}
+		case ctx.Err() != nil:
+			err = ctx.Err()
 		}
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && !exit.Exited() {
@@ -206,6 +214,7 @@ func (p program) finish(ctx context.Context, starts bool, socket string, stdin i
 		}
 		return out.String(), failure(args[0], errs.String(), err)
 	}
+	p.silence.answered(true, within)
 	return out.String(), nil
 }
 

@@ -136,7 +136,9 @@ func (r *Runtime) server(socket string) *server {
 	defer r.mu.Unlock()
 	s := r.servers[socket]
 	if s == nil {
-		s = &server{program: r.program, socket: socket, borrowed: r.borrowed(socket), shows: queue{most: showsAtOnce}}
+		program := r.program
+		program.silence = &silence{}
+		s = &server{program: program, socket: socket, borrowed: r.borrowed(socket), shows: queue{most: showsAtOnce}}
 		r.servers[socket] = s
 	}
 	return s
