@@ -52,12 +52,15 @@ func fromDataDir(dir string) (Found, bool) {
 		if err != nil || below == "." || !filepath.IsLocal(below) || !isFile(filepath.Join(data, "state.json")) {
 			continue
 		}
+		r := record(data, dir)
 		project, ok := filepath.Dir(data), filepath.Base(data) == dataDir
-		if !ok {
+		if !ok && r.Owner.DataDir == data {
+			project, ok = r.Owner.Project, true
+		} else if !ok {
 			project, ok = nearest(project)
 		}
 		if ok {
-			return Found{Dir: project, Workspace: true, Session: owner(data, dir)}, true
+			return Found{Dir: project, Workspace: true, Session: r.Address}, true
 		}
 	}
 	return Found{}, false
@@ -84,8 +87,8 @@ func fromWorktree(dir string) (Found, bool) {
 		}
 		main := filepath.Dir(common) // of a bare repository: the directory that it is in
 		for project := range parents(filepath.Join(main, below)) {
-			if address := owner(filepath.Join(project, dataDir), dir); address != "" {
-				return Found{Dir: project, Workspace: true, Session: address}, true
+			if r := record(filepath.Join(project, dataDir), dir); r.ID != "" {
+				return Found{Dir: project, Workspace: true, Session: r.Address}, true
 			}
 			if project == main {
 				break
@@ -96,16 +99,16 @@ func fromWorktree(dir string) (Found, bool) {
 	return Found{}, false
 }
 
-// owner returns the address of the session whose workspace dir is in, by the state in
-// a data directory; empty: none, or the state cannot be read.
-func owner(data, dir string) session.Address {
+// record returns the session whose workspace dir is in, by the state in a data
+// directory; without an ID: none, or the state cannot be read.
+func record(data, dir string) session.Record {
 	path := filepath.Join(data, "state.json")
 	if !isFile(path) {
-		return ""
+		return session.Record{}
 	}
 	s, err := state.Read(path)
 	if err != nil {
-		return ""
+		return session.Record{}
 	}
 	for _, r := range s.Sessions {
 		if !r.Tree.Created {
@@ -113,11 +116,11 @@ func owner(data, dir string) session.Address {
 		}
 		if real, err := filepath.EvalSymlinks(r.Tree.Path); err == nil {
 			if below, err := filepath.Rel(real, dir); err == nil && filepath.IsLocal(below) {
-				return r.Address
+				return r
 			}
 		}
 	}
-	return ""
+	return session.Record{}
 }
 
 // nearest returns dir or the nearest directory above it that has a manifest or a
