@@ -93,6 +93,8 @@ func onBranch(seen session.Checkout, branch string) error {
 		return fmt.Errorf("%s is not there", seen.Path)
 	case !seen.Git:
 		return fmt.Errorf("%s is there already and is no git checkout", seen.Path)
+	case seen.BranchGone != "":
+		return fmt.Errorf("branch mismatch: %s is on branch %q, which does not exist", seen.Path, seen.BranchGone)
 	case seen.Branch == "":
 		return fmt.Errorf("branch mismatch: %s is detached at %s, %q is declared", seen.Path, seen.Head, branch)
 	case seen.Branch != branch:

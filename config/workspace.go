@@ -73,6 +73,10 @@ func (l *loader) gitWorkspace(d decoder, b, w *block, s *session.Spec) {
 		return
 	}
 	if s.Workspace.Repo = l.repository(path); s.Workspace.Repo == "" {
+		if dir := bareRepository(path); dir != "" {
+			d.fail(w.attr("repo"), "Bare git repository", "%s is a bare repository: it has no checkout. Name a checkout of it; git worktree add makes one.", dir)
+			return
+		}
 		d.fail(w.attr("repo"), "Not a git repository", "%s is not in a git repository. Run `git init` there, or name another folder.", path)
 	}
 }
@@ -83,7 +87,30 @@ func (l *loader) noRepository(b *block) {
 		return
 	}
 	l.gitless = true
+	if dir := bareRepository(l.module); dir != "" {
+		l.fail(b.def, "Bare git repository", "%s is a bare repository: it has no checkout. Move the manifest into a checkout of it (git worktree add makes one), or name one with workspace { repo = … }.", dir)
+		return
+	}
 	l.fail(b.def, "Not a git repository", "Sessions work in git, and neither %s nor a folder above it is a git repository. Run `git init` there, or name another repository with workspace { repo = … }; a folder without git is workspace { mode = \"plain\" }.", l.module)
+}
+
+// bareRepository returns the bare repository that dir is, or is in; empty: none.
+func bareRepository(dir string) string {
+	for {
+		found := true
+		for _, name := range []string{"HEAD", "objects", "refs"} {
+			_, err := os.Stat(filepath.Join(dir, name))
+			found = found && err == nil
+		}
+		if found {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
 }
 
 // workspacePath is the workspace's folder: the repository itself, the one given,

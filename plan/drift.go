@@ -81,6 +81,8 @@ func wandered(t session.Tree, co session.Checkout) string {
 		return ""
 	case !co.Git:
 		return fmt.Sprintf("workspace %s is no git checkout any more", t.Path)
+	case co.BranchGone != "":
+		return fmt.Sprintf("workspace %s is %s", t.Path, at(co))
 	case co.Branch == "":
 		return fmt.Sprintf("workspace %s is detached at %s, %q is on record", t.Path, short(co.Head), t.Branch)
 	}

@@ -38,6 +38,8 @@ func (s *scene) workspace(r *session.Record, w *session.Spec, replacing bool) (s
 	case !co.Git:
 		return fault(fmt.Sprintf("workspace %s is no git checkout any more, manifest declares %q", tree.Path, w.Branch),
 			"bring the checkout back and plan again")
+	case co.BranchGone != "":
+		return fault(fmt.Sprintf("workspace %s is %s, manifest declares %q", tree.Path, at(co), w.Branch), s.restoreBranch(tree.Path, w, co))
 	case co.Branch == "":
 		return fault(fmt.Sprintf("workspace %s is detached at %s, manifest declares %q", tree.Path, short(co.Head), w.Branch),
 			"to mend it, keeping the commits there: "+s.mend(tree.Path, w))
@@ -100,6 +102,23 @@ func (s *scene) mend(path string, w *session.Spec) string {
 	return fmt.Sprintf("git -C %s switch %s", shell(path), shell(w.Branch))
 }
 
+// restoreBranch is the command that makes a branch again which is gone under its
+// workspace.
+func (s *scene) restoreBranch(path string, w *session.Spec, co session.Checkout) string {
+	if co.BranchGone != w.Branch {
+		return "to fix it: " + s.mend(path, w)
+	}
+	commit := co.Head
+	if commit == "" {
+		commit = "COMMIT"
+	}
+	command := fmt.Sprintf("git branch %s %s", shell(w.Branch), short(commit))
+	if w.Runtime.Kind == "docker" && w.Workspace.Mode == session.Clone {
+		return fmt.Sprintf("to restore it: in its container, agentform attach %s: %s", shell(string(w.Address)), command)
+	}
+	return "to restore it: git -C " + shell(path) + strings.TrimPrefix(command, "git")
+}
+
 // creatable holds what is to be created against what stands there already.
 func (s *scene) creatable(w *session.Spec) []session.Diagnostic {
 	var problems []session.Diagnostic
@@ -133,8 +152,7 @@ func (s *scene) inPlace(w *session.Spec, co session.Checkout) []session.Diagnost
 	case !co.Git:
 		return []session.Diagnostic{problem(w.Address, ReasonPathOccupied, "workspace path is occupied", fmt.Sprintf("workspace %s is no git checkout", w.Workspace.Path))}
 	}
-	return []session.Diagnostic{problem(w.Address, ReasonBranchMismatch, "branch mismatch",
-		fmt.Sprintf("workspace %s is %s, manifest declares %q\nto mend it: %s", w.Workspace.Path, at(co), w.Branch, s.mend(w.Workspace.Path, w)))}
+	return []session.Diagnostic{s.elsewhere(w, co, "is")}
 }
 
 // worktree: a folder that is there already must be the repository's worktree
@@ -168,8 +186,7 @@ func (s *scene) worktree(w *session.Spec, co session.Checkout) []session.Diagnos
 			fmt.Sprintf("%s is there already and is no worktree of %s\nmove it away, or give the session another workspace path", path, w.Workspace.Repo))}
 	}
 	if co.Branch != w.Branch {
-		return []session.Diagnostic{problem(w.Address, ReasonBranchMismatch, "branch mismatch",
-			fmt.Sprintf("workspace %s is there already, %s, manifest declares %q\nto mend it: %s", path, at(co), w.Branch, s.mend(path, w)))}
+		return []session.Diagnostic{s.elsewhere(w, co, "is there already,")}
 	}
 	return nil
 }
@@ -189,14 +206,28 @@ func (s *scene) clone(w *session.Spec, co session.Checkout) []session.Diagnostic
 			fmt.Sprintf("%s is there already and is no clone that agentform made\nmove it away, or give the session another workspace path", path))}
 	}
 	if co.Branch != w.Branch {
-		return []session.Diagnostic{problem(w.Address, ReasonBranchMismatch, "branch mismatch",
-			fmt.Sprintf("workspace %s is there already, %s, manifest declares %q\nto mend it: %s", path, at(co), w.Branch, s.mend(path, w)))}
+		return []session.Diagnostic{s.elsewhere(w, co, "is there already,")}
 	}
 	return nil
 }
 
+// elsewhere reports that a workspace which is to be taken is not on its branch.
+func (s *scene) elsewhere(w *session.Spec, co session.Checkout, is string) session.Diagnostic {
+	path, remedy := w.Workspace.Path, ""
+	if co.BranchGone != "" {
+		remedy = s.restoreBranch(path, w, co)
+	} else {
+		remedy = "to mend it: " + s.mend(path, w)
+	}
+	return problem(w.Address, ReasonBranchMismatch, "branch mismatch",
+		fmt.Sprintf("workspace %s %s %s, manifest declares %q\n%s", path, is, at(co), w.Branch, remedy))
+}
+
 // at is what a checkout is on, in words.
 func at(co session.Checkout) string {
+	if co.BranchGone != "" {
+		return fmt.Sprintf("on branch %q, which does not exist", co.BranchGone)
+	}
 	if co.Branch == "" {
 		return "detached at " + short(co.Head)
 	}

@@ -206,9 +206,12 @@ type Checkout struct {
 	Repo   string // the repository's common git folder, absolute, when Git
 	GitDir string // the checkout's own git folder, absolute, when Git: its HEAD names the branch
 	Branch string // empty when detached
-	Head   string // commit, when detached
-	Busy   string // "rebase" or "bisect" under way on Branch
-	Empty  bool   // the folder exists and has nothing in it
+	Head   string // commit, when detached; the last that is known, when BranchGone
+	// BranchGone is the branch that HEAD names and the repository does not have any
+	// more. Branch is empty then.
+	BranchGone string
+	Busy       string // "rebase" or "bisect" under way on Branch
+	Empty      bool   // the folder exists and has nothing in it
 	// Partial says that git has not finished making it: it is at it, or was
 	// killed.
 	Partial bool

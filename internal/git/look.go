@@ -21,7 +21,8 @@ import (
 //
 // While a rebase or bisect is under way, Branch is the branch that it is about,
 // Busy says so and Head is the commit that is checked out. A HEAD that is on no
-// branch and no commit gives neither.
+// branch and no commit gives neither. A branch that HEAD names and that does not
+// exist any more is BranchGone.
 func Look(path string) session.Checkout {
 	co := session.Checkout{Path: path}
 	d, none := findDirs(path)
@@ -46,7 +47,7 @@ func Look(path string) session.Checkout {
 	case errors.Is(none, ErrNotRepository):
 		co.Empty, co.Err = isEmpty(path)
 	default:
-		co.Err = fmt.Errorf("look at checkout %s: %w", path, none)
+		co.Err = fmt.Errorf("look at checkout %s: %w%s", path, none, d.repair(none, path))
 	}
 	return co
 }
@@ -56,9 +57,50 @@ func (d dirs) checkout(co session.Checkout) session.Checkout {
 	var err error
 	co.Git, co.Repo, co.GitDir, co.Partial = true, d.common, d.git, d.partial()
 	if co.Branch, co.Head, co.Busy, err = d.head(); err != nil {
-		co.Err = fmt.Errorf("look at checkout %s: %w", co.Path, err)
+		co.Err = fmt.Errorf("look at checkout %s: %w%s", co.Path, err, d.repair(err, co.Path))
+		return co
+	}
+	if co.Head == "" && co.Branch != "" {
+		if last, gone, err := d.branchGone(co.Branch); err != nil {
+			co.Err = fmt.Errorf("look at checkout %s: %w", co.Path, err)
+		} else if gone {
+			co.Branch, co.BranchGone, co.Head = "", co.Branch, last
+		}
 	}
 	return co
+}
+
+// errMoved says that a worktree's repository is not where it was.
+var errMoved = errors.New("is gone")
+
+// repair says how to connect the worktree at path with its repository again.
+func (d dirs) repair(err error, path string) string {
+	if !errors.Is(err, errMoved) || d.git == filepath.Join(path, ".git") {
+		return ""
+	}
+	return fmt.Sprintf("; if the repository was moved, in its new folder: git worktree repair %q", path)
+}
+
+// branchGone reports whether HEAD had commits on a branch that does not exist any
+// more, and returns the last of them if the reflog tells. A branch without any
+// commit yet is not gone.
+func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
+	ref := headsPrefix + branch
+	if fi, err := os.Lstat(filepath.Join(d.common, filepath.FromSlash(ref))); err == nil && !fi.IsDir() {
+		return "", false, nil
+	}
+	packed := map[string]string{}
+	if err := d.packedRefs(packed); err != nil {
+		return "", false, err
+	}
+	if packed[ref] != "" {
+		return "", false, nil
+	}
+	if reftable, err := os.Lstat(filepath.Join(d.common, "reftable")); err == nil && reftable.IsDir() {
+		return "", false, nil // HEAD was asked for
+	}
+	last, err = readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit}, map[string]bool{})
+	return last, last != "" || d.git != d.common, err
 }
 
 // CommonDir is the folder that all checkouts of a repository share, absolute
@@ -116,7 +158,7 @@ func (d dirs) settle() (dirs, error) {
 	}
 	common, err := filepath.EvalSymlinks(d.common)
 	if errors.Is(err, os.ErrNotExist) {
-		return dirs{}, fmt.Errorf("its repository %s is gone; if it was moved: git worktree repair", d.common)
+		return d, fmt.Errorf("its repository %s %w", d.common, errMoved)
 	}
 	d.common = common
 	return d, err
@@ -142,7 +184,7 @@ func (d dirs) head() (branch, commit, busy string, err error) {
 		}
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return "", "", "", fmt.Errorf("%s is gone; if the repository was moved: git worktree repair", file)
+		return "", "", "", fmt.Errorf("%s %w", file, errMoved)
 	} else if err != nil {
 		return "", "", "", err
 	}

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +51,7 @@ func TestLook(t *testing.T) {
 	git(t, tree, "checkout", "-q", "--detach")
 	look(tree, session.Checkout{Repo: common, Head: first})
 	git(t, tree, "checkout", "-q", "--orphan", "unborn")
-	look(tree, session.Checkout{Repo: common, Branch: "unborn"})
+	look(tree, session.Checkout{Repo: common, BranchGone: "unborn", Head: strings.TrimSpace(git(t, repo, "rev-parse", "main"))})
 	git(t, tree, "checkout", "-q", "-f", "agent/ä")
 
 	conflict(t, tree)
@@ -124,6 +125,53 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestLookBranchGone: a HEAD that names a branch which is gone is not on it; one of a
+// repository without commits is.
+func TestLookBranchGone(t *testing.T) {
+	repo := newRepo(t)
+	dir := filepath.Dir(repo)
+	linked, fresh := filepath.Join(dir, "linked"), filepath.Join(dir, "fresh")
+	git(t, repo, "worktree", "add", "-q", "-b", "agents/a", linked)
+	commit(t, linked, "work")
+	tip := git(t, repo, "rev-parse", "agents/a")
+	copied := clone2(t, dir, repo)
+	git(t, dir, "init", "-q", fresh)
+	check := func(when, path, branch, gone, head string) {
+		t.Helper()
+		for name, look := range map[string]func(string) session.Checkout{"Look": Look, "LookClone": LookClone} {
+			if co := look(path); name == "Look" || path != linked {
+				if co.Branch != branch || co.BranchGone != gone || co.Head != head || co.Err != nil {
+					t.Errorf("%s: %s = %+v", when, name, co)
+				}
+			}
+		}
+	}
+	check("no commit yet", fresh, "main", "", "")
+	check("as it was", linked, "agents/a", "", "")
+	git(t, repo, "pack-refs", "--all")
+	check("packed", linked, "agents/a", "", "")
+	git(t, repo, "update-ref", "-d", "refs/heads/agents/a")
+	check("gone", linked, "", "agents/a", tip)
+	git(t, repo, "branch", "agents/a/b", "main")
+	check("a folder in its place", linked, "", "agents/a", tip)
+	if err := os.Remove(filepath.Join(Look(linked).GitDir, "logs", "HEAD")); err != nil {
+		t.Fatal(err)
+	}
+	check("no reflog", linked, "", "agents/a", "")
+	git(t, repo, "branch", "-D", "agents/a/b")
+	git(t, linked, "branch", "agents/a", tip)
+	check("restored", linked, "agents/a", "", "")
+	tip = git(t, copied, "rev-parse", "main")
+	git(t, copied, "update-ref", "-d", "refs/heads/main")
+	check("a clone's", copied, "", "main", tip)
+	if err := errors.Join(os.Remove(filepath.Join(copied, ".git", "packed-refs")), syscall.Mkfifo(filepath.Join(copied, ".git", "packed-refs"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if co := LookClone(copied); co.Err == nil {
+		t.Errorf("packed refs that are a pipe: %+v", co)
+	}
+}
+
 func clone2(t *testing.T, dir, repo string) string {
 	t.Helper()
 	git(t, dir, "clone", "-q", repo, "other")
@@ -138,7 +186,7 @@ func TestLookFails(t *testing.T) {
 		says  string
 	}{
 		"link to nothing": {func(p string) { os.Remove(p); os.Symlink("nowhere", p) }, "link to what is not there"},
-		"moved":           {func(p string) { write(t, p+"/.git", "gitdir: /nowhere/.git/worktrees/x\n") }, "git worktree repair"},
+		"moved":           {func(p string) { write(t, p+"/.git", "gitdir: /nowhere/.git/worktrees/x\n") }, "in its new folder: git worktree repair \""},
 		"empty .git":      {func(p string) { os.Mkdir(p+"/.git", 0o700) }, "HEAD is gone"},
 		"garbage .git":    {func(p string) { write(t, p+"/.git", strings.Repeat("x", 1<<20)) }, "does not say where"},
 		"garbage HEAD":    {func(p string) { write(t, p+"/.git/HEAD", "hello\n") }, "neither a branch nor a commit"},
@@ -169,6 +217,7 @@ func TestLookReftable(t *testing.T) {
 	repo := newRepo(t)
 	dir := filepath.Dir(repo)
 	write(t, filepath.Join(repo, ".git", "HEAD"), "ref: refs/heads/.invalid\n")
+	write(t, filepath.Join(repo, ".git", "reftable", "tables.list"), "")
 	path := os.Getenv("PATH")
 	commit := strings.Repeat("ab", 20)
 	for script, want := range map[string]session.Checkout{

@@ -20,7 +20,9 @@ func TestLooksTellWhatIsNew(t *testing.T) {
 	git(t, repo, "worktree", "add", "-q", "-b", "side", linked)
 	git(t, repo, "worktree", "add", "-q", "-b", "aside", second)
 	git(t, repo, "branch", "other")
+	git(t, repo, "branch", "thirt")
 	own := clone2(t, dir, repo)
+	git(t, own, "branch", "third")
 	plain := t.TempDir()
 	none := filepath.Join(plain, "later")
 	link := filepath.Join(t.TempDir(), "link")
@@ -84,6 +86,11 @@ func TestLooksTellWhatIsNew(t *testing.T) {
 		{"a bisect", second, anew, func() { git(t, second, "bisect", "start") }},
 		{"a worktree that is moved away", linked, one, func() { do(os.Rename(linked, linked+"2")) }},
 		{"nothing: a link to nothing", linked, anew, func() { do(os.Symlink("/nowhere", linked)) }},
+		{"a branch that goes", repo, lasting, func() { git(t, repo, "update-ref", "-d", "refs/heads/main") }},
+		{"a branch that comes back", repo, anew, func() { git(t, repo, "update-ref", "refs/heads/main", "other") }},
+		{"a branch that is packed", repo, lasting, func() { git(t, repo, "pack-refs", "--all") }},
+		{"a packed branch that goes", repo, lasting, func() { git(t, repo, "update-ref", "-d", "refs/heads/main") }},
+		{"a packed branch that is another's folder", repo, anew, func() { git(t, repo, "update-ref", "refs/heads/main/b", "other") }},
 		{"a clone: another branch", own, lasting, func() { git(t, own, "checkout", "-q", "-b", "fifth") }},
 		{"a clone whose .git goes", own, lasting, func() { do(os.Rename(filepath.Join(own, ".git"), filepath.Join(own, "git"))) }},
 		{"a folder: a file", plain, lasting, func() { write(t, filepath.Join(plain, "file"), "x") }},
@@ -166,6 +173,7 @@ func TestLooksAskWhereRefsAreNoFiles(t *testing.T) {
 func TestLooksWhileItChanges(t *testing.T) {
 	for during := range 2 { // so many looks are over
 		repo := newRepo(t)
+		git(t, repo, "branch", "other")
 		l, looks := NewLooks(), 0
 		l.now = func() time.Time { return time.Now().Add(time.Hour) }
 		l.look = func(path string) session.Checkout {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ type Session struct {
 	Observable     bool              `json:"observable"` // the agent's own session file may be looked for
 	Branch         string            `json:"branch"`
 	BranchOK       *bool             `json:"branch_ok"`
-	BranchLive     string            `json:"branch_live"` // what the workspace is on; empty: detached or not known
+	BranchLive     string            `json:"branch_live"`  // what the workspace is on; empty: detached or not known
+	BranchFault    string            `json:"branch_fault"` // what is wrong when branch_ok is false, for people
 	Workspace      string            `json:"workspace"`
 	ID             string            `json:"id"`
 	PaneID         string            `json:"pane_id"`
@@ -274,7 +276,25 @@ func (s *Session) branch(spec session.Spec, co *session.Checkout) {
 	ok := co.Exists && co.Git && co.Branch == spec.Branch
 	if s.ID != "" || co.Exists && !co.Empty { // nothing is wrong with a folder that is not made yet
 		s.BranchOK = &ok
+		s.BranchFault = branchFault(ok, *co)
 	}
+}
+
+// branchFault returns how a workspace is not on its branch.
+func branchFault(ok bool, co session.Checkout) string {
+	switch {
+	case ok:
+		return ""
+	case !co.Exists:
+		return "workspace is gone"
+	case !co.Git:
+		return "workspace is not a git checkout"
+	case co.BranchGone != "":
+		return fmt.Sprintf("branch %q of the workspace does not exist", co.BranchGone)
+	case co.Branch == "":
+		return "workspace is on no branch"
+	}
+	return fmt.Sprintf("workspace is on %q", co.Branch)
 }
 
 func (k Known) activity() session.Activity {

@@ -71,7 +71,7 @@ func (x Shown) facts(now time.Time) []attribute {
 	add("desired", string(x.Desired))
 	branch := x.Branch
 	if x.BranchOK != nil && !*x.BranchOK {
-		branch += "  ! " + x.branchFault()
+		branch += "  ! " + x.BranchFault
 	}
 	add("branch", branch)
 	add("workspace", x.Workspace)

@@ -95,7 +95,7 @@ func (x Session) age(now time.Time) string {
 func (x Session) why(now time.Time) string {
 	var parts []string
 	if x.BranchOK != nil && !*x.BranchOK {
-		parts = append(parts, x.branchFault())
+		parts = append(parts, x.BranchFault)
 	}
 	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
 		parts = append(parts, oneLine(localTimes(x.Detail, now)))
@@ -104,13 +104,6 @@ func (x Session) why(now time.Time) string {
 		parts = append(parts, fmt.Sprintf("%s by %s %s ago", o.Desired, o.By, Age(now.Sub(o.At))))
 	}
 	return strings.Join(parts, "; ")
-}
-
-func (x Session) branchFault() string {
-	if x.BranchLive == "" {
-		return "workspace is on no branch"
-	}
-	return fmt.Sprintf("workspace is on %q", x.BranchLive)
 }
 
 // states is every state in the order in which they are counted: what needs a
