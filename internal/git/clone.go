@@ -87,8 +87,9 @@ func addClone(ctx context.Context, repo, path, branch, base string, owner *Owner
 }
 
 // uploadPack gives any commit that is asked for by its name: the branch may have
-// to begin at one that no branch is at.
-const uploadPack = "git -c uploadpack.allowAnySHA1InWant=true -c core.hooksPath=/dev/null upload-pack"
+// to begin at one that no branch is at. Of a partial repository, the user's own, what
+// is missing is fetched from where it is to be had, as for a worktree.
+const uploadPack = "GIT_NO_LAZY_FETCH=0 git -c uploadpack.allowAnySHA1InWant=true -c core.hooksPath=/dev/null upload-pack"
 
 // fill makes the clone in an empty folder. It is not git clone: that copies every
 // object of a repository on the same disk, whatever branch is asked for, and what
@@ -98,6 +99,7 @@ func fill(ctx context.Context, dir, repo, branch, commit string) error {
 		{"init", "--quiet", "--template=", "--initial-branch=" + branch, "--object-format=" + formatOf(commit)},
 		{"remote", "add", "-t", branch, "origin", repo},
 		{"-c", "protocol.file.allow=always", "fetch", "--quiet", "--no-write-fetch-head", "--no-recurse-submodules",
+			"--update-shallow", // of a shallow repository it is shallow, too
 			"--no-auto-maintenance", "--upload-pack=" + uploadPack, "origin", commit + ":refs/remotes/origin/" + branch},
 		{"reset", "--quiet", "--hard", commit, "--"},
 	}

@@ -145,6 +145,51 @@ func TestAddCloneOfOneThatBorrows(t *testing.T) {
 	git(t, path, "fsck", "--strict")
 }
 
+// TestAddCloneOfPartOf: a clone of a repository that has only part of its history or
+// its files is a sound repository, and what is made in it can be fetched.
+func TestAddCloneOfPartOf(t *testing.T) {
+	full := newRepo(t)
+	write(t, filepath.Join(full, "dir", "b.txt"), "b\n")
+	commit(t, full, "second")
+	write(t, filepath.Join(full, "a.txt"), "three\n")
+	commit(t, full, "third")
+	git(t, full, "config", "uploadpack.allowFilter", "true")
+	for name, args := range map[string][]string{
+		"shallow":              {"--depth=1"},
+		"shallow, two commits": {"--depth=2"},
+		"partial":              {"--filter=blob:none"},
+		"partial and shallow":  {"--filter=blob:none", "--depth=2"},
+		"partial, no checkout": {"--filter=blob:none", "--no-checkout"},
+		"sparse":               {"--sparse", "--filter=blob:none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo, path := filepath.Join(t.TempDir(), "part"), filepath.Join(t.TempDir(), "ws", "api")
+			git(t, filepath.Dir(repo), append(append([]string{"clone", "-q"}, args...), "file://"+full, repo)...)
+			if _, err := AddClone(t.Context(), repo, path, "agents/api", "", nil); err != nil {
+				t.Fatal(err)
+			}
+			for _, command := range [][]string{{"fsck", "--strict"}, {"log", "--stat"}, {"gc", "--quiet", "--prune=now"}, {"fsck"}} {
+				if out, err := tryGit(path, command...); err != nil {
+					t.Fatalf("git %v: %v\n%s", command, err, out)
+				}
+			}
+			if a, b := git(t, repo, "rev-list", "--count", "HEAD"), git(t, path, "rev-list", "--count", "HEAD"); a != b {
+				t.Errorf("%s commits, the repository has %s", b, a)
+			}
+			alone(t, path)
+			write(t, filepath.Join(path, "new.txt"), "x")
+			commit(t, path, "work")
+			if _, err := Fetch(t.Context(), repo, path, "agents/api", "refs/agentform/api/agents/api"); err != nil {
+				t.Fatal(err)
+			}
+			git(t, repo, "fsck")
+			if err := RemoveClone(t.Context(), path, repo, Here(path)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestAddCloneRefuses(t *testing.T) {
 	repo := newRepo(t)
 	full := filepath.Join(t.TempDir(), "full")
