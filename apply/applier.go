@@ -145,6 +145,25 @@ func (a *Applier) Tell(e history.Event, rec session.Record) {
 	newRun(a, plan.Plan{}).emit(e, &rec)
 }
 
+// TellNew adds to a session's history what compute returns of what is in it, and emits
+// that. Of several processes that do so, one computes at a time.
+func (a *Applier) TellNew(rec session.Record, compute func(past []history.Event) []history.Event) {
+	r := newRun(a, plan.Plan{})
+	told, err := history.Tell(r.Folder(rec), func(past []history.Event) []history.Event {
+		found := compute(past)
+		for i := range found {
+			found[i].Time, found[i].By = r.now(), r.By
+		}
+		return found
+	})
+	if err != nil {
+		r.unwritable(err)
+	}
+	for _, e := range told {
+		r.emit(e, nil)
+	}
+}
+
 // Folder is the session's own folder, for its record, events and transcript.
 func (a *Applier) Folder(r session.Record) string {
 	if a.OutputsDir != "" {

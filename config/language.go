@@ -118,7 +118,7 @@ func language() map[string]shape {
 		"notify": {
 			labels: named, doc: "Where the hub (`agentform serve`) sends chosen events.",
 			attrs: []attribute{
-				{name: "on", kind: someTexts, required: true, values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "branch_mismatch", "pr_detected"}, doc: "Which events."},
+				{name: "on", kind: someTexts, required: true, values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "pr_detected"}, doc: "Which events."},
 				{name: "command", kind: aCommand, doc: "A program that gets the event as JSON on its standard input."},
 				{name: "webhook", kind: aText, doc: "An `https://` or `http://` address that gets it as a POST instead."},
 			},

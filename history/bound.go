@@ -109,7 +109,8 @@ func shortened(text []byte, most int) []byte {
 // look for one after weeks.
 func counts(k Kind) bool {
 	switch k {
-	case StatusChanged, ApplyProgress, Sent, Observable, FirstTurnDone, IOAttached, Ready, WorkspaceReady, PromptDelivered:
+	case StatusChanged, ApplyProgress, Sent, Observable, FirstTurnDone, IOAttached, Ready, WorkspaceReady, PromptDelivered,
+		TurnEnded, ClientAttached, ClientDetached:
 		return false
 	}
 	return true

@@ -28,6 +28,8 @@ const (
 	FirstTurnDone   Kind = "first_turn_done" // of the run
 	Observable      Kind = "observable"      // the agent's own session file is there: New is its conversation
 	PRDetected      Kind = "pr_detected"     // New is its URL; once each
+	ClientAttached  Kind = "client_attached" // a terminal; told by whoever sees it first
+	ClientDetached  Kind = "client_detached" // the last one
 	BranchMismatch  Kind = "branch_mismatch"
 	OverrideSet     Kind = "override_set"
 	OverrideLifted  Kind = "override_lifted"
@@ -37,6 +39,7 @@ const (
 
 	// What the hub tells. Each is told once an episode.
 	Discovered     Kind = "discovered"      // in its first look: New is the state
+	TurnEnded      Kind = "turn_ended"      // its agent has done with what it was given, and rests
 	Held           Kind = "held"            // it waits with a start: Reason is why, New until when (RFC 3339), if that is known
 	Unhealthy      Kind = "unhealthy"       // Reason is the sickness
 	Healthy        Kind = "healthy"         // again

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -34,7 +35,9 @@ func (e *ChangedError) Error() string {
 // apply.Applier.Run and Await return.
 func (r *Reconciler) Apply(ctx context.Context, q Request, approved plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
 	tally, err := r.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
-		p := r.compute(ctx, store.State(), q)
+		st := store.State()
+		w := r.clear(ctx, st, q)
+		p := r.input(st, w, q, false)
 		if approved.Lineage != "" && approved.Lineage != p.Lineage {
 			return apply.Tally{}, fmt.Errorf("the plan was made for another state (lineage %s, this one is %s): plan again", approved.Lineage, p.Lineage)
 		}
@@ -45,7 +48,7 @@ func (r *Reconciler) Apply(ctx context.Context, q Request, approved plan.Plan, d
 		if err != nil {
 			return apply.Tally{}, err
 		}
-		mismatches(a, p)
+		mismatches(a, p, w)
 		tally, err := a.Run(ctx, p, drain)
 		tally.Warnings = append(tally.Warnings, warnings...)
 		return tally, err
@@ -67,8 +70,9 @@ func unlooked(p plan.Plan) error {
 	return errors.Join(append(errs, errors.New("nothing was done"))...)
 }
 
-// mismatches tells of each session whose workspace is on another branch, once.
-func mismatches(a apply.Applier, p plan.Plan) {
+// mismatches tells of each session whose workspace is on another branch, once, and adds
+// it to the history where that lacks it: a hub may have been faster.
+func mismatches(a apply.Applier, p plan.Plan, w session.World) {
 	before := make(map[session.Address]*session.Record, len(p.Changes))
 	for _, c := range p.Changes {
 		before[c.Address] = c.Before
@@ -79,13 +83,14 @@ func mismatches(a apply.Applier, p plan.Plan) {
 			continue
 		}
 		told[d.Address] = true
-		e := history.Event{Kind: history.BranchMismatch, Address: d.Address, Detail: d.Detail}
 		rec := before[d.Address]
 		if rec == nil { // it has no history yet
-			rec = &session.Record{}
+			a.Tell(history.Event{Kind: history.BranchMismatch, Address: d.Address, Detail: d.Detail}, session.Record{})
+			continue
 		}
-		e.ID, e.Run = rec.ID, rec.Run.ID
-		a.Tell(e, *rec)
+		a.TellNew(*rec, func(past []history.Event) []history.Event {
+			return activity.Astray(*rec, w.Checkouts[rec.Tree.Path].Branch, d.Detail, past)
+		})
 	}
 }
 

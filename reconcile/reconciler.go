@@ -121,11 +121,6 @@ func (r *Reconciler) check(st state.State) error {
 // who was killed then: the time that a container may be without a run, and some more.
 const aftermath = 15 * time.Second
 
-// compute looks at the world under the lock, and plans what the request asks for.
-func (r *Reconciler) compute(ctx context.Context, st state.State, q Request) plan.Plan {
-	return r.input(st, r.clear(ctx, st, q), q, false)
-}
-
 // clear looks until it can be told what became of all that was begun. Nobody is at work,
 // so that will be soon.
 func (r *Reconciler) clear(ctx context.Context, st state.State, q Request) session.World {

@@ -216,6 +216,11 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 		return time.Hour
 	}
 	h.began = true
+	for _, m := range h.memory {
+		if m.resting() && (s.again == 0 || s.again > restFor) {
+			s.again = restFor
+		}
+	}
 	h.watch(s)
 	h.listen(ctx, s)
 	now := s.At

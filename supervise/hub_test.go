@@ -50,7 +50,7 @@ func TestAnAgentThatDiesComesBack(t *testing.T) {
 			t.Errorf("it was started %d times", r.launches("api"))
 		}
 		stop()
-		want := []string{"discovered running", "status_changed exited", "held backing_off", "apply_start failed", "run_ended self", "launched", "apply_complete"}
+		want := []string{"discovered running", "status_changed stale", "held backing_off", "apply_start failed", "run_ended self", "launched", "apply_complete"}
 		got := r.events("api", history.Discovered, history.StatusChanged, history.Held, history.ApplyStart, history.RunEnded, history.Launched, history.ApplyComplete)
 		if i := slices.Index(got, "discovered running"); i < 0 || !cmp.Equal(got[i:], want) {
 			t.Errorf("its history (-want +got):\n%s", cmp.Diff(want, got[max(i, 0):]))
@@ -121,6 +121,38 @@ func TestACrashLoopEnds(t *testing.T) {
 			t.Error("its budget is still spent")
 		}
 		stop()
+	})
+}
+
+// Whoever wants to hear that an agent has left, or that its turn has ended, is told so,
+// also where nothing is started again.
+func TestNotifiedOfEnds(t *testing.T) {
+	in(t, func(r *room) {
+		never := func(s *session.Spec) {
+			s.Restart.Policy = "never"
+			s.Agent.Patterns.Working = []string{"busy"}
+			s.Agent.Ready = "^> $"
+			s.Agent.StatusBarLines = 3
+		}
+		r.rt.Script(place("api"), sessiontest.Step{Screen: "> "}, sessiontest.Step{After: 30 * time.Second, Screen: "busy"},
+			sessiontest.Step{After: 60 * time.Second, Screen: "all done\n> "}, sessiontest.Step{After: 200 * time.Second, Screen: "all done, really\n> "})
+		r.apply(r.spec("api", never))
+		_, _ = r.hub()
+		time.Sleep(5 * time.Minute)
+		if got := r.events("api", history.TurnEnded); len(got) != 1 {
+			t.Errorf("of one turn it is told %q: %q", got, r.events("api"))
+		}
+		r.rt.Kill(place("api"))
+		time.Sleep(time.Minute)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		var told []string
+		for _, e := range r.notified {
+			told = append(told, strings.TrimSpace(e.Event+" "+e.Also))
+		}
+		if want := []string{"turn_ended", "exited stale"}; !cmp.Equal(told, want) {
+			t.Errorf("notified of %q, want %q", told, want)
+		}
 	})
 }
 
@@ -249,6 +281,21 @@ func TestABranchDrifts(t *testing.T) {
 		}
 		if r.launches("api") != 1 || !r.alive("api") {
 			t.Error("it was touched")
+		}
+		// An apply that finds it too says nothing new.
+		rec := r.open("ada")
+		q := reconcile.Request{Wanted: []session.Spec{spec}}
+		p, err := rec.Plan(r.t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rec.Apply(r.t.Context(), q, p, nil); err != nil && !strings.Contains(err.Error(), "on branch") && !strings.Contains(err.Error(), `is on "main"`) {
+			t.Fatal(err)
+		}
+		rec.Close()
+		time.Sleep(time.Minute)
+		if got := r.events("api", history.BranchMismatch, history.BranchRestored); !cmp.Equal(got, want) {
+			t.Errorf("after an apply it is told %q, want %q", got, want)
 		}
 		// Pausing what works in the wrong place brings nothing back.
 		if _, _, err := h.Do(r.t.Context(), "ada", reconcile.Hand{Addresses: []session.Address{session.Single("api")}, Desired: session.Paused}); err != nil {

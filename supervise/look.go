@@ -154,10 +154,11 @@ func (h *Hub) see(x *reconcile.Seen, s *Snapshot) view.Known {
 // has to be asked again what it does: nothing of one that rests changes by itself.
 func (h *Hub) stirred(m *memory, x *reconcile.Seen, at time.Time) bool {
 	vital := vitalOf(x)
-	moved := false
+	moved, came := false, false
 	if l := x.Live; l != nil {
 		moved = !l.MovedAt.Equal(m.movedAt) || m.redrawn
-		m.movedAt, m.redrawn = l.MovedAt, false
+		came = l.Attached != m.attached
+		m.movedAt, m.redrawn, m.attached = l.MovedAt, false, l.Attached
 	}
 	if heard := h.cfg.Activity.Heard([]string{m.run}); heard != m.heard {
 		m.heard, moved = heard, true
@@ -167,7 +168,7 @@ func (h *Hub) stirred(m *memory, x *reconcile.Seen, at time.Time) bool {
 	} else if m.doubtSince.IsZero() {
 		m.doubtSince = at
 	}
-	ask := moved || !m.looked || vital != m.vital || at.Sub(m.shownAt) < 2*soon || restless(m.look)
+	ask := moved || came || !m.looked || vital != m.vital || at.Sub(m.shownAt) < 2*soon || restless(m.look)
 	m.vital = vital
 	if moved {
 		m.quietSince = at

@@ -25,8 +25,11 @@ type memory struct {
 	shownAt    time.Time // when the screen was captured
 	redrawn    bool      // it shows something else than when the agent was asked last
 	movedAt    time.Time // last output, as the runtime says
+	attached   int       // terminals
 	heard      int64     // how much the hooks have told
 	transcript string
+	worked     bool      // it was seen at work since a turn of it ended
+	restsSince time.Time // zero: it does not rest
 
 	quietSince time.Time // nothing has moved since
 	doubtSince time.Time // zero: it is known whether it lives
@@ -111,3 +114,40 @@ type known struct {
 	read  bool
 	fault error
 }
+
+// restFor is how long an agent that tells only by its screen that it rests has to do so
+// until its turn counts as ended: between two steps of a turn it may show an empty
+// composer.
+const restFor = 2 * time.Second
+
+// turnEnded returns when the agent's last turn ended, if it rests after one; zero: it does
+// not, or that is not certain yet. A turn that ended before it was given the next thing is
+// not its last.
+func (m *memory) turnEnded(rec session.Record, now time.Time) time.Time {
+	rests := m.vital == session.Alive && (m.look.Activity == session.Idle || m.look.Activity == session.Done)
+	switch m.look.Activity {
+	case session.Working, session.Blocked, session.BlockedAPI:
+		m.worked = true
+	}
+	if !rests {
+		m.restsSince = time.Time{}
+		return time.Time{}
+	}
+	if m.restsSince.IsZero() {
+		m.restsSince = now
+	}
+	given, _ := activity.Given(rec, m.events)
+	switch {
+	case m.look.TurnAt.After(given):
+		m.worked = false
+		return m.look.TurnAt
+	case m.worked && m.restsSince.After(given) && now.Sub(m.restsSince) >= restFor:
+		m.worked = false
+		return m.restsSince
+	}
+	return time.Time{}
+}
+
+// resting reports whether an agent rests after work, and not for long enough to say that
+// its turn has ended.
+func (m *memory) resting() bool { return m.worked && !m.restsSince.IsZero() }

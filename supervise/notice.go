@@ -37,13 +37,16 @@ func (h *Hub) hear(a session.Address, m *memory, before bool) {
 
 // notify tells of an event, if it is one of those that somebody may want to hear of.
 func (h *Hub) notify(e history.Event) {
-	on := notable(e)
+	on, also := notable(e)
 	if on == "" {
 		return
 	}
 	if h.cfg.Notify != nil {
-		x := notify.Event{Event: on, Time: e.Time, Project: h.cfg.Project, Address: string(e.Address), ID: e.ID, Run: e.Run,
+		x := notify.Event{Event: on, Also: also, Time: e.Time, Project: h.cfg.Project, Address: string(e.Address), ID: e.ID, Run: e.Run,
 			Old: e.Old, New: e.New, Reason: e.Reason, Detail: e.Detail}
+		if k, ok := h.Snapshot().Of(e.Address); ok {
+			x.Branch = k.Record.Spec.Branch
+		}
 		x.Excerpt, x.Truncated = view.Tail(e.Excerpt)
 		h.cfg.Notify(x)
 	}
@@ -53,16 +56,19 @@ func (h *Hub) notify(e history.Event) {
 	}
 }
 
-// notable is what the manifest's notify blocks call an event; empty: they do not.
-func notable(e history.Event) string {
+// notable returns what the manifest's notify blocks call an event, and another word that
+// they may have for it; empty: they do not.
+func notable(e history.Event) (on, also string) {
 	switch e.Kind {
-	case history.Escalated, history.BranchMismatch, history.PRDetected:
-		return string(e.Kind)
+	case history.Escalated, history.BranchMismatch, history.PRDetected, history.Unhealthy, history.TurnEnded:
+		return string(e.Kind), ""
 	case history.StatusChanged:
 		switch s := session.Status(e.New); s {
 		case session.StatusBlocked, session.StatusBlockedAPI, session.StatusFailed, session.StatusDone:
-			return string(s)
+			return string(s), ""
+		case session.StatusExited:
+			return string(s), e.Reason // stale, if its place stands
 		}
 	}
-	return ""
+	return "", ""
 }

@@ -14,7 +14,8 @@ import (
 
 // status tells a session's history what its agent does now, if that is new.
 func (h *Hub) status(k view.Known, m *memory, s *Snapshot) {
-	x := activity.Seen{Record: *k.Record, Status: view.SessionOf(k).Status, Look: m.look, Screen: m.screen, At: s.At}
+	shown := view.SessionOf(k)
+	x := activity.Seen{Record: *k.Record, Status: shown.Status, State: shown.State, Look: m.look, Attached: shown.Attached, Screen: m.screen, At: s.At}
 	told, err := h.cfg.Activity.Tell(h.folder(*k.Record), x, m.events)
 	if err != nil {
 		h.log.Warn("what was seen cannot be kept", "session", k.Record.Address, "error", err)
@@ -67,6 +68,7 @@ func (h *Hub) tell(s *Snapshot) {
 		}
 		t.branch(faults[r.Address], k.Checkout)
 		t.health(m.finding)
+		t.turn()
 		if t.told {
 			h.hear(r.Address, m, false)
 		}
@@ -105,13 +107,29 @@ type teller struct {
 }
 
 func (t *teller) say(e history.Event) {
-	e.Time, e.Address, e.ID, e.Run, e.By = t.at, t.record.Address, t.record.ID, t.record.Run.ID, history.ByHub
-	if err := history.Open(t.hub.folder(t.record)).Append(e); err != nil {
-		t.hub.log.Warn("what happens cannot be kept", "session", e.Address, "event", e.Kind, "error", err)
+	e = t.signed([]history.Event{e})[0]
+	t.noted([]history.Event{e}, history.Open(t.hub.folder(t.record)).Append(e))
+}
+
+// signed says of events whose they are, when they happened, and that the hub tells them.
+func (t *teller) signed(events []history.Event) []history.Event {
+	for i := range events {
+		e := &events[i]
+		e.Time, e.Address, e.ID, e.Run, e.By = t.at, t.record.Address, t.record.ID, t.record.Run.ID, history.ByHub
+	}
+	return events
+}
+
+// noted logs events that were added to the history, or why they could not be.
+func (t *teller) noted(events []history.Event, err error) {
+	if err != nil {
+		t.hub.log.Warn("what happens cannot be kept", "session", t.record.Address, "error", err)
 		return
 	}
-	t.hub.log.Info(string(e.Kind), "session", e.Address, "reason", e.Reason, "detail", e.Detail)
-	t.told = true
+	for _, e := range events {
+		t.hub.log.Info(string(e.Kind), "session", e.Address, "reason", e.Reason, "detail", e.Detail)
+		t.told = true
+	}
 }
 
 // started ends what was told of a session: from then on it is another story.
@@ -165,8 +183,12 @@ func (t *teller) branch(faults []session.Diagnostic, co *session.Checkout) {
 	off := was != nil && was.Kind == history.BranchMismatch
 	i := slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(plan.ReasonBranchMismatch) })
 	if i >= 0 {
-		if detail := faults[i].Detail; !off || was.Detail != detail {
-			t.say(history.Event{Kind: history.BranchMismatch, Old: t.record.Tree.Branch, New: branchOf(co), Detail: detail})
+		astray := func(past []history.Event) []history.Event {
+			return t.signed(activity.Astray(t.record, branchOf(co), faults[i].Detail, past))
+		}
+		if len(astray(t.m.events)) > 0 { // an apply may be faster
+			told, err := history.Tell(t.hub.folder(t.record), astray)
+			t.noted(told, err)
 		}
 		return
 	}
@@ -205,4 +227,16 @@ func (t *teller) health(f health.Finding) {
 		return
 	}
 	t.escalate(plan.ReasonUnhealthy, f.Detail, of(history.Healthy, history.Launched))
+}
+
+// turn tells that the agent has done with what it was given last.
+func (t *teller) turn() {
+	at := t.m.turnEnded(t.record, t.at)
+	if at.IsZero() {
+		return
+	}
+	is := func(e history.Event) bool { return e.Kind == history.TurnEnded && e.Run == t.record.Run.ID }
+	if was := last(t.m.events, is, func(history.Event) bool { return false }); was == nil || was.Time.Before(at) {
+		t.say(history.Event{Kind: history.TurnEnded, Detail: t.m.look.Reading.Detail, Excerpt: t.screen})
+	}
 }

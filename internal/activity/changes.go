@@ -13,9 +13,12 @@ import (
 type Seen struct {
 	Record session.Record
 	Status session.Status
+	State  session.State // of a status that is exited, why: its place may stand
 	Look   Look
-	Screen string // for the excerpt
-	At     time.Time
+	// Attached is how many terminals are attached; nil: not known.
+	Attached *int
+	Screen   string // for the excerpt
+	At       time.Time
 }
 
 // settle is for how long a screen must have shown the same to be told of: one that
@@ -74,8 +77,17 @@ func Changes(x Seen, past []history.Event) []history.Event {
 		add(history.Event{Kind: history.Ready, Detail: "seen by a look"})
 	}
 	if told(x.Status) && plain(x.Status) != plain(t.status) {
-		add(history.Event{Kind: history.StatusChanged, Old: string(t.status), New: string(x.Status),
-			Detail: x.Look.Reading.Detail, Excerpt: x.Screen})
+		e := history.Event{Kind: history.StatusChanged, Old: string(t.status), New: string(x.Status),
+			Detail: x.Look.Reading.Detail, Excerpt: x.Screen}
+		if x.Status == session.StatusExited && x.State == session.StateStale {
+			e.Reason = string(x.State)
+		}
+		add(e)
+	}
+	if n := x.Attached; n != nil && *n > 0 && !t.attached {
+		add(history.Event{Kind: history.ClientAttached})
+	} else if n != nil && *n == 0 && t.attached {
+		add(history.Event{Kind: history.ClientDetached})
 	}
 	if url := x.Look.Reading.PR; url != "" && !slices.Contains(t.requests, url) {
 		add(history.Event{Kind: history.PRDetected, New: url})
@@ -102,6 +114,7 @@ type past struct {
 	status                session.Status
 	observable, firstTurn bool
 	ready                 bool
+	attached              bool
 	requests              []string // the URLs, of all runs
 }
 
@@ -117,6 +130,8 @@ func toldOf(run string, events []history.Event) past {
 		switch e.Kind {
 		case history.StatusChanged:
 			p.status = session.Status(e.New)
+		case history.ClientAttached, history.ClientDetached:
+			p.attached = e.Kind == history.ClientAttached
 		case history.Ready, history.Sent:
 			p.ready = true
 		case history.Observable:

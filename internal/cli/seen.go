@@ -192,7 +192,8 @@ func (e *eyes) tell(folder string, k view.Known, at time.Time) {
 	if k.Diagnosis.State == session.StateUnknown {
 		return
 	}
-	x := activity.Seen{Record: *k.Record, Status: view.SessionOf(k).Status, Look: *k.Look, At: at}
+	shown := view.SessionOf(k)
+	x := activity.Seen{Record: *k.Record, Status: shown.Status, State: shown.State, Look: *k.Look, Attached: shown.Attached, At: at}
 	if k.Live != nil {
 		x.Screen = k.Live.Screen
 	}

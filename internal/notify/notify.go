@@ -11,12 +11,14 @@ import (
 
 // Event is what a target is given, as JSON.
 type Event struct {
-	Event     string    `json:"event"` // escalated, blocked, failed, blocked_api, done, branch_mismatch, pr_detected
+	Event     string    `json:"event"` // escalated, blocked, failed, blocked_api, done, exited, stale, turn_ended, unhealthy, branch_mismatch, pr_detected
+	Also      string    `json:"-"`     // another name of the same event, for targets that want that
 	Time      time.Time `json:"time"`
 	Project   string    `json:"project"`
 	Address   string    `json:"address"` // of the session
 	ID        string    `json:"id"`
 	Run       string    `json:"run,omitempty"`
+	Branch    string    `json:"branch,omitempty"` // that the session is declared on
 	Old       string    `json:"old,omitempty"`
 	New       string    `json:"new,omitempty"`
 	Reason    string    `json:"reason,omitempty"`  // snake_case code
@@ -85,15 +87,28 @@ func (n *Notifier) Tell(e Event) {
 		return
 	}
 	for i, t := range n.config.Targets {
-		if !slices.Contains(t.On, e.Event) {
+		name := t.wants(e)
+		if name == "" {
 			continue
 		}
+		e := e
+		e.Event = name
 		select {
 		case n.queues[i] <- e:
 		default:
 			n.config.Log.Warn("not notified: too much waits already", "target", t.Name, "event", e.Event, "session", e.Address)
 		}
 	}
+}
+
+// wants returns by which of its names a target wants an event; empty: it does not.
+func (t Target) wants(e Event) string {
+	for _, name := range []string{e.Event, e.Also} {
+		if slices.Contains(t.On, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // repeats reports whether the same was told a moment ago.
@@ -133,7 +148,7 @@ func (n *Notifier) serve(ctx context.Context, t Target, q <-chan Event) {
 		}
 		body, err := json.Marshal(e)
 		if err == nil && len(t.Command) > 0 {
-			err = n.run(ctx, t.Command, body)
+			err = n.run(ctx, t.Command, e, body)
 		} else if err == nil {
 			err = n.post(ctx, t.Webhook, body)
 		}

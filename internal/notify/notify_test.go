@@ -3,15 +3,18 @@ package notify
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,11 +63,18 @@ func TestCommand(t *testing.T) {
 	n := start(t, Config{Dir: dir, Environ: []string{"PATH=" + os.Getenv("PATH"), "WHO=ops"}, Targets: []Target{
 		{Name: "ops", On: []string{"blocked", "escalated"}, Command: []string{"sh", "-c", "cat > $WHO.json"}},
 		{Name: "other", On: []string{"done"}, Command: []string{"sh", "-c", "cat > other.json"}},
+		{Name: "environment", On: []string{"stale", "blocked"}, Command: []string{"sh", "-c", `echo "$AGENTFORM_EVENT|$AGENTFORM_ADDRESS|$AGENTFORM_BRANCH|$AGENTFORM_DETAIL" >> env`}},
 	}})
 	e := Event{Event: "blocked", Time: time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC), Project: "shop", Address: "session.api", ID: "api-1",
 		Old: "running", New: "blocked", Detail: "may I?", Excerpt: "❯ 1. Yes"}
+	e.Branch = "agents/api"
 	n.Tell(e)
+	n.Tell(Event{Event: "exited", Also: "stale", Address: "session.web"})
 	n.Close()
+	env, err := os.ReadFile(filepath.Join(dir, "env"))
+	if want := "blocked|session.api|agents/api|may I?\nstale|session.web||\n"; string(env) != want || err != nil {
+		t.Errorf("in the environment: %q, %v; want %q", env, err, want)
+	}
 	b, err := os.ReadFile(filepath.Join(dir, "ops.json"))
 	var got Event
 	if err != nil || json.Unmarshal(b, &got) != nil || got != e {
@@ -94,14 +104,40 @@ func TestOnce(t *testing.T) {
 func TestCommandFails(t *testing.T) {
 	n := &Notifier{config: Config{Dir: t.TempDir(), Environ: os.Environ()}}
 	for script, want := range map[string]string{"echo no way >&2; exit 3": `command "sh": exit status 3: no way`, "kill -9 $$": `command "sh": signal: killed: `} {
-		if err := n.run(t.Context(), []string{"sh", "-c", script}, nil); err == nil || err.Error() != want {
+		if err := n.run(t.Context(), []string{"sh", "-c", script}, Event{}, nil); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", script, err, want)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := n.run(ctx, []string{"sh", "-c", "sleep 100 & sleep 100"}, nil); err == nil || !strings.Contains(err.Error(), "deadline") {
+	if err := n.run(ctx, []string{"sh", "-c", "sleep 100 & sleep 100"}, Event{}, nil); err == nil || !strings.Contains(err.Error(), "deadline") {
 		t.Errorf("one that hangs: %v", err)
+	}
+}
+
+// A command that starts a daemon does not leave it when the notifier ends.
+func TestCommandLeavesADaemon(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := New(ctx, Config{Dir: dir, Environ: os.Environ(), Targets: []Target{{Name: "a", On: []string{"done"},
+		Command: []string{"sh", "-c", "sleep 1000 >/dev/null 2>&1 </dev/null & echo $! > pid.new; mv pid.new pid"}}}})
+	n.Tell(Event{Event: "done"})
+	var pid int
+	for pid == 0 {
+		b, _ := os.ReadFile(filepath.Join(dir, "pid"))
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := syscall.Kill(pid, 0); err != nil {
+		t.Errorf("it has %s to do what it was started for: %v", patience, err)
+	}
+	time.AfterFunc(50*time.Millisecond, cancel)
+	n.Close()
+	for began := time.Now(); !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the daemon is still there")
+		}
 	}
 }
 

@@ -1,0 +1,46 @@
+package activity_test
+
+import (
+	"testing"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/session"
+)
+
+// That a terminal was attached, and that none is any more, is told once each.
+func TestAttachedIsTold(t *testing.T) {
+	rec := session.Record{Address: "session.api", ID: "api-1", Run: session.Run{ID: "one"}}
+	var past []history.Event
+	told := ""
+	for _, n := range []int{0, 1, 2, 1, 0, 0, 1} {
+		more := activity.Changes(activity.Seen{Record: rec, Attached: &n}, past)
+		past = append(past, more...)
+		for _, e := range more {
+			told += string(e.Kind) + " "
+		}
+	}
+	past = append(past, activity.Changes(activity.Seen{Record: rec}, past)...) // not known
+	if want := "client_attached client_detached client_attached "; told != want || len(past) != 3 {
+		t.Errorf("told %q (%d), want %q", told, len(past), want)
+	}
+}
+
+// A workspace on another branch is told once for each branch that is found there.
+func TestAstray(t *testing.T) {
+	rec := session.Record{Address: "session.api", Tree: session.Tree{Branch: "work"}}
+	past := activity.Astray(rec, "main", "it is on main", nil)
+	if len(past) != 1 || past[0].Old != "work" || past[0].New != "main" {
+		t.Fatalf("told %+v", past)
+	}
+	if again := activity.Astray(rec, "main", "in other words", past); len(again) != 0 {
+		t.Errorf("told again: %+v", again)
+	}
+	if other := activity.Astray(rec, "other", "", past); len(other) != 1 {
+		t.Error("another branch is not told")
+	}
+	past = append(past, history.Event{Kind: history.BranchRestored, New: "work"})
+	if next := activity.Astray(rec, "main", "", past); len(next) != 1 {
+		t.Error("the next episode is not told")
+	}
+}
