@@ -55,6 +55,8 @@ type kind struct {
 	// dotfiles and refuses are what DotfileFixes and Refusal say; nil: nothing.
 	dotfiles func(s session.Spec, of session.Whereabouts) []DotfileFix
 	refuses  func(in session.StartInput) string
+	// reads is what session.EnvReader returns; nil: no variable.
+	reads func(lookup func(name string) string) []string
 	// trust are the signals that a reading is taken from besides the screen (From…),
 	// the one to be believed first first; nil: session file, hooks, title.
 	trust []string
@@ -140,6 +142,14 @@ func (p *program) Start(in session.StartInput) session.Start {
 	start := p.start(in)
 	start.Paste = paste
 	return start
+}
+
+// Reads returns the variables of its caller's environment that the agent reads.
+func (p *program) Reads(lookup func(name string) string) []string {
+	if p.reads == nil {
+		return nil
+	}
+	return p.reads(lookup)
 }
 
 // Files are the patterns of where the agent keeps its session file.

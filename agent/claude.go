@@ -67,6 +67,7 @@ func claude() kind {
 		native:   claudeNative,
 		entries:  claudeEntries,
 		signal:   claudeSignal,
+		reads:    claudeReads,
 		dotfiles: claudeDotfiles,
 		refuses:  claudeRefuses,
 	}

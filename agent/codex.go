@@ -63,6 +63,7 @@ func codex() kind {
 		native:   codexNative,
 		entries:  codexEntries,
 		signal:   codexSignal,
+		reads:    codexReads,
 		// No hook tells that a question was answered, or that a turn failed.
 		trust: []string{FromNative, FromTitle, FromHook},
 	}

@@ -34,6 +34,9 @@ func Complete(s session.AgentSpec) session.AgentSpec {
 		maps.Copy(env, s.Env)
 	}
 	s.Env = env
+	if len(s.InheritEnv) == 0 {
+		s.InheritEnv = slices.Clone(from.InheritEnv)
+	}
 	s.Base = cmp.Or(s.Base, from.Base)
 	s.Permissions = cmp.Or(s.Permissions, from.Permissions)
 	s.Trust = s.Trust || from.Trust

@@ -70,6 +70,7 @@ func gemini() kind {
 		entries:      geminiEntries,
 		dotfiles:     geminiDotfiles,
 		signal:       geminiSignal,
+		reads:        geminiReads,
 		// No hook tells that a question was answered; the title does.
 		trust: []string{FromNative, FromTitle, FromHook},
 	}

@@ -47,13 +47,14 @@ type Applier struct {
 	Secrets func(name string) (string, bool)
 	// Facts reads the folder of a run.
 	Facts func(run string) session.RunFacts
-	// BaseEnv is the environment that every agent starts from, KEY=VALUE. The
-	// variables that any session of the plan names as secrets are taken out.
+	// BaseEnv is the environment of which sessions get what session.Inherit returns,
+	// KEY=VALUE. The variables that any session of the plan names as secrets are
+	// taken out.
 	BaseEnv []string
-	// BaseOf is the environment that one session starts from, where that is another:
-	// that of its last run, when nobody is there to start it. Nil, or nothing of it:
-	// BaseEnv.
-	BaseOf func(session.Address) []string
+	// BaseOf is that environment of one session, where it is another: that of its last
+	// run, when nobody is there to start it. Nil, or nothing of it: BaseEnv. The error
+	// says what of it cannot be had.
+	BaseOf func(session.Address) ([]string, error)
 
 	// Hooks is the command that agents' hooks call, before the run's folder; nil: no
 	// hooks are asked for.

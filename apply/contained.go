@@ -131,7 +131,11 @@ func (j *job) setUpInside(ctx context.Context, c Container, argv []string) error
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}
-	out, err := c.Run(ctx, j.rec.Spec, j.rec.Tree.Path, argv, j.run.environ(j.rec.Spec))
+	env, _, err := j.run.environ(j.rec.Spec, nil)
+	if err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	out, err := c.Run(ctx, j.rec.Spec, j.rec.Tree.Path, argv, env)
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}

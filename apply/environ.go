@@ -10,40 +10,42 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// environ is an agent's whole environment but for its secrets, sorted: the base
-// without any session's secrets, under it what this machine and the agent's adapter
-// want, then what its agent block says, then the session's own. In a container the base is the
-// image's, which is there already, and what the runtime block adds to it.
-func (r *run) environ(s session.Spec, beneath ...map[string]string) []string {
-	env := map[string]string{}
+// inherited returns what a session gets of the environment that agentform was called
+// with, or of that of its last run. No session gets what another one calls a secret.
+func (r *run) inherited(s session.Spec) (session.Inherited, error) {
 	base := r.BaseEnv
 	if r.BaseOf != nil {
-		if own := r.BaseOf(s.Address); len(own) > 0 {
+		own, err := r.BaseOf(s.Address)
+		if err != nil {
+			return session.Inherited{}, err
+		}
+		if len(own) > 0 {
 			base = own
 		}
 	}
+	base = slices.DeleteFunc(slices.Clone(base), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return r.secrets[name]
+	})
+	return session.Inherit(base, s, r.Agent(s.Agent)), nil
+}
+
+// environ returns an agent's whole environment, and its secrets: what it inherits and
+// the secrets that are declared; over that what the runtime block adds to a
+// container, what this machine and the agent's adapter want, what its agent block
+// says, and then the session's own.
+func (r *run) environ(s session.Spec, declared map[string]string, beneath ...map[string]string) (env []string, secrets map[string]string, err error) {
+	in, err := r.inherited(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	var layers []map[string]string
 	if d := s.Runtime.Docker; d != nil {
-		base = nil
-		for name, value := range d.Env {
-			env[name] = value
-		}
+		layers = append(layers, d.Env)
 	}
-	for _, kv := range base {
-		if name, value, ok := strings.Cut(kv, "="); ok && !r.secrets[name] {
-			env[name] = value
-		}
-	}
-	for _, layer := range append(beneath, s.Agent.Env, s.Env) {
-		for name, value := range layer {
-			env[name] = value
-		}
-	}
-	list := make([]string, 0, len(env))
-	for name, value := range env {
-		list = append(list, name+"="+value)
-	}
-	slices.Sort(list)
-	return list
+	layers = append(append(layers, beneath...), s.Agent.Env, s.Env)
+	env, secrets = in.With(declared, layers...)
+	return env, secrets, nil
 }
 
 // home is the HOME of agents that are given no other.
@@ -57,8 +59,8 @@ func (a *Applier) home() string {
 	return home
 }
 
-// secretsOf are the values of a session's secrets. The error names one that is
-// not set.
+// secretsOf returns the values of the secrets that a session declares. The error
+// names one that is not set.
 func (r *run) secretsOf(s session.Spec) (map[string]string, error) {
 	values := make(map[string]string, len(s.Secrets))
 	for _, name := range s.Secrets {

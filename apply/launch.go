@@ -88,7 +88,7 @@ func (j *job) launching(ctx context.Context, d delivery) (l session.Launch, past
 			return l, "", err
 		}
 	}
-	secrets, err := r.secretsOf(s)
+	declared, err := r.secretsOf(s)
 	if err != nil {
 		return l, "", err
 	}
@@ -104,6 +104,10 @@ func (j *job) launching(ctx context.Context, d delivery) (l session.Launch, past
 	if err != nil {
 		return l, "", err
 	}
+	env, secrets, err := r.environ(s, declared, identity, start.Env)
+	if err != nil {
+		return l, "", err
+	}
 	return session.Launch{
 		Mark: session.Mark{Project: r.plan.Lineage, Address: j.rec.Address, ID: j.rec.ID,
 			Run: j.rec.Run.ID, Hash: s.Hash()},
@@ -111,7 +115,7 @@ func (j *job) launching(ctx context.Context, d delivery) (l session.Launch, past
 		RunDir:  dir,
 		Dir:     j.rec.Tree.Path,
 		Argv:    start.Argv,
-		Env:     r.environ(s, identity, start.Env),
+		Env:     env,
 		Secrets: secrets,
 		Timeout: s.Timeout.D(),
 		Stop:    s.Stop,

@@ -302,17 +302,18 @@ func TestSecretsReachTheAgentOnlyAsSecrets(t *testing.T) {
 	s, other := r.spec("a"), r.spec("b")
 	s.Secrets = []string{"KEY"}
 	r.secrets["KEY"] = "hunter2"
-	r.applier.BaseEnv = append(r.applier.BaseEnv, "KEY=hunter2", "PLAIN=yes")
+	r.applier.BaseEnv = append(r.applier.BaseEnv, "KEY=hunter2", "LC_ALL=C", "MINE_TOKEN=t0ken", "GIT_DIR=/elsewhere")
+	s.InheritEnv, other.InheritEnv = []string{"*"}, []string{"MINE_*"}
 	r.must(r.create(s, other))
-	for name, secrets := range map[string]int{"a": 1, "b": 0} {
+	for name, secrets := range map[string]int{"a": 2, "b": 1} {
 		st, _ := r.rt.State(r.place(name))
-		if len(st.Launch.Secrets) != secrets || !slices.Contains(st.Launch.Env, "PLAIN=yes") ||
-			strings.Contains(strings.Join(st.Launch.Env, "\n"), "hunter2") {
+		if len(st.Launch.Secrets) != secrets || !slices.Contains(st.Launch.Env, "LC_ALL=C") || st.Launch.Secrets["MINE_TOKEN"] != "t0ken" ||
+			strings.Contains(strings.Join(st.Launch.Env, "\n"), "hunter2") || strings.Contains(strings.Join(st.Launch.Env, "\n"), "GIT_DIR") {
 			t.Errorf("%s: secrets %v, environment %v", name, st.Launch.Secrets, st.Launch.Env)
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(r.dir, "state.json"))
-	if err != nil || strings.Contains(string(text), "hunter2") {
+	if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "t0ken") {
 		t.Errorf("the secret is in the state (%v)", err)
 	}
 }

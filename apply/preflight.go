@@ -80,7 +80,11 @@ func (j *job) findAgent(ctx context.Context, s session.Spec, search Search) erro
 	case c != nil:
 		return c.Check(ctx, s, start.Argv)
 	}
-	if err := search.Startable(s, start.Argv, j.run.environ(s, start.Env)); err != nil {
+	env, _, err := j.run.environ(s, nil, start.Env)
+	if err != nil {
+		return err
+	}
+	if err := search.Startable(s, start.Argv, env); err != nil {
 		return fmt.Errorf("agent %q: %w", s.Agent.Name, err)
 	}
 	return nil

@@ -64,7 +64,14 @@ func (j *job) setUp(ctx context.Context, argv []string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}
-	env := append(j.run.environ(j.rec.Spec), "AGENTFORM_RUN="+mark)
+	env, inherited, err := j.run.environ(j.rec.Spec, nil)
+	if err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	for name, value := range inherited {
+		env = append(env, name+"="+value)
+	}
+	env = append(env, "AGENTFORM_RUN="+mark)
 	return runSetup(ctx, argv, j.rec.Tree.Path, env, filepath.Join(folder, setupLog))
 }
 

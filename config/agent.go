@@ -102,6 +102,7 @@ func (l *loader) agent(b *block) agent {
 		}
 		maps.Copy(s.Env, env)
 	}
+	d.inherit(b, &s.InheritEnv)
 	p := b.block("patterns")
 	d.regexes(p, "done", &s.Patterns.Done)
 	d.regexes(p, "blocked", &s.Patterns.Blocked)
@@ -132,7 +133,7 @@ func (d decoder) missing(b *block, name string) bool {
 
 // cloneAgent copies what a block may add to.
 func cloneAgent(s session.AgentSpec) session.AgentSpec {
-	s.Command, s.Env = slices.Clone(s.Command), maps.Clone(s.Env)
+	s.Command, s.Env, s.InheritEnv = slices.Clone(s.Command), maps.Clone(s.Env), slices.Clone(s.InheritEnv)
 	return s
 }
 
@@ -179,11 +180,5 @@ func (d decoder) secrets(b *block, name string, env map[string]string, into *[]s
 // variableName reports whether a text can name an environment variable in every
 // shell.
 func variableName(s string) bool {
-	for i, r := range s {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != ""
+	return session.IsVariablePattern(s) && !strings.Contains(s, "*")
 }

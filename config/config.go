@@ -58,6 +58,7 @@ type Manifest struct {
 	HistoryKeep session.Duration
 	Parallelism int
 	MaxRunning  int            // 0: not set, to be computed
+	InheritEnv  []string       `json:",omitempty"` // as session.Spec.InheritEnv, for all sessions on this machine
 	Sessions    []session.Spec // the enabled ones, sorted by address
 	Ranges      map[session.Address]session.Range
 

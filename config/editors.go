@@ -197,6 +197,8 @@ func valueNodes(a attribute) []node {
 		return []node{{"type": "string", "pattern": `^\s*[0-9.]+\s*([KMGT]i?)?B\s*$`}}
 	case someTexts, someRegexes, someAddresses, aCommand:
 		return []node{{"type": "array", "items": node{"anyOf": []node{element, {"$ref": "#/definitions/expression"}}}}}
+	case trueOrTexts:
+		return []node{{"type": "boolean"}, {"type": "array", "items": node{"anyOf": []node{element, {"$ref": "#/definitions/expression"}}}}}
 	case someFields:
 		return []node{{"enum": []string{"all"}}, {"type": "array", "items": node{"anyOf": []node{element, {"$ref": "#/definitions/expression"}}}}}
 	case aTable:

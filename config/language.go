@@ -8,11 +8,12 @@ const (
 	aFlag         kind = "true or false"
 	aWhole        kind = "whole number"
 	aNumber       kind = "number"
-	aDuration     kind = "duration"   // "90s", "15m", "30d"
-	aSize         kind = "size"       // "512MiB", "4GiB"
-	aRegex        kind = "regex"      // a regular expression, as text
-	someTexts     kind = "texts"      // a list of them
-	someRegexes   kind = "regexes"    // a list of them
+	aDuration     kind = "duration" // "90s", "15m", "30d"
+	aSize         kind = "size"     // "512MiB", "4GiB"
+	aRegex        kind = "regex"    // a regular expression, as text
+	someTexts     kind = "texts"    // a list of them
+	someRegexes   kind = "regexes"  // a list of them
+	trueOrTexts   kind = "true or texts"
 	aCommand      kind = "command"    // a program and its arguments, as a list of texts
 	aTable        kind = "map"        // of texts
 	aPath         kind = "path"       // of a file or folder, as text
@@ -188,6 +189,7 @@ func settingsAttrs() []attribute {
 		{name: "history_keep", kind: aDuration, def: `"30d"`, doc: "How long events are kept."},
 		{name: "parallelism", kind: aWhole, def: "10", doc: "Actions at once. From 2 on, ten that only ask tmux count as one."},
 		{name: "max_running", kind: aWhole, defWords: "min(4 × cores, memory / 400 MB)", doc: "Agents alive at once; the rest waits as pending (queued), by priority."},
+		inheritAttr("", "Which variables of your environment all agents on this machine get also: names, with `*` for any characters, or `true`. See [the environment](security.md#the-environment-of-an-agent)."),
 	}
 }
 

@@ -31,6 +31,7 @@ func agentShape(named []string) shape {
 			{name: "unobserved_for", kind: aDuration, forces: toNothing, defWords: "its base's; else `24h`", doc: "Longer than that without one is told to a person; never a kill."},
 			{name: "one_shot", kind: aFlag, forces: toNothing, def: "false", doc: "Leaving with 0 means *done*, and it is not started again. Otherwise leaving is *exited*."},
 			{name: "env", kind: aTable, forces: toRestart, doc: "Added to the environment of each of its sessions."},
+			inheritAttr(toRestart, "Which variables of your environment it gets also, on this machine: names, with `*` for any characters, or `true`."),
 		},
 	}
 }
@@ -140,6 +141,7 @@ func sessionShape(named []string) shape {
 			{name: "runtime", kind: aRuntime, forces: toReplace, def: `"tmux"`, parts: []string{"kind", "name", "socket", "docker", "docker.image", "docker.host", "docker.cpus", "docker.memory", "docker.pids", "docker.network", "docker.user", "docker.env", "docker.mounts", "docker.read_only"}, doc: "Where it runs: tmux on this machine, or a [`runtime`](#runtime) block."},
 			{name: "env", kind: aTable, forces: toRestart, doc: "Added to its environment."},
 			{name: "secrets", kind: someTexts, forces: toRestart, doc: "Names of environment variables whose values it gets, from [`secret`](#secret) blocks or agentform's own environment. They are never stored and never in a command line."},
+			inheritAttr(toRestart, "Which variables of your environment it gets also, with those of the project and its agent: names, with `*` for any characters, or `true`. Not in docker."),
 			{name: "desired", kind: aText, forces: toNothing, def: `"running"`, values: []string{"running", "paused", "stopped"}, doc: "What it is wanted to be doing."},
 			{name: "timeout", kind: aDuration, forces: toNothing, defWords: "none", doc: "The longest run; past it the session is stopped, reason `timeout`."},
 			{name: "labels", kind: aTable, forces: toNothing, doc: "For filters, by anyone."},

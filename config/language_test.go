@@ -121,13 +121,13 @@ func (s seat) manifest(value string) string {
 var (
 	fit = map[kind]string{
 		aText: `"x"`, aFlag: "true", aWhole: "3", aNumber: "1", aDuration: `"90s"`, aSize: `"4GiB"`, aRegex: `"a|b"`,
-		someTexts: `["a"]`, someRegexes: `["a|b"]`, aCommand: `["true", "-x"]`, aTable: `{ A = "b" }`, aPath: `"folder"`,
+		someTexts: `["a"]`, trueOrTexts: `["A_*"]`, someRegexes: `["a|b"]`, aCommand: `["true", "-x"]`, aTable: `{ A = "b" }`, aPath: `"folder"`,
 		anAddress: "session.gone", someAddresses: "[]", anAgent: "agent.codex", aRuntime: `"tmux"`, someFields: "[prompt]",
 		someMounts: `[{ source = "~", target = "/x" }]`, aType: "string", anything: `{ a = "b" }`,
 	}
 	unfit = map[kind]string{
 		aText: `["x"]`, aFlag: `"perhaps"`, aWhole: "1.5", aNumber: `"some"`, aDuration: `"soon"`, aSize: `"much"`, aRegex: `"("`,
-		someTexts: `"a"`, someRegexes: `["("]`, aCommand: "[]", aTable: `["a"]`, aPath: `["folder"]`,
+		someTexts: `"a"`, trueOrTexts: `"A"`, someRegexes: `["("]`, aCommand: "[]", aTable: `["a"]`, aPath: `["folder"]`,
 		anAddress: `"x"`, someAddresses: `["x"]`, anAgent: "1", aRuntime: `"moon"`, someFields: "[nothing]",
 		someMounts: `[{ source = "~" }]`, aType: `"strong"`, anything: "nothing",
 	}

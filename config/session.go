@@ -110,6 +110,7 @@ func (l *loader) session(m *Manifest, b *block, in *instance) *built {
 	d.duration(b, "timeout", 0, &s.Timeout)
 	d.table(b, "labels", &s.Labels)
 	l.runtimeOf(d, b, &s)
+	l.inherited(d, m, b, &s)
 
 	d.restart(b.block("restart"), &s.Restart)
 	d.health(b.block("health"), &s.Health)

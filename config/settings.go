@@ -34,6 +34,7 @@ func (l *loader) settings(m *Manifest) {
 	d.duration(b, "history_keep", 0, &m.HistoryKeep)
 	d.whole(b, "parallelism", 1, &m.Parallelism)
 	d.whole(b, "max_running", 1, &m.MaxRunning)
+	d.inherit(b, &m.InheritEnv)
 }
 
 func plainLetter(r rune) bool {

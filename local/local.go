@@ -37,8 +37,9 @@ type Options struct {
 	// Guest is the command that runs every agent, as Init returns it. Nil: the
 	// program agentform-guest beside this one or on PATH.
 	Guest []string
-	// Env is the environment that agents get, as NAME=VALUE; nil: PATH, HOME, USER,
-	// SHELL, LANG, TZ and TMPDIR of this program.
+	// Env is the environment that agents get, as NAME=VALUE; nil: what
+	// session.Inherit returns of this program's own, as for the command line. In
+	// either case what looks like a secret is not written down.
 	Env []string
 	// Agents are agents of one's own, by name. The built-in ones (claude, codex,
 	// gemini) are there without it, and every other name is a custom agent of the
@@ -94,8 +95,9 @@ func open(dir string, o Options) (*Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
+	var own []string
 	if o.Env == nil {
-		o.Env = environment()
+		own = os.Environ()
 	}
 	if o.Secrets == nil {
 		o.Secrets = os.LookupEnv
@@ -111,7 +113,7 @@ func open(dir string, o Options) (*Sessions, error) {
 	return &Sessions{
 		tmux: rt,
 		Launcher: &session.Launcher{
-			Runtime: rt, Agents: o.Agents, Adapt: adapt, Complete: agent.Complete, Env: o.Env, Secrets: o.Secrets,
+			Runtime: rt, Agents: o.Agents, Adapt: adapt, Complete: agent.Complete, Environ: own, Env: o.Env, Secrets: o.Secrets,
 			Runs: runs{dir: filepath.Join(dir, "runs"), guest: o.Guest}, Root: os.Geteuid() == 0,
 			Read: e.read, Type: e.typed,
 		},
@@ -151,17 +153,6 @@ func findGuest(dir string) ([]string, error) {
 		return nil, errors.New("there is no " + guest.Binary + " beside this program or on PATH; call local.Init first in main and give what it returns as Options.Guest, or go install github.com/agentform/agentform/cmd/agentform-guest@latest")
 	}
 	return []string{path}, nil
-}
-
-// environment is what of this program's environment agents get.
-func environment() []string {
-	var env []string
-	for _, name := range []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR"} {
-		if value, set := os.LookupEnv(name); set {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
 }
 
 // runs keeps the folders of runs.

@@ -33,6 +33,7 @@ var fields = []field{
 	{"agent.permissions", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Permissions }},
 	{"agent.trust", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Trust }},
 	{"agent.env", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Env }},
+	{"agent.inherit_env", ForcesRestart, func(s *session.Spec) any { return &s.Agent.InheritEnv }},
 	{"agent.prompt_via", ForcesNothing, func(s *session.Spec) any { return &s.Agent.PromptVia }},
 	{"agent.ready", ForcesNothing, func(s *session.Spec) any { return &s.Agent.Ready }},
 	{"agent.ready_timeout", ForcesNothing, func(s *session.Spec) any { return &s.Agent.ReadyTimeout }},
@@ -46,6 +47,7 @@ var fields = []field{
 	{"args", ForcesRestart, func(s *session.Spec) any { return &s.Args }},
 	{"env", ForcesRestart, func(s *session.Spec) any { return &s.Env }},
 	{"secrets", ForcesRestart, func(s *session.Spec) any { return &s.Secrets }},
+	{"inherit_env", ForcesRestart, func(s *session.Spec) any { return &s.InheritEnv }},
 	{"prompt", ForcesRestart, func(s *session.Spec) any { return &s.Prompt }},
 	{"conversation", ForcesRestart, func(s *session.Spec) any { return &s.Conversation }},
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"strings"
@@ -34,8 +35,11 @@ type Launcher struct {
 	Complete func(AgentSpec) AgentSpec
 	// Project marks the sessions as this program's; empty: "library".
 	Project string
-	// Env is the environment that agents get, as NAME=VALUE, below what their
-	// adapter and the spec say.
+	// Environ is the environment, as NAME=VALUE, of which agents get what Inherit
+	// returns; nil: nothing.
+	Environ []string
+	// Env is what all agents get besides, as NAME=VALUE, below what their adapter and
+	// the spec say.
 	Env []string
 	// Secrets gives the values of Spec.Secrets; nil: there are none.
 	Secrets func(name string) (value string, set bool)
@@ -218,10 +222,14 @@ func (l *Launcher) begin(ctx context.Context, name string, spec Spec) (_ *Sessio
 	if in.Prompt != "" && start.Paste == "" {
 		rec.Run.DeliveredAt = rec.Run.StartedAt
 	}
+	inherited, given := Inherit(l.Environ, spec, agent), SplitSecrets(l.Env)
+	inherited.Env = append(inherited.Env, given.Env...)
+	maps.Copy(inherited.Secrets, given.Secrets)
+	env, secrets := inherited.With(secrets, start.Env, spec.Agent.Env, spec.Env)
 	rec.Place, err = l.Runtime.Create(ctx, Launch{
 		Mark:   Mark{Project: l.project(), Address: rec.Address, ID: rec.ID, Run: run, Hash: spec.Hash()},
 		Name:   name,
-		RunDir: folder, Dir: spec.Workspace.Path, Argv: start.Argv, Env: l.environ(start.Env, spec),
+		RunDir: folder, Dir: spec.Workspace.Path, Argv: start.Argv, Env: env,
 		Secrets: secrets, Timeout: spec.Timeout.D(), Stop: spec.Stop, Spec: spec,
 	})
 	if err != nil {
@@ -238,18 +246,6 @@ func (l *Launcher) drop(run string) error {
 		return nil
 	}
 	return l.Runs.Drop(run)
-}
-
-// environ is the environment of an agent: what everything gets, then what the
-// adapter, the agent's spec and the session's spec say.
-func (l *Launcher) environ(adapter map[string]string, spec Spec) []string {
-	env := append([]string(nil), l.Env...)
-	for _, layer := range []map[string]string{adapter, spec.Agent.Env, spec.Env} {
-		for name, value := range layer {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
 }
 
 func (l *Launcher) secrets(names []string) (map[string]string, error) {

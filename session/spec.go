@@ -29,7 +29,10 @@ type Spec struct {
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Secrets []string          `json:"secrets,omitempty"` // names, sorted
-	Prompt  Prompt            `json:"prompt,omitzero"`
+	// InheritEnv names more variables of the caller's environment that the agent gets;
+	// a star stands for any number of characters.
+	InheritEnv []string `json:"inherit_env,omitempty"`
+	Prompt     Prompt   `json:"prompt,omitzero"`
 
 	Branch       string       `json:"branch,omitempty"` // empty only in mode plain
 	Workspace    Workspace    `json:"workspace"`
@@ -67,6 +70,7 @@ type AgentSpec struct {
 	UnobservedFor  Duration          `json:"unobserved_for,omitempty"`
 	OneShot        bool              `json:"one_shot,omitempty"` // leaving with 0 means done
 	Env            map[string]string `json:"env,omitempty"`
+	InheritEnv     []string          `json:"inherit_env,omitempty"` // as Spec.InheritEnv
 	Patterns       Patterns          `json:"patterns,omitzero"`
 }
 

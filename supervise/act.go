@@ -66,10 +66,14 @@ func (h *Hub) lacking(s reconcile.Survey, care *reconcile.Care) bool {
 	}
 	missing := map[session.Address]string{}
 	for _, c := range s.Plan.Changes {
-		if c.After == nil || len(c.After.Secrets) == 0 || !slices.Contains([]plan.Action{plan.Restart, plan.Create}, c.Action) {
+		if c.After == nil || !slices.Contains([]plan.Action{plan.Restart, plan.Create}, c.Action) {
 			continue
 		}
-		for _, name := range c.After.Secrets {
+		names := c.After.Secrets
+		if c.Before != nil && h.cfg.Inherited != nil {
+			names = slices.Concat(names, h.cfg.Inherited(c.Before.Run.ID))
+		}
+		for _, name := range names {
 			if err := h.secret(name, s.World.At); err != nil {
 				missing[c.Address] = fmt.Sprintf("secret %s cannot be had: %s", name, err)
 			}

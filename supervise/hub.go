@@ -33,6 +33,9 @@ type Config struct {
 	Activity *activity.Reader
 	// Secret says why a secret cannot be had now; nil: it can.
 	Secret func(name string) error
+	// Inherited returns the names of the secrets that a run had from the environment
+	// of its caller; nil: there are none.
+	Inherited func(run string) []string
 	// MaxRunning is how many agents may live at once; 0: no limit.
 	MaxRunning int
 	// AtOnce is how many sessions are started at a time; 0: DefaultAtOnce.

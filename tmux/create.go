@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -174,6 +175,9 @@ func (r *Runtime) prepare(l session.Launch) error {
 		Grace:   l.Stop.Grace.D(),
 		Timeout: l.Timeout,
 		Spec:    spec,
+		InheritedSecrets: slices.DeleteFunc(slices.Sorted(maps.Keys(l.Secrets)), func(name string) bool {
+			return slices.Contains(l.Spec.Secrets, name)
+		}),
 	}, l.Secrets)
 }
 

@@ -232,7 +232,7 @@ func (r *Reader) environ(run string) map[string]string {
 	defer r.mu.Unlock()
 	s := r.run(run)
 	if s.env == nil && run != "" {
-		list, err := guest.LaunchEnv(filepath.Join(r.runs, run))
+		list, _, err := guest.LaunchEnv(filepath.Join(r.runs, run))
 		if err != nil {
 			return nil
 		}

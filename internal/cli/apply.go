@@ -160,6 +160,9 @@ func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
 	if errors.As(err, &changed) {
 		return err
 	}
+	if err := t.environment(r.Applier, made); err != nil {
+		return err
+	}
 	return t.end(tally, made.Problems, err)
 }
 

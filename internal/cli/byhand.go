@@ -64,6 +64,9 @@ func (a *app) bring(ctx context.Context, p *project, t *teller, q reconcile.Requ
 	ctx, drain, done := a.interruptible(ctx)
 	defer done()
 	tally, err := r.Apply(ctx, q, made, drain)
+	if err := t.environment(r.Applier, made); err != nil {
+		return err
+	}
 	return t.end(tally, nil, err)
 }
 

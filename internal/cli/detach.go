@@ -183,12 +183,12 @@ func (p *project) recordOf(address session.Address) *session.Record {
 	return find(s.Sessions, address)
 }
 
-// environOf is the environment that a run was started with; nil: its folder is
-// gone.
-func environOf(runDir string) []string {
-	env, err := guest.LaunchEnv(runDir)
+// environOf returns the environment that a run was started with, and the names of
+// the secrets that it had from there; nothing if its folder is gone.
+func environOf(runDir string) (env, secrets []string) {
+	env, secrets, err := guest.LaunchEnv(runDir)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	return env
+	return env, secrets
 }

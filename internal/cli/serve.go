@@ -213,7 +213,7 @@ func (a *app) hubConfig(p *project, log *slog.Logger, n *notify.Notifier) superv
 			r.Eyes.Look, r.Eyes.LookClone = looks.Look, clones.Look
 			r.Eyes.Overdue = overdue(p, func() *activity.Reader { return reader }) // which the hub keeps small
 			r.Applier.By = by
-			r.Applier.BaseOf = p.lastEnviron
+			r.Applier.BaseOf = func(address session.Address) ([]string, error) { return p.lastEnviron(address, secrets) }
 			r.Applier.Secrets = func(name string) (string, bool) {
 				v, err := secrets.fetch(name)
 				return v, err == nil
@@ -222,6 +222,7 @@ func (a *app) hubConfig(p *project, log *slog.Logger, n *notify.Notifier) superv
 		},
 		Activity:   reader,
 		Secret:     func(name string) error { _, err := secrets.fetch(name); return err },
+		Inherited:  func(run string) []string { _, names := environOf(p.runDir(run)); return names },
 		MaxRunning: p.maxRunning(),
 		AtOnce:     min(supervise.DefaultAtOnce, a.parallelism(p)),
 		Notify:     n.Tell,
@@ -286,12 +287,21 @@ func (a *app) hubLog(path string) (*slog.Logger, func(), error) {
 	return log, end, nil
 }
 
-// lastEnviron is the environment that a session was started with last: a hub that
-// systemd runs has hardly any.
-func (p *project) lastEnviron(address session.Address) []string {
+// lastEnviron returns the environment that a session was started with last, because
+// a hub that systemd runs has hardly any. What looked like a secret then is asked
+// for again, as declared secrets are: it was not written down.
+func (p *project) lastEnviron(address session.Address, secrets *secrets) ([]string, error) {
 	r := p.recordOf(address)
 	if r == nil {
-		return nil
+		return nil, nil
 	}
-	return environOf(p.runDir(r.Run.ID))
+	env, names := environOf(p.runDir(r.Run.ID))
+	for _, name := range names {
+		value, err := secrets.fetch(name)
+		if err != nil {
+			return nil, fmt.Errorf("secret %s cannot be had: %w", name, err)
+		}
+		env = append(env, name+"="+value)
+	}
+	return env, nil
 }

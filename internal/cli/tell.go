@@ -90,6 +90,15 @@ func (t *teller) diagnostics(ds []session.Diagnostic) error {
 	return nil
 }
 
+// environment reports, to people and once in a project, which variables the sessions
+// of the plan did not get.
+func (t *teller) environment(a apply.Applier, p plan.Plan) error {
+	if t.lines != nil {
+		return nil
+	}
+	return reportNotInherited(t.app, a.DataDir, a.BaseEnv, starting(p))
+}
+
 // end tells how it ended: the warnings, then all errors together, what the plan
 // could not do among them, and the tally. It returns what the command does.
 func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error) error {

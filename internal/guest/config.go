@@ -40,6 +40,9 @@ type Config struct {
 	// Keeper is the socket of the keeper that hands out the secrets; empty: there is
 	// none, and they are in SecretsFile.
 	Keeper string `json:"keeper,omitempty"`
+	// InheritedSecrets names the secrets that are variables of the caller's
+	// environment and not declared as secrets: a restart asks for them again.
+	InheritedSecrets []string `json:"inherited_secrets,omitempty"`
 	// SecretsFile is where the guest finds the secrets, and unlinks them. Prepare
 	// fills it in when there are any.
 	SecretsFile string `json:"secrets_file,omitempty"`
@@ -181,14 +184,16 @@ func takeSecrets(c Config) (map[string]string, error) {
 	return secrets, nil
 }
 
-// LaunchEnv is the environment that a run's agent was to be started with, as its
-// folder keeps it, without secrets: KEY=VALUE, a later one wins.
-func LaunchEnv(runDir string) ([]string, error) {
+// LaunchEnv returns the environment that a run's agent was started with, as its
+// folder keeps it: KEY=VALUE, a later one wins, without secrets; and the names of
+// the secrets that it had from the environment of the caller.
+func LaunchEnv(runDir string) (env, inherited []string, err error) {
 	var launch struct {
-		Env []string `json:"env"`
+		Env       []string `json:"env"`
+		Inherited []string `json:"inherited_secrets"`
 	}
 	if err := readJSON(filepath.Join(runDir, launchFile), configLimit, &launch); err != nil {
-		return nil, fmt.Errorf("read launch.json: %w", err)
+		return nil, nil, fmt.Errorf("read launch.json: %w", err)
 	}
-	return launch.Env, nil
+	return launch.Env, launch.Inherited, nil
 }

@@ -1,0 +1,64 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/agentform/agentform/session"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// inheritEnv is the attribute that names variables of the caller's environment.
+const inheritEnv = "inherit_env"
+
+// inheritAttr describes inherit_env for a block whose sessions it is for.
+func inheritAttr(forces, doc string) attribute {
+	return attribute{name: inheritEnv, kind: trueOrTexts, forces: forces, defWords: "none", doc: doc}
+}
+
+// inherit adds the variables that inherit_env names to a list; true adds all.
+func (d decoder) inherit(b *block, into *[]string) {
+	a := b.attr(inheritEnv)
+	if a == nil {
+		return
+	}
+	v, ok := d.evaluate(a)
+	if !ok || !d.plain(a, v) || v.IsNull() {
+		return
+	}
+	var names []string
+	switch t := v.Type(); {
+	case t == cty.Bool && v.True():
+		names = []string{"*"}
+	case t == cty.Bool:
+	case !t.IsTupleType() && !t.IsListType() && !t.IsSetType():
+		d.fail(a, "Wrong type", `"inherit_env" needs true or a list of names, like ["NPM_TOKEN", "AWS_*"].`)
+		return
+	case !d.words(b, inheritEnv, &names):
+		return
+	}
+	for _, name := range names {
+		switch {
+		case !session.IsVariablePattern(name):
+			d.fail(a, "Invalid environment variable", "%q cannot name environment variables. Write a name, or a part of one with a star: AWS_*.", cut(name))
+			return
+		case session.NeverInherited(name):
+			d.fail(a, "Reserved environment variable", "%s belongs to the call in which agentform was started and is never passed on. A value of your own goes into env.", name)
+			return
+		}
+	}
+	all := append(slices.Clone(*into), names...)
+	slices.Sort(all)
+	*into = slices.Compact(all)
+}
+
+// inherited sets which variables of the caller's environment a session gets: those of
+// the project and its own. A container gets none.
+func (l *loader) inherited(d decoder, m *Manifest, b *block, s *session.Spec) {
+	if s.Runtime.Kind != "docker" {
+		s.InheritEnv = slices.Clone(m.InheritEnv)
+	} else if !d.missing(b, inheritEnv) && b.attr(inheritEnv) != nil {
+		d.fail(b.attr(inheritEnv), "Environment of a container", `A container gets nothing of this machine's environment. Name what the agent needs in env, or in secrets.`)
+		return
+	}
+	d.inherit(b, &s.InheritEnv)
+}

@@ -1,0 +1,206 @@
+package session
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// EnvReader is an Agent that reads variables of the environment that its caller has:
+// how it logs in, and where its own files are.
+type EnvReader interface {
+	// Reads returns the variables that the agent reads: names, in which a star stands
+	// for any number of characters. What it reads may depend on the values of others,
+	// which lookup returns.
+	Reads(lookup func(name string) string) []string
+}
+
+// Inherited is what a session gets of an environment.
+type Inherited struct {
+	Env     []string          // NAME=VALUE, sorted; may be written down
+	Secrets map[string]string // must not be written where they stay
+	Left    []string          // the names of variables that inherit_env would pass on, sorted
+}
+
+// Inherit returns what a session gets of an environment (NAME=VALUE, the last of a
+// name counts): the variables that every program needs, those that the agent reads,
+// and those that inherit_env names. Variables that belong to a call of git, to a
+// terminal or to agentform are never passed on. A container gets nothing: its image
+// has an environment.
+func Inherit(environ []string, s Spec, a Agent) Inherited {
+	if s.Runtime.Kind == "docker" {
+		return Inherited{}
+	}
+	values := variables(environ)
+	wanted := slices.Concat(basicPatterns, s.InheritEnv, s.Agent.InheritEnv)
+	if r, ok := a.(EnvReader); ok {
+		wanted = append(wanted, r.Reads(func(name string) string {
+			for _, layer := range []map[string]string{s.Env, s.Agent.Env, values} {
+				if v, set := layer[name]; set {
+					return v
+				}
+			}
+			return ""
+		})...)
+	}
+	return selected(values, func(name string) bool { return basicVariables()[name] || matches(wanted, name) })
+}
+
+// With returns the environment of a session (NAME=VALUE, sorted) and its secrets: what
+// it inherits, over it the variables of the layers, a later one over an earlier one,
+// and the secrets that are declared.
+func (in Inherited) With(declared map[string]string, layers ...map[string]string) (env []string, secrets map[string]string) {
+	values, secrets := variables(in.Env), map[string]string{}
+	maps.Copy(secrets, in.Secrets)
+	for _, layer := range layers {
+		for name, value := range layer {
+			values[name] = value
+			delete(secrets, name)
+		}
+	}
+	maps.Copy(secrets, declared)
+	for name, value := range values {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env, secrets
+}
+
+// SplitSecrets returns an environment that was given to a session as a whole, without
+// what is never passed on.
+func SplitSecrets(environ []string) Inherited {
+	return selected(variables(environ), func(string) bool { return true })
+}
+
+func variables(environ []string) map[string]string {
+	values := make(map[string]string, len(environ))
+	for _, kv := range environ {
+		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+func selected(values map[string]string, wanted func(name string) bool) Inherited {
+	in := Inherited{Secrets: map[string]string{}}
+	for name, value := range values {
+		switch {
+		case ownVariable(name):
+		case !wanted(name):
+			in.Left = append(in.Left, name)
+		case LooksSecret(name, value):
+			in.Secrets[name] = value
+		default:
+			in.Env = append(in.Env, name+"="+value)
+		}
+	}
+	slices.Sort(in.Env)
+	slices.Sort(in.Left)
+	return in
+}
+
+// basicPatterns and basicVariables are the variables that every program gets.
+var basicPatterns = []string{"LC_*", "TERM_*", "XDG_*"}
+
+var basicVariables = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for name := range strings.FieldsSeq(basicNames) {
+		all[name] = true
+	}
+	return all
+})
+
+const basicNames = `
+	PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR
+	TERM TERMINFO TERMINFO_DIRS COLORTERM NO_COLOR SSH_AUTH_SOCK
+
+	HTTP_PROXY HTTPS_PROXY ALL_PROXY FTP_PROXY NO_PROXY http_proxy https_proxy all_proxy ftp_proxy no_proxy
+	SSL_CERT_FILE SSL_CERT_DIR NIX_SSL_CERT_FILE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE GIT_SSL_CAINFO
+	GIT_SSH GIT_SSH_COMMAND GIT_SSH_VARIANT GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM
+
+	GOPATH GOROOT GOBIN GOCACHE GOMODCACHE GOENV GOTOOLCHAIN
+	JAVA_HOME JDK_HOME MAVEN_HOME M2_HOME GRADLE_HOME GRADLE_USER_HOME SDKMAN_DIR
+	ANDROID_HOME ANDROID_SDK_ROOT ANDROID_NDK_HOME FLUTTER_ROOT
+	NVM_DIR NVM_BIN FNM_DIR FNM_MULTISHELL_PATH N_PREFIX VOLTA_HOME PNPM_HOME COREPACK_HOME
+	BUN_INSTALL DENO_DIR DENO_INSTALL
+	ASDF_DIR ASDF_DATA_DIR MISE_DATA_DIR MISE_CONFIG_DIR MISE_CACHE_DIR MISE_STATE_DIR
+	PYENV_ROOT VIRTUAL_ENV CONDA_PREFIX CONDA_EXE CONDA_DEFAULT_ENV PIPX_HOME POETRY_HOME UV_CACHE_DIR
+	RBENV_ROOT RVM_PATH rvm_path GEM_HOME GEM_PATH BUNDLE_PATH
+	CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN
+	DOTNET_ROOT NUGET_PACKAGES STACK_ROOT OPAMROOT OPAM_SWITCH_PREFIX COMPOSER_HOME
+	PERL5LIB PERL_LOCAL_LIB_ROOT NIX_PATH NIX_PROFILES HOMEBREW_PREFIX HOMEBREW_CELLAR HOMEBREW_REPOSITORY`
+
+// ownVariable reports whether a variable belongs to the call that agentform was
+// started in, and so to no agent: git sets GIT_DIR, GIT_INDEX_FILE, GIT_AUTHOR_DATE,
+// GIT_EDITOR and others for hooks and aliases, and an agent that got them would
+// commit to the caller's checkout. Only git's settings that no call of git sets are
+// let through.
+func ownVariable(name string) bool {
+	if strings.HasPrefix(name, "GIT_") {
+		return !matches(gitSettings, name)
+	}
+	return matches(callVariables, name)
+}
+
+// IsVariablePattern reports whether a text can name variables: letters, digits,
+// underscores, and stars that stand for any number of characters.
+func IsVariablePattern(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r == '*' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// NeverInherited reports whether inherit_env cannot pass a variable on.
+func NeverInherited(name string) bool { return !strings.Contains(name, "*") && ownVariable(name) }
+
+var (
+	gitSettings = []string{
+		"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_*", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT",
+		"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_ALLOW_PROTOCOL", "GIT_LFS_*",
+	}
+	callVariables = []string{"AGENTFORM_*", "TMUX", "TMUX_PANE", "PWD", "OLDPWD", "SHLVL", "_"}
+)
+
+// LooksSecret reports whether a variable looks as if its value were a secret, by its
+// name or by a password in a URL. The paths of files and sockets are none.
+func LooksSecret(name, value string) bool {
+	upper := strings.ToUpper(name)
+	has := func(ending string) bool { return strings.HasSuffix(upper, ending) }
+	switch {
+	case slices.ContainsFunc(locationEndings, has), strings.Contains(upper, "_MAX_"):
+	case slices.ContainsFunc(secretEndings, has), slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(upper, w) }):
+		return true
+	}
+	scheme, rest, isURL := strings.Cut(value, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	at := strings.LastIndexByte(authority, '@')
+	if !isURL || at < 1 {
+		return false
+	}
+	_, password, _ := strings.Cut(authority[:at], ":")
+	return password != "" || strings.HasPrefix(scheme, "http") // https://TOKEN@host
+}
+
+var (
+	secretWords     = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "_KEY_"}
+	secretEndings   = []string{"_KEY", "_KEYS", "_PASS", "_PWD", "_AUTH", "_PAT", "_DSN", "HEADERS"}
+	locationEndings = []string{"_FILE", "_FILES", "_PATH", "_DIR", "_HOME", "_SOCK", "GOOGLE_APPLICATION_CREDENTIALS"}
+)
+
+// matches reports whether one of the patterns stands for a name.
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		if !strings.Contains(p, "*") {
+			return p == name
+		}
+		ok, err := path.Match(p, name)
+		return ok && err == nil
+	})
+}
