@@ -45,6 +45,11 @@ func (s *scene) moveOne(from, to session.Address) {
 	s.moved[to] = first
 }
 
+// removed reports whether a removed block of the manifest names a session.
+func (s *scene) removed(a session.Address) bool {
+	return slices.ContainsFunc(s.in.Removed, func(r Removal) bool { return a.Within(r.From) })
+}
+
 // released reports whether the manifest says that a session is to be left alive
 // when it goes off the record.
 func (s *scene) released(a session.Address) bool {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -181,6 +182,12 @@ func (s *scene) unwanted(c Change) (Change, []session.Diagnostic) {
 	}
 	if r.Spec.Lifecycle.PreventDestroy {
 		return stuck(c, []session.Diagnostic{prevented(c.Address, "destroyed")})
+	}
+	if !s.in.Options.Destroy && !s.removed(c.Address) && !within(c.Address, s.in.Options.Targets) {
+		if next := s.successor(r); next != "" { // which says what to do
+			c.Reason, c.Detail = ReasonBranchHeld, fmt.Sprintf("left as it is: %s cannot start while it holds branch %q", next, r.Tree.Branch)
+			return c, nil
+		}
 	}
 	c.Action, c.Reason = Delete, reason
 	checkout := s.in.World.Checkouts[r.Tree.Path]

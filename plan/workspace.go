@@ -173,7 +173,7 @@ func (s *scene) worktree(w *session.Spec, co session.Checkout) []session.Diagnos
 		if h.Prunable {
 			remedy = fmt.Sprintf("that folder is gone: git -C %s worktree prune", shell(w.Workspace.Repo))
 		} else if holder := s.holder(h.Path); holder != "" {
-			remedy = fmt.Sprintf("it is the workspace of %s; %s", holder, remedy)
+			remedy = s.heldBy(holder, w, remedy)
 		}
 		return []session.Diagnostic{problem(w.Address, ReasonBranchHeld, "branch is held elsewhere",
 			fmt.Sprintf("branch %q is checked out in %s, and git lets one worktree hold a branch\n%s", w.Branch, h.Path, remedy))}
@@ -189,6 +189,39 @@ func (s *scene) worktree(w *session.Spec, co session.Checkout) []session.Diagnos
 		return []session.Diagnostic{s.elsewhere(w, co, "is there already,")}
 	}
 	return nil
+}
+
+// heldBy says what to do about a branch that a session on record holds.
+func (s *scene) heldBy(holder session.Address, w *session.Spec, remedy string) string {
+	held, own := s.records[holder], s.records[w.Address]
+	next := s.wanted[holder]
+	switch {
+	case next == nil && own == nil && !s.in.ByHand:
+		return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, write: moved { from = %s to = %s }\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
+			holder, holder, w.Address, shell(string(holder)), shell(w.Workspace.Repo), shell(held.Tree.Path))
+	case next != nil && own != nil && next.Branch == own.Tree.Branch && own.Tree.Mode == session.Worktree && next.Branch != held.Tree.Branch:
+		mine, theirs := shell(own.Tree.Path), shell(held.Tree.Path)
+		return fmt.Sprintf("it is the workspace of %s: the two sessions swap their branches, and agentform switches none by itself\nto swap them: git -C %s switch --detach && git -C %s switch %s && git -C %s switch %s",
+			holder, mine, theirs, shell(next.Branch), mine, shell(w.Branch))
+	}
+	return fmt.Sprintf("it is the workspace of %s; %s", holder, remedy)
+}
+
+// successor returns the wanted session that cannot be created because a session
+// which is no longer wanted holds its branch; empty: there is none.
+func (s *scene) successor(r *session.Record) session.Address {
+	for _, a := range s.addresses() {
+		w := s.wanted[a]
+		if w == nil || s.records[a] != nil || w.Workspace.Mode != session.Worktree || w.Branch != r.Tree.Branch || w.Workspace.Repo != r.Tree.Repo || w.Workspace.Path == r.Tree.Path {
+			continue
+		}
+		for _, h := range s.in.World.Worktrees[w.Workspace.Repo] {
+			if h.Branch == w.Branch && h.Path == r.Tree.Path && !h.Prunable {
+				return a
+			}
+		}
+	}
+	return ""
 }
 
 // clone: what is there already must be a clone that was kept from an earlier
