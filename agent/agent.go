@@ -62,9 +62,16 @@ type kind struct {
 	trust []string
 }
 
+// The names of the built-in agents, for session.AgentSpec.Name.
+const (
+	Claude = "claude" // Claude Code
+	Codex  = "codex"
+	Gemini = "gemini"
+)
+
 // kinds are the built-in agents, by name.
 func kinds() map[string]kind {
-	return map[string]kind{"claude": claude(), "codex": codex(), "gemini": gemini()}
+	return map[string]kind{Claude: claude(), Codex: codex(), Gemini: gemini()}
 }
 
 // Builtins are the agents that need no agent block, by name, with every default

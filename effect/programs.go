@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -10,37 +11,48 @@ import (
 
 // Completion is how ToCompletion goes about it.
 type Completion struct {
+	// Until is session.UntilTurn, also if it is empty: the agent has done with its
+	// prompt and rests; or session.UntilExit: it has ended.
+	Until session.Until
 	Poll  time.Duration // between looks; 0: a second
 	Limit time.Duration // of all looks together; 0: none
 	Lines int           // of the screen that Result.Output has; 0: 100
 	// Blocked is called each time the agent begins to wait for somebody; what it
 	// returns is typed. Nil, or an empty input: it waits on.
 	Blocked func(session.Observation) session.Input
+	// Idle is called each time a turn has ended; what it returns is typed and begins
+	// the next. Nil, or an empty input: there is no next.
+	Idle func(session.Observation) session.Input
 }
 
 // Result is what came of a session.
 type Result struct {
 	Session session.Handle
 	Status  session.Status
-	Detail  string
-	PR      string        // the last pull request that was seen; empty: none
-	Output  string        // the end of the screen
-	Exit    *session.Exit // how the agent ended, when it has
+	// Activity is what the agent did last: its status alone does not tell rest from
+	// work.
+	Activity  session.Activity
+	TurnEnded bool // it had done with what it was given
+	Detail    string
+	PR        string        // the last pull request that was seen; empty: none
+	Answer    string        // what the agent said last, as its session file tells; empty: it keeps none
+	Output    string        // the end of the screen
+	Exit      *session.Exit // how the agent ended, when it has
 }
 
-// Succeeded reports whether the session was done, or left by itself without a
-// fault.
+// Succeeded reports whether the session was done, had ended its turn, or exited by
+// itself with 0.
 func (r Result) Succeeded() bool {
-	return r.Status == session.StatusDone || r.Status == session.StatusExited && (r.Exit == nil || r.Exit.Cause == "self" && r.Exit.Code == 0 && r.Exit.Signal == "")
+	return r.TurnEnded || r.Status == session.StatusDone || r.Status == session.StatusExited && (r.Exit == nil || r.Exit.Cause == "self" && r.Exit.Code == 0 && r.Exit.Signal == "")
 }
 
 // ErrLimit says that a session did not come to an end in Completion.Limit. It was
 // stopped.
 var ErrLimit = errors.New("the session did not come to an end in time")
 
-// ToCompletion launches a session, looks at it until it does nothing more by
-// itself, keeps the end of its screen, and stops it. With an error the Result
-// tells how far it came.
+// ToCompletion launches a session, looks at it until its turn has ended or it does
+// nothing more by itself, keeps the end of its screen, and stops it. With an error the
+// Result tells how far it came.
 func ToCompletion(name string, spec session.Spec, how Completion) Program[Result] {
 	return func(ctx context.Context, h Handler) (r Result, err error) {
 		_, err = WithSession(name, spec, func(ctx context.Context, h Handler, s session.Handle) (None, error) {
@@ -67,25 +79,33 @@ func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
 			return err
 		}
 		asks := o.Status == session.StatusBlocked && r.Status != session.StatusBlocked
-		r.Status, r.Detail, r.Exit = o.Status, o.Detail, o.Exit
+		rests := o.TurnEnded && !r.TurnEnded
+		r.Status, r.Activity, r.TurnEnded, r.Detail, r.Exit = o.Status, o.Activity, o.TurnEnded, o.Detail, o.Exit
+		r.Answer = cmp.Or(o.Answer, r.Answer)
 		if o.PR != "" {
 			r.PR = o.PR
 		}
+		next := session.Input{}
+		switch {
+		case asks && how.Blocked != nil:
+			next = how.Blocked(o)
+		case rests && how.Idle != nil:
+			next = how.Idle(o)
+		}
 		late := how.Limit > 0 && waited >= how.Limit
-		if o.Status.Terminal() || late {
+		ended := o.Status.Terminal() || o.TurnEnded && how.Until != session.UntilExit && next == (session.Input{})
+		if ended || late {
 			if r.Output, err = Do(ctx, h, Capture{r.Session, lines}); errors.Is(err, session.ErrGone) {
 				r.Output, err = o.Snippet, nil
 			}
-			if err == nil && late && !o.Status.Terminal() {
+			if err == nil && !ended {
 				err = ErrLimit
 			}
 			return err
 		}
-		if asks && how.Blocked != nil {
-			if in := how.Blocked(o); in != (session.Input{}) {
-				if _, err := Do(ctx, h, Send{r.Session, in}); err != nil {
-					return err
-				}
+		if next != (session.Input{}) {
+			if _, err := Do(ctx, h, Send{r.Session, next}); err != nil {
+				return err
 			}
 		}
 		if _, err := Do(ctx, h, Sleep{poll}); err != nil {

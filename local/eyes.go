@@ -30,7 +30,7 @@ type eyes struct {
 func (e eyes) read(r session.Record, l *session.Live) session.Reading {
 	look := e.reader.Read(r, l, r.Run.DeliveredAt, time.Now())
 	reading := look.Reading
-	reading.Activity = look.Activity
+	reading.Activity, reading.TurnAt, reading.Native = look.Activity, look.TurnAt, look.Native
 	return reading
 }
 

@@ -115,7 +115,7 @@ func open(dir string, o Options) (*Sessions, error) {
 		Launcher: &session.Launcher{
 			Runtime: rt, Agents: o.Agents, Adapt: adapt, Complete: agent.Complete, Environ: own, Env: o.Env, Secrets: o.Secrets,
 			Runs: runs{dir: filepath.Join(dir, "runs"), guest: o.Guest}, Root: os.Geteuid() == 0,
-			Read: e.read, Type: e.typed,
+			Read: e.read, Type: e.typed, Facts: facts(dir),
 		},
 	}, nil
 }
@@ -132,6 +132,24 @@ func (s *Sessions) Attach(ctx context.Context, to *session.Session) error {
 		return fmt.Errorf("attach to session %q: %w", to.Handle().Name, err)
 	}
 	return nil
+}
+
+// Available reports whether the program of a built-in agent, such as agent.Claude, is
+// on PATH; the error says what is missing.
+func Available(name string) error {
+	spec, known := agent.Builtins()[name]
+	if !known {
+		return fmt.Errorf("no built-in agent %q: there are claude, codex and gemini", name)
+	}
+	if _, err := exec.LookPath(spec.Command[0]); err != nil {
+		return fmt.Errorf("agent %q is not installed: %q is not on PATH", name, spec.Command[0])
+	}
+	return nil
+}
+
+// facts returns what the directories of runs tell.
+func facts(dir string) func(run string) session.RunFacts {
+	return func(run string) session.RunFacts { return activity.Facts(filepath.Join(dir, "runs", run)) }
 }
 
 // Close returns when tmux servers that hold nothing any more have left. Sessions

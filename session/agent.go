@@ -134,6 +134,12 @@ type Native struct {
 // writes a file at its start and removes it when it is asked to resume it.
 func (n *Native) Begun() bool { return n.Prompts > 0 || n.Turns > 0 }
 
+// Answered reports whether the file has the answer to what the agent was given at a
+// time. A file may lag behind hooks and screen.
+func (n *Native) Answered(given time.Time) bool {
+	return n.Turns > 0 && n.Activity != Working && !n.At.Before(given)
+}
+
 // Entry is one line of an agent's session for people.
 type Entry struct {
 	At   time.Time `json:"at,omitzero"`
@@ -148,4 +154,9 @@ type Reading struct {
 	Until    time.Time // of BlockedAPI: when the limit ends, if said
 	Source   string    // the signal it comes from: native, hook, title, screen, exit
 	PR       string    // URL of a pull request seen on the screen
+	// TurnAt and Native are added by who reads the agent's files: when its last turn
+	// ended, as its hooks or its file say, and what its file tells; zero and nil: they
+	// do not.
+	TurnAt time.Time
+	Native *Native
 }

@@ -1,12 +1,15 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agentform/agentform/internal/turn"
 )
 
 // Session is one session that a Launcher started. Its methods may be called from
@@ -18,8 +21,13 @@ type Session struct {
 
 	mu      sync.Mutex
 	stopped bool
-	status  Status // as of the last look
-	shown   string // the screen of the last look, without its status bar
+	status  Status      // as of the last look
+	does    Activity    // as of the last look
+	given   time.Time   // when it was last given something; zero: never
+	queued  bool        // it was at work then
+	turn    turn.Course // of all looks
+	rests   bool        // its turn had ended at the last look
+	shown   string      // the screen of the last look, without its status bar
 	prs     map[string]bool
 }
 
@@ -49,6 +57,7 @@ func (s *Session) Send(ctx context.Context, text string) error {
 // SendInput types what the input says: a text without Enter, a key.
 func (s *Session) SendInput(ctx context.Context, in Input) error {
 	var err error
+	given := s.launcher.now()
 	if typed := s.launcher.Type; typed != nil && in.Key == "" && !in.NoEnter {
 		err = typed(ctx, s.rec, s.agent, in.Text)
 	} else {
@@ -57,7 +66,18 @@ func (s *Session) SendInput(ctx context.Context, in Input) error {
 	if err != nil {
 		return fmt.Errorf("send to session %q: %w", s.rec.ID, err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given, s.queued, s.rests = given, s.does == Working, false
 	return nil
+}
+
+// Status is the session's status as of the last look: of Observe, Monitor, Watch or
+// WaitTurn. Before any look it is StatusRunning.
+func (s *Session) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.status, StatusRunning)
 }
 
 // Capture is the last lines of the screen and its history, as plain text; 0: as
@@ -142,7 +162,7 @@ func (s *Session) becomeReady(ctx context.Context) error {
 			return &LaunchError{Screen: cut(l.Screen), Exit: l.Exit, Err: fmt.Errorf("the agent could not be started: %s", l.Exit.Detail)}
 		case l.Vital == Dead && !s.rec.Spec.Agent.Finished(l.Exit):
 			return &LaunchError{Screen: cut(l.Screen), Exit: l.Exit, Err: errLeft}
-		case l.Vital == Dead, l.Vital == Alive && (s.agent.Ready(l.Screen) || s.begun(l)):
+		case l.Vital == Dead, l.Vital == Alive && (s.rec.Spec.Agent.Ready == "" && s.agent.Ready(l.Screen) || SeenReady(s.agent, s.rec, s.read(l), l.Screen)):
 			return nil
 		case late:
 			return &ReadyTimeoutError{After: limit, Screen: cut(l.Screen)}
@@ -153,23 +173,6 @@ func (s *Session) becomeReady(ctx context.Context) error {
 		case <-time.After(readyEvery):
 		}
 	}
-}
-
-// begun reports whether an agent is at what its command line has told it to do:
-// then it may ask something for longer than any wait, and is launched all the same.
-// A question that only its screen shows could be one before it begins.
-func (s *Session) begun(l *Live) bool {
-	if s.rec.Run.DeliveredAt.IsZero() {
-		return false
-	}
-	r := s.read(l)
-	switch r.Activity {
-	case Working, Done:
-		return true
-	case Blocked, BlockedAPI, Idle:
-		return r.Source == "native" || r.Source == "hook"
-	}
-	return false
 }
 
 // failure names the session in what kept it from starting.

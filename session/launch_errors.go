@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,6 +18,9 @@ type LaunchError struct {
 
 // Error is what was attempted, why it failed, and the end of the screen.
 func (e *LaunchError) Error() string {
+	if errors.Is(e.Err, ErrExists) {
+		return fmt.Sprintf("session %q already exists; use Find or Stop", e.Name)
+	}
 	s := fmt.Sprintf("launch session %q (%s): %v", e.Name, e.Agent, e.Err)
 	if e.Screen != "" {
 		s += "\n" + end(e.Screen, 10)

@@ -53,6 +53,11 @@ type Launcher struct {
 	// Type types a text and submits it. Nil: Runtime.Send. Package local's sees that
 	// the agent has taken it, and refuses to type over a dialog.
 	Type func(ctx context.Context, r Record, a Agent, text string) error
+	// Facts is what is known of a run whose place cannot be found: an agent that lives
+	// is unknown then, and not gone. Nil: nothing.
+	Facts func(run string) RunFacts
+	// Now is the time; nil: time.Now. A scripted runtime has its own.
+	Now func() time.Time
 	// Root and Sandbox are StartInput's.
 	Root, Sandbox bool
 
@@ -102,9 +107,13 @@ func (l *Launcher) Launch(ctx context.Context, name string, spec Spec) (*Session
 	if err != nil {
 		return nil, err
 	}
-	if err = s.becomeReady(ctx); err == nil && paste != "" {
+	if err = s.becomeReady(ctx); err == nil {
+		s.rec.Run.ReadyAt = l.now()
+	}
+	if err == nil && paste != "" {
+		given := l.now()
 		err = s.Send(ctx, paste)
-		s.rec.Run.DeliveredAt = time.Now()
+		s.rec.Run.DeliveredAt = given
 	}
 	if err == nil {
 		return s, nil
@@ -146,10 +155,11 @@ func (l *Launcher) Find(ctx context.Context, name string, spec Spec) (*Session, 
 		}
 		rec := Record{Address: live.Mark.Address, ID: live.Mark.ID, Spec: spec, Place: live.Place, Tree: Tree{Path: spec.Workspace.Path}}
 		rec.Run = Run{ID: live.Mark.Run, Number: 1, StartedAt: live.Started, BootID: live.BootID, Agent: live.Agent}
+		rec.Run.ReadyAt = live.Started // Launch leaves nothing that was not
 		if spec.Prompt.Text != "" {
-			rec.Run.DeliveredAt = live.Started // Launch leaves nothing that has not got it
+			rec.Run.DeliveredAt = live.Started // nor that has not got it
 		}
-		return &Session{launcher: l, agent: agent, rec: rec, prs: map[string]bool{}}, nil
+		return newSession(l, agent, rec), nil
 	}
 	return fail(fmt.Errorf("it %w", ErrGone))
 }
@@ -218,7 +228,7 @@ func (l *Launcher) begin(ctx context.Context, name string, spec Spec) (_ *Sessio
 		}
 	}
 	rec.Run.Conversation = cmp.Or(start.Conversation, in.Conversation)
-	rec.Run.StartedAt = time.Now()
+	rec.Run.StartedAt = l.now()
 	if in.Prompt != "" && start.Paste == "" {
 		rec.Run.DeliveredAt = rec.Run.StartedAt
 	}
@@ -235,7 +245,18 @@ func (l *Launcher) begin(ctx context.Context, name string, spec Spec) (_ *Sessio
 	if err != nil {
 		return nil, "", err
 	}
-	return &Session{launcher: l, agent: agent, rec: rec, prs: map[string]bool{}}, start.Paste, nil
+	return newSession(l, agent, rec), start.Paste, nil
+}
+
+func newSession(l *Launcher, agent Agent, rec Record) *Session {
+	return &Session{launcher: l, agent: agent, rec: rec, given: rec.Run.DeliveredAt, prs: map[string]bool{}}
+}
+
+func (l *Launcher) now() time.Time {
+	if l.Now != nil {
+		return l.Now()
+	}
+	return time.Now()
 }
 
 func (l *Launcher) project() string { return cmp.Or(l.Project, "library") }

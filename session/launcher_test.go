@@ -70,6 +70,8 @@ func TestLaunchWaitsUntilReady(t *testing.T) {
 		}
 		if _, err := l.Launch(t.Context(), "api", robot("")); !errors.Is(err, session.ErrExists) {
 			t.Errorf("a second of that name: %v", err)
+		} else if want := `session "api" already exists; use Find or Stop`; err.Error() != want {
+			t.Errorf("a second of that name: %q, want %q", err, want)
 		}
 		for range 2 { // the second has nothing to do
 			if err := s.Stop(t.Context()); err != nil {
@@ -160,7 +162,8 @@ func TestLaunchedWithItsPrompt(t *testing.T) {
 			{"write", sessiontest.Step{Activity: session.Blocked, Screen: "hook: may I?"}, true},
 			{"write", sessiontest.Step{Activity: session.Blocked, Screen: "Do you trust this folder?"}, false},
 			{"write", sessiontest.Step{Activity: session.Booting, Screen: "hook: it starts"}, false},
-			{"", sessiontest.Step{Activity: session.Working, Screen: "it draws"}, false},
+			{"write", sessiontest.Step{Activity: session.Done, Screen: "all tasks completed"}, false},
+			{"", sessiontest.Step{Activity: session.Working, Screen: "at work, so it has been ready"}, true},
 		} {
 			name := fmt.Sprint("s", i)
 			rt.Script(name, c.step)

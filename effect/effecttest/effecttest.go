@@ -14,7 +14,7 @@ import (
 // slept is told by Scripted.State and Scripted.Slept.
 func New(rt *sessiontest.Scripted) effect.Handler {
 	return effect.New(&session.Launcher{
-		Runtime: rt,
-		Adapt:   func(session.AgentSpec) session.Agent { return sessiontest.Agent{} },
+		Runtime: rt, Now: rt.Now, Facts: rt.Facts,
+		Adapt: func(session.AgentSpec) session.Agent { return sessiontest.Agent{} },
 	}).SleepBy(rt.Sleep)
 }

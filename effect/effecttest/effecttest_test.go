@@ -234,3 +234,44 @@ func TestSteps(t *testing.T) {
 		t.Errorf("on a runtime %+v, simulated %+v", got, s)
 	}
 }
+
+// TestToCompletionOfATurn checks that it ends when an interactive agent has finished its
+// turn and rests, that a next turn can be asked for, and that it can wait for the exit.
+func TestToCompletionOfATurn(t *testing.T) {
+	script := func() (*sessiontest.Scripted, effect.Handler) {
+		rt := sessiontest.New("")
+		rt.Script("api", sessiontest.Step{Activity: session.Working, Screen: "reading"},
+			sessiontest.Step{After: 10 * time.Second, Activity: session.Idle, Screen: "it is written"},
+			sessiontest.Step{After: time.Minute, Exit: &session.Exit{}})
+		return rt, effecttest.New(rt)
+	}
+	rt, h := script()
+	r, err := effect.ToCompletion("api", robot("write tests"), effect.Completion{})(t.Context(), h)
+	if err != nil || !r.TurnEnded || !r.Succeeded() || r.Status != session.StatusRunning || r.Activity != session.Idle || r.Output != "it is written" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if rt.Slept() < 10*time.Second || rt.Slept() > 12*time.Second || len(rt.Places()) != 0 {
+		t.Errorf("slept %v, left %v", rt.Slept(), rt.Places())
+	}
+
+	rt, h = script()
+	turns := 0
+	how := effect.Completion{Idle: func(session.Observation) session.Input {
+		if turns++; turns == 1 {
+			return session.Input{Text: "and the docs"}
+		}
+		return session.Input{}
+	}}
+	if r, err = effect.ToCompletion("api", robot("write tests"), how)(t.Context(), h); err != nil || turns != 2 || !r.TurnEnded {
+		t.Errorf("%d turns: %+v, %v", turns, r, err)
+	}
+	if last, _ := rt.Last("api"); len(last.Sent) != 2 || last.Sent[1].Text != "and the docs" {
+		t.Errorf("it was sent %+v", last.Sent)
+	}
+
+	_, h = script()
+	how = effect.Completion{Until: session.UntilExit}
+	if r, err = effect.ToCompletion("api", robot("write tests"), how)(t.Context(), h); err != nil || r.Status != session.StatusExited || r.TurnEnded || !r.Succeeded() {
+		t.Errorf("until its exit: %+v, %v", r, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/reconcile"
@@ -219,12 +220,13 @@ const fileLag = 2 * time.Second
 // terminal shows if it keeps no such file.
 func (w *attendance) answer(ctx context.Context, last view.Known) (string, error) {
 	e := w.app.eyesOf(w.project)
+	given, _ := activity.Given(*last.Record, last.Events)
 	for end := time.Now().Add(fileLag); ; {
 		n := last.Look.Native
 		if n == nil {
 			break
 		}
-		if n.Turns > 0 && n.Activity != session.Working || time.Now().After(end) {
+		if n.Answered(given) || time.Now().After(end) {
 			return view.Safe(n.LastMessage), nil
 		}
 		select {

@@ -184,21 +184,11 @@ func keepToOurselves() {
 func (p *project) facts(run string) session.RunFacts {
 	if sockets, err := guest.SocketDir(p.manifest.DataDir); err == nil {
 		if f, alive, contained := docker.Facts(p.manifest.DataDir, sockets, run); contained {
-			return session.RunFacts{Claimed: f.Claimed, Alive: alive, Exit: exitOf(f.Exit), BootID: f.BootID,
+			return session.RunFacts{Claimed: f.Claimed, Alive: alive, Exit: activity.ExitOf(f.Exit), BootID: f.BootID,
 				Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
 		}
 	}
-	f, err := guest.Glance(p.runDir(run))
-	if err != nil && !f.Claimed {
-		return session.RunFacts{}
-	}
-	return session.RunFacts{
-		Claimed: f.Claimed,
-		Alive:   f.Agent.Alive(),
-		Agent:   session.Process{PID: f.Agent.PID, Start: f.Agent.Start},
-		Exit:    exitOf(f.Exit),
-		BootID:  f.BootID,
-	}
+	return activity.Facts(p.runDir(run))
 }
 
 // launched is what a run was started with, as its folder keeps it; nil if that
@@ -213,16 +203,6 @@ func (p *project) launched(run string) *session.Spec {
 }
 
 func (p *project) runDir(run string) string { return filepath.Join(p.manifest.DataDir, "runs", run) }
-
-func exitOf(e *guest.Exit) *session.Exit {
-	if e == nil {
-		return nil
-	}
-	return &session.Exit{
-		Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At,
-		Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail,
-	}
-}
 
 // parallelism is how many sessions are worked on at once.
 func (a *app) parallelism(p *project) int {

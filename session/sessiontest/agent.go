@@ -56,6 +56,14 @@ func (s *Scripted) Slept() time.Duration {
 	return s.slept
 }
 
+// Now is the time in the scripts: session.Launcher.Now, for programs whose sleeping is
+// Sleep.
+func (s *Scripted) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now()
+}
+
 // now is the time in the scripts; the lock is held.
 func (s *Scripted) now() time.Time { return time.Now().Add(s.slept) }
 

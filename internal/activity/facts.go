@@ -1,0 +1,32 @@
+package activity
+
+import (
+	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/session"
+)
+
+// Facts returns what the directory of a run tells of it.
+func Facts(dir string) session.RunFacts {
+	f, err := guest.Glance(dir)
+	if err != nil && !f.Claimed {
+		return session.RunFacts{}
+	}
+	return session.RunFacts{
+		Claimed: f.Claimed,
+		Alive:   f.Agent.Alive(),
+		Agent:   session.Process{PID: f.Agent.PID, Start: f.Agent.Start},
+		Exit:    ExitOf(f.Exit),
+		BootID:  f.BootID,
+	}
+}
+
+// ExitOf returns the end of a run as its guest recorded it; nil: it did not.
+func ExitOf(e *guest.Exit) *session.Exit {
+	if e == nil {
+		return nil
+	}
+	return &session.Exit{
+		Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At,
+		Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail,
+	}
+}

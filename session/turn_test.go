@@ -1,0 +1,204 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+)
+
+// TestSeenReady checks what one look at an agent shows that was given its prompt with
+// its command line.
+func TestSeenReady(t *testing.T) {
+	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	begun := &session.Native{Prompts: 1, At: start.Add(time.Second)}
+	for name, c := range map[string]struct {
+		delivered time.Time
+		seen      session.Reading
+		want      bool
+	}{
+		"works":                                {start, session.Reading{Activity: session.Working}, true},
+		"asks, as its hook tells":              {start, session.Reading{Activity: session.Blocked, Source: "hook"}, true},
+		"asks on its screen":                   {start, session.Reading{Activity: session.Blocked, Source: "screen"}, false},
+		"asks on its screen, and has begun":    {start, session.Reading{Activity: session.Blocked, Source: "screen", Native: begun}, true},
+		"asks, and was begun in another run":   {start, session.Reading{Activity: session.Blocked, Source: "screen", Native: &session.Native{Prompts: 1, At: start.Add(-time.Hour)}}, false},
+		"asks, and goes on with a session":     {start.Add(-time.Hour), session.Reading{Activity: session.Blocked, Source: "screen", Native: begun}, false},
+		"says done on its screen":              {start, session.Reading{Activity: session.Done, Source: "screen"}, false},
+		"says done in its file":                {start, session.Reading{Activity: session.Done, Source: "native"}, true},
+		"boots":                                {start, session.Reading{Activity: session.Booting, Source: "hook"}, false},
+		"asks, and its prompt is not given":    {time.Time{}, session.Reading{Activity: session.Blocked, Source: "hook"}, false},
+		"boots, and its file is of that start": {start, session.Reading{Activity: session.Idle, Source: "title", Native: &session.Native{At: start}}, false},
+	} {
+		rec := session.Record{Run: session.Run{StartedAt: start, DeliveredAt: c.delivered}}
+		if got := session.SeenReady(shy{}, rec, c.seen, "a question"); got != c.want {
+			t.Errorf("%s: ready is %v", name, got)
+		}
+	}
+}
+
+// works is an agent's turn: three seconds of work, then rest.
+func works(rt *sessiontest.Scripted, name string) {
+	rt.Script(name, sessiontest.Step{Activity: session.Working}, sessiontest.Step{After: 3 * time.Second, Activity: session.Idle})
+}
+
+func TestWaitTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(sessiontest.Agent{})
+		works(rt, "api")
+		s, err := l.Launch(t.Context(), "api", robot("write tests"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Status() != session.StatusRunning {
+			t.Errorf("before any look it is %s", s.Status())
+		}
+		began := time.Now()
+		o, err := s.WaitTurn(t.Context())
+		if took := time.Since(began); err != nil || !o.TurnEnded || o.Activity != session.Idle || took < 3*time.Second || took > 5*time.Second {
+			t.Errorf("after %v: %+v, %v", took, o, err)
+		}
+		if s.Status() != session.StatusRunning {
+			t.Errorf("then it is %s", s.Status())
+		}
+
+		// What is sent begins another turn.
+		if err := s.Send(t.Context(), "go on"); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := s.Observe(t.Context()); err != nil || o.TurnEnded {
+			t.Errorf("after it was sent more: %+v, %v", o, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.WaitTurn(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with a deadline: %v", err)
+		}
+
+		rt.Exit("api", session.Exit{Code: 3})
+		if o, err := s.WaitTurn(t.Context()); !errors.Is(err, session.ErrOver) || o.Exit == nil || o.Exit.Code != 3 {
+			t.Errorf("of an agent that exits: %+v, %v", o, err)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s.Status() != session.StatusStopped {
+			t.Errorf("stopped it is %s", s.Status())
+		}
+	})
+}
+
+// TestWatchATurn checks that watching ends with the turn, unless more is sent, and
+// that the callbacks are called.
+func TestWatchATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(sessiontest.Agent{})
+		works(rt, "api")
+		s, err := l.Launch(t.Context(), "api", robot("write tests"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle, turns := 0, 0
+		tell := session.Callbacks{Idle: func(session.Observation) { idle++ }}
+		for o, err := range s.Watch(t.Context(), time.Second, tell) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.TurnEnded {
+				if turns++; turns == 1 {
+					if err := s.Send(t.Context(), "and the docs"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		if idle != 2 || turns != 2 {
+			t.Errorf("%d turns, told %d times", turns, idle)
+		}
+
+		// Until it exits, the end of a turn is an observation as any other.
+		rt.Script("long", sessiontest.Step{Activity: session.Working}, sessiontest.Step{After: 3 * time.Second, Activity: session.Idle},
+			sessiontest.Step{After: time.Minute, Exit: &session.Exit{}})
+		if s, err = l.Launch(t.Context(), "long", robot("write tests")); err != nil {
+			t.Fatal(err)
+		}
+		var last session.Observation
+		idle = 0
+		for o, err := range s.WatchExit(t.Context(), time.Second, tell) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = o
+		}
+		if last.Status != session.StatusExited || idle != 1 {
+			t.Errorf("last %+v, told %d times", last, idle)
+		}
+	})
+}
+
+// phrased is an agent that only its screen tells of.
+type phrased struct{ sessiontest.Agent }
+
+func (p phrased) Read(e session.Evidence) session.Reading {
+	r := p.Agent.Read(e)
+	if r.Activity == session.Done || r.Activity == session.Failed {
+		r.Source = "screen"
+	}
+	return r
+}
+
+// TestPhraseEndsNothing checks that an agent which prints that it has failed, or is
+// done, and prints on is not at its end.
+func TestPhraseEndsNothing(t *testing.T) {
+	for _, says := range []session.Activity{session.Failed, session.Done} {
+		synctest.Test(t, func(t *testing.T) {
+			l, rt := newLauncher(phrased{})
+			rt.Script("api", sessiontest.Step{Activity: session.Working},
+				sessiontest.Step{After: 3 * time.Second, Activity: says, Screen: "a test " + string(says)},
+				sessiontest.Step{After: 7 * time.Second, Screen: "still at it"},
+				sessiontest.Step{After: 10 * time.Second, Screen: "now it rests"})
+			s, err := l.Launch(t.Context(), "api", robot("write tests"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			var seen []session.Status
+			for o := range s.Watch(t.Context(), 500*time.Millisecond) {
+				seen = append(seen, o.Status)
+			}
+			want := []session.Status{session.StatusRunning, session.Status(says)}
+			if took := time.Since(began); took < 15*time.Second || took > 17*time.Second || !slices.Equal(slices.Compact(seen), want) {
+				t.Errorf("%s: after %v, %v", says, took, seen)
+			}
+		})
+	}
+}
+
+// TestLostIsNotGone checks that a session whose place cannot be found is not gone while
+// its agent lives.
+func TestLostIsNotGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(sessiontest.Agent{})
+		alive := true
+		var exit *session.Exit
+		l.Facts = func(string) session.RunFacts {
+			return session.RunFacts{Claimed: true, Alive: alive, Agent: session.Process{PID: 42}, Exit: exit}
+		}
+		s, err := l.Launch(t.Context(), "api", robot(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt.Vanish("api")
+		if o, err := s.Observe(t.Context()); err != nil || o.Status.Terminal() || o.Activity != session.NoActivity || o.Detail == "" {
+			t.Errorf("its agent lives: %+v, %v", o, err)
+		}
+		alive, exit = false, &session.Exit{Cause: "self"}
+		if o, err := s.Observe(t.Context()); err != nil || o.Status != session.StatusExited || o.Exit == nil {
+			t.Errorf("it exited: %+v, %v", o, err)
+		}
+	})
+}
