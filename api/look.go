@@ -117,7 +117,7 @@ func (s *Server) data(k view.Known, most int) (Data, error) {
 	if k.Live != nil {
 		text, cut := lastLines(strings.TrimRight(k.Live.Screen, " \t\r\n"), most)
 		d.Screen.Text, d.Screen.Truncated = view.Tail(text)
-		d.Screen.Truncated = d.Screen.Truncated || cut
+		d.Screen.Truncated = d.Screen.Truncated || cut || scrolled(*k.Live)
 	}
 	d.Truncated = d.Screen.Truncated
 	if !x.Observable {
@@ -132,6 +132,13 @@ func (s *Server) data(k view.Known, most int) (Data, error) {
 	d.Entries, cut = view.LastEntries(told.Entries, most)
 	d.Truncated = d.Truncated || told.Cut || cut
 	return d, nil
+}
+
+// scrolled reports whether lines may have left a session's screen, which is all that is
+// kept of it here: it is full.
+func scrolled(l session.Live) bool {
+	shown := strings.TrimRight(l.Screen, " \t\r\n")
+	return l.Size[1] > 0 && strings.Count(shown, "\n")+1 >= l.Size[1]-1
 }
 
 // lastLines are the last lines of a text, all for 0, and whether there were more.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
@@ -151,6 +152,13 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 		if err := o.onlyLiving(ctx, r); err != nil {
 			return err
 		}
+		if len(o.hand.Addresses) == 0 {
+			fmt.Fprintf(a.env.Stderr, "No session to %s: nothing was done.\n", strings.ToLower(o.verb))
+			if t.lines != nil {
+				return t.end(apply.Tally{}, nil, nil)
+			}
+			return nil
+		}
 	}
 	r.Applier.Emit = t.event
 	ctx, drain, done := a.interruptible(ctx)
@@ -195,7 +203,7 @@ func recordedOnly(specs []session.Spec, records []session.Record, typed []string
 
 // onlyLiving leaves out the sessions that have no agent to pause, or to let go on unless
 // they are paused: that must not start what was stopped. If it was named, that is an
-// error.
+// error; of --all and the like none may be left.
 func (o *handOptions) onlyLiving(ctx context.Context, r *reconcile.Reconciler) error {
 	status, err := r.Status(ctx, false)
 	if err != nil {
@@ -216,7 +224,7 @@ func (o *handOptions) onlyLiving(ctx context.Context, r *reconcile.Reconciler) e
 		}
 		gone = append(gone, err)
 	}
-	if len(gone) > 0 && (len(o.typed) > 0 || len(living) == 0) {
+	if len(gone) > 0 && len(o.typed) > 0 {
 		return errors.Join(gone...)
 	}
 	o.hand.Addresses = living

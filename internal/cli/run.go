@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/view"
@@ -166,7 +167,7 @@ func (a *app) compose(p *project, s state.State, o runOptions) (session.Spec, er
 	case p.declared(asked.Address) != nil:
 		return session.Spec{}, fmt.Errorf("%s is declared in the manifest: agentform apply --target %s makes it", asked.Address, name)
 	case find(s.Sessions, asked.Address) != nil:
-		return session.Spec{}, fmt.Errorf("%s is on record already: give another name, or go on with it: agentform restart %s", asked.Address, name)
+		return session.Spec{}, fmt.Errorf("%s is on record already: give another name, start it again (agentform restart %s), or remove it (agentform destroy --target %[2]s)", asked.Address, name)
 	}
 	if asked.Prompt = o.prompt; o.prompt == "-" {
 		text, err := io.ReadAll(a.env.Stdin)
@@ -190,6 +191,9 @@ func (a *app) compose(p *project, s state.State, o runOptions) (session.Spec, er
 		return session.Spec{}, asked.Dir.Err
 	}
 	spec, err := p.manifest.Compose(asked)
+	if err == nil && spec.Profile != "" && spec.Agent.Base != agent.Codex {
+		fmt.Fprintf(a.env.Stderr, "Warning: --profile has no effect: only codex has profiles, and agent %q has none.\n", spec.Agent.Name)
+	}
 	if o.rm {
 		spec.Workspace.OnDestroy = session.RemoveClean
 	}
