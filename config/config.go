@@ -71,6 +71,8 @@ type Manifest struct {
 
 	Files []string // every manifest that was read
 
+	Sensitive []string `json:"-"` // the names of sensitive variables, sorted
+
 	// Agents are the built-in agents and those of the manifests, by name, for
 	// sessions that are asked for without a block.
 	Agents map[string]Agent `json:"-"`
@@ -153,7 +155,7 @@ func (l *loader) load() *Manifest {
 	}
 	l.index()
 	l.context()
-	l.variables()
+	m.Sensitive = l.variables()
 	l.locals()
 	l.settings(m)
 	if l.opts.Settled != nil {

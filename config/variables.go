@@ -39,8 +39,9 @@ type given struct {
 	broken bool // its problem is told
 }
 
-// variables evaluates the variables and puts them into the context as var.
-func (l *loader) variables() {
+// variables evaluates the variables and puts them into the context as var. It returns
+// the names of the sensitive ones.
+func (l *loader) variables() (hidden []string) {
 	declared := map[string]*variable{}
 	for _, b := range l.blocks["variable"] {
 		declared[b.labels[0]] = l.variable(b)
@@ -54,12 +55,16 @@ func (l *loader) variables() {
 	given.Variables = map[string]cty.Value{"var": cty.ObjectVal(result)}
 	for _, name := range l.known.variables {
 		v := declared[name]
+		if v.sensitive {
+			hidden = append(hidden, name)
+		}
 		l.checkAll(v.block, inValidation, "type", "default", "description", "sensitive", "nullable")
 		if !l.valid(given, v, values[name]) {
 			result[name] = v.unknown(result[name].Type()) // what it leads to is no other problem
 		}
 	}
 	l.ctx.Variables["var"] = cty.ObjectVal(result)
+	return hidden
 }
 
 // variable reads a variable block. Nothing in it but validation may refer to

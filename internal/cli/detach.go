@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
@@ -62,8 +65,14 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return fmt.Errorf("find agentform's own program: %w", err)
 	}
-	c := exec.Command(self, slices.Concat(a.sameFlags(), []string{"serve", "--log-file", path}, a.listenFlags(o.listenOptions))...)
-	c.Dir, c.Env, c.Stdout, c.Stderr = a.env.Dir, a.env.Environ, said, said
+	// Everybody on this machine can read a command line, so the values of variables go
+	// another way.
+	vars, err := json.Marshal(a.globals.vars)
+	if err != nil {
+		return fmt.Errorf("start the hub: %w", err)
+	}
+	c := exec.Command(self, slices.Concat(a.sameFlags(), []string{"serve", "--" + varsOnStdin, "--log-file", path}, a.listenFlags(o.listenOptions))...)
+	c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr = a.env.Dir, a.env.Environ, bytes.NewReader(vars), said, said
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("start the hub: %w", err)
@@ -150,20 +159,25 @@ func (a *app) brief(path string) string {
 	return path
 }
 
-// sameFlags are the global flags, so that another agentform works for the same
-// project with the same settings.
+// varsOnStdin is the hidden flag of a hub that finds --var and --var-file on its
+// standard input, as readVars reads them.
+const varsOnStdin = "vars-on-stdin"
+
+// readVars reads the values of variables that detachHub hands to a hub.
+func readVars(from io.Reader) (vars []config.Var, err error) {
+	if err := json.NewDecoder(from).Decode(&vars); err != nil {
+		return nil, fmt.Errorf("read the values of variables: %w", err)
+	}
+	return vars, nil
+}
+
+// sameFlags returns the global flags but for the values of variables, so that another
+// agentform works for the same project with the same settings.
 func (a *app) sameFlags() []string {
 	g := a.globals
 	args := []string{"--chdir", a.env.Dir, "--log-level", g.logLevel, "--lock-timeout", g.lockTimeout.String()}
 	for _, f := range g.files {
 		args = append(args, "--file", f)
-	}
-	for _, v := range g.vars {
-		if v.File != "" {
-			args = append(args, "--var-file", v.File)
-			continue
-		}
-		args = append(args, "--var", v.Name+"="+v.Value)
 	}
 	if g.stateFile != "" {
 		args = append(args, "--state", a.absolute(g.stateFile))

@@ -33,6 +33,7 @@ type serveOptions struct {
 	logFile   string
 	openAPI   bool
 	socket    bool
+	vars      bool // on standard input
 	listenOptions
 }
 
@@ -76,6 +77,13 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 			if !c.Flags().Changed("log-level") {
 				a.globals.logLevel = "info"
 			}
+			if o.vars {
+				vars, err := readVars(a.env.Stdin)
+				if err != nil {
+					return err
+				}
+				a.globals.vars = vars
+			}
 			switch {
 			case o.printUnit:
 				return a.printUnit(o.listenOptions)
@@ -100,6 +108,8 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 	c.Flags().StringVar(&o.listen, "listen", "", "serve the API and the dashboard at this `host:port`, too; without a host on this machine only")
 	c.Flags().StringVar(&o.tokenFile, "token-file", "", "with --listen: read the token from this `file`, which only you may read (default: $AGENTFORM_TOKEN)")
 	c.Flags().BoolVar(&o.allowRemote, "allow-remote", false, "with --listen: at an address that other machines reach, though nothing is encrypted")
+	c.Flags().BoolVar(&o.vars, varsOnStdin, false, "")
+	_ = c.Flags().MarkHidden(varsOnStdin) // fails only for a flag that does not exist
 	for _, flag := range []string{"log-file", "token-file"} {
 		_ = c.MarkFlagFilename(flag) // fails only for a flag that does not exist
 	}

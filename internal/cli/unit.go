@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/agentform/agentform/config"
 )
 
 // unit is the service file of a hub, for the systemd of a user. Ending it ends the
@@ -42,11 +44,31 @@ func (a *app) printUnit(o listenOptions) error {
 		return fmt.Errorf("find agentform's own program: %w", err)
 	}
 	var command []string
-	for _, arg := range slices.Concat([]string{self}, a.sameFlags(), []string{"serve"}, a.listenFlags(o)) {
+	vars, left := unitVars(a.globals.vars, p.manifest.Sensitive)
+	for _, arg := range slices.Concat([]string{self}, a.sameFlags(), vars, []string{"serve"}, a.listenFlags(o)) {
 		command = append(command, unitWord(arg, true))
+	}
+	for _, name := range left {
+		fmt.Fprintf(a.env.Stderr, "Variable %[1]s is sensitive, so its value is not in the unit.\nSet AGENTFORM_VAR_%[1]s in a file that only you can read, and name that file in the unit: EnvironmentFile=FILE\n", name)
 	}
 	_, err = fmt.Fprintf(a.env.Stdout, unit, unitText(p.manifest.Project), strings.Join(command, " "), unitWord("PATH="+a.env.getenv("PATH"), false))
 	return err
+}
+
+// unitVars returns the flags that set variables, without those of sensitive ones, which
+// it names: whoever can see processes reads a command line.
+func unitVars(vars []config.Var, sensitive []string) (flags, left []string) {
+	for _, v := range vars {
+		switch {
+		case v.File != "":
+			flags = append(flags, "--var-file", v.File)
+		case slices.Contains(sensitive, v.Name):
+			left = append(left, v.Name)
+		default:
+			flags = append(flags, "--var", v.Name+"="+v.Value)
+		}
+	}
+	return flags, left
 }
 
 // unitWord is a word as systemd reads it back: quoted, with its specifiers and, on a
