@@ -18,9 +18,11 @@ func TestLibrary(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	repo, program := filepath.Join(dir, "repo"), filepath.Join(dir, "library")
 	env := []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_RUNTIME_DIR=" + dir, "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=tester", "GIT_AUTHOR_EMAIL=tester@example.invalid",
-		"GIT_COMMITTER_NAME=tester", "GIT_COMMITTER_EMAIL=tester@example.invalid",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_RUNTIME_DIR=" + dir}
+	// Who commits is in a file: agents do not get git's variables of their program.
+	who := "[user]\n\tname = tester\n\temail = tester@example.invalid\n"
+	if err := os.WriteFile(filepath.Join(dir, ".gitconfig"), []byte(who), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	run := func(name string, args ...string) string {
 		t.Helper()
@@ -39,13 +41,15 @@ func TestLibrary(t *testing.T) {
 	run("git", "init", "-q", "-b", "main", repo)
 	run("git", "-C", repo, "commit", "-q", "--allow-empty", "-m", "begin")
 
-	out := run(program, repo)
-	for _, area := range []string{"api", "docs", "web"} {
-		if !strings.Contains(out, "agents/"+area+": docs: "+area+"\n") {
-			t.Errorf("nothing is said of %s:\n%s", area, out)
-		}
-		if got := run("git", "-C", repo, "show", "agents/"+area+":"+area+".md"); got != "about "+area+"\n" {
-			t.Errorf("%s committed %q", area, got)
+	for range 2 { // an earlier run stands in nobody's way
+		out := run(program, repo)
+		for _, area := range []string{"api", "docs", "web"} {
+			if !strings.Contains(out, "agents/"+area+": docs: "+area+"\n") {
+				t.Errorf("nothing is said of %s:\n%s", area, out)
+			}
+			if got := run("git", "-C", repo, "show", "agents/"+area+":"+area+".md"); got != "about "+area+"\n" {
+				t.Errorf("%s committed %q", area, got)
+			}
 		}
 	}
 	sockets, err := filepath.Glob(filepath.Join(dir, "agentform", "*", "g-*"))

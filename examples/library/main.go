@@ -5,7 +5,8 @@
 //	go run ./examples/library REPOSITORY
 //
 // The agent is a shell script, so that it runs without any account. With
-// session.AgentSpec{Name: "claude"} in its place, and a prompt, it is Claude Code.
+// session.AgentSpec{Name: agent.Claude, Trust: true} in its place, and a prompt, it is
+// Claude Code.
 package main
 
 import (
@@ -47,7 +48,7 @@ func main() {
 
 // run lets an agent work on each area, all at once, and reports.
 func run(ctx context.Context, guest []string, repo string, areas []string) error {
-	sessions, err := local.Open(filepath.Join(repo, ".sessions"), local.Options{Guest: guest, Env: os.Environ()})
+	sessions, err := local.Open(filepath.Join(repo, ".sessions"), local.Options{Guest: guest})
 	if err != nil {
 		return err
 	}
@@ -88,28 +89,28 @@ func follow(ctx context.Context, sessions *local.Sessions, area, tree string) er
 			StatusChanged: func(_, now session.Status, _ string) { fmt.Printf("%s is %s\n", area, now) },
 			PRDetected:    func(url string) { fmt.Printf("%s opened %s\n", area, url) },
 		}
-		for {
-			o, err := s.Monitor(ctx, tell)
+		// Watch ends with the turn of an interactive agent, and with this one's exit.
+		for o, err := range s.Watch(ctx, 200*time.Millisecond, tell) {
 			switch {
 			case err != nil:
 				return err
-			case o.Status == session.StatusDone:
+			case o.TurnEnded || o.Status == session.StatusDone:
 				return nil
 			case o.Status.Terminal():
 				return fmt.Errorf("%s ended as %s: %s", area, o.Status, o.Snippet)
 			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(200 * time.Millisecond):
-			}
 		}
+		return ctx.Err()
 	})
 }
 
-// worktree makes a branch for the area, and a worktree for the branch.
+// worktree makes a branch for the area, and a worktree for the branch. An earlier run
+// may have left both.
 func worktree(repo, area string) (string, error) {
 	path := filepath.Join(repo, ".sessions", "trees", area)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
 	_, err := git(repo, "worktree", "add", "--quiet", "--no-track", "-b", "agents/"+area, path)
 	return path, err
 }
