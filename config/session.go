@@ -98,7 +98,8 @@ func (l *loader) session(m *Manifest, b *block, in *instance) *built {
 	}
 	var prompt string
 	if d.text(b, "prompt", &prompt) {
-		s.Prompt = session.PromptOf(prompt)
+		// The same text is the same prompt, however git checks lines out (autocrlf).
+		s.Prompt = session.PromptOf(strings.ReplaceAll(prompt, "\r\n", "\n"))
 		if prompt != "" && s.Agent.PromptVia == "none" {
 			l.warn(b.at("prompt"), "Prompt that is not delivered", "The agent %q has prompt_via = \"none\", so this prompt reaches nobody.", s.Agent.Name)
 		}

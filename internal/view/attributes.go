@@ -63,7 +63,7 @@ func outline(s session.Spec) []attribute {
 	}
 	add("role", quote(s.Role), s.Role != "" && s.Role != "default")
 	add("branch", quote(s.Branch), s.Branch != "")
-	add("workspace", quote(s.Workspace.Path)+" ("+s.Workspace.Mode+")", true)
+	add("workspace", shownAt("workspace.path", s.Workspace.Path)+" ("+s.Workspace.Mode+")", true)
 	add("runtime", quote(s.Runtime.Key()), s.Runtime.Key() != "tmux")
 	add("prompt", promptWords(s.Prompt.Digest, s.Prompt), s.Prompt.Digest != "")
 	return all
@@ -141,7 +141,7 @@ func flatten(v any) []attribute {
 			}
 		case token == nil || token == "":
 		default:
-			all = append(all, attribute{named(path), shown(tidy(strings.TrimPrefix(path, "spec."), token))})
+			all = append(all, attribute{named(path), shownAt(strings.TrimPrefix(path, "spec."), tidy(strings.TrimPrefix(path, "spec."), token))})
 		}
 	}
 	walk("")

@@ -50,7 +50,7 @@ func (p *page) values(indent, name string, before, after any, forces string) {
 		p.mapping(indent+"    ", bm, am)
 		return
 	}
-	b, a := shown(before), shown(after)
+	b, a := shownAt(name, before), shownAt(name, after)
 	bl, isListB := before.([]any)
 	al, isListA := after.([]any)
 	if (isListB || isListA) && len(b)+len(a) > 80 {
@@ -162,6 +162,15 @@ func tidy(path string, v any) any {
 		}
 	}
 	return v
+}
+
+// shownAt returns the value of a field as one line of a manifest's language. A path is
+// shown in full, however long: a person needs it to go there.
+func shownAt(path string, v any) string {
+	if s, ok := v.(string); ok && s != "" && (path == "workspace.path" || path == "workspace.repo") {
+		return strconv.Quote(s)
+	}
+	return shown(v)
 }
 
 // shown is a plain value as one line of a manifest's language.
