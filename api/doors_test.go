@@ -284,3 +284,26 @@ func TestSlowAndLong(t *testing.T) {
 	}
 	cut.Wait()
 }
+
+// No more than the promised 16 KiB of headers are read.
+func TestHeaderLimit(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, session.Single("api"))
+	s.serve()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for size, want := range map[int]int{15 << 10: http.StatusOK, 16 << 10: http.StatusRequestHeaderFieldsTooLarge, 20_000: http.StatusRequestHeaderFieldsTooLarge} {
+		q, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.tcp+"/healthz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("X-Long", strings.Repeat("x", size))
+		r, err := client.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != want {
+			t.Errorf("%d bytes: %d, want %d", size, r.StatusCode, want)
+		}
+	}
+}

@@ -53,6 +53,7 @@ const ByToken = "api"
 const (
 	maxConnections = 1000
 	maxHeader      = 16 << 10
+	headerSlack    = 4 << 10 // so many bytes more than it is told net/http reads
 	maxBody        = 64 << 10
 	headerTime     = 5 * time.Second
 	readTime       = 5 * time.Second  // of a whole request
@@ -114,11 +115,15 @@ func (s *Server) Run(ctx context.Context, doors ...Door) error {
 	for _, d := range doors {
 		server := &http.Server{
 			Handler: s.Handler(d), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime,
-			MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+			MaxHeaderBytes: maxHeader - headerSlack, ConnContext: withVisitor, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 			BaseContext: func(net.Listener) context.Context { return streams },
 		}
 		servers = append(servers, server)
-		go func() { ended <- server.Serve(netutil.LimitListener(d.Listener, maxConnections)) }()
+		limited := netutil.LimitListener(d.Listener, maxConnections)
+		if d.Token != "" {
+			limited = &crowd{Listener: d.Listener, most: maxConnections}
+		}
+		go func() { ended <- server.Serve(limited) }()
 	}
 	var err error
 	select {

@@ -70,7 +70,7 @@ func policyShapes() map[string]shape {
 				{name: "on_unhealthy", kind: aText, forces: toNothing, def: `"restart"`, values: []string{"restart", "escalate", "ignore"}, doc: "What is done then; never more than the restart policy allows."},
 			},
 			blocks: map[string]shape{"heartbeat": {
-				forces: toNothing, doc: "A probe of one's own, run beside the agent: one of the two. Checked and kept, but not carried out by this release, which a warning says.",
+				forces: toNothing, doc: "A probe of one's own, run beside the agent: one of the two. The hub runs it.",
 				attrs: []attribute{
 					{name: "command", kind: aCommand, doc: "It fails when the session is not well."},
 					{name: "key", kind: aText, doc: "A key that does nothing, in tmux's words (`F12`), sent to see whether the agent takes it."},

@@ -123,7 +123,7 @@ func (s Session) unknownBecause(r session.RuntimeSpec, hub *StatusDocument) stri
 func Services(w io.Writer, st Style, all []Service) error {
 	p := &page{Style: st}
 	if len(all) == 0 {
-		p.line("No sessions live anywhere.")
+		p.line("No sessions.")
 		return p.flush(w)
 	}
 	counts := map[session.State]int{}

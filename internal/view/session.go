@@ -59,7 +59,7 @@ type Session struct {
 // Budget is how far the hub has come with starting a session again.
 type Budget struct {
 	Reason string     `json:"reason"` // why it waits: backing_off, budget_spent, restart_policy; empty: it does not
-	Try    int        `json:"try"`    // the number of the next try
+	Try    int        `json:"try"`    // the number of the next try; of budget_spent, of the last
 	Of     int        `json:"of"`
 	Until  *time.Time `json:"until"` // of backing_off: when that is
 }
@@ -137,6 +137,12 @@ func SessionOf(k Known) Session {
 		}
 	}
 	s.Status = session.StatusOf(s.State, s.Activity)
+	if v := k.Restarts; v != nil {
+		s.Budget = &Budget{Reason: string(v.Reason), Try: v.Try, Of: v.Of, Until: utcOrNull(v.Until)}
+		if v.Reason == health.BudgetGone {
+			s.Budget.Try = v.Of // there is no next one
+		}
+	}
 	if r := k.Record; r != nil {
 		s.recorded(*r)
 	}
@@ -151,9 +157,6 @@ func SessionOf(k Known) Session {
 	s.Observable = k.observable(spec)
 	if all := activity.Requests(k.Events); s.PR == "" && len(all) > 0 {
 		s.PR = all[len(all)-1]
-	}
-	if v := k.Restarts; v != nil {
-		s.Budget = &Budget{Reason: string(v.Reason), Try: v.Try, Of: v.Of, Until: utcOrNull(v.Until)}
 	}
 	if n := len(k.Events); n > 0 {
 		e := k.Events[n-1]
@@ -190,7 +193,7 @@ func (s *Session) recorded(r session.Record) {
 	if r.Override != nil {
 		s.Desired = r.Override.Desired
 	}
-	if r.Trouble != "" {
+	if r.Trouble != "" && !s.gaveUp() {
 		s.Detail = r.Trouble
 	}
 	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Place.Container == "" { // in a container it has another number
@@ -235,6 +238,12 @@ func (s *Session) unwell(k Known) {
 	if k.Look == nil || !k.Look.Overdue { // else that was said
 		s.Detail = join(s.Detail, "unhealthy: "+x.Detail)
 	}
+}
+
+// gaveUp reports whether the hub does not start the session any more: that is what there
+// is to say of it, and not how the last try failed.
+func (s *Session) gaveUp() bool {
+	return s.Budget != nil && s.Budget.Reason == string(health.BudgetGone)
 }
 
 // join is two things to be said about one.
