@@ -63,6 +63,8 @@ type Applier struct {
 	Root bool
 
 	DataDir, Project string
+	// ProjectDir is the project's directory, which agents are told; empty: it has none.
+	ProjectDir string
 	// OutputsDir holds the sessions' own folders, ROLE/ID; empty: DATA_DIR/agents.
 	OutputsDir string
 	// Origin of what is created; empty: a manifest.

@@ -88,7 +88,7 @@ func TestContainer(t *testing.T) {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
 	st, _ := r.rt.State(r.place("a"))
-	if diff := cmp.Diff([]string{"IN=box", "OWN=yes"}, st.Launch.Env); diff != "" {
+	if diff := cmp.Diff([]string{"IN=box", "OWN=yes", "AGENTFORM_SESSION=session.a"}, st.Launch.Env); diff != "" {
 		t.Errorf("the agent's environment (-want +got):\n%s", diff)
 	}
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/session"
 )
 
@@ -107,6 +108,10 @@ func (j *job) launching(ctx context.Context, d delivery) (l session.Launch, past
 	env, secrets, err := r.environ(s, declared, identity, start.Env)
 	if err != nil {
 		return l, "", err
+	}
+	env = append(env, guest.SessionVariable+"="+string(j.rec.Address))
+	if s.Runtime.Docker == nil && r.ProjectDir != "" {
+		env = append(env, guest.ProjectVariable+"="+r.ProjectDir)
 	}
 	return session.Launch{
 		Mark: session.Mark{Project: r.plan.Lineage, Address: j.rec.Address, ID: j.rec.ID,

@@ -77,6 +77,7 @@ func (a *app) wired(p *project, why purpose) *reconcile.Reconciler {
 			DataDir:     p.manifest.DataDir,
 			OutputsDir:  p.manifest.OutputsDir,
 			Project:     p.manifest.Project,
+			ProjectDir:  p.manifest.Root,
 			Parallelism: a.parallelism(p),
 			By:          who.User,
 		},

@@ -14,6 +14,13 @@ import (
 // with the run's id.
 const RunVariable = "AGENTFORM_RUN"
 
+// The environment variables by which an agent can ask agentform about itself: the
+// address of its session and the project's directory.
+const (
+	SessionVariable = "AGENTFORM_SESSION"
+	ProjectVariable = "AGENTFORM_PROJECT"
+)
+
 // oomRaise is added to the agent's oom_score_adj (-1000 to 1000): among equals
 // an agent goes before the guests, tmux and the user's other programs.
 const oomRaise = 300
@@ -111,16 +118,18 @@ func environment(c Config, secrets map[string]string, own []string) []string {
 			}
 		}
 	}
+	told := map[string]bool{}
 	for _, kv := range c.Env {
 		if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
 			vars[k] = v
+			told[k] = k == ProjectVariable || k == SessionVariable
 		}
 	}
 	for k, v := range secrets {
 		vars[k] = v
 	}
 	for k := range vars {
-		if k == "TMUX" || k == "TMUX_PANE" || strings.HasPrefix(k, "AGENTFORM_") || slices.Contains(terminalVariables, k) {
+		if k == "TMUX" || k == "TMUX_PANE" || strings.HasPrefix(k, "AGENTFORM_") && !told[k] || slices.Contains(terminalVariables, k) {
 			delete(vars, k)
 		}
 	}
