@@ -160,6 +160,9 @@ func (j *job) removeEmptyParent() {
 }
 
 // owns reports whether a path is among the workspaces that only agentform makes.
-func (r *run) owns(path string) bool {
-	return strings.HasPrefix(path, filepath.Join(r.DataDir, "workspaces")+string(filepath.Separator))
+func (r *run) owns(path string) bool { return madeIn(r.DataDir, path) }
+
+// madeIn reports whether a path is among the workspaces of a data directory.
+func madeIn(dataDir, path string) bool {
+	return strings.HasPrefix(path, filepath.Join(dataDir, "workspaces")+string(filepath.Separator))
 }

@@ -143,15 +143,16 @@ func distinct(lives []session.Live) []session.Live {
 	})
 }
 
-// remember fills in what the live sessions of ours that are not on record were
-// launched with, so that they can be adopted for what they are.
+// remember fills in what the live sessions that are not on record were launched with, so
+// that they can be adopted for what they are. The data folder has that also of one whose
+// lineage was lost, and of no session of another project.
 func (e Eyes) remember(lives []session.Live, recorded []session.Record) {
 	known := make(map[string]bool, len(recorded))
 	for _, r := range recorded {
 		known[r.ID] = true
 	}
 	for i := range lives {
-		if l := &lives[i]; e.Launched != nil && !l.Foreign && !known[l.Mark.ID] && l.Spec == nil {
+		if l := &lives[i]; e.Launched != nil && l.Mark.ID != "" && !known[l.Mark.ID] && l.Spec == nil {
 			l.Spec = e.Launched(l.Mark.Run)
 		}
 	}

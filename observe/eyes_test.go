@@ -213,11 +213,13 @@ func TestWhatIsLiveAndNotOnRecordIsRemembered(t *testing.T) {
 	for _, name := range []string{"web", "lost"} {
 		tmux.Plant(session.Live{Mark: session.Mark{Project: "p", ID: name, Run: "run-" + name}, Place: session.Place{Name: name}})
 	}
+	// Of a lost lineage: its run's folder is still there.
 	tmux.Plant(session.Live{Mark: session.Mark{Project: "q", ID: "other", Run: "run-other"}, Place: session.Place{Name: "other"}, Foreign: true})
+	tmux.Plant(session.Live{Place: session.Place{Name: "unmarked"}, Foreign: true})
 	h := &host{runtimes: map[string]session.Runtime{"tmux": tmux}}
 	web := spec("web", "tmux", "", "web")
 	w := h.eyes().World(t.Context(), []session.Spec{web}, []session.Record{record(web, "run-web")}, false)
-	want := map[string]string{"web": "", "lost": "run-lost", "other": ""}
+	want := map[string]string{"web": "", "lost": "run-lost", "other": "run-other"}
 	for _, l := range w.Lives {
 		got := ""
 		if l.Spec != nil {
@@ -227,8 +229,8 @@ func TestWhatIsLiveAndNotOnRecordIsRemembered(t *testing.T) {
 			t.Errorf("%s was launched with branch %q, want %q", l.Mark.ID, got, want[l.Mark.ID])
 		}
 	}
-	if len(w.Lives) != 3 {
-		t.Errorf("%d are live, want 3", len(w.Lives))
+	if len(w.Lives) != 4 {
+		t.Errorf("%d are live, want 4", len(w.Lives))
 	}
 }
 

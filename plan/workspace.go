@@ -141,6 +141,10 @@ func (s *scene) creatable(w *session.Spec) []session.Diagnostic {
 }
 
 func nameTaken(a session.Address, l session.Live) session.Diagnostic {
+	if l.Spec != nil { // this data directory has its run
+		return problem(a, ReasonNameTaken, "session belongs to a lost state", fmt.Sprintf(
+			"it runs in %s, and the state that had it is lost with its lineage %s\nto restore the state: agentform state rebuild", where(l.Place), l.Mark.Project))
+	}
 	return problem(a, ReasonNameTaken, "name is taken", fmt.Sprintf("a %s that is not ours stands there; end or rename it, or take it over: agentform adopt %s %s", where(l.Place), a.Block(), outside(l.Place)))
 }
 

@@ -243,7 +243,7 @@ type JournalError struct {
 // Error says what is wrong and how to go on.
 func (e *JournalError) Error() string {
 	j := JournalOf(e.Path)
-	return fmt.Sprintf("read state %s: its journal %s: %v; both were left as they are; to go on with the state file alone, move the journal away: mv %[2]s %[2]s.broken (sessions that are alive can be adopted again)", e.Path, j, e.Err)
+	return fmt.Sprintf("read state %s: its journal %s: %v; both were left as they are; to rebuild the state from what the sessions left: agentform state rebuild; or, to go on with the state file alone, move the journal away: mv %[2]s %[2]s.broken", e.Path, j, e.Err)
 }
 
 // Unwrap gives the cause.

@@ -27,7 +27,7 @@ func sizeOf(t *testing.T, path string) int64 {
 // many is an open state of so many sessions that its last changes stay in the journal.
 func many(t *testing.T, path string, n int) *Store {
 	t.Helper()
-	st := State{Version: Version, Serial: 1, Lineage: newLineage()}
+	st := State{Version: Version, Serial: 1, Lineage: NewLineage()}
 	for i := range n {
 		st.Sessions = append(st.Sessions, record(fmt.Sprintf("s%05d", i)))
 	}

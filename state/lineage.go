@@ -16,9 +16,13 @@ import (
 var lineageForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // Lineage is the lineage that a state begun at path would have: that of an
-// earlier state file there. It is empty when there was none.
+// earlier state file there, as its own file or the copies of the records tell. It is
+// empty when there was none.
 func Lineage(path string) (string, error) {
 	l, _, err := identity(path)
+	if l == "" && err == nil {
+		l = mirroredLineage(path)
+	}
 	return l, err
 }
 
@@ -34,7 +38,7 @@ func identity(path string) (lineage, home string, err error) {
 	}
 	lineage, home, _ = strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
 	if !lineageForm.MatchString(lineage) {
-		return "", "", fmt.Errorf("read lineage %s: it is damaged; remove it to begin a new project (live sessions of the old one are then foreign)", lineageOf(path))
+		return "", "", fmt.Errorf("read lineage %s: it is damaged; to restore it from what the sessions left: agentform state rebuild", lineageOf(path))
 	}
 	return lineage, home, nil
 }

@@ -89,7 +89,7 @@ func (m *mirror) write(r session.Record) error {
 	if err := m.settle(folder, r.ID); err != nil {
 		return err
 	}
-	b, err := json.MarshalIndent(r, "", "  ")
+	b, err := json.MarshalIndent(mirrorOf(r, folder), "", "  ")
 	if err != nil {
 		return err
 	}

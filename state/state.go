@@ -41,9 +41,9 @@ type CorruptError struct {
 
 // Error says what is wrong and how to go on.
 func (e *CorruptError) Error() string {
-	advice := fmt.Sprintf("there is no backup beside it; to begin anew, move it away: mv %[1]s %[1]s.broken (sessions that are alive can be adopted again)", e.Path)
+	advice := "to rebuild the state from what the sessions left: agentform state rebuild"
 	if e.Backup != "" {
-		advice = fmt.Sprintf("to go back to the state of before it was last written: cp %s %s", e.Backup, e.Path)
+		advice += fmt.Sprintf("; or, to go back to the state before the last write: cp %s %s", e.Backup, e.Path)
 	}
 	return fmt.Sprintf("read state %s: %v; the file was left as it is; %s", e.Path, e.Err, advice)
 }

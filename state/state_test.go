@@ -86,8 +86,8 @@ func TestCorrupt(t *testing.T) {
 			path := file(t, text)
 			_, err := Read(path)
 			var corrupt *CorruptError
-			if !errors.As(err, &corrupt) || corrupt.Backup != "" || !strings.Contains(err.Error(), "mv "+path) {
-				t.Fatalf("Read = %v, want a CorruptError that says how to begin anew", err)
+			if !errors.As(err, &corrupt) || corrupt.Backup != "" || !strings.Contains(err.Error(), "agentform state rebuild") {
+				t.Fatalf("Read = %v, want a CorruptError that says how to rebuild the state", err)
 			}
 			if err := os.WriteFile(path+".backup", []byte(good), 0o600); err != nil {
 				t.Fatal(err)

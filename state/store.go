@@ -92,7 +92,7 @@ func (s *Store) load() error {
 			return err
 		}
 		if lineage == "" {
-			lineage = newLineage()
+			lineage = NewLineage()
 		}
 		s.head = State{Version: Version, Lineage: lineage}
 		return keepLineage(s.path, lineage)
@@ -122,8 +122,8 @@ func (s *Store) load() error {
 	return nil
 }
 
-// newLineage is a random UUID (version 4).
-func newLineage() string {
+// NewLineage is a random UUID (version 4).
+func NewLineage() string {
 	var b [16]byte
 	rand.Read(b[:])
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80

@@ -48,12 +48,7 @@ func (x *examination) engine(ctx context.Context, name string, spec session.Runt
 	if err != nil {
 		return // the socket folder's finding says why
 	}
-	switch c := r.(type) {
-	case interface{ Close() }:
-		defer c.Close()
-	case interface{ Close() error }:
-		defer c.Close()
-	}
+	defer func() { _ = closer(r)() }() // nothing was changed
 	lives, err := r.Observe(ctx, false)
 	if err != nil {
 		x.add(view.Fault, subject, err.Error(), remedy)
@@ -102,8 +97,8 @@ func (x *examination) orphan(l session.Live) {
 		x.add(view.Warning, subject, name+" lives and is not on record",
 			"agentform apply adopts it if the manifest declares it; "+end)
 	case "":
-		x.add(view.Warning, subject, name+" lives, and the state that it was on record in is lost with its lineage",
-			fmt.Sprintf("to take it back: echo %s > %s.lineage, and agentform apply adopts it; %s", l.Mark.Project, x.project.state, end))
+		x.add(view.Warning, subject, name+" runs and the state that had it is lost with its lineage",
+			"to restore the state: agentform state rebuild; "+end)
 	default:
 		x.add(view.Warning, subject, name+" lives and is of another state than this one", end)
 	}

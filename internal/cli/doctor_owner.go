@@ -30,7 +30,7 @@ func (x *examination) record() {
 	case errors.Is(err, fs.ErrPermission):
 		x.add(view.Fault, "state", err.Error(), "make it yours: sudo chown -R "+x.app.who().User+" "+x.project.manifest.DataDir)
 	case err != nil:
-		x.add(view.Fault, "state", err.Error(), "see agentform's guide on a damaged state; sessions that live are found by their marks")
+		x.add(view.Fault, "state", err.Error(), "agentform state rebuild restores it from what the sessions left")
 	case none:
 		x.add(view.Fine, "state", "none yet: nothing is on record", "")
 	default:

@@ -126,6 +126,7 @@ func (a *app) makePlan(ctx context.Context, f planFlags) (*project, plan.Plan, r
 	q := request
 	q.Ahead = ahead
 	made, err := r.Plan(ctx, q)
+	made.Problems = append(made.Problems, lostState(p, made)...)
 	a.log.Debug("looked and compared", "took", time.Since(began))
 	return p, made, request, err
 }

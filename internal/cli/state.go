@@ -24,7 +24,7 @@ kept as it was; where is told.`,
 		Args: subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateMvCommand(), a.stateRmCommand(), a.statePullCommand(), a.statePushCommand())
+	c.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateMvCommand(), a.stateRmCommand(), a.statePullCommand(), a.statePushCommand(), stateRebuildCommand(a))
 	return c
 }
 
