@@ -180,6 +180,11 @@ const lateFor = 5 * time.Second
 // taken starts a run whose place's name was taken, if what has it is ours; else it
 // returns why that could not be, which is given.
 func (j *job) taken(ctx context.Context, rt session.Runtime, l session.Launch, why error) (session.Place, error) {
+	beside := func() (session.Place, error) {
+		// Another clone of the repository has a session of this name.
+		l.Name += "-" + l.Mark.Project[:min(len(l.Mark.Project), 6)]
+		return rt.Create(ctx, l)
+	}
 	for until := time.Now().Add(lateFor); ; {
 		has, found := j.run.standing(ctx, l)
 		switch {
@@ -195,6 +200,10 @@ func (j *job) taken(ctx context.Context, rt session.Runtime, l session.Launch, w
 				return session.Place{}, errors.Join(why, err)
 			}
 			return rt.Create(ctx, l)
+		case found && has.Foreign && has.Mark.Project != "":
+			return beside()
+		case !found && l.Spec.Runtime.Socket != "": // on a person's server others are not listed
+			return beside()
 		case found || time.Now().After(until):
 			return session.Place{}, why
 		}

@@ -168,13 +168,17 @@ func TestDecisionTable(t *testing.T) {
 		}, "> a ours_unrecorded then restart\n"},
 		{"ours, unrecorded, not wanted", func() *stage { return newStage().live("a") }, "? a orphaned\n"},
 		{"same name, not ours", func() *stage {
-			return newStage().want(spec("a")).live("a", func(l *session.Live) { l.Foreign = true })
+			return newStage().want(spec("a")).live("a", func(l *session.Live) { l.Foreign, l.Mark = true, session.Mark{} })
 		}, "  a name_taken\n! a name is taken\n"},
 		{"same name, another project's", func() *stage {
 			return newStage().want(spec("a")).live("a", func(l *session.Live) { l.Mark.Project = "other" })
-		}, "  a name_taken\n! a name is taken\n"},
+		}, "+ a not_recorded\n"},
+		{"same name, of this directory and another state", func() *stage {
+			old := spec("a")
+			return newStage().want(spec("a")).live("a", func(l *session.Live) { l.Mark.Project, l.Spec = "lost", &old })
+		}, "  a name_taken\n! a session belongs to a lost state\n"},
 		{"gone, and its name taken by another", func() *stage {
-			return newStage().want(spec("a")).record(spec("a")).live("a", func(l *session.Live) { l.Foreign = true })
+			return newStage().want(spec("a")).record(spec("a")).live("a", func(l *session.Live) { l.Foreign, l.Mark = true, session.Mark{} })
 		}, "  a name_taken\n! a name is taken\n? a missing\n"},
 		{"two of ours, one on record", func() *stage {
 			return newStage().all(spec("a")).live("a", func(l *session.Live) { l.Mark.Run = "run-other" })

@@ -121,10 +121,11 @@ func sortLives(lives []session.Live, r *session.Record) {
 	})
 }
 
-// taken tells whether the session's outside name belongs to somebody else.
+// taken returns what has the session's outside name, where the session cannot be made
+// beside it. Beside a session of another agentform project it gets another name.
 func (s *scene) taken(a session.Address) (session.Live, bool) {
 	l, ok := s.foreign[a.OutsideName(s.in.Project)]
-	return l, ok
+	return l, ok && (l.Mark.Project == "" || l.Spec != nil)
 }
 
 func (s *scene) ambiguity(a session.Address) (session.Diagnostic, bool) {
