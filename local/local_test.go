@@ -79,6 +79,8 @@ func TestSessionsInTmux(t *testing.T) {
 		}
 		if _, err := sessions.Launch(ctx, "api", spec); !errors.Is(err, session.ErrExists) {
 			t.Errorf("a second of that name: %v", err)
+		} else if want := `session "api" already exists; use Find or Stop`; err.Error() != want {
+			t.Errorf("a second of that name: %q, want %q", err, want)
 		}
 		return nil
 	})
@@ -115,6 +117,42 @@ func TestWatchUntilItLeaves(t *testing.T) {
 	}
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWaitTurnInTmux checks that the end of a turn is seen of an agent that only its
+// screen tells of, also if it prints meanwhile that it has failed, and that a lost tmux
+// socket ends nothing.
+func TestWaitTurnInTmux(t *testing.T) {
+	sessions := open(t)
+	spec := shell(t, `printf 'ready> '; read -r line; echo "it failed, for now"; sleep 2; printf 'answer\nready> '; read -r line`)
+	spec.Agent.Ready = "ready> *$"
+	spec.Prompt = session.PromptOf("hello there")
+	err := sessions.With(t.Context(), "api", spec, func(ctx context.Context, s *session.Session) error {
+		servers := filepath.Dir(s.Handle().Place.Socket)
+		if err := os.Rename(servers, servers+"-away"); err != nil {
+			return err
+		}
+		o, err := s.Observe(ctx)
+		if err != nil || o.Status.Terminal() || !strings.Contains(o.Detail, "its agent lives") {
+			t.Errorf("without its socket: %+v, %v", o, err)
+		}
+		if err := os.RemoveAll(servers); err != nil {
+			return err
+		}
+		if err := os.Rename(servers+"-away", servers); err != nil {
+			return err
+		}
+		if o, err = s.WaitTurn(ctx); err != nil || !o.TurnEnded || !strings.Contains(o.Snippet, "answer") {
+			t.Errorf("after its turn: %+v, %v", o, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := local.Available("nobody"); err == nil || !strings.Contains(err.Error(), "no built-in agent") {
+		t.Errorf("an agent that nobody knows: %v", err)
 	}
 }
 
