@@ -84,7 +84,11 @@ func absent(r *session.Record, w session.World) Diagnosis {
 	case ended:
 		return over
 	case standing(*r) == session.Stopped:
-		return Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
+		d := Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
+		if facts.Exit != nil {
+			d.Activity = session.Exited
+		}
+		return d
 	case rebooted(*r, w):
 		return dead(session.StateError, ReasonRebooted, rebootWords(*r, w), nil)
 	}

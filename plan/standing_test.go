@@ -22,3 +22,16 @@ func TestReplaceInAWorkspaceThatStands(t *testing.T) {
 		t.Error(p.Problems)
 	}
 }
+
+// TestStoppedWithAnExit: how a session that was stopped came to its end is known.
+func TestStoppedWithAnExit(t *testing.T) {
+	r := session.Record{Spec: spec("a"), Run: session.Run{ID: "run1"}, Override: &session.Override{Desired: session.Stopped}}
+	w := session.World{Runtimes: map[string]error{r.Spec.Runtime.Engine(): nil}}
+	if d := Diagnose(&r, nil, w); d.State != session.StateStopped || d.Activity != "" {
+		t.Errorf("without an exit: %+v", d)
+	}
+	w.Runs = map[string]session.RunFacts{"run1": {Claimed: true, Exit: &session.Exit{Cause: "requested", Signal: "SIGTERM"}}}
+	if d := Diagnose(&r, nil, w); d.State != session.StateStopped || d.Activity != session.Exited {
+		t.Errorf("with an exit: %+v", d)
+	}
+}
