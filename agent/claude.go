@@ -26,6 +26,7 @@ func claude() kind {
 		start: claudeStart,
 		marks: marks{
 			composer: `^❯[\s\x{a0}]?(.*)$`,
+			turn:     `^❯[\s\x{a0}]\S`,
 			hint:     `^(Try "|Press up to edit queued messages$)`,
 			titles: []title{
 				{`^[\x{2800}-\x{28ff}] `, session.Working},

@@ -24,6 +24,7 @@ func codex() kind {
 		start: codexStart,
 		marks: marks{
 			composer: `^› ?(.*)$`,
+			turn:     `^› \S`,
 			hint:     `^Ask Codex to do anything`,
 			// As codexTitle asks for them: "⠋ Working | api", "Ready | api".
 			titles: []title{

@@ -58,7 +58,7 @@ func gemini() kind {
 			// It paints its composer, and calls itself ready, up to a second before it
 			// takes a paste for one: then come its name or the conversation so far.
 			started: []string{`Gemini CLI v\d`, `^[✦✕ℹ] `},
-			turn:    `^> \S`,
+			turn:    `^[>!] +\S`,
 		},
 		// A prompt that begins with a slash is a command however it comes, blanks
 		// before it or not. One with ! is the shell's if its first character is taken

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/agentform/agentform/session"
@@ -20,8 +22,8 @@ type marks struct {
 	// started is what stands above the composer once it takes input; empty: the
 	// composer is enough.
 	started []string
-	// turn begins the user's last message: what is above it is of earlier turns.
-	// Empty: not known.
+	// turn begins a message of the user's: what is above the last one is of earlier
+	// turns. Empty: not known.
 	turn string
 }
 
@@ -36,7 +38,7 @@ type title struct {
 // screen.
 var (
 	donePhrases   = []string{`task completed successfully`, `all tasks completed`, `session ended`, `goodbye`}
-	limitPhrases  = []string{`rate limit exceeded`, `rate limit reached`, `cost limit reached`, `usage limit reached`, `quota exceeded`, `insufficient quota`, `resource exhausted`}
+	limitPhrases  = []string{`you['’]ve (hit|reached) your ([a-z]+ )?limit`, `rate limit exceeded`, `rate limit reached`, `cost limit reached`, `usage limit reached`, `quota exceeded`, `insufficient quota`, `resource exhausted`}
 	failedPhrases = []string{`fatal error`, `unrecoverable error`, `agent crashed`, `authentication failed`}
 	// dialogs are what programs show that want an answer, whatever they ask: one
 	// of several answers marked, or a word for keys.
@@ -54,6 +56,7 @@ var (
 // How many of the last lines that are not blank, status bar not counted, each
 // kind of phrase is looked for in. An agent's dialog fits into markLines.
 const (
+	footerLines = 4 // below a composer, at most
 	doneLines   = 5
 	failedLines = 10
 	limitLines  = 30
@@ -65,6 +68,39 @@ var pullRequest = regexp.MustCompile(`https?://[\w.:-]+(?:/[\w.~-]+)+?/(?:pull|-
 
 // patterns are regular expressions of which one has to match.
 type patterns []*regexp.Regexp
+
+// wrapping reads expressions whose blanks match the ends of lines, too: programs break
+// their lines where the terminal ends.
+func wrapping(flags string, lists ...[]string) patterns {
+	var all []string
+	for _, p := range slices.Concat(lists...) {
+		if tree, err := syntax.Parse(flags+p, syntax.Perl); err == nil && p != "" {
+			all = append(all, breakable(tree).String())
+		}
+	}
+	return compile("", all)
+}
+
+// breakable is an expression with its blanks replaced by white space.
+func breakable(e *syntax.Regexp) *syntax.Regexp {
+	for i, sub := range e.Sub {
+		e.Sub[i] = breakable(sub)
+	}
+	if e.Op != syntax.OpLiteral || !slices.Contains(e.Rune, ' ') {
+		return e
+	}
+	parts := &syntax.Regexp{Op: syntax.OpConcat, Flags: e.Flags}
+	for i, word := range strings.Split(string(e.Rune), " ") {
+		if i > 0 {
+			parts.Sub = append(parts.Sub, &syntax.Regexp{Op: syntax.OpPlus, Flags: e.Flags,
+				Sub: []*syntax.Regexp{{Op: syntax.OpCharClass, Flags: e.Flags, Rune: []rune{'\t', '\n', ' ', ' ', 0xa0, 0xa0}}}})
+		}
+		if word != "" {
+			parts.Sub = append(parts.Sub, &syntax.Regexp{Op: syntax.OpLiteral, Flags: e.Flags, Rune: []rune(word)})
+		}
+	}
+	return parts
+}
 
 // How expressions are read: ^ and $ are at lines. What the manifest says is
 // case-insensitive. Ours are not, because that is slow: they are looked for as a
@@ -97,30 +133,44 @@ func (p patterns) match(s string) bool {
 	return false
 }
 
-// at is where the first match begins; -1 without one.
-func (p patterns) at(s string) int {
+// firstRow is the number of the line in which the first match begins; -1 without one.
+func (p patterns) firstRow(s string) int {
 	first := -1
 	for _, re := range p {
 		if m := re.FindStringIndex(s); m != nil && (first < 0 || m[0] < first) {
 			first = m[0]
 		}
 	}
-	return first
+	return rowAt(s, first)
 }
 
-// line is the line of the first match; empty without one.
-func (p patterns) line(s string) string { return lineAt(s, p.at(s)) }
+// lastRow is the number of the line in which the last match begins; -1 without one.
+func (p patterns) lastRow(s string) int {
+	at := -1
+	for _, re := range p {
+		if all := re.FindAllStringIndex(s, -1); len(all) > 0 {
+			at = max(at, all[len(all)-1][0])
+		}
+	}
+	return rowAt(s, at)
+}
 
-// lineAt is the line around a place in a text; empty for -1.
-func lineAt(s string, at int) string {
-	if at < 0 {
+// line is the line of the last match; empty without one.
+func (p patterns) line(s string) string {
+	n := p.lastRow(s)
+	if n < 0 {
 		return ""
 	}
-	line, _, _ := strings.Cut(s[lineStart(s, at):], "\n")
-	return unframed(line)
+	return unframed(strings.Split(s, "\n")[n])
 }
 
-func lineStart(s string, at int) int { return strings.LastIndexByte(s[:at], '\n') + 1 }
+// rowAt is the number of the line around a place in a text; -1 for -1.
+func rowAt(s string, at int) int {
+	if at < 0 {
+		return -1
+	}
+	return strings.Count(s[:at], "\n")
+}
 
 // lower makes ASCII letters small, and so leaves everything in its place.
 func lower(s string) string {

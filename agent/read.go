@@ -21,8 +21,9 @@ type reader struct {
 	// what all have in common.
 	own, said, phrase signs
 	ui, shell         patterns
-	started, turn     patterns
-	dialog            patterns // of any program
+	started           patterns
+	turn, input       *regexp.Regexp // a prompt of the user's, the composer; nil: not known
+	dialog            patterns       // of any program
 }
 
 type signs struct {
@@ -42,17 +43,18 @@ func newReader(k kind, s session.AgentSpec) *reader {
 		oneShot:   s.OneShot,
 		ready:     compile(fold, []string{s.Ready}),
 		own: signs{
-			limit: compile(exact, m.blockedAPI, m.retrying), retrying: compile(exact, m.retrying), failed: compile(exact, m.failed),
-			blocked: compile(exact, m.blocked), working: compile(exact, m.working),
+			limit: wrapping(exact, m.blockedAPI), retrying: wrapping(exact, m.retrying), failed: wrapping(exact, m.failed),
+			blocked: wrapping(exact, m.blocked), working: compile(exact, m.working),
 		},
 		said: signs{
-			done: compile(fold, p.Done), limit: compile(fold, p.BlockedAPI), failed: compile(fold, p.Failed),
-			blocked: compile(fold, p.Blocked), working: compile(fold, p.Working),
+			done: wrapping(fold, p.Done), limit: wrapping(fold, p.BlockedAPI), failed: wrapping(fold, p.Failed),
+			blocked: wrapping(fold, p.Blocked), working: compile(fold, p.Working),
 		},
-		phrase:  signs{done: compile(exact, donePhrases), limit: compile(exact, limitPhrases), failed: compile(exact, failedPhrases)},
+		phrase:  signs{done: wrapping(exact, donePhrases), limit: wrapping(exact, limitPhrases), failed: wrapping(exact, failedPhrases)},
 		ui:      append(compile(exact, m.ui), compile(fold, p.UI)...),
 		dialog:  compile(fold, dialogs),
-		started: compile(exact, m.started), turn: compile(exact, []string{m.turn}),
+		started: compile(exact, m.started),
+		turn:    line(m.turn), input: line(m.composer),
 	}
 	// A shell's prompt tells of an exit only where it is known what the agent's
 	// own screen looks like.
@@ -68,6 +70,14 @@ func newReader(k kind, s session.AgentSpec) *reader {
 	return r
 }
 
+// line is the expression of a line; nil for none.
+func line(pattern string) *regexp.Regexp {
+	if pattern == "" {
+		return nil
+	}
+	return regexp.MustCompile(pattern)
+}
+
 // Ready reports whether the screen shows that a prompt can be typed: the ready
 // pattern is there, what shows that the agent has started, and neither a dialog
 // nor work. Without a pattern there is
@@ -78,7 +88,7 @@ func (r *reader) Ready(screen string) bool {
 	}
 	shown := lines(screen)
 	end := last(shown, markLines)
-	if r.own.blocked.match(end) || r.own.working.match(end) {
+	if r.dialogUp(r.look(screen)) || r.own.working.match(end) {
 		return false
 	}
 	if len(r.started) > 0 && !r.started.match(last(shown, len(shown))) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentform/agentform/session"
 	"github.com/google/go-cmp/cmp"
@@ -181,7 +182,7 @@ func TestManifestPatternsBeforeTitles(t *testing.T) {
 		s.Patterns = session.Patterns{Done: []string{"ALL GREEN"}, Blocked: []string{"ship it\\?"}}
 	}))
 	for _, title := range []string{"", "⠐ Fix", "✳ Fix"} {
-		if got := a.Read(session.Evidence{Vital: session.Alive, Title: title, Screen: "all green\n" + claudeWorking}); got.Activity != session.Done {
+		if got := a.Read(session.Evidence{Vital: session.Alive, Title: title, Screen: "❯ go\n\nall green\n" + claudeWorking[len("❯ fix the tests\n"):]}); got.Activity != session.Done {
 			t.Errorf("%q: %+v", title, got)
 		}
 		want := "Ship it?\nEsc to cancel"
@@ -224,18 +225,104 @@ func TestOrderOfReading(t *testing.T) {
 	}
 }
 
+// Every phrase is known of every agent, where its title alone speaks and where nothing
+// does, broken at the end of a line or not.
 func TestPhrases(t *testing.T) {
-	a := For(session.AgentSpec{Name: "x", Command: []string{"x"}})
+	composer := map[string][2]string{ // above and below what the agent prints
+		"claude": {"❯ go\n\n● ", "\n\n✻ Cooked for 3s\n\n────\n❯ \n────\n  ? for shortcuts"},
+		"codex":  {"› go\n\n• ", "\n\n› Ask Codex to do anything\n\n  gpt-5 default · /work\n  ? for shortcuts"},
+		"gemini": {" Gemini CLI v0.61.0\n > go\n\n✦ ", "\n\n >   Type your message or @path/to/file\n\n ~/work   no sandbox   auto"},
+		"x":      {"", ""},
+	}
+	titles := map[string]string{"claude": "✳ Fix", "codex": "Ready | work", "gemini": "◇  Ready (work)"}
 	for activity, said := range map[session.Activity][]string{
-		session.Done:       {"Task completed successfully", "All tasks completed", "session ended", "Goodbye!"},
-		session.BlockedAPI: {"Rate limit exceeded", "rate limit reached", "Cost limit reached", "usage limit reached", "quota exceeded", "insufficient quota", "RESOURCE EXHAUSTED"},
-		session.Failed:     {"Fatal error: x", "unrecoverable error", "Agent crashed", "Authentication failed"},
+		session.Done: {"Task completed successfully", "All tasks completed", "session ended", "Goodbye!"},
+		session.BlockedAPI: {"You've hit your limit", "You’ve reached your usage limit", "Rate limit exceeded", "rate limit reached", "Cost limit reached",
+			"usage limit reached", "quota exceeded", "insufficient quota", "RESOURCE EXHAUSTED"},
+		session.Failed: {"Fatal error: x", "unrecoverable error", "Agent crashed", "Authentication failed"},
 	} {
 		for _, line := range said {
-			if got := a.Read(session.Evidence{Vital: session.Alive, Screen: line}); got.Activity != activity || got.Detail != line {
-				t.Errorf("%q reads %+v, want %s", line, got, activity)
+			for name, around := range composer {
+				for _, text := range []string{line, strings.Replace(line, " ", "\n  ", 1)} {
+					a := For(builtin(name))
+					if name == "x" {
+						a = For(session.AgentSpec{Name: "x", Command: []string{"x"}})
+					}
+					screen := around[0] + text + around[1]
+					for _, title := range []string{"", titles[name]} {
+						got := a.Read(session.Evidence{Vital: session.Alive, Title: title, Screen: screen})
+						if first, _, _ := strings.Cut(text, "\n"); got.Activity != activity || !strings.HasSuffix(got.Detail, first) {
+							t.Errorf("%s, title %q: %q reads %+v, want %s", name, title, screen, got, activity)
+						}
+					}
+				}
 			}
 		}
+	}
+}
+
+// What an agent prints while it goes on is no verdict: it has to have come to rest, and
+// nothing below may show that it works.
+func TestPhrasesOfAnAgentAtWork(t *testing.T) {
+	a := For(session.AgentSpec{Name: "x", Command: []string{"x"}, Patterns: session.Patterns{Working: []string{"^step"}, Failed: []string{"^E: "}}})
+	for _, c := range []struct {
+		screen string
+		quiet  time.Duration
+		want   session.Activity
+	}{
+		{"all tasks completed", 500 * time.Millisecond, session.NoActivity},
+		{"all tasks completed", 2 * time.Second, session.Done},
+		{"step 1\nall tasks completed", time.Minute, session.Done},
+		{"cc: fatal error: no input\nstep 2", time.Minute, session.Working},
+		{"E: what the manifest says counts at once", 0, session.Failed},
+	} {
+		got := a.Read(session.Evidence{Vital: session.Alive, Screen: c.screen, Now: noon, MovedAt: noon.Add(-c.quiet)})
+		if got.Activity != c.want {
+			t.Errorf("%q, quiet for %s: %s, want %s", c.screen, c.quiet, got.Activity, c.want)
+		}
+	}
+}
+
+// Only what is below the last prompt is the present, and of that the last counts.
+func TestThePresentOfAScreen(t *testing.T) {
+	const (
+		claude = "\n\n────\n❯ \n────\n  ? for shortcuts"
+		codex  = "\n\n› Ask Codex to do anything\n\n  gpt-5 default · /work\n  ? for shortcuts"
+		gemini = "\n\n▄▄▄▄\n >   Type your message or @path/to/file\n▀▀▀▀\n ~/work   no sandbox   auto"
+	)
+	for name, c := range map[string]struct {
+		agent, screen string
+		want          session.Activity
+		detail        string
+	}{
+		"claude, a farewell above an error": {"claude", "❯ bye\n\n● Goodbye!\n\n❯ go\n\n● API Error: 500 down" + claude, session.Failed, "● API Error: 500 down"},
+		"claude, a farewell in this turn":   {"claude", "❯ go\n\n● Goodbye!\n\n● API Error: 500 down" + claude, session.Failed, "● API Error: 500 down"},
+		"claude, an error of before":        {"claude", "❯ go\n\n● API Error: 500 down\n\n❯ again\n\n● Fine." + claude, session.Idle, ""},
+		"claude, 401 after 429":             {"claude", "● API Error: Request rejected (429)\n\n● Please run /login · API Error: 401" + claude, session.Failed, "● Please run /login · API Error: 401"},
+		"claude, 429 after 500":             {"claude", "❯ go\n\n● API Error: 500 down\n\n● API Error: Request rejected (429)" + claude, session.BlockedAPI, "● API Error: Request rejected (429)"},
+		"claude, a question that it wrote":  {"claude", "❯ go\n\n● Do you want to proceed?\n  1. Yes\n  2. No" + claude, session.Idle, ""},
+		"claude, a prompt of many lines":    {"claude", "❯ fix this:\n  API Error: 500\n  goodbye\n\n● Fine." + claude, session.Idle, ""},
+		"claude, a draft in the composer":   {"claude", "❯ go\n\n● API Error: 500 down\n\n────\n❯ try again\n────\n  ? for shortcuts", session.Failed, "● API Error: 500 down"},
+		"codex, an error of before":         {"codex", "› go\n\n■ exceeded retry limit, last status: 429\n\n› again\n\n• Fine." + codex, session.Idle, ""},
+		"codex, 401 after 429":              {"codex", "› go\n\n■ exceeded retry limit, last status: 429\n\n› again\n\n■ unexpected status 401" + codex, session.Failed, "■ unexpected status 401"},
+		"codex, 500 after 429, one turn":    {"codex", "■ exceeded retry limit, last status: 429\n\n■ We’re currently experiencing high\ndemand" + codex, session.Failed, "■ We’re currently experiencing high"},
+		"codex, a question that it wrote":   {"codex", "› go\n\n• Would you like to run it?\n  › 1. Yes" + codex, session.Idle, ""},
+		"gemini, an error of before":        {"gemini", "Gemini CLI v0.61.0\n▄▄▄▄\n > go\n▀▀▀▀\n\n✕ [API Error: {\"code\":429}]\n▄▄▄▄\n > again\n▀▀▀▀\n✦ Fine." + gemini, session.Idle, ""},
+		"gemini, 401 after 429":             {"gemini", "Gemini CLI v0.61.0\n✕ [API Error: {\"code\":429}]\n✕ [API Error: {\"code\":401}]" + gemini, session.Failed, "✕ [API Error: {\"code\":401}]"},
+		"gemini, a quota on two lines":      {"gemini", "Gemini CLI v0.61.0\n > go\n\n✕ [API Error: You have exhausted your\n  daily quota on this model.]" + gemini, session.BlockedAPI, "✕ [API Error: You have exhausted your"},
+		"gemini, a farewell of before":      {"gemini", "Gemini CLI v0.61.0\n > bye\n\n✦ Goodbye!\n\n > go\n\n✦ Fine." + gemini, session.Idle, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := For(builtin(c.agent))
+			got := a.Read(session.Evidence{Vital: session.Alive, Screen: c.screen})
+			if got.Activity != c.want || got.Detail != c.detail {
+				t.Errorf("%s (%s), want %s (%s)", got.Activity, got.Detail, c.want, c.detail)
+			}
+			// A run that was given nothing yet shows what earlier ones were told.
+			if got := a.Read(session.Evidence{Vital: session.Alive, Screen: c.screen, Replayed: true}); got.Activity != session.Idle && !strings.Contains(name, "draft") {
+				t.Errorf("replayed: %s (%s)", got.Activity, got.Detail)
+			}
+		})
 	}
 }
 

@@ -55,6 +55,9 @@ func (e eyes) typed(ctx context.Context, r session.Record, a session.Agent, text
 			return typing.Sight{}, session.ErrGone
 		},
 	}
+	if err := e.reader.Note(r.Run.ID, text, time.Now()); err != nil {
+		return err
+	}
 	_, err := hands.Send(ctx, text, false)
 	if left && errors.Is(err, session.ErrGone) {
 		return nil

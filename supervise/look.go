@@ -132,7 +132,10 @@ func (h *Hub) see(x *reconcile.Seen, s *Snapshot) view.Known {
 	fresh := h.stirred(m, x, s.At)
 	if fresh {
 		before := m.look.Native
-		m.look, m.looked = h.cfg.Activity.Look(*r, x.Live, m.events, s.At), true
+		m.look, m.looked, m.readAt = h.cfg.Activity.Look(*r, x.Live, m.events, s.At), true, s.At
+		if n := m.look; s.again == 0 && n.Native == nil && n.Activity == session.NoActivity && m.moving(s.At) {
+			s.again = rest // what it shows may be its last word
+		}
 		if n := m.look.Native; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At
 		}
@@ -168,7 +171,7 @@ func (h *Hub) stirred(m *memory, x *reconcile.Seen, at time.Time) bool {
 	} else if m.doubtSince.IsZero() {
 		m.doubtSince = at
 	}
-	ask := moved || came || !m.looked || vital != m.vital || at.Sub(m.shownAt) < 2*soon || restless(m.look)
+	ask := moved || came || !m.looked || m.moving(m.readAt) || vital != m.vital || at.Sub(m.shownAt) < 2*soon || restless(m.look)
 	m.vital = vital
 	if moved {
 		m.quietSince = at

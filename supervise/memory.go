@@ -20,6 +20,7 @@ type memory struct {
 
 	look       activity.Look
 	looked     bool
+	readAt     time.Time // when the look was made
 	vital      session.Vital
 	screen     string
 	shownAt    time.Time // when the screen was captured
@@ -38,6 +39,13 @@ type memory struct {
 	probedAt   time.Time
 	finding    health.Finding
 }
+
+// rest is for how long an agent must have put nothing out for a phrase on its screen to
+// count: see agent.
+const rest = 2 * time.Second
+
+// moving reports whether the session had put something out just before a time.
+func (m *memory) moving(at time.Time) bool { return !m.movedAt.IsZero() && at.Sub(m.movedAt) < rest }
 
 // keptPast is how many of a session's events are kept in memory.
 const keptPast = 400

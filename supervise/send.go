@@ -49,6 +49,9 @@ func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session
 
 // give types. A key and a draft are typed as they are.
 func (h *Hub) give(ctx context.Context, rt session.Runtime, r session.Record, l session.Live, in session.Input) (typing.Outcome, error) {
+	if err := h.cfg.Activity.Note(r.Run.ID, in.Text, time.Now()); err != nil {
+		h.log.Warn("its echo may be read as the agent's words", "session", r.Address, "error", err)
+	}
 	if in.Key != "" || in.NoEnter {
 		return typing.Unverified, rt.Send(ctx, l.Place, in)
 	}

@@ -15,7 +15,7 @@ import (
 // status tells a session's history what its agent does now, if that is new.
 func (h *Hub) status(k view.Known, m *memory, s *Snapshot) {
 	shown := view.SessionOf(k)
-	x := activity.Seen{Record: *k.Record, Status: shown.Status, State: shown.State, Look: m.look, Attached: shown.Attached, Screen: m.screen, At: s.At}
+	x := activity.Seen{Record: *k.Record, Status: shown.Status, State: shown.State, Look: m.look, Attached: shown.Attached, Screen: m.screen, At: s.At, MovedAt: m.movedAt}
 	told, err := h.cfg.Activity.Tell(h.folder(*k.Record), x, m.events)
 	if err != nil {
 		h.log.Warn("what was seen cannot be kept", "session", k.Record.Address, "error", err)

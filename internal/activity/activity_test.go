@@ -123,6 +123,7 @@ func TestStarting(t *testing.T) {
 		{"", 32 * time.Second, session.Booting, true, ""},
 		{"> ", 33 * time.Second, session.Idle, false, "ready"},
 		{"what is this", 34 * time.Second, session.NoActivity, false, ""},
+		{"what is this", 3 * time.Second, session.NoActivity, false, ""},
 	} {
 		past, err := history.Read(folder, time.Time{})
 		if err != nil {

@@ -19,7 +19,12 @@ type Seen struct {
 	Attached *int
 	Screen   string // for the excerpt
 	At       time.Time
+	MovedAt  time.Time // when the session last put something out; zero: not known
 }
+
+// still is for how long a session must have put nothing out for its screen not to be
+// caught between two states: runtimes count seconds. So one look is enough.
+const still = 2 * time.Second
 
 // settle is for how long a screen must have shown the same to be told of: one that
 // is caught between two states shows neither.
@@ -55,7 +60,8 @@ func (r *Reader) steady(x Seen) bool {
 	if x.Status != s.told {
 		s.told, s.at = x.Status, x.At
 	}
-	return x.Look.Reading.Source != "screen" || x.At.Sub(s.at) >= settle
+	rests := !x.MovedAt.IsZero() && x.At.Sub(x.MovedAt) >= still
+	return x.Look.Reading.Source != "screen" || rests || x.At.Sub(s.at) >= settle
 }
 
 // Changes are the events that a session's history lacks.

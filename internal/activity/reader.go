@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/echo"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/sessionfile"
 	"github.com/agentform/agentform/session"
@@ -49,6 +50,11 @@ type seen struct {
 	at      time.Time        // of the last look
 	first   time.Time        // when its first turn ended, as far as it was seen
 	ready   bool             // it was seen ready for a prompt
+	prompt  string           // of which the first of typed are
+	typed   []echo.Text      // what it was given
+	own     int              // how many of them are of its prompt
+	sent    int64            // how long the file of the others was when it was read
+	sentAt  time.Time        // when it was last sent something
 	before  session.Activity // of the last look, as the agent told
 }
 
@@ -147,8 +153,13 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 		Prompted: !rec.Run.DeliveredAt.IsZero(), Native: x.Native, Signals: signals,
 	}
 	if live != nil {
-		e.Vital, e.Exit, e.Title, e.Screen, e.Blank = live.Vital, live.Exit, live.Title, live.Screen, live.Blank
-		x.Reading = a.Read(e)
+		e.Vital, e.Exit, e.Title, e.Screen, e.Blank, e.MovedAt = live.Vital, live.Exit, live.Title, live.Screen, live.Blank, live.MovedAt
+		texts, sent := r.given(rec)
+		if given.Before(sent) {
+			given = sent
+		}
+		e.Replayed = replayed(a, rec, x.Native, signals, given)
+		x.Reading = read(a, texts, e)
 	}
 	x.Native = settled(x.Native, x.Reading)
 	x.TurnAt = turnEnd(a, x.Native, signals, rec.Run.StartedAt)
@@ -158,6 +169,9 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	if e.Vital == session.Alive && !patternless(rec.Spec.Agent) {
 		x.ready = r.started(a, rec, x, e)
 		x.Starting = !x.ready
+		if x.ready && x.Activity == session.Booting { // an adapter knows of no look before
+			x.Activity, x.Reading.Activity = session.NoActivity, session.NoActivity
+		}
 	}
 	if x.Starting && young(rec, now) && (x.Activity == session.Idle || x.Activity == session.NoActivity) {
 		x.Activity = session.Booting
@@ -170,6 +184,34 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	}
 	x.Overdue = overdue(rec, a, x, given, now) && e.Vital == session.Alive
 	return x
+}
+
+// read is what an agent makes of the evidence. What was typed into it is on its screen,
+// too, and says nothing about what became of it.
+func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Reading {
+	reading := a.Read(e)
+	if e.Vital != session.Alive || reading.Source != agent.FromScreen && reading.PR == "" {
+		return reading // the screen says nothing
+	}
+	own := e
+	if own.Screen = echo.Without(e.Screen, texts); own.Screen == e.Screen {
+		return reading
+	}
+	without := a.Read(own)
+	if without.Activity == session.Blocked && reading.Activity == session.Blocked {
+		without.Detail = reading.Detail // which may quote what was typed
+	}
+	return without
+}
+
+// replayed reports whether all that the agent's screen shows of its conversation is of
+// the runs before: it goes on with one, and nothing tells that it was given anything
+// since.
+func replayed(a session.Agent, rec session.Record, n *session.Native, signals []session.Signal, given time.Time) bool {
+	if rec.Run.Conversation == "" || rec.Run.Number < 2 && rec.Spec.Conversation == (session.Conversation{}) || !given.Before(rec.Run.StartedAt) || n != nil && n.At.After(rec.Run.StartedAt) {
+		return false
+	}
+	return !slices.ContainsFunc(signals, func(s session.Signal) bool { return means(a, s) == session.Working })
 }
 
 // expects says when an agent that rests will be observable.

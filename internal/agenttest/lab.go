@@ -34,6 +34,7 @@ type Lab struct {
 	Model   *modelserver.Server
 	Home    string
 	Dir     string            // the workspace, an empty git repository
+	Columns int               // of its terminals; 0: 120
 	Env     map[string]string // all that the agent's environment has, but for what its adapter adds
 
 	t      testing.TB

@@ -23,6 +23,8 @@ type Situation struct {
 	Input func(*session.StartInput)
 	// Steps are what a person does to get it there; nil: nothing.
 	Steps func(*Run)
+	// Next ends the run and starts another one, which is looked at instead; nil: none.
+	Next func(*Run) *Run
 	// Want is what it does then, to be read from all signals together.
 	Want session.Activity
 	// Seen says that it is there, beyond that; nil: what is read is enough.
@@ -50,6 +52,9 @@ func (s Situation) Reach(t testing.TB, agent string) (*Run, Look) {
 	run := l.Start(s.Prompt, changes...)
 	if s.Steps != nil {
 		s.Steps(run)
+	}
+	if s.Next != nil {
+		run = s.Next(run)
 	}
 	return run, run.Until(s.Name+": "+string(s.Want), func(l Look) bool {
 		return l.Reading.Activity == s.Want && (s.Seen == nil || s.Seen(l)) && s.written(l)

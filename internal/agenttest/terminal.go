@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"os"
 	"os/exec"
@@ -15,7 +16,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// The size of every terminal here, so that captures of one agent can be compared.
+// The size of a terminal whose lab does not say, so that captures can be compared.
 const (
 	columns = 120
 	rows    = 40
@@ -57,7 +58,7 @@ func (r *Run) open() {
 	command = append(command, r.Start.Argv...)
 	args := []string{
 		"set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "default-terminal", "tmux-256color", ";",
-		"new-session", "-d", "-s", "agent", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), "-c", r.Lab.Dir, "--",
+		"new-session", "-d", "-s", "agent", "-x", strconv.Itoa(cmp.Or(r.Lab.Columns, columns)), "-y", strconv.Itoa(rows), "-c", r.Lab.Dir, "--",
 	}
 	r.ask(append([]string{"start-server", ";"}, append(args, command...)...)...)
 	r.fixed = r.child()

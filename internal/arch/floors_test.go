@@ -27,6 +27,7 @@ var floors = map[string]int{
 	"session":              0,
 	"internal/guest":       0,
 	"internal/keys":        0,
+	"internal/echo":        0,
 	"internal/tmuxwire":    0,
 	"internal/fakeagent":   0,
 	"internal/modelserver": 0,

@@ -195,7 +195,7 @@ func (e *eyes) tell(folder string, k view.Known, at time.Time) {
 	shown := view.SessionOf(k)
 	x := activity.Seen{Record: *k.Record, Status: shown.Status, State: shown.State, Look: *k.Look, Attached: shown.Attached, At: at}
 	if k.Live != nil {
-		x.Screen = k.Live.Screen
+		x.Screen, x.MovedAt = k.Live.Screen, k.Live.MovedAt
 	}
 	if _, err := e.activity.Tell(folder, x, k.Events); err != nil {
 		e.log.Debug("what is seen cannot be told", "session", k.Record.Address, "error", err)

@@ -113,10 +113,13 @@ func (a *app) runSend(ctx context.Context, typed string, o sendOptions) error {
 // give types into the session. A key and a draft are typed as they are; of a text
 // that is submitted it is seen that it was taken.
 func (a *app) give(ctx context.Context, t *target, o sendOptions) (typing.Outcome, error) {
+	reader := a.activity(t.project)
+	if err := reader.Note(t.Record.Run.ID, o.Text, time.Now()); err != nil {
+		a.log.Warn("its echo may be read as the agent's words", "error", err)
+	}
 	if o.Key != "" || o.NoEnter {
 		return typing.Unverified, t.runtime.Send(ctx, t.place(), o.Input)
 	}
-	reader := a.activity(t.project)
 	hands := typing.Hands{Runtime: t.runtime, Place: t.place(), Agent: agent.For(t.Record.Spec.Agent), Boot: t.Record.Spec.Agent.ReadyTimeout.D(),
 		Look: func(ctx context.Context) (typing.Sight, error) { return t.sight(ctx, reader) }}
 	return hands.Send(ctx, o.Text, o.command)

@@ -157,6 +157,8 @@ func talk(in io.Reader) int {
 			fmt.Printf("\x1b]2;%s\x07", rest)
 		case "block":
 			fmt.Println("Do you want to proceed? (y/n)")
+		case "say":
+			fmt.Println(rest)
 		case "work":
 			fmt.Println("Working on it... (esc to interrupt)")
 		default:

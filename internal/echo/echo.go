@@ -1,0 +1,172 @@
+package echo
+
+import (
+	"math/bits"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text recognizes a text that was typed, by a digest of each of its lines.
+type Text struct {
+	Salt  uint64 `json:"salt"`
+	Lines []Line `json:"lines"`
+}
+
+// Line is one line of a text, without blanks.
+type Line struct {
+	Runes int    `json:"runes"`
+	Sum   uint64 `json:"sum"`
+}
+
+const (
+	// shortest is how many characters a line needs to be looked for.
+	shortest = 4
+	// short lines count only where they are all that a line of the screen shows: they
+	// may stand anywhere by chance.
+	short = 16
+	// most is how many lines of a text are looked for: more than a screen has.
+	most = 200
+	// apart is how many characters may stand between two lines of a text: the sign that
+	// a program puts before each.
+	apart = 3
+)
+
+// Of returns what recognizes a text.
+func Of(text string, salt uint64) Text {
+	t := Text{Salt: salt}
+	for line := range strings.Lines(text) {
+		n, sum := 0, uint64(0)
+		for _, r := range line {
+			if counts(r) {
+				n, sum = n+1, t.add(sum, r)
+			}
+		}
+		if n >= shortest && len(t.Lines) < most {
+			t.Lines = append(t.Lines, Line{n, sum})
+		}
+	}
+	return t
+}
+
+// counts reports whether a character of a text shows where it stands, and is not one of
+// those that programs draw frames with.
+func counts(r rune) bool {
+	return !unicode.IsSpace(r) && r != '\u00a0' && !unicode.IsControl(r) && !strings.ContainsRune("│┃║▌▐╭╮╰╯─━┌┐└┘▄▀", r)
+}
+
+// The digest is the value of a polynomial modulo a prime, at a place that the salt says.
+const prime = 1<<61 - 1
+
+func (t Text) base() uint64 { return t.Salt%(prime-1<<32) + 1<<32 }
+
+func (t Text) add(sum uint64, r rune) uint64 { return (times(sum, t.base()) + uint64(r) + 1) % prime }
+
+func times(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	_, rest := bits.Div64(hi%prime, lo, prime)
+	return rest
+}
+
+// Without is the screen with an ellipsis for each of the texts, where it shows.
+func Without(screen string, texts []Text) string {
+	if len(texts) == 0 {
+		return screen
+	}
+	g := glyphsOf(screen)
+	hidden := make([]bool, len(g))
+	for _, t := range texts {
+		for _, m := range t.find(g) {
+			for i := m.from; i < m.to; i++ {
+				hidden[i] = true
+			}
+		}
+	}
+	var b strings.Builder
+	at, shown := 0, true
+	for i := 0; i < len(g); i++ {
+		if !hidden[i] {
+			continue
+		}
+		last := i
+		for last+1 < len(g) && hidden[last+1] && g[last+1].row == g[i].row {
+			last++
+		}
+		b.WriteString(screen[at:g[i].at] + "…")
+		at, i, shown = g[last].end, last, false
+	}
+	if shown {
+		return screen
+	}
+	return b.String() + screen[at:]
+}
+
+// glyph is a character of a screen that counts.
+type glyph struct {
+	char    rune
+	row     int
+	at, end int // in the screen, in bytes
+}
+
+func glyphsOf(screen string) []glyph {
+	var all []glyph
+	row := 0
+	for at, r := range screen {
+		if r == '\n' {
+			row++
+		} else if counts(r) {
+			all = append(all, glyph{r, row, at, at + utf8.RuneLen(r)})
+		}
+	}
+	return all
+}
+
+// match is where a line of a text shows: some of the characters of a screen.
+type match struct{ from, to int }
+
+// find is where the text shows. A line of a longer text counts only beside another one:
+// alone it may be something that the program says.
+func (t Text) find(g []glyph) []match {
+	sums := make([]uint64, len(g)+1) // of the characters before each
+	for i := range g {
+		sums[i+1] = t.add(sums[i], g[i].char)
+	}
+	lines := make([][]match, len(t.Lines))
+	for i, l := range t.Lines {
+		power := uint64(1)
+		for range l.Runes {
+			power = times(power, t.base())
+		}
+		for from := 0; from+l.Runes <= len(g); from++ {
+			m := match{from, from + l.Runes}
+			if (sums[m.to]+prime-times(sums[from], power))%prime == l.Sum && (l.Runes >= short || alone(g, m)) {
+				lines[i] = append(lines[i], m)
+			}
+		}
+	}
+	if len(lines) == 1 {
+		return lines[0]
+	}
+	var all []match
+	for i := 1; i < len(lines); i++ {
+		for _, a := range lines[i-1] {
+			for _, b := range lines[i] {
+				if between := b.from - a.to; between >= 0 && between <= apart {
+					all = append(all, a, b)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// alone reports whether a line of the screen shows nothing but the match, a sign before
+// it aside.
+func alone(g []glyph, m match) bool {
+	for i := m.from - 1; i >= 0 && g[i].row == g[m.from].row; i-- {
+		if unicode.IsLetter(g[i].char) || unicode.IsDigit(g[i].char) {
+			return false
+		}
+	}
+	return m.to == len(g) || g[m.to].row != g[m.to-1].row
+}

@@ -1,0 +1,52 @@
+package echo_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/agentform/agentform/internal/echo"
+)
+
+func TestWithout(t *testing.T) {
+	const fix = "Fix the fatal error in main.c"
+	long := "Write the text for when a user says goodbye,\nand then the one for a fatal error."
+	for name, c := range map[string]struct{ typed, screen, want string }{
+		"as it was typed":              {fix, "> " + fix + "\nworking", "> …\nworking"},
+		"twice":                        {fix, fix + "\n> " + fix + "\n", "…\n> …\n"},
+		"broken anywhere":              {fix, "> Fix the fa\n  tal error in\n  main.c\nok", "> …\n  …\n  …\nok"},
+		"in a frame":                   {fix, "│ > Fix the fatal │\n│   error in main.c │", "│ > … │\n│   … │"},
+		"many lines":                   {long, "> Write the text for when a user says goodbye,\n  and then the one for a fatal error.\n", "> …\n  …\n"},
+		"a sign before each":           {long, "> Write the text for when a user says goodbye,\n> and then the one for a fatal error.\n", "> …\n> …\n"},
+		"a line of it that is said":    {"When you are through, print\nall tasks completed", "all tasks completed\n", "all tasks completed\n"},
+		"a short text":                 {"goodbye", "> goodbye\nno goodbye yet\ngoodbye now", "> …\nno goodbye yet\ngoodbye now"},
+		"a text that is not there":     {fix, "Fix a fatal error in main.c", "Fix a fatal error in main.c"},
+		"too short":                    {"y", "y\n", "y\n"},
+		"nothing":                      {"", "screen", "screen"},
+		"what it asks, which is short": {"npm test", "$ npm tests", "$ npm tests"},
+	} {
+		if got := echo.Without(c.screen, []echo.Text{echo.Of(c.typed, 77)}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// However a text is broken and indented, nothing of it is left, and all else is.
+func TestWithoutIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		typed := rapid.StringMatching(`[A-Za-z][a-z ,.é]{20,200}[a-z]`).Draw(t, "typed")
+		width := rapid.IntRange(5, 80).Draw(t, "width")
+		var rows []string
+		for rest := []rune(typed); len(rest) > 0; {
+			n := min(width, len(rest))
+			rows = append(rows, "  "+string(rest[:n]))
+			rest = rest[n:]
+		}
+		above, below := rapid.StringMatching(`[0-9]{0,30}`).Draw(t, "above"), rapid.StringMatching(`[0-9]{1,30}`).Draw(t, "below")
+		got := echo.Without(above+"\n"+strings.Join(rows, "\n")+"\n"+below, []echo.Text{echo.Of(typed, rapid.Uint64().Draw(t, "salt"))})
+		if strings.ContainsFunc(got, func(r rune) bool { return r >= 'a' && r <= 'z' }) || !strings.HasPrefix(got, above+"\n") || !strings.HasSuffix(got, "\n"+below) {
+			t.Fatalf("%q is left", got)
+		}
+	})
+}
