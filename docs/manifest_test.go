@@ -132,7 +132,7 @@ func (b schemaBlock) rows(prefix, forces string) string {
 	var out strings.Builder
 	for _, a := range b.Attributes {
 		typ := strings.ReplaceAll(a.Type, "|", "\\|")
-		if len(a.Values) > 0 && len(a.Values) < 10 {
+		if len(a.Values) > 0 && len(a.Values) < 12 {
 			typ = "`" + strings.Join(a.Values, "` `") + "`"
 		}
 		def := a.DefaultWords
