@@ -20,7 +20,7 @@ func (l *loader) collisions(all []*built) {
 			continue
 		}
 		if ws.Mode != session.InPlace {
-			paths.add(ws.Path, s)
+			paths.add(folderOf(ws), s)
 		}
 		if ws.Mode == session.Plain || ws.Mode == session.Clone {
 			continue // a clone has branches of its own
@@ -29,7 +29,7 @@ func (l *loader) collisions(all []*built) {
 			common[ws.Repo] = commonDir(ws.Repo)
 		}
 		if ws.Mode == session.InPlace {
-			paths.add(ws.Path, s)
+			paths.add(folderOf(ws), s)
 		}
 		branches.add(common[ws.Repo]+"\x00"+s.spec.Branch, s)
 	}
@@ -40,6 +40,27 @@ func (l *loader) collisions(all []*built) {
 		l.oneBranch(list)
 	}
 	l.nestedBranches(branches, common)
+}
+
+// folderOf returns the folder of a workspace. Only a path that the manifest gives may
+// have links.
+func folderOf(ws session.Workspace) string {
+	if ws.Explicit {
+		return withoutLinks(ws.Path)
+	}
+	return ws.Path
+}
+
+// withoutLinks returns a path without links, as far as it exists: two paths of one
+// folder are one workspace.
+func withoutLinks(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if up := filepath.Dir(path); up != path {
+		return filepath.Join(withoutLinks(up), filepath.Base(path))
+	}
+	return path
 }
 
 // claims is who wants what.
