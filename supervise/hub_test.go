@@ -314,16 +314,21 @@ func TestHung(t *testing.T) {
 	in(t, func(r *room) {
 		working := func(s *session.Spec) { s.Agent.Patterns.Working = []string{"busy"}; s.Agent.StatusBarLines = 3 }
 		r.rt.Script(place("hung"), sessiontest.Step{After: time.Second, Screen: "busy"})
+		var ticks []sessiontest.Step
+		for i := range 120 {
+			ticks = append(ticks, sessiontest.Step{After: time.Duration(i) * time.Minute, Screen: fmt.Sprintf("I look.\n%c busy (%dm · %d tokens · esc to interrupt)", '⠋'+rune(i), i, 7*i)})
+		}
+		r.rt.Script(place("stalled"), ticks...)
 		r.rt.Script(place("quiet"), sessiontest.Step{After: time.Second, Screen: "hello"})
 		var moves []sessiontest.Step
 		for i := range 120 {
 			moves = append(moves, sessiontest.Step{After: time.Duration(i) * time.Minute, Screen: fmt.Sprintf("busy %d", i)})
 		}
 		r.rt.Script(place("busy"), moves...)
-		r.apply(r.spec("hung", working), r.spec("quiet", working), r.spec("busy", working))
+		r.apply(r.spec("hung", working), r.spec("quiet", working), r.spec("busy", working), r.spec("stalled", working))
 		_, _ = r.hub()
 		time.Sleep(20 * time.Minute)
-		for name, want := range map[string]int{"hung": 2, "quiet": 1, "busy": 1} {
+		for name, want := range map[string]int{"hung": 2, "quiet": 1, "busy": 1, "stalled": 2} {
 			if got := r.launches(name); got != want {
 				t.Errorf("%s was started %d times, want %d: %q", name, got, want, r.events(name))
 			}

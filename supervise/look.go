@@ -163,8 +163,11 @@ func (h *Hub) stirred(m *memory, x *reconcile.Seen, at time.Time) bool {
 		came = l.Attached != m.attached
 		m.movedAt, m.redrawn, m.attached = l.MovedAt, false, l.Attached
 	}
+	if moved && m.advanced() {
+		m.quietSince = at
+	}
 	if heard := h.cfg.Activity.Heard([]string{m.run}); heard != m.heard {
-		m.heard, moved = heard, true
+		m.heard, moved, m.quietSince = heard, true, at
 	}
 	if vital != session.Unknown {
 		m.doubtSince = time.Time{}
@@ -173,9 +176,6 @@ func (h *Hub) stirred(m *memory, x *reconcile.Seen, at time.Time) bool {
 	}
 	ask := moved || came || !m.looked || m.moving(m.readAt) || vital != m.vital || at.Sub(m.shownAt) < 2*soon || restless(m.look)
 	m.vital = vital
-	if moved {
-		m.quietSince = at
-	}
 	return ask
 }
 

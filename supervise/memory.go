@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
@@ -23,6 +24,7 @@ type memory struct {
 	readAt     time.Time // when the look was made
 	vital      session.Vital
 	screen     string
+	still      string    // the screen without what moves on it by itself
 	shownAt    time.Time // when the screen was captured
 	redrawn    bool      // it shows something else than when the agent was asked last
 	movedAt    time.Time // last output, as the runtime says
@@ -46,6 +48,15 @@ const rest = 2 * time.Second
 
 // moving reports whether the session had put something out just before a time.
 func (m *memory) moving(at time.Time) bool { return !m.movedAt.IsZero() && at.Sub(m.movedAt) < rest }
+
+// advanced reports whether the screen shows something else than when it was asked last,
+// what moves by itself aside: a spinner and its timer go on while a model is stalled. Of
+// a screen that was never captured every output counts.
+func (m *memory) advanced() bool {
+	before := m.still
+	m.still = agent.Still(m.screen)
+	return m.shownAt.IsZero() || m.still != before
+}
 
 // keptPast is how many of a session's events are kept in memory.
 const keptPast = 400

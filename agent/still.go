@@ -1,0 +1,26 @@
+package agent
+
+import (
+	"regexp"
+	"strings"
+)
+
+// ticks are what moves on a screen by itself while an agent waits for its model:
+// spinners, timers and counters of tokens. tickers are lines that are nothing else, with
+// words that change by chance.
+var (
+	ticks   = regexp.MustCompile(`[\x{2800}-\x{28ff}✢✽✻✶✳·•◦]|\b\d+(\.\d+)?\s*(ms|s|m|h)\b|\b\d+:\d\d(:\d\d)?\b|[↑↓]?\s*\d[\d.,]*k?\s+tokens\b`)
+	tickers = regexp.MustCompile(`^([\x{2800}-\x{28ff}✢✽✻✶✳·•◦*] .*(…|\.\.\.|esc to )|⎿\s+Tip: )`)
+)
+
+// Still returns a screen without what moves on it by itself. Two screens that differ
+// in nothing else show that the agent has not moved.
+func Still(screen string) string {
+	var b strings.Builder
+	for line := range strings.Lines(screen) {
+		if line = unframed(line); line != "" && !tickers.MatchString(line) {
+			b.WriteString(strings.Join(strings.Fields(ticks.ReplaceAllString(line, "")), " ") + "\n")
+		}
+	}
+	return b.String()
+}
