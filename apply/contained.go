@@ -139,7 +139,7 @@ func (j *job) setUpInside(ctx context.Context, c Container, argv []string) error
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	if kept := os.WriteFile(filepath.Join(folder, setupLog), []byte(out), 0o600); kept != nil && err == nil {
+	if kept := writeLog(filepath.Join(folder, setupLog), out); kept != nil && err == nil {
 		return fmt.Errorf("setup: %w", kept)
 	}
 	if err != nil {

@@ -50,7 +50,7 @@ func rewrite(path string, change func(text []byte) []byte) (err error) {
 
 // mostRead bounds what is read of a history that is rewritten, whatever its size: the
 // rest is lost then.
-const mostRead = 64 << 20
+const mostRead = readLimit
 
 // end returns the last bytes of a file, from the beginning of a line on.
 func end(f *os.File, most int64) ([]byte, error) {

@@ -36,7 +36,7 @@ func (l *Log) Append(e Event) error {
 }
 
 func (l *Log) append(e Event) error {
-	if err := os.MkdirAll(l.folder, 0o700); err != nil {
+	if err := makeFolder(l.folder); err != nil {
 		return err
 	}
 	path := filepath.Join(l.folder, fileName)

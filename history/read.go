@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,17 +19,22 @@ const pollEvery = 200 * time.Millisecond
 // Read returns the events in the session's folder that happened at since or
 // later (the zero time: all), in the order in which they were recorded. Lines
 // that are no event, such as one that a crash has torn, are passed over. A
-// folder without a history has no events.
+// folder without a history has no events. Of a file of more than 8 MiB, which somebody
+// else has written, only the end is read.
 func Read(folder string, since time.Time) ([]Event, error) {
-	f, err := os.Open(filepath.Join(folder, fileName))
+	f, err := openRead(filepath.Join(folder, fileName))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	defer f.Close()
+	r, _, err := linesFrom(f, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
 	var events []Event
-	for r := bufio.NewReader(f); ; {
+	for {
 		line, err := r.ReadBytes('\n')
 		if e, ok := parse(line); ok && !e.Time.Before(since) {
 			events = append(events, e)
@@ -125,7 +129,7 @@ type follower struct {
 // more returns the events in whole lines that were added. A file that is not
 // there (yet) has none.
 func (f *follower) more() ([]Event, error) {
-	file, err := os.Open(f.path)
+	file, err := openRead(f.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -136,7 +140,7 @@ func (f *follower) more() ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader, passed := bufio.NewReader(file), int64(0)
+	passed := int64(0)
 	if size := fi.Size(); size < f.at || f.file != nil && !os.SameFile(f.file, fi) {
 		// It was cut: where the last event stands in it now, if it still does.
 		if f.at, err = after(file, f.sum); err != nil {
@@ -149,9 +153,11 @@ func (f *follower) more() ([]Event, error) {
 		return nil, nil
 	}
 	f.file = fi
-	if _, err := file.Seek(f.at, io.SeekStart); err != nil {
+	reader, from, err := linesFrom(file, f.at)
+	if err != nil {
 		return nil, err
 	}
+	f.at = from
 	var events []Event
 	for last := f.last; ; {
 		line, err := reader.ReadBytes('\n')
@@ -179,7 +185,11 @@ func (f *follower) more() ([]Event, error) {
 // after returns where the line after one with that sum begins; 0: there is no such line.
 func after(file *os.File, of uint64) (at int64, err error) {
 	found := int64(0)
-	for r := bufio.NewReader(file); ; {
+	r, at, err := linesFrom(file, 0)
+	if err != nil {
+		return 0, err
+	}
+	for {
 		line, err := r.ReadBytes('\n')
 		if err == io.EOF {
 			return found, nil
@@ -200,5 +210,8 @@ func sum(line []byte) uint64 {
 
 // parse reads one line. Every event has a kind.
 func parse(line []byte) (e Event, ok bool) {
+	if len(line) == 0 || line[0] != '{' { // cheap, where somebody has written something else
+		return e, false
+	}
 	return e, json.Unmarshal(line, &e) == nil && e.Kind != ""
 }

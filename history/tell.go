@@ -14,7 +14,7 @@ import (
 // that tell in the folder at the same time one computes at a time, so that who
 // tells only what has not been told, tells it once. Append waits for a second at most.
 func Tell(folder string, compute func(past []Event) []Event) (told []Event, err error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := makeFolder(folder); err != nil {
 		return nil, fmt.Errorf("tell what happened: %w", err)
 	}
 	path := filepath.Join(folder, fileName)
@@ -106,15 +106,21 @@ func tryUntil(f *os.File, end time.Time) error {
 	}
 }
 
+// awaitLimit is how long somebody else may keep a file locked. Nobody of agentform does so
+// for more than some milliseconds, and whoever else does must not hold others up.
+const awaitLimit = 10 * time.Second
+
 // await returns when nobody else has the file: it is locked until it is closed.
 func await(f *os.File) error {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+	for end := time.Now().Add(awaitLimit); ; time.Sleep(time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return nil
-		case !errors.Is(err, unix.EINTR):
+		case !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EWOULDBLOCK):
 			return fmt.Errorf("wait for others: %w", err)
+		case time.Now().After(end):
+			return fmt.Errorf("%s has been locked by somebody else for %v", f.Name(), awaitLimit)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TranscriptName is the file in a session's folder that its screens are kept in, the
@@ -53,11 +55,11 @@ func withoutGaps(text string) string {
 // appendTranscript appends to the file, moving it aside first when it would
 // grow past the size: to .1, what was .1 to .2, and the oldest away.
 func appendTranscript(path, text string, size int64) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := makeFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
 	for {
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 		if err != nil {
 			return err
 		}
@@ -78,6 +80,9 @@ func appendLocked(f *os.File, path, text string, size int64) (again bool, err er
 	ours, err := f.Stat()
 	if err != nil {
 		return false, err
+	}
+	if !ours.Mode().IsRegular() {
+		return false, fmt.Errorf("%s is not a regular file (%s): move it away", path, ours.Mode())
 	}
 	if now, err := os.Stat(path); err != nil || !os.SameFile(ours, now) {
 		return true, nil // somebody else did

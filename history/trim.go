@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -39,7 +40,7 @@ func Trim(folder string, before time.Time) (int, error) {
 
 // begins reports whether the first event of a history happened before a time.
 func begins(path string, before time.Time) (bool, error) {
-	f, err := os.Open(path)
+	f, err := openRead(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
@@ -47,7 +48,7 @@ func begins(path string, before time.Time) (bool, error) {
 		return false, fmt.Errorf("trim history: %w", err)
 	}
 	defer f.Close()
-	line, err := bufio.NewReader(f).ReadBytes('\n')
+	line, err := bufio.NewReader(io.LimitReader(f, readLimit)).ReadBytes('\n')
 	if err != nil {
 		return false, nil // empty, or its only line is under way
 	}

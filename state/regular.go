@@ -5,25 +5,21 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
+
+	"github.com/agentform/agentform/internal/layout"
 )
 
 // fileLimit bounds what is read of a file of the state. Ten thousand sessions take 30 MB.
 const fileLimit = 1 << 30
 
-// openRegular opens a file for reading, and refuses what is not a regular file: a named
-// pipe would block every command for ever.
+// openRegular opens a file of the state for reading.
 func openRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := layout.OpenRegular(path, 0)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	switch {
-	case err != nil:
-	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a regular file (%s): move it away", path, info.Mode())
-	case info.Size() > fileLimit:
+	if err == nil && info.Size() > fileLimit {
 		err = fmt.Errorf("%s is larger than %d MiB: move it away", path, fileLimit>>20)
 	}
 	if err != nil {

@@ -109,8 +109,11 @@ func (a *app) events(typed []string, since time.Time) ([]history.Event, error) {
 			continue
 		}
 		events, err := history.Read(p.folder(r), since)
-		if err != nil {
+		switch {
+		case err != nil && len(typed) > 0:
 			return nil, fmt.Errorf("read the history of %s: %w", r.Address, err)
+		case err != nil: // the others have theirs
+			a.log.Warn("a history cannot be read", "session", r.Address, "error", err)
 		}
 		all = append(all, events...)
 	}

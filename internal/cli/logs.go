@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
 )
@@ -200,7 +202,7 @@ func endOf(files []string) (string, error) {
 
 // lastOf is the last bytes of a file; nothing of one that is not there.
 func lastOf(file string, most int64) (string, error) {
-	f, err := os.Open(file)
+	f, err := layout.OpenRegular(file, syscall.O_NOFOLLOW)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
@@ -217,11 +219,15 @@ func lastOf(file string, most int64) (string, error) {
 	return string(text), err
 }
 
+// mostCopied bounds what is read of a transcript's file at a time. One that agentform wrote
+// is smaller.
+const mostCopied = 64 << 20
+
 // copyFrom writes a file's text from an offset on, made safe for a terminal,
 // and returns how many bytes of the file that was. One that is not there, or
 // shorter than the offset, has nothing to tell.
 func copyFrom(w io.Writer, path string, at int64) (int64, error) {
-	f, err := os.Open(path)
+	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}
@@ -236,7 +242,8 @@ func copyFrom(w io.Writer, path string, at int64) (int64, error) {
 	if info.Size() <= at {
 		return 0, nil
 	}
-	text, err := io.ReadAll(io.NewSectionReader(f, at, info.Size()-at))
+	from := max(at, info.Size()-mostCopied)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
 	if err != nil {
 		return 0, fmt.Errorf("read the transcript: %w", err)
 	}

@@ -1,0 +1,54 @@
+package history
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/agentform/agentform/internal/layout"
+)
+
+// readLimit bounds what is read of a history at a time, whatever somebody has put there:
+// its last bytes. A history that agentform wrote is smaller.
+const readLimit = 8 * sizeLimit
+
+// openRead opens a file in a session's folder for reading. The agent may have put anything
+// there: no link is followed, and only a regular file is opened.
+func openRead(path string) (*os.File, error) { return layout.OpenRegular(path, syscall.O_NOFOLLOW) }
+
+// linesFrom returns a reader of whole lines from an offset on, and where it starts: later
+// where more than readLimit follows the offset.
+func linesFrom(f *os.File, at int64) (lines *bufio.Reader, from int64, err error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	from = max(at, fi.Size()-readLimit)
+	lines = bufio.NewReader(io.NewSectionReader(f, from, fi.Size()-from))
+	if from > at {
+		cut, err := lines.ReadSlice('\n')
+		for err == bufio.ErrBufferFull {
+			from += int64(len(cut))
+			cut, err = lines.ReadSlice('\n')
+		}
+		if from += int64(len(cut)); err != nil && err != io.EOF {
+			return nil, 0, err
+		}
+	}
+	return lines, from, nil
+}
+
+// makeFolder makes a session's folder. A link in its place is an error: nothing is written
+// through it.
+func makeFolder(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(folder)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory (%s): move it away", folder, info.Mode())
+	}
+	return err
+}
