@@ -2,6 +2,7 @@ package history
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,11 +30,11 @@ func linesFrom(f *os.File, at int64) (lines *bufio.Reader, from int64, err error
 	lines = bufio.NewReader(io.NewSectionReader(f, from, fi.Size()-from))
 	if from > at {
 		cut, err := lines.ReadSlice('\n')
-		for err == bufio.ErrBufferFull {
+		for errors.Is(err, bufio.ErrBufferFull) {
 			from += int64(len(cut))
 			cut, err = lines.ReadSlice('\n')
 		}
-		if from += int64(len(cut)); err != nil && err != io.EOF {
+		if from += int64(len(cut)); err != nil && !errors.Is(err, io.EOF) {
 			return nil, 0, err
 		}
 	}

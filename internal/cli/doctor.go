@@ -22,7 +22,7 @@ import (
 func (a *app) doctorCommand() *cobra.Command {
 	var fix bool
 	c := &cobra.Command{
-		Use:   "doctor",
+		Use:   "doctor [ADDR]",
 		Short: "Say what is installed, reachable and left over",
 		Long: `Looks at what agentform needs and at what nobody accounts for: programs, folders, the
 state and its lock, live sessions that are not on record, workspaces that no session
@@ -30,11 +30,25 @@ uses. Each finding says what to do about it. It changes nothing, unless told to 
 --fix: some agents look into a file of your own for what no flag tells them, such as
 that they may use the key they are given, and without it ask at every start. --fix adds
 that, and nothing else, to those files. It also repairs the worktrees and the state of a
-project that was moved while its sessions run. Exit 1 says that agentform cannot do its work.`,
-		Example:     "  agentform doctor --json\n  agentform doctor --fix",
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
-		RunE:        func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context(), fix) },
+project that was moved while its sessions run. Exit 1 says that agentform cannot do its work.
+
+With the address of a session doctor examines that session: whether its agent runs, whether
+its tmux session or container and its guest can be reached, in which directories its agent's
+own session file was looked for, which files are there, and what they were matched against.
+It prints the commands to look manually.`,
+		Example:           "  agentform doctor --json\n  agentform doctor --fix\n  agentform doctor api",
+		Args:              arguments(0, 1),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return a.runDoctor(c.Context(), fix)
+			case fix:
+				return usageError{c.CommandPath(), errors.New("--fix is for the whole project: leave the address out")}
+			}
+			return a.runDoctorOf(c.Context(), args[0])
+		},
 	}
 	c.Flags().BoolVar(&fix, "fix", false, "add what agents look for in files of your own, such as ~/.claude.json; repair a moved project")
 	return c
@@ -64,9 +78,15 @@ func (a *app) runDoctor(ctx context.Context, fix bool) error {
 	x.record()
 	if !x.refused {
 		x.orphans(ctx)
+		x.outOfReach(ctx)
 		x.leftovers()
 	}
-	var err error
+	return x.print()
+}
+
+// print prints the findings. An error among them is the command's exit code.
+func (x *examination) print() (err error) {
+	a := x.app
 	if a.globals.json {
 		err = view.DoctorJSON(a.env.Stdout, x.findings)
 	} else {

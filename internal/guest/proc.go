@@ -58,3 +58,11 @@ func below(all []sight, roots ...int) []sight {
 	}
 	return found
 }
+
+// Parent returns the process that a process is a child of; 0: it does not run.
+func (p Proc) Parent() int {
+	if s, found := look(p.PID); found && s.start == p.Start && s.alive() {
+		return s.parent
+	}
+	return 0
+}
