@@ -102,7 +102,7 @@ func TestVerdict(t *testing.T) {
 		"a phrase says failed, and it rests":      {follow.Turn, []at{{1, does(working, 0)}, {2, shown(does(session.Failed, 0), 2)}, {7.1, shown(does(session.Failed, 0), 2)}}, follow.Over},
 		"told, and the next message was queued":   {follow.Turn, []at{{2, queued(does(working, 1))}, {3.1, turned(queued(does(idle, 1)), 3)}, {3.3, queued(does(working, 1))}}, follow.Waiting},
 		"told, and may be of the one before":      {follow.Turn, []at{{2, queued(does(working, 1))}, {3.1, turned(queued(does(idle, 1)), 3)}}, follow.Waiting},
-		"told of the queued message":              {follow.Turn, []at{{2, queued(does(working, 1))}, {3.1, turned(queued(does(idle, 1)), 3)}, {3.6, turned(queued(does(idle, 1)), 3)}}, follow.Reached},
+		"told of the queued message":              {follow.Turn, []at{{2, queued(does(working, 1))}, {3.1, turned(queued(does(idle, 1)), 3)}, {5.2, turned(queued(does(idle, 1)), 3)}}, follow.Reached},
 		"stopped":                                 {follow.Ready, []at{{1, left(session.StateStopped, "")}}, follow.Over},
 	} {
 		var f follow.Follower

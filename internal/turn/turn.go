@@ -30,6 +30,9 @@ const (
 	// that is caught between two states does not last so long, nor does the rest
 	// between two messages of which the second was queued.
 	Calm = 500 * time.Millisecond
+	// Between is for an agent that was at work when it was given something: it may rest
+	// before it takes that up, on a busy machine for longer than Calm (Gemini CLI 0.61.0).
+	Between = 2 * time.Second
 	// Settle is for an agent that rests and was not seen at work since it was given
 	// something: it has not begun yet, or its turn was too short to be seen. The
 	// longest rest seen between a composer that shows and the prompt that was given
@@ -103,10 +106,10 @@ func (c *Course) Ended() bool {
 	switch {
 	case !l.Alive || !l.Resting:
 		return false
+	case l.Queued && c.Held() < Between:
+		return false // the turn may be the one before
 	case l.TurnAt.After(l.Given):
-		// It has told so itself. Of a message that was queued the turn may be the one
-		// before, and then it works again at once.
-		return !l.Queued || c.Held() >= Calm
+		return true // it has told so itself
 	}
 	return (c.work || !l.Given.IsZero()) && c.Settled()
 }
