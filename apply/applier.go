@@ -97,6 +97,7 @@ const (
 	Done    Outcome = "done"
 	Failed  Outcome = "failed"
 	Skipped Outcome = "skipped"
+	Held    Outcome = "held" // approved and recorded; it starts when it can
 )
 
 // Result is what became of one change.
@@ -105,7 +106,7 @@ type Result struct {
 	Action  plan.Action
 	Outcome Outcome
 	Err     error  // of a failure
-	Detail  string // of a skip: why
+	Detail  string // of a skip or a hold: why
 	Elapsed time.Duration
 	Record  *session.Record // as it is now; nil: none is kept
 	Started bool            // a run of it was started
@@ -113,7 +114,7 @@ type Result struct {
 
 // Tally is how an apply went.
 type Tally struct {
-	Done, Failed, Skipped int
+	Done, Failed, Skipped, Held int
 	// Results has an entry for each change that was to be carried out, in the
 	// plan's order.
 	Results []Result
@@ -189,6 +190,8 @@ func (r *run) tally() (Tally, error) {
 			errs = multierror.Append(errs, res.Err)
 		case Skipped:
 			t.Skipped++
+		case Held:
+			t.Held++
 		}
 	}
 	if r.interrupted {

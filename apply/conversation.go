@@ -125,6 +125,9 @@ func (j *job) observe() {
 	if n := look.Native; n != nil && n.Conversation != "" {
 		j.rec.Run.Conversation = n.Conversation
 	}
+	if l, n := j.change.Live, look.Native; (l == nil || l.Vital == session.Dead) && n != nil && n.Activity == session.Working {
+		j.tell(history.Event{Kind: history.TurnInterrupted, Reason: string(j.change.Reason)})
+	}
 	for _, e := range activity.Changes(activity.Seen{Record: j.rec, Look: look, At: j.run.now()}, past) {
 		j.tell(e)
 	}

@@ -23,6 +23,12 @@ func (r *run) link() {
 	}
 	for _, j := range r.jobs {
 		switch {
+		case queues(*j.change):
+			for _, a := range j.change.After.DependsOn {
+				if d := at[a]; d != nil && (d.starts() || waits(*d.change) || queues(*d.change)) {
+					j.waitFor(d)
+				}
+			}
 		case j.starts():
 			for _, a := range j.change.After.DependsOn {
 				if d := at[a]; d != nil && (d.starts() || d.mends() || waits(*d.change)) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/agentform/agentform/internal/git"
 )
 
 // brokenOff is the error of what was under way when ctx was cancelled, in a
@@ -22,6 +24,16 @@ func (e brokenOff) Unwrap() error { return e.err }
 func inWords(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return brokenOff{err}
+	}
+	return err
+}
+
+// cause returns the error that says all there is to say, without what it was wrapped
+// in on its way.
+func cause(err error) error {
+	var base *git.BaseError
+	if errors.As(err, &base) {
+		return base
 	}
 	return err
 }

@@ -73,6 +73,10 @@ func (j *job) agent() session.Agent {
 
 // perform carries the change out, telling how it goes.
 func (j *job) perform(ctx context.Context) {
+	if queues(*j.change) {
+		j.queue()
+		return
+	}
 	began := j.run.now()
 	j.identify()
 	j.tell(history.Event{Kind: history.ApplyStart, Reason: string(j.change.Reason), Detail: j.change.Detail})
@@ -136,7 +140,7 @@ func (j *job) do(ctx context.Context, a plan.Action) error {
 // fail tells a failure and leaves it on the session's record.
 func (j *job) fail(err error) {
 	j.outcome = Failed
-	err = inWords(err)
+	err = cause(inWords(err))
 	j.err = fmt.Errorf("%s %s: %w", j.change.Action, j.change.Address, err)
 	if j.kept {
 		j.rec.Trouble = inShort(err)

@@ -114,7 +114,7 @@ func TestHeldForADependencyIsSkippedByName(t *testing.T) {
 	r := newRoom(t)
 	api := r.spec("api", "db")
 	p := plan.Plan{Lineage: lineage, Changes: []plan.Change{
-		{Address: api.Address, Action: plan.Hold, Reason: plan.ReasonDependency, Detail: "waits for session.db: branch mismatch", After: &api},
+		{Address: api.Address, Action: plan.Hold, Reason: plan.ReasonDependency, Skips: true, Approved: true, Holds: plan.Create, Detail: "depends on session.db, which has an error: branch mismatch", After: &api},
 		{Address: "session.queued", Action: plan.Hold, Reason: plan.ReasonQueued, After: &api},
 	}}
 	if tally := r.must(p); tally.Skipped != 1 || len(tally.Results) != 1 {

@@ -103,6 +103,34 @@ func (search Search) Startable(s session.Spec, argv, env []string) error {
 			return nil
 		}
 	}
-	_, err := search.lookUp(argv[0], s.Workspace.Path, env)
-	return err
+	path, err := search.lookUp(argv[0], s.Workspace.Path, env)
+	if err != nil {
+		return err
+	}
+	return interpreted(path)
+}
+
+// interpreted says of a script that its interpreter is not there. What cannot be
+// read is for the system to judge.
+func interpreted(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := f.Read(head)
+	line, isScript := strings.CutPrefix(string(head[:n]), "#!")
+	if !isScript {
+		return nil
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	words := strings.Fields(line)
+	if len(words) == 0 || !filepath.IsAbs(words[0]) {
+		return nil
+	}
+	if _, err := os.Stat(words[0]); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s cannot run: its interpreter %s is not there", path, words[0])
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -62,6 +63,10 @@ func (j *job) end(ctx context.Context) error {
 	if err := j.endTurn(ctx); err != nil {
 		return err
 	}
+	interrupted := j.change.Interrupts != nil && j.change.Action != plan.Delete && j.change.Action != plan.Replace
+	if l := j.change.Live; interrupted && l != nil && j.run.turnLimit(j.rec.Spec) > 0 {
+		interrupted = !j.atRest(ctx, l.Mark.Run)
+	}
 	rt, err := j.run.runtime(j.rec.Spec)
 	if err != nil {
 		return err
@@ -83,6 +88,9 @@ func (j *job) end(ctx context.Context) error {
 			return fmt.Errorf("stop run %s: %w", run, err)
 		}
 		j.ended(run, lived)
+	}
+	if interrupted {
+		j.tell(history.Event{Kind: history.TurnInterrupted, Reason: string(j.change.Reason)})
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func newRun(a *Applier, p plan.Plan) *run {
 		if c.Before != nil {
 			r.conceal(c.Before.Spec.Secrets)
 		}
-		if c.Action.Acts() || waits(*c) {
+		if c.Action.Acts() || waits(*c) || queues(*c) {
 			r.jobs = append(r.jobs, newJob(r, c))
 		}
 	}
@@ -66,10 +66,10 @@ func (r *run) conceal(secrets []string) {
 	}
 }
 
-// waits reports whether the plan holds the change because of something that it
-// depends on: it is told as skipped.
+// waits reports whether the plan holds the change because something that it
+// depends on failed: it is skipped.
 func waits(c plan.Change) bool {
-	return c.Action == plan.Hold && c.Reason == plan.ReasonDependency
+	return c.Action == plan.Hold && c.Skips && c.Approved
 }
 
 func (r *run) inPlanOrder() []*job {

@@ -35,7 +35,7 @@ func (j *job) light() bool {
 		}
 	}
 	switch j.change.Action {
-	case plan.Stop:
+	case plan.Stop, plan.Hold:
 		return true
 	case plan.Delete:
 		return !j.rec.Tree.Created || j.rec.Spec.Workspace.OnDestroy != session.RemoveClean

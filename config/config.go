@@ -59,6 +59,7 @@ type Manifest struct {
 	Parallelism int
 	MaxRunning  int            // 0: not set, to be computed
 	InheritEnv  []string       `json:",omitempty"` // as session.Spec.InheritEnv, for all sessions on this machine
+	HubAuto     bool           `json:",omitempty"` // an apply starts the hub
 	Sessions    []session.Spec // the enabled ones, sorted by address
 	Ranges      map[session.Address]session.Range
 
@@ -68,6 +69,13 @@ type Manifest struct {
 	Outputs  []Output                `json:",omitempty"` // sorted by name
 	Secrets  map[string]SecretSource `json:",omitempty"` // by name; without one: agentform's own environment
 	Notifies []Notify                `json:",omitempty"` // sorted by name
+
+	// Bases is where the base of a session's workspace is declared.
+	Bases map[session.Address]session.Range `json:"-"`
+
+	// NeedsHub are the parts of the manifest that only a hub carries out, in its
+	// words: notify, health, restart, depends_on.
+	NeedsHub []string `json:"-"`
 
 	Files []string // every manifest that was read
 

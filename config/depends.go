@@ -17,8 +17,17 @@ var reference = cty.Capsule("session", reflect.TypeFor[instance]())
 
 // edge is a dependency and where it is declared.
 type edge struct {
-	to *instance
-	at hcl.Range
+	to    *instance
+	at    hcl.Range
+	until session.Await // empty: as fits the agent of the session that it leads to
+	says  hcl.Range     // where until is declared
+}
+
+// dependency is one element of depends_on: sessions, and until when they are
+// waited for.
+type dependency struct {
+	*attr
+	until *attr // nil: the element does not say
 }
 
 // refs is what session.NAME stands for in expressions: a session, or the map or
@@ -59,7 +68,7 @@ func (d decoder) dependencies(b *block) []edge {
 	var list []edge
 	fixed := true
 	for _, a := range b.depends {
-		fixed = fixed && !a.perInstance
+		fixed = fixed && !a.perInstance && (a.until == nil || !a.until.perInstance)
 		if !a.bad {
 			list = d.dependency(a, list)
 		}
@@ -81,12 +90,13 @@ func (l *loader) splitDepends(b *block, s scope) {
 	items, diags := hcl.ExprList(a.expr)
 	if diags.HasErrors() {
 		l.check(a, s)
-		b.depends = []*attr{a}
+		b.depends = []dependency{{attr: a}}
 		return
 	}
 	for _, e := range items {
-		item := &attr{name: a.name, expr: e, rng: e.Range()}
+		item := l.splitDependency(a.name, e, s)
 		b.depends = append(b.depends, item)
+		e := item.expr
 		if t, diags := hcl.AbsTraversalForExpr(e); !diags.HasErrors() && len(e.Variables()) == 0 {
 			// in JSON a reference is a text, and only here it becomes one
 			if summary, detail := l.wrong(t, s); summary != "" {
@@ -95,37 +105,113 @@ func (l *loader) splitDepends(b *block, s scope) {
 			}
 			continue
 		}
-		l.check(item, s)
+		l.check(item.attr, s)
 	}
+}
+
+// splitDependency takes an element { session = …, until = … } apart. Any other
+// element is a reference.
+func (l *loader) splitDependency(name string, e hcl.Expression, s scope) dependency {
+	whole := dependency{attr: &attr{name: name, expr: e, rng: e.Range()}}
+	pairs, diags := hcl.ExprMap(e)
+	if diags.HasErrors() {
+		return whole
+	}
+	var found dependency
+	for _, pair := range pairs {
+		part := &attr{name: name, expr: pair.Value, rng: pair.Value.Range()}
+		switch key := hcl.ExprAsKeyword(pair.Key); {
+		case isKey(pair.Key, key, "session"):
+			found.attr = part
+		case isKey(pair.Key, key, "until"):
+			found.until = part
+			l.check(part, s)
+		default:
+			whole.bad = true
+			l.fail(pair.Key.Range(), "Invalid dependency", "A dependency has only session and until: { session = session.database, until = \"done\" }.")
+			return whole
+		}
+	}
+	if found.attr == nil {
+		whole.bad = true
+		l.fail(e.Range(), "Invalid dependency", "The session is missing: { session = session.database, until = \"done\" }.")
+		return whole
+	}
+	return found
+}
+
+// isKey reports whether the key of an object is that word: a keyword, or in JSON a
+// string.
+func isKey(e hcl.Expression, keyword, word string) bool {
+	if keyword != "" {
+		return keyword == word
+	}
+	v, diags := e.Value(nil)
+	return !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && v.AsString() == word
 }
 
 // dependency evaluates one element of depends_on, or the whole where it is no
 // plain list.
-func (d decoder) dependency(a *attr, list []edge) []edge {
+func (d decoder) dependency(a dependency, list []edge) []edge {
+	from := len(list)
+	list, ok := d.sessionsIn(a.attr, list)
+	if !ok || a.until == nil {
+		return list
+	}
+	until, ok := d.until(a.until)
+	if !ok {
+		return list[:from]
+	}
+	for i := range list[from:] {
+		list[from+i].until, list[from+i].says = until, a.until.expr.Range()
+	}
+	return list
+}
+
+// until evaluates what a dependency has to reach.
+func (d decoder) until(a *attr) (session.Await, bool) {
+	v, ok := d.evaluate(a)
+	if a.bad || !ok || !d.plain(a, v) {
+		return "", false
+	}
+	word := ""
+	if v.Type() == cty.String && !v.IsNull() {
+		word = v.AsString()
+	}
+	all := []string{string(session.AwaitReady), string(session.AwaitTurn), string(session.AwaitDone)}
+	if !slices.Contains(all, word) {
+		d.fail(a, "Invalid dependency", "until must be %s.%s", quoted(all, "or"), didYouMean(word, all))
+		return "", false
+	}
+	return session.Await(word), true
+}
+
+// sessionsIn evaluates the reference of a dependency.
+func (d decoder) sessionsIn(a *attr, list []edge) ([]edge, bool) {
 	var v cty.Value
 	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() && t.RootName() == "session" {
 		got, diags := t.TraverseAbs(d.ctx)
 		if diags.HasErrors() {
 			d.fail(a, "No such session", "%s", d.absent(t, diags))
-			return list
+			return list, false
 		}
 		v = got
 	} else {
 		got, ok := d.evaluate(a)
 		if !ok {
-			return list
+			return list, false
 		}
 		v = got
 	}
 	if !d.plain(a, v) {
-		return list
+		return list, false
 	}
 	found, ok := edges(v, a.expr.Range(), list)
 	if !ok {
-		d.fail(a, "Invalid dependency", "depends_on is a list of sessions, written without quotes: [session.database, session.worker[\"web\"]].")
-		return list
+		d.fail(a, "Invalid dependency", "depends_on is a list of sessions, written without quotes: [session.database, session.worker[\"web\"]], or of objects { session = session.database, until = \"done\" }.")
+		return list, false
 	}
-	return found
+	return found, true
 }
 
 // absent says why a reference leads nowhere.
@@ -162,7 +248,7 @@ func edges(v cty.Value, at hcl.Range, list []edge) ([]edge, bool) {
 	case v.IsNull():
 		return list, false
 	case v.Type().Equals(reference):
-		return append(list, edge{v.EncapsulatedValue().(*instance), at}), true
+		return append(list, edge{to: v.EncapsulatedValue().(*instance), at: at}), true
 	case !v.CanIterateElements():
 		return list, false
 	}
@@ -181,29 +267,65 @@ func (l *loader) depends(all []*built) {
 	for _, s := range all {
 		by[s.in] = s
 	}
-	settled := map[*edge][]session.Address{} // instances that share their edges share the result
+	type result struct {
+		targets []session.Address
+		until   map[session.Address]session.Await
+	}
+	settled := map[*edge]result{} // instances that share their edges share the result
 	for _, s := range all {
 		if len(s.edges) == 0 {
 			continue
 		}
 		first := &s.edges[0]
-		targets, done := settled[first]
+		r, done := settled[first]
 		if !done {
 			for _, e := range s.edges {
-				if !e.to.off {
-					targets = append(targets, e.to.address)
+				if e.to.off {
+					continue
+				}
+				r.targets = append(r.targets, e.to.address)
+				if until := l.untilOf(s, e, by[e.to]); until != session.AwaitReady {
+					if r.until == nil {
+						r.until = map[session.Address]session.Await{}
+					}
+					r.until[e.to.address] = until
 				}
 			}
-			slices.Sort(targets)
-			targets = slices.Compact(targets)
-			settled[first] = targets
+			slices.Sort(r.targets)
+			r.targets = slices.Compact(r.targets)
+			settled[first] = r
 		}
-		s.spec.DependsOn = targets
+		s.spec.DependsOn, s.spec.Until = r.targets, r.until
 	}
 	w := walk{l: l, by: by, state: map[*built]int{}, told: map[string]bool{}}
 	for _, s := range all {
 		w.visit(s)
 	}
+}
+
+// untilOf returns what a dependency must have reached: what the edge says, else
+// done for a one-shot agent and ready for an interactive one. A dependency that
+// could never reach what the edge says is an error.
+func (l *loader) untilOf(s *built, e edge, to *built) session.Await {
+	if to == nil || !to.ok {
+		return session.AwaitReady
+	}
+	agent, wrong := to.spec.Agent, ""
+	switch {
+	case e.until == "" && agent.OneShot:
+		return session.AwaitDone
+	case e.until == "":
+		return session.AwaitReady
+	case e.until == session.AwaitTurn && agent.OneShot:
+		wrong = fmt.Sprintf("%s runs the one-shot agent %q, which has no turns: it is done when it exits with 0. Use until = \"done\".", e.to.address, agent.Name)
+	case e.until == session.AwaitDone && !agent.OneShot:
+		wrong = fmt.Sprintf("%s runs the interactive agent %q, which is never done: it rests after each turn. Use until = \"turn\" or \"ready\", or one_shot = true in its agent block.", e.to.address, agent.Name)
+	default:
+		return e.until
+	}
+	l.fail(e.says, "Dependency that is never met", "%s", wrong)
+	l.diags[len(l.diags)-1].Extra = note{address: s.spec.Address}
+	return e.until
 }
 
 // walk is a search for circles, depth first.

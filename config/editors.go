@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/agentform/agentform/session"
 )
 
 // Schema is the manifest language for editors, as one JSON document: a JSON
@@ -195,7 +197,12 @@ func valueNodes(a attribute) []node {
 		return []node{{"type": "string", "pattern": `^\s*[0-9.]+[0-9.a-zµ]*\s*$`}}
 	case aSize:
 		return []node{{"type": "string", "pattern": `^\s*[0-9.]+\s*([KMGT]i?)?B\s*$`}}
-	case someTexts, someRegexes, someAddresses, aCommand:
+	case someAddresses:
+		until := node{"enum": []session.Await{session.AwaitReady, session.AwaitTurn, session.AwaitDone}}
+		object := node{"type": "object", "required": []string{"session"}, "additionalProperties": false,
+			"properties": node{"session": element, "until": node{"anyOf": []node{until, {"$ref": "#/definitions/expression"}}}}}
+		return []node{{"type": "array", "items": node{"anyOf": []node{element, object, {"$ref": "#/definitions/expression"}}}}}
+	case someTexts, someRegexes, aCommand:
 		return []node{{"type": "array", "items": node{"anyOf": []node{element, {"$ref": "#/definitions/expression"}}}}}
 	case trueOrTexts:
 		return []node{{"type": "boolean"}, {"type": "array", "items": node{"anyOf": []node{element, {"$ref": "#/definitions/expression"}}}}}

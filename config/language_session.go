@@ -145,7 +145,7 @@ func sessionShape(named []string) shape {
 			{name: "desired", kind: aText, forces: toNothing, def: `"running"`, values: []string{"running", "paused", "stopped"}, doc: "What it is wanted to be doing."},
 			{name: "timeout", kind: aDuration, forces: toNothing, defWords: "none", doc: "The longest run; past it the session is stopped, reason `timeout`."},
 			{name: "labels", kind: aTable, forces: toNothing, doc: "For filters, by anyone."},
-			{name: "depends_on", kind: someAddresses, forces: toNothing, doc: "Sessions that must be ready before it is started. It is skipped, by name, when one fails."},
+			{name: "depends_on", kind: someAddresses, forces: toNothing, parts: []string{"until"}, doc: "Sessions that it waits for: a one-shot one has to have exited with 0, an interactive one to be ready. `{ session = session.api, until = \"turn\" }` waits for something else; see [order](#order). It is skipped, by name, when one fails."},
 		},
 	}
 }

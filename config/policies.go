@@ -9,6 +9,40 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
+// needsHub returns what the manifest declares that only a hub carries out. A
+// restart block counts if its policy restarts anything.
+func (l *loader) needsHub(m *Manifest) []string {
+	declared := map[string]bool{"notify": len(l.blocks["notify"]) > 0}
+	for _, s := range m.Sessions {
+		declared["depends_on"] = declared["depends_on"] || len(s.Until) > 0
+		declared["restart"] = declared["restart"] || l.declares(s, "restart") && s.Restart.Policy != "never"
+		declared["health"] = declared["health"] || l.declares(s, "health")
+	}
+	var needs []string
+	for _, word := range []string{"notify", "health", "restart", "depends_on"} {
+		if declared[word] {
+			needs = append(needs, word)
+		}
+	}
+	return needs
+}
+
+// declares reports whether the session's own block or its agent's has a block of
+// that type.
+func (l *loader) declares(s session.Spec, typ string) bool {
+	for _, b := range l.blocks["session"] {
+		if b.labels[0] == s.Address.Block() && b.block(typ) != nil {
+			return true
+		}
+	}
+	for _, b := range l.blocks["agent"] {
+		if b.labels[0] == s.Agent.Name && b.block(typ) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // restart reads a restart block over what stands in r.
 func (d decoder) restart(b *block, r *session.Restart) {
 	d.oneOf(b, "policy", &r.Policy)

@@ -19,9 +19,9 @@ type block struct {
 	def         hcl.Range // its header
 	attrs       map[string]*attr
 	blocks      map[string][]*block
-	depends     []*attr // the elements of depends_on
-	edges       *[]edge // what they lead to, once evaluated, if that is the same for each instance
-	broken      bool    // something in it was not understood: nothing may be called missing
+	depends     []dependency // the elements of depends_on
+	edges       *[]edge      // what they lead to, once evaluated, if that is the same for each instance
+	broken      bool         // something in it was not understood: nothing may be called missing
 }
 
 // attr is an attribute's expression.

@@ -48,11 +48,16 @@ func (l *loader) sessions(m *Manifest) []*built {
 	slices.SortFunc(all, func(a, b *built) int { return a.spec.Address.Compare(b.spec.Address) })
 
 	m.Ranges = make(map[session.Address]session.Range, len(all))
+	m.Bases = map[session.Address]session.Range{}
 	m.Sessions = make([]session.Spec, 0, len(all))
 	for _, s := range all {
 		m.Sessions = append(m.Sessions, s.spec)
 		m.Ranges[s.spec.Address] = rangeOf(s.block.def)
+		if w := s.block.block("workspace"); w.attr("base") != nil {
+			m.Bases[s.spec.Address] = rangeOf(w.at("base"))
+		}
 	}
+	m.NeedsHub = l.needsHub(m)
 	return all
 }
 

@@ -35,6 +35,9 @@ func (l *loader) settings(m *Manifest) {
 	d.whole(b, "parallelism", 1, &m.Parallelism)
 	d.whole(b, "max_running", 1, &m.MaxRunning)
 	d.inherit(b, &m.InheritEnv)
+	hub := ""
+	d.oneOf(b, "hub", &hub)
+	m.HubAuto = hub == "auto"
 }
 
 func plainLetter(r rune) bool {

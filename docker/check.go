@@ -35,6 +35,29 @@ func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) erro
 	return errors.Join(append(errs, r.image(ctx, s, argv))...)
 }
 
+// ImageError says that an image is not on the engine's machine.
+type ImageError struct{ Image string }
+
+// Error says how to get it.
+func (e *ImageError) Error() string {
+	return fmt.Sprintf("docker: there is no image %s on this machine, and agentform pulls none: docker pull %s, or docker build -t %s FOLDER", e.Image, e.Image, e.Image)
+}
+
+// CheckImage returns an *ImageError if the image of a runtime is not there. It starts
+// nothing. Any other error says that the engine could not be asked.
+func CheckImage(ctx context.Context, r *Runtime, image string) error {
+	c, err := r.engine()
+	if err != nil {
+		return err
+	}
+	if _, err := c.ImageInspect(ctx, image); errdefs.IsNotFound(err) {
+		return &ImageError{image}
+	} else if err != nil {
+		return explain(err)
+	}
+	return nil
+}
+
 // image checks the image of a session.
 func (r *Runtime) image(ctx context.Context, s session.Spec, argv []string) error {
 	c, err := r.engine()
@@ -44,7 +67,7 @@ func (r *Runtime) image(ctx context.Context, s session.Spec, argv []string) erro
 	name := s.Runtime.Docker.Image
 	i, err := c.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {
-		return fmt.Errorf("docker: there is no image %s on this machine, and agentform pulls none: docker pull %s, or docker build -t %s FOLDER", name, name, name)
+		return &ImageError{name}
 	}
 	if err != nil {
 		return explain(err)

@@ -1,5 +1,5 @@
 # A pipeline: one builder an area, each a script that runs once, and a reviewer
-# that starts when all of them are there.
+# that starts when all of them are done.
 #
 #   agentform -f examples/pipeline.hcl apply --wait
 #   agentform -f examples/pipeline.hcl --var 'areas=["api"]' plan

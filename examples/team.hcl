@@ -4,11 +4,14 @@
 #
 #   agentform -f examples/team.hcl validate
 #   agentform -f examples/team.hcl apply
+#
+# Each waits for the work of those before it; the hub starts it when that is done.
 
 agentform {
   project     = "team"
   data_dir    = ".agentform/team"
   max_running = 4
+  hub         = "auto" # apply starts the hub
 }
 
 variable "ticket" {
@@ -46,7 +49,7 @@ session "tests" {
   agent      = "codex"
   branch     = "${local.prefix}/tests"
   prompt     = "Write the tests for ${var.ticket}. Read the branch ${local.prefix}/code, but commit only here."
-  depends_on = [session.code]
+  depends_on = [{ session = session.code, until = "turn" }] # begins when the code is written
 }
 
 session "docs" {
@@ -54,15 +57,19 @@ session "docs" {
   agent      = "gemini"
   branch     = "${local.prefix}/docs"
   prompt     = "Document ${var.ticket} in docs/, from the branch ${local.prefix}/code."
-  depends_on = [session.code]
+  depends_on = [{ session = session.code, until = "turn" }]
 }
 
 session "review" {
-  role       = "reviewer"
-  agent      = agent.reviewer
-  branch     = "${local.prefix}/review"
-  prompt     = "Review the branches of ${var.ticket} and write what you find to REVIEW.md."
-  depends_on = [session.code, session.tests, session.docs]
+  role   = "reviewer"
+  agent  = agent.reviewer
+  branch = "${local.prefix}/review"
+  prompt = "Review the branches of ${var.ticket} and write what you find to REVIEW.md."
+  depends_on = [
+    { session = session.code, until = "turn" },
+    { session = session.tests, until = "turn" },
+    { session = session.docs, until = "turn" },
+  ]
 
   stop {
     grace = "30s"

@@ -45,6 +45,7 @@ func Compute(in Input) Plan {
 		p.Problems = append(p.Problems, problems...)
 	}
 	s.hold(&p)
+	s.interrupts(p.Changes)
 	p.Problems = append(p.Problems, s.unobserved(p.Changes)...)
 	p.Drift = s.drift(selected)
 	return p

@@ -121,7 +121,7 @@ func story(p Plan) string {
 			fmt.Fprintf(&b, " then %s", c.Then)
 		}
 		for _, f := range c.Fields {
-			if c.Before != nil || c.Action == Adopt { // else they are all that is declared
+			if c.Before != nil && c.Action != Create || c.Action == Adopt { // else they are all that is declared
 				fmt.Fprintf(&b, " %s", f.Path)
 			}
 		}

@@ -54,6 +54,9 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 // down diagnoses a place that is there and does not run. A session that came to its
 // end before its place did needs none.
 func down(r *session.Record, l *session.Live, w session.World) Diagnosis {
+	if r != nil && r.Intent == session.Queued {
+		return approved(r)
+	}
 	if d, ok := concluded(agentOf(r, l), l.Exit); ok {
 		return d
 	}
@@ -77,6 +80,8 @@ func absent(r *session.Record, w session.World) Diagnosis {
 	switch {
 	case facts.Alive:
 		return outOfReach(*r, facts)
+	case r.Intent == session.Queued:
+		return approved(r)
 	case r.Intent == session.Creating && r.Trouble != "":
 		return dead(session.StateError, ReasonInterrupted, "its creation failed: "+r.Trouble, nil)
 	case r.Intent == session.Creating:
@@ -104,9 +109,20 @@ func outOfReach(r session.Record, facts session.RunFacts) Diagnosis {
 			placeWord(r.Place), facts.Agent.PID, shell(strings.TrimPrefix(string(r.Address), "session.")))}
 }
 
+// approved diagnoses a session whose start was approved and waits.
+func approved(r *session.Record) Diagnosis {
+	if standing(*r) == session.Stopped {
+		return Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
+	}
+	return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonQueued, Detail: "approved, and not started yet"}
+}
+
 // ended diagnoses a place that stands with a dead session in it.
 func ended(r *session.Record, l *session.Live) Diagnosis {
 	agent := agentOf(r, l)
+	if r != nil && r.Intent == session.Queued {
+		return approved(r)
+	}
 	if d, ok := concluded(agent, l.Exit); ok {
 		return d
 	}

@@ -38,7 +38,7 @@ func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
 	case session.StateUnknown:
 		add(Unreachable, d.Detail)
 	case session.StateError:
-		if r.Intent != session.Creating { // what never stood is not missing
+		if r.Intent != session.Creating && !r.Unmade() { // what never stood is not missing
 			add(Missing, d.Detail)
 		}
 	case session.StateStale:
@@ -62,7 +62,7 @@ func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
 			add(Changed, fmt.Sprintf("run %s is live, run %s is on record", l.Mark.Run, r.Run.ID))
 		}
 	}
-	if co, looked := s.in.World.Checkouts[r.Tree.Path]; looked && r.Tree.Path != "" && r.Intent != session.Creating {
+	if co, looked := s.in.World.Checkouts[r.Tree.Path]; looked && r.Tree.Path != "" && r.Intent != session.Creating && !r.Unmade() {
 		if co.Err != nil { // an agent that makes it unreadable does not hide where it is
 			add(Unreachable, fmt.Sprintf("workspace %s cannot be read: %v", r.Tree.Path, co.Err))
 		} else if detail := wandered(r.Tree, co); detail != "" {

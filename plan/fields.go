@@ -24,6 +24,7 @@ var fields = []field{
 	{"priority", ForcesNothing, func(s *session.Spec) any { return &s.Priority }},
 	{"labels", ForcesNothing, func(s *session.Spec) any { return &s.Labels }},
 	{"depends_on", ForcesNothing, func(s *session.Spec) any { return &s.DependsOn }},
+	{"depends_on.until", ForcesNothing, func(s *session.Spec) any { return &s.Until }},
 	{"desired", ForcesNothing, func(s *session.Spec) any { return &s.Desired }},
 	{"timeout", ForcesNothing, func(s *session.Spec) any { return &s.Timeout }},
 

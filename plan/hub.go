@@ -20,8 +20,6 @@ type Hub struct {
 	// Limits is until when sessions whose agent is gone are kept from the model by
 	// its provider, as their agent said last.
 	Limits map[session.Address]time.Time
-	// Booting are the sessions whose agent lives and is not ready.
-	Booting map[session.Address]bool
 	// AtOnce is how many sessions are started at a time; 0: no limit.
 	AtOnce int
 }
@@ -44,14 +42,14 @@ const (
 // bounded keeps what the hub would do within its bounds: it never makes, changes
 // or takes away what a person wanted, and starts again only what the policy lets
 // it.
-func (s *scene) bounded(c Change, d Diagnosis) Change {
+func (s *scene) bounded(c Change) Change {
 	switch {
 	case c.Before.Intent == session.Removing:
 		return held(c, ReasonInterrupted, "its removal was interrupted: agentform apply goes on with it")
 	case c.Action == None:
 		return s.sick(c)
 	case c.Action == Restart || c.Action == Create:
-		return s.startable(c, d)
+		return s.startable(c)
 	case c.Action == Hold:
 		return c
 	case c.Action == Update || c.Action == Pause || c.Action == Resume || c.Action == Stop:
@@ -70,7 +68,14 @@ func (s *scene) sick(c Change) Change {
 }
 
 // startable decides for a session whose agent is gone.
-func (s *scene) startable(c Change, d Diagnosis) Change {
+func (s *scene) startable(c Change) Change {
+	if c.Before.Intent == session.Queued { // someone approved this start
+		if missing, lacks := s.in.Hub.Lacking[c.Address]; lacks {
+			c = held(c, ReasonSecret, missing)
+			c.Until = s.in.Now.Add(askAgain)
+		}
+		return c
+	}
 	x := health.Case{Free: free(c.Reason)}
 	if exit := s.exit(c); exit != nil {
 		x.Ended, x.Left = exit.At, exit.Cause == "self" && !failure(*exit)
@@ -149,12 +154,4 @@ func (s *scene) young(c Change) bool {
 	}
 	age := s.in.Now.Sub(c.Before.Run.StartedAt)
 	return age >= 0 && age < breath
-}
-
-// starter is who will start what is queued.
-func (s *scene) starter() string {
-	if s.in.Hub != nil {
-		return "the hub"
-	}
-	return "an apply"
 }

@@ -120,7 +120,8 @@ func TestAFewAtATime(t *testing.T) {
 	}
 	s = newStage().record(restartable("a")).live("a").
 		record(restartable("b", func(s *session.Spec) { s.DependsOn = []session.Address{session.Single("a")} }), func(r *session.Record) { r.Run.BootID = "boot-0" })
-	p = Compute(s.byHub(func(h *Hub) { h.Booting = map[session.Address]bool{session.Single("a"): true} }).in)
+	s.byHub().in.Doing = map[session.Address]session.Doing{session.Single("a"): {Run: s.in.Records[0].Run.ID, Activity: session.NoActivity, Starting: true}}
+	p = Compute(s.in)
 	if got := p.Changes[1]; got.Reason != ReasonDependency || !strings.Contains(got.Detail, "not ready") {
 		t.Errorf("what it depends on boots: %s %s", got.Reason, got.Detail)
 	}

@@ -18,6 +18,9 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	} else if r.Override != nil && r.Override.Desired != want {
 		c.Lifts = r.Override
 	}
+	if s.unmade(c) {
+		return s.remake(c, want)
+	}
 	settled, problems := s.workspace(r, c.After, replace)
 	if len(problems) > 0 && !(s.in.ByHand && quiets(want, d)) {
 		return stuck(c, problems)
@@ -41,7 +44,7 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	}
 	c = s.converge(c, d, want, reach)
 	if s.in.Hub != nil {
-		c = s.bounded(c, d)
+		c = s.bounded(c)
 	}
 	if c.Action == Restart && guestless(c.Live) {
 		return stuck(c, []session.Diagnostic{problem(c.Address, ReasonNoGuest, "nothing can be started in its container",
@@ -49,6 +52,46 @@ func (s *scene) kept(c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	}
 	if l, ok := s.taken(c.Address); ok && starts(c) && c.Live == nil {
 		return stuck(c, []session.Diagnostic{nameTaken(c.Address, l)})
+	}
+	return c, nil
+}
+
+// unmade reports whether nothing of a recorded session is there: its start was
+// approved and waits, or its creation failed before anything of it lived. A
+// workspace that was made stays its own only if it is still the declared one.
+func (s *scene) unmade(c Change) bool {
+	r := c.Before
+	if r.Unmade() {
+		return true
+	}
+	if r.Intent != session.Creating || c.Live != nil || s.in.World.Runs[r.Run.ID].Alive || s.in.Hub != nil {
+		return false
+	}
+	at, w := s.in.World.Checkouts[r.Tree.Path], c.After
+	same := r.Tree.Path == w.Workspace.Path && r.Tree.Mode == w.Workspace.Mode && r.Tree.Repo == w.Workspace.Repo && r.Tree.Branch == w.Branch
+	return r.Tree.Path == "" || at.Err == nil && (same || !at.Exists)
+}
+
+// remake decides for a session of which nothing but its record is there: it is
+// created as if it were new.
+func (s *scene) remake(c Change, want session.Desired) (Change, []session.Diagnostic) {
+	switch {
+	case want == session.Stopped && c.Before.Unmade():
+		return act(c, None, ReasonStop, stoppedBy(*c.Before, "stopped")), nil
+	case want == session.Stopped:
+		return s.undone(c, "its creation was interrupted, and it is wanted stopped"), nil
+	}
+	if problems := s.creatable(c.After); len(problems) > 0 {
+		return stuck(c, problems)
+	}
+	c.Fields, c.Then = made(c.After), thenPause(want)
+	if c.Before.Unmade() {
+		c = act(c, Create, ReasonNew, "")
+	} else if c = act(c, Create, ReasonInterrupted, "its creation was interrupted"); c.Before.Trouble != "" {
+		c.Detail = "last attempt failed: " + c.Before.Trouble
+	}
+	if s.in.Hub != nil {
+		c = s.startable(c)
 	}
 	return c, nil
 }
@@ -74,7 +117,8 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 	requested := within(c.Address, s.in.Options.Restart)
 	alive := d.Alive != nil && *d.Alive
 	prompt := changed(c.Fields, "prompt")
-	c.Fresh = prompt || within(c.Address, s.in.Options.Fresh)
+	queued := c.Before.Intent == session.Queued
+	c.Fresh = prompt || within(c.Address, s.in.Options.Fresh) || queued && c.Before.Run.PromptSHA != c.After.Prompt.Digest
 	switch {
 	case c.Before.Intent == session.Creating && c.Live == nil && want == session.Stopped && !s.agentRuns(c.Before):
 		return s.undone(c, "its creation was interrupted, and it is wanted stopped")

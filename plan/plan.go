@@ -24,6 +24,8 @@ type Input struct {
 	// absent.
 	ByHand  bool
 	Options Options
+	// Doing is what the agents of recorded sessions do, as far as somebody asked.
+	Doing map[session.Address]session.Doing
 	// Hub is what the supervisor knows besides, when it is the one who plans; nil:
 	// a person does. With it goes ByHand.
 	Hub *Hub
@@ -90,15 +92,27 @@ type Change struct {
 	Reason  Reason
 	Detail  string // for people: the reason in words
 	Fields  []Field
-	Until   time.Time         // of a hold, when it is known
-	Before  *session.Record   // as recorded; nil: nothing is
-	After   *session.Spec     // as wanted; nil: it is not
-	Live    *session.Live     // as seen; nil: nothing was
-	State   session.State     // as diagnosed
-	Moved   session.Address   // the address it is on record under, if that is another
-	Import  string            // of an adopt: the id of what is taken over
-	Fresh   bool              // the agent's conversation starts anew
-	Lifts   *session.Override // a person's override that this ends
+	Until   time.Time // of a hold, when it is known
+	Holds   Action    `json:",omitempty"` // of a hold: what it holds back
+	// Skips says of a hold for a dependency that nothing is waited for: that is in
+	// error, or ended without reaching what was waited for.
+	Skips bool `json:",omitempty"`
+	// Approved says of a held start that someone approved it: it is put on record, so
+	// that it happens as soon as it can.
+	Approved bool              `json:"-"`
+	Before   *session.Record   // as recorded; nil: nothing is
+	After    *session.Spec     // as wanted; nil: it is not
+	Live     *session.Live     // as seen; nil: nothing was
+	State    session.State     // as diagnosed
+	Moved    session.Address   // the address it is on record under, if that is another
+	Import   string            // of an adopt: the id of what is taken over
+	Fresh    bool              // the agent's conversation starts anew
+	Lifts    *session.Override // a person's override that this ends
+	// Interrupts is what the agent is in the midst of that the change ends; nil:
+	// nothing, or that is not known.
+	Interrupts *session.Doing `json:",omitempty"`
+	// TurnLimit is for how long that turn is let end first; 0: not at all.
+	TurnLimit session.Duration `json:",omitempty"`
 	// Restarts is how the session's restart budget was judged: of one whose agent is
 	// gone or is to be ended, under the hub; nil: it was not.
 	Restarts *health.Verdict `json:",omitempty"`
@@ -172,26 +186,28 @@ const (
 	ReasonForget         Reason = "nothing_left"
 	ReasonQueued         Reason = "queued"
 	ReasonDependency     Reason = "dependency_not_ready"
-	ReasonUnreachable    Reason = "runtime_unreachable"
-	ReasonElsewhere      Reason = "other_owner" // another host, user or data directory has it
-	ReasonBranchMismatch Reason = "branch_mismatch"
-	ReasonBranchHeld     Reason = "branch_held"
-	ReasonWorkspaceGone  Reason = "workspace_gone"
-	ReasonPathOccupied   Reason = "path_occupied"
-	ReasonNameTaken      Reason = "name_taken"
-	ReasonAmbiguous      Reason = "two_live_objects"
-	ReasonNoGuest        Reason = "no_guest" // in the adopted container nothing can be started
-	ReasonPreventDestroy Reason = "prevent_destroy"
-	ReasonNotTargeted    Reason = "not_targeted"
-	ReasonUnobserved     Reason = "unobserved"
-	ReasonBlockedByError Reason = "error"
-	ReasonUnhealthy      Reason = "unhealthy"
-	ReasonPolicy         Reason = "restart_policy"
-	ReasonBackingOff     Reason = "backing_off"
-	ReasonBudgetSpent    Reason = "budget_spent"
-	ReasonSecret         Reason = "secret_unavailable"
-	ReasonBlockedAPI     Reason = "blocked_api"
-	ReasonLimitOver      Reason = "limit_over"
+	// ReasonDependencyFailed: what it depends on does not come to what is waited for.
+	ReasonDependencyFailed Reason = "dependency_failed"
+	ReasonUnreachable      Reason = "runtime_unreachable"
+	ReasonElsewhere        Reason = "other_owner" // another host, user or data directory has it
+	ReasonBranchMismatch   Reason = "branch_mismatch"
+	ReasonBranchHeld       Reason = "branch_held"
+	ReasonWorkspaceGone    Reason = "workspace_gone"
+	ReasonPathOccupied     Reason = "path_occupied"
+	ReasonNameTaken        Reason = "name_taken"
+	ReasonAmbiguous        Reason = "two_live_objects"
+	ReasonNoGuest          Reason = "no_guest" // in the adopted container nothing can be started
+	ReasonPreventDestroy   Reason = "prevent_destroy"
+	ReasonNotTargeted      Reason = "not_targeted"
+	ReasonUnobserved       Reason = "unobserved"
+	ReasonBlockedByError   Reason = "error"
+	ReasonUnhealthy        Reason = "unhealthy"
+	ReasonPolicy           Reason = "restart_policy"
+	ReasonBackingOff       Reason = "backing_off"
+	ReasonBudgetSpent      Reason = "budget_spent"
+	ReasonSecret           Reason = "secret_unavailable"
+	ReasonBlockedAPI       Reason = "blocked_api"
+	ReasonLimitOver        Reason = "limit_over"
 )
 
 // Summary counts a plan's changes.

@@ -43,12 +43,12 @@ func (s *scene) hold(p *Plan) {
 	})
 	limit := s.in.Options.MaxRunning
 	for _, c := range starters {
-		d := w.missing(c.Address)
+		waits, isHeld := w.dependencies(*c)
 		switch {
-		case d != nil:
-			*c = held(*c, ReasonDependency, fmt.Sprintf("waits for %s: %s", d.Address, d.Detail))
+		case isHeld:
+			*c = waits
 		case limit > 0 && alive >= limit:
-			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: max_running = %d; %s starts it once a place is free", limit, s.starter()))
+			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d of %d running (max_running)", alive, limit))
 		case s.in.Hub != nil && !s.in.Hub.room(&young):
 			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d at a time are started", s.in.Hub.AtOnce))
 			c.Until = s.in.Now.Add(breath)
@@ -115,28 +115,6 @@ func (w *waiting) deepen(a session.Address, path map[session.Address]bool) int {
 	return r.depth
 }
 
-// missing is what a session needs and that neither lives nor can start now.
-func (w *waiting) missing(a session.Address) *Change {
-	for _, need := range w.needs(a) {
-		d := w.at[need]
-		if d == nil {
-			continue
-		}
-		if d.Live != nil && d.Live.Vital == session.Alive {
-			if w.in.Hub != nil && w.in.Hub.Booting[need] {
-				booting := *d
-				booting.Detail = "it is not ready yet"
-				return &booting
-			}
-			continue
-		}
-		if d.Action == Hold || w.faulty[need] && d.Action == None {
-			return d
-		}
-	}
-	return nil
-}
-
 // starts reports whether carrying out the change brings an agent to life.
 func starts(c Change) bool {
 	return slices.Contains([]Action{Create, Restart, Replace}, c.Action) ||
@@ -144,6 +122,9 @@ func starts(c Change) bool {
 }
 
 func held(c Change, r Reason, detail string) Change {
+	if c.Action != Hold {
+		c.Holds = c.Action
+	}
 	c.Action, c.Then, c.Reason, c.Detail = Hold, "", r, detail
 	return c
 }

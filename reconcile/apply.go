@@ -1,7 +1,9 @@
 package reconcile
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,7 +39,7 @@ func (r *Reconciler) Apply(ctx context.Context, q Request, approved plan.Plan, d
 	tally, err := r.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()
 		w := r.clear(ctx, st, q)
-		p := r.input(st, w, q, false)
+		p := r.decide(ctx, st, w, q, false)
 		if approved.Lineage != "" && approved.Lineage != p.Lineage {
 			return apply.Tally{}, fmt.Errorf("the plan was made for another state (lineage %s, this one is %s): plan again", approved.Lineage, p.Lineage)
 		}
@@ -160,11 +162,16 @@ func hold(p *plan.Plan, approved plan.Plan) (left []session.Diagnostic, err erro
 	agreed := map[session.Address]bool{}
 	var changed []string
 	for _, was := range approved.Changes {
+		is := now[was.Address]
+		if waits(was) && is != nil && wants(is, was) {
+			is.Approved, agreed[was.Address] = true, true
+			continue
+		}
 		if !was.Action.Acts() {
 			continue
 		}
 		agreed[was.Address] = true
-		if is := now[was.Address]; is == nil || !is.Matches(was) {
+		if is == nil || !is.Matches(was) {
 			changed = append(changed, difference(was, is))
 		}
 	}
@@ -181,6 +188,29 @@ func hold(p *plan.Plan, approved plan.Plan) (left []session.Diagnostic, err erro
 		}
 	}
 	return left, nil
+}
+
+// waits reports whether a change is a start that was held back.
+func waits(c plan.Change) bool {
+	switch c.Reason {
+	case plan.ReasonQueued, plan.ReasonDependency, plan.ReasonDependencyFailed:
+		return c.Action == plan.Hold
+	}
+	return false
+}
+
+// wants reports whether a change brings a session to what was approved: what is
+// held may wait on, or start now.
+func wants(is *plan.Change, was plan.Change) bool {
+	if is.After == nil || was.After == nil || !waits(*is) && is.Action != was.Holds {
+		return false
+	}
+	now, err := json.Marshal(is.After)
+	if err != nil {
+		return false
+	}
+	then, err := json.Marshal(was.After)
+	return err == nil && bytes.Equal(now, then)
 }
 
 // difference says how a change is not what it was.

@@ -39,8 +39,10 @@ type Hand struct {
 // manifest says: most turns of coding agents take less.
 const defaultTurn = 5 * time.Minute
 
-func (h Hand) turnLimit(s session.Spec) time.Duration {
-	return cmp.Or(h.TurnLimit, s.Stop.AfterTurn.D(), defaultTurn)
+// TurnLimit returns for how long the turn of a session is let end: the limit, if it
+// is above 0, else as the session's stop block says, or five minutes.
+func TurnLimit(limit time.Duration) func(session.Spec) time.Duration {
+	return func(s session.Spec) time.Duration { return cmp.Or(limit, s.Stop.AfterTurn.D(), defaultTurn) }
 }
 
 // UnknownError says that an address is not on record.
@@ -74,13 +76,16 @@ func (r *Reconciler) Override(ctx context.Context, h Hand, drain <-chan struct{}
 			options.Fresh = h.Addresses
 		}
 		q := Request{Wanted: told.specs, Options: options}
-		p = r.input(st, r.look(ctx, st, q, false, nil), q, true)
+		p = r.decide(ctx, st, r.look(ctx, st, q, false, nil), q, true)
+		for i := range p.Changes {
+			p.Changes[i].Approved = waits(p.Changes[i])
+		}
 		able, errs := told.judge(p)
 		if err := told.record(store, a, able, p); err != nil {
 			return apply.Tally{}, err
 		}
 		if h.AfterTurn {
-			a.AfterTurn = h.turnLimit
+			a.AfterTurn = TurnLimit(h.TurnLimit)
 		}
 		tally, err := a.Run(ctx, p, drain)
 		return tally, errors.Join(append(errs, err)...)

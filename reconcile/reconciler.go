@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/observe"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -36,6 +37,9 @@ type Reconciler struct {
 	Eyes observe.Eyes
 	// Applier but for its Store and Runtime.
 	Applier apply.Applier
+	// Activity reads what agents do, where a plan depends on that; nil: plans do not
+	// know.
+	Activity *activity.Reader
 
 	mu   sync.Mutex
 	open map[string]session.Runtime // by lineage and engine
@@ -79,7 +83,7 @@ func (r *Reconciler) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 		if begun(st, w) && !state.Locked(r.StatePath) {
 			w = r.clear(ctx, st, q)
 		}
-		p := r.input(st, w, q, false)
+		p := r.decide(ctx, st, w, q, false)
 		r.tried(&p, w)
 		serial, err := state.Serial(r.StatePath)
 		if err != nil {
@@ -192,14 +196,6 @@ func runtimeOf(a session.Address, wanted []session.Spec) session.RuntimeSpec {
 		return session.RuntimeSpec{}
 	}
 	return wanted[i].Runtime
-}
-
-func (r *Reconciler) input(st state.State, w session.World, q Request, byHand bool) plan.Plan {
-	return plan.Compute(plan.Input{
-		Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
-		Wanted: q.Wanted, Records: st.Sessions, World: w, ByHand: byHand, Options: q.Options,
-		Moves: q.Moves, Removed: q.Removed, Imports: q.Imports,
-	})
 }
 
 // runtimes opens the project's runtimes, each once.

@@ -18,6 +18,8 @@ import (
 type Care struct {
 	plan.Hub
 	MaxRunning int // agents alive at once; 0: no limit
+	// Doing is what the agents do that other sessions wait for.
+	Doing map[session.Address]session.Doing
 }
 
 // Survey is the recorded sessions as the hub sees them, and what it is to do.
@@ -69,7 +71,7 @@ func (r *Reconciler) bounded(st state.State, wanted []session.Spec, w session.Wo
 	return plan.Compute(plan.Input{
 		Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
 		Wanted: wanted, Records: st.Sessions, World: w, ByHand: true,
-		Options: plan.Options{MaxRunning: c.MaxRunning}, Hub: &c.Hub,
+		Options: plan.Options{MaxRunning: c.MaxRunning}, Doing: c.Doing, Hub: &c.Hub,
 	})
 }
 
@@ -125,8 +127,8 @@ func (r *Reconciler) restarts(st state.State, w session.World, c Care) map[sessi
 }
 
 // Outlook is what the hub does, or would do, about what a look saw.
-func (r *Reconciler) Outlook(s Status) plan.Plan {
-	return r.bounded(s.State, recorded(s.State), s.World, Care{})
+func (r *Reconciler) Outlook(s Status, c Care) plan.Plan {
+	return r.bounded(s.State, recorded(s.State), s.World, c)
 }
 
 // tried says in a person's plan how often the hub has started again what the plan

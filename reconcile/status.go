@@ -40,7 +40,8 @@ func (r *Reconciler) Status(ctx context.Context, screens bool) (Status, error) {
 	}
 	q := Request{Wanted: specs}
 	w := r.look(ctx, st, q, screens, nil)
-	p := r.input(st, w, q, true)
+	p := plan.Compute(plan.Input{Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
+		Wanted: specs, Records: st.Sessions, World: w, ByHand: true})
 	s := Status{State: st, World: w, Drift: p.Drift, Problems: p.Problems, Sessions: make([]Seen, 0, len(p.Changes))}
 	for _, c := range p.Changes {
 		if c.Before == nil {

@@ -25,6 +25,9 @@ const (
 	Restarting Intent = "restart"
 	Stopping   Intent = "stop"
 	Removing   Intent = "remove"
+	// Queued says that a start was approved and waits: for a dependency or for
+	// max_running. Whoever can start it later starts exactly the recorded spec.
+	Queued Intent = "queued"
 )
 
 // Record is what the state file keeps of one session.
@@ -46,6 +49,10 @@ type Record struct {
 	// "setup: make deps: exit status 2". Empty when it succeeded.
 	Trouble string `json:"trouble,omitempty"`
 }
+
+// Unmade reports whether nothing of the session was ever made: its start was
+// approved, and waits.
+func (r Record) Unmade() bool { return r.Intent == Queued && r.Run.ID == "" }
 
 // Place is where a session lives: a tmux session on a server's socket, or a
 // container. Names are hints; the run id in the place's mark is the identity.

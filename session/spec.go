@@ -1,6 +1,9 @@
 package session
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Desired is what a session is wanted to be doing.
 type Desired string
@@ -22,7 +25,10 @@ type Spec struct {
 	Priority  int               `json:"priority,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	DependsOn []Address         `json:"depends_on,omitempty"`
-	Desired   Desired           `json:"desired"`
+	// Until says what each session in DependsOn must have reached before this one
+	// starts. A session that is not in it must be ready.
+	Until   map[Address]Await `json:"depends_until,omitempty"`
+	Desired Desired           `json:"desired"`
 
 	Agent   AgentSpec         `json:"agent"`
 	Profile string            `json:"profile,omitempty"`
@@ -46,6 +52,19 @@ type Spec struct {
 	Stop      Stop      `json:"stop"`
 	Lifecycle Lifecycle `json:"lifecycle,omitzero"`
 }
+
+// Await is what a dependency must have reached before its dependents start.
+type Await string
+
+// The values of until in depends_on.
+const (
+	AwaitReady Await = "ready" // its agent can take a prompt
+	AwaitTurn  Await = "turn"  // the first turn of its agent has ended
+	AwaitDone  Await = "done"  // its one-shot command has exited with 0
+)
+
+// UntilOf returns what the session waits for in one that it depends on.
+func (s Spec) UntilOf(on Address) Await { return cmp.Or(s.Until[on], AwaitReady) }
 
 // Prompt is the input of a session's run. The text is kept once, outside the
 // state file, under its digest.

@@ -77,7 +77,14 @@ func (h *Hub) read() (state.State, error) {
 // care is what the memories say of the sessions on record.
 func (h *Hub) care(st state.State) reconcile.Care {
 	c := reconcile.Care{MaxRunning: h.cfg.MaxRunning, Hub: plan.Hub{AtOnce: h.cfg.AtOnce,
-		Sick: map[session.Address]plan.Sick{}, Booting: map[session.Address]bool{}, Limits: map[session.Address]time.Time{}}}
+		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]time.Time{}},
+		Doing: map[session.Address]session.Doing{}}
+	awaited := map[session.Address]bool{}
+	for _, r := range st.Sessions {
+		for _, a := range r.Spec.DependsOn {
+			awaited[a] = true
+		}
+	}
 	for _, r := range st.Sessions {
 		m := h.memory[r.Address]
 		if m == nil || m.run != r.Run.ID {
@@ -86,8 +93,8 @@ func (h *Hub) care(st state.State) reconcile.Care {
 		if m.finding.Ends && r.Spec.Health.OnUnhealthy == "restart" {
 			c.Sick[r.Address] = plan.Sick{Run: m.run, Detail: m.finding.Detail}
 		}
-		if m.vital == session.Alive && m.look.Starting {
-			c.Booting[r.Address] = true
+		if awaited[r.Address] && m.looked {
+			c.Doing[r.Address] = activity.DoingOf(r, m.look, m.movedAt, m.events, h.rec.Eyes.Now())
 		}
 		if n := m.look.Native; m.vital != session.Alive && n != nil && n.Activity == session.BlockedAPI {
 			if c.Limits[r.Address] = n.Until; n.Until.IsZero() {

@@ -61,7 +61,7 @@ func (h *Hub) tell(s *Snapshot) {
 		if !h.began {
 			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
 		}
-		if (r.Intent == session.Settled || r.Trouble != "") && !m.begun(s.At, h.rec.Eyes.Now()) { // else somebody is at it, who tells
+		if (r.Intent == session.Settled || r.Intent == session.Queued || r.Trouble != "") && !m.begun(s.At, h.rec.Eyes.Now()) { // else somebody is at it, who tells
 			if i, ok := at[r.Address]; ok {
 				t.change(s.Plan.Changes[i])
 			}
@@ -152,7 +152,7 @@ func (t *teller) change(c plan.Change) {
 	switch c.Reason {
 	case plan.ReasonSecret:
 		t.escalate(c.Reason, c.Detail, started)
-	case plan.ReasonBackingOff, plan.ReasonBlockedAPI, plan.ReasonPolicy:
+	case plan.ReasonBackingOff, plan.ReasonBlockedAPI, plan.ReasonPolicy, plan.ReasonDependencyFailed:
 	default:
 		return // it waits for something else than time, and status says so
 	}

@@ -144,6 +144,9 @@ func (r *Reader) Told(rec session.Record) (Told, error) {
 // seen, and given is when it was last given something to do, by its prompt or by
 // hand; zero: never.
 func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Time) Look {
+	if rec.Unmade() {
+		return Look{Activity: session.NoActivity}
+	}
 	a := r.Agent(rec)
 	signals := r.signals(rec)
 	x := Look{}

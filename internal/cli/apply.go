@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,9 @@ type applyOptions struct {
 	autoApprove  bool
 	wait, dryRun bool
 	onError      string
-	verb         string // as the last line calls it: Apply
+	afterTurn    bool
+	turnLimit    time.Duration // of afterTurn; 0: as the manifest says
+	verb         string        // as the last line calls it: Apply
 }
 
 func (a *app) applyCommand() *cobra.Command {
@@ -53,7 +56,7 @@ at once. What is on record is right in both cases.`,
 	o.register(a, c)
 	o.registerMore(a, c)
 	o.registerApply(c)
-	c.Flags().BoolVar(&o.wait, "wait", false, "return when every session that was started is ready")
+	c.Flags().BoolVar(&o.wait, "wait", false, "return when every session that was started is ready, and what waits for a dependency has started")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only plan (the same as agentform plan)")
 	return c
 }
@@ -82,6 +85,7 @@ workspace with anything uncommitted; that is said. The same as apply --destroy.`
 
 func (o *applyOptions) registerApply(c *cobra.Command) {
 	flags := c.Flags()
+	addTurnFlag(flags, &o.afterTurn, &o.turnLimit)
 	flags.BoolVar(&o.autoApprove, "auto-approve", false, "do not ask")
 	flags.StringVar(&o.onError, "on-error", "continue", "what a failure means for the rest: continue, stop")
 	completeFlag(c, "on-error", words("continue", "stop"))
@@ -137,10 +141,17 @@ func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
 		return err
 	}
 	request.Wait = o.wait
+	if o.afterTurn {
+		made = made.AfterTurn(reconcile.TurnLimit(o.turnLimit))
+	}
 	if err := t.plan(made, o.detail); err != nil {
 		return err
 	}
-	if !made.Acts() {
+	if !made.Acts() && !toQueue(made) && !(o.wait && waitsInPlan(made)) {
+		if !o.destroy {
+			a.autoHub(ctx, p)
+			defer a.tellNoHub(p, waitsInPlan(made))
+		}
 		return a.nothing(t, made)
 	}
 	if err := a.ready(ctx, t, made); err != nil {
@@ -153,6 +164,9 @@ func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
 	}
 	r := a.reconciler(p, toAct)
 	r.Applier.Emit, r.Applier.StopOnError = t.event, o.onError == "stop"
+	if o.afterTurn {
+		r.Applier.AfterTurn = reconcile.TurnLimit(o.turnLimit)
+	}
 	ctx, drain, done := a.interruptible(ctx)
 	defer done()
 	tally, err := r.Apply(ctx, request, made, drain)
@@ -163,7 +177,20 @@ func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
 	if err := t.environment(r.Applier, made); err != nil {
 		return err
 	}
-	return t.end(tally, made.Problems, err)
+	if !o.destroy && len(tally.Results) > 0 {
+		a.autoHub(ctx, p)
+	}
+	if o.wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
+		held := heldStarts{eyes: a.eyesOf(p), r: r, q: request, emit: t.event, tally: tally}
+		var followed error
+		tally, followed = held.follow(ctx, drain)
+		err = errors.Join(err, followed)
+	}
+	err = t.end(tally, made.Problems, err)
+	if !o.destroy {
+		a.tellNoHub(p, tally.Held > 0)
+	}
+	return err
 }
 
 // check holds the flags against each other.

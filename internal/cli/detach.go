@@ -37,6 +37,11 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	return startHub(ctx, a, p, o, a.env.Stdout)
+}
+
+// startHub is detachHub for an open project. It tells people on w that it has begun.
+func startHub(ctx context.Context, a *app, p *project, o serveOptions, w io.Writer) error {
 	if h, runs := supervise.Running(p.manifest.DataDir); runs {
 		return &supervise.TakenError{Holder: h}
 	}
@@ -86,7 +91,7 @@ func (a *app) detachHub(ctx context.Context, o serveOptions) error {
 		h, runs := supervise.Running(p.manifest.DataDir)
 		late := time.Now().After(until) // its first look may wait for an engine
 		if runs && h.PID == c.Process.Pid && (late || a.answers(ctx, p)) {
-			fmt.Fprintf(a.env.Stdout, "The hub supervises %s (pid %d). It logs to %s.\nagentform serve --stop ends it; the sessions go on.\n", p.manifest.Project, h.PID, a.brief(path))
+			fmt.Fprintf(w, "The hub supervises %s (pid %d). It logs to %s.\nagentform serve --stop ends it; the sessions go on.\n", p.manifest.Project, h.PID, a.brief(path))
 			return nil
 		}
 		select {

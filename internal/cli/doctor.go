@@ -91,6 +91,7 @@ func (x *examination) print() (err error) {
 		err = view.DoctorJSON(a.env.Stdout, x.findings)
 	} else {
 		err = view.Doctor(a.env.Stdout, a.out(), x.findings)
+		a.tellNoHub(x.project, waitsOnRecord(x.project))
 	}
 	if err == nil && slices.ContainsFunc(x.findings, func(f view.Finding) bool { return f.Level == view.Fault }) {
 		return outcome(exitError)

@@ -95,7 +95,7 @@ func asRecorded(s state.State, wanted []session.Spec) session.World {
 		if r.Override != nil {
 			told = r.Override.Desired
 		}
-		if r.Intent == session.Creating || told == session.Stopped {
+		if r.Intent == session.Creating || r.Unmade() || told == session.Stopped {
 			continue
 		}
 		w.Lives = append(w.Lives, session.Live{

@@ -114,7 +114,7 @@ func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 	}
 	if r := k.Record; r != nil {
 		s.Recorded, s.Trouble, s.Run = true, r.Trouble != "", r.Run.ID
-		s.UnderWay = r.Intent != session.Settled && !s.Trouble
+		s.UnderWay = r.Intent != session.Settled && r.Intent != session.Queued && !s.Trouble
 		s.Given, s.Queued = activity.Given(*r, k.Events)
 		if x := activity.IllnessOf(*r, k.Events); x != nil && x.Escalated {
 			s.UnwellAt = x.At

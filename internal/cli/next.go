@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/session"
 )
 
 func (a *app) nextCommand() *cobra.Command {
@@ -74,7 +76,7 @@ func (a *app) runNext(ctx context.Context, role string, timeout time.Duration) e
 		last = g.ofRole(role)
 		follower.See(last.at, last.sights)
 		if needs := follower.Needs(); len(needs) > 0 {
-			return a.tellNeed(needs[0], *last.of(needs[0].Address))
+			return a.tellNeed(needs[0], last)
 		}
 		if !follower.Hope() {
 			return hopeless(role, last)
@@ -83,7 +85,7 @@ func (a *app) runNext(ctx context.Context, role string, timeout time.Duration) e
 	if ctx.Err() != nil {
 		return outcome(exitInterrupted)
 	}
-	return fmt.Errorf("no session needed anybody within %s (%s)", timeout, last.words())
+	return fmt.Errorf("no session needed anybody within %s (%s)%s", timeout, last.words(), last.waits())
 }
 
 // ofRole is what the glance shows of the sessions of a role; empty: of all.
@@ -101,7 +103,8 @@ func (g glance) ofRole(role string) glance {
 	return some
 }
 
-func (a *app) tellNeed(n follow.Need, x view.Session) error {
+func (a *app) tellNeed(n follow.Need, g glance) error {
+	x := *g.of(n.Address)
 	needy := view.Needy{Session: x, Priority: n.Priority, Reason: string(n.Reason), Since: n.Since}
 	if a.globals.json {
 		return view.NeedJSON(a.env.Stdout, needy)
@@ -109,7 +112,35 @@ func (a *app) tellNeed(n follow.Need, x view.Session) error {
 	if _, err := fmt.Fprintln(a.env.Stdout, x.Address); err != nil {
 		return err
 	}
-	return view.NeedLine(a.env.Stderr, a.err(), needy, time.Now())
+	if err := view.NeedLine(a.env.Stderr, a.err(), needy, time.Now()); err != nil {
+		return err
+	}
+	for _, x := range g.waiting() {
+		if strings.Contains(x.Detail, string(n.Address)+" ") || strings.Contains(x.Detail, string(n.Address)+",") {
+			fmt.Fprintf(a.env.Stderr, "%s waits for it\n", x.Address)
+		}
+	}
+	return nil
+}
+
+// waiting are the sessions whose start was approved and waits.
+func (g glance) waiting() []view.Session {
+	var some []view.Session
+	for _, x := range g.sessions {
+		if x.State == session.StatePending && x.ID != "" && x.Detail != "" {
+			some = append(some, x)
+		}
+	}
+	return some
+}
+
+// waits says, below a sentence, for what sessions wait.
+func (g glance) waits() string {
+	text := ""
+	for _, x := range g.waiting() {
+		text += fmt.Sprintf("\n%s: %s", x.Address, x.Detail)
+	}
+	return text
 }
 
 // hopeless is the error when no session can come to need anybody.
@@ -121,7 +152,7 @@ func hopeless(role string, g glance) error {
 	if len(g.sessions) == 0 {
 		return fmt.Errorf("there is no session%s to wait for", whose)
 	}
-	return fmt.Errorf("no session%s lives that could need anybody (%s)\nagentform apply starts what the manifest declares", whose, g.words())
+	return fmt.Errorf("no session%s lives that could need anybody (%s)\nagentform apply starts what the manifest declares%s", whose, g.words(), g.waits())
 }
 
 // words are how many sessions there are of each kind, for people.

@@ -63,6 +63,9 @@ func (a *app) runPlan(ctx context.Context, o planOptions) error {
 	if err := a.showPlan(made, o.detail, warnings); err != nil {
 		return err
 	}
+	if !o.destroy && !p.manifest.HubAuto {
+		a.tellNoHub(p, waitsInPlan(made))
+	}
 	if o.out != "" {
 		if err := a.keepPlan(made, o.out); err != nil {
 			return err
@@ -70,7 +73,7 @@ func (a *app) runPlan(ctx context.Context, o planOptions) error {
 	}
 	a.log.Debug("planned", "state", p.state, "serial", made.Serial, "complete", made.Complete)
 	switch {
-	case session.HasErrors(made.Problems), !made.Complete:
+	case session.HasErrors(made.Problems), session.HasErrors(warnings), !made.Complete:
 		return outcome(exitError)
 	case o.exitcode && (made.Acts() || o.refreshOnly && len(made.Drift) > 0):
 		return outcome(exitChanges)

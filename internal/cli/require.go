@@ -52,6 +52,7 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 		if len(needed[l]) == 1 {
 			d.Address, d.Detail = needed[l][0], l.detail
 		}
+		d.Range = declaredAt(a.open(), needed[l][0])
 		found = append(found, d)
 	}
 	return append(found, a.obstacles(specs)...)
@@ -143,6 +144,10 @@ func (a *app) startable(ctx context.Context, p plan.Plan, how session.Severity) 
 		return nil
 	}
 	found := append(a.programs(specs, how), a.unborn(ctx, specs, how)...)
+	found = append(found, missingBases(ctx, a.open(), p)...)
+	if how != session.Error { // apply looks into the images itself
+		found = append(found, missingImages(ctx, a, p.Lineage, specs)...)
+	}
 	return append(found, a.lacking(specs, how)...)
 }
 

@@ -27,6 +27,9 @@ type sight struct {
 	// holder is the hub, if one supervises the project.
 	holder     state.Holder
 	supervised bool
+	// outlook is what the hub does, or would do, with the sessions on record; nil: all
+	// of their agents live.
+	outlook map[session.Address]plan.Change
 }
 
 // look sees the project's sessions once.
@@ -107,15 +110,46 @@ func (e *eyes) foresee(s *sight) {
 	if !slices.ContainsFunc(s.known, gone) {
 		return
 	}
+	care := reconcile.Care{MaxRunning: e.project.maxRunning(), Doing: map[session.Address]session.Doing{}}
+	for _, k := range s.known {
+		if k.Record == nil || k.Look == nil {
+			continue
+		}
+		moved := time.Time{}
+		if k.Live != nil {
+			moved = k.Live.MovedAt
+		}
+		care.Doing[k.Record.Address] = activity.DoingOf(*k.Record, *k.Look, moved, k.Events, s.World.At)
+	}
 	changes := map[session.Address]plan.Change{}
-	for _, c := range e.reconciler.Outlook(s.Status).Changes {
+	for _, c := range e.reconciler.Outlook(s.Status, care).Changes {
 		changes[c.Address] = c
 	}
+	s.outlook = changes
 	for i := range s.known {
+		if r := s.known[i].Record; r != nil && r.Intent == session.Queued {
+			s.known[i].Hold(queued(changes[r.Address], s.supervised))
+			continue
+		}
 		if c := changes[addressOf(s.known[i])]; c.Restarts != nil && (s.supervised || c.Reason == plan.ReasonBudgetSpent) {
 			s.known[i].Hold(lacking(c, s.known[i]))
 		}
 	}
+}
+
+// queued says of a session whose start was approved what it waits for.
+func queued(c plan.Change, supervised bool) plan.Change {
+	switch {
+	case c.Action == plan.Hold:
+	case !c.Action.Acts():
+		c.Detail = ""
+	case supervised:
+		c.Detail = "about to be started by the hub"
+	default:
+		c.Detail = "can start now: agentform apply"
+	}
+	c.Action, c.Restarts = plan.Hold, nil
+	return c
 }
 
 // lacking holds a start that the hub holds for want of a secret: only the hub can

@@ -61,5 +61,9 @@ func (a *app) runStatus(ctx context.Context, typed []string) error {
 	} else if fileExists(filepath.Join(s.project.manifest.DataDir, supervise.LockFile)) {
 		fmt.Fprint(a.env.Stdout, "supervisor: down (agentform serve runs it)\n\n")
 	}
-	return view.Status(a.env.Stdout, a.out(), sessions, time.Now())
+	if err := view.Status(a.env.Stdout, a.out(), sessions, time.Now()); err != nil {
+		return err
+	}
+	a.tellNoHub(s.project, waitsOnRecord(s.project))
+	return nil
 }

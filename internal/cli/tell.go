@@ -108,7 +108,7 @@ func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error
 	if err := t.diagnostics(tally.Warnings); err != nil {
 		return err
 	}
-	summary := view.Tally{Command: t.command, Done: tally.Done, Failed: tally.Failed, Skipped: tally.Skipped, Elapsed: time.Since(t.began)}
+	summary := view.Tally{Command: t.command, Done: tally.Done, Failed: tally.Failed, Skipped: tally.Skipped, Held: tally.Held, Elapsed: time.Since(t.began)}
 	for _, d := range problems {
 		if d.Severity == session.Error {
 			summary.Errors = append(summary.Errors, d)

@@ -65,6 +65,7 @@ func (a *app) wired(p *project, why purpose) *reconcile.Reconciler {
 			Overdue:   overdue(p, sync.OnceValue(func() *activity.Reader { return a.activity(p) })),
 			Now:       time.Now,
 		},
+		Activity: a.activity(p),
 		Applier: apply.Applier{
 			Agent:       agent.For,
 			Hooks:       hooks(p.manifest.DataDir),

@@ -269,7 +269,10 @@ func commitOf(ctx context.Context, repo, base string) (string, error) {
 	case exitCode(err) == 1 && what == "HEAD":
 		return "", fmt.Errorf("repository %s has no commit to begin the branch from; make a first one: git -C %s commit --allow-empty -m start", repo, repo)
 	case exitCode(err) == 1:
-		return "", fmt.Errorf("base %q is no commit of repository %s", base, repo)
+		if _, err := run(ctx, repo, "rev-parse", "--verify", "--quiet", what); err == nil {
+			return "", fmt.Errorf("base %q is no commit of repository %s", base, repo)
+		}
+		return "", &BaseError{repo, base, nearestRef(ctx, repo, base)}
 	}
 	return strings.TrimSpace(out), err
 }

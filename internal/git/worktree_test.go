@@ -127,7 +127,7 @@ func TestAddWorktreeFails(t *testing.T) {
 		"link":          {repo, dir + "/link", "b", "", "no folder"},
 		"below a file":  {repo, dir + "/file/w", "b", "", "not a directory"},
 		"the main one":  {repo, repo, "b", "", "not empty"},
-		"no base":       {repo, dir + "/w", "b", "nope", `base "nope" is no commit`},
+		"no base":       {repo, dir + "/w", "b", "nope", `base "nope" does not exist`},
 		"blob as base":  {repo, dir + "/w", "b", "HEAD:a.txt", "is no commit"},
 		"option":        {repo, dir + "/w", "b", "--all", "begins with a dash"},
 		"unborn":        {unborn, dir + "/w", "b", "", "no commit to begin the branch from"},

@@ -23,7 +23,7 @@ func (p *page) attributes(c plan.Change, full bool) {
 	switch {
 	case c.Action == plan.Create:
 		c.Fields = nil // what a new one is stands below, as what it is, and not as changes
-	case c.Action == plan.Hold && c.Before == nil && !full:
+	case c.Action == plan.Hold && (c.Before == nil || c.Before.Unmade()) && !full:
 		return // that of one which has to wait is told once it is its turn
 	}
 	for _, f := range c.Fields {

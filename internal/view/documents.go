@@ -62,6 +62,16 @@ type change struct {
 	Until   *time.Time      `json:"until,omitempty"`
 	Moved   session.Address `json:"previous_address,omitempty"`
 	Import  string          `json:"import_id,omitempty"`
+	// Interrupts is the turn that the change cuts off.
+	Interrupts *interrupted `json:"interrupts,omitempty"`
+}
+
+// interrupted is a turn that a change cuts off.
+type interrupted struct {
+	Activity session.Activity `json:"activity"`
+	Since    *time.Time       `json:"since"`
+	// AfterTurn is for how long the turn is let end first, in seconds; 0: not at all.
+	AfterTurn float64 `json:"after_turn_seconds"`
 }
 
 type field struct {
@@ -77,6 +87,9 @@ func changeOf(c plan.Change) change {
 		Moved: c.Moved, Import: c.Import}
 	if c.Action == plan.Hold {
 		x.Until = utcOrNull(c.Until)
+	}
+	if d := c.Interrupts; d != nil {
+		x.Interrupts = &interrupted{d.Activity, utcOrNull(d.Since), c.TurnLimit.D().Seconds()}
 	}
 	for _, f := range c.Fields {
 		y := field{Path: f.Path, Forces: f.Forces, Sensitive: f.Sensitive}

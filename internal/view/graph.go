@@ -10,10 +10,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// edge is one dependency: From starts when To is ready.
+// edge is one dependency: From starts when To has reached Until.
 type edge struct {
-	From session.Address `json:"from"`
-	To   session.Address `json:"to"`
+	From  session.Address `json:"from"`
+	To    session.Address `json:"to"`
+	Until session.Await   `json:"until"`
 }
 
 // edges are the dependencies of sessions, in the order of the sessions and then
@@ -22,14 +23,15 @@ func edges(specs []session.Spec) []edge {
 	var all []edge
 	for _, s := range specs {
 		for _, on := range slices.Sorted(slices.Values(s.DependsOn)) {
-			all = append(all, edge{s.Address, on})
+			all = append(all, edge{s.Address, on, s.UntilOf(on)})
 		}
 	}
 	return all
 }
 
 // GraphDOT writes sessions and their dependencies in the language of Graphviz:
-// an arrow leads from a session to what it waits for, and what starts first
+// an arrow leads from a session to what it waits for, labeled with until when if
+// that is not until it is ready, and what starts first
 // stands on the left. Where there are several roles, each has a box of its own.
 func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
 	var b strings.Builder
@@ -54,7 +56,11 @@ func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
 		}
 	}
 	for _, e := range edges(specs) {
-		fmt.Fprintf(&b, "  %s -> %s\n", dotText(string(e.From)), dotText(string(e.To)))
+		label := ""
+		if e.Until != session.AwaitReady {
+			label = fmt.Sprintf(" [label = %s]", dotText(string(e.Until)))
+		}
+		fmt.Fprintf(&b, "  %s -> %s%s\n", dotText(string(e.From)), dotText(string(e.To)), label)
 	}
 	b.WriteString("}\n")
 	_, err := io.WriteString(w, b.String())

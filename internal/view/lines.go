@@ -69,7 +69,9 @@ func (l *Lines) Plan(p plan.Plan) error {
 
 			Moved  session.Address `json:"previous_address,omitempty"`
 			Import string          `json:"import_id,omitempty"`
-		}{l.head("planned_change", c.Address), x.Action, x.Reason, x.Detail, x.Fields, x.Until, x.Moved, x.Import})
+
+			Interrupts *interrupted `json:"interrupts,omitempty"`
+		}{l.head("planned_change", c.Address), x.Action, x.Reason, x.Detail, x.Fields, x.Until, x.Moved, x.Import, x.Interrupts})
 		if err != nil {
 			return err
 		}
@@ -97,7 +99,7 @@ func (l *Lines) diagnostic(t time.Time, d session.Diagnostic) error {
 // them.
 func (l *Lines) Event(e history.Event) {
 	switch e.Kind {
-	case history.ApplyStart, history.ApplyProgress, history.ApplyComplete, history.ApplyErrored, history.ApplySkipped:
+	case history.ApplyStart, history.ApplyProgress, history.ApplyComplete, history.ApplyErrored, history.ApplySkipped, history.Held:
 	case history.WorkKept:
 		_ = l.diagnostic(e.Time, session.Diagnostic{Severity: session.Warning, Summary: "work is kept", Detail: e.Detail, Address: e.Address})
 		return
@@ -139,6 +141,7 @@ func (l *Lines) Summary(t Tally) error {
 		Done    int                  `json:"done"`
 		Failed  int                  `json:"failed"`
 		Skipped int                  `json:"skipped"`
+		Held    int                  `json:"held"`
 		Errors  []session.Diagnostic `json:"errors"`
-	}{h, t.Done, t.Failed, t.Skipped, list(diagnosticsOf(t.Errors))})
+	}{h, t.Done, t.Failed, t.Skipped, t.Held, list(diagnosticsOf(t.Errors))})
 }

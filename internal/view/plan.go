@@ -90,7 +90,7 @@ func (p *planPage) change(b *page, c plan.Change, errs []session.Diagnostic) {
 		p.told[c.Address] = true
 		head, rest := headAndRest(c.Detail)
 		b.line("  "+b.paint(actionInk(c.Action), c.Action.Symbol())+" "+b.paint(bold, string(c.Address)),
-			b.was(c), " ", willBe(c), p.until(c), because(b, head))
+			b.was(c), " ", willBe(c), p.until(c), because(b, head), p.interrupts(c))
 		for _, l := range rest {
 			b.line("      ", b.paint(noInk, l))
 		}
@@ -130,6 +130,21 @@ func (p *planPage) until(c plan.Change) string {
 		return ""
 	}
 	return " until " + clock(c.Until, p.plan.At) + " (in " + Age(c.Until.Sub(p.plan.At)) + ")"
+}
+
+// interrupts says which turn a change cuts off.
+func (p *planPage) interrupts(c plan.Change) string {
+	if c.Interrupts == nil {
+		return ""
+	}
+	does := string(c.Interrupts.Activity)
+	if since := c.Interrupts.For(p.plan.At); since > 0 {
+		does += " for " + Age(since)
+	}
+	if limit := c.TurnLimit.D(); limit > 0 {
+		return p.paint(yellow, " ("+does+": its turn may end first, for at most "+Age(limit)+")")
+	}
+	return p.paint(yellow, " ("+does+": its turn will be interrupted)")
 }
 
 func because(b *page, reason string) string {

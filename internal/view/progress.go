@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/agentform/agentform/history"
@@ -50,6 +51,7 @@ func (p *page) event(e history.Event) {
 		p.line(address, p.paint(green, v.done), after(e), p.paint(dim, idOf(e)))
 		return
 	case history.ApplyErrored:
+		head = strings.TrimPrefix(head, fmt.Sprintf("%s %s: ", e.Action, e.Address))
 		p.line(address, p.paint(red, v.plain+" failed"+after(e)+": "+head))
 	case history.ApplySkipped:
 		p.line(address, p.paint(yellow, "skipped"), colon(p, oneLine(e.Detail)))
@@ -57,6 +59,11 @@ func (p *page) event(e history.Event) {
 	case history.Moved:
 		p.line(address, "it was ", p.paint(noInk, e.Old))
 		return
+	case history.TurnInterrupted:
+		p.line(address, p.paint(yellow, Interrupted))
+		return
+	case history.Held:
+		p.line(address, "held", colon(p, head))
 	case history.WorkKept:
 		p.line(address, p.paint(yellow, "work is kept"), colon(p, head))
 	case history.BranchMismatch:

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,6 +113,10 @@ func (k *Known) Hold(c plan.Change) {
 		return
 	}
 	k.Diagnosis.State = c.State
+	if k.Record != nil && k.Record.Intent == session.Queued {
+		k.Diagnosis.Detail = c.Detail
+		return
+	}
 	switch d := k.Diagnosis.Detail; {
 	case d == "" || strings.Contains(c.Detail, d):
 		k.Diagnosis.Detail = c.Detail
@@ -152,8 +157,11 @@ func SessionOf(k Known) Session {
 	if l := k.Live; l != nil {
 		s.live(*l)
 	}
+	if k.interrupted(s.Activity) {
+		s.Detail = join(Interrupted, s.Detail)
+	}
 	s.unwell(k)
-	s.branch(spec, k.Checkout)
+	s.branch(spec, k.Checkout, k.Record != nil && k.Record.Unmade())
 	s.Observable = k.observable(spec)
 	if all := activity.Requests(k.Events); s.PR == "" && len(all) > 0 {
 		s.PR = all[len(all)-1]
@@ -163,6 +171,27 @@ func SessionOf(k Known) Session {
 		s.LastEvent = &LastEvent{Time: utc(e.Time), Kind: e.Kind, Action: e.Action, Reason: e.Reason, Detail: e.Detail}
 	}
 	return s
+}
+
+// Interrupted begins the detail of a session whose last turn was cut off.
+const Interrupted = "its turn was interrupted"
+
+// interrupted reports whether the session's last turn was cut off and no other has
+// begun since.
+func (k Known) interrupted(does session.Activity) bool {
+	switch does {
+	case session.Working, session.Blocked, session.BlockedAPI, session.Done, session.Failed:
+		return false
+	}
+	for _, e := range slices.Backward(k.Events) {
+		switch e.Kind {
+		case history.TurnInterrupted:
+			return true
+		case history.Sent, history.PromptDelivered, history.FirstTurnDone:
+			return false
+		}
+	}
+	return false
 }
 
 // spec is what the session is wanted to be, or else what it was made as.
@@ -277,13 +306,13 @@ func (s *Session) live(l session.Live) {
 }
 
 // branch holds the workspace against the branch that is declared.
-func (s *Session) branch(spec session.Spec, co *session.Checkout) {
+func (s *Session) branch(spec session.Spec, co *session.Checkout, unmade bool) {
 	if co == nil || co.Err != nil || spec.Branch == "" {
 		return
 	}
 	s.BranchLive = co.Branch
 	ok := co.Exists && co.Git && co.Branch == spec.Branch
-	if s.ID != "" || co.Exists && !co.Empty { // nothing is wrong with a folder that is not made yet
+	if s.ID != "" && !unmade || co.Exists && !co.Empty { // nothing is wrong with a folder that is not made yet
 		s.BranchOK = &ok
 		s.BranchFault = branchFault(ok, *co)
 	}

@@ -72,6 +72,7 @@ func nothingToDo(p plan.Plan) string {
 type Tally struct {
 	Command               string // the word that the last line begins with: Apply, Destroy, Stop; empty: Apply
 	Done, Failed, Skipped int    // sessions
+	Held                  int    // whose start was approved and waits
 	Errors                []error
 	Elapsed               time.Duration // of the whole command; only in JSON
 }
@@ -90,7 +91,11 @@ func Summary(w io.Writer, s Style, t Tally) error {
 		word, color = "incomplete:", red
 	}
 	p.blank()
-	p.line(p.paint(color, fmt.Sprintf("%s %s %d done, %d failed, %d skipped.", command, word, t.Done, t.Failed, t.Skipped)))
+	waiting := ""
+	if t.Held > 0 {
+		waiting = fmt.Sprintf(", %d held", t.Held)
+	}
+	p.line(p.paint(color, fmt.Sprintf("%s %s %d done, %d failed, %d skipped%s.", command, word, t.Done, t.Failed, t.Skipped, waiting)))
 	return p.flush(w)
 }
 

@@ -63,7 +63,11 @@ type Needy struct {
 // NeedLine writes why a session needs somebody, and for how long it has.
 func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 	p := &page{Style: s}
-	p.WriteString(p.paint(needInk(n), needWord(n.Reason)) + fmt.Sprintf(" for %s", Age(now.Sub(n.Since))))
+	word := needWord(n.Reason)
+	if n.Reason == "turn_ended" && strings.HasPrefix(n.Detail, Interrupted) {
+		word = "idle"
+	}
+	p.WriteString(p.paint(needInk(n), word) + fmt.Sprintf(" for %s", Age(now.Sub(n.Since))))
 	if why := strings.TrimPrefix(n.why(now), n.Word()+": "); why != "" {
 		p.WriteString(": " + p.paint(noInk, why))
 	}

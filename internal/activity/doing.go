@@ -1,0 +1,36 @@
+package activity
+
+import (
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/session"
+)
+
+// restsFor is how long an agent must have rested after it was given something to
+// have had its turn, if nobody saw it at work.
+const restsFor = 5 * time.Second
+
+// DoingOf returns what the agent of a session does, from a look at it and its
+// history. moved is when its screen moved last.
+func DoingOf(rec session.Record, x Look, moved time.Time, past []history.Event, now time.Time) session.Doing {
+	given, _ := Given(rec, past)
+	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting, Turn: turned(rec, x, moved, past, now)}
+}
+
+// turned reports whether a turn of the agent has ended since it was given its
+// prompt, in this run or in one whose conversation this one goes on with.
+func turned(rec session.Record, x Look, moved time.Time, past []history.Event, now time.Time) bool {
+	if !x.FirstTurnAt.IsZero() {
+		return true
+	}
+	prompted := rec.Run.DeliveredAt
+	for _, e := range past {
+		if e.Kind == history.FirstTurnDone && (e.Run == rec.Run.ID || !prompted.IsZero() && e.Time.After(prompted)) {
+			return true
+		}
+	}
+	given, _ := Given(rec, past)
+	return x.Reading.Activity == session.Idle && !given.IsZero() && now.Sub(given) > restsFor &&
+		!moved.IsZero() && now.Sub(moved) > restsFor
+}

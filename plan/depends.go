@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// doing returns what the agent of a session's recorded run does, if that is known.
+func (s *scene) doing(a session.Address) (session.Doing, bool) {
+	d, known := s.in.Doing[a]
+	r := s.records[a]
+	return d, known && r != nil && r.Run.ID == d.Run
+}
+
+// unmet is a dependency that keeps a session from starting.
+type unmet struct {
+	on     session.Address
+	detail string
+	lost   bool // it does not come to what is waited for by itself
+	faulty bool // it is in error
+}
+
+// dependencies holds a session that cannot start yet because of what it depends
+// on. held is false if nothing keeps it.
+func (w *waiting) dependencies(c Change) (_ Change, isHeld bool) {
+	var open []unmet
+	for _, need := range w.needs(c.Address) {
+		if d := w.at[need]; d != nil {
+			until := w.wanted[c.Address].UntilOf(need)
+			if c.Action == Restart && !c.Fresh {
+				until = session.AwaitReady // it goes on with work for which it has waited
+			}
+			if u, met := w.met(d, until); !met {
+				open = append(open, u)
+			}
+		}
+	}
+	if len(open) == 0 {
+		return c, false
+	}
+	if i := slices.IndexFunc(open, func(u unmet) bool { return u.lost }); i >= 0 {
+		reason := ReasonDependencyFailed
+		if open[i].faulty {
+			reason = ReasonDependency
+		}
+		c = held(c, reason, fmt.Sprintf("depends on %s, which %s", open[i].on, open[i].detail))
+		c.Skips = true
+		return c, true
+	}
+	const shown = 3
+	var names []string
+	for i, u := range open {
+		if i == shown && len(open) > shown+1 {
+			names = append(names, fmt.Sprintf("%d more", len(open)-shown))
+			break
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", u.on, u.detail))
+	}
+	list := names[0]
+	if n := len(names) - 1; n > 0 {
+		list = strings.Join(names[:n], ", ") + " and " + names[n]
+	}
+	return held(c, ReasonDependency, "waiting for "+list), true
+}
+
+// met reports whether a dependency has reached what is waited for, and what is
+// the case if it has not.
+func (w *waiting) met(d *Change, until session.Await) (_ unmet, met bool) {
+	u := unmet{on: d.Address, detail: string(until)}
+	alive := d.Live != nil && d.Live.Vital == session.Alive
+	does, known := w.doing(d.Address)
+	switch {
+	case until == session.AwaitReady:
+		return w.ready(d, alive, does, known)
+	case w.in.ByHand && w.in.Hub == nil:
+		return u, true // someone starts it by hand, whatever it depends on
+	case w.faulty[d.Address] && d.Action == None || d.Action == Hold:
+		return w.stuck(d), false
+	case starts(*d) && until == session.AwaitTurn:
+		u.detail = "to end its first turn"
+		return u, false
+	case starts(*d):
+		u.detail = "to finish"
+		return u, false
+	}
+	diagnosis := Diagnosis{State: session.StatePending}
+	if d.Before != nil {
+		diagnosis = Diagnose(d.Before, d.Live, w.in.World)
+	}
+	switch {
+	case diagnosis.Reason == ReasonFinished:
+		return u, true
+	case until == session.AwaitTurn && known && does.Turn && does.Activity != session.BlockedAPI && does.Activity != session.Failed:
+		return u, true
+	case alive && known && does.Activity != session.NoActivity && does.Activity != session.Unobserved:
+		u.detail = does.At(w.in.Now)
+	case alive:
+		u.detail = session.Doing{Activity: "running", Since: d.Before.Run.StartedAt}.At(w.in.Now)
+	case d.Before == nil || diagnosis.State == session.StateUnknown:
+		u.detail = d.Detail
+	default:
+		u.detail, u.lost = w.fate(d, diagnosis), true
+	}
+	return u, false
+}
+
+// stuck says why a dependency that is held or in error is not met.
+func (w *waiting) stuck(d *Change) unmet {
+	u := unmet{on: d.Address, detail: d.Detail}
+	switch {
+	case d.Action != Hold:
+		u.detail, u.lost, u.faulty = "has an error: "+d.Detail, true, true
+	case d.Reason == ReasonPolicy || d.Reason == ReasonBudgetSpent:
+		u.detail, u.lost = w.fate(d, Diagnose(d.Before, d.Live, w.in.World)), true
+	case d.Skips:
+		u.lost, u.faulty = true, d.Reason == ReasonDependency
+	case d.Reason == ReasonDependency:
+		u.detail = "held too"
+	case d.Reason == ReasonInterrupted:
+		u.detail, u.lost = "is being removed", true
+	}
+	return u
+}
+
+// fate says how a session came to do nothing any more.
+func (w *waiting) fate(d *Change, diagnosis Diagnosis) string {
+	exit := w.exit(*d)
+	switch {
+	case diagnosis.Reason == ReasonTimeout:
+		return "was stopped at its timeout"
+	case diagnosis.State == session.StateStopped:
+		return "is stopped"
+	case exit == nil:
+		return "is not running"
+	case diagnosis.Activity == session.Failed:
+		return "failed (" + exit.String() + ")"
+	}
+	return "exited (" + exit.String() + ")"
+}
+
+// ready reports whether a dependency can take a prompt, or has taken one, or is
+// about to be started by the same plan.
+func (w *waiting) ready(d *Change, alive bool, does session.Doing, known bool) (unmet, bool) {
+	u := unmet{on: d.Address}
+	switch {
+	case d.Action == Update && d.Before.Trouble != "":
+		return u, true // the same apply waits until it is ready
+	case alive && known && (does.Starting || does.Activity == session.Booting && d.Before.Run.ReadyAt.IsZero()):
+		u.detail = "not ready yet"
+		return u, false
+	case alive:
+		return u, true
+	case d.Action == Hold || w.faulty[d.Address] && d.Action == None:
+		return w.stuck(d), false
+	}
+	return u, true
+}
+
+// Waits reports whether the change is a start that waits: for a dependency that can
+// still come to what is waited for, or for max_running.
+func (c Change) Waits() bool {
+	return c.Action == Hold && !c.Skips && (c.Reason == ReasonQueued || c.Reason == ReasonDependency)
+}
+
+// Queues reports whether the change is a start that waits and that can be put on
+// record to happen later: a session that is to be replaced stays as it is.
+func (c Change) Queues() bool {
+	return c.Waits() && c.After != nil && (c.Holds == Create || c.Holds == Restart && c.Before.Intent != session.Creating)
+}
+
+// Queued reports whether exactly that start is on record already.
+func (c Change) Queued() bool {
+	if c.Before == nil || c.After == nil || c.Before.Intent != session.Queued {
+		return false
+	}
+	fields, _ := compare(&c.Before.Spec, c.After)
+	return len(fields) == 0
+}

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Asks returns the sessions of which a plan has to know what their agents do: those
+// whose agent it ends, and those that others wait for.
+func (p Plan) Asks() map[session.Address]bool {
+	asked := map[session.Address]bool{}
+	for _, c := range p.Changes {
+		if c.ends() {
+			asked[c.Address] = true
+		}
+		if c.After != nil && (starts(c) || c.Action == Hold) {
+			for _, a := range c.After.DependsOn {
+				asked[a] = true
+			}
+		}
+	}
+	for a := range asked {
+		if !slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Address == a && c.Before != nil }) {
+			delete(asked, a)
+		}
+	}
+	return asked
+}
+
+// ends reports whether carrying out the change ends an agent that lives.
+func (c Change) ends() bool {
+	if c.Live == nil || c.Live.Vital != session.Alive {
+		return false
+	}
+	ending := []Action{Restart, Replace, Delete, Stop}
+	return slices.Contains(ending, c.Action) || slices.Contains(ending, c.Then)
+}
+
+// interrupts notes on the changes that end an agent in the midst of a turn what it
+// does.
+func (s *scene) interrupts(changes []Change) {
+	for i := range changes {
+		c := &changes[i]
+		if does, known := s.doing(c.Address); known && c.ends() && (does.Activity == session.Working || does.Activity == session.Blocked) {
+			c.Interrupts, c.TurnLimit = &does, c.Before.Spec.Stop.AfterTurn
+		}
+	}
+}
+
+// AfterTurn returns the plan with the turns that it interrupts being let end first,
+// for as long as limit says.
+func (p Plan) AfterTurn(limit func(session.Spec) time.Duration) Plan {
+	p.Changes = slices.Clone(p.Changes)
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Interrupts != nil {
+			c.TurnLimit = session.Duration(limit(c.Before.Spec))
+		}
+	}
+	return p
+}
