@@ -207,7 +207,7 @@ func (r *room) meet(t *testing.T, e *edge) {
 		}
 	} else if err != nil {
 		t.Errorf("nothing failed, and the error is: %s", said)
-	} else if full := e.fault.err == syscall.ENOSPC && (e.met == stopped.Address || e.met == gone.Address); e.fault.err != nil && !forgiven[e.op] && !full {
+	} else if full := errors.Is(e.fault.err, syscall.ENOSPC) && (e.met == stopped.Address || e.met == gone.Address); e.fault.err != nil && !forgiven[e.op] && !full {
 		t.Errorf("%s failed, and nobody was told", e.op)
 	}
 	r.nothingUnrecorded()
