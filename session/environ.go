@@ -3,6 +3,7 @@ package session
 import (
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -168,8 +169,9 @@ var (
 	callVariables = []string{"AGENTFORM_*", "TMUX", "TMUX_PANE", "PWD", "OLDPWD", "SHLVL", "_"}
 )
 
-// LooksSecret reports whether a variable looks as if its value were a secret, by its
-// name or by a password in a URL. The paths of files and sockets are none.
+// LooksSecret reports whether a variable looks as if its value were a secret: by its
+// name, or by a value that has a password or a well-known form of token. The paths of
+// files and sockets are none.
 func LooksSecret(name, value string) bool {
 	upper := strings.ToUpper(name)
 	has := func(ending string) bool { return strings.HasSuffix(upper, ending) }
@@ -178,19 +180,51 @@ func LooksSecret(name, value string) bool {
 	case slices.ContainsFunc(secretEndings, has), slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(upper, w) }):
 		return true
 	}
-	scheme, rest, isURL := strings.Cut(value, "://")
-	authority, _, _ := strings.Cut(rest, "/")
-	at := strings.LastIndexByte(authority, '@')
-	if !isURL || at < 1 {
-		return false
-	}
-	_, password, _ := strings.Cut(authority[:at], ":")
-	return password != "" || strings.HasPrefix(scheme, "http") // https://TOKEN@host
+	return secretValue(value)
 }
 
+// secretValue reports whether a value has a password in it (a URL or an address with
+// user:password@, https://TOKEN@host, password=… of a connection string), is the
+// address of a webhook, or has a token whose first letters say what it is.
+func secretValue(value string) bool {
+	if strings.Contains(value, "@") && secretPatterns()[0].MatchString(value) || strings.Contains(value, "=") && secretPatterns()[1].MatchString(value) {
+		return true
+	}
+	for _, part := range secretParts {
+		if strings.Contains(value, part) {
+			return true
+		}
+	}
+	for _, start := range tokenStarts {
+		i := strings.Index(value, start)
+		if i > 0 && wordByte(value[i-1]) || i < 0 {
+			continue
+		}
+		if token := value[i+len(start):]; len(token) >= 8 && strings.IndexFunc(token[:8], func(r rune) bool { return r > 0x7f || !wordByte(byte(r)) && r != '.' }) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func wordByte(b byte) bool {
+	return b == '-' || b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}
+
+var secretPatterns = sync.OnceValue(func() [2]*regexp.Regexp {
+	return [2]*regexp.Regexp{
+		regexp.MustCompile(`(?:^|//)[^\s/:@]*:[^\s/@][^\s@]*@\S|https?://[^\s/@]+@`),
+		regexp.MustCompile(`(?i:passw(?:or)?d|pwd|secret|token|access_?key|account_?key|api_?key)=[^\s;&]|[?&;]sig=`),
+	}
+})
+
 var (
-	secretWords     = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "_KEY_"}
-	secretEndings   = []string{"_KEY", "_KEYS", "_PASS", "_PWD", "_AUTH", "_PAT", "_DSN", "HEADERS"}
+	secretWords   = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "_KEY_"}
+	secretEndings = []string{"_KEY", "_KEYS", "_PASS", "_PWD", "_AUTH", "_PAT", "_DSN", "_JWT", "_COOKIE", "SSHPASS", "CONNECTION_STRING", "HEADERS"}
+	secretParts   = []string{"hooks.slack.com/services/", "discord.com/api/webhooks/", " PRIVATE KEY-----", "Bearer ", "Basic "}
+	tokenStarts   = []string{
+		"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xoxa-", "AKIA", "ASIA", "AIza", "hf_", "npm_", "pypi-", "eyJ",
+	}
 	locationEndings = []string{"_FILE", "_FILES", "_PATH", "_DIR", "_HOME", "_SOCK", "GOOGLE_APPLICATION_CREDENTIALS"}
 )
 

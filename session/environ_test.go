@@ -79,6 +79,12 @@ func TestLooksSecret(t *testing.T) {
 		"ANTHROPIC_CUSTOM_HEADERS=Authorization: x": true, "SENTRY_DSN=x": true,
 		"DATABASE_URL=postgres://me:pw@db/shop": true, "GOPROXY=https://t0ken@proxy/": true,
 		"DATABASE_URL=postgres://db/shop": false, "DOCKER_HOST=ssh://me@host": false, "GOPROXY=https://proxy/a@b": false,
+		"HTTP_PROXY=me:pw@proxy:3128": true, "DB=postgres://me:p/w@db/shop": true, "CACHE=redis://:pw@db": true, "MYSQL=me:pw@tcp(db:3306)/shop": true,
+		"JDBC_URL=jdbc:postgresql://db/shop?user=me&password=pw": true, "JAVA_OPTS=-Dkey.storePassword=pw": true, "AZ=Name=a;AccountKey=k": true,
+		"SSHPASS=x": true, "BLOB=https://a/b?sv=1&sig=x": true, "HOOK=https://hooks.slack.com/services/T/B/x": true, "AUTH=Bearer x": true,
+		"OPENAI=sk-proj-0123456789": true, "GH=ghp_0123456789": true, "ID=eyJhbGciOi.eyJzdWIiOiIx": true, "PEM=-----BEGIN RSA PRIVATE KEY-----": true,
+		"HTTP_PROXY=proxy:3128": false, "REPO=git@github.com:me/shop.git": false, "REMOTE=ssh://me@host:22/a": false, "TERM=xterm-256color": false,
+		"NO_PROXY=localhost:8080,127.0.0.1": false, "PATH=/home/me@work/bin:/bin": false, "JAVA_OPTS=-Xmx1g -Da=b": false, "TASK=task-0123456789": false,
 		"PATH=/bin": false, "SSH_AUTH_SOCK=/x": false, "GOOGLE_APPLICATION_CREDENTIALS=/x": false, "AWS_SHARED_CREDENTIALS_FILE=/x": false,
 		"CLAUDE_CODE_MAX_OUTPUT_TOKENS=1": false, "KEYBOARD=de": false, "MONKEY=1": false,
 	} {
