@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
@@ -74,7 +75,7 @@ func (a *app) runDoctor(ctx context.Context, fix bool) error {
 		x.repairMove(ctx)
 	}
 	x.agents()
-	x.dataDir()
+	x.dataDir(ctx)
 	x.record()
 	if !x.refused {
 		x.orphans(ctx)
@@ -180,7 +181,7 @@ func (a *app) installedAgents() []string {
 }
 
 // dataDir sees whether what has to be kept can be kept.
-func (x *examination) dataDir() {
+func (x *examination) dataDir(ctx context.Context) {
 	dir := x.project.manifest.DataDir
 	at := dir
 	for !fileExists(at) && filepath.Dir(at) != at {
@@ -190,6 +191,12 @@ func (x *examination) dataDir() {
 		x.add(view.Fault, "data folder", "it cannot be written: "+err.Error(), "make it yours (chown, chmod), or give agentform another: agentform { data_dir = \"…\" }")
 	} else {
 		x.add(view.Fine, "data folder", dir, "")
+	}
+	if fileExists(dir) {
+		if n := git.Tracked(ctx, dir); n > 0 {
+			x.add(view.Warning, "data folder", counted(n, "file")+" of it in git's index, so commits contain them; runs of earlier versions held API keys",
+				"take them out: git -C "+view.Shell(filepath.Dir(dir))+" rm -r --cached "+view.Shell(filepath.Base(dir))+"; replace keys that were committed")
+		}
 	}
 	if sockets, err := guest.SocketDir(dir); err != nil {
 		x.add(view.Fault, "socket folder", err.Error(), "set XDG_RUNTIME_DIR to a short folder of your own")

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // MakeDataDir makes a project's data directory, for its owner alone, unless it
@@ -27,16 +28,17 @@ func MakeDataDir(dir string) error {
 	return nil
 }
 
-// Ignore makes git ignore everything in dir, unless dir has a .gitignore.
+// Ignore makes git ignore everything in dir, unless dir has a .gitignore that says
+// something. An empty one is what a full disk or a killed process left.
 func Ignore(dir string) error {
 	path := filepath.Join(dir, ".gitignore")
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+	switch fi, err := os.Lstat(path); {
+	case err == nil && (fi.Size() > 0 || !fi.Mode().IsRegular()):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil // one that cannot be looked at exists
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster
-	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}

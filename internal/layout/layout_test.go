@@ -28,12 +28,20 @@ func TestMakeDataDir(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(own, ".gitignore"), []byte("*.log\n.gitignore\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{made, there, made, own} {
+	// What a full disk leaves.
+	empty := filepath.Join(repo, "empty")
+	if err := os.Mkdir(empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(empty, ".gitignore"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{made, there, made, own, empty} {
 		if err := MakeDataDir(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, dir := range []string{made, there} {
+	for _, dir := range []string{made, there, empty} {
 		if err := os.WriteFile(filepath.Join(dir, "state.json"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
