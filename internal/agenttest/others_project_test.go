@@ -5,9 +5,11 @@ package agenttest_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentform/agentform/internal/agenttest"
 )
@@ -43,10 +45,25 @@ func TestCodexAndGeminiByAgentform(t *testing.T) {
 				t.Errorf("a plan after it has worked: exit %d\n%s", code, out)
 			}
 
-			p.Do("restart", "api")
+			p.Do("stop", "api")
+			lab.UntilNone()
+			if c.agent == "gemini" {
+				asOfEarlier(t, filepath.Join(lab.Home, c.files))
+			}
+			p.Do("start", "api")
 			again := p.Until("it is idle again", func(now agenttest.Status) bool { return now.Activity == "idle" && now.PID != s.PID })
 			if again.Conversation != s.Conversation || s.Conversation == "" {
 				t.Errorf("conversation %q, before the restart %q", again.Conversation, s.Conversation)
+			}
+			if c.agent == "gemini" { // it makes its second file while it is idle already
+				for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+					if now := p.Status(); now.Turns != 1 {
+						t.Fatalf("%d turns after the conversation was resumed", now.Turns)
+					}
+				}
+				if files, err := filepath.Glob(filepath.Join(lab.Home, c.files)); err != nil || len(files) != 2 {
+					lab.Moved("a conversation that is resumed in another minute has a second file", "%q, %v", files, err)
+				}
 			}
 			p.Do("send", "api", "more [[text More.]]")
 			p.Until("the second turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 2 })
@@ -58,9 +75,15 @@ func TestCodexAndGeminiByAgentform(t *testing.T) {
 			p.Do("stop", "api")
 			lab.UntilNone()
 
+			// Its files: Gemini has a second one.
 			gone, err := filepath.Glob(filepath.Join(lab.Home, c.files))
-			if err != nil || len(gone) != 1 || os.Remove(gone[0]) != nil {
+			if err != nil || len(gone) == 0 {
 				t.Fatalf("session files: %q, %v", gone, err)
+			}
+			for _, file := range gone {
+				if err := os.Remove(file); err != nil {
+					t.Fatal(err)
+				}
 			}
 			out, code := p.Run("start", "api")
 			if code == 0 || !strings.Contains(out, s.Conversation) {
@@ -71,6 +94,23 @@ func TestCodexAndGeminiByAgentform(t *testing.T) {
 			p.Do("destroy", "--auto-approve")
 			lab.UntilNone()
 		})
+	}
+}
+
+// minute is the minute in which a chat of Gemini was begun, in its file's name.
+var minute = regexp.MustCompile(`^session-\d+-\d\d-\d\dT\d\d-\d\d`)
+
+// asOfEarlier renames a session file as if its conversation had begun in a minute long
+// ago, so that it is resumed in another one.
+func asOfEarlier(t *testing.T, pattern string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("session files: %q, %v", files, err)
+	}
+	earlier := filepath.Join(filepath.Dir(files[0]), minute.ReplaceAllString(filepath.Base(files[0]), "session-2000-01-01T00-00"))
+	if err := os.Rename(files[0], earlier); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -12,9 +12,13 @@ import (
 // treeLimit is how many processes of an agent are asked for their open files.
 const treeLimit = 64
 
-// openFiles are the regular files that an agent's process and those below it
-// have open, by their paths without links. A process of other rights or in
-// another container tells none.
+// writable is the permission of /proc/PID/fd/N when the file is open for writing.
+const writable = 0o200
+
+// openFiles returns the session files that an agent's process and those below it have
+// open for writing, by their paths without links. One that is open for reading need not
+// be the session's: Gemini CLI reads those of all conversations when it resumes one. A
+// process of other rights or in another container tells none.
 func openFiles(root session.Process) map[string]bool {
 	if start, lives := guest.StartTime(root.PID); !lives || start != root.Start {
 		return nil
@@ -26,7 +30,10 @@ func openFiles(root session.Process) map[string]bool {
 		fds, _ := os.ReadDir(proc + "/fd") // it may have ended meanwhile
 		for _, fd := range fds {
 			path, err := os.Readlink(proc + "/fd/" + fd.Name())
-			if err == nil && strings.HasPrefix(path, "/") && strings.Contains(path, ".json") {
+			if err != nil || !strings.HasPrefix(path, "/") || !strings.Contains(path, ".json") {
+				continue
+			}
+			if info, err := fd.Info(); err == nil && info.Mode()&writable != 0 {
 				open[path] = true
 			}
 		}

@@ -4,5 +4,5 @@ package sessionfile
 
 import "github.com/agentform/agentform/session"
 
-// openFiles are none: only Linux tells them without a program of its own.
+// openFiles returns none: only Linux tells them without a program of its own.
 func openFiles(session.Process) map[string]bool { return nil }

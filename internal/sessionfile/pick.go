@@ -32,14 +32,34 @@ func (r *Reader) pick(a session.Agent, p *place, of session.Whereabouts, open ma
 		return &files[0] // its name says that it is the run's
 	}
 	if of.Conversation != "" {
-		for i, f := range files {
-			if strings.Contains(f.name, of.Conversation) || r.head(a, p, f).Conversation == of.Conversation {
-				return &files[i]
-			}
-		}
-		return nil
+		return r.ofConversation(a, p, files, of.Conversation)
 	}
 	return r.begunFirst(a, p, files, of)
+}
+
+// ofConversation returns the newest file of a conversation in which something was
+// said, or else the newest of all. Gemini CLI 0.61.0 names its files by the minute:
+// when it resumes a conversation it makes another file, writes no message to it and
+// goes on in the first.
+func (r *Reader) ofConversation(a session.Agent, p *place, files []found, id string) *found {
+	var all []*found
+	for i, f := range files {
+		if strings.Contains(f.name, id) || r.head(a, p, f).Conversation == id {
+			all = append(all, &files[i])
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if len(all) > 1 {
+		for _, f := range all {
+			r.head(a, p, *f)
+			if !r.heads[p.path(*f)].silent {
+				return f
+			}
+		}
+	}
+	return all[0]
 }
 
 // begunFirst is the file that was begun first of those that were begun in the
@@ -87,13 +107,18 @@ func (r *Reader) head(a session.Agent, p *place, f found) session.Native {
 	if l.add(file, 0, min(info.Size(), headLimit)) != nil {
 		return session.Native{}
 	}
-	n := a.Native(l.lines[:min(len(l.lines), headLines)])
-	r.heads[key] = head{f.info.Size(), n}
-	return n
+	h := head{size: f.info.Size(), native: a.Native(l.lines[:min(len(l.lines), headLines)])}
+	if h.size <= small {
+		all := a.Native(l.lines)
+		h.silent = !all.Begun()
+	}
+	r.heads[key] = h
+	return h.native
 }
 
 // head is what the beginning of a file told when it was so long.
 type head struct {
 	size   int64
 	native session.Native
+	silent bool // nothing was said in the file, which was read as a whole
 }

@@ -270,16 +270,22 @@ func TestTheFileThatTheAgentHasOpen(t *testing.T) {
 	d.write("a/first.jsonl", noon, begun("first", "/work/api", 1))
 	path := d.write("a/second.jsonl", noon, begun("second", "/work/api", 2))
 	d.looks("first 0")
-	f, err := os.Open(path)
+	reading, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer reading.Close()
 	start, ok := guest.StartTime(os.Getpid())
 	if !ok {
 		t.Fatal("this process is not to be seen")
 	}
 	d.of.Process = session.Process{PID: os.Getpid(), Start: start}
+	d.looks("first 0") // it only reads the other one
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
 	if runtime.GOOS != "linux" {
 		d.looks("first 0") // there only the conversation's id tells
 		return
