@@ -201,7 +201,7 @@ func (s *scene) heldBy(holder session.Address, w *session.Spec, remedy string) s
 	next := s.wanted[holder]
 	switch {
 	case next == nil && own == nil && !s.in.ByHand:
-		return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, write: moved { from = %s to = %s }\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
+		return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, write in the manifest:\nmoved {\n  from = %s\n  to   = %s\n}\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
 			holder, holder, w.Address, shell(string(holder)), shell(w.Workspace.Repo), shell(held.Tree.Path))
 	case next != nil && own != nil && next.Branch == own.Tree.Branch && own.Tree.Mode == session.Worktree && next.Branch != held.Tree.Branch:
 		mine, theirs := shell(own.Tree.Path), shell(held.Tree.Path)
