@@ -64,15 +64,18 @@ func init() {
 				{Name: "idle", Input: asGemini, Want: session.Idle, Seen: both(shows("Type your message"), shows("Gemini CLI v"))},
 				{Name: "farewell", Input: asGemini, Prompt: "say [[text Goodbye!]]", Want: session.Failed, Seen: shows("✕ [API Error: "),
 					Steps: func(r *agenttest.Run) {
-						r.Until("a turn", answered(1))
+						// A farewell in the last turn reads as done, so answered does not fit.
+						r.Until("a turn", func(l agenttest.Look) bool {
+							return l.Native != nil && l.Native.Turns == 1 && strings.Contains(l.Title, "Ready")
+						})
 						r.Type("and [[status 400]]", shows("✕ [API Error: "))
 					}},
-				{Name: "errors", Input: asGemini, Prompt: "go [[limit 2h]]", Want: session.Failed, Seen: shows("scripted unauthorized"),
+				{Name: "errors", Input: asGemini, Prompt: "go [[limit 2h]]", Want: session.Failed, Seen: shows(`{"error":{"code":401`),
 					Steps: func(r *agenttest.Run) {
 						r.Until("it asks", shows("1. Keep trying"))
 						r.Keys("2")
 						r.Until("a limit", shows("✕ [API Error: You have exhausted"))
-						r.Type("and [[status 401]]", shows("scripted unauthorized"))
+						r.Type("and [[status 401]]", shows(`{"error":{"code":401`)) // the rest is wrapped
 					}},
 				{Name: "asked-in-text", Input: asGemini, Prompt: "ask [[text Allow execution of it? It is a long question, so that its lines are broken wherever the terminal ends.]]", Want: session.Idle, Seen: answered(1)},
 			},
