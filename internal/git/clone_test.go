@@ -196,7 +196,7 @@ func TestAddCloneRefuses(t *testing.T) {
 	write(t, filepath.Join(full, "mine.txt"), "mine\n")
 	for name, test := range map[string]struct{ path, branch, base, want string }{
 		"a folder with something in it": {path: full, branch: "b", want: "not empty"},
-		"a base that is none":           {path: filepath.Join(t.TempDir(), "a", "b"), branch: "b", base: "nowhere", want: "no commit"},
+		"a base that is none":           {path: filepath.Join(t.TempDir(), "a", "b"), branch: "b", base: "nowhere", want: "does not exist"},
 		"a bad branch":                  {path: filepath.Join(t.TempDir(), "c"), branch: "a..b", want: "invalid branch"},
 		"a relative path":               {path: "d", branch: "b", want: "not absolute"},
 	} {

@@ -238,7 +238,7 @@ func TestProgress(t *testing.T) {
 	git(t, path, "checkout", "-q", "--orphan", "alone")
 	commit(t, path, "no common ground")
 	check("main", 1, 0)
-	if _, _, err := Progress(t.Context(), path, "nope"); err == nil || !strings.Contains(err.Error(), `base "nope" is no commit`) {
+	if _, _, err := Progress(t.Context(), path, "nope"); err == nil || !strings.Contains(err.Error(), `base "nope" does not exist`) {
 		t.Errorf("since what is not there: %v", err)
 	}
 }

@@ -34,7 +34,7 @@ func Keep(sockets string, here session.Owner, project string) error {
 	}
 	path := sockets + projectFile
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, b) {
-		return nil
+		return os.Chmod(path, 0o600) // whoever opened it to others
 	}
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		return fmt.Errorf("write down whose sockets these are: %w", err)
