@@ -43,7 +43,7 @@ func TestServices(t *testing.T) {
 	styles(t, "services", true, func(w io.Writer, s Style) error { return Services(w, s, all) })
 	golden(t, "services.json", func(w io.Writer) error { return ServicesJSON(w, all) })
 	var b bytes.Buffer
-	if err := Services(&b, Style{}, nil); err != nil || !strings.Contains(b.String(), "No sessions live anywhere.") {
+	if err := Services(&b, Style{}, nil); err != nil || !strings.Contains(b.String(), "No sessions.") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	hub := StatusOf([]Session{
