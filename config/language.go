@@ -190,7 +190,7 @@ func settingsAttrs() []attribute {
 		{name: "parallelism", kind: aWhole, def: "10", doc: "Actions at once. From 2 on, ten that only ask tmux count as one."},
 		{name: "max_running", kind: aWhole, defWords: "min(4 × cores, memory / 400 MB)", doc: "Agents alive at once; the rest waits as pending (queued), by priority."},
 		inheritAttr("", "Which variables of your environment all agents on this machine get also: names, with `*` for any characters, or `true`. See [the environment](security.md#the-environment-of-an-agent)."),
-		{name: "hub", kind: aText, def: `"manual"`, values: []string{"manual", "auto"}, doc: "`auto`: an apply starts the hub (`agentform serve --detach`) if none runs. `manual`: you start it."},
+		{name: "hub", kind: aText, def: `"manual"`, values: []string{"manual", "auto"}, doc: "`auto`: an apply starts the hub (`agentform serve --detach`) if none runs; `destroy` leaves it running. `manual`: you start it."},
 	}
 }
 

@@ -128,7 +128,11 @@ func (e *eyes) foresee(s *sight) {
 	s.outlook = changes
 	for i := range s.known {
 		if r := s.known[i].Record; r != nil && r.Intent == session.Queued {
-			s.known[i].Hold(queued(changes[r.Address], s.supervised))
+			c := changes[r.Address]
+			if s.supervised {
+				c = lacking(c, s.known[i])
+			}
+			s.known[i].Hold(queued(c, s.supervised))
 			continue
 		}
 		if c := changes[addressOf(s.known[i])]; c.Restarts != nil && (s.supervised || c.Reason == plan.ReasonBudgetSpent) {
@@ -157,7 +161,7 @@ func queued(c plan.Change, supervised bool) plan.Change {
 func lacking(c plan.Change, k view.Known) plan.Change {
 	for _, e := range slices.Backward(k.Events) {
 		switch {
-		case e.Kind == history.Held && e.Reason == string(plan.ReasonSecret) && c.Action == plan.Restart:
+		case e.Kind == history.Held && e.Reason == string(plan.ReasonSecret) && (c.Action == plan.Restart || c.Action == plan.Create):
 			c.Action, c.Reason, c.Detail, c.State = plan.Hold, plan.ReasonSecret, e.Detail, k.Diagnosis.State
 			return c
 		case e.Kind == history.Held || e.Kind == history.ApplyStart:
