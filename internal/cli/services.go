@@ -17,7 +17,8 @@ func (a *app) servicesCommand() *cobra.Command {
 		Use:   "services",
 		Short: "Show the places in which sessions live: tmux servers and containers",
 		Long: `Shows each tmux server and each container of the project, whether it runs, and the
-state of the sessions in it; also of those that are not on record. A container that runs
+state of the sessions in it; also of those that are not on record. Sessions that are
+stopped or were never started come last, without a place. A container that runs
 while the session in it is gone is stale: agentform restart starts the session again in
 the same container. Where a place cannot be looked at, its sessions' state is unknown,
 which is not dead; a hub that runs is asked what it sees of them.`,

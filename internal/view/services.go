@@ -10,9 +10,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Service is a place in which sessions live: a tmux server, or a container.
+// Service is a tmux server or a container with sessions, or those that have neither.
 type Service struct {
-	Kind      string   `json:"kind"`      // tmux, docker
+	Kind      string   `json:"kind"`      // tmux, docker; none: the sessions have no server or container
 	Name      string   `json:"name"`      // of the container; of a tmux server, its socket
 	Container string   `json:"container"` // its id; empty: a tmux server
 	Engine    string   `json:"engine"`    // the docker host; empty: the environment's
@@ -30,8 +30,9 @@ type Housed struct {
 }
 
 // ServicesOf gathers the places of sessions as they are known, and of what is live
-// and on no record. Hub is what the hub sees of them, which may reach what cannot be
-// reached from here; nil: there is none.
+// and on no record. Every recorded session is in one of them: one that is stopped, or
+// was never started, is in a last one of kind none. Hub is what the hub sees of them,
+// which may reach what cannot be reached from here; nil: there is none.
 func ServicesOf(known []Known, orphans []session.Live, hub *StatusDocument) []Service {
 	found := map[session.Place]*Service{}
 	in := func(p session.Place, r session.RuntimeSpec, up *bool) *Service {
@@ -44,13 +45,21 @@ func ServicesOf(known []Known, orphans []session.Live, hub *StatusDocument) []Se
 				s.Engine = r.Docker.Host
 			}
 		}
-		if found[key] == nil {
-			found[key] = &s
+		if p == (session.Place{}) {
+			s = Service{Kind: noPlace, Up: up}
 		}
-		return found[key]
+		x := found[key]
+		if x == nil {
+			found[key] = &s
+			return &s
+		}
+		if upRank(up) > upRank(x.Up) { // a session that is gone does not prove that the server is
+			x.Up = up
+		}
+		return x
 	}
 	for _, k := range known {
-		if k.Record == nil || k.Record.Place == (session.Place{}) && k.Live == nil {
+		if k.Record == nil {
 			continue
 		}
 		s := SessionOf(k)
@@ -66,8 +75,6 @@ func ServicesOf(known []Known, orphans []session.Live, hub *StatusDocument) []Se
 			place, *up = k.Live.Place, k.Live.PlaceUp
 		case s.State == session.StateUnknown:
 			up = nil
-		case place.Runtime == "tmux":
-			continue // the server may be there; the session is not in it
 		}
 		x := in(place, k.Record.Spec.Runtime, up)
 		x.Sessions = append(x.Sessions, Housed{s.Address, s.State, s.Alive, s.unknownBecause(k.Record.Spec.Runtime, hub), true})
@@ -90,9 +97,27 @@ func ServicesOf(known []Known, orphans []session.Live, hub *StatusDocument) []Se
 		all = append(all, *s)
 	}
 	slices.SortFunc(all, func(a, b Service) int {
-		return cmp.Or(strings.Compare(b.Kind, a.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.Container, b.Container))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.Name, b.Name), strings.Compare(a.Container, b.Container))
 	})
 	return all
+}
+
+// noPlace is the kind of the service that lists sessions without server and container.
+const noPlace = "none"
+
+// rank orders services by kind: tmux servers, containers, and what has neither.
+func (s Service) rank() int { return slices.Index([]string{"tmux", "docker", noPlace}, s.Kind) }
+
+// upRank orders what sessions prove about the place that they share: that it runs, that
+// it cannot be known, and that it does not run.
+func upRank(up *bool) int {
+	switch {
+	case up == nil:
+		return 1
+	case *up:
+		return 2
+	}
+	return 0
 }
 
 // sees is what the hub sees of a session of which nothing is known here.
@@ -143,13 +168,20 @@ func Services(w io.Writer, st Style, all []Service) error {
 		p.table("  ", []column{{}, {}, {min: 20}}, rows)
 	}
 	p.line()
-	p.line(places(kinds), "; ", p.stateNumbers(counts))
+	numbers := p.stateNumbers(counts)
+	if n := places(kinds); n != "" {
+		numbers = n + "; " + numbers
+	}
+	p.line(numbers)
 	return p.flush(w)
 }
 
 // title is a place in one line.
 func (s Service) title(p *page) string {
 	kind, more := "tmux server", ""
+	if s.Kind == noPlace {
+		return "no server or container"
+	}
 	if s.Kind == "docker" {
 		kind, more = "container", " ("+s.Container[:min(12, len(s.Container))]+")"
 		if s.Engine != "" {

@@ -39,6 +39,12 @@ func TestServices(t *testing.T) {
 		docker("session.far", "ssh://ada@far", plan.Diagnosis{State: session.StateUnknown, Detail: "no route to host"}, false, false),
 		docker("session.near", "", plan.Diagnosis{State: session.StateUnknown, Detail: "docker: no daemon answers on /var/run/docker.sock"}, false, false),
 	}
+	lost := tmux("session.ended", session.StateError, &no, "tmux session is gone")
+	lost.Live = nil
+	stopped := lost
+	stopped.Record = record("session.halted", "agents/x")
+	stopped.Record.Place, stopped.Diagnosis = session.Place{}, plan.Diagnosis{State: session.StateStopped, Alive: &no, Detail: "stopped"}
+	known = append([]Known{lost, stopped}, known...)
 	all := ServicesOf(known, []session.Live{orphan}, nil)
 	styles(t, "services", true, func(w io.Writer, s Style) error { return Services(w, s, all) })
 	golden(t, "services.json", func(w io.Writer) error { return ServicesJSON(w, all) })
@@ -68,5 +74,28 @@ func TestServices(t *testing.T) {
 	}
 	if api := said["session.api"]; api.State != session.StateRunning {
 		t.Errorf("what is seen from here is another with a hub: %+v", api)
+	}
+}
+
+// A tmux server that died with its sessions is shown, and so are sessions that were
+// stopped before.
+func TestServicesThatDied(t *testing.T) {
+	no := false
+	died := Known{Record: record("session.api", "agents/x"), Diagnosis: plan.Diagnosis{State: session.StateError, Alive: &no, Detail: "tmux session is gone"}}
+	died.Record.Place = session.Place{Runtime: "tmux", Socket: "/run/tmux-0", Name: "shop-api"}
+	stopped := Known{Record: record("session.web", "agents/y"), Diagnosis: plan.Diagnosis{State: session.StateStopped, Alive: &no, Detail: "stopped"}}
+	stopped.Record.Place = session.Place{}
+	for name, c := range map[string]struct {
+		known []Known
+		want  string
+	}{
+		"the server died":        {[]Known{died, stopped}, "tmux server /run/tmux-0, does not run\n  session.api  error  tmux session is gone\nno server or container\n  session.web  stopped\n\n1 tmux server; 1 error, 1 stopped\n"},
+		"everything was stopped": {[]Known{stopped}, "no server or container\n  session.web  stopped\n\n1 stopped\n"},
+		"it was never applied":   {[]Known{{Wanted: wanted(spec("session.new", "agents/z"))}}, "No sessions.\n"},
+	} {
+		var b bytes.Buffer
+		if err := Services(&b, Style{}, ServicesOf(c.known, nil, nil)); err != nil || b.String() != c.want {
+			t.Errorf("%s: %v, got\n%s\nwant\n%s", name, err, b.String(), c.want)
+		}
 	}
 }
