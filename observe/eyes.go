@@ -33,6 +33,9 @@ type Eyes struct {
 	// Imports are what is to be taken over, to be found besides: its id, and the
 	// runtime that it is to be of.
 	Imports map[string]session.RuntimeSpec
+	// Also are wanted sessions whose runtimes and workspaces are looked at as well, and not
+	// the worktrees of their repositories.
+	Also []session.Spec
 	// Overdue reports whether a session that has gone on for longer than its
 	// unobserved_for cannot be observed yet; nil: it is not asked.
 	Overdue func(session.Record, time.Time) bool
@@ -54,11 +57,12 @@ func (e Eyes) World(ctx context.Context, wanted []session.Spec, recorded []sessi
 		Runtimes:  map[string]error{},
 		Worktrees: map[string][]session.Held{},
 	}
+	all := slices.Concat(wanted, e.Also)
 	var wg sync.WaitGroup
-	wg.Go(func() { e.lives(ctx, &w, runtimes(wanted, recorded), screens) })
+	wg.Go(func() { e.lives(ctx, &w, runtimes(all, recorded), screens) })
 	wg.Go(func() { w.Found = e.found(ctx) })
-	clones := apart(wanted, recorded)
-	w.Checkouts = inParallel(workspaces(wanted, recorded), batch, func(path string) session.Checkout {
+	clones := apart(all, recorded)
+	w.Checkouts = inParallel(workspaces(all, recorded), batch, func(path string) session.Checkout {
 		if clones[path] {
 			return e.LookClone(path)
 		}

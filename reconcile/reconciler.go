@@ -59,6 +59,7 @@ type Request struct {
 	Wait bool
 	// Ahead is what this Reconciler has begun to look at already; nil: nothing.
 	Ahead *Ahead
+	also  []session.Spec // wanted sessions that are looked at and not planned
 }
 
 // tries is how often a plan is made anew when the state moves under it.
@@ -173,7 +174,7 @@ func halfway(r session.Record, at session.Checkout) bool {
 
 func (r *Reconciler) look(ctx context.Context, st state.State, q Request, screens bool, asked *observe.Asked) session.World {
 	eyes := r.Eyes
-	eyes.Asked = asked
+	eyes.Asked, eyes.Also = asked, q.also
 	eyes.Runtime = r.runtimes(st.Lineage)
 	for _, i := range q.Imports {
 		// What has been taken over is on record, and found there.

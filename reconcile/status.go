@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -13,6 +14,9 @@ type Status struct {
 	State    state.State
 	World    session.World
 	Sessions []Seen // on record, in the order of addresses
+	// Pending are the wanted sessions that are not in the state, in the order of
+	// addresses.
+	Pending []Pending
 	// Drift is how the live world differs from the record, orphans included.
 	Drift []plan.Drift
 	// Problems are what keeps sessions from being as they were told to be.
@@ -27,9 +31,18 @@ type Seen struct {
 	Diagnosis plan.Diagnosis
 }
 
+// Pending is one session that is wanted and not in the state.
+type Pending struct {
+	Spec     session.Spec
+	Live     *session.Live // nil: nothing of it runs
+	Checkout session.Checkout
+	Adopts   bool // the next apply adopts what runs
+}
+
 // Status looks, without a lock, at every recorded session, with its screen if
-// that is wanted. The error says that the state cannot be read.
-func (r *Reconciler) Status(ctx context.Context, screens bool) (Status, error) {
+// that is wanted, and at the wanted ones that are not recorded. The error says that the
+// state cannot be read.
+func (r *Reconciler) Status(ctx context.Context, screens bool, wanted ...session.Spec) (Status, error) {
 	st, err := r.read()
 	if err != nil {
 		return Status{}, err
@@ -38,10 +51,12 @@ func (r *Reconciler) Status(ctx context.Context, screens bool) (Status, error) {
 	for i, rec := range st.Sessions {
 		specs[i] = rec.Spec
 	}
-	q := Request{Wanted: specs}
+	pending := unrecorded(st, wanted)
+	q := Request{Wanted: specs, also: pending}
 	w := r.look(ctx, st, q, screens, nil)
-	p := plan.Compute(plan.Input{Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
-		Wanted: specs, Records: st.Sessions, World: w, ByHand: true})
+	in := plan.Input{Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
+		Wanted: specs, Records: st.Sessions, World: w, ByHand: true}
+	p := plan.Compute(in)
 	s := Status{State: st, World: w, Drift: p.Drift, Problems: p.Problems, Sessions: make([]Seen, 0, len(p.Changes))}
 	for _, c := range p.Changes {
 		if c.Before == nil {
@@ -52,5 +67,28 @@ func (r *Reconciler) Status(ctx context.Context, screens bool) (Status, error) {
 			Diagnosis: plan.Diagnose(c.Before, c.Live, w),
 		})
 	}
+	if len(pending) > 0 {
+		in.Wanted, in.ByHand = pending, false
+		s.Pending = pendingOf(in)
+	}
 	return s, nil
+}
+
+// unrecorded returns the wanted sessions that are not in the state.
+func unrecorded(st state.State, wanted []session.Spec) []session.Spec {
+	return slices.DeleteFunc(slices.Clone(wanted), func(s session.Spec) bool {
+		return slices.ContainsFunc(st.Sessions, func(r session.Record) bool { return r.Address == s.Address })
+	})
+}
+
+// pendingOf returns what a look saw of wanted sessions that are not in the state, and
+// whether apply adopts them.
+func pendingOf(in plan.Input) []Pending {
+	all := make([]Pending, 0, len(in.Wanted))
+	for _, c := range plan.Compute(in).Changes {
+		if c.Before == nil {
+			all = append(all, Pending{Spec: *c.After, Live: c.Live, Checkout: in.World.Checkouts[c.After.Workspace.Path], Adopts: c.Action == plan.Adopt})
+		}
+	}
+	return all
 }

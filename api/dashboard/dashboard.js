@@ -47,7 +47,7 @@ function lock(why) {
 }
 
 function draw(d) {
-  $("counts").textContent = counts(d.counts);
+  $("counts").textContent = counts(d.counts, d.wrong_branch);
   const rows = d.sessions.map((s) => {
     const r = row(s);
     const tr = document.createElement("tr");

@@ -38,9 +38,11 @@ export function row(s, zone) {
   };
 }
 
-// counts is how many sessions there are in each state: 1 stale, 6 running.
-export function counts(all) {
+// counts returns how many sessions there are in each state, and of them on the wrong
+// branch: 1 stale, 6 running, 1 on the wrong branch.
+export function counts(all, wrong = 0) {
   const parts = Object.entries(all).map(([state, n]) => `${n} ${state}`);
+  if (wrong) parts.push(`${wrong} on the wrong branch`);
   return parts.length ? parts.join(", ") : "no sessions";
 }
 

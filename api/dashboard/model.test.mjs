@@ -41,6 +41,7 @@ test("a branch that strayed is told", () => {
 
 test("counts and lines", () => {
   assert.equal(counts({ stale: 1, running: 6 }), "1 stale, 6 running");
+  assert.equal(counts({ running: 6 }, 1), "6 running, 1 on the wrong branch");
   assert.equal(counts({}), "no sessions");
   const e = { time: "2026-03-14T14:03:20Z", address: "session.api", type: "status_changed", old: "running", new: "exited", detail: "ended by SIGKILL" };
   assert.deepEqual(line(e, "UTC"), { time: "14:03:20", text: "status changed  session.api  running → exited  ended by SIGKILL" });

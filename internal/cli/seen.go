@@ -84,7 +84,7 @@ func (a *app) activity(p *project) *activity.Reader {
 // look sees all sessions, with their screens.
 func (e *eyes) look(ctx context.Context) (*sight, error) {
 	p := e.project
-	status, err := e.reconciler.Status(ctx, true)
+	status, err := e.reconciler.Status(ctx, true, p.manifest.Sessions...)
 	if err != nil {
 		return nil, err
 	}
@@ -94,11 +94,8 @@ func (e *eyes) look(ctx context.Context) (*sight, error) {
 	}
 	s.holder, s.supervised = supervise.Running(p.manifest.DataDir)
 	e.foresee(s)
-	for i := range p.manifest.Sessions {
-		spec := &p.manifest.Sessions[i]
-		if find(status.State.Sessions, spec.Address) == nil {
-			s.known = append(s.known, view.Known{Wanted: spec, Diagnosis: unbegun(*spec)})
-		}
+	for _, x := range status.Pending {
+		s.known = append(s.known, view.Known{Wanted: &x.Spec, Live: x.Live, Checkout: &x.Checkout, Diagnosis: unbegun(x)})
 	}
 	return s, nil
 }
@@ -171,11 +168,16 @@ func lacking(c plan.Change, k view.Known) plan.Change {
 	return c
 }
 
-// unbegun is what is known of a session that is wanted and not on record.
-func unbegun(s session.Spec) plan.Diagnosis {
-	dead := false
-	d := plan.Diagnosis{State: session.StatePending, Alive: &dead, Reason: plan.ReasonNew, Detail: "not applied yet"}
-	if s.Desired == session.Stopped {
+// unbegun diagnoses a session that is wanted and not in the state.
+func unbegun(x reconcile.Pending) plan.Diagnosis {
+	alive := x.Live != nil && x.Live.PlaceUp && x.Live.Vital == session.Alive
+	d := plan.Diagnosis{State: session.StatePending, Alive: &alive, Reason: plan.ReasonNew, Detail: "not applied yet"}
+	switch {
+	case alive && x.Adopts:
+		d.Reason, d.Detail = plan.ReasonAdopt, "running but not in the state; the next apply adopts it"
+	case alive:
+		d.Reason, d.Detail = plan.ReasonAdopt, "running but not in the state"
+	case x.Spec.Desired == session.Stopped:
 		d.State, d.Detail = session.StateStopped, "wanted stopped: never started"
 	}
 	return d

@@ -19,7 +19,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Short:   "Show every session: what is wanted, what is there, what the agent does",
 		Long: `Shows every session that is wanted or on record as it is now, last how many there are
 in each state; with ADDR only that one, or the instances of that block. What is wrong
-is shown, and makes no exit code: that is for plan --detailed-exitcode.
+is shown, and makes no exit code: that is for plan --detailed-exitcode. A session whose
+workspace is on another branch than the declared one is shown as "wrong branch".
 
 In a project that a hub has supervised (agentform serve) it begins with whether one does
 now, and says of each session whose agent is gone what the hub does about it.`,

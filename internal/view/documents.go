@@ -115,10 +115,12 @@ func ValidJSON(w io.Writer, ds []session.Diagnostic) error {
 
 // StatusDocument is sessions as a document.
 type StatusDocument struct {
-	Format     string                `json:"format_version"`
-	Sessions   []Session             `json:"sessions"`
-	Counts     map[session.State]int `json:"counts"`
-	Supervisor string                `json:"supervisor"` // running, down
+	Format   string                `json:"format_version"`
+	Sessions []Session             `json:"sessions"`
+	Counts   map[session.State]int `json:"counts"`
+	// WrongBranch is how many of them run, or are to be started, on another branch.
+	WrongBranch int    `json:"wrong_branch"`
+	Supervisor  string `json:"supervisor"` // running, down
 }
 
 // StatusOf is the document of sessions, in the order given. Supervisor says whether
@@ -128,7 +130,7 @@ func StatusOf(sessions []Session, supervisor bool) StatusDocument {
 	if supervisor {
 		word = "running"
 	}
-	return StatusDocument{FormatVersion, list(sessions), Counts(sessions), word}
+	return StatusDocument{FormatVersion, list(sessions), Counts(sessions), wrongBranches(sessions), word}
 }
 
 // StatusJSON writes sessions as one document, in the order given. Supervisor

@@ -28,8 +28,9 @@ type Session struct {
 	Observable     bool              `json:"observable"` // the agent's own session file may be looked for
 	Branch         string            `json:"branch"`
 	BranchOK       *bool             `json:"branch_ok"`
-	BranchLive     string            `json:"branch_live"`  // what the workspace is on; empty: detached or not known
-	BranchFault    string            `json:"branch_fault"` // what is wrong when branch_ok is false, for people
+	BranchLive     string            `json:"branch_live"`   // what the workspace is on; empty: detached or not known
+	BranchFault    string            `json:"branch_fault"`  // what is wrong when branch_ok is false, for people
+	BranchReason   plan.Reason       `json:"branch_reason"` // the same as plan's code: branch_mismatch, workspace_gone
 	Workspace      string            `json:"workspace"`
 	ID             string            `json:"id"`
 	PaneID         string            `json:"pane_id"`
@@ -314,25 +315,34 @@ func (s *Session) branch(spec session.Spec, co *session.Checkout, unmade bool) {
 	ok := co.Exists && co.Git && co.Branch == spec.Branch
 	if s.ID != "" && !unmade || co.Exists && !co.Empty { // nothing is wrong with a folder that is not made yet
 		s.BranchOK = &ok
-		s.BranchFault = branchFault(ok, *co)
+		s.BranchFault, s.BranchReason = branchFault(ok, *co)
 	}
 }
 
-// branchFault returns how a workspace is not on its branch.
-func branchFault(ok bool, co session.Checkout) string {
+// branchFault returns how a workspace is not on its branch, for people and as plan's
+// reason.
+func branchFault(ok bool, co session.Checkout) (string, plan.Reason) {
 	switch {
 	case ok:
-		return ""
+		return "", ""
 	case !co.Exists:
-		return "workspace is gone"
+		return "workspace is gone", plan.ReasonWorkspaceGone
 	case !co.Git:
-		return "workspace is not a git checkout"
+		return "workspace is not a git checkout", plan.ReasonBranchMismatch
 	case co.BranchGone != "":
-		return fmt.Sprintf("branch %q of the workspace does not exist", co.BranchGone)
+		return fmt.Sprintf("branch %q of the workspace does not exist", co.BranchGone), plan.ReasonBranchMismatch
 	case co.Branch == "":
-		return "workspace is on no branch"
+		return "workspace is on no branch", plan.ReasonBranchMismatch
 	}
-	return fmt.Sprintf("workspace is on %q", co.Branch)
+	return fmt.Sprintf("workspace is on %q", co.Branch), plan.ReasonBranchMismatch
+}
+
+// WrongBranch reports whether a session that runs, or is to be started, has its
+// workspace on another branch. In error or stopped, the session has no agent that
+// could commit there.
+func (s Session) WrongBranch() bool {
+	return s.BranchReason == plan.ReasonBranchMismatch &&
+		slices.Contains([]session.State{session.StatePending, session.StateStarting, session.StateRunning, session.StatePaused}, s.State)
 }
 
 func (k Known) activity() session.Activity {

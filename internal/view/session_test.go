@@ -66,6 +66,39 @@ func TestSessionOf(t *testing.T) {
 	}
 }
 
+// The wrong branch comes before the state of a session that may commit to it, and is
+// counted. JSON keeps the state.
+func TestWrongBranch(t *testing.T) {
+	yes := true
+	of := func(state session.State, co session.Checkout) Session {
+		return SessionOf(Known{Record: record("session.api", "agents/api"), Diagnosis: plan.Diagnosis{State: state, Alive: &yes}, Checkout: &co})
+	}
+	on := func(branch string) session.Checkout { return session.Checkout{Exists: true, Git: true, Branch: branch} }
+	for name, c := range map[string]struct {
+		Session
+		word   string
+		reason plan.Reason
+	}{
+		"runs":               {of(session.StateRunning, on("main")), wrongBranch, plan.ReasonBranchMismatch},
+		"is paused":          {of(session.StatePaused, on("main")), wrongBranch, plan.ReasonBranchMismatch},
+		"is not applied":     {of(session.StatePending, on("main")), wrongBranch, plan.ReasonBranchMismatch},
+		"is detached":        {of(session.StateRunning, on("")), wrongBranch, plan.ReasonBranchMismatch},
+		"is stopped":         {of(session.StateStopped, on("main")), "stopped", plan.ReasonBranchMismatch},
+		"is in error":        {of(session.StateError, on("main")), "error", plan.ReasonBranchMismatch},
+		"its folder is gone": {of(session.StateRunning, session.Checkout{}), "running", plan.ReasonWorkspaceGone},
+		"is on its branch":   {of(session.StateRunning, on("agents/api")), "running", ""},
+	} {
+		p := &page{}
+		want := "1 " + c.word
+		if word, _ := c.stateWord(); word != c.word || c.BranchReason != c.reason || p.stateCounts([]Session{c.Session}) != want {
+			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, p.stateCounts([]Session{c.Session}), c.word, c.reason)
+		}
+		if d := StatusOf([]Session{c.Session}, false); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == wrongBranch) {
+			t.Errorf("%s: in JSON %+v, %d", name, d.Counts, d.WrongBranch)
+		}
+	}
+}
+
 func overridden(r session.Record) *session.Record {
 	r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: at}
 	return &r

@@ -23,7 +23,8 @@ type Shown struct {
 // events, the end of its screen, and the commands to look at it by hand.
 func Show(w io.Writer, s Style, x Shown, now time.Time) error {
 	p := &page{Style: s}
-	p.line(p.paint(bold, string(x.Address)), "  ", p.paint(stateInk(x.State), string(x.State)),
+	word, color := x.stateWord()
+	p.line(p.paint(bold, string(x.Address)), "  ", p.paint(color, word),
 		", ", p.paint(activityInk(x.Activity), string(x.Activity)))
 	if why := x.why(now); why != "" {
 		p.line(p.paint(noInk, why))

@@ -22,7 +22,7 @@ func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
 	}
 	columns := []column{
 		{title: "ADDRESS", min: 24}, {title: "ROLE", spare: 4}, {title: "AGENT", spare: 2}, {title: "STATE"}, {title: "ACTIVITY"},
-		{title: "BRANCH", min: 16}, {title: "AGE", right: true, spare: 1}, {title: "RESTARTS", right: true, spare: 3},
+		{title: "BRANCH", min: 12}, {title: "AGE", right: true, spare: 1}, {title: "RESTARTS", right: true, spare: 3},
 	}
 	turns := slices.ContainsFunc(sessions, func(x Session) bool { return x.Turns != nil })
 	if turns {
@@ -47,11 +47,12 @@ func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
 func (p *page) notes(sessions []Session, now time.Time) {
 	told := false
 	for _, x := range sessions {
-		if x.ID == "" && x.State == session.StatePending {
+		if x.ID == "" && x.State == session.StatePending && !x.WrongBranch() {
 			continue // not applied yet: its state says it
 		}
 		if why := x.why(now); why != "" {
-			p.line(p.paint(stateInk(x.State), string(x.Address)+":"), " ", p.paint(noInk, why))
+			_, color := x.stateWord()
+			p.line(p.paint(color, string(x.Address)+":"), " ", p.paint(noInk, why))
 			told = true
 		}
 	}
@@ -61,16 +62,28 @@ func (p *page) notes(sessions []Session, now time.Time) {
 }
 
 func statusRow(x Session, now time.Time) []cell {
+	word, color := x.stateWord()
 	branch := cell{text: x.Branch}
 	if x.BranchOK != nil && !*x.BranchOK {
 		branch = cell{x.Branch + " !", red}
 	}
 	return []cell{
 		{string(x.Address), bold}, {text: x.Role}, {text: x.Agent},
-		{string(x.State), stateInk(x.State)}, {string(x.Activity), activityInk(x.Activity)},
+		{word, color}, {string(x.Activity), activityInk(x.Activity)},
 		branch, {text: x.age(now)}, {text: strconv.Itoa(x.Restarts)},
 	}
 }
+
+// stateWord returns the state of a session for people, and its color. A session that
+// could run, and whose workspace is on another branch, needs someone first of all.
+func (x Session) stateWord() (string, ink) {
+	if x.WrongBranch() {
+		return wrongBranch, red
+	}
+	return string(x.State), stateInk(x.State)
+}
+
+const wrongBranch = "wrong branch"
 
 // number is a number that may not be known, in thousands where it is long.
 func number[N int | int64](n *N) string {
@@ -115,8 +128,21 @@ func states() []session.State {
 	}
 }
 
-// stateCounts is the last line of a status: 1 stale, 6 running.
-func (p *page) stateCounts(sessions []Session) string { return p.stateNumbers(Counts(sessions)) }
+// stateCounts is the last line of a status: 1 wrong branch, 1 stale, 6 running.
+func (p *page) stateCounts(sessions []Session) string {
+	counts := Counts(sessions)
+	for _, x := range sessions {
+		if x.WrongBranch() {
+			counts[x.State]--
+		}
+	}
+	wrong := wrongBranches(sessions)
+	numbers := p.stateNumbers(counts)
+	if wrong > 0 {
+		numbers = strings.TrimSuffix(p.paint(red, fmt.Sprintf("%d %s", wrong, wrongBranch))+", "+numbers, ", ")
+	}
+	return numbers
+}
 
 func (p *page) stateNumbers(counts map[session.State]int) string {
 	var parts []string
@@ -126,6 +152,16 @@ func (p *page) stateNumbers(counts map[session.State]int) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// wrongBranches returns how many sessions are shown as on the wrong branch.
+func wrongBranches(sessions []Session) (n int) {
+	for _, x := range sessions {
+		if x.WrongBranch() {
+			n++
+		}
+	}
+	return n
 }
 
 // Counts is how many sessions there are in each state; a state that none is in
