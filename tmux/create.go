@@ -75,7 +75,8 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 			begin, more = on.ask, append(more, remain(l.Name))
 		}
 		printed, err := begin(ctx, append([]command{
-			append(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-n", windowName(l.Mark.Address), "-x", "200", "-y", "50", "-c", literal(l.Dir), "--"}, r.guestCommand(l)...),
+			slices.Concat(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-n", windowName(l.Mark.Address)},
+				windowSize, []string{"-c", literal(l.Dir), "--"}, r.guestCommand(l)),
 			{"set-option", "-F", "-t", exactly(l.Name), paneOption, "#{pane_id}"},
 		}, more...)...)
 		if err == nil {
