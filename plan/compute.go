@@ -47,6 +47,7 @@ func Compute(in Input) Plan {
 	s.hold(&p)
 	s.interrupts(p.Changes)
 	p.Problems = append(p.Problems, s.unobserved(p.Changes)...)
+	p.Problems = append(p.Problems, s.shared(p.Changes)...)
 	p.Drift = s.drift(selected)
 	return p
 }

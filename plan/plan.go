@@ -194,6 +194,7 @@ const (
 	ReasonBranchHeld       Reason = "branch_held"
 	ReasonWorkspaceGone    Reason = "workspace_gone"
 	ReasonPathOccupied     Reason = "path_occupied"
+	ReasonShared           Reason = "directory_shared"
 	ReasonNameTaken        Reason = "name_taken"
 	ReasonAmbiguous        Reason = "two_live_objects"
 	ReasonNoGuest          Reason = "no_guest" // in the adopted container nothing can be started

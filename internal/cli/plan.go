@@ -129,9 +129,19 @@ func (a *app) makePlan(ctx context.Context, f planFlags) (*project, plan.Plan, r
 	q := request
 	q.Ahead = ahead
 	made, err := r.Plan(ctx, q)
+	p.point(made.Problems)
 	made.Problems = append(made.Problems, lostState(p, made)...)
 	a.log.Debug("looked and compared", "took", time.Since(began))
 	return p, made, request, err
+}
+
+// point gives each warning about a session the place of its block in the manifest.
+func (p *project) point(problems []session.Diagnostic) {
+	for i, d := range problems {
+		if at, declared := p.manifest.Ranges[d.Address]; declared && d.Severity == session.Warning && d.Range == nil {
+			problems[i].Range = &at
+		}
+	}
 }
 
 // showPlan prints a plan: the document to standard output, what is only to be

@@ -202,13 +202,12 @@ func (a *app) compose(p *project, s state.State, o runOptions) (session.Spec, er
 
 // shared warns when the session is to work where another one does.
 func (a *app) shared(spec session.Spec, s state.State) error {
-	for _, r := range s.Sessions {
-		if r.Tree.Path == spec.Workspace.Path && r.Place != (session.Place{}) {
-			_, err := fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", r.Address, view.Safe(r.Tree.Path))
-			return err
-		}
+	other := plan.Neighbor(spec, s.Sessions)
+	if other == "" {
+		return nil
 	}
-	return nil
+	_, err := fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", other, view.Safe(spec.Workspace.Path))
+	return err
 }
 
 // completeAgents completes the agents there are.

@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Neighbor returns the session on record that works in a wanted session's directory;
+// empty: there is none. Sessions with a worktree or a clone of their own share none.
+func Neighbor(w session.Spec, records []session.Record) session.Address {
+	if w.Workspace.Mode != session.InPlace && w.Workspace.Mode != session.Plain {
+		return ""
+	}
+	for _, r := range records {
+		if r.Address != w.Address && r.Tree.Path == w.Workspace.Path && r.Place != (session.Place{}) {
+			return r.Address
+		}
+	}
+	return ""
+}
+
+// shared returns a warning for each session that is to be created in a directory where
+// another one works, or is to be created by the same plan.
+func (s *scene) shared(changes []Change) []session.Diagnostic {
+	if s.in.Hub != nil {
+		return nil
+	}
+	var stay []session.Record
+	for _, c := range changes {
+		if c.Before != nil && !slices.Contains([]Action{Delete, Stop, Forget}, c.Action) {
+			stay = append(stay, *c.Before)
+		}
+	}
+	var told []session.Diagnostic
+	for _, c := range changes {
+		if c.Action != Create && c.Action != Replace || c.After == nil {
+			continue
+		}
+		if other := Neighbor(*c.After, stay); other != "" {
+			told = append(told, session.Diagnostic{Code: string(ReasonShared), Severity: session.Warning, Address: c.Address,
+				Summary: fmt.Sprintf("%s works in the same directory as %s", c.Address, other),
+				Detail:  fmt.Sprintf("both agents edit %s\nto give a session a worktree of its own, leave its workspace mode out", c.After.Workspace.Path)})
+		}
+		stay = append(stay, session.Record{Address: c.Address, Place: session.Place{Runtime: c.After.Runtime.Kind}, Tree: session.Tree{Path: c.After.Workspace.Path}})
+	}
+	return told
+}
