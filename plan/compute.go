@@ -77,7 +77,11 @@ func (s *scene) decide(a session.Address) (Change, []session.Diagnostic) {
 	case c.After == nil:
 		return s.unwanted(c)
 	}
-	return s.kept(c, d)
+	c, problems := s.kept(c, d)
+	if busy := atWork(c.Before, s.in.World); busy != "" && c.Reason == ReasonInterrupted {
+		c.Reason, c.Detail = ReasonUnderWay, busy
+	}
+	return c, problems
 }
 
 // endable reports whether a session of which nothing can be told is to be ended, and

@@ -34,6 +34,9 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 			return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable, Detail: detail}
 		}
 	}
+	if d, ok := underWay(r, l, w); ok {
+		return d
+	}
 	if l == nil {
 		return absent(r, w)
 	}
@@ -49,6 +52,38 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 		return Diagnosis{State: session.StatePaused, Alive: yes(), Reason: ReasonInSync, Detail: "paused"}
 	}
 	return Diagnosis{State: session.StateRunning, Alive: yes(), Reason: ReasonInSync, Detail: "running"}
+}
+
+// underWay diagnoses a session whose agent does not run, and that a command is at work
+// on. ok is false of any other.
+func underWay(r *session.Record, l *session.Live, w session.World) (d Diagnosis, ok bool) {
+	if l != nil && l.PlaceUp && l.Vital != session.Dead || r != nil && w.Runs[r.Run.ID].Alive {
+		return Diagnosis{}, false
+	}
+	d = Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonUnderWay, Detail: atWork(r, w)}
+	if r != nil && (r.Intent == session.Stopping || r.Intent == session.Removing) {
+		d.State, d.Activity = session.StateStopped, session.Exited
+	}
+	return d, d.Detail != ""
+}
+
+// atWork says what a command does to a session now; empty: none is at work on it. A
+// record that was saved before the command started is none of its work, or not yet.
+func atWork(r *session.Record, w session.World) string {
+	if r == nil || r.Trouble != "" || w.Writer.Name == "" || r.UpdatedAt.Before(w.Writer.Since) {
+		return ""
+	}
+	switch r.Intent {
+	case session.Creating:
+		return "being created by " + w.Writer.Name
+	case session.Restarting:
+		return "being restarted by " + w.Writer.Name
+	case session.Stopping:
+		return "being stopped by " + w.Writer.Name
+	case session.Removing:
+		return "being removed by " + w.Writer.Name
+	}
+	return ""
 }
 
 // down diagnoses a place that is there and does not run. A session that came to its

@@ -156,6 +156,7 @@ type Reason string
 const (
 	ReasonNew            Reason = "not_recorded"
 	ReasonInterrupted    Reason = "interrupted"
+	ReasonUnderWay       Reason = "under_way" // another command is at work on it
 	ReasonAdopt          Reason = "ours_unrecorded"
 	ReasonInSync         Reason = "in_sync"
 	ReasonRefreshOnly    Reason = "refresh_only"

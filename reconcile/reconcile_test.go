@@ -314,3 +314,59 @@ func TestApplyRefusesAPlanOfAnotherState(t *testing.T) {
 		t.Error("something was done")
 	}
 }
+
+// TestUnderWayIsNotInterrupted: while whoever holds the lock creates a session, looks
+// and plans say so; once nobody does, it was interrupted.
+func TestUnderWayIsNotInterrupted(t *testing.T) {
+	r := newRoom(t)
+	since := time.Now().Add(-time.Minute).Truncate(time.Second)
+	store, err := state.Open(t.Context(), r.StatePath, "shop", "test", state.Holder{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Put(session.Record{ID: "api-00000001", Address: session.Single("api"), Spec: r.spec("api"), Intent: session.Creating,
+		Run: session.Run{ID: "0123456789abcdef"}, CreatedAt: since, UpdatedAt: since}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	details := func() (got []string) {
+		t.Helper()
+		s, err := r.Status(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		care := reconcile.Care{}
+		p, err := r.Plan(t.Context(), reconcile.Request{Wanted: []session.Spec{r.spec("api")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []string{s.Sessions[0].Diagnosis.Detail, r.Survey(t.Context(), s.State, care).Sessions[0].Diagnosis.Detail, p.Changes[0].Detail}
+	}
+	interrupted := "its creation was interrupted"
+	if diff := cmp.Diff([]string{interrupted, interrupted, interrupted}, details()); diff != "" {
+		t.Error(diff)
+	}
+	for _, x := range []struct {
+		since time.Time
+		want  string
+	}{
+		{since, "being created by agentform apply (pid 42 on box)"},
+		{since.Add(time.Hour), interrupted}, // it is at work on another session
+	} {
+		store, err := state.Open(t.Context(), r.StatePath, "shop", "", state.Holder{PID: 42, Host: "box", Command: "agentform apply", Since: x.since}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{x.want, x.want, x.want}, details()); diff != "" {
+			t.Error(diff)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{interrupted, interrupted, interrupted}, details()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -84,6 +84,7 @@ func (r *Reconciler) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 		if begun(st, w) && !state.Locked(r.StatePath) {
 			w = r.clear(ctx, st, q)
 		}
+		w.Writer = r.writer(st)
 		p := r.decide(ctx, st, w, q, false)
 		r.tried(&p, w)
 		serial, err := state.Serial(r.StatePath)

@@ -41,7 +41,9 @@ func (r *Reconciler) Opened(lineage string, spec session.RuntimeSpec) (session.R
 // plans what the hub is to do. A history that cannot be read counts as empty.
 func (r *Reconciler) Survey(ctx context.Context, st state.State, c Care) Survey {
 	wanted := recorded(st)
-	return r.survey(st, wanted, r.look(ctx, st, Request{Wanted: wanted}, false, nil), c)
+	w := r.look(ctx, st, Request{Wanted: wanted}, false, nil)
+	w.Writer = r.writer(st)
+	return r.survey(st, wanted, w, c)
 }
 
 // Again is the survey of the same look with other care.

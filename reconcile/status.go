@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/agentform/agentform/plan"
@@ -43,10 +44,45 @@ type Pending struct {
 // that is wanted, and at the wanted ones that are not recorded. The error says that the
 // state cannot be read.
 func (r *Reconciler) Status(ctx context.Context, screens bool, wanted ...session.Spec) (Status, error) {
-	st, err := r.read()
-	if err != nil {
-		return Status{}, err
+	for n := 1; ; n++ {
+		st, err := r.read()
+		if err != nil {
+			return Status{}, err
+		}
+		s := r.status(ctx, st, screens, wanted)
+		if n == tries || s.World.Writer.Name != "" || !slices.ContainsFunc(st.Sessions, unsettled) {
+			return s, nil
+		}
+		if serial, err := state.Serial(r.StatePath); err != nil || serial == st.Serial {
+			return s, nil
+		}
+		// Whoever was at work has ended since the state was read.
 	}
+}
+
+// unsettled reports whether something was under way when a record was saved.
+func unsettled(rec session.Record) bool {
+	return rec.Intent != session.Settled && rec.Intent != session.Queued
+}
+
+// writer returns the command that is at work on the sessions of a state. It is for looks
+// without the lock.
+func (r *Reconciler) writer(st state.State) session.Writer {
+	if !slices.ContainsFunc(st.Sessions, unsettled) {
+		return session.Writer{}
+	}
+	h, held := state.HeldBy(r.StatePath)
+	if !held || h.PID == 0 {
+		return session.Writer{}
+	}
+	at := ""
+	if h.Host != r.Who.Host {
+		at = " on " + h.Host
+	}
+	return session.Writer{Name: fmt.Sprintf("%s (pid %d%s)", h.Command, h.PID, at), Since: h.Since}
+}
+
+func (r *Reconciler) status(ctx context.Context, st state.State, screens bool, wanted []session.Spec) Status {
 	specs := make([]session.Spec, len(st.Sessions))
 	for i, rec := range st.Sessions {
 		specs[i] = rec.Spec
@@ -54,6 +90,7 @@ func (r *Reconciler) Status(ctx context.Context, screens bool, wanted ...session
 	pending := unrecorded(st, wanted)
 	q := Request{Wanted: specs, also: pending}
 	w := r.look(ctx, st, q, screens, nil)
+	w.Writer = r.writer(st)
 	in := plan.Input{Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
 		Wanted: specs, Records: st.Sessions, World: w, ByHand: true}
 	p := plan.Compute(in)
@@ -71,7 +108,7 @@ func (r *Reconciler) Status(ctx context.Context, screens bool, wanted ...session
 		in.Wanted, in.ByHand = pending, false
 		s.Pending = pendingOf(in)
 	}
-	return s, nil
+	return s
 }
 
 // unrecorded returns the wanted sessions that are not in the state.

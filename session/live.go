@@ -180,6 +180,15 @@ type World struct {
 	// Overdue are the runs that could not be observed for longer than they may: see
 	// AgentSpec.UnobservedFor.
 	Overdue map[string]bool
+	// Writer is who changes the state now; the zero value: nobody does, or only whoever
+	// looks.
+	Writer Writer
+}
+
+// Writer is a command that changes sessions now.
+type Writer struct {
+	Name  string    // for people: agentform apply (pid 123)
+	Since time.Time // when it started, to the second
 }
 
 // Found is what stands under an id: nothing at all, a live object, or why that

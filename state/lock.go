@@ -77,12 +77,21 @@ func lock(ctx context.Context, path string, who Holder, wait time.Duration) (*fl
 
 // Locked reports whether somebody is changing the state file at path now.
 func Locked(path string) bool {
-	l := flock.New(path+".lock", flock.SetFlag(os.O_RDWR))
-	free, err := l.TryLock()
-	if free {
-		_ = l.Unlock() // never cleared: the name in it is nobody's of now
+	_, locked := HeldBy(path)
+	return locked
+}
+
+// HeldBy returns who is changing the state file at path now, and whether anybody is.
+// The holder is zero if it has not written its name.
+func HeldBy(path string) (Holder, bool) {
+	file := path + ".lock"
+	l := flock.New(file, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))
+	free, err := l.TryRLock() // a shared lock that can be had: nobody has the other
+	_ = l.Close()             // never cleared: the name in it is nobody's of now
+	if err != nil || free {
+		return Holder{}, false
 	}
-	return err == nil && !free
+	return readHolder(file), true
 }
 
 // unlock clears the holder, so that the next one is never taken for this one,

@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// TestUnderWay: what a running command does is not called interrupted, and what it does
+// not do is.
+func TestUnderWay(t *testing.T) {
+	writer := session.Writer{Name: "agentform apply (pid 7)", Since: now.Add(-time.Minute)}
+	saved := func(at time.Time, i session.Intent, trouble string) func(*session.Record) {
+		return func(r *session.Record) { r.UpdatedAt, r.Intent, r.Trouble = at, i, trouble }
+	}
+	for name, x := range map[string]struct {
+		stage  *stage
+		writer session.Writer
+		state  session.State
+		reason Reason
+		detail string
+		plans  string
+	}{
+		"a creation": {newStage().record(spec("a"), saved(now, session.Creating, "")), writer,
+			session.StatePending, ReasonUnderWay, "being created by agentform apply (pid 7)", "being created by agentform apply (pid 7)"},
+		"without a writer": {newStage().record(spec("a"), saved(now, session.Creating, "")), session.Writer{},
+			session.StatePending, ReasonInterrupted, "its creation was interrupted", "its creation was interrupted"},
+		"begun before the writer started": {newStage().record(spec("a"), saved(now.Add(-time.Hour), session.Creating, "")), writer,
+			session.StatePending, ReasonInterrupted, "its creation was interrupted", "its creation was interrupted"},
+		"failed while the writer goes on": {newStage().record(spec("a"), saved(now, session.Creating, "setup: exit 1")), writer,
+			session.StateError, ReasonInterrupted, "its creation failed: setup: exit 1", "last attempt failed: setup: exit 1"},
+		"a restart": {newStage().record(spec("a"), saved(now, session.Restarting, "")), writer,
+			session.StatePending, ReasonUnderWay, "being restarted by agentform apply (pid 7)", "being restarted by agentform apply (pid 7)"},
+		"a removal": {newStage().record(spec("a"), saved(now, session.Removing, "")), writer,
+			session.StateStopped, ReasonUnderWay, "being removed by agentform apply (pid 7)", "being removed by agentform apply (pid 7)"},
+		"a stop": {newStage().record(spec("a"), saved(now, session.Stopping, "")), writer,
+			session.StateStopped, ReasonUnderWay, "being stopped by agentform apply (pid 7)", "wanted running"},
+		"a restart whose agent runs already": {newStage().live("a").record(spec("a"), saved(now, session.Restarting, "")), writer,
+			session.StateRunning, ReasonInSync, "running", "being restarted by agentform apply (pid 7)"},
+		"nothing": {newStage().live("a").record(spec("a"), saved(now, session.Settled, "")), writer,
+			session.StateRunning, ReasonInSync, "running", "running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := x.stage.want(spec("a")).in
+			in.World.Writer = x.writer
+			p := Compute(in)
+			if len(p.Changes) != 1 {
+				t.Fatalf("%+v", p.Changes)
+			}
+			c := p.Changes[0]
+			if d := Diagnose(c.Before, c.Live, in.World); d.State != x.state || d.Reason != x.reason || d.Detail != x.detail {
+				t.Errorf("diagnosed %+v", d)
+			}
+			if c.Detail != x.plans {
+				t.Errorf("planned %s %s: %q, want %q", c.Action, c.Reason, c.Detail, x.plans)
+			}
+		})
+	}
+}
