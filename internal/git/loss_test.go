@@ -24,7 +24,11 @@ func TestNothingIsLost(t *testing.T) {
 			removed, kept := 0, map[string]int{}
 			for seed := range uint64(lossRuns) {
 				s := newScene(t, kind, rand.New(rand.NewPCG(seed, uint64(len(kind)))))
-				s.play()
+				if seed%3 == 0 {
+					s.alone(seed)
+				} else {
+					s.play()
+				}
 				err := s.removeAndCheck()
 				if err == nil {
 					removed++
@@ -96,6 +100,28 @@ func (s *scene) play() {
 	if s.kind != "worktree" && s.rnd.IntN(4) > 0 {
 		s.fetch()
 	}
+}
+
+// alone makes a state that one check alone can see: where more has happened, another
+// check keeps the workspace.
+func (s *scene) alone(seed uint64) {
+	s.did = append(s.did, "one thing alone")
+	s.n++
+	if s.kind == "worktree" { // a commit that only the reflog of the worktree's HEAD has
+		s.try(s.top, "switch", "-q", "--detach")
+		s.commit(s.top)
+		s.try(s.top, "switch", "-q", "agents/api")
+		return
+	}
+	path := fmt.Sprint(s.top, "-last") // a worktree of the clone, outside it or inside
+	if seed%2 == 1 {
+		path = filepath.Join(s.top, "ignored", "last")
+	}
+	s.try(s.top, "worktree", "add", "-q", "--detach", path)
+	s.put(path)
+	s.try(path, "add", "b.txt")
+	s.put(path) // the file as it was staged is in the repository alone
+	s.add(path)
 }
 
 // fetch brings all branches of the clone into the repository, as people do.
