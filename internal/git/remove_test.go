@@ -242,3 +242,42 @@ func TestProgress(t *testing.T) {
 		t.Errorf("since what is not there: %v", err)
 	}
 }
+
+// TestRiskOfSubmodulesOfAGoneWorktree: the repositories of a linked worktree's
+// submodules are in the repository, and go with what it knows of the worktree.
+func TestRiskOfSubmodulesOfAGoneWorktree(t *testing.T) {
+	repo := newRepo(t)
+	lib, path := filepath.Join(filepath.Dir(repo), "lib"), filepath.Join(filepath.Dir(repo), "w")
+	git(t, filepath.Dir(repo), "init", "-q", lib)
+	commit(t, lib, "lib")
+	git(t, repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "sub")
+	commit(t, repo, "submodule")
+	git(t, repo, "worktree", "add", "-q", path, "-b", "x")
+	git(t, path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	if risk, err := AtRisk(t.Context(), path, repo); err != nil || risk.Any() {
+		t.Errorf("of a submodule that has all from its remote: %v, %v", risk, err)
+	}
+	git(t, repo, "worktree", "prune")
+
+	git(t, repo, "worktree", "add", "-q", path, "x")
+	git(t, path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+	commit(t, path+"/sub", "work")
+	commit(t, path, "use it")
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	store := filepath.Join(repo, ".git", "worktrees", "w", "modules", "sub")
+	risky := (*RiskError)(nil)
+	if err := RemoveWorktree(t.Context(), repo, path); !errors.As(err, &risky) || !strings.Contains(risky.Risk.Nested, "1 commit that no remote has: "+store) {
+		t.Errorf("removed: %v", err)
+	}
+	if _, err := AddWorktree(t.Context(), repo, path, "x", ""); !errors.As(err, &risky) {
+		t.Errorf("made anew: %v", err)
+	}
+	if gone(store) {
+		t.Error("the submodule's commit is lost")
+	}
+}

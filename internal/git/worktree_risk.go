@@ -53,7 +53,7 @@ func atRisk(ctx context.Context, path, repo string) (r Risk, inner []string, err
 }
 
 // goneRisk is what is left of a worktree whose folder is gone: what its HEAD, its
-// reflog and its index hold.
+// reflog, its index and the repositories of its submodules hold.
 func goneRisk(ctx context.Context, repo, entry string) (r Risk, err error) {
 	d, err := dirs{git: entry}.settle()
 	if err != nil {
@@ -63,7 +63,15 @@ func goneRisk(ctx context.Context, repo, entry string) (r Risk, err error) {
 	if err := d.addUnreachable(ctx, &r); err != nil {
 		return r, err
 	}
-	r.Uncommitted, err = staged(ctx, entry, Here(repo))
+	if r.Uncommitted, err = staged(ctx, entry, Here(repo)); err != nil {
+		return r, err
+	}
+	// Submodules of a linked worktree have their repositories in its git folder, and
+	// their settings name a work tree, which is gone as well.
+	g := examiner{top: entry, dirs: d, git: func(ctx context.Context, args ...string) (string, error) {
+		return run(ctx, entry, append([]string{"--work-tree=."}, args...)...)
+	}}
+	_, r.Nested, err = g.nested(ctx)
 	return r, err
 }
 
