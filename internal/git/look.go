@@ -87,7 +87,10 @@ func (d dirs) repair(err error, path string) string {
 func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 	ref := headsPrefix + branch
 	if fi, err := os.Lstat(filepath.Join(d.common, filepath.FromSlash(ref))); err == nil && !fi.IsDir() {
-		return "", false, nil
+		if fi.Size() < shortestCommit && fi.Mode().IsRegular() {
+			err = d.damaged(branch)
+		}
+		return "", false, err
 	}
 	packed := map[string]string{}
 	if err := d.packedRefs(packed); err != nil {
@@ -101,6 +104,27 @@ func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 	}
 	last, err = readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit}, map[string]bool{})
 	return last, last != "" || d.git != d.common, err
+}
+
+// shortestCommit is the length of a commit's name in SHA-1.
+const shortestCommit = 40
+
+// damaged returns an error if the file of a branch has neither a commit nor another
+// ref, as a crash of the machine leaves it: nobody can commit there.
+func (d dirs) damaged(branch string) error {
+	file := filepath.Join(d.common, filepath.FromSlash(headsPrefix+branch))
+	text, err := readSmall(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil || strings.HasPrefix(text, "ref:") || len(text) >= shortestCommit {
+		return err
+	}
+	last, err := readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit}, map[string]bool{})
+	if err != nil || last == "" {
+		last = "COMMIT"
+	}
+	return fmt.Errorf("branch %q is damaged: %s has no commit; to restore it: rm %q && git -C %q branch %s %s", branch, file, file, d.common, branch, last)
 }
 
 // CommonDir is the folder that all checkouts of a repository share, absolute

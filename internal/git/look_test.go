@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -161,6 +162,29 @@ func TestLookBranchGone(t *testing.T) {
 	git(t, repo, "branch", "-D", "agents/a/b")
 	git(t, linked, "branch", "agents/a", tip)
 	check("restored", linked, "agents/a", "", "")
+	// What a crash of the machine leaves.
+	ref := filepath.Join(repo, ".git", "refs", "heads", "agents", "a")
+	looks := NewLooks()
+	looks.now = func() time.Time { return time.Now().Add(time.Minute) } // everything is old enough to be remembered
+	for range 3 {
+		if co := looks.Look(linked); co.Err != nil {
+			t.Error(co.Err)
+		}
+	}
+	if err := os.Truncate(ref, 0); err != nil {
+		t.Fatal(err)
+	}
+	for name, co := range map[string]session.Checkout{"Look": Look(linked), "Looks": looks.Look(linked)} {
+		if co.Err == nil || !strings.Contains(co.Err.Error(), `branch "agents/a" is damaged`) || !strings.HasSuffix(co.Err.Error(), " branch agents/a "+tip) {
+			t.Errorf("%s at a branch's empty file: %+v", name, co)
+		}
+	}
+	write(t, ref, "ref: refs/heads/main\n")
+	check("a link", linked, "agents/a", "", "")
+	if err := os.Remove(ref); err != nil {
+		t.Fatal(err)
+	}
+	git(t, linked, "branch", "agents/a", tip)
 	tip = git(t, copied, "rev-parse", "main")
 	git(t, copied, "update-ref", "-d", "refs/heads/main")
 	check("a clone's", copied, "", "main", tip)

@@ -49,6 +49,9 @@ func Of(s *syscall.Stat_t) Stamp {
 // long until that is so.
 func (s Stamp) Settled(at time.Time) bool { return at.UnixNano()-s.changed > int64(Granule) }
 
+// Size returns how many bytes the file has.
+func (s Stamp) Size() int64 { return s.size }
+
 // Place is the stamp without what is in the file or folder: it stays the same for as
 // long as the same one stands there.
 func (s Stamp) Place() Stamp {
