@@ -203,6 +203,11 @@ func (s *scene) heldBy(holder session.Address, w *session.Spec, remedy string) s
 	case next == nil && own == nil && !s.in.ByHand:
 		return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, write in the manifest:\nmoved {\n  from = %s\n  to   = %s\n}\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
 			holder, holder, w.Address, shell(string(holder)), shell(w.Workspace.Repo), shell(held.Tree.Path))
+	case next == nil && own != nil && !s.in.ByHand:
+		return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, move %s to its new address first, then: agentform state mv %s %s\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
+			holder, w.Address, shell(string(holder)), shell(string(w.Address)), shell(string(holder)), shell(w.Workspace.Repo), shell(held.Tree.Path))
+	case next != nil && own == nil && next.Branch != held.Tree.Branch:
+		return fmt.Sprintf("it is the workspace of %s, which is to be on another branch\nif it was renamed: agentform state mv %s %s\nelse %s", holder, shell(string(holder)), shell(string(w.Address)), remedy)
 	case next != nil && own != nil && next.Branch == own.Tree.Branch && own.Tree.Mode == session.Worktree && next.Branch != held.Tree.Branch:
 		mine, theirs := shell(own.Tree.Path), shell(held.Tree.Path)
 		return fmt.Sprintf("it is the workspace of %s: the two sessions swap their branches, and agentform switches none by itself\nto swap them: git -C %s switch --detach && git -C %s switch %s && git -C %s switch %s",
@@ -211,12 +216,12 @@ func (s *scene) heldBy(holder session.Address, w *session.Spec, remedy string) s
 	return fmt.Sprintf("it is the workspace of %s; %s", holder, remedy)
 }
 
-// successor returns the wanted session that cannot be created because a session
-// which is no longer wanted holds its branch; empty: there is none.
+// successor returns the wanted session that cannot be created or replaced because a
+// session which is no longer wanted holds its branch; empty: there is none.
 func (s *scene) successor(r *session.Record) session.Address {
 	for _, a := range s.addresses() {
 		w := s.wanted[a]
-		if w == nil || s.records[a] != nil || w.Workspace.Mode != session.Worktree || w.Branch != r.Tree.Branch || w.Workspace.Repo != r.Tree.Repo || w.Workspace.Path == r.Tree.Path {
+		if w == nil || w.Workspace.Mode != session.Worktree || w.Branch != r.Tree.Branch || w.Workspace.Repo != r.Tree.Repo || w.Workspace.Path == r.Tree.Path {
 			continue
 		}
 		for _, h := range s.in.World.Worktrees[w.Workspace.Repo] {
