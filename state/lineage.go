@@ -57,8 +57,8 @@ func (e *CopiedError) Error() string {
 // is no copy.
 func original(path string) error {
 	lineage, home, err := identity(path)
-	if err != nil || home == "" || home == canonical(path) {
-		return err
+	if err != nil || home == "" || home == canonical(path) || sameFile(filepath.Dir(home), filepath.Dir(path)) {
+		return err // a link at the old place leads to where it was moved
 	}
 	if there, _, err := identity(home); err != nil || there != lineage {
 		return nil
