@@ -84,6 +84,20 @@ func TestCreateThenPause(t *testing.T) {
 	}
 }
 
+// TestARunStartsBeforeItsAgent records a start that nothing of the agent precedes: its
+// first turn can have ended before the runtime returns.
+func TestARunStartsBeforeItsAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		r.rt.Slow(sessiontest.OpCreate, 2*time.Second)
+		began := time.Now()
+		r.must(r.create(r.spec("api")))
+		if late := r.record("api").Run.StartedAt.Sub(began); late >= 2*time.Second {
+			t.Errorf("started %s after the command", late)
+		}
+	})
+}
+
 func TestPromptIsTypedWhenTheAgentIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)

@@ -27,6 +27,9 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 	if err != nil {
 		return err
 	}
+	// Before the start: an agent that answers at once has ended its first turn before
+	// the runtime has returned.
+	startedAt := j.run.now()
 	place, err := start(ctx, rt, in, l)
 	if errors.Is(err, session.ErrExists) {
 		place, err = j.taken(ctx, rt, l, err)
@@ -36,7 +39,7 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 	}
 	j.started = true
 	j.rec.Place = place
-	j.rec.Run.StartedAt = j.run.now()
+	j.rec.Run.StartedAt = startedAt
 	if exit := j.learn(ctx); exit != nil && exit.Cause == "failed_start" {
 		return fmt.Errorf("the agent could not be started: %s", exit.Detail)
 	}
