@@ -38,6 +38,11 @@ func newStage() *stage {
 	}}
 }
 
+// renamed is a session on the branch of another one.
+func renamed(name, was string) session.Spec {
+	return spec(name, func(s *session.Spec) { s.Branch, s.Workspace.Path = "agents/"+was, "/ws/"+name+"-"+was })
+}
+
 func spec(name string, change ...func(*session.Spec)) session.Spec {
 	s := session.Spec{
 		Address: session.Single(name), Role: "default", Desired: session.Running,
@@ -381,6 +386,12 @@ func TestDecisionTable(t *testing.T) {
 		}, "  a workspace_gone\n! a workspace is gone\n? a branch_mismatch\n"},
 		{"branch held elsewhere", func() *stage { return newStage().checkout("/elsewhere", "agents/a").want(spec("a")) },
 			"  a branch_held\n! a branch is held elsewhere\n"},
+		{"renamed: what runs is not ended for it", func() *stage {
+			return newStage().record(spec("a")).live("a").want(renamed("b", "a"))
+		}, "  a branch_held\n  b branch_held\n! b branch is held elsewhere\n"},
+		{"a chain of renamed ones", func() *stage {
+			return newStage().record(spec("a")).live("a").record(spec("b")).live("b").want(renamed("b", "a"), renamed("c", "b"))
+		}, "  a branch_held\n  b branch_held\n  c branch_held\n! b branch is held elsewhere\n! c branch is held elsewhere\n"},
 		{"path occupied", func() *stage {
 			s := newStage().want(spec("a"))
 			s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a", Exists: true}
