@@ -1,0 +1,46 @@
+//go:build agents
+
+package agenttest_test
+
+import (
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/agentform/agentform/internal/agenttest"
+)
+
+// An agent that was killed is started again by the hub, in its conversation and with
+// the login that it had: a key of the environment, which is not written down.
+func TestHubByAgentform(t *testing.T) {
+	for _, name := range []string{"claude", "codex", "gemini"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lab := agenttest.New(t, name)
+			const prompt = "hello [[text Hi.]]"
+			p := lab.Project("  prompt = \"" + prompt + "\"\n  restart {\n    backoff {\n      initial = \"1s\"\n    }\n  }")
+			p.Do("apply", "--auto-approve", "--wait")
+			s := p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
+			p.Do("serve", "--detach")
+			defer p.Run("serve", "--stop")
+			if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			again := p.Until("it is idle again", func(now agenttest.Status) bool {
+				return now.Activity == "idle" && now.PID != s.PID && now.PID != 0
+			})
+			if again.Conversation != s.Conversation || s.Conversation == "" {
+				t.Errorf("conversation %q, before %q", again.Conversation, s.Conversation)
+			}
+			p.Do("send", "api", "more [[text More.]]")
+			p.Until("the message reaches the model in its conversation", func(agenttest.Status) bool {
+				turns := lab.Model.Turns()
+				last := turns[len(turns)-1].Prompts
+				return slices.Contains(last, prompt) && slices.Contains(last, "more [[text More.]]")
+			})
+			p.Do("serve", "--stop")
+			p.Do("destroy", "--auto-approve")
+			lab.UntilNone()
+		})
+	}
+}
