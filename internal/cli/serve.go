@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -248,6 +250,15 @@ const signingKey = "AGENTFORM_WEBHOOK_SECRET"
 // notifyGrace is how long the end of the hub waits for what is still to be told.
 const notifyGrace = 5 * time.Second
 
+// withoutGitCall returns an environment without the variables that git sets for the
+// aliases and hooks that it runs, such as GIT_DIR: the hub outlives the call.
+func withoutGitCall(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return strings.HasPrefix(name, "GIT_") && session.NeverInherited(name)
+	})
+}
+
 // notifier tells whom the manifest's notify blocks name, until end is called.
 func (a *app) notifier(p *project, log *slog.Logger) (n *notify.Notifier, end func()) {
 	var targets []notify.Target
@@ -257,7 +268,7 @@ func (a *app) notifier(p *project, log *slog.Logger) (n *notify.Notifier, end fu
 	secrets := a.secretsOf(p)
 	ctx, cancel := context.WithCancel(context.Background())
 	n = notify.New(ctx, notify.Config{
-		Targets: targets, Dir: p.manifest.Root, Environ: a.env.Environ, Log: log,
+		Targets: targets, Dir: p.manifest.Root, Environ: withoutGitCall(a.env.Environ), Log: log,
 		Key: func() ([]byte, bool) {
 			key, err := secrets.fetch(signingKey)
 			return []byte(key), err == nil
