@@ -46,8 +46,12 @@ type memory struct {
 // count: see agent.
 const rest = 2 * time.Second
 
-// moving reports whether the session had put something out just before a time.
-func (m *memory) moving(at time.Time) bool { return !m.movedAt.IsZero() && at.Sub(m.movedAt) < rest }
+// moving reports whether the session had put something out just before a time. By a
+// clock that was set back it had not: it would be moving until the clock is there again.
+func (m *memory) moving(at time.Time) bool {
+	since := at.Sub(m.movedAt)
+	return !m.movedAt.IsZero() && since >= 0 && since < rest
+}
 
 // advanced reports whether the screen shows something else than when it was asked last,
 // what moves by itself aside: a spinner and its timer go on while a model is stalled. Of
