@@ -52,7 +52,7 @@ type Applier struct {
 	// taken out.
 	BaseEnv []string
 	// BaseOf is that environment of one session, where it is another: that of its last
-	// run, when nobody is there to start it. Nil, or nothing of it: BaseEnv. The error
+	// run, when the hub starts it. Nil, or an empty result: BaseEnv. The error
 	// says what of it cannot be had.
 	BaseOf func(session.Address) ([]string, error)
 
