@@ -49,12 +49,7 @@ func TestClaudeTurn(t *testing.T) {
 	if got := events(run); !slices.Equal(got, want) {
 		lab.Moved("the hooks of a turn", "%q, not %q", got, want)
 	}
-	var kinds []string
-	for _, line := range run.Lines() {
-		for _, e := range run.Entries(line) {
-			kinds = append(kinds, e.Kind)
-		}
-	}
+	kinds := run.Kinds()
 	if want := []string{"user", "agent", "tool", "result", "agent", "usage"}; !slices.Equal(kinds, want) {
 		lab.Moved("a transcript is told to people as prompt, answer, tool, result, answer, use", "%q", kinds)
 	}

@@ -112,12 +112,7 @@ func TestCodexIsUnobservedBeforeItsFirstPrompt(t *testing.T) {
 	if !strings.Contains(told, `"SessionStart"`) || !strings.Contains(told, n.Conversation) {
 		lab.Moved("its first hook is SessionStart and names the conversation", "%s", told)
 	}
-	var kinds []string
-	for _, line := range run.Lines() {
-		for _, e := range run.Entries(line) {
-			kinds = append(kinds, e.Kind)
-		}
-	}
+	kinds := run.Kinds()
 	if !slices.Equal(kinds, []string{"info", "user", "agent", "usage"}) {
 		lab.Moved("a rollout is told to people as start, prompt, answer and use", "%q", kinds)
 	}

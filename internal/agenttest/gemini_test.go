@@ -142,12 +142,7 @@ func TestGeminiTakesAChosenConversation(t *testing.T) {
 	if n.Conversation != run.Input.Fresh || n.Dir != lab.Dir || n.Prompts != 1 || n.LastPrompt != "go [[text Here.]]" || n.LastMessage != "Here." || n.Tokens == 0 || n.FirstTurnAt.IsZero() {
 		lab.Moved("a chat tells conversation, folder, prompt, answer, tokens and turns", "%+v", *n)
 	}
-	var kinds []string
-	for _, line := range run.Lines() {
-		for _, e := range run.Entries(line) {
-			kinds = append(kinds, e.Kind)
-		}
-	}
+	kinds := run.Kinds()
 	if !slices.Equal(kinds, []string{"user", "agent", "usage"}) {
 		lab.Moved("a chat is told to people as prompt, answer and use", "%q", kinds)
 	}

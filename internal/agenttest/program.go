@@ -9,11 +9,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentform/agentform/internal/sessionfile"
 	"github.com/agentform/agentform/session"
 )
 
-// Entries are what the adapter makes of one line of the agent's files.
-func (r *Run) Entries(line []byte) []session.Entry { return r.agent.Entries(line) }
+// Entries returns what the agent's own files say, as people are told it.
+func (r *Run) Entries() []session.Entry { return sessionfile.Entries(r.agent, r.Lines()) }
+
+// Kinds returns the kinds of the entries, in their order.
+func (r *Run) Kinds() []string {
+	var kinds []string
+	for _, e := range r.Entries() {
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
+}
 
 // Program runs the agent's program in the lab, without a terminal, until it
 // leaves; it is what it printed.

@@ -2,6 +2,7 @@ package sessionfile
 
 import (
 	"slices"
+	"time"
 
 	"github.com/agentform/agentform/session"
 )
@@ -32,11 +33,28 @@ func (r *Reader) More(a session.Agent, id string, of session.Whereabouts, told P
 	return lines, now, cut, nil
 }
 
-// Entries are what lines of an agent's session files say, for people.
+// Entries returns what lines of an agent's session files say, for people, the oldest
+// first. Claude Code writes an answer that comes at once before its question. An entry
+// without a time stays behind the one that it follows.
 func Entries(a session.Agent, lines [][]byte) []session.Entry {
-	var all []session.Entry
-	for _, line := range lines {
-		all = append(all, a.Entries(line)...)
+	type dated struct {
+		session.Entry
+		at time.Time
 	}
-	return all
+	var all []dated
+	var last time.Time
+	for _, line := range lines {
+		for _, e := range a.Entries(line) {
+			if !e.At.IsZero() {
+				last = e.At
+			}
+			all = append(all, dated{e, last})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b dated) int { return a.at.Compare(b.at) })
+	entries := make([]session.Entry, len(all))
+	for i, d := range all {
+		entries[i] = d.Entry
+	}
+	return entries
 }
