@@ -2,6 +2,7 @@ package echo
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,10 +14,12 @@ type Text struct {
 	Lines []Line `json:"lines"`
 }
 
-// Line is one line of a text, without blanks.
+// Line is one line of a text, without blanks. Tail is the digest of the end of a long
+// one: its beginning may be above the screen.
 type Line struct {
 	Runes int    `json:"runes"`
 	Sum   uint64 `json:"sum"`
+	Tail  uint64 `json:"tail,omitempty"`
 }
 
 const (
@@ -25,8 +28,12 @@ const (
 	// short lines count only where they are all that a line of the screen shows: they
 	// may stand anywhere by chance.
 	short = 16
-	// most is how many lines of a text are looked for: more than a screen has.
+	// most is how many lines of a text are looked for, the last ones: more than a screen
+	// has.
 	most = 200
+	// tail is how many characters of the end of a longer line are looked for where the
+	// line begins above the screen.
+	tail = 64
 	// apart is how many characters may stand between two lines of a text: the sign that
 	// a program puts before each.
 	apart = 3
@@ -36,17 +43,31 @@ const (
 func Of(text string, salt uint64) Text {
 	t := Text{Salt: salt}
 	for line := range strings.Lines(text) {
-		n, sum := 0, uint64(0)
+		var chars []rune
 		for _, r := range line {
 			if counts(r) {
-				n, sum = n+1, t.add(sum, r)
+				chars = append(chars, r)
 			}
 		}
-		if n >= shortest && len(t.Lines) < most {
-			t.Lines = append(t.Lines, Line{n, sum})
+		if len(chars) < shortest {
+			continue
 		}
+		l := Line{Runes: len(chars), Sum: t.sum(chars)}
+		if l.Runes > tail {
+			l.Tail = t.sum(chars[l.Runes-tail:])
+		}
+		t.Lines = append(t.Lines, l)
 	}
+	t.Lines = t.Lines[max(0, len(t.Lines)-most):]
 	return t
+}
+
+func (t Text) sum(chars []rune) uint64 {
+	sum := uint64(0)
+	for _, r := range chars {
+		sum = t.add(sum, r)
+	}
+	return sum
 }
 
 // counts reports whether a character of a text shows where it stands, and is not one of
@@ -125,29 +146,34 @@ func glyphsOf(screen string) []glyph {
 type match struct{ from, to int }
 
 // find is where the text shows. A line of a longer text counts only beside another one:
-// alone it may be something that the program says.
+// alone it may be something that the program says. The first one, which a program may
+// show for the whole, counts alone if it is not short.
 func (t Text) find(g []glyph) []match {
 	sums := make([]uint64, len(g)+1) // of the characters before each
 	for i := range g {
 		sums[i+1] = t.add(sums[i], g[i].char)
 	}
 	lines := make([][]match, len(t.Lines))
+	var all []match
 	for i, l := range t.Lines {
-		power := uint64(1)
-		for range l.Runes {
-			power = times(power, t.base())
+		lines[i] = t.places(sums, l.Runes, l.Sum)
+		switch {
+		case l.Runes < short:
+			lines[i] = slices.DeleteFunc(lines[i], func(m match) bool { return !alone(g, m) })
+		case i == 0:
+			all = append(all, lines[i]...)
 		}
-		for from := 0; from+l.Runes <= len(g); from++ {
-			m := match{from, from + l.Runes}
-			if (sums[m.to]+prime-times(sums[from], power))%prime == l.Sum && (l.Runes >= short || alone(g, m)) {
-				lines[i] = append(lines[i], m)
-			}
+		if l.Runes <= tail {
+			continue
+		}
+		for _, m := range t.places(sums[:min(len(sums), l.Runes)], tail, l.Tail) { // the line begins above the screen
+			lines[i] = append(lines[i], match{0, m.to})
+			all = append(all, match{0, m.to})
 		}
 	}
 	if len(lines) == 1 {
 		return lines[0]
 	}
-	var all []match
 	for i := 1; i < len(lines); i++ {
 		for _, a := range lines[i-1] {
 			for _, b := range lines[i] {
@@ -155,6 +181,21 @@ func (t Text) find(g []glyph) []match {
 					all = append(all, a, b)
 				}
 			}
+		}
+	}
+	return all
+}
+
+// places is where so many characters with a digest stand.
+func (t Text) places(sums []uint64, runes int, sum uint64) []match {
+	power := uint64(1)
+	for range runes {
+		power = times(power, t.base())
+	}
+	var all []match
+	for from := 0; from+runes < len(sums); from++ {
+		if (sums[from+runes]+prime-times(sums[from], power))%prime == sum {
+			all = append(all, match{from, from + runes})
 		}
 	}
 	return all
