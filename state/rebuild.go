@@ -2,11 +2,11 @@ package state
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -80,17 +80,33 @@ func Mirrors(outputsDir string) (found []Mirror, damaged []string) {
 	return found, damaged
 }
 
+// Sum returns a checksum of what is at path and in its journal, whether that can be read
+// as a state or not. It is another one after each write.
+func Sum(path string) string {
+	h := sha256.New()
+	for _, file := range []string{path, JournalOf(path)} {
+		b, err := readRegular(file)
+		fmt.Fprintf(h, "%d %v\n%s", len(b), err, b)
+	}
+	return string(h.Sum(nil))
+}
+
 // Rebuild puts a state in place of what is at path, under its lock, whatever that is:
 // missing, empty or damaged. What was there is copied first; the copies are returned.
-func Rebuild(ctx context.Context, path string, st State, who Holder, wait time.Duration) (backups []string, err error) {
+// seen is the Sum of path from before st was gathered: what was written since is not in
+// it, and Rebuild refuses to replace that.
+func Rebuild(ctx context.Context, path string, st State, seen string, who Holder, wait time.Duration) (backups []string, err error) {
 	l, err := lock(ctx, path, who, wait)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock(l)) }()
+	if Sum(path) != seen {
+		return nil, fmt.Errorf("rebuild state: %s was written meanwhile, and nothing was changed; look again: agentform state rebuild", path)
+	}
 	suffix := time.Now().UTC().Format(".20060102T150405.backup")
 	for _, file := range []string{path, JournalOf(path), lineageOf(path)} {
-		b, err := os.ReadFile(file)
+		b, err := readRegular(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

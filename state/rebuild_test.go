@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,7 +74,7 @@ func TestRebuildKeepsWhatWasThere(t *testing.T) {
 		}
 	}
 	st := State{Version: Version, Serial: 3, Lineage: NewLineage(), Sessions: []session.Record{{ID: "a-1", Address: "session.a"}}}
-	backups, err := Rebuild(t.Context(), path, st, Holder{}, time.Second)
+	backups, err := Rebuild(t.Context(), path, st, Sum(path), Holder{}, time.Second)
 	if err != nil || len(backups) != 3 {
 		t.Fatal(backups, err)
 	}
@@ -85,6 +86,46 @@ func TestRebuildKeepsWhatWasThere(t *testing.T) {
 	got, err := Read(path)
 	if err != nil || got.Lineage != st.Lineage || len(got.Sessions) != 1 {
 		t.Errorf("the rebuilt state: %+v, %v", got, err)
+	}
+}
+
+// What another command wrote between the look and the answer to the question is not lost.
+func TestRebuildRefusesWhatWasWrittenMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.json")
+	st := State{Version: Version, Serial: 3, Lineage: NewLineage()}
+	seen := Sum(path)
+	for i, write := range []func(s *Store) error{
+		func(s *Store) error { return s.Put(session.Record{ID: "a-1", Address: "session.a"}) },
+		func(s *Store) error { return s.Put(session.Record{ID: "b-1", Address: "session.b"}) }, // into the journal
+	} {
+		s, err := Open(t.Context(), path, "p", "v", Holder{}, time.Second)
+		if err == nil {
+			err = write(s)
+		}
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if backups, err := Rebuild(t.Context(), path, st, seen, Holder{}, time.Second); err == nil || len(backups) > 0 {
+			t.Errorf("write %d: Rebuild = %v, %v", i, backups, err)
+		}
+		if after, err := Read(path); err != nil || after.Serial != before.Serial || len(after.Sessions) != i+1 {
+			t.Errorf("write %d: the state is now %+v, %v", i, after, err)
+		}
+		seen = Sum(path)
+	}
+	// A FIFO in its place makes nobody wait.
+	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rebuild(t.Context(), path, st, Sum(path), Holder{}, time.Second); err == nil {
+		t.Error("Rebuild replaced a FIFO")
 	}
 }
 

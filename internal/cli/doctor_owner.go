@@ -32,6 +32,10 @@ func (x *examination) record() {
 	case err != nil:
 		x.add(view.Fault, "state", err.Error(), "agentform state rebuild restores it from what the sessions left")
 	case none:
+		if problem, remedy := lostRecords(x.project); problem != "" {
+			x.add(view.Warning, "state", problem, remedy)
+			return
+		}
 		x.add(view.Fine, "state", "none yet: nothing is on record", "")
 	default:
 		x.state = s

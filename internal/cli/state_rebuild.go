@@ -43,22 +43,24 @@ added.`,
 type rebuilding struct {
 	app     *app
 	project *project
-	state   state.State // as it will be
-	sound   bool        // the one that is there can be read
-	added   []string    // what is not in that, for people
-	left    []string    // what was left out, and why
+	seen    string                     // the sum of what was there before anything was looked at
+	state   state.State                // as it will be
+	sound   bool                       // the one that is there can be read
+	none    bool                       // there is no file
+	added   map[session.Address]string // what is not in that, for people
+	left    []string                   // what was left out, and why
 }
 
 func rebuildState(ctx context.Context, a *app, approved bool) error {
-	x := &rebuilding{app: a, project: a.open()}
+	x := &rebuilding{app: a, project: a.open(), added: map[session.Address]string{}}
 	if err := x.find(ctx); err != nil {
 		return err
 	}
 	if err := x.project.check(x.state); err != nil {
 		return err
 	}
-	for _, l := range x.added {
-		fmt.Fprintln(a.env.Stdout, view.Safe(l))
+	for _, address := range slices.SortedFunc(maps.Keys(x.added), session.Address.Compare) {
+		fmt.Fprintln(a.env.Stdout, view.Safe(x.added[address]))
 	}
 	for _, l := range x.left {
 		fmt.Fprintln(a.env.Stderr, "left out: "+view.Safe(l))
@@ -67,6 +69,8 @@ func rebuildState(ctx context.Context, a *app, approved bool) error {
 	case x.sound && len(x.added) == 0:
 		fmt.Fprintf(a.env.Stdout, "The state is complete: %s, and nothing else was found.\n", counted(len(x.state.Sessions), "session"))
 		return nil
+	case len(x.added) == 0 && x.none:
+		return fmt.Errorf("nothing to rebuild a state from: there is none at %s, no session left a record in %s, and none runs", x.project.state, x.outputs())
 	case len(x.added) == 0:
 		return fmt.Errorf("nothing to rebuild the state from: no session left a record in %s, and none runs; to start over, move away what is there: mv %s %[2]s.broken", x.outputs(), x.project.state)
 	}
@@ -76,7 +80,7 @@ func rebuildState(ctx context.Context, a *app, approved bool) error {
 			return err
 		}
 	}
-	backups, err := state.Rebuild(ctx, x.project.state, x.state, a.who(), a.globals.lockTimeout)
+	backups, err := state.Rebuild(ctx, x.project.state, x.state, x.seen, a.who(), a.globals.lockTimeout)
 	for _, b := range backups {
 		fmt.Fprintf(a.env.Stderr, "Backup: %s\n", b)
 	}
@@ -94,12 +98,13 @@ func (x *rebuilding) outputs() string {
 // find lays together what is there of the state, the copies of records and what runs.
 func (x *rebuilding) find(ctx context.Context) error {
 	p := x.project
+	x.seen = state.Sum(p.state)
 	st, err := state.Read(p.state)
 	var newer *state.NewerError
 	if errors.As(err, &newer) {
 		return err // it can be read, by another version
 	}
-	x.sound, x.state = err == nil, st
+	x.sound, x.none, x.state = err == nil, errors.Is(err, state.ErrNone), st
 	mirrors, damaged := state.Mirrors(x.outputs())
 	for _, path := range damaged {
 		x.left = append(x.left, path+": damaged")
@@ -211,7 +216,7 @@ func (x *rebuilding) add(r session.Record, text string) {
 		}
 	}
 	x.state.Sessions = append(x.state.Sessions, r)
-	x.added = append(x.added, text)
+	x.added[r.Address] = text
 }
 
 // addRunning takes in a session that runs and left no copy of its record.
@@ -312,11 +317,21 @@ func lostState(p *project, made plan.Plan) []session.Diagnostic {
 	if made.Serial > 0 {
 		return nil
 	}
+	problem, remedy := lostRecords(p)
+	if problem == "" {
+		return nil
+	}
+	return []session.Diagnostic{{Severity: session.Warning, Summary: "the state is lost", Detail: problem + "\n" + remedy}}
+}
+
+// lostRecords says, of a project without a state file, that its sessions left records,
+// and what to do; empty: they left none.
+func lostRecords(p *project) (problem, remedy string) {
 	x := rebuilding{project: p}
 	mirrors, _ := state.Mirrors(x.outputs())
 	if len(mirrors) == 0 {
-		return nil
+		return "", ""
 	}
-	return []session.Diagnostic{{Severity: session.Warning, Summary: "the state is lost",
-		Detail: fmt.Sprintf("there is no state at %s, and %s left a record\nto restore what was stopped, paused or started by agentform run: agentform state rebuild", p.state, counted(len(mirrors), "session"))}}
+	return fmt.Sprintf("there is no state at %s, and %s left a record", p.state, counted(len(mirrors), "session")),
+		"to restore what was stopped, paused or started by agentform run: agentform state rebuild"
 }
