@@ -10,7 +10,7 @@ import (
 // words that change by chance.
 var (
 	ticks   = regexp.MustCompile(`[\x{2800}-\x{28ff}✢✽✻✶✳·•◦]|\b\d+(\.\d+)?\s*(ms|s|m|h)\b|\b\d+:\d\d(:\d\d)?\b|[↑↓]?\s*\d[\d.,]*k?\s+tokens\b`)
-	tickers = regexp.MustCompile(`^([\x{2800}-\x{28ff}✢✽✻✶✳·•◦*] .*(…|\.\.\.|esc to )|⎿\s+Tip: )`)
+	tickers = regexp.MustCompile(`^([\x{2800}-\x{28ff}✢✽✻✶✳·•◦*] .*(…|\.\.\.|esc to )|(⎿\s+)?Tip: )`)
 )
 
 // Still returns a screen without what moves on it by itself. Two screens that differ

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/agent"
@@ -54,12 +55,16 @@ func (m *memory) moving(at time.Time) bool {
 }
 
 // advanced reports whether the screen shows something else than when it was asked last,
-// what moves by itself aside: a spinner and its timer go on while a model is stalled. Of
-// a screen that was never captured every output counts.
+// what moves by itself aside: a spinner and its timer go on while a model is stalled. A
+// screen that was captured while its program redrew it lacks its end, which is no change.
+// Of a screen that was never captured every output counts.
 func (m *memory) advanced() bool {
-	before := m.still
-	m.still = agent.Still(m.screen)
-	return m.shownAt.IsZero() || m.still != before
+	now := agent.Still(m.screen)
+	if !m.shownAt.IsZero() && strings.HasPrefix(m.still, strings.TrimSuffix(now, "\n")) {
+		return false
+	}
+	m.still = now
+	return true
 }
 
 // keptPast is how many of a session's events are kept in memory.

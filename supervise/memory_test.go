@@ -21,3 +21,30 @@ func TestMovingByAClockThatWasSet(t *testing.T) {
 		t.Error("what never put anything out is moving")
 	}
 }
+
+// TestAdvanced takes a screen that was captured while its program redrew it for no
+// movement, and neither the whole one after it.
+func TestAdvanced(t *testing.T) {
+	const whole = "✦ I look.\n\n⠼ Thinking... (esc to cancel, 3s)\n > Type your message\n /work/shop     no sandbox\n"
+	m := memory{shownAt: time.Now(), screen: whole}
+	if !m.advanced() {
+		t.Error("the first screen is no movement")
+	}
+	for _, s := range []struct {
+		screen string
+		want   bool
+	}{
+		{"✦ I look.\n\n⠹ Thinking... (esc to cancel, 4s)\n > Type your message\n /work/shop\n", false},
+		{whole, false},
+		{"", false},
+		{"✦ I look.\n\n⠹ Thinking... (esc to", false},
+		{whole, false},
+		{"✦ I look there.\n\n⠹ Thinking... (esc to cancel, 5s)\n > Type your message\n /work/shop     no sandbox\n", true},
+		{"✦ I look there.\n✦ And there.\n\n⠹ Thinking... (esc to", true},
+	} {
+		m.screen = s.screen
+		if got := m.advanced(); got != s.want {
+			t.Errorf("movement is %v for %q", got, s.screen)
+		}
+	}
+}

@@ -97,6 +97,7 @@ func (p *Project) Do(args ...string) string {
 type Status struct {
 	State        string `json:"state"`
 	Activity     string `json:"activity"`
+	Health       string `json:"health"`
 	Detail       string `json:"detail"`
 	PID          int    `json:"pid"`
 	Turns        int    `json:"turns"`
