@@ -12,7 +12,9 @@ type Owner struct {
 	UID          int    `json:"uid"`
 	Project      string `json:"project,omitempty"`  // the project's directory
 	DataDir      string `json:"data_dir,omitempty"` // absolute, without links
-	Lineage      string `json:"lineage,omitempty"`  // of the state
+	// DataDirID identifies the data directory: a rename keeps it, and no copy has it.
+	DataDirID string `json:"data_dir_id,omitempty"`
+	Lineage   string `json:"lineage,omitempty"` // of the state
 }
 
 // Known reports whether an owner was recorded. Records of earlier versions have

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentform/agentform/internal/stamp"
 )
 
 // FuzzLineage: whatever stands beside a state file, it is either a lineage or an
@@ -12,6 +14,7 @@ import (
 func FuzzLineage(f *testing.F) {
 	f.Add([]byte("0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a\n/home/me/.agentform/state.json\n"))
 	f.Add([]byte("0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a"))
+	f.Add([]byte("0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a\n/home/me/two\nlines/state.json\n2a.18bf\n"))
 	f.Add([]byte("x\n\n\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "state.json")
@@ -30,8 +33,9 @@ func FuzzLineage(f *testing.F) {
 		if err := keepLineage(path, lineage); err != nil {
 			t.Fatal(err)
 		}
-		if again, home, err := identity(path); err != nil || again != lineage || home != canonical(path) {
-			t.Errorf("kept, it is %q of %q, %v", again, home, err)
+		want := lineageFile{lineage, canonical(path), stamp.Identity(filepath.Dir(path))}
+		if again, err := identity(path); err != nil || again != want {
+			t.Errorf("kept, it is %q, want %q, %v", again, want, err)
 		}
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/agentform/agentform/internal/stamp"
 )
 
 // The lineage is what live sessions are marked with, so it must outlive the
@@ -19,60 +21,88 @@ var lineageForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}
 // earlier state file there, as its own file or the copies of the records tell. It is
 // empty when there was none.
 func Lineage(path string) (string, error) {
-	l, _, err := identity(path)
-	if l == "" && err == nil {
-		l = mirroredLineage(path)
+	k, err := identity(path)
+	if k.lineage == "" && err == nil {
+		return mirroredLineage(path), nil
 	}
-	return l, err
+	return k.lineage, err
 }
 
-// identity reads the lineage, and the path of the state file that it was last
-// kept for.
-func identity(path string) (lineage, home string, err error) {
+// lineageFile is the content of a lineage file.
+type lineageFile struct {
+	lineage string
+	home    string // the path of the state file that it was last kept for
+	id      string // the identity of the directory of that; earlier versions kept none
+}
+
+var identityForm = regexp.MustCompile(`^[0-9a-f]+(\.-?[0-9a-f]+)?$`)
+
+// identity reads the lineage file of the state file at path. It is empty if there is
+// none.
+func identity(path string) (k lineageFile, err error) {
 	b, err := readRegular(lineageOf(path))
 	if errors.Is(err, os.ErrNotExist) {
-		return "", "", nil
+		return lineageFile{}, nil
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("read lineage: %w", err)
+		return lineageFile{}, fmt.Errorf("read lineage: %w", err)
 	}
-	lineage, home, _ = strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
-	if !lineageForm.MatchString(lineage) {
-		return "", "", fmt.Errorf("read lineage %s: it is damaged; to restore it from what the sessions left: agentform state rebuild", lineageOf(path))
+	k.lineage, k.home, _ = strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
+	if !lineageForm.MatchString(k.lineage) {
+		return k, fmt.Errorf("read lineage %s: it is damaged; to restore it from what the sessions left: agentform state rebuild", lineageOf(path))
 	}
-	return lineage, home, nil
+	if i := strings.LastIndexByte(k.home, '\n'); i >= 0 && identityForm.MatchString(k.home[i+1:]) {
+		k.home, k.id = k.home[:i], k.home[i+1:]
+	}
+	return k, nil
 }
 
-// CopiedError is a state that was copied together with its folder: its sessions
+// CopiedError is a state that was copied, with its directory or without: its sessions
 // are those of the original, and must not be touched from the copy.
-type CopiedError struct{ Path, Original string }
+type CopiedError struct {
+	Path, Original string
+	// Gone says that the original is no longer at its place: somebody renamed it, or it was
+	// moved here from another file system. The two cannot be told apart.
+	Gone bool
+}
 
-// Error says whose it is, and how to go on.
+// Error names the original and how to go on.
 func (e *CopiedError) Error() string {
+	if e.Gone {
+		return fmt.Sprintf("read state %s: it is a copy of %s, which is no longer there, or was moved from there across file systems; nothing was changed; if it was moved: agentform doctor --fix --moved; if the original was renamed, its sessions belong to it, and to start a separate project, delete the copy: rm -r %s",
+			e.Path, e.Original, filepath.Dir(e.Path))
+	}
 	return fmt.Sprintf("read state %s: it is a copy of %s, to which its sessions belong; nothing was changed; to start a separate project, delete the copy: rm -r %s",
 		e.Path, e.Original, filepath.Dir(e.Path))
 }
 
-// original refuses a copy. What was moved, so that nothing is left where it was,
-// is no copy.
+// original returns a *CopiedError for the state file at path if its directory is a copy.
+// One that was renamed is not, whatever is at its old place now.
 func original(path string) error {
-	lineage, home, err := identity(path)
-	if err != nil || home == "" || home == canonical(path) || sameFile(filepath.Dir(home), filepath.Dir(path)) {
-		return err // a link at the old place leads to where it was moved
+	k, err := identity(path)
+	dir, home := filepath.Dir(path), filepath.Dir(k.home)
+	if err != nil || k.home == "" || k.home == canonical(path) || sameFile(home, dir) || // a link at the old place
+		stamp.Renamed(k.id, home, dir) {
+		return err
 	}
-	if there, _, err := identity(home); err != nil || there != lineage {
+	if there, err := identity(k.home); err != nil || there.lineage != k.lineage {
 		return nil
 	}
-	return &CopiedError{Path: path, Original: home}
+	return &CopiedError{Path: path, Original: k.home}
 }
 
 // keepLineage sees to it that the lineage outlives the state file, and that a
 // copy of both is told from the original.
 func keepLineage(path, lineage string) error {
-	if kept, home, err := identity(path); err == nil && kept == lineage && home == canonical(path) {
+	now := lineageFile{lineage, canonical(path), stamp.Identity(filepath.Dir(path))}
+	if k, err := identity(path); err == nil && k == now {
 		return nil
 	}
-	if _, err := replace(lineageOf(path), []byte(lineage+"\n"+canonical(path)+"\n")); err != nil {
+	text := now.lineage + "\n" + now.home + "\n"
+	if now.id != "" {
+		text += now.id + "\n"
+	}
+	if _, err := replace(lineageOf(path), []byte(text)); err != nil {
 		return fmt.Errorf("keep lineage: %w", err)
 	}
 	return nil

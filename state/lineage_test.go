@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/stamp"
 	"github.com/agentform/agentform/session"
 )
 
@@ -99,7 +100,41 @@ func TestCopyIsRefusedAndAMoveIsNot(t *testing.T) {
 		t.Errorf("what was moved is refused: %v", err)
 	}
 	begin(t, copied)
-	if _, at, err := identity(copied); err != nil || at != canonical(copied) {
-		t.Errorf("it is at home in %q, %v", at, err)
+	if k, err := identity(copied); err != nil || k.home != canonical(copied) {
+		t.Errorf("it is at home in %q, %v", k.home, err)
+	}
+}
+
+// The original is renamed, and a copy put in its place: the original is not taken for
+// the copy, which somebody would delete.
+func TestRenamedOriginalIsNoCopy(t *testing.T) {
+	root := t.TempDir()
+	home, renamed, other := filepath.Join(root, "a"), filepath.Join(root, "b"), filepath.Join(root, "c")
+	lineage := begin(t, filepath.Join(home, "state.json"))
+	st, err := Read(filepath.Join(home, "state.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Sessions[0].Owner = session.Owner{Host: "h", DataDir: home, DataDirID: stamp.Identity(home)}
+	if err := os.Rename(home, renamed); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{home, other} {
+		if err := os.CopyFS(dir, os.DirFS(renamed)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := Read(filepath.Join(renamed, "state.json")); err != nil || got.Lineage != lineage {
+		t.Errorf("the renamed original is refused: %v", err)
+	}
+	if of := st.CopyOf(renamed); of != "" {
+		t.Errorf("the renamed original is a copy of %s", of)
+	}
+	var refused *CopiedError
+	if _, err := Read(filepath.Join(other, "state.json")); !errors.As(err, &refused) {
+		t.Errorf("reading another copy: %v", err)
+	}
+	if of := st.CopyOf(other); of == "" {
+		t.Error("another copy is not recognized by its records")
 	}
 }

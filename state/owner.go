@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentform/agentform/internal/stamp"
 	"github.com/agentform/agentform/session"
 )
 
@@ -16,7 +17,7 @@ import (
 func (s *Store) OwnedBy(o session.Owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o.Lineage = s.head.Lineage
+	o.Lineage, o.DataDirID = s.head.Lineage, stamp.Identity(filepath.Dir(s.path))
 	s.owner = o
 }
 
@@ -67,7 +68,7 @@ func (s State) CopyOf(dataDir string) string {
 			}
 			asked[dir] = true
 			original := filepath.Join(dir, "state.json")
-			if !sameFile(dir, dataDir) && lineageAt(original) == s.Lineage {
+			if !sameFile(dir, dataDir) && !stamp.Renamed(r.Owner.DataDirID, dir, dataDir) && lineageAt(original) == s.Lineage {
 				return original
 			}
 		}
@@ -88,8 +89,8 @@ func MadeIn(t session.Tree) string {
 // lineageAt returns the lineage of the state file at path, also where only one of
 // the two files with it is left.
 func lineageAt(path string) string {
-	if lineage, _, err := identity(path); err == nil && lineage != "" {
-		return lineage
+	if k, err := identity(path); err == nil && k.lineage != "" {
+		return k.lineage
 	}
 	var head struct {
 		Lineage string `json:"lineage"`

@@ -21,7 +21,7 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var fix bool
+	var fix, moved bool
 	c := &cobra.Command{
 		Use:   "doctor [ADDR]",
 		Short: "Say what is installed, reachable and left over",
@@ -31,7 +31,8 @@ uses. Each finding says what to do about it. It changes nothing, unless told to 
 --fix: some agents look into a file of your own for what no flag tells them, such as
 that they may use the key they are given, and without it ask at every start. --fix adds
 that, and nothing else, to those files. It also repairs the worktrees and the state of a
-project that was moved while its sessions run. Exit 1 says that agentform cannot do its work.
+project that was moved while its sessions run. A project that was moved from another file
+system looks like a copy, and needs --fix --moved. Exit 1 says that agentform cannot do its work.
 
 With the address of a session doctor examines that session: whether its agent runs, whether
 its tmux session or container and its guest can be reached, in which directories its agent's
@@ -43,8 +44,10 @@ It prints the commands to look manually.`,
 		ValidArgsFunction: a.completeAddresses(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
+			case moved && !fix:
+				return usageError{c.CommandPath(), errors.New("--moved needs --fix")}
 			case len(args) == 0:
-				return a.runDoctor(c.Context(), fix)
+				return a.runDoctor(c.Context(), fix, moved)
 			case fix:
 				return usageError{c.CommandPath(), errors.New("--fix is for the whole project: leave the address out")}
 			}
@@ -52,6 +55,7 @@ It prints the commands to look manually.`,
 		},
 	}
 	c.Flags().BoolVar(&fix, "fix", false, "add what agents look for in files of your own, such as ~/.claude.json; repair a moved project")
+	c.Flags().BoolVar(&moved, "moved", false, "with --fix: the project was moved here, also if it looks like a copy; the original no longer exists")
 	return c
 }
 
@@ -64,7 +68,7 @@ type examination struct {
 	refused  bool // the state may not be used from here
 }
 
-func (a *app) runDoctor(ctx context.Context, fix bool) error {
+func (a *app) runDoctor(ctx context.Context, fix, moved bool) error {
 	x := &examination{app: a, project: a.open()}
 	x.program(ctx, "tmux", "-V", "sessions live in it: install tmux 3.2 or later (apt-get install tmux, brew install tmux)")
 	x.program(ctx, "git", "--version", "workspaces are made with it: install git 2.30 or later (apt-get install git, brew install git)")
@@ -72,7 +76,7 @@ func (a *app) runDoctor(ctx context.Context, fix bool) error {
 	x.manifest()
 	if fix {
 		x.fix()
-		x.repairMove(ctx)
+		x.repairMove(ctx, moved)
 	}
 	x.agents()
 	x.dataDir(ctx)

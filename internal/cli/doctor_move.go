@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/agentform/agentform/internal/git"
@@ -15,12 +14,12 @@ import (
 
 // repairMove makes a project work where it was moved to: it repairs the worktrees,
 // finds the sockets again, and writes the new paths into the state. Running sessions
-// are left alone.
-func (x *examination) repairMove(ctx context.Context) {
+// are left alone. somebodySaysSo is for what may as well be a copy.
+func (x *examination) repairMove(ctx context.Context, somebodySaysSo bool) {
 	p := x.project
 	st, err := state.Read(p.state)
-	moved := (*owner.MovedError)(nil)
-	if err != nil || !errors.As(p.check(st), &moved) {
+	across := !wasMoved(p.check(st), false)
+	if err != nil || !wasMoved(p.check(st), somebodySaysSo) {
 		return // record reports what else is wrong with the state
 	}
 	p.repairing = true
@@ -54,4 +53,7 @@ func (x *examination) repairMove(ctx context.Context) {
 		return
 	}
 	x.add(view.Fine, "project", fmt.Sprintf("repaired after it was moved here: %s", counted(done, "session")), "")
+	if across {
+		x.add(view.Warning, "project", "agents that run since before the move work in the directories that it removed", "agentform restart --all")
+	}
 }

@@ -21,7 +21,11 @@ func (x *examination) record() {
 	if err != nil || none {
 		x.state.Lineage, _ = state.Lineage(x.project.state) // without it, all that carries a mark is looked at
 	}
-	if refused := x.project.check(s); refused != nil {
+	refused := err
+	if copied := (*state.CopiedError)(nil); !errors.As(err, &copied) {
+		refused = x.project.check(s)
+	}
+	if refused != nil {
 		x.add(view.Fault, "state", refused.Error(), "")
 		x.refused = true
 		return

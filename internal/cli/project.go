@@ -164,10 +164,21 @@ func (p *project) here() session.Owner { return p.owner() }
 // check refuses a state that may not be used from here.
 func (p *project) check(s state.State) error {
 	err := owner.Check(p.here(), p.manifest.Project, s)
-	if moved := (*owner.MovedError)(nil); p.repairing && errors.As(err, &moved) {
+	if p.repairing && wasMoved(err, true) {
 		return nil
 	}
 	return err
+}
+
+// wasMoved reports whether a state is refused because its project was moved here.
+// somebodySaysSo decides where it may as well be a copy.
+func wasMoved(err error, somebodySaysSo bool) bool {
+	copied := (*state.CopiedError)(nil)
+	if errors.As(err, &copied) {
+		return copied.Gone && somebodySaysSo
+	}
+	moved := (*owner.MovedError)(nil)
+	return errors.As(err, &moved)
 }
 
 // addresses is every session that is wanted or on record, each once, in order.

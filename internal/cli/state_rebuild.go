@@ -101,8 +101,9 @@ func (x *rebuilding) find(ctx context.Context) error {
 	x.seen = state.Sum(p.state)
 	st, err := state.Read(p.state)
 	var newer *state.NewerError
-	if errors.As(err, &newer) {
-		return err // it can be read, by another version
+	var copied *state.CopiedError
+	if errors.As(err, &newer) || errors.As(err, &copied) {
+		return err // it can be read, by another version or in another directory
 	}
 	x.sound, x.none, x.state = err == nil, errors.Is(err, state.ErrNone), st
 	mirrors, damaged := state.Mirrors(x.outputs())

@@ -35,6 +35,9 @@ func Check(here session.Owner, project string, st state.State) error {
 	if original := st.CopyOf(here.DataDir); original != "" {
 		return &state.CopiedError{Path: filepath.Join(here.DataDir, "state.json"), Original: original}
 	}
+	if from := movedAcross(st, here); from != "" {
+		return &state.CopiedError{Path: filepath.Join(here.DataDir, "state.json"), Original: filepath.Join(from, "state.json"), Gone: true}
+	}
 	if moved := moves(st, here); len(moved) > 0 {
 		return moved[0]
 	}

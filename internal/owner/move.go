@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/internal/stamp"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -45,6 +46,18 @@ func moves(st state.State, here session.Owner) []*MovedError {
 	return found
 }
 
+// movedAcross returns the data directory that a state names in place of this one, where
+// this one is not that directory renamed: it is a copy, or was moved across file systems.
+func movedAcross(st state.State, here session.Owner) string {
+	for _, r := range st.Sessions {
+		o := r.Owner
+		if o.Differs(here) == session.OtherDataDir && o.DataDirID != "" && o.DataDirID != stamp.Identity(here.DataDir) {
+			return o.DataDir
+		}
+	}
+	return ""
+}
+
 // Relocate returns a moved session's record with the paths that it has now. root and
 // dataDir are the project's directories as the manifest names them.
 func Relocate(r session.Record, here session.Owner, root, dataDir string) session.Record {
@@ -75,6 +88,6 @@ func Relocate(r session.Record, here session.Owner, root, dataDir string) sessio
 	for _, path := range []*string{&r.Tree.Path, &r.Tree.Repo, &r.Spec.Workspace.Path, &r.Spec.Workspace.Repo} {
 		*path = now(*path)
 	}
-	r.Owner.Project, r.Owner.DataDir = here.Project, here.DataDir
+	r.Owner.Project, r.Owner.DataDir, r.Owner.DataDirID = here.Project, here.DataDir, stamp.Identity(here.DataDir)
 	return r
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/stamp"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -77,6 +78,31 @@ func TestMovedProjectIsRefused(t *testing.T) {
 	}
 }
 
+// What has another identity than the directory that the sessions were started with is a
+// copy, or was moved across file systems.
+func TestCopyOfARenamedProjectIsRefused(t *testing.T) {
+	root := Resolve(t.TempDir())
+	old, here := Here(filepath.Join(root, "old"), filepath.Join(root, "old", "d"), "l"), Here(filepath.Join(root, "new"), filepath.Join(root, "new", "d"), "l")
+	if err := os.MkdirAll(here.DataDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	st := state.State{Lineage: "l", Sessions: []session.Record{{Address: "session.a", Owner: old}, {Address: "session.b", Owner: old}}}
+	var moved *MovedError
+	st.Sessions[1].Owner.DataDirID = stamp.Identity(here.DataDir)
+	if err := Check(here, "shop", st); !errors.As(err, &moved) || len(moved.Sessions) != 2 {
+		t.Errorf("a renamed project: %v", err)
+	}
+	var copied *state.CopiedError
+	st.Sessions[1].Owner.DataDirID = "2a.18bf"
+	if err := Check(here, "shop", st); !errors.As(err, &copied) || !copied.Gone || copied.Original != filepath.Join(old.DataDir, "state.json") {
+		t.Errorf("a copy: %v", err)
+	}
+	st.Sessions[1].Owner.Machine, st.Sessions[1].Owner.BootID = "another", "another"
+	if err := Check(here, "shop", st); !errors.As(err, &moved) || len(moved.Sessions) != 1 {
+		t.Errorf("a session of another host, which may number files otherwise: %v", err)
+	}
+}
+
 func TestRelocate(t *testing.T) {
 	root := Resolve(t.TempDir())
 	mkdir := func(path string) string {
@@ -101,7 +127,7 @@ func TestRelocate(t *testing.T) {
 	if got.Tree.Path != tree || got.Tree.Repo != repo || got.Spec.Workspace.Path != tree || got.Spec.Workspace.Repo != repo {
 		t.Errorf("workspace %+v, declared %+v", got.Tree, got.Spec.Workspace)
 	}
-	if got.Owner.Project != project || got.Owner.DataDir != data {
+	if got.Owner.Project != project || got.Owner.DataDir != data || got.Owner.DataDirID != stamp.Identity(data) {
 		t.Errorf("owner %+v", got.Owner)
 	}
 	// Named by a link to the project's parent directory.

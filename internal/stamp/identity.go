@@ -1,0 +1,23 @@
+package stamp
+
+import "strconv"
+
+// Identity returns what identifies a file or directory for as long as it exists: its inode
+// number and, where the file system keeps it, the time of its creation. A rename keeps
+// both, and a copy has others. It is empty if there is nothing at path.
+func Identity(path string) string {
+	inode, born, ok := identity(path)
+	switch {
+	case !ok:
+		return ""
+	case born == 0:
+		return strconv.FormatUint(inode, 16)
+	}
+	return strconv.FormatUint(inode, 16) + "." + strconv.FormatInt(born, 16)
+}
+
+// Renamed reports whether what is at path now has the identity id, and was renamed from
+// old: what is at old, if anything, is something else.
+func Renamed(id, old, path string) bool {
+	return id != "" && Identity(path) == id && Identity(old) != id
+}
