@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/session"
 )
 
@@ -85,10 +86,13 @@ func TestTheHubStartsWhatWasApproved(t *testing.T) {
 		max  int
 		want string
 	}{
-		"it is at work":      {nil, nil, 0, "hold dependency_not_ready waiting for session.a (running)"},
-		"it has finished":    {&session.Exit{Cause: "self"}, nil, 0, "create not_recorded "},
-		"it has failed":      {&session.Exit{Cause: "self", Code: 3}, nil, 0, "hold dependency_failed depends on session.a, which failed (exit status 3)"},
-		"no place is free":   {&session.Exit{Cause: "self"}, nil, 1, "hold queued queued: 1 of 1 running (max_running)"},
+		"it is at work":    {nil, nil, 0, "hold dependency_not_ready waiting for session.a (running)"},
+		"it has finished":  {&session.Exit{Cause: "self"}, nil, 0, "create not_recorded "},
+		"it has failed":    {&session.Exit{Cause: "self", Code: 3}, nil, 0, "hold dependency_failed depends on session.a, which failed (exit status 3)"},
+		"no place is free": {&session.Exit{Cause: "self"}, nil, 1, "hold queued queued: 1 of 1 running (max_running)"},
+		"it failed before": {&session.Exit{Cause: "self"}, func(h *Hub) {
+			h.Restarts = map[session.Address]health.Count{b: {Tries: []time.Time{now.Add(-time.Second)}}}
+		}, 0, "hold backing_off backing off, next try 12:00:09 (2 of 5)"},
 		"a secret is absent": {&session.Exit{Cause: "self"}, func(h *Hub) { h.Lacking = map[session.Address]string{b: "no TOKEN"} }, 0, "hold secret_unavailable no TOKEN"},
 	} {
 		s := newStage().record(shot).record(waits, queued).record(restartable("c")).live("c")

@@ -43,6 +43,9 @@ const (
 // or takes away what a person wanted, and starts again only what the policy lets
 // it.
 func (s *scene) bounded(c Change) Change {
+	if busy := atWork(c.Before, s.in.World); busy != "" && (c.Live == nil || c.Live.Vital != session.Alive) {
+		return held(c, ReasonUnderWay, busy)
+	}
 	switch {
 	case c.Before.Intent == session.Removing:
 		return held(c, ReasonInterrupted, "its removal was interrupted: agentform apply goes on with it")
@@ -73,8 +76,9 @@ func (s *scene) startable(c Change) Change {
 		if missing, lacks := s.in.Hub.Lacking[c.Address]; lacks {
 			c = held(c, ReasonSecret, missing)
 			c.Until = s.in.Now.Add(askAgain)
+			return c
 		}
-		return c
+		return s.again(c)
 	}
 	x := health.Case{Free: free(c.Reason)}
 	if exit := s.exit(c); exit != nil {
@@ -125,8 +129,9 @@ func (s *scene) judged(c Change, p session.Restart, x health.Case) Change {
 	return c
 }
 
-// again decides for what else is to be put right with a session. It is no start,
-// but where it fails it is tried again no more often than one.
+// again decides for what else is to be put right with a session, and for a start that
+// someone approved. It is no try, but where it fails it is tried again no more often
+// than one.
 func (s *scene) again(c Change) Change {
 	count := s.in.Hub.Restarts[c.Address]
 	if len(count.Tries) == 0 {

@@ -193,6 +193,10 @@ func TestMoments(t *testing.T) {
 		{e(history.ApplyStart, history.ByHub, "restart", "stale"), "[0]"},
 		{e(history.ApplyStart, history.ByHub, "restart", "host_rebooted"), "[]"},
 		{e(history.ApplyStart, history.ByHub, "update", "interrupted"), "[]"},
+		{e(history.ApplyStart, history.ByHub, "create", "not_recorded"), "[]"},
+		{e(history.ApplyStart, history.ByHub, "restart", "queued"), "[]"},
+		{e(history.ApplyStart, history.ByHub, "create", "interrupted"), "[0]"},
+		{e(history.Held, "ada", "", "dependency_not_ready"), "[7]"},
 		{e(history.Held, history.ByHub, "", "backing_off"), "[5]"},
 		{e(history.Held, history.ByHub, "", "restart_policy"), "[]"},
 	} {

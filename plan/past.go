@@ -17,6 +17,8 @@ func Moments(events []history.Event) []health.Moment {
 		switch {
 		case e.Kind == history.ApplyStart && starts && e.By != history.ByHub:
 			m.What = health.Cleared
+		case e.Kind == history.Held && e.By != history.ByHub: // someone approved a start that waits
+			m.What = health.Cleared
 		case e.Kind == history.ApplyStart && starts && !free(Reason(e.Reason)):
 			m.What = health.Tried
 		case e.Kind == history.ApplyErrored && e.By == history.ByHub:
@@ -43,7 +45,7 @@ func Moments(events []history.Event) []health.Moment {
 }
 
 // free reports whether a start for that reason is no try: nothing was wrong with
-// the session.
+// the session, or it is the first start, which a person approved.
 func free(r Reason) bool {
-	return r == ReasonRebooted || r == ReasonLimitOver || r == ReasonResume || r == ReasonOverride
+	return r == ReasonRebooted || r == ReasonLimitOver || r == ReasonResume || r == ReasonOverride || r == ReasonNew || r == ReasonQueued
 }

@@ -29,6 +29,8 @@ func (s *scene) hold(p *Plan) {
 			starters = append(starters, c)
 		case (s.lost(*c) || c.Live != nil && c.Live.Vital == session.Unknown) && c.Action != Delete && c.Action != Stop:
 			alive++ // not dead: its place is not given away
+		case c.Reason == ReasonUnderWay && c.State == session.StatePending:
+			alive++ // a command is starting it
 		}
 	}
 	for _, d := range p.Problems {

@@ -58,3 +58,22 @@ func TestUnderWay(t *testing.T) {
 		})
 	}
 }
+
+// TestHubLeavesWhatIsUnderWay: a start that a command is making is none that the hub
+// waits with, and has a place of max_running.
+func TestHubLeavesWhatIsUnderWay(t *testing.T) {
+	for _, intent := range []session.Intent{session.Creating, session.Restarting, session.Stopping, session.Removing} {
+		s := newStage().record(restartable("a"), func(r *session.Record) { r.UpdatedAt, r.Intent = now, intent }).
+			record(restartable("b")).live("b", died(time.Hour)).byHub()
+		s.in.World.Writer = session.Writer{Name: "agentform serve (pid 7)", Since: now.Add(-time.Minute)}
+		s.in.Options.MaxRunning = 1
+		p := Compute(s.in)
+		if c := p.Changes[0]; c.Action != Hold || c.Reason != ReasonUnderWay || c.Restarts != nil {
+			t.Errorf("%s: %s %s: %s (%+v)", intent, c.Action, c.Reason, c.Detail, c.Restarts)
+		}
+		starts := intent == session.Creating || intent == session.Restarting
+		if c := p.Changes[1]; (c.Reason == ReasonQueued) != starts {
+			t.Errorf("%s: beside it %s %s: %s", intent, c.Action, c.Reason, c.Detail)
+		}
+	}
+}
