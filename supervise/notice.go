@@ -24,19 +24,20 @@ func (h *Hub) hear(a session.Address, m *memory, before bool) {
 		}
 		for _, e := range fresh {
 			if !h.past.IsZero() && e.Time.After(since) {
-				h.notify(e)
+				h.notify(e, m.events)
 			}
 		}
 		return
 	}
 	h.stream.put(fresh...)
 	for _, e := range fresh {
-		h.notify(e)
+		h.notify(e, m.events)
 	}
 }
 
-// notify tells of an event, if it is one of those that somebody may want to hear of.
-func (h *Hub) notify(e history.Event) {
+// notify tells of an event, if it is one of those that somebody may want to hear of. Past
+// is the session's history.
+func (h *Hub) notify(e history.Event, past []history.Event) {
 	on, also := notable(e)
 	if on == "" {
 		return
@@ -47,6 +48,9 @@ func (h *Hub) notify(e history.Event) {
 		if k, ok := h.Snapshot().Of(e.Address); ok {
 			x.Branch = k.Record.Spec.Branch
 		}
+		if e.Kind == history.TurnEnded || on == string(session.StatusBlocked) {
+			x.Given = given(past, e.Time)
+		}
 		x.Excerpt, x.Truncated = view.Tail(e.Excerpt)
 		h.cfg.Notify(x)
 	}
@@ -54,6 +58,16 @@ func (h *Hub) notify(e history.Event) {
 		h.past = e.Time
 		writeSeen(h.cfg.DataDir, h.past)
 	}
+}
+
+// given returns when the session was last given something before a time, as its history
+// tells; zero: it does not.
+func given(past []history.Event, before time.Time) time.Time {
+	fits := of(history.Sent, history.PromptDelivered)
+	if e := last(past, func(e history.Event) bool { return fits(e) && e.Time.Before(before) }, func(history.Event) bool { return false }); e != nil {
+		return e.Time
+	}
+	return time.Time{}
 }
 
 // notable returns what the manifest's notify blocks call an event, and another word that

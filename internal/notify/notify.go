@@ -13,6 +13,7 @@ import (
 type Event struct {
 	Event     string    `json:"event"` // escalated, blocked, failed, blocked_api, done, exited, stale, turn_ended, unhealthy, branch_mismatch, pr_detected
 	Also      string    `json:"-"`     // another name of the same event, for targets that want that
+	Given     time.Time `json:"-"`     // of turn_ended and blocked: when the agent was last given something, so that the next turn is not the same
 	Time      time.Time `json:"time"`
 	Project   string    `json:"project"`
 	Address   string    `json:"address"` // of the session
@@ -63,7 +64,10 @@ type Notifier struct {
 	told   map[told]time.Time
 }
 
-type told struct{ address, event, detail string }
+type told struct {
+	address, event, detail string
+	given                  int64
+}
 
 // New starts telling. Close ends it.
 func New(ctx context.Context, c Config) *Notifier {
@@ -119,7 +123,7 @@ func (n *Notifier) repeats(e Event) bool {
 			delete(n.told, k)
 		}
 	}
-	k := told{e.Address, e.Event, e.Reason + "\x00" + e.New + "\x00" + e.Detail}
+	k := told{e.Address, e.Event, e.Reason + "\x00" + e.New + "\x00" + e.Detail, e.Given.UnixMicro()}
 	if _, is := n.told[k]; is {
 		return true
 	}

@@ -94,10 +94,13 @@ func TestOnce(t *testing.T) {
 	}
 	n.Tell(Event{Event: "blocked", Address: "session.api", Detail: "may I go?"})
 	n.Tell(Event{Event: "blocked", Address: "session.web", Detail: "may I?"})
+	for range 2 { // and the same of the next turn
+		n.Tell(Event{Event: "blocked", Address: "session.web", Detail: "may I?", Given: time.Unix(1, 0)})
+	}
 	n.Close()
 	n.Tell(Event{Event: "blocked", Address: "session.late"}) // after the end it is no panic
-	if b, _ := os.ReadFile(filepath.Join(dir, "told")); strings.Count(string(b), "x") != 3 {
-		t.Errorf("told %d times, want 3", strings.Count(string(b), "x"))
+	if b, _ := os.ReadFile(filepath.Join(dir, "told")); strings.Count(string(b), "x") != 4 {
+		t.Errorf("told %d times, want 4", strings.Count(string(b), "x"))
 	}
 }
 

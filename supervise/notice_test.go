@@ -1,0 +1,47 @@
+package supervise_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+	"github.com/agentform/agentform/state"
+)
+
+// Each turn that an agent was given something for is another thing to be told of, however
+// soon it follows; what it does by itself is not.
+func TestEachGivenTurnIsAnother(t *testing.T) {
+	in(t, func(r *room) {
+		shows := func(s *session.Spec) {
+			s.Agent.Patterns.Working = []string{"busy"}
+			s.Agent.Ready = "^> $"
+			s.Agent.StatusBarLines = 3
+		}
+		r.rt.Script(place("api"), sessiontest.Step{Screen: "> "},
+			sessiontest.Step{After: 30 * time.Second, Screen: "busy"}, sessiontest.Step{After: 50 * time.Second, Screen: "done\n> "},
+			sessiontest.Step{After: 70 * time.Second, Screen: "busy"}, sessiontest.Step{After: 90 * time.Second, Screen: "done\n> "},
+			sessiontest.Step{After: 150 * time.Second, Screen: "busy"}, sessiontest.Step{After: 170 * time.Second, Screen: "done\n> "})
+		r.apply(r.spec("api", shows))
+		_, _ = r.hub()
+		time.Sleep(2 * time.Minute)
+		rec := r.record("api")
+		sent := time.Now()
+		if err := history.Open(state.Folder(r.dir, rec)).Append(history.Event{Time: sent, Kind: history.Sent, Address: rec.Address, ID: rec.ID, Run: rec.Run.ID}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		var given []time.Time
+		for _, e := range r.notified {
+			if e.Event == "turn_ended" {
+				given = append(given, e.Given)
+			}
+		}
+		if len(given) != 3 || !given[0].Equal(given[1]) || given[1].Equal(sent) || !given[2].Equal(sent) {
+			t.Errorf("turns of what was given at %v, want the last at %s: %q", given, sent, r.events("api"))
+		}
+	})
+}
