@@ -9,7 +9,9 @@ import (
 // spinners, timers and counters of tokens. tickers are lines that are nothing else, with
 // words that change by chance.
 var (
-	ticks   = regexp.MustCompile(`[\x{2800}-\x{28ff}✢✽✻✶✳·•◦]|\b\d+(\.\d+)?\s*(ms|s|m|h)\b|\b\d+:\d\d(:\d\d)?\b|[↑↓]?\s*\d[\d.,]*k?\s+tokens\b`)
+	ticks = regexp.MustCompile(`[\x{2800}-\x{28ff}✢✽✻✶✳·•◦]|(^|\s)[|/\\-](\s|$)|\b\.{1,3}$` +
+		`|\b(\d+(\.\d+)?\s*(ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\s*)+\b|\b\d+:\d\d(:\d\d)?(\.\d+)?\b` +
+		`|[↑↓]?\s*\d[\d.,]*[kKM]?\s+tokens\b|\b[Tt]okens:?\s+\d[\d.,]*[kKM]?\b`)
 	tickers = regexp.MustCompile(`^([\x{2800}-\x{28ff}✢✽✻✶✳·•◦*] .*(…|\.\.\.|esc to )|(⎿\s+)?Tip: )`)
 )
 
