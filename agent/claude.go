@@ -41,7 +41,7 @@ func claude() kind {
 			},
 			blockedAPI: []string{
 				`API Error: Request rejected \(429\)`,
-				`You['’]ve (hit|reached) your [\w'’ ]*limit`,
+				`You['’]ve (hit|reached) your ([\w'’-]+ ){0,4}limit`,
 				`You['’]re out of usage credits`,
 			},
 			failed: []string{

@@ -38,7 +38,7 @@ type title struct {
 // screen.
 var (
 	donePhrases   = []string{`task completed successfully`, `all tasks completed`, `session ended`, `goodbye`}
-	limitPhrases  = []string{`you['’]ve (hit|reached) your ([a-z]+ )?limit`, `rate limit exceeded`, `rate limit reached`, `cost limit reached`, `usage limit reached`, `quota exceeded`, `insufficient quota`, `resource exhausted`}
+	limitPhrases  = []string{`you['’]ve (hit|reached) your ([\w'’-]+ ){0,3}limit`, `rate limit exceeded`, `rate limit reached`, `cost limit reached`, `usage limit reached`, `quota exceeded`, `insufficient quota`, `resource exhausted`}
 	failedPhrases = []string{`fatal error`, `unrecoverable error`, `agent crashed`, `authentication failed`}
 	// dialogs are what programs show that want an answer, whatever they ask: one
 	// of several answers marked, or a word for keys.

@@ -237,7 +237,7 @@ func TestPhrases(t *testing.T) {
 	titles := map[string]string{"claude": "✳ Fix", "codex": "Ready | work", "gemini": "◇  Ready (work)"}
 	for activity, said := range map[session.Activity][]string{
 		session.Done: {"Task completed successfully", "All tasks completed", "session ended", "Goodbye!"},
-		session.BlockedAPI: {"You've hit your limit", "You’ve reached your usage limit", "Rate limit exceeded", "rate limit reached", "Cost limit reached",
+		session.BlockedAPI: {"You've hit your limit", "You’ve reached your usage limit", "You've hit your monthly spend limit", "You've reached your 5-hour limit", "Rate limit exceeded", "rate limit reached", "Cost limit reached",
 			"usage limit reached", "quota exceeded", "insufficient quota", "RESOURCE EXHAUSTED"},
 		session.Failed: {"Fatal error: x", "unrecoverable error", "Agent crashed", "Authentication failed"},
 	} {
