@@ -69,8 +69,11 @@ func (r *Runtime) session(p session.Place, l session.Launch, program []string) [
 	for _, option := range tmuxwire.StatusLine() {
 		settings = append(append(append(settings, "set-option"), option...), ";")
 	}
+	for _, hook := range tmuxwire.RestoreSize(1) { // the first process may watch
+		settings = append(append(append(settings, "set-hook"), hook...), ";")
+	}
 	return slices.Concat(settings,
-		[]string{"new-session", "-d", "-s", p.Name, "-n", window(l.Mark.Address), "-x", "200", "-y", "50", "-c", strings.ReplaceAll(l.Dir, "#", "##"), "--"},
+		[]string{"new-session", "-d", "-s", p.Name, "-n", window(l.Mark.Address)}, tmuxwire.WindowSize(), []string{"-c", strings.ReplaceAll(l.Dir, "#", "##"), "--"},
 		program, []string{l.RunDir})
 }
 

@@ -1,7 +1,9 @@
 package docker
 
 import (
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,6 +17,7 @@ type Config struct {
 	DataDir   string   // runs/RUN and containers/ID
 	Lineage   string   // Mark.Project of what is ours; empty: all that carries a mark
 	Guest     []string // the guest's program, of guest.Install
+	Attach    []string // the guest's program, for the method Attach; empty: Guest
 	Host      string   // a docker context, or a URL as of DOCKER_HOST; empty: the environment's
 }
 
@@ -63,7 +66,8 @@ const (
 	labelOnce    = "agentform.once" // a command, and no session
 )
 
-// Attach is the command that gives a terminal to the session.
+// Attach is the command that gives a terminal to the session. It detaches the terminal
+// however the command ends.
 func (r *Runtime) Attach(p session.Place) []string {
 	argv := []string{"docker"}
 	switch {
@@ -74,11 +78,19 @@ func (r *Runtime) Attach(p session.Place) []string {
 	}
 	// The engine would say xterm, which has eight colours; every image that has tmux
 	// describes this one.
-	argv = append(argv, "exec", "-it", "-e", "TERM=xterm-256color", p.Container, "tmux", "-u")
+	argv = append(argv, "exec", "-it", "-e", "TERM=xterm-256color")
 	if p.Pane != "" { // adopted, on a server of its own
-		return append(argv, "attach-session", "-t", p.Pane)
+		return append(argv, p.Container, "tmux", "-u", "attach-session", "-t", p.Pane)
 	}
-	return append(argv, "-S", guest.KeptSocket, "attach-session", "-t", exactly(p.Name))
+	// Without the docker command there is nothing to hold.
+	program := r.config.Attach
+	if len(program) == 0 {
+		program = r.config.Guest
+	}
+	if _, err := exec.LookPath("docker"); err == nil && len(program) > 0 {
+		argv = slices.Concat(program, []string{guest.AttachMode, r.shared(r.sessionIn(p.Container)).sockets}, argv, []string{"-e", guest.ClientVariable})
+	}
+	return append(argv, p.Container, "tmux", "-u", "-S", guest.KeptSocket, "attach-session", "-t", exactly(p.Name))
 }
 
 // exactly is a session's name as a target that matches nothing else.

@@ -89,6 +89,18 @@ func (f folders) kept() (k kept, err error) {
 	return k, err
 }
 
+// sessionIn returns the id of the session that was started in a container; empty if none is
+// on record.
+func (r *Runtime) sessionIn(container string) string {
+	all, _ := os.ReadDir(filepath.Join(r.config.DataDir, "containers")) // there are none
+	for _, e := range all {
+		if k, err := r.shared(e.Name()).kept(); err == nil && k.Container == container {
+			return e.Name()
+		}
+	}
+	return ""
+}
+
 // owner is a container's user, by number; a GID of -1 stays as it is.
 type owner struct{ uid, gid int }
 

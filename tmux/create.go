@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -76,7 +77,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 		}
 		printed, err := begin(ctx, append([]command{
 			slices.Concat(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-n", windowName(l.Mark.Address)},
-				windowSize, []string{"-c", literal(l.Dir), "--"}, r.guestCommand(l)),
+				tmuxwire.WindowSize(), []string{"-c", literal(l.Dir), "--"}, r.guestCommand(l)),
 			{"set-option", "-F", "-t", exactly(l.Name), paneOption, "#{pane_id}"},
 		}, more...)...)
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -93,7 +94,7 @@ func (s Server) List(ctx context.Context) ([]Info, error) {
 // no configuration file and little of this program's environment. The error is
 // session.ErrExists if the name is taken. tmux writes . and : in a name as _.
 func (s Server) New(ctx context.Context, name, dir string, argv ...string) (pane string, err error) {
-	args := []string{"new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "200", "-y", "50", "-s", name, "-c", dir}
+	args := append([]string{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", name, "-c", dir}, tmuxwire.WindowSize()...)
 	if len(argv) > 0 {
 		args = append(append(args, "--"), argv...)
 	}

@@ -115,8 +115,8 @@ func settings() []command {
 		set("-gw", "allow-rename", "off"),  // a name is for people; the title, a signal, stays the agent's
 		set("-gw", "automatic-rename", "off"),
 	}
-	for _, left := range []string{"client-detached", "client-session-changed"} {
-		all = append(all, command{"set-hook", "-g", left, restoreSize})
+	for _, hook := range tmuxwire.RestoreSize(0) {
+		all = append(all, append(command{"set-hook"}, hook...))
 	}
 	for _, option := range tmuxwire.StatusLine() {
 		all = append(all, append(command{"set-option"}, option...))

@@ -80,7 +80,11 @@ func (a *app) handOver(ctx context.Context, t *target) error {
 	if a.within(t.place().Socket) {
 		return a.switchOver(ctx, t, argv)
 	}
-	keys := a.detachKey(ctx, argv[0])
+	bin := "tmux"
+	if t.place().Runtime == bin {
+		bin = argv[0]
+	}
+	keys := a.detachKey(ctx, bin)
 	fmt.Fprintf(a.env.Stderr, "%s: %s detaches; the agent keeps running.\n", t.Record.Address, keys)
 	if t.Record.Origin != session.FromAdopt { // else it is the person's own tmux
 		argv = append(argv, ";", "set-option", tmuxwire.DetachOption, keys)
@@ -92,7 +96,7 @@ func (a *app) handOver(ctx context.Context, t *target) error {
 		return strings.HasPrefix(kv, "TMUX=") || strings.HasPrefix(kv, "TMUX_PANE=")
 	})
 	if err := c.Run(); err != nil {
-		return fmt.Errorf("attach %s: %s: %w", t.Record.Address, argv[0], err)
+		return fmt.Errorf("attach %s: %w", t.Record.Address, err)
 	}
 	return nil
 }

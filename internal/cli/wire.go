@@ -144,7 +144,7 @@ func (a *app) runtime(p *project, lineage string, spec session.RuntimeSpec, why 
 
 // docker opens the engine that a session names.
 func (a *app) docker(p *project, lineage string, spec session.RuntimeSpec, sockets string, why purpose) (session.Runtime, error) {
-	c := docker.Config{SocketDir: sockets, DataDir: p.manifest.DataDir, Lineage: lineage}
+	c := docker.Config{SocketDir: sockets, DataDir: p.manifest.DataDir, Lineage: lineage, Attach: guest.Program()}
 	if spec.Docker != nil {
 		c.Host = spec.Docker.Host
 	}

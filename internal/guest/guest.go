@@ -36,13 +36,17 @@ const (
 // and leaves at once.
 //
 // With keep before the folder of its socket it is the first process of a container:
-// see Keeper.
+// see Keeper. With attach before that folder and a command it attaches a terminal to a
+// container: see AttachMode.
 func Main(args []string) int {
 	if len(args) > 0 && args[0] == NotifyMode {
 		return notify(args[1:], os.Stdin, time.Now())
 	}
 	if len(args) > 0 && args[0] == KeepMode {
 		return keepContainer(args[1:])
+	}
+	if len(args) > 0 && args[0] == AttachMode {
+		return attach(args[1:])
 	}
 	if len(args) != 1 || args[0] == "" {
 		fmt.Fprintln(os.Stderr, "usage: agentform-guest RUNDIR")

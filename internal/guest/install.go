@@ -22,19 +22,15 @@ const Binary = "agentform-guest"
 // Without that program the running executable serves, by its hidden subcommand
 // guest; it is not copied. argv is the command to put before the run's folder.
 func Install(dataDir string) (path string, argv []string, err error) {
-	self, err := os.Executable()
+	self, places, err := beside()
 	if err != nil {
 		return "", nil, fmt.Errorf("install guest: %w", err)
 	}
 	if err := layout.MakeDataDir(dataDir); err != nil {
 		return "", nil, fmt.Errorf("install guest: %w", err)
 	}
-	places := []string{filepath.Dir(self)}
-	if real, err := filepath.EvalSymlinks(self); err == nil && filepath.Dir(real) != places[0] {
-		places = append(places, filepath.Dir(real))
-	}
-	for _, dir := range places {
-		path, err := keep(filepath.Join(dir, Binary), filepath.Join(dataDir, "bin"))
+	for _, program := range places {
+		path, err := keep(program, filepath.Join(dataDir, "bin"))
 		if err == nil {
 			return path, []string{path}, nil
 		}
@@ -43,6 +39,33 @@ func Install(dataDir string) (path string, argv []string, err error) {
 		}
 	}
 	return self, []string{self, "guest"}, nil
+}
+
+// Program returns the command that Install would install, for a process that lasts no
+// longer than this one; nil if it is not known.
+func Program() []string {
+	self, places, err := beside()
+	if err != nil {
+		return nil
+	}
+	for _, program := range places {
+		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return []string{program}
+		}
+	}
+	return []string{self, "guest"}
+}
+
+// beside returns the running executable and where the guest's program is looked for.
+func beside() (self string, places []string, err error) {
+	if self, err = os.Executable(); err != nil {
+		return "", nil, err
+	}
+	places = []string{filepath.Join(filepath.Dir(self), Binary)}
+	if real, err := filepath.EvalSymlinks(self); err == nil && filepath.Dir(real) != filepath.Dir(self) {
+		places = append(places, filepath.Join(filepath.Dir(real), Binary))
+	}
+	return self, places, nil
 }
 
 var errNoBinary = errors.New("no guest there")

@@ -39,6 +39,8 @@ type keeper struct {
 	mu   sync.Mutex
 	own  map[int]bool // children that somebody here waits for
 	last string       // the folder of the run that was begun last
+	// holds is how many terminals are watched.
+	holds int
 }
 
 // keepContainer is the program: it never returns but for SIGTERM and SIGINT, by which an
@@ -171,6 +173,9 @@ func (k *keeper) do(q keeperRequest) (r keeperReply, err error) {
 		return r, k.end(q)
 	case opTmux:
 		r.Tmux, err = k.terminal.run(q.Args, q.Stdin)
+		return r, err
+	case opHold:
+		r.release, err = k.hold(q.Client)
 		return r, err
 	case opSecrets:
 		r.Secrets, err = k.secrets.hand(q.Run)

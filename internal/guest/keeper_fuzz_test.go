@@ -47,7 +47,7 @@ func FuzzKeeperRequest(f *testing.F) {
 		k.terminal.keeper = k
 		s := &server{limit: lineLimit, answer: func(line []byte) any {
 			var q keeperRequest
-			if json.Unmarshal(line, &q) == nil && (q.Op == opEnd || q.Op == opTmux || q.Op == opBegin || q.Format != "") {
+			if json.Unmarshal(line, &q) == nil && (q.Op == opEnd || q.Op == opTmux || q.Op == opBegin || q.Op == opHold || q.Format != "") {
 				return refuse(CodeBusy, "not in this test")
 			}
 			return k.answer(line)

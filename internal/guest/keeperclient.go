@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
 	"strings"
 	"time"
@@ -91,11 +92,21 @@ func (k Keeper) wrong(op string) error {
 func (k Keeper) ask(ctx context.Context, timeout time.Duration, limit int, q keeperRequest) (keeperReply, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	fail := func(err error) (keeperReply, error) {
+	conn, r, err := k.open(ctx, limit, q)
+	if err != nil {
+		return keeperReply{}, err
+	}
+	return r, conn.Close()
+}
+
+// open connects, sends one request, and reads at most limit bytes of an answer. The
+// connection stays open, and without a deadline.
+func (k Keeper) open(ctx context.Context, limit int, q keeperRequest) (net.Conn, keeperReply, error) {
+	fail := func(err error) (net.Conn, keeperReply, error) {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return keeperReply{}, fmt.Errorf("ask the container's first process to %s: %w", q.Op, err)
+		return nil, keeperReply{}, fmt.Errorf("ask the container's first process to %s: %w", q.Op, err)
 	}
 	b, err := json.Marshal(q)
 	if err != nil {
@@ -108,16 +119,16 @@ func (k Keeper) ask(ctx context.Context, timeout time.Duration, limit int, q kee
 	if err != nil {
 		return fail(err)
 	}
-	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
-	if _, err := conn.Write(append(b, '\n')); err != nil {
-		return fail(err)
+	r := keeperReply{}
+	if _, err = conn.Write(append(b, '\n')); err == nil {
+		r, err = readReply(conn, limit)
 	}
-	r, err := readReply(conn, limit)
 	if err != nil {
+		conn.Close()
 		return fail(err)
 	}
-	return r, nil
+	return conn, r, nil
 }
 
 // readReply reads one answer of at most limit bytes.

@@ -17,6 +17,7 @@ const (
 	opEnd     = "end"
 	opTmux    = "tmux"
 	opSecrets = "secrets" // asked by a guest
+	opHold    = "hold"    // for as long as the connection lasts
 )
 
 // keeperRequest asks a keeper for something.
@@ -37,6 +38,8 @@ type keeperRequest struct {
 	// Of end.
 	Signal string        `json:"signal,omitempty"`
 	Grace  time.Duration `json:"grace_ns,omitempty"`
+	// Of hold: the value of ClientVariable.
+	Client string `json:"client,omitempty"`
 }
 
 type keeperReply struct {
@@ -46,6 +49,7 @@ type keeperReply struct {
 	Seen     *Inside           `json:"seen,omitempty"`
 	Tmux     *TmuxReply        `json:"tmux,omitempty"`
 	Secrets  map[string]string `json:"secrets,omitempty"`
+	release  func()            // called once the connection is closed, which then may last
 }
 
 // Inside is what a keeper sees of a run: it shares the run's processes, which this

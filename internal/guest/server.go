@@ -73,29 +73,39 @@ func (s *server) accept() {
 	}
 }
 
-// hear answers one client, request by request, until it says nothing more.
+// hear answers one client, request by request, until it says nothing more. A client that
+// holds something may be silent for as long as it likes.
 func (s *server) hear(conn net.Conn) {
 	defer conn.Close()
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 1024), s.limit)
+	lasts := false
 	for {
-		conn.SetDeadline(time.Now().Add(lineTimeout))
+		if conn.SetDeadline(time.Now().Add(lineTimeout)); lasts {
+			conn.SetDeadline(time.Time{})
+		}
 		if !lines.Scan() {
 			if errors.Is(lines.Err(), bufio.ErrTooLong) {
 				send(conn, refuse(CodeInvalid, fmt.Sprintf("the request is longer than %d KiB", s.limit>>10)))
 			}
 			return
 		}
-		if !s.reply(conn, lines.Bytes()) {
+		r, sent := s.reply(conn, lines.Bytes())
+		if k, ok := r.(keeperReply); ok && k.release != nil {
+			lasts = true
+			defer k.release()
+		}
+		if !sent {
 			return
 		}
 	}
 }
 
-func (s *server) reply(conn net.Conn, line []byte) bool {
+func (s *server) reply(conn net.Conn, line []byte) (r any, sent bool) {
 	s.busy.RLock()
 	defer s.busy.RUnlock()
-	return send(conn, s.answer(line))
+	r = s.answer(line)
+	return r, send(conn, r)
 }
 
 func send(conn net.Conn, r any) bool {

@@ -116,12 +116,14 @@ func marked(wanted map[string]bool, still bool) map[string][]Proc {
 
 // markOf is the run in an environment whose entries are ended by NULs; empty
 // without a mark.
-func markOf(environ []byte) string {
-	const name = RunVariable + "="
+func markOf(environ []byte) string { return valueOf(environ, RunVariable) }
+
+// valueOf returns a variable of an environment whose entries are ended by NULs.
+func valueOf(environ []byte, name string) string {
 	for len(environ) > 0 {
 		entry, rest, _ := bytes.Cut(environ, []byte{0})
-		if bytes.HasPrefix(entry, []byte(name)) {
-			return string(entry[len(name):])
+		if value, ok := bytes.CutPrefix(entry, []byte(name+"=")); ok {
+			return string(value)
 		}
 		environ = rest
 	}
