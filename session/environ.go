@@ -174,7 +174,8 @@ var (
 // files and sockets are none.
 func LooksSecret(name, value string) bool {
 	upper := strings.ToUpper(name)
-	has := func(ending string) bool { return strings.HasSuffix(upper, ending) }
+	ends := "_" + strings.TrimRight(upper, "0123456789") // PASS and API_KEY2 end as DB_PASS does
+	has := func(ending string) bool { return strings.HasSuffix(ends, ending) }
 	switch {
 	case slices.ContainsFunc(locationEndings, has), strings.Contains(upper, "_MAX_"):
 	case slices.ContainsFunc(secretEndings, has), slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(upper, w) }):
@@ -219,11 +220,12 @@ var secretPatterns = sync.OnceValue(func() [2]*regexp.Regexp {
 })
 
 var (
-	secretWords   = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "_KEY_"}
-	secretEndings = []string{"_KEY", "_KEYS", "_PASS", "_PWD", "_AUTH", "_PAT", "_DSN", "_JWT", "_COOKIE", "SSHPASS", "CONNECTION_STRING", "HEADERS"}
+	secretWords   = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "_KEY_", "_AUTH_", "BEARER"}
+	secretEndings = []string{"_KEY", "_KEYS", "_PASS", "_PW", "_PWD", "_CREDS", "_AUTH", "_PAT", "_DSN", "_JWT", "_COOKIE", "SSHPASS", "CONNECTION_STRING", "HEADERS"}
 	secretParts   = []string{"hooks.slack.com/services/", "discord.com/api/webhooks/", " PRIVATE KEY-----", "Bearer ", "Basic "}
 	tokenStarts   = []string{
 		"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xoxa-", "AKIA", "ASIA", "AIza", "hf_", "npm_", "pypi-", "eyJ",
+		"sk_live_", "sk_test_", "rk_live_", "dop_v1_", "dckr_pat_", "shpat_", "sbp_", "SG.", "HRKU-", "AGE-SECRET-KEY-",
 	}
 	locationEndings = []string{"_FILE", "_FILES", "_PATH", "_DIR", "_HOME", "_SOCK", "GOOGLE_APPLICATION_CREDENTIALS"}
 )

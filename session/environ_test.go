@@ -83,6 +83,8 @@ func TestLooksSecret(t *testing.T) {
 		"JDBC_URL=jdbc:postgresql://db/shop?user=me&password=pw": true, "JAVA_OPTS=-Dkey.storePassword=pw": true, "AZ=Name=a;AccountKey=k": true,
 		"SSHPASS=x": true, "BLOB=https://a/b?sv=1&sig=x": true, "HOOK=https://hooks.slack.com/services/T/B/x": true, "AUTH=Bearer x": true,
 		"OPENAI=sk-proj-0123456789": true, "GH=ghp_0123456789": true, "ID=eyJhbGciOi.eyJzdWIiOiIx": true, "PEM=-----BEGIN RSA PRIVATE KEY-----": true,
+		"PASS=x": true, "DB_CREDS=x": true, "OPENAI_KEY2=x": true, "DOCKER_AUTH_CONFIG={}": true, "TWITTER_BEARER=x": true, "STRIPE=sk_live_0123456789": true,
+		"MAIL=SG.0123456789": true, "BYPASS=1": false, "SSH_AUTH_SOCK2=/x": false, "TMP_DIR2=/x": false,
 		"HTTP_PROXY=proxy:3128": false, "REPO=git@github.com:me/shop.git": false, "REMOTE=ssh://me@host:22/a": false, "TERM=xterm-256color": false,
 		"NO_PROXY=localhost:8080,127.0.0.1": false, "PATH=/home/me@work/bin:/bin": false, "JAVA_OPTS=-Xmx1g -Da=b": false, "TASK=task-0123456789": false,
 		"PATH=/bin": false, "SSH_AUTH_SOCK=/x": false, "GOOGLE_APPLICATION_CREDENTIALS=/x": false, "AWS_SHARED_CREDENTIALS_FILE=/x": false,
