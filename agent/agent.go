@@ -55,6 +55,8 @@ type kind struct {
 	// dotfiles and refuses are what DotfileFixes and Refusal say; nil: nothing.
 	dotfiles func(s session.Spec, of session.Whereabouts) []DotfileFix
 	refuses  func(in session.StartInput) string
+	// login is what MissingLogin returns of the agent's own command; nil: nothing.
+	login func(s session.Spec, f LoginFacts) (lack, remedy string)
 	// reads is what session.EnvReader returns; nil: no variable.
 	reads func(lookup func(name string) string) []string
 	// trust are the signals that a reading is taken from besides the screen (From…),

@@ -71,6 +71,7 @@ func claude() kind {
 		reads:    claudeReads,
 		dotfiles: claudeDotfiles,
 		refuses:  claudeRefuses,
+		login:    claudeLogin,
 	}
 }
 
@@ -167,8 +168,8 @@ var claudeKeys = []string{
 // claudeDotfiles: it wants to be set up by a person even where it has a key, and a
 // key to be approved by one, which is kept as the last 20 characters.
 func claudeDotfiles(s session.Spec, of session.Whereabouts) []DotfileFix {
-	if !given(s, claudeKeys...) {
-		return nil // it is logged in, or will ask
+	if !gets(s, of, claudeKeys...) {
+		return nil // it is logged in, or MissingLogin says that it is not
 	}
 	folder := of.Home
 	if own := of.Env["CLAUDE_CONFIG_DIR"]; own != "" {

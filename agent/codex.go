@@ -65,6 +65,7 @@ func codex() kind {
 		entries:  codexEntries,
 		signal:   codexSignal,
 		reads:    codexReads,
+		login:    codexLogin,
 		// No hook tells that a question was answered, or that a turn failed.
 		trust: []string{FromNative, FromTitle, FromHook},
 	}

@@ -119,3 +119,9 @@ func given(s session.Spec, names ...string) bool {
 		return spec || agent || slices.Contains(s.Secrets, name)
 	})
 }
+
+// gets reports whether a session's agent gets one of some variables, from the manifest or
+// from the environment that it inherits.
+func gets(s session.Spec, of session.Whereabouts, names ...string) bool {
+	return given(s, names...) || slices.ContainsFunc(names, func(name string) bool { return of.Env[name] != "" })
+}

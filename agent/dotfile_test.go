@@ -11,10 +11,14 @@ import (
 func TestDotfileFixes(t *testing.T) {
 	s := session.Spec{Agent: builtin("claude")}
 	of := session.Whereabouts{Home: "/home/me", Env: map[string]string{"ANTHROPIC_API_KEY": "sk-0123456789abcdefghij"}}
-	if got := DotfileFixes(s, of); got != nil {
+	if got := DotfileFixes(s, session.Whereabouts{Home: "/home/me"}); got != nil {
 		t.Errorf("an agent that has no key: %+v", got)
 	}
 	s.Secrets = []string{"ANTHROPIC_API_KEY"}
+	if got := DotfileFixes(s, session.Whereabouts{Home: "/home/me"}); len(got) != 1 {
+		t.Errorf("a key whose value is not known: %+v", got)
+	}
+	s.Secrets = nil // it is inherited
 	fixes := DotfileFixes(s, of)
 	if len(fixes) != 1 || fixes[0].Path != "/home/me/.claude.json" {
 		t.Fatalf("%+v", fixes)

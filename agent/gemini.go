@@ -71,6 +71,7 @@ func gemini() kind {
 		dotfiles:     geminiDotfiles,
 		signal:       geminiSignal,
 		reads:        geminiReads,
+		login:        geminiLogin,
 		// No hook tells that a question was answered; the title does.
 		trust: []string{FromNative, FromTitle, FromHook},
 	}
@@ -92,8 +93,8 @@ const (
 // geminiDotfiles: it asks at start how to log in, whatever its environment has,
 // until a way is set.
 func geminiDotfiles(s session.Spec, of session.Whereabouts) []DotfileFix {
-	if !given(s, geminiKey) {
-		return nil // it is logged in, or will ask
+	if !gets(s, of, geminiKey) {
+		return nil // it is logged in, or MissingLogin says that it is not
 	}
 	return []DotfileFix{{
 		Path:    filepath.Join(geminiHome(of), ".gemini", "settings.json"),

@@ -179,6 +179,9 @@ func newWorld(t *testing.T, bin string) *world {
 		"HOME=" + dir + "/home", "XDG_RUNTIME_DIR=" + dir + "/run", "TMPDIR=" + dir,
 		"GIT_CONFIG_NOSYSTEM=1", "TERM=xterm-256color", "LANG=C.UTF-8", "USER=you",
 	}
+	for _, login := range []string{".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json"} {
+		w.write(t, filepath.Join("..", "home", login), "{}")
+	}
 	if err := os.CopyFS(filepath.Join(w.repo, "examples"), os.DirFS("../examples")); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +213,8 @@ func (w *world) end(t *testing.T, run string) {
 
 func (w *world) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(w.repo, name), []byte(text), 0o600); err != nil {
+	path := filepath.Join(w.repo, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -256,7 +256,7 @@ func (a *app) ready(ctx context.Context, t *teller, p plan.Plan) error {
 	if len(lacks) == 0 {
 		return nil
 	}
-	if err := t.diagnostics(lacks); err != nil {
+	if err := t.diagnostics(lacks); err != nil || !session.HasErrors(lacks) {
 		return err
 	}
 	return errors.New("nothing was touched: see above what is missing")

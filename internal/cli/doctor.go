@@ -26,8 +26,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor [ADDR]",
 		Short: "Say what is installed, reachable and left over",
 		Long: `Looks at what agentform needs and at what nobody accounts for: programs, folders, the
-state and its lock, live sessions that are not on record, workspaces that no session
-uses. Each finding says what to do about it. It changes nothing, unless told to with
+agents that are installed and whether each is logged in, the state and its lock, live
+sessions that are not on record, workspaces that no session uses. Each finding says what to do about it. It changes nothing, unless told to with
 --fix: some agents look into a file of your own for what no flag tells them, such as
 that they may use the key they are given, and without it ask at every start. --fix adds
 that, and nothing else, to those files. It also repairs the worktrees and the state of a
@@ -152,21 +152,17 @@ func (x *examination) manifest() {
 	}
 }
 
-// agents looks for what the manifest's sessions are started with, or else for
-// the agents that agentform knows.
+// agents looks for what the manifest's sessions are started with, and for the agents
+// that agentform knows.
 func (x *examination) agents() {
 	if specs := x.project.manifest.Sessions; len(specs) > 0 {
 		for _, d := range x.app.lacking(specs, session.Warning) {
 			x.add(view.Warning, d.Summary, strings.ReplaceAll(d.Detail, "\n", "; "), "")
 		}
-		return
-	}
-	found := x.app.installedAgents()
-	if len(found) == 0 {
+	} else if len(x.app.installedAgents()) == 0 {
 		x.add(view.Warning, "agents", "none of claude, codex and gemini is on PATH", "install one, or declare your own: agent \"NAME\" { command = [\"PROGRAM\"] }")
-		return
 	}
-	x.add(view.Fine, "agents", strings.Join(found, ", "), "")
+	x.otherAgents()
 }
 
 // installedAgents are the built-in agents whose command is on PATH, sorted.

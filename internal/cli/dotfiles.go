@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/renameio/v2"
 
@@ -55,14 +56,19 @@ func (a *app) dotfiles(specs []session.Spec) []*dotfile {
 // whereabouts are the home and the environment that a session's agent would have,
 // and of its secrets those that are variables here.
 func (a *app) whereabouts(s session.Spec) session.Whereabouts {
-	env := map[string]string{"HOME": a.env.getenv("HOME")}
+	declared := map[string]string{}
+	held := a.secretsOf(a.open())
 	for _, name := range s.Secrets {
-		if value, set := a.env.lookup(name); set {
-			env[name] = value
+		if value, set := a.env.lookup(held.variable(name)); set {
+			declared[name] = value
 		}
 	}
-	maps.Copy(env, s.Agent.Env)
-	maps.Copy(env, s.Env)
+	inherited, secrets := session.Inherit(held.base(), s, agent.For(s.Agent)).With(declared, s.Agent.Env, s.Env)
+	env := maps.Clone(secrets)
+	for _, kv := range inherited {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
 	return session.Whereabouts{Dir: s.Workspace.Path, Home: env["HOME"], Env: env}
 }
 

@@ -14,11 +14,14 @@ import (
 )
 
 // lacking lists what sessions need of this machine and do not find: the commands
-// of their agents and their secrets. Each is told once, with the sessions that
-// need it. It is a warning while nothing is to be started, and an error before;
-// then the secrets are read.
+// of their agents, their logins and their secrets. Each is told once, with the sessions
+// that need it. It is a warning while nothing is to be started, and an error before;
+// then the secrets are read. A missing login is a warning always.
 func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diagnostic {
-	type lack struct{ summary, detail string }
+	type lack struct {
+		how             session.Severity
+		summary, detail string
+	}
 	needed := map[lack][]session.Address{}
 	var order []lack
 	search := apply.Search{}
@@ -31,7 +34,7 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 	for _, s := range specs {
 		for _, name := range s.Secrets {
 			if err := a.lackingSecret(name, how); err != nil {
-				miss(s.Address, lack{fmt.Sprintf("secret %s is not set", name), err.Error()})
+				miss(s.Address, lack{how, fmt.Sprintf("secret %s is not set", name), err.Error()})
 			}
 		}
 		if s.Runtime.Kind == "docker" {
@@ -39,16 +42,19 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 		}
 		switch command, err := a.lackingCommand(s, search); {
 		case err == nil:
+			if why, remedy := missingLogin(a, s); why != "" {
+				miss(s.Address, lack{session.Warning, fmt.Sprintf("agent %q is not logged in", s.Agent.Name), why + "\n" + remedy})
+			}
 		case strings.Contains(command, "/"), command == "":
-			miss(s.Address, lack{fmt.Sprintf("agent %q cannot be started", s.Agent.Name), err.Error()})
+			miss(s.Address, lack{how, fmt.Sprintf("agent %q cannot be started", s.Agent.Name), err.Error()})
 		default:
-			miss(s.Address, lack{fmt.Sprintf("agent %q: command %q is not installed", s.Agent.Name, command),
+			miss(s.Address, lack{how, fmt.Sprintf("agent %q: command %q is not installed", s.Agent.Name, command),
 				"it is not on PATH: install it, or give agent." + s.Agent.Name + " another command"})
 		}
 	}
 	var found []session.Diagnostic
 	for _, l := range order {
-		d := session.Diagnostic{Severity: how, Summary: l.summary, Detail: l.detail + "\nneeded by " + names(needed[l])}
+		d := session.Diagnostic{Severity: l.how, Summary: l.summary, Detail: l.detail + "\nneeded by " + names(needed[l])}
 		if len(needed[l]) == 1 {
 			d.Address, d.Detail = needed[l][0], l.detail
 		}
