@@ -87,7 +87,7 @@ func (d dirs) repair(err error, path string) string {
 func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 	ref := headsPrefix + branch
 	if fi, err := os.Lstat(filepath.Join(d.common, filepath.FromSlash(ref))); err == nil && !fi.IsDir() {
-		if fi.Size() < shortestCommit && fi.Mode().IsRegular() {
+		if fi.Mode().IsRegular() {
 			err = d.damaged(branch)
 		}
 		return "", false, err
@@ -106,18 +106,19 @@ func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 	return last, last != "" || d.git != d.common, err
 }
 
-// shortestCommit is the length of a commit's name in SHA-1.
-const shortestCommit = 40
-
 // damaged returns an error if the file of a branch has neither a commit nor another
-// ref, as a crash of the machine leaves it: nobody can commit there.
+// ref: nobody can commit there. A crash of the machine leaves it empty or full of zeros.
 func (d dirs) damaged(branch string) error {
 	file := filepath.Join(d.common, filepath.FromSlash(headsPrefix+branch))
 	text, err := readSmall(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err != nil || strings.HasPrefix(text, "ref:") || len(text) >= shortestCommit {
+	commit := strings.ToLower(text)
+	if i := strings.IndexAny(commit, " \t\n"); i >= 0 {
+		commit = commit[:i]
+	}
+	if err != nil || strings.HasPrefix(text, "ref:") || isCommit(commit) && strings.Trim(commit, "0") != "" {
 		return err
 	}
 	last, err := readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit}, map[string]bool{})

@@ -171,14 +171,18 @@ func TestLookBranchGone(t *testing.T) {
 			t.Error(co.Err)
 		}
 	}
-	if err := os.Truncate(ref, 0); err != nil {
-		t.Fatal(err)
-	}
-	for name, co := range map[string]session.Checkout{"Look": Look(linked), "Looks": looks.Look(linked)} {
-		if co.Err == nil || !strings.Contains(co.Err.Error(), `branch "agents/a" is damaged`) || !strings.HasSuffix(co.Err.Error(), " branch agents/a "+tip) {
-			t.Errorf("%s at a branch's empty file: %+v", name, co)
+	for what, text := range map[string]string{
+		"empty": "", "all zeros": strings.Repeat("0", 40) + "\n", "NULs": strings.Repeat("\x00", 41), "cut off": tip[:39],
+	} {
+		write(t, ref, text)
+		for name, co := range map[string]session.Checkout{"Look": Look(linked), "Looks": looks.Look(linked)} {
+			if co.Err == nil || !strings.Contains(co.Err.Error(), `branch "agents/a" is damaged`) || !strings.HasSuffix(co.Err.Error(), " branch agents/a "+tip) {
+				t.Errorf("%s at a branch's file that is %s: %+v", name, what, co)
+			}
 		}
 	}
+	write(t, ref, strings.ToUpper(tip)+" \n")
+	check("in capital letters", linked, "agents/a", "", "")
 	write(t, ref, "ref: refs/heads/main\n")
 	check("a link", linked, "agents/a", "", "")
 	if err := os.Remove(ref); err != nil {

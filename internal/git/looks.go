@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/agentform/agentform/internal/stamp"
@@ -69,12 +68,8 @@ func (l *Looks) Look(path string) session.Checkout {
 
 // files are those that a look reads: the folder, its .git, HEAD, and of a linked
 // worktree commondir, locked and the repository; at last where the branch is: its own
-// file, of which only its presence matters once it has a commit, or the file of all that are packed. One
-// that is not there has none.
+// file, or the file of all that are packed. One that is not there has none.
 type files [7]stamp.Stamp
-
-// present is the stamp of a branch's file that has a commit.
-var present = stamp.Of(&syscall.Stat_t{Ino: 1})
 
 // files stamps what a look read that told this.
 func (l *Looks) files(path string, co session.Checkout) (f files) {
@@ -85,13 +80,9 @@ func (l *Looks) files(path string, co session.Checkout) (f files) {
 	f[0] = f[0].Place()
 	f[1], _ = stamp.Lstat(filepath.Join(path, ".git"))
 	f[2], _ = stamp.Lstat(filepath.Join(co.GitDir, "HEAD"))
-	switch ref, err := stamp.Lstat(filepath.Join(co.Repo, headsPrefix+co.Branch)); {
-	case err != nil:
+	var err error
+	if f[6], err = stamp.Lstat(filepath.Join(co.Repo, headsPrefix+co.Branch)); err != nil {
 		f[6], _ = stamp.Lstat(filepath.Join(co.Repo, "packed-refs"))
-	case ref.Size() < shortestCommit:
-		f[6] = ref
-	default:
-		f[6] = present
 	}
 	if co.GitDir == filepath.Join(path, ".git") {
 		f[1] = f[1].Place() // a folder, to which git's work makes no difference
