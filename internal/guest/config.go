@@ -101,20 +101,22 @@ func Prepare(runDir string, c Config, secrets map[string]string) (err error) {
 	}
 	if len(secrets) > 0 {
 		c.SecretsFile = secretsFile(c)
-		b, err := json.Marshal(secrets)
-		if err != nil {
-			return err
-		}
-		if err := create(c.SecretsFile, b); err != nil {
-			return err
-		}
 	}
 	b, err := json.Marshal(c)
-	if err == nil {
-		err = replace(filepath.Join(runDir, launchFile), b, false)
+	if err != nil {
+		return err
 	}
-	if err != nil && c.SecretsFile != "" {
-		err = errors.Join(err, os.Remove(c.SecretsFile))
+	// Before the secrets: by launch.json Discard finds them, should this process be killed.
+	if err := replace(filepath.Join(runDir, launchFile), b, false); err != nil {
+		return err
+	}
+	if len(secrets) > 0 {
+		if b, err = json.Marshal(secrets); err == nil {
+			err = create(c.SecretsFile, b)
+		}
+		if err != nil {
+			err = errors.Join(err, os.Remove(filepath.Join(runDir, launchFile)))
+		}
 	}
 	return err
 }

@@ -74,6 +74,25 @@ func FuzzReadFacts(f *testing.F) {
 	})
 }
 
+// TestPrepareKilled checks that secrets are never where Discard does not find them.
+func TestPrepareKilled(t *testing.T) {
+	there := func(path string) bool { _, err := os.Lstat(path); return err == nil }
+	for range 20 {
+		top := t.TempDir()
+		c := Config{Run: "r1", Dir: "/", Socket: filepath.Join(top, "g-r1"), Argv: []string{"true"}}
+		dir, done := filepath.Join(top, "run"), make(chan error, 1)
+		go func() { done <- Prepare(dir, c, map[string]string{"KEY": "x"}) }()
+		for !there(secretsFile(c)) && len(done) == 0 {
+		}
+		if !there(filepath.Join(dir, launchFile)) {
+			t.Error("secrets without launch.json")
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestPrepare(t *testing.T) {
 	good := func(t *testing.T) Config {
 		return Config{Run: "r1", Dir: "/", Socket: filepath.Join(t.TempDir(), "g-r1"), Argv: []string{"true"}, Grace: time.Second}
