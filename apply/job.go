@@ -256,7 +256,7 @@ func (j *job) settle() error {
 	if lifted != nil {
 		j.lifts = nil
 		j.tell(history.Event{Kind: history.OverrideLifted, Old: string(lifted.Desired), New: string(j.rec.Spec.Desired),
-			Detail: fmt.Sprintf("%s by %s at %s", lifted.Desired, lifted.By, lifted.At.Format(time.RFC3339))})
+			Detail: fmt.Sprintf("%s by %s at %s", lifted.Desired, lifted.By, lifted.At.UTC().Format(time.RFC3339))})
 	}
 	return nil
 }

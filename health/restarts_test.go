@@ -43,10 +43,10 @@ func TestJudge(t *testing.T) {
 		now    time.Duration
 		want   string
 	}{
-		"the first wait":               {policy(), nil, ended(0), 1 * s, "backing off, next try 12:00:05 (1 of 5)"},
+		"the first wait":               {policy(), nil, ended(0), 1 * s, "backing off, next try 2026-03-14T12:00:05Z (1 of 5)"},
 		"the first try":                {policy(), nil, ended(0), 5 * s, "to be started again (1 of 5)"},
-		"a wait grows":                 {policy(), tried(5*s, 15*s), ended(16 * s), 17 * s, "backing off, next try 12:00:36 (3 of 5)"},
-		"nobody knows when it ended":   {policy(), nil, Case{}, 7 * s, "backing off, next try 12:00:12 (1 of 5)"},
+		"a wait grows":                 {policy(), tried(5*s, 15*s), ended(16 * s), 17 * s, "backing off, next try 2026-03-14T12:00:36Z (3 of 5)"},
+		"nobody knows when it ended":   {policy(), nil, Case{}, 7 * s, "backing off, next try 2026-03-14T12:00:12Z (1 of 5)"},
 		"what was told stands":         {policy(), []Moment{{At: at(7 * s), What: Held, Until: at(12 * s)}}, Case{}, 13 * s, "to be started again (1 of 5)"},
 		"the last of the budget":       {policy(), tried(1*s, 2*s, 3*s, 4*s), ended(5 * s), 9 * m, "to be started again (5 of 5)"},
 		"the budget is spent":          {policy(), tried(1*s, 2*s, 3*s, 4*s, 5*s), ended(6 * s), 14 * m, "not started again: 5 tries within 15m0s are used up"},
@@ -58,13 +58,13 @@ func TestJudge(t *testing.T) {
 		"left, always":                 {policy(func(p *session.Restart) { p.Policy = "always" }), nil, Case{Left: true, Ended: at(0)}, 60 * m, "to be started again (1 of 5)"},
 		"the host was rebooted":        {policy(), tried(1*s, 2*s, 3*s, 4*s, 5*s), Case{Free: true}, 6 * s, "to be started again (6 of 5)"},
 		"no attempts at all":           {policy(func(p *session.Restart) { p.Attempts = 0 }), nil, ended(0), 60 * m, "not started again: 0 tries within 15m0s are used up"},
-		"a failed try waits too":       {policy(), append(tried(5*s), Moment{At: at(40 * s), What: Failed}), Case{}, 41 * s, "backing off, next try 12:00:50 (2 of 5)"},
-		"a fault before it was begun":  {policy(), []Moment{{At: at(5 * s), What: Failed}}, Case{}, 6 * s, "backing off, next try 12:00:15 (2 of 5)"},
-		"the clock went back":          {policy(), []Moment{{At: at(60 * m), What: Held, Until: at(61 * m)}}, Case{}, 0, "backing off, next try 12:00:05 (1 of 5)"},
-		"its end is in the future":     {policy(), nil, ended(60 * m), 0, "backing off, next try 12:00:05 (1 of 5)"},
-		"it stood long enough":         {policy(), append(tried(1*s, 2*s), Moment{At: at(12 * m), What: Ended, Stood: 11 * m}), Case{}, 12*m + s, "backing off, next try 12:12:05 (1 of 5)"},
-		"it stood, as far as is known": {policy(), append(tried(1*s, 2*s), Moment{At: at(12 * m), What: Ended}), Case{}, 12*m + s, "backing off, next try 12:12:05 (1 of 5)"},
-		"it did not stand":             {policy(), append(tried(1*s, 2*s), Moment{At: at(4 * s), What: Ended, Stood: 2 * s}), Case{}, 5 * s, "backing off, next try 12:00:24 (3 of 5)"},
+		"a failed try waits too":       {policy(), append(tried(5*s), Moment{At: at(40 * s), What: Failed}), Case{}, 41 * s, "backing off, next try 2026-03-14T12:00:50Z (2 of 5)"},
+		"a fault before it was begun":  {policy(), []Moment{{At: at(5 * s), What: Failed}}, Case{}, 6 * s, "backing off, next try 2026-03-14T12:00:15Z (2 of 5)"},
+		"the clock went back":          {policy(), []Moment{{At: at(60 * m), What: Held, Until: at(61 * m)}}, Case{}, 0, "backing off, next try 2026-03-14T12:00:05Z (1 of 5)"},
+		"its end is in the future":     {policy(), nil, ended(60 * m), 0, "backing off, next try 2026-03-14T12:00:05Z (1 of 5)"},
+		"it stood long enough":         {policy(), append(tried(1*s, 2*s), Moment{At: at(12 * m), What: Ended, Stood: 11 * m}), Case{}, 12*m + s, "backing off, next try 2026-03-14T12:12:05Z (1 of 5)"},
+		"it stood, as far as is known": {policy(), append(tried(1*s, 2*s), Moment{At: at(12 * m), What: Ended}), Case{}, 12*m + s, "backing off, next try 2026-03-14T12:12:05Z (1 of 5)"},
+		"it did not stand":             {policy(), append(tried(1*s, 2*s), Moment{At: at(4 * s), What: Ended, Stood: 2 * s}), Case{}, 5 * s, "backing off, next try 2026-03-14T12:00:24Z (3 of 5)"},
 	} {
 		if got := Fold(c.policy, c.past).Judge(c.policy, c.x, at(c.now)).String(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -99,13 +99,14 @@ func Wait(b session.Backoff, n int, key string) time.Duration {
 	return time.Duration(math.Min(wait, math.MaxInt64/2))
 }
 
-// String is the verdict for people; times are in the zone of Until.
+// String is the verdict in words. Its time is in UTC, which who shows it to people turns
+// into theirs.
 func (v Verdict) String() string {
 	switch v.Reason {
 	case PolicyNo:
 		return "the restart policy leaves it as it is"
 	case BackingOff:
-		return fmt.Sprintf("backing off, next try %s (%d of %d)", v.Until.Format(time.TimeOnly), v.Try, v.Of)
+		return fmt.Sprintf("backing off, next try %s (%d of %d)", v.Until.UTC().Format(time.RFC3339), v.Try, v.Of)
 	case BudgetGone:
 		return fmt.Sprintf("not started again: %d tries within %s are used up", v.Of, v.Window)
 	}

@@ -574,7 +574,7 @@ to mend it: "agents/a" is held by /home/ada/my shop; free it there first, then g
 
 func TestLiftedOverrideNamesWho(t *testing.T) {
 	s := newStage().want(spec("a")).record(spec("a"), func(r *session.Record) {
-		r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: now}
+		r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: now.In(time.FixedZone("", -5*3600))}
 	})
 	c := Compute(s.in).Changes[0]
 	if want := "stopped by ada at 2026-11-21T12:00:00Z, the manifest wants it running"; c.Detail != want {

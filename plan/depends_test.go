@@ -92,7 +92,7 @@ func TestTheHubStartsWhatWasApproved(t *testing.T) {
 		"no place is free": {&session.Exit{Cause: "self"}, nil, 1, "hold queued queued: 1 of 1 running (max_running)"},
 		"it failed before": {&session.Exit{Cause: "self"}, func(h *Hub) {
 			h.Restarts = map[session.Address]health.Count{b: {Tries: []time.Time{now.Add(-time.Second)}}}
-		}, 0, "hold backing_off backing off, next try 12:00:09 (2 of 5)"},
+		}, 0, "hold backing_off backing off, next try 2026-11-21T12:00:09Z (2 of 5)"},
 		"a secret is absent": {&session.Exit{Cause: "self"}, func(h *Hub) { h.Lacking = map[session.Address]string{b: "no TOKEN"} }, 0, "hold secret_unavailable no TOKEN"},
 	} {
 		s := newStage().record(shot).record(waits, queued).record(restartable("c")).live("c")

@@ -219,7 +219,7 @@ func (s *scene) wake(c Change, how Action) Change {
 	}
 	if c.Lifts != nil {
 		return act(c, how, ReasonOverride, fmt.Sprintf("%s by %s at %s, the manifest wants it running",
-			c.Lifts.Desired, c.Lifts.By, c.Lifts.At.Format(time.RFC3339)))
+			c.Lifts.Desired, c.Lifts.By, c.Lifts.At.UTC().Format(time.RFC3339)))
 	}
 	return act(c, how, ReasonResume, "wanted running")
 }
@@ -294,7 +294,7 @@ func paths(fields []Field, forces Forces) string {
 
 func stoppedBy(r session.Record, otherwise string) string {
 	if o := r.Override; o != nil && o.Desired == session.Stopped {
-		return fmt.Sprintf("stopped by %s at %s", o.By, o.At.Format(time.RFC3339))
+		return fmt.Sprintf("stopped by %s at %s", o.By, o.At.UTC().Format(time.RFC3339))
 	}
 	return otherwise
 }

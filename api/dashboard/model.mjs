@@ -26,7 +26,7 @@ export function row(s, zone) {
   return {
     address: s.address,
     state: s.state,
-    detail: s.state === "running" || s.detail === s.state ? "" : s.detail,
+    detail: s.state === "running" || s.detail === s.state ? "" : local(s.detail, zone),
     activity: s.activity,
     // Of one that asks, the question.
     question: s.activity === "blocked" || s.activity === "blocked_api" ? s.detail : "",
@@ -53,8 +53,13 @@ export function line(e, zone) {
   if (e.old || e.new) words.push(`${e.old ?? ""} → ${e.new ?? ""}`);
   if (e.reason) words.push(e.reason.replaceAll("_", " "));
   if (e.by) words.push(`by ${e.by}`);
-  if (e.detail) words.push(e.detail);
+  if (e.detail) words.push(local(e.detail, zone));
   return { time: clock(e.time, zone), text: words.join("  ") };
+}
+
+// local is a text with its times as clock gives them.
+function local(text, zone) {
+  return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) => clock(time, zone));
 }
 
 export function clock(time, zone) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentform/agentform/session"
 )
@@ -163,7 +164,7 @@ func Services(w io.Writer, st Style, all []Service) error {
 			if detail == string(h.State) {
 				detail = ""
 			}
-			rows = append(rows, []cell{{string(h.Address), bold}, {string(h.State), stateInk(h.State)}, {text: detail}})
+			rows = append(rows, []cell{{string(h.Address), bold}, {string(h.State), stateInk(h.State)}, {text: localTimes(detail, time.Now())}})
 		}
 		p.table("  ", []column{{}, {}, {min: 20}}, rows)
 	}
