@@ -139,6 +139,24 @@ func CommonDir(path string) (string, error) {
 	return d.common, nil
 }
 
+// Origin returns the repository on this machine that the clone at path was made of, as
+// the clone's settings name it. It is empty where they name none. It starts no process.
+func Origin(path string) string {
+	text, err := readSmall(filepath.Join(path, ".git", "config"))
+	if err != nil {
+		return ""
+	}
+	_, section, _ := strings.Cut(text, "[remote \"origin\"]\n")
+	section, _, _ = strings.Cut(section, "\n[")
+	for line := range strings.Lines(section) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " = ")
+		if value = strings.Trim(value, `"`); name == "url" && filepath.IsAbs(value) {
+			return filepath.Clean(value)
+		}
+	}
+	return ""
+}
+
 // dirs are the folders in which git keeps a checkout.
 type dirs struct {
 	git    string // of this checkout: HEAD, index, rebase-merge

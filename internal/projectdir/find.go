@@ -35,7 +35,7 @@ func Find(dir string) Found {
 	if f, ok := fromDataDir(real); ok {
 		return f
 	}
-	if f, ok := fromWorktree(real); ok {
+	if f, ok := fromCheckout(real); ok {
 		return f
 	}
 	if above, ok := nearest(real); ok && above != real {
@@ -45,11 +45,14 @@ func Find(dir string) Found {
 }
 
 // fromDataDir finds the project of a directory below workspaces/ of its data
-// directory.
+// directory. One with the usual name is known by that, also where its state is lost.
 func fromDataDir(dir string) (Found, bool) {
 	for data := range parents(dir) {
 		below, err := filepath.Rel(filepath.Join(data, "workspaces"), dir)
-		if err != nil || below == "." || !filepath.IsLocal(below) || !isFile(filepath.Join(data, "state.json")) {
+		if err != nil || below == "." || !filepath.IsLocal(below) {
+			continue
+		}
+		if filepath.Base(data) != dataDir && !isFile(filepath.Join(data, "state.json")) {
 			continue
 		}
 		r := record(data, dir)
@@ -66,26 +69,26 @@ func fromDataDir(dir string) (Found, bool) {
 	return Found{}, false
 }
 
-// fromWorktree finds the project of a directory in a git worktree, by the state of
-// the same directory in the repository's main worktree.
-func fromWorktree(dir string) (Found, bool) {
+// fromCheckout finds the project of a directory in a git worktree or clone, by the state
+// of the same directory in the repository that the checkout was made of.
+func fromCheckout(dir string) (Found, bool) {
 	for top := range parents(dir) {
 		info, err := os.Lstat(filepath.Join(top, ".git"))
 		if err != nil {
 			continue
 		}
-		if !info.Mode().IsRegular() {
-			return Found{}, false
-		}
-		common, err := git.CommonDir(top)
-		if err != nil {
-			return Found{}, false
+		main := git.Origin(top)
+		if info.Mode().IsRegular() {
+			common, err := git.CommonDir(top)
+			if err != nil {
+				return Found{}, false
+			}
+			main = filepath.Dir(common) // of a bare repository: the directory that it is in
 		}
 		below, err := filepath.Rel(top, dir)
-		if err != nil {
+		if err != nil || main == "" {
 			return Found{}, false
 		}
-		main := filepath.Dir(common) // of a bare repository: the directory that it is in
 		for project := range parents(filepath.Join(main, below)) {
 			if r := record(filepath.Join(project, dataDir), dir); r.ID != "" {
 				return Found{Dir: project, Workspace: true, Session: r.Address}, true

@@ -33,6 +33,8 @@ func TestFind(t *testing.T) {
 	write("far/var/state.json")
 	write("far/var/workspaces/api/b/x")
 	write("far/agentform.hcl")
+	write("lost/agentform.hcl")
+	write("lost/.agentform/workspaces/api/b/agentform.hcl")
 	write("none/x")
 	for dir, want := range map[string]Found{
 		"shop":                             {Dir: "shop"},
@@ -43,6 +45,7 @@ func TestFind(t *testing.T) {
 		"shop/.agentform/workspaces/api/b": {Dir: "shop", Workspace: true},
 		"run/sub":                          {Dir: "run"},
 		"far/var/workspaces/api/b":         {Dir: "far", Workspace: true},
+		"lost/.agentform/workspaces/api/b": {Dir: "lost", Workspace: true},
 		"none":                             {Dir: "none"},
 		"is/not/there":                     {Dir: "is/not/there"},
 	} {
