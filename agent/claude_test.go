@@ -189,6 +189,7 @@ func TestClaudeNative(t *testing.T) {
 		stopped = `{"type":"user","timestamp":"2026-03-14T12:00:05Z","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}`
 		again   = `{"type":"user","timestamp":"2026-03-14T12:00:06Z","message":{"content":"once more"}}`
 		idle    = `{"pid":7,"sessionId":"c1","cwd":"/w","startedAt":1773489600000,"status":"idle","statusUpdatedAt":1773489610000}`
+		before  = `{"pid":7,"sessionId":"c1","status":"idle","statusUpdatedAt":1773489599000}`
 		busy    = `{"pid":7,"sessionId":"c1","status":"busy"}`
 		waits   = `{"pid":7,"sessionId":"c1","status":"waiting","waitingFor":"permission prompt"}`
 		dialog  = `{"pid":7,"sessionId":"c1","status":"waiting","waitingFor":"dialog open"}`
@@ -220,6 +221,10 @@ func TestClaudeNative(t *testing.T) {
 		"a limit before its prompt":      {[]string{limit, prompt, idle}, session.BlockedAPI, "You've hit your limit", 1, 0, 0},
 		"a limit that is over":           {[]string{prompt, limit, ended, again}, session.Working, "", 2, 1, 0},
 		"idle from the start":            {[]string{idle}, session.Idle, "", 0, 0, 0},
+		"idle before its prompt":         {[]string{prompt, before}, session.Working, "", 1, 0, 0},
+		"idle before a command":          {[]string{command, before}, session.Idle, "", 0, 0, 0},
+		"idle before its turn ended":     {[]string{prompt, text, ended, before}, session.Idle, "", 1, 1, 17},
+		"taken back before any answer":   {[]string{prompt, idle}, session.Idle, "", 1, 0, 0},
 		"busy behind an ended turn":      {[]string{prompt, ended, busy}, session.Working, "", 1, 1, 0},
 		"another conversation was begun": {[]string{prompt, ended, other}, session.Idle, "", 1, 1, 0},
 	} {

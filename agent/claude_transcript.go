@@ -179,6 +179,7 @@ type claudeTranscript struct {
 	asked  map[string]string // tool calls without a result, in words by id
 	spent  string            // the message whose tokens are counted
 	failed *session.Reading  // how the turn that goes on has failed
+	worked time.Time         // when a line was written of a turn that goes on
 }
 
 func (t *claudeTranscript) add(l claudeLine) {
@@ -284,6 +285,9 @@ func (t *claudeTranscript) assistant(l claudeLine) {
 
 func (t *claudeTranscript) doing(a session.Activity, detail string) {
 	t.Activity, t.Detail = a, detail
+	if a == session.Working {
+		t.worked = t.At
+	}
 }
 
 // ended is the end of a turn, well or not.
@@ -310,8 +314,9 @@ func (t *claudeTranscript) now(s claudeLine) {
 	if t.StartedAt.IsZero() && s.StartedAt > 0 {
 		t.StartedAt = moment(s.StartedAt)
 	}
-	if at := moment(s.StatusUpdatedAt); s.StatusUpdatedAt > 0 && at.After(t.At) {
-		t.At = at
+	updated := moment(s.StatusUpdatedAt)
+	if s.StatusUpdatedAt > 0 && updated.After(t.At) {
+		t.At = updated
 	}
 	switch s.Status {
 	case "busy":
@@ -326,7 +331,9 @@ func (t *claudeTranscript) now(s claudeLine) {
 		}
 		t.doing(session.Blocked, question)
 	case "idle":
-		if t.failed == nil { // a failed turn leaves it idle: the transcript knows better
+		// The transcript knows better that a turn has failed, and that one has begun
+		// since: the state is written a little later.
+		if begun := s.StatusUpdatedAt > 0 && t.Activity == session.Working && t.worked.After(updated); t.failed == nil && !begun {
 			t.doing(session.Idle, "")
 		}
 	}
