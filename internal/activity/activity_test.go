@@ -202,6 +202,11 @@ func TestBootingIsNoTurn(t *testing.T) {
 		t.Errorf("a turn has ended: %+v", x)
 	}
 	hear(t, dir, at(2*time.Second), `{"hook_event_name":"UserPromptSubmit"}`)
+	for range 2 {
+		if x := r.Read(rec, live(""), noon, at(3*time.Second)); !x.TurnAt.IsZero() || !x.FirstTurnAt.IsZero() {
+			t.Errorf("it works, and a turn has ended: %+v", x)
+		}
+	}
 	hear(t, dir, at(3*time.Second), `{"hook_event_name":"Stop"}`)
 	hear(t, dir, at(63*time.Second), `{"hook_event_name":"Notification","notification_type":"idle_prompt"}`)
 	if x := r.Read(rec, live(""), noon, at(64*time.Second)); !x.TurnAt.Equal(at(3 * time.Second)) {

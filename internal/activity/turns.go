@@ -89,14 +89,18 @@ func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals 
 	if !s.first.IsZero() {
 		return s.first
 	}
+	worked := false // as the hooks tell: that an agent rests before it has worked is no turn
 	for _, signal := range signals {
 		switch m := means(a, signal); {
 		case m == session.Working || m == session.Blocked:
-			s.worked = true
-		case over(m) && s.worked:
+			worked = true
+		case over(m) && worked:
 			s.first = signal.At
 			return s.first
 		}
+	}
+	if x.Native != nil {
+		return s.first // it would tell
 	}
 	switch does := x.Reading.Activity; {
 	case does == session.Working:

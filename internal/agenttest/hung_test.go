@@ -47,6 +47,9 @@ func TestHungByAgentform(t *testing.T) {
 				if e.Type == "unhealthy" && e.Reason == "hung" {
 					found = append(found, e.Time)
 				}
+				if e.Type == "first_turn_done" || e.Type == "turn_ended" {
+					t.Errorf("its turn goes on, and %s is told", e.Type)
+				}
 			}
 			if len(found) != 1 || found[0].Before(stalled) {
 				t.Errorf("found hung at %v, want once, after the model stalled at %s", found, stalled)
