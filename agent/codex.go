@@ -52,6 +52,8 @@ func codex() kind {
 				`^[•◦] .*\(\d+.* • esc to interrupt\)`,
 				`Reconnecting\.\.\. \d+/\d+`,
 			},
+			// Its warnings take the place of the composer and of all that shows work.
+			ended: []string{`^Worked for \S+ • \d+:\d\d`, `^■ Conversation interrupted`},
 			ui: []string{
 				`esc to interrupt|\? for shortcuts|Ask Codex to do anything`,
 				`Press enter to confirm or esc to cancel`,

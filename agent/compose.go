@@ -29,17 +29,24 @@ func (p *program) Composer(screen string) (text string, shown bool) {
 	}
 	all := lines(screen)
 	for i := len(all) - 1; i >= max(0, len(all)-markLines); i-- {
-		m := p.composing().line.FindStringSubmatch(all[i])
-		if m == nil {
-			continue
+		if p.composing().line.MatchString(all[i]) {
+			return p.composing().text(all[i]), true
 		}
-		text = strings.Trim(m[1], frame)
-		if p.composing().hint != nil && p.composing().hint.MatchString(text) {
-			text = ""
-		}
-		return text, true
 	}
 	return "", false
+}
+
+// text returns what stands in the composer's line, without hints.
+func (c composing) text(line string) string {
+	m := c.line.FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	text := strings.Trim(m[1], frame)
+	if c.hint != nil && c.hint.MatchString(text) {
+		return ""
+	}
+	return text
 }
 
 // Typed is a text as it has to be typed to be taken for one: a blank goes before

@@ -16,6 +16,7 @@ type marks struct {
 	blocked, blockedAPI, failed, working []string
 	retrying                             []string // a limit, while it works
 	ui                                   []string // its program has the screen
+	ended                                []string // the last line of a turn
 	// composer is a line of the composer, its group what stands in it, and hint what
 	// stands there when nothing was typed. Empty: not known.
 	composer, hint string

@@ -22,12 +22,13 @@ type reader struct {
 	own, said, phrase signs
 	ui, shell         patterns
 	started           patterns
-	turn, input       *regexp.Regexp // a prompt of the user's, the composer; nil: not known
-	dialog            patterns       // of any program
+	turn              *regexp.Regexp // a prompt of the user's; nil: not known
+	composing         composing
+	dialog            patterns // of any program
 }
 
 type signs struct {
-	done, limit, retrying, failed, blocked, working patterns
+	done, limit, retrying, failed, blocked, working, ended patterns
 }
 
 type titleForm struct {
@@ -44,7 +45,7 @@ func newReader(k kind, s session.AgentSpec) *reader {
 		ready:     compile(fold, []string{s.Ready}),
 		own: signs{
 			limit: wrapping(exact, m.blockedAPI), retrying: wrapping(exact, m.retrying), failed: wrapping(exact, m.failed),
-			blocked: wrapping(exact, m.blocked), working: compile(exact, m.working),
+			blocked: wrapping(exact, m.blocked), working: compile(exact, m.working), ended: compile(exact, m.ended),
 		},
 		said: signs{
 			done: wrapping(fold, p.Done), limit: wrapping(fold, p.BlockedAPI), failed: wrapping(fold, p.Failed),
@@ -54,7 +55,7 @@ func newReader(k kind, s session.AgentSpec) *reader {
 		ui:      append(compile(exact, m.ui), compile(fold, p.UI)...),
 		dialog:  compile(fold, dialogs),
 		started: compile(exact, m.started),
-		turn:    line(m.turn), input: line(m.composer),
+		turn:    line(m.turn), composing: composingOf(m),
 	}
 	// A shell's prompt tells of an exit only where it is known what the agent's
 	// own screen looks like.
@@ -91,10 +92,12 @@ func (r *reader) Ready(screen string) bool {
 	if r.dialogUp(r.look(screen)) || r.own.working.match(end) {
 		return false
 	}
-	if len(r.started) > 0 && !r.started.match(last(shown, len(shown))) {
-		return false
-	}
-	return r.ready.match(screen) || r.ready.match(last(shown, len(shown)))
+	return r.begun(shown) && (r.ready.match(screen) || r.ready.match(last(shown, len(shown))))
+}
+
+// begun reports whether the lines of a screen show that the agent has started.
+func (r *reader) begun(shown []string) bool {
+	return len(r.started) == 0 || r.started.match(last(shown, len(shown)))
 }
 
 // Read says what an agent is doing, or how it left.

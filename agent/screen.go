@@ -42,7 +42,7 @@ func (r *reader) look(screen string) sight {
 // like one, with no more than the status bar below it.
 func (r *reader) composerEnd(all []string) int {
 	for i := len(all) - 1; i >= max(0, len(all)-1-max(r.statusBar, footerLines)); i-- {
-		if is := r.input; !option.MatchString(all[i]) && (is != nil && is.MatchString(all[i]) || is == nil && r.ready.match(all[i])) {
+		if is := r.composing.line; !option.MatchString(all[i]) && (is != nil && is.MatchString(all[i]) || is == nil && r.ready.match(all[i])) {
 			return i + 1
 		}
 	}
@@ -164,7 +164,7 @@ func (r *reader) asks(s sight, best statement) bool {
 // dialogUp reports whether one of the agent's own dialogs is up. It takes the
 // composer's place: a question above a composer is something that the agent wrote.
 func (r *reader) dialogUp(s sight) bool {
-	if r.input == nil && r.composer(s) {
+	if r.composing.line == nil && r.composer(s) {
 		return false
 	}
 	at := r.own.blocked.lastRow(last(s.all, markLines))
@@ -183,6 +183,14 @@ func (r *reader) composer(s sight) bool {
 	return s.composer > 0 || r.ready.match(s.whole) || r.ready.match(s.end)
 }
 
+// drafted reports whether the composer holds what somebody began to type.
+func (r *reader) drafted(s sight) bool {
+	if s.composer == 0 || r.composing.line == nil || !r.begun(s.all) || r.dialog.match(s.end) {
+		return false
+	}
+	return r.composing.text(s.all[s.composer-1]) != ""
+}
+
 // alone reads a screen of which nothing else tells: by its patterns, and then by
 // the time it has had.
 func (r *reader) alone(s sight, e session.Evidence) session.Reading {
@@ -190,8 +198,11 @@ func (r *reader) alone(s sight, e session.Evidence) session.Reading {
 	if reading.Activity != session.NoActivity || len(r.ready) == 0 {
 		return reading
 	}
-	if r.strange(s) {
+	switch {
+	case r.strange(s):
 		return session.Reading{Activity: session.Blocked, Detail: r.question(s)}
+	case r.drafted(s), r.own.ended.match(last(s.now, len(s.now))) && !e.Replayed:
+		return session.Reading{Activity: session.Idle}
 	}
 	if !e.StartedAt.IsZero() && !e.Now.IsZero() && e.Now.Sub(e.StartedAt) < r.boots {
 		return session.Reading{Activity: session.Booting}
