@@ -45,7 +45,7 @@ func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 // newRun puts the session's next run on record, before it exists.
 func (j *job) newRun(d delivery) {
 	old := j.rec.Run
-	j.rec.Past = j.run.replaced(j.rec)
+	j.rec.Past, j.rec.Inherits = j.run.replaced(j.rec), nil
 	j.rec.Run = session.Run{
 		ID:           j.run.newID(16),
 		Number:       old.Number + 1,

@@ -2,6 +2,8 @@ package apply
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
@@ -37,7 +39,11 @@ func (j *job) enqueue() error {
 	if err := j.keepPrompt(*j.change.After); err != nil {
 		return err
 	}
-	j.rec.Spec = *j.change.After
+	in, err := j.run.inherited(*j.change.After)
+	if err != nil {
+		return err
+	}
+	j.rec.Spec, j.rec.Inherits = *j.change.After, slices.Sorted(maps.Keys(in.Secrets))
 	j.rec.Intent, j.rec.Trouble = session.Queued, ""
 	if o := j.rec.Override; o != nil && (j.lifts != nil || o.Desired == j.rec.Spec.Desired) {
 		j.rec.Override = nil

@@ -70,7 +70,10 @@ func (h *Hub) lacking(s reconcile.Survey, care *reconcile.Care) bool {
 			continue
 		}
 		names := c.After.Secrets
-		if c.Before != nil && h.cfg.Inherited != nil {
+		switch {
+		case c.Before != nil && c.Before.Unmade():
+			names = slices.Concat(names, c.Before.Inherits)
+		case c.Before != nil && h.cfg.Inherited != nil:
 			names = slices.Concat(names, h.cfg.Inherited(c.Before.Run.ID))
 		}
 		for _, name := range names {
