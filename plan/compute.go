@@ -191,7 +191,7 @@ func (s *scene) unwanted(c Change) (Change, []session.Diagnostic) {
 	}
 	if !s.in.Options.Destroy && !s.removed(c.Address) && !within(c.Address, s.in.Options.Targets) {
 		if next := s.successor(r); next != "" { // which says what to do
-			c.Reason, c.Detail = ReasonBranchHeld, fmt.Sprintf("left as it is: %s cannot start while it holds branch %q", next, r.Tree.Branch)
+			c.Reason, c.Detail = ReasonBranchHeld, fmt.Sprintf("left as it is: %s is to have its branch or its workspace, and cannot start", next)
 			return c, nil
 		}
 	}

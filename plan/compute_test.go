@@ -392,6 +392,20 @@ func TestDecisionTable(t *testing.T) {
 		{"a chain of renamed ones", func() *stage {
 			return newStage().record(spec("a")).live("a").record(spec("b")).live("b").want(renamed("b", "a"), renamed("c", "b"))
 		}, "  a branch_held\n  b branch_held\n  c branch_held\n! b branch is held elsewhere\n! c branch is held elsewhere\n"},
+		{"renamed, and of its clone elsewhere", func() *stage {
+			clone := func(s *session.Spec) {
+				s.Branch, s.Workspace = "agents/a", session.Workspace{Mode: session.Clone, Repo: repo, Path: "/clone", Explicit: true}
+			}
+			return newStage().record(spec("a", clone)).live("a").want(spec("b", clone))
+		}, "  a branch_held\n  b path_occupied\n! b workspace path is occupied\n"},
+		{"renamed in place, and with its branch", func() *stage {
+			in := func(branch string) func(s *session.Spec) {
+				return func(s *session.Spec) {
+					s.Branch, s.Workspace = branch, session.Workspace{Mode: session.InPlace, Repo: repo, Path: repo}
+				}
+			}
+			return newStage().record(spec("a", in("main"))).live("a").want(spec("b", in("dev")))
+		}, "  a branch_held\n  b branch_mismatch\n! b branch mismatch\n"},
 		{"path occupied", func() *stage {
 			s := newStage().want(spec("a"))
 			s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a", Exists: true}

@@ -201,8 +201,8 @@ func (s *scene) heldBy(holder session.Address, w *session.Spec, remedy string) s
 	next := s.wanted[holder]
 	switch {
 	case next == nil && own == nil && !s.in.ByHand:
-		return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, write in the manifest:\nmoved {\n  from = %s\n  to   = %s\n}\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
-			holder, holder, w.Address, shell(string(holder)), shell(w.Workspace.Repo), shell(held.Tree.Path))
+		return fmt.Sprintf("%s\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
+			ifRenamed(holder, w.Address), shell(string(holder)), shell(w.Workspace.Repo), shell(held.Tree.Path))
 	case next == nil && own != nil && !s.in.ByHand:
 		return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, move %s to its new address first, then: agentform state mv %s %s\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
 			holder, w.Address, shell(string(holder)), shell(string(w.Address)), shell(string(holder)), shell(w.Workspace.Repo), shell(held.Tree.Path))
@@ -216,11 +216,36 @@ func (s *scene) heldBy(holder session.Address, w *session.Spec, remedy string) s
 	return fmt.Sprintf("it is the workspace of %s; %s", holder, remedy)
 }
 
+// ifRenamed returns what to do about the workspace of a session that the manifest no
+// longer has, if that was renamed.
+func ifRenamed(from, to session.Address) string {
+	return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, write in the manifest:\nmoved {\n  from = %[1]s\n  to   = %s\n}", from, to)
+}
+
+// inherited returns the session on record whose workspace a session that is not on
+// record is to take, and that the manifest no longer has; empty: there is none.
+func (s *scene) inherited(w *session.Spec) session.Address {
+	for _, a := range s.addresses() {
+		if r := s.records[a]; r != nil && s.inherits(w, r) {
+			return a
+		}
+	}
+	return ""
+}
+
+func (s *scene) inherits(w *session.Spec, r *session.Record) bool {
+	return r.Tree.Path == w.Workspace.Path && s.wanted[r.Address] == nil && s.records[w.Address] == nil && !s.in.ByHand
+}
+
 // successor returns the wanted session that cannot be created or replaced because a
-// session which is no longer wanted holds its branch; empty: there is none.
+// session which is no longer wanted holds its branch, or that is to take its workspace
+// and cannot; empty: there is none.
 func (s *scene) successor(r *session.Record) session.Address {
 	for _, a := range s.addresses() {
 		w := s.wanted[a]
+		if w != nil && s.inherits(w, r) && len(s.creatable(w)) > 0 {
+			return a
+		}
 		if w == nil || w.Workspace.Mode != session.Worktree || w.Branch != r.Tree.Branch || w.Workspace.Repo != r.Tree.Repo || w.Workspace.Path == r.Tree.Path {
 			continue
 		}
@@ -243,6 +268,10 @@ func (s *scene) clone(w *session.Spec, co session.Checkout) []session.Diagnostic
 	path := w.Workspace.Path
 	r := s.records[w.Address]
 	kept := !w.Workspace.Explicit || r != nil && r.Tree.Mode == session.Clone && r.Tree.Path == path
+	if holder := s.inherited(w); !kept && holder != "" {
+		return []session.Diagnostic{problem(w.Address, ReasonPathOccupied, "workspace path is occupied",
+			fmt.Sprintf("%s is there already\n%s\nelse end it, and move its workspace away: agentform destroy --target %s", path, ifRenamed(holder, w.Address), shell(string(holder))))}
+	}
 	if !co.Git || !kept {
 		return []session.Diagnostic{problem(w.Address, ReasonPathOccupied, "workspace path is occupied",
 			fmt.Sprintf("%s is there already and is no clone that agentform made\nmove it away, or give the session another workspace path", path))}
@@ -260,6 +289,9 @@ func (s *scene) elsewhere(w *session.Spec, co session.Checkout, is string) sessi
 		remedy = s.restoreBranch(path, w, co)
 	} else {
 		remedy = "to mend it: " + s.mend(path, w)
+	}
+	if holder := s.inherited(w); holder != "" {
+		remedy = ifRenamed(holder, w.Address) + "\n" + remedy
 	}
 	return problem(w.Address, ReasonBranchMismatch, "branch mismatch",
 		fmt.Sprintf("workspace %s %s %s, manifest declares %q\n%s", path, is, at(co), w.Branch, remedy))
