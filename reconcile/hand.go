@@ -88,7 +88,8 @@ func (r *Reconciler) Override(ctx context.Context, h Hand, drain <-chan struct{}
 			a.AfterTurn = TurnLimit(h.TurnLimit)
 		}
 		tally, err := a.Run(ctx, p, drain)
-		return tally, errors.Join(append(errs, err)...)
+		errs = append(errs, err, told.withdraw(store, a, tally))
+		return tally, errors.Join(errs...)
 	})
 	if h.Wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
 		err = errors.Join(err, r.await(ctx, tally))
@@ -184,6 +185,29 @@ func (t told) record(store *state.Store, a apply.Applier, able map[session.Addre
 		if ends[rec.Address] && state.Unwritable(errs[i]) {
 			errs[i] = nil
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// withdraw takes back the overrides of pauses that failed: the agents work on.
+func (t told) withdraw(store *state.Store, a apply.Applier, tally apply.Tally) error {
+	var errs []error
+	for i, rec := range t.after {
+		was := t.before[i].Override
+		at := slices.IndexFunc(tally.Results, func(res apply.Result) bool {
+			return res.Address == rec.Address && res.Action == plan.Pause && res.Outcome == apply.Failed && res.Record != nil
+		})
+		if at < 0 || desired(rec.Override) == desired(was) {
+			continue
+		}
+		now := *tally.Results[at].Record
+		now.Override = was
+		if err := store.Put(now); err != nil {
+			errs = append(errs, fmt.Errorf("withdraw the pause of %s: %w", rec.Address, err))
+			continue
+		}
+		a.Tell(history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.OverrideLifted,
+			Old: string(desired(rec.Override)), New: string(rec.Spec.Desired)}, now)
 	}
 	return errors.Join(errs...)
 }

@@ -226,6 +226,28 @@ func TestHands(t *testing.T) {
 	}
 }
 
+// TestPauseFails shows that a pause that failed leaves no override: the agent works on.
+func TestPauseFails(t *testing.T) {
+	r := newRoom(t)
+	api, db := r.spec("api"), r.spec("db")
+	r.must(api, db)
+	both := []session.Address{"session.api", "session.db"}
+	r.rt.Fail(sessiontest.OpPause, 1, errors.New("no guest answers"))
+	if _, tally, err := r.Override(t.Context(), reconcile.Hand{Addresses: both, Desired: session.Paused}, nil); err == nil || tally.Failed != 1 || tally.Done != 1 {
+		t.Fatalf("%+v: %v", tally, err)
+	}
+	for _, name := range []string{"api", "db"} {
+		st, _ := r.rt.State(place(name))
+		if o := r.record(name).Override; st.Live.InputOff != (o != nil) {
+			t.Errorf("%s is paused: %t, and its override is %+v", name, st.Live.InputOff, o)
+		}
+	}
+	p, err := r.Plan(t.Context(), reconcile.Request{Wanted: []session.Spec{api, db}})
+	if err != nil || p.Summary().Resume != 1 {
+		t.Errorf("plan: %+v, %v", p.Summary(), err)
+	}
+}
+
 func TestHandOnWhatIsNotThere(t *testing.T) {
 	r := newRoom(t)
 	r.must(r.spec("api"))

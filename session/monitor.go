@@ -192,13 +192,14 @@ func (s *Session) see(l *Live) (o Observation, old Status, rested bool, screen s
 	defer s.mu.Unlock()
 	o = Observation{At: s.launcher.now()}
 	old, rested = s.status, s.rests
+	known := true
 	switch {
 	case s.stopped:
 		o.Status = StatusStopped
 	case l == nil:
-		s.lost(&o)
+		known = s.lost(&o)
 	case l.Vital == Unknown:
-		s.unknown(&o, l.Doubt)
+		known = s.unknown(&o, l.Doubt)
 	default:
 		s.seen(&o, l)
 	}
@@ -208,30 +209,36 @@ func (s *Session) see(l *Live) (o Observation, old Status, rested bool, screen s
 		shown := withoutBar(screen, s.rec.Spec.Agent.StatusBarLines)
 		o.Changed, s.shown = shown != s.shown, shown
 	}
-	s.status, s.does, s.rests = o.Status, o.Activity, o.TurnEnded
+	s.status, s.rests = o.Status, o.TurnEnded
+	if known {
+		s.does = o.Activity
+	}
 	return o, old, rested, screen
 }
 
-// lost observes a session whose place cannot be found. A live agent outweighs that.
-func (s *Session) lost(o *Observation) {
+// lost observes a session whose place cannot be found. A live agent outweighs that: then
+// nothing is known.
+func (s *Session) lost(o *Observation) (known bool) {
 	var facts RunFacts
 	if s.launcher.Facts != nil {
 		facts = s.launcher.Facts(s.rec.Run.ID)
 	}
 	if facts.Alive {
-		s.unknown(o, fmt.Sprintf("it cannot be reached, and its agent lives (process %d)", facts.Agent.PID))
-		return
+		return s.unknown(o, fmt.Sprintf("it cannot be reached, and its agent lives (process %d)", facts.Agent.PID))
 	}
 	o.Status, o.Activity, o.Detail, o.Exit = StatusExited, Exited, "the session is gone", facts.Exit
 	if s.rec.Spec.Agent.Finished(facts.Exit) {
 		o.Status, o.Activity = StatusDone, Done
 	}
+	return true
 }
 
-// unknown observes a session of which nothing can be known now: its status is what it
-// was.
-func (s *Session) unknown(o *Observation, why string) {
+// unknown observes a session of which nothing can be known now: its status, and whether
+// its turn has ended, are what they were.
+func (s *Session) unknown(o *Observation, why string) (known bool) {
 	o.Status, o.Activity, o.Detail = cmp.Or(s.status, StatusPending), NoActivity, why
+	o.TurnEnded = s.rests
+	return false
 }
 
 // seen observes a session that is there. While only a phrase on the screen says that a

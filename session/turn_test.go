@@ -202,3 +202,42 @@ func TestLostIsNotGone(t *testing.T) {
 		}
 	})
 }
+
+// TestUnknownIsNoNews checks that a look at which nothing can be known ends no watching,
+// and that what was told before it is not told again after it.
+func TestUnknownIsNoNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(sessiontest.Agent{})
+		rt.Script("api", sessiontest.Step{Activity: session.Working}, sessiontest.Step{After: 3 * time.Second, Activity: session.Idle},
+			sessiontest.Step{After: time.Minute, Exit: &session.Exit{}})
+		s, err := l.Launch(t.Context(), "api", robot("write tests"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sees := func(v session.Vital) { rt.Edit("api", func(st *sessiontest.State) { st.Live.Vital = v }) }
+		var changes, unknown, idle int
+		tell := session.Callbacks{
+			StatusChanged: func(session.Status, session.Status, string) { changes++ },
+			Idle:          func(session.Observation) { idle++ },
+		}
+		var last session.Observation
+		for o, err := range s.WatchExit(t.Context(), time.Second, tell) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Activity == session.NoActivity {
+				unknown++
+				sees(session.Alive)
+				if o.Status != last.Status || o.TurnEnded != last.TurnEnded {
+					t.Errorf("unknown: %+v after %+v", o, last)
+				}
+			} else if o.Status == session.StatusRunning {
+				sees(session.Unknown) // at each second look
+			}
+			last = o
+		}
+		if last.Status != session.StatusExited || unknown < 10 || changes != 1 || idle != 1 {
+			t.Errorf("last %+v; of %d unknown looks, told %d changes and %d ends of a turn", last, unknown, changes, idle)
+		}
+	})
+}

@@ -17,6 +17,7 @@ import (
 // sees to the end of. When no guest answers, or it cannot know, whatever still
 // carries the run's mark is swept; in the end the recorded agent must be gone.
 func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, how session.Stop) error {
+	r.recall(ctx, r.server(p.Socket), run)
 	if err := r.end(ctx, run, how); err != nil {
 		return fmt.Errorf("stop session %q: %w", p.Name, err)
 	}

@@ -235,6 +235,33 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestToCompletionUnknown checks that looks at which nothing can be known neither end a
+// session nor begin another turn.
+func TestToCompletionUnknown(t *testing.T) {
+	rt := sessiontest.New("")
+	rt.Script("api", sessiontest.Step{Activity: session.Working, Screen: "reading"},
+		sessiontest.Step{After: 10 * time.Second, Activity: session.Idle, Screen: "it is written"},
+		sessiontest.Step{After: time.Minute, Exit: &session.Exit{}})
+	real := effecttest.New(rt)
+	unknown, turns := 0, 0
+	every := effect.HandlerFunc(func(ctx context.Context, e effect.Effect) (any, error) {
+		v, err := real.Handle(ctx, e)
+		if o, ok := v.(session.Observation); ok && !o.Status.Terminal() {
+			rt.Edit("api", func(st *sessiontest.State) {
+				if st.Live.Vital = session.Unknown; o.Activity == session.NoActivity {
+					unknown, st.Live.Vital = unknown+1, session.Alive
+				}
+			})
+		}
+		return v, err
+	})
+	r, err := effect.ToCompletion("api", robot("write tests"), effect.Completion{Poll: time.Second, Until: session.UntilExit,
+		Idle: func(session.Observation) session.Input { turns++; return session.Input{} }})(t.Context(), every)
+	if err != nil || r.Status != session.StatusExited || unknown < 10 || turns != 1 {
+		t.Errorf("%+v, %v; %d unknown looks, %d turns", r, err, unknown, turns)
+	}
+}
+
 // TestToCompletionOfATurn checks that it ends when an interactive agent has finished its
 // turn and rests, that a next turn can be asked for, and that it can wait for the exit.
 func TestToCompletionOfATurn(t *testing.T) {
