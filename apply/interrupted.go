@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-
-	"github.com/agentform/agentform/internal/git"
 )
 
 // brokenOff is the error of what was under way when ctx was cancelled, in a
@@ -28,23 +26,17 @@ func inWords(err error) error {
 	return err
 }
 
-// cause returns the error that says all there is to say, without what it was wrapped
-// in on its way.
-func cause(err error) error {
-	var base *git.BaseError
-	if errors.As(err, &base) {
-		return base
-	}
-	return err
-}
-
 // inShort is a failure in one line, without the output and screens that some
 // show besides.
 func inShort(err error) string {
 	text := err.Error()
 	var brief interface{ Summary() string }
-	if errors.As(err, &brief) {
+	var complete interface{ Short() string }
+	switch {
+	case errors.As(err, &brief):
 		text = brief.Summary()
+	case errors.As(err, &complete) && text == complete.(error).Error():
+		text = complete.Short()
 	}
 	return firstLine(strings.ReplaceAll(text, context.Canceled.Error(), ErrInterrupted.Error()))
 }

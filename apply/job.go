@@ -140,8 +140,11 @@ func (j *job) do(ctx context.Context, a plan.Action) error {
 // fail tells a failure and leaves it on the session's record.
 func (j *job) fail(err error) {
 	j.outcome = Failed
-	err = cause(inWords(err))
-	j.err = fmt.Errorf("%s %s: %w", j.change.Action, j.change.Address, err)
+	if begins(j.change.Action) {
+		err = cause(err)
+	}
+	err = inWords(err)
+	j.err = &failure{j.change.Action, j.change.Address, err}
 	if j.kept {
 		j.rec.Trouble = inShort(err)
 		if unsaved := j.save(); unsaved != nil && !(state.Unwritable(unsaved) && state.Unwritable(err)) { // else it is said already

@@ -39,7 +39,7 @@ func (r *run) preflight(ctx context.Context) bool {
 			r.emit(j.event(history.Event{Kind: history.ApplySkipped, Detail: j.detail}), nil)
 			continue
 		}
-		j.outcome, j.err = Failed, fmt.Errorf("%s %s: %w", j.change.Action, j.change.Address, err)
+		j.outcome, j.err = Failed, &failure{j.change.Action, j.change.Address, err}
 		var of *session.Record
 		if r.EachAlone {
 			of = j.change.Before // it is tried again: the history has to tell how often

@@ -47,7 +47,7 @@ func (j *job) workspace(ctx context.Context) error {
 		err = fmt.Errorf("workspace mode %q is not supported", t.Mode)
 	}
 	if err != nil {
-		return fmt.Errorf("workspace: %w", err)
+		return err
 	}
 	setup := j.rec.Spec.Workspace.Setup
 	if t.Ready || len(setup) == 0 {

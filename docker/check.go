@@ -43,6 +43,9 @@ func (e *ImageError) Error() string {
 	return fmt.Sprintf("docker: there is no image %s on this machine, and agentform pulls none: docker pull %s, or docker build -t %s FOLDER", e.Image, e.Image, e.Image)
 }
 
+// Short is the same.
+func (e *ImageError) Short() string { return e.Error() }
+
 // CheckImage returns an *ImageError if the image of a runtime is not there. It starts
 // nothing. Any other error says that the engine could not be asked.
 func CheckImage(ctx context.Context, r *Runtime, image string) error {

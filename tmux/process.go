@@ -39,6 +39,9 @@ func (e *Error) Error() string {
 	return s
 }
 
+// Short is the same.
+func (e *Error) Short() string { return e.Error() }
+
 // Unwrap is the reason.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -24,6 +24,9 @@ func (e *BaseError) Error() string {
 	return text
 }
 
+// Short is the same.
+func (e *BaseError) Short() string { return e.Error() }
+
 // CheckBase returns a *BaseError if the branch does not exist in the repository and
 // could not be made at base. Any other error says that git could not be asked.
 func CheckBase(ctx context.Context, repo, branch, base string) error {

@@ -38,6 +38,28 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %v: %s", command, e.Err, e.Output)
 }
 
+// Short is what git complained of, in one line, without its progress and the arguments.
+func (e *Error) Short() string {
+	words := []string{"git"}
+	for _, word := range e.Args {
+		if strings.HasPrefix(word, "-") || strings.ContainsAny(word, "/=") {
+			break
+		}
+		words = append(words, word)
+	}
+	command := strings.Join(words[:min(len(words), 3)], " ")
+	said := ""
+	for line := range strings.SplitSeq(strings.TrimSpace(e.Output), "\n") {
+		if said == "" || !strings.HasPrefix(said, "fatal: ") && !strings.HasPrefix(said, "error: ") {
+			said = strings.TrimSpace(line)
+		}
+	}
+	if said == "" {
+		return fmt.Sprintf("%s: %v", command, e.Err)
+	}
+	return command + ": " + strings.TrimPrefix(said, "fatal: ")
+}
+
 // Unwrap gives how it ended, and ErrNotRepository when that is what git said.
 func (e *Error) Unwrap() []error {
 	if strings.Contains(e.Output, "not a git repository") {

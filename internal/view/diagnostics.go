@@ -31,14 +31,9 @@ func Errors(w io.Writer, s Style, errs ...error) error {
 
 func diagnosticsOf(errs []error) []session.Diagnostic {
 	var ds []session.Diagnostic
-	for _, err := range errs {
-		if err == nil {
-			continue
-		}
+	for _, err := range flat(errs) {
 		var d session.Diagnostic
-		if many := joined(err); len(many) > 0 {
-			ds = append(ds, diagnosticsOf(many)...)
-		} else if errors.As(err, &d) {
+		if errors.As(err, &d) {
 			ds = append(ds, d)
 		} else {
 			summary, rest, _ := strings.Cut(err.Error(), "\n")
@@ -46,6 +41,18 @@ func diagnosticsOf(errs []error) []session.Diagnostic {
 		}
 	}
 	return ds
+}
+
+// flat returns the errors that some errors are made of.
+func flat(errs []error) (all []error) {
+	for _, err := range errs {
+		if many := joined(err); len(many) > 0 {
+			all = append(all, flat(many)...)
+		} else if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
 }
 
 // joined is the errors that an error is made of, if it is nothing but those.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -77,11 +78,19 @@ type Tally struct {
 	Elapsed               time.Duration // of the whole command; only in JSON
 }
 
-// Summary writes the tally, after all errors together.
+// Summary writes the tally, after all errors together: those that were reported as they
+// happened in one line.
 func Summary(w io.Writer, s Style, t Tally) error {
 	p := &page{Style: s}
-	for _, d := range diagnosticsOf(t.Errors) {
-		p.diagnostic(d)
+	for _, err := range flat(t.Errors) {
+		var told interface{ Reported() string }
+		if errors.As(err, &told) {
+			p.diagnostic(session.Diagnostic{Severity: session.Error, Summary: told.Reported()})
+			continue
+		}
+		for _, d := range diagnosticsOf([]error{err}) {
+			p.diagnostic(d)
+		}
 	}
 	command, word, color := t.Command, "complete!", green
 	if command == "" {
