@@ -155,20 +155,22 @@ func TestFollow(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a1")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	// Each step is done when the follower has seen so many events.
+	// Each step is done when the follower has seen so many events, so that no step
+	// overtakes another one.
 	steps := map[int]func(){
 		1: func() { appendAll(t, folder, event(2), event(3)) },
-		3: func() { write(t, folder, `{"time":"2026-01-02T12:00:04Z",`, os.O_APPEND) },
-	}
-	go func() {
-		time.Sleep(pollEvery / 2)
-		appendAll(t, folder, event(1)) // the folder comes after Follow
-		time.Sleep(3 * pollEvery)
-		write(t, folder, `"address":"session.api","type":"ready"}`+"\n", os.O_APPEND) // the rest of the line
-		time.Sleep(2 * pollEvery)
+		3: func() {
+			write(t, folder, `{"time":"2026-01-02T12:00:04Z",`, os.O_APPEND)
+			time.AfterFunc(2*pollEvery, func() {
+				write(t, folder, `"address":"session.api","type":"ready"}`+"\n", os.O_APPEND) // the rest of the line
+			})
+		},
 		// Retention cuts the file: what was seen is not seen again.
-		write(t, folder, `{"time":"2026-01-02T12:00:03Z","type":"ready"}`+"\n"+`{"time":"2026-01-02T12:00:09Z","type":"run_ended"}`+"\n", os.O_TRUNC)
-	}()
+		4: func() {
+			write(t, folder, `{"time":"2026-01-02T12:00:03Z","type":"ready"}`+"\n"+`{"time":"2026-01-02T12:00:09Z","type":"run_ended"}`+"\n", os.O_TRUNC)
+		},
+	}
+	time.AfterFunc(pollEvery/2, func() { appendAll(t, folder, event(1)) }) // the folder comes after Follow
 	var got []string
 	for e, err := range Follow(ctx, folder, 0) {
 		if err != nil {
