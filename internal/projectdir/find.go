@@ -147,7 +147,7 @@ func nearest(dir string) (string, bool) {
 		}
 		for _, name := range names {
 			info, err := os.Stat(filepath.Join(d, name))
-			if err == nil && info.Mode().IsRegular() && (d == dir || trusted(uid(info), uid(home))) {
+			if err == nil && info.Mode().IsRegular() && (d == dir || trusted(uid(info), uid(home), os.Geteuid())) {
 				return d, true
 			}
 		}
@@ -155,12 +155,13 @@ func nearest(dir string) (string, bool) {
 	return "", false
 }
 
-func trusted(uid, home uint32) bool {
-	return uid == home || uid == 0 || int(uid) == os.Geteuid()
+// trusted reports whether the user me may use a file of owner above a directory of home.
+func trusted(owner, home, me int) bool {
+	return owner == home || owner == 0 || owner == me
 }
 
-func uid(info os.FileInfo) uint32 {
-	return info.Sys().(*syscall.Stat_t).Uid
+func uid(info os.FileInfo) int {
+	return int(info.Sys().(*syscall.Stat_t).Uid)
 }
 
 func isFile(path string) bool {
