@@ -98,6 +98,9 @@ func startHub(ctx context.Context, a *app, p *project, o serveOptions, w io.Writ
 		case <-ctx.Done():
 			return outcome(exitInterrupted)
 		case <-ended:
+			if h, runs := supervise.Running(p.manifest.DataDir); runs { // another was faster
+				return &supervise.TakenError{Holder: h}
+			}
 			text := make([]byte, 4<<10)
 			n, _ := said.ReadAt(text, from)
 			return errors.New("the hub did not begin: " + strings.TrimSpace(string(text[:n])))

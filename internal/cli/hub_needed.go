@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -66,7 +67,9 @@ func (a *app) autoHub(ctx context.Context, p *project) {
 	if a.globals.json {
 		w = io.Discard
 	}
-	if err := startHub(ctx, a, p, serveOptions{detach: true}, w); err != nil {
+	err := startHub(ctx, a, p, serveOptions{detach: true}, w)
+	var taken *supervise.TakenError // by another apply, at the same moment
+	if err != nil && !errors.As(err, &taken) {
 		fmt.Fprintf(a.env.Stderr, "Warning: the hub could not be started: %v\n", err)
 	}
 }
