@@ -153,8 +153,10 @@ func (h *Hub) see(x *reconcile.Seen, s *Snapshot) view.Known {
 	look := m.look
 	k.Reading, k.Look, k.FirstTurnAt = look.Reading, &look, activity.FirstTurnAt(*r, m.events)
 	k.Transcripts.Screen = m.transcript
-	if fresh && k.Diagnosis.State != session.StateUnknown {
-		h.status(k, m, s)
+	if (fresh || m.untold) && k.Diagnosis.State != session.StateUnknown {
+		if m.untold = !activity.Tellable(*r); !m.untold {
+			h.status(k, m, s)
+		}
 	}
 	m.finding = health.Check(r.Spec.Health, signs(m, x, s.At))
 	return k

@@ -32,6 +32,7 @@ type memory struct {
 	attached   int       // terminals
 	heard      int64     // how much the hooks have told
 	transcript string
+	untold     bool      // what it does was seen while something was under way with it
 	worked     bool      // it was seen at work since a turn of it ended
 	restsSince time.Time // zero: it does not rest
 

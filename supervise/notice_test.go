@@ -1,10 +1,12 @@
 package supervise_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 	"github.com/agentform/agentform/state"
@@ -42,6 +44,35 @@ func TestEachGivenTurnIsAnother(t *testing.T) {
 		}
 		if len(given) != 3 || !given[0].Equal(given[1]) || given[1].Equal(sent) || !given[2].Equal(sent) {
 			t.Errorf("turns of what was given at %v, want the last at %s: %q", given, sent, r.events("api"))
+		}
+	})
+}
+
+// What an agent asks while its start waits for it to be ready is told once the start has
+// failed for that.
+func TestAQuestionThatAStartFailsFor(t *testing.T) {
+	in(t, func(r *room) {
+		spec := r.spec("api", func(s *session.Spec) {
+			s.Agent.PromptVia, s.Agent.Ready = "paste", "^> $"
+			s.Agent.ReadyTimeout = session.Duration(12 * time.Second)
+			s.Agent.Patterns.Blocked = []string{"trust this folder"}
+			s.Prompt = session.Prompt{Text: "work", Digest: "0123456789ab"}
+		})
+		r.rt.Script(place("api"), sessiontest.Step{Screen: "Do you trust this folder? (y/n)"})
+		_, _ = r.hub()
+		rec := r.open("ada")
+		defer rec.Close()
+		q := reconcile.Request{Wanted: []session.Spec{spec}}
+		p, err := rec.Plan(r.t.Context(), q)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if tally, _ := rec.Apply(r.t.Context(), q, p, nil); tally.Failed != 1 {
+			r.t.Fatalf("it was started: %+v", tally)
+		}
+		time.Sleep(time.Second)
+		if got := r.told(); !slices.Contains(got, "blocked") {
+			r.t.Errorf("told %q: %q", got, r.events("api"))
 		}
 	})
 }

@@ -34,12 +34,12 @@ const settle = 200 * time.Millisecond
 // been told, and returns that; a screen that shows another status it adds to the
 // transcript there. Past is its history as it was read, so that nothing is locked
 // when there is nothing new. With a session that something is under way with,
-// whoever does it tells.
+// whoever does it tells, until that has failed.
 func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Event, error) {
 	if !r.steady(x) {
 		x.Status = ""
 	}
-	if x.Record.Intent != session.Settled || x.Record.Run.ID == "" || len(Changes(x, past)) == 0 {
+	if !Tellable(x.Record) || len(Changes(x, past)) == 0 {
 		return nil, nil
 	}
 	told, err := history.Tell(folder, func(past []history.Event) []history.Event { return Changes(x, past) })
@@ -49,6 +49,13 @@ func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Ev
 		}
 	}
 	return told, err
+}
+
+// Tellable reports whether what a session does is told: it has a run, and nothing is
+// under way with it. An action that failed once the agent was started is over.
+func Tellable(rec session.Record) bool {
+	failed := rec.Trouble != "" && rec.Intent != session.Queued && !rec.Run.StartedAt.IsZero()
+	return rec.Run.ID != "" && (rec.Intent == session.Settled || failed)
 }
 
 // steady reports whether a status can be told: it is no screen's alone, or it was
