@@ -116,6 +116,9 @@ type Change struct {
 	// Restarts is how the session's restart budget was judged: of one whose agent is
 	// gone or is to be ended, under the hub; nil: it was not.
 	Restarts *health.Verdict `json:",omitempty"`
+	// Keeps is the work in the workspace of a session that is destroyed, for people:
+	// the workspace is kept for it. Empty: none, or nobody looked.
+	Keeps string `json:"-"`
 }
 
 // Field is one attribute that changes. Sensitive values are left out.

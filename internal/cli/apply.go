@@ -68,7 +68,8 @@ func (a *app) destroyCommand() *cobra.Command {
 		Short: "End every session and forget it",
 		Long: `Stops every session that is on record, verifies that nothing of it is left, and
 forgets it. Work that would be lost stays where it is: branches always, and a
-workspace with anything uncommitted; that is said. The same as apply --destroy.`,
+workspace with anything uncommitted; the workspaces that hold work are named before it
+asks. The same as apply --destroy.`,
 		Example: `  agentform destroy
   agentform destroy --target api --auto-approve`,
 		Args:        arguments(0, 0),
@@ -143,6 +144,9 @@ func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
 	request.Wait = o.wait
 	if o.afterTurn {
 		made = made.AfterTurn(reconcile.TurnLimit(o.turnLimit))
+	}
+	if o.file == "" && !o.autoApprove {
+		keptWork(ctx, &made)
 	}
 	if err := t.plan(made, o.detail); err != nil {
 		return err

@@ -57,6 +57,7 @@ func (a *app) runPlan(ctx context.Context, o planOptions) error {
 		return err
 	}
 	warnings := a.startable(ctx, made, session.Warning)
+	keptWork(ctx, &made)
 	if a.document {
 		warnings = append(warnings, p.problems...)
 	}

@@ -18,7 +18,7 @@ type attribute struct{ path, value string }
 // fields besides, if full.
 func (p *page) attributes(c plan.Change, full bool) {
 	if c.Action == plan.Delete && c.Before != nil {
-		p.leaves(*c.Before)
+		p.leaves(*c.Before, c.Keeps)
 	}
 	switch {
 	case c.Action == plan.Create:
@@ -41,14 +41,19 @@ func (p *page) attributes(c plan.Change, full bool) {
 	}
 }
 
-// leaves says what becomes of the workspace of a session that goes.
-func (p *page) leaves(r session.Record) {
+// leaves says what becomes of the workspace of a session that goes, and which work in it
+// keeps it.
+func (p *page) leaves(r session.Record, work string) {
 	if r.Tree.Path == "" {
 		return
 	}
 	fate := "stays"
 	if r.Tree.Created && r.Spec.Workspace.OnDestroy == session.RemoveClean {
 		fate = "is removed, unless work would be lost"
+	}
+	if work != "" {
+		p.line("      ", p.paint(yellow, "workspace "+r.Tree.Path+" is kept: it holds "+work))
+		return
 	}
 	p.line("      ", p.paint(dim, "workspace "+r.Tree.Path+" "+fate))
 }

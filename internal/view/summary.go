@@ -36,6 +36,15 @@ func planSummary(p plan.Plan) string {
 	if s.Errors > 0 {
 		b.WriteString(" " + count(s.Errors, "error") + ".")
 	}
+	keeps := 0
+	for _, c := range p.Changes {
+		if c.Keeps != "" {
+			keeps++
+		}
+	}
+	if keeps > 0 {
+		b.WriteString(" Work is kept in " + count(keeps, "workspace") + ".")
+	}
 	return b.String()
 }
 
