@@ -69,7 +69,9 @@ func TestHub(t *testing.T) {
 		"a secret":              {newStage().record(restartable("a")).live("a", died(time.Hour)), func(h *Hub) { h.Lacking = map[session.Address]string{a: "secret K"} }, "hold secret_unavailable: secret K"},
 		"a secret, backing off": {newStage().record(restartable("a")).live("a", died(0)), func(h *Hub) { h.Lacking = map[session.Address]string{a: "secret K"} }, "hold backing_off: backing off, next try 2026-11-21T12:00:05Z (1 of 5)"},
 		"rebooted":              {newStage().record(restartable("a"), func(r *session.Record) { r.Run.BootID = "boot-0" }), tries(5), "restart host_rebooted: host rebooted"},
-		"stopped by hand":       {newStage().record(restartable("a"), func(r *session.Record) { r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: now.In(time.FixedZone("", 3600))} }), nil, "none desired_stopped: stopped by ada at 2026-11-21T12:00:00Z"},
+		"stopped by hand": {newStage().record(restartable("a"), func(r *session.Record) {
+			r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: now.In(time.FixedZone("", 3600))}
+		}), nil, "none desired_stopped: stopped by ada at 2026-11-21T12:00:00Z"},
 		"a start that was begun": {newStage().record(restartable("a", func(s *session.Spec) { s.Desired = session.Stopped }), func(r *session.Record) {
 			r.Override = &session.Override{Desired: session.Running, By: "ada", At: now}
 		}), nil, "hold backing_off: backing off, next try 2026-11-21T12:00:05Z (1 of 5)"},
