@@ -86,11 +86,19 @@ func (d dirs) repair(err error, path string) string {
 // commit yet is not gone.
 func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 	ref := headsPrefix + branch
-	if fi, err := os.Lstat(filepath.Join(d.common, filepath.FromSlash(ref))); err == nil && !fi.IsDir() {
-		if fi.Mode().IsRegular() {
-			err = d.damaged(branch)
+	for range 5 { // as many as git follows
+		fi, err := os.Lstat(filepath.Join(d.common, filepath.FromSlash(ref)))
+		if err != nil || fi.IsDir() {
+			break
 		}
-		return "", false, err
+		to := ""
+		if fi.Mode().IsRegular() {
+			to, err = d.standsFor(ref)
+		}
+		if to == "" {
+			return "", false, err
+		}
+		ref = to
 	}
 	packed := map[string]string{}
 	if err := d.packedRefs(packed); err != nil {
@@ -106,26 +114,31 @@ func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 	return last, last != "" || d.git != d.common, err
 }
 
-// damaged returns an error if the file of a branch has neither a commit nor another
-// ref: nobody can commit there. A crash of the machine leaves it empty or full of zeros.
-func (d dirs) damaged(branch string) error {
-	file := filepath.Join(d.common, filepath.FromSlash(headsPrefix+branch))
+// standsFor returns the branch that the file of a branch names instead of a commit (git
+// symbolic-ref). It returns an error if the file has neither: nobody can commit there. A
+// crash of the machine leaves it empty or full of zeros.
+func (d dirs) standsFor(ref string) (to string, err error) {
+	file := filepath.Join(d.common, filepath.FromSlash(ref))
 	text, err := readSmall(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return "", nil
+	}
+	if to, ok := strings.CutPrefix(text, "ref: "); ok && strings.HasPrefix(to, headsPrefix) {
+		return to, nil
 	}
 	commit := strings.ToLower(text)
 	if i := strings.IndexAny(commit, " \t\n"); i >= 0 {
 		commit = commit[:i]
 	}
 	if err != nil || strings.HasPrefix(text, "ref:") || isCommit(commit) && strings.Trim(commit, "0") != "" {
-		return err
+		return "", err
 	}
 	last, err := readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit}, map[string]bool{})
 	if err != nil || last == "" {
 		last = "COMMIT"
 	}
-	return fmt.Errorf("branch %q is damaged: %s has no commit; to restore it: rm %q && git -C %q branch %s %s", branch, file, file, d.common, branch, last)
+	branch := strings.TrimPrefix(ref, headsPrefix)
+	return "", fmt.Errorf("branch %q is damaged: %s has no commit; to restore it: rm %q && git -C %q branch %s %s", branch, file, file, d.common, branch, last)
 }
 
 // CommonDir is the folder that all checkouts of a repository share, absolute

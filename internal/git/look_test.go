@@ -184,6 +184,14 @@ func TestLookBranchGone(t *testing.T) {
 	write(t, ref, strings.ToUpper(tip)+" \n")
 	check("in capital letters", linked, "agents/a", "", "")
 	write(t, ref, "ref: refs/heads/main\n")
+	check("a branch that stands for another", linked, "agents/a", "", "")
+	write(t, ref, "ref: refs/heads/none\n")
+	check("a branch that stands for one that is gone", linked, "", "agents/a", tip)
+	write(t, ref, "ref: refs/heads/agents/a\n")
+	if co := Look(linked); co.BranchGone != "" && co.BranchGone != "agents/a" {
+		t.Errorf("a branch that stands for itself: %+v", co)
+	}
+	write(t, ref, "ref: refs/heads/main\n")
 	check("a link", linked, "agents/a", "", "")
 	if err := os.Remove(ref); err != nil {
 		t.Fatal(err)
