@@ -218,7 +218,7 @@ func TestDecisionTable(t *testing.T) {
 		}, "↻ a exited\n? a exited\n"},
 		{"killed", func() *stage {
 			return newStage().want(spec("a")).record(spec("a")).live("a", exitedWith("self", 137, "SIGKILL"))
-		}, "↻ a failed\n? a failed\n"},
+		}, "↻ a failed\n? a stale\n"},
 		{"timed out", func() *stage {
 			return newStage().want(spec("a")).record(spec("a")).live("a", exitedWith("timeout", 143, "SIGTERM"))
 		}, "  a timeout\n"},

@@ -42,11 +42,11 @@ func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
 			add(Missing, d.Detail)
 		}
 	case session.StateStale:
-		switch d.Reason {
-		case ReasonExited:
-			add(Exited, d.Detail)
-		case ReasonFailed:
+		switch { // as status names it
+		case d.Activity == session.Failed:
 			add(Failed, d.Detail)
+		case d.Reason == ReasonExited:
+			add(Exited, d.Detail)
 		default:
 			add(Stale, d.Detail)
 		}
