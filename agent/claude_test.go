@@ -240,7 +240,7 @@ func TestClaudeNative(t *testing.T) {
 	n := For(builtin("claude")).Native([][]byte{[]byte(prompt), []byte(text), []byte(ended), []byte(other)})
 	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	want := session.Native{
-		Conversation: "c2", Dir: "/w", StartedAt: at, Activity: session.Idle, At: at.Add(5 * time.Second), FirstTurnAt: at.Add(5 * time.Second),
+		Conversation: "c2", Dir: "/w", StartedAt: at, Activity: session.Idle, At: at.Add(5 * time.Second), FirstTurnAt: at.Add(5 * time.Second), TurnAt: at.Add(5 * time.Second),
 		Prompts: 1, Turns: 1, Tokens: 17, LastPrompt: "fix it", LastMessage: "I look.",
 	}
 	if diff := cmp.Diff(want, n); diff != "" {

@@ -293,6 +293,7 @@ func (t *claudeTranscript) doing(a session.Activity, detail string) {
 // ended is the end of a turn, well or not.
 func (t *claudeTranscript) ended(at time.Time) {
 	t.Turns++
+	t.TurnAt = at
 	if t.FirstTurnAt.IsZero() {
 		t.FirstTurnAt = at
 	}

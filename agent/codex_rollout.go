@@ -143,6 +143,7 @@ func codexNative(lines [][]byte) session.Native {
 			resets = limitReset(p.Limits)
 		case "task_complete", "turn_aborted":
 			n.Turns++
+			n.TurnAt = l.At
 			if n.FirstTurnAt.IsZero() {
 				n.FirstTurnAt = l.At
 			}

@@ -182,6 +182,7 @@ func (c *chat) answer() {
 func (c *chat) ended(at time.Time) {
 	c.answered = time.Time{}
 	c.n.Turns++
+	c.n.TurnAt = at
 	if c.n.FirstTurnAt.IsZero() {
 		c.n.FirstTurnAt = at
 	}

@@ -118,12 +118,13 @@ type Native struct {
 	Until        time.Time // of Activity BlockedAPI: when the limit ends, if it says
 	At           time.Time // of its last line
 	FirstTurnAt  time.Time // when the first turn ended; zero: it has not
+	TurnAt       time.Time // when the last turn ended that has; zero: none has
 	Prompts      int       // messages of the user
 	Queued       int       // messages of the user that it has not taken up yet
 	TakenAt      time.Time // when it last took up one that had waited; zero: never
 	Turns        int       // turns that have ended
 	// Unsettled says that the file does not tell whether the last turn has ended.
-	// Turns and FirstTurnAt take it for ended.
+	// Turns, FirstTurnAt and TurnAt take it for ended.
 	Unsettled   bool
 	Tokens      int64  // in and out, as far as the file counts them; 0: it does not
 	LastPrompt  string // the user's last message
@@ -141,7 +142,7 @@ func (n *Native) Begun() bool { return n.Prompts > 0 || n.Turns > 0 }
 // Answered reports whether the file has the answer to what the agent was given at a
 // time. A file may lag behind hooks and screen.
 func (n *Native) Answered(given time.Time) bool {
-	return n.Turns > 0 && n.Activity != Working && !n.At.Before(given)
+	return n.Turns > 0 && n.Activity != Working && !n.TurnAt.Before(given)
 }
 
 // Entry is one line of an agent's session for people.

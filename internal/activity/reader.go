@@ -164,7 +164,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 		e.Replayed = replayed(a, rec, x.Native, signals, given)
 		x.Reading = read(a, texts, e)
 	}
-	x.Native = settled(x.Native, x.Reading)
+	x.Native = settled(x.Native, x.Reading, rec.Run.StartedAt)
 	x.TurnAt = turnEnd(a, x.Native, signals, rec.Run.StartedAt)
 	x.FirstTurnAt = r.firstTurn(a, rec, x, signals, now)
 	x.Observable = observable(rec, x, given)

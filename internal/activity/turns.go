@@ -24,12 +24,13 @@ func over(a session.Activity) bool {
 }
 
 // settled is what a session file tells, less a last turn of which only the other
-// signals know that it goes on.
-func settled(n *session.Native, reading session.Reading) *session.Native {
-	if n == nil || !n.Unsettled || over(reading.Activity) {
+// signals know that it goes on. A turn of a run before this one does not.
+func settled(n *session.Native, reading session.Reading, started time.Time) *session.Native {
+	if n == nil || !n.Unsettled || over(reading.Activity) || n.TurnAt.Before(started) {
 		return n
 	}
 	open := *n
+	open.TurnAt = time.Time{}
 	if open.Turns--; open.Turns == 0 {
 		open.FirstTurnAt = time.Time{}
 	}
@@ -52,10 +53,12 @@ func turnEnd(a session.Agent, n *session.Native, signals []session.Signal, start
 func turnEndTold(a session.Agent, n *session.Native, signals []session.Signal, started time.Time) time.Time {
 	at, begun := turnTold(a, signals)
 	if begun.IsZero() && n != nil && n.Turns > 0 && over(n.Activity) && !n.StartedAt.Before(started.Add(-early)) {
-		return n.At // of a conversation that goes on, the file has the turns before, too
+		return n.TurnAt // of a conversation that goes on, the file has the turns before, too
 	}
-	if n != nil && over(n.Activity) && n.At.After(begun) && at.IsZero() && n.Turns > 0 {
-		return n.At // no hook tells of an interruption
+	// Lines that follow the end of a turn are no end: Codex writes its settings down
+	// before it takes up the next prompt.
+	if n != nil && over(n.Activity) && n.TurnAt.After(begun) && at.IsZero() {
+		return n.TurnAt // no hook tells of an interruption
 	}
 	return at
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/agentform/agentform/internal/agenttest"
 )
@@ -32,12 +33,17 @@ func TestHubByAgentform(t *testing.T) {
 			if again.Conversation != s.Conversation || s.Conversation == "" {
 				t.Errorf("conversation %q, before %q", again.Conversation, s.Conversation)
 			}
-			p.Do("send", "api", "more [[text More.]]")
-			p.Until("the message reaches the model in its conversation", func(agenttest.Status) bool {
-				turns := lab.Model.Turns()
-				last := turns[len(turns)-1].Prompts
-				return slices.Contains(last, prompt) && slices.Contains(last, "more [[text More.]]")
-			})
+			const more = "more [[delay 2s]] [[text More.]]"
+			p.Do("send", "api", more)
+			p.Do("wait", "api", "--timeout", "90s")
+			turns := lab.Model.Turns()
+			last := turns[len(turns)-1]
+			if took := time.Since(last.At); took < 2*time.Second {
+				t.Errorf("wait returned %s after the message reached the model, which answers after 2 s", took)
+			}
+			if !slices.Contains(last.Prompts, prompt) || !slices.Contains(last.Prompts, more) {
+				t.Errorf("the model was told %q, want both messages", last.Prompts)
+			}
 			p.Do("serve", "--stop")
 			p.Do("destroy", "--auto-approve")
 			lab.UntilNone()
