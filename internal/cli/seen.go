@@ -140,16 +140,16 @@ func (e *eyes) foresee(s *sight) {
 
 // queued says of a session whose start was approved what it waits for.
 func queued(c plan.Change, supervised bool) plan.Change {
+	c.Restarts = nil
 	switch {
-	case c.Action == plan.Hold:
 	case !c.Action.Acts():
-		c.Detail = ""
+		return c
 	case supervised:
 		c.Detail = "about to be started by the hub"
 	default:
 		c.Detail = "can start now: agentform apply"
 	}
-	c.Action, c.Restarts = plan.Hold, nil
+	c.Action = plan.Hold
 	return c
 }
 

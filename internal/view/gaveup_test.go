@@ -29,3 +29,25 @@ func TestGaveUpIsSaid(t *testing.T) {
 		t.Errorf("without a budget it says %q", s.Detail)
 	}
 }
+
+// What keeps an approved start from happening is said of it, and of one that was stopped
+// only that.
+func TestStuckStartIsSaid(t *testing.T) {
+	dead := false
+	for _, c := range []struct {
+		change plan.Change
+		want   string
+	}{
+		{plan.Change{Action: plan.None, Reason: plan.ReasonBranchHeld, State: session.StatePending, Detail: "branch is held elsewhere"}, "branch is held elsewhere"},
+		{plan.Change{Action: plan.None, Reason: plan.ReasonStop, State: session.StateStopped, Detail: "stopped by ada"}, "approved"},
+		{plan.Change{Action: plan.Hold, Reason: plan.ReasonQueued, State: session.StatePending, Detail: "queued: 1 of 1"}, "queued: 1 of 1"},
+		{plan.Change{Action: plan.Create, State: session.StatePending}, "approved"},
+	} {
+		k := Known{Record: &session.Record{Address: "session.api", Intent: session.Queued},
+			Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &dead, Detail: "approved"}}
+		k.Hold(c.change)
+		if got := SessionOf(k).Detail; got != c.want {
+			t.Errorf("%s %s: it says %q, want %q", c.change.Action, c.change.Reason, got, c.want)
+		}
+	}
+}

@@ -110,11 +110,13 @@ type Known struct {
 // waits. The same again says nothing twice.
 func (k *Known) Hold(c plan.Change) {
 	k.Restarts = c.Restarts
-	if c.Action != plan.Hold {
+	queued := k.Record != nil && k.Record.Intent == session.Queued
+	stuck := queued && c.Action == plan.None && c.Reason != plan.ReasonStop // a problem keeps it from starting
+	if c.Action != plan.Hold && !stuck {
 		return
 	}
 	k.Diagnosis.State = c.State
-	if k.Record != nil && k.Record.Intent == session.Queued {
+	if queued {
 		k.Diagnosis.Detail = c.Detail
 		return
 	}
