@@ -72,7 +72,7 @@ func (r *Runtime) listens(ctx context.Context, lodging lodging) error {
 	if k.Paused != "" || lodging.container.State.Paused {
 		return session.ErrRefused
 	}
-	in, err := lodging.Look(ctx, r.runDir(k.Mark.Run), lodging.pane, format, false)
+	in, err := lodging.Look(ctx, r.runIn(lodging.id, k.Mark.Run), lodging.pane, format, false)
 	if err != nil {
 		return err
 	}

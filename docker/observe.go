@@ -123,7 +123,7 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, there map[string]
 	}
 	deadline := time.Now().Add(aboutToWrite)
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		seen, err := in.Look(ctx, r.runDir(l.Mark.Run), pane, format, screen)
+		seen, err := in.Look(ctx, r.runIn(l.Mark.ID, l.Mark.Run), pane, format, screen)
 		if err != nil {
 			l.Vital, l.Doubt = session.Unknown, err.Error()
 			return

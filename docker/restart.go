@@ -42,6 +42,18 @@ func (r *Runtime) restart(ctx context.Context, p session.Place, l session.Launch
 		}
 		return r.create(ctx, l)
 	}
+	if r.moved(l.Mark.ID) {
+		if i.State.Running {
+			err = r.vacant(ctx, l.Mark.ID)
+		}
+		if err == nil {
+			err = r.Remove(ctx, p)
+		}
+		if err != nil {
+			return p, err
+		}
+		return r.create(ctx, l)
+	}
 	c, err := r.engine()
 	if err != nil {
 		return p, err
@@ -100,7 +112,7 @@ func (r *Runtime) vacant(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	in, err := r.keeper(id).Look(ctx, r.runDir(k.Mark.Run), "", "", false)
+	in, err := r.keeper(id).Look(ctx, r.runIn(id, k.Mark.Run), "", "", false)
 	switch {
 	case err != nil:
 		return fmt.Errorf("whether an agent lives in it cannot be told: %w", err)

@@ -67,6 +67,7 @@ type kept struct {
 	Paused    string        `json:"paused,omitempty"`  // the mode
 	Pane      string        `json:"pane,omitempty"`    // of an adopted session: tmux's id of it
 	Program   string        `json:"program,omitempty"` // the guest's, which the container has mounted
+	Runs      string        `json:"runs,omitempty"`    // in the container, if the project was moved since; see Moved
 }
 
 func (f folders) keep(k kept) error {

@@ -43,7 +43,7 @@ func (r *Runtime) stop(ctx context.Context, p session.Place, run string, s sessi
 			return explain(err)
 		}
 	}
-	err = in.End(ctx, run, r.runDir(run), s.Signal, s.Grace.D())
+	err = in.End(ctx, run, r.runIn(in.id, run), s.Signal, s.Grace.D())
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/owner"
@@ -43,6 +44,9 @@ func (x *examination) repairMove(ctx context.Context, somebodySaysSo bool) {
 			}
 		}
 		if err := guest.MoveSocketDir(p.manifest.DataDir); err != nil {
+			return err
+		}
+		if err := docker.Moved(p.manifest.DataDir); err != nil {
 			return err
 		}
 		return store.Push(st, false)
