@@ -5,6 +5,6 @@
 // So the screen is looked at before, a draft is cleared away, the text is pasted
 // and submitted, and then it is waited for what says that the agent has it: a
 // hook, its session file, its title, or the text standing above an empty composer.
-// One Enter more is pressed where the text still stands in the composer, and never
-// over a dialog: Enter there is an answer.
+// Enter is pressed again while the text still stands in the composer, and never over
+// a dialog: Enter there is an answer.
 package typing

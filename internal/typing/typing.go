@@ -75,7 +75,7 @@ type NotTakenError struct {
 func (e *NotTakenError) Error() string {
 	what := "it was typed, and nothing shows that the agent has taken it"
 	if e.Draft {
-		what = "it was typed, and still stands in the composer after a second Enter"
+		what = "it was typed, and still stands in the composer, although Enter was pressed again"
 	}
 	return what + "; the screen ends:\n" + end(e.Screen, 12)
 }
@@ -135,12 +135,7 @@ func (h Hands) Send(ctx context.Context, text string, asItIs bool) (Outcome, err
 		return "", err
 	}
 	if !taken && w.knows(before) {
-		if again, can := w.again(now, typed); can {
-			if err := h.Runtime.Send(ctx, h.Place, again); err != nil {
-				return "", err
-			}
-		}
-		if now, taken, err = h.until(ctx, w, late); err != nil {
+		if now, taken, err = h.again(ctx, w, now, typed); err != nil {
 			return "", err
 		}
 	}
@@ -151,6 +146,26 @@ func (h Hands) Send(ctx context.Context, text string, asItIs bool) (Outcome, err
 		return Unverified, nil
 	}
 	return "", &NotTakenError{Draft: w.draft(now), Screen: now.Screen}
+}
+
+// again types once more what was not taken: the text, if it left no trace, and Enter as
+// often as the text still stands in the composer. Gemini CLI 0.61.0 shows a text while
+// it loads a conversation, and does not hear Enter until then.
+func (h Hands) again(ctx context.Context, w witness, now Sight, typed string) (Sight, bool, error) {
+	in, can := w.again(now, typed)
+	for end := time.Now().Add(late); ; {
+		if can {
+			if err := h.Runtime.Send(ctx, h.Place, in); err != nil {
+				return now, false, err
+			}
+		}
+		left := time.Until(end)
+		seen, taken, err := h.until(ctx, w, min(soon, left))
+		if now = seen; err != nil || taken || left <= soon {
+			return now, taken, err
+		}
+		in, can = session.Input{Key: "Enter"}, w.draft(now) && !asks(now)
+	}
 }
 
 // ready waits for an agent that boots, or still draws, and sees that it does not

@@ -90,6 +90,11 @@ func TestSend(t *testing.T) {
 			takes(d, n)
 		}
 	}
+	fourth := func(d *desk, n int) {
+		if n == 4 {
+			takes(d, n)
+		}
+	}
 	leaves := func(d *desk, _ int) { d.sight.Reading = session.Reading{Activity: session.Exited, Source: "exit"} }
 	lost := func(d *desk, n int) {
 		if d.composed = ""; n == 2 {
@@ -117,7 +122,8 @@ func TestSend(t *testing.T) {
 		"only its end still shows": {"do it\n" + strings.Repeat("so\n", 99) + "and then this", Sight{Screen: "busy\n", Reading: session.Reading{Activity: session.Working}}, "",
 			func(d *desk, _ int) { d.composed, d.sight.Screen = "", "busy\nso\n  and then this\n" }, false, "queued: C-u text do it\n" + strings.Repeat("so\n", 99) + "and then this"},
 		"Enter broke the line": {"do it", idle("hello\n"), "", second, false, "submitted: C-u text do it Enter"},
-		"Enter is never heard": {"do it", idle("hello\n"), "", nothing, false, "it was typed, and still stands in the composer: C-u text do it Enter"},
+		"Enter is never heard": {"do it", idle("hello\n"), "", nothing, false, "it was typed, and still stands in the composer, although Enter was pressed again: C-u text do it Enter Enter Enter Enter"},
+		"Enter is heard late":  {"do it", idle("hello\n"), "", fourth, false, "submitted: C-u text do it Enter Enter Enter"},
 		"nothing shows it":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.sight.Screen = "new\n" }, false, "it was typed, and nothing shows: C-u text do it"},
 		"a command to leave":   {"/exit", idle("hello\n"), "", leaves, true, "submitted: C-u text /exit"},
 		"it is lost while it draws": {"do it", Sight{Screen: "hello\n", Reading: session.Reading{Activity: session.Idle}, Native: &session.Native{Prompts: 1}}, "", func(d *desk, n int) {
@@ -138,7 +144,7 @@ func TestSend(t *testing.T) {
 				outcome, err := Hands{Runtime: d, Agent: d, Look: d.look, Boot: time.Minute}.Send(t.Context(), c.text, c.asItIs)
 				got := string(outcome)
 				if err != nil {
-					got, _, _ = strings.Cut(err.Error(), " after")
+					got, _, _ = strings.Cut(err.Error(), "; the screen")
 					got, _, _ = strings.Cut(got, ", and what")
 					got, _, _ = strings.Cut(got, " that the agent")
 				}
