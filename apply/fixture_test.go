@@ -273,6 +273,7 @@ func (g *repository) git() apply.Git {
 			g.branches[path] = branch
 			return true, os.WriteFile(filepath.Join(path, "README"), nil, 0o644)
 		},
+		AtRisk: func(context.Context, string, string) (git.Risk, error) { return git.Risk{}, nil },
 		RemoveWorktree: func(_ context.Context, repo, path string) error {
 			g.mu.Lock()
 			defer g.mu.Unlock()

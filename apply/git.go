@@ -19,6 +19,8 @@ type Git struct {
 	// RemoveWorktree removes a worktree with which nothing is lost, and else
 	// refuses with a *git.RiskError. The branch stays.
 	RemoveWorktree func(ctx context.Context, repo, path string) error
+	// AtRisk says what would be lost with a worktree, also if its folder is gone.
+	AtRisk func(ctx context.Context, path, repo string) (git.Risk, error)
 	// AddClone makes a clone with one branch, for the owner (nil: whoever runs this).
 	// It leaves nothing behind when it fails.
 	AddClone func(ctx context.Context, repo, path, branch, base string, owner *git.Owner) (made bool, err error)
@@ -32,7 +34,7 @@ type Git struct {
 // HostGit is the git of this machine.
 func HostGit() Git {
 	return Git{
-		Look: git.Look, AddWorktree: git.AddWorktree, RemoveWorktree: git.RemoveWorktree,
+		Look: git.Look, AddWorktree: git.AddWorktree, RemoveWorktree: git.RemoveWorktree, AtRisk: git.AtRisk,
 		LookClone: git.LookClone, AddClone: git.AddClone, RemoveClone: git.RemoveClone,
 		Identity: git.Identity,
 	}

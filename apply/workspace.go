@@ -108,7 +108,13 @@ func onBranch(seen session.Checkout, branch string) error {
 // told.
 func (j *job) dropWorkspace(ctx context.Context) {
 	t, wanted := j.rec.Tree, j.rec.Spec.Workspace.OnDestroy
-	if !t.Created || !j.look(t).Exists {
+	if !t.Created {
+		return
+	}
+	if co := j.look(t); !co.Exists {
+		if t.Mode == session.Worktree && co.Err == nil {
+			j.tellOfGone(ctx)
+		}
 		return
 	}
 	why := "on_destroy is keep"
@@ -120,6 +126,15 @@ func (j *job) dropWorkspace(ctx context.Context) {
 		return
 	}
 	j.tell(history.Event{Kind: history.WorkKept, Detail: t.Path + " stays: " + why})
+}
+
+// tellOfGone tells what the repository still holds of a worktree whose folder is gone:
+// nobody is reminded of it once the session is off the record.
+func (j *job) tellOfGone(ctx context.Context) {
+	t := j.rec.Tree
+	if risk, err := j.run.Git.AtRisk(ctx, t.Path, t.Repo); err == nil && risk.Any() {
+		j.tell(history.Event{Kind: history.WorkKept, Detail: fmt.Sprintf("the folder %s is gone, and its repository still has %s (until: git -C %s worktree prune)", t.Path, risk, t.Repo)})
+	}
 }
 
 // removeClean removes the workspace or says why not.
