@@ -52,11 +52,11 @@ func (h *Hub) give(ctx context.Context, rt session.Runtime, r session.Record, l 
 	if err := h.cfg.Activity.Note(r.Run.ID, in.Text, time.Now()); err != nil {
 		h.log.Warn("its echo may be read as the agent's words", "session", r.Address, "error", err)
 	}
-	if in.Key != "" || in.NoEnter {
-		return typing.Unverified, rt.Send(ctx, l.Place, in)
-	}
 	hands := typing.Hands{Runtime: rt, Place: l.Place, Agent: h.cfg.Activity.Agent(r), Boot: r.Spec.Agent.ReadyTimeout.D(),
 		Look: func(ctx context.Context) (typing.Sight, error) { return sight(ctx, rt, h.cfg.Activity, r) }}
+	if in.Key != "" || in.NoEnter {
+		return hands.Press(ctx, in)
+	}
 	return hands.Send(ctx, in.Text, false)
 }
 

@@ -117,11 +117,11 @@ func (a *app) give(ctx context.Context, t *target, o sendOptions) (typing.Outcom
 	if err := reader.Note(t.Record.Run.ID, o.Text, time.Now()); err != nil {
 		a.log.Warn("its echo may be read as the agent's words", "error", err)
 	}
-	if o.Key != "" || o.NoEnter {
-		return typing.Unverified, t.runtime.Send(ctx, t.place(), o.Input)
-	}
 	hands := typing.Hands{Runtime: t.runtime, Place: t.place(), Agent: agent.For(t.Record.Spec.Agent), Boot: t.Record.Spec.Agent.ReadyTimeout.D(),
 		Look: func(ctx context.Context) (typing.Sight, error) { return t.sight(ctx, reader) }}
+	if o.Key != "" || o.NoEnter {
+		return hands.Press(ctx, o.Input)
+	}
 	return hands.Send(ctx, o.Text, o.command)
 }
 

@@ -168,6 +168,18 @@ func (h Hands) again(ctx context.Context, w witness, now Sight, typed string) (S
 	}
 }
 
+// Press types what is not submitted as a text: a key, or a draft. Enter submits what
+// was typed before, and an agent at work takes that up later.
+func (h Hands) Press(ctx context.Context, in session.Input) (Outcome, error) {
+	outcome := Unverified
+	if in.Key == "Enter" {
+		if s, err := h.Look(ctx); err == nil && s.Reading.Activity == session.Working {
+			outcome = Queued
+		}
+	}
+	return outcome, h.Runtime.Send(ctx, h.Place, in)
+}
+
 // ready waits for an agent that boots, or still draws, and sees that it does not
 // ask anything. What is typed while a program draws its first screens is lost.
 func (h Hands) ready(ctx context.Context) (Sight, error) {

@@ -192,3 +192,24 @@ func TestSendToOneOfWhichNothingIsKnown(t *testing.T) {
 		})
 	}
 }
+
+// TestPress checks that Enter is known to submit something to an agent at work.
+func TestPress(t *testing.T) {
+	for name, c := range map[string]struct {
+		does session.Activity
+		in   session.Input
+		want Outcome
+	}{
+		"Enter at work":         {session.Working, session.Input{Key: "Enter"}, Queued},
+		"Enter at rest":         {session.Idle, session.Input{Key: "Enter"}, Unverified},
+		"Enter for an answer":   {session.Blocked, session.Input{Key: "Enter"}, Unverified},
+		"another key at work":   {session.Working, session.Input{Key: "Escape"}, Unverified},
+		"a draft while at work": {session.Working, session.Input{Text: "x", NoEnter: true}, Unverified},
+	} {
+		d := &desk{enter: nothing, sight: Sight{Reading: session.Reading{Activity: c.does}}}
+		got, err := Hands{Runtime: d, Agent: d, Look: d.look}.Press(t.Context(), c.in)
+		if err != nil || got != c.want || len(d.keys) != 1 {
+			t.Errorf("%s: %s, %v, typed %q; want %s", name, got, err, d.keys, c.want)
+		}
+	}
+}
