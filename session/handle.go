@@ -56,6 +56,7 @@ func (s *Session) Send(ctx context.Context, text string) error {
 
 // SendInput types what the input says: a text without Enter, a key.
 func (s *Session) SendInput(ctx context.Context, in Input) error {
+	queued := (in.Key == "Enter" || in.Key == "" && !in.NoEnter) && s.works(ctx)
 	var err error
 	given := s.launcher.now()
 	if typed := s.launcher.Type; typed != nil && in.Key == "" && !in.NoEnter {
@@ -68,8 +69,20 @@ func (s *Session) SendInput(ctx context.Context, in Input) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.given, s.queued, s.rests = given, s.does == Working, false
+	s.given, s.queued, s.rests = given, queued, false
 	return nil
+}
+
+// works reports whether the agent is at work now; if it cannot be looked at, whether it
+// was at the last look.
+func (s *Session) works(ctx context.Context) bool {
+	l, err := s.live(ctx, 0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil || l == nil {
+		return s.does == Working
+	}
+	return s.read(l).Activity == Working
 }
 
 // Status is the session's status as of the last look: of Observe, Monitor, Watch or

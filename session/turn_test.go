@@ -92,6 +92,27 @@ func TestWaitTurn(t *testing.T) {
 	})
 }
 
+// TestWaitTurnOfAQueuedMessage checks that the rest between two turns does not end the
+// wait for the second, also if nobody has looked before it was sent.
+func TestWaitTurnOfAQueuedMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rt := newLauncher(sessiontest.Agent{})
+		rt.Script("api", sessiontest.Step{Activity: session.Working}, sessiontest.Step{After: 3 * time.Second, Activity: session.Idle},
+			sessiontest.Step{After: 4 * time.Second, Activity: session.Working}, sessiontest.Step{After: 7 * time.Second, Activity: session.Idle})
+		s, err := l.Launch(t.Context(), "api", robot("write tests"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(t.Context(), "and the docs"); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := s.WaitTurn(t.Context()); err != nil || time.Since(began) < 7*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
 // TestWatchATurn checks that watching ends with the turn, unless more is sent, and
 // that the callbacks are called.
 func TestWatchATurn(t *testing.T) {
