@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/google/renameio/v2"
 
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/state"
@@ -125,18 +126,22 @@ const forgets = time.Hour
 // readSeen is the time of the last event that an earlier hub has told others of;
 // zero: there was none.
 func readSeen(dataDir string) time.Time {
+	f, err := layout.OpenRegular(filepath.Join(dataDir, seenName), syscall.O_NOFOLLOW)
+	if err != nil {
+		return time.Time{}
+	}
+	defer f.Close()
 	var s seen
-	b, err := os.ReadFile(filepath.Join(dataDir, seenName))
-	if err != nil || json.Unmarshal(b, &s) != nil {
+	if json.NewDecoder(f).Decode(&s) != nil {
 		return time.Time{}
 	}
 	return s.At
 }
 
-// writeSeen keeps it for the next hub. It has no error: at worst something is told
-// twice.
+// writeSeen keeps it for the next hub, whatever is there. It has no error: at worst
+// something is told twice.
 func writeSeen(dataDir string, at time.Time) {
 	if b, err := json.Marshal(seen{at}); err == nil {
-		_ = os.WriteFile(filepath.Join(dataDir, seenName), append(b, '\n'), 0o600)
+		_ = renameio.WriteFile(filepath.Join(dataDir, seenName), append(b, '\n'), 0o600, renameio.WithTempDir(dataDir))
 	}
 }
