@@ -2,7 +2,9 @@ package api
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -76,6 +78,19 @@ func TestStrangersMakeRoom(t *testing.T) {
 	}
 	if _, err := ask(strangers[0], "/healthz", ""); err == nil {
 		t.Error("the oldest one without the token is still there")
+	}
+	// A connection with the token that is closed gives its place away.
+	for range 2 * most {
+		c := dial()
+		if code, err := ask(c, "/v1", "Connection: close\r\n"+token); code != http.StatusOK || err != nil {
+			t.Fatal(code, err)
+		}
+		if _, err := c.Reader.ReadByte(); !errors.Is(err, io.EOF) {
+			t.Fatalf("it is not closed: %v", err)
+		}
+	}
+	if code, err := ask(dial(), "/healthz", ""); code != http.StatusOK || err != nil {
+		t.Errorf("one without the token, when others have left: %d, %v", code, err)
 	}
 	crowd.mu.Lock()
 	defer crowd.mu.Unlock()

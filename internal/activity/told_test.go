@@ -39,6 +39,11 @@ func TestAstray(t *testing.T) {
 	if other := activity.Astray(rec, "other", "", past); len(other) != 1 {
 		t.Error("another branch is not told")
 	}
+	moved := rec
+	moved.Tree.Branch = "later"
+	if other := activity.Astray(moved, "main", "", past); len(other) != 1 {
+		t.Error("the same branch is not told where another one is declared")
+	}
 	past = append(past, history.Event{Kind: history.BranchRestored, New: "work"})
 	if next := activity.Astray(rec, "main", "", past); len(next) != 1 {
 		t.Error("the next episode is not told")

@@ -20,7 +20,15 @@ func machine(host string) string {
 // machine's first one.
 func pidNamespace() string {
 	name, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil || name == firstNamespace {
+	if err != nil {
+		return ""
+	}
+	return namespaceNumber(name)
+}
+
+// namespaceNumber returns the number in the name of a pid namespace.
+func namespaceNumber(name string) string {
+	if name == firstNamespace {
 		return ""
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(name, "pid:["), "]")

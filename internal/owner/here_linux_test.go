@@ -1,0 +1,13 @@
+package owner
+
+import "testing"
+
+// A machine's first pid namespace has no number: else the host would pass for a container
+// that was restarted, and what runs in one for ended.
+func TestNamespaceNumber(t *testing.T) {
+	for name, want := range map[string]string{"pid:[4026531836]": "", "pid:[4026532251]": "4026532251"} {
+		if got := namespaceNumber(name); got != want {
+			t.Errorf("namespaceNumber(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
