@@ -151,6 +151,17 @@ func TestStarting(t *testing.T) {
 	}
 }
 
+// TestStartingByTheTitle checks that an agent boots while only its title says that it
+// rests.
+func TestStartingByTheTitle(t *testing.T) {
+	rec, l := record(agent.Builtins()["claude"]), live("")
+	l.Title = "✳ Claude Code"
+	l.Show("")
+	if x := activity.New(t.TempDir(), "/none", agent.For).Look(rec, l, nil, at(time.Second)); x.Activity != session.Booting || !x.Starting {
+		t.Errorf("%s, starting %v", x.Activity, x.Starting)
+	}
+}
+
 // An agent that is seen to work and then to rest, twice, has had a turn, also one
 // that keeps no file.
 func TestAFirstTurnThatIsSeen(t *testing.T) {
