@@ -54,7 +54,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	for _, k := range snapshot.Sessions {
 		all = append(all, shown(snapshot, k))
 	}
-	return answer(w, http.StatusOK, view.StatusOf(all, true))
+	return answer(w, http.StatusOK, view.StatusOf(all, view.HubRuns))
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {

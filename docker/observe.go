@@ -138,6 +138,9 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, there map[string]
 			}
 		}
 		l.Frozen = k.Paused == session.Freeze && l.Vital != session.Dead
+		if seen.Frozen && l.Vital == session.Alive && !l.Frozen {
+			l.Frozen, l.Suspended = true, true
+		}
 		l.InputOff = l.InputOff || k.Paused != "" && l.Vital != session.Dead
 		ending := seen.Guest && !seen.Agent && seen.Exit == nil && seen.Process.PID != 0
 		if !ending || time.Now().After(deadline) || sleep(ctx, wait) != nil {

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,5 +167,32 @@ func TestLinkedSocket(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Dir(theirs)); err != nil {
 		t.Error(err)
+	}
+}
+
+// What somebody stops by a signal in the container is seen, and continued by whatever has
+// to go on.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "suspended")
+	p := b.create(t, l)
+	b.listening(t, p)
+	live, _ := b.see(t, p)
+	b.docker(t, "exec", p.Name, "sh", "-c", fmt.Sprintf("kill -STOP %d", live.Agent.PID))
+	if live, _ := b.see(t, p); !live.Frozen || !live.Suspended || live.InputOff || live.Vital != session.Alive {
+		t.Errorf("stopped: %+v", live)
+	}
+	if err := b.runtime.Resume(t.Context(), p, l.Mark.Run); err != nil {
+		t.Fatal(err)
+	}
+	if live, _ := b.see(t, p); live.Frozen || live.Suspended {
+		t.Errorf("continued: %+v", live)
+	}
+	if err := b.runtime.Pause(t.Context(), p, l.Mark.Run, session.Freeze); err != nil {
+		t.Fatal(err)
+	}
+	if live, _ := b.see(t, p); !live.Frozen || live.Suspended {
+		t.Errorf("paused: %+v", live)
 	}
 }

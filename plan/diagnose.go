@@ -48,6 +48,8 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 			Detail: cmp.Or(l.Doubt, "its signals contradict each other")}
 	case l.Vital == session.Dead:
 		return ended(r, l)
+	case l.Suspended:
+		return Diagnosis{State: session.StatePaused, Alive: yes(), Reason: ReasonInSync, Detail: suspended(*l)}
 	case l.Frozen || l.InputOff:
 		return Diagnosis{State: session.StatePaused, Alive: yes(), Reason: ReasonInSync, Detail: "paused"}
 	}
@@ -142,6 +144,12 @@ func outOfReach(r session.Record, facts session.RunFacts) Diagnosis {
 	return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
 		Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d): agentform doctor %s shows why and what to do",
 			placeWord(r.Place), facts.Agent.PID, shell(strings.TrimPrefix(string(r.Address), "session.")))}
+}
+
+// suspended says that the process of a live agent stands still, and how it continues.
+func suspended(l session.Live) string {
+	return fmt.Sprintf("its process is stopped (SIGSTOP or Ctrl-Z): agentform resume %s continues it",
+		shell(strings.TrimPrefix(string(l.Mark.Address), "session.")))
 }
 
 // approved diagnoses a session whose start was approved and waits.

@@ -51,7 +51,10 @@ func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
 			add(Stale, d.Detail)
 		}
 	case session.StatePaused:
-		if standing(*r) == session.Running {
+		switch {
+		case standing(*r) == session.Running && l.Suspended:
+			add(Changed, d.Detail)
+		case standing(*r) == session.Running:
 			add(Changed, "paused outside of agentform")
 		}
 	case session.StateRunning:

@@ -154,7 +154,7 @@ func (s *scene) converge(c Change, d Diagnosis, want session.Desired, reach Forc
 		return act(c, Restart, ReasonPromptChanged, "the prompt changed: a fresh conversation")
 	case reach == ForcesRestart:
 		return act(c, Restart, ReasonChanged, paths(c.Fields, ForcesRestart)+" changed")
-	case want == session.Paused && d.State == session.StateRunning:
+	case want == session.Paused && (d.State == session.StateRunning || c.Live != nil && c.Live.Suspended && !c.Live.InputOff):
 		c.Then = ""
 		return act(c, Pause, ReasonPause, "wanted paused")
 	case want == session.Running && d.State == session.StatePaused:

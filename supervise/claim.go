@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
 
+	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/state"
 )
@@ -30,8 +31,12 @@ func (e *TakenError) Error() string {
 	if e.Holder.PID == 0 {
 		return "another hub supervises this project already"
 	}
-	return fmt.Sprintf("a hub supervises this project already: pid %d on %s, started by %s at %s",
+	words := fmt.Sprintf("a hub supervises this project already: pid %d on %s, started by %s at %s",
 		e.Holder.PID, e.Holder.Host, e.Holder.User, e.Holder.Since.Local().Format(time.DateTime))
+	if Suspended(e.Holder) {
+		words += "\n" + Continue(e.Holder)
+	}
+	return words
 }
 
 // Claim makes this process the project's hub until it calls free or ends: the lock
@@ -79,6 +84,18 @@ const lateRelease = 5 * time.Second
 // ended reports whether the process that holds a claim on this machine is gone.
 func ended(h, us state.Holder) bool {
 	return h.PID > 0 && h.Host == us.Host && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH)
+}
+
+// Suspended reports whether the process of a hub on this host is stopped by a signal: it
+// lives, and does nothing.
+func Suspended(h state.Holder) bool {
+	here, err := os.Hostname()
+	return err == nil && h.Host == here && h.PID > 1 && guest.Stopped(h.PID)
+}
+
+// Continue says how a suspended hub continues.
+func Continue(h state.Holder) string {
+	return fmt.Sprintf("its process is stopped (SIGSTOP or Ctrl-Z): kill -CONT %d continues it", h.PID)
 }
 
 // Running is who supervises the project of a data folder now, and whether anybody

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/agentform/agentform/internal/guest"
@@ -57,7 +58,11 @@ func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) error
 	if live.Vital != session.Dead {
 		// Asked whatever the option says: it is no error if nothing stands still. A
 		// session that was only detached needs no guest for it.
-		if err := r.askGuest(ctx, run, (*guest.Client).Resume); err != nil && live.Frozen {
+		err := r.askGuest(ctx, run, (*guest.Client).Resume)
+		if err != nil && live.Suspended { // as adopted, or without its socket
+			err = syscall.Kill(live.Agent.PID, syscall.SIGCONT)
+		}
+		if err != nil && live.Frozen {
 			return fail(err)
 		}
 	}

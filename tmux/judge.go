@@ -20,6 +20,7 @@ type evidence struct {
 	guest   bool // that guest runs
 	started bool // the agent was started
 	agent   bool // it runs
+	stopped bool // by a signal
 	exit    *guest.Exit
 }
 
@@ -93,7 +94,8 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, p pane) {
 	if known {
 		f, _ = r.glances.Glance(r.runDir(l.Mark.Run))
 	}
-	vital, exit := judge(gather(p, f))
+	seen := gather(p, f)
+	vital, exit := judge(seen)
 	if known && vital != session.Alive && exit == nil {
 		// The exit may have been written after it was looked for and before the
 		// processes were.
@@ -115,8 +117,11 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, p pane) {
 	}
 	l.Agent = session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
 	l.BootID, l.Started = f.BootID, f.StartedAt
-	if l.Vital == session.Dead {
+	switch {
+	case l.Vital == session.Dead:
 		l.Frozen = false
+	case seen.stopped && !l.Frozen:
+		l.Frozen, l.Suspended = true, true
 	}
 }
 
@@ -128,13 +133,15 @@ func (r *Runtime) firstTime(run string) bool {
 
 // gather looks at the processes that the facts name.
 func gather(p pane, f guest.Facts) evidence {
+	alive, stopped := f.Agent.Runs()
 	e := evidence{
 		paneUp:  !p.dead && !p.closed,
 		reaped:  p.closed || p.status != "" || p.signal != "",
 		clean:   p.closed || p.status == "0", // of a closed pane tmux forgot how, and so contradicts nothing
 		claimed: f.Claimed,
 		started: f.Agent.PID != 0,
-		agent:   f.Agent.Alive(),
+		agent:   alive,
+		stopped: stopped,
 		exit:    f.Exit,
 	}
 	if !e.agent || !e.paneUp { // elsewhere it makes no difference, and costs a look

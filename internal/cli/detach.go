@@ -143,6 +143,7 @@ func (a *app) stopHub(ctx context.Context) error {
 	if err := syscall.Kill(h.PID, syscall.SIGTERM); err != nil {
 		return fmt.Errorf("end the hub (pid %d): %w", h.PID, err)
 	}
+	_ = syscall.Kill(h.PID, syscall.SIGCONT) // a stopped process would not hear it
 	for until := time.Now().Add(stopFor); ; {
 		if now, runs := supervise.Running(p.manifest.DataDir); !runs || now.PID != h.PID {
 			fmt.Fprintf(a.env.Stdout, "The hub (pid %d) has ended. The sessions go on.\n", h.PID)

@@ -18,6 +18,7 @@ import (
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
+	"github.com/agentform/agentform/supervise"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -81,6 +82,7 @@ func (a *app) runDoctor(ctx context.Context, fix, moved bool) error {
 	x.agents()
 	x.dataDir(ctx)
 	x.record()
+	x.hub()
 	if !x.refused {
 		x.orphans(ctx)
 		x.outOfReach(ctx)
@@ -102,6 +104,13 @@ func (x *examination) print() (err error) {
 		return outcome(exitError)
 	}
 	return err
+}
+
+// hub reports a hub that lives and does nothing.
+func (x *examination) hub() {
+	if h, runs := supervise.Running(x.project.manifest.DataDir); runs && supervise.Suspended(h) {
+		x.add(view.Warning, "hub", fmt.Sprintf("process %d is stopped (SIGSTOP or Ctrl-Z): it restarts and notifies nothing", h.PID), fmt.Sprintf("kill -CONT %d", h.PID))
+	}
 }
 
 func (x *examination) add(level view.Level, subject, problem, remedy string) {

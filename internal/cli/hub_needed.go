@@ -30,7 +30,8 @@ func (a *app) tellNoHub(p *project, waits bool) {
 	if a.globals.json || len(needs) == 0 {
 		return
 	}
-	if _, runs := supervise.Running(p.manifest.DataDir); runs {
+	h, runs := supervise.Running(p.manifest.DataDir)
+	if runs && !supervise.Suspended(h) {
 		return
 	}
 	list, verb := needs[0], "needs"
@@ -40,7 +41,11 @@ func (a *app) tellNoHub(p *project, waits bool) {
 	if needs[len(needs)-1] == "held sessions" {
 		verb = "need"
 	}
-	fmt.Fprintf(a.env.Stderr, "\n%s %s the hub, which is not running: agentform serve --detach\n", list, verb)
+	how := "which is not running: agentform serve --detach"
+	if runs {
+		how = "and " + supervise.Continue(h)
+	}
+	fmt.Fprintf(a.env.Stderr, "\n%s %s the hub, %s\n", list, verb, how)
 }
 
 // waitsInPlan reports whether a plan holds starts that the hub makes when it can.

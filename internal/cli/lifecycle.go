@@ -17,6 +17,7 @@ What agentform knows of a session is its state:
   starting   being started
   running    its agent lives
   paused     its clients are off and input is refused, or its agent stands still
+             (also if its process was stopped by a signal)
   stale      its place (tmux session or container) stands, its agent is dead
   error      its place is gone, or the last action failed
   stopped    ended on request, or finished

@@ -10,6 +10,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/supervise"
 )
 
 func (a *app) servicesCommand() *cobra.Command {
@@ -61,6 +62,10 @@ func (a *app) runServices(ctx context.Context) error {
 func (a *app) hubSees(ctx context.Context, s *sight) *view.StatusDocument {
 	unknown := func(k view.Known) bool { return k.Diagnosis.State == session.StateUnknown }
 	if !s.supervised || !slices.ContainsFunc(s.known, unknown) {
+		return nil
+	}
+	if s.supervisor() == view.HubSuspended {
+		a.log.Warn("the hub does not answer", "error", supervise.Continue(s.holder))
 		return nil
 	}
 	path, err := s.project.hubSocket()

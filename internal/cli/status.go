@@ -55,16 +55,32 @@ func (a *app) runStatus(ctx context.Context, typed []string) error {
 		sessions[i] = view.SessionOf(k)
 	}
 	if a.globals.json {
-		return view.StatusJSON(a.env.Stdout, sessions, s.supervised)
+		return view.StatusJSON(a.env.Stdout, sessions, s.supervisor())
 	}
-	if s.supervised {
+	switch s.supervisor() {
+	case view.HubSuspended:
+		fmt.Fprintf(a.env.Stdout, "supervisor: suspended (pid %d)\n  %s\n\n", s.holder.PID, supervise.Continue(s.holder))
+	case view.HubRuns:
 		fmt.Fprintf(a.env.Stdout, "supervisor: running (pid %d)\n\n", s.holder.PID)
-	} else if fileExists(filepath.Join(s.project.manifest.DataDir, supervise.LockFile)) {
-		fmt.Fprint(a.env.Stdout, "supervisor: down (agentform serve runs it)\n\n")
+	case view.HubDown:
+		if fileExists(filepath.Join(s.project.manifest.DataDir, supervise.LockFile)) {
+			fmt.Fprint(a.env.Stdout, "supervisor: down (agentform serve runs it)\n\n")
+		}
 	}
 	if err := view.Status(a.env.Stdout, a.out(), sessions, time.Now()); err != nil {
 		return err
 	}
 	a.tellNoHub(s.project, waitsOnRecord(s.project))
 	return nil
+}
+
+// supervisor says what the project's hub does.
+func (s *sight) supervisor() view.Supervisor {
+	switch {
+	case !s.supervised:
+		return view.HubDown
+	case supervise.Suspended(s.holder):
+		return view.HubSuspended
+	}
+	return view.HubRuns
 }

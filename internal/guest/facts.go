@@ -29,8 +29,22 @@ type Proc struct {
 
 // Alive reports whether this very process runs. A zombie does not.
 func (p Proc) Alive() bool {
+	alive, _ := p.Runs()
+	return alive
+}
+
+// Runs reports whether this very process runs, and if so whether a signal stopped it. One
+// that a debugger holds does not count as stopped.
+func (p Proc) Runs() (alive, stopped bool) {
 	s, ok := look(p.PID)
-	return ok && s.start == p.Start && s.alive()
+	alive = ok && s.start == p.Start && s.alive()
+	return alive, alive && s.state == 'T'
+}
+
+// Stopped reports whether a signal stopped a process, which lives.
+func Stopped(pid int) bool {
+	s, ok := look(pid)
+	return ok && s.state == 'T'
 }
 
 // Exit is how a run ended.

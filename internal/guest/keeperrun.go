@@ -57,16 +57,14 @@ func (k *keeper) over() error {
 // look is how a run stands, by its own word, by its processes, and by its terminal.
 func (k *keeper) look(q keeperRequest) *Inside {
 	f, _ := Glance(q.RunDir) // what cannot be read tells nothing
+	agent, stopped := f.Agent.Runs()
 	in := &Inside{
-		Claimed: f.Claimed, Guest: f.Guest.Alive(), Agent: f.Agent.Alive(),
+		Claimed: f.Claimed, Guest: f.Guest.Alive(), Agent: agent, Frozen: stopped,
 		Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit,
 	}
 	if !in.Agent && f.Exit == nil { // it may have ended between the two looks
 		f, _ = ReadFacts(q.RunDir)
 		in.Exit = f.Exit
-	}
-	if s, ok := look(f.Agent.PID); ok && in.Agent {
-		in.Frozen = s.stopped()
 	}
 	if q.Format != "" {
 		in.Row, in.Screen, in.Watching = k.terminal.look(q.Target, q.Format, q.Screen)

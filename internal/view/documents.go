@@ -119,23 +119,27 @@ type StatusDocument struct {
 	Sessions []Session             `json:"sessions"`
 	Counts   map[session.State]int `json:"counts"`
 	// WrongBranch is how many of them run, or are to be started, on another branch.
-	WrongBranch int    `json:"wrong_branch"`
-	Supervisor  string `json:"supervisor"` // running, down
+	WrongBranch int        `json:"wrong_branch"`
+	Supervisor  Supervisor `json:"supervisor"`
 }
 
-// StatusOf is the document of sessions, in the order given. Supervisor says whether
-// the hub runs.
-func StatusOf(sessions []Session, supervisor bool) StatusDocument {
-	word := "down"
-	if supervisor {
-		word = "running"
-	}
-	return StatusDocument{FormatVersion, list(sessions), Counts(sessions), wrongBranches(sessions), word}
+// A Supervisor is what the hub's process does.
+type Supervisor string
+
+// A suspended hub was stopped by a signal.
+const (
+	HubRuns      Supervisor = "running"
+	HubSuspended Supervisor = "suspended"
+	HubDown      Supervisor = "down"
+)
+
+// StatusOf is the document of sessions, in the order given.
+func StatusOf(sessions []Session, supervisor Supervisor) StatusDocument {
+	return StatusDocument{FormatVersion, list(sessions), Counts(sessions), wrongBranches(sessions), supervisor}
 }
 
-// StatusJSON writes sessions as one document, in the order given. Supervisor
-// says whether the hub runs.
-func StatusJSON(w io.Writer, sessions []Session, supervisor bool) error {
+// StatusJSON writes sessions as one document, in the order given.
+func StatusJSON(w io.Writer, sessions []Session, supervisor Supervisor) error {
 	return Document(w, StatusOf(sessions, supervisor))
 }
 

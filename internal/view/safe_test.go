@@ -168,7 +168,7 @@ func TestWriteErrors(t *testing.T) {
 	for name, err := range map[string]error{
 		"NewLines": err, "Lines.Plan": lines.Plan(samplePlan()), "Lines.Summary": lines.Summary(Tally{}),
 		"Plan": Plan(w, s, samplePlan(), PlanOptions{}), "PlanJSON": PlanJSON(w, samplePlan(), ""), "Status": Status(w, s, nil, at),
-		"StatusJSON": StatusJSON(w, nil, false), "Diagnostics": Diagnostics(w, s, sampleDiagnostics()), "EventsJSON": EventsJSON(w, sampleEvents()),
+		"StatusJSON": StatusJSON(w, nil, HubDown), "Diagnostics": Diagnostics(w, s, sampleDiagnostics()), "EventsJSON": EventsJSON(w, sampleEvents()),
 		"Show": Show(w, s, sampleShown(), at), "Doctor": Doctor(w, s, nil), "Summary": Summary(w, s, Tally{}), "Version": Version(w, Build{}),
 	} {
 		if err == nil {

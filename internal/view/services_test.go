@@ -56,7 +56,7 @@ func TestServices(t *testing.T) {
 		{Address: "session.far", State: session.StateRunning, Alive: &yes},
 		{Address: "session.near", State: session.StateUnknown},
 		{Address: "session.api", State: session.StateStale, Alive: &no},
-	}, true)
+	}, HubRuns)
 	said := map[session.Address]Housed{}
 	for _, x := range ServicesOf(known, nil, &hub) {
 		for _, h := range x.Sessions {

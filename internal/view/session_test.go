@@ -93,7 +93,7 @@ func TestWrongBranch(t *testing.T) {
 		if word, _ := c.stateWord(); word != c.word || c.BranchReason != c.reason || p.stateCounts([]Session{c.Session}) != want {
 			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, p.stateCounts([]Session{c.Session}), c.word, c.reason)
 		}
-		if d := StatusOf([]Session{c.Session}, false); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == wrongBranch) {
+		if d := StatusOf([]Session{c.Session}, HubDown); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == wrongBranch) {
 			t.Errorf("%s: in JSON %+v, %d", name, d.Counts, d.WrongBranch)
 		}
 	}
