@@ -63,6 +63,8 @@ func (h *sham) Do(_ context.Context, _ string, hand reconcile.Hand) (plan.Plan, 
 	return plan.Plan{}, apply.Tally{}, nil
 }
 
+func (h *sham) Capture(context.Context, session.Address, int) (string, error) { return "a line\n", nil }
+
 func (h *sham) Send(_ context.Context, _ string, _ session.Address, in session.Input) (typing.Outcome, error) {
 	h.typed = append(h.typed, in)
 	return typing.Submitted, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/supervise"
@@ -102,7 +103,7 @@ func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.data(k, most)
+	d, err := s.data(r.Context(), k, most)
 	if err != nil {
 		return err
 	}
@@ -110,28 +111,47 @@ func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
 }
 
 // data is the end of what is known of a session. The agent's own file is left alone
-// as long as it may not be looked for.
-func (s *Server) data(k view.Known, most int) (Data, error) {
+// as long as it may not be looked for. Of an agent without one, the screen comes with
+// what scrolled off it.
+func (s *Server) data(ctx context.Context, k view.Known, most int) (Data, error) {
 	x := view.SessionOf(k)
-	d := Data{Format: view.FormatVersion, Address: x.Address, ID: x.ID, Alive: x.Alive, Observable: x.Observable, Activity: x.Activity, Entries: []session.Entry{}}
-	if k.Live != nil {
-		text, cut := lastLines(strings.TrimRight(k.Live.Screen, " \t\r\n"), most)
-		d.Screen.Text, d.Screen.Truncated = view.Tail(text)
-		d.Screen.Truncated = d.Screen.Truncated || cut || scrolled(*k.Live)
-	}
-	d.Truncated = d.Screen.Truncated
-	if !x.Observable {
-		return d, nil
-	}
-	told, err := s.cfg.Activity.Told(*k.Record)
-	if err != nil {
-		return d, err
+	d := Data{Format: view.FormatVersion, Address: x.Address, ID: x.ID, Alive: x.Alive, Observable: x.Observable, Activity: x.Activity}
+	var told activity.Told
+	if x.Observable {
+		var err error
+		if told, err = s.cfg.Activity.Told(*k.Record); err != nil {
+			return d, err
+		}
 	}
 	var cut bool
 	d.Path = told.Path
 	d.Entries, cut = view.LastEntries(told.Entries, most)
-	d.Truncated = d.Truncated || told.Cut || cut
+	if k.Live != nil {
+		d.Screen = s.screen(ctx, *k.Live, k.Record.Address, most, told.Path == "")
+	}
+	d.Truncated = d.Screen.Truncated || told.Cut || cut
 	return d, nil
+}
+
+// screen is the end of a session's screen; whole, with what scrolled off it, as far as
+// the runtime still has that.
+func (s *Server) screen(ctx context.Context, l session.Live, a session.Address, most int, whole bool) (shown view.Screen) {
+	text, gone := l.Screen, scrolled(l)
+	if gone && whole {
+		ctx, done := context.WithTimeout(ctx, lookTime)
+		defer done()
+		lines := most + 1 // one more shows that there are more
+		if most == 0 {
+			lines = session.TailLimit // a line takes a byte at least
+		}
+		if all, err := s.cfg.Hub.Capture(ctx, a, lines); err == nil {
+			text, gone = all, false
+		}
+	}
+	text, cut := lastLines(strings.TrimRight(text, " \t\r\n"), most)
+	shown.Text, shown.Truncated = view.Tail(text)
+	shown.Truncated = shown.Truncated || cut || gone
+	return shown
 }
 
 // scrolled reports whether lines may have left a session's screen, which is all that is

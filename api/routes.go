@@ -57,7 +57,7 @@ func routes() []route {
 		}, {
 			method: "GET", path: "/v1/sessions/{id}/data", aliases: []string{"/v1/agents/{id}/data"}, id: "getSessionData", out: Data{},
 			summary: "What the agent was told, did and said",
-			about:   "The end of the agent's own session file where it keeps one and may be observed, and of its screen; each 48 KiB at most.",
+			about:   "The end of the agent's own session file where it keeps one and may be observed, and of its screen, without such a file with what scrolled off it; each 48 KiB at most.",
 			query:   []param{tail}, fails: []int{404}, handle: (*Server).getData,
 		}, {
 			method: "GET", path: "/v1/plan", id: "getPlan", out: view.PlanDocument{},

@@ -28,6 +28,7 @@ type Hub interface {
 	Events(ctx context.Context, after string) iter.Seq2[supervise.Event, error]
 	Do(ctx context.Context, by string, hand reconcile.Hand) (plan.Plan, apply.Tally, error)
 	Send(ctx context.Context, by string, a session.Address, in session.Input) (typing.Outcome, error)
+	Capture(ctx context.Context, a session.Address, lines int) (string, error)
 }
 
 // Config is what a server works with.
