@@ -89,9 +89,6 @@ func (a *app) runWait(ctx context.Context, typed []string, o waitOptions) error 
 	if err != nil {
 		return err
 	}
-	if err := f.visible(o.goal); err != nil {
-		return err
-	}
 	w := &waiting{app: a, waitOptions: o, meant: f.meant, told: map[session.Address]string{}, began: time.Now()}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
@@ -102,6 +99,9 @@ func (a *app) runWait(ctx context.Context, typed []string, o waitOptions) error 
 			return err
 		}
 		w.last = g
+		if err := f.visible(g.sessions, o.goal); err != nil {
+			return err
+		}
 		w.follower.See(g.at, g.sights)
 		if ended, reached := w.judge(); ended {
 			return w.end(reached, false)
@@ -124,12 +124,16 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 	return context.WithCancel(ctx)
 }
 
-// visible makes sure that it can be seen of the sessions when they reach a goal.
-func (f *following) visible(g follow.Goal) error {
+// visible makes sure that it can be seen of the sessions that run when they reach a goal.
+// Of one that does not, or that cannot be reached, that comes first.
+func (f *following) visible(seen []view.Session, g follow.Goal) error {
 	var errs []error
-	for _, a := range f.meant {
-		if err := follow.Visible(f.agents[a], g); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", a, err))
+	for _, x := range seen {
+		switch x.State {
+		case session.StateRunning, session.StateStarting, session.StatePaused:
+			if err := follow.Visible(f.agents[x.Address], g); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", x.Address, err))
+			}
 		}
 	}
 	return errors.Join(errs...)
