@@ -29,8 +29,8 @@ type Session struct {
 	Branch         string            `json:"branch"`
 	BranchOK       *bool             `json:"branch_ok"`
 	BranchLive     string            `json:"branch_live"`   // what the workspace is on; empty: detached or not known
-	BranchFault    string            `json:"branch_fault"`  // what is wrong when branch_ok is false, for people
-	BranchReason   plan.Reason       `json:"branch_reason"` // the same as plan's code: branch_mismatch, workspace_gone
+	BranchFault    string            `json:"branch_fault"`  // what is wrong when branch_ok is not true, for people
+	BranchReason   plan.Reason       `json:"branch_reason"` // the same as plan's code: branch_mismatch, workspace_gone, workspace_unreadable
 	Workspace      string            `json:"workspace"`
 	ID             string            `json:"id"`
 	PaneID         string            `json:"pane_id"`
@@ -310,7 +310,11 @@ func (s *Session) live(l session.Live) {
 
 // branch holds the workspace against the branch that is declared.
 func (s *Session) branch(spec session.Spec, co *session.Checkout, unmade bool) {
-	if co == nil || co.Err != nil || spec.Branch == "" {
+	if co == nil || spec.Branch == "" {
+		return
+	}
+	if co.Err != nil { // whether it is on its branch is not known
+		s.BranchFault, s.BranchReason = "workspace cannot be read: "+co.Err.Error(), plan.ReasonUnreadable
 		return
 	}
 	s.BranchLive = co.Branch

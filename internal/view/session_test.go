@@ -50,10 +50,12 @@ func TestSessionOf(t *testing.T) {
 			func(s Session) bool {
 				return s.BranchOK == nil && s.Detail == "not on record" && s.ID == "" && !s.Observable
 			}},
-		"on its branch":       {Known{Record: r, Diagnosis: alive, Checkout: on("agents/api")}, func(s Session) bool { return *s.BranchOK }},
-		"on another branch":   {Known{Record: r, Diagnosis: alive, Checkout: on("main")}, func(s Session) bool { return !*s.BranchOK && s.BranchLive == "main" }},
-		"workspace gone":      {Known{Record: r, Diagnosis: alive, Checkout: &session.Checkout{}}, func(s Session) bool { return !*s.BranchOK }},
-		"workspace not read":  {Known{Record: r, Diagnosis: alive, Checkout: &session.Checkout{Err: errors.New("permission denied")}}, func(s Session) bool { return s.BranchOK == nil }},
+		"on its branch":     {Known{Record: r, Diagnosis: alive, Checkout: on("agents/api")}, func(s Session) bool { return *s.BranchOK }},
+		"on another branch": {Known{Record: r, Diagnosis: alive, Checkout: on("main")}, func(s Session) bool { return !*s.BranchOK && s.BranchLive == "main" }},
+		"workspace gone":    {Known{Record: r, Diagnosis: alive, Checkout: &session.Checkout{}}, func(s Session) bool { return !*s.BranchOK }},
+		"workspace not read": {Known{Record: r, Diagnosis: alive, Checkout: &session.Checkout{Err: errors.New("permission denied")}}, func(s Session) bool {
+			return s.BranchOK == nil && strings.Contains(s.why(time.Now()), "cannot be read: permission denied")
+		}},
 		"observable by then":  {Known{Record: r, Diagnosis: alive}, func(s Session) bool { return s.Observable }},
 		"before its prompt":   {Known{Record: unprompted(*r), Diagnosis: alive}, func(s Session) bool { return !s.Observable }},
 		"before its turn":     {Known{Record: codex(*r), Diagnosis: alive}, func(s Session) bool { return !s.Observable }},

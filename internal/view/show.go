@@ -71,7 +71,7 @@ func (x Shown) facts(now time.Time) []attribute {
 	add("agent", x.Agent)
 	add("desired", string(x.Desired))
 	branch := x.Branch
-	if x.BranchOK != nil && !*x.BranchOK {
+	if x.BranchFault != "" {
 		branch += "  ! " + x.BranchFault
 	}
 	add("branch", branch)

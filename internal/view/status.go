@@ -107,7 +107,7 @@ func (x Session) age(now time.Time) string {
 // why is what there is to say about a session besides its state.
 func (x Session) why(now time.Time) string {
 	var parts []string
-	if x.BranchOK != nil && !*x.BranchOK {
+	if x.BranchFault != "" {
 		parts = append(parts, x.BranchFault)
 	}
 	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
