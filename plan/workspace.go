@@ -27,10 +27,9 @@ func (s *scene) workspace(r *session.Record, w *session.Spec, replacing bool) (s
 	case co.Err != nil:
 		return false, []session.Diagnostic{problem(w.Address, ReasonUnreadable, "workspace cannot be read", fmt.Sprintf("workspace %s: %v", tree.Path, co.Err))}
 	case !co.Exists:
+		// Not git worktree prune: it takes the submodules' commits along, which a
+		// replacement keeps and names.
 		remedy := fmt.Sprintf("bring it back, or make the session anew: agentform apply --replace %s", shell(string(w.Address)))
-		if tree.Mode == session.Worktree {
-			remedy = fmt.Sprintf("bring it back, or make the session anew: git -C %s worktree prune && agentform apply --replace %s", shell(tree.Repo), shell(string(w.Address)))
-		}
 		return false, []session.Diagnostic{problem(w.Address, ReasonWorkspaceGone, "workspace is gone",
 			fmt.Sprintf("workspace %s is gone%s\n%s", tree.Path, onBranch(tree.Branch), remedy))}
 	case tree.Mode == session.Plain:
@@ -175,7 +174,7 @@ func (s *scene) worktree(w *session.Spec, co session.Checkout) []session.Diagnos
 		}
 		remedy := "free it there (another branch, or git worktree remove), or declare another branch"
 		if h.Prunable {
-			remedy = fmt.Sprintf("that folder is gone: git -C %s worktree prune", shell(w.Workspace.Repo))
+			remedy = fmt.Sprintf("that folder is gone: bring it back, or forget it, with the commits of its submodules: git -C %s worktree prune", shell(w.Workspace.Repo))
 		} else if holder := s.holder(h.Path); holder != "" {
 			remedy = s.heldBy(holder, w, remedy)
 		}
