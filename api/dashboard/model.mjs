@@ -23,19 +23,27 @@ export function budget(s, zone) {
 // row is a session as its line in the table.
 export function row(s, zone) {
   const b = budget(s, zone);
+  const asks = s.activity === "blocked" || s.activity === "blocked_api";
   return {
     address: s.address,
     state: s.state,
-    detail: s.state === "running" || s.detail === s.state ? "" : local(s.detail, zone),
+    detail: asks || s.state === "running" || s.detail === s.state ? "" : local(s.detail, zone),
     activity: s.activity,
     // Of one that asks, the question.
-    question: s.activity === "blocked" || s.activity === "blocked_api" ? s.detail : "",
+    question: asks ? s.detail : "",
     branch: s.branch,
-    strayed: s.branch_ok === false ? `on ${s.branch_live || "no branch"}` : "",
+    strayed: strayed(s),
     restarts: b.count,
     next: b.more,
     verbs: verbs.filter((v) => v.when(s)).map((v) => v.name),
   };
+}
+
+// strayed returns what is wrong with the workspace's branch: in short where it is, and
+// else what the hub says, such as that the workspace is gone.
+function strayed(s) {
+  if (s.branch_ok === false && s.branch_live) return `on ${s.branch_live}`;
+  return s.branch_fault;
 }
 
 // counts returns how many sessions there are in each state, and of them on the wrong

@@ -4,7 +4,7 @@ import { row, counts, line, stream } from "./model.mjs";
 
 const session = (more) => ({
   address: "session.api", state: "running", activity: "working", detail: "", session_alive: true,
-  branch: "agents/api", branch_ok: true, branch_live: "agents/api", restarts: 0, restart_budget: null, ...more,
+  branch: "agents/api", branch_ok: true, branch_live: "agents/api", branch_fault: "", restarts: 0, restart_budget: null, ...more,
 });
 
 test("each state has the buttons that make sense in it", () => {
@@ -22,6 +22,9 @@ test("a blocked one shows its question, as it is", () => {
   const r = row(session({ activity: "blocked", detail: hostile }));
   assert.equal(r.question, hostile);
   assert.equal(r.detail, "");
+  const starts = row(session({ state: "starting", activity: "blocked", detail: "proceed?" }));
+  assert.equal(starts.question, "proceed?");
+  assert.equal(starts.detail, "");
 });
 
 test("one that waits says until when, one that is given up why", () => {
@@ -34,8 +37,10 @@ test("one that waits says until when, one that is given up why", () => {
 });
 
 test("a branch that strayed is told", () => {
-  assert.equal(row(session({ branch_ok: false, branch_live: "main" })).strayed, "on main");
-  assert.equal(row(session({ branch_ok: false, branch_live: "" })).strayed, "on no branch");
+  assert.equal(row(session({ branch_ok: false, branch_live: "main", branch_fault: "workspace is on \"main\"" })).strayed, "on main");
+  assert.equal(row(session({ branch_ok: false, branch_live: "", branch_fault: "workspace is on no branch" })).strayed, "workspace is on no branch");
+  assert.equal(row(session({ branch_ok: false, branch_live: "", branch_fault: "workspace is gone" })).strayed, "workspace is gone");
+  assert.equal(row(session({ branch_ok: null, branch_fault: "workspace cannot be read: x" })).strayed, "workspace cannot be read: x");
   assert.equal(row(session({ branch_ok: null })).strayed, "");
 });
 
