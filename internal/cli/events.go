@@ -66,6 +66,9 @@ func (a *app) runEvents(ctx context.Context, typed []string, since time.Time, ta
 			return outcome(exitInterrupted)
 		case <-tick.C:
 		}
+		if readerGone(a.env.Stdout) {
+			return nil
+		}
 		if n := len(past); n > 0 && past[n-1].Time.Add(-disorder).After(since) {
 			since = past[n-1].Time.Add(-disorder)
 		}
