@@ -29,7 +29,7 @@ func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 		return err
 	}
 	j.rec.Spec = spec
-	j.rec.Intent = session.Creating
+	j.rec.Intent, j.rec.Trouble = session.Creating, ""
 	j.rec.Place = session.Place{}
 	j.rec.Tree = j.plannedTree()
 	j.newRun(d)

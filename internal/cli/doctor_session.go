@@ -39,6 +39,10 @@ func (a *app) runDoctorOf(ctx context.Context, typed string) error {
 	x := &examination{app: a, project: s.project, state: s.State}
 	shown := view.SessionOf(k)
 	x.sessionState(shown)
+	if k.Live == nil && k.Record.Place == (session.Place{}) {
+		x.add(view.Fine, "run", "it was never started: there is no place and no session file to look for", "")
+		return x.print()
+	}
 	if shown.State != session.StateStopped {
 		x.reach(*k.Record, k.Live)
 	}
