@@ -32,6 +32,9 @@ type examiner struct {
 	dirs  dirs   // of the checkout
 	git   Runner // at top
 	apart bool   // it is a clone: its repository goes with it, and no git is run in it but by git
+	// entries are git folders of linked worktrees that are removed with the checkout and
+	// lie outside it. The repositories of a worktree's submodules are in there.
+	entries []string
 }
 
 // work is what is not committed in the checkout at path: the one that is
@@ -58,10 +61,10 @@ type found struct {
 	stores    []string // folders with refs and objects
 }
 
-// search looks for checkouts and repositories everywhere below the top, also in
+// search looks for checkouts and repositories everywhere below a folder, also in
 // what git ignores and in the git folder itself. Links are not followed.
-func (g examiner) search(ctx context.Context) (f found, err error) {
-	err = filepath.WalkDir(g.top, func(path string, e fs.DirEntry, err error) error {
+func search(ctx context.Context, top string) (f found, err error) {
+	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -69,9 +72,9 @@ func (g examiner) search(ctx context.Context) (f found, err error) {
 		switch {
 		case err != nil:
 			return err
-		case e.Name() == ".git" && dir != g.top:
+		case e.Name() == ".git" && dir != top:
 			f.checkouts = append(f.checkouts, dir)
-		case e.Name() == "HEAD" && dir != filepath.Join(g.top, ".git") && isStore(dir):
+		case e.Name() == "HEAD" && dir != filepath.Join(top, ".git") && isStore(dir):
 			f.stores = append(f.stores, dir)
 		}
 		return nil
@@ -92,10 +95,11 @@ func isStore(dir string) bool {
 // nested looks for worktrees and repositories below the checkout that hold work,
 // and names the first. inner are the repository's other worktrees below it.
 func (g examiner) nested(ctx context.Context) (inner []string, holds string, err error) {
-	f, err := g.search(ctx)
+	f, err := search(ctx, g.top)
 	if err != nil {
 		return nil, "", err
 	}
+	g.addEntry(g.dirs)
 	for _, path := range f.checkouts {
 		d, err := findDirs(path)
 		if err != nil {
@@ -104,9 +108,17 @@ func (g examiner) nested(ctx context.Context) (inner []string, holds string, err
 		if d.git != d.common && d.common == g.dirs.common {
 			inner = append(inner, path)
 		}
+		g.addEntry(d)
 		if holds, err := g.checkout(ctx, path, d); err != nil || holds != "" {
 			return nil, holds, err
 		}
+	}
+	for _, entry := range g.entries {
+		within, err := search(ctx, entry)
+		if err != nil {
+			return nil, "", err
+		}
+		f.stores = append(f.stores, within.stores...)
 	}
 	for _, path := range f.stores {
 		if holds, err := g.store(ctx, path); err != nil || holds != "" {
@@ -115,6 +127,14 @@ func (g examiner) nested(ctx context.Context) (inner []string, holds string, err
 	}
 	slices.Reverse(inner) // what lies in another one first
 	return inner, "", nil
+}
+
+// addEntry adds the git folder of a linked worktree to the entries, unless it lies
+// below the top and is searched anyway.
+func (g *examiner) addEntry(d dirs) {
+	if d.git != d.common && !g.holds(d.git) {
+		g.entries = append(g.entries, d.git)
+	}
 }
 
 // checkout says what a checkout below the top holds; empty: nothing.
@@ -139,10 +159,14 @@ func (g examiner) checkout(ctx context.Context, path string, d dirs) (string, er
 	return fmt.Sprintf("%s with %s: %s", kind, r, path), nil
 }
 
-// holds reports whether a path is below the top.
+// holds reports whether a path is removed with the checkout: it is below the top or in
+// one of the entries.
 func (g examiner) holds(path string) bool {
-	rel, err := filepath.Rel(resolve(g.top), resolve(path))
-	return err == nil && filepath.IsLocal(rel)
+	path = resolve(path)
+	return slices.ContainsFunc(append([]string{g.top}, g.entries...), func(dir string) bool {
+		rel, err := filepath.Rel(resolve(dir), path)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }
 
 // store says what a repository below the top holds that neither a remote nor a
@@ -152,11 +176,12 @@ func (g examiner) store(ctx context.Context, path string) (string, error) {
 	if holds, err := g.ownWorktrees(ctx, path); err != nil || holds != "" {
 		return holds, err
 	}
-	remotes, err := g.git(ctx, "--git-dir="+path, "remote", "--verbose")
+	// The settings of a submodule name a work tree, which may be gone.
+	remotes, err := g.git(ctx, "--git-dir="+path, "--work-tree=.", "remote", "--verbose")
 	if err != nil {
 		return "", err
 	}
-	args := []string{"--git-dir=" + path, "rev-list", "--count", "--all", "--reflog"}
+	args := []string{"--git-dir=" + path, "--work-tree=.", "rev-list", "--count", "--all", "--reflog"}
 	if g.elsewhere(strings.TrimSuffix(path, "/.git"), remotes) {
 		args = append(args, "--not", "--remotes")
 	}

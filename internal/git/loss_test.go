@@ -67,7 +67,7 @@ func newScene(t *testing.T, kind string, rnd *rand.Rand) *scene {
 	write(t, s.lib+"/l.txt", "one\n")
 	commit(t, s.lib, "lib 2")
 	git(t, s.repo, "config", "gc.auto", "0")
-	if kind != "worktree" && rnd.IntN(3) == 0 {
+	if rnd.IntN(3) == 0 {
 		git(t, s.repo, "submodule", "--quiet", "add", s.lib, "sub")
 	}
 	write(t, s.repo+"/b.txt", "one\n")

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
 // RemoveWorktree removes the repository's worktree at path, and never its
 // branch. It refuses with a *RiskError if anything in it would be lost (AtRisk),
-// and with git's own words what git refuses: a locked worktree, one with
-// submodules, the main checkout. Of a worktree whose folder is gone it removes
+// and with git's own words what git refuses: a locked worktree, the main checkout. Of a worktree whose folder is gone it removes
 // what the repository still knows of it; one that the repository does not know
 // either is no error.
 func RemoveWorktree(ctx context.Context, repo, path string) error {
@@ -49,14 +49,43 @@ func removeWorktree(ctx context.Context, repo, path string) error {
 		return &RiskError{path, risk}
 	}
 	for _, p := range inner { // else their branches are held by what is gone
-		if _, err := run(ctx, repo, "worktree", "remove", "--", p); err != nil {
+		if err := removeExamined(ctx, repo, p); err != nil {
 			return err
 		}
 	}
-	// Without --force git looks again itself.
-	_, err = run(ctx, repo, "worktree", "remove", "--", path)
+	return removeExamined(ctx, repo, path)
+}
+
+// removeExamined removes a worktree in which nothing is at risk. Without --force git
+// looks again itself, but it then refuses every worktree with submodules, whatever is in
+// them.
+func removeExamined(ctx context.Context, repo, path string) error {
+	args := []string{"worktree", "remove"}
+	if has, err := hasSubmodules(ctx, path); err != nil {
+		return err
+	} else if has {
+		args = append(args, "--force") // once: a locked worktree is still refused
+	}
+	_, err := run(ctx, repo, append(args, "--", path)...)
 	return err
 }
+
+// hasSubmodules reports whether the worktree at path has submodules, as git decides it:
+// its index names one, or its git folder has repositories of some.
+func hasSubmodules(ctx context.Context, path string) (bool, error) {
+	d, err := findDirs(path)
+	if err != nil {
+		return false, err
+	}
+	if entries, err := os.ReadDir(filepath.Join(d.git, "modules")); err == nil && len(entries) > 0 {
+		return true, nil
+	}
+	out, err := run(ctx, path, "--work-tree=.", "ls-files", "--stage", "-z")
+	return strings.HasPrefix(out, gitlink) || strings.Contains(out, "\x00"+gitlink), err
+}
+
+// gitlink begins the line of a submodule in the index.
+const gitlink = "160000 "
 
 // forget removes what the repository knows of a worktree whose folder is gone or
 // empty, unless that is the last that holds some commits. entry is where it

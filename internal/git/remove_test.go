@@ -186,11 +186,6 @@ func TestRemoveRefused(t *testing.T) {
 	}
 	git(t, repo, "worktree", "unlock", path)
 	git(t, dir, "clone", "-q", repo, "lib")
-	git(t, path, "submodule", "add", "-q", dir+"/lib", "lib")
-	commit(t, path, "submodule")
-	if err := RemoveWorktree(t.Context(), repo, path); err == nil || !strings.Contains(err.Error(), "submodules") {
-		t.Errorf("with a submodule: %v", err)
-	}
 	if err := RemoveWorktree(t.Context(), repo, repo); err == nil || !strings.Contains(err.Error(), "main working tree") {
 		t.Errorf("the main checkout: %v", err)
 	}
@@ -253,7 +248,7 @@ func TestRiskOfSubmodulesOfAGoneWorktree(t *testing.T) {
 	git(t, repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "sub")
 	commit(t, repo, "submodule")
 	git(t, repo, "worktree", "add", "-q", path, "-b", "x")
-	git(t, path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+	update(t, path)
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
@@ -263,9 +258,7 @@ func TestRiskOfSubmodulesOfAGoneWorktree(t *testing.T) {
 	git(t, repo, "worktree", "prune")
 
 	git(t, repo, "worktree", "add", "-q", path, "x")
-	git(t, path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
-	commit(t, path+"/sub", "work")
-	commit(t, path, "use it")
+	inUse(t, path)
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
@@ -280,4 +273,86 @@ func TestRiskOfSubmodulesOfAGoneWorktree(t *testing.T) {
 	if gone(store) {
 		t.Error("the submodule's commit is lost")
 	}
+}
+
+// TestRemoveWithSubmodules: git refuses every worktree with submodules. Those that
+// hold nothing of their own do not keep it; a commit that no remote has does, also
+// where the worktree uses it and is clean, and where the folder of the submodule is gone.
+func TestRemoveWithSubmodules(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   string // the worktree with the submodule, below the one that is removed
+		do   func(t *testing.T, path string)
+		kept string
+	}{
+		{name: "not initialized"},
+		{name: "clean", do: func(t *testing.T, path string) { update(t, path) }},
+		{name: "clean, in an inner worktree", in: ".wt/in", do: func(t *testing.T, path string) { update(t, path) }},
+		{name: "deinit", do: func(t *testing.T, path string) {
+			update(t, path)
+			git(t, path, "submodule", "--quiet", "deinit", "-f", "sub")
+		}},
+		{name: "removed from the branch", do: func(t *testing.T, path string) {
+			update(t, path)
+			git(t, path, "rm", "-q", "sub")
+			commit(t, path, "without it")
+		}},
+		{name: "removed from the branch, with a commit", kept: "1 commit that no remote has", do: func(t *testing.T, path string) {
+			inUse(t, path)
+			git(t, path, "rm", "-q", "sub")
+			commit(t, path, "without it")
+		}},
+		{name: "a clone in its place", do: func(t *testing.T, path string) {
+			git(t, path, "clone", "-q", filepath.Dir(path)+"/lib", "sub")
+		}},
+		{name: "locked", kept: "locked", do: func(t *testing.T, path string) { git(t, path, "worktree", "lock", path) }},
+		{name: "a file", kept: "sub", do: func(t *testing.T, path string) {
+			update(t, path)
+			write(t, path+"/sub/new", "work")
+		}},
+		{name: "a commit in use", kept: "1 commit that no remote has", do: inUse},
+		{name: "a commit in use by an inner worktree", in: ".wt/in", kept: "1 commit that no remote has", do: inUse},
+		{name: "a commit, and the folder gone", kept: "1 commit that no remote has", do: func(t *testing.T, path string) {
+			inUse(t, path)
+			git(t, path, "submodule", "--quiet", "deinit", "-f", "sub")
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			repo := newRepo(t)
+			lib, path := filepath.Join(filepath.Dir(repo), "lib"), filepath.Join(filepath.Dir(repo), "w")
+			git(t, filepath.Dir(repo), "init", "-q", lib)
+			commit(t, lib, "lib")
+			git(t, repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "sub")
+			write(t, repo+"/.gitignore", ".wt/\n")
+			commit(t, repo, "submodule")
+			git(t, repo, "worktree", "add", "-q", path, "-b", "x")
+			at := path
+			if c.in != "" {
+				at = filepath.Join(path, c.in)
+				git(t, path, "worktree", "add", "-q", at, "-b", "in")
+			}
+			if c.do != nil {
+				c.do(t, at)
+			}
+			err := RemoveWorktree(t.Context(), repo, path)
+			if c.kept == "" && (err != nil || !gone(path) || !gone(filepath.Join(repo, ".git", "worktrees", "w"))) {
+				t.Errorf("kept: %v", err)
+			}
+			if c.kept != "" && (err == nil || !strings.Contains(err.Error(), c.kept) || gone(path)) {
+				t.Errorf("removed, or for another reason than %q: %v", c.kept, err)
+			}
+		})
+	}
+}
+
+// update checks out the submodules of a worktree.
+func update(t *testing.T, path string) {
+	git(t, path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+}
+
+// inUse commits in a submodule, and the use of that commit in its worktree.
+func inUse(t *testing.T, path string) {
+	update(t, path)
+	commit(t, path+"/sub", "work")
+	commit(t, path, "use it")
 }
