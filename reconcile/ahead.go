@@ -25,7 +25,7 @@ func (r *Reconciler) Begin(ctx context.Context) *Ahead {
 
 // ask begins to ask the runtimes of the wanted sessions.
 func (r *Reconciler) ask(ctx context.Context, wanted []session.Spec) *Ahead {
-	lineage, err := state.Lineage(r.StatePath)
+	lineage, err := state.Lineage(r.StatePath, r.Applier.OutputsDir)
 	if err != nil {
 		return nil // reading the state will say so
 	}

@@ -104,7 +104,7 @@ func (r *Reconciler) locked(ctx context.Context, act func(*state.Store, apply.Ap
 	if err := layout.MakeDataDir(r.Applier.DataDir); err != nil {
 		return apply.Tally{}, err
 	}
-	store, err := state.Open(ctx, r.StatePath, r.Project, r.Version, r.Who, r.LockWait)
+	store, err := state.Open(ctx, r.StatePath, r.Project, r.Version, r.Who, r.LockWait, r.Applier.OutputsDir)
 	if err != nil {
 		return apply.Tally{}, err
 	}

@@ -108,7 +108,7 @@ func (r *Reconciler) read() (state.State, error) {
 	st, err := state.Read(r.StatePath)
 	if errors.Is(err, state.ErrNone) {
 		st = state.State{Project: r.Project}
-		st.Lineage, err = state.Lineage(r.StatePath)
+		st.Lineage, err = state.Lineage(r.StatePath, r.Applier.OutputsDir)
 	}
 	if err == nil {
 		err = r.check(st)

@@ -19,11 +19,12 @@ var lineageForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}
 
 // Lineage is the lineage that a state begun at path would have: that of an
 // earlier state file there, as its own file or the copies of the records tell. It is
-// empty when there was none.
-func Lineage(path string) (string, error) {
+// empty when there was none. outputs are the directories besides DATA_DIR/agents that
+// hold the sessions' own folders, such as the manifest's outputs_dir.
+func Lineage(path string, outputs ...string) (string, error) {
 	k, err := identity(path)
 	if k.lineage == "" && err == nil {
-		return mirroredLineage(path), nil
+		return mirroredLineage(path, outputs), nil
 	}
 	return k.lineage, err
 }

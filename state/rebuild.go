@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -132,14 +133,19 @@ func Rebuild(ctx context.Context, path string, st State, seen string, who Holder
 	return backups, keepLineage(path, st.Lineage)
 }
 
-// mirroredLineage returns the lineage that the records' copies beside the state file at
-// path name, if they were made there: it is known also where both files with it are
-// lost.
-func mirroredLineage(path string) string {
-	mirrors, _ := Mirrors(filepath.Join(filepath.Dir(path), "agents"))
-	for _, m := range mirrors {
-		if o := m.Record.Owner; lineageForm.MatchString(o.Lineage) && sameFile(o.DataDir, filepath.Dir(path)) {
-			return o.Lineage
+// mirroredLineage returns the lineage that the copies of records of the state file at
+// path name: it is known also where both files with it are lost. The copies are in
+// outputs or beside the file. Those that another data directory's state has are ignored.
+func mirroredLineage(path string, outputs []string) string {
+	for _, dir := range slices.Concat(outputs, []string{filepath.Join(filepath.Dir(path), "agents")}) {
+		if dir == "" {
+			continue
+		}
+		mirrors, _ := Mirrors(dir)
+		for _, m := range mirrors {
+			if o := m.Record.Owner; lineageForm.MatchString(o.Lineage) && sameFile(o.DataDir, filepath.Dir(path)) {
+				return o.Lineage
+			}
 		}
 	}
 	return ""

@@ -69,14 +69,15 @@ type change struct {
 // keeps it. A file that cannot be understood is refused as Read refuses it.
 //
 // The session folders (Folder) lie beside the file unless MirrorTo says
-// otherwise. The caller must Close the store.
-func Open(ctx context.Context, path string, project, version string, who Holder, wait time.Duration) (*Store, error) {
+// otherwise. A new state takes up the lineage that those there, or in outputs, name.
+// The caller must Close the store.
+func Open(ctx context.Context, path string, project, version string, who Holder, wait time.Duration, outputs ...string) (*Store, error) {
 	l, err := lock(ctx, path, who, wait)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{path: path, lock: l, mirror: mirror{folder: filepath.Join(filepath.Dir(path), "agents")}, journal: appended{path: JournalOf(path)}}
-	if err := s.load(); err != nil {
+	if err := s.load(outputs); err != nil {
 		_ = unlock(l)
 		return nil, err
 	}
@@ -84,10 +85,10 @@ func Open(ctx context.Context, path string, project, version string, who Holder,
 	return s, nil
 }
 
-func (s *Store) load() error {
+func (s *Store) load(outputs []string) error {
 	st, k, err := read(s.path)
 	if errors.Is(err, ErrNone) {
-		lineage, err := Lineage(s.path)
+		lineage, err := Lineage(s.path, outputs...)
 		if err != nil {
 			return err
 		}

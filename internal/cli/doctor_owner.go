@@ -19,7 +19,7 @@ func (x *examination) record() {
 		err = nil
 	}
 	if err != nil || none {
-		x.state.Lineage, _ = state.Lineage(x.project.state) // without it, all that carries a mark is looked at
+		x.state.Lineage, _ = state.Lineage(x.project.state, x.project.manifest.OutputsDir) // without it, all that carries a mark is looked at
 	}
 	refused := err
 	if copied := (*state.CopiedError)(nil); !errors.As(err, &copied) {

@@ -190,7 +190,7 @@ func closer(rt session.Runtime) func() error {
 // lineageOf returns the lineage of a lost state: as its own file tells, or else the
 // copies of the records, or else what runs.
 func lineageOf(p *project, mirrors []state.Mirror, lives map[string]session.Live) string {
-	if lineage, err := state.Lineage(p.state); err == nil && lineage != "" {
+	if lineage, err := state.Lineage(p.state, p.manifest.OutputsDir); err == nil && lineage != "" {
 		return lineage
 	}
 	for _, m := range mirrors {

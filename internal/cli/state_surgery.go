@@ -51,7 +51,7 @@ func openState(ctx context.Context, a *app, p *project) (*state.Store, error) {
 	if err := layout.MakeDataDir(p.manifest.DataDir); err != nil {
 		return nil, err
 	}
-	store, err := state.Open(ctx, p.state, p.manifest.Project, a.env.Version, a.who(), a.globals.lockTimeout)
+	store, err := state.Open(ctx, p.state, p.manifest.Project, a.env.Version, a.who(), a.globals.lockTimeout, p.manifest.OutputsDir)
 	if err != nil {
 		return nil, err
 	}
