@@ -12,8 +12,8 @@ import (
 
 // Looks is a look for who looks again and again, as a hub does: what two looks told
 // alike is taken to be so until a file has changed that they read. A checkout whose
-// HEAD is on no branch, in which something is under way, or whose refs are not files
-// is looked at every time, and so is what is not there. Of a repository that was moved,
+// HEAD is on no branch or on one that is a symbolic ref, in which something is under
+// way, or whose refs are not files is looked at every time, and so is what is not there. Of a repository that was moved,
 // with a link left in its place, the old path is told until something else changes.
 // Make it with NewLooks; it may be used from many goroutines.
 type Looks struct {
@@ -112,6 +112,9 @@ func lasts(co session.Checkout) bool {
 	}
 	if !co.Git {
 		return true
+	}
+	if ref, err := readSmall(filepath.Join(co.Repo, headsPrefix+co.Branch)); err == nil && strings.HasPrefix(ref, "ref:") {
+		return false // where it leads may go, and the file stays
 	}
 	head, err := readSmall(filepath.Join(co.GitDir, "HEAD"))
 	return err != nil || !strings.HasSuffix(head, headsPrefix+".invalid") // an old git's link is as good as a file

@@ -88,6 +88,13 @@ func TestLooksTellWhatIsNew(t *testing.T) {
 		{"nothing: a link to nothing", linked, anew, func() { do(os.Symlink("/nowhere", linked)) }},
 		{"a branch that goes", repo, lasting, func() { git(t, repo, "update-ref", "-d", "refs/heads/main") }},
 		{"a branch that comes back", repo, anew, func() { git(t, repo, "update-ref", "refs/heads/main", "other") }},
+		{"a branch that becomes a symbolic ref", repo, lasting, func() { git(t, repo, "symbolic-ref", "refs/heads/main", "refs/heads/thirt") }},
+		{"a symbolic branch whose target goes", repo, anew, func() { git(t, repo, "update-ref", "-d", "refs/heads/thirt") }},
+		{"a symbolic branch whose target comes back", repo, anew, func() { git(t, repo, "update-ref", "refs/heads/thirt", "other") }},
+		{"a branch of its own again", repo, anew, func() {
+			git(t, repo, "symbolic-ref", "--delete", "refs/heads/main")
+			git(t, repo, "update-ref", "refs/heads/main", "other")
+		}},
 		{"a branch that is packed", repo, lasting, func() { git(t, repo, "pack-refs", "--all") }},
 		{"a packed branch that goes", repo, lasting, func() { git(t, repo, "update-ref", "-d", "refs/heads/main") }},
 		{"a packed branch that is another's folder", repo, anew, func() { git(t, repo, "update-ref", "refs/heads/main/b", "other") }},
