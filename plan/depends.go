@@ -171,6 +171,12 @@ func (c Change) Queues() bool {
 	return c.Waits() && c.After != nil && (c.Holds == Create || c.Holds == Restart && c.Before.Intent != session.Creating)
 }
 
+// Stuck reports whether the change is a start that was approved and that a problem
+// prevents: it does not begin by itself once time has passed.
+func (c Change) Stuck() bool {
+	return c.Before != nil && c.Before.Intent == session.Queued && c.Action == None && c.Reason != ReasonStop
+}
+
 // Queued reports whether exactly that start is on record already.
 func (c Change) Queued() bool {
 	if c.Before == nil || c.After == nil || c.Before.Intent != session.Queued {

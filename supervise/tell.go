@@ -63,7 +63,7 @@ func (h *Hub) tell(s *Snapshot) {
 		}
 		if (r.Intent == session.Settled || r.Intent == session.Queued || r.Trouble != "") && !m.begun(s.At, h.rec.Eyes.Now()) { // else somebody is at it, who tells
 			if i, ok := at[r.Address]; ok {
-				t.change(s.Plan.Changes[i])
+				t.change(s.Plan.Changes[i], faults[r.Address])
 			}
 		}
 		t.branch(faults[r.Address], k.Checkout)
@@ -137,8 +137,12 @@ func started(e history.Event) bool {
 	return e.Kind == history.ApplyStart || e.Kind == history.Launched
 }
 
-// change tells that the hub waits, and that a person is needed.
-func (t *teller) change(c plan.Change) {
+// change tells that the hub waits, and that a person is needed. faults are the problems of
+// the session that the plan found.
+func (t *teller) change(c plan.Change, faults []session.Diagnostic) {
+	if c.Stuck() && len(faults) > 0 {
+		t.escalate(c.Reason, faults[0].Summary+": "+faults[0].Detail, started)
+	}
 	if v := c.Restarts; v != nil && v.Escalate {
 		reason := plan.ReasonBackingOff
 		if v.Reason == health.BudgetGone {

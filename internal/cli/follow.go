@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/view"
@@ -98,7 +99,10 @@ func (f *following) told() int64 { return f.activity.Heard(f.runs) }
 func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 	s := follow.Sight{
 		Address: x.Address, State: x.State, Activity: x.Activity, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
-		Alive: x.Alive != nil && *x.Alive, OffBranch: x.BranchOK != nil && !*x.BranchOK,
+		Stuck: k.Stuck, Alive: x.Alive != nil && *x.Alive, OffBranch: x.BranchOK != nil && !*x.BranchOK,
+	}
+	if k.Stuck {
+		s.StuckAt = stuckSince(k.Events)
 	}
 	if s.OffBranch {
 		s.OffSince = switched(k.Checkout)
@@ -133,6 +137,20 @@ func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
 	}
 	s.Screen = k.Reading.Source == agent.FromScreen
 	return s
+}
+
+// stuckSince returns when the hub told that a person is needed for a start, as the
+// history of its session has it. Zero: not known.
+func stuckSince(past []history.Event) time.Time {
+	for _, e := range slices.Backward(past) {
+		switch e.Kind {
+		case history.Escalated:
+			return e.Time
+		case history.ApplyStart, history.Launched:
+			return time.Time{}
+		}
+	}
+	return time.Time{}
 }
 
 // switched returns when a workspace was switched to the branch that it is on: git

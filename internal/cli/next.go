@@ -31,6 +31,7 @@ standard error. If none does, it waits until one does. A session needs somebody 
   timeout          its run was stopped for its time
   error            its place is gone, or the last action on it failed
   branch_mismatch  its workspace is on another branch
+  stuck            its start was approved, and a problem prevents it
   unhealthy        the hub found that it does not work as it should, and left it as it is
 
 Of several it is one that is blocked, then one where something is wrong, then one at a limit,

@@ -23,6 +23,7 @@ const (
 	NeedsTime    Reason = "timeout"     // its run was stopped for its time
 	NeedsPlace   Reason = "error"       // its place is gone, or the last action on it failed
 	NeedsBranch  Reason = "branch_mismatch"
+	NeedsStart   Reason = "stuck"     // its start was approved, and a problem prevents it
 	NeedsCare    Reason = "unhealthy" // the hub found that its agent does not work as it should, and restarts nothing
 )
 
@@ -74,6 +75,8 @@ func (c *course) needSince(why Reason) time.Time {
 		return c.OffSince
 	case why == NeedsBranch:
 		return c.off
+	case why == NeedsStart && !c.StuckAt.IsZero():
+		return c.StuckAt
 	case why == NeedsCare:
 		return c.UnwellAt
 	}
@@ -87,6 +90,8 @@ func (c *course) need() Reason {
 		return ""
 	case c.State == session.StateError || c.Trouble && !c.Alive:
 		return NeedsPlace
+	case c.Stuck:
+		return NeedsStart
 	case c.OffBranch:
 		return NeedsBranch
 	case !c.Alive:

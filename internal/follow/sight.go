@@ -26,6 +26,8 @@ type Sight struct {
 	UnwellAt  time.Time       // since when it has been unhealthy and a person is needed for that; zero: it is not
 	UnderWay  bool            // a start or a stop of it has begun and is not complete
 	Trouble   bool            // the last action on it failed
+	Stuck     bool            // its start was approved, and a problem prevents it
+	StuckAt   time.Time       // of Stuck: since when; zero: not known
 	Run       string          // the id of its run
 	Given     time.Time       // when it was last given something: its prompt, or what was sent; zero: never
 	Queued    bool            // it was at work when it was last given something

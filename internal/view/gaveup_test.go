@@ -45,6 +45,7 @@ func TestStuckStartIsSaid(t *testing.T) {
 	} {
 		k := Known{Record: &session.Record{Address: "session.api", Intent: session.Queued},
 			Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &dead, Detail: "approved"}}
+		c.change.Before = k.Record
 		k.Hold(c.change)
 		if got := SessionOf(k).Detail; got != c.want {
 			t.Errorf("%s %s: it says %q, want %q", c.change.Action, c.change.Reason, got, c.want)

@@ -103,6 +103,7 @@ type Known struct {
 	Events      []history.Event   // of the session, the oldest first
 	FirstTurnAt time.Time         // when its first turn ended; zero: not yet, or not known
 	Transcripts Transcripts
+	Stuck       bool            // its start was approved, and a problem prevents it
 	Restarts    *health.Verdict // what the hub may do about its agent's end; nil: nothing is to be done
 }
 
@@ -110,13 +111,12 @@ type Known struct {
 // waits. The same again says nothing twice.
 func (k *Known) Hold(c plan.Change) {
 	k.Restarts = c.Restarts
-	queued := k.Record != nil && k.Record.Intent == session.Queued
-	stuck := queued && c.Action == plan.None && c.Reason != plan.ReasonStop // a problem keeps it from starting
-	if c.Action != plan.Hold && !stuck {
+	k.Stuck = c.Stuck()
+	if c.Action != plan.Hold && !k.Stuck {
 		return
 	}
 	k.Diagnosis.State = c.State
-	if queued {
+	if k.Record != nil && k.Record.Intent == session.Queued {
 		k.Diagnosis.Detail = c.Detail
 		return
 	}

@@ -77,7 +77,7 @@ func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 
 func needInk(n Needy) ink {
 	switch n.Reason {
-	case "error", "failed", "branch_mismatch", "unhealthy":
+	case "error", "failed", "branch_mismatch", "unhealthy", "stuck":
 		return red
 	case "turn_ended":
 		return green
