@@ -92,7 +92,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, screen, title string, signal []byte) {
 		for name, a := range agents {
 			for _, vital := range []session.Vital{session.Alive, session.Dead} {
-				e := session.Evidence{Vital: vital, Screen: screen, Title: title, Now: now, Prompted: true, Signals: []session.Signal{{At: now, Data: signal}}}
+				e := session.Evidence{Vital: vital, Screen: screen, Title: title, Now: now, Prompted: true, Signals: []session.Signal{{At: now, Data: signal}}, Typed: []session.Span{{First: len(title) % 7, Last: len(signal) % 11}}}
 				r := a.Read(e)
 				if _, err := json.Marshal(r); err != nil {
 					t.Errorf("%s: %+v cannot be stored: %v", name, r, err)

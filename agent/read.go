@@ -89,7 +89,7 @@ func (r *reader) Ready(screen string) bool {
 	}
 	shown := lines(screen)
 	end := last(shown, markLines)
-	if r.dialogUp(r.look(screen)) || r.own.working.match(end) {
+	if r.dialogUp(r.look(screen, nil)) || r.own.working.match(end) {
 		return false
 	}
 	return r.begun(shown) && (r.ready.match(screen) || r.ready.match(last(shown, len(shown))))
@@ -111,7 +111,7 @@ func (r *reader) Read(e session.Evidence) session.Reading {
 	}
 	if reading.Activity == session.BlockedAPI && reading.Until.IsZero() && !e.Now.IsZero() {
 		// What is told is one line; the end of the sentence may be on the next.
-		reading.Until = limitEnd(reading.Detail+"\n"+r.look(e.Screen).turn, e.Now)
+		reading.Until = limitEnd(reading.Detail+"\n"+r.look(e.Screen, e.Typed).turn, e.Now)
 	}
 	reading.PR = lastPullRequest(e.Screen)
 	if reading.PR == "" && e.Native != nil {

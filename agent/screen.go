@@ -20,20 +20,25 @@ type sight struct {
 	composer int
 }
 
-// look cuts a screen up.
-func (r *reader) look(screen string) sight {
+// look cuts a screen up. Typed is where it shows what was typed.
+func (r *reader) look(screen string, typed []session.Span) sight {
 	rows := rowsOf(screen)
 	s := sight{whole: screen, all: make([]string, len(rows))}
 	for i := range rows {
 		s.all[i] = rows[i].text
 	}
 	s.end = last(s.all, markLines)
-	if s.composer = r.composerEnd(s.all); s.composer > 0 {
+	s.composer = r.composerEnd(s.all)
+	begin := r.present(rows, typed, s.composer)
+	if r.turn == nil && begin >= s.composer { // what looks like the composer is a prompt
+		s.composer = 0
+	}
+	if s.composer > 0 {
 		s.shown = s.all[:s.composer-1]
 	} else {
 		s.shown = s.all[:max(0, len(s.all)-r.statusBar)]
 	}
-	s.now = s.all[r.present(rows, s.composer):]
+	s.now = s.all[begin:]
 	s.turn = last(s.now, min(markLines, len(s.now)))
 	return s
 }
@@ -42,7 +47,7 @@ func (r *reader) look(screen string) sight {
 // like one, with no more than the status bar below it.
 func (r *reader) composerEnd(all []string) int {
 	for i := len(all) - 1; i >= max(0, len(all)-1-max(r.statusBar, footerLines)); i-- {
-		if is := r.composing.line; !option.MatchString(all[i]) && (is != nil && is.MatchString(all[i]) || is == nil && r.ready.match(all[i])) {
+		if is := r.composing.line; !option.MatchString(all[i]) && (is != nil && is.MatchString(all[i]) || is == nil && r.prompts(all[i])) {
 			return i + 1
 		}
 	}
@@ -51,9 +56,9 @@ func (r *reader) composerEnd(all []string) int {
 
 // present is the number of the first line below the last prompt: what is above it is of
 // earlier turns, and the prompt says nothing of what became of it. 0: no prompt shows.
-func (r *reader) present(rows []row, composer int) int {
+func (r *reader) present(rows []row, typed []session.Span, composer int) int {
 	if r.turn == nil {
-		return 0
+		return max(r.belowTyped(rows, typed, composer-1), r.belowPrompt(rows, composer-1))
 	}
 	for i := len(rows) - 1; i >= 0; i-- {
 		if i == composer-1 || !r.turn.MatchString(rows[i].text) || option.MatchString(rows[i].text) {
@@ -77,17 +82,19 @@ var (
 type row struct {
 	text string // without the borders around it
 	gap  bool   // a line that is blank or a border is above it
+	line int    // its number on the screen
 }
 
 func rowsOf(screen string) []row {
 	var rows []row
-	gap := false
+	gap, number := false, 0
 	for line := range strings.Lines(screen) {
 		text := unframed(line)
 		if text != "" {
-			rows = append(rows, row{text, gap})
+			rows = append(rows, row{text, gap, number})
 		}
 		gap = text == ""
+		number++
 	}
 	return rows
 }
@@ -99,7 +106,7 @@ func (r *reader) doing(e session.Evidence) session.Reading {
 	if e.Screen == "" && !e.Blank { // not looked at
 		return weigh(said, e.Now)
 	}
-	s := r.look(e.Screen)
+	s := r.look(e.Screen, e.Typed)
 	if len(said) == 0 {
 		reading := r.alone(s, e)
 		reading.Source = FromScreen
@@ -245,7 +252,7 @@ func (r *reader) working(s sight) bool {
 
 // verdict is what the agent's own marks and the common phrases say of an end, a limit
 // or a failure of the present turn: the lowest on the screen, and so the last. Of two on
-// one line, and of the phrases, a limit explains a failure. Above a sign of work nothing
+// one line, a limit explains a failure. Above a sign of work nothing
 // counts but a limit at which the agent tries again.
 func (r *reader) verdict(s sight, e session.Evidence) session.Reading {
 	if line := r.own.retrying.line(s.turn); line != "" {
@@ -264,15 +271,8 @@ func (r *reader) verdict(s sight, e session.Evidence) session.Reading {
 	if r.settled(e) {
 		to := len(s.shown)
 		phrase := func(p patterns, n int) int { return row(p, n, to, lower(text(n, to))) }
-		fault := mark{session.BlockedAPI, phrase(r.phrase.limit, limitLines)}
-		failed := mark{session.Failed, phrase(r.phrase.failed, failedLines)}
-		if fault.row < 0 {
-			fault = failed
-		}
-		if done := (mark{session.Done, phrase(r.phrase.done, doneLines)}); done.row > max(fault.row, failed.row) {
-			fault = done
-		}
-		best = later(fault, best)
+		fault := later(mark{session.BlockedAPI, phrase(r.phrase.limit, limitLines)}, mark{session.Failed, phrase(r.phrase.failed, failedLines)})
+		best = later(later(mark{session.Done, phrase(r.phrase.done, doneLines)}, fault), best)
 	}
 	if best.row < 0 || r.worksBelow(s, best.row) {
 		return session.Reading{}

@@ -89,6 +89,7 @@ type Evidence struct {
 	Title   string
 	Screen  string // empty: not looked at, unless Blank
 	Blank   bool   // the screen was captured and is empty
+	Typed   []Span // where Screen shows what was typed into it, from the top
 	OneShot bool
 	Now     time.Time // when it was looked; zero: time plays no part
 	MovedAt time.Time // when it last put something out; zero: not known
@@ -100,6 +101,9 @@ type Evidence struct {
 	Native    *Native   // what the agent's own session file says; nil: not found, not looked for
 	Signals   []Signal  // what its hooks told in this run, oldest first
 }
+
+// Span is some lines of a screen, counted from 0: from the first to the last one.
+type Span struct{ First, Last int }
 
 // Signal is one thing that an agent's hook told.
 type Signal struct {

@@ -196,9 +196,12 @@ func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Readin
 	if e.Vital != session.Alive || reading.Source != agent.FromScreen && reading.PR == "" {
 		return reading // the screen says nothing
 	}
-	own := e
-	if own.Screen = echo.Without(e.Screen, texts); own.Screen == e.Screen {
+	own, spans := e, []echo.Span(nil)
+	if own.Screen, spans = echo.Without(e.Screen, texts); own.Screen == e.Screen {
 		return reading
+	}
+	for _, s := range spans {
+		own.Typed = append(own.Typed, session.Span(s))
 	}
 	without := a.Read(own)
 	if without.Activity == session.Blocked && reading.Activity == session.Blocked {

@@ -52,6 +52,34 @@ func TestTheEchoOfWhatWasTyped(t *testing.T) {
 	}
 }
 
+// What a custom agent printed above the last text that it was sent is of an earlier turn.
+func TestWhatWasSentBeginsATurn(t *testing.T) {
+	dir := t.TempDir()
+	rec := record(session.AgentSpec{Name: "x", Command: []string{"x"}})
+	look := func(screen string) session.Activity {
+		l := live(screen)
+		l.MovedAt = noon
+		return activity.New(dir, "/none", agent.For).Read(rec, l, noon, at(time.Minute)).Reading.Activity
+	}
+	for _, text := range []string{"the first thing to do", "the second thing to do, on two rows"} {
+		if err := activity.New(dir, "/none", agent.For).Note("run1", text, noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const before = "the first thing to do\nrate limit exceeded\n"
+	for screen, want := range map[string]session.Activity{
+		before: session.BlockedAPI,
+		before + "the second thing to do, on\n two rows\n":                          session.BlockedAPI, // nothing became of it yet
+		before + "the second thing to do, on\n two rows\nAll is fine.\n":            session.NoActivity,
+		before + "the second thing to do, on\n two rows\nFatal error: it broke\n":   session.Failed,
+		before + "what of the second thing to do, on two rows?\nAll is not fine.\n": session.BlockedAPI, // its own words
+	} {
+		if got := look(screen); got != want {
+			t.Errorf("%q: %s, want %s", screen, got, want)
+		}
+	}
+}
+
 // A run that goes on with a conversation, and was given nothing, shows the past.
 func TestWhatAResumedRunShows(t *testing.T) {
 	const screen = "› go\n\n■ exceeded retry limit, last status: 429\n\n› Ask Codex to do anything\n\n  gpt-5 default · /work\n"

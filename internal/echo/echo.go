@@ -1,6 +1,7 @@
 package echo
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"strings"
@@ -89,18 +90,25 @@ func times(a, b uint64) uint64 {
 	return rest
 }
 
-// Without is the screen with an ellipsis for each of the texts, where it shows.
-func Without(screen string, texts []Text) string {
+// Span is some lines of a screen, counted from 0: from the first to the last one.
+type Span struct{ First, Last int }
+
+// Without returns the screen with an ellipsis for each of the texts, where it shows. It
+// changes no number of lines. The spans are the lines that show nothing but a text, with
+// or without a sign before it, from the top.
+func Without(screen string, texts []Text) (string, []Span) {
 	if len(texts) == 0 {
-		return screen
+		return screen, nil
 	}
 	g := glyphsOf(screen)
 	hidden := make([]bool, len(g))
+	var found []match
 	for _, t := range texts {
-		for _, m := range t.find(g) {
-			for i := m.from; i < m.to; i++ {
-				hidden[i] = true
-			}
+		found = append(found, t.find(g)...)
+	}
+	for _, m := range found {
+		for i := m.from; i < m.to; i++ {
+			hidden[i] = true
 		}
 	}
 	var b strings.Builder
@@ -117,9 +125,26 @@ func Without(screen string, texts []Text) string {
 		at, i, shown = g[last].end, last, false
 	}
 	if shown {
-		return screen
+		return screen, nil
 	}
-	return b.String() + screen[at:]
+	return b.String() + screen[at:], spans(g, found)
+}
+
+// spans returns the lines of the matches that stand alone. Those that follow each other,
+// such as the lines of one text, are one span.
+func spans(g []glyph, found []match) []Span {
+	slices.SortFunc(found, func(a, b match) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	var all []Span
+	for i := 0; i < len(found); {
+		whole := found[i]
+		for i++; i < len(found) && found[i].from-whole.to <= apart && g[found[i].from].row-g[whole.to-1].row <= 1; i++ {
+			whole.to = max(whole.to, found[i].to)
+		}
+		if alone(g, whole) {
+			all = append(all, Span{g[whole.from].row, g[whole.to-1].row})
+		}
+	}
+	return all
 }
 
 // glyph is a character of a screen that counts.

@@ -1,6 +1,7 @@
 package echo_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,8 +31,32 @@ func TestWithout(t *testing.T) {
 		"nothing":                      {"", "screen", "screen"},
 		"what it asks, which is short": {"npm test", "$ npm tests", "$ npm tests"},
 	} {
-		if got := echo.Without(c.screen, []echo.Text{echo.Of(c.typed, 77)}); got != c.want {
+		if got, _ := echo.Without(c.screen, []echo.Text{echo.Of(c.typed, 77)}); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// The lines of a text are those that show nothing else.
+func TestSpans(t *testing.T) {
+	const fix, next = "Fix the fatal error in main.c", "Now write a test for the parser"
+	for name, c := range map[string]struct {
+		screen string
+		want   []echo.Span
+	}{
+		"as it was typed":      {"> " + fix + "\nok", []echo.Span{{0, 0}}},
+		"broken, in a frame":   {"hello\n\n│ > Fix the fatal │\n│   error in main.c │\nok", []echo.Span{{2, 3}}},
+		"many lines":           {"> one line of the text\n  and then another one\nok", []echo.Span{{0, 1}}},
+		"many lines in one":    {"> one line of the text and then another one\nok", []echo.Span{{0, 0}}},
+		"two texts":            {"> " + next + "\nok\n> " + fix + "\nok", []echo.Span{{0, 0}, {2, 2}}},
+		"words before it":      {"error in: " + fix + "\nok", nil},
+		"words behind it":      {fix + " (failed)\nok", nil},
+		"words behind, broken": {"> Fix the fatal\nerror in main.c failed", nil},
+		"a text not there":     {"ok", nil},
+	} {
+		texts := []echo.Text{echo.Of(fix, 7), echo.Of(next, 8), echo.Of("one line of the text\nand then another one", 9)}
+		if _, got := echo.Without(c.screen, texts); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }
@@ -48,7 +73,7 @@ func TestWithoutIsExact(t *testing.T) {
 			rest = rest[n:]
 		}
 		above, below := rapid.StringMatching(`[0-9]{0,30}`).Draw(t, "above"), rapid.StringMatching(`[0-9]{1,30}`).Draw(t, "below")
-		got := echo.Without(above+"\n"+strings.Join(rows, "\n")+"\n"+below, []echo.Text{echo.Of(typed, rapid.Uint64().Draw(t, "salt"))})
+		got, _ := echo.Without(above+"\n"+strings.Join(rows, "\n")+"\n"+below, []echo.Text{echo.Of(typed, rapid.Uint64().Draw(t, "salt"))})
 		if strings.ContainsFunc(got, func(r rune) bool { return r >= 'a' && r <= 'z' }) || !strings.HasPrefix(got, above+"\n") || !strings.HasSuffix(got, "\n"+below) {
 			t.Fatalf("%q is left", got)
 		}
