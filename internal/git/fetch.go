@@ -43,7 +43,7 @@ func fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err 
 		return f, err
 	}
 	defer os.RemoveAll(view)
-	if err := borrow(ctx, view, filepath.Join(from, ".git", "objects"), filepath.Join(from, ".git", "shallow"), commit); err != nil {
+	if err := borrow(ctx, view, filepath.Join(from, ".git", "objects"), commit); err != nil {
 		return f, err
 	}
 	_, err = run(ctx, repo, "-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true",
@@ -68,16 +68,11 @@ func fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err 
 const borrowed = "refs/heads/borrowed"
 
 // borrow makes a repository of our own in dir that has somebody else's objects,
-// and one branch at a commit of theirs. shallow is their list of commits without
-// parents.
-func borrow(ctx context.Context, dir, objects, shallow, commit string) error {
+// and one branch at a commit of theirs. It does not get their list of shallow commits:
+// who fetches sends its own list, and git would silently refuse a branch that needs more.
+func borrow(ctx context.Context, dir, objects, commit string) error {
 	if err := borrowObjects(ctx, dir, objects, formatOf(commit)); err != nil {
 		return err
-	}
-	if _, err := os.Lstat(shallow); err == nil {
-		if err := copyFile(shallow, filepath.Join(dir, "shallow"), refLimit); err != nil {
-			return err
-		}
 	}
 	_, err := run(ctx, dir, "update-ref", borrowed, commit)
 	return err

@@ -56,3 +56,30 @@ func TestFetch(t *testing.T) {
 		}
 	}
 }
+
+// TestFetchFromShallow: a clone in which somebody fetched with --depth has a list of
+// commits whose parents it hides. It has them all the same, and the work on top of such a
+// commit is fetched with its history; the repository does not become shallow.
+func TestFetchFromShallow(t *testing.T) {
+	full := newRepo(t)
+	repo, clone := filepath.Join(t.TempDir(), "repo"), filepath.Join(t.TempDir(), "clone")
+	git(t, filepath.Dir(repo), "clone", "-q", "file://"+full, repo)
+	if _, err := AddClone(t.Context(), repo, clone, "agents/api", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, full, "more")
+	git(t, clone, "fetch", "-q", "--depth=1", "file://"+full, "main")
+	git(t, clone, "reset", "-q", "--hard", "FETCH_HEAD")
+	commit(t, clone, "work")
+	if n := strings.TrimSpace(git(t, clone, "rev-list", "--count", "HEAD")); n != "2" {
+		t.Fatalf("the clone shows %s commits: it is not shallow", n)
+	}
+	ref := "refs/agentform/api/agents/api"
+	if f, err := Fetch(t.Context(), repo, clone, "agents/api", ref); err != nil || f.Ahead != 2 {
+		t.Fatalf("fetched %+v, %v", f, err)
+	}
+	git(t, repo, "fsck")
+	if n := strings.TrimSpace(git(t, repo, "rev-list", "--count", ref)); n != "3" || !gone(filepath.Join(repo, ".git", "shallow")) {
+		t.Errorf("%s commits were fetched, want 3", n)
+	}
+}
