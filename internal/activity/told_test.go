@@ -49,3 +49,26 @@ func TestAstray(t *testing.T) {
 		t.Error("the next episode is not told")
 	}
 }
+
+// An illness belongs to the run in which it was found, and ends with that.
+func TestIllnessOf(t *testing.T) {
+	rec := session.Record{Address: "session.api", Run: session.Run{ID: "one"}}
+	ill := history.Event{Kind: history.Unhealthy, Run: "one", Reason: "hung"}
+	told := history.Event{Kind: history.Escalated, Run: "one", Reason: string(history.Unhealthy)}
+	for name, c := range map[string]struct {
+		past []history.Event
+		want *activity.Illness
+	}{
+		"never":                  {nil, nil},
+		"ill":                    {[]history.Event{ill}, &activity.Illness{Reason: "hung"}},
+		"ill, a person was told": {[]history.Event{ill, told}, &activity.Illness{Reason: "hung", Escalated: true}},
+		"well again":             {[]history.Event{ill, {Kind: history.Healthy, Run: "one"}}, nil},
+		"its run has ended":      {[]history.Event{ill, {Kind: history.RunEnded, Run: "one"}}, nil},
+		"it was started again":   {[]history.Event{ill, {Kind: history.Launched, Run: "two"}}, nil},
+		"of another run":         {[]history.Event{{Kind: history.Unhealthy, Run: "zero"}}, nil},
+	} {
+		if got := activity.IllnessOf(rec, c.past); (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
