@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentform/agentform/internal/stamp"
+	"github.com/agentform/agentform/internal/fileid"
 )
 
 // FuzzLineage: whatever stands beside a state file, it is either a lineage or an
@@ -33,7 +33,7 @@ func FuzzLineage(f *testing.F) {
 		if err := keepLineage(path, lineage); err != nil {
 			t.Fatal(err)
 		}
-		want := lineageFile{lineage, canonical(path), stamp.Identity(filepath.Dir(path))}
+		want := lineageFile{lineage, canonical(path), fileid.Of(filepath.Dir(path))}
 		if again, err := identity(path); err != nil || again != want {
 			t.Errorf("kept, it is %q, want %q, %v", again, want, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/agentform/agentform/internal/stamp"
+	"github.com/agentform/agentform/internal/fileid"
 )
 
 // The lineage is what live sessions are marked with, so it must outlive the
@@ -83,7 +83,7 @@ func original(path string) error {
 	k, err := identity(path)
 	dir, home := filepath.Dir(path), filepath.Dir(k.home)
 	if err != nil || k.home == "" || k.home == canonical(path) || sameFile(home, dir) || // a link at the old place
-		stamp.Renamed(k.id, home, dir) {
+		fileid.Renamed(k.id, home, dir) {
 		return err
 	}
 	if there, err := identity(k.home); err != nil || there.lineage != k.lineage {
@@ -95,7 +95,7 @@ func original(path string) error {
 // keepLineage sees to it that the lineage outlives the state file, and that a
 // copy of both is told from the original.
 func keepLineage(path, lineage string) error {
-	now := lineageFile{lineage, canonical(path), stamp.Identity(filepath.Dir(path))}
+	now := lineageFile{lineage, canonical(path), fileid.Of(filepath.Dir(path))}
 	if k, err := identity(path); err == nil && k == now {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/internal/stamp"
+	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/session"
 )
 
@@ -115,7 +115,7 @@ func TestRenamedOriginalIsNoCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.Sessions[0].Owner = session.Owner{Host: "h", DataDir: home, DataDirID: stamp.Identity(home)}
+	st.Sessions[0].Owner = session.Owner{Host: "h", DataDir: home, DataDirID: fileid.Of(home)}
 	if err := os.Rename(home, renamed); err != nil {
 		t.Fatal(err)
 	}

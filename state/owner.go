@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agentform/agentform/internal/stamp"
+	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/session"
 )
 
@@ -17,7 +17,7 @@ import (
 func (s *Store) OwnedBy(o session.Owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o.Lineage, o.DataDirID = s.head.Lineage, stamp.Identity(filepath.Dir(s.path))
+	o.Lineage, o.DataDirID = s.head.Lineage, fileid.Of(filepath.Dir(s.path))
 	s.owner = o
 }
 
@@ -68,7 +68,7 @@ func (s State) CopyOf(dataDir string) string {
 			}
 			asked[dir] = true
 			original := filepath.Join(dir, "state.json")
-			if !sameFile(dir, dataDir) && !stamp.Renamed(r.Owner.DataDirID, dir, dataDir) && lineageAt(original) == s.Lineage {
+			if !sameFile(dir, dataDir) && !fileid.Renamed(r.Owner.DataDirID, dir, dataDir) && lineageAt(original) == s.Lineage {
 				return original
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/internal/stamp"
+	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/session"
 )
 
@@ -36,7 +36,7 @@ func TestOwnerIsWrittenWithTheRun(t *testing.T) {
 	a := openOwned(t, path, session.Owner{Host: "a", UID: 7})
 	put(a, "session.a", "r1", session.Owner{})
 	first := owner(a)
-	if first.Host != "a" || first.UID != 7 || first.Lineage != a.State().Lineage || first.DataDirID != stamp.Identity(filepath.Dir(path)) {
+	if first.Host != "a" || first.UID != 7 || first.Lineage != a.State().Lineage || first.DataDirID != fileid.Of(filepath.Dir(path)) {
 		t.Errorf("a new run is owned by %+v", first)
 	}
 	if err := a.Close(); err != nil {

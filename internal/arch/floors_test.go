@@ -22,6 +22,7 @@ const module = "github.com/agentform/agentform"
 // A new package must be given its floor here, and in docs/ARCHITECTURE.md.
 var floors = map[string]int{
 	"internal/stamp":       -1,
+	"internal/fileid":      -1,
 	"internal/layout":      -1,
 	"internal/turn":        -1,
 	"session":              0,

@@ -2,8 +2,10 @@ package guest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +16,7 @@ import (
 // holds it is closed, and not before, also those that are stubborn or started late.
 func TestHold(t *testing.T) {
 	t.Parallel()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // else what nohup ignores is ignored below, too
 	k := keeping(t)
 	begin := func(client, script string) <-chan error {
 		c := exec.Command("sh", "-c", script)
@@ -38,17 +41,20 @@ func TestHold(t *testing.T) {
 			t.Errorf("%s: still runs", what)
 		}
 	}
-	held, err := k.hold("test-hold-1")
+	// Names that an earlier run of the test did not have: what is late of those is ended still.
+	one := fmt.Sprintf("test-hold-%d", time.Now().UnixNano())
+	two := one + "-other"
+	held, err := k.hold(one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := k.hold("test-hold-2")
+	other, err := k.hold(two)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	simple, others := begin("test-hold-1", "exec sleep 1000"), begin("test-hold-2", "exec sleep 1000")
-	stubborn := begin("test-hold-1", "trap '' HUP; while :; do sleep 0.1; done")
+	simple, others := begin(one, "exec sleep 1000"), begin(two, "exec sleep 1000")
+	stubborn := begin(one, "trap '' HUP; while :; do sleep 0.1; done")
 	time.Sleep(lineTimeout + 500*time.Millisecond) // a silent client would have been hung up on
 	select {
 	case err := <-simple:
@@ -57,7 +63,7 @@ func TestHold(t *testing.T) {
 	}
 	held.Close()
 	killedBy("a process", simple, syscall.SIGHUP)
-	killedBy("a late one", begin("test-hold-1", "exec sleep 1000"), syscall.SIGHUP)
+	killedBy("a late one", begin(one, "exec sleep 1000"), syscall.SIGHUP)
 	killedBy("a stubborn one", stubborn, syscall.SIGKILL)
 	select {
 	case err := <-others:

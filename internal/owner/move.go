@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentform/agentform/internal/stamp"
+	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -51,7 +51,7 @@ func moves(st state.State, here session.Owner) []*MovedError {
 func movedAcross(st state.State, here session.Owner) string {
 	for _, r := range st.Sessions {
 		o := r.Owner
-		if o.Differs(here) == session.OtherDataDir && o.DataDirID != "" && o.DataDirID != stamp.Identity(here.DataDir) {
+		if o.Differs(here) == session.OtherDataDir && o.DataDirID != "" && o.DataDirID != fileid.Of(here.DataDir) {
 			return o.DataDir
 		}
 	}
@@ -88,6 +88,6 @@ func Relocate(r session.Record, here session.Owner, root, dataDir string) sessio
 	for _, path := range []*string{&r.Tree.Path, &r.Tree.Repo, &r.Spec.Workspace.Path, &r.Spec.Workspace.Repo} {
 		*path = now(*path)
 	}
-	r.Owner.Project, r.Owner.DataDir, r.Owner.DataDirID = here.Project, here.DataDir, stamp.Identity(here.DataDir)
+	r.Owner.Project, r.Owner.DataDir, r.Owner.DataDirID = here.Project, here.DataDir, fileid.Of(here.DataDir)
 	return r
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/internal/guest"
-	"github.com/agentform/agentform/internal/stamp"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -88,7 +88,7 @@ func TestCopyOfARenamedProjectIsRefused(t *testing.T) {
 	}
 	st := state.State{Lineage: "l", Sessions: []session.Record{{Address: "session.a", Owner: old}, {Address: "session.b", Owner: old}}}
 	var moved *MovedError
-	st.Sessions[1].Owner.DataDirID = stamp.Identity(here.DataDir)
+	st.Sessions[1].Owner.DataDirID = fileid.Of(here.DataDir)
 	if err := Check(here, "shop", st); !errors.As(err, &moved) || len(moved.Sessions) != 2 {
 		t.Errorf("a renamed project: %v", err)
 	}
@@ -127,7 +127,7 @@ func TestRelocate(t *testing.T) {
 	if got.Tree.Path != tree || got.Tree.Repo != repo || got.Spec.Workspace.Path != tree || got.Spec.Workspace.Repo != repo {
 		t.Errorf("workspace %+v, declared %+v", got.Tree, got.Spec.Workspace)
 	}
-	if got.Owner.Project != project || got.Owner.DataDir != data || got.Owner.DataDirID != stamp.Identity(data) {
+	if got.Owner.Project != project || got.Owner.DataDir != data || got.Owner.DataDirID != fileid.Of(data) {
 		t.Errorf("owner %+v", got.Owner)
 	}
 	// Named by a link to the project's parent directory.

@@ -1,11 +1,12 @@
-package stamp
+// Package fileid identifies files across renames.
+package fileid
 
 import "strconv"
 
-// Identity returns what identifies a file or directory for as long as it exists: its inode
+// Of returns what identifies a file or directory for as long as it exists: its inode
 // number and, where the file system keeps it, the time of its creation. A rename keeps
 // both, and a copy has others. It is empty if there is nothing at path.
-func Identity(path string) string {
+func Of(path string) string {
 	inode, born, ok := identity(path)
 	switch {
 	case !ok:
@@ -19,5 +20,5 @@ func Identity(path string) string {
 // Renamed reports whether what is at path now has the identity id, and was renamed from
 // old: what is at old, if anything, is something else.
 func Renamed(id, old, path string) bool {
-	return id != "" && Identity(path) == id && Identity(old) != id
+	return id != "" && Of(path) == id && Of(old) != id
 }

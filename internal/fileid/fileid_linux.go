@@ -1,4 +1,4 @@
-package stamp
+package fileid
 
 import "golang.org/x/sys/unix"
 
