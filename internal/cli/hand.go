@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -166,7 +167,7 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 	defer done()
 	made, tally, err := r.Override(ctx, o.hand, drain)
 	if err == nil && len(tally.Results) == 0 && t.lines == nil {
-		a.alreadySo(made, o.hand.Addresses)
+		a.alreadySo(made, o.hand.Addresses, s.Sessions)
 		return nil
 	}
 	return t.end(tally, nil, err)
@@ -232,15 +233,21 @@ func (o *handOptions) onlyLiving(ctx context.Context, r *reconcile.Reconciler) e
 	return nil
 }
 
-// alreadySo tells that sessions are already what they are told to be.
-func (a *app) alreadySo(p plan.Plan, told []session.Address) {
+// alreadySo tells that sessions are already what they are told to be, or that this was
+// only recorded, as of one that waits for its start. before are the records as they were.
+func (a *app) alreadySo(p plan.Plan, told []session.Address, before []session.Record) {
 	for _, c := range p.Changes {
 		if slices.Contains(told, c.Address) {
+			was := find(before, c.Address)
+			if c.Reason == plan.ReasonStop && was != nil && reconcile.Desired(*was) != session.Stopped {
+				fmt.Fprintf(a.env.Stdout, "%s: stopped (it was not running)\n", c.Address)
+				continue
+			}
 			detail := c.Detail
 			if detail == "" {
 				detail = string(c.State)
 			}
-			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, view.Safe(detail))
+			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, view.Safe(view.LocalTimes(detail, time.Now())))
 		}
 	}
 }

@@ -67,7 +67,7 @@ func eventWords(e history.Event) string {
 	}
 	switch {
 	case e.Detail != "":
-		words += ": " + localTimes(e.Detail, time.Now())
+		words += ": " + LocalTimes(e.Detail, time.Now())
 	case reason != "":
 		words += ": " + reason
 	}

@@ -23,7 +23,7 @@ func FinishedLine(w io.Writer, s Style, x Finished, now time.Time) error {
 	if x.Exit != nil {
 		how = " (" + exitWords(*x.Exit, now) + ")"
 	} else if x.Detail != "" {
-		how = ": " + oneLine(localTimes(x.Detail, now))
+		how = ": " + oneLine(LocalTimes(x.Detail, now))
 	}
 	word := p.paint(stateInk(x.State), string(x.Status))
 	if x.Turn && !x.Status.Terminal() {

@@ -87,6 +87,11 @@ func TestWaited(t *testing.T) {
 		}
 		return nil
 	})
+	n, b := sampleNeedy(), strings.Builder{}
+	n.Reason, n.Detail, n.Since = "unhealthy", "unhealthy: its heartbeat failed", at.Add(-5*time.Second)
+	if err := NeedLine(&b, Style{}, n, at); err != nil || !strings.HasPrefix(b.String(), "unhealthy for 5s: its heartbeat failed") {
+		t.Errorf("%q, %v", b.String(), err)
+	}
 	if got := Tallied(map[string]int{"working": 1, "idle": 2}); got != "2 idle, 1 working" {
 		t.Error(got)
 	}

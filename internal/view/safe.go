@@ -74,6 +74,6 @@ func oneLine(s string) string {
 
 // headAndRest is the first line of a text, and the lines after it.
 func headAndRest(s string) (head string, rest []string) {
-	lines := strings.Split(strings.TrimRight(localTimes(Safe(s), time.Now()), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(LocalTimes(Safe(s), time.Now()), "\n"), "\n")
 	return strings.TrimSpace(lines[0]), lines[1:]
 }

@@ -164,7 +164,7 @@ func Services(w io.Writer, st Style, all []Service) error {
 			if detail == string(h.State) {
 				detail = ""
 			}
-			rows = append(rows, []cell{{string(h.Address), bold}, {string(h.State), stateInk(h.State)}, {text: localTimes(detail, time.Now())}})
+			rows = append(rows, []cell{{string(h.Address), bold}, {string(h.State), stateInk(h.State)}, {text: LocalTimes(detail, time.Now())}})
 		}
 		p.table("  ", []column{{}, {}, {min: 20}}, rows)
 	}

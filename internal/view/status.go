@@ -111,7 +111,7 @@ func (x Session) why(now time.Time) string {
 		parts = append(parts, x.BranchFault)
 	}
 	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
-		parts = append(parts, oneLine(localTimes(x.Detail, now)))
+		parts = append(parts, oneLine(LocalTimes(x.Detail, now)))
 	}
 	if o := x.Override; o != nil {
 		parts = append(parts, fmt.Sprintf("%s by %s %s ago", o.Desired, o.By, Age(now.Sub(o.At))))

@@ -72,9 +72,9 @@ var utcTime = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\b`)
 })
 
-// localTimes returns a text with its RFC 3339 times in UTC as clock shows them, for
+// LocalTimes returns a text with its RFC 3339 times in UTC as clock shows them, for
 // people. Details of plans have them so, since they are compared and printed as JSON.
-func localTimes(text string, now time.Time) string {
+func LocalTimes(text string, now time.Time) string {
 	if !strings.Contains(text, "Z") {
 		return text
 	}

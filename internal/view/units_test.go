@@ -15,8 +15,8 @@ func TestLocalTimes(t *testing.T) {
 		"a2026-11-22T04:29:48Zb":                         "a2026-11-22T04:29:48Zb",
 		"no time, Z":                                     "no time, Z",
 	} {
-		if got := localTimes(in, now); got != want {
-			t.Errorf("localTimes(%q) = %q, want %q", in, got, want)
+		if got := LocalTimes(in, now); got != want {
+			t.Errorf("LocalTimes(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

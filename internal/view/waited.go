@@ -68,7 +68,8 @@ func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 		word = "idle"
 	}
 	p.WriteString(p.paint(needInk(n), word) + fmt.Sprintf(" for %s", Age(now.Sub(n.Since))))
-	if why := strings.TrimPrefix(n.why(now), n.Word()+": "); why != "" {
+	why := strings.TrimPrefix(n.why(now), n.Word()+": ")
+	if why = strings.TrimPrefix(why, n.Reason+": "); why != "" {
 		p.WriteString(": " + p.paint(noInk, why))
 	}
 	p.line()
