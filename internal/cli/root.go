@@ -153,6 +153,7 @@ var otherNames = map[string][]string{
 	"serve":   {"daemon", "supervise"},
 	"doctor":  {"check"},
 	"prune":   {"clean", "gc"},
+	"watch":   {"top"},
 }
 
 // suggestions returns the commands below c that an unknown word can mean: what other
@@ -165,8 +166,27 @@ func suggestions(c *cobra.Command, typed string) []string {
 			}
 		}
 	}
-	c.SuggestionsMinimumDistance = min(2, len(typed)/2) // edits: of two letters one is another word
-	return c.SuggestionsFor(typed)
+	c.SuggestionsMinimumDistance = 1
+	if len(typed) >= 6 { // two edits make another word of a shorter one
+		c.SuggestionsMinimumDistance = 2
+	}
+	near := c.SuggestionsFor(typed)
+	for _, other := range c.Commands() {
+		if other.IsAvailableCommand() && swapped(strings.ToLower(typed), other.Name()) && !slices.Contains(near, other.Name()) {
+			near = append(near, other.Name())
+		}
+	}
+	return near
+}
+
+// swapped reports whether two words differ by two neighboring letters that are swapped.
+func swapped(a, b string) bool {
+	for i := 1; i < min(len(a), len(b)); i++ {
+		if a[:i-1]+a[i:i+1]+a[i-1:i]+a[i+1:] == b {
+			return a != b
+		}
+	}
+	return false
 }
 
 const fileUsage = "read the manifest at this `path`, or every one in that folder (repeatable)"
