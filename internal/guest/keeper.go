@@ -24,7 +24,8 @@ const (
 	// KeptFolder is a folder in a container that is in memory and its user's alone.
 	KeptFolder = "/run/agentform"
 	// KeptSocket is the socket of the tmux server in a container.
-	KeptSocket = KeptFolder + "/tmux"
+	KeptSocket     = KeptFolder + "/" + terminalSocket
+	terminalSocket = "tmux"
 )
 
 // keeper is the first process of a container. It stays when the agent has gone, so
@@ -63,7 +64,7 @@ func keepContainer(args []string) int {
 		}
 	}
 	k := &keeper{folder: args[0], own: map[int]bool{}}
-	k.terminal.keeper = k
+	k.terminal.keeper, k.terminal.folder = k, KeptFolder
 	l, err := listen(filepath.Join(k.folder, KeeperSocket))
 	if err != nil {
 		tell("the keeper's socket: %v", err)

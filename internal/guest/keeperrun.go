@@ -23,13 +23,10 @@ func (k *keeper) start(q keeperRequest) error {
 		return err
 	}
 	k.secrets.keep(c.Run, q.Secrets, q.Held)
-	if err := k.terminal.anew(); err != nil {
-		return err
-	}
 	k.mu.Lock()
 	k.last = q.RunDir
 	k.mu.Unlock()
-	t, err := k.terminal.run(q.Args, "")
+	t, err := k.terminal.begin(q.Args)
 	if err == nil && t.Code != 0 {
 		err = fmt.Errorf("tmux in the container: %s", t.Stderr)
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,13 +29,10 @@ const (
 	screenLimit = 128 << 10
 )
 
-// screenFile is where tmux writes a screen that is asked for: its text in tmux's
-// answers could pass for the end of them.
-const screenFile = KeptFolder + "/screen"
-
 // terminal is the tmux server of a container, one for each run.
 type terminal struct {
 	keeper *keeper
+	folder string // of the server's socket
 
 	mu     sync.Mutex
 	server *exec.Cmd     // nil: none was started yet
@@ -42,13 +40,34 @@ type terminal struct {
 
 	asking  sync.Mutex
 	watcher *watcher
+	making  bool // a session is being made: nobody may begin to watch
+}
+
+func (t *terminal) socket() string { return filepath.Join(t.folder, terminalSocket) }
+
+// screen is the file to which tmux writes a screen that is asked for: its text in tmux's
+// answers could pass for the end of them.
+func (t *terminal) screen() string { return filepath.Join(t.folder, "screen") }
+
+// begin ends the server that there is, with all in it, starts one, and makes the session
+// on it with the tmux command args. Until that is done nobody watches.
+func (t *terminal) begin(args []string) (*TmuxReply, error) {
+	t.unwatch()
+	defer func() {
+		t.asking.Lock()
+		defer t.asking.Unlock()
+		t.making = false
+	}()
+	if err := t.anew(); err != nil {
+		return nil, err
+	}
+	return t.run(args, "")
 }
 
 // anew ends the server that there is, with all in it, and starts one.
 func (t *terminal) anew() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.unwatch()
 	if t.server != nil {
 		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 			_ = t.server.Process.Signal(s) // it may have left
@@ -58,11 +77,11 @@ func (t *terminal) anew() error {
 			}
 		}
 	}
-	if err := os.Remove(KeptSocket); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(t.socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	// In the foreground, so that it is known as a child.
-	c := exec.Command("tmux", "-D", "-u", "-f", "/dev/null", "-S", KeptSocket)
+	c := exec.Command("tmux", "-D", "-u", "-f", "/dev/null", "-S", t.socket())
 	c.Dir = "/"
 	if err := t.keeper.begin(c); err != nil {
 		return fmt.Errorf("start tmux: %w", err)
@@ -75,7 +94,7 @@ func (t *terminal) anew() error {
 	}()
 	deadline := time.Now().Add(serverTimeout)
 	for wait := time.Millisecond; ; wait = min(2*wait, maxWait) {
-		conn, err := net.Dial("unix", KeptSocket)
+		conn, err := net.Dial("unix", t.socket())
 		if err == nil {
 			return conn.Close()
 		}
@@ -94,7 +113,7 @@ func (t *terminal) anew() error {
 func (t *terminal) run(args []string, stdin string) (*TmuxReply, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), tmuxTimeout)
 	defer cancel()
-	c := exec.CommandContext(ctx, "tmux", append([]string{"-N", "-u", "-f", "/dev/null", "-S", KeptSocket}, args...)...)
+	c := exec.CommandContext(ctx, "tmux", append([]string{"-N", "-u", "-f", "/dev/null", "-S", t.socket()}, args...)...)
 	var out, said bounded
 	c.Dir = "/"
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &said
@@ -128,34 +147,40 @@ func (b *bounded) Write(p []byte) (int, error) {
 func (t *terminal) look(target, format string, screen bool) (row, shown string, watching bool) {
 	t.asking.Lock()
 	defer t.asking.Unlock()
-	if t.watcher == nil {
-		if t.watcher = t.watch(target); t.watcher == nil {
-			return "", "", false
-		}
+	if t.watcher != nil && t.watcher.left() {
+		t.watcher = nil
+	}
+	if t.watcher == nil && !t.making {
+		t.watcher = t.watch(target)
+	}
+	if t.watcher == nil || t.watcher.leaving {
+		return "", "", false
 	}
 	commands := "display-message -p -t " + quoted(target) + " " + quoted(format) + "\n"
 	if screen {
-		commands = "capture-pane -t " + quoted(target) + " -b s ; save-buffer -b s " + screenFile + " ; delete-buffer -b s\n" + commands
+		commands = "capture-pane -t " + quoted(target) + " -b s ; save-buffer -b s " + quoted(t.screen()) + " ; delete-buffer -b s\n" + commands
 	}
 	rows, err := t.watcher.ask(commands)
 	if err != nil || len(rows) == 0 {
-		t.watcher.close()
-		t.watcher = nil
+		t.watcher.leave()
 		return "", "", false
 	}
 	if screen {
-		if text, _, err := readFile(screenFile, screenLimit); err == nil {
+		if text, _, err := readFile(t.screen(), screenLimit); err == nil {
 			shown = string(text)
 		}
 	}
 	return rows[0], shown, true
 }
 
+// unwatch ends the watcher of a server that is about to be ended too, and lets nobody
+// watch while a session is being made.
 func (t *terminal) unwatch() {
 	t.asking.Lock()
 	defer t.asking.Unlock()
+	t.making = true
 	if t.watcher != nil {
-		t.watcher.close()
+		t.watcher.kill()
 		t.watcher = nil
 	}
 }
@@ -168,12 +193,19 @@ func quoted(word string) string {
 
 // watcher is a client in control mode, kept open: a process for each look would
 // cost fifty times what asking does.
+//
+// A tmux server before 3.7 crashes, and takes the agent with it, when a session is made,
+// or the client leaves, after the client has said that it is in control mode and before
+// it has said all that a client says of itself. So none begins to watch while a session
+// is made, and none is killed before it has got an answer.
 type watcher struct {
-	keeper *keeper
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *os.File
-	lines  *bufio.Reader
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	out      *os.File
+	lines    *bufio.Reader
+	answered bool          // the server knows all of the client
+	leaving  bool          // nothing is asked of it any more
+	gone     chan struct{} // closed when the client has left
 }
 
 // watch opens a client of the session; nil: there is none to open it on.
@@ -183,7 +215,7 @@ func (t *terminal) watch(target string) *watcher {
 		return nil
 	}
 	defer w.Close()
-	c := exec.Command("tmux", "-N", "-u", "-f", "/dev/null", "-S", KeptSocket, "-C", "attach-session", "-f", "no-output,ignore-size", "-t", target)
+	c := exec.Command("tmux", "-N", "-u", "-f", "/dev/null", "-S", t.socket(), "-C", "attach-session", "-f", "no-output,ignore-size", "-t", target)
 	c.Dir, c.Stdout = "/", w
 	in, err := c.StdinPipe()
 	if err == nil {
@@ -193,14 +225,45 @@ func (t *terminal) watch(target string) *watcher {
 		out.Close()
 		return nil
 	}
-	go func() { _ = t.keeper.wait(c) }() // how it left is seen by its silence
-	return &watcher{keeper: t.keeper, cmd: c, in: in, out: out, lines: bufio.NewReaderSize(out, lineLimit)}
+	gone := make(chan struct{})
+	go func() {
+		_ = t.keeper.wait(c) // how it left is seen by its silence
+		close(gone)
+	}()
+	return &watcher{cmd: c, in: in, out: out, lines: bufio.NewReaderSize(out, lineLimit), gone: gone}
 }
 
-func (w *watcher) close() {
+// leave tells the client to leave, by the end of its input. One that got an answer before
+// is made to.
+func (w *watcher) leave() {
+	w.leaving = true
 	w.in.Close()
-	w.out.Close()
+	if w.answered {
+		_ = w.cmd.Process.Kill() // it may have left
+	}
+}
+
+// left reports whether a client that was told to leave has.
+func (w *watcher) left() bool {
+	if !w.leaving {
+		return false
+	}
+	select {
+	case <-w.gone:
+		w.out.Close()
+		return true
+	default:
+		return false
+	}
+}
+
+// kill ends the client at once, whatever becomes of its server, and returns when it has
+// left.
+func (w *watcher) kill() {
+	w.in.Close()
 	_ = w.cmd.Process.Kill() // it may have left
+	<-w.gone
+	w.out.Close()
 }
 
 // ask sends lines of commands and returns what the last of their answers has in it.
@@ -215,6 +278,7 @@ func (w *watcher) ask(commands string) ([]string, error) {
 		if rows, err = w.reply(); err != nil {
 			return nil, err
 		}
+		w.answered = true
 	}
 	return rows, nil
 }
