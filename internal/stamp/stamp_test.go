@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -120,44 +119,5 @@ func TestStampIsOfAll(t *testing.T) {
 	got, fi := Of(&s), s.Mode
 	if got.device != uint64(s.Dev) || got.inode != s.Ino || got.mode != uint32(fi) || got.size != 3 || time.Since(time.Unix(0, got.changed)).Abs() > time.Minute { //nolint:unconvert // the types are others on macOS
 		t.Errorf("%+v of %+v", got, s)
-	}
-}
-
-// A rename keeps the identity; a copy has another one, also where it has the inode of what
-// was removed.
-func TestIdentity(t *testing.T) {
-	root := t.TempDir()
-	a, b := filepath.Join(root, "a"), filepath.Join(root, "b")
-	mkdir := func(path string) {
-		t.Helper()
-		if err := os.Mkdir(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if id := Identity(a); id != "" {
-		t.Errorf("nothing has the identity %q", id)
-	}
-	mkdir(a)
-	id := Identity(a)
-	if err := os.Rename(a, b); err != nil {
-		t.Fatal(err)
-	}
-	if !Renamed(id, a, b) {
-		t.Errorf("%q renamed is %q", id, Identity(b))
-	}
-	mkdir(a)
-	if Identity(a) == id || !Renamed(id, a, b) || Renamed(id, b, a) {
-		t.Errorf("a copy is %q, as what it was made of", Identity(a))
-	}
-	if err := os.Remove(b); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(20 * time.Millisecond) // longer than a tick of the kernel's clock
-	mkdir(b)
-	if Renamed(id, a, b) && strings.Contains(id, ".") { // the file system keeps the time of creation
-		t.Errorf("what was made at the place of a removed directory is %q, too", id)
-	}
-	if Renamed("", a, b) {
-		t.Error("renamed without an identity")
 	}
 }
