@@ -18,18 +18,6 @@ var (
 	number = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
 )
 
-// brief is a duration without the zeros that Go puts at its end: 5m, not 5m0s.
-func brief(d session.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
 // parseDuration reads a length of time as a manifest has it: Go's notation, and
 // d for days of 24 hours, which come first: "30d", "1d12h", "90s".
 func parseDuration(s string) (session.Duration, error) {

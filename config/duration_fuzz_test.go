@@ -16,8 +16,8 @@ func FuzzDuration(f *testing.F) {
 		if d < 0 {
 			t.Fatalf("%q is %d ns", s, d)
 		}
-		if again, err := parseDuration(brief(d)); err != nil || again != d {
-			t.Errorf("%q is %d ns, written %q, which is %d ns, %v", s, d, brief(d), again, err)
+		if again, err := parseDuration(d.Short()); err != nil || again != d {
+			t.Errorf("%q is %d ns, written %q, which is %d ns, %v", s, d, d.Short(), again, err)
 		}
 	})
 }

@@ -58,7 +58,7 @@ func (d decoder) restart(b *block, r *session.Restart) {
 	d.decimal(back, "jitter", 0, 1, &r.Backoff.Jitter)
 	d.duration(back, "reset_after", 0, &r.Backoff.ResetAfter)
 	if a := back.attr("max"); a != nil && r.Backoff.Max < r.Backoff.Initial {
-		d.fail(a, "Invalid backoff", "The longest wait, %s, is shorter than the first, %s.", brief(r.Backoff.Max), brief(r.Backoff.Initial))
+		d.fail(a, "Invalid backoff", "The longest wait, %s, is shorter than the first, %s.", r.Backoff.Max.Short(), r.Backoff.Initial.Short())
 	}
 }
 

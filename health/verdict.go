@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -109,23 +108,11 @@ func (v Verdict) String() string {
 	case BackingOff:
 		return fmt.Sprintf("backing off, next try %s (%d of %d)", v.Until.UTC().Format(time.RFC3339), v.Try, v.Of)
 	case BudgetGone:
-		tries := fmt.Sprintf("%d tries within %s are", v.Of, shortDuration(v.Window))
+		tries := fmt.Sprintf("%d tries within %s are", v.Of, session.Duration(v.Window).Short())
 		if v.Of == 1 {
-			tries = fmt.Sprintf("1 try within %s is", shortDuration(v.Window))
+			tries = fmt.Sprintf("1 try within %s is", session.Duration(v.Window).Short())
 		}
 		return "not started again: " + tries + " used up"
 	}
 	return fmt.Sprintf("to be started again (%d of %d)", v.Try, v.Of)
-}
-
-// shortDuration returns a duration as a person writes it: 15m for 15m0s.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	if short, ok := strings.CutSuffix(text, "m0s"); ok {
-		text = short + "m"
-	}
-	if short, ok := strings.CutSuffix(text, "h0m"); ok {
-		text = short + "h"
-	}
-	return text
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
@@ -238,6 +239,18 @@ func (d Duration) D() time.Duration { return time.Duration(d) }
 
 // String is the duration in Go's notation.
 func (d Duration) String() string { return time.Duration(d).String() }
+
+// Short returns the duration without the zeros that Go puts at its end: 15m, not 15m0s.
+func (d Duration) Short() string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
 
 // MarshalText writes the duration in Go's notation.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }

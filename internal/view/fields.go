@@ -148,13 +148,7 @@ func tidy(path string, v any) any {
 	switch v := v.(type) {
 	case string:
 		if d, err := time.ParseDuration(v); err == nil && d != 0 && d.String() == v {
-			if short, ok := strings.CutSuffix(v, "m0s"); ok {
-				v = short + "m"
-			}
-			if short, ok := strings.CutSuffix(v, "h0m"); ok {
-				v = short + "h"
-			}
-			return v
+			return session.Duration(d).Short()
 		}
 	case map[string]any:
 		for k := range v {
