@@ -190,7 +190,7 @@ func (r *reader) composer(s sight) bool {
 	return s.composer > 0 || r.ready.match(s.whole) || r.ready.match(s.end)
 }
 
-// drafted reports whether the composer holds what somebody began to type.
+// drafted reports whether the composer holds text that was not submitted.
 func (r *reader) drafted(s sight) bool {
 	if s.composer == 0 || r.composing.line == nil || !r.begun(s.all) || r.dialog.match(s.end) {
 		return false

@@ -128,8 +128,8 @@ func (j *job) dropWorkspace(ctx context.Context) {
 	j.tell(history.Event{Kind: history.WorkKept, Detail: t.Path + " stays: " + why})
 }
 
-// tellOfGone tells what the repository still holds of a worktree whose folder is gone:
-// nobody is reminded of it once the session is off the record.
+// tellOfGone records what the repository still holds of a worktree whose folder is gone.
+// Once the session is removed from the state, nothing else names it.
 func (j *job) tellOfGone(ctx context.Context) {
 	t := j.rec.Tree
 	if risk, err := j.run.Git.AtRisk(ctx, t.Path, t.Repo); err == nil && risk.Any() {

@@ -170,8 +170,8 @@ func TestLinkedSocket(t *testing.T) {
 	}
 }
 
-// What somebody stops by a signal in the container is seen, and continued by whatever has
-// to go on.
+// TestSuspended shows that an agent whose process a signal stopped is suspended until it
+// is resumed, and that a paused one is not.
 func TestSuspended(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

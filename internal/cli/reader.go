@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readerGone reports whether nobody reads any more what is written to a pipe: whoever
-// follows something has nobody to follow it for.
+// readerGone reports whether w is a pipe whose read end is closed. A command that follows
+// something then ends at once, and not with its next write.
 func readerGone(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -69,7 +69,7 @@ const borrowed = "refs/heads/borrowed"
 
 // borrow makes a repository of our own in dir that has somebody else's objects,
 // and one branch at a commit of theirs. It does not get their list of shallow commits:
-// who fetches sends its own list, and git would silently refuse a branch that needs more.
+// a client that fetches sends its own list, and git would silently refuse a branch that needs more.
 func borrow(ctx context.Context, dir, objects, commit string) error {
 	if err := borrowObjects(ctx, dir, objects, formatOf(commit)); err != nil {
 		return err

@@ -57,8 +57,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestFetchFromShallow: a clone in which somebody fetched with --depth has a list of
-// commits whose parents it hides. It has them all the same, and the work on top of such a
+// TestFetchFromShallow: a clone after git fetch --depth has a list of commits whose
+// parents it hides. It has them all the same, and the work on top of such a
 // commit is fetched with its history; the repository does not become shallow.
 func TestFetchFromShallow(t *testing.T) {
 	full := newRepo(t)
