@@ -10,7 +10,7 @@ TORTURE      ?= 1000
 MOST         ?= 1000
 
 # Where goroutines share something: these run under the race detector as well.
-RACE := ./state ./history ./apply ./reconcile ./tmux ./supervise ./api ./internal/notify ./session/... ./effect/... ./local
+RACE := ./state ./history ./apply ./reconcile ./tmux ./supervise ./internal/server ./internal/notify ./session/... ./effect/... ./local
 # make bench-parts: what the time of the built program goes into.
 BENCH ?= ./tmux ./plan ./observe ./state ./config
 
@@ -70,7 +70,7 @@ race: ## the concurrent packages under the race detector; not the simulated mont
 
 .PHONY: test-dashboard
 test-dashboard: ## what the dashboard shows, in Node
-	node --test api/dashboard/model.test.mjs
+	node --test internal/server/dashboard/model.test.mjs
 
 .PHONY: test-agent
 test-agent: ## only the life of a session: the decisions, the runtimes and the commands

@@ -15,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/agentform/agentform/internal/view"
 )
 
 // Client asks a hub over its unix socket. It may be used by many goroutines. A
@@ -30,7 +28,7 @@ func Dial(socket string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}
-	return &Client{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 4, IdleConnTimeout: idleTime / 2}}}
+	return &Client{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second}}}
 }
 
 // Close ends the connections that are not in use.
@@ -42,12 +40,12 @@ func (c *Client) Health(ctx context.Context) (h Health, err error) {
 }
 
 // Sessions are all sessions on record, as the hub saw them last.
-func (c *Client) Sessions(ctx context.Context) (d view.StatusDocument, err error) {
+func (c *Client) Sessions(ctx context.Context) (d StatusDocument, err error) {
 	return d, c.ask(ctx, "GET", "/v1/sessions", nil, &d)
 }
 
 // Session is one session in full.
-func (c *Client) Session(ctx context.Context, id string) (d view.ShownDocument, err error) {
+func (c *Client) Session(ctx context.Context, id string) (d ShownDocument, err error) {
 	return d, c.ask(ctx, "GET", pathOf(id), nil, &d)
 }
 
@@ -62,7 +60,7 @@ func (c *Client) Data(ctx context.Context, id string, tail int) (d Data, err err
 }
 
 // Plan is what the hub is about to do, and what it holds back.
-func (c *Client) Plan(ctx context.Context) (d view.PlanDocument, err error) {
+func (c *Client) Plan(ctx context.Context) (d PlanDocument, err error) {
 	return d, c.ask(ctx, "GET", "/v1/plan", nil, &d)
 }
 
@@ -122,8 +120,8 @@ func (c *Client) do(ctx context.Context, method, path string, body any, header h
 		return r, nil
 	}
 	defer r.Body.Close()
-	var f failure
-	if err := json.NewDecoder(io.LimitReader(r.Body, maxBody)).Decode(&f); err != nil || f.Error == nil {
+	var f Failure
+	if err := json.NewDecoder(io.LimitReader(r.Body, longestAnswer)).Decode(&f); err != nil || f.Error == nil {
 		return nil, fmt.Errorf("ask the hub: %s %s: %s", method, path, r.Status)
 	}
 	f.Error.Status = r.StatusCode
@@ -133,7 +131,7 @@ func (c *Client) do(ctx context.Context, method, path string, body any, header h
 // Event is something that happened, with its place among all events.
 type Event struct {
 	ID string // what names it as the last that one had
-	view.EventRecord
+	EventRecord
 }
 
 // again is how long is waited before a stream that broke is asked for again.

@@ -1,15 +1,7 @@
-// Package api serves the hub over HTTP, on a unix socket and, with a token, on TCP;
-// it has the client, too, and the dashboard.
+// Package api has the JSON documents of agentform and the client of its hub.
 //
-// All that can be asked stands in one table (routes): the handlers are registered
-// from it, and the OpenAPI document is made from it. What is answered are the
-// documents of the command line: sessions as status --json has them, one in full as
-// show --json, events as events --json. What is asked for by hand goes the hub's own
-// way, under the state's lock and with a name.
-//
-// Whoever may connect to the socket is the person whose hub it is: its folder and
-// its mode see to that. On TCP a token says so. Against pages in the person's browser
-// the Host and the Origin of each request are looked at, and nothing allows another
-// origin. All sizes and times are bounded: headers, bodies, connections, and how long
-// somebody may take to read.
+// The same documents are printed by the commands with --json and served by the hub:
+// StatusDocument by status, ShownDocument by show, PlanDocument by plan, EventRecord by
+// events. docs/json.md describes their fields. A Client reads them from a hub over its
+// unix socket.
 package api

@@ -169,7 +169,7 @@ func window(a session.Address) string {
 			return '_'
 		}
 		return c
-	}, strings.TrimPrefix(string(a), "session."))
+	}, a.Short())
 }
 
 // detailLimit is how much of what a container says of an exit is told, in runes.

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/agentform/agentform/session"
 )
@@ -143,13 +142,13 @@ func absent(r *session.Record, w session.World) Diagnosis {
 func outOfReach(r session.Record, facts session.RunFacts) Diagnosis {
 	return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
 		Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d): agentform doctor %s shows why and what to do",
-			placeWord(r.Place), facts.Agent.PID, shell(strings.TrimPrefix(string(r.Address), "session.")))}
+			placeWord(r.Place), facts.Agent.PID, shell(r.Address.Short()))}
 }
 
 // suspended says that the process of a live agent stands still, and how it continues.
 func suspended(l session.Live) string {
 	return fmt.Sprintf("its process is stopped (SIGSTOP or Ctrl-Z): agentform resume %s continues it",
-		shell(strings.TrimPrefix(string(l.Mark.Address), "session.")))
+		shell(l.Mark.Address.Short()))
 }
 
 // approved diagnoses a session whose start was approved and waits.

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/agentform/agentform/session"
 )
@@ -18,7 +17,7 @@ func (s *scene) unobserved(changes []Change) []session.Diagnostic {
 		if c.Before == nil || !s.in.World.Overdue[c.Before.Run.ID] || c.Live == nil || c.Live.Vital != session.Alive || ends(c.Action) {
 			continue
 		}
-		name := shell(strings.TrimPrefix(string(c.Address), "session."))
+		name := shell(c.Address.Short())
 		told = append(told, problem(c.Address, ReasonUnobserved,
 			fmt.Sprintf("its session file cannot be found, for longer than unobserved_for = %s", c.Before.Spec.Agent.UnobservedFor),
 			fmt.Sprintf("its agent runs and is left alone\nagentform doctor %[1]s shows where the file was looked for, agentform capture %[1]s shows the screen", name)))

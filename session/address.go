@@ -62,7 +62,7 @@ func ParseAddress(s string) (Address, error) {
 
 // Block is the label of the session block: worker for session.worker["web"].
 func (a Address) Block() string {
-	s := strings.TrimPrefix(string(a), "session.")
+	s := a.Short()
 	if i := strings.IndexByte(s, '['); i >= 0 {
 		s = s[:i]
 	}
@@ -154,3 +154,6 @@ func (a Address) OutsideName(project string) string {
 	sum := sha256.Sum256([]byte(a))
 	return Slug(project) + "-" + a.Slug() + "-" + hex.EncodeToString(sum[:3])
 }
+
+// Short returns the address as a person types it: worker["web"].
+func (a Address) Short() string { return strings.TrimPrefix(string(a), "session.") }

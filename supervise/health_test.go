@@ -10,9 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -195,9 +196,9 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 			}
 		}
 		h, stop := r.hub(probe)
-		shown := func() view.Session {
+		shown := func() api.Session {
 			k, _ := h.Snapshot().Of(session.Single("api"))
-			return view.SessionOf(k)
+			return status.Of(k)
 		}
 		fails := func(why string) {
 			r.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
@@ -33,7 +33,7 @@ func (h *Hub) look(ctx context.Context) *Snapshot {
 	s := &Snapshot{At: survey.World.At, Lineage: st.Lineage, Serial: st.Serial, Drift: survey.Drift, Fault: fault}
 	h.recall(st, s.At)
 	h.show(ctx, survey)
-	s.Sessions = make([]view.Known, 0, len(survey.Sessions))
+	s.Sessions = make([]status.Input, 0, len(survey.Sessions))
 	for i := range survey.Sessions {
 		s.Sessions = append(s.Sessions, h.see(&survey.Sessions[i], s))
 	}
@@ -127,7 +127,7 @@ func (h *Hub) recall(st state.State, at time.Time) {
 
 // see lays together what is to be known of a session. What it returns points into
 // what was seen.
-func (h *Hub) see(x *reconcile.Seen, s *Snapshot) view.Known {
+func (h *Hub) see(x *reconcile.Seen, s *Snapshot) status.Input {
 	r := &x.Record
 	m := h.memory[r.Address]
 	if x.Live != nil && x.Live.Screen == "" && !m.shownAt.IsZero() {
@@ -135,7 +135,7 @@ func (h *Hub) see(x *reconcile.Seen, s *Snapshot) view.Known {
 		live.Show(m.screen)
 		x.Live = &live
 	}
-	k := view.Known{Record: r, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Events: m.events}
+	k := status.Input{Record: r, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Events: m.events}
 	fresh := h.stirred(m, x, s.At)
 	if fresh {
 		before := m.look.Native

@@ -5,7 +5,7 @@ import (
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/notify"
-	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -51,7 +51,7 @@ func (h *Hub) notify(e history.Event, past []history.Event) {
 		if e.Kind == history.TurnEnded || on == string(session.StatusBlocked) {
 			x.Given = given(past, e.Time)
 		}
-		x.Excerpt, x.Truncated = view.Tail(e.Excerpt)
+		x.Excerpt, x.Truncated = wire.Tail(e.Excerpt)
 		h.cfg.Notify(x)
 	}
 	if e.Time.After(h.past) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/health"
-	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
@@ -96,7 +96,7 @@ func heartbeat(ctx context.Context, rt session.Runtime, prober Prober, place ses
 
 // typeable reports whether a key may be typed into a session: only where its agent
 // rests before an empty composer. Over a dialog it could be an answer.
-func (h *Hub) typeable(k view.Known, m *memory) bool {
+func (h *Hub) typeable(k status.Input, m *memory) bool {
 	return m.look.Reading.Activity == session.Idle && h.cfg.Activity.Agent(*k.Record).Ready(m.screen)
 }
 

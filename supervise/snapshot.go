@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
@@ -18,9 +18,9 @@ type Snapshot struct {
 	At      time.Time // of the look; zero: none is over yet
 	Lineage string
 	Serial  uint64 // of the state
-	// Sessions are those on record, in the order of addresses; view.SessionOf makes
+	// Sessions are those on record, in the order of addresses; status.Of makes
 	// what is shown of each.
-	Sessions []view.Known
+	Sessions []status.Input
 	Plan     plan.Plan    // what the hub does and holds back
 	Drift    []plan.Drift // how the live world differs from the record, orphans included
 	// Fault is why the hub only looks: the state cannot be read, or is in a newer
@@ -32,13 +32,13 @@ type Snapshot struct {
 }
 
 // Of is what is known of one session; false: it is not on record.
-func (s *Snapshot) Of(a session.Address) (view.Known, bool) {
+func (s *Snapshot) Of(a session.Address) (status.Input, bool) {
 	for _, k := range s.Sessions {
 		if k.Record.Address == a {
 			return k, true
 		}
 	}
-	return view.Known{}, false
+	return status.Input{}, false
 }
 
 // Change is what the hub does with a session, or why it does nothing; false: it is

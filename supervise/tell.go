@@ -7,14 +7,14 @@ import (
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
 // status tells a session's history what its agent does now, if that is new.
-func (h *Hub) status(k view.Known, m *memory, s *Snapshot) {
-	shown := view.SessionOf(k)
+func (h *Hub) status(k status.Input, m *memory, s *Snapshot) {
+	shown := status.Of(k)
 	x := activity.Seen{Record: *k.Record, Status: shown.Status, State: shown.State, Look: m.look, Attached: shown.Attached, Screen: m.screen, At: s.At, MovedAt: m.movedAt}
 	told, err := h.cfg.Activity.Tell(h.folder(*k.Record), x, m.events)
 	if err != nil {
@@ -79,7 +79,7 @@ func (h *Hub) tell(s *Snapshot) {
 }
 
 // found is what there is to say of a session besides its state.
-func found(k view.Known) string {
+func found(k status.Input) string {
 	if k.Diagnosis.Detail == string(k.Diagnosis.State) {
 		return ""
 	}

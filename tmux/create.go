@@ -191,7 +191,7 @@ func windowName(a session.Address) string {
 			return '_'
 		}
 		return c
-	}, strings.TrimPrefix(string(a), "session."))
+	}, a.Short())
 }
 
 func (r *Runtime) guestCommand(l session.Launch) []string {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/tmuxwire"
-	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
 )
@@ -133,7 +133,7 @@ func (a *app) stale(ctx context.Context, t *target, o attachOptions) (*target, e
 
 // choose shows the menu of a stale session and reads the choice.
 func (a *app) choose(t *target) (string, error) {
-	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, view.Safe(t.Diagnosis.Detail))
+	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, plaintext.Safe(t.Diagnosis.Detail))
 	answer, err := a.answer()
 	if err != nil {
 		return "", err

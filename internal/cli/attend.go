@@ -7,9 +7,13 @@ import (
 	"io"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -113,21 +117,21 @@ func (w *attendance) wait(ctx, waiting context.Context, rm bool) error {
 
 // follow looks until what is waited for has happened, and returns the last look. What
 // shows a session's end has to show it twice.
-func (w *attendance) follow(ctx context.Context) (last view.Known, reached bool, err error) {
+func (w *attendance) follow(ctx context.Context) (last status.Input, reached bool, err error) {
 	e := w.app.eyesOf(w.project)
 	over := false
 	var runs []string
 	heard := func() int64 { return e.activity.Heard(runs) }
 	for s, err := range follow.Looks(ctx, lookWait, heard, e.look) {
 		if err != nil {
-			return view.Known{}, false, err
+			return status.Input{}, false, err
 		}
 		k := s.of(w.address)
 		if k.Record == nil {
 			return k, false, fmt.Errorf("%s is no longer in the state", w.address)
 		}
 		runs = []string{k.Record.Run.ID}
-		x := view.SessionOf(k)
+		x := status.Of(k)
 		w.follower.See(s.World.At, []follow.Sight{e.sight(k, x)})
 		if w.turn && w.follower.Verdict(w.address, follow.Turn) == follow.Reached {
 			return k, true, nil
@@ -140,14 +144,14 @@ func (w *attendance) follow(ctx context.Context) (last view.Known, reached bool,
 			}
 		}
 	}
-	return view.Known{}, false, ctx.Err()
+	return status.Input{}, false, ctx.Err()
 }
 
 // tell shows how the session goes on: to people on standard error, with --json as
 // the lines of watch.
-func (w *attendance) tell(x view.Session, at time.Time) error {
+func (w *attendance) tell(x api.Session, at time.Time) error {
 	if lines := w.teller.lines; lines != nil {
-		if old := w.shown.last; old == nil || old.Word() != x.Word() {
+		if old := w.shown.last; old == nil || view.Word(*old) != view.Word(x) {
 			w.shown.last = &x
 			return lines.Step(view.Step{At: at, Old: old, New: &x})
 		}
@@ -158,7 +162,7 @@ func (w *attendance) tell(x view.Session, at time.Time) error {
 
 // progress shows what a session does while it is waited for.
 type progress struct {
-	last   *view.Session
+	last   *api.Session
 	since  time.Time // when it began with that
 	told   time.Time // when that was shown last
 	region *view.Region
@@ -170,8 +174,8 @@ const remindEvery = time.Minute
 
 // show shows what the session does and for how long: on a terminal in one line
 // that is drawn again, elsewhere in a line at each change and every minute.
-func (p *progress) show(w io.Writer, style view.Style, x view.Session, at time.Time) error {
-	if p.last == nil || p.last.Word() != x.Word() || p.last.Detail != x.Detail {
+func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Time) error {
+	if p.last == nil || view.Word(*p.last) != view.Word(x) || p.last.Detail != x.Detail {
 		p.since, p.told, p.region = at, time.Time{}, view.NewRegion(w)
 	}
 	p.last = &x
@@ -190,12 +194,12 @@ func (p *progress) show(w io.Writer, style view.Style, x view.Session, at time.T
 
 // finish prints the agent's answer on standard output and how the session ended on
 // standard error; with --json both are one line.
-func (w *attendance) finish(ctx context.Context, last view.Known, reached bool) error {
+func (w *attendance) finish(ctx context.Context, last status.Input, reached bool) error {
 	answer, err := w.answer(ctx, last)
 	if err != nil {
 		return err
 	}
-	x := view.Finished{Session: view.SessionOf(last), Elapsed: time.Since(w.began), Turn: reached, Answer: answer}
+	x := view.Finished{Session: status.Of(last), Elapsed: time.Since(w.began), Turn: reached, Answer: answer}
 	if l := last.Live; l != nil {
 		x.Exit = l.Exit
 	}
@@ -218,7 +222,7 @@ const fileLag = 2 * time.Second
 
 // answer returns what the agent said last, as its session file tells, or what its
 // terminal shows if it keeps no such file.
-func (w *attendance) answer(ctx context.Context, last view.Known) (string, error) {
+func (w *attendance) answer(ctx context.Context, last status.Input) (string, error) {
 	e := w.app.eyesOf(w.project)
 	given, _ := activity.Given(*last.Record, last.Events)
 	for end := time.Now().Add(fileLag); ; {
@@ -227,7 +231,7 @@ func (w *attendance) answer(ctx context.Context, last view.Known) (string, error
 			break
 		}
 		if n.Answered(given) || time.Now().After(end) {
-			return view.Safe(n.LastMessage), nil
+			return plaintext.Safe(n.LastMessage), nil
 		}
 		select {
 		case <-ctx.Done():
@@ -254,7 +258,7 @@ func (w *attendance) answer(ctx context.Context, last view.Known) (string, error
 	if err != nil {
 		return "", fmt.Errorf("read the screen of %s: %w", w.address, err)
 	}
-	tail, _ := view.Tail(view.Safe(text))
+	tail, _ := wire.Tail(plaintext.Safe(text))
 	return tail, nil
 }
 
@@ -280,8 +284,8 @@ func (w *attendance) remove(ctx context.Context, rm bool) error {
 
 // well reports whether a session that has ended did so well: its work is done, or
 // it exited by itself with 0.
-func well(k view.Known) bool {
-	switch view.SessionOf(k).Status {
+func well(k status.Input) bool {
+	switch status.Of(k).Status {
 	case session.StatusDone:
 		return true
 	case session.StatusExited:

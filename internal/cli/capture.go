@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/wire"
 )
 
 func (a *app) captureCommand() *cobra.Command {
@@ -49,7 +51,7 @@ func (a *app) runCapture(ctx context.Context, typed string, lines int) error {
 	if a.globals.json {
 		return view.TextJSON(a.env.Stdout, t.Record.Address, text)
 	}
-	tail, truncated := view.Tail(view.Safe(text))
+	tail, truncated := wire.Tail(plaintext.Safe(text))
 	if truncated {
 		fmt.Fprintln(a.env.Stderr, "(only the last 48 KiB)")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -204,7 +205,7 @@ func (x *examination) dataDir(ctx context.Context) {
 	if fileExists(dir) {
 		if n := git.Tracked(ctx, dir); n > 0 {
 			x.add(view.Warning, "data folder", counted(n, "file")+" of it in git's index, so commits contain them; runs of earlier versions held API keys",
-				"take them out: git -C "+view.Shell(filepath.Dir(dir))+" rm -r --cached "+view.Shell(filepath.Base(dir))+"; replace keys that were committed")
+				"take them out: git -C "+plaintext.ShellWord(filepath.Dir(dir))+" rm -r --cached "+plaintext.ShellWord(filepath.Base(dir))+"; replace keys that were committed")
 		}
 	}
 	if sockets, err := guest.SocketDir(dir); err != nil {

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/sessionfile"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
 )
@@ -37,7 +39,7 @@ func (a *app) runDoctorOf(ctx context.Context, typed string) error {
 		return fmt.Errorf("%s is in the manifest and not live yet\nagentform apply --target %s makes it", address, quoted(address))
 	}
 	x := &examination{app: a, project: s.project, state: s.State}
-	shown := view.SessionOf(k)
+	shown := status.Of(k)
 	x.sessionState(shown)
 	if k.Live == nil && k.Record.Place == (session.Place{}) {
 		x.add(view.Fine, "run", "it was never started: there is no place and no session file to look for", "")
@@ -51,7 +53,7 @@ func (a *app) runDoctorOf(ctx context.Context, typed string) error {
 }
 
 // sessionState says how the session is.
-func (x *examination) sessionState(s view.Session) {
+func (x *examination) sessionState(s api.Session) {
 	level := view.Fine
 	switch s.State {
 	case session.StateUnknown, session.StateStale, session.StateError:
@@ -146,7 +148,7 @@ func (x *examination) guestSocket(f guest.Facts) {
 const mostCandidates = 5
 
 // sessionFiles says where the agent's own session file was looked for.
-func (x *examination) sessionFiles(e *eyes, k view.Known, s view.Session) {
+func (x *examination) sessionFiles(e *eyes, k status.Input, s api.Session) {
 	r := *k.Record
 	a, of := agent.For(r.Spec.Agent), e.activity.Whereabouts(r)
 	if e.activity.InImage(r) {

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/follow"
-	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
@@ -22,13 +23,13 @@ const lookWait = 250 * time.Millisecond
 // glance is one look at the sessions that are followed.
 type glance struct {
 	at       time.Time
-	sessions []view.Session
+	sessions []api.Session
 	sights   []follow.Sight // of the same sessions
 }
 
 // of is what the glance shows of one session; nil: it is not there.
-func (g glance) of(a session.Address) *view.Session {
-	i := slices.IndexFunc(g.sessions, func(x view.Session) bool { return x.Address == a })
+func (g glance) of(a session.Address) *api.Session {
+	i := slices.IndexFunc(g.sessions, func(x api.Session) bool { return x.Address == a })
 	if i < 0 {
 		return nil
 	}
@@ -84,7 +85,7 @@ func (f *following) glance(ctx context.Context) (glance, error) {
 			if k.Record != nil {
 				f.runs = append(f.runs, k.Record.Run.ID)
 			}
-			x := view.SessionOf(k)
+			x := status.Of(k)
 			g.sessions = append(g.sessions, x)
 			g.sights = append(g.sights, f.sight(k, x))
 		}
@@ -96,7 +97,7 @@ func (f *following) glance(ctx context.Context) (glance, error) {
 func (f *following) told() int64 { return f.activity.Heard(f.runs) }
 
 // sight is what is followed of a session.
-func (e *eyes) sight(k view.Known, x view.Session) follow.Sight {
+func (e *eyes) sight(k status.Input, x api.Session) follow.Sight {
 	s := follow.Sight{
 		Address: x.Address, State: x.State, Activity: x.Activity, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
 		Stuck: k.Stuck, Alive: x.Alive != nil && *x.Alive, OffBranch: x.BranchOK != nil && !*x.BranchOK,

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
@@ -247,7 +248,7 @@ func (a *app) alreadySo(p plan.Plan, told []session.Address, before []session.Re
 			if detail == "" {
 				detail = string(c.State)
 			}
-			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, view.Safe(view.LocalTimes(detail, time.Now())))
+			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, plaintext.Safe(view.LocalTimes(detail, time.Now())))
 		}
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -264,7 +264,7 @@ func (x *search) deadSockets(ctx context.Context) {
 			if to, err := os.Readlink(path); err == nil && !needed[to] {
 				x.add(kindSocket, path, view.LeftToRemove, "nothing of ours is on "+to)
 			}
-		case (kind == "tmux" || kind == api.SocketName) && e.Type() == os.ModeSocket, kind == "g" && e.Type() == os.ModeSocket && !x.runs[run]:
+		case (kind == "tmux" || kind == server.SocketName) && e.Type() == os.ModeSocket, kind == "g" && e.Type() == os.ModeSocket && !x.runs[run]:
 			if deaf(ctx, path) {
 				x.add(kindSocket, path, view.LeftToRemove, "nobody listens on it")
 			}

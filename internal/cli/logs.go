@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
 )
@@ -140,7 +141,7 @@ func (a *app) printTranscript(path string, tail tailFlag) (n int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		_, err = io.WriteString(a.env.Stdout, view.Safe(lastLines(tail, text)))
+		_, err = io.WriteString(a.env.Stdout, plaintext.Safe(lastLines(tail, text)))
 		return n, err
 	}
 	for _, file := range transcripts(path) {
@@ -247,7 +248,7 @@ func copyFrom(w io.Writer, path string, at int64) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read the transcript: %w", err)
 	}
-	if _, err := io.WriteString(w, view.Safe(string(text))); err != nil {
+	if _, err := io.WriteString(w, plaintext.Safe(string(text))); err != nil {
 		return 0, err
 	}
 	return info.Size() - at, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/sessionfile"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
@@ -37,7 +38,7 @@ func (a *app) tellEntries(ctx context.Context, p *project, r session.Record, o l
 		return true, view.EntriesJSON(a.env.Stdout, r.Address, native.Path, entries, cut || len(entries) < all)
 	}
 	if cut && len(entries) == all {
-		fmt.Fprintf(a.env.Stderr, "(the middle is left out; the whole file: %s)\n", view.Safe(native.Path))
+		fmt.Fprintf(a.env.Stderr, "(the middle is left out; the whole file: %s)\n", plaintext.Safe(native.Path))
 	}
 	if err := view.Entries(a.env.Stdout, a.out(), entries, time.Now()); err != nil || !o.follow {
 		return true, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
@@ -125,8 +126,8 @@ func (a *app) tellNeed(n follow.Need, g glance) error {
 }
 
 // waiting are the sessions whose start was approved and waits.
-func (g glance) waiting() []view.Session {
-	var some []view.Session
+func (g glance) waiting() []api.Session {
+	var some []api.Session
 	for _, x := range g.sessions {
 		if x.State == session.StatePending && x.ID != "" && x.Detail != "" {
 			some = append(some, x)
@@ -160,7 +161,7 @@ func hopeless(role string, g glance) error {
 func (g glance) words() string {
 	words := map[string]int{}
 	for _, x := range g.sessions {
-		words[x.Word()]++
+		words[view.Word(x)]++
 	}
 	return view.Tallied(words)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/owner"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/projectdir"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/plan"
@@ -69,7 +70,7 @@ func (a *app) open() *project {
 		if a.found.Session != "" {
 			whose = "the workspace of " + string(a.found.Session)
 		}
-		fmt.Fprintf(a.env.Stderr, "This directory is in %s. Using its project: %s (%s)\n", whose, view.Safe(m.Project), view.Safe(a.found.Dir))
+		fmt.Fprintf(a.env.Stderr, "This directory is in %s. Using its project: %s (%s)\n", whose, plaintext.Safe(m.Project), plaintext.Safe(a.found.Dir))
 	}
 	return p
 }
@@ -100,7 +101,7 @@ func (a *app) errInWorkspace() error {
 		return nil
 	}
 	return fmt.Errorf("%s changes the whole project and was started in one of its workspaces\nto do it anyway: agentform -C %s %s",
-		a.command, view.Shell(a.found.Dir), strings.TrimPrefix(a.command, "agentform "))
+		a.command, plaintext.ShellWord(a.found.Dir), strings.TrimPrefix(a.command, "agentform "))
 }
 
 // workspace is the folder in which a session of the manifest works, by what is on

@@ -18,7 +18,7 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
@@ -147,7 +147,7 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 	if !a.globals.json {
 		name := quoted(spec.Address)
 		fmt.Fprintf(a.env.Stderr, "\n%s works in %s.\nAttach: agentform attach %s. Remove: agentform destroy --target %s.\n",
-			spec.Address, view.Safe(spec.Workspace.Path), name, name)
+			spec.Address, plaintext.Safe(spec.Workspace.Path), name, name)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (a *app) shared(spec session.Spec, s state.State) error {
 	if other == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", other, view.Safe(spec.Workspace.Path))
+	_, err := fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", other, plaintext.Safe(spec.Workspace.Path))
 	return err
 }
 

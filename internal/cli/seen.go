@@ -11,6 +11,7 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/reconcile"
@@ -23,7 +24,7 @@ import (
 type sight struct {
 	project *project
 	reconcile.Status
-	known []view.Known // on record, then what is only wanted, each in the order of addresses
+	known []status.Input // on record, then what is only wanted, each in the order of addresses
 	// holder is the hub, if one supervises the project.
 	holder     state.Holder
 	supervised bool
@@ -84,18 +85,18 @@ func (a *app) activity(p *project) *activity.Reader {
 // look sees all sessions, with their screens.
 func (e *eyes) look(ctx context.Context) (*sight, error) {
 	p := e.project
-	status, err := e.reconciler.Status(ctx, true, p.manifest.Sessions...)
+	found, err := e.reconciler.Status(ctx, true, p.manifest.Sessions...)
 	if err != nil {
 		return nil, err
 	}
-	s := &sight{project: p, Status: status}
-	for _, seen := range status.Sessions {
-		s.known = append(s.known, e.know(seen, status.World.At))
+	s := &sight{project: p, Status: found}
+	for _, seen := range found.Sessions {
+		s.known = append(s.known, e.know(seen, found.World.At))
 	}
 	s.holder, s.supervised = supervise.Running(p.manifest.DataDir)
 	e.foresee(s)
-	for _, x := range status.Pending {
-		s.known = append(s.known, view.Known{Wanted: &x.Spec, Live: x.Live, Checkout: &x.Checkout, Diagnosis: unbegun(x)})
+	for _, x := range found.Pending {
+		s.known = append(s.known, status.Input{Wanted: &x.Spec, Live: x.Live, Checkout: &x.Checkout, Diagnosis: unbegun(x)})
 	}
 	return s, nil
 }
@@ -103,7 +104,7 @@ func (e *eyes) look(ctx context.Context) (*sight, error) {
 // foresee lays on what is seen of sessions whose agent is gone what the hub does
 // about them. What it does not do any more is so without it, too.
 func (e *eyes) foresee(s *sight) {
-	gone := func(k view.Known) bool { return k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive }
+	gone := func(k status.Input) bool { return k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive }
 	if !slices.ContainsFunc(s.known, gone) {
 		return
 	}
@@ -155,7 +156,7 @@ func queued(c plan.Change, supervised bool) plan.Change {
 
 // lacking holds a start that the hub holds for want of a secret: only the hub can
 // ask for it, and what it found stands in the history.
-func lacking(c plan.Change, k view.Known) plan.Change {
+func lacking(c plan.Change, k status.Input) plan.Change {
 	for _, e := range slices.Backward(k.Events) {
 		switch {
 		case e.Kind == history.Held && e.Reason == string(plan.ReasonSecret) && (c.Action == plan.Restart || c.Action == plan.Create):
@@ -189,16 +190,16 @@ func (s *sight) addresses() []session.Address {
 }
 
 // of is what is known of one session.
-func (s *sight) of(a session.Address) view.Known {
+func (s *sight) of(a session.Address) status.Input {
 	for _, k := range s.known {
 		if addressOf(k) == a {
 			return k
 		}
 	}
-	return view.Known{}
+	return status.Input{}
 }
 
-func addressOf(k view.Known) session.Address {
+func addressOf(k status.Input) session.Address {
 	if k.Record != nil {
 		return k.Record.Address
 	}
@@ -207,11 +208,11 @@ func addressOf(k view.Known) session.Address {
 
 // know lays together what is to be known of a recorded session, and tells its
 // history what is new in that.
-func (e *eyes) know(s reconcile.Seen, at time.Time) view.Known {
+func (e *eyes) know(s reconcile.Seen, at time.Time) status.Input {
 	p := e.project
 	folder := p.folder(s.Record)
 	past := e.history(folder)
-	k := view.Known{Record: &s.Record, Live: s.Live, Diagnosis: s.Diagnosis, Checkout: &s.Checkout, Events: past}
+	k := status.Input{Record: &s.Record, Live: s.Live, Diagnosis: s.Diagnosis, Checkout: &s.Checkout, Events: past}
 	look := e.activity.Look(s.Record, s.Live, past, at)
 	k.Reading, k.Look, k.FirstTurnAt = look.Reading, &look, activity.FirstTurnAt(s.Record, past)
 	for i := range p.manifest.Sessions {
@@ -228,11 +229,11 @@ func (e *eyes) know(s reconcile.Seen, at time.Time) view.Known {
 
 // tell adds to a session's history what is seen of it for the first time. Whoever
 // only looks may not be allowed to write there: then somebody else tells.
-func (e *eyes) tell(folder string, k view.Known, at time.Time) {
+func (e *eyes) tell(folder string, k status.Input, at time.Time) {
 	if k.Diagnosis.State == session.StateUnknown {
 		return
 	}
-	shown := view.SessionOf(k)
+	shown := status.Of(k)
 	x := activity.Seen{Record: *k.Record, Status: shown.Status, State: shown.State, Look: *k.Look, Attached: shown.Attached, At: at}
 	if k.Live != nil {
 		x.Screen, x.MovedAt = k.Live.Screen, k.Live.MovedAt

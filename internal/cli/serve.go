@@ -17,10 +17,10 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/natefinch/lumberjack.v2"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
@@ -172,7 +172,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	}
 	notifier, endNotifier := a.notifier(p, log)
 	defer endNotifier()
-	config, metrics := a.hubConfig(p, log, notifier), api.NewMetrics(a.env.Version)
+	config, metrics := a.hubConfig(p, log, notifier), server.NewMetrics(a.env.Version)
 	config.Looked = metrics.Looked
 	hub := supervise.New(config)
 	supervised, end := context.WithCancel(context.WithoutCancel(ctx)) // its API ends before it

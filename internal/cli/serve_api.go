@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/supervise"
 )
 
@@ -33,11 +33,11 @@ type listenOptions struct {
 // hubSocket is the path of the unix socket of the project's hub.
 func (p *project) hubSocket() (string, error) {
 	sockets, err := guest.SocketDir(p.manifest.DataDir)
-	return filepath.Join(sockets, api.SocketName), err
+	return filepath.Join(sockets, server.SocketName), err
 }
 
 // tcpDoor listens on TCP, if that is asked for; nil: it is not.
-func (a *app) tcpDoor(o listenOptions) (*api.Door, error) {
+func (a *app) tcpDoor(o listenOptions) (*server.Door, error) {
 	if o.listen == "" {
 		return nil, nil
 	}
@@ -45,11 +45,11 @@ func (a *app) tcpDoor(o listenOptions) (*api.Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, host, err := api.ListenTCP(o.listen, o.allowRemote)
+	l, host, err := server.ListenTCP(o.listen, o.allowRemote)
 	if err != nil {
 		return nil, err
 	}
-	return &api.Door{Listener: l, Token: token, Host: host}, nil
+	return &server.Door{Listener: l, Token: token, Host: host}, nil
 }
 
 // token is what whoever comes by TCP has to bring.
@@ -82,25 +82,25 @@ func (a *app) token(file string) (string, error) {
 
 // serveAPI serves a hub that runs until ctx ends, and what was asked of it by then is
 // finished.
-func (a *app) serveAPI(ctx context.Context, p *project, hub *supervise.Hub, reader *activity.Reader, m *api.Metrics, tcp *api.Door, log *slog.Logger) error {
+func (a *app) serveAPI(ctx context.Context, p *project, hub *supervise.Hub, reader *activity.Reader, m *server.Metrics, tcp *server.Door, log *slog.Logger) error {
 	path, err := p.hubSocket()
 	if err != nil {
 		return err
 	}
-	l, err := api.ListenUnix(path)
+	l, err := server.ListenUnix(path)
 	if err != nil {
 		return err
 	}
 	if err := guest.KeepSocketDir(p.manifest.DataDir, filepath.Dir(path)); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	doors := []api.Door{{Listener: l}}
+	doors := []server.Door{{Listener: l}}
 	log.Info("the API is served", "socket", path)
 	if tcp != nil {
 		doors = append(doors, *tcp)
 		log.Info("the API is served", "address", "http://"+tcp.Addr().String())
 	}
-	server := api.New(api.Config{
+	server := server.New(server.Config{
 		Hub: hub, Activity: reader, Facts: p.facts, Metrics: m, Project: p.manifest.Project, Version: a.env.Version, By: a.who().User, Log: log,
 	})
 	return server.Run(ctx, doors...)
@@ -135,5 +135,5 @@ func (a *app) printOpenAPI() error {
 	e := json.NewEncoder(a.env.Stdout)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(api.OpenAPI())
+	return e.Encode(server.OpenAPI())
 }

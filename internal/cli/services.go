@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/supervise"
@@ -59,12 +60,12 @@ func (a *app) runServices(ctx context.Context) error {
 
 // hubSees is what the hub sees of the sessions, asked for where something cannot be
 // seen from here; nil: there is no hub, or it need not be asked.
-func (a *app) hubSees(ctx context.Context, s *sight) *view.StatusDocument {
-	unknown := func(k view.Known) bool { return k.Diagnosis.State == session.StateUnknown }
+func (a *app) hubSees(ctx context.Context, s *sight) *api.StatusDocument {
+	unknown := func(k status.Input) bool { return k.Diagnosis.State == session.StateUnknown }
 	if !s.supervised || !slices.ContainsFunc(s.known, unknown) {
 		return nil
 	}
-	if s.supervisor() == view.HubSuspended {
+	if s.supervisor() == api.HubSuspended {
 		a.log.Warn("the hub does not answer", "error", supervise.Continue(s.holder))
 		return nil
 	}

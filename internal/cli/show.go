@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/view"
 )
 
@@ -59,7 +60,7 @@ func (a *app) runShow(ctx context.Context, typed, detail string) error {
 		return fmt.Errorf("%w\n(nor is there a file %s with a saved plan)", err, typed)
 	}
 	k := s.of(address)
-	x := view.Shown{Session: view.SessionOf(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
+	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
 	if k.Live != nil {
 		x.Exit, x.Screen = k.Live.Exit, k.Live.Screen
 	} else if k.Record != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/internal/guest"
-	"github.com/agentform/agentform/internal/view"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -60,10 +60,10 @@ func rebuildState(ctx context.Context, a *app, approved bool) error {
 		return err
 	}
 	for _, address := range slices.SortedFunc(maps.Keys(x.added), session.Address.Compare) {
-		fmt.Fprintln(a.env.Stdout, view.Safe(x.added[address]))
+		fmt.Fprintln(a.env.Stdout, plaintext.Safe(x.added[address]))
 	}
 	for _, l := range x.left {
-		fmt.Fprintln(a.env.Stderr, "left out: "+view.Safe(l))
+		fmt.Fprintln(a.env.Stderr, "left out: "+plaintext.Safe(l))
 	}
 	switch {
 	case x.sound && len(x.added) == 0:

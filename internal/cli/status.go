@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/supervise"
 )
@@ -50,19 +52,19 @@ func (a *app) runStatus(ctx context.Context, typed []string) error {
 			shown = append(shown, s.of(address))
 		}
 	}
-	sessions := make([]view.Session, len(shown))
+	sessions := make([]api.Session, len(shown))
 	for i, k := range shown {
-		sessions[i] = view.SessionOf(k)
+		sessions[i] = status.Of(k)
 	}
 	if a.globals.json {
 		return view.StatusJSON(a.env.Stdout, sessions, s.supervisor())
 	}
 	switch s.supervisor() {
-	case view.HubSuspended:
+	case api.HubSuspended:
 		fmt.Fprintf(a.env.Stdout, "supervisor: suspended (pid %d)\n  %s\n\n", s.holder.PID, supervise.Continue(s.holder))
-	case view.HubRuns:
+	case api.HubRuns:
 		fmt.Fprintf(a.env.Stdout, "supervisor: running (pid %d)\n\n", s.holder.PID)
-	case view.HubDown:
+	case api.HubDown:
 		if fileExists(filepath.Join(s.project.manifest.DataDir, supervise.LockFile)) {
 			fmt.Fprint(a.env.Stdout, "supervisor: down (agentform serve runs it)\n\n")
 		}
@@ -75,12 +77,12 @@ func (a *app) runStatus(ctx context.Context, typed []string) error {
 }
 
 // supervisor says what the project's hub does.
-func (s *sight) supervisor() view.Supervisor {
+func (s *sight) supervisor() api.Supervisor {
 	switch {
 	case !s.supervised:
-		return view.HubDown
+		return api.HubDown
 	case supervise.Suspended(s.holder):
-		return view.HubSuspended
+		return api.HubSuspended
 	}
-	return view.HubRuns
+	return api.HubRuns
 }

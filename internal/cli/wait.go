@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/view"
 	"github.com/agentform/agentform/session"
@@ -126,7 +127,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 
 // visible makes sure that it can be seen of the sessions that run when they reach a goal.
 // Of one that does not, or that cannot be reached, that comes first.
-func (f *following) visible(seen []view.Session, g follow.Goal) error {
+func (f *following) visible(seen []api.Session, g follow.Goal) error {
 	var errs []error
 	for _, x := range seen {
 		switch x.State {
@@ -155,7 +156,7 @@ func (w *waiting) judge() (ended, reached bool) {
 // tell says, once each time, which sessions do not go on by themselves.
 func (w *waiting) tell() error {
 	for _, x := range w.last.sessions {
-		now := x.Word()
+		now := view.Word(x)
 		if w.told[x.Address] == now {
 			continue
 		}
@@ -170,7 +171,7 @@ func (w *waiting) tell() error {
 }
 
 // stuck reports whether a session needs somebody, or something, to go on.
-func stuck(x view.Session) bool {
+func stuck(x api.Session) bool {
 	switch x.State {
 	case session.StatePaused, session.StatePending, session.StateUnknown:
 		return true
@@ -186,7 +187,7 @@ func (w *waiting) line(to io.Writer, x view.Waited) error {
 func (w *waiting) end(reached, timedOut bool) error {
 	var all []view.Waited
 	for _, a := range w.meant {
-		x := view.Session{Address: a}
+		x := api.Session{Address: a}
 		if seen := w.last.of(a); seen != nil {
 			x = *seen
 		}
@@ -218,7 +219,7 @@ func (w *waiting) over(all []view.Waited) error {
 			errs = append(errs, fmt.Errorf("%s is gone: there is nothing to wait for", x.Address))
 		default:
 			errs = append(errs, fmt.Errorf("%s is %s: it does nothing more by itself, so it cannot come to --for=%s\nagentform show %[4]s tells more, agentform restart %[4]s starts it again",
-				x.Address, x.Word(), w.goal, quoted(x.Address)))
+				x.Address, view.Word(x.Session), w.goal, quoted(x.Address)))
 		}
 	}
 	return errors.Join(errs...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/view"
 )
@@ -113,7 +114,7 @@ func (a *app) shower() (func(glance) error, error) {
 
 // byChange shows what has changed since the glance before.
 func (a *app) byChange(show func([]view.Step, glance) error) func(glance) error {
-	var old []view.Session
+	var old []api.Session
 	return func(g glance) error {
 		steps := view.Steps(old, g.sessions, g.at.Local())
 		old = g.sessions

@@ -7,7 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -117,7 +119,7 @@ var command = sync.OnceValue(func() *regexp.Regexp {
 // from the others.
 func withoutCommands(text string) (prose string, commands []string) {
 	var rest []string
-	for line := range strings.SplitSeq(Safe(text), "\n") {
+	for line := range strings.SplitSeq(plaintext.Safe(text), "\n") {
 		if command().MatchString(line) {
 			commands = append(commands, line)
 		} else {
@@ -155,7 +157,7 @@ func (p *page) snippet(s session.Snippet) (lines []string) {
 		from, to := max(s.From-offset, 0), min(s.To-offset, len(strings.TrimRight(code, " \t\r")))
 		if from < to {
 			g := glyphs()
-			before, marked := g.StringWidth(tabless(Safe(code[:from]))), g.StringWidth(tabless(Safe(code[from:to])))
+			before, marked := g.StringWidth(tabless(plaintext.Safe(code[:from]))), g.StringWidth(tabless(plaintext.Safe(code[from:to])))
 			lines = append(lines, strings.Repeat(" ", 8+before)+p.paint(red, strings.Repeat("^", max(marked, 1))))
 		}
 		offset += len(code) + 1
@@ -165,7 +167,7 @@ func (p *page) snippet(s session.Snippet) (lines []string) {
 	}
 	lines = append(lines, p.paint(dim, "    ├────────────────"))
 	for _, v := range s.Values {
-		lines = append(lines, p.paint(dim, "    │ ")+p.paint(bold, v.Traversal)+" "+p.paint(noInk, oneLine(v.Statement)))
+		lines = append(lines, p.paint(dim, "    │ ")+p.paint(bold, v.Traversal)+" "+p.paint(noInk, plaintext.OneLine(v.Statement)))
 	}
 	return lines
 }
@@ -176,7 +178,7 @@ func tabless(s string) string { return strings.ReplaceAll(s, "\t", "  ") }
 // are indented (code, commands) are left as they are.
 func (p *page) wrapped(text string, margin int) (lines []string) {
 	g := glyphs()
-	for l := range strings.SplitSeq(strings.TrimRight(Safe(text), "\n"), "\n") {
+	for l := range strings.SplitSeq(strings.TrimRight(plaintext.Safe(text), "\n"), "\n") {
 		if p.Width == 0 || strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t") || command().MatchString(l) {
 			lines = append(lines, l)
 			continue
@@ -196,4 +198,10 @@ func (p *page) wrapped(text string, margin int) (lines []string) {
 		lines = append(lines, row)
 	}
 	return lines
+}
+
+// headAndRest returns the first line of a text, and the lines after it.
+func headAndRest(s string) (head string, rest []string) {
+	lines := strings.Split(strings.TrimRight(LocalTimes(plaintext.Safe(s), time.Now()), "\n"), "\n")
+	return strings.TrimSpace(lines[0]), lines[1:]
 }

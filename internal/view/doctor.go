@@ -3,6 +3,10 @@ package view
 import (
 	"io"
 	"strings"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/wire"
 )
 
 // Level is how a finding of doctor is meant.
@@ -30,11 +34,11 @@ func Doctor(w io.Writer, s Style, findings []Finding) error {
 	g := glyphs()
 	width := 0
 	for _, f := range findings {
-		width = max(width, g.StringWidth(oneLine(f.Subject)))
+		width = max(width, g.StringWidth(plaintext.OneLine(f.Subject)))
 	}
 	for _, f := range findings {
 		sign, color := sign(f.Level)
-		subject := oneLine(f.Subject)
+		subject := plaintext.OneLine(f.Subject)
 		pad := strings.Repeat(" ", width-g.StringWidth(subject))
 		head, rest := headAndRest(f.Problem)
 		p.line(strings.TrimRight(p.paint(color, sign)+" "+p.paint(bold, subject)+pad+gap+p.paint(noInk, head), " "))
@@ -90,10 +94,10 @@ func levels(findings []Finding) (warnings, faults int) {
 // DoctorJSON writes findings as one document.
 func DoctorJSON(w io.Writer, findings []Finding) error {
 	warnings, faults := levels(findings)
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Format   string    `json:"format_version"`
 		Errors   int       `json:"error_count"`
 		Warnings int       `json:"warning_count"`
 		Findings []Finding `json:"findings"`
-	}{FormatVersion, faults, warnings, list(findings)})
+	}{api.FormatVersion, faults, warnings, wire.List(findings)})
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -171,9 +173,9 @@ func DriftJSON(w io.Writer, r DriftReport) error {
 		Errors    []session.Diagnostic `json:"errors"`
 		Warnings  []session.Diagnostic `json:"warnings"`
 	}{
-		Format: FormatVersion, Version: r.Agentform, Timestamp: utc(r.At), Project: r.Project, Lineage: r.Lineage, Serial: r.Serial,
+		Format: api.FormatVersion, Version: r.Agentform, Timestamp: wire.UTC(r.At), Project: r.Project, Lineage: r.Lineage, Serial: r.Serial,
 		Complete: r.Complete, Live: "looked_at", Drifted: r.Drifted(), Sessions: len(r.Sessions),
-		Drift: list(r.Items), Errors: []session.Diagnostic{}, Warnings: []session.Diagnostic{},
+		Drift: wire.List(r.Items), Errors: []session.Diagnostic{}, Warnings: []session.Diagnostic{},
 	}
 	if r.Offline {
 		d.Live = "unknown"
@@ -185,5 +187,5 @@ func DriftJSON(w io.Writer, r DriftReport) error {
 			d.Warnings = append(d.Warnings, x)
 		}
 	}
-	return Document(w, d)
+	return wire.Write(w, d)
 }

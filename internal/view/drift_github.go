@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -29,7 +30,7 @@ func DriftGitHub(w io.Writer, r DriftReport) error {
 		if d.Severity == session.Warning {
 			level = "warning"
 		}
-		workflowCommand(&b, level, "title="+commandProperty(oneLine(d.Summary)), d.Detail)
+		workflowCommand(&b, level, "title="+commandProperty(plaintext.OneLine(d.Summary)), d.Detail)
 	}
 	level := "notice"
 	if !r.Complete || r.Offline {
@@ -64,7 +65,7 @@ func workflowCommand(b *strings.Builder, level, properties, text string) {
 // commandData and commandProperty are texts as a workflow command carries them:
 // on one line, so that no text begins a command of its own.
 func commandData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(Safe(s))
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(plaintext.Safe(s))
 }
 
 func commandProperty(s string) string {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -16,8 +18,8 @@ import (
 func DriftJUnit(w io.Writer, r DriftReport) error {
 	r = r.near()
 	s := junitSuite{
-		Name: "agentform drift: " + oneLine(r.Project), Timestamp: utc(r.At).Format("2006-01-02T15:04:05"),
-		class: "agentform." + oneLine(r.Project), at: map[session.Address]int{},
+		Name: "agentform drift: " + plaintext.OneLine(r.Project), Timestamp: wire.UTC(r.At).Format("2006-01-02T15:04:05"),
+		class: "agentform." + plaintext.OneLine(r.Project), at: map[session.Address]int{},
 	}
 	for _, a := range r.Sessions {
 		s.of(a)
@@ -85,7 +87,7 @@ func (s *junitSuite) of(a session.Address) *junitCase {
 	if !known {
 		i = len(s.Cases)
 		s.at[a] = i
-		s.Cases = append(s.Cases, junitCase{Name: oneLine(string(a)), Class: s.class})
+		s.Cases = append(s.Cases, junitCase{Name: plaintext.OneLine(string(a)), Class: s.class})
 	}
 	return &s.Cases[i]
 }
@@ -94,17 +96,17 @@ func (s *junitSuite) of(a session.Address) *junitCase {
 func (s *junitSuite) add(i DriftItem) {
 	c := s.of(i.Address)
 	if i.Range != nil {
-		c.File = oneLine(i.Range.Filename)
+		c.File = plaintext.OneLine(i.Range.Filename)
 	}
 	into := &c.Failure
 	if i.Kind == plan.Unreachable {
 		into = &c.Error
 	}
 	if *into == nil {
-		*into = &junitOutcome{Message: oneLine(i.words()), Type: oneLine(string(i.Kind)), Text: Safe(i.Detail)}
+		*into = &junitOutcome{Message: plaintext.OneLine(i.words()), Type: plaintext.OneLine(string(i.Kind)), Text: plaintext.Safe(i.Detail)}
 		return
 	}
-	(*into).Text += "\n" + Safe(i.words())
+	(*into).Text += "\n" + plaintext.Safe(i.words())
 }
 
 // look adds the case that says whether there was a look at what is live.
@@ -112,9 +114,9 @@ func (s *junitSuite) look(r DriftReport) {
 	c := junitCase{Name: "what is live was looked at", Class: s.class}
 	var told []string
 	for _, d := range r.Problems {
-		told = append(told, Safe(strings.TrimSpace(d.Summary+"\n"+d.Detail)))
+		told = append(told, plaintext.Safe(strings.TrimSpace(d.Summary+"\n"+d.Detail)))
 	}
-	outcome := &junitOutcome{Message: oneLine(r.verdict()), Text: strings.Join(told, "\n")}
+	outcome := &junitOutcome{Message: plaintext.OneLine(r.verdict()), Text: strings.Join(told, "\n")}
 	switch {
 	case r.Offline:
 		c.Skipped = outcome

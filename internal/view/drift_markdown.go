@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -60,7 +61,7 @@ const longestCell = 1000
 // behind any escape: a comment that is not shown parts the sign from what
 // follows. What it takes for addresses of pages is broken up likewise.
 func markdownText(s string) string {
-	s = oneLine(s)
+	s = plaintext.OneLine(s)
 	if len(s) > longestCell {
 		s = strings.ToValidUTF8(s[:longestCell], "") + "…"
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -116,13 +118,13 @@ func DriftSARIF(w io.Writer, r DriftReport) error {
 			RuleID:       "agentform/" + string(i.Kind),
 			RuleIndex:    slices.IndexFunc(rules, func(k driftRule) bool { return k.kind == i.Kind }),
 			Level:        "error",
-			Message:      sarifText{Safe(string(i.Address) + ": " + i.Detail)},
+			Message:      sarifText{plaintext.Safe(string(i.Address) + ": " + i.Detail)},
 			Locations:    []sarifLocation{{r.place(i), []sarifLogical{{string(i.Address), "resource"}}}},
 			Fingerprints: map[string]string{"agentform/v1": r.Project + "/" + string(i.Address) + "/" + string(i.Kind)},
 		})
 	}
 	run.Invocations = []sarifInvocation{{r.Complete || r.Offline, r.notifications()}}
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Schema  string     `json:"$schema"`
 		Version string     `json:"version"`
 		Runs    []sarifRun `json:"runs"`
@@ -147,13 +149,13 @@ func (r DriftReport) notifications() []sarifNotification {
 	if r.Offline || !r.Complete {
 		level = "warning"
 	}
-	all := []sarifNotification{{level, sarifText{Safe(r.verdict())}}}
+	all := []sarifNotification{{level, sarifText{plaintext.Safe(r.verdict())}}}
 	for _, d := range r.Problems {
 		level := "error"
 		if d.Severity == session.Warning {
 			level = "warning"
 		}
-		all = append(all, sarifNotification{level, sarifText{Safe(d.Summary + "\n" + d.Detail)}})
+		all = append(all, sarifNotification{level, sarifText{plaintext.Safe(d.Summary + "\n" + d.Detail)}})
 	}
 	return all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 	"pgregory.net/rapid"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -187,7 +188,7 @@ func holdDrift(t *rapid.T, x string) {
 			t.Fatal(err)
 		}
 		text := ours.ReplaceAllString(b.String(), "")
-		if i := strings.IndexFunc(text, harmful); i >= 0 || !utf8.ValidString(text) {
+		if i := strings.IndexFunc(text, plaintext.Harmful); i >= 0 || !utf8.ValidString(text) {
 			t.Fatalf("%s is not safe for a terminal: %q", suffix, text)
 		}
 		out[suffix] = b.String()

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 )
 
@@ -97,25 +99,10 @@ func kindInk(k history.Kind) ink {
 	return noInk
 }
 
-// EventRecord is a history event as events --json writes it: what the log has,
-// with its excerpt cut to the tail.
-type EventRecord struct {
-	history.Event
-	Truncated bool `json:"truncated,omitempty"` // of the excerpt
-}
-
-// EventOf is the record of an event.
-func EventOf(e history.Event) EventRecord {
-	line := EventRecord{Event: e}
-	line.Time = utc(e.Time)
-	line.Excerpt, line.Truncated = Tail(e.Excerpt)
-	return line
-}
-
 // EventsJSON writes events as JSON, a line each.
 func EventsJSON(w io.Writer, events []history.Event) error {
 	for _, e := range events {
-		if err := Line(w, EventOf(e)); err != nil {
+		if err := wire.WriteLine(w, api.EventOf(e)); err != nil {
 			return err
 		}
 	}

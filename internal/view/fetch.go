@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -49,8 +51,8 @@ func abbreviated(commit string) string { return commit[:min(7, len(commit))] }
 
 // FetchedJSON writes what fetch did as one document.
 func FetchedJSON(w io.Writer, all []Fetched) error {
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Format   string    `json:"format_version"`
 		Sessions []Fetched `json:"sessions"`
-	}{FormatVersion, list(all)})
+	}{api.FormatVersion, wire.List(all)})
 }

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pmezard/go-difflib/difflib"
+
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
-	"github.com/pmezard/go-difflib/difflib"
 )
 
 const nothing = "(none)"

@@ -4,12 +4,14 @@ import (
 	"io"
 	"time"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
 // Finished is a session that was waited for until it ended.
 type Finished struct {
-	Session
+	api.Session
 	Exit    *session.Exit // nil: it has not exited, or nobody knows how
 	Elapsed time.Duration // of the waiting
 	Turn    bool          // its turn has ended, and its agent lives
@@ -23,7 +25,7 @@ func FinishedLine(w io.Writer, s Style, x Finished, now time.Time) error {
 	if x.Exit != nil {
 		how = " (" + exitWords(*x.Exit, now) + ")"
 	} else if x.Detail != "" {
-		how = ": " + oneLine(LocalTimes(x.Detail, now))
+		how = ": " + plaintext.OneLine(LocalTimes(x.Detail, now))
 	}
 	word := p.paint(stateInk(x.State), string(x.Status))
 	if x.Turn && !x.Status.Terminal() {
@@ -35,12 +37,12 @@ func FinishedLine(w io.Writer, s Style, x Finished, now time.Time) error {
 
 // WaitingLine returns a line that says what a session that is waited for does, and
 // for how long: session.api: working 12s. What it asks comes with how to answer.
-func WaitingLine(s Style, x Session, took time.Duration, answer string) string {
+func WaitingLine(s Style, x api.Session, took time.Duration, answer string) string {
 	p := &page{Style: s}
 	p.WriteString(p.paint(bold, string(x.Address)+":") + " ")
 	switch long := p.paint(dim, whole(session.Duration(took))); {
 	case x.Activity == session.Blocked:
-		p.line(p.paint(yellow, "asks"), colon(p, oneLine(x.Detail)), " (", p.paint(noInk, answer), ")")
+		p.line(p.paint(yellow, "asks"), colon(p, plaintext.OneLine(x.Detail)), " (", p.paint(noInk, answer), ")")
 	case took < time.Second:
 		p.line(p.wordAndWhy(x, time.Now()))
 	default:

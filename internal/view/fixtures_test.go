@@ -3,8 +3,10 @@ package view
 import (
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -141,18 +143,18 @@ func sampleEvents() []history.Event {
 }
 
 // sampleSessions has a session in each state that a person meets.
-func sampleSessions() []Session {
-	running := func(a session.Address, branch string, act session.Activity) Known {
+func sampleSessions() []api.Session {
+	running := func(a session.Address, branch string, act session.Activity) status.Input {
 		r := record(a, branch)
 		yes := true
-		return Known{Wanted: &r.Spec, Record: r, Diagnosis: plan.Diagnosis{State: session.StateRunning, Alive: &yes, Detail: "running"},
+		return status.Input{Wanted: &r.Spec, Record: r, Diagnosis: plan.Diagnosis{State: session.StateRunning, Alive: &yes, Detail: "running"},
 			Reading:     session.Reading{Activity: act},
 			Checkout:    &session.Checkout{Path: r.Tree.Path, Exists: true, Git: true, Branch: branch},
-			Transcripts: Transcripts{Screen: data + "/agents/builder/" + r.ID + "/transcript.log"}}
+			Transcripts: api.Transcripts{Screen: data + "/agents/builder/" + r.ID + "/transcript.log"}}
 	}
 	no := false
-	api := running("session.api", "agents/api", session.Working)
-	api.Checkout.Branch = "main"
+	backend := running("session.api", "agents/api", session.Working)
+	backend.Checkout.Branch = "main"
 	asks := running("session.asks", "agents/asks", session.Blocked)
 	asks.Reading.Detail = "Do you want to run npm test?"
 	still := running("session.still", "agents/still", session.Idle)
@@ -169,19 +171,19 @@ func sampleSessions() []Session {
 	fresh := spec("session.fresh", "agents/fresh")
 	far := running("session.far", "agents/far", "")
 	far.Diagnosis = plan.Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Detail: "docker/sandbox was not looked at"}
-	var all []Session
-	for _, k := range []Known{api, asks, far,
+	var all []api.Session
+	for _, k := range []status.Input{backend, asks, far,
 		{Wanted: &fresh, Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &no, Reason: plan.ReasonNew, Detail: "not on record"}}, gone, still, web} {
-		all = append(all, SessionOf(k))
+		all = append(all, status.Of(k))
 	}
 	return all
 }
 
-func sampleShown() Shown {
+func sampleShown() status.Detail {
 	sessions := sampleSessions()
 	r := record(session.Keyed("worker", "web"), "agents/a-branch-with-a-rather-long-name")
 	r.Run.Number = 1
-	return Shown{Session: sessions[len(sessions)-1], Record: r, Events: sampleEvents()[2:],
+	return status.Detail{Session: sessions[len(sessions)-1], Record: r, Events: sampleEvents()[2:],
 		Exit:   &session.Exit{Cause: "self", Code: 1, At: ago(2 * time.Minute), Ran: session.Duration(123 * time.Minute)},
 		Screen: "● Running the tests…\n\n  ⎿  FAIL  src/cart.test.ts\n\n$ \n\n\n"}
 }

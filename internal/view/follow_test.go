@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -35,7 +37,7 @@ func TestSteps(t *testing.T) {
 	same := sampleSessions()
 	for i := range same { // what goes on all the time is no step
 		same[i].Detail = "esc to interrupt (12s)"
-		same[i].LastEvent = &LastEvent{Time: at}
+		same[i].LastEvent = &api.LastEvent{Time: at}
 	}
 	if steps := Steps(sampleSessions(), same, at); len(steps) > 0 {
 		t.Errorf("nothing has changed, and %d steps", len(steps))
@@ -43,7 +45,7 @@ func TestSteps(t *testing.T) {
 }
 
 func TestWord(t *testing.T) {
-	for want, x := range map[string]Session{
+	for want, x := range map[string]api.Session{
 		"working": {State: session.StateRunning, Activity: session.Working},
 		"running": {State: session.StateRunning, Activity: session.NoActivity},
 		"paused":  {State: session.StatePaused, Activity: session.Idle},
@@ -52,7 +54,7 @@ func TestWord(t *testing.T) {
 		"done":    {State: session.StateStopped, Activity: session.Done},
 		"pending": {State: session.StatePending, Activity: session.NoActivity},
 	} {
-		if got := x.Word(); got != want {
+		if got := Word(x); got != want {
 			t.Errorf("%s, %s is %q, want %q", x.State, x.Activity, got, want)
 		}
 	}
@@ -61,7 +63,7 @@ func TestWord(t *testing.T) {
 func sampleWaited() []Waited {
 	s := sampleSessions()
 	s[0].Activity = session.Idle
-	return []Waited{{s[0], "reached"}, {s[1], "waiting"}, {s[len(s)-1], "over"}, {Session{Address: "session.old"}, "over"}}
+	return []Waited{{s[0], "reached"}, {s[1], "waiting"}, {s[len(s)-1], "over"}, {api.Session{Address: "session.old"}, "over"}}
 }
 
 func sampleNeedy() Needy {
@@ -134,10 +136,10 @@ func TestHostileSteps(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if plain := ours.ReplaceAllString(text.String(), ""); strings.IndexFunc(plain, harmful) >= 0 {
+		if plain := ours.ReplaceAllString(text.String(), ""); strings.IndexFunc(plain, plaintext.Harmful) >= 0 {
 			t.Fatalf("%q reaches the terminal", plain)
 		}
-		if strings.IndexFunc(documents.String(), harmful) >= 0 {
+		if strings.IndexFunc(documents.String(), plaintext.Harmful) >= 0 {
 			t.Fatalf("%q is not plain text", documents.String())
 		}
 		for d := json.NewDecoder(&documents); d.More(); {
@@ -168,7 +170,7 @@ func (s *screen) newline() {
 
 func (s *screen) Write(b []byte) (int, error) {
 	for text := string(b); text != ""; {
-		if at := sequence.FindStringIndex(text); at != nil && at[0] == 0 {
+		if at := plaintext.Sequence.FindStringIndex(text); at != nil && at[0] == 0 {
 			var n int
 			switch seq := text[:at[1]]; {
 			case seq == "\x1b[K":

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -49,7 +52,7 @@ func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
 			indent = "    "
 		}
 		for _, s := range byRole[role] {
-			fmt.Fprintf(&b, "%s%s [label = %s]\n", indent, dotText(string(s.Address)), dotText(short(s.Address), s.Agent.Name, s.Branch))
+			fmt.Fprintf(&b, "%s%s [label = %s]\n", indent, dotText(string(s.Address)), dotText(s.Address.Short(), s.Agent.Name, s.Branch))
 		}
 		if len(byRole) > 1 {
 			b.WriteString("  }\n")
@@ -73,7 +76,7 @@ func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
 func dotText(lines ...string) string {
 	var kept []string
 	for _, l := range lines {
-		if l = oneLine(l); l != "" {
+		if l = plaintext.OneLine(l); l != "" {
 			kept = append(kept, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(l))
 		}
 	}
@@ -93,10 +96,10 @@ func GraphJSON(w io.Writer, project string, specs []session.Spec) error {
 	for _, s := range specs {
 		nodes = append(nodes, node{s.Address, s.Role, s.Agent.Name, s.Branch, s.Runtime.Key()})
 	}
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Format  string `json:"format_version"`
 		Project string `json:"project"`
 		Nodes   []node `json:"nodes"`
 		Edges   []edge `json:"edges"`
-	}{FormatVersion, project, nodes, list(edges(specs))})
+	}{api.FormatVersion, project, nodes, wire.List(edges(specs))})
 }

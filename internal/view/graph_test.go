@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -50,7 +51,7 @@ func TestHostileGraph(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			if !dotLine.MatchString(strings.TrimSuffix(line, "\n")) || strings.IndexFunc(strings.TrimSuffix(line, "\n"), harmful) >= 0 {
+			if !dotLine.MatchString(strings.TrimSuffix(line, "\n")) || strings.IndexFunc(strings.TrimSuffix(line, "\n"), plaintext.Harmful) >= 0 {
 				t.Fatalf("not a line of DOT: %q", line)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/session"
 )
 
@@ -17,7 +18,7 @@ func TestDocuments(t *testing.T) {
 		"validate.json":   func(w io.Writer) error { return ValidJSON(w, sampleDiagnostics()[1:3]) },
 		"status.json": func(w io.Writer) error {
 			s := sampleSessions()
-			return StatusJSON(w, []Session{s[1], s[len(s)-1]}, HubDown)
+			return StatusJSON(w, []api.Session{s[1], s[len(s)-1]}, api.HubDown)
 		},
 		"show.json":       func(w io.Writer) error { return ShowJSON(w, sampleShown()) },
 		"state-list.json": func(w io.Writer) error { return StateListJSON(w, sampleRecords()) },

@@ -5,7 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -27,7 +29,7 @@ func NewLines(w io.Writer, version string, now func() time.Time) (*Lines, error)
 		head
 		Format  string `json:"format_version"`
 		Version string `json:"agentform_version"`
-	}{head{Type: "version", Timestamp: utc(l.began)}, FormatVersion, version})
+	}{head{Type: "version", Timestamp: wire.UTC(l.began)}, api.FormatVersion, version})
 }
 
 // head is what every line begins with. A line that is not about one session has
@@ -42,13 +44,13 @@ type head struct {
 func (l *Lines) head(kind string, a session.Address) head { return l.headAt(l.now(), kind, a) }
 
 func (l *Lines) headAt(t time.Time, kind string, a session.Address) head {
-	return head{kind, utc(t), a, seconds(t.Sub(l.began))}
+	return head{kind, wire.UTC(t), a, wire.Seconds(t.Sub(l.began))}
 }
 
 func (l *Lines) write(v any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Line(l.w, v)
+	return wire.WriteLine(l.w, v)
 }
 
 // Plan writes a line for each session that the plan acts on or holds, and one
@@ -58,19 +60,19 @@ func (l *Lines) Plan(p plan.Plan) error {
 		if c.Action == plan.None {
 			continue
 		}
-		x := changeOf(c)
+		x := api.ChangeOf(c)
 		err := l.write(struct {
 			head
 			Action plan.Action `json:"action"`
 			Reason plan.Reason `json:"reason"`
 			Detail string      `json:"detail"`
-			Fields []field     `json:"fields"`
+			Fields []api.Field `json:"fields"`
 			Until  *time.Time  `json:"until,omitempty"`
 
 			Moved  session.Address `json:"previous_address,omitempty"`
 			Import string          `json:"import_id,omitempty"`
 
-			Interrupts *interrupted `json:"interrupts,omitempty"`
+			Interrupts *api.Interrupted `json:"interrupts,omitempty"`
 		}{l.head("planned_change", c.Address), x.Action, x.Reason, x.Detail, x.Fields, x.Until, x.Moved, x.Import, x.Interrupts})
 		if err != nil {
 			return err
@@ -120,13 +122,13 @@ func (l *Lines) Event(e history.Event) {
 		Excerpt    string `json:"excerpt,omitempty"`
 		Truncated  bool   `json:"truncated,omitempty"`
 	}{
-		head:   head{string(e.Kind), utc(e.Time), e.Address, seconds(e.Elapsed.D())},
+		head:   head{string(e.Kind), wire.UTC(e.Time), e.Address, wire.Seconds(e.Elapsed.D())},
 		Action: e.Action, ID: e.ID, Run: e.Run, Reason: e.Reason, Detail: e.Detail,
 	}
 	if e.Kind == history.ApplySkipped {
 		x.Dependency = dependency(e.Detail)
 	}
-	x.Excerpt, x.Truncated = Tail(e.Excerpt)
+	x.Excerpt, x.Truncated = wire.Tail(e.Excerpt)
 	_ = l.write(x) // a reader that went away does not end what is under way
 }
 
@@ -134,7 +136,7 @@ func (l *Lines) Event(e history.Event) {
 func (l *Lines) Summary(t Tally) error {
 	h := l.head("summary", "")
 	if t.Elapsed > 0 {
-		h.Elapsed = seconds(t.Elapsed)
+		h.Elapsed = wire.Seconds(t.Elapsed)
 	}
 	return l.write(struct {
 		head
@@ -143,5 +145,5 @@ func (l *Lines) Summary(t Tally) error {
 		Skipped int                  `json:"skipped"`
 		Held    int                  `json:"held"`
 		Errors  []session.Diagnostic `json:"errors"`
-	}{h, t.Done, t.Failed, t.Skipped, t.Held, list(diagnosticsOf(t.Errors))})
+	}{h, t.Done, t.Failed, t.Skipped, t.Held, wire.List(diagnosticsOf(t.Errors))})
 }

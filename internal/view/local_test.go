@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/session"
 )
@@ -22,7 +23,7 @@ func TestTimesAreLocal(t *testing.T) {
 			return Services(&b, style, []Service{{Kind: "tmux", Sessions: []Housed{{Address: "session.a", State: session.StateStale, Detail: detail}}}})
 		},
 		"a finished run": func() error {
-			return FinishedLine(&b, style, Finished{Session: Session{Address: "session.a", Detail: detail}}, time.Now())
+			return FinishedLine(&b, style, Finished{Session: api.Session{Address: "session.a", Detail: detail}}, time.Now())
 		},
 		"progress": func() error {
 			NewProgress(&b, style).Event(history.Event{Kind: history.Held, Address: "session.a", Detail: detail})

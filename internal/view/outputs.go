@@ -11,6 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/wire"
 )
 
 // Output is an output of a manifest.
@@ -42,7 +46,7 @@ func Outputs(w io.Writer, s Style, outputs []Output) error {
 			if err != nil {
 				return err
 			}
-			text = Safe(written(v, "")) // as it is: who set it may want its paths whole
+			text = plaintext.Safe(written(v, "")) // as it is: who set it may want its paths whole
 		}
 		p.line(p.paint(bold, o.Name)+" = ", text)
 	}
@@ -60,7 +64,7 @@ func OutputValue(w io.Writer, o Output) error {
 	if !is {
 		text = written(v, "")
 	}
-	_, err = io.WriteString(w, Safe(text)+"\n")
+	_, err = io.WriteString(w, plaintext.Safe(text)+"\n")
 	return err
 }
 
@@ -86,10 +90,10 @@ func OutputsJSON(w io.Writer, outputs []Output) error {
 		}
 		records[o.Name] = r
 	}
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Format  string                  `json:"format_version"`
 		Outputs map[string]outputRecord `json:"outputs"`
-	}{FormatVersion, records})
+	}{api.FormatVersion, records})
 }
 
 // OutputJSON writes one output as one document, whether it is sensitive or not.
@@ -98,10 +102,10 @@ func OutputJSON(w io.Writer, o Output) error {
 	if err != nil {
 		return err
 	}
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Format string `json:"format_version"`
 		outputRecord
-	}{FormatVersion, outputRecord{o.Name, v, o.Sensitive, o.Description}})
+	}{api.FormatVersion, outputRecord{o.Name, v, o.Sensitive, o.Description}})
 }
 
 var bareKey = sync.OnceValue(func() *regexp.Regexp {

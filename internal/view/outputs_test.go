@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/agentform/agentform/internal/plaintext"
 )
 
 func sampleOutputs() []Output {
@@ -52,7 +54,7 @@ func TestHostileOutputs(t *testing.T) {
 			}
 		}
 		for _, out := range []string{ours.ReplaceAllString(text.String(), ""), documents.String()} {
-			if i := strings.IndexFunc(out, harmful); i >= 0 {
+			if i := strings.IndexFunc(out, plaintext.Harmful); i >= 0 {
 				t.Fatalf("not safe for a terminal: %q", out[i:])
 			}
 		}

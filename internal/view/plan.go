@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -113,7 +114,7 @@ func (p *planPage) mismatch(b *page, errs []session.Diagnostic) {
 	for _, d := range errs {
 		p.told[d.Address] = true
 		head, rest := headAndRest(d.Detail)
-		text := oneLine(d.Summary)
+		text := plaintext.OneLine(d.Summary)
 		if head != "" {
 			text += ": " + head
 		}
@@ -151,7 +152,7 @@ func because(b *page, reason string) string {
 	if reason == "" {
 		return ""
 	}
-	return ": " + b.paint(noInk, oneLine(reason))
+	return ": " + b.paint(noInk, plaintext.OneLine(reason))
 }
 
 // willBe is what an action does to its session, in words.

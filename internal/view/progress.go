@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -54,13 +56,13 @@ func (p *page) event(e history.Event) {
 		head = strings.TrimPrefix(head, fmt.Sprintf("%s %s: ", e.Action, e.Address))
 		p.line(address, p.paint(red, v.plain+" failed"+after(e)+": "+head))
 	case history.ApplySkipped:
-		p.line(address, p.paint(yellow, "skipped"), colon(p, oneLine(e.Detail)))
+		p.line(address, p.paint(yellow, "skipped"), colon(p, plaintext.OneLine(e.Detail)))
 		return
 	case history.Moved:
 		p.line(address, "it was ", p.paint(noInk, e.Old))
 		return
 	case history.TurnInterrupted:
-		p.line(address, p.paint(yellow, Interrupted))
+		p.line(address, p.paint(yellow, status.Interrupted))
 		return
 	case history.Held:
 		p.line(address, "held", colon(p, head))

@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
+
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/session"
-	"github.com/creack/pty"
 )
 
 // gather keeps each write by itself. It is not safe for use by several

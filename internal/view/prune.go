@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/wire"
 )
 
 // Leftover is something in the data folder, or among the sockets, that no session
@@ -89,9 +92,9 @@ func size(n int64) string {
 // PruneJSON writes what is left over as one document. Applied says that it was to
 // be removed, and not only shown.
 func PruneJSON(w io.Writer, all []Leftover, applied bool) error {
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Format  string     `json:"format_version"`
 		Applied bool       `json:"applied"`
 		Found   []Leftover `json:"leftovers"`
-	}{FormatVersion, applied, list(all)})
+	}{api.FormatVersion, applied, wire.List(all)})
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -51,18 +53,18 @@ func StateListJSON(w io.Writer, r Records) error {
 		Lineage  string  `json:"lineage"`
 		Serial   uint64  `json:"serial"`
 		Sessions []entry `json:"sessions"`
-	}{FormatVersion, r.Project, r.Lineage, r.Serial, []entry{}}
+	}{api.FormatVersion, r.Project, r.Lineage, r.Serial, []entry{}}
 	for _, x := range r.Sessions {
 		d.Sessions = append(d.Sessions, entry{x.Address, x.ID, x.Origin, x.Spec.Agent.Name, x.Spec.Runtime.Key(),
-			x.Tree.Branch, x.Tree.Path, x.Run.ID, utcOrNull(x.UpdatedAt)})
+			x.Tree.Branch, x.Tree.Path, x.Run.ID, wire.UTCOrNil(x.UpdatedAt)})
 	}
-	return Document(w, d)
+	return wire.Write(w, d)
 }
 
 // StateShowJSON writes one record as one document.
 func StateShowJSON(w io.Writer, r session.Record) error {
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Format  string         `json:"format_version"`
 		Session session.Record `json:"session"`
-	}{FormatVersion, r})
+	}{api.FormatVersion, r})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/agentform/agentform/internal/plaintext"
 )
 
 // Region is the part of a terminal in which a text is shown that changes: each
@@ -81,7 +83,7 @@ func height(line string, width int) int {
 	}
 	g := glyphs()
 	rows, column := 1, 0
-	for _, r := range sequence.ReplaceAllLiteralString(line, "") {
+	for _, r := range plaintext.Sequence.ReplaceAllLiteralString(line, "") {
 		w := g.RuneWidth(r)
 		if column+w > width {
 			rows, column = rows+1, 0

@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 )
 
 // What an agent shows is shown as it is, its paths too.
 func TestScreenIsNotRewritten(t *testing.T) {
 	var out strings.Builder
-	x := Shown{Session: Session{Address: "session.api", Workspace: "/src/shop/w"}, Screen: "reads /src/shop/w/main.go\n"}
+	x := status.Detail{Session: api.Session{Address: "session.api", Workspace: "/src/shop/w"}, Screen: "reads /src/shop/w/main.go\n"}
 	if err := Show(&out, Style{Dir: "/src/shop"}, x, at); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -34,7 +38,7 @@ type Housed struct {
 // and on no record. Every recorded session is in one of them: one that is stopped, or
 // was never started, is in a last one of kind none. Hub is what the hub sees of them,
 // which may reach what cannot be reached from here; nil: there is none.
-func ServicesOf(known []Known, orphans []session.Live, hub *StatusDocument) []Service {
+func ServicesOf(known []status.Input, orphans []session.Live, hub *api.StatusDocument) []Service {
 	found := map[session.Place]*Service{}
 	in := func(p session.Place, r session.RuntimeSpec, up *bool) *Service {
 		key := session.Place{Runtime: p.Runtime, Socket: p.Socket}
@@ -63,9 +67,9 @@ func ServicesOf(known []Known, orphans []session.Live, hub *StatusDocument) []Se
 		if k.Record == nil {
 			continue
 		}
-		s := SessionOf(k)
+		s := status.Of(k)
 		place, up := k.Record.Place, new(bool)
-		if x, sees := hub.sees(s); sees {
+		if x, sees := sees(hub, s); sees {
 			x.Detail, *up = "as the hub sees it", x.State != session.StateError
 			y := in(place, k.Record.Spec.Runtime, up)
 			y.Sessions = append(y.Sessions, Housed{x.Address, x.State, x.Alive, x.Detail, true})
@@ -78,7 +82,7 @@ func ServicesOf(known []Known, orphans []session.Live, hub *StatusDocument) []Se
 			up = nil
 		}
 		x := in(place, k.Record.Spec.Runtime, up)
-		x.Sessions = append(x.Sessions, Housed{s.Address, s.State, s.Alive, s.unknownBecause(k.Record.Spec.Runtime, hub), true})
+		x.Sessions = append(x.Sessions, Housed{s.Address, s.State, s.Alive, unknownBecause(s, k.Record.Spec.Runtime, hub), true})
 	}
 	for _, l := range orphans {
 		alive := l.Vital == session.Alive
@@ -122,20 +126,20 @@ func upRank(up *bool) int {
 }
 
 // sees is what the hub sees of a session of which nothing is known here.
-func (d *StatusDocument) sees(s Session) (Session, bool) {
+func sees(d *api.StatusDocument, s api.Session) (api.Session, bool) {
 	if d == nil || s.State != session.StateUnknown {
-		return Session{}, false
+		return api.Session{}, false
 	}
-	i := slices.IndexFunc(d.Sessions, func(x Session) bool { return x.Address == s.Address && x.State != session.StateUnknown })
+	i := slices.IndexFunc(d.Sessions, func(x api.Session) bool { return x.Address == s.Address && x.State != session.StateUnknown })
 	if i < 0 {
-		return Session{}, false
+		return api.Session{}, false
 	}
 	return d.Sessions[i], true
 }
 
 // unknownBecause is what there is to say about the state of a session. Of one on
 // another machine's engine, only a hub that stays connected could know more.
-func (s Session) unknownBecause(r session.RuntimeSpec, hub *StatusDocument) string {
+func unknownBecause(s api.Session, r session.RuntimeSpec, hub *api.StatusDocument) string {
 	if s.State == session.StateUnknown && hub == nil && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://") {
 		return "session state unknown (hub down)"
 	}
@@ -195,7 +199,7 @@ func (s Service) title(p *page) string {
 	case !*s.Up:
 		more += ", " + p.paint(red, "does not run")
 	}
-	return kind + " " + p.paint(bold, oneLine(s.Name)) + more
+	return kind + " " + p.paint(bold, plaintext.OneLine(s.Name)) + more
 }
 
 // places counts them: 1 tmux server, 3 containers.
@@ -221,9 +225,9 @@ func ServicesJSON(w io.Writer, all []Service) error {
 			counts[h.State]++
 		}
 	}
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Format   string                `json:"format_version"`
 		Services []Service             `json:"services"`
 		Counts   map[session.State]int `json:"counts"`
-	}{FormatVersion, list(all), counts})
+	}{api.FormatVersion, wire.List(all), counts})
 }

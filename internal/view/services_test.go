@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -13,12 +15,12 @@ import (
 func TestServices(t *testing.T) {
 	yes, no := true, false
 	const sandbox = "c0ffee00112233445566778899aabbccddeeff00112233445566778899aabbcc"
-	tmux := func(a session.Address, state session.State, alive *bool, detail string) Known {
+	tmux := func(a session.Address, state session.State, alive *bool, detail string) status.Input {
 		r := record(a, "agents/x")
 		r.Place = session.Place{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: a.OutsideName("shop")}
-		return Known{Record: r, Live: &session.Live{Mark: session.Mark{ID: r.ID}, Place: r.Place, PlaceUp: true}, Diagnosis: plan.Diagnosis{State: state, Alive: alive, Detail: detail}}
+		return status.Input{Record: r, Live: &session.Live{Mark: session.Mark{ID: r.ID}, Place: r.Place, PlaceUp: true}, Diagnosis: plan.Diagnosis{State: state, Alive: alive, Detail: detail}}
 	}
-	docker := func(a session.Address, host string, d plan.Diagnosis, live, up bool) Known {
+	docker := func(a session.Address, host string, d plan.Diagnosis, live, up bool) status.Input {
 		k := tmux(a, d.State, d.Alive, d.Detail)
 		k.Diagnosis = d
 		k.Record.Spec.Runtime = session.RuntimeSpec{Kind: "docker", Name: "box", Docker: &session.DockerConfig{Image: "agents:1", Host: host}}
@@ -31,7 +33,7 @@ func TestServices(t *testing.T) {
 	}
 	orphan := session.Live{Mark: session.Mark{Address: "session.lost", ID: "x"}, PlaceUp: true, Vital: session.Alive,
 		Place: session.Place{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: "shop-lost-1a2b3c"}}
-	known := []Known{
+	known := []status.Input{
 		tmux("session.api", session.StateRunning, &yes, "running"),
 		tmux(session.Keyed("worker", "web"), session.StateStale, &no, "stale: tmux session stands, session is gone (exit status 1)"),
 		docker("session.build", "", plan.Diagnosis{State: session.StateStale, Alive: &no, Detail: "stale: container runs, session is gone"}, true, true),
@@ -44,7 +46,7 @@ func TestServices(t *testing.T) {
 	stopped := lost
 	stopped.Record = record("session.halted", "agents/x")
 	stopped.Record.Place, stopped.Diagnosis = session.Place{}, plan.Diagnosis{State: session.StateStopped, Alive: &no, Detail: "stopped"}
-	known = append([]Known{lost, stopped}, known...)
+	known = append([]status.Input{lost, stopped}, known...)
 	all := ServicesOf(known, []session.Live{orphan}, nil)
 	styles(t, "services", true, func(w io.Writer, s Style) error { return Services(w, s, all) })
 	golden(t, "services.json", func(w io.Writer) error { return ServicesJSON(w, all) })
@@ -52,11 +54,11 @@ func TestServices(t *testing.T) {
 	if err := Services(&b, Style{}, nil); err != nil || !strings.Contains(b.String(), "No sessions.") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
-	hub := StatusOf([]Session{
+	hub := api.StatusOf([]api.Session{
 		{Address: "session.far", State: session.StateRunning, Alive: &yes},
 		{Address: "session.near", State: session.StateUnknown},
 		{Address: "session.api", State: session.StateStale, Alive: &no},
-	}, HubRuns)
+	}, api.HubRuns)
 	said := map[session.Address]Housed{}
 	for _, x := range ServicesOf(known, nil, &hub) {
 		for _, h := range x.Sessions {
@@ -81,17 +83,17 @@ func TestServices(t *testing.T) {
 // stopped before.
 func TestServicesThatDied(t *testing.T) {
 	no := false
-	died := Known{Record: record("session.api", "agents/x"), Diagnosis: plan.Diagnosis{State: session.StateError, Alive: &no, Detail: "tmux session is gone"}}
+	died := status.Input{Record: record("session.api", "agents/x"), Diagnosis: plan.Diagnosis{State: session.StateError, Alive: &no, Detail: "tmux session is gone"}}
 	died.Record.Place = session.Place{Runtime: "tmux", Socket: "/run/tmux-0", Name: "shop-api"}
-	stopped := Known{Record: record("session.web", "agents/y"), Diagnosis: plan.Diagnosis{State: session.StateStopped, Alive: &no, Detail: "stopped"}}
+	stopped := status.Input{Record: record("session.web", "agents/y"), Diagnosis: plan.Diagnosis{State: session.StateStopped, Alive: &no, Detail: "stopped"}}
 	stopped.Record.Place = session.Place{}
 	for name, c := range map[string]struct {
-		known []Known
+		known []status.Input
 		want  string
 	}{
-		"the server died":        {[]Known{died, stopped}, "tmux server /run/tmux-0, does not run\n  session.api  error  tmux session is gone\nno server or container\n  session.web  stopped\n\n1 tmux server; 1 error, 1 stopped\n"},
-		"everything was stopped": {[]Known{stopped}, "no server or container\n  session.web  stopped\n\n1 stopped\n"},
-		"it was never applied":   {[]Known{{Wanted: wanted(spec("session.new", "agents/z"))}}, "No sessions.\n"},
+		"the server died":        {[]status.Input{died, stopped}, "tmux server /run/tmux-0, does not run\n  session.api  error  tmux session is gone\nno server or container\n  session.web  stopped\n\n1 tmux server; 1 error, 1 stopped\n"},
+		"everything was stopped": {[]status.Input{stopped}, "no server or container\n  session.web  stopped\n\n1 stopped\n"},
+		"it was never applied":   {[]status.Input{{Wanted: wanted(spec("session.new", "agents/z"))}}, "No sessions.\n"},
 	} {
 		var b bytes.Buffer
 		if err := Services(&b, Style{}, ServicesOf(c.known, nil, nil)); err != nil || b.String() != c.want {

@@ -6,36 +6,29 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
-// Shown is one session in full, as show and status ADDRESS tell it.
-type Shown struct {
-	Session
-	Record *session.Record // nil: not on record
-	Exit   *session.Exit   // how the last run ended; nil: it has not, or is not known
-	Events []history.Event // the last ones, the oldest first
-	Screen string          // the end of it
-}
-
 // Show writes one session in full: what it is and does, its ids, its last
 // events, the end of its screen, and the commands to look at it by hand.
-func Show(w io.Writer, s Style, x Shown, now time.Time) error {
+func Show(w io.Writer, s Style, x status.Detail, now time.Time) error {
 	p := &page{Style: s}
-	word, color := x.stateWord()
+	word, color := stateWord(x.Session)
 	p.line(p.paint(bold, string(x.Address)), "  ", p.paint(color, word),
 		", ", p.paint(activityInk(x.Activity), string(x.Activity)))
-	if why := x.why(now); why != "" {
+	if why := why(x.Session, now); why != "" {
 		p.line(p.paint(noInk, why))
 	}
 	p.line()
-	p.aligned("  ", x.facts(now))
+	p.aligned("  ", facts(x, now))
 	if len(x.Events) > 0 {
 		p.heading("Last events")
 		p.events(x.Events, now.Location(), false)
 	}
-	if screen, cut := Tail(Safe(strings.TrimRight(x.Screen, " \t\r\n"))); screen != "" {
+	if screen, cut := wire.Tail(plaintext.Safe(strings.TrimRight(x.Screen, " \t\r\n"))); screen != "" {
 		title := "Screen"
 		if cut {
 			title += " (its last " + Bytes(session.TailLimit) + ")"
@@ -45,7 +38,7 @@ func Show(w io.Writer, s Style, x Shown, now time.Time) error {
 			p.line(strings.TrimRight("  "+p.paint(dim, "│")+" "+l, " ")) // as it is: its paths are the agent's own
 		}
 	}
-	if look := x.lookByHand(); len(look) > 0 {
+	if look := x.Commands(); len(look) > 0 {
 		p.heading("To look by hand")
 		for _, l := range look {
 			p.line("  ", p.paint(noInk, l))
@@ -60,11 +53,11 @@ func (p *page) heading(title string) {
 }
 
 // facts is a session's properties, those that it has.
-func (x Shown) facts(now time.Time) []attribute {
+func facts(x status.Detail, now time.Time) []attribute {
 	var all []attribute
 	add := func(name, value string) {
 		if value != "" {
-			all = append(all, attribute{name, oneLine(value)})
+			all = append(all, attribute{name, plaintext.OneLine(value)})
 		}
 	}
 	add("role", x.Role)
@@ -78,7 +71,7 @@ func (x Shown) facts(now time.Time) []attribute {
 	add("workspace", x.Workspace)
 	add("runtime", x.Runtime)
 	if x.StartedAt != nil {
-		add("started", clock(*x.StartedAt, now)+" ("+x.age(now)+" ago)")
+		add("started", clock(*x.StartedAt, now)+" ("+age(x.Session, now)+" ago)")
 	}
 	if x.FirstTurnAt != nil {
 		add("first turn", clock(*x.FirstTurnAt, now))
@@ -92,7 +85,7 @@ func (x Shown) facts(now time.Time) []attribute {
 	if x.Until != nil {
 		add("limited until", clock(*x.Until, now))
 	}
-	add("restarts", fmt.Sprint(x.Restarts)+x.policy())
+	add("restarts", fmt.Sprint(x.Restarts)+policy(x))
 	add("health", x.Health)
 	if x.Exit != nil {
 		add("last exit", exitWords(*x.Exit, now))
@@ -119,7 +112,7 @@ func (x Shown) facts(now time.Time) []attribute {
 }
 
 // policy is how often the supervisor restarts the session by itself.
-func (x Shown) policy() string {
+func policy(x status.Detail) string {
 	if x.Record == nil {
 		return ""
 	}
@@ -144,7 +137,7 @@ func exitWords(e session.Exit, now time.Time) string {
 	case "hangup":
 		how = "terminal hung up, " + how
 	case "failed_start":
-		how = "could not be started: " + oneLine(e.Detail)
+		how = "could not be started: " + plaintext.OneLine(e.Detail)
 	}
 	if e.Ran > 0 {
 		how += " after " + Elapsed(e.Ran.D())
@@ -156,41 +149,4 @@ func exitWords(e session.Exit, now time.Time) string {
 		how += fmt.Sprintf(" (%d processes left behind, ended)", e.Leftovers)
 	}
 	return how
-}
-
-// lookByHand is the commands with which a person looks into a session without
-// agentform.
-func (x Shown) lookByHand() []string {
-	if x.Record == nil || x.Record.Place.Name == "" || x.State == session.StateStopped || x.State == session.StateError {
-		return nil
-	}
-	place := x.Record.Place
-	prefix := "tmux"
-	if place.Container != "" {
-		prefix = "docker exec -it " + Shell(place.Container) + " tmux"
-	}
-	if place.Socket != "" {
-		prefix += " -S " + Shell(place.Socket)
-	}
-	if place.Container != "" && place.Socket == "" {
-		// Adopted: the place is named after the container, and its tmux has one session,
-		// called as its maker liked.
-		return []string{prefix + " attach", prefix + " capture-pane -p"}
-	}
-	return []string{
-		prefix + " attach -t " + Shell("="+place.Name),
-		prefix + " capture-pane -p -t " + Shell("="+place.Name+":"),
-	}
-}
-
-// Shell returns a text as one word of a shell's command line. A word that begins with
-// = is quoted as well: zsh would take it for the path of a command.
-func Shell(s string) string {
-	plain := s != "" && s[0] != '=' && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%=", r))
-	})
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

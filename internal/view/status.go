@@ -8,13 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
 // Status writes a table of sessions, in the order given, below it what there is
 // to say about one or the other, and last how many there are in each state. Now
 // is what ages are counted to.
-func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
+func Status(w io.Writer, s Style, sessions []api.Session, now time.Time) error {
 	p := &page{Style: s}
 	if len(sessions) == 0 {
 		p.line("No sessions.")
@@ -24,7 +26,7 @@ func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
 		{title: "ADDRESS", min: 24}, {title: "ROLE", spare: 4}, {title: "AGENT", spare: 2}, {title: "STATE"}, {title: "ACTIVITY"},
 		{title: "BRANCH", min: 12}, {title: "AGE", right: true, spare: 1}, {title: "RESTARTS", right: true, spare: 3},
 	}
-	turns := slices.ContainsFunc(sessions, func(x Session) bool { return x.Turns != nil })
+	turns := slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Turns != nil })
 	if turns {
 		columns = append(columns, column{title: "TURNS", right: true, spare: 5}, column{title: "TOKENS", right: true, spare: 6})
 	}
@@ -44,14 +46,14 @@ func Status(w io.Writer, s Style, sessions []Session, now time.Time) error {
 }
 
 // notes says more about the sessions of which there is more to say.
-func (p *page) notes(sessions []Session, now time.Time) {
+func (p *page) notes(sessions []api.Session, now time.Time) {
 	told := false
 	for _, x := range sessions {
 		if x.ID == "" && x.State == session.StatePending && !x.WrongBranch() {
 			continue // not applied yet: its state says it
 		}
-		if why := x.why(now); why != "" {
-			_, color := x.stateWord()
+		if why := why(x, now); why != "" {
+			_, color := stateWord(x)
 			p.line(p.paint(color, string(x.Address)+":"), " ", p.paint(noInk, why))
 			told = true
 		}
@@ -61,8 +63,8 @@ func (p *page) notes(sessions []Session, now time.Time) {
 	}
 }
 
-func statusRow(x Session, now time.Time) []cell {
-	word, color := x.stateWord()
+func statusRow(x api.Session, now time.Time) []cell {
+	word, color := stateWord(x)
 	branch := cell{text: x.Branch}
 	if x.BranchOK != nil && !*x.BranchOK {
 		branch = cell{x.Branch + " !", red}
@@ -70,13 +72,13 @@ func statusRow(x Session, now time.Time) []cell {
 	return []cell{
 		{string(x.Address), bold}, {text: x.Role}, {text: x.Agent},
 		{word, color}, {string(x.Activity), activityInk(x.Activity)},
-		branch, {text: x.age(now)}, {text: strconv.Itoa(x.Restarts)},
+		branch, {text: age(x, now)}, {text: strconv.Itoa(x.Restarts)},
 	}
 }
 
 // stateWord returns the state of a session for people, and its color. A session that
 // could run, and whose workspace is on another branch, needs someone first of all.
-func (x Session) stateWord() (string, ink) {
+func stateWord(x api.Session) (string, ink) {
 	if x.WrongBranch() {
 		return wrongBranch, red
 	}
@@ -97,7 +99,7 @@ func number[N int | int64](n *N) string {
 }
 
 // age is how long the run has been going on, or a dash.
-func (x Session) age(now time.Time) string {
+func age(x api.Session, now time.Time) string {
 	if x.StartedAt == nil {
 		return "-"
 	}
@@ -105,13 +107,13 @@ func (x Session) age(now time.Time) string {
 }
 
 // why is what there is to say about a session besides its state.
-func (x Session) why(now time.Time) string {
+func why(x api.Session, now time.Time) string {
 	var parts []string
 	if x.BranchFault != "" {
 		parts = append(parts, x.BranchFault)
 	}
 	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
-		parts = append(parts, oneLine(LocalTimes(x.Detail, now)))
+		parts = append(parts, plaintext.OneLine(LocalTimes(x.Detail, now)))
 	}
 	if o := x.Override; o != nil {
 		parts = append(parts, fmt.Sprintf("%s by %s %s ago", o.Desired, o.By, Age(now.Sub(o.At))))
@@ -129,14 +131,14 @@ func states() []session.State {
 }
 
 // stateCounts is the last line of a status: 1 wrong branch, 1 stale, 6 running.
-func (p *page) stateCounts(sessions []Session) string {
-	counts := Counts(sessions)
+func (p *page) stateCounts(sessions []api.Session) string {
+	counts := api.Counts(sessions)
 	for _, x := range sessions {
 		if x.WrongBranch() {
 			counts[x.State]--
 		}
 	}
-	wrong := wrongBranches(sessions)
+	wrong := api.WrongBranches(sessions)
 	numbers := p.stateNumbers(counts)
 	if wrong > 0 {
 		numbers = strings.TrimSuffix(p.paint(red, fmt.Sprintf("%d %s", wrong, wrongBranch))+", "+numbers, ", ")
@@ -152,26 +154,6 @@ func (p *page) stateNumbers(counts map[session.State]int) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// wrongBranches returns how many sessions are shown as on the wrong branch.
-func wrongBranches(sessions []Session) (n int) {
-	for _, x := range sessions {
-		if x.WrongBranch() {
-			n++
-		}
-	}
-	return n
-}
-
-// Counts is how many sessions there are in each state; a state that none is in
-// is not in it.
-func Counts(sessions []Session) map[session.State]int {
-	counts := map[session.State]int{}
-	for _, x := range sessions {
-		counts[x.State]++
-	}
-	return counts
 }
 
 func stateInk(s session.State) ink {

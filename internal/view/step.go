@@ -8,28 +8,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
 // Step is what became of one session between two looks.
 type Step struct {
 	At       time.Time
-	Old, New *Session // Old is nil at the first look that has the session, New once it is gone
+	Old, New *api.Session // Old is nil at the first look that has the session, New once it is gone
 }
 
 // Steps are what became of the sessions between two looks, in the order of the
 // later one, those that are gone last.
-func Steps(old, now []Session, at time.Time) []Step {
+func Steps(old, now []api.Session, at time.Time) []Step {
 	var steps []Step
-	find := func(all []Session, a session.Address) *Session {
-		if i := slices.IndexFunc(all, func(x Session) bool { return x.Address == a }); i >= 0 {
+	find := func(all []api.Session, a session.Address) *api.Session {
+		if i := slices.IndexFunc(all, func(x api.Session) bool { return x.Address == a }); i >= 0 {
 			return &all[i]
 		}
 		return nil
 	}
 	for i := range now {
 		was := find(old, now[i].Address)
-		if was == nil || was.differs(now[i]) {
+		if was == nil || differs(*was, now[i]) {
 			steps = append(steps, Step{at, was, &now[i]})
 		}
 	}
@@ -43,16 +45,14 @@ func Steps(old, now []Session, at time.Time) []Step {
 
 // differs reports whether a session has become another: what it is or does, its
 // run, its branch, or the pull request that it tells of.
-func (x Session) differs(y Session) bool {
-	return x.Word() != y.Word() || x.State != y.State || x.Activity != y.Activity || x.Restarts != y.Restarts || x.PR != y.PR ||
-		x.offBranch() != y.offBranch()
+func differs(x api.Session, y api.Session) bool {
+	return Word(x) != Word(y) || x.State != y.State || x.Activity != y.Activity || x.Restarts != y.Restarts || x.PR != y.PR ||
+		x.OffBranch() != y.OffBranch()
 }
-
-func (x Session) offBranch() bool { return x.BranchOK != nil && !*x.BranchOK }
 
 // Word is what a session is or does in one word: what its agent does while it
 // runs and that is known, that it is done or has failed, or else its state.
-func (x Session) Word() string {
+func Word(x api.Session) string {
 	switch {
 	case x.Activity == session.Done || x.Activity == session.Failed,
 		x.State == session.StateRunning && x.Activity != session.NoActivity && x.Activity != "":
@@ -76,14 +76,14 @@ func (p *page) step(st Step, wide int) {
 	if x == nil {
 		x = st.Old
 	}
-	address := oneLine(string(x.Address))
+	address := plaintext.OneLine(string(x.Address))
 	pad := strings.Repeat(" ", max(wide-glyphs().StringWidth(address), 0))
 	p.WriteString(p.paint(dim, st.At.Format(time.TimeOnly)) + gap + p.paint(bold, address) + pad + gap)
 	if st.New == nil {
 		p.line(p.word(*st.Old), " → ", "gone")
 		return
 	}
-	if st.Old != nil && st.Old.Word() != st.New.Word() {
+	if st.Old != nil && Word(*st.Old) != Word(*st.New) {
 		p.WriteString(p.word(*st.Old) + " → ")
 	}
 	p.WriteString(p.wordAndWhy(*st.New, st.At))
@@ -94,8 +94,8 @@ func (p *page) step(st Step, wide int) {
 }
 
 // word is a session's word, in its colour.
-func (p *page) word(x Session) string {
-	word := x.Word()
+func (p *page) word(x api.Session) string {
+	word := Word(x)
 	if word == string(x.Activity) {
 		return p.paint(activityInk(x.Activity), word)
 	}
@@ -104,8 +104,8 @@ func (p *page) word(x Session) string {
 
 // wordAndWhy is a session's word and what there is to say besides, which often
 // begins with the same word.
-func (p *page) wordAndWhy(x Session, now time.Time) string {
-	word, why := x.Word(), x.why(now)
+func (p *page) wordAndWhy(x api.Session, now time.Time) string {
+	word, why := Word(x), why(x, now)
 	rest, same := strings.CutPrefix(why, word)
 	switch {
 	case why == "":
@@ -123,7 +123,7 @@ func (l *Lines) Step(st Step) error {
 		Activity session.Activity `json:"activity"`
 		Status   session.Status   `json:"status"`
 	}
-	of := func(x *Session) *being {
+	of := func(x *api.Session) *being {
 		if x == nil {
 			return nil
 		}

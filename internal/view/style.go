@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/agentform/agentform/internal/plaintext"
 )
 
 // Style is how text is written: the zero value is plain text of any width.
@@ -55,7 +57,7 @@ const (
 // paint is a text in a colour. The text is made safe: this is the only place
 // that emits an escape sequence, but for Region, which moves the cursor.
 func (s Style) paint(c ink, text string) string {
-	text = s.near(Safe(text))
+	text = s.near(plaintext.Safe(text))
 	if !s.Color || c == noInk || text == "" {
 		return text
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/mattn/go-runewidth"
+
+	"github.com/agentform/agentform/internal/plaintext"
 )
 
 // column is one column of a table.
@@ -37,7 +39,7 @@ func (p *page) table(indent string, columns []column, rows [][]cell) {
 		widths[i] = max(g.StringWidth(c.title), c.wide)
 		titled = titled || c.title != ""
 		for _, r := range rows {
-			r[i].text = oneLine(r[i].text)
+			r[i].text = plaintext.OneLine(r[i].text)
 			widths[i] = max(widths[i], g.StringWidth(r[i].text))
 		}
 	}

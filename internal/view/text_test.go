@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-multierror"
+
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
-	"github.com/hashicorp/go-multierror"
 )
 
 func TestPlan(t *testing.T) {

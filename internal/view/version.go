@@ -1,6 +1,11 @@
 package view
 
-import "io"
+import (
+	"io"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/wire"
+)
 
 // Build is which agentform this is.
 type Build struct {
@@ -24,8 +29,8 @@ func Version(w io.Writer, b Build) error {
 
 // VersionJSON writes which agentform this is as one document.
 func VersionJSON(w io.Writer, b Build) error {
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Format string `json:"format_version"`
 		Build
-	}{FormatVersion, b})
+	}{api.FormatVersion, b})
 }

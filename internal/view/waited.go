@@ -6,19 +6,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
 // Waited is how a wait for one session ended.
 type Waited struct {
-	Session        // without a state: it is not there any more
-	Outcome string // reached, over, waiting, as of follow.Verdict
+	api.Session        // without a state: it is not there any more
+	Outcome     string // reached, over, waiting, as of follow.Verdict
 }
 
 // WaitedLine writes how a session that is waited for stands.
 func WaitedLine(w io.Writer, s Style, x Waited, now time.Time) error {
 	p := &page{Style: s}
-	p.WriteString(p.paint(bold, oneLine(string(x.Address))) + ": ")
+	p.WriteString(p.paint(bold, plaintext.OneLine(string(x.Address))) + ": ")
 	if x.State == "" {
 		p.line("neither on record nor in the manifest any more")
 	} else {
@@ -45,16 +49,16 @@ func WaitedJSON(w io.Writer, all []Waited, goal string, reached, timedOut bool, 
 		TimedOut bool    `json:"timed_out"`
 		Elapsed  float64 `json:"elapsed_seconds"`
 		Sessions []one   `json:"sessions"`
-	}{FormatVersion, goal, reached, timedOut, seconds(took), []one{}}
+	}{api.FormatVersion, goal, reached, timedOut, wire.Seconds(took), []one{}}
 	for _, x := range all {
 		d.Sessions = append(d.Sessions, one{x.Address, x.Outcome, x.State, x.Activity, x.Status, x.Detail, x.PR})
 	}
-	return Document(w, d)
+	return wire.Write(w, d)
 }
 
 // Needy is a session that needs somebody.
 type Needy struct {
-	Session
+	api.Session
 	Priority int
 	Reason   string    // as of follow.Reason
 	Since    time.Time // as far as known
@@ -64,13 +68,13 @@ type Needy struct {
 func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 	p := &page{Style: s}
 	word := needWord(n.Reason)
-	if n.Reason == "turn_ended" && strings.HasPrefix(n.Detail, Interrupted) {
+	if n.Reason == "turn_ended" && strings.HasPrefix(n.Detail, status.Interrupted) {
 		word = "idle"
 	}
 	p.WriteString(p.paint(needInk(n), word) + fmt.Sprintf(" for %s", Age(now.Sub(n.Since))))
-	why := strings.TrimPrefix(n.why(now), n.Word()+": ")
-	if why = strings.TrimPrefix(why, n.Reason+": "); why != "" {
-		p.WriteString(": " + p.paint(noInk, why))
+	reason := strings.TrimPrefix(why(n.Session, now), Word(n.Session)+": ")
+	if reason = strings.TrimPrefix(reason, n.Reason+": "); reason != "" {
+		p.WriteString(": " + p.paint(noInk, reason))
 	}
 	p.line()
 	return p.flush(w)
@@ -102,12 +106,12 @@ func needWord(reason string) string {
 
 // NeedJSON writes a session that needs somebody as one document.
 func NeedJSON(w io.Writer, n Needy) error {
-	return Document(w, struct {
+	return wire.Write(w, struct {
 		Format   string          `json:"format_version"`
 		Address  session.Address `json:"address"`
 		Reason   string          `json:"reason"`
 		Since    *time.Time      `json:"since"`
 		Priority int             `json:"priority"`
-		Session  Session         `json:"session"`
-	}{FormatVersion, n.Address, n.Reason, utcOrNull(n.Since), n.Priority, n.Session})
+		Session  api.Session     `json:"session"`
+	}{api.FormatVersion, n.Address, n.Reason, wire.UTCOrNil(n.Since), n.Priority, n.Session})
 }

@@ -1,0 +1,167 @@
+package api
+
+import (
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// FormatVersion is the version of every JSON document. The number before the
+// dot grows when something that stood in one changes or goes, the one after it
+// when something is added.
+const FormatVersion = "1.0"
+
+// Session is one session in a status document. A pointer that is nil stands for
+// what is not known or not there, and is null in JSON.
+type Session struct {
+	Address        session.Address   `json:"address"`
+	Name           string            `json:"name"` // the address as a person types it: worker["web"]
+	Role           string            `json:"role"`
+	Agent          string            `json:"agent"`
+	Runtime        string            `json:"runtime"` // RuntimeSpec.Key: tmux, docker/sandbox
+	Desired        session.Desired   `json:"desired"` // a person's override, if there is one
+	State          session.State     `json:"state"`
+	Activity       session.Activity  `json:"activity"`
+	Alive          *bool             `json:"session_alive"`
+	Observable     bool              `json:"observable"` // the agent's own session file may be looked for
+	Branch         string            `json:"branch"`
+	BranchOK       *bool             `json:"branch_ok"`
+	BranchLive     string            `json:"branch_live"`   // what the workspace is on; empty: detached or not known
+	BranchFault    string            `json:"branch_fault"`  // what is wrong when branch_ok is not true, for people
+	BranchReason   plan.Reason       `json:"branch_reason"` // the same as plan's code: branch_mismatch, workspace_gone, workspace_unreadable
+	Workspace      string            `json:"workspace"`
+	ID             string            `json:"id"`
+	PaneID         string            `json:"pane_id"`
+	PID            *int              `json:"pid"` // of the agent
+	Container      string            `json:"container"`
+	Status         session.Status    `json:"status"`
+	Detail         string            `json:"detail"` // why, for people
+	CreatedAt      *time.Time        `json:"created_at"`
+	StartedAt      *time.Time        `json:"started_at"` // of the run
+	FirstTurnAt    *time.Time        `json:"first_turn_at"`
+	Turns          *int              `json:"turns"`  // that have ended, as the agent's own session file says
+	Tokens         *int64            `json:"tokens"` // in and out, as far as that counts them
+	Until          *time.Time        `json:"until"`  // of activity blocked_api: when the limit ends, if that is said
+	Signal         string            `json:"signal"` // what the activity is known by: native, hook, title, screen, exit
+	Restarts       int               `json:"restarts"`
+	Budget         *Budget           `json:"restart_budget"` // of one that the hub starts again, or not any more
+	Health         string            `json:"health"`         // healthy, unhealthy, unknown
+	Unhealthy      *Unhealthy        `json:"unhealthy"`      // what the hub found to be wrong with it; nil: nothing
+	Attached       *int              `json:"attached"`       // how many terminals are attached; nil: not known
+	LastEvent      *LastEvent        `json:"last_event"`
+	PR             string            `json:"pr_url"`
+	ConversationID string            `json:"conversation_id"`
+	Origin         session.Origin    `json:"origin"`
+	Override       *session.Override `json:"override"`
+	Transcripts    Transcripts       `json:"transcripts"`
+}
+
+// Budget is how far the hub has come with starting a session again.
+type Budget struct {
+	Reason string     `json:"reason"` // why it waits: backing_off, budget_spent, restart_policy; empty: it does not
+	Try    int        `json:"try"`    // the number of the next try; of budget_spent, of the last
+	Of     int        `json:"of"`
+	Until  *time.Time `json:"until"` // of backing_off: when that is
+}
+
+// Unhealthy is what the hub found to be wrong with a live session, as its history tells:
+// it is known after the hub has ended, too.
+type Unhealthy struct {
+	Reason string    `json:"reason"` // hung, heartbeat, contradicted, unobserved
+	Detail string    `json:"detail"`
+	Since  time.Time `json:"since"`
+}
+
+// LastEvent is the youngest event of a session's history.
+type LastEvent struct {
+	Time   time.Time    `json:"time"`
+	Kind   history.Kind `json:"type"`
+	Action string       `json:"action,omitempty"`
+	Reason string       `json:"reason,omitempty"`
+	Detail string       `json:"detail,omitempty"`
+}
+
+// Transcripts are the files in which a session can be read again.
+type Transcripts struct {
+	Screen string `json:"screen"` // the recorded screen
+	Native string `json:"native"` // the agent's own session file
+}
+
+// OffBranch reports whether the workspace is known to be on another branch than the
+// declared one, or gone.
+func (s Session) OffBranch() bool { return s.BranchOK != nil && !*s.BranchOK }
+
+// WrongBranch reports whether a session that runs, or is to be started, has its
+// workspace on another branch. In error or stopped, the session has no agent that
+// could commit there.
+func (s Session) WrongBranch() bool {
+	return s.BranchReason == plan.ReasonBranchMismatch &&
+		slices.Contains([]session.State{session.StatePending, session.StateStarting, session.StateRunning, session.StatePaused}, s.State)
+}
+
+// StatusDocument is sessions as a document.
+type StatusDocument struct {
+	Format   string                `json:"format_version"`
+	Sessions []Session             `json:"sessions"`
+	Counts   map[session.State]int `json:"counts"`
+	// WrongBranch is how many of them run, or are to be started, on another branch.
+	WrongBranch int        `json:"wrong_branch"`
+	Supervisor  Supervisor `json:"supervisor"`
+}
+
+// A Supervisor is what the hub's process does.
+type Supervisor string
+
+// A suspended hub was stopped by a signal.
+const (
+	HubRuns      Supervisor = "running"
+	HubSuspended Supervisor = "suspended"
+	HubDown      Supervisor = "down"
+)
+
+// StatusOf is the document of sessions, in the order given.
+func StatusOf(sessions []Session, supervisor Supervisor) StatusDocument {
+	return StatusDocument{FormatVersion, wire.List(sessions), Counts(sessions), WrongBranches(sessions), supervisor}
+}
+
+// WrongBranches returns how many sessions are shown as on the wrong branch.
+func WrongBranches(sessions []Session) (n int) {
+	for _, x := range sessions {
+		if x.WrongBranch() {
+			n++
+		}
+	}
+	return n
+}
+
+// Counts is how many sessions there are in each state; a state that none is in
+// is not in it.
+func Counts(sessions []Session) map[session.State]int {
+	counts := map[session.State]int{}
+	for _, x := range sessions {
+		counts[x.State]++
+	}
+	return counts
+}
+
+// ShownDocument is one session in full as a document.
+type ShownDocument struct {
+	Format string `json:"format_version"`
+	Session
+	Run    *session.Run   `json:"run"`
+	Exit   *session.Exit  `json:"exit"`
+	Place  *session.Place `json:"place"`
+	Look   []string       `json:"look_by_hand"`
+	Events []EventRecord  `json:"events"`
+	Screen Screen         `json:"screen"`
+}
+
+// Screen is the end of a screen in a document.
+type Screen struct {
+	Text      string `json:"text"`
+	Truncated bool   `json:"truncated"`
+}

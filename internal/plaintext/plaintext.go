@@ -1,0 +1,85 @@
+// Package plaintext makes text safe to print on a terminal.
+package plaintext
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Sequence is a terminal's escape sequence: CSI (colours, cursor), a string
+// (OSC, DCS, APC, PM, SOS) with what it carries, a character set, or ESC and one
+// more character.
+var Sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u009c\n]*(?:\x07|\x1b\\\\|\u009c)" +
+	"|\x1b[ -/]+[0-~]|\x1b[0-~]")
+
+// Safe returns a text that does nothing to a terminal but show: escape sequences are
+// taken out, a carriage return becomes a line break, other control characters
+// and those that reverse the direction of writing are shown as what they are
+// (^G, <U+202E>), and invalid UTF-8 as U+FFFD. Line breaks and tabs stay.
+func Safe(s string) string {
+	if safe(s) {
+		return s
+	}
+	s = strings.ToValidUTF8(s, "\ufffd")
+	s = Sequence.ReplaceAllLiteralString(s, "")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\r':
+			b.WriteByte('\n')
+		case !Harmful(r):
+			b.WriteRune(r)
+		case r < 0x20:
+			b.WriteString("^" + string('@'+r))
+		case r == 0x7f:
+			b.WriteString("^?")
+		default:
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		}
+	}
+	return b.String()
+}
+
+func safe(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	return strings.IndexFunc(s, Harmful) < 0
+}
+
+// Harmful reports whether a terminal acts on a character, or shows what follows
+// it in another order.
+func Harmful(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20, r >= 0x7f && r <= 0x9f:
+		return true
+	}
+	return r == 0x200e || r == 0x200f || r == 0x061c || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
+
+// OneLine returns a text as one safe line: line breaks and tabs become spaces.
+func OneLine(s string) string {
+	s = strings.TrimSpace(Safe(s))
+	if !strings.ContainsAny(s, "\n\t") {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// ShellWord returns a text as one word of a shell's command line. A word that begins with
+// = is quoted as well: zsh would take it for the path of a command.
+func ShellWord(s string) string {
+	plain := s != "" && s[0] != '=' && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%=", r))
+	})
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

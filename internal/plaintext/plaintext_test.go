@@ -1,0 +1,34 @@
+package plaintext
+
+import "testing"
+
+func TestSafe(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain, größe, 日本, ✓":                      "plain, größe, 日本, ✓",
+		"a\tb\nc":                                  "a\tb\nc",
+		"\x1b[31mred\x1b[0m":                       "red",
+		"\x1b]0;title\x07text":                     "text",
+		"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\": "link",
+		"\x1b]52;c;cm0gLXJm":                       "52;c;cm0gLXJm", // never ended: nothing is swallowed
+		"\x1bP+q544e\x1b\\x":                       "x",
+		"\x1b(Bx\x1b7y\x1bcz":                      "xyz",
+		"\u009b2Jx":                                "x",
+		"one\r\ntwo\rthree":                        "one\ntwo\nthree",
+		"bell\x07 del\x7f nul\x00 nel\u0085":       "bell^G del^? nul^@ nel<U+0085>",
+		"abc\u202edcba":                            "abc<U+202E>dcba",
+		"\xff\x9b2J":                               "\ufffd2J",
+		"\x1b\x1b[[31m":                            "^[31m",
+	} {
+		if got := Safe(in); got != want {
+			t.Errorf("Safe(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{"": "''", "a/b.c": "a/b.c", "=x": "'=x'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
+		if got := ShellWord(in); got != want {
+			t.Errorf("ShellWord(%q) = %s, want %s", in, got, want)
+		}
+	}
+}

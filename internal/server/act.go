@@ -1,0 +1,211 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/keys"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/supervise"
+)
+
+// verb is something that a session is told by hand: POST /v1/sessions/{id}/VERB.
+type verb struct {
+	name, id       string
+	summary, about string
+	aliases        []string
+	hand           reconcile.Hand
+	in             func() any
+	// refuse says why it cannot be told to a session as it is now; nil: it can.
+	refuse func(api.Session) error
+}
+
+// Nothing is the body of a verb that has nothing more to say.
+type Nothing struct{}
+
+// adds sets in a hand what the body of a verb says.
+func adds(body any, h *reconcile.Hand) error {
+	switch o := body.(type) {
+	case *api.Start:
+		h.Wait = o.Wait
+	case *api.Restart:
+		h.Fresh, h.Wait = o.Fresh, o.Wait
+	case *api.RestartSession:
+		h.Fresh, h.Wait = o.Fresh, o.Wait == nil || *o.Wait
+	case *api.Stop:
+		if o.Timeout < 0 || o.Timeout > 0 && !o.AfterTurn {
+			return badRequest("timeout says how long after_turn waits", "give both, and a time above 0")
+		}
+		h.AfterTurn, h.TurnLimit = o.AfterTurn, o.Timeout.D()
+	}
+	return nil
+}
+
+// verbs is what a session can be told.
+var verbs = []verb{
+	{
+		name: "restart-session", id: "restartStaleSession", aliases: []string{"/v1/agents/{id}/restart-session", "/agents/{id}/restart-session"},
+		summary: "Start a stale session again, where it was",
+		about:   "In the same container or tmux session, with its conversation; answers when the agent is ready. 409 unless the session is stale: its place stands, and its agent is gone.",
+		hand:    reconcile.Hand{Desired: session.Running}, // without Restart: one that came back meanwhile is left alone
+		in:      func() any { return &api.RestartSession{} }, refuse: unlessStale,
+	}, {
+		name: "start", id: "startSession", summary: "Start a session that was stopped, or whose agent is gone", about: "With its conversation where the agent can go on with it.",
+		hand: reconcile.Hand{Desired: session.Running}, in: func() any { return &api.Start{} },
+	}, {
+		name: "restart", id: "restartSession", summary: "Start a session again, whatever its state", about: "Ends the agent if it lives.",
+		hand: reconcile.Hand{Desired: session.Running, Restart: true}, in: func() any { return &api.Restart{} },
+	}, {
+		name: "pause", id: "pauseSession", summary: "Pause a session", about: "As its manifest says: clients off and input refused, or its processes standing still.",
+		hand: reconcile.Hand{Desired: session.Paused}, in: func() any { return &Nothing{} }, refuse: unlessAlive,
+	}, {
+		name: "resume", id: "resumeSession", summary: "Let a paused session go on",
+		hand: reconcile.Hand{Desired: session.Running}, in: func() any { return &Nothing{} }, refuse: unlessPaused,
+	}, {
+		name: "stop", id: "stopSession", summary: "Stop a session", about: "Answers when it has been seen that nothing is left of it. Its workspace and branch stay.",
+		hand: reconcile.Hand{Desired: session.Stopped}, in: func() any { return &api.Stop{} },
+	},
+}
+
+func (v verb) route() route {
+	return route{
+		method: "POST", path: "/v1/sessions/{id}/" + v.name, aliases: v.aliases, id: v.id, summary: v.summary, about: v.about,
+		in: v.in(), out: api.Done{}, fails: []int{404, 409, 413, 415, 500, 503},
+		handle: func(s *Server, w http.ResponseWriter, r *http.Request) error { return s.tell(w, r, v) },
+	}
+}
+
+func unlessStale(x api.Session) error {
+	if x.State == session.StateStale {
+		return nil
+	}
+	next := "POST restart starts it again whatever its state"
+	if x.State == session.StateStopped || x.State == session.StateError {
+		next = "POST start starts it"
+	}
+	return &api.Error{Status: http.StatusConflict, Code: "not_stale", Message: fmt.Sprintf("%s is not stale: it is %s", x.Address, x.State), Next: next}
+}
+
+func unlessPaused(x api.Session) error {
+	if x.Alive == nil || *x.Alive || x.Desired == session.Paused {
+		return nil
+	}
+	return &api.Error{Status: http.StatusConflict, Code: "not_paused", Message: fmt.Sprintf("%s is not paused: it is %s", x.Address, x.State), Next: "POST start starts it"}
+}
+
+func unlessAlive(x api.Session) error {
+	if x.Alive == nil || *x.Alive {
+		return nil
+	}
+	return &api.Error{Status: http.StatusConflict, Code: "gone", Message: fmt.Sprintf("%s has no agent to pause: it is %s", x.Address, x.State), Next: "POST start starts it"}
+}
+
+// tell tells a session something by hand.
+func (s *Server) tell(w http.ResponseWriter, r *http.Request, v verb) error {
+	body := v.in()
+	k, snapshot, err := s.aim(w, r, body)
+	if err != nil {
+		return err
+	}
+	hand := v.hand
+	hand.Addresses = []session.Address{k.Record.Address}
+	if err := adds(body, &hand); err != nil {
+		return err
+	}
+	if v.refuse != nil {
+		if err := v.refuse(shown(snapshot, k)); err != nil {
+			return err
+		}
+	}
+	done := api.Done{Format: api.FormatVersion, Address: k.Record.Address, Actions: []api.Act{}}
+	err = s.act(func(ctx context.Context) error {
+		_, tally, err := s.cfg.Hub.Do(ctx, by(r), hand)
+		for _, x := range tally.Results {
+			done.Actions = append(done.Actions, api.Act{Address: x.Address, Action: x.Action, Outcome: x.Outcome,
+				Detail: cmp.Or(errText(x.Err), x.Detail), Seconds: x.Elapsed.Round(time.Millisecond).Seconds()})
+		}
+		return err
+	})
+	s.log.Info("told by hand", "session", k.Record.Address, "what", v.name, "by", by(r), "error", errText(err))
+	if err != nil {
+		return err
+	}
+	snapshot, err = s.look(r.Context())
+	if err != nil {
+		return err
+	}
+	if k, there := snapshot.Of(k.Record.Address); there {
+		done.Session = shown(snapshot, k)
+	}
+	return answer(w, http.StatusOK, done)
+}
+
+func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
+	var in api.Input
+	k, _, err := s.aim(w, r, &in)
+	if err != nil {
+		return err
+	}
+	if (in.Text == "") == (in.Key == "") || in.Key != "" && in.NoEnter {
+		return badRequest("want a text, or a key: one of the two", `{"text": "…"} or {"key": "Enter"}`)
+	}
+	if in.Key != "" && !keys.Known(in.Key) {
+		return badRequest(fmt.Sprintf("there is no key %.40q", in.Key), "a key has tmux's name: Enter, Escape, C-c, F12, y")
+	}
+	sent := api.Sent{Format: api.FormatVersion, Address: k.Record.Address, Alive: k.Diagnosis.Alive}
+	err = s.act(func(ctx context.Context) (err error) {
+		sent.Outcome, err = s.cfg.Hub.Send(ctx, by(r), k.Record.Address, session.Input{Text: in.Text, Key: in.Key, NoEnter: in.NoEnter})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, sent)
+}
+
+// aim reads what a request that acts says, and finds the session that it is about, as
+// it is now.
+func (s *Server) aim(w http.ResponseWriter, r *http.Request, body any) (k status.Input, snapshot *supervise.Snapshot, err error) {
+	if _, err = queried(r); err != nil {
+		return k, nil, err
+	}
+	if err = decode(w, r, body); err != nil {
+		return k, nil, err
+	}
+	if snapshot, err = s.look(s.acting); err == nil {
+		k, err = find(snapshot, r.PathValue("id"))
+	}
+	return k, snapshot, err
+}
+
+// act does something that goes on when whoever asked for it is gone, until the hub
+// ends.
+func (s *Server) act(what func(context.Context) error) error {
+	s.doing.RLock()
+	defer s.doing.RUnlock()
+	err := what(s.acting)
+	if errors.Is(err, context.Canceled) && s.acting.Err() != nil {
+		return &api.Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the hub ends: " + err.Error(), Next: "ask the next one"}
+	}
+	return err
+}
+
+// by is the name in which a request acts.
+func by(r *http.Request) string {
+	name, _ := r.Context().Value(who{}).(string)
+	return name
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/supervise"
+)
+
+// isEventID reports whether a text looks like the id of an event, LIFE.NUMBER.TIME.
+func isEventID(s string) bool {
+	parts := strings.Split(s, ".")
+	if len(parts) != 3 || parts[0] == "" {
+		return false
+	}
+	_, number := strconv.ParseUint(parts[1], 10, 64)
+	_, at := strconv.ParseInt(parts[2], 10, 64)
+	odd := func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') }
+	return number == nil && at == nil && !strings.ContainsFunc(parts[0], odd)
+}
+
+// streamEvents tells events as they come, until the reader goes, is too slow, or the
+// hub ends. The hub waits for no reader: each takes from what the hub keeps, in its
+// own time.
+func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
+	from, only, err := s.wantedEvents(r)
+	if err != nil {
+		return err
+	}
+	control := http.NewResponseController(w)
+	s.cfg.Metrics.listen(1)
+	defer s.cfg.Metrics.listen(-1)
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	ctx, done := context.WithCancel(r.Context())
+	defer done()
+	events := s.take(ctx, from)
+	tell := func(text []byte) bool {
+		_ = control.SetWriteDeadline(time.Now().Add(s.patience))
+		if _, err := w.Write(text); err != nil {
+			return false
+		}
+		return control.Flush() == nil
+	}
+	pulse := time.NewTicker(s.pace)
+	defer pulse.Stop()
+	for on := tell([]byte("retry: 2000\n\n")); on; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-pulse.C:
+			on = tell([]byte(": the hub lives\n\n"))
+		case e, more := <-events:
+			if !more {
+				return nil
+			}
+			if len(only) > 0 && !only[e.Address] {
+				continue
+			}
+			text, err := record(e)
+			if err != nil {
+				return err
+			}
+			on = tell(text)
+		}
+	}
+	return nil
+}
+
+// wantedEvents is what a request says of the events that it wants: after which, and
+// of which sessions; empty: of all.
+func (s *Server) wantedEvents(r *http.Request) (from string, only map[session.Address]bool, err error) {
+	q, err := queried(r, after, of)
+	if err == nil {
+		err = bare(r)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	from = q.Get("after")
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		from = last
+	}
+	if from != "" && !isEventID(from) {
+		return "", nil, badRequest(brief(from)+" is no id of an event", "leave it out to begin now")
+	}
+	only = map[session.Address]bool{}
+	for _, name := range q["session"] {
+		k, err := find(s.cfg.Hub.Snapshot(), name)
+		if err != nil {
+			return "", nil, err
+		}
+		only[k.Record.Address] = true
+	}
+	return from, only, nil
+}
+
+// take are the hub's events after one, until ctx ends.
+func (s *Server) take(ctx context.Context, from string) <-chan supervise.Event {
+	events := make(chan supervise.Event)
+	all := s.cfg.Hub.Events(ctx, from) // from here on nothing is missed
+	go func() {
+		defer close(events)
+		for e, err := range all {
+			if err != nil {
+				s.log.Debug("a stream of events ends", "error", err)
+				return
+			}
+			select {
+			case events <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return events
+}
+
+// record is an event as it is sent.
+func record(e supervise.Event) ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "id: %s\ndata: ", e.ID)
+	if err := wire.WriteLine(&b, api.EventOf(e.Event)); err != nil { // one line, and its end
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}

@@ -1,0 +1,205 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/supervise"
+)
+
+// lastEvents is how many events one session in full has, as in show.
+const lastEvents = 10
+
+// seen is the snapshot that a request is about: the last, or a new one.
+func (s *Server) seen(r *http.Request, query ...param) (*supervise.Snapshot, error) {
+	q, err := queried(r, query...)
+	if err == nil {
+		err = bare(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if q.Get("fresh") == "true" {
+		return s.look(r.Context())
+	}
+	return s.cfg.Hub.Snapshot(), nil
+}
+
+// look is a look that begins now.
+func (s *Server) look(ctx context.Context) (*supervise.Snapshot, error) {
+	ctx, done := context.WithTimeout(ctx, lookTime)
+	defer done()
+	return s.cfg.Hub.Look(ctx)
+}
+
+// shown is a session as status shows it, with what the hub does about it.
+func shown(s *supervise.Snapshot, k status.Input) api.Session {
+	if c, ok := s.Change(k.Record.Address); ok && k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive && c.Restarts != nil {
+		k.Hold(c)
+	}
+	return status.Of(k)
+}
+
+func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
+	snapshot, err := s.seen(r, fresh)
+	if err != nil {
+		return err
+	}
+	all := make([]api.Session, 0, len(snapshot.Sessions))
+	for _, k := range snapshot.Sessions {
+		all = append(all, shown(snapshot, k))
+	}
+	return answer(w, http.StatusOK, api.StatusOf(all, api.HubRuns))
+}
+
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
+	snapshot, err := s.seen(r, fresh)
+	if err != nil {
+		return err
+	}
+	k, err := find(snapshot, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	x := status.Detail{Session: shown(snapshot, k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
+	if k.Live != nil {
+		x.Exit, x.Screen = k.Live.Exit, k.Live.Screen
+	} else {
+		x.Exit = s.cfg.Facts(k.Record.Run.ID).Exit
+	}
+	return answer(w, http.StatusOK, x.Document())
+}
+
+func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
+	q, err := queried(r, tail)
+	if err == nil {
+		err = bare(r)
+	}
+	if err != nil {
+		return err
+	}
+	most, _ := strconv.Atoi(q.Get("tail")) // it was looked at; 0: all
+	k, err := find(s.cfg.Hub.Snapshot(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	d, err := s.data(r.Context(), k, most)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, d)
+}
+
+// data is the end of what is known of a session. The agent's own file is left alone
+// as long as it may not be looked for. Of an agent without one, the screen comes with
+// what scrolled off it.
+func (s *Server) data(ctx context.Context, k status.Input, most int) (api.Data, error) {
+	x := status.Of(k)
+	d := api.Data{Format: api.FormatVersion, Address: x.Address, ID: x.ID, Alive: x.Alive, Observable: x.Observable, Activity: x.Activity}
+	var told activity.Told
+	if x.Observable {
+		var err error
+		if told, err = s.cfg.Activity.Told(*k.Record); err != nil {
+			return d, err
+		}
+	}
+	var cut bool
+	d.Path = told.Path
+	d.Entries, cut = api.LastEntries(told.Entries, most)
+	if k.Live != nil {
+		d.Screen = s.screen(ctx, *k.Live, k.Record.Address, most, told.Path == "")
+	}
+	d.Truncated = d.Screen.Truncated || told.Cut || cut
+	return d, nil
+}
+
+// screen is the end of a session's screen; whole, with what scrolled off it, as far as
+// the runtime still has that.
+func (s *Server) screen(ctx context.Context, l session.Live, a session.Address, most int, whole bool) (shown api.Screen) {
+	text, gone := l.Screen, scrolled(l)
+	if gone && whole {
+		ctx, done := context.WithTimeout(ctx, lookTime)
+		defer done()
+		lines := most + 1 // one more shows that there are more
+		if most == 0 {
+			lines = session.TailLimit // a line takes a byte at least
+		}
+		if all, err := s.cfg.Hub.Capture(ctx, a, lines); err == nil {
+			text, gone = all, false
+		}
+	}
+	text, cut := lastLines(strings.TrimRight(text, " \t\r\n"), most)
+	shown.Text, shown.Truncated = wire.Tail(text)
+	shown.Truncated = shown.Truncated || cut || gone
+	return shown
+}
+
+// scrolled reports whether lines may have left a session's screen, which is all that is
+// kept of it here: it is full.
+func scrolled(l session.Live) bool {
+	shown := strings.TrimRight(l.Screen, " \t\r\n")
+	return l.Size[1] > 0 && strings.Count(shown, "\n")+1 >= l.Size[1]-1
+}
+
+// lastLines are the last lines of a text, all for 0, and whether there were more.
+func lastLines(text string, most int) (string, bool) {
+	if most == 0 {
+		return text, false
+	}
+	at := len(text)
+	for range most {
+		at = strings.LastIndexByte(text[:at], '\n')
+		if at < 0 {
+			return text, false
+		}
+	}
+	return text[at+1:], true
+}
+
+func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) error {
+	snapshot, err := s.seen(r, fresh)
+	if err != nil {
+		return err
+	}
+	p := snapshot.Plan
+	p.Drift = snapshot.Drift
+	return answer(w, http.StatusOK, api.PlanOf(p, s.cfg.Version))
+}
+
+// stuckAfter is how long ago the last look of a hub may be that does its work: its
+// longest interval, and what a look may wait for an engine that does not answer.
+const stuckAfter = 5 * time.Minute
+
+func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
+	snapshot, err := s.seen(r)
+	if err != nil {
+		return err
+	}
+	h, status := api.Health{Format: api.FormatVersion, Status: "ok"}, http.StatusOK
+	if snapshot.Fault != nil {
+		h.Status = "read_only"
+	}
+	longest := time.Duration(0)
+	for _, k := range snapshot.Sessions {
+		longest = max(longest, k.Record.Spec.Health.Interval.D())
+	}
+	if time.Since(snapshot.At) > max(3*longest, stuckAfter) {
+		h.Status, status = "stuck", http.StatusServiceUnavailable
+	}
+	return answer(w, status, h)
+}
+
+func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
+	if err := bare(r); err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, OpenAPI())
+}

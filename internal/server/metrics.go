@@ -1,0 +1,134 @@
+package server
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/supervise"
+)
+
+// Metrics are what /metrics tells. A nil one counts nothing.
+type Metrics struct {
+	registry  *prometheus.Registry
+	looks     prometheus.Histogram
+	requests  *prometheus.CounterVec
+	listeners prometheus.Gauge
+}
+
+// NewMetrics are those of one hub's process. Version is agentform's.
+func NewMetrics(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		looks: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "agentform_look_duration_seconds",
+			Help: "How long the hub's looks at all sessions took.", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "agentform_api_requests_total",
+			Help: "Requests that were answered, by what was asked for."}, []string{"operation", "status"}),
+		listeners: prometheus.NewGauge(prometheus.GaugeOpts{Name: "agentform_api_event_streams", Help: "Streams of events that are open."}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "agentform_build_info", Help: "Which agentform this is; always 1.",
+		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()}})
+	build.Set(1)
+	m.registry.MustRegister(m.looks, m.requests, m.listeners, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Looked counts a look of the hub's.
+func (m *Metrics) Looked(took time.Duration) {
+	if m != nil {
+		m.looks.Observe(took.Seconds())
+	}
+}
+
+func (m *Metrics) request(operation string, status int) {
+	if m != nil {
+		m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
+	}
+}
+
+func (m *Metrics) listen(n float64) {
+	if m != nil {
+		m.listeners.Add(n)
+	}
+}
+
+// of adds what the hub's last look says.
+func (m *Metrics) of(hub Hub, project string) prometheus.Gatherer {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(sessions{hub, project})
+	if m == nil {
+		return registry
+	}
+	return prometheus.Gatherers{m.registry, registry}
+}
+
+// sessions collects what a snapshot says.
+type sessions struct {
+	hub     Hub
+	project string
+}
+
+func described(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("agentform_"+name, help, labels, nil)
+}
+
+// Describe sends nothing: what there is depends on the sessions.
+func (c sessions) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends what the last look says.
+func (c sessions) Collect(to chan<- prometheus.Metric) {
+	s := c.hub.Snapshot()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	states, activities, holds, healths := map[string]float64{}, map[string]float64{}, map[string]float64{}, map[string]float64{}
+	restarts := described("session_restarts_total", "How often the session was started again.", "session")
+	for _, k := range s.Sessions {
+		x := shown(s, k)
+		states[string(x.State)]++
+		activities[string(x.Activity)]++
+		healths[x.Health]++
+		to <- prometheus.MustNewConstMetric(restarts, prometheus.CounterValue, float64(x.Restarts), plaintext.Safe(string(x.Address)))
+	}
+	for _, change := range s.Plan.Changes {
+		if change.Action == plan.Hold {
+			holds[string(change.Reason)]++
+		}
+	}
+	for d, counts := range map[*prometheus.Desc]map[string]float64{
+		described("sessions", "Sessions on record, by their state.", "state"):                       states,
+		described("sessions_activity", "Sessions on record, by what their agent does.", "activity"): activities,
+		described("sessions_health", "Sessions on record, by their health.", "health"):              healths,
+		described("holds", "What the hub is not doing now, by reason.", "reason"):                   holds,
+	} {
+		for word, n := range counts {
+			gauge(d, n, word)
+		}
+	}
+	gauge(described("project_info", "Which project it is; always 1.", "project"), 1, c.project)
+	gauge(described("last_look_timestamp_seconds", "When the hub looked last."), float64(s.At.UnixMilli())/1000)
+	readOnly := 0.0
+	if s.Fault != nil {
+		readOnly = 1
+	}
+	gauge(described("read_only", "1: the state cannot be read, and the hub only looks."), readOnly)
+}
+
+func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
+	if err := bare(r); err != nil {
+		return err
+	}
+	promhttp.HandlerFor(s.cfg.Metrics.of(s.cfg.Hub, s.cfg.Project), promhttp.HandlerOpts{}).ServeHTTP(w, r)
+	return nil
+}
+
+var _ prometheus.Collector = sessions{}
+var _ Hub = (*supervise.Hub)(nil)

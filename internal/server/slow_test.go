@@ -1,0 +1,186 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"iter"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/reconcile"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/supervise"
+)
+
+// flood is a hub to which something happens without end.
+type flood struct{ Hub }
+
+func (flood) Snapshot() *supervise.Snapshot { return &supervise.Snapshot{At: time.Now()} }
+
+func (flood) Events(ctx context.Context, after string) iter.Seq2[supervise.Event, error] {
+	return func(yield func(supervise.Event, error) bool) {
+		n := 0
+		_, _ = fmt.Sscanf(after, "life.%d.", &n) // without it from the first on
+		for ctx.Err() == nil {
+			n++
+			e := supervise.Event{ID: fmt.Sprintf("life.%d.1", n), Event: history.Event{Kind: history.StatusChanged, Excerpt: strings.Repeat("x", 40<<10)}}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// silent is a hub to which nothing happens.
+type silent struct{ flood }
+
+func (silent) Events(ctx context.Context, _ string) iter.Seq2[supervise.Event, error] {
+	return func(func(supervise.Event, error) bool) { <-ctx.Done() }
+}
+
+// A reader that does not read is let go, keeps nobody else waiting, and can come back.
+func TestSlowReader(t *testing.T) {
+	s := New(Config{Hub: flood{}})
+	s.patience = 200 * time.Millisecond
+	gone := make(chan struct{})
+	handler := s.Handler(Door{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+		gone <- struct{}{}
+	}))
+	defer server.Close()
+	listen := func(after string) net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+		fmt.Fprintf(c, "GET /v1/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: %s\r\n\r\n", after)
+		return c
+	}
+	slow := listen("life.100.1")
+	defer slow.Close()
+	select {
+	case <-gone:
+	case <-time.After(time.Minute):
+		t.Fatal("one that reads nothing keeps its stream")
+	}
+	swift := listen("life.100.1")
+	last := ""
+	lines := bufio.NewReader(swift)
+	for last != "life.400.1" {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("after %q: %v", last, err)
+		}
+		if id, is := strings.CutPrefix(strings.TrimSpace(line), "id: "); is {
+			if last == "" && id != "life.101.1" {
+				t.Errorf("after life.100.1 comes %s", id)
+			}
+			last = id
+		}
+	}
+	swift.Close()
+	<-gone
+}
+
+// Where nothing happens there is a sign of life.
+func TestHeartbeat(t *testing.T) {
+	s := New(Config{Hub: silent{}})
+	s.pace = 10 * time.Millisecond
+	server := httptest.NewServer(s.Handler(Door{}))
+	defer server.Close()
+	r, err := http.Get(server.URL + "/v1/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	lines := bufio.NewScanner(r.Body)
+	for beats := 0; beats < 3 && lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), ": ") {
+			beats++
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// One hub that does not look any more is told from one that does.
+func TestStuck(t *testing.T) {
+	s := New(Config{Hub: asleep{}})
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "http://localhost/healthz", nil)
+	s.Handler(Door{}).ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), `"stuck"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// asleep is a hub that looked last an hour ago.
+type asleep struct{ flood }
+
+func (asleep) Snapshot() *supervise.Snapshot {
+	return &supervise.Snapshot{At: time.Now().Add(-time.Hour)}
+}
+
+// What takes longer than anybody may take to send or to read is done, and answered.
+func TestLongAct(t *testing.T) {
+	api := session.Single("api")
+	s := New(Config{Hub: slowly{snapshot: &supervise.Snapshot{At: time.Now(), Sessions: []status.Input{{Record: &session.Record{Address: api, ID: "api-1"}}}}}})
+	s.patience = 100 * time.Millisecond
+	server := httptest.NewUnstartedServer(s.Handler(Door{}))
+	server.Config.ReadTimeout = 100 * time.Millisecond
+	server.Start()
+	defer server.Close()
+	for _, body := range []string{"", "{}"} {
+		r, err := http.Post(server.URL+"/v1/sessions/api/stop", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("with the body %q: %s", body, r.Status)
+		}
+	}
+	r, err := http.Get(server.URL + "/v1/sessions?fresh=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		t.Errorf("a look that takes long: %s", r.Status)
+	}
+}
+
+// slowly is a hub that takes its time, unless nobody waits any more.
+type slowly struct {
+	flood
+	snapshot *supervise.Snapshot
+}
+
+func (h slowly) Snapshot() *supervise.Snapshot { return h.snapshot }
+
+func (h slowly) Look(ctx context.Context) (*supervise.Snapshot, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(300 * time.Millisecond):
+		return h.snapshot, nil
+	}
+}
+
+func (h slowly) Do(ctx context.Context, _ string, _ reconcile.Hand) (plan.Plan, apply.Tally, error) {
+	_, err := h.Look(ctx)
+	return plan.Plan{}, apply.Tally{}, err
+}

@@ -1,0 +1,53 @@
+package status
+
+import (
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/session"
+)
+
+// Detail is one session in full, as show and status ADDRESS tell it.
+type Detail struct {
+	api.Session
+	Record *session.Record // nil: not on record
+	Exit   *session.Exit   // how the last run ended; nil: it has not, or is not known
+	Events []history.Event // the last ones, the oldest first
+	Screen string          // the end of it
+}
+
+// Document returns the document of one session in full.
+func (x Detail) Document() api.ShownDocument {
+	d := api.ShownDocument{Format: api.FormatVersion, Session: x.Session, Exit: x.Exit, Events: api.EventsOf(x.Events), Look: wire.List(x.Commands())}
+	if x.Record != nil {
+		d.Run, d.Place = &x.Record.Run, &x.Record.Place
+	}
+	d.Screen.Text, d.Screen.Truncated = wire.Tail(x.Screen)
+	return d
+}
+
+// Commands returns the commands with which a person looks into a session without
+// agentform.
+func (x Detail) Commands() []string {
+	if x.Record == nil || x.Record.Place.Name == "" || x.State == session.StateStopped || x.State == session.StateError {
+		return nil
+	}
+	place := x.Record.Place
+	prefix := "tmux"
+	if place.Container != "" {
+		prefix = "docker exec -it " + plaintext.ShellWord(place.Container) + " tmux"
+	}
+	if place.Socket != "" {
+		prefix += " -S " + plaintext.ShellWord(place.Socket)
+	}
+	if place.Container != "" && place.Socket == "" {
+		// Adopted: the place is named after the container, and its tmux has one session,
+		// called as its maker liked.
+		return []string{prefix + " attach", prefix + " capture-pane -p"}
+	}
+	return []string{
+		prefix + " attach -t " + plaintext.ShellWord("="+place.Name),
+		prefix + " capture-pane -p -t " + plaintext.ShellWord("="+place.Name+":"),
+	}
+}

@@ -1,0 +1,312 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// Input is what is known of one session, from which Of makes what is shown.
+// Record or Live is there, or both, or only Wanted: a session that was never applied.
+type Input struct {
+	Wanted      *session.Spec
+	Record      *session.Record
+	Live        *session.Live
+	Diagnosis   plan.Diagnosis
+	Reading     session.Reading   // what the agent says; zero: not asked
+	Look        *activity.Look    // what is known of the agent besides; nil: not asked
+	Checkout    *session.Checkout // nil: not looked at
+	Events      []history.Event   // of the session, the oldest first
+	FirstTurnAt time.Time         // when its first turn ended; zero: not yet, or not known
+	Transcripts api.Transcripts
+	Stuck       bool            // its start was approved, and a problem prevents it
+	Restarts    *health.Verdict // what the hub may do about its agent's end; nil: nothing is to be done
+}
+
+// Hold lays on what is known of a session what the hub does with it, or why it
+// waits. The same again says nothing twice.
+func (k *Input) Hold(c plan.Change) {
+	k.Restarts = c.Restarts
+	k.Stuck = c.Stuck()
+	if c.Action != plan.Hold && !k.Stuck {
+		return
+	}
+	k.Diagnosis.State = c.State
+	if k.Record != nil && k.Record.Intent == session.Queued {
+		k.Diagnosis.Detail = c.Detail
+		return
+	}
+	switch d := k.Diagnosis.Detail; {
+	case d == "" || strings.Contains(c.Detail, d):
+		k.Diagnosis.Detail = c.Detail
+	case !strings.HasSuffix(d, c.Detail):
+		k.Diagnosis.Detail += "; " + c.Detail
+	}
+}
+
+// Of returns what is reported of a session.
+func Of(k Input) api.Session {
+	spec := k.spec()
+	s := api.Session{
+		Address: spec.Address, Name: spec.Address.Short(), Role: spec.Role, Agent: spec.Agent.Name,
+		Runtime: spec.Runtime.Key(), Desired: spec.Desired, Branch: spec.Branch, Workspace: spec.Workspace.Path,
+		State: k.Diagnosis.State, Activity: k.activity(), Alive: k.Diagnosis.Alive, Detail: k.Diagnosis.Detail,
+		FirstTurnAt: wire.UTCOrNil(k.FirstTurnAt), PR: k.Reading.PR, Transcripts: k.Transcripts, Health: k.health(),
+		Until: wire.UTCOrNil(k.Reading.Until), Signal: k.Reading.Source,
+	}
+	if s.State == session.StateRunning {
+		s.Detail = k.Reading.Detail
+		if s.Activity == session.Booting || k.Look != nil && k.Look.Starting {
+			s.State = session.StateStarting
+		}
+	}
+	s.Status = session.StatusOf(s.State, s.Activity)
+	if v := k.Restarts; v != nil {
+		s.Budget = &api.Budget{Reason: string(v.Reason), Try: v.Try, Of: v.Of, Until: wire.UTCOrNil(v.Until)}
+		if v.Reason == health.BudgetGone {
+			s.Budget.Try = v.Of // there is no next one
+		}
+	}
+	if r := k.Record; r != nil {
+		recorded(&s, *r)
+	}
+	if k.Look != nil {
+		looked(&s, *k.Look)
+	}
+	if l := k.Live; l != nil {
+		live(&s, *l)
+	}
+	if k.interrupted(s.Activity) {
+		s.Detail = join(Interrupted, s.Detail)
+	}
+	unwell(&s, k)
+	branch(&s, spec, k.Checkout, k.Record != nil && k.Record.Unmade())
+	s.Observable = k.observable(spec)
+	if all := activity.Requests(k.Events); s.PR == "" && len(all) > 0 {
+		s.PR = all[len(all)-1]
+	}
+	if n := len(k.Events); n > 0 {
+		e := k.Events[n-1]
+		s.LastEvent = &api.LastEvent{Time: wire.UTC(e.Time), Kind: e.Kind, Action: e.Action, Reason: e.Reason, Detail: e.Detail}
+	}
+	return s
+}
+
+// Interrupted begins the detail of a session whose last turn was cut off.
+const Interrupted = "its turn was interrupted"
+
+// interrupted reports whether the session's last turn was cut off and no other has
+// begun since.
+func (k Input) interrupted(does session.Activity) bool {
+	switch does {
+	case session.Working, session.Blocked, session.BlockedAPI, session.Done, session.Failed:
+		return false
+	}
+	for _, e := range slices.Backward(k.Events) {
+		switch e.Kind {
+		case history.TurnInterrupted:
+			return true
+		case history.Sent, history.PromptDelivered, history.FirstTurnDone:
+			return false
+		}
+	}
+	return false
+}
+
+// spec is what the session is wanted to be, or else what it was made as.
+func (k Input) spec() session.Spec {
+	switch {
+	case k.Wanted != nil:
+		return *k.Wanted
+	case k.Record != nil:
+		spec := k.Record.Spec
+		spec.Address = k.Record.Address
+		return spec
+	case k.Live != nil && k.Live.Spec != nil:
+		return *k.Live.Spec
+	case k.Live != nil:
+		return session.Spec{Address: k.Live.Mark.Address, Runtime: session.RuntimeSpec{Kind: k.Live.Place.Runtime}}
+	}
+	return session.Spec{}
+}
+
+func recorded(s *api.Session, r session.Record) {
+	s.ID, s.Origin, s.Override = r.ID, r.Origin, r.Override
+	s.CreatedAt, s.StartedAt = wire.UTCOrNil(r.CreatedAt), wire.UTCOrNil(r.Run.StartedAt)
+	s.PaneID, s.Container, s.ConversationID = r.Place.Pane, r.Place.Container, r.Run.Conversation
+	s.Restarts = max(r.Run.Number-1, 0)
+	if r.Tree.Path != "" {
+		s.Workspace = r.Tree.Path
+	}
+	if r.Override != nil {
+		s.Desired = r.Override.Desired
+	}
+	if r.Trouble != "" && !gaveUp(*s) {
+		s.Detail = r.Trouble
+	}
+	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Place.Container == "" { // in a container it has another number
+		s.PID = &r.Run.Agent.PID
+	}
+}
+
+// looked adds what the agent's own session file tells.
+func looked(s *api.Session, x activity.Look) {
+	if s.FirstTurnAt == nil {
+		s.FirstTurnAt = wire.UTCOrNil(x.FirstTurnAt)
+	}
+	if n := x.Native; n != nil {
+		s.Turns, s.Transcripts.Native = &n.Turns, n.Path
+		if n.Tokens > 0 {
+			s.Tokens = &n.Tokens
+		}
+		if n.Conversation != "" {
+			s.ConversationID = n.Conversation
+		}
+	}
+	if x.Fault != nil {
+		s.Detail = join(s.Detail, x.Fault.Error())
+	}
+	if x.Overdue {
+		s.Health = "unhealthy"
+		s.Detail = join(s.Detail, "its session file cannot be found, for longer than unobserved_for says: agentform doctor "+s.Name)
+	}
+}
+
+// unwell adds what the hub found to be wrong with a session that is not known to be
+// dead.
+func unwell(s *api.Session, k Input) {
+	if k.Record == nil || s.Alive != nil && !*s.Alive {
+		return
+	}
+	x := activity.IllnessOf(*k.Record, k.Events)
+	if x == nil {
+		return
+	}
+	s.Health, s.Unhealthy = "unhealthy", &api.Unhealthy{Reason: x.Reason, Detail: x.Detail, Since: wire.UTC(x.At)}
+	if k.Look == nil || !k.Look.Overdue { // else that was said
+		s.Detail = join(s.Detail, "unhealthy: "+x.Detail)
+	}
+}
+
+// gaveUp reports whether the hub does not start the session any more: that is what there
+// is to say of it, and not how the last try failed.
+func gaveUp(s api.Session) bool {
+	return s.Budget != nil && s.Budget.Reason == string(health.BudgetGone)
+}
+
+// join is two things to be said about one.
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// live overrides what is on record with what is seen.
+func live(s *api.Session, l session.Live) {
+	if s.ID == "" {
+		s.ID = l.Mark.ID
+	}
+	if l.Place.Pane != "" {
+		s.PaneID = l.Place.Pane
+	}
+	if l.Place.Container != "" {
+		s.Container = l.Place.Container
+	}
+	if l.Agent.PID > 0 && l.Vital == session.Alive && l.Place.Container == "" {
+		s.PID = &l.Agent.PID
+	}
+	if !l.Started.IsZero() {
+		s.StartedAt = wire.UTCOrNil(l.Started)
+	}
+	if l.Vital == session.Alive {
+		s.Attached = &l.Attached
+	}
+}
+
+// branch holds the workspace against the branch that is declared.
+func branch(s *api.Session, spec session.Spec, co *session.Checkout, unmade bool) {
+	if co == nil || spec.Branch == "" {
+		return
+	}
+	if co.Err != nil { // whether it is on its branch is not known
+		s.BranchFault, s.BranchReason = "workspace cannot be read: "+co.Err.Error(), plan.ReasonUnreadable
+		return
+	}
+	s.BranchLive = co.Branch
+	ok := co.Exists && co.Git && co.Branch == spec.Branch
+	if s.ID != "" && !unmade || co.Exists && !co.Empty { // nothing is wrong with a folder that is not made yet
+		s.BranchOK = &ok
+		s.BranchFault, s.BranchReason = branchFault(ok, *co)
+	}
+}
+
+// branchFault returns how a workspace is not on its branch, for people and as plan's
+// reason.
+func branchFault(ok bool, co session.Checkout) (string, plan.Reason) {
+	switch {
+	case ok:
+		return "", ""
+	case !co.Exists:
+		return "workspace is gone", plan.ReasonWorkspaceGone
+	case !co.Git:
+		return "workspace is not a git checkout", plan.ReasonBranchMismatch
+	case co.BranchGone != "":
+		return fmt.Sprintf("branch %q of the workspace does not exist", co.BranchGone), plan.ReasonBranchMismatch
+	case co.Branch == "":
+		return "workspace is on no branch", plan.ReasonBranchMismatch
+	}
+	return fmt.Sprintf("workspace is on %q", co.Branch), plan.ReasonBranchMismatch
+}
+
+func (k Input) activity() session.Activity {
+	switch {
+	case k.Diagnosis.Activity != "":
+		return k.Diagnosis.Activity
+	case k.Look != nil && k.Look.Activity != "":
+		return k.Look.Activity
+	case k.Reading.Activity != "":
+		return k.Reading.Activity
+	}
+	return session.NoActivity
+}
+
+func (k Input) health() string {
+	if k.Reading.Activity == session.Failed {
+		return "unhealthy"
+	}
+	switch k.Diagnosis.State {
+	case session.StateRunning, session.StatePaused:
+		return "healthy"
+	case session.StateStale, session.StateError:
+		return "unhealthy"
+	}
+	return "unknown"
+}
+
+// observable reports whether the agent's own session file may be looked for: an
+// agent that has not come so far yet is neither idle nor dead without one.
+func (k Input) observable(spec session.Spec) bool {
+	if k.Record == nil || k.Record.Run.ID == "" {
+		return false
+	}
+	if k.Look != nil {
+		return k.Look.Observable
+	}
+	switch spec.Agent.Observable {
+	case "at_first_prompt":
+		return !k.Record.Run.DeliveredAt.IsZero()
+	case "after_first_turn":
+		return !k.FirstTurnAt.IsZero()
+	}
+	return true
+}

@@ -1,0 +1,203 @@
+package status
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+func TestOf(t *testing.T) {
+	yes, no := true, false
+	alive := plan.Diagnosis{State: session.StateRunning, Alive: &yes, Detail: "running"}
+	r := record("session.api", "agents/api")
+	on := func(branch string) *session.Checkout {
+		return &session.Checkout{Exists: true, Git: true, Branch: branch}
+	}
+	for name, c := range map[string]struct {
+		known Input
+		check func(api.Session) bool
+	}{
+		"not ready is starting": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Activity: session.NoActivity, Starting: true}},
+			func(s api.Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBooting }},
+		"a question before it is ready": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Activity: session.Blocked, Starting: true}},
+			func(s api.Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBlocked }},
+		"booting is starting": {Input{Record: r, Diagnosis: alive, Reading: session.Reading{Activity: session.Booting}},
+			func(s api.Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBooting }},
+		"running says what the agent says": {Input{Record: r, Diagnosis: alive, Reading: session.Reading{Activity: session.BlockedAPI, Detail: "limit until 3pm", PR: "https://example.org/pull/1"}},
+			func(s api.Session) bool {
+				return s.Status == session.StatusBlockedAPI && s.Detail == "limit until 3pm" && s.PR == "https://example.org/pull/1"
+			}},
+		"unknown is not dead": {Input{Record: r, Diagnosis: plan.Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Detail: "no answer"}},
+			func(s api.Session) bool {
+				return s.Alive == nil && s.PID == nil && s.Health == "unknown" && s.Detail == "no answer"
+			}},
+		"the manifest's word, a person's before it": {Input{Wanted: wanted(spec("session.api", "agents/new")), Record: overridden(*r), Diagnosis: alive},
+			func(s api.Session) bool { return s.Branch == "agents/new" && s.Desired == session.Stopped }},
+		"recorded trouble is told": {Input{Record: troubled(*r), Diagnosis: plan.Diagnosis{State: session.StateError, Alive: &no}},
+			func(s api.Session) bool {
+				return s.Detail == "setup: exit status 2" && s.Status == session.StatusFailed
+			}},
+		"live ids win": {Input{Record: r, Diagnosis: alive, Live: &session.Live{Vital: session.Alive, Agent: session.Process{PID: 7}, Place: session.Place{Pane: "%9"}, Started: at}},
+			func(s api.Session) bool { return *s.PID == 7 && s.PaneID == "%9" && s.StartedAt.Equal(wire.UTC(at)) }},
+		"only live": {Input{Live: &session.Live{Mark: session.Mark{Address: "session.ghost", ID: "ghost-1"}, Place: session.Place{Runtime: "tmux"}}, Diagnosis: alive},
+			func(s api.Session) bool {
+				return s.Address == "session.ghost" && s.ID == "ghost-1" && s.Runtime == "tmux" && s.Origin == ""
+			}},
+		"only wanted": {Input{Wanted: wanted(spec("session.api", "agents/api")), Checkout: &session.Checkout{}, Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &no, Reason: plan.ReasonNew, Detail: "not on record"}},
+			func(s api.Session) bool {
+				return s.BranchOK == nil && s.Detail == "not on record" && s.ID == "" && !s.Observable
+			}},
+		"on its branch":     {Input{Record: r, Diagnosis: alive, Checkout: on("agents/api")}, func(s api.Session) bool { return *s.BranchOK }},
+		"on another branch": {Input{Record: r, Diagnosis: alive, Checkout: on("main")}, func(s api.Session) bool { return !*s.BranchOK && s.BranchLive == "main" }},
+		"workspace gone":    {Input{Record: r, Diagnosis: alive, Checkout: &session.Checkout{}}, func(s api.Session) bool { return !*s.BranchOK }},
+		"workspace not read": {Input{Record: r, Diagnosis: alive, Checkout: &session.Checkout{Err: errors.New("permission denied")}}, func(s api.Session) bool {
+			return s.BranchOK == nil && strings.Contains(s.BranchFault, "cannot be read: permission denied")
+		}},
+		"observable by then":  {Input{Record: r, Diagnosis: alive}, func(s api.Session) bool { return s.Observable }},
+		"before its prompt":   {Input{Record: unprompted(*r), Diagnosis: alive}, func(s api.Session) bool { return !s.Observable }},
+		"before its turn":     {Input{Record: codex(*r), Diagnosis: alive}, func(s api.Session) bool { return !s.Observable }},
+		"after its turn":      {Input{Record: codex(*r), Diagnosis: alive, FirstTurnAt: at}, func(s api.Session) bool { return s.Observable && s.FirstTurnAt.Equal(wire.UTC(at)) }},
+		"restarts of the run": {Input{Record: r, Diagnosis: alive}, func(s api.Session) bool { return s.Restarts == 1 }},
+	} {
+		if s := Of(c.known); !c.check(s) {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+func overridden(r session.Record) *session.Record {
+	r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: at}
+	return &r
+}
+
+func troubled(r session.Record) *session.Record {
+	r.Trouble = "setup: exit status 2"
+	return &r
+}
+
+func unprompted(r session.Record) *session.Record {
+	r.Run.DeliveredAt = time.Time{}
+	return &r
+}
+
+func codex(r session.Record) *session.Record {
+	r.Spec.Agent.Observable = "after_first_turn"
+	return &r
+}
+
+// What the hub holds back is said once, however often it is laid on.
+func TestHoldTwice(t *testing.T) {
+	k := Input{Diagnosis: plan.Diagnosis{State: session.StateStale, Detail: "stale: exit status 1"}}
+	c := plan.Change{Action: plan.Hold, Reason: plan.ReasonSecret, Detail: "secret KEY cannot be had", State: session.StateStale}
+	k.Hold(c)
+	k.Hold(c)
+	if want := "stale: exit status 1; secret KEY cannot be had"; k.Diagnosis.Detail != want {
+		t.Errorf("it says %q, want %q", k.Diagnosis.Detail, want)
+	}
+}
+
+// That the hub has given up is what is said of a session, also if its last action failed.
+func TestGaveUpIsSaid(t *testing.T) {
+	dead := false
+	k := Input{Record: &session.Record{Address: "session.api", Trouble: "type the prompt: it was typed, and the agent has left: is gone"},
+		Diagnosis: plan.Diagnosis{State: session.StateStale, Alive: &dead, Detail: "stale: session is gone"}}
+	v := health.Verdict{Reason: health.BudgetGone, Try: 4, Of: 3, Window: 15 * time.Minute}
+	k.Hold(plan.Change{Action: plan.Hold, State: session.StateError, Detail: v.String(), Restarts: &v})
+	s := Of(k)
+	if !strings.Contains(s.Detail, "not started again: 3 tries") || strings.Contains(s.Detail, "type the prompt") {
+		t.Errorf("it says %q", s.Detail)
+	}
+	if s.Budget == nil || s.Budget.Try != 3 || s.Budget.Of != 3 {
+		t.Errorf("budget %+v", s.Budget)
+	}
+	k.Restarts = nil
+	if s := Of(k); !strings.Contains(s.Detail, "type the prompt") {
+		t.Errorf("without a budget it says %q", s.Detail)
+	}
+}
+
+func TestLookByHand(t *testing.T) {
+	x := Detail{Record: record("session.api", "agents/api")}
+	x.Record.Place = session.Place{Runtime: "docker", Name: "shop-api", Container: "shop-api", Socket: "/run/a b"}
+	want := "docker exec -it shop-api tmux -S '/run/a b' attach -t '=shop-api'"
+	if got := x.Commands(); len(got) != 2 || got[0] != want {
+		t.Errorf("got %q, want first %q", got, want)
+	}
+	x.Record.Place = session.Place{Runtime: "docker", Name: "theirs", Container: "theirs"}
+	if got := x.Commands(); len(got) != 2 || got[0] != "docker exec -it theirs tmux attach" || got[1] != "docker exec -it theirs tmux capture-pane -p" {
+		t.Errorf("of an adopted container, whose tmux session has a name of its own: %q", got)
+	}
+	x.State = session.StateError
+	if got := x.Commands(); got != nil {
+		t.Errorf("where there is nothing to look at: %q", got)
+	}
+}
+
+var at = time.Date(2026, 3, 14, 9, 26, 53, 589_000_000, time.UTC)
+
+const data = "/home/ada/shop/.agentform"
+
+func ago(d time.Duration) time.Time { return at.Add(-d) }
+
+// spec is a session as a manifest would have it.
+func spec(a session.Address, branch string) session.Spec {
+	return session.Spec{
+		Address: a, Role: "builder", Desired: session.Running,
+		Labels: map[string]string{"team": "shop"},
+		Agent: session.AgentSpec{Name: "claude", Base: "claude", Command: []string{"claude"}, PromptVia: "argument",
+			Observable: "at_first_prompt"},
+		Prompt: session.PromptOf("Build the " + a.Block() + ".\nThen say so.\n"), Branch: branch,
+		Workspace: session.Workspace{Mode: session.Worktree, Repo: "/home/ada/shop", OnDestroy: session.Keep,
+			Path: data + "/workspaces/" + a.Slug() + "/" + session.Slug(branch)},
+		Runtime: session.RuntimeSpec{Kind: "tmux"},
+		Restart: session.Restart{Policy: "on-failure", Attempts: 5, Window: session.Duration(15 * time.Minute)},
+		Stop:    session.Stop{Signal: "SIGTERM", Grace: session.Duration(10 * time.Second)},
+	}
+}
+
+// record is a session as it stands on record after its second start.
+func record(a session.Address, branch string) *session.Record {
+	s := spec(a, branch)
+	return &session.Record{
+		ID: a.Slug() + "-1f2e3d4c", Address: a, Origin: session.FromManifest, Spec: s,
+		Place: session.Place{Runtime: "tmux", Socket: "/run/user/1000/agentform/0a1b2c3d/tmux-0", Name: a.OutsideName("shop"), Pane: "%4"},
+		Run: session.Run{ID: "00112233445566aa", Number: 2, StartedAt: ago(125 * time.Minute), BootID: "b0",
+			Agent: session.Process{PID: 4242, Start: 990}, PromptSHA: s.Prompt.Digest, DeliveredAt: ago(124 * time.Minute),
+			Conversation: "6d1f0a52-8d0e-4f7e-9c58-1b2a3c4d5e6f"},
+		Tree:      session.Tree{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: branch, Created: true, Made: true, Ready: true},
+		CreatedAt: ago(26 * time.Hour), UpdatedAt: ago(125 * time.Minute),
+	}
+}
+
+func wanted(s session.Spec) *session.Spec { return &s }
+
+// What keeps an approved start from happening is said of it, and of one that was stopped
+// only that.
+func TestStuckStartIsSaid(t *testing.T) {
+	dead := false
+	for _, c := range []struct {
+		change plan.Change
+		want   string
+	}{
+		{plan.Change{Action: plan.None, Reason: plan.ReasonBranchHeld, State: session.StatePending, Detail: "branch is held elsewhere"}, "branch is held elsewhere"},
+		{plan.Change{Action: plan.None, Reason: plan.ReasonStop, State: session.StateStopped, Detail: "stopped by ada"}, "approved"},
+		{plan.Change{Action: plan.Hold, Reason: plan.ReasonQueued, State: session.StatePending, Detail: "queued: 1 of 1"}, "queued: 1 of 1"},
+		{plan.Change{Action: plan.Create, State: session.StatePending}, "approved"},
+	} {
+		k := Input{Record: &session.Record{Address: "session.api", Intent: session.Queued},
+			Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &dead, Detail: "approved"}}
+		c.change.Before = k.Record
+		k.Hold(c.change)
+		if got := Of(k).Detail; got != c.want {
+			t.Errorf("%s %s: it says %q, want %q", c.change.Action, c.change.Reason, got, c.want)
+		}
+	}
+}

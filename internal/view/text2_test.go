@@ -1,0 +1,121 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+func TestUnits(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 0: "0s", 59 * time.Second: "59s", 3*time.Minute + 50*time.Second: "3m", 2 * time.Hour: "2h",
+		2*time.Hour + 5*time.Minute: "2h5m", 75 * time.Hour: "3d3h", 240 * time.Hour: "10d",
+	} {
+		if got := Age(d); got != want {
+			t.Errorf("Age(%v) = %s, want %s", d, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{
+		-1: "0ms", 99 * time.Millisecond: "99ms", 100 * time.Millisecond: "0.1s", 1234 * time.Millisecond: "1.2s", 9949 * time.Millisecond: "9.9s", 9950 * time.Millisecond: "10s", 12300 * time.Millisecond: "12s",
+		59900 * time.Millisecond: "1m0s", 125 * time.Second: "2m5s", 63 * time.Minute: "1h3m",
+	} {
+		if got := Elapsed(d); got != want {
+			t.Errorf("Elapsed(%v) = %s, want %s", d, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 1234: "1.2 kB", 999_949: "999.9 kB", 999_950: "1.0 MB", 3_400_000_000: "3.4 GB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("Bytes(%d) = %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestTidy(t *testing.T) {
+	for in, want := range map[string]string{
+		"15m0s": "15m", "1h0m0s": "1h", "1h5m0s": "1h5m", "10h0m30s": "10h0m30s", "0s": "0s", "10s": "10s", "on-failure": "on-failure", "60s": "60s",
+	} {
+		if got := tidy("restart.window", in); got != want {
+			t.Errorf("tidy(%s) = %v, want %s", in, got, want)
+		}
+	}
+	if got := tidy("env", "1h0m0s"); got != "1h0m0s" {
+		t.Errorf("a user's own value became %v", got)
+	}
+}
+
+func TestDependency(t *testing.T) {
+	for in, want := range map[string]string{
+		"depends on session.db, which failed":               "session.db",
+		`depends on session.w["a b"], which was skipped`:    `session.w["a b"]`,
+		"waits for the end of session.pool[12], which died": "session.pool[12]",
+		"interrupted": "", "session.": "", `session.w["a\"]b"], which`: `session.w["a\"]b"]`,
+	} {
+		if got := dependency(in); got != want {
+			t.Errorf("dependency(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// No row is wider than the terminal, and all end at one place where the last
+// column is aligned to the right, whatever alphabets stand in them.
+func TestTableFits(t *testing.T) {
+	sessions := sampleSessions()
+	sessions[0].Branch = "機能/日本語のブランチ名はとても長いです"
+	for width := 60; width <= 160; width += 7 {
+		var b strings.Builder
+		if err := Status(&b, Style{Width: width}, sessions, at); err != nil {
+			t.Fatal(err)
+		}
+		table, _, _ := strings.Cut(b.String(), "\n\n")
+		g := glyphs()
+		column := -1
+		for line := range strings.SplitSeq(table, "\n") {
+			if w := g.StringWidth(line); w > width {
+				t.Errorf("width %d: %d columns: %s", width, w, line)
+			}
+			if end := g.StringWidth(line); strings.Contains(table, "AGE") && column >= 0 && end != column {
+				t.Errorf("width %d: ends at %d, not %d: %s", width, end, column, line)
+			} else {
+				column = end
+			}
+		}
+	}
+}
+
+// The wrong branch comes before the state of a session that may commit to it, and is
+// counted. JSON keeps the state.
+func TestWrongBranch(t *testing.T) {
+	yes := true
+	of := func(state session.State, co session.Checkout) api.Session {
+		return status.Of(status.Input{Record: record("session.api", "agents/api"), Diagnosis: plan.Diagnosis{State: state, Alive: &yes}, Checkout: &co})
+	}
+	on := func(branch string) session.Checkout { return session.Checkout{Exists: true, Git: true, Branch: branch} }
+	for name, c := range map[string]struct {
+		api.Session
+		word   string
+		reason plan.Reason
+	}{
+		"runs":               {of(session.StateRunning, on("main")), wrongBranch, plan.ReasonBranchMismatch},
+		"is paused":          {of(session.StatePaused, on("main")), wrongBranch, plan.ReasonBranchMismatch},
+		"is not applied":     {of(session.StatePending, on("main")), wrongBranch, plan.ReasonBranchMismatch},
+		"is detached":        {of(session.StateRunning, on("")), wrongBranch, plan.ReasonBranchMismatch},
+		"is stopped":         {of(session.StateStopped, on("main")), "stopped", plan.ReasonBranchMismatch},
+		"is in error":        {of(session.StateError, on("main")), "error", plan.ReasonBranchMismatch},
+		"its folder is gone": {of(session.StateRunning, session.Checkout{}), "running", plan.ReasonWorkspaceGone},
+		"is on its branch":   {of(session.StateRunning, on("agents/api")), "running", ""},
+	} {
+		p := &page{}
+		want := "1 " + c.word
+		if word, _ := stateWord(c.Session); word != c.word || c.BranchReason != c.reason || p.stateCounts([]api.Session{c.Session}) != want {
+			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, p.stateCounts([]api.Session{c.Session}), c.word, c.reason)
+		}
+		if d := api.StatusOf([]api.Session{c.Session}, api.HubDown); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == wrongBranch) {
+			t.Errorf("%s: in JSON %+v, %d", name, d.Counts, d.WrongBranch)
+		}
+	}
+}
