@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
@@ -93,7 +94,13 @@ type Manifest struct {
 // the same result.
 func Load(o Options) (*Manifest, []session.Diagnostic) {
 	l := newLoader(o)
-	m := l.load()
+	m := l.defaults()
+	first := *m
+	l.known.settled.Store(&first)
+	err := l.watch.run(func() { l.load(m) })
+	if err != nil {
+		return l.known.settled.Load(), []session.Diagnostic{l.convert(l.watch.problem(err))}
+	}
 	ds := l.report()
 	if session.HasErrors(ds) {
 		m.Sessions, m.Ranges = nil, nil
@@ -122,8 +129,10 @@ type loader struct {
 	repos     map[string]string              // folder → top of the repository it is in, "" for none
 	texts     map[string]string              // files read by functions
 	fields    []string                       // what ignore_changes may name, once asked for
-	meter     meter                          // bounds what evaluating takes
-	gitless   bool                           // that the project is not in git has been told
+	watch     watch
+	kept      int  // bytes of all values by now
+	full      bool // those are too many, and that is told
+	gitless   bool // that the project is not in git has been told
 }
 
 func newLoader(o Options) *loader {
@@ -147,11 +156,10 @@ func newLoader(o Options) *loader {
 }
 
 // load does the work; problems gather in l.diags.
-func (l *loader) load() *Manifest {
-	m := l.defaults()
+func (l *loader) load(m *Manifest) {
 	files := l.find()
 	if l.diags.HasErrors() {
-		return m
+		return
 	}
 	bodies, whole := l.parse(files)
 	for _, f := range files {
@@ -159,13 +167,15 @@ func (l *loader) load() *Manifest {
 	}
 	l.read(bodies)
 	if !whole {
-		return m // what stands in the unreadable rest would be missed everywhere
+		return // what stands in the unreadable rest would be missed everywhere
 	}
 	l.index()
 	l.context()
 	m.Sensitive = l.variables()
 	l.locals()
 	l.settings(m)
+	settled := *m
+	l.known.settled.Store(&settled)
 	if l.opts.Settled != nil {
 		l.opts.Settled(m)
 	}
@@ -175,12 +185,11 @@ func (l *loader) load() *Manifest {
 	l.secretSources(m)
 	l.notifies(m)
 	if !l.expand() {
-		return m
+		return
 	}
 	all := l.sessions(m)
 	l.addressBlocks(m)
 	l.results(m, all)
-	return m
 }
 
 // defaults is the manifest of a project whose manifests say nothing.
@@ -225,6 +234,7 @@ func (l *loader) defaults() *Manifest {
 type names struct {
 	variables, locals, agents, sessions []string // sorted
 	runtimes                            map[string][]string
+	settled                             atomic.Pointer[Manifest]
 }
 
 // index notes what is declared, and refuses what is declared twice.

@@ -62,7 +62,7 @@ func (d decoder) failAt(at hcl.Range, summary, detail string, args ...any) {
 // evaluate is an attribute's value before any conversion. Not ok: its problem is
 // told. An unknown value is one whose problem is told elsewhere.
 func (d decoder) evaluate(a *attr) (cty.Value, bool) {
-	if a.bad || d.l.meter.full {
+	if a.bad || d.l.full {
 		d.spoil()
 		return cty.NilVal, false
 	}
@@ -72,7 +72,8 @@ func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 		}
 		return a.value.value, a.value.ok
 	}
-	v, diags := d.l.meter.value(a.expr, d.ctx)
+	d.l.watch.enter(&a.rng)
+	v, diags := a.expr.Value(d.ctx)
 	for _, diag := range diags {
 		conceal(diag)
 		diag.Extra = note{address: d.address, inner: diag.Extra}
@@ -82,13 +83,18 @@ func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 	}
 	d.l.diags = append(d.l.diags, diags...)
 	e := evaluated{v, !diags.HasErrors()}
-	var held bulk
-	if held.add(v); e.ok && held.tooMuch() {
-		d.fail(a, "Value too large", "This comes to %s.", held)
-		e = evaluated{cty.DynamicVal, false}
-	} else if e.ok && d.l.meter.keep(held) {
-		d.fail(a, "Project too large", "With this, the values of all attributes come to %s.", d.l.meter.kept.over(maxKept))
-		e = evaluated{cty.DynamicVal, false}
+	if e.ok {
+		size, tooMuch := measure(v)
+		d.l.kept += size
+		switch {
+		case tooMuch != "":
+			d.fail(a, "Value too large", "This comes to %s.", tooMuch)
+			e = evaluated{cty.DynamicVal, false}
+		case d.l.kept > maxKept:
+			d.l.full = true
+			d.fail(a, "Project too large", "With this, the values of all attributes come to more than %d MiB.", maxKept>>20)
+			e = evaluated{cty.DynamicVal, false}
+		}
 	}
 	if !e.ok {
 		d.spoil()

@@ -177,3 +177,35 @@ func tooDeepAt(r hcl.Range) *hcl.Diagnostic {
 		Subject:  &r,
 	}
 }
+
+// deepYAML reports whether brackets or lists in a text of YAML may nest too deeply. It
+// takes brackets in texts for real ones, and the indentation of a line for as many
+// levels as it could hold.
+func deepYAML(text string) bool {
+	depth, indented := 0, 0
+	for _, c := range []byte(text) {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth = max(depth-1, 0)
+		}
+		switch c {
+		case '\n':
+			indented = 0
+		case ' ', '-', '?', '\t':
+			if indented >= 0 {
+				indented++
+			}
+		default:
+			if indented > 2*maxDepth {
+				return true
+			}
+			indented = -1
+		}
+		if depth > maxDepth {
+			return true
+		}
+	}
+	return false
+}

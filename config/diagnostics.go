@@ -180,3 +180,13 @@ func (l *loader) blot(text string) string {
 	}
 	return text
 }
+
+// conceal takes a sensitive key out of a problem in which HCL quotes it.
+func conceal(d *hcl.Diagnostic) {
+	if d.Summary != "Duplicate object key" || d.Expression == nil || d.EvalContext == nil {
+		return
+	}
+	if key, _ := d.Expression.Value(d.EvalContext); key.ContainsMarked() {
+		d.Detail = "Two different items produced the same key in this 'for' expression; it is not told, because it is sensitive."
+	}
+}

@@ -72,10 +72,10 @@ func (l *loader) templateFunc(all map[string]function.Function, fromFile bool) f
 				return cty.NilVal, function.NewArgErrorf(1, "the template uses %q at %s, and the object given has no such attribute", t.RootName(), place(t.SourceRange()))
 			}
 		}
-		if _, diags = l.meter.count(expr); diags.HasErrors() {
+		if diags = prepare(expr); diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
 		}
-		v, diags := l.meter.within(expr, &hcl.EvalContext{Variables: vars, Functions: within()})
+		v, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: within()})
 		if diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
 		}
@@ -214,7 +214,6 @@ func (l *loader) bytesFunc(of func([]byte) string) function.Function {
 		if err != nil {
 			return "", err
 		}
-		l.meter.steps += len(src) / stepRead
 		return of(src), nil
 	})
 }

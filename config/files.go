@@ -141,7 +141,7 @@ func (l *loader) parseFile(f file) (hcl.Body, bool) {
 		return nil, false
 	}
 	if body, native := parsed.Body.(*hclsyntax.Body); native {
-		_, diags := l.meter.count(body)
+		diags := prepare(body)
 		l.diags = append(l.diags, diags...)
 		if diags.HasErrors() {
 			return nil, false

@@ -56,7 +56,11 @@ func (l *loader) functions() map[string]function.Function {
 	l.digests(fs)
 	fs["templatefile"] = l.templateFunc(fs, true)
 	fs["templatestring"] = l.templateFunc(fs, false)
-	l.meter.bound(fs)
+	for name, f := range fs {
+		if name != "can" && name != "try" { // they are given expressions, whose functions are guarded
+			fs[name] = guard(name, f, &l.watch)
+		}
+	}
 	return fs
 }
 

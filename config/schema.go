@@ -102,7 +102,7 @@ func (l *loader) fill(b *block, body hcl.Body, s, parent shape) {
 		attrs, blocks = content.Attributes, content.Blocks
 	}
 	for name, a := range attrs {
-		b.attrs[name] = &attr{name: name, expr: l.meter.json(a.Expr), rng: a.Range}
+		b.attrs[name] = &attr{name: name, expr: divided(a.Expr), rng: a.Range}
 	}
 	b.broken = diags.HasErrors()
 	l.reword(diags, b, s, parent)

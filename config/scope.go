@@ -51,7 +51,6 @@ func (l *loader) context() {
 		},
 		Functions: l.functions(),
 	}
-	l.meter.functions = l.ctx.Functions
 }
 
 // checkAll checks the references of every attribute of a block and of the blocks

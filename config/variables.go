@@ -85,7 +85,8 @@ func (l *loader) variable(b *block) *variable {
 	d.flag(b, "sensitive", &v.sensitive)
 	d.flag(b, "nullable", &v.nullable)
 	if a := b.attr("default"); a != nil {
-		value, diags := l.meter.value(a.expr, nil)
+		l.watch.enter(&a.rng)
+		value, diags := a.expr.Value(nil)
 		l.diags = append(l.diags, diags...)
 		v.fallback = &given{value: value, at: a.expr.Range(), inFile: true, broken: diags.HasErrors()}
 	}
@@ -267,7 +268,8 @@ func (l *loader) varFile(declared map[string]*variable, values map[string]*given
 			l.warn(a.Range, "Value for undeclared variable", "No variable block declares %q, so this value is not used.%s", name, didYouMean(name, l.known.variables))
 			continue
 		}
-		value, diags := l.meter.value(a.Expr, nil)
+		l.watch.enter(&a.Range)
+		value, diags := a.Expr.Value(nil)
 		for _, d := range diags {
 			d.Extra = note{secret: v.sensitive}
 		}
@@ -290,8 +292,8 @@ func (l *loader) literal(v *variable, text, from string) *given {
 	} else if expr, more := hclsyntax.ParseExpression([]byte(text), source, hcl.InitialPos); more.HasErrors() {
 		diags = more
 	} else {
-		if _, diags = l.meter.count(expr); !diags.HasErrors() {
-			g.value, diags = l.meter.value(expr, nil)
+		if diags = prepare(expr); !diags.HasErrors() {
+			g.value, diags = expr.Value(nil)
 		}
 	}
 	if diags.HasErrors() {

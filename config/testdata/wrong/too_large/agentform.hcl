@@ -14,10 +14,8 @@ locals {
   l2      = [local.l1, local.l1, local.l1, local.l1, local.l1, local.l1, local.l1, local.l1, local.l1, local.l1]
 }
 
-# In one expression, with nothing left of it.
+# In one function, with nothing left of it.
 locals {
-  texts    = length([for a in local.n : "${a}${local.t3}${local.t3}"])
-  template = length("%{for a in local.n}${local.t4}%{endfor}")
   joined   = join(local.t2, range(1000))
   flat     = flatten([local.l1, local.l1, local.l1, local.l1, local.l1, local.l1, local.l1])
 }

@@ -1,0 +1,110 @@
+package config
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// limits bound what a load takes. A manifest is its user's own file: these limits end a
+// loop that was written by mistake, they do not ration.
+type limits struct {
+	time   time.Duration // of the processor, and of the clock
+	memory uint64        // bytes of the heap
+}
+
+// most is what a load takes at most. 10,000 sessions take a tenth of both.
+var most = limits{time: 10 * time.Second, memory: 1 << 30}
+
+// watch tells the goroutine that loads when to stop, and the one that waits what is
+// evaluated meanwhile.
+type watch struct {
+	over atomic.Bool
+	at   atomic.Pointer[hcl.Range] // of what is evaluated
+}
+
+// stopped is the panic of a load that is over.
+type stopped struct{}
+
+// enter notes what is evaluated next. It panics if the load is over.
+func (w *watch) enter(at *hcl.Range) {
+	w.check()
+	w.at.Store(at)
+}
+
+// check panics if the load is over.
+func (w *watch) check() {
+	if w.over.Load() {
+		panic(stopped{})
+	}
+}
+
+// run runs a load and returns nil, or what it exceeded. HCL cannot be interrupted: a
+// load that exceeds its limits stops in the background at the next function or
+// attribute, and run returns before.
+func (w *watch) run(load func()) error {
+	done := make(chan any, 1)
+	go func() {
+		defer func() { done <- recover() }()
+		load()
+	}()
+	began, used, held := time.Now(), processor(), heap()
+	ticks := time.NewTicker(10 * time.Millisecond)
+	defer ticks.Stop()
+	for {
+		select {
+		case problem := <-done:
+			if problem != nil {
+				panic(problem)
+			}
+			return nil
+		case <-ticks.C:
+		}
+		var err error
+		switch {
+		case time.Since(began) > most.time && processor()-used > most.time:
+			err = fmt.Errorf("more than %s of processor time", most.time)
+		case heap() > held+2*most.memory, heap() > held+most.memory && collected() > held+most.memory:
+			err = fmt.Errorf("more than %d MiB of memory", most.memory>>20)
+		}
+		if err != nil {
+			w.over.Store(true)
+			return err
+		}
+	}
+}
+
+// problem returns the error about a load that exceeded a limit, at what it evaluated.
+func (w *watch) problem(err error) *hcl.Diagnostic {
+	d := &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: "Evaluation takes too much",
+		Detail: fmt.Sprintf("Evaluating the manifest takes %s. This expression was evaluated when the limit was reached.", err),
+	}
+	d.Subject = w.at.Load()
+	return d
+}
+
+// processor returns the processor time that the process has taken.
+func processor() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // never fails for the process itself
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// heap returns the bytes of all objects, those included that nothing refers to.
+func heap() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// collected returns what heap does once nothing is left that nothing refers to.
+func collected() uint64 {
+	runtime.GC()
+	return heap()
+}
