@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/go-cty-funcs/collection"
 	"github.com/hashicorp/hcl/v2/ext/customdecode"
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	yaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
@@ -31,7 +31,7 @@ func (l *loader) functions() map[string]function.Function {
 		"startswith": testFunc("prefix", strings.HasPrefix), "endswith": testFunc("suffix", strings.HasSuffix),
 		"strcontains": testFunc("substr", strings.Contains),
 
-		"chunklist": stdlib.ChunklistFunc, "coalesce": coalesceFunc(), "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
+		"chunklist": stdlib.ChunklistFunc, "coalesce": collection.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
 		"concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": distinctFunc(), "element": stdlib.ElementFunc,
 		"flatten": stdlib.FlattenFunc, "keys": stdlib.KeysFunc, "length": lengthFunc(),
 		"merge": stdlib.MergeFunc, "range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc,
@@ -176,40 +176,6 @@ func replaceFunc() function.Function {
 				return cty.NilVal, function.NewArgError(1, err)
 			}
 			return cty.StringVal(re.ReplaceAllString(str, with)), nil
-		},
-	})
-}
-
-// coalesceFunc is Terraform's coalesce: the first value that is neither null nor
-// an empty text.
-func coalesceFunc() function.Function {
-	return function.New(&function.Spec{
-		VarParam: &function.Parameter{Name: "vals", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
-		Type: func(args []cty.Value) (cty.Type, error) {
-			types := make([]cty.Type, len(args))
-			for i, a := range args {
-				types[i] = a.Type()
-			}
-			t, _ := convert.UnifyUnsafe(types)
-			if t == cty.NilType {
-				return t, fmt.Errorf("all arguments must have one type")
-			}
-			return t, nil
-		},
-		Impl: func(args []cty.Value, t cty.Type) (cty.Value, error) {
-			for _, a := range args {
-				v, err := convert.Convert(a, t)
-				switch {
-				case err != nil:
-					return cty.NilVal, err
-				case !v.IsKnown():
-					return cty.UnknownVal(t), nil
-				case v.IsNull() || v.Type() == cty.String && v.AsString() == "":
-					continue
-				}
-				return v, nil
-			}
-			return cty.NilVal, fmt.Errorf("every argument is null or empty")
 		},
 	})
 }

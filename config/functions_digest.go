@@ -7,11 +7,9 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"hash"
 	"strings"
 
-	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
 
@@ -35,40 +33,4 @@ func (l *loader) digests(fs map[string]function.Function) {
 		}
 	}
 	fs["filebase64"] = l.bytesFunc(base64.StdEncoding.EncodeToString)
-}
-
-// uuidSpaces are the namespaces that have names of their own.
-func uuidSpaces(name string) (string, bool) {
-	spaces := map[string]string{
-		"dns":  "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
-		"url":  "6ba7b811-9dad-11d1-80b4-00c04fd430c8",
-		"oid":  "6ba7b812-9dad-11d1-80b4-00c04fd430c8",
-		"x500": "6ba7b814-9dad-11d1-80b4-00c04fd430c8",
-	}
-	space, ok := spaces[name]
-	return space, ok
-}
-
-// uuidv5Func is uuidv5(NAMESPACE, NAME): the same UUID for the same two texts
-// (RFC 9562, version 5).
-func uuidv5Func() function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "namespace", Type: cty.String}, {Name: "name", Type: cty.String}},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			given := args[0].AsString()
-			space, named := uuidSpaces(given)
-			if !named {
-				space = given
-			}
-			id, err := hex.DecodeString(strings.ReplaceAll(space, "-", ""))
-			if err != nil || len(id) != 16 || len(space) != 36 {
-				return cty.NilVal, function.NewArgErrorf(0, "%q is neither dns, url, oid or x500 nor a UUID", cut(given))
-			}
-			sum := sha1.Sum(append(id, args[1].AsString()...))
-			u := sum[:16]
-			u[6], u[8] = u[6]&0x0f|0x50, u[8]&0x3f|0x80
-			return cty.StringVal(fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])), nil
-		},
-	})
 }

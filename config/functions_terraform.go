@@ -3,10 +3,11 @@ package config
 import (
 	"encoding/base64"
 	"fmt"
-	"net/url"
 	"path"
 	"unicode/utf8"
 
+	"github.com/hashicorp/go-cty-funcs/encoding"
+	"github.com/hashicorp/go-cty-funcs/uuid"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
@@ -22,10 +23,10 @@ func terraformFunctions() map[string]function.Function {
 		"one":          oneFunc(),
 		"basename":     textFunc("path", func(s string) (string, error) { return path.Base(s), nil }),
 		"dirname":      textFunc("path", func(s string) (string, error) { return path.Dir(s), nil }),
-		"base64encode": textFunc("str", func(s string) (string, error) { return base64.StdEncoding.EncodeToString([]byte(s)), nil }),
+		"base64encode": encoding.Base64EncodeFunc,
 		"base64decode": textFunc("str", decodeBase64),
-		"urlencode":    textFunc("str", func(s string) (string, error) { return url.QueryEscape(s), nil }),
-		"uuidv5":       uuidv5Func(),
+		"urlencode":    encoding.URLEncodeFunc,
+		"uuidv5":       uuid.V5Func,
 		"timecmp":      timecmpFunc(),
 		"index":        indexFunc(),
 		"lookup":       lookupFunc(),
