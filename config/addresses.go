@@ -20,7 +20,7 @@ type placed struct {
 // addressOf reads session.NAME, session.NAME["KEY"] or session.NAME[0]; the key
 // can be any expression. What it names need not be declared. Not ok: it is
 // missing, or its problem is told.
-func (d decoder) addressOf(b *block, name string) (p placed, ok bool) {
+func (d reader) addressOf(b *block, name string) (p placed, ok bool) {
 	a := b.attr(name)
 	if a == nil {
 		d.require(b, name, name+` = session.api, or session.worker["web"]`)
@@ -78,7 +78,7 @@ func instanceAddress(block string, key cty.Value) (_ session.Address, problem st
 }
 
 // addressParts takes session.NAME[KEY] apart; key is nil when there is none.
-func (d decoder) addressParts(e hcl.Expression) (block string, key hcl.Expression, ok bool) {
+func (d reader) addressParts(e hcl.Expression) (block string, key hcl.Expression, ok bool) {
 	if index, is := e.(*hclsyntax.IndexExpr); is {
 		block, inner, ok := d.addressParts(index.Collection)
 		return block, index.Key, ok && inner == nil
@@ -100,7 +100,7 @@ func (d decoder) addressParts(e hcl.Expression) (block string, key hcl.Expressio
 
 // unquote is the expression that a text of JSON holds, with or without ${ }
 // around it. Told: it is none, and that is told.
-func (d decoder) unquote(a *attr) (_ hcl.Expression, told bool) {
+func (d reader) unquote(a *attr) (_ hcl.Expression, told bool) {
 	v, _ := a.expr.Value(nil) // without a context JSON's texts are what stands there
 	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
 		return a.expr, false
@@ -146,7 +146,7 @@ func (l *loader) checkAddresses(b *block) {
 		switch {
 		case a.name == "for_each":
 			l.check(a, inProject)
-		case b.shape.attr(a.name).kind != anAddress:
+		case a.name != "from" && a.name != "to":
 			l.check(a, s)
 		default:
 			for _, t := range a.expr.Variables() {
@@ -166,14 +166,14 @@ func (l *loader) checkAddresses(b *block) {
 }
 
 // eachOf runs do for every element of a block's for_each, or once without.
-func (l *loader) eachOf(b *block, do func(decoder)) {
+func (l *loader) eachOf(b *block, do func(reader)) {
 	l.checkAddresses(b)
 	a := b.attr("for_each")
 	if a == nil {
-		do(decoder{l: l, ctx: l.ctx})
+		do(l.reader(l.ctx))
 		return
 	}
-	list, ok := l.elements(decoder{l: l, ctx: l.ctx}, a)
+	list, ok := l.elements(l.reader(l.ctx), a)
 	if !ok {
 		return
 	}
@@ -184,6 +184,6 @@ func (l *loader) eachOf(b *block, do func(decoder)) {
 	for _, e := range list {
 		ctx := l.ctx.NewChild()
 		ctx.Variables = map[string]cty.Value{"each": cty.ObjectVal(map[string]cty.Value{"key": e.key, "value": e.value})}
-		do(decoder{l: l, ctx: ctx})
+		do(l.reader(ctx))
 	}
 }

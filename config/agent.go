@@ -44,20 +44,22 @@ func defaultStop() session.Stop {
 
 // resolveAgents makes the agents: the built-in ones, and those that blocks
 // change or add.
-func (l *loader) resolveAgents() {
+func (l *loader) resolveAgents() map[string]agent {
+	all := map[string]agent{}
 	for name, spec := range l.opts.Builtins {
-		l.agents[name] = builtin(spec)
+		all[name] = builtin(spec)
 	}
 	for _, b := range l.blocks["agent"] {
-		l.agents[b.labels[0]] = l.agent(b)
+		all[b.labels[0]] = l.agent(b)
 	}
+	return all
 }
 
 // agent evaluates one agent block.
 func (l *loader) agent(b *block) agent {
 	l.checkAll(b, inProject)
 	spoiled := false
-	d := decoder{l: l, ctx: l.ctx, spoiled: &spoiled}
+	d := l.reader(l.ctx).spoiling(&spoiled)
 	name := b.labels[0]
 	builtins := slices.Sorted(maps.Keys(l.opts.Builtins))
 	out := agent{restart: defaultRestart(), health: defaultHealth(), stop: defaultStop()}
@@ -120,17 +122,6 @@ func (l *loader) agent(b *block) agent {
 	return out
 }
 
-// missing reports whether an attribute is not there, or null, and nothing that
-// was not understood could be it.
-func (d decoder) missing(b *block, name string) bool {
-	a := b.attr(name)
-	if a == nil {
-		return !b.broken
-	}
-	v, ok := d.evaluate(a)
-	return ok && v.IsNull()
-}
-
 // cloneAgent copies what a block may add to.
 func cloneAgent(s session.AgentSpec) session.AgentSpec {
 	s.Command, s.Env, s.InheritEnv = slices.Clone(s.Command), maps.Clone(s.Env), slices.Clone(s.InheritEnv)
@@ -139,7 +130,7 @@ func cloneAgent(s session.AgentSpec) session.AgentSpec {
 
 // environment is a map of environment variables. Those that agentform sets for
 // the agent itself, or hides from it, cannot be set.
-func (d decoder) environment(b *block, name string, into *map[string]string) bool {
+func (d reader) environment(b *block, name string, into *map[string]string) bool {
 	var env map[string]string
 	if !d.table(b, name, &env) {
 		return false
@@ -160,7 +151,7 @@ func (d decoder) environment(b *block, name string, into *map[string]string) boo
 }
 
 // secrets is a list of the names of environment variables, sorted.
-func (d decoder) secrets(b *block, name string, env map[string]string, into *[]string) {
+func (d reader) secrets(b *block, name string, env map[string]string, into *[]string) {
 	var list []string
 	if !d.words(b, name, &list) {
 		return

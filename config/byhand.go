@@ -101,7 +101,7 @@ func (m *Manifest) settle(a Asked, s *session.Spec) error {
 		}
 		s.Branch = a.Branch
 		w.Mode = session.Worktree
-		if w.Repo = (&loader{repos: map[string]string{}}).repository(a.Dir.Path); w.Repo == "" {
+		if w.Repo = (&dirs{repos: map[string]string{}}).repository(a.Dir.Path); w.Repo == "" {
 			return fmt.Errorf("%s is in no git repository, so there is no branch to work on: git init there, or leave the branch out", a.Dir.Path)
 		}
 		w.Path = filepath.Join(m.DataDir, "workspaces", folderName(s.Address), branchFolder(s.Branch))

@@ -148,8 +148,7 @@ func (l *loader) clash(list []*built, nested, name, summary, detail string) {
 	if list[0].block != list[1].block {
 		detail += fmt.Sprintf(" The first stands at %s.", place(where(list[0].block)))
 	}
-	l.fail(where(list[1].block), summary, "%s", detail)
-	l.diags[len(l.diags)-1].Extra = note{address: list[1].spec.Address}
+	l.failFor(list[1].spec.Address, where(list[1].block), summary, "%s", detail)
 }
 
 // everyone names sessions for a message, at most three.

@@ -95,11 +95,18 @@ type Manifest struct {
 func Load(o Options) (*Manifest, []session.Diagnostic) {
 	l := newLoader(o)
 	m := l.defaults()
-	first := *m
-	l.known.settled.Store(&first)
-	err := l.watch.run(func() { l.load(m) })
+	var known atomic.Pointer[Manifest]
+	known.Store(new(*m))
+	err := l.eval.watch.run(func() {
+		l.load(m, func(m Manifest) {
+			known.Store(&m)
+			if o.Settled != nil {
+				o.Settled(&m)
+			}
+		})
+	})
 	if err != nil {
-		return l.known.settled.Load(), []session.Diagnostic{l.convert(l.watch.problem(err))}
+		return known.Load(), []session.Diagnostic{(&problems{sources: l.sources}).convert(l.eval.watch.problem(err))}
 	}
 	ds := l.report()
 	if session.HasErrors(ds) {
@@ -109,43 +116,26 @@ func Load(o Options) (*Manifest, []session.Diagnostic) {
 	return m, ds
 }
 
-// loader is one Load under way.
+// loader is one Load under way: what every phase may use.
 type loader struct {
+	*problems
+	*dirs
+	eval    *evaluator
 	opts    Options
-	env     map[string]string
-	root    string // the project folder
-	module  string // the folder of the manifests: the project folder, unless they were named
-	sources map[string]*hcl.File
-	diags   hcl.Diagnostics
-	private []string // texts of sensitive values, to be blotted out of messages
-
-	blocks map[string][]*block // top-level blocks by type, in order
-	ctx    *hcl.EvalContext    // what every expression may use
-	known  names
-
-	agents    map[string]agent
-	runtimes  map[string]session.RuntimeSpec // of the runtime blocks, by key
-	instances map[string]*instances          // of the session blocks
-	repos     map[string]string              // folder → top of the repository it is in, "" for none
-	texts     map[string]string              // files read by functions
-	fields    []string                       // what ignore_changes may name, once asked for
-	watch     watch
-	kept      int  // bytes of all values by now
-	full      bool // those are too many, and that is told
-	gitless   bool // that the project is not in git has been told
+	blocks  map[string][]*block // top-level blocks by type, in order
+	ctx     *hcl.EvalContext    // what every expression may use
+	known   names
+	gitless bool // it was reported that the project is not in git
 }
 
 func newLoader(o Options) *loader {
+	p := &problems{sources: map[string]*hcl.File{}}
 	l := &loader{
-		opts:      o,
-		env:       map[string]string{},
-		sources:   map[string]*hcl.File{},
-		blocks:    map[string][]*block{},
-		agents:    map[string]agent{},
-		runtimes:  map[string]session.RuntimeSpec{},
-		instances: map[string]*instances{},
-		repos:     map[string]string{},
-		texts:     map[string]string{},
+		problems: p,
+		dirs:     &dirs{env: map[string]string{}, repos: map[string]string{}, texts: map[string]string{}},
+		eval:     &evaluator{problems: p, watch: &watch{}},
+		opts:     o,
+		blocks:   map[string][]*block{},
 	}
 	for _, kv := range o.Environ {
 		if name, value, ok := strings.Cut(kv, "="); ok {
@@ -155,10 +145,28 @@ func newLoader(o Options) *loader {
 	return l
 }
 
-// load does the work; problems gather in l.diags.
-func (l *loader) load(m *Manifest) {
+// reader reads blocks of one context.
+type reader struct {
+	decoder
+	l *loader
+}
+
+// reader returns a reader whose expressions may use ctx.
+func (l *loader) reader(ctx *hcl.EvalContext) reader {
+	return reader{decoder{e: l.eval, ctx: ctx}, l}
+}
+
+// spoiling returns a reader that sets what into points to when a value is missing.
+func (d reader) spoiling(into *bool) reader {
+	d.spoiled = into
+	return d
+}
+
+// load runs the phases. Each gets the values that the ones before it returned; settled
+// is called when the settings are known.
+func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	files := l.find()
-	if l.diags.HasErrors() {
+	if l.failed() {
 		return
 	}
 	bodies, whole := l.parse(files)
@@ -171,25 +179,22 @@ func (l *loader) load(m *Manifest) {
 	}
 	l.index()
 	l.context()
-	m.Sensitive = l.variables()
+	m.Sensitive = l.variables(l.valueFiles())
 	l.locals()
 	l.settings(m)
-	settled := *m
-	l.known.settled.Store(&settled)
-	if l.opts.Settled != nil {
-		l.opts.Settled(m)
-	}
-	l.resolveAgents()
-	m.Agents = publicAgents(l.agents)
-	l.resolveRuntimes()
+	settled(*m)
+	agents := l.resolveAgents()
+	m.Agents = publicAgents(agents)
+	runtimes := l.resolveRuntimes()
 	l.secretSources(m)
 	l.notifies(m)
-	if !l.expand() {
+	all, ok := l.expand()
+	if !ok {
 		return
 	}
-	all := l.sessions(m)
-	l.addressBlocks(m)
-	l.results(m, all)
+	built := l.sessions(m, agents, runtimes, all)
+	l.addressBlocks(m, all)
+	l.results(m, all, built)
 }
 
 // defaults is the manifest of a project whose manifests say nothing.
@@ -234,7 +239,6 @@ func (l *loader) defaults() *Manifest {
 type names struct {
 	variables, locals, agents, sessions []string // sorted
 	runtimes                            map[string][]string
-	settled                             atomic.Pointer[Manifest]
 }
 
 // index notes what is declared, and refuses what is declared twice.

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentform/agentform/session"
@@ -15,11 +16,19 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
+// evaluator evaluates the attributes of a project, within its limits.
+type evaluator struct {
+	*problems
+	watch *watch
+	kept  int  // bytes of all values by now
+	full  bool // those are too many, and that is told
+}
+
 // decoder turns the attributes of blocks into Go values. Each of its readers
 // sets what into points to if the attribute is there, not null and right, and
 // else leaves it and says why: so defaults are what stood there before.
 type decoder struct {
-	l       *loader
+	e       *evaluator
 	ctx     *hcl.EvalContext
 	address session.Address // of the session it works on, if any
 	spoiled *bool           // set when a value could not be had, unless nil
@@ -41,7 +50,7 @@ type evaluated struct {
 // fail reports an error about an attribute's value.
 func (d decoder) fail(a *attr, summary, detail string, args ...any) {
 	d.spoil()
-	d.l.diags = append(d.l.diags, &hcl.Diagnostic{
+	d.e.diags = append(d.e.diags, &hcl.Diagnostic{
 		Severity:    hcl.DiagError,
 		Summary:     summary,
 		Detail:      fmt.Sprintf(detail, args...),
@@ -55,14 +64,13 @@ func (d decoder) fail(a *attr, summary, detail string, args ...any) {
 // failAt reports an error about the session, at a place.
 func (d decoder) failAt(at hcl.Range, summary, detail string, args ...any) {
 	d.spoil()
-	d.l.fail(at, summary, detail, args...)
-	d.l.diags[len(d.l.diags)-1].Extra = note{address: d.address}
+	d.e.failFor(d.address, at, summary, detail, args...)
 }
 
 // evaluate is an attribute's value before any conversion. Not ok: its problem is
 // told. An unknown value is one whose problem is told elsewhere.
 func (d decoder) evaluate(a *attr) (cty.Value, bool) {
-	if a.bad || d.l.full {
+	if a.bad || d.e.full {
 		d.spoil()
 		return cty.NilVal, false
 	}
@@ -72,7 +80,7 @@ func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 		}
 		return a.value.value, a.value.ok
 	}
-	d.l.watch.enter(&a.rng)
+	d.e.watch.enter(&a.rng)
 	v, diags := a.expr.Value(d.ctx)
 	for _, diag := range diags {
 		conceal(diag)
@@ -81,17 +89,17 @@ func (d decoder) evaluate(a *attr) (cty.Value, bool) {
 			diag.Expression, diag.EvalContext = a.expr, d.ctx
 		}
 	}
-	d.l.diags = append(d.l.diags, diags...)
+	d.e.diags = append(d.e.diags, diags...)
 	e := evaluated{v, !diags.HasErrors()}
 	if e.ok {
 		size, tooMuch := measure(v)
-		d.l.kept += size
+		d.e.kept += size
 		switch {
 		case tooMuch != "":
 			d.fail(a, "Value too large", "This comes to %s.", tooMuch)
 			e = evaluated{cty.DynamicVal, false}
-		case d.l.kept > maxKept:
-			d.l.full = true
+		case d.e.kept > maxKept:
+			d.e.full = true
 			d.fail(a, "Project too large", "With this, the values of all attributes come to more than %d MiB.", maxKept>>20)
 			e = evaluated{cty.DynamicVal, false}
 		}
@@ -134,7 +142,7 @@ func (d decoder) plain(a *attr, v cty.Value) bool {
 		return true
 	}
 	d.spoil()
-	if !d.l.diags.HasErrors() {
+	if !d.e.diags.HasErrors() {
 		d.fail(a, "Value not known", "The value of %q cannot be determined.", a.name)
 	}
 	return false
@@ -327,7 +335,7 @@ func (d decoder) oneOf(b *block, name string, into *string) {
 	if !d.text(b, name, &s) {
 		return
 	}
-	choices := b.shape.attr(name).values
+	choices := b.attr(name).choices
 	if !slices.Contains(choices, s) {
 		d.fail(b.attr(name), "Invalid value", "%q must be %s, not %q.%s", name, quoted(choices, "or"), cut(s), didYouMean(s, choices))
 		return
@@ -382,4 +390,88 @@ func (d decoder) compiles(a *attr, s string) bool {
 		return false
 	}
 	return true
+}
+
+// missing reports whether an attribute is not there, or null, and nothing that
+// was not understood could be it.
+func (d decoder) missing(b *block, name string) bool {
+	a := b.attr(name)
+	if a == nil {
+		return !b.broken
+	}
+	v, ok := d.evaluate(a)
+	return ok && v.IsNull()
+}
+
+// exactlyOne is which of some attributes is given. If none or more than one is,
+// that is told and the name is empty.
+func (d decoder) exactlyOne(b *block, names ...string) string {
+	var given []string
+	for _, name := range names {
+		if a := b.attr(name); a != nil && !d.missing(b, name) {
+			given = append(given, name)
+		}
+	}
+	switch {
+	case len(given) == 1:
+		return given[0]
+	case len(given) > 1:
+		d.failAt(b.at(given[1]), "Too many settings", "%s needs exactly one of %s, and %s are given.", b.title(), quoted(names, "and"), quoted(given, "and"))
+	case !b.broken:
+		d.failAt(b.def, "Missing setting", "%s needs exactly one of %s.", b.title(), quoted(names, "and"))
+	}
+	return ""
+}
+
+// require tells that an attribute is missing; what it is for follows.
+func (d decoder) require(b *block, name, what string) {
+	if d.missing(b, name) {
+		d.failAt(b.at(name), "Missing "+name, "This block needs %q: %s.", name, what)
+	}
+}
+
+var sizeForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?$`)
+
+// size is a number of bytes of at least low, written with a unit.
+func (d decoder) size(b *block, name string, low int64, into *int64) {
+	var s string
+	if !d.text(b, name, &s) {
+		return
+	}
+	n, err := parseSize(s)
+	switch {
+	case err != nil:
+		d.fail(b.attr(name), "Invalid size", "%q: %s.", name, err)
+	case n < low:
+		d.fail(b.attr(name), "Invalid size", "%q must be at least %d MiB, not %q.", name, low>>20, s)
+	default:
+		*into = n
+	}
+}
+
+// parseSize reads a number of bytes: units of 1024 (KiB, MiB, GiB, TiB) and of
+// 1000 (KB, MB, GB, TB).
+func parseSize(s string) (int64, error) {
+	m := sizeForm.FindStringSubmatch(strings.TrimSpace(s))
+	switch {
+	case m == nil:
+		return 0, fmt.Errorf(`%q is no size; write it like "512MiB" or "4GiB"`, cut(s))
+	case !strings.HasSuffix(strings.TrimSpace(s), "B"):
+		return 0, fmt.Errorf(`%q has no unit; write it like "512MiB" or "4GiB"`, cut(s))
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is too large", cut(s))
+	}
+	if unit := m[2]; unit != "" {
+		base := 1000.0
+		if strings.HasSuffix(unit, "i") {
+			base = 1024
+		}
+		n *= math.Pow(base, float64(strings.IndexByte("KMGT", unit[0])+1))
+	}
+	if n > math.MaxInt64/2 {
+		return 0, fmt.Errorf("%q is too large", cut(s))
+	}
+	return int64(n), nil
 }

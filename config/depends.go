@@ -32,9 +32,9 @@ type dependency struct {
 
 // refs is what session.NAME stands for in expressions: a session, or the map or
 // list of its instances.
-func (l *loader) refs() cty.Value {
+func refs(instances map[string]*instances) cty.Value {
 	all := map[string]cty.Value{}
-	for name, in := range l.instances {
+	for name, in := range instances {
 		switch {
 		case in.failed:
 			all[name] = cty.DynamicVal
@@ -59,43 +59,49 @@ func (l *loader) refs() cty.Value {
 	return cty.ObjectVal(all)
 }
 
+// dependsOn is a block's depends_on.
+type dependsOn struct {
+	items []dependency
+	edges *[]edge // what they lead to, once evaluated, if that is the same for each instance
+}
+
 // dependencies evaluates a session's depends_on; once for all instances of a
 // block, if it is the same for each.
-func (d decoder) dependencies(b *block) []edge {
-	if b.edges != nil {
-		return *b.edges
+func (d reader) dependencies(of blockInputs) []edge {
+	if of.depends.edges != nil {
+		return *of.depends.edges
 	}
 	var list []edge
 	fixed := true
-	for _, a := range b.depends {
+	for _, a := range of.depends.items {
 		fixed = fixed && !a.perInstance && (a.until == nil || !a.until.perInstance)
 		if !a.bad {
-			list = d.dependency(a, list)
+			list = d.dependency(a, of.instances, list)
 		}
 	}
 	if fixed {
-		b.edges = &list
+		of.depends.edges = &list
 	}
 	return list
 }
 
 // splitDepends takes a block's depends_on apart into its elements, so that each
 // has its own place, and checks what they refer to.
-func (l *loader) splitDepends(b *block, s scope) {
+func (l *loader) splitDepends(b *block, s scope) *dependsOn {
 	a := b.attr("depends_on")
 	if a == nil {
-		return
+		return &dependsOn{}
 	}
 	s.sessions = true
 	items, diags := hcl.ExprList(a.expr)
 	if diags.HasErrors() {
 		l.check(a, s)
-		b.depends = []dependency{{attr: a}}
-		return
+		return &dependsOn{items: []dependency{{attr: a}}}
 	}
+	out := &dependsOn{}
 	for _, e := range items {
 		item := l.splitDependency(a.name, e, s)
-		b.depends = append(b.depends, item)
+		out.items = append(out.items, item)
 		e := item.expr
 		if t, diags := hcl.AbsTraversalForExpr(e); !diags.HasErrors() && len(e.Variables()) == 0 {
 			// in JSON a reference is a text, and only here it becomes one
@@ -107,6 +113,7 @@ func (l *loader) splitDepends(b *block, s scope) {
 		}
 		l.check(item.attr, s)
 	}
+	return out
 }
 
 // splitDependency takes an element { session = …, until = … } apart. Any other
@@ -152,9 +159,9 @@ func isKey(e hcl.Expression, keyword, word string) bool {
 
 // dependency evaluates one element of depends_on, or the whole where it is no
 // plain list.
-func (d decoder) dependency(a dependency, list []edge) []edge {
+func (d reader) dependency(a dependency, instances map[string]*instances, list []edge) []edge {
 	from := len(list)
-	list, ok := d.sessionsIn(a.attr, list)
+	list, ok := d.sessionsIn(a.attr, instances, list)
 	if !ok || a.until == nil {
 		return list
 	}
@@ -169,7 +176,7 @@ func (d decoder) dependency(a dependency, list []edge) []edge {
 }
 
 // until evaluates what a dependency has to reach.
-func (d decoder) until(a *attr) (session.Await, bool) {
+func (d reader) until(a *attr) (session.Await, bool) {
 	v, ok := d.evaluate(a)
 	if a.bad || !ok || !d.plain(a, v) {
 		return "", false
@@ -187,12 +194,12 @@ func (d decoder) until(a *attr) (session.Await, bool) {
 }
 
 // sessionsIn evaluates the reference of a dependency.
-func (d decoder) sessionsIn(a *attr, list []edge) ([]edge, bool) {
+func (d reader) sessionsIn(a *attr, instances map[string]*instances, list []edge) ([]edge, bool) {
 	var v cty.Value
 	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() && t.RootName() == "session" {
 		got, diags := t.TraverseAbs(d.ctx)
 		if diags.HasErrors() {
-			d.fail(a, "No such session", "%s", d.absent(t, diags))
+			d.fail(a, "No such session", "%s", leadsNowhere(t, instances))
 			return list, false
 		}
 		v = got
@@ -214,10 +221,10 @@ func (d decoder) sessionsIn(a *attr, list []edge) ([]edge, bool) {
 	return found, true
 }
 
-// absent says why a reference leads nowhere.
-func (d decoder) absent(t hcl.Traversal, diags hcl.Diagnostics) string {
+// leadsNowhere says why a reference leads nowhere.
+func leadsNowhere(t hcl.Traversal, all map[string]*instances) string {
 	name := t[1].(hcl.TraverseAttr).Name
-	in := d.l.instances[name]
+	in := all[name]
 	switch {
 	case len(t) > 2 && in.single:
 		return fmt.Sprintf("session.%s has neither for_each nor count, so it has no instances; write session.%s.", name, name)
@@ -323,8 +330,7 @@ func (l *loader) untilOf(s *built, e edge, to *built) session.Await {
 	default:
 		return e.until
 	}
-	l.fail(e.says, "Dependency that is never met", "%s", wrong)
-	l.diags[len(l.diags)-1].Extra = note{address: s.spec.Address}
+	l.failFor(s.spec.Address, e.says, "Dependency that is never met", "%s", wrong)
 	return e.until
 }
 
@@ -375,6 +381,5 @@ func (w *walk) circle(to *built) {
 		return
 	}
 	w.told[key] = true
-	w.l.fail(w.steps[start].at, "Dependency cycle", "These sessions wait for each other, so none could ever start:%s", b.String())
-	w.l.diags[len(w.l.diags)-1].Extra = note{address: to.spec.Address}
+	w.l.failFor(to.spec.Address, w.steps[start].at, "Dependency cycle", "These sessions wait for each other, so none could ever start:%s", b.String())
 }

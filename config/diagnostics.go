@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // What a broken manifest of many thousand lines may cost.
@@ -19,19 +19,38 @@ const (
 	maxChoices  = 5000 // names that are compared with a mistyped one
 )
 
+// problems collects what is wrong with a manifest.
+type problems struct {
+	diags   hcl.Diagnostics
+	sources map[string]*hcl.File
+	private []string // texts of sensitive values, which no message may hold
+}
+
+// add adds problems that HCL reported.
+func (p *problems) add(diags hcl.Diagnostics) { p.diags = append(p.diags, diags...) }
+
+// failed reports whether an error was added.
+func (p *problems) failed() bool { return p.diags.HasErrors() }
+
+// failFor reports an error about a session, at a place.
+func (p *problems) failFor(address session.Address, at hcl.Range, summary, detail string, args ...any) {
+	p.fail(at, summary, detail, args...)
+	p.diags[len(p.diags)-1].Extra = note{address: address}
+}
+
 // fail reports an error at a place.
-func (l *loader) fail(at hcl.Range, summary, detail string, args ...any) {
-	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: &at})
+func (p *problems) fail(at hcl.Range, summary, detail string, args ...any) {
+	p.diags = append(p.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: &at})
 }
 
 // failNowhere reports an error that no line of a file is to blame for.
-func (l *loader) failNowhere(summary, detail string, args ...any) {
-	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...)})
+func (p *problems) failNowhere(summary, detail string, args ...any) {
+	p.diags = append(p.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...)})
 }
 
 // warn reports a warning at a place.
-func (l *loader) warn(at hcl.Range, summary, detail string, args ...any) {
-	l.diags = append(l.diags, &hcl.Diagnostic{Severity: hcl.DiagWarning, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: &at})
+func (p *problems) warn(at hcl.Range, summary, detail string, args ...any) {
+	p.diags = append(p.diags, &hcl.Diagnostic{Severity: hcl.DiagWarning, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: &at})
 }
 
 // place is a range as a message names it: agentform.hcl:12.
@@ -86,11 +105,11 @@ func quoted(choices []string, last string) string {
 
 // report is the gathered problems as the rest of agentform knows them: sorted by
 // file and line, those without a place last, each once.
-func (l *loader) report() []session.Diagnostic {
+func (p *problems) report() []session.Diagnostic {
 	var list []session.Diagnostic
 	seen := map[string]bool{}
 	untold := 0
-	for _, d := range l.diags {
+	for _, d := range p.diags {
 		key := d.Summary + "\x00" + d.Detail
 		if d.Subject != nil {
 			key += "\x00" + d.Subject.String()
@@ -103,7 +122,7 @@ func (l *loader) report() []session.Diagnostic {
 			untold++
 			continue
 		}
-		list = append(list, l.convert(d))
+		list = append(list, p.convert(d))
 	}
 	if untold > 0 {
 		list = append(list, session.Diagnostic{
@@ -141,15 +160,15 @@ type note struct {
 func (n note) UnwrapDiagnosticExtra() any { return n.inner }
 
 // convert translates one problem.
-func (l *loader) convert(d *hcl.Diagnostic) session.Diagnostic {
-	out := session.Diagnostic{Severity: session.Error, Summary: d.Summary, Detail: l.blot(d.Detail)}
+func (p *problems) convert(d *hcl.Diagnostic) session.Diagnostic {
+	out := session.Diagnostic{Severity: session.Error, Summary: d.Summary, Detail: p.blot(d.Detail)}
 	if d.Severity == hcl.DiagWarning {
 		out.Severity = session.Warning
 	}
 	about, _ := d.Extra.(note)
 	out.Address = about.address
-	if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok && l.ctx != nil {
-		known := slices.Sorted(maps.Keys(l.ctx.Functions))
+	if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
+		known := functionNames()
 		out.Detail = fmt.Sprintf("There is no function named %q.%s", call.CalledFunctionName(), didYouMean(call.CalledFunctionName(), known))
 	}
 	if d.Subject == nil {
@@ -158,7 +177,7 @@ func (l *loader) convert(d *hcl.Diagnostic) session.Diagnostic {
 	at := rangeOf(*d.Subject)
 	out.Range = &at
 	if !about.secret {
-		out.Snippet = l.snippet(d)
+		out.Snippet = p.snippet(d)
 	}
 	return out
 }
@@ -174,9 +193,9 @@ func position(p hcl.Pos) session.Pos {
 
 // blot takes the text of sensitive values out of a message. Some functions put
 // what they were given into their error.
-func (l *loader) blot(text string) string {
-	for _, p := range l.private {
-		text = strings.ReplaceAll(text, p, "(sensitive value)")
+func (p *problems) blot(text string) string {
+	for _, secret := range p.private {
+		text = strings.ReplaceAll(text, secret, "(sensitive value)")
 	}
 	return text
 }
@@ -188,5 +207,25 @@ func conceal(d *hcl.Diagnostic) {
 	}
 	if key, _ := d.Expression.Value(d.EvalContext); key.ContainsMarked() {
 		d.Detail = "Two different items produced the same key in this 'for' expression; it is not told, because it is sensitive."
+	}
+}
+
+// hideAll notes the texts in a sensitive value, to be kept out of messages.
+func (p *problems) hideAll(v cty.Value) {
+	_ = cty.Walk(v, func(_ cty.Path, part cty.Value) (bool, error) {
+		part, _ = part.Unmark()
+		if part.IsKnown() && !part.IsNull() && part.Type() == cty.String {
+			p.hide(part.AsString())
+		}
+		return true, nil
+	})
+}
+
+// hide notes one text. A very short one would blot out half of a message and
+// hides nothing.
+func (p *problems) hide(text string) {
+	if len(text) >= 4 && !slices.Contains(p.private, text) {
+		p.private = append(p.private, text)
+		slices.SortFunc(p.private, func(a, b string) int { return len(b) - len(a) })
 	}
 }

@@ -27,7 +27,7 @@ func Schema() ([]byte, error) {
 	native := nativeSchema{
 		FormatVersion: "1.0",
 		Blocks:        nativeBlocks(all),
-		Functions:     slices.Sorted(maps.Keys((&loader{}).functions())),
+		Functions:     functionNames(),
 		References:    []string{"agent", "count", "each", "local", "path", "runtime", "self", "session", "var"},
 	}
 	top["x-agentform"] = native

@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -18,13 +17,13 @@ import (
 )
 
 // fileFunc is file(PATH): the text of a file of the repository.
-func (l *loader) fileFunc() function.Function {
+func fileFunc(d *dirs) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String, AllowMarked: true}},
 		Type:   function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			name, marks := args[0].Unmark()
-			text, err := l.readText(name.AsString(), len(marks) > 0)
+			text, err := d.readText(name.AsString(), len(marks) > 0)
 			if err != nil {
 				return cty.NilVal, function.NewArgError(0, err)
 			}
@@ -35,7 +34,7 @@ func (l *loader) fileFunc() function.Function {
 
 // templateFunc is templatefile(PATH, VARS), or with a text in place of a path
 // templatestring: a template with ${…} and %{…} filled in from the object given.
-func (l *loader) templateFunc(all map[string]function.Function, fromFile bool) function.Function {
+func templateFunc(d *dirs, all map[string]function.Function, fromFile bool) function.Function {
 	within := func() map[string]function.Function {
 		inner := maps.Clone(all) // without templates, so that they cannot include each other in circles
 		delete(inner, "templatefile")
@@ -48,7 +47,7 @@ func (l *loader) templateFunc(all map[string]function.Function, fromFile bool) f
 		if fromFile {
 			name = text
 			var err error
-			if text, err = l.readText(name, len(marks) > 0); err != nil {
+			if text, err = d.readText(name, len(marks) > 0); err != nil {
 				return cty.NilVal, function.NewArgError(0, err)
 			}
 		}
@@ -59,8 +58,8 @@ func (l *loader) templateFunc(all map[string]function.Function, fromFile bool) f
 		if !given.IsKnown() {
 			return cty.DynamicVal.WithMarks(marks, objectMarks), nil
 		}
-		if d := deepTemplate([]byte(text), name); d != nil {
-			return cty.NilVal, function.NewArgErrorf(0, "%s: %s", name, d.Detail)
+		if deep := deepTemplate([]byte(text), name); deep != nil {
+			return cty.NilVal, function.NewArgErrorf(0, "%s: %s", name, deep.Detail)
 		}
 		expr, diags := hclsyntax.ParseTemplate([]byte(text), name, hcl.InitialPos)
 		if diags.HasErrors() {
@@ -107,12 +106,12 @@ func inTemplate(diags hcl.Diagnostics) string {
 
 // filesetFunc is fileset(FOLDER, PATTERN): the files in a folder whose path from
 // there matches; ** stands for any number of folders.
-func (l *loader) filesetFunc() function.Function {
+func filesetFunc(d *dirs) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "pattern", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Set(cty.String)),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			dir, err := l.confine(args[0].AsString(), false)
+			dir, err := d.confine(args[0].AsString(), false)
 			if err != nil {
 				return cty.NilVal, function.NewArgError(0, err)
 			}
@@ -167,46 +166,10 @@ func glob(dir, prefix string, pattern []string, found *[]cty.Value) error {
 	return nil
 }
 
-// readText is the text of a file of the repository, read once.
-func (l *loader) readText(name string, secret bool) (string, error) {
-	called := fmt.Sprintf("%q", name)
-	if secret {
-		called = "(sensitive value)"
-	}
-	full, err := l.confine(name, secret)
-	if err != nil {
-		return "", err
-	}
-	if text, ok := l.texts[full]; ok {
-		return text, nil
-	}
-	src, err := readRegular(full, called)
-	if err != nil {
-		return "", err
-	}
-	if !utf8.Valid(src) {
-		return "", fmt.Errorf("%s is not a text in UTF-8", called)
-	}
-	l.texts[full] = string(src)
-	return string(src), nil
-}
-
-// readRegular is what a file holds that is no folder and no device.
-func readRegular(full, called string) ([]byte, error) {
-	if info, err := os.Stat(full); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", called)
-	}
-	src, err := readFile(full)
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %s", called, reason(err))
-	}
-	return src, nil
-}
-
 // bytesFunc makes a text of a file of the repository, whatever that holds.
-func (l *loader) bytesFunc(of func([]byte) string) function.Function {
+func bytesFunc(d *dirs, of func([]byte) string) function.Function {
 	return textFunc("path", func(name string) (string, error) {
-		full, err := l.confine(name, false)
+		full, err := d.confine(name, false)
 		if err != nil {
 			return "", err
 		}
@@ -219,13 +182,13 @@ func (l *loader) bytesFunc(of func([]byte) string) function.Function {
 }
 
 // fileexistsFunc is fileexists(PATH): whether there is a file, which is no folder.
-func (l *loader) fileexistsFunc() function.Function {
+func fileexistsFunc(d *dirs) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Bool),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			name := args[0].AsString()
-			full, err := l.confine(name, false)
+			full, err := d.confine(name, false)
 			if errors.As(err, new(absent)) {
 				return cty.False, nil
 			}
@@ -242,43 +205,4 @@ func (l *loader) fileexistsFunc() function.Function {
 			return cty.True, nil
 		},
 	})
-}
-
-// absent is the error about a file that is not there.
-type absent struct{ error }
-
-// confine is the real path of a file named in a manifest, relative to the folder
-// of the manifests. It must lie in the repository, or, without one, in that
-// folder, after symbolic links have been followed.
-func (l *loader) confine(name string, secret bool) (string, error) {
-	called := fmt.Sprintf("%q", name)
-	if secret {
-		called = "(sensitive value)"
-	}
-	full := name
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(l.module, full)
-	}
-	inside := l.repository(l.module)
-	if inside == "" {
-		inside = l.module
-	}
-	lies := func(p string) bool {
-		rel, err := filepath.Rel(inside, p)
-		return err == nil && filepath.IsLocal(rel)
-	}
-	outside := fmt.Errorf("%s lies outside of %s, and file functions stay inside", called, inside)
-	if !lies(full) {
-		return "", outside
-	}
-	real, err := filepath.EvalSymlinks(full)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", absent{fmt.Errorf("there is no %s in %s", called, l.module)}
-	case err != nil:
-		return "", fmt.Errorf("%s cannot be read: %s", called, reason(err))
-	case !lies(real):
-		return "", outside
-	}
-	return real, nil
 }

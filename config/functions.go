@@ -18,7 +18,7 @@ import (
 
 // functions are what expressions may call: cty's standard library under
 // Terraform's names, and the few that look outside.
-func (l *loader) functions() map[string]function.Function {
+func functions(d *dirs, p *problems, w *watch) map[string]function.Function {
 	fs := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,
 		"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "signum": stdlib.SignumFunc,
@@ -49,19 +49,24 @@ func (l *loader) functions() map[string]function.Function {
 
 		"can": tryfunc.CanFunc, "try": tryFunc(),
 
-		"env": l.envFunc(), "file": l.fileFunc(), "fileexists": l.fileexistsFunc(), "fileset": l.filesetFunc(),
+		"env": envFunc(d, p), "file": fileFunc(d), "fileexists": fileexistsFunc(d), "fileset": filesetFunc(d),
 	}
 	maps.Copy(fs, terraformFunctions())
-	fs["sensitive"] = l.sensitiveFunc()
-	l.digests(fs)
-	fs["templatefile"] = l.templateFunc(fs, true)
-	fs["templatestring"] = l.templateFunc(fs, false)
+	fs["sensitive"] = sensitiveFunc(p)
+	digests(d, fs)
+	fs["templatefile"] = templateFunc(d, fs, true)
+	fs["templatestring"] = templateFunc(d, fs, false)
 	for name, f := range fs {
 		if name != "can" && name != "try" { // they are given expressions, whose functions are guarded
-			fs[name] = guard(name, f, &l.watch)
+			fs[name] = guard(name, f, w)
 		}
 	}
 	return fs
+}
+
+// functionNames lists the functions.
+func functionNames() []string {
+	return slices.Sorted(maps.Keys(functions(nil, nil, nil)))
 }
 
 // tryFunc is try without finding out the type of what it returns first: it would
@@ -182,14 +187,14 @@ func replaceFunc() function.Function {
 
 // envFunc reads agentform's own environment: env(NAME), or env(NAME, DEFAULT).
 // What looks like a secret by its name comes out as a sensitive value.
-func (l *loader) envFunc() function.Function {
+func envFunc(d *dirs, p *problems) function.Function {
 	return function.New(&function.Spec{
 		Params:   []function.Parameter{{Name: "name", Type: cty.String}},
 		VarParam: &function.Parameter{Name: "default", Type: cty.String, AllowNull: true},
 		Type:     function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			name := args[0].AsString()
-			value, set := l.env[name]
+			value, set := d.env[name]
 			switch {
 			case len(args) > 2:
 				return cty.NilVal, fmt.Errorf("env takes a name and at most one default")
@@ -198,7 +203,7 @@ func (l *loader) envFunc() function.Function {
 			case !set:
 				return cty.NilVal, function.NewArgErrorf(0, "the environment variable %q is not set; env(%q, \"\") gives a default", name, name)
 			case secretName(name):
-				l.hide(value)
+				p.hide(value)
 				return cty.StringVal(value).Mark(sensitive), nil
 			}
 			return cty.StringVal(value), nil

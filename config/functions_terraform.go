@@ -132,12 +132,12 @@ func oneFunc() function.Function {
 }
 
 // sensitiveFunc marks a value as one that may not be stored or shown.
-func (l *loader) sensitiveFunc() function.Function {
+func sensitiveFunc(p *problems) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowNull: true, AllowMarked: true, AllowDynamicType: true}},
 		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			l.hideAll(args[0])
+			p.hideAll(args[0])
 			return args[0].Mark(sensitive), nil
 		},
 	})

@@ -16,7 +16,7 @@ func inheritAttr(forces, doc string) attribute {
 }
 
 // inherit adds the variables that inherit_env names to a list; true adds all.
-func (d decoder) inherit(b *block, into *[]string) {
+func (d reader) inherit(b *block, into *[]string) {
 	a := b.attr(inheritEnv)
 	if a == nil {
 		return
@@ -53,7 +53,7 @@ func (d decoder) inherit(b *block, into *[]string) {
 
 // inherited sets which variables of the caller's environment a session gets: those of
 // the project and its own. A container gets none.
-func (l *loader) inherited(d decoder, m *Manifest, b *block, s *session.Spec) {
+func inherited(d reader, m *Manifest, b *block, s *session.Spec) {
 	if s.Runtime.Kind != "docker" {
 		s.InheritEnv = slices.Clone(m.InheritEnv)
 	} else if !d.missing(b, inheritEnv) && b.attr(inheritEnv) != nil {

@@ -29,11 +29,12 @@ type instances struct {
 
 // expand finds out which sessions each block stands for, before any of them is
 // evaluated, so that they can depend on each other.
-func (l *loader) expand() bool {
+func (l *loader) expand() (all map[string]*instances, ok bool) {
+	all = map[string]*instances{}
 	total := 0
 	for _, b := range l.blocks["session"] {
 		in := l.expandBlock(b)
-		l.instances[b.labels[0]] = in
+		all[b.labels[0]] = in
 		if total += len(in.list); total > maxSessions {
 			at := b.def
 			for _, name := range []string{"for_each", "count"} {
@@ -42,10 +43,10 @@ func (l *loader) expand() bool {
 				}
 			}
 			l.fail(at, "Too many sessions", "With this the project has more than %d sessions, which is the most there can be.", maxSessions)
-			return false
+			return nil, false
 		}
 	}
-	return true
+	return all, true
 }
 
 func (l *loader) expandBlock(b *block) *instances {
@@ -56,7 +57,7 @@ func (l *loader) expandBlock(b *block) *instances {
 			l.check(a, inProject)
 		}
 	}
-	d := decoder{l: l, ctx: l.ctx}
+	d := l.reader(l.ctx)
 	switch {
 	case each != nil && count != nil:
 		l.fail(count.rng, "Both count and for_each", "A session block has count or for_each, not both; for_each stands at %s.", place(each.rng))
@@ -69,7 +70,7 @@ func (l *loader) expandBlock(b *block) *instances {
 	return &instances{single: true, list: []instance{{address: session.Single(name), key: cty.NullVal(cty.String)}}}
 }
 
-func (l *loader) expandCount(d decoder, b *block, a *attr) *instances {
+func (l *loader) expandCount(d reader, b *block, a *attr) *instances {
 	n := -1
 	if d.missing(b, "count") {
 		d.fail(a, "Invalid count", "%q is null; it must be a whole number.", a.name)
@@ -85,7 +86,7 @@ func (l *loader) expandCount(d decoder, b *block, a *attr) *instances {
 	return out
 }
 
-func (l *loader) expandEach(d decoder, b *block, a *attr) *instances {
+func (l *loader) expandEach(d reader, b *block, a *attr) *instances {
 	list, ok := l.elements(d, a)
 	if !ok {
 		return &instances{failed: true}
@@ -102,7 +103,7 @@ type element struct{ key, value cty.Value }
 
 // elements evaluates a for_each. Not ok: what is in it could not be found out,
 // and that is told.
-func (l *loader) elements(d decoder, a *attr) ([]element, bool) {
+func (l *loader) elements(d reader, a *attr) ([]element, bool) {
 	v, ok := d.evaluate(a)
 	if !ok || !v.IsKnown() {
 		return nil, false

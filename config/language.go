@@ -82,6 +82,14 @@ func (s *shape) attr(name string) *attribute {
 	return nil
 }
 
+// choices are the words that an attribute can take; nil: any.
+func (s *shape) choices(name string) []string {
+	if a := s.attr(name); a != nil {
+		return a.values
+	}
+	return nil
+}
+
 // language is every top-level block.
 func language() map[string]shape {
 	named := []string{"name"}

@@ -13,7 +13,7 @@ import (
 )
 
 // lifecycle reads a lifecycle block.
-func (d decoder) lifecycle(b *block, c *session.Lifecycle) {
+func (d reader) lifecycle(b *block, c *session.Lifecycle) {
 	if b == nil {
 		return
 	}
@@ -24,12 +24,12 @@ func (d decoder) lifecycle(b *block, c *session.Lifecycle) {
 
 // ignoreChanges reads a list of field paths, written bare, as texts, or as an
 // expression that gives texts; or the word all.
-func (d decoder) ignoreChanges(b *block, c *session.Lifecycle) {
+func (d reader) ignoreChanges(b *block, c *session.Lifecycle) {
 	a := b.attr("ignore_changes")
 	if a == nil {
 		return
 	}
-	known := d.l.ignorable()
+	known := ignorable()
 	var paths []string
 	take := func(e hcl.Expression) {
 		one := &attr{name: a.name, expr: e, rng: e.Range()}
@@ -77,7 +77,7 @@ func fieldPath(e hcl.Expression) (string, bool) {
 }
 
 // field adds one path if there is such a field.
-func (d decoder) field(a *attr, path string, known, paths []string) []string {
+func (d reader) field(a *attr, path string, known, paths []string) []string {
 	if path != "all" && !slices.Contains(known, path) {
 		d.fail(a, "Unknown field", "ignore_changes names %q, which is no attribute or block of a session.%s", cut(path), didYouMean(path, known))
 		return paths
@@ -87,7 +87,7 @@ func (d decoder) field(a *attr, path string, known, paths []string) []string {
 
 // replaceTriggeredBy digests values of any kind: when one changes, so does the
 // digest.
-func (d decoder) replaceTriggeredBy(b *block, c *session.Lifecycle) {
+func (d reader) replaceTriggeredBy(b *block, c *session.Lifecycle) {
 	a := b.attr("replace_triggered_by")
 	if a == nil {
 		return

@@ -76,7 +76,7 @@ func (l *loader) local(all map[string]*local, name string, way []need) cty.Value
 	ctx := l.ctx.NewChild()
 	ctx.Variables = map[string]cty.Value{"local": cty.ObjectVal(needed)}
 	v.value = cty.DynamicVal
-	d := decoder{l: l, ctx: ctx}
+	d := l.reader(ctx)
 	if got, ok := d.evaluate(v.attr); ok {
 		v.value = got
 	}

@@ -14,18 +14,19 @@ import (
 // declared is which sessions the manifest has, for the blocks that speak of what
 // is on record.
 type declared struct {
-	l   *loader
-	all map[session.Address]*instance
+	l      *loader
+	blocks map[string]*instances
+	all    map[session.Address]*instance
 }
 
-func (l *loader) declaredSessions() declared {
+func (l *loader) declaredSessions(blocks map[string]*instances) declared {
 	all := map[session.Address]*instance{}
-	for _, in := range l.instances {
+	for _, in := range blocks {
 		for i := range in.list {
 			all[in.list[i].address] = &in.list[i]
 		}
 	}
-	return declared{l, all}
+	return declared{l, blocks, all}
 }
 
 // has reports whether a session is declared and enabled.
@@ -40,13 +41,13 @@ func (s declared) any(a session.Address) bool {
 	if _, keyed := a.Key(); keyed || s.has(a) {
 		return s.has(a)
 	}
-	in := s.l.instances[a.Block()]
+	in := s.blocks[a.Block()]
 	return in != nil && slices.ContainsFunc(in.list, func(i instance) bool { return !i.off })
 }
 
 // unclear reports whether it could not be found out which instances a block has.
 func (s declared) unclear(a session.Address) bool {
-	in := s.l.instances[a.Block()]
+	in := s.blocks[a.Block()]
 	return in != nil && in.failed
 }
 
@@ -61,8 +62,8 @@ func (s declared) at(a session.Address) string {
 }
 
 // addressBlocks evaluates the moved, removed and import blocks.
-func (l *loader) addressBlocks(m *Manifest) {
-	s := l.declaredSessions()
+func (l *loader) addressBlocks(m *Manifest, all map[string]*instances) {
+	s := l.declaredSessions(all)
 	moves := l.moves(s)
 	m.Removed = l.removed(s, moves)
 	m.Imports = l.imports(s)
@@ -74,7 +75,7 @@ func (l *loader) addressBlocks(m *Manifest) {
 // move is a Move with its attributes' places.
 type move struct {
 	Move
-	d        decoder
+	d        reader
 	from, to *attr
 }
 
@@ -83,7 +84,7 @@ func (l *loader) moves(s declared) []*move {
 	var list []*move
 	from, to := map[session.Address]*move{}, map[session.Address]*move{}
 	for _, b := range l.blocks["moved"] {
-		l.eachOf(b, func(d decoder) {
+		l.eachOf(b, func(d reader) {
 			f, ok1 := d.addressOf(b, "from")
 			t, ok2 := d.addressOf(b, "to")
 			if !ok1 || !ok2 {
@@ -172,7 +173,7 @@ func (l *loader) removed(s declared, moves []*move) []Removal {
 		moved[v.From] = v
 	}
 	for _, b := range l.blocks["removed"] {
-		l.eachOf(b, func(d decoder) {
+		l.eachOf(b, func(d reader) {
 			r := Removal{Destroy: true, Range: rangeOf(b.def)}
 			d.flag(b, "destroy", &r.Destroy)
 			from, ok := d.addressOf(b, "from")
@@ -215,7 +216,7 @@ func (l *loader) imports(s declared) []Import {
 	var list []Import
 	tos, ids := map[session.Address]hcl.Range{}, map[string]hcl.Range{}
 	for _, b := range l.blocks["import"] {
-		l.eachOf(b, func(d decoder) {
+		l.eachOf(b, func(d reader) {
 			im := Import{Range: rangeOf(b.def)}
 			to, ok := d.addressOf(b, "to")
 			if d.word(b, "id", &im.ID) {
@@ -248,7 +249,7 @@ func (l *loader) imports(s declared) []Import {
 }
 
 // importID checks the form of what is imported.
-func (d decoder) importID(a *attr, id string) bool {
+func (d reader) importID(a *attr, id string) bool {
 	switch {
 	case dockerID().MatchString(id):
 	case !tmuxID.MatchString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }):
@@ -260,7 +261,7 @@ func (d decoder) importID(a *attr, id string) bool {
 
 // lacks says why nothing can be imported onto an address; empty: it can.
 func (s declared) lacks(a session.Address) string {
-	in := s.l.instances[a.Block()]
+	in := s.blocks[a.Block()]
 	switch {
 	case s.has(a) || s.unclear(a):
 		return ""

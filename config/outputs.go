@@ -12,16 +12,16 @@ import (
 )
 
 // results evaluates the outputs and checks, in which sessions have attributes.
-func (l *loader) results(m *Manifest, all []*built) {
+func (l *loader) results(m *Manifest, instances map[string]*instances, all []*built) {
 	outputs, checks := l.blocks["output"], l.blocks["check"]
 	if len(outputs)+len(checks) == 0 {
 		return
 	}
 	ctx := l.ctx.NewChild()
 	if slices.ContainsFunc(slices.Concat(outputs, checks), refersToSessions) {
-		ctx.Variables = map[string]cty.Value{"session": l.sessionValues(m, all)}
+		ctx.Variables = map[string]cty.Value{"session": l.sessionValues(m, instances, all)}
 	}
-	d := decoder{l: l, ctx: ctx}
+	d := l.reader(ctx)
 	s := inProject
 	s.sessions = true
 	for _, b := range outputs {
@@ -53,7 +53,7 @@ func refersToSessions(b *block) bool {
 }
 
 // output evaluates one output. Not ok: it has no value, and why is told.
-func (d decoder) output(b *block) (Output, bool) {
+func (d reader) output(b *block) (Output, bool) {
 	o := Output{Name: b.labels[0]}
 	d.text(b, "description", &o.Description)
 	d.flag(b, "sensitive", &o.Sensitive)
@@ -74,7 +74,7 @@ func (d decoder) output(b *block) (Output, bool) {
 	}
 	v, _ = v.UnmarkDeep()
 	if !v.IsWhollyKnown() {
-		if !d.l.diags.HasErrors() {
+		if !d.l.failed() {
 			d.fail(a, "Value not known", "The value of this output cannot be determined.")
 		}
 		return o, false
@@ -89,7 +89,7 @@ func (d decoder) output(b *block) (Output, bool) {
 }
 
 // check evaluates the assertions of one check. What does not hold is a warning.
-func (d decoder) check(b *block) {
+func (d reader) check(b *block) {
 	rules := b.blocks["assert"]
 	if len(rules) == 0 && !b.broken {
 		d.failAt(b.def, "Missing assert", "%s asserts nothing: assert { condition = …, error_message = … }, each on a line of its own.", b.title())
@@ -101,16 +101,16 @@ func (d decoder) check(b *block) {
 			continue
 		}
 		a := rule.attr("condition")
-		d.l.diags = append(d.l.diags, &hcl.Diagnostic{
+		d.l.add(hcl.Diagnostics{{
 			Severity: hcl.DiagWarning, Summary: "Check failed: " + b.labels[0], Detail: message,
 			Subject: a.expr.Range().Ptr(), Expression: a.expr, EvalContext: d.ctx,
-		})
+		}})
 	}
 }
 
 // condition evaluates a rule's condition; what is not known holds. Not ok: the
 // rule is no rule, and that is told.
-func (d decoder) condition(rule *block) (holds, ok bool) {
+func (d reader) condition(rule *block) (holds, ok bool) {
 	for _, name := range []string{"condition", "error_message"} {
 		if rule.attr(name) == nil && !rule.broken {
 			d.l.fail(rule.def, "Incomplete rule", "A rule needs a condition and an error_message; there is no %s.", name)
@@ -146,7 +146,7 @@ var sessionType = cty.Object(map[string]cty.Type{
 // sessionValues is what session is in outputs and checks: for each block a session, a
 // map by key, or a list by index. A session that is not enabled is null, or
 // missing in a map; one with a mistake is unknown.
-func (l *loader) sessionValues(m *Manifest, all []*built) cty.Value {
+func (l *loader) sessionValues(m *Manifest, instances map[string]*instances, all []*built) cty.Value {
 	by := make(map[*instance]cty.Value, len(all))
 	for _, s := range all {
 		v := cty.UnknownVal(sessionType)
@@ -165,8 +165,8 @@ func (l *loader) sessionValues(m *Manifest, all []*built) cty.Value {
 		}
 		return cty.NullVal(sessionType)
 	}
-	blocks := make(map[string]cty.Value, len(l.instances))
-	for name, in := range l.instances {
+	blocks := make(map[string]cty.Value, len(instances))
+	for name, in := range instances {
 		switch {
 		case in.failed:
 			blocks[name] = cty.DynamicVal

@@ -44,7 +44,7 @@ func (l *loader) declares(s session.Spec, typ string) bool {
 }
 
 // restart reads a restart block over what stands in r.
-func (d decoder) restart(b *block, r *session.Restart) {
+func (d reader) restart(b *block, r *session.Restart) {
 	d.oneOf(b, "policy", &r.Policy)
 	d.whole(b, "attempts", 0, &r.Attempts)
 	d.duration(b, "window", 1, &r.Window)
@@ -63,7 +63,7 @@ func (d decoder) restart(b *block, r *session.Restart) {
 }
 
 // health reads a health block over what stands in h.
-func (d decoder) health(b *block, h *session.Health) {
+func (d reader) health(b *block, h *session.Health) {
 	d.duration(b, "interval", 1, &h.Interval)
 	d.duration(b, "timeout", 1, &h.Timeout)
 	d.duration(b, "start_period", 0, &h.StartPeriod)
@@ -77,7 +77,7 @@ func (d decoder) health(b *block, h *session.Health) {
 }
 
 // heartbeat reads a probe: a command or a key.
-func (d decoder) heartbeat(b *block, h *session.Health) {
+func (d reader) heartbeat(b *block, h *session.Health) {
 	switch d.exactlyOne(b, "command", "key") {
 	case "command":
 		var command []string
@@ -102,28 +102,8 @@ func (d decoder) heartbeat(b *block, h *session.Health) {
 var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
 	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
 
-// exactlyOne is which of some attributes is given. If none or more than one is,
-// that is told and the name is empty.
-func (d decoder) exactlyOne(b *block, names ...string) string {
-	var given []string
-	for _, name := range names {
-		if a := b.attr(name); a != nil && !d.missing(b, name) {
-			given = append(given, name)
-		}
-	}
-	switch {
-	case len(given) == 1:
-		return given[0]
-	case len(given) > 1:
-		d.failAt(b.at(given[1]), "Too many settings", "%s needs exactly one of %s, and %s are given.", b.title(), quoted(names, "and"), quoted(given, "and"))
-	case !b.broken:
-		d.failAt(b.def, "Missing setting", "%s needs exactly one of %s.", b.title(), quoted(names, "and"))
-	}
-	return ""
-}
-
 // conversation reads which conversation a session goes on with.
-func (d decoder) conversation(b *block, s *session.Spec) {
+func (d reader) conversation(b *block, s *session.Spec) {
 	if b == nil {
 		return
 	}
@@ -140,7 +120,7 @@ func (d decoder) conversation(b *block, s *session.Spec) {
 }
 
 // stop reads a stop block over what stands in s.
-func (d decoder) stop(b *block, s *session.Stop) {
+func (d reader) stop(b *block, s *session.Stop) {
 	d.oneOf(b, "signal", &s.Signal)
 	d.duration(b, "grace", 0, &s.Grace)
 	d.duration(b, "after_turn", 0, &s.AfterTurn)

@@ -1,13 +1,11 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -17,7 +15,8 @@ import (
 )
 
 // runtimes evaluates the runtime blocks.
-func (l *loader) resolveRuntimes() {
+func (l *loader) resolveRuntimes() map[string]session.RuntimeSpec {
+	all := map[string]session.RuntimeSpec{} // by key
 	first := map[string]*block{}
 	for _, b := range l.blocks["runtime"] {
 		spec := session.RuntimeSpec{Kind: b.labels[0], Name: b.labels[1]}
@@ -34,19 +33,20 @@ func (l *loader) resolveRuntimes() {
 		}
 		first[spec.Key()] = b
 		l.checkAll(b, inProject)
-		d := decoder{l: l, ctx: l.ctx}
+		d := l.reader(l.ctx)
 		switch spec.Kind {
 		case "docker":
 			spec.Docker = d.docker(b)
 		case "tmux":
 			spec.Socket = d.socket(b)
 		}
-		l.runtimes[spec.Key()] = spec
+		all[spec.Key()] = spec
 	}
+	return all
 }
 
 // socket is which tmux server a runtime block means: a name, or an absolute path.
-func (d decoder) socket(b *block) string {
+func (d reader) socket(b *block) string {
 	var socket string
 	switch {
 	case !d.word(b, "socket", &socket):
@@ -59,13 +59,6 @@ func (d decoder) socket(b *block) string {
 	return socket
 }
 
-// require tells that an attribute is missing; what it is for follows.
-func (d decoder) require(b *block, name, what string) {
-	if d.missing(b, name) {
-		d.failAt(b.at(name), "Missing "+name, "This block needs %q: %s.", name, what)
-	}
-}
-
 // leastMemory is the least that a container can be given: Docker's own limit.
 const leastMemory = 6 << 20
 
@@ -74,7 +67,7 @@ const leastMemory = 6 << 20
 var userForm = regexp.MustCompile(`^\d{1,9}(?::\d{1,9})?$`)
 
 // docker reads a runtime block of kind docker.
-func (d decoder) docker(b *block) *session.DockerConfig {
+func (d reader) docker(b *block) *session.DockerConfig {
 	c := &session.DockerConfig{}
 	if !d.word(b, "image", &c.Image) {
 		d.require(b, "image", `image = "agents:1"`)
@@ -101,7 +94,7 @@ func (d decoder) docker(b *block) *session.DockerConfig {
 var mountType = cty.ObjectWithOptionalAttrs(map[string]cty.Type{"source": cty.String, "target": cty.String, "read_only": cty.Bool}, []string{"read_only"})
 
 // mounts reads the paths of the host that are seen in a container.
-func (d decoder) mounts(b *block, name string, into *[]session.Mount) {
+func (d reader) mounts(b *block, name string, into *[]session.Mount) {
 	v, a, ok := d.value(b, name, cty.List(mountType))
 	if !ok {
 		if a != nil && a.value != nil && a.value.ok {
@@ -145,7 +138,7 @@ func (d decoder) mounts(b *block, name string, into *[]session.Mount) {
 
 // strangeMount tells of an attribute that a mount does not have. A conversion
 // would drop it.
-func (d decoder) strangeMount(a *attr, v cty.Value) {
+func (d reader) strangeMount(a *attr, v cty.Value) {
 	if v.IsNull() || !v.IsKnown() || v.IsMarked() || !v.CanIterateElements() {
 		return
 	}
@@ -163,54 +156,8 @@ func (d decoder) strangeMount(a *attr, v cty.Value) {
 	}
 }
 
-var sizeForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?$`)
-
-// size is a number of bytes of at least low, written with a unit.
-func (d decoder) size(b *block, name string, low int64, into *int64) {
-	var s string
-	if !d.text(b, name, &s) {
-		return
-	}
-	n, err := parseSize(s)
-	switch {
-	case err != nil:
-		d.fail(b.attr(name), "Invalid size", "%q: %s.", name, err)
-	case n < low:
-		d.fail(b.attr(name), "Invalid size", "%q must be at least %d MiB, not %q.", name, low>>20, s)
-	default:
-		*into = n
-	}
-}
-
-// parseSize reads a number of bytes: units of 1024 (KiB, MiB, GiB, TiB) and of
-// 1000 (KB, MB, GB, TB).
-func parseSize(s string) (int64, error) {
-	m := sizeForm.FindStringSubmatch(strings.TrimSpace(s))
-	switch {
-	case m == nil:
-		return 0, fmt.Errorf(`%q is no size; write it like "512MiB" or "4GiB"`, cut(s))
-	case !strings.HasSuffix(strings.TrimSpace(s), "B"):
-		return 0, fmt.Errorf(`%q has no unit; write it like "512MiB" or "4GiB"`, cut(s))
-	}
-	n, err := strconv.ParseFloat(m[1], 64)
-	if err != nil {
-		return 0, fmt.Errorf("%q is too large", cut(s))
-	}
-	if unit := m[2]; unit != "" {
-		base := 1000.0
-		if strings.HasSuffix(unit, "i") {
-			base = 1024
-		}
-		n *= math.Pow(base, float64(strings.IndexByte("KMGT", unit[0])+1))
-	}
-	if n > math.MaxInt64/2 {
-		return 0, fmt.Errorf("%q is too large", cut(s))
-	}
-	return int64(n), nil
-}
-
 // runtimeOf finds where the session runs.
-func (l *loader) runtimeOf(d decoder, b *block, s *session.Spec) {
+func runtimeOf(d reader, b *block, runtimes map[string]session.RuntimeSpec, s *session.Spec) {
 	s.Runtime = session.RuntimeSpec{Kind: "tmux"}
 	a := b.attr("runtime")
 	if a == nil || a.bad {
@@ -219,11 +166,11 @@ func (l *loader) runtimeOf(d decoder, b *block, s *session.Spec) {
 	var v cty.Value
 	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() && t.RootName() == "runtime" {
 		// in JSON a reference is a text, and only here it becomes one
-		if summary, detail := l.wrong(t, inProject); summary != "" {
+		if summary, detail := d.l.wrong(t, inProject); summary != "" {
 			d.fail(a, summary, "%s", detail)
 			return
 		}
-		v, _ = t.TraverseAbs(l.ctx)
+		v, _ = t.TraverseAbs(d.l.ctx)
 	} else {
 		var ok bool
 		if v, ok = d.evaluate(a); !ok || !d.plain(a, v) || v.IsNull() {
@@ -233,7 +180,7 @@ func (l *loader) runtimeOf(d decoder, b *block, s *session.Spec) {
 	switch {
 	case v.Type().IsObjectType() && v.Type().HasAttribute("kind") && v.Type().HasAttribute("name"):
 		kind, name := v.GetAttr("kind").AsString(), v.GetAttr("name").AsString()
-		if spec, ok := l.runtimes[session.RuntimeSpec{Kind: kind, Name: name}.Key()]; ok {
+		if spec, ok := runtimes[session.RuntimeSpec{Kind: kind, Name: name}.Key()]; ok {
 			s.Runtime = spec
 		}
 	case v.Type() == cty.String && v.AsString() == "tmux":

@@ -13,20 +13,18 @@ import (
 // an empty one.
 type block struct {
 	typ         string
-	shape       *shape
 	labels      []string
 	labelRanges []hcl.Range
 	def         hcl.Range // its header
 	attrs       map[string]*attr
 	blocks      map[string][]*block
-	depends     []dependency // the elements of depends_on
-	edges       *[]edge      // what they lead to, once evaluated, if that is the same for each instance
-	broken      bool         // something in it was not understood: nothing may be called missing
+	broken      bool // something in it was not understood: nothing may be called missing
 }
 
 // attr is an attribute's expression.
 type attr struct {
 	name        string
+	choices     []string // of an attribute that takes one of a few words
 	expr        hcl.Expression
 	rng         hcl.Range
 	bad         bool       // refers to something that is not there, and that is told
@@ -90,7 +88,7 @@ func (l *loader) read(bodies []hcl.Body) {
 
 // fill reads a body into b.
 func (l *loader) fill(b *block, body hcl.Body, s, parent shape) {
-	b.shape, b.attrs, b.blocks = &s, map[string]*attr{}, map[string][]*block{}
+	b.attrs, b.blocks = map[string]*attr{}, map[string][]*block{}
 	var attrs hcl.Attributes
 	var blocks hcl.Blocks
 	var diags hcl.Diagnostics
@@ -102,11 +100,11 @@ func (l *loader) fill(b *block, body hcl.Body, s, parent shape) {
 		attrs, blocks = content.Attributes, content.Blocks
 	}
 	for name, a := range attrs {
-		b.attrs[name] = &attr{name: name, expr: divided(a.Expr), rng: a.Range}
+		b.attrs[name] = &attr{name: name, choices: s.choices(name), expr: divided(a.Expr), rng: a.Range}
 	}
 	b.broken = diags.HasErrors()
 	l.reword(diags, b, s, parent)
-	l.diags = append(l.diags, diags...)
+	l.add(diags)
 	for _, child := range blocks {
 		cs := s.blocks[child.Type]
 		if first := b.blocks[child.Type]; len(first) > 0 && b.typ != "" && !cs.many {

@@ -49,7 +49,7 @@ func (l *loader) context() {
 			"agent":   cty.ObjectVal(agents),
 			"runtime": cty.ObjectVal(runtimes),
 		},
-		Functions: l.functions(),
+		Functions: functions(l.dirs, l.problems, l.eval.watch),
 	}
 }
 

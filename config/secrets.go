@@ -16,7 +16,7 @@ func (l *loader) secretSources(m *Manifest) {
 			l.fail(b.labelRanges[0], "Invalid secret", "%q cannot name an environment variable, and that is how an agent gets it.", cut(name))
 			continue
 		}
-		d := decoder{l: l, ctx: l.ctx}
+		d := l.reader(l.ctx)
 		var src SecretSource
 		switch d.exactlyOne(b, "env", "file", "command") {
 		case "env":
@@ -41,7 +41,7 @@ func (l *loader) secretSources(m *Manifest) {
 func (l *loader) notifies(m *Manifest) {
 	for _, b := range l.blocks["notify"] {
 		l.checkAll(b, inProject)
-		d := decoder{l: l, ctx: l.ctx}
+		d := l.reader(l.ctx)
 		n := Notify{Name: b.labels[0], Range: rangeOf(b.def)}
 		d.events(b, "on", &n.On)
 		switch d.exactlyOne(b, "command", "webhook") {
@@ -58,13 +58,13 @@ func (l *loader) notifies(m *Manifest) {
 }
 
 // events is a list of the few words that the language has for it, at least one.
-func (d decoder) events(b *block, name string, into *[]string) {
+func (d reader) events(b *block, name string, into *[]string) {
 	var list []string
 	if !d.words(b, name, &list) {
 		d.require(b, name, `which events, like `+name+` = ["blocked", "failed"]`)
 		return
 	}
-	known := b.shape.attr(name).values
+	known := b.attr(name).choices
 	if len(list) == 0 {
 		d.fail(b.attr(name), "Empty list", "%q names nothing, so nothing would ever be sent; there are %s.", name, quoted(known, "and"))
 	}
@@ -77,7 +77,7 @@ func (d decoder) events(b *block, name string, into *[]string) {
 	*into = slices.Compact(list)
 }
 
-func (d decoder) webhook(b *block, text string) {
+func (d reader) webhook(b *block, text string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		d.fail(b.attr("webhook"), "Invalid webhook", "%q is no address that begins with https:// or http://.", cut(text))

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/agentform/agentform/session"
@@ -21,9 +22,19 @@ type built struct {
 	ok    bool // nothing in it is wrong
 }
 
+// blockInputs are what the sessions of a block are read with.
+type blockInputs struct {
+	manifest  *Manifest
+	agents    map[string]agent
+	runtimes  map[string]session.RuntimeSpec // by key
+	instances map[string]*instances          // by session block
+	depends   *dependsOn
+}
+
 // sessions evaluates every session block.
-func (l *loader) sessions(m *Manifest) []*built {
-	l.ctx.Variables["session"] = l.refs()
+func (l *loader) sessions(m *Manifest, agents map[string]agent, runtimes map[string]session.RuntimeSpec, instances map[string]*instances) []*built {
+	l.ctx.Variables["session"] = refs(instances)
+	given := blockInputs{manifest: m, agents: agents, runtimes: runtimes, instances: instances}
 	var all []*built // in the order of the files, so that "the first" is what a person would call so
 	for _, b := range l.blocks["session"] {
 		each, count := b.attr("for_each") != nil, b.attr("count") != nil
@@ -32,13 +43,14 @@ func (l *loader) sessions(m *Manifest) []*built {
 		header := inBlock
 		header.self = false
 		l.checkOne(b, "enabled", header)
-		l.splitDepends(b, inBlock)
-		in := l.instances[b.labels[0]]
+		of := given
+		of.depends = l.splitDepends(b, inBlock)
+		in := instances[b.labels[0]]
 		if in.failed {
-			l.session(m, b, standIn(b))
+			l.session(of, b, standIn(b))
 		}
 		for i := range in.list {
-			if s := l.session(m, b, &in.list[i]); s != nil {
+			if s := l.session(of, b, &in.list[i]); s != nil {
 				all = append(all, s)
 			}
 		}
@@ -83,9 +95,10 @@ func isRole(s string) bool {
 }
 
 // session evaluates one instance. Nil: it is not enabled.
-func (l *loader) session(m *Manifest, b *block, in *instance) *built {
+func (l *loader) session(of blockInputs, b *block, in *instance) *built {
 	spoiled := false
-	d := decoder{l: l, ctx: l.instanceContext(b, *in), address: in.address, spoiled: &spoiled}
+	d := l.reader(l.instanceContext(b, *in)).spoiling(&spoiled)
+	d.address = in.address
 	enabled := true
 	d.flag(b, "enabled", &enabled)
 	if !enabled {
@@ -93,8 +106,8 @@ func (l *loader) session(m *Manifest, b *block, in *instance) *built {
 		return nil
 	}
 	s := session.Spec{Address: in.address, Role: "default", Desired: session.Running, Pause: session.Pause{Mode: session.Detach}}
-	l.identity(d, b, in, &s)
-	known := l.agentOf(d, b, &s)
+	identity(d, b, in, &s)
+	known := agentOf(d, b, of.agents, &s)
 
 	d.whole(b, "priority", -1<<31, &s.Priority)
 	d.text(b, "profile", &s.Profile)
@@ -115,8 +128,8 @@ func (l *loader) session(m *Manifest, b *block, in *instance) *built {
 	d.oneOf(b, "desired", (*string)(&s.Desired))
 	d.duration(b, "timeout", 0, &s.Timeout)
 	d.table(b, "labels", &s.Labels)
-	l.runtimeOf(d, b, &s)
-	l.inherited(d, m, b, &s)
+	runtimeOf(d, b, of.runtimes, &s)
+	inherited(d, of.manifest, b, &s)
 
 	d.restart(b.block("restart"), &s.Restart)
 	d.health(b.block("health"), &s.Health)
@@ -124,13 +137,13 @@ func (l *loader) session(m *Manifest, b *block, in *instance) *built {
 	d.stop(b.block("stop"), &s.Stop)
 	d.lifecycle(b.block("lifecycle"), &s.Lifecycle)
 	d.conversation(b.block("conversation"), &s)
-	l.workspace(d, m, b, &s)
-	edges := d.dependencies(b)
+	workspace(d, of.manifest, b, &s)
+	edges := d.dependencies(of)
 	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !spoiled && !b.broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)}
 }
 
 // identity evaluates what the other attributes may call self.
-func (l *loader) identity(d decoder, b *block, in *instance, s *session.Spec) {
+func identity(d reader, b *block, in *instance, s *session.Spec) {
 	key := cty.NullVal(cty.String)
 	if k, ok := in.address.Key(); ok {
 		key = cty.StringVal(k)
@@ -156,11 +169,11 @@ func (l *loader) identity(d decoder, b *block, in *instance, s *session.Spec) {
 }
 
 // agentOf finds the session's agent. False: there is none, and that is told.
-func (l *loader) agentOf(d decoder, b *block, s *session.Spec) bool {
+func agentOf(d reader, b *block, agents map[string]agent, s *session.Spec) bool {
 	a := b.attr("agent")
 	if a == nil || d.missing(b, "agent") {
 		if !b.broken {
-			d.failAt(b.def, "Missing agent", "A session needs an agent: agent = %s.", examples(l.known.agents))
+			d.failAt(b.def, "Missing agent", "A session needs an agent: agent = %s.", examples(d.l.known.agents))
 		}
 		return false
 	}
@@ -174,7 +187,7 @@ func (l *loader) agentOf(d decoder, b *block, s *session.Spec) bool {
 			v = v.GetAttr("name")
 		}
 		if v.Type() != cty.String || v.IsNull() {
-			d.fail(a, "Wrong type", `"agent" needs the name of an agent, or a reference to one: %s.`, examples(l.known.agents))
+			d.fail(a, "Wrong type", `"agent" needs the name of an agent, or a reference to one: %s.`, examples(d.l.known.agents))
 			return false
 		}
 		name, ok = v.AsString(), true
@@ -182,11 +195,11 @@ func (l *loader) agentOf(d decoder, b *block, s *session.Spec) bool {
 	if !ok {
 		return false
 	}
-	found, ok := l.agents[name]
+	found, ok := agents[name]
 	if !ok {
-		hint := didYouMean(name, l.known.agents)
+		hint := didYouMean(name, d.l.known.agents)
 		if hint == "" {
-			hint = fmt.Sprintf(" There are %s; an agent block declares others.", quoted(l.known.agents, "and"))
+			hint = fmt.Sprintf(" There are %s; an agent block declares others.", quoted(d.l.known.agents, "and"))
 		}
 		d.fail(a, "Unknown agent", "There is no agent %q.%s", cut(name), hint)
 		return false
@@ -209,16 +222,9 @@ func addressable(name string) bool {
 	return err == nil && a == session.Single(name)
 }
 
-// ignorable is what ignore_changes may name: whatever of a session is compared
-// with what is on record, and the blocks that it stands in.
-func (l *loader) ignorable() []string {
-	if l.fields == nil {
-		l.fields = ignorable()
-	}
-	return l.fields
-}
-
-func ignorable() []string {
+// ignorable lists what ignore_changes may name: whatever of a session is compared with
+// what is on record, and the blocks that it stands in.
+var ignorable = sync.OnceValue(func() []string {
 	lang := language()
 	agent := lang["agent"]
 	maps.DeleteFunc(agent.blocks, func(typ string, _ shape) bool { return lang["session"].blocks[typ].doc != "" }) // they are its sessions'
@@ -226,7 +232,7 @@ func ignorable() []string {
 	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.HasPrefix(p, "lifecycle") })
 	slices.Sort(paths)
 	return slices.Compact(paths)
-}
+})
 
 // compared lists the paths of what is compared in a block.
 func compared(prefix string, s shape) []string {

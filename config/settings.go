@@ -15,7 +15,7 @@ func (l *loader) settings(m *Manifest) {
 	}
 	b := l.blocks["agentform"][0]
 	l.checkAll(b, inProject)
-	d := decoder{l: l, ctx: l.ctx}
+	d := l.reader(l.ctx)
 
 	var required string
 	if d.word(b, "required_version", &required) {
@@ -45,7 +45,7 @@ func plainLetter(r rune) bool {
 }
 
 // path is an attribute's path, absolute; fallback when it is none.
-func (d decoder) path(b *block, name, path, fallback string) string {
+func (d reader) path(b *block, name, path, fallback string) string {
 	full, err := d.l.resolve(path, d.l.root)
 	if err != nil {
 		d.fail(b.attr(name), "Invalid path", "%q: %s.", name, err)
@@ -66,7 +66,7 @@ func contains(folder, path string) bool {
 
 // require checks agentform's version against a constraint. A pre-release counts
 // as its release.
-func (l *loader) require(d decoder, b *block, constraint string) {
+func (l *loader) require(d reader, b *block, constraint string) {
 	c, err := version.NewConstraint(constraint)
 	if err != nil {
 		d.fail(b.attr("required_version"), "Invalid version constraint", `%q is no version constraint; write it like ">= 0.1" or "~> 1.2".`, constraint)

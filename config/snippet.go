@@ -23,8 +23,8 @@ const (
 )
 
 // snippet is the source lines around a problem.
-func (l *loader) snippet(d *hcl.Diagnostic) *session.Snippet {
-	f := l.sources[d.Subject.Filename]
+func (p *problems) snippet(d *hcl.Diagnostic) *session.Snippet {
+	f := p.sources[d.Subject.Filename]
 	if f == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (l *loader) snippet(d *hcl.Diagnostic) *session.Snippet {
 		Code:    strings.TrimSuffix(string(src[start:end]), "\r"),
 		Line:    d.Subject.Start.Line,
 		From:    from - start,
-		Values:  l.values(d),
+		Values:  p.values(d),
 	}
 	out.From = min(out.From, len(out.Code))
 	out.To = clamp(to-start, out.From, len(out.Code))
@@ -79,7 +79,7 @@ func runeStart(src []byte, i int) int {
 }
 
 // values are the variables of the faulty expression and what they were.
-func (l *loader) values(d *hcl.Diagnostic) []session.Value {
+func (p *problems) values(d *hcl.Diagnostic) []session.Value {
 	if d.Expression == nil || d.EvalContext == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (l *loader) values(d *hcl.Diagnostic) []session.Value {
 			continue
 		}
 		if s := statement(v); s != "" {
-			said[name] = l.blot(s)
+			said[name] = p.blot(s)
 		}
 	}
 	var list []session.Value

@@ -41,12 +41,12 @@ type given struct {
 
 // variables evaluates the variables and puts them into the context as var. It returns
 // the names of the sensitive ones.
-func (l *loader) variables() (hidden []string) {
+func (l *loader) variables(files valueFiles) (hidden []string) {
 	declared := map[string]*variable{}
 	for _, b := range l.blocks["variable"] {
 		declared[b.labels[0]] = l.variable(b)
 	}
-	values := l.givenValues(declared)
+	values := l.givenValues(declared, files)
 	result := map[string]cty.Value{}
 	for _, name := range l.known.variables {
 		result[name] = l.settle(name, declared[name], values[name])
@@ -73,21 +73,21 @@ func (l *loader) variable(b *block) *variable {
 	v := &variable{block: b, typ: cty.DynamicPseudoType, nullable: true}
 	if a := b.attr("type"); a != nil {
 		typ, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.expr)
-		l.diags = append(l.diags, diags...)
+		l.add(diags)
 		if diags.HasErrors() {
 			typ, defaults = cty.DynamicPseudoType, nil
 		}
 		v.typ, v.defaults = typ, defaults
 	}
-	d := decoder{l: l}
+	d := l.reader(nil)
 	var description string
 	d.text(b, "description", &description)
 	d.flag(b, "sensitive", &v.sensitive)
 	d.flag(b, "nullable", &v.nullable)
 	if a := b.attr("default"); a != nil {
-		l.watch.enter(&a.rng)
+		l.eval.watch.enter(&a.rng)
 		value, diags := a.expr.Value(nil)
-		l.diags = append(l.diags, diags...)
+		l.add(diags)
 		v.fallback = &given{value: value, at: a.expr.Range(), inFile: true, broken: diags.HasErrors()}
 	}
 	return v
@@ -168,7 +168,7 @@ func (l *loader) valid(ctx *hcl.EvalContext, v *variable, g *given) bool {
 // validate checks one rule in a context that has the values before any of them
 // was found wanting.
 func (l *loader) validate(ctx *hcl.EvalContext, v *variable, g *given, rule *block) bool {
-	d := decoder{l: l, ctx: ctx}
+	d := l.reader(ctx)
 	holds, ok := d.condition(rule)
 	var text string
 	if !ok || !d.word(rule, "error_message", &text) || holds {
@@ -192,13 +192,13 @@ func (l *loader) validate(ctx *hcl.EvalContext, v *variable, g *given, rule *blo
 		diag.Detail += " The value comes from " + g.from + "."
 	}
 	diag.Extra = note{secret: g.inFile && v.sensitive}
-	l.diags = append(l.diags, diag)
+	l.add(hcl.Diagnostics{diag})
 	return false
 }
 
 // givenValues gathers the values given to variables, weakest first: environment,
 // agentform.vars.hcl, *.auto.vars.hcl, and then the flags in order.
-func (l *loader) givenValues(declared map[string]*variable) map[string]*given {
+func (l *loader) givenValues(declared map[string]*variable, files valueFiles) map[string]*given {
 	values := map[string]*given{}
 	for _, name := range l.known.variables {
 		key := "AGENTFORM_VAR_" + name
@@ -206,16 +206,12 @@ func (l *loader) givenValues(declared map[string]*variable) map[string]*given {
 			values[name] = l.literal(declared[name], text, key)
 		}
 	}
-	for _, path := range l.autoFiles() {
-		l.varFile(declared, values, path)
+	for _, path := range files.auto {
+		l.varFile(declared, values, files.bodies[path])
 	}
 	for _, flag := range l.opts.Vars {
 		if flag.File != "" {
-			path := flag.File
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(l.root, path)
-			}
-			l.varFile(declared, values, path)
+			l.varFile(declared, values, files.bodies[l.inProject(flag.File)])
 			continue
 		}
 		v := declared[flag.Name]
@@ -228,30 +224,48 @@ func (l *loader) givenValues(declared map[string]*variable) map[string]*given {
 	return values
 }
 
-// autoFiles are the files of values that are read unasked, weakest first.
-func (l *loader) autoFiles() []string {
+// valueFiles are the files of values, parsed: those that are read unasked, weakest first,
+// and those that flags name.
+type valueFiles struct {
+	auto   []string
+	bodies map[string]hcl.Body // by path; nil: unreadable, which is reported
+}
+
+// valueFiles parses the files of values. Nothing is parsed once evaluation has begun.
+func (l *loader) valueFiles() valueFiles {
+	out := valueFiles{bodies: map[string]hcl.Body{}}
 	entries, err := os.ReadDir(l.root)
 	if err != nil {
 		l.failNowhere("Unreadable folder", "The folder %s cannot be read: %s.", l.root, reason(err))
-		return nil
 	}
-	var first, rest []string
+	var rest []string
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case e.IsDir():
 		case name == "agentform.vars.hcl":
-			first = append(first, filepath.Join(l.root, name))
+			out.auto = append(out.auto, filepath.Join(l.root, name))
 		case strings.HasSuffix(name, ".auto.vars.hcl") && name[0] != '.':
 			rest = append(rest, filepath.Join(l.root, name))
 		}
 	}
-	return append(first, rest...)
+	out.auto = append(out.auto, rest...)
+	paths := slices.Clone(out.auto)
+	for _, flag := range l.opts.Vars {
+		if flag.File != "" {
+			paths = append(paths, l.inProject(flag.File))
+		}
+	}
+	for _, path := range paths {
+		if _, again := out.bodies[path]; !again {
+			out.bodies[path], _ = l.parseFile(file{path, l.display(path)})
+		}
+	}
+	return out
 }
 
 // varFile takes the values of one file.
-func (l *loader) varFile(declared map[string]*variable, values map[string]*given, path string) {
-	body, ok := l.parseFile(file{path, l.display(path)})
-	if !ok {
+func (l *loader) varFile(declared map[string]*variable, values map[string]*given, body hcl.Body) {
+	if body == nil {
 		return
 	}
 	attrs, diags := body.JustAttributes()
@@ -260,7 +274,7 @@ func (l *loader) varFile(declared map[string]*variable, values map[string]*given
 			d.Detail = "A file of values holds only lines like name = value."
 		}
 	}
-	l.diags = append(l.diags, diags...)
+	l.add(diags)
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
 		a := attrs[name]
 		v := declared[name]
@@ -268,12 +282,12 @@ func (l *loader) varFile(declared map[string]*variable, values map[string]*given
 			l.warn(a.Range, "Value for undeclared variable", "No variable block declares %q, so this value is not used.%s", name, didYouMean(name, l.known.variables))
 			continue
 		}
-		l.watch.enter(&a.Range)
+		l.eval.watch.enter(&a.Range)
 		value, diags := a.Expr.Value(nil)
 		for _, d := range diags {
 			d.Extra = note{secret: v.sensitive}
 		}
-		l.diags = append(l.diags, diags...)
+		l.add(diags)
 		values[name] = &given{value: value, at: a.Expr.Range(), inFile: true, broken: diags.HasErrors()}
 	}
 }
@@ -305,24 +319,4 @@ func (l *loader) literal(v *variable, text, from string) *given {
 		g.broken = true
 	}
 	return g
-}
-
-// hideAll notes the texts in a sensitive value, to be kept out of messages.
-func (l *loader) hideAll(v cty.Value) {
-	_ = cty.Walk(v, func(_ cty.Path, part cty.Value) (bool, error) {
-		part, _ = part.Unmark()
-		if part.IsKnown() && !part.IsNull() && part.Type() == cty.String {
-			l.hide(part.AsString())
-		}
-		return true, nil
-	})
-}
-
-// hide notes one text. A very short one would blot out half of a message and
-// hides nothing.
-func (l *loader) hide(text string) {
-	if len(text) >= 4 && !slices.Contains(l.private, text) {
-		l.private = append(l.private, text)
-		slices.SortFunc(l.private, func(a, b string) int { return len(b) - len(a) })
-	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // workspace works out where a session works.
-func (l *loader) workspace(d decoder, m *Manifest, b *block, s *session.Spec) {
+func workspace(d reader, m *Manifest, b *block, s *session.Spec) {
 	w := b.block("workspace")
 	s.Workspace = session.Workspace{Mode: session.Worktree, OnDestroy: session.Keep}
 	ws := &s.Workspace
@@ -29,15 +29,15 @@ func (l *loader) workspace(d decoder, m *Manifest, b *block, s *session.Spec) {
 		d.failAt(w.at("mode"), "Shared git in a container", "A workspace of mode %q shares the repository's .git with the container: what an agent writes into it, a program for git to run, runs on this machine at the next git command. Leave the mode out for a clone, or allow it with trust_git = true.", ws.Mode)
 	}
 	if ws.Mode == session.Plain {
-		l.plainWorkspace(d, b, w, s)
+		plainWorkspace(d, b, w, s)
 	} else {
-		l.gitWorkspace(d, b, w, s)
+		gitWorkspace(d, b, w, s)
 	}
-	l.workspacePath(d, m, w, s)
+	workspacePath(d, m, w, s)
 }
 
 // plainWorkspace refuses what has no meaning without git.
-func (l *loader) plainWorkspace(d decoder, b, w *block, s *session.Spec) {
+func plainWorkspace(d reader, b, w *block, s *session.Spec) {
 	if s.Branch != "" {
 		d.fail(b.attr("branch"), "Branch without git", "A workspace of mode \"plain\" is a folder without git, so its session has no branch. Leave out branch, or the mode.")
 	}
@@ -49,7 +49,7 @@ func (l *loader) plainWorkspace(d decoder, b, w *block, s *session.Spec) {
 }
 
 // gitWorkspace finds the repository and asks for a branch.
-func (l *loader) gitWorkspace(d decoder, b, w *block, s *session.Spec) {
+func gitWorkspace(d reader, b, w *block, s *session.Spec) {
 	if d.missing(b, "branch") {
 		d.failAt(b.def, "Missing branch", "A session works on a branch of its own: branch = \"agents/%s\". For a folder without git write workspace { mode = \"plain\" }.", session.Slug(b.labels[0]))
 	}
@@ -58,12 +58,12 @@ func (l *loader) gitWorkspace(d decoder, b, w *block, s *session.Spec) {
 		if w.attr("repo") != nil && !d.missing(w, "repo") {
 			return // its problem is told
 		}
-		if s.Workspace.Repo = l.repository(l.module); s.Workspace.Repo == "" {
-			l.noRepository(b)
+		if s.Workspace.Repo = d.l.repository(d.l.module); s.Workspace.Repo == "" {
+			d.l.noRepository(b)
 		}
 		return
 	}
-	path, err := l.resolve(given, l.module)
+	path, err := d.l.resolve(given, d.l.module)
 	if err != nil {
 		d.fail(w.attr("repo"), "Invalid path", "\"repo\": %s.", err)
 		return
@@ -72,7 +72,7 @@ func (l *loader) gitWorkspace(d decoder, b, w *block, s *session.Spec) {
 		d.fail(w.attr("repo"), "No such folder", "There is no folder %s.", path)
 		return
 	}
-	if s.Workspace.Repo = l.repository(path); s.Workspace.Repo == "" {
+	if s.Workspace.Repo = d.l.repository(path); s.Workspace.Repo == "" {
 		if dir := bareRepository(path); dir != "" {
 			d.fail(w.attr("repo"), "Bare git repository", "%s is a bare repository: it has no checkout. Name a checkout of it; git worktree add makes one.", dir)
 			return
@@ -115,7 +115,7 @@ func bareRepository(dir string) string {
 
 // workspacePath is the workspace's folder: the repository itself, the one given,
 // or one of its own below the data folder.
-func (l *loader) workspacePath(d decoder, m *Manifest, w *block, s *session.Spec) {
+func workspacePath(d reader, m *Manifest, w *block, s *session.Spec) {
 	ws := &s.Workspace
 	var given string
 	explicit := d.word(w, "path", &given)
@@ -156,23 +156,4 @@ func branchFolder(branch string) string {
 // address.
 func folderName(a session.Address) string {
 	return strings.TrimPrefix(a.OutsideName("x"), "x-")
-}
-
-// repository is the top of the git repository that holds a folder, or "". A .git
-// that is a file, as in a worktree or a submodule, counts.
-func (l *loader) repository(dir string) string {
-	if top, ok := l.repos[dir]; ok {
-		return top
-	}
-	top := ""
-	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-		top = dir
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			top = real
-		}
-	} else if parent := filepath.Dir(dir); parent != dir {
-		top = l.repository(parent)
-	}
-	l.repos[dir] = top
-	return top
 }
