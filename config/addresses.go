@@ -20,7 +20,7 @@ type placed struct {
 // addressOf reads session.NAME, session.NAME["KEY"] or session.NAME[0]; the key
 // can be any expression. What it names need not be declared. Not ok: it is
 // missing, or its problem is told.
-func (d reader) addressOf(b *block, name string) (p placed, ok bool) {
+func addressOf(d reader, b *block, name string) (p placed, ok bool) {
 	a := b.attr(name)
 	if a == nil {
 		d.require(b, name, name+` = session.api, or session.worker["web"]`)
@@ -33,11 +33,11 @@ func (d reader) addressOf(b *block, name string) (p placed, ok bool) {
 	if _, native := expr.(hclsyntax.Expression); !native {
 		// in JSON an address is a text
 		var told bool
-		if expr, told = d.unquote(a); told {
+		if expr, told = unquote(d, a); told {
 			return p, false
 		}
 	}
-	block, key, ok := d.addressParts(expr)
+	block, key, ok := addressParts(d, expr)
 	if !ok || !addressable(block) {
 		d.fail(a, "Invalid address", "%q needs the address of a session, written without quotes: session.api, session.worker[\"web\"] or session.pool[0].", name)
 		return p, false
@@ -78,9 +78,9 @@ func instanceAddress(block string, key cty.Value) (_ session.Address, problem st
 }
 
 // addressParts takes session.NAME[KEY] apart; key is nil when there is none.
-func (d reader) addressParts(e hcl.Expression) (block string, key hcl.Expression, ok bool) {
+func addressParts(d reader, e hcl.Expression) (block string, key hcl.Expression, ok bool) {
 	if index, is := e.(*hclsyntax.IndexExpr); is {
-		block, inner, ok := d.addressParts(index.Collection)
+		block, inner, ok := addressParts(d, index.Collection)
 		return block, index.Key, ok && inner == nil
 	}
 	t, diags := hcl.AbsTraversalForExpr(e)
@@ -100,7 +100,7 @@ func (d reader) addressParts(e hcl.Expression) (block string, key hcl.Expression
 
 // unquote is the expression that a text of JSON holds, with or without ${ }
 // around it. Told: it is none, and that is told.
-func (d reader) unquote(a *attr) (_ hcl.Expression, told bool) {
+func unquote(d reader, a *attr) (_ hcl.Expression, told bool) {
 	v, _ := a.expr.Value(nil) // without a context JSON's texts are what stands there
 	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
 		return a.expr, false
@@ -140,7 +140,7 @@ func inAddresses(each bool) scope {
 
 // checkAddresses checks the references of a moved, removed or import block. The
 // sessions in its addresses need not be declared.
-func (l *loader) checkAddresses(b *block) {
+func checkAddresses(l *loader, b *block) {
 	s := inAddresses(b.attr("for_each") != nil)
 	for _, a := range b.sorted() {
 		switch {
@@ -166,14 +166,14 @@ func (l *loader) checkAddresses(b *block) {
 }
 
 // eachOf runs do for every element of a block's for_each, or once without.
-func (l *loader) eachOf(b *block, do func(reader)) {
-	l.checkAddresses(b)
+func eachOf(l *loader, b *block, do func(reader)) {
+	checkAddresses(l, b)
 	a := b.attr("for_each")
 	if a == nil {
 		do(l.reader(l.ctx))
 		return
 	}
-	list, ok := l.elements(l.reader(l.ctx), a)
+	list, ok := elements(l, l.reader(l.ctx), a)
 	if !ok {
 		return
 	}

@@ -42,21 +42,21 @@ func defaultStop() session.Stop {
 	return session.Stop{Signal: "SIGTERM", Grace: seconds(10)}
 }
 
-// resolveAgents makes the agents: the built-in ones, and those that blocks
+// readAgents makes the agents: the built-in ones, and those that blocks
 // change or add.
-func (l *loader) resolveAgents() map[string]agent {
+func readAgents(l *loader) map[string]agent {
 	all := map[string]agent{}
 	for name, spec := range l.opts.Builtins {
 		all[name] = builtin(spec)
 	}
 	for _, b := range l.blocks["agent"] {
-		all[b.labels[0]] = l.agent(b)
+		all[b.labels[0]] = readAgent(l, b)
 	}
 	return all
 }
 
-// agent evaluates one agent block.
-func (l *loader) agent(b *block) agent {
+// readAgent evaluates one agent block.
+func readAgent(l *loader, b *block) agent {
 	l.checkAll(b, inProject)
 	spoiled := false
 	d := l.reader(l.ctx).spoiling(&spoiled)
@@ -98,13 +98,13 @@ func (l *loader) agent(b *block) agent {
 	d.duration(b, "unobserved_for", 1, &s.UnobservedFor)
 	d.flag(b, "one_shot", &s.OneShot)
 	var env map[string]string
-	if d.environment(b, "env", &env) {
+	if readEnvironment(d, b, "env", &env) {
 		if s.Env == nil {
 			s.Env = map[string]string{}
 		}
 		maps.Copy(s.Env, env)
 	}
-	d.inherit(b, &s.InheritEnv)
+	readInherit(d, b, &s.InheritEnv)
 	p := b.block("patterns")
 	d.regexes(p, "done", &s.Patterns.Done)
 	d.regexes(p, "blocked", &s.Patterns.Blocked)
@@ -114,9 +114,9 @@ func (l *loader) agent(b *block) agent {
 	d.regexes(p, "ui", &s.Patterns.UI)
 	d.regexes(p, "shell_prompt", &s.Patterns.ShellPrompt)
 
-	d.restart(b.block("restart"), &out.restart)
-	d.health(b.block("health"), &out.health)
-	d.stop(b.block("stop"), &out.stop)
+	readRestart(d, b.block("restart"), &out.restart)
+	readHealth(d, b.block("health"), &out.health)
+	readStop(d, b.block("stop"), &out.stop)
 	out.spec = s
 	out.broken = spoiled || b.broken
 	return out
@@ -128,9 +128,9 @@ func cloneAgent(s session.AgentSpec) session.AgentSpec {
 	return s
 }
 
-// environment is a map of environment variables. Those that agentform sets for
+// readEnvironment is a map of environment variables. Those that agentform sets for
 // the agent itself, or hides from it, cannot be set.
-func (d reader) environment(b *block, name string, into *map[string]string) bool {
+func readEnvironment(d reader, b *block, name string, into *map[string]string) bool {
 	var env map[string]string
 	if !d.table(b, name, &env) {
 		return false
@@ -150,8 +150,8 @@ func (d reader) environment(b *block, name string, into *map[string]string) bool
 	return right
 }
 
-// secrets is a list of the names of environment variables, sorted.
-func (d reader) secrets(b *block, name string, env map[string]string, into *[]string) {
+// readSecretNames is a list of the names of environment variables, sorted.
+func readSecretNames(d reader, b *block, name string, env map[string]string, into *[]string) {
 	var list []string
 	if !d.words(b, name, &list) {
 		return

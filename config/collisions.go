@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// collisions tells of sessions that would get into each other's way.
-func (l *loader) collisions(all []*built) {
+// checkCollisions tells of sessions that would get into each other's way.
+func checkCollisions(l *loader, all []*built) {
 	common := map[string]string{}
 	paths := newClaims()
 	branches := newClaims()
@@ -34,12 +34,12 @@ func (l *loader) collisions(all []*built) {
 		branches.add(common[ws.Repo]+"\x00"+s.spec.Branch, s)
 	}
 	for _, list := range paths.shared() {
-		l.onePath(list)
+		checkPath(l, list)
 	}
 	for _, list := range branches.shared() {
-		l.oneBranch(list)
+		checkBranch(l, list)
 	}
-	l.nestedBranches(branches, common)
+	checkNestedBranches(l, branches, common)
 }
 
 // folderOf returns the folder of a workspace. Only a path that the manifest gives may
@@ -89,25 +89,25 @@ func (c *claims) shared() [][]*built {
 	return out
 }
 
-// onePath judges the sessions of one workspace path. Only in-place sessions on
+// checkPath judges the sessions of one workspace path. Only in-place sessions on
 // one branch may share theirs.
-func (l *loader) onePath(list []*built) {
+func checkPath(l *loader, list []*built) {
 	first := list[0].spec
 	for _, s := range list[1:] {
 		switch {
 		case s.spec.Workspace.Mode != session.InPlace || first.Workspace.Mode != session.InPlace:
-			l.clash(list, "workspace", "path", "Workspace used twice", fmt.Sprintf("%s would work in one folder, %s. Give each a path of its own, or leave path out.", everyone(list), first.Workspace.Path))
+			clash(l, list, "workspace", "path", "Workspace used twice", fmt.Sprintf("%s would work in one folder, %s. Give each a path of its own, or leave path out.", everyone(list), first.Workspace.Path))
 			return
 		case s.spec.Branch != first.Branch:
-			l.clash(list, "", "branch", "Two branches in one checkout", fmt.Sprintf("%s and %s work in place in %s, which can be on one branch at a time, but declare %q and %q. Use workspace { mode = \"worktree\" }.", first.Address, s.spec.Address, first.Workspace.Path, first.Branch, s.spec.Branch))
+			clash(l, list, "", "branch", "Two branches in one checkout", fmt.Sprintf("%s and %s work in place in %s, which can be on one branch at a time, but declare %q and %q. Use workspace { mode = \"worktree\" }.", first.Address, s.spec.Address, first.Workspace.Path, first.Branch, s.spec.Branch))
 			return
 		}
 	}
 }
 
-// oneBranch judges the sessions of one branch in one repository: git lets one
+// checkBranch judges the sessions of one branch in one repository: git lets one
 // checkout have it.
-func (l *loader) oneBranch(list []*built) {
+func checkBranch(l *loader, list []*built) {
 	for _, s := range list[1:] {
 		if s.spec.Workspace.Path == list[0].spec.Workspace.Path {
 			continue // in place together, or told already
@@ -116,13 +116,13 @@ func (l *loader) oneBranch(list []*built) {
 		if _, keyed := s.spec.Address.Key(); keyed && s.spec.Address.Block() == list[0].spec.Address.Block() {
 			hint = " Sessions of one block tell themselves apart by each.key, or count.index: put it into the branch."
 		}
-		l.clash(list, "", "branch", "Branch used twice", fmt.Sprintf("%s declare the branch %q of one repository, and git lets only one checkout have it.%s", everyone(list), s.spec.Branch, hint))
+		clash(l, list, "", "branch", "Branch used twice", fmt.Sprintf("%s declare the branch %q of one repository, and git lets only one checkout have it.%s", everyone(list), s.spec.Branch, hint))
 		return
 	}
 }
 
-// nestedBranches tells of branches like a and a/b, of which git can have one.
-func (l *loader) nestedBranches(c *claims, common map[string]string) {
+// checkNestedBranches tells of branches like a and a/b, of which git can have one.
+func checkNestedBranches(l *loader, c *claims, common map[string]string) {
 	for _, what := range c.order {
 		s := c.by[what][0]
 		for i, r := range s.spec.Branch {
@@ -130,7 +130,7 @@ func (l *loader) nestedBranches(c *claims, common map[string]string) {
 				continue
 			}
 			if outer := c.by[common[s.spec.Workspace.Repo]+"\x00"+s.spec.Branch[:i]]; outer != nil {
-				l.clash([]*built{outer[0], s}, "", "branch", "Branches in each other's way", fmt.Sprintf("%s declares the branch %q and %s the branch %q of one repository; git cannot have both, since one is the other's folder.", outer[0].spec.Address, outer[0].spec.Branch, s.spec.Address, s.spec.Branch))
+				clash(l, []*built{outer[0], s}, "", "branch", "Branches in each other's way", fmt.Sprintf("%s declares the branch %q and %s the branch %q of one repository; git cannot have both, since one is the other's folder.", outer[0].spec.Address, outer[0].spec.Branch, s.spec.Address, s.spec.Branch))
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (l *loader) nestedBranches(c *claims, common map[string]string) {
 
 // clash reports what several sessions do to each other, at the place of the
 // second.
-func (l *loader) clash(list []*built, nested, name, summary, detail string) {
+func clash(l *loader, list []*built, nested, name, summary, detail string) {
 	where := func(b *block) hcl.Range {
 		if inner := b.block(nested); inner != nil {
 			return inner.at(name)

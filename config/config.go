@@ -94,7 +94,7 @@ type Manifest struct {
 // the same result.
 func Load(o Options) (*Manifest, []session.Diagnostic) {
 	l := newLoader(o)
-	m := l.defaults()
+	m := defaultManifest(l)
 	var known atomic.Pointer[Manifest]
 	known.Store(new(*m))
 	err := l.eval.watch.run(func() {
@@ -165,40 +165,40 @@ func (d reader) spoiling(into *bool) reader {
 // load runs the phases. Each gets the values that the ones before it returned; settled
 // is called when the settings are known.
 func (l *loader) load(m *Manifest, settled func(Manifest)) {
-	files := l.find()
+	files := findManifests(l)
 	if l.failed() {
 		return
 	}
-	bodies, whole := l.parse(files)
+	bodies, whole := parseFiles(l, files)
 	for _, f := range files {
 		m.Files = append(m.Files, f.path)
 	}
-	l.read(bodies)
+	readBlocks(l, bodies)
 	if !whole {
 		return // what stands in the unreadable rest would be missed everywhere
 	}
-	l.index()
-	l.context()
-	m.Sensitive = l.variables(l.valueFiles())
-	l.locals()
-	l.settings(m)
+	indexNames(l)
+	newContext(l)
+	m.Sensitive = readVariables(l, readValueFiles(l))
+	readLocals(l)
+	readSettings(l, m)
 	settled(*m)
-	agents := l.resolveAgents()
+	agents := readAgents(l)
 	m.Agents = publicAgents(agents)
-	runtimes := l.resolveRuntimes()
-	l.secretSources(m)
-	l.notifies(m)
-	all, ok := l.expand()
+	runtimes := readRuntimes(l)
+	readSecrets(l, m)
+	readNotifies(l, m)
+	all, ok := expandBlocks(l)
 	if !ok {
 		return
 	}
-	built := l.sessions(m, agents, runtimes, all)
-	l.addressBlocks(m, all)
-	l.results(m, all, built)
+	built := readSessions(l, m, agents, runtimes, all)
+	readAddressBlocks(l, m, all)
+	readResults(l, m, all, built)
 }
 
-// defaults is the manifest of a project whose manifests say nothing.
-func (l *loader) defaults() *Manifest {
+// defaultManifest is the manifest of a project whose manifests say nothing.
+func defaultManifest(l *loader) *Manifest {
 	dir := l.opts.Dir
 	if dir == "" {
 		dir = "."
@@ -241,13 +241,13 @@ type names struct {
 	runtimes                            map[string][]string
 }
 
-// index notes what is declared, and refuses what is declared twice.
-func (l *loader) index() {
-	l.known.variables = l.declared("variable")
-	l.known.sessions = l.declared("session")
-	l.known.agents = l.declared("agent")
+// indexNames notes what is declared, and refuses what is declared twice.
+func indexNames(l *loader) {
+	l.known.variables = declaredNames(l, "variable")
+	l.known.sessions = declaredNames(l, "session")
+	l.known.agents = declaredNames(l, "agent")
 	for _, typ := range []string{"secret", "notify", "output", "check"} {
-		l.declared(typ) // nothing refers to them
+		declaredNames(l, typ) // nothing refers to them
 	}
 	for name := range l.opts.Builtins {
 		if !slices.Contains(l.known.agents, name) {
@@ -267,9 +267,9 @@ func (l *loader) index() {
 	}
 }
 
-// declared lists the names of the blocks of a type. A second one of a name is
+// declaredNames lists the names of the blocks of a type. A second one of a name is
 // an error and dropped, and so is a name that cannot be referred to.
-func (l *loader) declared(typ string) []string {
+func declaredNames(l *loader, typ string) []string {
 	var list []string
 	var kept []*block
 	first := map[string]*block{}

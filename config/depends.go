@@ -67,7 +67,7 @@ type dependsOn struct {
 
 // dependencies evaluates a session's depends_on; once for all instances of a
 // block, if it is the same for each.
-func (d reader) dependencies(of blockInputs) []edge {
+func dependencies(d reader, of blockInputs) []edge {
 	if of.depends.edges != nil {
 		return *of.depends.edges
 	}
@@ -76,7 +76,7 @@ func (d reader) dependencies(of blockInputs) []edge {
 	for _, a := range of.depends.items {
 		fixed = fixed && !a.perInstance && (a.until == nil || !a.until.perInstance)
 		if !a.bad {
-			list = d.dependency(a, of.instances, list)
+			list = evaluateDependency(d, a, of.instances, list)
 		}
 	}
 	if fixed {
@@ -87,7 +87,7 @@ func (d reader) dependencies(of blockInputs) []edge {
 
 // splitDepends takes a block's depends_on apart into its elements, so that each
 // has its own place, and checks what they refer to.
-func (l *loader) splitDepends(b *block, s scope) *dependsOn {
+func splitDepends(l *loader, b *block, s scope) *dependsOn {
 	a := b.attr("depends_on")
 	if a == nil {
 		return &dependsOn{}
@@ -100,7 +100,7 @@ func (l *loader) splitDepends(b *block, s scope) *dependsOn {
 	}
 	out := &dependsOn{}
 	for _, e := range items {
-		item := l.splitDependency(a.name, e, s)
+		item := splitDependency(l, a.name, e, s)
 		out.items = append(out.items, item)
 		e := item.expr
 		if t, diags := hcl.AbsTraversalForExpr(e); !diags.HasErrors() && len(e.Variables()) == 0 {
@@ -118,7 +118,7 @@ func (l *loader) splitDepends(b *block, s scope) *dependsOn {
 
 // splitDependency takes an element { session = …, until = … } apart. Any other
 // element is a reference.
-func (l *loader) splitDependency(name string, e hcl.Expression, s scope) dependency {
+func splitDependency(l *loader, name string, e hcl.Expression, s scope) dependency {
 	whole := dependency{attr: &attr{name: name, expr: e, rng: e.Range()}}
 	pairs, diags := hcl.ExprMap(e)
 	if diags.HasErrors() {
@@ -157,15 +157,15 @@ func isKey(e hcl.Expression, keyword, word string) bool {
 	return !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && v.AsString() == word
 }
 
-// dependency evaluates one element of depends_on, or the whole where it is no
+// evaluateDependency evaluates one element of depends_on, or the whole where it is no
 // plain list.
-func (d reader) dependency(a dependency, instances map[string]*instances, list []edge) []edge {
+func evaluateDependency(d reader, a dependency, instances map[string]*instances, list []edge) []edge {
 	from := len(list)
-	list, ok := d.sessionsIn(a.attr, instances, list)
+	list, ok := sessionsIn(d, a.attr, instances, list)
 	if !ok || a.until == nil {
 		return list
 	}
-	until, ok := d.until(a.until)
+	until, ok := evaluateUntil(d, a.until)
 	if !ok {
 		return list[:from]
 	}
@@ -175,8 +175,8 @@ func (d reader) dependency(a dependency, instances map[string]*instances, list [
 	return list
 }
 
-// until evaluates what a dependency has to reach.
-func (d reader) until(a *attr) (session.Await, bool) {
+// evaluateUntil evaluates what a dependency has to reach.
+func evaluateUntil(d reader, a *attr) (session.Await, bool) {
 	v, ok := d.evaluate(a)
 	if a.bad || !ok || !d.plain(a, v) {
 		return "", false
@@ -194,7 +194,7 @@ func (d reader) until(a *attr) (session.Await, bool) {
 }
 
 // sessionsIn evaluates the reference of a dependency.
-func (d reader) sessionsIn(a *attr, instances map[string]*instances, list []edge) ([]edge, bool) {
+func sessionsIn(d reader, a *attr, instances map[string]*instances, list []edge) ([]edge, bool) {
 	var v cty.Value
 	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() && t.RootName() == "session" {
 		got, diags := t.TraverseAbs(d.ctx)
@@ -267,9 +267,9 @@ func edges(v cty.Value, at hcl.Range, list []edge) ([]edge, bool) {
 	return list, ok
 }
 
-// depends settles the dependencies once it is known which sessions are enabled,
+// settleDepends settles the dependencies once it is known which sessions are enabled,
 // and looks for circles. What is not enabled is waited for by nobody.
-func (l *loader) depends(all []*built) {
+func settleDepends(l *loader, all []*built) {
 	by := map[*instance]*built{}
 	for _, s := range all {
 		by[s.in] = s
@@ -291,7 +291,7 @@ func (l *loader) depends(all []*built) {
 					continue
 				}
 				r.targets = append(r.targets, e.to.address)
-				if until := l.untilOf(s, e, by[e.to]); until != session.AwaitReady {
+				if until := untilOf(l, s, e, by[e.to]); until != session.AwaitReady {
 					if r.until == nil {
 						r.until = map[session.Address]session.Await{}
 					}
@@ -313,7 +313,7 @@ func (l *loader) depends(all []*built) {
 // untilOf returns what a dependency must have reached: what the edge says, else
 // done for a one-shot agent and ready for an interactive one. A dependency that
 // could never reach what the edge says is an error.
-func (l *loader) untilOf(s *built, e edge, to *built) session.Await {
+func untilOf(l *loader, s *built, e edge, to *built) session.Await {
 	if to == nil || !to.ok {
 		return session.AwaitReady
 	}

@@ -22,13 +22,13 @@ func IsManifest(name string) bool {
 	return name == "agentform.hcl" || strings.HasSuffix(name, ".agentform.hcl") || strings.HasSuffix(name, ".agentform.json")
 }
 
-// find lists the manifests to read, without repeats.
-func (l *loader) find() []file {
+// findManifests lists the manifests to read, without repeats.
+func findManifests(l *loader) []file {
 	if l.failed() {
 		return nil
 	}
 	if len(l.opts.Files) == 0 {
-		found := l.folder(l.root)
+		found := manifestsIn(l, l.root)
 		if len(found) == 0 && !l.failed() {
 			l.failNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in %s. `agentform init` writes a first one; --file names one that stands elsewhere.", l.root)
 		}
@@ -50,7 +50,7 @@ func (l *loader) find() []file {
 		home := filepath.Dir(path)
 		if info.IsDir() {
 			home = path
-			if found = l.folder(path); len(found) == 0 {
+			if found = manifestsIn(l, path); len(found) == 0 {
 				l.failNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in the folder %q.", given)
 			}
 		}
@@ -67,8 +67,8 @@ func (l *loader) find() []file {
 	return all
 }
 
-// folder lists the manifests in a folder by name.
-func (l *loader) folder(dir string) []file {
+// manifestsIn lists the manifests in a folder by name.
+func manifestsIn(l *loader, dir string) []file {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		l.failNowhere("Unreadable folder", "The folder %s cannot be read: %s.", dir, reason(err))
@@ -88,9 +88,9 @@ func (l *loader) folder(dir string) []file {
 	return found
 }
 
-// parse reads the files. It reports whether all of them could be read to the
+// parseFiles reads the files. It reports whether all of them could be read to the
 // end.
-func (l *loader) parse(files []file) (bodies []hcl.Body, whole bool) {
+func parseFiles(l *loader, files []file) (bodies []hcl.Body, whole bool) {
 	whole = true
 	for _, f := range files {
 		body, ok := l.parseFile(f)

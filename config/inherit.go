@@ -15,8 +15,8 @@ func inheritAttr(forces, doc string) attribute {
 	return attribute{name: inheritEnv, kind: trueOrTexts, forces: forces, defWords: "none", doc: doc}
 }
 
-// inherit adds the variables that inherit_env names to a list; true adds all.
-func (d reader) inherit(b *block, into *[]string) {
+// readInherit adds the variables that inherit_env names to a list; true adds all.
+func readInherit(d reader, b *block, into *[]string) {
 	a := b.attr(inheritEnv)
 	if a == nil {
 		return
@@ -60,5 +60,5 @@ func inherited(d reader, m *Manifest, b *block, s *session.Spec) {
 		d.fail(b.attr(inheritEnv), "Environment of a container", `A container gets nothing of this machine's environment. Name what the agent needs in env, or in secrets.`)
 		return
 	}
-	d.inherit(b, &s.InheritEnv)
+	readInherit(d, b, &s.InheritEnv)
 }

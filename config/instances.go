@@ -27,13 +27,13 @@ type instances struct {
 	failed bool // what they are could not be found out, and that is told
 }
 
-// expand finds out which sessions each block stands for, before any of them is
+// expandBlocks finds out which sessions each block stands for, before any of them is
 // evaluated, so that they can depend on each other.
-func (l *loader) expand() (all map[string]*instances, ok bool) {
+func expandBlocks(l *loader) (all map[string]*instances, ok bool) {
 	all = map[string]*instances{}
 	total := 0
 	for _, b := range l.blocks["session"] {
-		in := l.expandBlock(b)
+		in := expandBlock(l, b)
 		all[b.labels[0]] = in
 		if total += len(in.list); total > maxSessions {
 			at := b.def
@@ -49,7 +49,7 @@ func (l *loader) expand() (all map[string]*instances, ok bool) {
 	return all, true
 }
 
-func (l *loader) expandBlock(b *block) *instances {
+func expandBlock(l *loader, b *block) *instances {
 	name := b.labels[0]
 	each, count := b.attr("for_each"), b.attr("count")
 	for _, a := range []*attr{each, count} {
@@ -63,14 +63,14 @@ func (l *loader) expandBlock(b *block) *instances {
 		l.fail(count.rng, "Both count and for_each", "A session block has count or for_each, not both; for_each stands at %s.", place(each.rng))
 		return &instances{failed: true}
 	case each != nil:
-		return l.expandEach(d, b, each)
+		return expandEach(l, d, b, each)
 	case count != nil:
-		return l.expandCount(d, b, count)
+		return expandCount(l, d, b, count)
 	}
 	return &instances{single: true, list: []instance{{address: session.Single(name), key: cty.NullVal(cty.String)}}}
 }
 
-func (l *loader) expandCount(d reader, b *block, a *attr) *instances {
+func expandCount(l *loader, d reader, b *block, a *attr) *instances {
 	n := -1
 	if d.missing(b, "count") {
 		d.fail(a, "Invalid count", "%q is null; it must be a whole number.", a.name)
@@ -86,8 +86,8 @@ func (l *loader) expandCount(d reader, b *block, a *attr) *instances {
 	return out
 }
 
-func (l *loader) expandEach(d reader, b *block, a *attr) *instances {
-	list, ok := l.elements(d, a)
+func expandEach(l *loader, d reader, b *block, a *attr) *instances {
+	list, ok := elements(l, d, a)
 	if !ok {
 		return &instances{failed: true}
 	}
@@ -103,7 +103,7 @@ type element struct{ key, value cty.Value }
 
 // elements evaluates a for_each. Not ok: what is in it could not be found out,
 // and that is told.
-func (l *loader) elements(d reader, a *attr) ([]element, bool) {
+func elements(l *loader, d reader, a *attr) ([]element, bool) {
 	v, ok := d.evaluate(a)
 	if !ok || !v.IsKnown() {
 		return nil, false
@@ -155,7 +155,7 @@ func standIn(b *block) *instance {
 }
 
 // instanceContext is what the expressions of one instance may use.
-func (l *loader) instanceContext(b *block, in instance) *hcl.EvalContext {
+func instanceContext(l *loader, b *block, in instance) *hcl.EvalContext {
 	ctx := l.ctx.NewChild()
 	ctx.Variables = map[string]cty.Value{}
 	switch {

@@ -12,19 +12,19 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// lifecycle reads a lifecycle block.
-func (d reader) lifecycle(b *block, c *session.Lifecycle) {
+// readLifecycle reads a lifecycle block.
+func readLifecycle(d reader, b *block, c *session.Lifecycle) {
 	if b == nil {
 		return
 	}
 	d.flag(b, "prevent_destroy", &c.PreventDestroy)
-	d.ignoreChanges(b, c)
-	d.replaceTriggeredBy(b, c)
+	readIgnoreChanges(d, b, c)
+	readReplaceTriggeredBy(d, b, c)
 }
 
-// ignoreChanges reads a list of field paths, written bare, as texts, or as an
+// readIgnoreChanges reads a list of field paths, written bare, as texts, or as an
 // expression that gives texts; or the word all.
-func (d reader) ignoreChanges(b *block, c *session.Lifecycle) {
+func readIgnoreChanges(d reader, b *block, c *session.Lifecycle) {
 	a := b.attr("ignore_changes")
 	if a == nil {
 		return
@@ -34,7 +34,7 @@ func (d reader) ignoreChanges(b *block, c *session.Lifecycle) {
 	take := func(e hcl.Expression) {
 		one := &attr{name: a.name, expr: e, rng: e.Range()}
 		if path, ok := fieldPath(e); ok {
-			paths = d.field(one, path, known, paths)
+			paths = addField(d, one, path, known, paths)
 			return
 		}
 		d.l.check(one, scope{variables: true, locals: true})
@@ -43,14 +43,14 @@ func (d reader) ignoreChanges(b *block, c *session.Lifecycle) {
 			return
 		}
 		if v.Type() == cty.String {
-			paths = d.field(one, v.AsString(), known, paths)
+			paths = addField(d, one, v.AsString(), known, paths)
 			return
 		}
 		var list []string
 		holder := &block{attrs: map[string]*attr{a.name: one}}
 		if d.words(holder, a.name, &list) {
 			for _, p := range list {
-				paths = d.field(one, p, known, paths)
+				paths = addField(d, one, p, known, paths)
 			}
 		}
 	}
@@ -76,8 +76,8 @@ func fieldPath(e hcl.Expression) (string, bool) {
 	return path, t.RootName() != "var" && t.RootName() != "local"
 }
 
-// field adds one path if there is such a field.
-func (d reader) field(a *attr, path string, known, paths []string) []string {
+// addField adds one path if there is such a field.
+func addField(d reader, a *attr, path string, known, paths []string) []string {
 	if path != "all" && !slices.Contains(known, path) {
 		d.fail(a, "Unknown field", "ignore_changes names %q, which is no attribute or block of a session.%s", cut(path), didYouMean(path, known))
 		return paths
@@ -85,9 +85,9 @@ func (d reader) field(a *attr, path string, known, paths []string) []string {
 	return append(paths, path)
 }
 
-// replaceTriggeredBy digests values of any kind: when one changes, so does the
+// readReplaceTriggeredBy digests values of any kind: when one changes, so does the
 // digest.
-func (d reader) replaceTriggeredBy(b *block, c *session.Lifecycle) {
+func readReplaceTriggeredBy(d reader, b *block, c *session.Lifecycle) {
 	a := b.attr("replace_triggered_by")
 	if a == nil {
 		return

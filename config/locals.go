@@ -23,9 +23,9 @@ type need struct {
 	at   hcl.Range
 }
 
-// locals evaluates the local values, in the order of their references, and puts
+// readLocals evaluates the local values, in the order of their references, and puts
 // them into the context as local.
-func (l *loader) locals() {
+func readLocals(l *loader) {
 	all := map[string]*local{}
 	for _, b := range l.blocks["locals"] {
 		for _, a := range b.sorted() {
@@ -49,26 +49,26 @@ func (l *loader) locals() {
 	}
 	values := map[string]cty.Value{}
 	for _, name := range l.known.locals {
-		values[name] = l.local(all, name, nil)
+		values[name] = evaluateLocal(l, all, name, nil)
 	}
 	l.ctx.Variables["local"] = cty.ObjectVal(values)
 }
 
-// local is the value of one local; way is how it was come to.
-func (l *loader) local(all map[string]*local, name string, way []need) cty.Value {
+// evaluateLocal is the value of one local; way is how it was come to.
+func evaluateLocal(l *loader, all map[string]*local, name string, way []need) cty.Value {
 	v := all[name]
 	switch v.state {
 	case 2:
 		return v.value
 	case 1:
-		l.circle(all, name, way)
+		reportLocalCircle(l, all, name, way)
 		return cty.DynamicVal
 	}
 	v.state = 1
 	needed := map[string]cty.Value{}
 	for _, n := range v.needs {
 		if _, have := needed[n.name]; !have {
-			needed[n.name] = l.local(all, n.name, append(way, n))
+			needed[n.name] = evaluateLocal(l, all, n.name, append(way, n))
 		}
 	}
 	// only what it refers to is put before it: a context with all of them for
@@ -84,8 +84,8 @@ func (l *loader) local(all map[string]*local, name string, way []need) cty.Value
 	return v.value
 }
 
-// circle tells of locals that need each other, each step with its place.
-func (l *loader) circle(all map[string]*local, name string, way []need) {
+// reportLocalCircle tells of locals that need each other, each step with its place.
+func reportLocalCircle(l *loader, all map[string]*local, name string, way []need) {
 	start := 0
 	for i := len(way) - 2; i >= 0; i-- {
 		if way[i].name == name {

@@ -19,7 +19,7 @@ type declared struct {
 	all    map[session.Address]*instance
 }
 
-func (l *loader) declaredSessions(blocks map[string]*instances) declared {
+func declaredSessions(l *loader, blocks map[string]*instances) declared {
 	all := map[session.Address]*instance{}
 	for _, in := range blocks {
 		for i := range in.list {
@@ -61,13 +61,13 @@ func (s declared) at(a session.Address) string {
 	return "?"
 }
 
-// addressBlocks evaluates the moved, removed and import blocks.
-func (l *loader) addressBlocks(m *Manifest, all map[string]*instances) {
-	s := l.declaredSessions(all)
-	moves := l.moves(s)
-	m.Removed = l.removed(s, moves)
-	m.Imports = l.imports(s)
-	for _, v := range l.inOrder(moves) {
+// readAddressBlocks evaluates the moved, removed and import blocks.
+func readAddressBlocks(l *loader, m *Manifest, all map[string]*instances) {
+	s := declaredSessions(l, all)
+	moves := readMoves(l, s)
+	m.Removed = readRemoved(l, s, moves)
+	m.Imports = readImports(l, s)
+	for _, v := range inOrder(l, moves) {
 		m.Moves = append(m.Moves, v.Move)
 	}
 }
@@ -79,14 +79,14 @@ type move struct {
 	from, to *attr
 }
 
-// moves evaluates the moved blocks.
-func (l *loader) moves(s declared) []*move {
+// readMoves evaluates the moved blocks.
+func readMoves(l *loader, s declared) []*move {
 	var list []*move
 	from, to := map[session.Address]*move{}, map[session.Address]*move{}
 	for _, b := range l.blocks["moved"] {
-		l.eachOf(b, func(d reader) {
-			f, ok1 := d.addressOf(b, "from")
-			t, ok2 := d.addressOf(b, "to")
+		eachOf(l, b, func(d reader) {
+			f, ok1 := addressOf(d, b, "from")
+			t, ok2 := addressOf(d, b, "to")
 			if !ok1 || !ok2 {
 				return
 			}
@@ -127,7 +127,7 @@ func (s declared) off(a session.Address) bool {
 
 // inOrder puts moves so that what is moved on is moved there first, and tells of
 // those that go in a circle.
-func (l *loader) inOrder(list []*move) []*move {
+func inOrder(l *loader, list []*move) []*move {
 	by := map[session.Address]*move{}
 	for _, v := range list {
 		by[v.To] = v
@@ -138,7 +138,7 @@ func (l *loader) inOrder(list []*move) []*move {
 		var chain []*move
 		for at := v; at != nil && state[at] != 2; at = by[at.From] {
 			if state[at] == 1 {
-				l.moveCircle(chain, at)
+				reportMoveCircle(l, chain, at)
 				break
 			}
 			state[at] = 1
@@ -153,9 +153,9 @@ func (l *loader) inOrder(list []*move) []*move {
 	return out
 }
 
-// moveCircle tells of moves that lead back to where they began; chain goes
+// reportMoveCircle tells of moves that lead back to where they began; chain goes
 // against their direction.
-func (l *loader) moveCircle(chain []*move, start *move) {
+func reportMoveCircle(l *loader, chain []*move, start *move) {
 	steps := slices.Clone(chain[slices.Index(chain, start):])
 	slices.Reverse(steps)
 	var b strings.Builder
@@ -165,18 +165,18 @@ func (l *loader) moveCircle(chain []*move, start *move) {
 	l.fail(steps[0].from.rng, "Moves in a circle", "These moves lead back to where they began:%s", b.String())
 }
 
-// removed evaluates the removed blocks.
-func (l *loader) removed(s declared, moves []*move) []Removal {
+// readRemoved evaluates the removed blocks.
+func readRemoved(l *loader, s declared, moves []*move) []Removal {
 	var list []Removal
 	seen, moved := map[session.Address]hcl.Range{}, map[session.Address]*move{}
 	for _, v := range moves {
 		moved[v.From] = v
 	}
 	for _, b := range l.blocks["removed"] {
-		l.eachOf(b, func(d reader) {
+		eachOf(l, b, func(d reader) {
 			r := Removal{Destroy: true, Range: rangeOf(b.def)}
 			d.flag(b, "destroy", &r.Destroy)
-			from, ok := d.addressOf(b, "from")
+			from, ok := addressOf(d, b, "from")
 			if !ok {
 				return
 			}
@@ -211,16 +211,16 @@ var dockerID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^docker:[A-Za-z0-9][A-Za-z0-9_.-]{0,254}$`)
 })
 
-// imports evaluates the import blocks.
-func (l *loader) imports(s declared) []Import {
+// readImports evaluates the import blocks.
+func readImports(l *loader, s declared) []Import {
 	var list []Import
 	tos, ids := map[session.Address]hcl.Range{}, map[string]hcl.Range{}
 	for _, b := range l.blocks["import"] {
-		l.eachOf(b, func(d reader) {
+		eachOf(l, b, func(d reader) {
 			im := Import{Range: rangeOf(b.def)}
-			to, ok := d.addressOf(b, "to")
+			to, ok := addressOf(d, b, "to")
 			if d.word(b, "id", &im.ID) {
-				ok = d.importID(b.attr("id"), im.ID) && ok
+				ok = checkImportID(d, b.attr("id"), im.ID) && ok
 			} else {
 				d.require(b, "id", `id = "tmux:SOCKET/SESSION" or "docker:CONTAINER"`)
 				ok = false
@@ -248,8 +248,8 @@ func (l *loader) imports(s declared) []Import {
 	return list
 }
 
-// importID checks the form of what is imported.
-func (d reader) importID(a *attr, id string) bool {
+// checkImportID checks the form of what is imported.
+func checkImportID(d reader, a *attr, id string) bool {
 	switch {
 	case dockerID().MatchString(id):
 	case !tmuxID.MatchString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }):

@@ -11,29 +11,29 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// results evaluates the outputs and checks, in which sessions have attributes.
-func (l *loader) results(m *Manifest, instances map[string]*instances, all []*built) {
+// readResults evaluates the outputs and checks, in which sessions have attributes.
+func readResults(l *loader, m *Manifest, instances map[string]*instances, all []*built) {
 	outputs, checks := l.blocks["output"], l.blocks["check"]
 	if len(outputs)+len(checks) == 0 {
 		return
 	}
 	ctx := l.ctx.NewChild()
 	if slices.ContainsFunc(slices.Concat(outputs, checks), refersToSessions) {
-		ctx.Variables = map[string]cty.Value{"session": l.sessionValues(m, instances, all)}
+		ctx.Variables = map[string]cty.Value{"session": sessionValues(l, m, instances, all)}
 	}
 	d := l.reader(ctx)
 	s := inProject
 	s.sessions = true
 	for _, b := range outputs {
 		l.checkAll(b, s)
-		if o, ok := d.output(b); ok {
+		if o, ok := readOutput(d, b); ok {
 			m.Outputs = append(m.Outputs, o)
 		}
 	}
 	slices.SortFunc(m.Outputs, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
 	for _, b := range checks {
 		l.checkAll(b, s)
-		d.check(b)
+		readCheck(d, b)
 	}
 }
 
@@ -52,8 +52,8 @@ func refersToSessions(b *block) bool {
 	return false
 }
 
-// output evaluates one output. Not ok: it has no value, and why is told.
-func (d reader) output(b *block) (Output, bool) {
+// readOutput evaluates one output. Not ok: it has no value, and why is told.
+func readOutput(d reader, b *block) (Output, bool) {
 	o := Output{Name: b.labels[0]}
 	d.text(b, "description", &o.Description)
 	d.flag(b, "sensitive", &o.Sensitive)
@@ -88,14 +88,14 @@ func (d reader) output(b *block) (Output, bool) {
 	return o, true
 }
 
-// check evaluates the assertions of one check. What does not hold is a warning.
-func (d reader) check(b *block) {
+// readCheck evaluates the assertions of one check. What does not hold is a warning.
+func readCheck(d reader, b *block) {
 	rules := b.blocks["assert"]
 	if len(rules) == 0 && !b.broken {
 		d.failAt(b.def, "Missing assert", "%s asserts nothing: assert { condition = …, error_message = … }, each on a line of its own.", b.title())
 	}
 	for _, rule := range rules {
-		holds, ok := d.condition(rule)
+		holds, ok := readCondition(d, rule)
 		var message string
 		if !ok || !d.word(rule, "error_message", &message) || holds {
 			continue
@@ -108,9 +108,9 @@ func (d reader) check(b *block) {
 	}
 }
 
-// condition evaluates a rule's condition; what is not known holds. Not ok: the
+// readCondition evaluates a rule's condition; what is not known holds. Not ok: the
 // rule is no rule, and that is told.
-func (d reader) condition(rule *block) (holds, ok bool) {
+func readCondition(d reader, rule *block) (holds, ok bool) {
 	for _, name := range []string{"condition", "error_message"} {
 		if rule.attr(name) == nil && !rule.broken {
 			d.l.fail(rule.def, "Incomplete rule", "A rule needs a condition and an error_message; there is no %s.", name)
@@ -146,7 +146,7 @@ var sessionType = cty.Object(map[string]cty.Type{
 // sessionValues is what session is in outputs and checks: for each block a session, a
 // map by key, or a list by index. A session that is not enabled is null, or
 // missing in a map; one with a mistake is unknown.
-func (l *loader) sessionValues(m *Manifest, instances map[string]*instances, all []*built) cty.Value {
+func sessionValues(l *loader, m *Manifest, instances map[string]*instances, all []*built) cty.Value {
 	by := make(map[*instance]cty.Value, len(all))
 	for _, s := range all {
 		v := cty.UnknownVal(sessionType)

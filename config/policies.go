@@ -11,12 +11,12 @@ import (
 
 // needsHub returns what the manifest declares that only a hub carries out. A
 // restart block counts if its policy restarts anything.
-func (l *loader) needsHub(m *Manifest) []string {
+func needsHub(l *loader, m *Manifest) []string {
 	declared := map[string]bool{"notify": len(l.blocks["notify"]) > 0}
 	for _, s := range m.Sessions {
 		declared["depends_on"] = declared["depends_on"] || len(s.Until) > 0
-		declared["restart"] = declared["restart"] || l.declares(s, "restart") && s.Restart.Policy != "never"
-		declared["health"] = declared["health"] || l.declares(s, "health")
+		declared["restart"] = declared["restart"] || declares(l, s, "restart") && s.Restart.Policy != "never"
+		declared["health"] = declared["health"] || declares(l, s, "health")
 	}
 	var needs []string
 	for _, word := range []string{"notify", "health", "restart", "depends_on"} {
@@ -29,7 +29,7 @@ func (l *loader) needsHub(m *Manifest) []string {
 
 // declares reports whether the session's own block or its agent's has a block of
 // that type.
-func (l *loader) declares(s session.Spec, typ string) bool {
+func declares(l *loader, s session.Spec, typ string) bool {
 	for _, b := range l.blocks["session"] {
 		if b.labels[0] == s.Address.Block() && b.block(typ) != nil {
 			return true
@@ -43,8 +43,8 @@ func (l *loader) declares(s session.Spec, typ string) bool {
 	return false
 }
 
-// restart reads a restart block over what stands in r.
-func (d reader) restart(b *block, r *session.Restart) {
+// readRestart reads a restart block over what stands in r.
+func readRestart(d reader, b *block, r *session.Restart) {
 	d.oneOf(b, "policy", &r.Policy)
 	d.whole(b, "attempts", 0, &r.Attempts)
 	d.duration(b, "window", 1, &r.Window)
@@ -62,8 +62,8 @@ func (d reader) restart(b *block, r *session.Restart) {
 	}
 }
 
-// health reads a health block over what stands in h.
-func (d reader) health(b *block, h *session.Health) {
+// readHealth reads a health block over what stands in h.
+func readHealth(d reader, b *block, h *session.Health) {
 	d.duration(b, "interval", 1, &h.Interval)
 	d.duration(b, "timeout", 1, &h.Timeout)
 	d.duration(b, "start_period", 0, &h.StartPeriod)
@@ -72,12 +72,12 @@ func (d reader) health(b *block, h *session.Health) {
 	d.oneOf(b, "on_unhealthy", &h.OnUnhealthy)
 
 	if beat := b.block("heartbeat"); beat != nil {
-		d.heartbeat(beat, h)
+		readHeartbeat(d, beat, h)
 	}
 }
 
-// heartbeat reads a probe: a command or a key.
-func (d reader) heartbeat(b *block, h *session.Health) {
+// readHeartbeat reads a probe: a command or a key.
+func readHeartbeat(d reader, b *block, h *session.Health) {
 	switch d.exactlyOne(b, "command", "key") {
 	case "command":
 		var command []string
@@ -102,8 +102,8 @@ func (d reader) heartbeat(b *block, h *session.Health) {
 var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
 	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
 
-// conversation reads which conversation a session goes on with.
-func (d reader) conversation(b *block, s *session.Spec) {
+// readConversation reads which conversation a session goes on with.
+func readConversation(d reader, b *block, s *session.Spec) {
 	if b == nil {
 		return
 	}
@@ -119,8 +119,8 @@ func (d reader) conversation(b *block, s *session.Spec) {
 	s.Conversation = c
 }
 
-// stop reads a stop block over what stands in s.
-func (d reader) stop(b *block, s *session.Stop) {
+// readStop reads a stop block over what stands in s.
+func readStop(d reader, b *block, s *session.Stop) {
 	d.oneOf(b, "signal", &s.Signal)
 	d.duration(b, "grace", 0, &s.Grace)
 	d.duration(b, "after_turn", 0, &s.AfterTurn)

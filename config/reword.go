@@ -11,18 +11,18 @@ import (
 
 // reword puts what HCL says about unknown attributes, blocks and labels into
 // agentform's words, with what HCL cannot know: where the thing belongs.
-func (l *loader) reword(diags hcl.Diagnostics, b *block, s shape, parent shape) {
+func reword(l *loader, diags hcl.Diagnostics, b *block, s shape, parent shape) {
 	for _, d := range diags {
 		switch {
 		case d.Subject == nil:
 		case d.Summary == "Unsupported argument", d.Summary == "Extraneous JSON object property":
-			name := l.source(*d.Subject)
+			name := sourceAt(l, *d.Subject)
 			d.Summary, d.Detail = "Unknown attribute", strangeAttribute(name, b, s, parent)
 			if _, block := s.blocks[name]; block {
 				d.Summary = "Block written as an attribute"
 			}
 		case d.Summary == "Unsupported block type":
-			name := l.source(*d.Subject)
+			name := sourceAt(l, *d.Subject)
 			d.Summary, d.Detail = "Unknown block", strangeBlock(name, b, s)
 			if s.attr(name) != nil {
 				d.Summary = "Attribute written as a block"
@@ -39,8 +39,8 @@ func (l *loader) reword(diags hcl.Diagnostics, b *block, s shape, parent shape) 
 	}
 }
 
-// source is the name that stands at a range, without quotes.
-func (l *loader) source(r hcl.Range) string {
+// sourceAt is the name that stands at a range, without quotes.
+func sourceAt(l *loader, r hcl.Range) string {
 	f := l.sources[r.Filename]
 	if f == nil || r.End.Byte > len(f.Bytes) || r.Start.Byte > r.End.Byte {
 		return ""

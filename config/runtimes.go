@@ -14,8 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// runtimes evaluates the runtime blocks.
-func (l *loader) resolveRuntimes() map[string]session.RuntimeSpec {
+// readRuntimes evaluates the runtime blocks.
+func readRuntimes(l *loader) map[string]session.RuntimeSpec {
 	all := map[string]session.RuntimeSpec{} // by key
 	first := map[string]*block{}
 	for _, b := range l.blocks["runtime"] {
@@ -36,17 +36,17 @@ func (l *loader) resolveRuntimes() map[string]session.RuntimeSpec {
 		d := l.reader(l.ctx)
 		switch spec.Kind {
 		case "docker":
-			spec.Docker = d.docker(b)
+			spec.Docker = readDocker(d, b)
 		case "tmux":
-			spec.Socket = d.socket(b)
+			spec.Socket = readSocket(d, b)
 		}
 		all[spec.Key()] = spec
 	}
 	return all
 }
 
-// socket is which tmux server a runtime block means: a name, or an absolute path.
-func (d reader) socket(b *block) string {
+// readSocket is which tmux server a runtime block means: a name, or an absolute path.
+func readSocket(d reader, b *block) string {
 	var socket string
 	switch {
 	case !d.word(b, "socket", &socket):
@@ -54,7 +54,7 @@ func (d reader) socket(b *block) string {
 	case strings.HasPrefix(socket, "-") || strings.ContainsFunc(socket, unicode.IsControl):
 		d.fail(b.attr("socket"), "Invalid socket", "%q cannot name a socket.", cut(socket))
 	case strings.Contains(socket, "/"):
-		return d.path(b, "socket", socket, "")
+		return readPath(d, b, "socket", socket, "")
 	}
 	return socket
 }
@@ -66,8 +66,8 @@ const leastMemory = 6 << 20
 // and what number a name has only the image knows.
 var userForm = regexp.MustCompile(`^\d{1,9}(?::\d{1,9})?$`)
 
-// docker reads a runtime block of kind docker.
-func (d reader) docker(b *block) *session.DockerConfig {
+// readDocker reads a runtime block of kind docker.
+func readDocker(d reader, b *block) *session.DockerConfig {
 	c := &session.DockerConfig{}
 	if !d.word(b, "image", &c.Image) {
 		d.require(b, "image", `image = "agents:1"`)
@@ -84,8 +84,8 @@ func (d reader) docker(b *block) *session.DockerConfig {
 	if d.word(b, "user", &c.User) && !userForm.MatchString(c.User) {
 		d.fail(b.attr("user"), "Invalid user", `%q is no user; write it in numbers, like "1000:1000", since the workspace becomes that user's.`, cut(c.User))
 	}
-	d.environment(b, "env", &c.Env)
-	d.mounts(b, "mounts", &c.Mounts)
+	readEnvironment(d, b, "env", &c.Env)
+	readMounts(d, b, "mounts", &c.Mounts)
 	d.flag(b, "read_only", &c.ReadOnly)
 	return c
 }
@@ -93,16 +93,16 @@ func (d reader) docker(b *block) *session.DockerConfig {
 // mountType is one element of mounts.
 var mountType = cty.ObjectWithOptionalAttrs(map[string]cty.Type{"source": cty.String, "target": cty.String, "read_only": cty.Bool}, []string{"read_only"})
 
-// mounts reads the paths of the host that are seen in a container.
-func (d reader) mounts(b *block, name string, into *[]session.Mount) {
+// readMounts reads the paths of the host that are seen in a container.
+func readMounts(d reader, b *block, name string, into *[]session.Mount) {
 	v, a, ok := d.value(b, name, cty.List(mountType))
 	if !ok {
 		if a != nil && a.value != nil && a.value.ok {
-			d.strangeMount(a, a.value.value)
+			checkMountAttributes(d, a, a.value.value)
 		}
 		return
 	}
-	d.strangeMount(a, a.value.value)
+	checkMountAttributes(d, a, a.value.value)
 	taken := map[string]bool{}
 	for _, e := range v.AsValueSlice() {
 		if e.IsNull() || e.GetAttr("source").IsNull() || e.GetAttr("target").IsNull() {
@@ -136,9 +136,9 @@ func (d reader) mounts(b *block, name string, into *[]session.Mount) {
 	}
 }
 
-// strangeMount tells of an attribute that a mount does not have. A conversion
+// checkMountAttributes tells of an attribute that a mount does not have. A conversion
 // would drop it.
-func (d reader) strangeMount(a *attr, v cty.Value) {
+func checkMountAttributes(d reader, a *attr, v cty.Value) {
 	if v.IsNull() || !v.IsKnown() || v.IsMarked() || !v.CanIterateElements() {
 		return
 	}

@@ -74,20 +74,20 @@ func (b *block) sorted() []*attr {
 	return list
 }
 
-// read takes the bodies apart by the language's shapes.
-func (l *loader) read(bodies []hcl.Body) {
+// readBlocks takes the bodies apart by the language's shapes.
+func readBlocks(l *loader, bodies []hcl.Body) {
 	top := shape{blocks: language()}
 	for _, body := range bodies {
 		b := &block{}
-		l.fill(b, body, top, shape{})
+		fillBlock(l, b, body, top, shape{})
 		for _, typ := range slices.Sorted(maps.Keys(b.blocks)) {
 			l.blocks[typ] = append(l.blocks[typ], b.blocks[typ]...)
 		}
 	}
 }
 
-// fill reads a body into b.
-func (l *loader) fill(b *block, body hcl.Body, s, parent shape) {
+// fillBlock reads a body into b.
+func fillBlock(l *loader, b *block, body hcl.Body, s, parent shape) {
 	b.attrs, b.blocks = map[string]*attr{}, map[string][]*block{}
 	var attrs hcl.Attributes
 	var blocks hcl.Blocks
@@ -103,7 +103,7 @@ func (l *loader) fill(b *block, body hcl.Body, s, parent shape) {
 		b.attrs[name] = &attr{name: name, choices: s.choices(name), expr: divided(a.Expr), rng: a.Range}
 	}
 	b.broken = diags.HasErrors()
-	l.reword(diags, b, s, parent)
+	reword(l, diags, b, s, parent)
 	l.add(diags)
 	for _, child := range blocks {
 		cs := s.blocks[child.Type]
@@ -125,7 +125,7 @@ func (l *loader) fill(b *block, body hcl.Body, s, parent shape) {
 		if c.broken {
 			continue
 		}
-		l.fill(c, child.Body, cs, s)
+		fillBlock(l, c, child.Body, cs, s)
 		b.broken = b.broken || c.broken && b.typ != ""
 	}
 }

@@ -23,9 +23,9 @@ var (
 	inProject    = scope{variables: true, locals: true, agents: true}
 )
 
-// context prepares what every expression may use; variables and locals follow as
+// newContext prepares what every expression may use; variables and locals follow as
 // they become known.
-func (l *loader) context() {
+func newContext(l *loader) {
 	repo := l.repository(l.module)
 	path := map[string]cty.Value{"module": cty.StringVal(l.module), "repo": cty.StringVal(repo), "root": cty.StringVal(l.root)}
 	if repo == "" {

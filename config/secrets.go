@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// secretSources evaluates the secret blocks. A sensitive value in one would be
+// readSecrets evaluates the secret blocks. A sensitive value in one would be
 // the secret itself, and is refused as everywhere.
-func (l *loader) secretSources(m *Manifest) {
+func readSecrets(l *loader, m *Manifest) {
 	for _, b := range l.blocks["secret"] {
 		name := b.labels[0]
 		l.checkAll(b, inProject)
@@ -25,7 +25,7 @@ func (l *loader) secretSources(m *Manifest) {
 			}
 		case "file":
 			if d.word(b, "file", &src.File) {
-				src.File = d.path(b, "file", src.File, "")
+				src.File = readPath(d, b, "file", src.File, "")
 			}
 		case "command":
 			d.command(b, "command", &src.Command)
@@ -37,19 +37,19 @@ func (l *loader) secretSources(m *Manifest) {
 	}
 }
 
-// notifies evaluates the notify blocks.
-func (l *loader) notifies(m *Manifest) {
+// readNotifies evaluates the notify blocks.
+func readNotifies(l *loader, m *Manifest) {
 	for _, b := range l.blocks["notify"] {
 		l.checkAll(b, inProject)
 		d := l.reader(l.ctx)
 		n := Notify{Name: b.labels[0], Range: rangeOf(b.def)}
-		d.events(b, "on", &n.On)
+		readEvents(d, b, "on", &n.On)
 		switch d.exactlyOne(b, "command", "webhook") {
 		case "command":
 			d.command(b, "command", &n.Command)
 		case "webhook":
 			if d.word(b, "webhook", &n.Webhook) {
-				d.webhook(b, n.Webhook)
+				checkWebhook(d, b, n.Webhook)
 			}
 		}
 		m.Notifies = append(m.Notifies, n)
@@ -57,8 +57,8 @@ func (l *loader) notifies(m *Manifest) {
 	slices.SortFunc(m.Notifies, func(a, b Notify) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// events is a list of the few words that the language has for it, at least one.
-func (d reader) events(b *block, name string, into *[]string) {
+// readEvents is a list of the few words that the language has for it, at least one.
+func readEvents(d reader, b *block, name string, into *[]string) {
 	var list []string
 	if !d.words(b, name, &list) {
 		d.require(b, name, `which events, like `+name+` = ["blocked", "failed"]`)
@@ -77,7 +77,7 @@ func (d reader) events(b *block, name string, into *[]string) {
 	*into = slices.Compact(list)
 }
 
-func (d reader) webhook(b *block, text string) {
+func checkWebhook(d reader, b *block, text string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		d.fail(b.attr("webhook"), "Invalid webhook", "%q is no address that begins with https:// or http://.", cut(text))

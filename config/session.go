@@ -31,8 +31,8 @@ type blockInputs struct {
 	depends   *dependsOn
 }
 
-// sessions evaluates every session block.
-func (l *loader) sessions(m *Manifest, agents map[string]agent, runtimes map[string]session.RuntimeSpec, instances map[string]*instances) []*built {
+// readSessions evaluates every session block.
+func readSessions(l *loader, m *Manifest, agents map[string]agent, runtimes map[string]session.RuntimeSpec, instances map[string]*instances) []*built {
 	l.ctx.Variables["session"] = refs(instances)
 	given := blockInputs{manifest: m, agents: agents, runtimes: runtimes, instances: instances}
 	var all []*built // in the order of the files, so that "the first" is what a person would call so
@@ -44,19 +44,19 @@ func (l *loader) sessions(m *Manifest, agents map[string]agent, runtimes map[str
 		header.self = false
 		l.checkOne(b, "enabled", header)
 		of := given
-		of.depends = l.splitDepends(b, inBlock)
+		of.depends = splitDepends(l, b, inBlock)
 		in := instances[b.labels[0]]
 		if in.failed {
-			l.session(of, b, standIn(b))
+			readSession(l, of, b, standIn(b))
 		}
 		for i := range in.list {
-			if s := l.session(of, b, &in.list[i]); s != nil {
+			if s := readSession(l, of, b, &in.list[i]); s != nil {
 				all = append(all, s)
 			}
 		}
 	}
-	l.depends(all)
-	l.collisions(all)
+	settleDepends(l, all)
+	checkCollisions(l, all)
 	slices.SortFunc(all, func(a, b *built) int { return a.spec.Address.Compare(b.spec.Address) })
 
 	m.Ranges = make(map[session.Address]session.Range, len(all))
@@ -69,7 +69,7 @@ func (l *loader) sessions(m *Manifest, agents map[string]agent, runtimes map[str
 			m.Bases[s.spec.Address] = rangeOf(w.at("base"))
 		}
 	}
-	m.NeedsHub = l.needsHub(m)
+	m.NeedsHub = needsHub(l, m)
 	return all
 }
 
@@ -94,10 +94,10 @@ func isRole(s string) bool {
 	return n > 0 && n <= 64
 }
 
-// session evaluates one instance. Nil: it is not enabled.
-func (l *loader) session(of blockInputs, b *block, in *instance) *built {
+// readSession evaluates one instance. Nil: it is not enabled.
+func readSession(l *loader, of blockInputs, b *block, in *instance) *built {
 	spoiled := false
-	d := l.reader(l.instanceContext(b, *in)).spoiling(&spoiled)
+	d := l.reader(instanceContext(l, b, *in)).spoiling(&spoiled)
 	d.address = in.address
 	enabled := true
 	d.flag(b, "enabled", &enabled)
@@ -123,22 +123,22 @@ func (l *loader) session(of blockInputs, b *block, in *instance) *built {
 		}
 	}
 	d.words(b, "args", &s.Args)
-	d.environment(b, "env", &s.Env)
-	d.secrets(b, "secrets", s.Env, &s.Secrets)
+	readEnvironment(d, b, "env", &s.Env)
+	readSecretNames(d, b, "secrets", s.Env, &s.Secrets)
 	d.oneOf(b, "desired", (*string)(&s.Desired))
 	d.duration(b, "timeout", 0, &s.Timeout)
 	d.table(b, "labels", &s.Labels)
 	runtimeOf(d, b, of.runtimes, &s)
 	inherited(d, of.manifest, b, &s)
 
-	d.restart(b.block("restart"), &s.Restart)
-	d.health(b.block("health"), &s.Health)
+	readRestart(d, b.block("restart"), &s.Restart)
+	readHealth(d, b.block("health"), &s.Health)
 	d.oneOf(b.block("pause"), "mode", &s.Pause.Mode)
-	d.stop(b.block("stop"), &s.Stop)
-	d.lifecycle(b.block("lifecycle"), &s.Lifecycle)
-	d.conversation(b.block("conversation"), &s)
+	readStop(d, b.block("stop"), &s.Stop)
+	readLifecycle(d, b.block("lifecycle"), &s.Lifecycle)
+	readConversation(d, b.block("conversation"), &s)
 	workspace(d, of.manifest, b, &s)
-	edges := d.dependencies(of)
+	edges := dependencies(d, of)
 	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !spoiled && !b.broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/go-version"
 )
 
-// settings evaluates the agentform block.
-func (l *loader) settings(m *Manifest) {
+// readSettings evaluates the agentform block.
+func readSettings(l *loader, m *Manifest) {
 	if len(l.blocks["agentform"]) == 0 {
 		return
 	}
@@ -19,22 +19,22 @@ func (l *loader) settings(m *Manifest) {
 
 	var required string
 	if d.word(b, "required_version", &required) {
-		l.require(d, b, required)
+		requireVersion(l, d, b, required)
 	}
 	if d.word(b, "project", &m.Project) && !strings.ContainsFunc(m.Project, plainLetter) {
 		d.fail(b.attr("project"), "Invalid project", "%q holds no ASCII letter or digit, so nothing could be named after it.", m.Project)
 	}
 	var dir string
 	if d.word(b, "data_dir", &dir) && l.opts.DataDir == "" {
-		m.DataDir = d.path(b, "data_dir", dir, m.DataDir)
+		m.DataDir = readPath(d, b, "data_dir", dir, m.DataDir)
 	}
 	if d.word(b, "outputs_dir", &dir) {
-		m.OutputsDir = d.path(b, "outputs_dir", dir, "")
+		m.OutputsDir = readPath(d, b, "outputs_dir", dir, "")
 	}
 	d.duration(b, "history_keep", 0, &m.HistoryKeep)
 	d.whole(b, "parallelism", 1, &m.Parallelism)
 	d.whole(b, "max_running", 1, &m.MaxRunning)
-	d.inherit(b, &m.InheritEnv)
+	readInherit(d, b, &m.InheritEnv)
 	hub := ""
 	d.oneOf(b, "hub", &hub)
 	m.HubAuto = hub == "auto"
@@ -44,8 +44,8 @@ func plainLetter(r rune) bool {
 	return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// path is an attribute's path, absolute; fallback when it is none.
-func (d reader) path(b *block, name, path, fallback string) string {
+// readPath is an attribute's path, absolute; fallback when it is none.
+func readPath(d reader, b *block, name, path, fallback string) string {
 	full, err := d.l.resolve(path, d.l.root)
 	if err != nil {
 		d.fail(b.attr(name), "Invalid path", "%q: %s.", name, err)
@@ -64,9 +64,9 @@ func contains(folder, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// require checks agentform's version against a constraint. A pre-release counts
+// requireVersion checks agentform's version against a constraint. A pre-release counts
 // as its release.
-func (l *loader) require(d reader, b *block, constraint string) {
+func requireVersion(l *loader, d reader, b *block, constraint string) {
 	c, err := version.NewConstraint(constraint)
 	if err != nil {
 		d.fail(b.attr("required_version"), "Invalid version constraint", `%q is no version constraint; write it like ">= 0.1" or "~> 1.2".`, constraint)

@@ -39,17 +39,17 @@ type given struct {
 	broken bool // its problem is told
 }
 
-// variables evaluates the variables and puts them into the context as var. It returns
+// readVariables evaluates the variables and puts them into the context as var. It returns
 // the names of the sensitive ones.
-func (l *loader) variables(files valueFiles) (hidden []string) {
+func readVariables(l *loader, files valueFiles) (hidden []string) {
 	declared := map[string]*variable{}
 	for _, b := range l.blocks["variable"] {
-		declared[b.labels[0]] = l.variable(b)
+		declared[b.labels[0]] = readVariable(l, b)
 	}
-	values := l.givenValues(declared, files)
+	values := givenValues(l, declared, files)
 	result := map[string]cty.Value{}
 	for _, name := range l.known.variables {
-		result[name] = l.settle(name, declared[name], values[name])
+		result[name] = settleVariable(l, name, declared[name], values[name])
 	}
 	given := l.ctx.NewChild()
 	given.Variables = map[string]cty.Value{"var": cty.ObjectVal(result)}
@@ -59,7 +59,7 @@ func (l *loader) variables(files valueFiles) (hidden []string) {
 			hidden = append(hidden, name)
 		}
 		l.checkAll(v.block, inValidation, "type", "default", "description", "sensitive", "nullable")
-		if !l.valid(given, v, values[name]) {
+		if !validVariable(l, given, v, values[name]) {
 			result[name] = v.unknown(result[name].Type()) // what it leads to is no other problem
 		}
 	}
@@ -67,9 +67,9 @@ func (l *loader) variables(files valueFiles) (hidden []string) {
 	return hidden
 }
 
-// variable reads a variable block. Nothing in it but validation may refer to
+// readVariable reads a variable block. Nothing in it but validation may refer to
 // anything.
-func (l *loader) variable(b *block) *variable {
+func readVariable(l *loader, b *block) *variable {
 	v := &variable{block: b, typ: cty.DynamicPseudoType, nullable: true}
 	if a := b.attr("type"); a != nil {
 		typ, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.expr)
@@ -102,9 +102,9 @@ func (v *variable) unknown(t cty.Type) cty.Value {
 	return cty.UnknownVal(t)
 }
 
-// settle is the variable's value: converted, marked, and unknown where there is
+// settleVariable is the variable's value: converted, marked, and unknown where there is
 // none.
-func (l *loader) settle(name string, v *variable, g *given) cty.Value {
+func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
 	wrong := func(summary, detail string, args ...any) cty.Value {
 		l.fail(v.block.def, summary, detail, args...)
 		d := l.diags[len(l.diags)-1]
@@ -152,24 +152,24 @@ func (l *loader) settle(name string, v *variable, g *given) cty.Value {
 	return converted
 }
 
-// valid checks a variable's value against its validation blocks.
-func (l *loader) valid(ctx *hcl.EvalContext, v *variable, g *given) bool {
+// validVariable checks a variable's value against its validation blocks.
+func validVariable(l *loader, ctx *hcl.EvalContext, v *variable, g *given) bool {
 	value := ctx.Variables["var"].GetAttr(v.block.labels[0])
 	if !value.IsKnown() {
 		return true
 	}
 	good := true
 	for _, rule := range v.block.blocks["validation"] {
-		good = l.validate(ctx, v, g, rule) && good
+		good = validateRule(l, ctx, v, g, rule) && good
 	}
 	return good
 }
 
-// validate checks one rule in a context that has the values before any of them
+// validateRule checks one rule in a context that has the values before any of them
 // was found wanting.
-func (l *loader) validate(ctx *hcl.EvalContext, v *variable, g *given, rule *block) bool {
+func validateRule(l *loader, ctx *hcl.EvalContext, v *variable, g *given, rule *block) bool {
 	d := l.reader(ctx)
-	holds, ok := d.condition(rule)
+	holds, ok := readCondition(d, rule)
 	var text string
 	if !ok || !d.word(rule, "error_message", &text) || holds {
 		return holds
@@ -198,20 +198,20 @@ func (l *loader) validate(ctx *hcl.EvalContext, v *variable, g *given, rule *blo
 
 // givenValues gathers the values given to variables, weakest first: environment,
 // agentform.vars.hcl, *.auto.vars.hcl, and then the flags in order.
-func (l *loader) givenValues(declared map[string]*variable, files valueFiles) map[string]*given {
+func givenValues(l *loader, declared map[string]*variable, files valueFiles) map[string]*given {
 	values := map[string]*given{}
 	for _, name := range l.known.variables {
 		key := "AGENTFORM_VAR_" + name
 		if text, ok := l.env[key]; ok {
-			values[name] = l.literal(declared[name], text, key)
+			values[name] = literal(l, declared[name], text, key)
 		}
 	}
 	for _, path := range files.auto {
-		l.varFile(declared, values, files.bodies[path])
+		readValueFile(l, declared, values, files.bodies[path])
 	}
 	for _, flag := range l.opts.Vars {
 		if flag.File != "" {
-			l.varFile(declared, values, files.bodies[l.inProject(flag.File)])
+			readValueFile(l, declared, values, files.bodies[l.inProject(flag.File)])
 			continue
 		}
 		v := declared[flag.Name]
@@ -219,7 +219,7 @@ func (l *loader) givenValues(declared map[string]*variable, files valueFiles) ma
 			l.failNowhere("Value for undeclared variable", "--var gives %q a value, but no variable block declares it.%s", flag.Name, didYouMean(flag.Name, l.known.variables))
 			continue
 		}
-		values[flag.Name] = l.literal(v, flag.Value, "--var")
+		values[flag.Name] = literal(l, v, flag.Value, "--var")
 	}
 	return values
 }
@@ -231,8 +231,8 @@ type valueFiles struct {
 	bodies map[string]hcl.Body // by path; nil: unreadable, which is reported
 }
 
-// valueFiles parses the files of values. Nothing is parsed once evaluation has begun.
-func (l *loader) valueFiles() valueFiles {
+// readValueFiles parses the files of values. Nothing is parsed once evaluation has begun.
+func readValueFiles(l *loader) valueFiles {
 	out := valueFiles{bodies: map[string]hcl.Body{}}
 	entries, err := os.ReadDir(l.root)
 	if err != nil {
@@ -263,8 +263,8 @@ func (l *loader) valueFiles() valueFiles {
 	return out
 }
 
-// varFile takes the values of one file.
-func (l *loader) varFile(declared map[string]*variable, values map[string]*given, body hcl.Body) {
+// readValueFile takes the values of one file.
+func readValueFile(l *loader, declared map[string]*variable, values map[string]*given, body hcl.Body) {
 	if body == nil {
 		return
 	}
@@ -294,7 +294,7 @@ func (l *loader) varFile(declared map[string]*variable, values map[string]*given
 
 // literal is a value given as text: the text itself for a variable of a simple
 // type, else an HCL expression.
-func (l *loader) literal(v *variable, text, from string) *given {
+func literal(l *loader, v *variable, text, from string) *given {
 	g := &given{value: cty.StringVal(text), from: from}
 	if v.typ == cty.DynamicPseudoType || v.typ.IsPrimitiveType() {
 		return g

@@ -59,7 +59,7 @@ func gitWorkspace(d reader, b, w *block, s *session.Spec) {
 			return // its problem is told
 		}
 		if s.Workspace.Repo = d.l.repository(d.l.module); s.Workspace.Repo == "" {
-			d.l.noRepository(b)
+			reportNoRepository(d.l, b)
 		}
 		return
 	}
@@ -81,8 +81,8 @@ func gitWorkspace(d reader, b, w *block, s *session.Spec) {
 	}
 }
 
-// noRepository tells, once, that the project is not in git.
-func (l *loader) noRepository(b *block) {
+// reportNoRepository tells, once, that the project is not in git.
+func reportNoRepository(l *loader, b *block) {
 	if l.gitless {
 		return
 	}
@@ -127,7 +127,7 @@ func workspacePath(d reader, m *Manifest, w *block, s *session.Spec) {
 		}
 	case explicit:
 		ws.Explicit = true
-		ws.Path = d.path(w, "path", given, "")
+		ws.Path = readPath(d, w, "path", given, "")
 		if (ws.Mode == session.Worktree || ws.Mode == session.Clone) && ws.Path == ws.Repo && ws.Path != "" {
 			d.fail(w.attr("path"), "Invalid path", "%s is the repository itself; to work in it write mode = \"in_place\".", ws.Path)
 		}
