@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,46 +16,46 @@ import (
 // placed is an address and the attribute that names it.
 type placed struct {
 	address session.Address
-	attr    *attr
+	attr    *expr.Attr
 }
 
 // addressOf reads session.NAME, session.NAME["KEY"] or session.NAME[0]; the key
 // can be any expression. What it names need not be declared. Not ok: it is
 // missing, or its problem is told.
-func addressOf(d reader, b *block, name string) (p placed, ok bool) {
-	a := b.attr(name)
+func addressOf(d reader, b *expr.Block, name string) (p placed, ok bool) {
+	a := b.Attr(name)
 	if a == nil {
-		d.require(b, name, name+` = session.api, or session.worker["web"]`)
+		d.Require(b, name, name+` = session.api, or session.worker["web"]`)
 		return p, false
 	}
-	if a.bad {
+	if a.Bad {
 		return p, false
 	}
-	expr := a.expr
-	if _, native := expr.(hclsyntax.Expression); !native {
+	address := a.Expr
+	if _, native := address.(hclsyntax.Expression); !native {
 		// in JSON an address is a text
 		var told bool
-		if expr, told = unquote(d, a); told {
+		if address, told = unquote(d, a); told {
 			return p, false
 		}
 	}
-	block, key, ok := addressParts(d, expr)
+	block, key, ok := addressParts(address)
 	if !ok || !addressable(block) {
-		d.fail(a, "Invalid address", "%q needs the address of a session, written without quotes: session.api, session.worker[\"web\"] or session.pool[0].", name)
+		d.Fail(a, "Invalid address", "%q needs the address of a session, written without quotes: session.api, session.worker[\"web\"] or session.pool[0].", name)
 		return p, false
 	}
 	if key == nil {
 		return placed{session.Single(block), a}, true
 	}
-	k, ok := d.evaluate(&attr{name: name, expr: key, rng: key.Range(), perInstance: true})
+	k, ok := d.Evaluate(&expr.Attr{Name: name, Expr: key, Range: key.Range(), PerInstance: true})
 	if !ok {
 		return p, false
 	}
-	address, problem := instanceAddress(block, k)
+	of, problem := instanceAddress(block, k)
 	if problem != "" {
-		d.fail(a, "Invalid address", "%s", problem)
+		d.Fail(a, "Invalid address", "%s", problem)
 	}
-	return placed{address, a}, address != ""
+	return placed{of, a}, of != ""
 }
 
 // instanceAddress is the address of one instance. Both results are empty when
@@ -78,9 +80,9 @@ func instanceAddress(block string, key cty.Value) (_ session.Address, problem st
 }
 
 // addressParts takes session.NAME[KEY] apart; key is nil when there is none.
-func addressParts(d reader, e hcl.Expression) (block string, key hcl.Expression, ok bool) {
+func addressParts(e hcl.Expression) (block string, key hcl.Expression, ok bool) {
 	if index, is := e.(*hclsyntax.IndexExpr); is {
-		block, inner, ok := addressParts(d, index.Collection)
+		block, inner, ok := addressParts(index.Collection)
 		return block, index.Key, ok && inner == nil
 	}
 	t, diags := hcl.AbsTraversalForExpr(e)
@@ -100,34 +102,30 @@ func addressParts(d reader, e hcl.Expression) (block string, key hcl.Expression,
 
 // unquote is the expression that a text of JSON holds, with or without ${ }
 // around it. Told: it is none, and that is told.
-func unquote(d reader, a *attr) (_ hcl.Expression, told bool) {
-	v, _ := a.expr.Value(nil) // without a context JSON's texts are what stands there
+func unquote(d reader, a *expr.Attr) (_ hcl.Expression, told bool) {
+	v, _ := a.Expr.Value(nil) // without a context JSON's texts are what stands there
 	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
-		return a.expr, false
+		return a.Expr, false
 	}
 	text := strings.TrimSpace(v.AsString())
 	if inner, ok := strings.CutPrefix(text, "${"); ok {
 		text = strings.TrimSuffix(inner, "}")
 	}
-	start := a.expr.Range().Start
-	if tooDeep([]byte(text), a.expr.Range().Filename, false) != nil {
-		d.fail(a, "Nested too deeply", "This is no address.")
-		return nil, true
-	}
-	expr, diags := hclsyntax.ParseExpression([]byte(text), a.expr.Range().Filename, start)
+	start := a.Expr.Range().Start
+	parsed, diags := expr.Parse(text, a.Expr.Range().Filename, start)
 	if diags.HasErrors() {
-		return a.expr, false
+		return a.Expr, false
 	}
-	for _, t := range expr.Variables() {
+	for _, t := range parsed.Variables() {
 		if t.RootName() == "session" {
 			continue
 		}
 		if summary, detail := d.l.wrong(t, inAddresses(true)); summary != "" {
-			d.fail(a, summary, "%s", detail)
+			d.Fail(a, summary, "%s", detail)
 			return nil, true
 		}
 	}
-	return expr, false
+	return parsed, false
 }
 
 // inAddresses is what the expressions in moved, removed and import blocks may
@@ -140,35 +138,35 @@ func inAddresses(each bool) scope {
 
 // checkAddresses checks the references of a moved, removed or import block. The
 // sessions in its addresses need not be declared.
-func checkAddresses(l *loader, b *block) {
-	s := inAddresses(b.attr("for_each") != nil)
-	for _, a := range b.sorted() {
+func checkAddresses(l *loader, b *expr.Block) {
+	s := inAddresses(b.Attr("for_each") != nil)
+	for _, a := range b.Sorted() {
 		switch {
-		case a.name == "for_each":
+		case a.Name == "for_each":
 			l.check(a, inProject)
-		case a.name != "from" && a.name != "to":
+		case a.Name != "from" && a.Name != "to":
 			l.check(a, s)
 		default:
-			for _, t := range a.expr.Variables() {
+			for _, t := range a.Expr.Variables() {
 				if t.RootName() == "session" {
 					continue
 				}
 				if summary, detail := l.wrong(t, s); summary != "" {
-					a.bad = true
-					l.fail(t.SourceRange(), summary, "%s", detail)
+					a.Bad = true
+					l.Fail(t.SourceRange(), summary, "%s", detail)
 				}
 			}
 		}
-		for _, t := range a.expr.Variables() {
-			a.perInstance = a.perInstance || t.RootName() == "each"
+		for _, t := range a.Expr.Variables() {
+			a.PerInstance = a.PerInstance || t.RootName() == "each"
 		}
 	}
 }
 
 // eachOf runs do for every element of a block's for_each, or once without.
-func eachOf(l *loader, b *block, do func(reader)) {
+func eachOf(l *loader, b *expr.Block, do func(reader)) {
 	checkAddresses(l, b)
-	a := b.attr("for_each")
+	a := b.Attr("for_each")
 	if a == nil {
 		do(l.reader(l.ctx))
 		return
@@ -178,7 +176,7 @@ func eachOf(l *loader, b *block, do func(reader)) {
 		return
 	}
 	if len(list) > maxSessions {
-		l.fail(a.rng, "Too many elements", "for_each has more than %d elements.", maxSessions)
+		l.Fail(a.Range, "Too many elements", "for_each has more than %d elements.", maxSessions)
 		return
 	}
 	for _, e := range list {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 )
 
@@ -18,6 +20,8 @@ type agent struct {
 	stop    session.Stop
 	broken  bool // its problems are told
 }
+
+const day = 24 * time.Hour
 
 // seconds is a number of seconds as a Duration.
 func seconds(n int) session.Duration { return session.Duration(time.Duration(n) * time.Second) }
@@ -50,27 +54,27 @@ func readAgents(l *loader) map[string]agent {
 		all[name] = builtin(spec)
 	}
 	for _, b := range l.blocks["agent"] {
-		all[b.labels[0]] = readAgent(l, b)
+		all[b.Labels[0]] = readAgent(l, b)
 	}
 	return all
 }
 
 // readAgent evaluates one agent block.
-func readAgent(l *loader, b *block) agent {
+func readAgent(l *loader, b *expr.Block) agent {
 	l.checkAll(b, inProject)
 	spoiled := false
 	d := l.reader(l.ctx).spoiling(&spoiled)
-	name := b.labels[0]
+	name := b.Labels[0]
 	builtins := slices.Sorted(maps.Keys(l.opts.Builtins))
 	out := agent{restart: defaultRestart(), health: defaultHealth(), stop: defaultStop()}
 
 	_, builtin := l.opts.Builtins[name]
 	var base string
-	switch set := d.word(b, "base", &base); {
+	switch set := d.Word(b, "base", &base); {
 	case set && builtin && base != name:
-		d.fail(b.attr("base"), "Invalid base", "%q is a built-in agent itself and cannot inherit from %q; give the block another name.", name, base)
+		d.Fail(b.Attr("base"), "Invalid base", "%q is a built-in agent itself and cannot inherit from %q; give the block another name.", name, base)
 	case set && !slices.Contains(builtins, base):
-		d.fail(b.attr("base"), "Unknown base", "%q is no built-in agent; those are %s.%s", base, quoted(builtins, "and"), didYouMean(base, builtins))
+		d.Fail(b.Attr("base"), "Unknown base", "%q is no built-in agent; those are %s.%s", base, expr.Quoted(builtins, "and"), expr.DidYouMean(base, builtins))
 	case !set && builtin:
 		base = name
 	}
@@ -81,22 +85,22 @@ func readAgent(l *loader, b *block) agent {
 	}
 	s.Name = name
 
-	d.command(b, "command", &s.Command)
-	if custom && d.missing(b, "base") && d.missing(b, "command") {
-		d.failAt(b.def, "Missing command", `The agent %q has no base to inherit from, so it needs a command: command = ["my-agent", "--flag"].`, name)
+	d.Command(b, "command", &s.Command)
+	if custom && d.Missing(b, "base") && d.Missing(b, "command") {
+		d.FailAt(b.Def, "Missing command", `The agent %q has no base to inherit from, so it needs a command: command = ["my-agent", "--flag"].`, name)
 	}
-	d.oneOf(b, "permissions", &s.Permissions)
+	d.OneOf(b, "permissions", &s.Permissions)
 	if custom && s.Permissions != "" {
-		l.warn(b.at("permissions"), "Permissions without effect", "agentform knows the flags for permissions of built-in agents only. Put those of %q into its command, or give it a base.", name)
+		l.Warn(b.At("permissions"), "Permissions without effect", "agentform knows the flags for permissions of built-in agents only. Put those of %q into its command, or give it a base.", name)
 	}
-	d.flag(b, "trust", &s.Trust)
-	d.oneOf(b, "prompt_via", &s.PromptVia)
-	d.regex(b, "ready", &s.Ready)
-	d.duration(b, "ready_timeout", 1, &s.ReadyTimeout)
-	d.whole(b, "status_bar_lines", 0, &s.StatusBarLines)
-	d.oneOf(b, "observable", &s.Observable)
-	d.duration(b, "unobserved_for", 1, &s.UnobservedFor)
-	d.flag(b, "one_shot", &s.OneShot)
+	d.Flag(b, "trust", &s.Trust)
+	d.OneOf(b, "prompt_via", &s.PromptVia)
+	d.Regex(b, "ready", &s.Ready)
+	readDuration(d, b, "ready_timeout", 1, &s.ReadyTimeout)
+	d.Whole(b, "status_bar_lines", 0, &s.StatusBarLines)
+	d.OneOf(b, "observable", &s.Observable)
+	readDuration(d, b, "unobserved_for", 1, &s.UnobservedFor)
+	d.Flag(b, "one_shot", &s.OneShot)
 	var env map[string]string
 	if readEnvironment(d, b, "env", &env) {
 		if s.Env == nil {
@@ -105,20 +109,20 @@ func readAgent(l *loader, b *block) agent {
 		maps.Copy(s.Env, env)
 	}
 	readInherit(d, b, &s.InheritEnv)
-	p := b.block("patterns")
-	d.regexes(p, "done", &s.Patterns.Done)
-	d.regexes(p, "blocked", &s.Patterns.Blocked)
-	d.regexes(p, "blocked_api", &s.Patterns.BlockedAPI)
-	d.regexes(p, "failed", &s.Patterns.Failed)
-	d.regexes(p, "working", &s.Patterns.Working)
-	d.regexes(p, "ui", &s.Patterns.UI)
-	d.regexes(p, "shell_prompt", &s.Patterns.ShellPrompt)
+	p := b.Block("patterns")
+	d.Regexes(p, "done", &s.Patterns.Done)
+	d.Regexes(p, "blocked", &s.Patterns.Blocked)
+	d.Regexes(p, "blocked_api", &s.Patterns.BlockedAPI)
+	d.Regexes(p, "failed", &s.Patterns.Failed)
+	d.Regexes(p, "working", &s.Patterns.Working)
+	d.Regexes(p, "ui", &s.Patterns.UI)
+	d.Regexes(p, "shell_prompt", &s.Patterns.ShellPrompt)
 
-	readRestart(d, b.block("restart"), &out.restart)
-	readHealth(d, b.block("health"), &out.health)
-	readStop(d, b.block("stop"), &out.stop)
+	readRestart(d, b.Block("restart"), &out.restart)
+	readHealth(d, b.Block("health"), &out.health)
+	readStop(d, b.Block("stop"), &out.stop)
 	out.spec = s
-	out.broken = spoiled || b.broken
+	out.broken = spoiled || b.Broken
 	return out
 }
 
@@ -130,19 +134,19 @@ func cloneAgent(s session.AgentSpec) session.AgentSpec {
 
 // readEnvironment is a map of environment variables. Those that agentform sets for
 // the agent itself, or hides from it, cannot be set.
-func readEnvironment(d reader, b *block, name string, into *map[string]string) bool {
+func readEnvironment(d reader, b *expr.Block, name string, into *map[string]string) bool {
 	var env map[string]string
-	if !d.table(b, name, &env) {
+	if !d.Table(b, name, &env) {
 		return false
 	}
 	right := true
 	for _, key := range slices.Sorted(maps.Keys(env)) {
 		switch {
 		case key == "" || strings.Contains(key, "="):
-			d.fail(b.attr(name), "Invalid environment variable", "%q cannot name an environment variable.", key)
+			d.Fail(b.Attr(name), "Invalid environment variable", "%q cannot name an environment variable.", key)
 			right = false
 		case key == "TMUX" || key == "TMUX_PANE" || strings.HasPrefix(key, "AGENTFORM_"):
-			d.fail(b.attr(name), "Reserved environment variable", "%s is kept out of an agent's environment by agentform itself and cannot be set.", key)
+			d.Fail(b.Attr(name), "Reserved environment variable", "%s is kept out of an agent's environment by agentform itself and cannot be set.", key)
 			right = false
 		}
 	}
@@ -151,18 +155,18 @@ func readEnvironment(d reader, b *block, name string, into *map[string]string) b
 }
 
 // readSecretNames is a list of the names of environment variables, sorted.
-func readSecretNames(d reader, b *block, name string, env map[string]string, into *[]string) {
+func readSecretNames(d reader, b *expr.Block, name string, env map[string]string, into *[]string) {
 	var list []string
-	if !d.words(b, name, &list) {
+	if !d.Words(b, name, &list) {
 		return
 	}
 	slices.Sort(list)
 	for _, s := range list {
 		switch _, both := env[s]; {
 		case !variableName(s):
-			d.fail(b.attr(name), "Invalid secret", "%q cannot name an environment variable. Secrets are given by name, never by value.", cut(s))
+			d.Fail(b.Attr(name), "Invalid secret", "%q cannot name an environment variable. Secrets are given by name, never by value.", expr.Cut(s))
 		case both:
-			d.fail(b.attr(name), "Secret and plain", "%s is in both secrets and env; it can come from one of them only.", s)
+			d.Fail(b.Attr(name), "Secret and plain", "%s is in both secrets and env; it can come from one of them only.", s)
 		}
 	}
 	*into = slices.Compact(list)

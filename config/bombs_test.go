@@ -159,7 +159,7 @@ func chain(line string, n int) string {
 // be measured and is bounded.
 func TestBombs(t *testing.T) {
 	if name := os.Getenv("AGENTFORM_TEST_BOMB"); name != "" {
-		most = limits{time: 2 * time.Second, memory: 256 << 20} // so that many of them can be tried
+		maxTime, maxMemory = 2*time.Second, 256<<20 // so that many of them can be tried
 		loadBomb(t, bombs()[name])
 		return
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 )
 
@@ -83,7 +85,7 @@ func (m *Manifest) agent(a Asked) (Agent, error) {
 	found, ok := m.Agents[a.Agent]
 	if !ok {
 		known := slices.Sorted(maps.Keys(m.Agents))
-		return Agent{}, fmt.Errorf("there is no agent %q: there are %s%s", a.Agent, quoted(known, "and"), didYouMean(a.Agent, known))
+		return Agent{}, fmt.Errorf("there is no agent %q: there are %s%s", a.Agent, expr.Quoted(known, "and"), expr.DidYouMean(a.Agent, known))
 	}
 	found.Spec = cloneAgent(found.Spec)
 	return found, nil
@@ -101,7 +103,7 @@ func (m *Manifest) settle(a Asked, s *session.Spec) error {
 		}
 		s.Branch = a.Branch
 		w.Mode = session.Worktree
-		if w.Repo = (&dirs{repos: map[string]string{}}).repository(a.Dir.Path); w.Repo == "" {
+		if w.Repo = (&expr.Dirs{Repos: map[string]string{}}).Repository(a.Dir.Path); w.Repo == "" {
 			return fmt.Errorf("%s is in no git repository, so there is no branch to work on: git init there, or leave the branch out", a.Dir.Path)
 		}
 		w.Path = filepath.Join(m.DataDir, "workspaces", folderName(s.Address), branchFolder(s.Branch))

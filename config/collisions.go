@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 )
@@ -139,16 +141,16 @@ func checkNestedBranches(l *loader, c *claims, common map[string]string) {
 // clash reports what several sessions do to each other, at the place of the
 // second.
 func clash(l *loader, list []*built, nested, name, summary, detail string) {
-	where := func(b *block) hcl.Range {
-		if inner := b.block(nested); inner != nil {
-			return inner.at(name)
+	where := func(b *expr.Block) hcl.Range {
+		if inner := b.Block(nested); inner != nil {
+			return inner.At(name)
 		}
-		return b.at(name)
+		return b.At(name)
 	}
 	if list[0].block != list[1].block {
-		detail += fmt.Sprintf(" The first stands at %s.", place(where(list[0].block)))
+		detail += fmt.Sprintf(" The first stands at %s.", expr.Place(where(list[0].block)))
 	}
-	l.failFor(list[1].spec.Address, where(list[1].block), summary, "%s", detail)
+	l.FailFor(string(list[1].spec.Address), where(list[1].block), summary, "%s", detail)
 }
 
 // everyone names sessions for a message, at most three.
@@ -167,7 +169,7 @@ func everyone(list []*built) string {
 // checkouts with one common folder share their branches.
 func commonDir(top string) string {
 	git := filepath.Join(top, ".git")
-	text, err := readFile(git)
+	text, err := expr.ReadFile(git)
 	if err != nil {
 		return git // a folder
 	}
@@ -178,7 +180,7 @@ func commonDir(top string) string {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(top, dir)
 	}
-	common, err := readFile(filepath.Join(dir, "commondir"))
+	common, err := expr.ReadFile(filepath.Join(dir, "commondir"))
 	if err != nil {
 		return filepath.Clean(dir)
 	}

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
+
+	"github.com/agentform/agentform/config/expr"
 
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
@@ -87,6 +90,13 @@ type Manifest struct {
 	Agents map[string]Agent `json:"-"`
 }
 
+// What a load takes at most. 6000 sessions written out take a tenth of the time and a
+// quarter of the memory. Tests set less.
+var (
+	maxTime          = 10 * time.Second
+	maxMemory uint64 = 1 << 30 // bytes
+)
+
 // Load reads and evaluates the manifests. It returns every problem there is,
 // sorted by file and line. The manifest is never nil: when one of the problems
 // is an error it has no sessions, and its other fields are the best that is
@@ -97,7 +107,7 @@ func Load(o Options) (*Manifest, []session.Diagnostic) {
 	m := defaultManifest(l)
 	var known atomic.Pointer[Manifest]
 	known.Store(new(*m))
-	err := l.eval.watch.run(func() {
+	err := l.eval.Watch.Run(func() {
 		l.load(m, func(m Manifest) {
 			known.Store(&m)
 			if o.Settled != nil {
@@ -106,9 +116,9 @@ func Load(o Options) (*Manifest, []session.Diagnostic) {
 		})
 	})
 	if err != nil {
-		return known.Load(), []session.Diagnostic{(&problems{sources: l.sources}).convert(l.eval.watch.problem(err))}
+		return known.Load(), []session.Diagnostic{diagnostic(&expr.Problems{Sources: l.Sources}, l.eval.Watch.Problem(err))}
 	}
-	ds := l.report()
+	ds := report(l.Problems)
 	if session.HasErrors(ds) {
 		m.Sessions, m.Ranges = nil, nil
 		m.Moves, m.Removed, m.Imports, m.Outputs = nil, nil, nil, nil
@@ -118,28 +128,28 @@ func Load(o Options) (*Manifest, []session.Diagnostic) {
 
 // loader is one Load under way: what every phase may use.
 type loader struct {
-	*problems
-	*dirs
-	eval    *evaluator
+	*expr.Problems
+	*expr.Dirs
+	eval    *expr.Evaluator
 	opts    Options
-	blocks  map[string][]*block // top-level blocks by type, in order
-	ctx     *hcl.EvalContext    // what every expression may use
+	blocks  map[string][]*expr.Block // top-level blocks by type, in order
+	ctx     *hcl.EvalContext         // what every expression may use
 	known   names
 	gitless bool // it was reported that the project is not in git
 }
 
 func newLoader(o Options) *loader {
-	p := &problems{sources: map[string]*hcl.File{}}
+	p := &expr.Problems{Sources: map[string]*hcl.File{}}
 	l := &loader{
-		problems: p,
-		dirs:     &dirs{env: map[string]string{}, repos: map[string]string{}, texts: map[string]string{}},
-		eval:     &evaluator{problems: p, watch: &watch{}},
+		Problems: p,
+		Dirs:     &expr.Dirs{Env: map[string]string{}, Repos: map[string]string{}, Texts: map[string]string{}},
+		eval:     &expr.Evaluator{Problems: p, Watch: &expr.Watch{Time: maxTime, Memory: maxMemory}},
 		opts:     o,
-		blocks:   map[string][]*block{},
+		blocks:   map[string][]*expr.Block{},
 	}
 	for _, kv := range o.Environ {
 		if name, value, ok := strings.Cut(kv, "="); ok {
-			l.env[name] = value
+			l.Env[name] = value
 		}
 	}
 	return l
@@ -147,18 +157,18 @@ func newLoader(o Options) *loader {
 
 // reader reads blocks of one context.
 type reader struct {
-	decoder
+	expr.Decoder
 	l *loader
 }
 
 // reader returns a reader whose expressions may use ctx.
 func (l *loader) reader(ctx *hcl.EvalContext) reader {
-	return reader{decoder{e: l.eval, ctx: ctx}, l}
+	return reader{expr.Decoder{Eval: l.eval, Ctx: ctx}, l}
 }
 
 // spoiling returns a reader that sets what into points to when a value is missing.
 func (d reader) spoiling(into *bool) reader {
-	d.spoiled = into
+	d.Spoiled = into
 	return d
 }
 
@@ -166,12 +176,12 @@ func (d reader) spoiling(into *bool) reader {
 // is called when the settings are known.
 func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	files := findManifests(l)
-	if l.failed() {
+	if l.Failed() {
 		return
 	}
 	bodies, whole := parseFiles(l, files)
 	for _, f := range files {
-		m.Files = append(m.Files, f.path)
+		m.Files = append(m.Files, f.Path)
 	}
 	readBlocks(l, bodies)
 	if !whole {
@@ -212,9 +222,9 @@ func defaultManifest(l *loader) *Manifest {
 		}
 	}
 	if err != nil {
-		l.failNowhere("No such project folder", "The folder %q cannot be used: %s.", dir, reason(err))
+		l.FailNowhere("No such project folder", "The folder %q cannot be used: %s.", dir, expr.Reason(err))
 	}
-	l.root, l.module = abs, abs
+	l.Root, l.Module = abs, abs
 	m := &Manifest{
 		Root:        abs,
 		Project:     filepath.Base(abs),
@@ -228,7 +238,7 @@ func defaultManifest(l *loader) *Manifest {
 		m.Agents[name] = Agent{a.spec, a.restart, a.health, a.stop}
 	}
 	if l.opts.DataDir != "" {
-		if path, err := l.resolve(l.opts.DataDir, abs); err == nil {
+		if path, err := l.Resolve(l.opts.DataDir, abs); err == nil {
 			m.DataDir = path
 		}
 	}
@@ -257,12 +267,12 @@ func indexNames(l *loader) {
 	slices.Sort(l.known.agents)
 	l.known.runtimes = map[string][]string{}
 	for _, b := range l.blocks["runtime"] {
-		kind := b.labels[0]
-		l.known.runtimes[kind] = append(l.known.runtimes[kind], b.labels[1])
+		kind := b.Labels[0]
+		l.known.runtimes[kind] = append(l.known.runtimes[kind], b.Labels[1])
 	}
 	if settings := l.blocks["agentform"]; len(settings) > 1 {
 		for _, b := range settings[1:] {
-			l.fail(b.def, "Duplicate agentform block", "The settings stand at %s already; there can be one such block in a project.", place(settings[0].def))
+			l.Fail(b.Def, "Duplicate agentform block", "The settings stand at %s already; there can be one such block in a project.", expr.Place(settings[0].Def))
 		}
 	}
 }
@@ -271,16 +281,16 @@ func indexNames(l *loader) {
 // an error and dropped, and so is a name that cannot be referred to.
 func declaredNames(l *loader, typ string) []string {
 	var list []string
-	var kept []*block
-	first := map[string]*block{}
+	var kept []*expr.Block
+	first := map[string]*expr.Block{}
 	for _, b := range l.blocks[typ] {
-		name := b.labels[0]
+		name := b.Labels[0]
 		if !identifier(name) {
-			l.fail(b.labelRanges[0], "Invalid name", "%q cannot name %s: a name starts with a letter or underscore, and holds only letters, digits, underscores and dashes.", name, article(typ))
+			l.Fail(b.LabelRanges[0], "Invalid name", "%q cannot name %s: a name starts with a letter or underscore, and holds only letters, digits, underscores and dashes.", name, expr.Article(typ))
 			continue
 		}
 		if other := first[name]; other != nil {
-			l.fail(b.def, "Duplicate "+typ, "%q is the name of the %s at %s already; each needs a name of its own.", name, typ, place(other.def))
+			l.Fail(b.Def, "Duplicate "+typ, "%q is the name of the %s at %s already; each needs a name of its own.", name, typ, expr.Place(other.Def))
 			continue
 		}
 		first[name] = b

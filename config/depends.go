@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -26,8 +28,8 @@ type edge struct {
 // dependency is one element of depends_on: sessions, and until when they are
 // waited for.
 type dependency struct {
-	*attr
-	until *attr // nil: the element does not say
+	*expr.Attr
+	until *expr.Attr // nil: the element does not say
 }
 
 // refs is what session.NAME stands for in expressions: a session, or the map or
@@ -74,8 +76,8 @@ func dependencies(d reader, of blockInputs) []edge {
 	var list []edge
 	fixed := true
 	for _, a := range of.depends.items {
-		fixed = fixed && !a.perInstance && (a.until == nil || !a.until.perInstance)
-		if !a.bad {
+		fixed = fixed && !a.PerInstance && (a.until == nil || !a.until.PerInstance)
+		if !a.Bad {
 			list = evaluateDependency(d, a, of.instances, list)
 		}
 	}
@@ -87,31 +89,31 @@ func dependencies(d reader, of blockInputs) []edge {
 
 // splitDepends takes a block's depends_on apart into its elements, so that each
 // has its own place, and checks what they refer to.
-func splitDepends(l *loader, b *block, s scope) *dependsOn {
-	a := b.attr("depends_on")
+func splitDepends(l *loader, b *expr.Block, s scope) *dependsOn {
+	a := b.Attr("depends_on")
 	if a == nil {
 		return &dependsOn{}
 	}
 	s.sessions = true
-	items, diags := hcl.ExprList(a.expr)
+	items, diags := hcl.ExprList(a.Expr)
 	if diags.HasErrors() {
 		l.check(a, s)
-		return &dependsOn{items: []dependency{{attr: a}}}
+		return &dependsOn{items: []dependency{{Attr: a}}}
 	}
 	out := &dependsOn{}
 	for _, e := range items {
-		item := splitDependency(l, a.name, e, s)
+		item := splitDependency(l, a.Name, e, s)
 		out.items = append(out.items, item)
-		e := item.expr
+		e := item.Expr
 		if t, diags := hcl.AbsTraversalForExpr(e); !diags.HasErrors() && len(e.Variables()) == 0 {
 			// in JSON a reference is a text, and only here it becomes one
 			if summary, detail := l.wrong(t, s); summary != "" {
-				item.bad = true
-				l.fail(e.Range(), summary, "%s", detail)
+				item.Bad = true
+				l.Fail(e.Range(), summary, "%s", detail)
 			}
 			continue
 		}
-		l.check(item.attr, s)
+		l.check(item.Attr, s)
 	}
 	return out
 }
@@ -119,29 +121,29 @@ func splitDepends(l *loader, b *block, s scope) *dependsOn {
 // splitDependency takes an element { session = …, until = … } apart. Any other
 // element is a reference.
 func splitDependency(l *loader, name string, e hcl.Expression, s scope) dependency {
-	whole := dependency{attr: &attr{name: name, expr: e, rng: e.Range()}}
+	whole := dependency{Attr: &expr.Attr{Name: name, Expr: e, Range: e.Range()}}
 	pairs, diags := hcl.ExprMap(e)
 	if diags.HasErrors() {
 		return whole
 	}
 	var found dependency
 	for _, pair := range pairs {
-		part := &attr{name: name, expr: pair.Value, rng: pair.Value.Range()}
+		part := &expr.Attr{Name: name, Expr: pair.Value, Range: pair.Value.Range()}
 		switch key := hcl.ExprAsKeyword(pair.Key); {
 		case isKey(pair.Key, key, "session"):
-			found.attr = part
+			found.Attr = part
 		case isKey(pair.Key, key, "until"):
 			found.until = part
 			l.check(part, s)
 		default:
-			whole.bad = true
-			l.fail(pair.Key.Range(), "Invalid dependency", "A dependency has only session and until: { session = session.database, until = \"done\" }.")
+			whole.Bad = true
+			l.Fail(pair.Key.Range(), "Invalid dependency", "A dependency has only session and until: { session = session.database, until = \"done\" }.")
 			return whole
 		}
 	}
-	if found.attr == nil {
-		whole.bad = true
-		l.fail(e.Range(), "Invalid dependency", "The session is missing: { session = session.database, until = \"done\" }.")
+	if found.Attr == nil {
+		whole.Bad = true
+		l.Fail(e.Range(), "Invalid dependency", "The session is missing: { session = session.database, until = \"done\" }.")
 		return whole
 	}
 	return found
@@ -161,7 +163,7 @@ func isKey(e hcl.Expression, keyword, word string) bool {
 // plain list.
 func evaluateDependency(d reader, a dependency, instances map[string]*instances, list []edge) []edge {
 	from := len(list)
-	list, ok := sessionsIn(d, a.attr, instances, list)
+	list, ok := sessionsIn(d, a.Attr, instances, list)
 	if !ok || a.until == nil {
 		return list
 	}
@@ -170,15 +172,15 @@ func evaluateDependency(d reader, a dependency, instances map[string]*instances,
 		return list[:from]
 	}
 	for i := range list[from:] {
-		list[from+i].until, list[from+i].says = until, a.until.expr.Range()
+		list[from+i].until, list[from+i].says = until, a.until.Expr.Range()
 	}
 	return list
 }
 
 // evaluateUntil evaluates what a dependency has to reach.
-func evaluateUntil(d reader, a *attr) (session.Await, bool) {
-	v, ok := d.evaluate(a)
-	if a.bad || !ok || !d.plain(a, v) {
+func evaluateUntil(d reader, a *expr.Attr) (session.Await, bool) {
+	v, ok := d.Evaluate(a)
+	if a.Bad || !ok || !d.Plain(a, v) {
 		return "", false
 	}
 	word := ""
@@ -187,35 +189,35 @@ func evaluateUntil(d reader, a *attr) (session.Await, bool) {
 	}
 	all := []string{string(session.AwaitReady), string(session.AwaitTurn), string(session.AwaitDone)}
 	if !slices.Contains(all, word) {
-		d.fail(a, "Invalid dependency", "until must be %s.%s", quoted(all, "or"), didYouMean(word, all))
+		d.Fail(a, "Invalid dependency", "until must be %s.%s", expr.Quoted(all, "or"), expr.DidYouMean(word, all))
 		return "", false
 	}
 	return session.Await(word), true
 }
 
 // sessionsIn evaluates the reference of a dependency.
-func sessionsIn(d reader, a *attr, instances map[string]*instances, list []edge) ([]edge, bool) {
+func sessionsIn(d reader, a *expr.Attr, instances map[string]*instances, list []edge) ([]edge, bool) {
 	var v cty.Value
-	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() && t.RootName() == "session" {
-		got, diags := t.TraverseAbs(d.ctx)
+	if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() && t.RootName() == "session" {
+		got, diags := t.TraverseAbs(d.Ctx)
 		if diags.HasErrors() {
-			d.fail(a, "No such session", "%s", leadsNowhere(t, instances))
+			d.Fail(a, "No such session", "%s", leadsNowhere(t, instances))
 			return list, false
 		}
 		v = got
 	} else {
-		got, ok := d.evaluate(a)
+		got, ok := d.Evaluate(a)
 		if !ok {
 			return list, false
 		}
 		v = got
 	}
-	if !d.plain(a, v) {
+	if !d.Plain(a, v) {
 		return list, false
 	}
-	found, ok := edges(v, a.expr.Range(), list)
+	found, ok := edges(v, a.Expr.Range(), list)
 	if !ok {
-		d.fail(a, "Invalid dependency", "depends_on is a list of sessions, written without quotes: [session.database, session.worker[\"web\"]], or of objects { session = session.database, until = \"done\" }.")
+		d.Fail(a, "Invalid dependency", "depends_on is a list of sessions, written without quotes: [session.database, session.worker[\"web\"]], or of objects { session = session.database, until = \"done\" }.")
 		return list, false
 	}
 	return found, true
@@ -238,14 +240,14 @@ func leadsNowhere(t hcl.Traversal, all map[string]*instances) string {
 	}
 	hint := ""
 	if step, ok := t[2].(hcl.TraverseIndex); ok && step.Key.Type() == cty.String && !in.count {
-		hint = didYouMean(step.Key.AsString(), keys)
+		hint = expr.DidYouMean(step.Key.AsString(), keys)
 	}
 	if hint == "" && in.count {
 		hint = fmt.Sprintf(" It has %d, counted from 0.", len(keys))
 	} else if hint == "" && len(keys) <= 8 {
-		hint = fmt.Sprintf(" It has %s.", quoted(keys, "and"))
+		hint = fmt.Sprintf(" It has %s.", expr.Quoted(keys, "and"))
 	}
-	return fmt.Sprintf("There is no %s.%s", traversal(t), hint)
+	return fmt.Sprintf("There is no %s.%s", expr.Traversal(t), hint)
 }
 
 // edges adds an edge to every session in a value. Not ok: there is something
@@ -330,7 +332,7 @@ func untilOf(l *loader, s *built, e edge, to *built) session.Await {
 	default:
 		return e.until
 	}
-	l.failFor(s.spec.Address, e.says, "Dependency that is never met", "%s", wrong)
+	l.FailFor(string(s.spec.Address), e.says, "Dependency that is never met", "%s", wrong)
 	return e.until
 }
 
@@ -371,9 +373,9 @@ func (w *walk) circle(to *built) {
 	var blocks []string
 	var b strings.Builder
 	for i := start; i < len(w.way); i++ {
-		blocks = append(blocks, w.way[i].block.title())
+		blocks = append(blocks, w.way[i].block.Title())
 		step := w.steps[i]
-		fmt.Fprintf(&b, "\n  %s depends on %s at %s", w.way[i].spec.Address, step.to.address, place(step.at))
+		fmt.Fprintf(&b, "\n  %s depends on %s at %s", w.way[i].spec.Address, step.to.address, expr.Place(step.at))
 	}
 	slices.Sort(blocks)
 	key := strings.Join(slices.Compact(blocks), "\x00")
@@ -381,5 +383,5 @@ func (w *walk) circle(to *built) {
 		return
 	}
 	w.told[key] = true
-	w.l.failFor(to.spec.Address, w.steps[start].at, "Dependency cycle", "These sessions wait for each other, so none could ever start:%s", b.String())
+	w.l.FailFor(string(to.spec.Address), w.steps[start].at, "Dependency cycle", "These sessions wait for each other, so none could ever start:%s", b.String())
 }

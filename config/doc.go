@@ -2,11 +2,12 @@
 // session.Spec values with every default filled in come out, or every problem
 // at once.
 //
-// It is the only package that knows HCL. A manifest is evaluated once, in this
-// order: files, variables, locals, settings, agents, the instances of each
-// session block, and then each session. A value that could not be had becomes
-// unknown, its problem is told where it arose, and whatever depends on it is
-// passed over in silence, so that one mistake is one error.
+// It stands on package expr, which evaluates expressions; no other package knows HCL.
+// A manifest is evaluated once, in phases that pass values: files, variables, locals,
+// settings, agents, runtimes, the instances of each session block, each session, and
+// then outputs and checks. A value that cannot be evaluated becomes unknown, its problem
+// is reported where it arose, and what depends on it is skipped, so that one mistake is
+// one error.
 //
 // It reads files and starts no process. Whether an agent's command is installed
 // or a secret is set is not its business.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 )
 
@@ -27,7 +29,7 @@ func Schema() ([]byte, error) {
 	native := nativeSchema{
 		FormatVersion: "1.0",
 		Blocks:        nativeBlocks(all),
-		Functions:     functionNames(),
+		Functions:     expr.FunctionNames(),
 		References:    []string{"agent", "count", "each", "local", "path", "runtime", "self", "session", "var"},
 	}
 	top["x-agentform"] = native

@@ -5,13 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/hashicorp/hcl/v2"
 )
-
-// file is one file to read: its absolute path and what it is called in messages.
-type file struct {
-	path, name string
-}
 
 // IsManifest reports whether a file of that name in the project folder is a
 // manifest.
@@ -23,43 +20,43 @@ func IsManifest(name string) bool {
 }
 
 // findManifests lists the manifests to read, without repeats.
-func findManifests(l *loader) []file {
-	if l.failed() {
+func findManifests(l *loader) []expr.File {
+	if l.Failed() {
 		return nil
 	}
 	if len(l.opts.Files) == 0 {
-		found := manifestsIn(l, l.root)
-		if len(found) == 0 && !l.failed() {
-			l.failNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in %s. `agentform init` writes a first one; --file names one that stands elsewhere.", l.root)
+		found := manifestsIn(l, l.Root)
+		if len(found) == 0 && !l.Failed() {
+			l.FailNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in %s. `agentform init` writes a first one; --file names one that stands elsewhere.", l.Root)
 		}
 		return found
 	}
-	var all []file
+	var all []expr.File
 	seen := map[string]bool{}
 	for i, given := range l.opts.Files {
-		path := l.inProject(given)
+		path := l.InProject(given)
 		info, err := os.Stat(path)
 		if err != nil {
-			l.failNowhere("No such manifest", "%q cannot be read: %s.", given, reason(err))
+			l.FailNowhere("No such manifest", "%q cannot be read: %s.", given, expr.Reason(err))
 			continue
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
-		found := []file{{path, l.display(path)}}
+		found := []expr.File{{Path: path, Name: l.Display(path)}}
 		home := filepath.Dir(path)
 		if info.IsDir() {
 			home = path
 			if found = manifestsIn(l, path); len(found) == 0 {
-				l.failNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in the folder %q.", given)
+				l.FailNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in the folder %q.", given)
 			}
 		}
 		if i == 0 {
-			l.module = home
+			l.Module = home
 		}
 		for _, f := range found {
-			if !seen[f.path] {
-				seen[f.path] = true
+			if !seen[f.Path] {
+				seen[f.Path] = true
 				all = append(all, f)
 			}
 		}
@@ -68,13 +65,13 @@ func findManifests(l *loader) []file {
 }
 
 // manifestsIn lists the manifests in a folder by name.
-func manifestsIn(l *loader, dir string) []file {
+func manifestsIn(l *loader, dir string) []expr.File {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		l.failNowhere("Unreadable folder", "The folder %s cannot be read: %s.", dir, reason(err))
+		l.FailNowhere("Unreadable folder", "The folder %s cannot be read: %s.", dir, expr.Reason(err))
 		return nil
 	}
-	var found []file
+	var found []expr.File
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if !IsManifest(e.Name()) {
@@ -83,17 +80,17 @@ func manifestsIn(l *loader, dir string) []file {
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 			continue
 		}
-		found = append(found, file{path, l.display(path)})
+		found = append(found, expr.File{Path: path, Name: l.Display(path)})
 	}
 	return found
 }
 
 // parseFiles reads the files. It reports whether all of them could be read to the
 // end.
-func parseFiles(l *loader, files []file) (bodies []hcl.Body, whole bool) {
+func parseFiles(l *loader, files []expr.File) (bodies []hcl.Body, whole bool) {
 	whole = true
 	for _, f := range files {
-		body, ok := l.parseFile(f)
+		body, ok := l.ParseFile(f)
 		whole = whole && ok
 		if body != nil && ok {
 			bodies = append(bodies, body)

@@ -3,16 +3,18 @@ package config
 import (
 	"fmt"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
 // Format lays a manifest in HCL's native syntax out in the canonical way. What
 // cannot be parsed is an error that names the line, and is not touched.
 func Format(src []byte) ([]byte, error) {
-	if len(src) > maxFile {
-		return nil, fmt.Errorf("format: larger than %d MiB", maxFile>>20)
+	if len(src) > expr.MaxFile {
+		return nil, fmt.Errorf("format: larger than %d MiB", expr.MaxFile>>20)
 	}
-	if _, diags := parseSource(src, "manifest.hcl"); diags.HasErrors() {
+	if _, diags := expr.ParseSource(src, "manifest.hcl"); diags.HasErrors() {
 		d := diags[0]
 		return nil, fmt.Errorf("format: line %d: %s: %s", d.Subject.Start.Line, d.Summary, d.Detail)
 	}

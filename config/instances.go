@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -34,25 +36,25 @@ func expandBlocks(l *loader) (all map[string]*instances, ok bool) {
 	total := 0
 	for _, b := range l.blocks["session"] {
 		in := expandBlock(l, b)
-		all[b.labels[0]] = in
+		all[b.Labels[0]] = in
 		if total += len(in.list); total > maxSessions {
-			at := b.def
+			at := b.Def
 			for _, name := range []string{"for_each", "count"} {
-				if a := b.attr(name); a != nil {
-					at = a.rng
+				if a := b.Attr(name); a != nil {
+					at = a.Range
 				}
 			}
-			l.fail(at, "Too many sessions", "With this the project has more than %d sessions, which is the most there can be.", maxSessions)
+			l.Fail(at, "Too many sessions", "With this the project has more than %d sessions, which is the most there can be.", maxSessions)
 			return nil, false
 		}
 	}
 	return all, true
 }
 
-func expandBlock(l *loader, b *block) *instances {
-	name := b.labels[0]
-	each, count := b.attr("for_each"), b.attr("count")
-	for _, a := range []*attr{each, count} {
+func expandBlock(l *loader, b *expr.Block) *instances {
+	name := b.Labels[0]
+	each, count := b.Attr("for_each"), b.Attr("count")
+	for _, a := range []*expr.Attr{each, count} {
 		if a != nil {
 			l.check(a, inProject)
 		}
@@ -60,7 +62,7 @@ func expandBlock(l *loader, b *block) *instances {
 	d := l.reader(l.ctx)
 	switch {
 	case each != nil && count != nil:
-		l.fail(count.rng, "Both count and for_each", "A session block has count or for_each, not both; for_each stands at %s.", place(each.rng))
+		l.Fail(count.Range, "Both count and for_each", "A session block has count or for_each, not both; for_each stands at %s.", expr.Place(each.Range))
 		return &instances{failed: true}
 	case each != nil:
 		return expandEach(l, d, b, each)
@@ -70,30 +72,30 @@ func expandBlock(l *loader, b *block) *instances {
 	return &instances{single: true, list: []instance{{address: session.Single(name), key: cty.NullVal(cty.String)}}}
 }
 
-func expandCount(l *loader, d reader, b *block, a *attr) *instances {
+func expandCount(l *loader, d reader, b *expr.Block, a *expr.Attr) *instances {
 	n := -1
-	if d.missing(b, "count") {
-		d.fail(a, "Invalid count", "%q is null; it must be a whole number.", a.name)
+	if d.Missing(b, "count") {
+		d.Fail(a, "Invalid count", "%q is null; it must be a whole number.", a.Name)
 	}
-	d.whole(b, "count", 0, &n)
+	d.Whole(b, "count", 0, &n)
 	if n < 0 {
 		return &instances{failed: true}
 	}
 	out := &instances{count: true}
 	for i := range min(n, maxSessions+1) {
-		out.list = append(out.list, instance{address: session.Indexed(b.labels[0], i), key: cty.NumberIntVal(int64(i))})
+		out.list = append(out.list, instance{address: session.Indexed(b.Labels[0], i), key: cty.NumberIntVal(int64(i))})
 	}
 	return out
 }
 
-func expandEach(l *loader, d reader, b *block, a *attr) *instances {
+func expandEach(l *loader, d reader, b *expr.Block, a *expr.Attr) *instances {
 	list, ok := elements(l, d, a)
 	if !ok {
 		return &instances{failed: true}
 	}
 	out := &instances{}
 	for _, e := range list {
-		out.list = append(out.list, instance{address: session.Keyed(b.labels[0], e.key.AsString()), key: e.key, value: e.value})
+		out.list = append(out.list, instance{address: session.Keyed(b.Labels[0], e.key.AsString()), key: e.key, value: e.value})
 	}
 	return out
 }
@@ -103,24 +105,24 @@ type element struct{ key, value cty.Value }
 
 // elements evaluates a for_each. Not ok: what is in it could not be found out,
 // and that is told.
-func elements(l *loader, d reader, a *attr) ([]element, bool) {
-	v, ok := d.evaluate(a)
+func elements(l *loader, d reader, a *expr.Attr) ([]element, bool) {
+	v, ok := d.Evaluate(a)
 	if !ok || !v.IsKnown() {
 		return nil, false
 	}
 	t := v.Type()
 	switch {
 	case v.IsMarked(): // a set takes the marks of its elements
-		d.fail(a, "Sensitive for_each", "The keys become part of addresses, so no sensitive value may flow into them.")
+		d.Fail(a, "Sensitive for_each", "The keys become part of addresses, so no sensitive value may flow into them.")
 		return nil, false
 	case v.IsNull():
-		d.fail(a, "Invalid for_each", "for_each is null; it must be a map or a set of texts.")
+		d.Fail(a, "Invalid for_each", "for_each is null; it must be a map or a set of texts.")
 		return nil, false
 	case t.IsTupleType() || t.IsListType():
-		d.fail(a, "Invalid for_each", "for_each needs keys that stay the same when others come and go, so it takes a map or a set of texts, not a list; write toset(…).")
+		d.Fail(a, "Invalid for_each", "for_each needs keys that stay the same when others come and go, so it takes a map or a set of texts, not a list; write toset(…).")
 		return nil, false
 	case !t.IsSetType() && !t.IsMapType() && !t.IsObjectType():
-		d.fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
+		d.Fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
 		return nil, false
 	}
 	var list []element
@@ -135,10 +137,10 @@ func elements(l *loader, d reader, a *attr) ([]element, bool) {
 	}
 	switch {
 	case t.IsSetType() && t.ElementType() != cty.String && len(list) > 0:
-		d.fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
+		d.Fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
 		return nil, false
 	case slices.ContainsFunc(list, func(e element) bool { return e.key.IsNull() }):
-		d.fail(a, "Invalid for_each", "for_each holds a null, which cannot be a key.")
+		d.Fail(a, "Invalid for_each", "for_each holds a null, which cannot be a key.")
 		return nil, false
 	}
 	return list, true
@@ -146,21 +148,21 @@ func elements(l *loader, d reader, a *attr) ([]element, bool) {
 
 // standIn is one session of a block whose sessions could not be found out: what
 // else is wrong with the block is told by evaluating that. Nothing comes of it.
-func standIn(b *block) *instance {
-	i := &instance{address: session.Single(b.labels[0]), key: cty.UnknownVal(cty.String), value: cty.DynamicVal}
-	if b.attr("count") != nil {
+func standIn(b *expr.Block) *instance {
+	i := &instance{address: session.Single(b.Labels[0]), key: cty.UnknownVal(cty.String), value: cty.DynamicVal}
+	if b.Attr("count") != nil {
 		i.key = cty.UnknownVal(cty.Number)
 	}
 	return i
 }
 
 // instanceContext is what the expressions of one instance may use.
-func instanceContext(l *loader, b *block, in instance) *hcl.EvalContext {
+func instanceContext(l *loader, b *expr.Block, in instance) *hcl.EvalContext {
 	ctx := l.ctx.NewChild()
 	ctx.Variables = map[string]cty.Value{}
 	switch {
 	case in.key.IsNull():
-	case b.attr("count") != nil:
+	case b.Attr("count") != nil:
 		ctx.Variables["count"] = cty.ObjectVal(map[string]cty.Value{"index": in.key})
 	default:
 		ctx.Variables["each"] = cty.ObjectVal(map[string]cty.Value{"key": in.key, "value": in.value})

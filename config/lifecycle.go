@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -13,33 +15,33 @@ import (
 )
 
 // readLifecycle reads a lifecycle block.
-func readLifecycle(d reader, b *block, c *session.Lifecycle) {
+func readLifecycle(d reader, b *expr.Block, c *session.Lifecycle) {
 	if b == nil {
 		return
 	}
-	d.flag(b, "prevent_destroy", &c.PreventDestroy)
+	d.Flag(b, "prevent_destroy", &c.PreventDestroy)
 	readIgnoreChanges(d, b, c)
 	readReplaceTriggeredBy(d, b, c)
 }
 
 // readIgnoreChanges reads a list of field paths, written bare, as texts, or as an
 // expression that gives texts; or the word all.
-func readIgnoreChanges(d reader, b *block, c *session.Lifecycle) {
-	a := b.attr("ignore_changes")
+func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {
+	a := b.Attr("ignore_changes")
 	if a == nil {
 		return
 	}
 	known := ignorable()
 	var paths []string
 	take := func(e hcl.Expression) {
-		one := &attr{name: a.name, expr: e, rng: e.Range()}
+		one := &expr.Attr{Name: a.Name, Expr: e, Range: e.Range()}
 		if path, ok := fieldPath(e); ok {
 			paths = addField(d, one, path, known, paths)
 			return
 		}
 		d.l.check(one, scope{variables: true, locals: true})
-		v, ok := d.evaluate(one)
-		if !ok || !d.plain(one, v) || v.IsNull() {
+		v, ok := d.Evaluate(one)
+		if !ok || !d.Plain(one, v) || v.IsNull() {
 			return
 		}
 		if v.Type() == cty.String {
@@ -47,19 +49,19 @@ func readIgnoreChanges(d reader, b *block, c *session.Lifecycle) {
 			return
 		}
 		var list []string
-		holder := &block{attrs: map[string]*attr{a.name: one}}
-		if d.words(holder, a.name, &list) {
+		holder := &expr.Block{Attrs: map[string]*expr.Attr{a.Name: one}}
+		if d.Words(holder, a.Name, &list) {
 			for _, p := range list {
 				paths = addField(d, one, p, known, paths)
 			}
 		}
 	}
-	if list, diags := hcl.ExprList(a.expr); !diags.HasErrors() {
+	if list, diags := hcl.ExprList(a.Expr); !diags.HasErrors() {
 		for _, e := range list {
 			take(e)
 		}
 	} else {
-		take(a.expr)
+		take(a.Expr)
 	}
 	slices.Sort(paths)
 	c.IgnoreChanges = slices.Compact(paths)
@@ -72,14 +74,14 @@ func fieldPath(e hcl.Expression) (string, bool) {
 	if diags.HasErrors() {
 		return "", false
 	}
-	path := traversal(t)
+	path := expr.Traversal(t)
 	return path, t.RootName() != "var" && t.RootName() != "local"
 }
 
 // addField adds one path if there is such a field.
-func addField(d reader, a *attr, path string, known, paths []string) []string {
+func addField(d reader, a *expr.Attr, path string, known, paths []string) []string {
 	if path != "all" && !slices.Contains(known, path) {
-		d.fail(a, "Unknown field", "ignore_changes names %q, which is no attribute or block of a session.%s", cut(path), didYouMean(path, known))
+		d.Fail(a, "Unknown field", "ignore_changes names %q, which is no attribute or block of a session.%s", expr.Cut(path), expr.DidYouMean(path, known))
 		return paths
 	}
 	return append(paths, path)
@@ -87,17 +89,17 @@ func addField(d reader, a *attr, path string, known, paths []string) []string {
 
 // readReplaceTriggeredBy digests values of any kind: when one changes, so does the
 // digest.
-func readReplaceTriggeredBy(d reader, b *block, c *session.Lifecycle) {
-	a := b.attr("replace_triggered_by")
+func readReplaceTriggeredBy(d reader, b *expr.Block, c *session.Lifecycle) {
+	a := b.Attr("replace_triggered_by")
 	if a == nil {
 		return
 	}
-	v, ok := d.evaluate(a)
-	if !ok || !d.plain(a, v) || v.IsNull() {
+	v, ok := d.Evaluate(a)
+	if !ok || !d.Plain(a, v) || v.IsNull() {
 		return
 	}
 	if t := v.Type(); !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
-		d.fail(a, "Wrong type", `"replace_triggered_by" needs a list of values: [local.areas, var.image].`)
+		d.Fail(a, "Wrong type", `"replace_triggered_by" needs a list of values: [local.areas, var.image].`)
 		return
 	}
 	if v.LengthInt() == 0 {
@@ -105,7 +107,7 @@ func readReplaceTriggeredBy(d reader, b *block, c *session.Lifecycle) {
 	}
 	text, err := ctyjson.SimpleJSONValue{Value: v}.MarshalJSON()
 	if err != nil {
-		d.fail(a, "Wrong type", "\"replace_triggered_by\" holds what cannot be compared: %s.", strings.TrimSuffix(err.Error(), "."))
+		d.Fail(a, "Wrong type", "\"replace_triggered_by\" holds what cannot be compared: %s.", strings.TrimSuffix(err.Error(), "."))
 		return
 	}
 	sum := sha256.Sum256(text)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/config/expr"
 )
 
 const small = `
@@ -52,7 +54,7 @@ func TestDataDir(t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) {
-	o := write(t, map[string]string{"agentform.hcl": strings.Repeat("# comment\n", maxFile/10+1)})
+	o := write(t, map[string]string{"agentform.hcl": strings.Repeat("# comment\n", expr.MaxFile/10+1)})
 	if text := bad(t, o); !strings.Contains(text, "larger than 4 MiB") {
 		t.Error(text)
 	}
@@ -168,12 +170,12 @@ func TestParseDuration(t *testing.T) {
 		"0": 0, "0s": 0, "90s": 90 * time.Second, "4h": 4 * time.Hour, "30d": 30 * day, "1d12h": 36 * time.Hour,
 		"0.5d": 12 * time.Hour, "1h30m": 90 * time.Minute, "250ms": 250 * time.Millisecond,
 	} {
-		if got, err := parseDuration(s); err != nil || got.D() != want {
+		if got, err := expr.ParseDuration(s); err != nil || got != want {
 			t.Errorf("%q: %s, %v; want %s", s, got, err, want)
 		}
 	}
 	for _, s := range []string{"", "10", "1.5", "d", "4 hours", "-1s", "1d-1h", "1d2d", "soon", "9999999999h", "200000d", "1e3s"} {
-		if got, err := parseDuration(s); err == nil {
+		if got, err := expr.ParseDuration(s); err == nil {
 			t.Errorf("%q: %s, want an error", s, got)
 		}
 	}

@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // local is one local value on its way.
 type local struct {
-	attr  *attr
+	attr  *expr.Attr
 	needs []need
 	state int // 0 untouched, 1 under way, 2 done
 	value cty.Value
@@ -28,20 +30,20 @@ type need struct {
 func readLocals(l *loader) {
 	all := map[string]*local{}
 	for _, b := range l.blocks["locals"] {
-		for _, a := range b.sorted() {
-			if first := all[a.name]; first != nil {
-				l.fail(a.rng, "Duplicate local value", "local.%s is defined at %s already.", a.name, place(first.attr.rng))
+		for _, a := range b.Sorted() {
+			if first := all[a.Name]; first != nil {
+				l.Fail(a.Range, "Duplicate local value", "local.%s is defined at %s already.", a.Name, expr.Place(first.attr.Range))
 				continue
 			}
-			all[a.name] = &local{attr: a}
-			l.known.locals = append(l.known.locals, a.name)
+			all[a.Name] = &local{attr: a}
+			l.known.locals = append(l.known.locals, a.Name)
 		}
 	}
 	slices.Sort(l.known.locals)
 	for _, name := range l.known.locals {
 		v := all[name]
 		l.check(v.attr, inProject)
-		for _, t := range v.attr.expr.Variables() {
+		for _, t := range v.attr.Expr.Variables() {
 			if step, ok := nth(t, 1).(hcl.TraverseAttr); ok && t.RootName() == "local" && all[step.Name] != nil {
 				v.needs = append(v.needs, need{step.Name, t.SourceRange()})
 			}
@@ -77,7 +79,7 @@ func evaluateLocal(l *loader, all map[string]*local, name string, way []need) ct
 	ctx.Variables = map[string]cty.Value{"local": cty.ObjectVal(needed)}
 	v.value = cty.DynamicVal
 	d := l.reader(ctx)
-	if got, ok := d.evaluate(v.attr); ok {
+	if got, ok := d.Evaluate(v.attr); ok {
 		v.value = got
 	}
 	v.state = 2
@@ -97,8 +99,8 @@ func reportLocalCircle(l *loader, all map[string]*local, name string, way []need
 	var b strings.Builder
 	from := name
 	for _, s := range steps {
-		fmt.Fprintf(&b, "\n  local.%s refers to local.%s at %s", from, s.name, place(s.at))
+		fmt.Fprintf(&b, "\n  local.%s refers to local.%s at %s", from, s.name, expr.Place(s.at))
 		from = s.name
 	}
-	l.fail(all[name].attr.rng, "Locals in a circle", "These local values need each other, so none can be evaluated:%s", b.String())
+	l.Fail(all[name].attr.Range, "Locals in a circle", "These local values need each other, so none can be evaluated:%s", b.String())
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 )
@@ -54,8 +56,8 @@ func (s declared) unclear(a session.Address) bool {
 // at is the place of the block that declares an address.
 func (s declared) at(a session.Address) string {
 	for _, b := range s.l.blocks["session"] {
-		if b.labels[0] == a.Block() {
-			return place(b.def)
+		if b.Labels[0] == a.Block() {
+			return expr.Place(b.Def)
 		}
 	}
 	return "?"
@@ -76,7 +78,7 @@ func readAddressBlocks(l *loader, m *Manifest, all map[string]*instances) {
 type move struct {
 	Move
 	d        reader
-	from, to *attr
+	from, to *expr.Attr
 }
 
 // readMoves evaluates the moved blocks.
@@ -90,21 +92,21 @@ func readMoves(l *loader, s declared) []*move {
 			if !ok1 || !ok2 {
 				return
 			}
-			v := &move{Move: Move{From: f.address, To: t.address, Range: rangeOf(b.def)}, d: d, from: f.attr, to: t.attr}
+			v := &move{Move: Move{From: f.address, To: t.address, Range: rangeOf(b.Def)}, d: d, from: f.attr, to: t.attr}
 			_, keyed := v.To.Key()
 			switch {
 			case v.From == v.To:
-				d.fail(v.to, "Moved to itself", "%s is moved to where it is.", v.From)
+				d.Fail(v.to, "Moved to itself", "%s is moved to where it is.", v.From)
 				return
 			case from[v.From] != nil:
-				d.fail(v.from, "Moved twice", "%s is moved to %s at %s already.", v.From, from[v.From].To, place(from[v.From].from.rng))
+				d.Fail(v.from, "Moved twice", "%s is moved to %s at %s already.", v.From, from[v.From].To, expr.Place(from[v.From].from.Range))
 				return
 			case to[v.To] != nil:
-				d.fail(v.to, "Two moves onto one address", "%s is where %s is moved to at %s already.", v.To, to[v.To].From, place(to[v.To].to.rng))
+				d.Fail(v.to, "Two moves onto one address", "%s is where %s is moved to at %s already.", v.To, to[v.To].From, expr.Place(to[v.To].to.Range))
 				return
 			case s.unclear(v.From) || s.unclear(v.To):
 			case s.has(v.From) || !keyed && s.any(v.From):
-				d.fail(v.from, "Moved and still declared", "%s is still declared, at %s, so its session is not another's. Remove one of the two.", v.From, s.at(v.From))
+				d.Fail(v.from, "Moved and still declared", "%s is still declared, at %s, so its session is not another's. Remove one of the two.", v.From, s.at(v.From))
 				return
 			}
 			from[v.From], to[v.To] = v, v
@@ -113,7 +115,7 @@ func readMoves(l *loader, s declared) []*move {
 	}
 	for _, v := range list {
 		if from[v.To] == nil && !s.any(v.To) && !s.unclear(v.To) && !s.off(v.To) {
-			l.warn(v.to.expr.Range(), "Moved to nowhere", "%s is not declared, so what is moved there is destroyed.%s", v.To, didYouMean(v.To.Block(), l.known.sessions))
+			l.Warn(v.to.Expr.Range(), "Moved to nowhere", "%s is not declared, so what is moved there is destroyed.%s", v.To, expr.DidYouMean(v.To.Block(), l.known.sessions))
 		}
 	}
 	return list
@@ -160,9 +162,9 @@ func reportMoveCircle(l *loader, chain []*move, start *move) {
 	slices.Reverse(steps)
 	var b strings.Builder
 	for _, v := range steps {
-		fmt.Fprintf(&b, "\n  %s is moved to %s at %s", v.From, v.To, place(v.from.rng))
+		fmt.Fprintf(&b, "\n  %s is moved to %s at %s", v.From, v.To, expr.Place(v.from.Range))
 	}
-	l.fail(steps[0].from.rng, "Moves in a circle", "These moves lead back to where they began:%s", b.String())
+	l.Fail(steps[0].from.Range, "Moves in a circle", "These moves lead back to where they began:%s", b.String())
 }
 
 // readRemoved evaluates the removed blocks.
@@ -174,8 +176,8 @@ func readRemoved(l *loader, s declared, moves []*move) []Removal {
 	}
 	for _, b := range l.blocks["removed"] {
 		eachOf(l, b, func(d reader) {
-			r := Removal{Destroy: true, Range: rangeOf(b.def)}
-			d.flag(b, "destroy", &r.Destroy)
+			r := Removal{Destroy: true, Range: rangeOf(b.Def)}
+			d.Flag(b, "destroy", &r.Destroy)
 			from, ok := addressOf(d, b, "from")
 			if !ok {
 				return
@@ -185,16 +187,16 @@ func readRemoved(l *loader, s declared, moves []*move) []Removal {
 			v := moved[r.From]
 			switch {
 			case twice:
-				d.fail(from.attr, "Removed twice", "%s is removed at %s already.", r.From, place(first))
+				d.Fail(from.attr, "Removed twice", "%s is removed at %s already.", r.From, expr.Place(first))
 				return
 			case v != nil:
-				d.fail(from.attr, "Moved and removed", "%s is moved to %s at %s; it can be one of the two.", r.From, v.To, place(v.from.rng))
+				d.Fail(from.attr, "Moved and removed", "%s is moved to %s at %s; it can be one of the two.", r.From, v.To, expr.Place(v.from.Range))
 				return
 			case !s.unclear(r.From) && s.any(r.From):
-				d.fail(from.attr, "Removed and still declared", "%s is still declared, at %s. Remove one of the two.", r.From, s.at(r.From))
+				d.Fail(from.attr, "Removed and still declared", "%s is still declared, at %s. Remove one of the two.", r.From, s.at(r.From))
 				return
 			}
-			seen[r.From] = from.attr.rng
+			seen[r.From] = from.attr.Range
 			list = append(list, r)
 		})
 	}
@@ -217,12 +219,12 @@ func readImports(l *loader, s declared) []Import {
 	tos, ids := map[session.Address]hcl.Range{}, map[string]hcl.Range{}
 	for _, b := range l.blocks["import"] {
 		eachOf(l, b, func(d reader) {
-			im := Import{Range: rangeOf(b.def)}
+			im := Import{Range: rangeOf(b.Def)}
 			to, ok := addressOf(d, b, "to")
-			if d.word(b, "id", &im.ID) {
-				ok = checkImportID(d, b.attr("id"), im.ID) && ok
+			if d.Word(b, "id", &im.ID) {
+				ok = checkImportID(d, b.Attr("id"), im.ID) && ok
 			} else {
-				d.require(b, "id", `id = "tmux:SOCKET/SESSION" or "docker:CONTAINER"`)
+				d.Require(b, "id", `id = "tmux:SOCKET/SESSION" or "docker:CONTAINER"`)
 				ok = false
 			}
 			if !ok {
@@ -230,18 +232,18 @@ func readImports(l *loader, s declared) []Import {
 			}
 			im.To = to.address
 			if why := s.lacks(im.To); why != "" {
-				d.fail(to.attr, "Import of what is not declared", "%s", why)
+				d.Fail(to.attr, "Import of what is not declared", "%s", why)
 				return
 			}
 			if first, twice := tos[im.To]; twice {
-				d.fail(to.attr, "Two imports onto one address", "%s is imported at %s already.", im.To, place(first))
+				d.Fail(to.attr, "Two imports onto one address", "%s is imported at %s already.", im.To, expr.Place(first))
 				return
 			}
 			if first, twice := ids[im.ID]; twice {
-				d.fail(b.attr("id"), "Imported twice", "%q is imported at %s already.", im.ID, place(first))
+				d.Fail(b.Attr("id"), "Imported twice", "%q is imported at %s already.", im.ID, expr.Place(first))
 				return
 			}
-			tos[im.To], ids[im.ID] = to.attr.rng, b.attr("id").rng
+			tos[im.To], ids[im.ID] = to.attr.Range, b.Attr("id").Range
 			list = append(list, im)
 		})
 	}
@@ -249,11 +251,11 @@ func readImports(l *loader, s declared) []Import {
 }
 
 // checkImportID checks the form of what is imported.
-func checkImportID(d reader, a *attr, id string) bool {
+func checkImportID(d reader, a *expr.Attr, id string) bool {
 	switch {
 	case dockerID().MatchString(id):
 	case !tmuxID.MatchString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		d.fail(a, "Invalid import", `%q names nothing that can be imported; write it like "tmux:SOCKET/SESSION", with the socket's name or absolute path, or "docker:CONTAINER".`, cut(id))
+		d.Fail(a, "Invalid import", `%q names nothing that can be imported; write it like "tmux:SOCKET/SESSION", with the socket's name or absolute path, or "docker:CONTAINER".`, expr.Cut(id))
 		return false
 	}
 	return true
@@ -268,7 +270,7 @@ func (s declared) lacks(a session.Address) string {
 	case s.off(a):
 		return fmt.Sprintf("%s is declared, but not enabled.", a)
 	case in == nil:
-		return fmt.Sprintf("There is no session named %q; declare it in a session block.%s", a.Block(), didYouMean(a.Block(), s.l.known.sessions))
+		return fmt.Sprintf("There is no session named %q; declare it in a session block.%s", a.Block(), expr.DidYouMean(a.Block(), s.l.known.sessions))
 	case in.single:
 		return fmt.Sprintf("session.%s has neither for_each nor count, so it has no instances; write session.%s.", a.Block(), a.Block())
 	case len(in.list) == 0:

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -38,13 +40,13 @@ func readResults(l *loader, m *Manifest, instances map[string]*instances, all []
 }
 
 // refersToSessions reports whether an expression in a block does.
-func refersToSessions(b *block) bool {
-	for _, a := range b.attrs {
-		if slices.ContainsFunc(a.expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "session" }) {
+func refersToSessions(b *expr.Block) bool {
+	for _, a := range b.Attrs {
+		if slices.ContainsFunc(a.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "session" }) {
 			return true
 		}
 	}
-	for _, list := range b.blocks {
+	for _, list := range b.Blocks {
 		if slices.ContainsFunc(list, refersToSessions) {
 			return true
 		}
@@ -53,35 +55,35 @@ func refersToSessions(b *block) bool {
 }
 
 // readOutput evaluates one output. Not ok: it has no value, and why is told.
-func readOutput(d reader, b *block) (Output, bool) {
-	o := Output{Name: b.labels[0]}
-	d.text(b, "description", &o.Description)
-	d.flag(b, "sensitive", &o.Sensitive)
-	a := b.attr("value")
+func readOutput(d reader, b *expr.Block) (Output, bool) {
+	o := Output{Name: b.Labels[0]}
+	d.Text(b, "description", &o.Description)
+	d.Flag(b, "sensitive", &o.Sensitive)
+	a := b.Attr("value")
 	if a == nil {
-		if !b.broken {
-			d.failAt(b.def, "Missing value", "%s needs a value.", b.title())
+		if !b.Broken {
+			d.FailAt(b.Def, "Missing value", "%s needs a value.", b.Title())
 		}
 		return o, false
 	}
-	v, ok := d.evaluate(a)
+	v, ok := d.Evaluate(a)
 	if !ok {
 		return o, false
 	}
 	if v.ContainsMarked() && !o.Sensitive {
-		d.fail(a, "Sensitive output", "A sensitive value flows into the output. If that is meant, write sensitive = true; it is then shown only when asked for by name.")
+		d.Fail(a, "Sensitive output", "A sensitive value flows into the output. If that is meant, write sensitive = true; it is then shown only when asked for by name.")
 		return o, false
 	}
 	v, _ = v.UnmarkDeep()
 	if !v.IsWhollyKnown() {
-		if !d.l.failed() {
-			d.fail(a, "Value not known", "The value of this output cannot be determined.")
+		if !d.l.Failed() {
+			d.Fail(a, "Value not known", "The value of this output cannot be determined.")
 		}
 		return o, false
 	}
 	text, err := ctyjson.SimpleJSONValue{Value: v}.MarshalJSON()
 	if err != nil {
-		d.fail(a, "Wrong type", "This value cannot be written as JSON: %s.", strings.TrimSuffix(err.Error(), "."))
+		d.Fail(a, "Wrong type", "This value cannot be written as JSON: %s.", strings.TrimSuffix(err.Error(), "."))
 		return o, false
 	}
 	o.Value = json.RawMessage(text)
@@ -89,39 +91,39 @@ func readOutput(d reader, b *block) (Output, bool) {
 }
 
 // readCheck evaluates the assertions of one check. What does not hold is a warning.
-func readCheck(d reader, b *block) {
-	rules := b.blocks["assert"]
-	if len(rules) == 0 && !b.broken {
-		d.failAt(b.def, "Missing assert", "%s asserts nothing: assert { condition = …, error_message = … }, each on a line of its own.", b.title())
+func readCheck(d reader, b *expr.Block) {
+	rules := b.Blocks["assert"]
+	if len(rules) == 0 && !b.Broken {
+		d.FailAt(b.Def, "Missing assert", "%s asserts nothing: assert { condition = …, error_message = … }, each on a line of its own.", b.Title())
 	}
 	for _, rule := range rules {
 		holds, ok := readCondition(d, rule)
 		var message string
-		if !ok || !d.word(rule, "error_message", &message) || holds {
+		if !ok || !d.Word(rule, "error_message", &message) || holds {
 			continue
 		}
-		a := rule.attr("condition")
-		d.l.add(hcl.Diagnostics{{
-			Severity: hcl.DiagWarning, Summary: "Check failed: " + b.labels[0], Detail: message,
-			Subject: a.expr.Range().Ptr(), Expression: a.expr, EvalContext: d.ctx,
+		a := rule.Attr("condition")
+		d.l.Add(hcl.Diagnostics{{
+			Severity: hcl.DiagWarning, Summary: "Check failed: " + b.Labels[0], Detail: message,
+			Subject: a.Expr.Range().Ptr(), Expression: a.Expr, EvalContext: d.Ctx,
 		}})
 	}
 }
 
 // readCondition evaluates a rule's condition; what is not known holds. Not ok: the
 // rule is no rule, and that is told.
-func readCondition(d reader, rule *block) (holds, ok bool) {
+func readCondition(d reader, rule *expr.Block) (holds, ok bool) {
 	for _, name := range []string{"condition", "error_message"} {
-		if rule.attr(name) == nil && !rule.broken {
-			d.l.fail(rule.def, "Incomplete rule", "A rule needs a condition and an error_message; there is no %s.", name)
-			rule.broken = true
+		if rule.Attr(name) == nil && !rule.Broken {
+			d.l.Fail(rule.Def, "Incomplete rule", "A rule needs a condition and an error_message; there is no %s.", name)
+			rule.Broken = true
 		}
 	}
-	condition := rule.attr("condition")
-	if condition == nil || rule.attr("error_message") == nil {
+	condition := rule.Attr("condition")
+	if condition == nil || rule.Attr("error_message") == nil {
 		return false, false
 	}
-	got, ok := d.evaluate(condition)
+	got, ok := d.Evaluate(condition)
 	if !ok {
 		return false, false
 	}
@@ -131,7 +133,7 @@ func readCondition(d reader, rule *block) (holds, ok bool) {
 	}
 	is, err := convert.Convert(got, cty.Bool)
 	if err != nil || is.IsNull() {
-		d.fail(condition, "Wrong type", `"condition" must be true or false.`)
+		d.Fail(condition, "Wrong type", `"condition" must be true or false.`)
 		return false, false
 	}
 	return is.True(), true

@@ -4,7 +4,10 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
+
+	"github.com/agentform/agentform/config/expr"
 
 	"github.com/agentform/agentform/session"
 )
@@ -31,12 +34,12 @@ func needsHub(l *loader, m *Manifest) []string {
 // that type.
 func declares(l *loader, s session.Spec, typ string) bool {
 	for _, b := range l.blocks["session"] {
-		if b.labels[0] == s.Address.Block() && b.block(typ) != nil {
+		if b.Labels[0] == s.Address.Block() && b.Block(typ) != nil {
 			return true
 		}
 	}
 	for _, b := range l.blocks["agent"] {
-		if b.labels[0] == s.Agent.Name && b.block(typ) != nil {
+		if b.Labels[0] == s.Agent.Name && b.Block(typ) != nil {
 			return true
 		}
 	}
@@ -44,53 +47,53 @@ func declares(l *loader, s session.Spec, typ string) bool {
 }
 
 // readRestart reads a restart block over what stands in r.
-func readRestart(d reader, b *block, r *session.Restart) {
-	d.oneOf(b, "policy", &r.Policy)
-	d.whole(b, "attempts", 0, &r.Attempts)
-	d.duration(b, "window", 1, &r.Window)
-	d.whole(b, "escalate_after", 0, &r.EscalateAfter)
-	d.flag(b, "resume", &r.Resume)
+func readRestart(d reader, b *expr.Block, r *session.Restart) {
+	d.OneOf(b, "policy", &r.Policy)
+	d.Whole(b, "attempts", 0, &r.Attempts)
+	readDuration(d, b, "window", 1, &r.Window)
+	d.Whole(b, "escalate_after", 0, &r.EscalateAfter)
+	d.Flag(b, "resume", &r.Resume)
 
-	back := b.block("backoff")
-	d.duration(back, "initial", 0, &r.Backoff.Initial)
-	d.decimal(back, "factor", 1, math.Inf(1), &r.Backoff.Factor)
-	d.duration(back, "max", 0, &r.Backoff.Max)
-	d.decimal(back, "jitter", 0, 1, &r.Backoff.Jitter)
-	d.duration(back, "reset_after", 0, &r.Backoff.ResetAfter)
-	if a := back.attr("max"); a != nil && r.Backoff.Max < r.Backoff.Initial {
-		d.fail(a, "Invalid backoff", "The longest wait, %s, is shorter than the first, %s.", r.Backoff.Max.Short(), r.Backoff.Initial.Short())
+	back := b.Block("backoff")
+	readDuration(d, back, "initial", 0, &r.Backoff.Initial)
+	d.Decimal(back, "factor", 1, math.Inf(1), &r.Backoff.Factor)
+	readDuration(d, back, "max", 0, &r.Backoff.Max)
+	d.Decimal(back, "jitter", 0, 1, &r.Backoff.Jitter)
+	readDuration(d, back, "reset_after", 0, &r.Backoff.ResetAfter)
+	if a := back.Attr("max"); a != nil && r.Backoff.Max < r.Backoff.Initial {
+		d.Fail(a, "Invalid backoff", "The longest wait, %s, is shorter than the first, %s.", r.Backoff.Max.Short(), r.Backoff.Initial.Short())
 	}
 }
 
 // readHealth reads a health block over what stands in h.
-func readHealth(d reader, b *block, h *session.Health) {
-	d.duration(b, "interval", 1, &h.Interval)
-	d.duration(b, "timeout", 1, &h.Timeout)
-	d.duration(b, "start_period", 0, &h.StartPeriod)
-	d.whole(b, "failures", 1, &h.Failures)
-	d.duration(b, "hung_after", 0, &h.HungAfter)
-	d.oneOf(b, "on_unhealthy", &h.OnUnhealthy)
+func readHealth(d reader, b *expr.Block, h *session.Health) {
+	readDuration(d, b, "interval", 1, &h.Interval)
+	readDuration(d, b, "timeout", 1, &h.Timeout)
+	readDuration(d, b, "start_period", 0, &h.StartPeriod)
+	d.Whole(b, "failures", 1, &h.Failures)
+	readDuration(d, b, "hung_after", 0, &h.HungAfter)
+	d.OneOf(b, "on_unhealthy", &h.OnUnhealthy)
 
-	if beat := b.block("heartbeat"); beat != nil {
+	if beat := b.Block("heartbeat"); beat != nil {
 		readHeartbeat(d, beat, h)
 	}
 }
 
 // readHeartbeat reads a probe: a command or a key.
-func readHeartbeat(d reader, b *block, h *session.Health) {
-	switch d.exactlyOne(b, "command", "key") {
+func readHeartbeat(d reader, b *expr.Block, h *session.Health) {
+	switch d.ExactlyOne(b, "command", "key") {
 	case "command":
 		var command []string
-		if d.command(b, "command", &command) {
+		if d.Command(b, "command", &command) {
 			h.Heartbeat = &session.Heartbeat{Command: command}
 		}
 	case "key":
 		var key string
-		if !d.word(b, "key", &key) {
+		if !d.Word(b, "key", &key) {
 			return
 		}
 		if !keyForm.MatchString(key) {
-			d.fail(b.attr("key"), "Invalid key", "%q is no key as tmux calls them, like F12, Escape or C-x.", cut(key))
+			d.Fail(b.Attr("key"), "Invalid key", "%q is no key as tmux calls them, like F12, Escape or C-x.", expr.Cut(key))
 			return
 		}
 		h.Heartbeat = &session.Heartbeat{Key: key}
@@ -103,25 +106,42 @@ var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSp
 	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
 
 // readConversation reads which conversation a session goes on with.
-func readConversation(d reader, b *block, s *session.Spec) {
+func readConversation(d reader, b *expr.Block, s *session.Spec) {
 	if b == nil {
 		return
 	}
 	c := session.Conversation{Resume: true}
-	d.flag(b, "resume", &c.Resume)
-	given := d.word(b, "id", &c.ID)
+	d.Flag(b, "resume", &c.Resume)
+	given := d.Word(b, "id", &c.ID)
 	switch {
 	case given && (c.ID[0] == '-' || strings.ContainsFunc(c.ID, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })):
-		d.fail(b.attr("id"), "Invalid conversation", "%q is no id of a conversation: it begins with a dash or holds white space.", cut(c.ID))
+		d.Fail(b.Attr("id"), "Invalid conversation", "%q is no id of a conversation: it begins with a dash or holds white space.", expr.Cut(c.ID))
 	case c.Resume && s.Agent.Name != "" && s.Agent.Base == "":
-		d.failAt(b.def, "Conversation of a custom agent", "agentform knows how a built-in agent goes on with a conversation only. Give the agent %q a base, or put the conversation into the args.", s.Agent.Name)
+		d.FailAt(b.Def, "Conversation of a custom agent", "agentform knows how a built-in agent goes on with a conversation only. Give the agent %q a base, or put the conversation into the args.", s.Agent.Name)
 	}
 	s.Conversation = c
 }
 
 // readStop reads a stop block over what stands in s.
-func readStop(d reader, b *block, s *session.Stop) {
-	d.oneOf(b, "signal", &s.Signal)
-	d.duration(b, "grace", 0, &s.Grace)
-	d.duration(b, "after_turn", 0, &s.AfterTurn)
+func readStop(d reader, b *expr.Block, s *session.Stop) {
+	d.OneOf(b, "signal", &s.Signal)
+	readDuration(d, b, "grace", 0, &s.Grace)
+	readDuration(d, b, "after_turn", 0, &s.AfterTurn)
+}
+
+// brief is a duration without the zeros that Go puts at its end: 5m, not 5m0s.
+func brief(d session.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// readDuration reads a length of time of at least low.
+func readDuration(d reader, b *expr.Block, name string, low session.Duration, into *session.Duration) {
+	d.Duration(b, name, time.Duration(low), (*time.Duration)(into))
 }

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/hashicorp/hcl/v2"
 )
 
 // reword puts what HCL says about unknown attributes, blocks and labels into
 // agentform's words, with what HCL cannot know: where the thing belongs.
-func reword(l *loader, diags hcl.Diagnostics, b *block, s shape, parent shape) {
+func reword(l *loader, diags hcl.Diagnostics, b *expr.Block, s shape, parent shape) {
 	for _, d := range diags {
 		switch {
 		case d.Subject == nil:
@@ -41,7 +43,7 @@ func reword(l *loader, diags hcl.Diagnostics, b *block, s shape, parent shape) {
 
 // sourceAt is the name that stands at a range, without quotes.
 func sourceAt(l *loader, r hcl.Range) string {
-	f := l.sources[r.Filename]
+	f := l.Sources[r.Filename]
 	if f == nil || r.End.Byte > len(f.Bytes) || r.Start.Byte > r.End.Byte {
 		return ""
 	}
@@ -56,12 +58,12 @@ func headerForm(typ string, s shape) string {
 	return typ
 }
 
-func strangeAttribute(name string, b *block, s, parent shape) string {
-	if b.typ == "" {
+func strangeAttribute(name string, b *expr.Block, s, parent shape) string {
+	if b.Type == "" {
 		if _, known := s.blocks[name]; known {
 			return fmt.Sprintf("%q is a block: write %s { … }, without an equals sign.", name, headerForm(name, s.blocks[name]))
 		}
-		return fmt.Sprintf("%q stands outside of any block; a manifest consists of blocks.%s", name, didYouMean(name, slices.Sorted(maps.Keys(s.blocks))))
+		return fmt.Sprintf("%q stands outside of any block; a manifest consists of blocks.%s", name, expr.DidYouMean(name, slices.Sorted(maps.Keys(s.blocks))))
 	}
 	if _, known := s.blocks[name]; known {
 		return fmt.Sprintf("%q is a block: write %s { … }, without an equals sign.", name, name)
@@ -76,30 +78,30 @@ func strangeAttribute(name string, b *block, s, parent shape) string {
 		return fmt.Sprintf("%q belongs one block deeper, in %s.", name, strings.Join(inner, " { … } or ")+" { … }")
 	}
 	if parent.attr(name) != nil {
-		return fmt.Sprintf("%q does not belong in the %s block, but in the block around it.", name, b.typ)
+		return fmt.Sprintf("%q does not belong in the %s block, but in the block around it.", name, b.Type)
 	}
 	// What an agent is told and what its session is told are easily taken for one.
 	for typ, other := range map[string]string{"session": "agent", "agent": "session"} {
-		if sibling := parent.blocks[other]; b.typ == typ && sibling.attr(name) != nil {
+		if sibling := parent.blocks[other]; b.Type == typ && sibling.attr(name) != nil {
 			return fmt.Sprintf("%q belongs in the %s block: %s { %s = … }.", name, other, headerForm(other, sibling), name)
 		}
 	}
 	choices := slices.Sorted(maps.Keys(s.blocks))
 	for _, a := range s.names() {
-		if b.attrs[a] == nil {
+		if b.Attrs[a] == nil {
 			choices = append(choices, a)
 		}
 	}
-	return fmt.Sprintf("There is no attribute %q in %s block.%s", name, article(b.typ), didYouMean(name, choices))
+	return fmt.Sprintf("There is no attribute %q in %s block.%s", name, expr.Article(b.Type), expr.DidYouMean(name, choices))
 }
 
-func strangeBlock(name string, b *block, s shape) string {
+func strangeBlock(name string, b *expr.Block, s shape) string {
 	if s.attr(name) != nil {
 		return fmt.Sprintf("%q is an attribute: write %s = …, with an equals sign.", name, name)
 	}
-	hint := didYouMean(name, slices.Sorted(maps.Keys(s.blocks)))
-	if b.typ == "" {
+	hint := expr.DidYouMean(name, slices.Sorted(maps.Keys(s.blocks)))
+	if b.Type == "" {
 		return fmt.Sprintf("There is no block %q.%s", name, hint)
 	}
-	return fmt.Sprintf("There is no block %q in %s block.%s", name, article(b.typ), hint)
+	return fmt.Sprintf("There is no block %q in %s block.%s", name, expr.Article(b.Type), hint)
 }

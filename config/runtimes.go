@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -17,18 +19,18 @@ import (
 // readRuntimes evaluates the runtime blocks.
 func readRuntimes(l *loader) map[string]session.RuntimeSpec {
 	all := map[string]session.RuntimeSpec{} // by key
-	first := map[string]*block{}
+	first := map[string]*expr.Block{}
 	for _, b := range l.blocks["runtime"] {
-		spec := session.RuntimeSpec{Kind: b.labels[0], Name: b.labels[1]}
-		if b.broken && b.attrs == nil {
+		spec := session.RuntimeSpec{Kind: b.Labels[0], Name: b.Labels[1]}
+		if b.Broken && b.Attrs == nil {
 			continue // of no known kind
 		}
 		if !identifier(spec.Name) {
-			l.fail(b.labelRanges[1], "Invalid name", "%q cannot name a runtime: a name starts with a letter or underscore, and holds only letters, digits, underscores and dashes.", spec.Name)
+			l.Fail(b.LabelRanges[1], "Invalid name", "%q cannot name a runtime: a name starts with a letter or underscore, and holds only letters, digits, underscores and dashes.", spec.Name)
 			continue
 		}
 		if other := first[spec.Key()]; other != nil {
-			l.fail(b.def, "Duplicate runtime", "%s stands at %s already; each needs a name of its own.", b.title(), place(other.def))
+			l.Fail(b.Def, "Duplicate runtime", "%s stands at %s already; each needs a name of its own.", b.Title(), expr.Place(other.Def))
 			continue
 		}
 		first[spec.Key()] = b
@@ -46,13 +48,13 @@ func readRuntimes(l *loader) map[string]session.RuntimeSpec {
 }
 
 // readSocket is which tmux server a runtime block means: a name, or an absolute path.
-func readSocket(d reader, b *block) string {
+func readSocket(d reader, b *expr.Block) string {
 	var socket string
 	switch {
-	case !d.word(b, "socket", &socket):
-		d.require(b, "socket", `the name of its socket, as for tmux -L, or its path`)
+	case !d.Word(b, "socket", &socket):
+		d.Require(b, "socket", `the name of its socket, as for tmux -L, or its path`)
 	case strings.HasPrefix(socket, "-") || strings.ContainsFunc(socket, unicode.IsControl):
-		d.fail(b.attr("socket"), "Invalid socket", "%q cannot name a socket.", cut(socket))
+		d.Fail(b.Attr("socket"), "Invalid socket", "%q cannot name a socket.", expr.Cut(socket))
 	case strings.Contains(socket, "/"):
 		return readPath(d, b, "socket", socket, "")
 	}
@@ -67,26 +69,26 @@ const leastMemory = 6 << 20
 var userForm = regexp.MustCompile(`^\d{1,9}(?::\d{1,9})?$`)
 
 // readDocker reads a runtime block of kind docker.
-func readDocker(d reader, b *block) *session.DockerConfig {
+func readDocker(d reader, b *expr.Block) *session.DockerConfig {
 	c := &session.DockerConfig{}
-	if !d.word(b, "image", &c.Image) {
-		d.require(b, "image", `image = "agents:1"`)
+	if !d.Word(b, "image", &c.Image) {
+		d.Require(b, "image", `image = "agents:1"`)
 	} else if strings.HasPrefix(c.Image, "-") || strings.ContainsFunc(c.Image, unicode.IsSpace) {
-		d.fail(b.attr("image"), "Invalid image", "%q cannot name an image.", cut(c.Image))
+		d.Fail(b.Attr("image"), "Invalid image", "%q cannot name an image.", expr.Cut(c.Image))
 	}
-	d.word(b, "host", &c.Host)
-	d.decimal(b, "cpus", 0.01, math.Inf(1), &c.CPUs)
-	d.size(b, "memory", leastMemory, &c.Memory)
+	d.Word(b, "host", &c.Host)
+	d.Decimal(b, "cpus", 0.01, math.Inf(1), &c.CPUs)
+	d.Size(b, "memory", leastMemory, &c.Memory)
 	pids := 0
-	d.whole(b, "pids", 1, &pids)
+	d.Whole(b, "pids", 1, &pids)
 	c.PIDs = int64(pids)
-	d.word(b, "network", &c.Network)
-	if d.word(b, "user", &c.User) && !userForm.MatchString(c.User) {
-		d.fail(b.attr("user"), "Invalid user", `%q is no user; write it in numbers, like "1000:1000", since the workspace becomes that user's.`, cut(c.User))
+	d.Word(b, "network", &c.Network)
+	if d.Word(b, "user", &c.User) && !userForm.MatchString(c.User) {
+		d.Fail(b.Attr("user"), "Invalid user", `%q is no user; write it in numbers, like "1000:1000", since the workspace becomes that user's.`, expr.Cut(c.User))
 	}
 	readEnvironment(d, b, "env", &c.Env)
 	readMounts(d, b, "mounts", &c.Mounts)
-	d.flag(b, "read_only", &c.ReadOnly)
+	d.Flag(b, "read_only", &c.ReadOnly)
 	return c
 }
 
@@ -94,40 +96,40 @@ func readDocker(d reader, b *block) *session.DockerConfig {
 var mountType = cty.ObjectWithOptionalAttrs(map[string]cty.Type{"source": cty.String, "target": cty.String, "read_only": cty.Bool}, []string{"read_only"})
 
 // readMounts reads the paths of the host that are seen in a container.
-func readMounts(d reader, b *block, name string, into *[]session.Mount) {
-	v, a, ok := d.value(b, name, cty.List(mountType))
+func readMounts(d reader, b *expr.Block, name string, into *[]session.Mount) {
+	v, a, ok := d.ValueLike(b, name, cty.List(mountType), `a list of mounts, like [{ source = "~/.codex", target = "/home/agent/.codex" }]`)
 	if !ok {
-		if a != nil && a.value != nil && a.value.ok {
-			checkMountAttributes(d, a, a.value.value)
+		if a != nil && a.Value != nil && a.Value.Ok {
+			checkMountAttributes(d, a, a.Value.Value)
 		}
 		return
 	}
-	checkMountAttributes(d, a, a.value.value)
+	checkMountAttributes(d, a, a.Value.Value)
 	taken := map[string]bool{}
 	for _, e := range v.AsValueSlice() {
 		if e.IsNull() || e.GetAttr("source").IsNull() || e.GetAttr("target").IsNull() {
-			d.fail(a, "Invalid mount", `Each mount needs a source and a target: { source = "~/.codex", target = "/home/agent/.codex" }.`)
+			d.Fail(a, "Invalid mount", `Each mount needs a source and a target: { source = "~/.codex", target = "/home/agent/.codex" }.`)
 			return
 		}
 		m := session.Mount{Target: e.GetAttr("target").AsString()}
 		if ro := e.GetAttr("read_only"); !ro.IsNull() {
 			m.ReadOnly = ro.True()
 		}
-		source, err := d.l.resolve(e.GetAttr("source").AsString(), d.l.root)
+		source, err := d.l.Resolve(e.GetAttr("source").AsString(), d.l.Root)
 		switch {
-		case !d.clean(a, e.GetAttr("source").AsString()) || !d.clean(a, m.Target):
+		case !d.Clean(a, e.GetAttr("source").AsString()) || !d.Clean(a, m.Target):
 			return
 		case e.GetAttr("source").AsString() == "":
-			d.fail(a, "Invalid mount", "A mount's source is empty.")
+			d.Fail(a, "Invalid mount", "A mount's source is empty.")
 			return
 		case err != nil:
-			d.fail(a, "Invalid mount", "A mount's source: %s.", err)
+			d.Fail(a, "Invalid mount", "A mount's source: %s.", err)
 			return
 		case !path.IsAbs(m.Target) || path.Clean(m.Target) == "/":
-			d.fail(a, "Invalid mount", "%q cannot be a mount's target, which is an absolute path in the container, and not / itself.", cut(m.Target))
+			d.Fail(a, "Invalid mount", "%q cannot be a mount's target, which is an absolute path in the container, and not / itself.", expr.Cut(m.Target))
 			return
 		case taken[path.Clean(m.Target)]:
-			d.fail(a, "Invalid mount", "Two mounts have the target %q.", cut(m.Target))
+			d.Fail(a, "Invalid mount", "Two mounts have the target %q.", expr.Cut(m.Target))
 			return
 		}
 		m.Source, m.Target = source, path.Clean(m.Target)
@@ -138,7 +140,7 @@ func readMounts(d reader, b *block, name string, into *[]session.Mount) {
 
 // checkMountAttributes tells of an attribute that a mount does not have. A conversion
 // would drop it.
-func checkMountAttributes(d reader, a *attr, v cty.Value) {
+func checkMountAttributes(d reader, a *expr.Attr, v cty.Value) {
 	if v.IsNull() || !v.IsKnown() || v.IsMarked() || !v.CanIterateElements() {
 		return
 	}
@@ -149,7 +151,7 @@ func checkMountAttributes(d reader, a *attr, v cty.Value) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(e.Type().AttributeTypes())) {
 			if known := slices.Sorted(maps.Keys(mountType.AttributeTypes())); !slices.Contains(known, name) {
-				d.fail(a, "Unknown attribute", "There is no attribute %q in a mount; there are %s.%s", name, quoted(known, "and"), didYouMean(name, known))
+				d.Fail(a, "Unknown attribute", "There is no attribute %q in a mount; there are %s.%s", name, expr.Quoted(known, "and"), expr.DidYouMean(name, known))
 				return
 			}
 		}
@@ -157,23 +159,23 @@ func checkMountAttributes(d reader, a *attr, v cty.Value) {
 }
 
 // runtimeOf finds where the session runs.
-func runtimeOf(d reader, b *block, runtimes map[string]session.RuntimeSpec, s *session.Spec) {
+func runtimeOf(d reader, b *expr.Block, runtimes map[string]session.RuntimeSpec, s *session.Spec) {
 	s.Runtime = session.RuntimeSpec{Kind: "tmux"}
-	a := b.attr("runtime")
-	if a == nil || a.bad {
+	a := b.Attr("runtime")
+	if a == nil || a.Bad {
 		return
 	}
 	var v cty.Value
-	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() && t.RootName() == "runtime" {
+	if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() && t.RootName() == "runtime" {
 		// in JSON a reference is a text, and only here it becomes one
 		if summary, detail := d.l.wrong(t, inProject); summary != "" {
-			d.fail(a, summary, "%s", detail)
+			d.Fail(a, summary, "%s", detail)
 			return
 		}
 		v, _ = t.TraverseAbs(d.l.ctx)
 	} else {
 		var ok bool
-		if v, ok = d.evaluate(a); !ok || !d.plain(a, v) || v.IsNull() {
+		if v, ok = d.Evaluate(a); !ok || !d.Plain(a, v) || v.IsNull() {
 			return
 		}
 	}
@@ -185,8 +187,8 @@ func runtimeOf(d reader, b *block, runtimes map[string]session.RuntimeSpec, s *s
 		}
 	case v.Type() == cty.String && v.AsString() == "tmux":
 	case v.Type() == cty.String && v.AsString() == "docker":
-		d.fail(a, "Missing runtime block", `Docker needs a block that says which image: runtime "docker" "sandbox" { image = … }, and in the session runtime = runtime.docker.sandbox.`)
+		d.Fail(a, "Missing runtime block", `Docker needs a block that says which image: runtime "docker" "sandbox" { image = … }, and in the session runtime = runtime.docker.sandbox.`)
 	default:
-		d.fail(a, "Unknown runtime", `"runtime" must be "tmux" or a reference to a runtime block, like runtime.docker.sandbox.`)
+		d.Fail(a, "Unknown runtime", `"runtime" must be "tmux" or a reference to a runtime block, like runtime.docker.sandbox.`)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -26,8 +28,8 @@ var (
 // newContext prepares what every expression may use; variables and locals follow as
 // they become known.
 func newContext(l *loader) {
-	repo := l.repository(l.module)
-	path := map[string]cty.Value{"module": cty.StringVal(l.module), "repo": cty.StringVal(repo), "root": cty.StringVal(l.root)}
+	repo := l.Repository(l.Module)
+	path := map[string]cty.Value{"module": cty.StringVal(l.Module), "repo": cty.StringVal(repo), "root": cty.StringVal(l.Root)}
 	if repo == "" {
 		path["repo"] = cty.NullVal(cty.String)
 	}
@@ -49,19 +51,19 @@ func newContext(l *loader) {
 			"agent":   cty.ObjectVal(agents),
 			"runtime": cty.ObjectVal(runtimes),
 		},
-		Functions: functions(l.dirs, l.problems, l.eval.watch),
+		Functions: expr.Functions(l.Dirs, l.Problems, l.eval.Watch),
 	}
 }
 
 // checkAll checks the references of every attribute of a block and of the blocks
 // in it, once for all instances.
-func (l *loader) checkAll(b *block, s scope, except ...string) {
-	for _, a := range b.sorted() {
-		if !slices.Contains(except, a.name) {
+func (l *loader) checkAll(b *expr.Block, s scope, except ...string) {
+	for _, a := range b.Sorted() {
+		if !slices.Contains(except, a.Name) {
 			l.check(a, s)
 		}
 	}
-	for _, list := range b.blocks {
+	for _, list := range b.Blocks {
 		for _, child := range list {
 			l.checkAll(child, s, except...)
 		}
@@ -69,15 +71,15 @@ func (l *loader) checkAll(b *block, s scope, except ...string) {
 }
 
 // check tells what an attribute refers to that is not there.
-func (l *loader) check(a *attr, s scope) {
-	for _, t := range a.expr.Variables() {
+func (l *loader) check(a *expr.Attr, s scope) {
+	for _, t := range a.Expr.Variables() {
 		root := t.RootName()
 		if root == "each" || root == "count" || root == "self" {
-			a.perInstance = true
+			a.PerInstance = true
 		}
 		if summary, detail := l.wrong(t, s); summary != "" {
-			a.bad = true
-			l.fail(t.SourceRange(), summary, "%s", detail)
+			a.Bad = true
+			l.Fail(t.SourceRange(), summary, "%s", detail)
 		}
 	}
 }
@@ -106,13 +108,13 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		case contains(known, name):
 			return "", ""
 		}
-		return "Reference to undeclared " + kind, fmt.Sprintf("There is no %s named %q%s.%s", kind, name, declare, didYouMean(name, known))
+		return "Reference to undeclared " + kind, fmt.Sprintf("There is no %s named %q%s.%s", kind, name, declare, expr.DidYouMean(name, known))
 	}
 	fixed := func(known ...string) (string, string) {
 		if slices.Contains(known, name) {
 			return "", ""
 		}
-		return "Invalid reference", fmt.Sprintf("%q has only %s.%s", t.RootName(), quoted(known, "and"), didYouMean(name, known))
+		return "Invalid reference", fmt.Sprintf("%q has only %s.%s", t.RootName(), expr.Quoted(known, "and"), expr.DidYouMean(name, known))
 	}
 	misplaced := func(detail string) (string, string) { return "Reference in the wrong place", detail }
 
@@ -144,7 +146,7 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		case !ok:
 			return "Incomplete reference", fmt.Sprintf("runtime.%s must be followed by a name, as in runtime.%s.NAME.", name, name)
 		case !slices.Contains(l.known.runtimes[name], step.Name):
-			return "Reference to undeclared runtime", fmt.Sprintf("There is no block runtime %q %q.%s", name, step.Name, didYouMean(step.Name, l.known.runtimes[name]))
+			return "Reference to undeclared runtime", fmt.Sprintf("There is no block runtime %q %q.%s", name, step.Name, expr.DidYouMean(step.Name, l.known.runtimes[name]))
 		}
 		return "", ""
 	case "session":
@@ -177,7 +179,7 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		if slices.Contains(l.known.variables, root) {
 			return "Invalid reference", fmt.Sprintf("There is nothing called %q. Did you mean var.%s?", root, root)
 		}
-		if hint := didYouMean(root, roots); hint != "" {
+		if hint := expr.DidYouMean(root, roots); hint != "" {
 			return "Invalid reference", fmt.Sprintf("There is nothing called %q.%s", root, hint)
 		}
 		return "Invalid reference", fmt.Sprintf("There is nothing called %q. A reference starts with %s; a text stands in quotes.", root, strings.Join(roots, ", "))

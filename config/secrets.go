@@ -4,31 +4,33 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/agentform/agentform/config/expr"
 )
 
 // readSecrets evaluates the secret blocks. A sensitive value in one would be
 // the secret itself, and is refused as everywhere.
 func readSecrets(l *loader, m *Manifest) {
 	for _, b := range l.blocks["secret"] {
-		name := b.labels[0]
+		name := b.Labels[0]
 		l.checkAll(b, inProject)
 		if !variableName(name) {
-			l.fail(b.labelRanges[0], "Invalid secret", "%q cannot name an environment variable, and that is how an agent gets it.", cut(name))
+			l.Fail(b.LabelRanges[0], "Invalid secret", "%q cannot name an environment variable, and that is how an agent gets it.", expr.Cut(name))
 			continue
 		}
 		d := l.reader(l.ctx)
 		var src SecretSource
-		switch d.exactlyOne(b, "env", "file", "command") {
+		switch d.ExactlyOne(b, "env", "file", "command") {
 		case "env":
-			if d.word(b, "env", &src.Env) && !variableName(src.Env) {
-				d.fail(b.attr("env"), "Invalid secret", "%q cannot name an environment variable.", cut(src.Env))
+			if d.Word(b, "env", &src.Env) && !variableName(src.Env) {
+				d.Fail(b.Attr("env"), "Invalid secret", "%q cannot name an environment variable.", expr.Cut(src.Env))
 			}
 		case "file":
-			if d.word(b, "file", &src.File) {
+			if d.Word(b, "file", &src.File) {
 				src.File = readPath(d, b, "file", src.File, "")
 			}
 		case "command":
-			d.command(b, "command", &src.Command)
+			d.Command(b, "command", &src.Command)
 		}
 		if m.Secrets == nil {
 			m.Secrets = map[string]SecretSource{}
@@ -42,13 +44,13 @@ func readNotifies(l *loader, m *Manifest) {
 	for _, b := range l.blocks["notify"] {
 		l.checkAll(b, inProject)
 		d := l.reader(l.ctx)
-		n := Notify{Name: b.labels[0], Range: rangeOf(b.def)}
+		n := Notify{Name: b.Labels[0], Range: rangeOf(b.Def)}
 		readEvents(d, b, "on", &n.On)
-		switch d.exactlyOne(b, "command", "webhook") {
+		switch d.ExactlyOne(b, "command", "webhook") {
 		case "command":
-			d.command(b, "command", &n.Command)
+			d.Command(b, "command", &n.Command)
 		case "webhook":
-			if d.word(b, "webhook", &n.Webhook) {
+			if d.Word(b, "webhook", &n.Webhook) {
 				checkWebhook(d, b, n.Webhook)
 			}
 		}
@@ -58,28 +60,28 @@ func readNotifies(l *loader, m *Manifest) {
 }
 
 // readEvents is a list of the few words that the language has for it, at least one.
-func readEvents(d reader, b *block, name string, into *[]string) {
+func readEvents(d reader, b *expr.Block, name string, into *[]string) {
 	var list []string
-	if !d.words(b, name, &list) {
-		d.require(b, name, `which events, like `+name+` = ["blocked", "failed"]`)
+	if !d.Words(b, name, &list) {
+		d.Require(b, name, `which events, like `+name+` = ["blocked", "failed"]`)
 		return
 	}
-	known := b.attr(name).choices
+	known := b.Attr(name).Choices
 	if len(list) == 0 {
-		d.fail(b.attr(name), "Empty list", "%q names nothing, so nothing would ever be sent; there are %s.", name, quoted(known, "and"))
+		d.Fail(b.Attr(name), "Empty list", "%q names nothing, so nothing would ever be sent; there are %s.", name, expr.Quoted(known, "and"))
 	}
 	for _, s := range list {
 		if !slices.Contains(known, s) {
-			d.fail(b.attr(name), "Invalid value", "%q can hold %s, not %q.%s", name, quoted(known, "and"), cut(s), didYouMean(s, known))
+			d.Fail(b.Attr(name), "Invalid value", "%q can hold %s, not %q.%s", name, expr.Quoted(known, "and"), expr.Cut(s), expr.DidYouMean(s, known))
 		}
 	}
 	slices.Sort(list)
 	*into = slices.Compact(list)
 }
 
-func checkWebhook(d reader, b *block, text string) {
+func checkWebhook(d reader, b *expr.Block, text string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		d.fail(b.attr("webhook"), "Invalid webhook", "%q is no address that begins with https:// or http://.", cut(text))
+		d.Fail(b.Attr("webhook"), "Invalid webhook", "%q is no address that begins with https:// or http://.", expr.Cut(text))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -16,7 +18,7 @@ import (
 // built is a session as evaluated, with what checks across sessions need.
 type built struct {
 	spec  session.Spec
-	block *block
+	block *expr.Block
 	in    *instance
 	edges []edge
 	ok    bool // nothing in it is wrong
@@ -37,7 +39,7 @@ func readSessions(l *loader, m *Manifest, agents map[string]agent, runtimes map[
 	given := blockInputs{manifest: m, agents: agents, runtimes: runtimes, instances: instances}
 	var all []*built // in the order of the files, so that "the first" is what a person would call so
 	for _, b := range l.blocks["session"] {
-		each, count := b.attr("for_each") != nil, b.attr("count") != nil
+		each, count := b.Attr("for_each") != nil, b.Attr("count") != nil
 		inBlock := scope{variables: true, locals: true, agents: true, each: each, count: count, self: true}
 		l.checkAll(b, inBlock, "for_each", "count", "enabled", "depends_on", "ignore_changes")
 		header := inBlock
@@ -45,7 +47,7 @@ func readSessions(l *loader, m *Manifest, agents map[string]agent, runtimes map[
 		l.checkOne(b, "enabled", header)
 		of := given
 		of.depends = splitDepends(l, b, inBlock)
-		in := instances[b.labels[0]]
+		in := instances[b.Labels[0]]
 		if in.failed {
 			readSession(l, of, b, standIn(b))
 		}
@@ -64,17 +66,17 @@ func readSessions(l *loader, m *Manifest, agents map[string]agent, runtimes map[
 	m.Sessions = make([]session.Spec, 0, len(all))
 	for _, s := range all {
 		m.Sessions = append(m.Sessions, s.spec)
-		m.Ranges[s.spec.Address] = rangeOf(s.block.def)
-		if w := s.block.block("workspace"); w.attr("base") != nil {
-			m.Bases[s.spec.Address] = rangeOf(w.at("base"))
+		m.Ranges[s.spec.Address] = rangeOf(s.block.Def)
+		if w := s.block.Block("workspace"); w.Attr("base") != nil {
+			m.Bases[s.spec.Address] = rangeOf(w.At("base"))
 		}
 	}
 	m.NeedsHub = needsHub(l, m)
 	return all
 }
 
-func (l *loader) checkOne(b *block, name string, s scope) {
-	if a := b.attr(name); a != nil {
+func (l *loader) checkOne(b *expr.Block, name string, s scope) {
+	if a := b.Attr(name); a != nil {
 		l.check(a, s)
 	}
 }
@@ -95,12 +97,12 @@ func isRole(s string) bool {
 }
 
 // readSession evaluates one instance. Nil: it is not enabled.
-func readSession(l *loader, of blockInputs, b *block, in *instance) *built {
+func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built {
 	spoiled := false
 	d := l.reader(instanceContext(l, b, *in)).spoiling(&spoiled)
-	d.address = in.address
+	d.Address = string(in.address)
 	enabled := true
-	d.flag(b, "enabled", &enabled)
+	d.Flag(b, "enabled", &enabled)
 	if !enabled {
 		in.off = true
 		return nil
@@ -109,85 +111,85 @@ func readSession(l *loader, of blockInputs, b *block, in *instance) *built {
 	identity(d, b, in, &s)
 	known := agentOf(d, b, of.agents, &s)
 
-	d.whole(b, "priority", -1<<31, &s.Priority)
-	d.text(b, "profile", &s.Profile)
+	d.Whole(b, "priority", -1<<31, &s.Priority)
+	d.Text(b, "profile", &s.Profile)
 	if s.Profile != "" && s.Agent.Name != "" && s.Agent.Base != "codex" {
-		l.warn(b.at("profile"), "Profile without effect", "Only codex has profiles; %s has none, so this changes nothing.", s.Agent.Name)
+		l.Warn(b.At("profile"), "Profile without effect", "Only codex has profiles; %s has none, so this changes nothing.", s.Agent.Name)
 	}
 	var prompt string
-	if d.text(b, "prompt", &prompt) {
+	if d.Text(b, "prompt", &prompt) {
 		// The same text is the same prompt, however git checks lines out (autocrlf).
 		s.Prompt = session.PromptOf(strings.ReplaceAll(prompt, "\r\n", "\n"))
 		if prompt != "" && s.Agent.PromptVia == "none" {
-			l.warn(b.at("prompt"), "Prompt that is not delivered", "The agent %q has prompt_via = \"none\", so this prompt reaches nobody.", s.Agent.Name)
+			l.Warn(b.At("prompt"), "Prompt that is not delivered", "The agent %q has prompt_via = \"none\", so this prompt reaches nobody.", s.Agent.Name)
 		}
 	}
-	d.words(b, "args", &s.Args)
+	d.Words(b, "args", &s.Args)
 	readEnvironment(d, b, "env", &s.Env)
 	readSecretNames(d, b, "secrets", s.Env, &s.Secrets)
-	d.oneOf(b, "desired", (*string)(&s.Desired))
-	d.duration(b, "timeout", 0, &s.Timeout)
-	d.table(b, "labels", &s.Labels)
+	d.OneOf(b, "desired", (*string)(&s.Desired))
+	readDuration(d, b, "timeout", 0, &s.Timeout)
+	d.Table(b, "labels", &s.Labels)
 	runtimeOf(d, b, of.runtimes, &s)
 	inherited(d, of.manifest, b, &s)
 
-	readRestart(d, b.block("restart"), &s.Restart)
-	readHealth(d, b.block("health"), &s.Health)
-	d.oneOf(b.block("pause"), "mode", &s.Pause.Mode)
-	readStop(d, b.block("stop"), &s.Stop)
-	readLifecycle(d, b.block("lifecycle"), &s.Lifecycle)
-	readConversation(d, b.block("conversation"), &s)
+	readRestart(d, b.Block("restart"), &s.Restart)
+	readHealth(d, b.Block("health"), &s.Health)
+	d.OneOf(b.Block("pause"), "mode", &s.Pause.Mode)
+	readStop(d, b.Block("stop"), &s.Stop)
+	readLifecycle(d, b.Block("lifecycle"), &s.Lifecycle)
+	readConversation(d, b.Block("conversation"), &s)
 	workspace(d, of.manifest, b, &s)
 	edges := dependencies(d, of)
-	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !spoiled && !b.broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)}
+	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !spoiled && !b.Broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)}
 }
 
 // identity evaluates what the other attributes may call self.
-func identity(d reader, b *block, in *instance, s *session.Spec) {
+func identity(d reader, b *expr.Block, in *instance, s *session.Spec) {
 	key := cty.NullVal(cty.String)
 	if k, ok := in.address.Key(); ok {
 		key = cty.StringVal(k)
 	} else if !in.key.IsKnown() {
 		key = cty.UnknownVal(cty.String)
 	}
-	self := map[string]cty.Value{"address": cty.StringVal(string(in.address)), "name": cty.StringVal(b.labels[0]), "key": key}
-	d.ctx.Variables["self"] = cty.ObjectVal(self)
-	if d.word(b, "role", &s.Role) && !isRole(s.Role) {
-		d.fail(b.attr("role"), "Invalid role", "%q cannot name a folder; a role starts with a letter or digit and holds letters, digits, dots, dashes and underscores, at most 64.", s.Role)
+	self := map[string]cty.Value{"address": cty.StringVal(string(in.address)), "name": cty.StringVal(b.Labels[0]), "key": key}
+	d.Ctx.Variables["self"] = cty.ObjectVal(self)
+	if d.Word(b, "role", &s.Role) && !isRole(s.Role) {
+		d.Fail(b.Attr("role"), "Invalid role", "%q cannot name a folder; a role starts with a letter or digit and holds letters, digits, dots, dashes and underscores, at most 64.", s.Role)
 	}
 	self["role"] = cty.StringVal(s.Role)
 	self["branch"] = cty.NullVal(cty.String)
-	if d.word(b, "branch", &s.Branch) {
+	if d.Word(b, "branch", &s.Branch) {
 		self["branch"] = cty.StringVal(s.Branch)
 		if err := session.CheckBranch(s.Branch); err != nil {
-			d.fail(b.attr("branch"), "Invalid branch name", "git refuses %q: %s.", s.Branch, strings.TrimPrefix(err.Error(), fmt.Sprintf("invalid branch name %q: ", s.Branch)))
+			d.Fail(b.Attr("branch"), "Invalid branch name", "git refuses %q: %s.", s.Branch, strings.TrimPrefix(err.Error(), fmt.Sprintf("invalid branch name %q: ", s.Branch)))
 		}
-	} else if !d.missing(b, "branch") {
+	} else if !d.Missing(b, "branch") {
 		self["branch"] = cty.UnknownVal(cty.String) // its problem is told
 	}
-	d.ctx.Variables["self"] = cty.ObjectVal(self)
+	d.Ctx.Variables["self"] = cty.ObjectVal(self)
 }
 
 // agentOf finds the session's agent. False: there is none, and that is told.
-func agentOf(d reader, b *block, agents map[string]agent, s *session.Spec) bool {
-	a := b.attr("agent")
-	if a == nil || d.missing(b, "agent") {
-		if !b.broken {
-			d.failAt(b.def, "Missing agent", "A session needs an agent: agent = %s.", examples(d.l.known.agents))
+func agentOf(d reader, b *expr.Block, agents map[string]agent, s *session.Spec) bool {
+	a := b.Attr("agent")
+	if a == nil || d.Missing(b, "agent") {
+		if !b.Broken {
+			d.FailAt(b.Def, "Missing agent", "A session needs an agent: agent = %s.", examples(d.l.known.agents))
 		}
 		return false
 	}
 	name, ok := "", false
-	if t, diags := hcl.AbsTraversalForExpr(a.expr); !diags.HasErrors() && t.RootName() == "agent" && len(t) == 2 {
-		if step, is := t[1].(hcl.TraverseAttr); is && !a.bad {
+	if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() && t.RootName() == "agent" && len(t) == 2 {
+		if step, is := t[1].(hcl.TraverseAttr); is && !a.Bad {
 			name, ok = step.Name, true
 		}
-	} else if v, good := d.evaluate(a); good && d.plain(a, v) {
+	} else if v, good := d.Evaluate(a); good && d.Plain(a, v) {
 		if v.Type().IsObjectType() && v.Type().HasAttribute("name") {
 			v = v.GetAttr("name")
 		}
 		if v.Type() != cty.String || v.IsNull() {
-			d.fail(a, "Wrong type", `"agent" needs the name of an agent, or a reference to one: %s.`, examples(d.l.known.agents))
+			d.Fail(a, "Wrong type", `"agent" needs the name of an agent, or a reference to one: %s.`, examples(d.l.known.agents))
 			return false
 		}
 		name, ok = v.AsString(), true
@@ -197,11 +199,11 @@ func agentOf(d reader, b *block, agents map[string]agent, s *session.Spec) bool 
 	}
 	found, ok := agents[name]
 	if !ok {
-		hint := didYouMean(name, d.l.known.agents)
+		hint := expr.DidYouMean(name, d.l.known.agents)
 		if hint == "" {
-			hint = fmt.Sprintf(" There are %s; an agent block declares others.", quoted(d.l.known.agents, "and"))
+			hint = fmt.Sprintf(" There are %s; an agent block declares others.", expr.Quoted(d.l.known.agents, "and"))
 		}
-		d.fail(a, "Unknown agent", "There is no agent %q.%s", cut(name), hint)
+		d.Fail(a, "Unknown agent", "There is no agent %q.%s", expr.Cut(name), hint)
 		return false
 	}
 	s.Agent, s.Restart, s.Health, s.Stop = found.spec, found.restart, found.health, found.stop

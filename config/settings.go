@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/hashicorp/go-version"
 )
 
@@ -18,25 +20,25 @@ func readSettings(l *loader, m *Manifest) {
 	d := l.reader(l.ctx)
 
 	var required string
-	if d.word(b, "required_version", &required) {
+	if d.Word(b, "required_version", &required) {
 		requireVersion(l, d, b, required)
 	}
-	if d.word(b, "project", &m.Project) && !strings.ContainsFunc(m.Project, plainLetter) {
-		d.fail(b.attr("project"), "Invalid project", "%q holds no ASCII letter or digit, so nothing could be named after it.", m.Project)
+	if d.Word(b, "project", &m.Project) && !strings.ContainsFunc(m.Project, plainLetter) {
+		d.Fail(b.Attr("project"), "Invalid project", "%q holds no ASCII letter or digit, so nothing could be named after it.", m.Project)
 	}
 	var dir string
-	if d.word(b, "data_dir", &dir) && l.opts.DataDir == "" {
+	if d.Word(b, "data_dir", &dir) && l.opts.DataDir == "" {
 		m.DataDir = readPath(d, b, "data_dir", dir, m.DataDir)
 	}
-	if d.word(b, "outputs_dir", &dir) {
+	if d.Word(b, "outputs_dir", &dir) {
 		m.OutputsDir = readPath(d, b, "outputs_dir", dir, "")
 	}
-	d.duration(b, "history_keep", 0, &m.HistoryKeep)
-	d.whole(b, "parallelism", 1, &m.Parallelism)
-	d.whole(b, "max_running", 1, &m.MaxRunning)
+	readDuration(d, b, "history_keep", 0, &m.HistoryKeep)
+	d.Whole(b, "parallelism", 1, &m.Parallelism)
+	d.Whole(b, "max_running", 1, &m.MaxRunning)
 	readInherit(d, b, &m.InheritEnv)
 	hub := ""
-	d.oneOf(b, "hub", &hub)
+	d.OneOf(b, "hub", &hub)
 	m.HubAuto = hub == "auto"
 }
 
@@ -45,14 +47,14 @@ func plainLetter(r rune) bool {
 }
 
 // readPath is an attribute's path, absolute; fallback when it is none.
-func readPath(d reader, b *block, name, path, fallback string) string {
-	full, err := d.l.resolve(path, d.l.root)
+func readPath(d reader, b *expr.Block, name, path, fallback string) string {
+	full, err := d.l.Resolve(path, d.l.Root)
 	if err != nil {
-		d.fail(b.attr(name), "Invalid path", "%q: %s.", name, err)
+		d.Fail(b.Attr(name), "Invalid path", "%q: %s.", name, err)
 		return fallback
 	}
-	if full == filepath.Dir(full) || name != "path" && contains(full, d.l.root) {
-		d.fail(b.attr(name), "Invalid path", "%q must be a folder of its own, not %s.", name, full)
+	if full == filepath.Dir(full) || name != "path" && contains(full, d.l.Root) {
+		d.Fail(b.Attr(name), "Invalid path", "%q must be a folder of its own, not %s.", name, full)
 		return fallback
 	}
 	return full
@@ -66,10 +68,10 @@ func contains(folder, path string) bool {
 
 // requireVersion checks agentform's version against a constraint. A pre-release counts
 // as its release.
-func requireVersion(l *loader, d reader, b *block, constraint string) {
+func requireVersion(l *loader, d reader, b *expr.Block, constraint string) {
 	c, err := version.NewConstraint(constraint)
 	if err != nil {
-		d.fail(b.attr("required_version"), "Invalid version constraint", `%q is no version constraint; write it like ">= 0.1" or "~> 1.2".`, constraint)
+		d.Fail(b.Attr("required_version"), "Invalid version constraint", `%q is no version constraint; write it like ">= 0.1" or "~> 1.2".`, constraint)
 		return
 	}
 	have, err := version.NewSemver(l.opts.Version)
@@ -77,6 +79,6 @@ func requireVersion(l *loader, d reader, b *block, constraint string) {
 		return // a development build: a commit's hash is no version
 	}
 	if !c.Check(have.Core()) {
-		d.fail(b.attr("required_version"), "Unsuitable version", "This project asks for agentform %s, and this is %s.", constraint, l.opts.Version)
+		d.Fail(b.Attr("required_version"), "Unsuitable version", "This project asks for agentform %s, and this is %s.", constraint, l.opts.Version)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hcled"
@@ -23,8 +24,8 @@ const (
 )
 
 // snippet is the source lines around a problem.
-func (p *problems) snippet(d *hcl.Diagnostic) *session.Snippet {
-	f := p.sources[d.Subject.Filename]
+func snippet(p *expr.Problems, d *hcl.Diagnostic) *session.Snippet {
+	f := p.Sources[d.Subject.Filename]
 	if f == nil {
 		return nil
 	}
@@ -61,7 +62,7 @@ func (p *problems) snippet(d *hcl.Diagnostic) *session.Snippet {
 		Code:    strings.TrimSuffix(string(src[start:end]), "\r"),
 		Line:    d.Subject.Start.Line,
 		From:    from - start,
-		Values:  p.values(d),
+		Values:  snippetValues(p, d),
 	}
 	out.From = min(out.From, len(out.Code))
 	out.To = clamp(to-start, out.From, len(out.Code))
@@ -78,14 +79,14 @@ func runeStart(src []byte, i int) int {
 	return i
 }
 
-// values are the variables of the faulty expression and what they were.
-func (p *problems) values(d *hcl.Diagnostic) []session.Value {
+// snippetValues are the variables of the faulty expression and what they were.
+func snippetValues(p *expr.Problems, d *hcl.Diagnostic) []session.Value {
 	if d.Expression == nil || d.EvalContext == nil {
 		return nil
 	}
 	said := map[string]string{}
 	for _, t := range d.Expression.Variables() {
-		name := traversal(t)
+		name := expr.Traversal(t)
 		if _, again := said[name]; again || len(said) == maxValues {
 			continue
 		}
@@ -94,7 +95,7 @@ func (p *problems) values(d *hcl.Diagnostic) []session.Value {
 			continue
 		}
 		if s := statement(v); s != "" {
-			said[name] = p.blot(s)
+			said[name] = p.Blot(s)
 		}
 	}
 	var list []session.Value
@@ -104,9 +105,6 @@ func (p *problems) values(d *hcl.Diagnostic) []session.Value {
 	slices.SortFunc(list, func(a, b session.Value) int { return cmp.Compare(a.Traversal, b.Traversal) })
 	return list
 }
-
-// longestValue is how many characters of a value are shown.
-const longestValue = 60
 
 // statement says what a value is, in the words of a sentence about it.
 func statement(v cty.Value) string {
@@ -118,13 +116,13 @@ func statement(v cty.Value) string {
 	case v.IsNull():
 		return "is null"
 	case v.Type() == cty.String:
-		return fmt.Sprintf("is %q", cut(v.AsString()))
+		return fmt.Sprintf("is %q", expr.Cut(v.AsString()))
 	case v.Type() == cty.Bool && v.True():
 		return "is true"
 	case v.Type() == cty.Bool:
 		return "is false"
 	case v.Type() == cty.Number:
-		return "is " + cut(v.AsBigFloat().Text('f', -1))
+		return "is " + expr.Cut(v.AsBigFloat().Text('f', -1))
 	case v.CanIterateElements():
 		n := v.LengthInt()
 		noun := "elements"
@@ -140,38 +138,4 @@ func statement(v cty.Value) string {
 		return fmt.Sprintf("is %s with %d %s", v.Type().FriendlyName(), n, noun)
 	}
 	return ""
-}
-
-// cut shortens a value to what fits a line.
-func cut(s string) string {
-	n := 0
-	for i := range s {
-		if n++; n > longestValue {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}
-
-// traversal is a reference as it is written.
-func traversal(t hcl.Traversal) string {
-	var b strings.Builder
-	for _, step := range t {
-		switch s := step.(type) {
-		case hcl.TraverseRoot:
-			b.WriteString(s.Name)
-		case hcl.TraverseAttr:
-			b.WriteString("." + s.Name)
-		case hcl.TraverseIndex:
-			switch {
-			case s.Key.Type() == cty.String:
-				fmt.Fprintf(&b, "[%q]", s.Key.AsString())
-			case s.Key.Type() == cty.Number:
-				b.WriteString("[" + s.Key.AsBigFloat().Text('f', -1) + "]")
-			default:
-				b.WriteString("[…]")
-			}
-		}
-	}
-	return b.String()
 }

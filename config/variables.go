@@ -7,22 +7,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// mark is the type of the marks on values.
-type mark string
-
-// sensitive marks a value that may not be stored or shown.
-const sensitive = mark("sensitive")
-
 // variable is a variable block.
 type variable struct {
-	block     *block
+	block     *expr.Block
 	typ       cty.Type
 	defaults  *typeexpr.Defaults
 	sensitive bool
@@ -44,7 +39,7 @@ type given struct {
 func readVariables(l *loader, files valueFiles) (hidden []string) {
 	declared := map[string]*variable{}
 	for _, b := range l.blocks["variable"] {
-		declared[b.labels[0]] = readVariable(l, b)
+		declared[b.Labels[0]] = readVariable(l, b)
 	}
 	values := givenValues(l, declared, files)
 	result := map[string]cty.Value{}
@@ -69,11 +64,11 @@ func readVariables(l *loader, files valueFiles) (hidden []string) {
 
 // readVariable reads a variable block. Nothing in it but validation may refer to
 // anything.
-func readVariable(l *loader, b *block) *variable {
+func readVariable(l *loader, b *expr.Block) *variable {
 	v := &variable{block: b, typ: cty.DynamicPseudoType, nullable: true}
-	if a := b.attr("type"); a != nil {
-		typ, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.expr)
-		l.add(diags)
+	if a := b.Attr("type"); a != nil {
+		typ, defaults, diags := typeexpr.TypeConstraintWithDefaults(a.Expr)
+		l.Add(diags)
 		if diags.HasErrors() {
 			typ, defaults = cty.DynamicPseudoType, nil
 		}
@@ -81,14 +76,14 @@ func readVariable(l *loader, b *block) *variable {
 	}
 	d := l.reader(nil)
 	var description string
-	d.text(b, "description", &description)
-	d.flag(b, "sensitive", &v.sensitive)
-	d.flag(b, "nullable", &v.nullable)
-	if a := b.attr("default"); a != nil {
-		l.eval.watch.enter(&a.rng)
-		value, diags := a.expr.Value(nil)
-		l.add(diags)
-		v.fallback = &given{value: value, at: a.expr.Range(), inFile: true, broken: diags.HasErrors()}
+	d.Text(b, "description", &description)
+	d.Flag(b, "sensitive", &v.sensitive)
+	d.Flag(b, "nullable", &v.nullable)
+	if a := b.Attr("default"); a != nil {
+		l.eval.Watch.Enter(&a.Range)
+		value, diags := a.Expr.Value(nil)
+		l.Add(diags)
+		v.fallback = &given{value: value, at: a.Expr.Range(), inFile: true, broken: diags.HasErrors()}
 	}
 	return v
 }
@@ -97,7 +92,7 @@ func readVariable(l *loader, b *block) *variable {
 // that is told.
 func (v *variable) unknown(t cty.Type) cty.Value {
 	if v.sensitive {
-		return cty.UnknownVal(t).Mark(sensitive)
+		return cty.UnknownVal(t).Mark(expr.Sensitive)
 	}
 	return cty.UnknownVal(t)
 }
@@ -106,11 +101,11 @@ func (v *variable) unknown(t cty.Type) cty.Value {
 // none.
 func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
 	wrong := func(summary, detail string, args ...any) cty.Value {
-		l.fail(v.block.def, summary, detail, args...)
-		d := l.diags[len(l.diags)-1]
+		l.Fail(v.block.Def, summary, detail, args...)
+		d := l.Diags[len(l.Diags)-1]
 		if g != nil && g.inFile {
 			d.Subject = &g.at
-			d.Extra = note{secret: v.sensitive}
+			d.Extra = expr.Note{Secret: v.sensitive}
 		}
 		return v.unknown(v.typ)
 	}
@@ -137,29 +132,29 @@ func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
 		value = v.fallback.value
 	}
 	if v.sensitive {
-		l.hideAll(value)
+		l.HideAll(value)
 	}
 	if v.defaults != nil && !value.IsNull() {
 		value = v.defaults.Apply(value)
 	}
 	converted, err := convert.Convert(value, v.typ)
 	if err != nil {
-		return wrong("Invalid value for variable", "The value of the variable %q%s does not fit its type, %s: %s.", name, from(), typeexpr.TypeString(v.typ), conversion(err))
+		return wrong("Invalid value for variable", "The value of the variable %q%s does not fit its type, %s: %s.", name, from(), typeexpr.TypeString(v.typ), expr.Conversion(err))
 	}
 	if v.sensitive {
-		return converted.Mark(sensitive)
+		return converted.Mark(expr.Sensitive)
 	}
 	return converted
 }
 
 // validVariable checks a variable's value against its validation blocks.
 func validVariable(l *loader, ctx *hcl.EvalContext, v *variable, g *given) bool {
-	value := ctx.Variables["var"].GetAttr(v.block.labels[0])
+	value := ctx.Variables["var"].GetAttr(v.block.Labels[0])
 	if !value.IsKnown() {
 		return true
 	}
 	good := true
-	for _, rule := range v.block.blocks["validation"] {
+	for _, rule := range v.block.Blocks["validation"] {
 		good = validateRule(l, ctx, v, g, rule) && good
 	}
 	return good
@@ -167,20 +162,20 @@ func validVariable(l *loader, ctx *hcl.EvalContext, v *variable, g *given) bool 
 
 // validateRule checks one rule in a context that has the values before any of them
 // was found wanting.
-func validateRule(l *loader, ctx *hcl.EvalContext, v *variable, g *given, rule *block) bool {
+func validateRule(l *loader, ctx *hcl.EvalContext, v *variable, g *given, rule *expr.Block) bool {
 	d := l.reader(ctx)
 	holds, ok := readCondition(d, rule)
 	var text string
-	if !ok || !d.word(rule, "error_message", &text) || holds {
+	if !ok || !d.Word(rule, "error_message", &text) || holds {
 		return holds
 	}
-	condition := rule.attr("condition")
+	condition := rule.Attr("condition")
 	diag := &hcl.Diagnostic{
 		Severity:    hcl.DiagError,
 		Summary:     "Invalid value for variable",
-		Detail:      text + "\nThe rule is at " + place(condition.expr.Range()) + ".",
-		Subject:     v.block.def.Ptr(),
-		Expression:  condition.expr,
+		Detail:      text + "\nThe rule is at " + expr.Place(condition.Expr.Range()) + ".",
+		Subject:     v.block.Def.Ptr(),
+		Expression:  condition.Expr,
 		EvalContext: ctx,
 	}
 	if g == nil {
@@ -191,8 +186,8 @@ func validateRule(l *loader, ctx *hcl.EvalContext, v *variable, g *given, rule *
 	} else {
 		diag.Detail += " The value comes from " + g.from + "."
 	}
-	diag.Extra = note{secret: g.inFile && v.sensitive}
-	l.add(hcl.Diagnostics{diag})
+	diag.Extra = expr.Note{Secret: g.inFile && v.sensitive}
+	l.Add(hcl.Diagnostics{diag})
 	return false
 }
 
@@ -202,7 +197,7 @@ func givenValues(l *loader, declared map[string]*variable, files valueFiles) map
 	values := map[string]*given{}
 	for _, name := range l.known.variables {
 		key := "AGENTFORM_VAR_" + name
-		if text, ok := l.env[key]; ok {
+		if text, ok := l.Env[key]; ok {
 			values[name] = literal(l, declared[name], text, key)
 		}
 	}
@@ -211,12 +206,12 @@ func givenValues(l *loader, declared map[string]*variable, files valueFiles) map
 	}
 	for _, flag := range l.opts.Vars {
 		if flag.File != "" {
-			readValueFile(l, declared, values, files.bodies[l.inProject(flag.File)])
+			readValueFile(l, declared, values, files.bodies[l.InProject(flag.File)])
 			continue
 		}
 		v := declared[flag.Name]
 		if v == nil {
-			l.failNowhere("Value for undeclared variable", "--var gives %q a value, but no variable block declares it.%s", flag.Name, didYouMean(flag.Name, l.known.variables))
+			l.FailNowhere("Value for undeclared variable", "--var gives %q a value, but no variable block declares it.%s", flag.Name, expr.DidYouMean(flag.Name, l.known.variables))
 			continue
 		}
 		values[flag.Name] = literal(l, v, flag.Value, "--var")
@@ -234,30 +229,30 @@ type valueFiles struct {
 // readValueFiles parses the files of values. Nothing is parsed once evaluation has begun.
 func readValueFiles(l *loader) valueFiles {
 	out := valueFiles{bodies: map[string]hcl.Body{}}
-	entries, err := os.ReadDir(l.root)
+	entries, err := os.ReadDir(l.Root)
 	if err != nil {
-		l.failNowhere("Unreadable folder", "The folder %s cannot be read: %s.", l.root, reason(err))
+		l.FailNowhere("Unreadable folder", "The folder %s cannot be read: %s.", l.Root, expr.Reason(err))
 	}
 	var rest []string
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case e.IsDir():
 		case name == "agentform.vars.hcl":
-			out.auto = append(out.auto, filepath.Join(l.root, name))
+			out.auto = append(out.auto, filepath.Join(l.Root, name))
 		case strings.HasSuffix(name, ".auto.vars.hcl") && name[0] != '.':
-			rest = append(rest, filepath.Join(l.root, name))
+			rest = append(rest, filepath.Join(l.Root, name))
 		}
 	}
 	out.auto = append(out.auto, rest...)
 	paths := slices.Clone(out.auto)
 	for _, flag := range l.opts.Vars {
 		if flag.File != "" {
-			paths = append(paths, l.inProject(flag.File))
+			paths = append(paths, l.InProject(flag.File))
 		}
 	}
 	for _, path := range paths {
 		if _, again := out.bodies[path]; !again {
-			out.bodies[path], _ = l.parseFile(file{path, l.display(path)})
+			out.bodies[path], _ = l.ParseFile(expr.File{Path: path, Name: l.Display(path)})
 		}
 	}
 	return out
@@ -274,20 +269,20 @@ func readValueFile(l *loader, declared map[string]*variable, values map[string]*
 			d.Detail = "A file of values holds only lines like name = value."
 		}
 	}
-	l.add(diags)
+	l.Add(diags)
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
 		a := attrs[name]
 		v := declared[name]
 		if v == nil {
-			l.warn(a.Range, "Value for undeclared variable", "No variable block declares %q, so this value is not used.%s", name, didYouMean(name, l.known.variables))
+			l.Warn(a.Range, "Value for undeclared variable", "No variable block declares %q, so this value is not used.%s", name, expr.DidYouMean(name, l.known.variables))
 			continue
 		}
-		l.eval.watch.enter(&a.Range)
+		l.eval.Watch.Enter(&a.Range)
 		value, diags := a.Expr.Value(nil)
 		for _, d := range diags {
-			d.Extra = note{secret: v.sensitive}
+			d.Extra = expr.Note{Secret: v.sensitive}
 		}
-		l.add(diags)
+		l.Add(diags)
 		values[name] = &given{value: value, at: a.Expr.Range(), inFile: true, broken: diags.HasErrors()}
 	}
 }
@@ -299,23 +294,18 @@ func literal(l *loader, v *variable, text, from string) *given {
 	if v.typ == cty.DynamicPseudoType || v.typ.IsPrimitiveType() {
 		return g
 	}
-	source := "<value of " + v.block.labels[0] + ">"
-	var diags hcl.Diagnostics
-	if d := tooDeep([]byte(text), source, false); d != nil {
-		diags = hcl.Diagnostics{d}
-	} else if expr, more := hclsyntax.ParseExpression([]byte(text), source, hcl.InitialPos); more.HasErrors() {
-		diags = more
-	} else {
-		if diags = prepare(expr); !diags.HasErrors() {
-			g.value, diags = expr.Value(nil)
-		}
+	source := "<value of " + v.block.Labels[0] + ">"
+	parsed, diags := expr.Parse(text, source, hcl.InitialPos)
+	if !diags.HasErrors() {
+		l.eval.Watch.Enter(&v.block.Def)
+		g.value, diags = parsed.Value(nil)
 	}
 	if diags.HasErrors() {
 		example := `["a", "b"]`
 		if v.typ.IsMapType() || v.typ.IsObjectType() {
 			example = `{ a = "b" }`
 		}
-		l.fail(v.block.def, "Invalid value for variable", "The variable %q has the type %s, so its value from %s is read as an HCL expression, like %s, and it is none.", v.block.labels[0], typeexpr.TypeString(v.typ), from, example)
+		l.Fail(v.block.Def, "Invalid value for variable", "The variable %q has the type %s, so its value from %s is read as an HCL expression, like %s, and it is none.", v.block.Labels[0], typeexpr.TypeString(v.typ), from, example)
 		g.broken = true
 	}
 	return g

@@ -7,26 +7,28 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentform/agentform/config/expr"
+
 	"github.com/agentform/agentform/session"
 )
 
 // workspace works out where a session works.
-func workspace(d reader, m *Manifest, b *block, s *session.Spec) {
-	w := b.block("workspace")
+func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
+	w := b.Block("workspace")
 	s.Workspace = session.Workspace{Mode: session.Worktree, OnDestroy: session.Keep}
 	ws := &s.Workspace
 	if s.Runtime.Kind == "docker" {
 		ws.Mode = session.Clone
 	}
-	d.oneOf(w, "mode", &ws.Mode)
-	d.oneOf(w, "on_destroy", &ws.OnDestroy)
-	d.flag(w, "trust_git", &ws.TrustGit)
-	d.command(w, "setup", &ws.Setup)
-	if d.word(w, "base", &ws.Base) && strings.HasPrefix(ws.Base, "-") {
-		d.fail(w.attr("base"), "Invalid base", "%q starts with a dash, which no branch, tag or commit does.", ws.Base)
+	d.OneOf(w, "mode", &ws.Mode)
+	d.OneOf(w, "on_destroy", &ws.OnDestroy)
+	d.Flag(w, "trust_git", &ws.TrustGit)
+	d.Command(w, "setup", &ws.Setup)
+	if d.Word(w, "base", &ws.Base) && strings.HasPrefix(ws.Base, "-") {
+		d.Fail(w.Attr("base"), "Invalid base", "%q starts with a dash, which no branch, tag or commit does.", ws.Base)
 	}
 	if s.Runtime.Kind == "docker" && !ws.TrustGit && (ws.Mode == session.Worktree || ws.Mode == session.InPlace) {
-		d.failAt(w.at("mode"), "Shared git in a container", "A workspace of mode %q shares the repository's .git with the container: what an agent writes into it, a program for git to run, runs on this machine at the next git command. Leave the mode out for a clone, or allow it with trust_git = true.", ws.Mode)
+		d.FailAt(w.At("mode"), "Shared git in a container", "A workspace of mode %q shares the repository's .git with the container: what an agent writes into it, a program for git to run, runs on this machine at the next git command. Leave the mode out for a clone, or allow it with trust_git = true.", ws.Mode)
 	}
 	if ws.Mode == session.Plain {
 		plainWorkspace(d, b, w, s)
@@ -37,61 +39,61 @@ func workspace(d reader, m *Manifest, b *block, s *session.Spec) {
 }
 
 // plainWorkspace refuses what has no meaning without git.
-func plainWorkspace(d reader, b, w *block, s *session.Spec) {
+func plainWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 	if s.Branch != "" {
-		d.fail(b.attr("branch"), "Branch without git", "A workspace of mode \"plain\" is a folder without git, so its session has no branch. Leave out branch, or the mode.")
+		d.Fail(b.Attr("branch"), "Branch without git", "A workspace of mode \"plain\" is a folder without git, so its session has no branch. Leave out branch, or the mode.")
 	}
 	for _, name := range []string{"repo", "base", "trust_git"} {
-		if a := w.attr(name); a != nil && !d.missing(w, name) {
-			d.fail(a, "Setting without git", "A workspace of mode \"plain\" is a folder without git, so %q has no meaning in it.", name)
+		if a := w.Attr(name); a != nil && !d.Missing(w, name) {
+			d.Fail(a, "Setting without git", "A workspace of mode \"plain\" is a folder without git, so %q has no meaning in it.", name)
 		}
 	}
 }
 
 // gitWorkspace finds the repository and asks for a branch.
-func gitWorkspace(d reader, b, w *block, s *session.Spec) {
-	if d.missing(b, "branch") {
-		d.failAt(b.def, "Missing branch", "A session works on a branch of its own: branch = \"agents/%s\". For a folder without git write workspace { mode = \"plain\" }.", session.Slug(b.labels[0]))
+func gitWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
+	if d.Missing(b, "branch") {
+		d.FailAt(b.Def, "Missing branch", "A session works on a branch of its own: branch = \"agents/%s\". For a folder without git write workspace { mode = \"plain\" }.", session.Slug(b.Labels[0]))
 	}
 	var given string
-	if !d.word(w, "repo", &given) {
-		if w.attr("repo") != nil && !d.missing(w, "repo") {
+	if !d.Word(w, "repo", &given) {
+		if w.Attr("repo") != nil && !d.Missing(w, "repo") {
 			return // its problem is told
 		}
-		if s.Workspace.Repo = d.l.repository(d.l.module); s.Workspace.Repo == "" {
+		if s.Workspace.Repo = d.l.Repository(d.l.Module); s.Workspace.Repo == "" {
 			reportNoRepository(d.l, b)
 		}
 		return
 	}
-	path, err := d.l.resolve(given, d.l.module)
+	path, err := d.l.Resolve(given, d.l.Module)
 	if err != nil {
-		d.fail(w.attr("repo"), "Invalid path", "\"repo\": %s.", err)
+		d.Fail(w.Attr("repo"), "Invalid path", "\"repo\": %s.", err)
 		return
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		d.fail(w.attr("repo"), "No such folder", "There is no folder %s.", path)
+		d.Fail(w.Attr("repo"), "No such folder", "There is no folder %s.", path)
 		return
 	}
-	if s.Workspace.Repo = d.l.repository(path); s.Workspace.Repo == "" {
+	if s.Workspace.Repo = d.l.Repository(path); s.Workspace.Repo == "" {
 		if dir := bareRepository(path); dir != "" {
-			d.fail(w.attr("repo"), "Bare git repository", "%s is a bare repository: it has no checkout. Name a checkout of it; git worktree add makes one.", dir)
+			d.Fail(w.Attr("repo"), "Bare git repository", "%s is a bare repository: it has no checkout. Name a checkout of it; git worktree add makes one.", dir)
 			return
 		}
-		d.fail(w.attr("repo"), "Not a git repository", "%s is not in a git repository. Run `git init` there, or name another folder.", path)
+		d.Fail(w.Attr("repo"), "Not a git repository", "%s is not in a git repository. Run `git init` there, or name another folder.", path)
 	}
 }
 
 // reportNoRepository tells, once, that the project is not in git.
-func reportNoRepository(l *loader, b *block) {
+func reportNoRepository(l *loader, b *expr.Block) {
 	if l.gitless {
 		return
 	}
 	l.gitless = true
-	if dir := bareRepository(l.module); dir != "" {
-		l.fail(b.def, "Bare git repository", "%s is a bare repository: it has no checkout. Move the manifest into a checkout of it (git worktree add makes one), or name one with workspace { repo = … }.", dir)
+	if dir := bareRepository(l.Module); dir != "" {
+		l.Fail(b.Def, "Bare git repository", "%s is a bare repository: it has no checkout. Move the manifest into a checkout of it (git worktree add makes one), or name one with workspace { repo = … }.", dir)
 		return
 	}
-	l.fail(b.def, "Not a git repository", "Sessions work in git, and neither %s nor a folder above it is a git repository. Run `git init` there, or name another repository with workspace { repo = … }; a folder without git is workspace { mode = \"plain\" }.", l.module)
+	l.Fail(b.Def, "Not a git repository", "Sessions work in git, and neither %s nor a folder above it is a git repository. Run `git init` there, or name another repository with workspace { repo = … }; a folder without git is workspace { mode = \"plain\" }.", l.Module)
 }
 
 // bareRepository returns the bare repository that dir is, or is in; empty: none.
@@ -115,21 +117,21 @@ func bareRepository(dir string) string {
 
 // workspacePath is the workspace's folder: the repository itself, the one given,
 // or one of its own below the data folder.
-func workspacePath(d reader, m *Manifest, w *block, s *session.Spec) {
+func workspacePath(d reader, m *Manifest, w *expr.Block, s *session.Spec) {
 	ws := &s.Workspace
 	var given string
-	explicit := d.word(w, "path", &given)
+	explicit := d.Word(w, "path", &given)
 	switch {
 	case ws.Mode == session.InPlace:
 		ws.Path = ws.Repo
 		if explicit {
-			d.fail(w.attr("path"), "Path of an in-place session", "A workspace of mode \"in_place\" is the repository's own checkout, so it cannot have another path; name the repository with repo.")
+			d.Fail(w.Attr("path"), "Path of an in-place session", "A workspace of mode \"in_place\" is the repository's own checkout, so it cannot have another path; name the repository with repo.")
 		}
 	case explicit:
 		ws.Explicit = true
 		ws.Path = readPath(d, w, "path", given, "")
 		if (ws.Mode == session.Worktree || ws.Mode == session.Clone) && ws.Path == ws.Repo && ws.Path != "" {
-			d.fail(w.attr("path"), "Invalid path", "%s is the repository itself; to work in it write mode = \"in_place\".", ws.Path)
+			d.Fail(w.Attr("path"), "Invalid path", "%s is the repository itself; to work in it write mode = \"in_place\".", ws.Path)
 		}
 	default:
 		branch := "plain"

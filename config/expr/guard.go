@@ -1,4 +1,4 @@
-package config
+package expr
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ var errUntold = errors.New("what is wrong is not told, because a sensitive value
 // guard wraps a function. It stops when the load is over, makes nothing larger than a
 // value may be in one allocation, and quotes no sensitive value in its errors. The
 // errors of a template can only quote its text: what it calls is guarded itself.
-func guard(name string, f function.Function, w *watch) function.Function {
+func guard(name string, f function.Function, w *Watch) function.Function {
 	params, rest := f.Params(), f.VarParam()
 	told := func(err error, args []cty.Value) error {
 		if strings.HasPrefix(name, "template") {
@@ -150,7 +150,7 @@ func tooLarge(name string, args []cty.Value) error {
 	switch name {
 	case "format", "formatlist":
 		if verb := wide().FindString(text(0)); verb != "" {
-			return function.NewArgErrorf(0, "%q asks for a width or a precision of more than four digits", cut(verb))
+			return function.NewArgErrorf(0, "%q asks for a width or a precision of more than four digits", Cut(verb))
 		}
 	case "indent":
 		if n, _ := args[0].Unmark(); n.Type() == cty.Number && n.IsKnown() && !n.IsNull() {

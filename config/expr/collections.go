@@ -1,4 +1,4 @@
-package config
+package expr
 
 import (
 	"maps"
@@ -21,7 +21,7 @@ func timecmpFunc() function.Function {
 			for i, a := range args {
 				t, err := time.Parse(time.RFC3339, a.AsString())
 				if err != nil {
-					return cty.NilVal, function.NewArgErrorf(i, "%q is no time like 2006-01-02T15:04:05Z", cut(a.AsString()))
+					return cty.NilVal, function.NewArgErrorf(i, "%q is no time like 2006-01-02T15:04:05Z", Cut(a.AsString()))
 				}
 				times[i] = t
 			}
@@ -79,7 +79,7 @@ func lookupFunc() function.Function {
 			case !key.IsKnown():
 				return cty.DynamicPseudoType, nil
 			case !t.HasAttribute(key.AsString()):
-				return cty.NilType, function.NewArgErrorf(1, "there is no key %q, and no default is given", cut(key.AsString()))
+				return cty.NilType, function.NewArgErrorf(1, "there is no key %q, and no default is given", Cut(key.AsString()))
 			default:
 				return t.AttributeType(key.AsString()), nil
 			}
@@ -95,7 +95,7 @@ func lookupFunc() function.Function {
 			}
 			v, there := table.AsValueMap()[key.AsString()]
 			if !there {
-				return cty.NilVal, function.NewArgErrorf(1, "there is no key %q, and no default is given", cut(key.AsString()))
+				return cty.NilVal, function.NewArgErrorf(1, "there is no key %q, and no default is given", Cut(key.AsString()))
 			}
 			return v.WithMarks(tableMarks, keyMarks), nil
 		},
@@ -158,11 +158,11 @@ func transposeFunc() function.Function {
 			table := args[0].AsValueMap()
 			for _, key := range slices.Sorted(maps.Keys(table)) {
 				if table[key].IsNull() {
-					return cty.NilVal, function.NewArgErrorf(0, "it holds a null under %q", cut(key))
+					return cty.NilVal, function.NewArgErrorf(0, "it holds a null under %q", Cut(key))
 				}
 				for _, e := range table[key].AsValueSlice() {
 					if e.IsNull() {
-						return cty.NilVal, function.NewArgErrorf(0, "the list under %q holds a null", cut(key))
+						return cty.NilVal, function.NewArgErrorf(0, "the list under %q holds a null", Cut(key))
 					}
 					under[e.AsString()] = append(under[e.AsString()], cty.StringVal(key))
 				}

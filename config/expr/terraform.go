@@ -1,4 +1,4 @@
-package config
+package expr
 
 import (
 	"encoding/base64"
@@ -132,13 +132,13 @@ func oneFunc() function.Function {
 }
 
 // sensitiveFunc marks a value as one that may not be stored or shown.
-func sensitiveFunc(p *problems) function.Function {
+func sensitiveFunc(p *Problems) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowNull: true, AllowMarked: true, AllowDynamicType: true}},
 		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			p.hideAll(args[0])
-			return args[0].Mark(sensitive), nil
+			p.HideAll(args[0])
+			return args[0].Mark(Sensitive), nil
 		},
 	})
 }

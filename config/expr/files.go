@@ -1,4 +1,4 @@
-package config
+package expr
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 )
 
 // fileFunc is file(PATH): the text of a file of the repository.
-func fileFunc(d *dirs) function.Function {
+func fileFunc(d *Dirs) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String, AllowMarked: true}},
 		Type:   function.StaticReturnType(cty.String),
@@ -34,7 +34,7 @@ func fileFunc(d *dirs) function.Function {
 
 // templateFunc is templatefile(PATH, VARS), or with a text in place of a path
 // templatestring: a template with ${…} and %{…} filled in from the object given.
-func templateFunc(d *dirs, all map[string]function.Function, fromFile bool) function.Function {
+func templateFunc(d *Dirs, all map[string]function.Function, fromFile bool) function.Function {
 	within := func() map[string]function.Function {
 		inner := maps.Clone(all) // without templates, so that they cannot include each other in circles
 		delete(inner, "templatefile")
@@ -68,7 +68,7 @@ func templateFunc(d *dirs, all map[string]function.Function, fromFile bool) func
 		vars := given.AsValueMap()
 		for _, t := range expr.Variables() {
 			if _, ok := vars[t.RootName()]; !ok {
-				return cty.NilVal, function.NewArgErrorf(1, "the template uses %q at %s, and the object given has no such attribute", t.RootName(), place(t.SourceRange()))
+				return cty.NilVal, function.NewArgErrorf(1, "the template uses %q at %s, and the object given has no such attribute", t.RootName(), Place(t.SourceRange()))
 			}
 		}
 		if diags = prepare(expr); diags.HasErrors() {
@@ -98,7 +98,7 @@ func templateFunc(d *dirs, all map[string]function.Function, fromFile bool) func
 func inTemplate(diags hcl.Diagnostics) string {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError && d.Subject != nil {
-			return fmt.Sprintf("%s: %s: %s", place(*d.Subject), d.Summary, strings.TrimSuffix(d.Detail, "."))
+			return fmt.Sprintf("%s: %s: %s", Place(*d.Subject), d.Summary, strings.TrimSuffix(d.Detail, "."))
 		}
 	}
 	return diags.Error()
@@ -106,7 +106,7 @@ func inTemplate(diags hcl.Diagnostics) string {
 
 // filesetFunc is fileset(FOLDER, PATTERN): the files in a folder whose path from
 // there matches; ** stands for any number of folders.
-func filesetFunc(d *dirs) function.Function {
+func filesetFunc(d *Dirs) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "pattern", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Set(cty.String)),
@@ -124,7 +124,7 @@ func filesetFunc(d *dirs) function.Function {
 			}
 			var found []cty.Value
 			if err := glob(dir, "", strings.Split(pattern, "/"), &found); err != nil {
-				return cty.NilVal, function.NewArgErrorf(0, "%s", reason(err))
+				return cty.NilVal, function.NewArgErrorf(0, "%s", Reason(err))
 			}
 			if len(found) == 0 {
 				return cty.SetValEmpty(cty.String), nil
@@ -167,7 +167,7 @@ func glob(dir, prefix string, pattern []string, found *[]cty.Value) error {
 }
 
 // bytesFunc makes a text of a file of the repository, whatever that holds.
-func bytesFunc(d *dirs, of func([]byte) string) function.Function {
+func bytesFunc(d *Dirs, of func([]byte) string) function.Function {
 	return textFunc("path", func(name string) (string, error) {
 		full, err := d.confine(name, false)
 		if err != nil {
@@ -182,7 +182,7 @@ func bytesFunc(d *dirs, of func([]byte) string) function.Function {
 }
 
 // fileexistsFunc is fileexists(PATH): whether there is a file, which is no folder.
-func fileexistsFunc(d *dirs) function.Function {
+func fileexistsFunc(d *Dirs) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Bool),
@@ -197,7 +197,7 @@ func fileexistsFunc(d *dirs) function.Function {
 			}
 			info, err := os.Stat(full)
 			if err != nil {
-				return cty.NilVal, function.NewArgErrorf(0, "%q cannot be read: %s", name, reason(err))
+				return cty.NilVal, function.NewArgErrorf(0, "%q cannot be read: %s", name, Reason(err))
 			}
 			if !info.Mode().IsRegular() {
 				return cty.NilVal, function.NewArgErrorf(0, "%q is no regular file; fileset tells what is in a folder", name)

@@ -1,4 +1,4 @@
-package config
+package expr
 
 import (
 	"fmt"
@@ -11,19 +11,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// limits bound what a load takes. A manifest is its user's own file: these limits end a
-// loop that was written by mistake, they do not ration.
-type limits struct {
-	time   time.Duration // of the processor, and of the clock
-	memory uint64        // bytes of the heap
-}
+// Watch ends a load that takes too much. A manifest is its user's own file: the limits
+// catch a loop that was written by mistake.
+type Watch struct {
+	Time   time.Duration // of the processor, and of the clock
+	Memory uint64        // bytes of the heap
 
-// most is what a load takes at most. 10,000 sessions take a tenth of both.
-var most = limits{time: 10 * time.Second, memory: 1 << 30}
-
-// watch tells the goroutine that loads when to stop, and the one that waits what is
-// evaluated meanwhile.
-type watch struct {
 	over atomic.Bool
 	at   atomic.Pointer[hcl.Range] // of what is evaluated
 }
@@ -31,23 +24,23 @@ type watch struct {
 // stopped is the panic of a load that is over.
 type stopped struct{}
 
-// enter notes what is evaluated next. It panics if the load is over.
-func (w *watch) enter(at *hcl.Range) {
+// Enter notes what is evaluated next. It panics if the load is over.
+func (w *Watch) Enter(at *hcl.Range) {
 	w.check()
 	w.at.Store(at)
 }
 
 // check panics if the load is over.
-func (w *watch) check() {
+func (w *Watch) check() {
 	if w.over.Load() {
 		panic(stopped{})
 	}
 }
 
-// run runs a load and returns nil, or what it exceeded. HCL cannot be interrupted: a
+// Run runs a load and returns nil, or what it exceeded. HCL cannot be interrupted: a
 // load that exceeds its limits stops in the background at the next function or
 // attribute, and run returns before.
-func (w *watch) run(load func()) error {
+func (w *Watch) Run(load func()) error {
 	done := make(chan any, 1)
 	go func() {
 		defer func() { done <- recover() }()
@@ -67,10 +60,10 @@ func (w *watch) run(load func()) error {
 		}
 		var err error
 		switch {
-		case time.Since(began) > most.time && processor()-used > most.time:
-			err = fmt.Errorf("more than %s of processor time", most.time)
-		case heap() > held+2*most.memory, heap() > held+most.memory && collected() > held+most.memory:
-			err = fmt.Errorf("more than %d MiB of memory", most.memory>>20)
+		case time.Since(began) > w.Time && processor()-used > w.Time:
+			err = fmt.Errorf("more than %s of processor time", w.Time)
+		case heap() > held+2*w.Memory, heap() > held+w.Memory && collected() > held+w.Memory:
+			err = fmt.Errorf("more than %d MiB of memory", w.Memory>>20)
 		}
 		if err != nil {
 			w.over.Store(true)
@@ -79,8 +72,8 @@ func (w *watch) run(load func()) error {
 	}
 }
 
-// problem returns the error about a load that exceeded a limit, at what it evaluated.
-func (w *watch) problem(err error) *hcl.Diagnostic {
+// Problem returns the error about a load that exceeded a limit, at what it evaluated.
+func (w *Watch) Problem(err error) *hcl.Diagnostic {
 	d := &hcl.Diagnostic{
 		Severity: hcl.DiagError, Summary: "Evaluation takes too much",
 		Detail: fmt.Sprintf("Evaluating the manifest takes %s. This expression was evaluated when the limit was reached.", err),

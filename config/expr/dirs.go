@@ -1,4 +1,4 @@
-package config
+package expr
 
 import (
 	"errors"
@@ -12,41 +12,41 @@ import (
 	"unicode/utf8"
 )
 
-// dirs are the directories of a project, and what was read in them.
-type dirs struct {
-	root   string // the project directory
-	module string // that of the manifests: the project directory, unless they were named
-	env    map[string]string
-	repos  map[string]string // directory → top of the repository that it is in, "" for none
-	texts  map[string]string // files that functions read
+// Dirs are the directories of a project, and what was read in them.
+type Dirs struct {
+	Root   string // the project directory
+	Module string // that of the manifests: the project directory, unless they were named
+	Env    map[string]string
+	Repos  map[string]string // directory → top of the repository that it is in, "" for none
+	Texts  map[string]string // files that functions read
 }
 
-// display is a path as messages call it: relative when it lies in the project
+// Display is a path as messages call it: relative when it lies in the project
 // folder.
-func (d *dirs) display(path string) string {
-	if rel, err := filepath.Rel(d.root, path); err == nil && filepath.IsLocal(rel) {
+func (d *Dirs) Display(path string) string {
+	if rel, err := filepath.Rel(d.Root, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
 	}
 	return path
 }
 
-// inProject returns a path as one from the project directory.
-func (d *dirs) inProject(path string) string {
+// InProject returns a path as one from the project directory.
+func (d *Dirs) InProject(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(d.root, path)
+	return filepath.Join(d.Root, path)
 }
 
-// resolve makes a path of a manifest absolute and clean: ~ is the home folder, a
+// Resolve makes a path of a manifest absolute and clean: ~ is the home folder, a
 // relative one is relative to base. Symbolic links above its last element are
 // followed, so that one folder has one path.
-func (d *dirs) resolve(path, base string) (string, error) {
+func (d *Dirs) Resolve(path, base string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok {
 		if rest != "" && rest[0] != '/' {
 			return "", fmt.Errorf("%q: only ~/ is understood, not another user's home", path)
 		}
-		home := d.env["HOME"]
+		home := d.Env["HOME"]
 		if !filepath.IsAbs(home) {
 			return "", fmt.Errorf("%q starts with ~, but HOME is not set", path)
 		}
@@ -69,10 +69,10 @@ func (d *dirs) resolve(path, base string) (string, error) {
 	}
 }
 
-// repository is the top of the git repository that holds a folder, or "". A .git
+// Repository is the top of the git repository that holds a folder, or "". A .git
 // that is a file, as in a worktree or a submodule, counts.
-func (d *dirs) repository(dir string) string {
-	if top, ok := d.repos[dir]; ok {
+func (d *Dirs) Repository(dir string) string {
+	if top, ok := d.Repos[dir]; ok {
 		return top
 	}
 	top := ""
@@ -82,14 +82,14 @@ func (d *dirs) repository(dir string) string {
 			top = real
 		}
 	} else if parent := filepath.Dir(dir); parent != dir {
-		top = d.repository(parent)
+		top = d.Repository(parent)
 	}
-	d.repos[dir] = top
+	d.Repos[dir] = top
 	return top
 }
 
 // readText is the text of a file of the repository, read once.
-func (d *dirs) readText(name string, secret bool) (string, error) {
+func (d *Dirs) readText(name string, secret bool) (string, error) {
 	called := fmt.Sprintf("%q", name)
 	if secret {
 		called = "(sensitive value)"
@@ -98,7 +98,7 @@ func (d *dirs) readText(name string, secret bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if text, ok := d.texts[full]; ok {
+	if text, ok := d.Texts[full]; ok {
 		return text, nil
 	}
 	src, err := readRegular(full, called)
@@ -108,7 +108,7 @@ func (d *dirs) readText(name string, secret bool) (string, error) {
 	if !utf8.Valid(src) {
 		return "", fmt.Errorf("%s is not a text in UTF-8", called)
 	}
-	d.texts[full] = string(src)
+	d.Texts[full] = string(src)
 	return string(src), nil
 }
 
@@ -117,9 +117,9 @@ func readRegular(full, called string) ([]byte, error) {
 	if info, err := os.Stat(full); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file", called)
 	}
-	src, err := readFile(full)
+	src, err := ReadFile(full)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %s", called, reason(err))
+		return nil, fmt.Errorf("%s cannot be read: %s", called, Reason(err))
 	}
 	return src, nil
 }
@@ -130,18 +130,18 @@ type absent struct{ error }
 // confine is the real path of a file named in a manifest, relative to the folder
 // of the manifests. It must lie in the repository, or, without one, in that
 // folder, after symbolic links have been followed.
-func (d *dirs) confine(name string, secret bool) (string, error) {
+func (d *Dirs) confine(name string, secret bool) (string, error) {
 	called := fmt.Sprintf("%q", name)
 	if secret {
 		called = "(sensitive value)"
 	}
 	full := name
 	if !filepath.IsAbs(full) {
-		full = filepath.Join(d.module, full)
+		full = filepath.Join(d.Module, full)
 	}
-	inside := d.repository(d.module)
+	inside := d.Repository(d.Module)
 	if inside == "" {
-		inside = d.module
+		inside = d.Module
 	}
 	lies := func(p string) bool {
 		rel, err := filepath.Rel(inside, p)
@@ -154,32 +154,32 @@ func (d *dirs) confine(name string, secret bool) (string, error) {
 	real, err := filepath.EvalSymlinks(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", absent{fmt.Errorf("there is no %s in %s", called, d.module)}
+		return "", absent{fmt.Errorf("there is no %s in %s", called, d.Module)}
 	case err != nil:
-		return "", fmt.Errorf("%s cannot be read: %s", called, reason(err))
+		return "", fmt.Errorf("%s cannot be read: %s", called, Reason(err))
 	case !lies(real):
 		return "", outside
 	}
 	return real, nil
 }
 
-// readFile reads a file of at most maxFile bytes.
-func readFile(path string) ([]byte, error) {
+// ReadFile reads a file of at most maxFile bytes.
+func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(src) > maxFile {
-		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	src, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(src) > MaxFile {
+		err = fmt.Errorf("it is larger than %d MiB", MaxFile>>20)
 	}
 	return src, err
 }
 
-// reason is an error of the file system without the path, which the message
+// Reason is an error of the file system without the path, which the message
 // names already.
-func reason(err error) string {
+func Reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err.Error()

@@ -1,4 +1,4 @@
-package config
+package expr
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/agentform/agentform/session"
 )
 
 const day = 24 * time.Hour
@@ -18,9 +16,9 @@ var (
 	number = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
 )
 
-// parseDuration reads a length of time as a manifest has it: Go's notation, and
+// ParseDuration reads a length of time as a manifest has it: Go's notation, and
 // d for days of 24 hours, which come first: "30d", "1d12h", "90s".
-func parseDuration(s string) (session.Duration, error) {
+func ParseDuration(s string) (time.Duration, error) {
 	text := strings.TrimSpace(s)
 	if number.MatchString(text) && strings.Trim(text, "0.") != "" {
 		return 0, fmt.Errorf("%q has no unit; write %q for seconds (units are ms, s, m, h and d)", s, text+"s")
@@ -33,7 +31,7 @@ func parseDuration(s string) (session.Duration, error) {
 		}
 		whole = time.Duration(n * float64(day))
 		if text = m[2]; text == "" {
-			return session.Duration(whole), nil
+			return whole, nil
 		}
 	}
 	rest, err := time.ParseDuration(text)
@@ -46,5 +44,5 @@ func parseDuration(s string) (session.Duration, error) {
 	if whole > 0 && rest > math.MaxInt64/2 {
 		return 0, fmt.Errorf("%q is too long", s)
 	}
-	return session.Duration(whole + rest), nil
+	return whole + rest, nil
 }

@@ -1,4 +1,4 @@
-package config
+package expr
 
 import (
 	"errors"
@@ -74,9 +74,9 @@ func (j jsonDivisions) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	return j.Expression.Value(ctx)
 }
 
-// divided returns an expression of the JSON syntax as one that refuses to divide by
+// Divided returns an expression of the JSON syntax as one that refuses to divide by
 // zero. It returns any other expression as it is.
-func divided(expr hcl.Expression) hcl.Expression {
+func Divided(expr hcl.Expression) hcl.Expression {
 	if !hcljson.IsJSONExpression(expr) {
 		return expr
 	}

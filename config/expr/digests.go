@@ -1,4 +1,4 @@
-package config
+package expr
 
 import (
 	"crypto/md5"
@@ -16,7 +16,7 @@ import (
 // digests adds the functions that tell texts and files apart by a digest, each
 // for a text and for a file. They protect nothing: what needs to be kept is a
 // secret.
-func digests(d *dirs, fs map[string]function.Function) {
+func digests(d *Dirs, fs map[string]function.Function) {
 	for name, start := range map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New} {
 		sum := func(data []byte) []byte {
 			h := start()

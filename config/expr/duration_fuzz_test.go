@@ -1,4 +1,4 @@
-package config
+package expr
 
 import "testing"
 
@@ -9,15 +9,15 @@ func FuzzDuration(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		d, err := parseDuration(s)
+		d, err := ParseDuration(s)
 		if err != nil {
 			return
 		}
 		if d < 0 {
 			t.Fatalf("%q is %d ns", s, d)
 		}
-		if again, err := parseDuration(d.Short()); err != nil || again != d {
-			t.Errorf("%q is %d ns, written %q, which is %d ns, %v", s, d, d.Short(), again, err)
+		if again, err := ParseDuration(d.String()); err != nil || again != d {
+			t.Errorf("%q is %d ns, written %q, which is %d ns, %v", s, d, d.String(), again, err)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package config
+package expr
 
 import (
 	"fmt"
@@ -16,9 +16,15 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// functions are what expressions may call: cty's standard library under
+// mark is the type of the marks on values.
+type mark string
+
+// Sensitive marks a value that may not be stored or shown.
+const Sensitive = mark("sensitive")
+
+// Functions are what expressions may call: cty's standard library under
 // Terraform's names, and the few that look outside.
-func functions(d *dirs, p *problems, w *watch) map[string]function.Function {
+func Functions(d *Dirs, p *Problems, w *Watch) map[string]function.Function {
 	fs := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,
 		"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "signum": stdlib.SignumFunc,
@@ -64,9 +70,9 @@ func functions(d *dirs, p *problems, w *watch) map[string]function.Function {
 	return fs
 }
 
-// functionNames lists the functions.
-func functionNames() []string {
-	return slices.Sorted(maps.Keys(functions(nil, nil, nil)))
+// FunctionNames lists the functions.
+func FunctionNames() []string {
+	return slices.Sorted(maps.Keys(Functions(nil, nil, nil)))
 }
 
 // tryFunc is try without finding out the type of what it returns first: it would
@@ -187,14 +193,14 @@ func replaceFunc() function.Function {
 
 // envFunc reads agentform's own environment: env(NAME), or env(NAME, DEFAULT).
 // What looks like a secret by its name comes out as a sensitive value.
-func envFunc(d *dirs, p *problems) function.Function {
+func envFunc(d *Dirs, p *Problems) function.Function {
 	return function.New(&function.Spec{
 		Params:   []function.Parameter{{Name: "name", Type: cty.String}},
 		VarParam: &function.Parameter{Name: "default", Type: cty.String, AllowNull: true},
 		Type:     function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			name := args[0].AsString()
-			value, set := d.env[name]
+			value, set := d.Env[name]
 			switch {
 			case len(args) > 2:
 				return cty.NilVal, fmt.Errorf("env takes a name and at most one default")
@@ -204,7 +210,7 @@ func envFunc(d *dirs, p *problems) function.Function {
 				return cty.NilVal, function.NewArgErrorf(0, "the environment variable %q is not set; env(%q, \"\") gives a default", name, name)
 			case secretName(name):
 				p.hide(value)
-				return cty.StringVal(value).Mark(sensitive), nil
+				return cty.StringVal(value).Mark(Sensitive), nil
 			}
 			return cty.StringVal(value), nil
 		},

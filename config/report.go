@@ -1,0 +1,93 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// maxProblems is how many problems are told; nobody reads more.
+const maxProblems = 1000
+
+// report returns the gathered problems as the rest of agentform knows them: sorted by
+// file and line, those without a place last, each once.
+func report(p *expr.Problems) []session.Diagnostic {
+	var list []session.Diagnostic
+	seen := map[string]bool{}
+	untold := 0
+	for _, d := range p.Diags {
+		key := d.Summary + "\x00" + d.Detail
+		if d.Subject != nil {
+			key += "\x00" + d.Subject.String()
+		}
+		if seen[key] {
+			continue // one line of a block with many instances
+		}
+		seen[key] = true
+		if len(list) == maxProblems {
+			untold++
+			continue
+		}
+		list = append(list, diagnostic(p, d))
+	}
+	if untold > 0 {
+		list = append(list, session.Diagnostic{
+			Severity: session.Error, Summary: "Too many problems",
+			Detail: fmt.Sprintf("%d more are not told; they may go with the ones above.", untold),
+		})
+	}
+	slices.SortStableFunc(list, func(a, b session.Diagnostic) int {
+		switch {
+		case a.Range == nil && b.Range == nil:
+			return cmp.Or(cmp.Compare(a.Summary, b.Summary), cmp.Compare(a.Detail, b.Detail))
+		case a.Range == nil:
+			return 1
+		case b.Range == nil:
+			return -1
+		}
+		return cmp.Or(
+			cmp.Compare(a.Range.Filename, b.Range.Filename),
+			cmp.Compare(a.Range.Start.Byte, b.Range.Start.Byte),
+			cmp.Compare(a.Range.End.Byte, b.Range.End.Byte),
+			cmp.Compare(a.Summary, b.Summary),
+			cmp.Compare(a.Detail, b.Detail))
+	})
+	return list
+}
+
+// diagnostic translates one problem.
+func diagnostic(p *expr.Problems, d *hcl.Diagnostic) session.Diagnostic {
+	out := session.Diagnostic{Severity: session.Error, Summary: d.Summary, Detail: p.Blot(d.Detail)}
+	if d.Severity == hcl.DiagWarning {
+		out.Severity = session.Warning
+	}
+	about, _ := d.Extra.(expr.Note)
+	out.Address = session.Address(about.Address)
+	if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
+		known := expr.FunctionNames()
+		out.Detail = fmt.Sprintf("There is no function named %q.%s", call.CalledFunctionName(), expr.DidYouMean(call.CalledFunctionName(), known))
+	}
+	if d.Subject == nil {
+		return out
+	}
+	at := rangeOf(*d.Subject)
+	out.Range = &at
+	if !about.Secret {
+		out.Snippet = snippet(p, d)
+	}
+	return out
+}
+
+// rangeOf is a range as the rest of agentform knows it.
+func rangeOf(r hcl.Range) session.Range {
+	return session.Range{Filename: r.Filename, Start: position(r.Start), End: position(r.End)}
+}
+
+func position(p hcl.Pos) session.Pos {
+	return session.Pos{Line: p.Line, Column: p.Column, Byte: p.Byte}
+}
