@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/agentform/agentform/session"
 )
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 )
@@ -102,6 +101,10 @@ var (
 // is an error it has no sessions, and its other fields are the best that is
 // known, so that Root and DataDir can be used. The same files and options give
 // the same result.
+//
+// A load that takes too much time or memory ends with an error where it was. Its
+// evaluation cannot be interrupted: it continues in the background until the next
+// function or attribute, so a program that gets this error should exit.
 func Load(o Options) (*Manifest, []session.Diagnostic) {
 	l := newLoader(o)
 	m := defaultManifest(l)

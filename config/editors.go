@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/agentform/agentform/session"
 )
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/hashicorp/hcl/v2"
 )
 
@@ -90,6 +89,7 @@ func manifestsIn(l *loader, dir string) []expr.File {
 func parseFiles(l *loader, files []expr.File) (bodies []hcl.Body, whole bool) {
 	whole = true
 	for _, f := range files {
+		l.eval.Watch.Enter(&hcl.Range{Filename: f.Name, Start: hcl.InitialPos, End: hcl.InitialPos})
 		body, ok := l.ParseFile(f)
 		whole = whole && ok
 		if body != nil && ok {

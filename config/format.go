@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/agentform/agentform/session"
 	"github.com/zclconf/go-cty/cty"
 )

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 )

@@ -8,7 +8,6 @@ import (
 	"unicode"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/agentform/agentform/session"
 )
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )

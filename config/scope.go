@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 )

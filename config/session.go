@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"

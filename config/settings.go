@@ -6,7 +6,6 @@ import (
 	"unicode"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/hashicorp/go-version"
 )
 

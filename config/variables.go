@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
