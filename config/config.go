@@ -34,10 +34,6 @@ type Options struct {
 	// Version is agentform's own, for required_version. One that is no version
 	// number (a development build) satisfies every constraint.
 	Version string
-	// Settled is called once the project's own settings are known (all of
-	// Manifest but agents and sessions), so that what needs only them can begin
-	// while the sessions are evaluated; nil: nobody waits for it.
-	Settled func(*Manifest)
 	// Workspace tells the folder in which a session of the manifest given works,
 	// for outputs and checks: one that is on record may be elsewhere than a path
 	// that nobody declared would be by now. Of that manifest everything is known
@@ -113,9 +109,6 @@ func Load(o Options) (*Manifest, []session.Diagnostic) {
 	err := l.eval.Watch.Run(func() {
 		l.load(m, func(m Manifest) {
 			known.Store(&m)
-			if o.Settled != nil {
-				o.Settled(&m)
-			}
 		})
 	})
 	if err != nil {

@@ -57,9 +57,7 @@ type Request struct {
 	Imports []plan.Import
 	// Wait lets Apply return only when every session that it started is ready.
 	Wait bool
-	// Ahead is what this Reconciler has begun to look at already; nil: nothing.
-	Ahead *Ahead
-	also  []session.Spec // wanted sessions that are looked at and not planned
+	also []session.Spec // wanted sessions that are looked at and not planned
 }
 
 // tries is how often a plan is made anew when the state moves under it.
@@ -72,10 +70,7 @@ func (r *Reconciler) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for n := 1; ; n++ {
-		ahead := q.Ahead
-		if ahead == nil || n > 1 {
-			ahead = r.ask(ctx, q.Wanted)
-		}
+		ahead := r.ask(ctx, q.Wanted)
 		st, err := r.read()
 		if err != nil {
 			return plan.Plan{}, err

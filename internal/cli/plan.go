@@ -102,17 +102,9 @@ func (a *app) unplanned(err error) error {
 func (a *app) makePlan(ctx context.Context, f planFlags) (*project, plan.Plan, reconcile.Request, error) {
 	var p *project
 	var err error
-	var r *reconcile.Reconciler
-	var ahead *reconcile.Ahead
 	if f.destroy {
 		p, _, err = a.recorded()
 	} else {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		a.settled = func(p *project) {
-			r = a.reconciler(p, toLook)
-			ahead = r.Begin(ctx)
-		}
 		p, err = a.wanted()
 	}
 	if err != nil {
@@ -123,13 +115,8 @@ func (a *app) makePlan(ctx context.Context, f planFlags) (*project, plan.Plan, r
 		return nil, plan.Plan{}, reconcile.Request{}, err
 	}
 	request := p.request(options)
-	if r == nil {
-		r = a.reconciler(p, toLook)
-	}
 	began := time.Now()
-	q := request
-	q.Ahead = ahead
-	made, err := r.Plan(ctx, q)
+	made, err := a.reconciler(p, toLook).Plan(ctx, request)
 	p.point(made.Problems)
 	made.Problems = append(made.Problems, lostState(p, made)...)
 	a.log.Debug("looked and compared", "took", time.Since(began))

@@ -53,13 +53,10 @@ func (a *app) open() *project {
 	m, problems := config.Load(config.Options{
 		Dir: a.env.Dir, Files: a.globals.files, Vars: a.globals.vars, Environ: a.env.Environ,
 		Builtins: agent.Builtins(), Version: a.env.Version,
-		Settled: func(m *config.Manifest) {
+		Workspace: func(m *config.Manifest, s session.Spec) string {
 			place(m)
-			if a.settled != nil {
-				a.settled(p)
-			}
+			return p.workspace(m, s)
 		},
-		Workspace: p.workspace,
 	})
 	place(m)
 	p.problems = problems

@@ -28,7 +28,6 @@ type app struct {
 	log      *slog.Logger
 	command  string         // "agentform apply"
 	opened   *project       // see open
-	settled  func(*project) // called by open once the settings are known; nil: nothing waits for them
 	document bool           // what is wrong with the manifest goes into the command's document, not to standard error
 	closers  []func() error // see close
 	scoped   []string       // see scope; of the hub alone
