@@ -141,7 +141,6 @@ func newLoader(o Options) *loader {
 		Dirs:     &expr.Dirs{Env: map[string]string{}, Repos: map[string]string{}, Texts: map[string]string{}},
 		eval:     &expr.Evaluator{Problems: p, Watch: &expr.Watch{Time: maxTime, Memory: maxMemory}},
 		opts:     o,
-		blocks:   map[string][]*expr.Block{},
 	}
 	for _, kv := range o.Environ {
 		if name, value, ok := strings.Cut(kv, "="); ok {
@@ -179,28 +178,28 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	for _, f := range files {
 		m.Files = append(m.Files, f.Path)
 	}
-	readBlocks(l, bodies)
+	l.blocks = readBlocks(l, bodies)
 	if !whole {
 		return // what stands in the unreadable rest would be missed everywhere
 	}
-	indexNames(l)
-	newContext(l)
-	m.Sensitive = readVariables(l, readValueFiles(l))
-	readLocals(l)
+	l.known = indexNames(l)
+	l.ctx = newContext(l)
+	l.ctx.Variables["var"], m.Sensitive = readVariables(l, readValueFiles(l))
+	l.ctx.Variables["local"] = readLocals(l)
 	readSettings(l, m)
 	settled(*m)
 	agents := readAgents(l)
 	m.Agents = publicAgents(agents)
 	runtimes := readRuntimes(l)
-	readSecrets(l, m)
-	readNotifies(l, m)
+	m.Secrets = readSecrets(l)
+	m.Notifies = readNotifies(l)
 	all, ok := expandBlocks(l)
 	if !ok {
 		return
 	}
 	built := readSessions(l, m, agents, runtimes, all)
 	readAddressBlocks(l, m, all)
-	readResults(l, m, all, built)
+	m.Outputs = readResults(l, m, all, built)
 }
 
 // defaultManifest is the manifest of a project whose manifests say nothing.
@@ -247,30 +246,32 @@ type names struct {
 	runtimes                            map[string][]string
 }
 
-// indexNames notes what is declared, and refuses what is declared twice.
-func indexNames(l *loader) {
-	l.known.variables = declaredNames(l, "variable")
-	l.known.sessions = declaredNames(l, "session")
-	l.known.agents = declaredNames(l, "agent")
+// indexNames returns what is declared, and refuses what is declared twice.
+func indexNames(l *loader) names {
+	var known names
+	known.variables = declaredNames(l, "variable")
+	known.sessions = declaredNames(l, "session")
+	known.agents = declaredNames(l, "agent")
 	for _, typ := range []string{"secret", "notify", "output", "check"} {
 		declaredNames(l, typ) // nothing refers to them
 	}
 	for name := range l.opts.Builtins {
-		if !slices.Contains(l.known.agents, name) {
-			l.known.agents = append(l.known.agents, name)
+		if !slices.Contains(known.agents, name) {
+			known.agents = append(known.agents, name)
 		}
 	}
-	slices.Sort(l.known.agents)
-	l.known.runtimes = map[string][]string{}
+	slices.Sort(known.agents)
+	known.runtimes = map[string][]string{}
 	for _, b := range l.blocks["runtime"] {
 		kind := b.Labels[0]
-		l.known.runtimes[kind] = append(l.known.runtimes[kind], b.Labels[1])
+		known.runtimes[kind] = append(known.runtimes[kind], b.Labels[1])
 	}
 	if settings := l.blocks["agentform"]; len(settings) > 1 {
 		for _, b := range settings[1:] {
 			l.Fail(b.Def, "Duplicate agentform block", "The settings stand at %s already; there can be one such block in a project.", expr.Place(settings[0].Def))
 		}
 	}
+	return known
 }
 
 // declaredNames lists the names of the blocks of a type. A second one of a name is

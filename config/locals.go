@@ -24,9 +24,9 @@ type need struct {
 	at   hcl.Range
 }
 
-// readLocals evaluates the local values, in the order of their references, and puts
-// them into the context as local.
-func readLocals(l *loader) {
+// readLocals returns the value of local. It evaluates local values in the order of their
+// references.
+func readLocals(l *loader) cty.Value {
 	all := map[string]*local{}
 	for _, b := range l.blocks["locals"] {
 		for _, a := range b.Sorted() {
@@ -52,7 +52,7 @@ func readLocals(l *loader) {
 	for _, name := range l.known.locals {
 		values[name] = evaluateLocal(l, all, name, nil)
 	}
-	l.ctx.Variables["local"] = cty.ObjectVal(values)
+	return cty.ObjectVal(values)
 }
 
 // evaluateLocal is the value of one local; way is how it was come to.

@@ -12,11 +12,11 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// readResults evaluates the outputs and checks, in which sessions have attributes.
-func readResults(l *loader, m *Manifest, instances map[string]*instances, all []*built) {
+// readResults returns the outputs, and evaluates the checks, in which sessions have attributes.
+func readResults(l *loader, m *Manifest, instances map[string]*instances, all []*built) (list []Output) {
 	outputs, checks := l.blocks["output"], l.blocks["check"]
 	if len(outputs)+len(checks) == 0 {
-		return
+		return nil
 	}
 	ctx := l.ctx.NewChild()
 	if slices.ContainsFunc(slices.Concat(outputs, checks), refersToSessions) {
@@ -28,14 +28,15 @@ func readResults(l *loader, m *Manifest, instances map[string]*instances, all []
 	for _, b := range outputs {
 		l.checkAll(b, s)
 		if o, ok := readOutput(d, b); ok {
-			m.Outputs = append(m.Outputs, o)
+			list = append(list, o)
 		}
 	}
-	slices.SortFunc(m.Outputs, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
 	for _, b := range checks {
 		l.checkAll(b, s)
 		readCheck(d, b)
 	}
+	return list
 }
 
 // refersToSessions reports whether an expression in a block does.

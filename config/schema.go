@@ -9,16 +9,19 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// readBlocks takes the bodies apart by the language's shapes.
-func readBlocks(l *loader, bodies []hcl.Body) {
+// readBlocks takes the bodies apart by the language's shapes. It returns the top-level
+// blocks by type, in order.
+func readBlocks(l *loader, bodies []hcl.Body) map[string][]*expr.Block {
+	all := map[string][]*expr.Block{}
 	top := shape{blocks: language()}
 	for _, body := range bodies {
 		b := &expr.Block{}
 		fillBlock(l, b, body, top, shape{})
 		for _, typ := range slices.Sorted(maps.Keys(b.Blocks)) {
-			l.blocks[typ] = append(l.blocks[typ], b.Blocks[typ]...)
+			all[typ] = append(all[typ], b.Blocks[typ]...)
 		}
 	}
+	return all
 }
 
 // fillBlock reads a body into b.

@@ -24,9 +24,9 @@ var (
 	inProject    = scope{variables: true, locals: true, agents: true}
 )
 
-// newContext prepares what every expression may use; variables and locals follow as
+// newContext returns what every expression may use; variables and locals follow as
 // they become known.
-func newContext(l *loader) {
+func newContext(l *loader) *hcl.EvalContext {
 	repo := l.Repository(l.Module)
 	path := map[string]cty.Value{"module": cty.StringVal(l.Module), "repo": cty.StringVal(repo), "root": cty.StringVal(l.Root)}
 	if repo == "" {
@@ -44,7 +44,7 @@ func newContext(l *loader) {
 		}
 		runtimes[kind] = cty.ObjectVal(of)
 	}
-	l.ctx = &hcl.EvalContext{
+	return &hcl.EvalContext{
 		Variables: map[string]cty.Value{
 			"path":    cty.ObjectVal(path),
 			"agent":   cty.ObjectVal(agents),

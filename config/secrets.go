@@ -10,7 +10,7 @@ import (
 
 // readSecrets evaluates the secret blocks. A sensitive value in one would be
 // the secret itself, and is refused as everywhere.
-func readSecrets(l *loader, m *Manifest) {
+func readSecrets(l *loader) (all map[string]SecretSource) {
 	for _, b := range l.blocks["secret"] {
 		name := b.Labels[0]
 		l.checkAll(b, inProject)
@@ -32,15 +32,16 @@ func readSecrets(l *loader, m *Manifest) {
 		case "command":
 			d.Command(b, "command", &src.Command)
 		}
-		if m.Secrets == nil {
-			m.Secrets = map[string]SecretSource{}
+		if all == nil {
+			all = map[string]SecretSource{}
 		}
-		m.Secrets[name] = src
+		all[name] = src
 	}
+	return all
 }
 
 // readNotifies evaluates the notify blocks.
-func readNotifies(l *loader, m *Manifest) {
+func readNotifies(l *loader) (all []Notify) {
 	for _, b := range l.blocks["notify"] {
 		l.checkAll(b, inProject)
 		d := l.reader(l.ctx)
@@ -54,9 +55,10 @@ func readNotifies(l *loader, m *Manifest) {
 				checkWebhook(d, b, n.Webhook)
 			}
 		}
-		m.Notifies = append(m.Notifies, n)
+		all = append(all, n)
 	}
-	slices.SortFunc(m.Notifies, func(a, b Notify) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b Notify) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 // readEvents is a list of the few words that the language has for it, at least one.

@@ -33,9 +33,8 @@ type given struct {
 	broken bool // its problem is told
 }
 
-// readVariables evaluates the variables and puts them into the context as var. It returns
-// the names of the sensitive ones.
-func readVariables(l *loader, files valueFiles) (hidden []string) {
+// readVariables returns the value of var, and the names of the sensitive variables.
+func readVariables(l *loader, files valueFiles) (all cty.Value, hidden []string) {
 	declared := map[string]*variable{}
 	for _, b := range l.blocks["variable"] {
 		declared[b.Labels[0]] = readVariable(l, b)
@@ -57,8 +56,7 @@ func readVariables(l *loader, files valueFiles) (hidden []string) {
 			result[name] = v.unknown(result[name].Type()) // what it leads to is no other problem
 		}
 	}
-	l.ctx.Variables["var"] = cty.ObjectVal(result)
-	return hidden
+	return cty.ObjectVal(result), hidden
 }
 
 // readVariable reads a variable block. Nothing in it but validation may refer to
