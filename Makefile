@@ -10,9 +10,9 @@ TORTURE      ?= 1000
 MOST         ?= 1000
 
 # Where goroutines share something: these run under the race detector as well.
-RACE := ./state ./history ./apply ./reconcile ./tmux ./supervise ./internal/server ./internal/notify ./session/... ./effect/... ./local
+RACE := ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./local
 # make bench-parts: what the time of the built program goes into.
-BENCH ?= ./tmux ./plan ./observe ./state ./config
+BENCH ?= ./tmux ./plan ./internal/engine ./state ./config
 
 .DEFAULT_GOAL := help
 
@@ -28,10 +28,10 @@ demo: tools build ## see it work: three agents, a drift, its repair, nothing lef
 test: tools engine vet lint unit race test-dashboard test-real-agents vet-macos ## everything: vet, lint, all tests, the macOS build
 
 .PHONY: build
-build: ## bin/agentform and bin/agentform-guest
+build: ## bin/agentform and bin/agentform-shim
 	@mkdir -p $(BIN)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BIN)/ ./cmd/agentform
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./cmd/agentform-guest
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./cmd/agentform-shim
 
 .PHONY: install
 install: ## both programs into GOBIN
@@ -49,16 +49,16 @@ reproducible: ## builds one release archive twice, elsewhere, and compares
 .PHONY: sbom
 sbom: build ## what the programs are made of, as CycloneDX, into dist/sbom.cdx.json
 	@mkdir -p dist
-	$(GO) run ./internal/sbom $(BIN)/agentform $(BIN)/agentform-guest > dist/sbom.cdx.json
+	$(GO) run ./cmd/internal/sbom $(BIN)/agentform $(BIN)/agentform-shim > dist/sbom.cdx.json
 
 .PHONY: man
 man: ## man pages of all commands into dist/man
 	@rm -rf dist/man
-	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || date +%s)} $(GO) run ./internal/manual man dist/man
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || date +%s)} $(GO) run ./cmd/internal/manual man dist/man
 
 .PHONY: reference
 reference: ## the reference in docs/commands.md, from the commands
-	$(GO) run ./internal/manual reference docs/commands.md
+	$(GO) run ./cmd/internal/manual reference docs/commands.md
 
 .PHONY: unit
 unit: ## only the tests; a package at a time: they drive real servers and processes, and measure time
@@ -74,26 +74,26 @@ test-dashboard: ## what the dashboard shows, in Node
 
 .PHONY: test-agent
 test-agent: ## only the life of a session: the decisions, the runtimes and the commands
-	scripts/dockerd.sh $(GO) test ./agent/... ./observe ./health ./plan/... ./apply/... ./reconcile/... ./session/... ./tmux/... ./docker/... ./supervise ./internal/activity ./internal/guest/... ./internal/cli/...
+	scripts/dockerd.sh $(GO) test ./agent/... ./internal/engine ./health ./plan/... ./apply/... ./internal/engine ./session/... ./tmux/... ./docker/... ./internal/hub ./internal/activity ./internal/shim/... ./cmd/internal/cli/...
 
 .PHONY: test-real-agents
 test-real-agents: tools ## the real Claude Code, Codex and Gemini CLI, against a model that follows a script
-	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 20m ./internal/agenttest/...
+	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 20m ./internal/test/agenttest/...
 
 .PHONY: captures
 captures: tools ## records the screens of the real agents in agent/testdata, and what is read from them; look at the diff
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder AGENTFORM_CAPTURES=$(CURDIR)/agent/testdata \
-		$(GO) test -tags agents -count 1 -parallel 4 -run TestSituations ./internal/agenttest
+		$(GO) test -tags agents -count 1 -parallel 4 -run TestSituations ./internal/test/agenttest
 	$(GO) test ./agent -run TestCaptures -update
 
 .PHONY: bench
 bench: tools engine ## all of it beside its floor and what people use today: one table, written to docs/BENCHMARKS.md; MOST=300: of a busy machine
 	@GO="$(GO)" scripts/process-compose.sh || echo "process-compose does not build: it is left out"
-	scripts/dockerd.sh $(GO) test -count 1 -timeout 30m -v -run TestRatios ./internal/bench -args -document $(CURDIR)/docs/BENCHMARKS.md -most $(MOST)
+	scripts/dockerd.sh $(GO) test -count 1 -timeout 30m -v -run TestRatios ./internal/test/bench -args -document $(CURDIR)/docs/BENCHMARKS.md -most $(MOST)
 
 .PHONY: bench-quick
 bench-quick: tools engine ## a little of it, in a minute; fails if a ratio is far off its goal. CI runs it with the tests
-	scripts/dockerd.sh $(GO) test -count 1 -run TestRatios -v ./internal/bench
+	scripts/dockerd.sh $(GO) test -count 1 -run TestRatios -v ./internal/test/bench
 
 .PHONY: bench-parts
 bench-parts: tools ## Go's benchmarks of the parts that the time goes into
@@ -102,11 +102,11 @@ bench-parts: tools ## Go's benchmarks of the parts that the time goes into
 .PHONY: torture
 torture: tools engine ## kill -9 of apply, destroy and the hub, TORTURE times (default 1000, ten minutes), then every fault; SEED=N repeats one
 	AGENTFORM_TORTURE=$(TORTURE) AGENTFORM_TORTURE_SEED=$(SEED) AGENTFORM_FAULTS=all \
-		scripts/dockerd.sh $(GO) test -count 1 -v -timeout 6h ./internal/torture
+		scripts/dockerd.sh $(GO) test -count 1 -v -timeout 6h ./internal/test/torture
 
 .PHONY: soak
 soak: ## a hub for SOAK_DAYS simulated days (default 365, minutes): files, bytes, memory and processor stay flat. The tests take 30 days
-	$(GO) test -count 1 -v -timeout 6h -run TestSoak ./supervise -args -soak $(or $(SOAK_DAYS),365)
+	$(GO) test -count 1 -v -timeout 6h -run TestSoak ./internal/hub -args -soak $(or $(SOAK_DAYS),365)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target, FUZZTIME each (default 5s)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -112,9 +112,9 @@ func (j *job) launching(ctx context.Context, d delivery) (l session.Launch, past
 	if err != nil {
 		return l, "", err
 	}
-	env = append(env, guest.SessionVariable+"="+string(j.rec.Address))
+	env = append(env, shim.SessionVariable+"="+string(j.rec.Address))
 	if s.Runtime.Docker == nil && r.ProjectDir != "" {
-		env = append(env, guest.ProjectVariable+"="+r.ProjectDir)
+		env = append(env, shim.ProjectVariable+"="+r.ProjectDir)
 	}
 	return session.Launch{
 		Mark: session.Mark{Project: r.plan.Lineage, Address: j.rec.Address, ID: j.rec.ID,

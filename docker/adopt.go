@@ -13,7 +13,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -48,7 +48,7 @@ func (r *Runtime) find(ctx context.Context, id string) (session.Live, error) {
 	case i.State.Paused:
 		return session.Live{}, fmt.Errorf("container %s is paused (docker unpause %s)", name, name)
 	}
-	l := session.Live{Foreign: true, PlaceUp: true, Vital: session.Dead, BootID: guest.BootID(),
+	l := session.Live{Foreign: true, PlaceUp: true, Vital: session.Dead, BootID: shim.BootID(),
 		Place: session.Place{Runtime: "docker", Name: strings.TrimPrefix(i.Name, "/"), Container: i.ID}}
 	_, ours := r.adopted(i.ID)
 	switch project := i.Config.Labels[labelProject]; {
@@ -165,8 +165,8 @@ func (r *Runtime) adopt(ctx context.Context, id string, m session.Mark) (p sessi
 			err = errors.Join(err, os.RemoveAll(dir), os.RemoveAll(f.own))
 		}
 	}()
-	c := guest.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: f.guestSocket(), Argv: l.Command}
-	if err := guest.Adopt(dir, c, guest.Proc{PID: l.Agent.PID}, l.Started); err != nil {
+	c := shim.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: f.guestSocket(), Argv: l.Command}
+	if err := shim.Adopt(dir, c, shim.Proc{PID: l.Agent.PID}, l.Started); err != nil {
 		return p, err
 	}
 	for _, folder := range []string{f.own, r.adoptions()} {

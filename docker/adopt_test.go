@@ -10,18 +10,18 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/docker"
-	"github.com/agentform/agentform/observe"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/supervise"
 )
 
 // What the commands and the hub do with containers besides.
 var (
-	_ apply.Adopter     = (*docker.Runtime)(nil)
-	_ apply.Setter      = (*docker.Runtime)(nil)
-	_ observe.Finder    = (*docker.Runtime)(nil)
-	_ supervise.Prober  = (*docker.Runtime)(nil)
-	_ supervise.Noticer = (*docker.Runtime)(nil)
+	_ apply.Adopter = (*docker.Runtime)(nil)
+	_ apply.Setter  = (*docker.Runtime)(nil)
+	_ engine.Finder = (*docker.Runtime)(nil)
+	_ hub.Prober    = (*docker.Runtime)(nil)
+	_ hub.Noticer   = (*docker.Runtime)(nil)
 )
 
 // theirs is somebody's container, with the agent of these tests in its tmux.

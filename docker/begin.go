@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -78,13 +78,13 @@ func (r *Runtime) session(p session.Place, l session.Launch, program []string) [
 }
 
 // up returns when the container's first process answers.
-func (r *Runtime) up(ctx context.Context, p session.Place, k guest.Keeper) error {
+func (r *Runtime) up(ctx context.Context, p session.Place, k shim.Keeper) error {
 	checked := time.Now()
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		version, err := k.Hello(ctx)
 		switch {
-		case err == nil && version > guest.ProtocolVersion:
-			return fmt.Errorf("the first process of its container is of a newer agentform (protocol %d, this one has %d): use that one", version, guest.ProtocolVersion)
+		case err == nil && version > shim.ProtocolVersion:
+			return fmt.Errorf("the first process of its container is of a newer agentform (protocol %d, this one has %d): use that one", version, shim.ProtocolVersion)
 		case err == nil:
 			return nil
 		}
@@ -113,9 +113,9 @@ func (r *Runtime) prepare(f folders, l session.Launch, of owner) error {
 	if err != nil {
 		return err
 	}
-	err = guest.Prepare(l.RunDir, guest.Config{
+	err = shim.Prepare(l.RunDir, shim.Config{
 		Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: f.guestSocket(),
-		Argv: l.Argv, Env: l.Env, Inherit: true, Keeper: filepath.Join(f.sockets, guest.KeeperSocket),
+		Argv: l.Argv, Env: l.Env, Inherit: true, Keeper: filepath.Join(f.sockets, shim.KeeperSocket),
 		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec,
 	}, nil)
 	if err != nil {
@@ -125,12 +125,12 @@ func (r *Runtime) prepare(f folders, l session.Launch, of owner) error {
 }
 
 // started returns when the guest has started the agent, or why it did not.
-func (r *Runtime) started(ctx context.Context, k guest.Keeper, l session.Launch, program []string) error {
+func (r *Runtime) started(ctx context.Context, k shim.Keeper, l session.Launch, program []string) error {
 	checked := time.Now()
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		f := r.facts(l.Mark.ID, l.Mark.Run)
 		switch {
-		case f.Exit != nil && f.Exit.Cause == guest.CauseFailedStart:
+		case f.Exit != nil && f.Exit.Cause == shim.CauseFailedStart:
 			return errors.New(exitOf(f.Exit).String())
 		case f.Agent.PID != 0 || f.Exit != nil:
 			return nil // that it may have left since is for the next look
@@ -149,7 +149,7 @@ func (r *Runtime) started(ctx context.Context, k guest.Keeper, l session.Launch,
 
 // stillborn is why a guest ended before it could write anything down: it could not be
 // started.
-func (r *Runtime) stillborn(ctx context.Context, k guest.Keeper, l session.Launch, program []string) error {
+func (r *Runtime) stillborn(ctx context.Context, k shim.Keeper, l session.Launch, program []string) error {
 	in, err := k.Look(ctx, l.RunDir, pane, format, true)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func window(a session.Address) string {
 const detailLimit = 500
 
 // exitOf is an exit as a container tells it: its detail is one line.
-func exitOf(e *guest.Exit) *session.Exit {
+func exitOf(e *shim.Exit) *session.Exit {
 	if e == nil {
 		return nil
 	}

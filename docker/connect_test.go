@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentform/agentform/docker"
-	"github.com/agentform/agentform/docker/dockertest"
+	"github.com/agentform/agentform/internal/test/dockertest"
 )
 
 // A context of the docker command is a way to an engine; one that is not on this

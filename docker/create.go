@@ -10,7 +10,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -65,7 +65,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (session.Place, 
 		}
 		return session.Place{}, explain(err)
 	}
-	p := session.Place{Runtime: "docker", Socket: guest.KeptSocket, Name: l.Name, Container: made.ID}
+	p := session.Place{Runtime: "docker", Socket: shim.KeptSocket, Name: l.Name, Container: made.ID}
 	if err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{})); err == nil {
 		err = r.begin(ctx, p, l, of, r.config.Guest)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/docker/docker/client"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -119,7 +119,7 @@ func because(s *container.State) string {
 	case s.ExitCode == 128+sigINT || s.ExitCode == 128+sigTERM:
 		return "the container was stopped"
 	case s.ExitCode > 128:
-		return fmt.Sprintf("the container was killed (%s)", guest.SignalName(s.ExitCode-128))
+		return fmt.Sprintf("the container was killed (%s)", shim.SignalName(s.ExitCode-128))
 	}
 	return fmt.Sprintf("the container ended (exit status %d)", s.ExitCode)
 }

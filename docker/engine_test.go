@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/docker"
-	"github.com/agentform/agentform/docker/dockertest"
+	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/session"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 )
 
 const (
@@ -32,26 +32,26 @@ type byExec struct {
 }
 
 // execute runs a command in a container and returns what it printed.
-func (r *Runtime) execute(ctx context.Context, id, stdin string, argv ...string) (guest.TmuxReply, error) {
+func (r *Runtime) execute(ctx context.Context, id, stdin string, argv ...string) (shim.TmuxReply, error) {
 	select {
 	case r.executing <- struct{}{}:
 		defer func() { <-r.executing }()
 	case <-ctx.Done():
-		return guest.TmuxReply{}, ctx.Err()
+		return shim.TmuxReply{}, ctx.Err()
 	}
 	c, err := r.engine()
 	if err != nil {
-		return guest.TmuxReply{}, err
+		return shim.TmuxReply{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, execTimeout)
 	defer cancel()
 	made, err := c.ContainerExecCreate(ctx, id, container.ExecOptions{AttachStdin: stdin != "", AttachStdout: true, AttachStderr: true, Cmd: argv})
 	if err != nil {
-		return guest.TmuxReply{}, explain(err)
+		return shim.TmuxReply{}, explain(err)
 	}
 	a, err := c.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{})
 	if err != nil {
-		return guest.TmuxReply{}, explain(err)
+		return shim.TmuxReply{}, explain(err)
 	}
 	defer a.Close()
 	defer context.AfterFunc(ctx, a.Close)()
@@ -63,15 +63,15 @@ func (r *Runtime) execute(ctx context.Context, id, stdin string, argv ...string)
 	}
 	var out, said head
 	if _, err := stdcopy.StdCopy(&out, &said, a.Reader); ctx.Err() != nil {
-		return guest.TmuxReply{}, fmt.Errorf("%s in the container: %w", argv[0], context.Cause(ctx))
+		return shim.TmuxReply{}, fmt.Errorf("%s in the container: %w", argv[0], context.Cause(ctx))
 	} else if err != nil {
-		return guest.TmuxReply{}, fmt.Errorf("%s in the container: %w", argv[0], err)
+		return shim.TmuxReply{}, fmt.Errorf("%s in the container: %w", argv[0], err)
 	}
 	done, err := c.ContainerExecInspect(ctx, made.ID)
 	if err != nil {
-		return guest.TmuxReply{}, explain(err)
+		return shim.TmuxReply{}, explain(err)
 	}
-	return guest.TmuxReply{Code: done.ExitCode, Stdout: out.String(), Stderr: strings.TrimSpace(said.String())}, nil
+	return shim.TmuxReply{Code: done.ExitCode, Stdout: out.String(), Stderr: strings.TrimSpace(said.String())}, nil
 }
 
 // head keeps the beginning of what is written to it.
@@ -85,7 +85,7 @@ func (h *head) Write(p []byte) (int, error) {
 func (h *head) String() string { return strings.ToValidUTF8(h.kept.String(), "") }
 
 // Tmux runs a tmux command on the container user's own server.
-func (x byExec) Tmux(ctx context.Context, stdin string, args ...string) (guest.TmuxReply, error) {
+func (x byExec) Tmux(ctx context.Context, stdin string, args ...string) (shim.TmuxReply, error) {
 	return x.runtime.execute(ctx, x.container, stdin, append([]string{"tmux", "-u"}, args...)...)
 }
 
@@ -93,9 +93,9 @@ func (x byExec) Tmux(ctx context.Context, stdin string, args ...string) (guest.T
 const howItLeft = "#{pane_dead_status}|#{pane_dead_signal}"
 
 // Look tells of the pane's process what tmux knows. How it ended, only tmux knows too.
-func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool) (guest.Inside, error) {
-	f, _ := guest.ReadFacts(runDir) // written here, when it was adopted
-	in := guest.Inside{Claimed: true, Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit}
+func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool) (shim.Inside, error) {
+	f, _ := shim.ReadFacts(runDir) // written here, when it was adopted
+	in := shim.Inside{Claimed: true, Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit}
 	t, err := x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, howItLeft+"|"+format)
 	if err != nil || t.Code != 0 {
 		return in, err // without the pane, or the server, it is gone
@@ -128,9 +128,9 @@ func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool)
 }
 
 // postMortem is what corpse tells, which is asked once more only while it may change.
-func (x byExec) postMortem(ctx context.Context, runDir string, pid int, at time.Time, changes bool) *guest.Exit {
+func (x byExec) postMortem(ctx context.Context, runDir string, pid int, at time.Time, changes bool) *shim.Exit {
 	known, asked := x.runtime.postMortems.Load(runDir)
-	if exit, _ := known.(*guest.Exit); exit != nil || asked && !changes {
+	if exit, _ := known.(*shim.Exit); exit != nil || asked && !changes {
 		return exit
 	}
 	exit := x.corpse(ctx, pid, at)
@@ -140,18 +140,18 @@ func (x byExec) postMortem(ctx context.Context, runDir string, pid int, at time.
 	return exit
 }
 
-// stillThere prints /proc/PID/stat if the kernel tells us all of it: see guest.CorpseIn.
+// stillThere prints /proc/PID/stat if the kernel tells us all of it: see shim.CorpseIn.
 const stillThere = `IFS= read -r stat <"/proc/$1/stat" && IFS= read -r io <"/proc/$1/io" && printf '%s' "$stat"`
 
 // corpse is how the process of a pane left that tmux had not reaped when it was asked:
 // 3.3a may leave it for long. nil: it cannot be told.
-func (x byExec) corpse(ctx context.Context, pid int, at time.Time) *guest.Exit {
+func (x byExec) corpse(ctx context.Context, pid int, at time.Time) *shim.Exit {
 	t, err := x.runtime.execute(ctx, x.container, "", "sh", "-c", stillThere, "sh", strconv.Itoa(pid))
 	if err != nil {
 		return nil
 	}
-	if code, signal, ok := guest.CorpseIn([]byte(t.Stdout)); ok && t.Code == 0 {
-		return &guest.Exit{Cause: guest.CauseSelf, Code: code, Signal: signal, At: at.UTC()}
+	if code, signal, ok := shim.CorpseIn([]byte(t.Stdout)); ok && t.Code == 0 {
+		return &shim.Exit{Cause: shim.CauseSelf, Code: code, Signal: signal, At: at.UTC()}
 	}
 	// If it has been reaped since, tmux knows.
 	t, err = x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, howItLeft)
@@ -163,14 +163,14 @@ func (x byExec) corpse(ctx context.Context, pid int, at time.Time) *guest.Exit {
 }
 
 // leftBy is how the process of a pane left, as tmux reaped it; nil: it has not yet.
-func leftBy(status, signal string, at time.Time) *guest.Exit {
+func leftBy(status, signal string, at time.Time) *shim.Exit {
 	code, err := strconv.Atoi(status)
 	number, killed := strconv.Atoi(signal)
 	switch {
 	case killed == nil:
-		return &guest.Exit{Cause: guest.CauseSelf, Signal: guest.SignalName(number), At: at.UTC()}
+		return &shim.Exit{Cause: shim.CauseSelf, Signal: shim.SignalName(number), At: at.UTC()}
 	case err == nil:
-		return &guest.Exit{Cause: guest.CauseSelf, Code: code, At: at.UTC()}
+		return &shim.Exit{Cause: shim.CauseSelf, Code: code, At: at.UTC()}
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ done
 
 // End ends the process of the pane, and what is in its terminal.
 func (x byExec) End(ctx context.Context, _, runDir, signal string, grace time.Duration) error {
-	f, err := guest.ReadFacts(runDir)
+	f, err := shim.ReadFacts(runDir)
 	if err != nil || f.Exit != nil || f.Agent.PID == 0 {
 		return err
 	}
@@ -221,5 +221,5 @@ func (x byExec) End(ctx context.Context, _, runDir, signal string, grace time.Du
 	if err != nil {
 		return err
 	}
-	return guest.WriteExit(runDir, guest.Exit{Cause: guest.CauseRequested, Signal: "SIG" + signal, At: time.Now().UTC(), Ran: time.Since(f.StartedAt)})
+	return shim.WriteExit(runDir, shim.Exit{Cause: shim.CauseRequested, Signal: "SIG" + signal, At: time.Now().UTC(), Ran: time.Since(f.StartedAt)})
 }

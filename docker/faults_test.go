@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/docker"
-	"github.com/agentform/agentform/docker/dockertest"
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/session"
 )
 
@@ -48,7 +48,7 @@ func (b *bed) restarts(t *testing.T, p session.Place) {
 func TestStale(t *testing.T) {
 	for what, end := range map[string]string{
 		"the guest is killed": "kill -9 $(ps -o ppid= -p %d)",
-		"tmux is killed":      "tmux -S " + guest.KeptSocket + " kill-server; : %d",
+		"tmux is killed":      "tmux -S " + shim.KeptSocket + " kill-server; : %d",
 		"all is killed":       "kill -9 -1; : %d",
 	} {
 		t.Run(what, func(t *testing.T) {

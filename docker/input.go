@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/internal/keys"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/session"
 )
 
@@ -25,7 +25,7 @@ func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) e
 }
 
 func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) error {
-	if in.Key != "" && !keys.Known(in.Key) {
+	if in.Key != "" && !input.Known(in.Key) {
 		return fmt.Errorf("unknown key %.40q", in.Key)
 	}
 	lodging, err := r.running(ctx, p)
@@ -44,7 +44,7 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 		_, err := lodging.tmux(ctx, "", "send-keys", "-t", lodging.pane, in.Key)
 		return err
 	}
-	if text := keys.Typed(in.Text); text != "" {
+	if text := input.Typed(in.Text); text != "" {
 		// By standard input: it is no argument of a process.
 		const buffer = "agentform"
 		_, err := lodging.tmux(ctx, text, "load-buffer", "-b", buffer, "-", ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", lodging.pane)

@@ -3,7 +3,7 @@ package docker
 import (
 	"time"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -14,7 +14,7 @@ const young = 10 * time.Second
 // judge says whether a run's agent lives: by its processes, as the first process of
 // the container sees them, and by what the run's folder says. doubt is why it cannot
 // be told. made says that the container was made just now.
-func judge(in guest.Inside, made bool) (v session.Vital, exit *session.Exit, doubt string) {
+func judge(in shim.Inside, made bool) (v session.Vital, exit *session.Exit, doubt string) {
 	switch {
 	case in.Agent && in.Exit != nil:
 		return session.Unknown, nil, "an exit is written down, and the agent's process runs"

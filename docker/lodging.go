@@ -10,20 +10,20 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
 // inside is who looks and acts in a container: its first process, or, where that is
 // somebody else's, what the engine executes there.
 type inside interface {
-	Look(ctx context.Context, runDir, target, format string, screen bool) (guest.Inside, error)
-	Tmux(ctx context.Context, stdin string, args ...string) (guest.TmuxReply, error)
+	Look(ctx context.Context, runDir, target, format string, screen bool) (shim.Inside, error)
+	Tmux(ctx context.Context, stdin string, args ...string) (shim.TmuxReply, error)
 	End(ctx context.Context, run, runDir, signal string, grace time.Duration) error
 }
 
 var (
-	_ inside = guest.Keeper{}
+	_ inside = shim.Keeper{}
 	_ inside = byExec{}
 )
 
@@ -61,7 +61,7 @@ func (r *Runtime) running(ctx context.Context, p session.Place) (lodging, error)
 }
 
 // keeper is the first process of the container of a session.
-func (r *Runtime) keeper(id string) guest.Keeper { return guest.Keeper{Dir: r.shared(id).sockets} }
+func (r *Runtime) keeper(id string) shim.Keeper { return shim.Keeper{Dir: r.shared(id).sockets} }
 
 // tmux runs a tmux command in a container. The error is session.ErrGone where what it
 // is about is not there.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -85,7 +85,7 @@ func (r *Runtime) listed(x container.Summary, adopted string) session.Live {
 		Copied: adopted == "" && mark.ID != "" && !slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
 			return strings.HasSuffix(m.Source, string(filepath.Separator)+own)
 		}),
-		Place:   session.Place{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: guest.KeptSocket},
+		Place:   session.Place{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: shim.KeptSocket},
 		Foreign: mark.ID == "" || r.config.Lineage != "" && mark.Project != r.config.Lineage,
 		PlaceUp: x.State == container.StateRunning || x.State == container.StatePaused,
 		Frozen:  x.State == container.StatePaused,

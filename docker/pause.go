@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -28,7 +28,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 		return r.shared(in.id).keep(k.paused(mode))
 	}
 	if mode == session.Freeze && !in.adopted {
-		if err := r.askGuest(ctx, in.id, run, (*guest.Client).Pause); err != nil {
+		if err := r.askGuest(ctx, in.id, run, (*shim.Client).Pause); err != nil {
 			return fail(err)
 		}
 	}
@@ -83,7 +83,7 @@ func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) error
 	}
 	if !in.adopted {
 		// Asked whatever is kept: it is no error if nothing stands still.
-		if err := r.askGuest(ctx, in.id, run, (*guest.Client).Resume); err != nil && k.Paused == session.Freeze {
+		if err := r.askGuest(ctx, in.id, run, (*shim.Client).Resume); err != nil && k.Paused == session.Freeze {
 			return fail(err)
 		}
 	}
@@ -107,8 +107,8 @@ func (r *Runtime) holding(id, run string) (kept, error) {
 
 // askGuest asks the guest of a run. Who answers on its socket may be anything in the
 // container, and is asked for its run first.
-func (r *Runtime) askGuest(ctx context.Context, id, run string, what func(*guest.Client, context.Context) error) error {
-	c, err := guest.Dial(ctx, r.shared(id).guestSocket())
+func (r *Runtime) askGuest(ctx context.Context, id, run string, what func(*shim.Client, context.Context) error) error {
+	c, err := shim.Dial(ctx, r.shared(id).guestSocket())
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (r *Runtime) askGuest(ctx context.Context, id, run string, what func(*guest
 func (r *Runtime) answers(id, run string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	return r.askGuest(ctx, id, run, func(*guest.Client, context.Context) error { return nil }) == nil
+	return r.askGuest(ctx, id, run, func(*shim.Client, context.Context) error { return nil }) == nil
 }
 
 // SetTimeout changes the longest run of a live session.
@@ -137,7 +137,7 @@ func (r *Runtime) SetTimeout(ctx context.Context, p session.Place, run string, t
 		_, err = r.holding(in.id, run)
 	}
 	if err == nil {
-		err = r.askGuest(ctx, in.id, run, func(c *guest.Client, ctx context.Context) error { return c.Set(ctx, guest.Settings{Timeout: &timeout}) })
+		err = r.askGuest(ctx, in.id, run, func(c *shim.Client, ctx context.Context) error { return c.Set(ctx, shim.Settings{Timeout: &timeout}) })
 	}
 	if err != nil {
 		return fmt.Errorf("set the timeout of session %q: %w", p.Name, err)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -17,9 +17,9 @@ import (
 // most that long. Failed is why it failed; empty: it left with 0. The error is
 // session.ErrUnprobeable where no guest answers, or not now.
 func (r *Runtime) Probe(ctx context.Context, p session.Place, run string, argv []string, timeout time.Duration) (failed string, err error) {
-	var done guest.Probed
-	err = r.probing(ctx, p, run, func(c *guest.Client, ctx context.Context) (err error) {
-		done, err = c.Probe(ctx, guest.Probe{Argv: argv, Timeout: timeout})
+	var done shim.Probed
+	err = r.probing(ctx, p, run, func(c *shim.Client, ctx context.Context) (err error) {
+		done, err = c.Probe(ctx, shim.Probe{Argv: argv, Timeout: timeout})
 		return err
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *Runtime) Probe(ctx context.Context, p session.Place, run string, argv [
 // Unread is how many bytes of what was typed into the session its agent has not
 // read. The error is session.ErrUnprobeable where no guest tells.
 func (r *Runtime) Unread(ctx context.Context, p session.Place, run string) (n int, err error) {
-	err = r.probing(ctx, p, run, func(c *guest.Client, ctx context.Context) (err error) {
+	err = r.probing(ctx, p, run, func(c *shim.Client, ctx context.Context) (err error) {
 		n, err = c.Unread(ctx)
 		return err
 	})
@@ -54,12 +54,12 @@ func (r *Runtime) Unread(ctx context.Context, p session.Place, run string) (n in
 
 // probing asks the guest of a run, and tells apart that nobody can be asked from all
 // else.
-func (r *Runtime) probing(ctx context.Context, p session.Place, run string, what func(*guest.Client, context.Context) error) error {
+func (r *Runtime) probing(ctx context.Context, p session.Place, run string, what func(*shim.Client, context.Context) error) error {
 	in, err := r.running(ctx, p)
 	if err == nil {
 		err = r.askGuest(ctx, in.id, run, what)
 	}
-	var refusal *guest.Error
+	var refusal *shim.Error
 	if errors.As(err, &refusal) || errors.Is(err, session.ErrGone) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("%w: %w", session.ErrUnprobeable, err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -62,7 +62,7 @@ func (r *Runtime) restart(ctx context.Context, p session.Place, l session.Launch
 	if err != nil {
 		return p, err
 	}
-	p = session.Place{Runtime: "docker", Socket: guest.KeptSocket, Name: strings.TrimPrefix(i.Name, "/"), Container: i.ID}
+	p = session.Place{Runtime: "docker", Socket: shim.KeptSocket, Name: strings.TrimPrefix(i.Name, "/"), Container: i.ID}
 	if i.State.Paused {
 		if err := c.ContainerUnpause(ctx, i.ID); err != nil {
 			return p, explain(err)
@@ -88,7 +88,7 @@ func (r *Runtime) restart(ctx context.Context, p session.Place, l session.Launch
 // programIn is the guest's program as a container has it mounted: that of the agentform
 // which made it, and this may be a later one.
 func (r *Runtime) programIn(i container.InspectResponse) []string {
-	if at := slices.Index(i.Config.Entrypoint, guest.KeepMode); at > 0 {
+	if at := slices.Index(i.Config.Entrypoint, shim.KeepMode); at > 0 {
 		return i.Config.Entrypoint[:at]
 	}
 	return r.config.Guest

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
 // Config says whose containers these are, and where what they share lies.
 type Config struct {
-	SocketDir string   // of guest.SocketDir; each container has a folder below it
+	SocketDir string   // of shim.SocketDir; each container has a folder below it
 	DataDir   string   // runs/RUN and containers/ID
 	Lineage   string   // Mark.Project of what is ours; empty: all that carries a mark
-	Guest     []string // the guest's program, of guest.Install
+	Guest     []string // the guest's program, of shim.Install
 	Attach    []string // the guest's program, for the method Attach; empty: Guest
 	Host      string   // a docker context, or a URL as of DOCKER_HOST; empty: the environment's
 }
@@ -35,7 +35,7 @@ type Runtime struct {
 
 	executing chan struct{} // full while as many commands are executed as may be
 
-	postMortems sync.Map // *guest.Exit by an adopted run's folder; nil: how it left cannot be told
+	postMortems sync.Map // *shim.Exit by an adopted run's folder; nil: how it left cannot be told
 }
 
 var _ session.Runtime = (*Runtime)(nil)
@@ -88,9 +88,9 @@ func (r *Runtime) Attach(p session.Place) []string {
 		program = r.config.Guest
 	}
 	if _, err := exec.LookPath("docker"); err == nil && len(program) > 0 {
-		argv = slices.Concat(program, []string{guest.AttachMode, r.shared(r.sessionIn(p.Container)).sockets}, argv, []string{"-e", guest.ClientVariable})
+		argv = slices.Concat(program, []string{shim.AttachMode, r.shared(r.sessionIn(p.Container)).sockets}, argv, []string{"-e", shim.ClientVariable})
 	}
-	return append(argv, p.Container, "tmux", "-u", "-S", guest.KeptSocket, "attach-session", "-t", exactly(p.Name))
+	return append(argv, p.Container, "tmux", "-u", "-S", shim.KeptSocket, "attach-session", "-t", exactly(p.Name))
 }
 
 // exactly is a session's name as a target that matches nothing else.

@@ -12,7 +12,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -25,14 +25,14 @@ func (r *Runtime) placing(l session.Launch, of owner) (*container.Config, *conta
 	f := r.shared(l.Mark.ID)
 	config, host := r.settings(l.Spec, l.Dir, of)
 	config.Hostname = l.Name[:min(len(l.Name), 63)] // the longest that Linux has
-	config.Entrypoint = append(slices.Clone(r.config.Guest), guest.KeepMode, f.sockets)
+	config.Entrypoint = append(slices.Clone(r.config.Guest), shim.KeepMode, f.sockets)
 	maps.Copy(config.Labels, map[string]string{labelAddress: string(l.Mark.Address), labelID: l.Mark.ID,
 		labelRun: l.Mark.Run, labelHash: l.Mark.Hash})
 	config.StopSignal = "SIGTERM" // whatever the image says: it is for its own program
 	patience := int(math.Ceil((l.Stop.Grace.D() + stopReserve).Seconds()))
 	config.StopTimeout = &patience
 	host.Mounts = append(host.Mounts, bind(f.runs, filepath.Join(r.config.DataDir, "runs"), false), bind(f.sockets, f.sockets, false))
-	host.Tmpfs[guest.KeptFolder] = inMemory(of)
+	host.Tmpfs[shim.KeptFolder] = inMemory(of)
 	return config, host
 }
 

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -146,22 +146,22 @@ func (o owner) take(path string) error {
 // facts are what the folder of a run in a container tells. What cannot be read is
 // missing, and so is all of it where the container has put a link in the folder's
 // place.
-func (r *Runtime) facts(id, run string) guest.Facts {
+func (r *Runtime) facts(id, run string) shim.Facts {
 	if !runForm.MatchString(run) {
-		return guest.Facts{}
+		return shim.Facts{}
 	}
 	folder := filepath.Join(r.shared(id).runs, run)
 	if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
-		return guest.Facts{}
+		return shim.Facts{}
 	}
-	f, _ := guest.ReadFacts(folder)
+	f, _ := shim.ReadFacts(folder)
 	return f
 }
 
 // Facts tells of a run in a container what its folder says, and whether its agent
 // lives by asking its guest: its processes have other numbers here. ok is false of a
 // run that is in no container.
-func Facts(dataDir, socketDir, run string) (f guest.Facts, alive, ok bool) {
+func Facts(dataDir, socketDir, run string) (f shim.Facts, alive, ok bool) {
 	link := filepath.Join(dataDir, "runs", run)
 	to, err := os.Readlink(link)
 	containers := filepath.Join(dataDir, "containers") + string(filepath.Separator)

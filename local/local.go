@@ -11,8 +11,8 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/guest"
 	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -20,14 +20,14 @@ import (
 // Init has to be called first in main, by a program that is to be its own guest:
 // agentform starts it again as every agent's parent, and then Init does that work
 // and does not return. Otherwise it returns what Options.Guest wants, and does
-// nothing. A program that is installed beside agentform-guest needs it not.
+// nothing. A program that is installed beside agentform-shim needs it not.
 func Init() []string {
 	self, err := os.Executable()
 	if len(os.Args) > 2 && os.Args[1] == "guest" {
-		os.Exit(guest.Main(os.Args[2:]))
+		os.Exit(shim.Main(os.Args[2:]))
 	}
 	if err != nil {
-		return nil // Open then looks for agentform-guest
+		return nil // Open then looks for agentform-shim
 	}
 	return []string{self, "guest"}
 }
@@ -35,7 +35,7 @@ func Init() []string {
 // Options are how sessions are run.
 type Options struct {
 	// Guest is the command that runs every agent, as Init returns it. Nil: the
-	// program agentform-guest beside this one or on PATH.
+	// program agentform-shim beside this one or on PATH.
 	Guest []string
 	// Env is the environment that agents get, as NAME=VALUE; nil: what
 	// session.Inherit returns of this program's own, as for the command line. In
@@ -84,11 +84,11 @@ func open(dir string, o Options) (*Sessions, error) {
 			return nil, err
 		}
 	}
-	sockets, err := guest.SocketDir(dir)
+	sockets, err := shim.SocketDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := guest.KeepSocketDir(dir, sockets); err != nil {
+	if err := shim.KeepSocketDir(dir, sockets); err != nil {
 		return nil, err
 	}
 	home, err := os.UserHomeDir()
@@ -158,7 +158,7 @@ func (s *Sessions) Close() { s.tmux.Close() }
 
 // findGuest finds the program that runs agents.
 func findGuest(dir string) ([]string, error) {
-	_, argv, err := guest.Install(dir)
+	_, argv, err := shim.Install(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -166,9 +166,9 @@ func findGuest(dir string) ([]string, error) {
 		return argv, nil
 	}
 	// The program itself, which serves only if it has called Init.
-	path, err := exec.LookPath(guest.Binary)
+	path, err := exec.LookPath(shim.Binary)
 	if err != nil {
-		return nil, errors.New("there is no " + guest.Binary + " beside this program or on PATH; call local.Init first in main and give what it returns as Options.Guest, or go install github.com/agentform/agentform/cmd/agentform-guest@latest")
+		return nil, errors.New("there is no " + shim.Binary + " beside this program or on PATH; call local.Init first in main and give what it returns as Options.Guest, or go install github.com/agentform/agentform/cmd/agentform-shim@latest")
 	}
 	return []string{path}, nil
 }
@@ -182,7 +182,7 @@ type runs struct {
 func (r runs) Folder(run string) string { return filepath.Join(r.dir, run) }
 
 func (r runs) Notify(run string) []string {
-	return append(slices.Clone(r.guest), guest.NotifyMode, r.Folder(run))
+	return append(slices.Clone(r.guest), shim.NotifyMode, r.Folder(run))
 }
 
 func (r runs) Keep(run string, files map[string]string) error {

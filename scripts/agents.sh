@@ -1,11 +1,11 @@
 #!/bin/sh
 # Installs the coding agents that `make test-real-agents` runs, in the versions of
-# internal/agenttest/agents/package.json, into a cache folder, and prints that
+# internal/test/agenttest/agents/package.json, into a cache folder, and prints that
 # folder. It never touches agents that are installed elsewhere.
 set -eu
 
 newer=22.23.3 # of Node, where the one that is here is too old
-pins=$(CDPATH='' cd -- "$(dirname -- "$0")/../internal/agenttest/agents" && pwd)
+pins=$(CDPATH='' cd -- "$(dirname -- "$0")/../internal/test/agenttest/agents" && pwd)
 sum=$(cksum <"$pins/package-lock.json" | tr ' ' '-')
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/agentform/agents
 folder=$cache/$sum

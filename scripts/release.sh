@@ -27,19 +27,19 @@ SOURCE_DATE_EPOCH=$(git show -s --format=%ct "$commit")
 export SOURCE_DATE_EPOCH CGO_ENABLED=0 GOFLAGS= GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT= GOWORK=off TZ=UTC LC_ALL=C
 
 cd "$work/src"
-"$go" run ./internal/manual man "$work/man"
+"$go" run ./cmd/internal/manual man "$work/man"
 for platform in $platforms; do
 	name=agentform_${version}_$(echo "$platform" | tr / _)
 	folder=$work/$name
 	mkdir -p "$folder/man"
 	GOOS=${platform%/*} GOARCH=${platform#*/} "$go" build -trimpath -buildvcs=true \
-		-ldflags "-s -w -X main.version=$version" -o "$folder/" ./cmd/agentform ./cmd/agentform-guest
-	"$go" run ./internal/sbom "$folder/agentform" "$folder/agentform-guest" >"$folder/sbom.cdx.json"
+		-ldflags "-s -w -X main.version=$version" -o "$folder/" ./cmd/agentform ./cmd/agentform-shim
+	"$go" run ./cmd/internal/sbom "$folder/agentform" "$folder/agentform-shim" >"$folder/sbom.cdx.json"
 	cp README.md CHANGELOG.md LICENSE "$folder/"
 	cp "$work"/man/* "$folder/man/"
 	find "$folder" -type d -exec chmod 755 {} +
 	find "$folder" -type f -exec chmod 644 {} +
-	chmod 755 "$folder/agentform" "$folder/agentform-guest"
+	chmod 755 "$folder/agentform" "$folder/agentform-shim"
 	tar --format=ustar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
 		-C "$work" -cf - "$name" | gzip -n -9 >"$out/$name.tar.gz"
 	echo "$out/$name.tar.gz"

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -52,8 +52,8 @@ func (r *Runtime) adopt(ctx context.Context, id string, m session.Mark) (session
 		return session.Place{}, err
 	}
 	dir := r.runDir(m.Run)
-	c := guest.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: r.guestSocket(m.Run), Argv: l.Command}
-	if err := guest.Adopt(dir, c, guest.Proc{PID: l.Agent.PID, Start: l.Agent.Start}, l.Started); err != nil {
+	c := shim.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: r.guestSocket(m.Run), Argv: l.Command}
+	if err := shim.Adopt(dir, c, shim.Proc{PID: l.Agent.PID, Start: l.Agent.Start}, l.Started); err != nil {
 		return session.Place{}, err
 	}
 	s := r.server(l.Place.Socket)
@@ -135,36 +135,36 @@ func globQuote(path string) string {
 // endAdopted ends a run that has no guest: its process and what is below it. A
 // process of an earlier boot is no process of it. How it ended is written down in
 // the guest's place.
-func (r *Runtime) endAdopted(ctx context.Context, run string, f guest.Facts, how session.Stop) error {
-	if f.BootID != guest.BootID() || f.Exit != nil {
+func (r *Runtime) endAdopted(ctx context.Context, run string, f shim.Facts, how session.Stop) error {
+	if f.BootID != shim.BootID() || f.Exit != nil {
 		return nil
 	}
 	lived := f.Agent.Alive()
-	killed, err := guest.EndTree(ctx, f.Agent, how.Signal, how.Grace.D())
+	killed, err := shim.EndTree(ctx, f.Agent, how.Signal, how.Grace.D())
 	if err != nil || !lived {
 		return err
 	}
-	e := guest.Exit{Cause: guest.CauseRequested, Signal: how.Signal, At: time.Now().UTC(), Ran: time.Since(f.StartedAt)}
+	e := shim.Exit{Cause: shim.CauseRequested, Signal: how.Signal, At: time.Now().UTC(), Ran: time.Since(f.StartedAt)}
 	switch {
 	case killed:
 		e.Signal = "SIGKILL"
 	case e.Signal == "":
 		e.Signal = "SIGTERM"
 	}
-	return guest.WriteExit(r.runDir(run), e)
+	return shim.WriteExit(r.runDir(run), e)
 }
 
 // leftBy is how the process of a pane left: as tmux reaped it, or, where tmux has
 // not come to that (3.3a may leave it for long), as the kernel keeps it. nil: it
 // cannot be known.
-func leftBy(p pane, f guest.Facts) *guest.Exit {
+func leftBy(p pane, f shim.Facts) *shim.Exit {
 	// What tmux writes into the pane when it has died is the last of it.
-	e := guest.Exit{Cause: guest.CauseSelf, At: time.Unix(p.moved, 0).UTC()}
+	e := shim.Exit{Cause: shim.CauseSelf, At: time.Unix(p.moved, 0).UTC()}
 	e.Ran = e.At.Sub(f.StartedAt)
 	number, err := strconv.Atoi(p.signal)
 	switch {
 	case p.signal != "" && err == nil:
-		e.Signal = guest.SignalName(number)
+		e.Signal = shim.SignalName(number)
 	case p.signal != "":
 		e.Signal = "SIG" + strings.TrimPrefix(strings.ToUpper(p.signal), "SIG")
 	case p.status != "":
@@ -175,7 +175,7 @@ func leftBy(p pane, f guest.Facts) *guest.Exit {
 		e.Code = code
 	default:
 		var ok bool
-		if e.Code, e.Signal, ok = guest.Corpse(f.Agent); !ok {
+		if e.Code, e.Signal, ok = shim.Corpse(f.Agent); !ok {
 			return nil
 		}
 	}

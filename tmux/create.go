@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -47,7 +47,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (session.Place, 
 	}
 	s, pane, err := r.place(ctx, l)
 	if s == nil { // nothing was made
-		return fail(errors.Join(err, guest.Discard(l.RunDir)))
+		return fail(errors.Join(err, shim.Discard(l.RunDir)))
 	}
 	p := session.Place{Runtime: "tmux", Socket: s.socket, Name: l.Name, Pane: pane}
 	if err == nil {
@@ -90,7 +90,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 			on = nil
 			return err
 		}
-		if f, _ := guest.Glance(l.RunDir); f.Claimed {
+		if f, _ := shim.Glance(l.RunDir); f.Claimed {
 			// A server that left after that took the run with it: it cannot be
 			// started again.
 			return &Error{Command: "new-session", Output: err.Error(), Err: session.ErrGone}
@@ -121,7 +121,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	}
 	mark, err := marking(l, p.Name)
 	if err != nil {
-		return fail(errors.Join(err, guest.Discard(l.RunDir)))
+		return fail(errors.Join(err, shim.Discard(l.RunDir)))
 	}
 	start := command{"respawn-pane", "-k", "-t", live.Place.Pane}
 	if now.closed {
@@ -166,7 +166,7 @@ func (r *Runtime) prepare(l session.Launch) error {
 	if err != nil {
 		return err
 	}
-	return guest.Prepare(l.RunDir, guest.Config{
+	return shim.Prepare(l.RunDir, shim.Config{
 		Run:     l.Mark.Run,
 		Address: string(l.Mark.Address),
 		Dir:     l.Dir,
@@ -219,9 +219,9 @@ func (r *Runtime) started(ctx context.Context, s *server, p session.Place, l ses
 	defer cancel()
 	begun := time.Now()
 	for wait := time.Millisecond; ; wait = min(2*wait, 10*time.Millisecond) {
-		f, err := guest.Glance(l.RunDir)
+		f, err := shim.Glance(l.RunDir)
 		switch {
-		case f.Exit != nil && f.Exit.Cause == guest.CauseFailedStart:
+		case f.Exit != nil && f.Exit.Cause == shim.CauseFailedStart:
 			return errors.New(exitOf(f.Exit).String())
 		case f.Agent.PID != 0 || f.Exit != nil:
 			return nil // that it may have left since is for the next look
@@ -232,7 +232,7 @@ func (r *Runtime) started(ctx context.Context, s *server, p session.Place, l ses
 		if time.Since(begun) > 100*time.Millisecond {
 			if err := r.stillborn(ctx, s, p); err != nil {
 				// It may have been quicker than the look.
-				if f, _ := guest.Glance(l.RunDir); f.Agent.PID == 0 && f.Exit == nil {
+				if f, _ := shim.Glance(l.RunDir); f.Agent.PID == 0 && f.Exit == nil {
 					return err
 				}
 			}
@@ -275,7 +275,7 @@ func (r *Runtime) undo(ctx context.Context, s *server, p session.Place, l sessio
 // last.
 func (r *Runtime) drop(ctx context.Context, l session.Launch) error {
 	err := r.end(ctx, l.Mark.Run, session.Stop{Signal: "SIGKILL"})
-	return errors.Join(err, guest.Discard(l.RunDir))
+	return errors.Join(err, shim.Discard(l.RunDir))
 }
 
 func (r *Runtime) claimName(name string) bool {

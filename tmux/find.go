@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -116,7 +116,7 @@ func (r *Runtime) found(ctx context.Context, socket string, f []string) (session
 		return session.Live{}, fmt.Errorf("tmux: pane of process %.40q", f[0])
 	}
 	l := r.live(socket, p)
-	seen := guest.Seen(pid)
+	seen := shim.Seen(pid)
 	if l.Dir = seen.Dir; l.Dir == "" {
 		l.Dir = f[2]
 	}
@@ -130,13 +130,13 @@ func (r *Runtime) found(ctx context.Context, socket string, f []string) (session
 	case l.Mark.Run != "":
 		return session.Live{}, fmt.Errorf("it is %s of another agentform project, whose record it is on", l.Mark.Address)
 	}
-	start, runs := guest.StartTime(pid)
+	start, runs := shim.StartTime(pid)
 	l.Vital = session.Dead
-	if !p.dead && runs && (guest.Proc{PID: pid, Start: start}).Alive() {
+	if !p.dead && runs && (shim.Proc{PID: pid, Start: start}).Alive() {
 		l.Vital = session.Alive
 	}
 	l.Agent = session.Process{PID: pid, Start: start}
-	l.BootID = guest.BootID()
+	l.BootID = shim.BootID()
 	if created, err := strconv.ParseInt(f[1], 10, 64); err == nil {
 		l.Started = time.Unix(created, 0)
 	}

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/guest"
-	"github.com/agentform/agentform/internal/keys"
+	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -30,7 +30,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 		if f, _ := r.facts(run); f.Adopted() {
 			return fail(errors.New("it was adopted as it runs, without a guest that could make it stand still: pause { mode = \"detach\" }, or restart it first"))
 		}
-		if err := r.askGuest(ctx, run, (*guest.Client).Pause); err != nil {
+		if err := r.askGuest(ctx, run, (*shim.Client).Pause); err != nil {
 			return fail(err)
 		}
 	}
@@ -58,7 +58,7 @@ func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) error
 	if live.Vital != session.Dead {
 		// Asked whatever the option says: it is no error if nothing stands still. A
 		// session that was only detached needs no guest for it.
-		err := r.askGuest(ctx, run, (*guest.Client).Resume)
+		err := r.askGuest(ctx, run, (*shim.Client).Resume)
 		if err != nil && live.Suspended { // as adopted, or without its socket
 			err = syscall.Kill(live.Agent.PID, syscall.SIGCONT)
 		}
@@ -85,8 +85,8 @@ func (r *Runtime) holding(ctx context.Context, p session.Place, run string) (*se
 	return s, live, err
 }
 
-func (r *Runtime) askGuest(ctx context.Context, run string, what func(*guest.Client, context.Context) error) error {
-	c, err := guest.Dial(ctx, r.guestSocket(run))
+func (r *Runtime) askGuest(ctx context.Context, run string, what func(*shim.Client, context.Context) error) error {
+	c, err := shim.Dial(ctx, r.guestSocket(run))
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) e
 }
 
 func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) error {
-	if in.Key != "" && !keys.Known(in.Key) {
+	if in.Key != "" && !input.Known(in.Key) {
 		return fmt.Errorf("unknown key %.40q", in.Key)
 	}
 	unlock, err := r.typing.lock(ctx, p.Socket+" "+p.Name)
@@ -137,7 +137,7 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 		_, err := s.ask(ctx, append(first, command{"send-keys", "-t", pane, in.Key})...)
 		return err
 	}
-	if text := keys.Typed(in.Text); text != "" {
+	if text := input.Typed(in.Text); text != "" {
 		// A buffer of its own, and by the client's input: no argument of a process.
 		buffer := "agentform-" + newNonce()
 		_, err := s.ask(ctx, append(first,

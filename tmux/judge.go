@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -21,7 +21,7 @@ type evidence struct {
 	started bool // the agent was started
 	agent   bool // it runs
 	stopped bool // by a signal
-	exit    *guest.Exit
+	exit    *shim.Exit
 }
 
 // judge says whether a run's agent lives and how it ended. Neither tmux nor the
@@ -44,7 +44,7 @@ type evidence struct {
 //
 // A clean exit means that the work is done and is never run again, so it takes
 // both: where tmux knows that the guest left otherwise, the exit is not 0.
-func judge(e evidence) (session.Vital, *guest.Exit) {
+func judge(e evidence) (session.Vital, *shim.Exit) {
 	switch {
 	case e.agent:
 		if !e.paneUp || e.exit != nil {
@@ -89,7 +89,7 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, p pane) {
 		return
 	}
 	// What could not be read is missing, and what is missing proves nothing.
-	var f guest.Facts
+	var f shim.Facts
 	known := runForm.MatchString(l.Mark.Run)
 	if known {
 		f, _ = r.glances.Glance(r.runDir(l.Mark.Run))
@@ -99,7 +99,7 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, p pane) {
 	if known && vital != session.Alive && exit == nil {
 		// The exit may have been written after it was looked for and before the
 		// processes were.
-		f, _ = guest.ReadFacts(r.runDir(l.Mark.Run))
+		f, _ = shim.ReadFacts(r.runDir(l.Mark.Run))
 		vital, exit = judge(gather(p, f))
 	}
 	if exit == nil && vital == session.Dead && f.Adopted() && !p.closed {
@@ -132,7 +132,7 @@ func (r *Runtime) firstTime(run string) bool {
 }
 
 // gather looks at the processes that the facts name.
-func gather(p pane, f guest.Facts) evidence {
+func gather(p pane, f shim.Facts) evidence {
 	alive, stopped := f.Agent.Runs()
 	e := evidence{
 		paneUp:  !p.dead && !p.closed,
@@ -150,7 +150,7 @@ func gather(p pane, f guest.Facts) evidence {
 	return e
 }
 
-func exitOf(e *guest.Exit) *session.Exit {
+func exitOf(e *shim.Exit) *session.Exit {
 	if e == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func exitOf(e *guest.Exit) *session.Exit {
 
 // launchSpec reads the spec that a run was launched with.
 func launchSpec(runDir string) (*session.Spec, error) {
-	f, err := guest.ReadFacts(runDir)
+	f, err := shim.ReadFacts(runDir)
 	if len(f.Spec) == 0 {
 		return nil, err
 	}

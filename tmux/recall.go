@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 )
 
 // recallTimeout is how long a tmux server may take to create its socket again. It takes
@@ -29,7 +29,7 @@ func (r *Runtime) recall(ctx context.Context, s *server, run string) {
 	}
 	f, _ := r.facts(run) // what cannot be read is missing
 	pid := f.Guest.Parent()
-	if f.Adopted() || pid <= 1 || !slices.Contains(guest.Seen(pid).Argv, s.socket) {
+	if f.Adopted() || pid <= 1 || !slices.Contains(shim.Seen(pid).Argv, s.socket) {
 		return
 	}
 	if os.MkdirAll(filepath.Dir(s.socket), 0o700) != nil || syscall.Kill(pid, syscall.SIGUSR1) != nil {

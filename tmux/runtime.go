@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -27,10 +27,10 @@ const showsAtOnce = 16
 
 // Config says where a project's sessions live.
 type Config struct {
-	SocketDir string   // of guest.SocketDir: tmux-0, tmux-1, … and the guests' sockets
+	SocketDir string   // of shim.SocketDir: tmux-0, tmux-1, … and the guests' sockets
 	DataDir   string   // its runs/RUN tell what became of each run
 	Lineage   string   // Mark.Project of what is ours; empty: all that carries a mark
-	Guest     []string // the command to put before a run's folder, of guest.Install
+	Guest     []string // the command to put before a run's folder, of shim.Install
 	Bin       string   // tmux program; empty: tmux on PATH
 	// Scope is the command to put before tmux when that starts a server, which then is
 	// not of the caller's control group: systemd-run --user --scope --. It gets the
@@ -57,7 +57,7 @@ type Runtime struct {
 	typing  turns
 	sweeper sweeper
 	ended   seenRuns // that are over and swept
-	glances guest.Glances
+	glances shim.Glances
 
 	postMortems seenRuns // adopted ones of which was asked how they left
 }
@@ -124,9 +124,9 @@ func (r *Runtime) guestSocket(run string) string {
 
 // facts are what a run's folder tells, but for its launch; nothing for an id that
 // cannot be one.
-func (r *Runtime) facts(run string) (guest.Facts, error) {
+func (r *Runtime) facts(run string) (shim.Facts, error) {
 	if !runForm.MatchString(run) {
-		return guest.Facts{}, nil
+		return shim.Facts{}, nil
 	}
 	return r.glances.Glance(r.runDir(run))
 }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -51,11 +51,11 @@ func (r *Runtime) endNow(ctx context.Context, run string, how session.Stop) erro
 		}
 	}
 	// By the guest, that nothing is left: it writes down how the run ended after that.
-	seen := guest.OwnsTree && f.Exit != nil && !f.Adopted()
+	seen := shim.OwnsTree && f.Exit != nil && !f.Adopted()
 	if f.Guest.Alive() {
 		if err := r.askToStop(ctx, run, how); err == nil {
 			grace = 0 // it has had it
-			seen = guest.OwnsTree
+			seen = shim.OwnsTree
 		} else if ctx.Err() != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (r *Runtime) dismiss(ctx context.Context, run string) error {
 }
 
 func (r *Runtime) askToStop(ctx context.Context, run string, how session.Stop) error {
-	c, err := guest.Dial(ctx, r.guestSocket(run))
+	c, err := shim.Dial(ctx, r.guestSocket(run))
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (r *Runtime) askToStop(ctx context.Context, run string, how session.Stop) e
 }
 
 // kill ends one recorded process, if it runs, and waits until it does not.
-func kill(ctx context.Context, p guest.Proc) error {
+func kill(ctx context.Context, p shim.Proc) error {
 	for wait := time.Millisecond; p.Alive(); wait = min(2*wait, 100*time.Millisecond) {
 		if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("kill process %d: %w", p.PID, err)
@@ -286,7 +286,7 @@ func together(m manner, waiting map[string][]chan error) {
 	for run := range waiting {
 		runs = append(runs, run)
 	}
-	left, err := guest.SweepAll(runs, m.grace, m.signal)
+	left, err := shim.SweepAll(runs, m.grace, m.signal)
 	for run, all := range waiting {
 		mine := err
 		if left != nil && len(left[run]) == 0 {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -14,8 +14,8 @@ import (
 func (r *Runtime) SetTimeout(ctx context.Context, p session.Place, run string, timeout time.Duration) error {
 	_, _, err := r.holding(ctx, p, run)
 	if err == nil {
-		err = r.askGuest(ctx, run, func(c *guest.Client, ctx context.Context) error {
-			return c.Set(ctx, guest.Settings{Timeout: &timeout})
+		err = r.askGuest(ctx, run, func(c *shim.Client, ctx context.Context) error {
+			return c.Set(ctx, shim.Settings{Timeout: &timeout})
 		})
 	}
 	if err != nil {

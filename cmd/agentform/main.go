@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/agentform/agentform/internal/cli"
+	"github.com/agentform/agentform/cmd/internal/cli"
 )
 
 // version is set by the linker in a release.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -16,7 +16,7 @@ func Here(project, dataDir, lineage string) session.Owner {
 	return session.Owner{
 		Host:         named(host),
 		Machine:      machine(host),
-		BootID:       guest.BootID(),
+		BootID:       shim.BootID(),
 		PIDNamespace: pidNamespace(),
 		UID:          os.Geteuid(),
 		Project:      Resolve(project),

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -63,7 +63,7 @@ func (e *PreviousError) Error() string {
 // checkPrevious looks for running sessions of the same project in other data
 // directories.
 func checkPrevious(here session.Owner, project string) error {
-	sockets, err := guest.SocketDir(here.DataDir)
+	sockets, err := shim.SocketDir(here.DataDir)
 	if err != nil {
 		return nil // whoever needs the sockets gets this error
 	}
@@ -93,7 +93,7 @@ func running(dataDir string) []session.Address {
 	}
 	var found []session.Address
 	for _, r := range st.Sessions {
-		f, _ := guest.Glance(filepath.Join(dataDir, "runs", r.Run.ID)) // what cannot be read does not run
+		f, _ := shim.Glance(filepath.Join(dataDir, "runs", r.Run.ID)) // what cannot be read does not run
 		contained := r.Place.Container != "" && f.Exit == nil && r.Run.EndedAt.IsZero()
 		if r.Run.ID != "" && (contained || f.Agent.Alive() || f.Guest.Alive()) {
 			found = append(found, r.Address)

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/internal/keys"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/supervise"
 )
 
 // verb is something that a session is told by hand: POST /v1/sessions/{id}/VERB.
@@ -21,7 +21,7 @@ type verb struct {
 	name, id       string
 	summary, about string
 	aliases        []string
-	hand           reconcile.Hand
+	hand           engine.Hand
 	in             func() any
 	// refuse says why it cannot be told to a session as it is now; nil: it can.
 	refuse func(api.Session) error
@@ -31,7 +31,7 @@ type verb struct {
 type Nothing struct{}
 
 // adds sets in a hand what the body of a verb says.
-func adds(body any, h *reconcile.Hand) error {
+func adds(body any, h *engine.Hand) error {
 	switch o := body.(type) {
 	case *api.Start:
 		h.Wait = o.Wait
@@ -54,23 +54,23 @@ var verbs = []verb{
 		name: "restart-session", id: "restartStaleSession", aliases: []string{"/v1/agents/{id}/restart-session", "/agents/{id}/restart-session"},
 		summary: "Start a stale session again, where it was",
 		about:   "In the same container or tmux session, with its conversation; answers when the agent is ready. 409 unless the session is stale: its place stands, and its agent is gone.",
-		hand:    reconcile.Hand{Desired: session.Running}, // without Restart: one that came back meanwhile is left alone
+		hand:    engine.Hand{Desired: session.Running}, // without Restart: one that came back meanwhile is left alone
 		in:      func() any { return &api.RestartSession{} }, refuse: unlessStale,
 	}, {
 		name: "start", id: "startSession", summary: "Start a session that was stopped, or whose agent is gone", about: "With its conversation where the agent can go on with it.",
-		hand: reconcile.Hand{Desired: session.Running}, in: func() any { return &api.Start{} },
+		hand: engine.Hand{Desired: session.Running}, in: func() any { return &api.Start{} },
 	}, {
 		name: "restart", id: "restartSession", summary: "Start a session again, whatever its state", about: "Ends the agent if it lives.",
-		hand: reconcile.Hand{Desired: session.Running, Restart: true}, in: func() any { return &api.Restart{} },
+		hand: engine.Hand{Desired: session.Running, Restart: true}, in: func() any { return &api.Restart{} },
 	}, {
 		name: "pause", id: "pauseSession", summary: "Pause a session", about: "As its manifest says: clients off and input refused, or its processes standing still.",
-		hand: reconcile.Hand{Desired: session.Paused}, in: func() any { return &Nothing{} }, refuse: unlessAlive,
+		hand: engine.Hand{Desired: session.Paused}, in: func() any { return &Nothing{} }, refuse: unlessAlive,
 	}, {
 		name: "resume", id: "resumeSession", summary: "Let a paused session go on",
-		hand: reconcile.Hand{Desired: session.Running}, in: func() any { return &Nothing{} }, refuse: unlessPaused,
+		hand: engine.Hand{Desired: session.Running}, in: func() any { return &Nothing{} }, refuse: unlessPaused,
 	}, {
 		name: "stop", id: "stopSession", summary: "Stop a session", about: "Answers when it has been seen that nothing is left of it. Its workspace and branch stay.",
-		hand: reconcile.Hand{Desired: session.Stopped}, in: func() any { return &api.Stop{} },
+		hand: engine.Hand{Desired: session.Stopped}, in: func() any { return &api.Stop{} },
 	},
 }
 
@@ -156,7 +156,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 	if (in.Text == "") == (in.Key == "") || in.Key != "" && in.NoEnter {
 		return badRequest("want a text, or a key: one of the two", `{"text": "…"} or {"key": "Enter"}`)
 	}
-	if in.Key != "" && !keys.Known(in.Key) {
+	if in.Key != "" && !input.Known(in.Key) {
 		return badRequest(fmt.Sprintf("there is no key %.40q", in.Key), "a key has tmux's name: Enter, Escape, C-c, F12, y")
 	}
 	sent := api.Sent{Format: api.FormatVersion, Address: k.Record.Address, Alive: k.Diagnosis.Alive}
@@ -172,7 +172,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 
 // aim reads what a request that acts says, and finds the session that it is about, as
 // it is now.
-func (s *Server) aim(w http.ResponseWriter, r *http.Request, body any) (k status.Input, snapshot *supervise.Snapshot, err error) {
+func (s *Server) aim(w http.ResponseWriter, r *http.Request, body any) (k status.Input, snapshot *hub.Snapshot, err error) {
 	if _, err = queried(r); err != nil {
 		return k, nil, err
 	}

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/supervise"
 )
 
 // On TCP the token decides, on the socket nothing does; and by neither door a page in
@@ -203,7 +203,7 @@ func TestKilledHub(t *testing.T) {
 		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 		s.until("the hub answers", func() bool {
 			h, err := s.client.Health(t.Context())
-			holder, runs := supervise.Running(filepath.Join(s.dir, "data"))
+			holder, runs := hub.Running(filepath.Join(s.dir, "data"))
 			return err == nil && h.Status == "ok" && runs && holder.PID == c.Process.Pid
 		})
 		return c

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/supervise"
 )
 
 // isEventID reports whether a text looks like the id of an event, LIFE.NUMBER.TIME.
@@ -105,8 +105,8 @@ func (s *Server) wantedEvents(r *http.Request) (from string, only map[session.Ad
 }
 
 // take are the hub's events after one, until ctx ends.
-func (s *Server) take(ctx context.Context, from string) <-chan supervise.Event {
-	events := make(chan supervise.Event)
+func (s *Server) take(ctx context.Context, from string) <-chan hub.Event {
+	events := make(chan hub.Event)
 	all := s.cfg.Hub.Events(ctx, from) // from here on nothing is missed
 	go func() {
 		defer close(events)
@@ -126,7 +126,7 @@ func (s *Server) take(ctx context.Context, from string) <-chan supervise.Event {
 }
 
 // record is an event as it is sent.
-func record(e supervise.Event) ([]byte, error) {
+func record(e hub.Event) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "id: %s\ndata: ", e.ID)
 	if err := wire.WriteLine(&b, api.EventOf(e.Event)); err != nil { // one line, and its end

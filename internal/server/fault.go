@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/internal/typing"
 	"github.com/agentform/agentform/internal/wire"
-	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -49,10 +49,10 @@ func faultOf(err error) *api.Error {
 		return &api.Error{Status: http.StatusConflict, Code: code, Message: err.Error(), Next: next}
 	}
 	var known *api.Error
-	var unknown *reconcile.UnknownError
+	var unknown *engine.UnknownError
 	var locked *state.LockedError
-	var asks *typing.DialogError
-	var untaken *typing.NotTakenError
+	var asks *input.DialogError
+	var untaken *input.NotTakenError
 	var problem session.Diagnostic
 	var newer *state.NewerError
 	switch {

@@ -18,15 +18,14 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/guest"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/server"
-	"github.com/agentform/agentform/observe"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
-	"github.com/agentform/agentform/supervise"
 	"github.com/agentform/agentform/tmux"
 )
 
@@ -36,7 +35,7 @@ const token = "0123456789abcdef0123456789abcdef"
 // process of its own.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "guest" {
-		os.Exit(guest.Main(os.Args[2:]))
+		os.Exit(shim.Main(os.Args[2:]))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "hub" {
 		os.Exit(serve(os.Args[2]))
@@ -72,7 +71,7 @@ func newShop(t *testing.T, addresses ...session.Address) *shop {
 	t.Cleanup(func() {
 		s.stop()
 		s.client.Close()
-		s.apply(reconcile.Request{Options: plan.Options{Destroy: true}})
+		s.apply(engine.Request{Options: plan.Options{Destroy: true}})
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
@@ -81,11 +80,11 @@ func newShop(t *testing.T, addresses ...session.Address) *shop {
 	for _, a := range addresses {
 		wanted = append(wanted, specOf(dir, a))
 	}
-	s.apply(reconcile.Request{Wanted: wanted})
+	s.apply(engine.Request{Wanted: wanted})
 	return s
 }
 
-func (s *shop) apply(q reconcile.Request) {
+func (s *shop) apply(q engine.Request) {
 	s.t.Helper()
 	r := open(s.dir, "ada")
 	defer r.Close()
@@ -111,16 +110,16 @@ func specOf(dir string, a session.Address) session.Spec {
 }
 
 // open is a reconciler of the project in a folder, in whatever process.
-func open(dir, by string) *reconcile.Reconciler {
+func open(dir, by string) *engine.Reconciler {
 	data := filepath.Join(dir, "data")
 	self, _ := os.Executable() // without it no guest starts, which every test sees
-	return &reconcile.Reconciler{
+	return &engine.Reconciler{
 		Project: "shop", StatePath: filepath.Join(data, "state.json"), Version: "test", LockWait: 20 * time.Second,
 		Who: state.Holder{PID: os.Getpid(), User: by, Command: "test"},
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
 			return tmux.New(tmux.Config{SocketDir: filepath.Join(dir, "s"), DataDir: data, Lineage: lineage, Guest: []string{self, "guest"}}), nil
 		},
-		Eyes: observe.Eyes{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: factsIn(data), BootID: guest.BootID, Now: time.Now},
+		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: factsIn(data), BootID: shim.BootID, Now: time.Now},
 		Applier: apply.Applier{
 			Agent: agent.For, Git: apply.HostGit(), Blobs: state.Blobs{Dir: filepath.Join(data, "blobs")},
 			Secrets: func(string) (string, bool) { return "", true }, Facts: factsIn(data), BaseEnv: []string{"PATH=" + os.Getenv("PATH")},
@@ -132,7 +131,7 @@ func open(dir, by string) *reconcile.Reconciler {
 // factsIn is what the folders of runs tell.
 func factsIn(data string) func(string) session.RunFacts {
 	return func(run string) session.RunFacts {
-		f, _ := guest.ReadFacts(filepath.Join(data, "runs", run)) // without it the run has not begun
+		f, _ := shim.ReadFacts(filepath.Join(data, "runs", run)) // without it the run has not begun
 		facts := session.RunFacts{Claimed: f.Claimed, Alive: f.Agent.Alive(), BootID: f.BootID, Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
 		if f.Exit != nil {
 			facts.Exit = &session.Exit{Cause: f.Exit.Cause, Code: f.Exit.Code, Signal: f.Exit.Signal, At: f.Exit.At}
@@ -142,12 +141,12 @@ func factsIn(data string) func(string) session.RunFacts {
 }
 
 // hubOf is the hub of the project in a folder, and its API.
-func hubOf(dir string) (*supervise.Hub, *server.Server) {
+func hubOf(dir string) (*hub.Hub, *server.Server) {
 	data := filepath.Join(dir, "data")
 	reader, metrics := activity.New(data, dir, agent.For), server.NewMetrics("test")
-	h := supervise.New(supervise.Config{
-		Project: "shop", DataDir: data, Open: func(by string) *reconcile.Reconciler { return open(dir, by) },
-		Activity: reader, Looked: metrics.Looked, Wakers: []supervise.Waker{&supervise.Processes{}, &supervise.Files{}},
+	h := hub.New(hub.Config{
+		Project: "shop", DataDir: data, Open: func(by string) *engine.Reconciler { return open(dir, by) },
+		Activity: reader, Looked: metrics.Looked, Wakers: []hub.Waker{&hub.Processes{}, &hub.Files{}},
 	})
 	return h, server.New(server.Config{Hub: h, Activity: reader, Facts: factsIn(data), Metrics: metrics, Project: "shop", Version: "test", By: "ada"})
 }

@@ -20,20 +20,19 @@ import (
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/keys"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/internal/typing"
 	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/supervise"
 )
 
 // sham is a hub with two sessions of a pool, of which it says always the same: one
 // lives, one is stale. It keeps what it was asked to do.
 type sham struct {
 	sessions []status.Input
-	hands    []reconcile.Hand
+	hands    []engine.Hand
 	typed    []session.Input
 }
 
@@ -47,28 +46,28 @@ func newSham() *sham {
 	return h
 }
 
-func (h *sham) Snapshot() *supervise.Snapshot {
-	return &supervise.Snapshot{At: time.Unix(1, 0), Sessions: h.sessions}
+func (h *sham) Snapshot() *hub.Snapshot {
+	return &hub.Snapshot{At: time.Unix(1, 0), Sessions: h.sessions}
 }
 
-func (h *sham) Look(context.Context) (*supervise.Snapshot, error) { return h.Snapshot(), nil }
+func (h *sham) Look(context.Context) (*hub.Snapshot, error) { return h.Snapshot(), nil }
 
-func (h *sham) Events(context.Context, string) iter.Seq2[supervise.Event, error] {
-	return func(yield func(supervise.Event, error) bool) {
-		yield(supervise.Event{ID: "life.1.1", Event: history.Event{Kind: history.StatusChanged, Address: "pool[0]"}}, nil)
+func (h *sham) Events(context.Context, string) iter.Seq2[hub.Event, error] {
+	return func(yield func(hub.Event, error) bool) {
+		yield(hub.Event{ID: "life.1.1", Event: history.Event{Kind: history.StatusChanged, Address: "pool[0]"}}, nil)
 	}
 }
 
-func (h *sham) Do(_ context.Context, _ string, hand reconcile.Hand) (plan.Plan, apply.Tally, error) {
+func (h *sham) Do(_ context.Context, _ string, hand engine.Hand) (plan.Plan, apply.Tally, error) {
 	h.hands = append(h.hands, hand)
 	return plan.Plan{}, apply.Tally{}, nil
 }
 
 func (h *sham) Capture(context.Context, session.Address, int) (string, error) { return "a line\n", nil }
 
-func (h *sham) Send(_ context.Context, _ string, _ session.Address, in session.Input) (typing.Outcome, error) {
+func (h *sham) Send(_ context.Context, _ string, _ session.Address, in session.Input) (input.Outcome, error) {
 	h.typed = append(h.typed, in)
-	return typing.Submitted, nil
+	return input.Submitted, nil
 }
 
 // Whatever is asked for in whatever words, the answer is one of the document's
@@ -159,7 +158,7 @@ func FuzzRequest(f *testing.F) {
 			}
 		}
 		for _, in := range hub.typed {
-			if told.verb != "send" || (in.Text == "") == (in.Key == "") || in.Key != "" && !keys.Known(in.Key) || len(in.Text) > maxBody || !utf8.ValidString(in.Text) {
+			if told.verb != "send" || (in.Text == "") == (in.Key == "") || in.Key != "" && !input.Known(in.Key) || len(in.Text) > maxBody || !utf8.ValidString(in.Text) {
 				t.Errorf("%s %q %q: it typed %+v", method, target, body, in)
 			}
 		}
@@ -167,7 +166,7 @@ func FuzzRequest(f *testing.F) {
 }
 
 // verbsDo is what may be done for each verb.
-var verbsDo = map[string]reconcile.Hand{
+var verbsDo = map[string]engine.Hand{
 	"start": {Desired: session.Running}, "restart": {Desired: session.Running, Restart: true}, "restart-session": {Desired: session.Running},
 	"pause": {Desired: session.Paused}, "resume": {Desired: session.Running}, "stop": {Desired: session.Stopped},
 }

@@ -9,17 +9,17 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/supervise"
 )
 
 // lastEvents is how many events one session in full has, as in show.
 const lastEvents = 10
 
 // seen is the snapshot that a request is about: the last, or a new one.
-func (s *Server) seen(r *http.Request, query ...param) (*supervise.Snapshot, error) {
+func (s *Server) seen(r *http.Request, query ...param) (*hub.Snapshot, error) {
 	q, err := queried(r, query...)
 	if err == nil {
 		err = bare(r)
@@ -34,14 +34,14 @@ func (s *Server) seen(r *http.Request, query ...param) (*supervise.Snapshot, err
 }
 
 // look is a look that begins now.
-func (s *Server) look(ctx context.Context) (*supervise.Snapshot, error) {
+func (s *Server) look(ctx context.Context) (*hub.Snapshot, error) {
 	ctx, done := context.WithTimeout(ctx, lookTime)
 	defer done()
 	return s.cfg.Hub.Look(ctx)
 }
 
 // shown is a session as status shows it, with what the hub does about it.
-func shown(s *supervise.Snapshot, k status.Input) api.Session {
+func shown(s *hub.Snapshot, k status.Input) api.Session {
 	if c, ok := s.Change(k.Record.Address); ok && k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive && c.Restarts != nil {
 		k.Hold(c)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/supervise"
 )
 
 // Metrics are what /metrics tells. A nil one counts nothing.
@@ -131,4 +131,4 @@ func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
 }
 
 var _ prometheus.Collector = sessions{}
-var _ Hub = (*supervise.Hub)(nil)
+var _ Hub = (*hub.Hub)(nil)

@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/supervise"
 )
 
 // maxID is the longest name of a session that is looked for.
@@ -23,7 +23,7 @@ const maxID = 512
 
 // find is the session of a snapshot that a name means: its id, its address, or its
 // short name if no other is meant by that.
-func find(s *supervise.Snapshot, name string) (status.Input, error) {
+func find(s *hub.Snapshot, name string) (status.Input, error) {
 	if name == "" || len(name) > maxID || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return status.Input{}, badRequest(brief(name)+" is no name of a session", "it is an id, an address or a short name: api, worker[\"web\"]")
 	}

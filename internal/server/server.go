@@ -15,20 +15,20 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/typing"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/supervise"
 )
 
-// Hub is what is served: a *supervise.Hub.
+// Hub is what is served: a *hub.Hub.
 type Hub interface {
-	Snapshot() *supervise.Snapshot
-	Look(ctx context.Context) (*supervise.Snapshot, error)
-	Events(ctx context.Context, after string) iter.Seq2[supervise.Event, error]
-	Do(ctx context.Context, by string, hand reconcile.Hand) (plan.Plan, apply.Tally, error)
-	Send(ctx context.Context, by string, a session.Address, in session.Input) (typing.Outcome, error)
+	Snapshot() *hub.Snapshot
+	Look(ctx context.Context) (*hub.Snapshot, error)
+	Events(ctx context.Context, after string) iter.Seq2[hub.Event, error]
+	Do(ctx context.Context, by string, hand engine.Hand) (plan.Plan, apply.Tally, error)
+	Send(ctx context.Context, by string, a session.Address, in session.Input) (input.Outcome, error)
 	Capture(ctx context.Context, a session.Address, lines int) (string, error)
 }
 

@@ -14,25 +14,25 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/reconcile"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/supervise"
 )
 
 // flood is a hub to which something happens without end.
 type flood struct{ Hub }
 
-func (flood) Snapshot() *supervise.Snapshot { return &supervise.Snapshot{At: time.Now()} }
+func (flood) Snapshot() *hub.Snapshot { return &hub.Snapshot{At: time.Now()} }
 
-func (flood) Events(ctx context.Context, after string) iter.Seq2[supervise.Event, error] {
-	return func(yield func(supervise.Event, error) bool) {
+func (flood) Events(ctx context.Context, after string) iter.Seq2[hub.Event, error] {
+	return func(yield func(hub.Event, error) bool) {
 		n := 0
 		_, _ = fmt.Sscanf(after, "life.%d.", &n) // without it from the first on
 		for ctx.Err() == nil {
 			n++
-			e := supervise.Event{ID: fmt.Sprintf("life.%d.1", n), Event: history.Event{Kind: history.StatusChanged, Excerpt: strings.Repeat("x", 40<<10)}}
+			e := hub.Event{ID: fmt.Sprintf("life.%d.1", n), Event: history.Event{Kind: history.StatusChanged, Excerpt: strings.Repeat("x", 40<<10)}}
 			if !yield(e, nil) {
 				return
 			}
@@ -43,8 +43,8 @@ func (flood) Events(ctx context.Context, after string) iter.Seq2[supervise.Event
 // silent is a hub to which nothing happens.
 type silent struct{ flood }
 
-func (silent) Events(ctx context.Context, _ string) iter.Seq2[supervise.Event, error] {
-	return func(func(supervise.Event, error) bool) { <-ctx.Done() }
+func (silent) Events(ctx context.Context, _ string) iter.Seq2[hub.Event, error] {
+	return func(func(hub.Event, error) bool) { <-ctx.Done() }
 }
 
 // A reader that does not read is let go, keeps nobody else waiting, and can come back.
@@ -130,14 +130,14 @@ func TestStuck(t *testing.T) {
 // asleep is a hub that looked last an hour ago.
 type asleep struct{ flood }
 
-func (asleep) Snapshot() *supervise.Snapshot {
-	return &supervise.Snapshot{At: time.Now().Add(-time.Hour)}
+func (asleep) Snapshot() *hub.Snapshot {
+	return &hub.Snapshot{At: time.Now().Add(-time.Hour)}
 }
 
 // What takes longer than anybody may take to send or to read is done, and answered.
 func TestLongAct(t *testing.T) {
 	api := session.Single("api")
-	s := New(Config{Hub: slowly{snapshot: &supervise.Snapshot{At: time.Now(), Sessions: []status.Input{{Record: &session.Record{Address: api, ID: "api-1"}}}}}})
+	s := New(Config{Hub: slowly{snapshot: &hub.Snapshot{At: time.Now(), Sessions: []status.Input{{Record: &session.Record{Address: api, ID: "api-1"}}}}}})
 	s.patience = 100 * time.Millisecond
 	server := httptest.NewUnstartedServer(s.Handler(Door{}))
 	server.Config.ReadTimeout = 100 * time.Millisecond
@@ -166,12 +166,12 @@ func TestLongAct(t *testing.T) {
 // slowly is a hub that takes its time, unless nobody waits any more.
 type slowly struct {
 	flood
-	snapshot *supervise.Snapshot
+	snapshot *hub.Snapshot
 }
 
-func (h slowly) Snapshot() *supervise.Snapshot { return h.snapshot }
+func (h slowly) Snapshot() *hub.Snapshot { return h.snapshot }
 
-func (h slowly) Look(ctx context.Context) (*supervise.Snapshot, error) {
+func (h slowly) Look(ctx context.Context) (*hub.Snapshot, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -180,7 +180,7 @@ func (h slowly) Look(ctx context.Context) (*supervise.Snapshot, error) {
 	}
 }
 
-func (h slowly) Do(ctx context.Context, _ string, _ reconcile.Hand) (plan.Plan, apply.Tally, error) {
+func (h slowly) Do(ctx context.Context, _ string, _ engine.Hand) (plan.Plan, apply.Tally, error) {
 	_, err := h.Look(ctx)
 	return plan.Plan{}, apply.Tally{}, err
 }

@@ -1,0 +1,17 @@
+// A guest uses one processor, and is started once for each agent: it does not ask the
+// machine how many it may use.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
+// Agentform-guest is the parent process of one agent: see package guest. It is
+// started by agentform and not by people.
+package main
+
+import (
+	"os"
+
+	"github.com/agentform/agentform/internal/shim"
+)
+
+func main() { os.Exit(shim.Main(os.Args[1:])) }

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/tmux"
+)
+
+func (a *app) adoptCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "adopt ADDR ID",
+		Short: "Take a running tmux session or container over",
+		Long: `Takes a tmux session or a container that somebody else started over, as it runs: it is
+marked as ours, goes on undisturbed, and is looked at, stopped and restarted like any other
+from then on. Nothing else on its tmux server is touched.
+
+ID is ` + tmux.IDForm + `,
+or docker:CONTAINER. What stands last, behind the last slash, is the tmux session's name.
+A container has to be declared in the manifest, with its image.
+
+If the manifest declares ADDR, the session becomes that one; it must work in the declared
+workspace, on the declared branch. Else it is described as it is seen: the program in it,
+its folder, the branch there. It is on record as adopted, so a manifest's silence never
+destroys it.
+
+A session that is ours and off the record (see state rm) is taken back by its own address.
+An import block in a manifest does the same with apply.`,
+		Example: `  agentform adopt api tmux:default/work
+  agentform adopt 'worker["web"]' tmux:/tmp/tmux-1000/mine/web
+  agentform adopt api docker:old-one`,
+		Args:              arguments(2, 2),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(1),
+		RunE:              func(c *cobra.Command, args []string) error { return a.runAdopt(c.Context(), args[0], args[1]) },
+	}
+}
+
+func (a *app) runAdopt(ctx context.Context, typed, id string) error {
+	p, s, err := a.unmanifested()
+	if err != nil {
+		return err
+	}
+	address, err := newAddress(typed)
+	if err != nil {
+		return err
+	}
+	if find(s.Sessions, address) != nil {
+		return fmt.Errorf("%s is on record already: adopt under another address, or take it off the record first: agentform state rm %s", address, quoted(address))
+	}
+	contained := strings.HasPrefix(id, "docker:")
+	spec := p.declared(address)
+	switch {
+	case !contained:
+		if err := a.tmux(); err != nil {
+			return err
+		}
+	case spec == nil:
+		return fmt.Errorf("adopt %s: the manifest does not declare %s: a container needs a session block, with a runtime \"docker\" that names its image", id, address)
+	}
+	if spec == nil {
+		if spec, err = a.describe(ctx, p, address, id); err != nil {
+			return err
+		}
+	}
+	t, err := a.teller("Adopt")
+	if err != nil {
+		return err
+	}
+	q := engine.Request{Wanted: []session.Spec{*spec}, Imports: []plan.Import{{To: address, ID: id}}}
+	return a.bring(ctx, p, t, q, address, session.FromAdopt)
+}
+
+// describe makes a spec of what is seen under an id.
+func (a *app) describe(ctx context.Context, p *project, address session.Address, id string) (*session.Spec, error) {
+	rt, err := a.reconciler(p, toLook).For(session.Spec{Runtime: session.RuntimeSpec{Kind: "tmux"}})
+	if err != nil {
+		return nil, err
+	}
+	found := rt.(engine.Finder).Find(ctx, id)
+	if found.Err != nil {
+		return nil, fmt.Errorf("adopt %s: %w", id, found.Err)
+	}
+	l := found.Live
+	if !l.Foreign {
+		if spec := p.launched(l.Mark.Run); spec != nil {
+			spec.Address = address
+			return spec, nil
+		}
+	}
+	asked := config.Asked{Address: address, Dir: git.Look(l.Dir)}
+	asked.Agent, asked.Command, asked.Args = recognise(p.manifest.Agents, l.Command)
+	spec, err := p.manifest.Compose(asked)
+	if err != nil {
+		return nil, fmt.Errorf("adopt %s: %w", id, err)
+	}
+	return &spec, nil
+}
+
+// interpreters run the program that their first argument names.
+var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby", "sh", "bash"}
+
+// recognise tells which of the agents a command line is one of, and with which
+// arguments; else it is an agent of its own.
+func recognise(agents map[string]config.Agent, argv []string) (name string, command, args []string) {
+	if len(argv) == 0 {
+		return "", nil, nil
+	}
+	program, rest := argv[0], argv[1:]
+	if slices.Contains(interpreters, filepath.Base(program)) && len(rest) > 0 {
+		program, rest = rest[0], rest[1:]
+	}
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		own := agents[name].Spec.Command
+		if len(own) > 0 && filepath.Base(own[0]) == filepath.Base(program) && len(rest) >= len(own)-1 && slices.Equal(own[1:], rest[:len(own)-1]) {
+			return name, nil, rest[len(own)-1:]
+		}
+	}
+	return "", argv, nil
+}

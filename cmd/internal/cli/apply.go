@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+type applyOptions struct {
+	planFlags
+	file         string // a saved plan; empty: plan now
+	autoApprove  bool
+	wait, dryRun bool
+	onError      string
+	afterTurn    bool
+	turnLimit    time.Duration // of afterTurn; 0: as the manifest says
+	verb         string        // as the last line calls it: Apply
+}
+
+func (a *app) applyCommand() *cobra.Command {
+	o := applyOptions{verb: "Apply"}
+	c := &cobra.Command{
+		Use:   "apply [PLANFILE]",
+		Short: "Make it so",
+		Long: `Plans, asks, and carries the plan out: several sessions at once, dependencies first.
+A failure is told when it happens, what depends on it is skipped by name, and the
+rest goes on; all errors come together at the end.
+
+With PLANFILE, exactly the plan in it is carried out; it is refused if anything that
+it would touch has changed since.
+
+The first Ctrl-C begins nothing new and finishes what is under way; the second stops
+at once. What is on record is right in both cases.`,
+		Example: `  agentform apply
+  agentform apply --auto-approve --wait
+  agentform apply --target 'worker["web"]'
+  agentform apply api.plan`,
+		Args:        arguments(0, 1),
+		Annotations: withJSON(),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.file = args[0]
+			}
+			return a.runApply(c, o)
+		},
+	}
+	o.register(a, c)
+	o.registerMore(a, c)
+	o.registerApply(c)
+	c.Flags().BoolVar(&o.wait, "wait", false, "return when every session that was started is ready, and what waits for a dependency has started")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only plan (the same as agentform plan)")
+	return c
+}
+
+func (a *app) destroyCommand() *cobra.Command {
+	o := applyOptions{verb: "Destroy"}
+	c := &cobra.Command{
+		Use:   "destroy",
+		Short: "End every session and forget it",
+		Long: `Stops every session that is on record, verifies that nothing of it is left, and
+forgets it. Work that would be lost stays where it is: branches always, and a
+workspace with anything uncommitted; the workspaces that hold work are named before it
+asks. The same as apply --destroy.`,
+		Example: `  agentform destroy
+  agentform destroy --target api --auto-approve`,
+		Args:        arguments(0, 0),
+		Annotations: withJSON(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.destroy = true
+			return a.runApply(c, o)
+		},
+	}
+	o.register(a, c)
+	o.registerApply(c)
+	return c
+}
+
+func (o *applyOptions) registerApply(c *cobra.Command) {
+	flags := c.Flags()
+	addTurnFlag(flags, &o.afterTurn, &o.turnLimit)
+	flags.BoolVar(&o.autoApprove, "auto-approve", false, "do not ask")
+	flags.StringVar(&o.onError, "on-error", "continue", "what a failure means for the rest: continue, stop")
+	completeFlag(c, "on-error", words("continue", "stop"))
+}
+
+func (a *app) runApply(c *cobra.Command, o applyOptions) error {
+	ctx := c.Context()
+	if err := o.check(c); err != nil {
+		return usageError{c.CommandPath(), err}
+	}
+	if o.dryRun {
+		return a.runPlan(ctx, planOptions{planFlags: o.planFlags})
+	}
+	if a.globals.json && o.file == "" && !o.autoApprove {
+		return usageError{c.CommandPath(), errors.New("--json cannot ask for approval: it needs --auto-approve or a saved plan")}
+	}
+	if err := a.errInWorkspace(); err != nil {
+		return err
+	}
+	return a.converge(ctx, o)
+}
+
+// replans is how often an apply that need not ask plans again because somebody
+// else changed something meanwhile.
+const replans = 3
+
+// converge plans, or reads the plan, has it approved and carries it out. Who
+// approved beforehand approved whatever there is to do: a plan that is not true
+// any more once the lock is ours is then made again.
+func (a *app) converge(ctx context.Context, o applyOptions) error {
+	t, err := a.teller(o.verb)
+	if err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		err := a.attempt(ctx, t, o)
+		var changed *engine.ChangedError
+		switch {
+		case !errors.As(err, &changed):
+			return err
+		case !o.autoApprove || o.file != "" || n == replans:
+			return t.end(apply.Tally{}, nil, changed)
+		}
+		a.log.Info("something changed meanwhile: planning again", "what", changed.Changes)
+	}
+}
+
+// attempt plans and carries out, once. That something changed meanwhile is
+// returned untold.
+func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
+	p, made, request, err := a.approvable(ctx, o)
+	if err != nil {
+		return err
+	}
+	request.Wait = o.wait
+	if o.afterTurn {
+		made = made.AfterTurn(engine.TurnLimit(o.turnLimit))
+	}
+	if o.file == "" && !o.autoApprove {
+		keptWork(ctx, &made)
+	}
+	if err := t.plan(made, o.detail); err != nil {
+		return err
+	}
+	if !made.Acts() && !toQueue(made) && !(o.wait && waitsInPlan(made)) {
+		if !o.destroy {
+			a.autoHub(ctx, p)
+			defer a.tellNoHub(p, waitsInPlan(made))
+		}
+		return a.nothing(t, made)
+	}
+	if err := a.ready(ctx, t, made); err != nil {
+		return err
+	}
+	if o.file == "" && !o.autoApprove {
+		if err := a.confirm(o.question(p.manifest.Project), a.command+" --auto-approve"); err != nil {
+			return err
+		}
+	}
+	r := a.reconciler(p, toAct)
+	r.Applier.Emit, r.Applier.StopOnError = t.event, o.onError == "stop"
+	if o.afterTurn {
+		r.Applier.AfterTurn = engine.TurnLimit(o.turnLimit)
+	}
+	ctx, drain, done := a.interruptible(ctx)
+	defer done()
+	tally, err := r.Apply(ctx, request, made, drain)
+	var changed *engine.ChangedError
+	if errors.As(err, &changed) {
+		return err
+	}
+	if err := t.environment(r.Applier, made); err != nil {
+		return err
+	}
+	if !o.destroy && len(tally.Results) > 0 {
+		a.autoHub(ctx, p)
+	}
+	if o.wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
+		held := heldStarts{eyes: a.eyesOf(p), r: r, q: request, emit: t.event, tally: tally}
+		var followed error
+		tally, followed = held.follow(ctx, drain)
+		err = errors.Join(err, followed)
+	}
+	err = t.end(tally, made.Problems, err)
+	if !o.destroy {
+		a.tellNoHub(p, tally.Held > 0)
+	}
+	return err
+}
+
+// check holds the flags against each other.
+func (o *applyOptions) check(c *cobra.Command) error {
+	if o.onError != "continue" && o.onError != "stop" {
+		return fmt.Errorf("--on-error %s: want continue or stop", o.onError)
+	}
+	if o.file == "" {
+		return nil
+	}
+	for _, flag := range []string{"target", "exclude", "replace", "destroy", "refresh-only", "dry-run"} {
+		if c.Flags().Changed(flag) {
+			return fmt.Errorf("--%s cannot change a plan that is made already: give it to agentform plan --out", flag)
+		}
+	}
+	return nil
+}
+
+func (o *applyOptions) question(project string) string {
+	if o.destroy {
+		return fmt.Sprintf("End all of these sessions of %q?", project)
+	}
+	return fmt.Sprintf("Carry this plan out for %q?", project)
+}
+
+// approvable is the plan that there is to approve: made now, or read from a
+// file, in which case it has been approved already.
+func (a *app) approvable(ctx context.Context, o applyOptions) (*project, plan.Plan, engine.Request, error) {
+	if o.file == "" {
+		return a.makePlan(ctx, o.planFlags)
+	}
+	made, err := a.readPlan(o.file)
+	if err != nil {
+		return nil, made, engine.Request{}, err
+	}
+	p, err := a.wanted()
+	if err != nil {
+		return nil, made, engine.Request{}, err
+	}
+	if made.Project != p.manifest.Project {
+		return nil, made, engine.Request{}, fmt.Errorf("%s is a plan for the project %q, and this is %q: plan again here", o.file, made.Project, p.manifest.Project)
+	}
+	return p, made, again(made), nil
+}
+
+// readPlan reads a saved plan.
+func (a *app) readPlan(file string) (plan.Plan, error) {
+	b, err := os.ReadFile(a.absolute(file))
+	if err != nil {
+		return plan.Plan{}, fmt.Errorf("read the plan: %w", err)
+	}
+	p, err := plan.Decode(b)
+	if err != nil {
+		return p, fmt.Errorf("read the plan %s: %w", file, err)
+	}
+	return p, nil
+}
+
+// ready makes sure, before anything is touched and anybody asked, that what the
+// plan is to start can start.
+func (a *app) ready(ctx context.Context, t *teller, p plan.Plan) error {
+	lacks := a.startable(ctx, p, session.Error)
+	if len(lacks) == 0 {
+		return nil
+	}
+	if err := t.diagnostics(lacks); err != nil || !session.HasErrors(lacks) {
+		return err
+	}
+	return errors.New("nothing was touched: see above what is missing")
+}
+
+// nothing ends a command whose plan does nothing.
+func (a *app) nothing(t *teller, p plan.Plan) error {
+	if t.lines != nil {
+		return t.end(apply.Tally{}, p.Problems, nil)
+	}
+	if session.HasErrors(p.Problems) {
+		return t.end(apply.Tally{}, p.Problems, nil)
+	}
+	if !p.Complete {
+		return outcome(exitError)
+	}
+	return nil
+}

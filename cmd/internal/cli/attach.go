@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/tmuxwire"
+	"github.com/agentform/agentform/session"
+)
+
+type attachOptions struct {
+	typed   string
+	onStale string // restart, teardown, cancel; empty: ask
+}
+
+func (a *app) attachCommand() *cobra.Command {
+	var o attachOptions
+	c := &cobra.Command{
+		Use:   "attach ADDR",
+		Short: "Attach your terminal to a session",
+		Long: `Attaches the terminal to the session. Press Ctrl-b d to detach; the agent keeps running.
+The status line of the session shows the keys, also inside another tmux, which
+sees them first.
+
+Of a session whose agent is gone, the choice is to restart it, to tear it down, or to
+cancel: on a terminal you are asked, elsewhere --on-stale says.`,
+		Example: `  agentform attach api
+  agentform attach 'worker["web"]' --on-stale=restart`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: a.completeAddresses(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"", "restart", "teardown", "cancel"}, o.onStale) {
+				return usageError{c.CommandPath(), fmt.Errorf("--on-stale %s: want restart, teardown or cancel", o.onStale)}
+			}
+			o.typed = args[0]
+			return a.runAttach(c.Context(), o)
+		},
+	}
+	c.Flags().StringVar(&o.onStale, "on-stale", "", "what to do if the agent is gone: restart, teardown, cancel")
+	completeFlag(c, "on-stale", words("restart", "teardown", "cancel"))
+	return c
+}
+
+func (a *app) runAttach(ctx context.Context, o attachOptions) error {
+	t, err := a.aim(ctx, o.typed)
+	if err != nil {
+		return err
+	}
+	alive := t.Diagnosis.Alive != nil && *t.Diagnosis.Alive
+	if !alive {
+		if t, err = a.stale(ctx, t, o); t == nil || err != nil {
+			return err
+		}
+	}
+	if t.Diagnosis.State == session.StatePaused {
+		return fmt.Errorf("%s is paused, and takes no input\nagentform resume %s lets it go on", t.Record.Address, quoted(t.Record.Address))
+	}
+	if !terminal(a.env.Stdin) || !terminal(a.env.Stdout) {
+		name := quoted(t.Record.Address)
+		return fmt.Errorf("attach needs a terminal\nagentform capture %s shows the screen, agentform send %s TEXT types into it", name, name)
+	}
+	return a.handOver(ctx, t)
+}
+
+// handOver gives the terminal to the session until the person detaches or it
+// ends.
+func (a *app) handOver(ctx context.Context, t *target) error {
+	argv := t.runtime.Attach(t.place())
+	if _, found := a.env.findCommand(argv[0], a.env.Dir); !found {
+		name := quoted(t.Record.Address)
+		return fmt.Errorf("attach %s: the command %s, which leads into it, is not on PATH: install it\nagentform capture %s shows the screen, agentform send %s TEXT types into it", t.Record.Address, argv[0], name, name)
+	}
+	if a.within(t.place().Socket) {
+		return a.switchOver(ctx, t, argv)
+	}
+	bin := "tmux"
+	if t.place().Runtime == bin {
+		bin = argv[0]
+	}
+	keys := a.detachKey(ctx, bin)
+	fmt.Fprintf(a.env.Stderr, "%s: %s detaches; the agent keeps running.\n", t.Record.Address, keys)
+	if t.Record.Origin != session.FromAdopt { // else it is the person's own tmux
+		argv = append(argv, ";", "set-option", tmuxwire.DetachOption, keys)
+	}
+	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = a.env.Stdin, a.env.Stdout, a.env.Stderr
+	// Another tmux around this terminal must not keep ours from starting in it.
+	c.Env = slices.DeleteFunc(slices.Clone(a.env.Environ), func(kv string) bool {
+		return strings.HasPrefix(kv, "TMUX=") || strings.HasPrefix(kv, "TMUX_PANE=")
+	})
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("attach %s: %w", t.Record.Address, err)
+	}
+	return nil
+}
+
+// stale is asked what to do with a session whose agent is gone. It returns the
+// session to attach to after a restart, or nothing.
+func (a *app) stale(ctx context.Context, t *target, o attachOptions) (*target, error) {
+	choice := o.onStale
+	if choice == "" {
+		if !terminal(a.env.Stdin) {
+			name := quoted(t.Record.Address)
+			return nil, fmt.Errorf("%s: %s\nagentform restart %s starts it again, agentform destroy --target %s tears it down, agentform logs %s tells what it did\n(or attach with --on-stale=restart, teardown or cancel)",
+				t.Record.Address, t.Diagnosis.Detail, name, name, name)
+		}
+		var err error
+		if choice, err = a.choose(t); err != nil {
+			return nil, err
+		}
+	}
+	switch choice {
+	case "restart":
+		if err := a.runHand(ctx, handOptions{verb: "Restart", typed: []string{string(t.Record.Address)},
+			hand: engine.Hand{Desired: session.Running, Restart: true}}); err != nil {
+			return nil, err
+		}
+		return a.aim(ctx, string(t.Record.Address))
+	case "teardown":
+		return nil, a.converge(ctx, applyOptions{verb: "Destroy", autoApprove: true,
+			planFlags: planFlags{destroy: true, targets: []string{string(t.Record.Address)}, detail: "changes"}})
+	}
+	fmt.Fprintln(a.env.Stderr, "Cancelled: nothing was done.")
+	return nil, nil
+}
+
+// choose shows the menu of a stale session and reads the choice.
+func (a *app) choose(t *target) (string, error) {
+	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, plaintext.Safe(t.Diagnosis.Detail))
+	answer, err := a.answer()
+	if err != nil {
+		return "", err
+	}
+	switch strings.ToLower(answer) {
+	case "r", "restart":
+		return "restart", nil
+	case "t", "teardown", "tear down":
+		return "teardown", nil
+	}
+	return "cancel", nil
+}

@@ -1,0 +1,296 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// attendance is a one-off session that is waited for.
+type attendance struct {
+	app      *app
+	project  *project
+	teller   *teller
+	address  session.Address
+	turn     bool // until the end of its turn; else until it has ended
+	follower follow.Follower
+	shown    progress
+	began    time.Time
+}
+
+// untilWords are the values of run --for.
+func untilWords() []string { return []string{"turn", "exit"} }
+
+// untilTurn reports whether run waits for the end of a turn, as --for says or, if
+// it is not given, as the session allows: a one-shot agent ends by itself, and
+// without a prompt there is no turn. Why not a turn is for people; empty: no word
+// is needed.
+func untilTurn(spec session.Spec, given string) (turn bool, why string, err error) {
+	unseen := follow.Visible(spec.Agent, follow.Turn)
+	switch {
+	case spec.Agent.OneShot || given == "exit":
+		return false, "", nil
+	case given == "turn":
+		return true, "", unseen
+	case spec.Prompt.Text == "":
+		return false, "it was given no prompt", nil
+	case unseen != nil:
+		return false, unseen.Error(), nil
+	}
+	return true, "", nil
+}
+
+// run starts the session, waits for it, and removes it if it is to be removed, also
+// if it cannot start.
+func (w *attendance) run(ctx context.Context, q engine.Request, spec session.Spec, o runOptions) error {
+	a := w.app
+	turn, why, err := untilTurn(spec, o.until)
+	if err != nil {
+		return fmt.Errorf("--for=turn: %w", err)
+	}
+	w.turn = turn
+	w.teller.stepAside()
+	waiting, stop := untilInterrupted(ctx)
+	defer stop()
+	if err := a.bring(ctx, w.project, w.teller, q, w.address, session.FromRun); err != nil {
+		if gone := w.remove(ctx, o.rm); gone != nil {
+			a.report(gone)
+		}
+		return err
+	}
+	if why != "" {
+		fmt.Fprintf(a.env.Stderr, "Waiting until %s exits: %s.\n", w.address, why)
+	}
+	return w.wait(ctx, waiting, o.rm)
+}
+
+// wait waits until the session's turn, or the session itself, has ended. Then it
+// prints the agent's answer and, if rm, removes the session. If waiting is
+// interrupted, it removes the session, or leaves it running.
+func (w *attendance) wait(ctx, waiting context.Context, rm bool) error {
+	a := w.app
+	last, reached, err := w.follow(waiting)
+	interrupted := waiting.Err() != nil
+	switch {
+	case interrupted && rm:
+		fmt.Fprintf(a.env.Stderr, "\nInterrupted: ending %s.\n", w.address)
+	case interrupted:
+		fmt.Fprintf(a.env.Stderr, "\n%s keeps running: agentform attach %s\n", w.address, quoted(w.address))
+		return outcome(exitInterrupted)
+	case err != nil:
+		return err
+	default:
+		if err := w.finish(waiting, last, reached); err != nil {
+			return err
+		}
+	}
+	if err := w.remove(ctx, rm); err != nil {
+		return err
+	}
+	good := reached || well(last)
+	if !interrupted {
+		if err := w.teller.complete(good); err != nil {
+			return err
+		}
+	}
+	switch {
+	case interrupted:
+		return outcome(exitInterrupted)
+	case !good:
+		return outcome(exitError)
+	}
+	return nil
+}
+
+// follow looks until what is waited for has happened, and returns the last look. What
+// shows a session's end has to show it twice.
+func (w *attendance) follow(ctx context.Context) (last status.Input, reached bool, err error) {
+	e := w.app.eyesOf(w.project)
+	over := false
+	var runs []string
+	heard := func() int64 { return e.activity.Heard(runs) }
+	for s, err := range follow.Looks(ctx, lookWait, heard, e.look) {
+		if err != nil {
+			return status.Input{}, false, err
+		}
+		k := s.of(w.address)
+		if k.Record == nil {
+			return k, false, fmt.Errorf("%s is no longer in the state", w.address)
+		}
+		runs = []string{k.Record.Run.ID}
+		x := status.Of(k)
+		w.follower.See(s.World.At, []follow.Sight{e.sight(k, x)})
+		if w.turn && w.follower.Verdict(w.address, follow.Turn) == follow.Reached {
+			return k, true, nil
+		}
+		if ended := w.follower.Ended(w.address); ended && over {
+			return k, false, nil
+		} else if over = ended; !ended {
+			if err := w.tell(x, s.World.At); err != nil {
+				return k, false, err
+			}
+		}
+	}
+	return status.Input{}, false, ctx.Err()
+}
+
+// tell shows how the session goes on: to people on standard error, with --json as
+// the lines of watch.
+func (w *attendance) tell(x api.Session, at time.Time) error {
+	if lines := w.teller.lines; lines != nil {
+		if old := w.shown.last; old == nil || view.Word(*old) != view.Word(x) {
+			w.shown.last = &x
+			return lines.Step(view.Step{At: at, Old: old, New: &x})
+		}
+		return nil
+	}
+	return w.shown.show(w.app.env.Stderr, w.app.err(), x, at)
+}
+
+// progress shows what a session does while it is waited for.
+type progress struct {
+	last   *api.Session
+	since  time.Time // when it began with that
+	told   time.Time // when that was shown last
+	region *view.Region
+}
+
+// remindEvery is how often a state that lasts is shown again where nothing can be
+// drawn anew.
+const remindEvery = time.Minute
+
+// show shows what the session does and for how long: on a terminal in one line
+// that is drawn again, elsewhere in a line at each change and every minute.
+func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Time) error {
+	if p.last == nil || view.Word(*p.last) != view.Word(x) || p.last.Detail != x.Detail {
+		p.since, p.told, p.region = at, time.Time{}, view.NewRegion(w)
+	}
+	p.last = &x
+	name := quoted(x.Address)
+	line := view.WaitingLine(style, x, at.Sub(p.since), "agentform attach "+name+", or agentform send "+name+" --key KEY")
+	if style.Width > 0 {
+		return p.region.Draw(line, style.Width, style.Rows)
+	}
+	if at.Sub(p.told) < remindEvery {
+		return nil
+	}
+	p.told = at
+	_, err := io.WriteString(w, line)
+	return err
+}
+
+// finish prints the agent's answer on standard output and how the session ended on
+// standard error; with --json both are one line.
+func (w *attendance) finish(ctx context.Context, last status.Input, reached bool) error {
+	answer, err := w.answer(ctx, last)
+	if err != nil {
+		return err
+	}
+	x := view.Finished{Session: status.Of(last), Elapsed: time.Since(w.began), Turn: reached, Answer: answer}
+	if l := last.Live; l != nil {
+		x.Exit = l.Exit
+	}
+	a := w.app
+	if lines := w.teller.lines; lines != nil {
+		return lines.Finished(x)
+	}
+	if err := view.FinishedLine(a.env.Stderr, a.err(), x, time.Now()); err != nil {
+		return err
+	}
+	if answer == "" {
+		return nil
+	}
+	_, err = io.WriteString(a.env.Stdout, answer+"\n")
+	return err
+}
+
+// fileLag is how long an agent's session file may lag behind its hooks and screen.
+const fileLag = 2 * time.Second
+
+// answer returns what the agent said last, as its session file tells, or what its
+// terminal shows if it keeps no such file.
+func (w *attendance) answer(ctx context.Context, last status.Input) (string, error) {
+	e := w.app.eyesOf(w.project)
+	given, _ := activity.Given(*last.Record, last.Events)
+	for end := time.Now().Add(fileLag); ; {
+		n := last.Look.Native
+		if n == nil {
+			break
+		}
+		if n.Answered(given) || time.Now().After(end) {
+			return plaintext.Safe(n.LastMessage), nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(lookWait / 2):
+		}
+		look := e.activity.Look(*last.Record, last.Live, last.Events, time.Now())
+		last.Look = &look
+	}
+	if last.Live == nil {
+		return "", nil
+	}
+	s, err := state.Read(w.project.state)
+	if err != nil {
+		return "", err
+	}
+	rt, err := e.reconciler.Opened(s.Lineage, last.Record.Spec.Runtime)
+	if err != nil {
+		return "", err
+	}
+	text, err := rt.Capture(ctx, last.Live.Place, 0)
+	if errors.Is(err, session.ErrGone) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the screen of %s: %w", w.address, err)
+	}
+	tail, _ := wire.Tail(plaintext.Safe(text))
+	return tail, nil
+}
+
+// remove ends the session and removes it from the state if rm, also after an
+// interruption. One that is not in the state needs nothing.
+func (w *attendance) remove(ctx context.Context, rm bool) error {
+	if !rm {
+		return nil
+	}
+	s, err := state.Read(w.project.state)
+	switch {
+	case errors.Is(err, state.ErrNone):
+		return nil
+	case err != nil:
+		return err
+	case find(s.Sessions, w.address) == nil:
+		return nil
+	}
+	w.teller.command = "Removal"
+	defer func() { w.teller.command = "Run" }()
+	return w.app.bring(context.WithoutCancel(ctx), w.project, w.teller, removal(), w.address, "")
+}
+
+// well reports whether a session that has ended did so well: its work is done, or
+// it exited by itself with 0.
+func well(k status.Input) bool {
+	switch status.Of(k).Status {
+	case session.StatusDone:
+		return true
+	case session.StatusExited:
+		l := k.Live
+		return l != nil && l.Exit != nil && l.Exit.Cause == "self" && l.Exit.Code == 0 && l.Exit.Signal == ""
+	}
+	return false
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/wire"
+)
+
+func (a *app) captureCommand() *cobra.Command {
+	var lines int
+	c := &cobra.Command{
+		Use:   "capture ADDR",
+		Short: "Print the session's screen",
+		Long: `Prints the end of the session's screen and of what scrolled off it, as plain text, at
+most 48 KiB. An agent that is gone has left its last screen.`,
+		Example: `  agentform capture api
+  agentform capture api --lines 20 --json`,
+		Args:              arguments(1, 1),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if lines < 1 {
+				return usageError{c.CommandPath(), errors.New("--lines: want 1 or more")}
+			}
+			return a.runCapture(c.Context(), args[0], lines)
+		},
+	}
+	c.Flags().IntVar(&lines, "lines", 100, "how many lines at most")
+	return c
+}
+
+func (a *app) runCapture(ctx context.Context, typed string, lines int) error {
+	t, err := a.aim(ctx, typed)
+	if err != nil {
+		return err
+	}
+	if err := t.standing(); err != nil {
+		return err
+	}
+	text, err := t.runtime.Capture(ctx, t.place(), lines)
+	if err != nil {
+		return t.refused(fmt.Errorf("capture %s: %w", t.Record.Address, err))
+	}
+	if a.globals.json {
+		return view.TextJSON(a.env.Stdout, t.Record.Address, text)
+	}
+	tail, truncated := wire.Tail(plaintext.Safe(text))
+	if truncated {
+		fmt.Fprintln(a.env.Stderr, "(only the last 48 KiB)")
+	}
+	if tail == "" {
+		return nil
+	}
+	_, err = io.WriteString(a.env.Stdout, tail+"\n")
+	return err
+}

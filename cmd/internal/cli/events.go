@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/session"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	var follow bool
+	var since time.Duration
+	var tail tailFlag
+	c := &cobra.Command{
+		Use:   "events [ADDR]",
+		Short: "Print what happened",
+		Long: `Prints the history of a session, or of all that are on record: what was done with it,
+by whom and why. By its address, that of one that was destroyed is printed as well.`,
+		Example: `  agentform events api
+  agentform events --since 1h
+  agentform events -n 20
+  agentform events -f --json`,
+		Args:              arguments(0, 1),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			from := time.Time{}
+			if since > 0 {
+				from = time.Now().Add(-since)
+			}
+			if err := tail.check(); err != nil {
+				return usageError{c.CommandPath(), err}
+			}
+			return a.runEvents(c.Context(), args, from, tail, follow)
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens, until interrupted")
+	a.fileWithoutShorthand(c)
+	durationVar(c.Flags(), &since, "since", 0, "only what is not older, such as 90m (default: all)")
+	tail.register(c, "events")
+	return c
+}
+
+func (a *app) runEvents(ctx context.Context, typed []string, since time.Time, tail tailFlag, follow bool) error {
+	past, err := a.events(typed, since)
+	if err != nil {
+		return err
+	}
+	if err := a.printEvents(last(tail, past)); err != nil || !follow {
+		return err
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return outcome(exitInterrupted)
+		case <-tick.C:
+		}
+		if readerGone(a.env.Stdout) {
+			return nil
+		}
+		if n := len(past); n > 0 && past[n-1].Time.Add(-disorder).After(since) {
+			since = past[n-1].Time.Add(-disorder)
+		}
+		all, err := a.events(typed, since)
+		if err != nil {
+			return err
+		}
+		if err := a.printEvents(without(all, past)); err != nil {
+			return err
+		}
+		past = all
+	}
+}
+
+// disorder is how much older than the last event told one may be that was not
+// told: several sessions, and several agentforms, write at the same time, and a
+// session comes on record after its first event.
+const disorder = 10 * time.Second
+
+// events are what happened to the sessions that are meant, the oldest first.
+func (a *app) events(typed []string, since time.Time) ([]history.Event, error) {
+	p, s, err := a.recorded()
+	if err != nil {
+		return nil, err
+	}
+	meant := addresses(nil, s.Sessions)
+	var all []history.Event
+	if len(typed) > 0 {
+		gone := p.departed(s.Sessions)
+		known := append(addresses(p.manifest.Sessions, s.Sessions), slices.Collect(maps.Keys(gone))...)
+		slices.SortFunc(known, session.Address.Compare)
+		if meant, err = resolveAll(slices.Compact(known), typed); err != nil {
+			return nil, err
+		}
+		for _, address := range meant {
+			all = append(all, after(gone[address], since)...)
+		}
+	}
+	for _, r := range s.Sessions {
+		if !slices.Contains(meant, r.Address) {
+			continue
+		}
+		events, err := history.Read(p.folder(r), since)
+		switch {
+		case err != nil && len(typed) > 0:
+			return nil, fmt.Errorf("read the history of %s: %w", r.Address, err)
+		case err != nil: // the others have theirs
+			a.log.Warn("a history cannot be read", "session", r.Address, "error", err)
+		}
+		all = append(all, events...)
+	}
+	slices.SortStableFunc(all, func(x, y history.Event) int { return x.Time.Compare(y.Time) })
+	return all, nil
+}
+
+// departed are the events of sessions that are not on record any more, by the address
+// that they had last; not of an address at which another is on record.
+func (p *project) departed(records []session.Record) map[session.Address][]history.Event {
+	own := make(map[string]bool, len(records))
+	for _, r := range records {
+		own[p.folder(r)] = true
+	}
+	gone := map[session.Address][]history.Event{}
+	for _, folder := range p.folders() {
+		if own[folder] {
+			continue
+		}
+		events, err := history.Read(folder, time.Time{})
+		if err != nil || len(events) == 0 {
+			continue // nothing that could be told of it
+		}
+		if a := events[len(events)-1].Address; find(records, a) == nil {
+			gone[a] = append(gone[a], events...)
+		}
+	}
+	return gone
+}
+
+// after are the events that are not older than since.
+func after(events []history.Event, since time.Time) []history.Event {
+	return slices.DeleteFunc(events, func(e history.Event) bool { return e.Time.Before(since) })
+}
+
+// without are the events that are not among the old ones, in order.
+func without(all, old []history.Event) []history.Event {
+	type key struct {
+		at      time.Time
+		address session.Address
+		kind    history.Kind
+	}
+	of := func(e history.Event) key { return key{e.Time.UTC(), e.Address, e.Kind} }
+	told := make(map[key]int, len(old))
+	for _, e := range old {
+		told[of(e)]++
+	}
+	var added []history.Event
+	for _, e := range all {
+		if told[of(e)] > 0 {
+			told[of(e)]--
+			continue
+		}
+		added = append(added, e)
+	}
+	return added
+}
+
+func (a *app) printEvents(events []history.Event) error {
+	if a.globals.json {
+		return view.EventsJSON(a.env.Stdout, events)
+	}
+	return view.Events(a.env.Stdout, a.out(), events, time.Now())
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/session"
+)
+
+func (a *app) fetchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fetch ADDR...",
+		Short: "Bring the branches of clones into the repository",
+		Long: `Brings the branch of a session that works in a clone of its own into the repository, as
+refs/agentform/NAME/BRANCH, where nothing of yours is. It fetches from the clone, so that
+nothing which an agent wrote there is run. A session in a worktree or in place works in the
+repository itself: there is nothing to bring, and that is said.`,
+		Example: `  agentform fetch api
+  git diff main...refs/agentform/api-5e897c/agents/api`,
+		Args:              arguments(1, many),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(0),
+		RunE:              func(c *cobra.Command, args []string) error { return a.runFetch(c.Context(), args) },
+	}
+}
+
+func (a *app) runFetch(ctx context.Context, typed []string) error {
+	_, s, err := a.recorded()
+	if err != nil {
+		return err
+	}
+	meant, err := resolveAll(addresses(nil, s.Sessions), typed)
+	if err != nil {
+		return err
+	}
+	var all []view.Fetched
+	var errs []error
+	for _, address := range meant {
+		f, err := bringBranch(ctx, *find(s.Sessions, address))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", address, err))
+			continue
+		}
+		all = append(all, f)
+	}
+	if a.globals.json {
+		err = view.FetchedJSON(a.env.Stdout, all)
+	} else {
+		err = view.FetchedLines(a.env.Stdout, a.out(), all)
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// bringBranch brings the branch of one session into its repository, if it is not
+// there already.
+func bringBranch(ctx context.Context, r session.Record) (view.Fetched, error) {
+	t := r.Tree
+	f := view.Fetched{Address: r.Address, Branch: t.Branch}
+	switch t.Mode {
+	case session.Plain, "":
+		return f, errors.New("it works in a folder without git: there is no branch to bring")
+	case session.Clone:
+	default:
+		f.Ref = "refs/heads/" + t.Branch
+		return f, nil
+	}
+	f.Ref = "refs/agentform/" + config.WorkspaceName(r.Address) + "/" + t.Branch
+	got, err := git.Fetch(ctx, t.Repo, t.Path, t.Branch, f.Ref)
+	f.Fetched, f.Commit, f.Moved, f.Ahead = true, got.Commit, got.Moved, got.Ahead
+	return f, err
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+)
+
+func (a *app) graphCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "graph",
+		Short: "Print the sessions and what they depend on, for Graphviz",
+		Long: `Prints the sessions of the manifest and their dependencies in DOT, the language of
+Graphviz: an arrow leads from a session to what it waits for, and each role has a box
+of its own. It looks at nothing live.`,
+		Example: `  agentform graph | dot -Tsvg > graph.svg
+  agentform graph --json`,
+		Args:        arguments(0, 0),
+		Annotations: withJSON(),
+		RunE:        func(*cobra.Command, []string) error { return a.runGraph() },
+	}
+}
+
+func (a *app) runGraph() error {
+	p, err := a.wanted()
+	if err != nil {
+		return err
+	}
+	if a.globals.json {
+		return view.GraphJSON(a.env.Stdout, p.manifest.Project, p.manifest.Sessions)
+	}
+	return view.GraphDOT(a.env.Stdout, p.manifest.Project, p.manifest.Sessions)
+}

@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// handOptions say which sessions a person means, and what they are told.
+type handOptions struct {
+	hand  engine.Hand
+	verb  string // as the last line calls it: Stop
+	typed []string
+	all   bool
+	selector
+}
+
+// resume is the verb that lets go on, and does not start.
+const resume = "Resume"
+
+// handCommand is a command that tells sessions something by hand.
+func (a *app) handCommand(verb, short, long string, hand engine.Hand) *cobra.Command {
+	o := handOptions{hand: hand, verb: strings.ToUpper(verb[:1]) + verb[1:]}
+	c := &cobra.Command{
+		Use:   verb + " ADDR...",
+		Short: short,
+		Long: long + `
+
+What is done by hand is on record with your name and the time. The next apply lifts
+what the manifest does not say, and names you.`,
+		Example: fmt.Sprintf(`  agentform %[1]s api
+  agentform %[1]s 'worker["web"]' docs
+  agentform %[1]s --all
+  agentform %[1]s --role builder --label team=shop`, verb),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(0),
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.hand.TurnLimit < 0 || o.hand.TurnLimit > 0 && !o.hand.AfterTurn {
+				return usageError{c.CommandPath(), errors.New("--timeout says how long --after-turn waits: give both, and a time above 0")}
+			}
+			o.typed = args
+			return a.runHand(c.Context(), o)
+		},
+	}
+	flags := c.Flags()
+	flags.BoolVar(&o.all, "all", false, "every session on record")
+	o.register(a, c, "the sessions")
+	if hand.Desired == session.Stopped {
+		c.Aliases = []string{"terminate", "kill"}
+		addTurnFlag(flags, &o.hand.AfterTurn, &o.hand.TurnLimit)
+		durationVar(flags, &o.hand.TurnLimit, "timeout", 0, "longest wait for the turn's end, with --after-turn; then it is stopped all the same (default: the manifest's after_turn, or 5m)")
+	}
+	if hand.Restart {
+		addTurnFlag(flags, &o.hand.AfterTurn, &o.hand.TurnLimit)
+		flags.BoolVar(&o.hand.Fresh, "fresh", false, "begin a fresh conversation, with the prompt")
+	}
+	if hand.Desired == session.Running {
+		flags.BoolVar(&o.hand.Wait, "wait", false, "return when every session that was started is ready")
+	}
+	return c
+}
+
+func (a *app) startCommand() *cobra.Command {
+	return a.handCommand("start", "Start sessions that were stopped, or whose agent is gone",
+		"Starts sessions again, with their conversation where the agent can go on with it.",
+		engine.Hand{Desired: session.Running})
+}
+
+func (a *app) stopCommand() *cobra.Command {
+	return a.handCommand("stop", "Stop sessions, and see that nothing of them is left",
+		`Ends the agents with their stop signal, after the grace with SIGKILL, and returns when
+it has seen that nothing is left of them. Their workspaces and branches stay.
+
+An agent that is at work is let end its turn first if its stop block says so
+(after_turn), or with --after-turn.`,
+		engine.Hand{Desired: session.Stopped})
+}
+
+func (a *app) restartCommand() *cobra.Command {
+	return a.handCommand("restart", "Start sessions again, whatever their state",
+		`Stops the agents if they live and starts them again, also those that finished.
+
+They go on with their conversation where their agent keeps it, and are not given their
+prompt a second time. If the conversation is gone that is an error, and nothing is
+stopped: --fresh begins a new one, with the prompt.`,
+		engine.Hand{Desired: session.Running, Restart: true})
+}
+
+func (a *app) pauseCommand() *cobra.Command {
+	return a.handCommand("pause", "Pause sessions",
+		`Pauses sessions as their manifest says (pause { mode = … }): "detach" takes clients
+off and refuses input while the agent works on, "freeze" makes its processes stand
+still.`, engine.Hand{Desired: session.Paused})
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	return a.handCommand("resume", "Let paused sessions go on",
+		`Lets paused sessions go on: input is taken again, frozen processes run on. What was
+stopped is for start.`,
+		engine.Hand{Desired: session.Running})
+}
+
+// resumeAllCommand is resume --all under a name of its own.
+func (a *app) resumeAllCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:         "resume-all",
+		Short:       "Let every paused session go on (the same as resume --all)",
+		Long:        "Lets every session that is paused go on. The same as agentform resume --all.",
+		Example:     "  agentform resume-all",
+		Args:        arguments(0, 0),
+		Annotations: withJSON(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.runHand(c.Context(), handOptions{verb: resume, all: true, hand: engine.Hand{Desired: session.Running}})
+		},
+	}
+}
+
+func (a *app) runHand(ctx context.Context, o handOptions) error {
+	p, s, err := a.recorded()
+	if err != nil {
+		return err
+	}
+	if o.hand.Addresses, err = o.meant(p.manifest.Sessions, s.Sessions); err != nil {
+		return err
+	}
+	if len(o.hand.Addresses) == 0 {
+		fmt.Fprintln(a.env.Stderr, "No session on record is meant: nothing was done.")
+		return nil
+	}
+	var specs []session.Spec
+	for _, address := range o.hand.Addresses {
+		specs = append(specs, find(s.Sessions, address).Spec)
+	}
+	if err := a.tmux(specs...); err != nil {
+		return err
+	}
+	t, err := a.teller(o.verb)
+	if err != nil {
+		return err
+	}
+	r := a.reconciler(p, toAct)
+	if o.hand.Desired == session.Paused || o.verb == resume {
+		if err := o.onlyLiving(ctx, r); err != nil {
+			return err
+		}
+		if len(o.hand.Addresses) == 0 {
+			fmt.Fprintf(a.env.Stderr, "No session to %s: nothing was done.\n", strings.ToLower(o.verb))
+			if t.lines != nil {
+				return t.end(apply.Tally{}, nil, nil)
+			}
+			return nil
+		}
+	}
+	r.Applier.Emit = t.event
+	ctx, drain, done := a.interruptible(ctx)
+	defer done()
+	made, tally, err := r.Override(ctx, o.hand, drain)
+	if err == nil && len(tally.Results) == 0 && t.lines == nil {
+		a.alreadySo(made, o.hand.Addresses, s.Sessions)
+		return nil
+	}
+	return t.end(tally, nil, err)
+}
+
+// meant are the sessions on record that the arguments and flags name.
+func (o *handOptions) meant(specs []session.Spec, records []session.Record) ([]session.Address, error) {
+	byFlag := o.all || o.given()
+	switch {
+	case byFlag && len(o.typed) > 0:
+		return nil, errors.New("name sessions, or choose them with --all, --role and --label: not both")
+	case !byFlag && len(o.typed) == 0:
+		return nil, errors.New("no session is named: give an address, or --all, --role or --label")
+	case !byFlag:
+		return recordedOnly(specs, records, o.typed)
+	}
+	if o.given() {
+		return o.choose(nil, records)
+	}
+	return addresses(nil, records), nil
+}
+
+// recordedOnly finds the sessions in the state that typed addresses mean. One that is
+// only in the manifest is an error that says so.
+func recordedOnly(specs []session.Spec, records []session.Record, typed []string) ([]session.Address, error) {
+	all, err := resolveAll(addresses(specs, records), typed)
+	errs := []error{err}
+	for _, address := range all {
+		if find(records, address) == nil {
+			errs = append(errs, errNotApplied(address))
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// onlyLiving leaves out the sessions that have no agent to pause, or to let go on unless
+// they are paused: that must not start what was stopped. If it was named, that is an
+// error; of --all and the like none may be left.
+func (o *handOptions) onlyLiving(ctx context.Context, r *engine.Reconciler) error {
+	status, err := r.Status(ctx, false)
+	if err != nil {
+		return err
+	}
+	var gone []error
+	living := slices.Clone(o.hand.Addresses)
+	for _, seen := range status.Sessions {
+		address := seen.Record.Address
+		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive ||
+			o.verb == resume && engine.Desired(seen.Record) == session.Paused {
+			continue
+		}
+		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
+		err := fmt.Errorf("%s: %s: start it first\nagentform restart %s starts it again", address, seen.Diagnosis.Detail, quoted(address))
+		if seen.Diagnosis.State == session.StateStopped {
+			err = fmt.Errorf("%s is stopped: start it first\nagentform start %s runs it again", address, quoted(address))
+		}
+		gone = append(gone, err)
+	}
+	if len(gone) > 0 && len(o.typed) > 0 {
+		return errors.Join(gone...)
+	}
+	o.hand.Addresses = living
+	return nil
+}
+
+// alreadySo tells that sessions are already what they are told to be, or that this was
+// only recorded, as of one that waits for its start. before are the records as they were.
+func (a *app) alreadySo(p plan.Plan, told []session.Address, before []session.Record) {
+	for _, c := range p.Changes {
+		if slices.Contains(told, c.Address) {
+			was := find(before, c.Address)
+			if c.Reason == plan.ReasonStop && was != nil && engine.Desired(*was) != session.Stopped {
+				fmt.Fprintf(a.env.Stdout, "%s: stopped (it was not running)\n", c.Address)
+				continue
+			}
+			detail := c.Detail
+			if detail == "" {
+				detail = string(c.State)
+			}
+			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, plaintext.Safe(view.LocalTimes(detail, time.Now())))
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
+)
+
+// lookAgain is how long a command that follows waits before it looks whether
+// something was added.
+const lookAgain = 250 * time.Millisecond
+
+func (a *app) logsCommand() *cobra.Command {
+	var o logsOptions
+	c := &cobra.Command{
+		Use:   "logs ADDR",
+		Short: "Print what the agent was told, did and said",
+		Long: `Prints the session from the agent's own session file, turns, tools, errors and use of
+tokens, where the agent keeps one. Else, and with --screen, it prints the session's
+transcript: its screen at each change of its state, with time and reason. What it shows
+right now is for capture.`,
+		Example: `  agentform logs api
+  agentform logs api -f
+  agentform logs api -n 20
+  agentform logs api --screen`,
+		Args:              arguments(1, 1),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.follow && a.globals.json {
+				return usageError{c.CommandPath(), errors.New("--json prints what there is: leave --follow out")}
+			}
+			if err := o.tail.check(); err != nil {
+				return usageError{c.CommandPath(), err}
+			}
+			return a.runLogs(c.Context(), args[0], o)
+		},
+	}
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with what is added, until interrupted")
+	c.Flags().BoolVar(&o.screen, "screen", false, "the screens, also of an agent that keeps a session file")
+	o.tail.register(c, "entries, or lines of the screens")
+	a.fileWithoutShorthand(c)
+	return c
+}
+
+// logsOptions say what is printed of a session.
+type logsOptions struct {
+	follow, screen bool
+	tail           tailFlag
+}
+
+// tailFlag is --tail: how many of the last things are printed.
+type tailFlag struct{ most int }
+
+func (t *tailFlag) register(c *cobra.Command, things string) {
+	c.Flags().IntVarP(&t.most, "tail", "n", -1, "print only the last `N` "+things+" (-1: all)")
+}
+
+func (t tailFlag) check() error {
+	if t.most < -1 {
+		return errors.New("--tail: must be 0 or more; -1 prints all")
+	}
+	return nil
+}
+
+// last returns the last items, as many as --tail says.
+func last[T any](t tailFlag, items []T) []T {
+	if t.most < 0 || t.most >= len(items) {
+		return items
+	}
+	return items[len(items)-t.most:]
+}
+
+func (a *app) runLogs(ctx context.Context, typed string, o logsOptions) error {
+	p, s, err := a.recorded()
+	if err != nil {
+		return err
+	}
+	address, err := resolveOne(addresses(p.manifest.Sessions, s.Sessions), typed)
+	if err != nil {
+		return err
+	}
+	r := find(s.Sessions, address)
+	if r == nil {
+		return fmt.Errorf("%s was never live: there is nothing to tell", address)
+	}
+	if !o.screen {
+		if told, err := a.tellEntries(ctx, p, *r, o); told || err != nil {
+			return err
+		}
+	}
+	path := filepath.Join(p.folder(*r), history.TranscriptName)
+	if a.globals.json {
+		text, err := endOf(transcripts(path))
+		if err != nil {
+			return err
+		}
+		return view.TextJSON(a.env.Stdout, address, lastLines(o.tail, text))
+	}
+	n, err := a.printTranscript(path, o.tail)
+	if err != nil {
+		return err
+	}
+	if o.follow {
+		return a.followTranscript(ctx, path, n)
+	}
+	if n == 0 {
+		fmt.Fprintf(a.env.Stderr, "No transcript yet. The screen now: agentform capture %s\n", quoted(address))
+	}
+	return nil
+}
+
+// lastLines returns the last lines of a text, as many as --tail says.
+func lastLines(t tailFlag, text string) string {
+	return strings.Join(last(t, slices.Collect(strings.Lines(text))), "")
+}
+
+// printTranscript prints what is kept, the oldest first, or the end of it that --tail
+// says, and returns how many bytes of the file itself were read.
+func (a *app) printTranscript(path string, tail tailFlag) (n int64, err error) {
+	if tail.most >= 0 {
+		if info, err := os.Stat(path); err == nil {
+			n = info.Size()
+		}
+		text, err := endOf(transcripts(path))
+		if err != nil {
+			return 0, err
+		}
+		_, err = io.WriteString(a.env.Stdout, plaintext.Safe(lastLines(tail, text)))
+		return n, err
+	}
+	for _, file := range transcripts(path) {
+		if n, err = copyFrom(a.env.Stdout, file, 0); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// followTranscript prints what is added to the file behind an offset. A file
+// that was moved aside meanwhile is told to its end first.
+func (a *app) followTranscript(ctx context.Context, path string, at int64) error {
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return outcome(exitInterrupted)
+		case <-tick.C:
+		}
+		if info, err := os.Stat(path); err == nil && info.Size() < at {
+			if _, err := copyFrom(a.env.Stdout, path+".1", at); err != nil {
+				return err
+			}
+			at = 0
+		}
+		n, err := copyFrom(a.env.Stdout, path, at)
+		if err != nil {
+			return err
+		}
+		at += n
+	}
+}
+
+// transcripts are the files that a transcript is kept in, the oldest first: apply
+// moves what it has filled aside, to .1, and what was there to .2.
+func transcripts(path string) []string { return []string{path + ".3", path + ".2", path + ".1", path} }
+
+// endOf is the end of what files hold one after the other: more than is shown of
+// it, so that whoever cuts it knows that there was more.
+func endOf(files []string) (string, error) {
+	text := ""
+	for _, file := range slices.Backward(files) {
+		left := int64(2*session.TailLimit - len(text))
+		if left <= 0 {
+			break
+		}
+		part, err := lastOf(file, left)
+		if err != nil {
+			return "", fmt.Errorf("read the transcript: %w", err)
+		}
+		text = part + text
+	}
+	return text, nil
+}
+
+// lastOf is the last bytes of a file; nothing of one that is not there.
+func lastOf(file string, most int64) (string, error) {
+	f, err := layout.OpenRegular(file, syscall.O_NOFOLLOW)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	from := max(info.Size()-most, 0)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	return string(text), err
+}
+
+// mostCopied bounds what is read of a transcript's file at a time. One that agentform wrote
+// is smaller.
+const mostCopied = 64 << 20
+
+// copyFrom writes a file's text from an offset on, made safe for a terminal,
+// and returns how many bytes of the file that was. One that is not there, or
+// shorter than the offset, has nothing to tell.
+func copyFrom(w io.Writer, path string, at int64) (int64, error) {
+	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the transcript: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("read the transcript: %w", err)
+	}
+	if info.Size() <= at {
+		return 0, nil
+	}
+	from := max(at, info.Size()-mostCopied)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	if err != nil {
+		return 0, fmt.Errorf("read the transcript: %w", err)
+	}
+	if _, err := io.WriteString(w, plaintext.Safe(string(text))); err != nil {
+		return 0, err
+	}
+	return info.Size() - at, nil
+}

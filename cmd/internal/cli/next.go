@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/session"
+)
+
+func (a *app) nextCommand() *cobra.Command {
+	var role string
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "next",
+		Short: "Wait for the session that next needs somebody, and print it",
+		Long: `Prints the address of the session that needs somebody, on standard output, and why, on
+standard error. If none does, it waits until one does. A session needs somebody when
+
+  blocked          its agent asks something
+  turn_ended       its agent has done with what it was given, and rests
+  blocked_api      its agent has met a rate or usage limit
+  failed           its agent says that it failed, or left with a failure
+  exited, stale    its agent has left; a shell has the terminal, or nothing
+  timeout          its run was stopped for its time
+  error            its place is gone, or the last action on it failed
+  branch_mismatch  its workspace is on another branch
+  stuck            its start was approved, and a problem prevents it
+  unhealthy        the hub found that it does not work as it should, and left it as it is
+
+Of several it is one that is blocked, then one where something is wrong, then one at a limit,
+then one whose turn has ended; of these the one of the highest priority, and of these the one
+that has waited for the longest. It is printed again until it does not need anybody any more: it was sent something,
+was restarted or stopped. Sessions that are done, stopped, paused or were not started need
+nobody, nor do agents that were not given anything yet.
+
+Exit 1 when nothing that lives is left to wait for, and when the timeout is over.`,
+		Example: `  agentform attach "$(agentform next)"
+  agentform next --role builder --timeout 10m
+  agentform next --json`,
+		Args:        arguments(0, 0),
+		Annotations: withJSON(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if timeout < 0 {
+				return usageError{c.CommandPath(), errors.New("--timeout: want 0 or more")}
+			}
+			return a.runNext(c.Context(), role, timeout)
+		},
+	}
+	c.Flags().StringVar(&role, "role", "", "only sessions of this `role`")
+	durationVar(c.Flags(), &timeout, "timeout", 0, "wait no longer than this, such as 10m (default: for ever)")
+	completeFlag(c, "role", a.completeRoles)
+	return c
+}
+
+func (a *app) runNext(ctx context.Context, role string, timeout time.Duration) error {
+	f, err := a.following(nil)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	limited, cancel := within(ctx, timeout)
+	defer cancel()
+	var follower follow.Follower
+	var last glance
+	for g, err := range follow.Looks(limited, lookWait, f.told, f.glance) {
+		if err != nil {
+			return err
+		}
+		last = g.ofRole(role)
+		follower.See(last.at, last.sights)
+		if needs := follower.Needs(); len(needs) > 0 {
+			return a.tellNeed(needs[0], last)
+		}
+		if !follower.Hope() {
+			return hopeless(role, last)
+		}
+	}
+	if ctx.Err() != nil {
+		return outcome(exitInterrupted)
+	}
+	return fmt.Errorf("no session needed anybody within %s (%s)%s", timeout, last.words(), last.waits())
+}
+
+// ofRole is what the glance shows of the sessions of a role; empty: of all.
+func (g glance) ofRole(role string) glance {
+	if role == "" {
+		return g
+	}
+	some := glance{at: g.at}
+	for i, x := range g.sessions {
+		if x.Role == role {
+			some.sessions = append(some.sessions, x)
+			some.sights = append(some.sights, g.sights[i])
+		}
+	}
+	return some
+}
+
+func (a *app) tellNeed(n follow.Need, g glance) error {
+	x := *g.of(n.Address)
+	needy := view.Needy{Session: x, Priority: n.Priority, Reason: string(n.Reason), Since: n.Since}
+	if a.globals.json {
+		return view.NeedJSON(a.env.Stdout, needy)
+	}
+	if _, err := fmt.Fprintln(a.env.Stdout, x.Address); err != nil {
+		return err
+	}
+	if err := view.NeedLine(a.env.Stderr, a.err(), needy, time.Now()); err != nil {
+		return err
+	}
+	for _, x := range g.waiting() {
+		if strings.Contains(x.Detail, string(n.Address)+" ") || strings.Contains(x.Detail, string(n.Address)+",") {
+			fmt.Fprintf(a.env.Stderr, "%s waits for it\n", x.Address)
+		}
+	}
+	return nil
+}
+
+// waiting are the sessions whose start was approved and waits.
+func (g glance) waiting() []api.Session {
+	var some []api.Session
+	for _, x := range g.sessions {
+		if x.State == session.StatePending && x.ID != "" && x.Detail != "" {
+			some = append(some, x)
+		}
+	}
+	return some
+}
+
+// waits says, below a sentence, for what sessions wait.
+func (g glance) waits() string {
+	text := ""
+	for _, x := range g.waiting() {
+		text += fmt.Sprintf("\n%s: %s", x.Address, x.Detail)
+	}
+	return text
+}
+
+// hopeless is the error when no session can come to need anybody.
+func hopeless(role string, g glance) error {
+	whose := ""
+	if role != "" {
+		whose = fmt.Sprintf(" of role %q", role)
+	}
+	if len(g.sessions) == 0 {
+		return fmt.Errorf("there is no session%s to wait for", whose)
+	}
+	return fmt.Errorf("no session%s lives that could need anybody (%s)\nagentform apply starts what the manifest declares%s", whose, g.words(), g.waits())
+}
+
+// words are how many sessions there are of each kind, for people.
+func (g glance) words() string {
+	words := map[string]int{}
+	for _, x := range g.sessions {
+		words[view.Word(x)]++
+	}
+	return view.Tallied(words)
+}

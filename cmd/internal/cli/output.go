@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/state"
+)
+
+func (a *app) outputCommand() *cobra.Command {
+	var lines int
+	c := &cobra.Command{
+		Use:   "output [NAME | ADDR]",
+		Short: "Print the manifest's outputs, or a session's screen",
+		Long: `Prints the values of the manifest's output blocks, or of the one that is named: a text
+as it is, so that a shell can use it. Values of sensitive outputs are shown only when
+they are named. The address of a session, where no output has that name, prints the
+session's screen, as capture does.`,
+		Example: `  agentform output
+  agentform output branches --json
+  cd "$(agentform output workspace)"
+  agentform output session.api --lines 20`,
+		Args:        arguments(0, 1),
+		Annotations: withJSON(),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case lines < 1:
+				return usageError{c.CommandPath(), errors.New("--lines: want 1 or more")}
+			case len(args) == 0 && c.Flags().Changed("lines"):
+				return usageError{c.CommandPath(), errors.New("--lines is for a session: name one")}
+			case len(args) == 0:
+				return a.runOutputs()
+			}
+			return a.runOutput(c.Context(), args[0], lines)
+		},
+	}
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		found, directive := a.completeAddresses(1)(c, args, typed)
+		if len(args) > 0 {
+			return found, directive
+		}
+		for _, o := range a.open().manifest.Outputs {
+			if strings.HasPrefix(o.Name, typed) {
+				found = append(found, cobra.CompletionWithDesc(o.Name, o.Description))
+			}
+		}
+		return found, directive
+	}
+	c.Flags().IntVar(&lines, "lines", 100, "of a session's screen: how many lines at most")
+	return c
+}
+
+func (a *app) runOutputs() error {
+	p, err := a.wanted()
+	if err != nil {
+		return err
+	}
+	all := make([]view.Output, len(p.manifest.Outputs))
+	for i, o := range p.manifest.Outputs {
+		all[i] = view.Output(o)
+	}
+	if a.globals.json {
+		return view.OutputsJSON(a.env.Stdout, all)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(a.env.Stderr, "The manifest has no output blocks.")
+		return nil
+	}
+	return view.Outputs(a.env.Stdout, a.out(), all)
+}
+
+// runOutput prints one output or, if there is none of that name, the screen of
+// the session that it means.
+func (a *app) runOutput(ctx context.Context, typed string, lines int) error {
+	p := a.open()
+	outputs := p.manifest.Outputs
+	if i := slices.IndexFunc(outputs, func(o config.Output) bool { return o.Name == typed }); i >= 0 {
+		if _, err := a.wanted(); err != nil { // tells its warnings
+			return err
+		}
+		if a.globals.json {
+			return view.OutputJSON(a.env.Stdout, view.Output(outputs[i]))
+		}
+		return view.OutputValue(a.env.Stdout, view.Output(outputs[i]))
+	}
+	s, _ := state.Read(p.state) // unreadable: the manifest's addresses are left
+	_, err := resolve(addresses(p.manifest.Sessions, s.Sessions), typed)
+	if err == nil {
+		return a.runCapture(ctx, typed, lines)
+	}
+	if _, err := a.wanted(); err != nil {
+		return err
+	}
+	var names []string
+	for _, o := range outputs {
+		names = append(names, o.Name)
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("no output %q: the manifest has no output blocks\nnor is it a session: %w", typed, err)
+	}
+	return fmt.Errorf("no output %q. There are: %s\nnor is it a session: %w", typed, strings.Join(names, ", "), err)
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+type planOptions struct {
+	planFlags
+	out      string
+	exitcode bool
+}
+
+func (a *app) planCommand() *cobra.Command {
+	var o planOptions
+	c := &cobra.Command{
+		Use:   "plan",
+		Short: "Show what apply would do, and why",
+		Long: `Looks at what is live, lays it beside what is wanted and what is on record, and
+says what apply would do with each session and why. It touches nothing and takes no
+lock.
+
+A session in error (its workspace is on another branch, say) makes the exit code 1;
+the others are planned all the same.`,
+		Example: `  agentform plan
+  agentform plan --detailed-exitcode
+  agentform plan --target api --out api.plan
+  agentform plan --role builder --label team=shop`,
+		Args:        arguments(0, 0),
+		Annotations: withJSON(),
+		RunE:        func(c *cobra.Command, _ []string) error { return a.runPlan(c.Context(), o) },
+	}
+	o.register(a, c)
+	o.registerMore(a, c)
+	c.Flags().StringVar(&o.out, "out", "", "keep the plan in this `file`, for apply")
+	c.Flags().BoolVar(&o.exitcode, "detailed-exitcode", false, "exit 2 if there is something to do (0: nothing, 1: an error)")
+	return c
+}
+
+func (a *app) runPlan(ctx context.Context, o planOptions) error {
+	a.document = a.globals.json
+	p, made, _, err := a.makePlan(ctx, o.planFlags)
+	if err != nil && a.document {
+		return a.unplanned(err)
+	}
+	if err != nil {
+		return err
+	}
+	warnings := a.startable(ctx, made, session.Warning)
+	keptWork(ctx, &made)
+	if a.document {
+		warnings = append(warnings, p.problems...)
+	}
+	if err := a.showPlan(made, o.detail, warnings); err != nil {
+		return err
+	}
+	if !o.destroy && !p.manifest.HubAuto {
+		a.tellNoHub(p, waitsInPlan(made))
+	}
+	if o.out != "" {
+		if err := a.keepPlan(made, o.out); err != nil {
+			return err
+		}
+	}
+	a.log.Debug("planned", "state", p.state, "serial", made.Serial, "complete", made.Complete)
+	switch {
+	case session.HasErrors(made.Problems), session.HasErrors(warnings), !made.Complete:
+		return outcome(exitError)
+	case o.exitcode && (made.Acts() || o.refreshOnly && len(made.Drift) > 0):
+		return outcome(exitChanges)
+	}
+	return nil
+}
+
+// unplanned prints the document of a plan that could not be made: why.
+func (a *app) unplanned(err error) error {
+	none := plan.Plan{At: time.Now()}
+	if a.opened != nil {
+		none.Project, none.Problems = a.opened.manifest.Project, a.opened.problems
+	}
+	said := outcome(codeOf(err))
+	if !errors.As(err, &said) {
+		none.Problems = append(none.Problems, session.Diagnostic{Severity: session.Error, Summary: err.Error()})
+	}
+	if err := view.PlanJSON(a.env.Stdout, none, a.env.Version); err != nil {
+		return err
+	}
+	return said
+}
+
+// makePlan reads the manifest and plans. Destroying needs no manifest.
+func (a *app) makePlan(ctx context.Context, f planFlags) (*project, plan.Plan, engine.Request, error) {
+	var p *project
+	var err error
+	if f.destroy {
+		p, _, err = a.recorded()
+	} else {
+		p, err = a.wanted()
+	}
+	if err != nil {
+		return nil, plan.Plan{}, engine.Request{}, err
+	}
+	options, err := f.options(p)
+	if err != nil {
+		return nil, plan.Plan{}, engine.Request{}, err
+	}
+	request := p.request(options)
+	began := time.Now()
+	made, err := a.reconciler(p, toLook).Plan(ctx, request)
+	p.point(made.Problems)
+	made.Problems = append(made.Problems, lostState(p, made)...)
+	a.log.Debug("looked and compared", "took", time.Since(began))
+	return p, made, request, err
+}
+
+// point gives each warning about a session the place of its block in the manifest.
+func (p *project) point(problems []session.Diagnostic) {
+	for i, d := range problems {
+		if at, declared := p.manifest.Ranges[d.Address]; declared && d.Severity == session.Warning && d.Range == nil {
+			problems[i].Range = &at
+		}
+	}
+}
+
+// showPlan prints a plan: the document to standard output, what is only to be
+// heard besides to standard error.
+func (a *app) showPlan(p plan.Plan, detail string, warnings []session.Diagnostic) error {
+	if a.globals.json {
+		p.Problems = append(p.Problems, warnings...)
+		return view.PlanJSON(a.env.Stdout, p, a.env.Version)
+	}
+	if len(warnings) > 0 {
+		if err := view.Diagnostics(a.env.Stderr, a.err(), warnings); err != nil {
+			return err
+		}
+	}
+	return view.Plan(a.env.Stdout, a.out(), p, view.PlanOptions{Full: detail == "full"})
+}
+
+// keepPlan writes a plan to a file that only its owner reads: prompts are in it.
+func (a *app) keepPlan(p plan.Plan, file string) error {
+	b, err := plan.Encode(p)
+	if err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(a.absolute(file), b, 0o600, renameio.IgnoreUmask()); err != nil {
+		return fmt.Errorf("keep the plan in %s: %w", file, err)
+	}
+	if !a.globals.json {
+		fmt.Fprintf(a.env.Stderr, "\nKept in %s. To do exactly this: agentform apply %s\n", file, file)
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+type runOptions struct {
+	asked                 config.Asked
+	name, prompt, dir     string
+	timeout, readyTimeout time.Duration
+	wait, rm              bool
+	until                 string // of --for; empty: not given
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "run -a AGENT [NAME] [-- ARGS...]",
+		Short: "Start a session without a manifest line",
+		Long: `Starts a session that no manifest declares. It is on record as such, so a manifest's
+silence never destroys it; everything else is as with any session: status, attach, stop.
+It works without any manifest; where there is one, its agents can be named.
+
+With --branch it gets a worktree of its own on that branch, which is made if need be.
+Without, it works in --work-dir itself, or here, on the branch that is checked out there.
+
+Without NAME it is called task- and eight hex digits. What stands behind -- goes to the
+agent's command line.
+
+With --wait it returns when the agent has finished its turn, that is when it has done what
+--prompt says and waits for more, or when the session has ended. A one-shot agent, and one
+without a prompt or of which nothing shows when a turn ends, is waited for until it exits;
+--for=exit does that with every agent. The agent's answer goes to standard output, from its
+session file, or what its terminal shows where it keeps none. Progress goes to standard
+error. A question of the agent is shown there, and waited for.
+
+Exit status: 0 if the turn has ended, or the session is done or exited with 0. 1 if the
+session failed, exited otherwise, was stopped, or could not start. 130 if interrupted.
+
+With --rm the session is then removed, and its workspace if it has no unsaved work; branches
+always stay. So it is when it cannot start. Ctrl-C ends the waiting, and with --rm the
+session.`,
+		Example: `  agentform run -a claude -p 'Update the changelog.' --branch agents/changelog
+  agentform run -a codex -w ../shop review -- --search
+  git diff | agentform run -a gemini -p - --rm`,
+		Annotations: withJSON(),
+		Args: func(c *cobra.Command, args []string) error {
+			if named := len(args) - len(behind(c, args)); named > 1 {
+				return usageError{c.CommandPath(), fmt.Errorf("one NAME, not %d: what is for the agent stands behind --", named)}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			o.asked.Args = behind(c, args)
+			if len(args) > len(o.asked.Args) {
+				o.name = args[0]
+			}
+			for name, d := range map[string]time.Duration{"timeout": o.timeout, "ready-timeout": o.readyTimeout} {
+				if d < 0 || d == 0 && c.Flags().Changed(name) {
+					return usageError{c.CommandPath(), fmt.Errorf("--%s %s: want more than 0", name, d)}
+				}
+			}
+			switch {
+			case o.until != "" && !slices.Contains(untilWords(), o.until):
+				return usageError{c.CommandPath(), fmt.Errorf("--for %q: must be turn or exit", o.until)}
+			case o.until != "" && !o.wait && !o.rm:
+				return usageError{c.CommandPath(), errors.New("--for needs --wait or --rm")}
+			}
+			return a.runRun(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.asked.Agent, "agent", "a", "", "the `agent`: a built-in one, or one of the manifest")
+	f.StringVarP(&o.prompt, "prompt", "p", "", "what to tell it; - reads standard input")
+	f.StringVarP(&o.dir, "work-dir", "w", "", "the `folder` to work in, or whose repository (default: here)")
+	f.StringVar(&o.asked.Branch, "branch", "", "a worktree on this `branch`")
+	f.StringVar(&o.asked.Profile, "profile", "", "the agent's own `profile`")
+	f.StringVar(&o.asked.Role, "role", "", "its `role` (default \"default\")")
+	f.Var(&labelFlag{into: &o.asked.Labels}, "label", "a label, `key=value` (repeatable)")
+	durationVar(f, &o.timeout, "timeout", 0, "stop it after so long (default: never)")
+	durationVar(f, &o.readyTimeout, "ready-timeout", 0, "how long it may take to be ready for its prompt (default: as the agent says)")
+	f.BoolVar(&o.rm, "rm", false, "wait, then take it away")
+	f.BoolVar(&o.wait, "wait", false, "return when its turn has ended, with the agent's answer")
+	f.StringVar(&o.until, "for", "", "what --wait and --rm wait for: turn or exit (default turn)")
+	f.StringVar(&o.asked.Conversation, "resume", "", "go on with this conversation of the agent, by its `id`")
+	_ = c.MarkFlagRequired("agent") // fails only for a flag that does not exist
+	_ = c.MarkFlagDirname("work-dir")
+	completeFlag(c, "agent", a.completeAgents)
+	completeFlag(c, "role", a.completeRoles)
+	completeFlag(c, "for", words(untilWords()...))
+	return c
+}
+
+// behind are the arguments that stand behind --.
+func behind(c *cobra.Command, args []string) []string {
+	if at := c.ArgsLenAtDash(); at >= 0 {
+		return args[at:]
+	}
+	return nil
+}
+
+func (a *app) runRun(ctx context.Context, o runOptions) error {
+	p, s, err := a.unmanifested()
+	if err != nil {
+		return err
+	}
+	spec, err := a.compose(p, s, o)
+	if err != nil {
+		return err
+	}
+	if err := a.shared(spec, s); err != nil {
+		return err
+	}
+	t, err := a.teller("Run")
+	if err != nil {
+		return err
+	}
+	request := engine.Request{Wanted: []session.Spec{spec}}
+	if o.wait || o.rm {
+		w := attendance{app: a, project: p, teller: t, address: spec.Address, began: time.Now()}
+		return w.run(ctx, request, spec, o)
+	}
+	if err := a.bring(ctx, p, t, request, spec.Address, session.FromRun); err != nil {
+		return err
+	}
+	if !a.globals.json {
+		name := quoted(spec.Address)
+		fmt.Fprintf(a.env.Stderr, "\n%s works in %s.\nAttach: agentform attach %s. Remove: agentform destroy --target %s.\n",
+			spec.Address, plaintext.Safe(spec.Workspace.Path), name, name)
+	}
+	return nil
+}
+
+// compose is the session that is asked for.
+func (a *app) compose(p *project, s state.State, o runOptions) (session.Spec, error) {
+	if o.name == "" {
+		o.name = "task-" + randomHex(4)
+	}
+	asked := o.asked
+	var err error
+	if asked.Address, err = newAddress(o.name); err != nil {
+		return session.Spec{}, err
+	}
+	name := quoted(asked.Address)
+	switch {
+	case p.declared(asked.Address) != nil:
+		return session.Spec{}, fmt.Errorf("%s is declared in the manifest: agentform apply --target %s makes it", asked.Address, name)
+	case find(s.Sessions, asked.Address) != nil:
+		return session.Spec{}, fmt.Errorf("%s is on record already: give another name, start it again (agentform restart %s), or remove it (agentform destroy --target %[2]s)", asked.Address, name)
+	}
+	if asked.Prompt = o.prompt; o.prompt == "-" {
+		text, err := io.ReadAll(a.env.Stdin)
+		if err != nil {
+			return session.Spec{}, fmt.Errorf("read the prompt: %w", err)
+		}
+		if asked.Prompt = string(text); asked.Prompt == "" {
+			return session.Spec{}, errors.New("--prompt -: standard input is empty")
+		}
+	}
+	asked.Timeout, asked.ReadyTimeout = session.Duration(o.timeout), session.Duration(o.readyTimeout)
+	dir := a.absolute(o.dir)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return session.Spec{}, fmt.Errorf("--work-dir: there is no folder %s", dir)
+	}
+	asked.Dir = git.Look(dir)
+	if asked.Dir.Err != nil {
+		return session.Spec{}, asked.Dir.Err
+	}
+	spec, err := p.manifest.Compose(asked)
+	if err == nil && spec.Profile != "" && spec.Agent.Base != agent.Codex {
+		fmt.Fprintf(a.env.Stderr, "Warning: --profile has no effect: only codex has profiles, and agent %q has none.\n", spec.Agent.Name)
+	}
+	if o.rm {
+		spec.Workspace.OnDestroy = session.RemoveClean
+	}
+	return spec, err
+}
+
+// shared warns when the session is to work where another one does.
+func (a *app) shared(spec session.Spec, s state.State) error {
+	other := plan.Neighbor(spec, s.Sessions)
+	if other == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", other, plaintext.Safe(spec.Workspace.Path))
+	return err
+}
+
+// completeAgents completes the agents there are.
+func (a *app) completeAgents(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if a.before(c, nil) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var found []string
+	for name := range a.open().manifest.Agents {
+		found = append(found, name)
+	}
+	found = slices.DeleteFunc(found, func(name string) bool { return !strings.HasPrefix(name, typed) })
+	slices.Sort(found)
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+func randomHex(bytes int) string {
+	b := make([]byte, bytes)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// removal is the request that ends one session and forgets it.
+func removal() engine.Request { return engine.Request{Options: plan.Options{Destroy: true}} }

@@ -1,0 +1,122 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/agentform/agentform/cmd/internal/cli"
+	"github.com/agentform/agentform/internal/test/fakeagent"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(withGuest{m}, map[string]func(){
+		"agentform": func() {
+			dir, err := os.Getwd()
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(cli.Run(context.Background(), cli.Env{
+				Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+				Environ: os.Environ(), Args: os.Args[1:], Dir: dir, Version: "0.1.0",
+			}))
+		},
+		"fakeagent": func() { os.Exit(fakeagent.Main()) },
+	})
+}
+
+// withGuest runs the tests with the guest beside agentform, as it is released.
+type withGuest struct{ *testing.M }
+
+func (m withGuest) Run() int {
+	self, err := exec.LookPath("agentform") // the one that testscript has laid out
+	if err == nil {
+		c := exec.Command("go", "build", "-o", filepath.Join(filepath.Dir(self), "agentform-shim"), "../../../cmd/agentform-shim")
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		c.Stderr = os.Stderr
+		err = c.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build the guest:", err)
+		return 1
+	}
+	return m.M.Run()
+}
+
+// TestScripts runs what reads like a session at the terminal: real tmux, real
+// git, real processes, in a repository and a home of each script's own.
+func TestScripts(t *testing.T) {
+	self, err := exec.LookPath("agentform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Dir(self)
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		Setup:               func(e *testscript.Env) error { return setup(e, bin) },
+		Cmds:                commands,
+		RequireUniqueNames:  true,
+		RequireExplicitExec: false,
+	})
+}
+
+// setup gives a script a home, a folder for sockets with a short path (a unix
+// socket's may have 107 bytes) and a repository of what the script brings along.
+// Afterwards nothing that it started lives on.
+func setup(e *testscript.Env, bin string) error {
+	short, err := os.MkdirTemp("/tmp", "af")
+	if err != nil {
+		return err
+	}
+	e.Defer(func() {
+		if left := end(short); len(left) > 0 {
+			e.T().Log("could not end all that the script started:", left)
+		}
+		if err := os.RemoveAll(short); err != nil {
+			e.T().Log(err)
+		}
+		// A script that takes rights away must not keep its folder from going.
+		_ = exec.Command("chmod", "-R", "u+rwX", e.WorkDir).Run()
+	})
+	home, sockets := filepath.Join(short, "home"), filepath.Join(short, "run")
+	for _, dir := range []string{home, sockets} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	config := "[user]\n\tname = tester\n\temail = tester@example.invalid\n[init]\n\tdefaultBranch = main\n"
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o600); err != nil {
+		return err
+	}
+	for name, value := range map[string]string{
+		"HOME": home, "XDG_RUNTIME_DIR": sockets, "GIT_CONFIG_NOSYSTEM": "1", "USER": "tester",
+		"LANG": "C.UTF-8", "SHELL": "/bin/sh", "BIN": bin, "SHORT": short,
+	} {
+		e.Setenv(name, value)
+	}
+	return repository(e)
+}
+
+// repository commits the files of the script.
+func repository(e *testscript.Env) error {
+	ignore := filepath.Join(e.WorkDir, ".gitignore")
+	if _, err := os.Stat(ignore); err != nil {
+		if err := os.WriteFile(ignore, []byte(".agentform/\n.tmp/\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "a shop"}} {
+		c := exec.Command("git", args...)
+		c.Dir, c.Env = e.WorkDir, e.Vars
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("git %v: %w\n%s", args, err, out)
+		}
+	}
+	return nil
+}

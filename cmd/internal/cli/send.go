@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/session"
+)
+
+// maxSend is the most that is typed into an agent at once: a prompt, and not a
+// file by mistake.
+const maxSend = 1 << 20
+
+// sendOptions say what is typed.
+type sendOptions struct {
+	session.Input
+	command bool // a command of the agent's own
+}
+
+func (a *app) sendCommand() *cobra.Command {
+	var o sendOptions
+	c := &cobra.Command{
+		Use:   "send ADDR [TEXT | -]",
+		Short: "Type into an agent, and see that it was submitted",
+		Long: `Types TEXT into the session and submits it, and returns when the agent has it: its hooks,
+its session file, its title or its screen show it. A draft that stands in its composer is
+cleared away first. To an agent at work it is told that it queues. "-" reads the text from
+standard input.
+
+Nothing is typed while the agent asks something: it would be the answer. Answer with
+--key, which presses one named key and looks at nothing: y, 1, Enter, Escape, Up, C-c
+(tmux's names).
+
+A text that begins as a command of the agent's own does, such as /clear, is made text;
+with --command it is the command. With --no-enter the text is only typed.`,
+		Example: `  agentform send api 'Use plain net/http, please.'
+  agentform send api - < review.md
+  agentform send api --key y
+  agentform send api --command /compact
+  agentform send api 'a draft' --no-enter`,
+		Args:              arguments(1, 2),
+		ValidArgsFunction: a.completeAddresses(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case (len(args) == 2) == (o.Key != ""):
+				return usageError{c.CommandPath(), errors.New("want a text, or --key: one of the two")}
+			case o.command && (o.Key != "" || o.NoEnter):
+				return usageError{c.CommandPath(), errors.New("--command submits a text: leave --key and --no-enter out")}
+			case len(args) == 2:
+				o.Text = args[1]
+			}
+			return a.runSend(c.Context(), args[0], o)
+		},
+	}
+	c.Flags().BoolVar(&o.NoEnter, "no-enter", false, "only type, do not submit")
+	c.Flags().StringVar(&o.Key, "key", "", "press this `key`, also over a dialog")
+	c.Flags().BoolVar(&o.command, "command", false, "the text is a command of the agent's own")
+	completeFlag(c, "key", words("y", "n", "Enter", "Escape", "Up", "Down", "Left", "Right", "Tab", "BSpace", "C-c", "C-d", "C-u"))
+	return c
+}
+
+func (a *app) runSend(ctx context.Context, typed string, o sendOptions) error {
+	if o.Text == "-" {
+		text, err := io.ReadAll(io.LimitReader(a.env.Stdin, maxSend+1))
+		if err != nil {
+			return fmt.Errorf("read standard input: %w", err)
+		}
+		o.Text = strings.TrimRight(string(text), "\n")
+	}
+	switch {
+	case len(o.Text) > maxSend:
+		return fmt.Errorf("the text is longer than %d KiB: put it into a file and send where that is", maxSend>>10)
+	case o.Key == "" && o.Text == "":
+		return errors.New("nothing to send: the text is empty\nTo press Enter: --key Enter")
+	}
+	t, err := a.aim(ctx, typed)
+	if err != nil {
+		return err
+	}
+	if err := t.live(); err != nil {
+		return err
+	}
+	began := time.Now() // what the agent does from now on is its answer
+	outcome, err := a.give(ctx, t, o)
+	if err != nil {
+		return t.refused(fmt.Errorf("send to %s: %w", t.Record.Address, err))
+	}
+	// What was sent stays out of the history: it may hold anything.
+	detail, reason := fmt.Sprintf("%d bytes", len(o.Text)), ""
+	if o.Key != "" {
+		detail = "key " + o.Key
+	}
+	if outcome == input.Queued {
+		detail, reason = detail+", queued", history.Queued
+		fmt.Fprintf(a.env.Stderr, "%s is at work: it takes this up as soon as it can.\n", t.Record.Address)
+	}
+	if err := t.note(history.Event{Time: began, Kind: history.Sent, By: a.who().User, Reason: reason, Detail: detail}); err != nil {
+		a.log.Warn("it was sent, and the history cannot be written", "error", err)
+	}
+	return nil
+}
+
+// give types into the session. A key and a draft are typed as they are; of a text
+// that is submitted it is seen that it was taken.
+func (a *app) give(ctx context.Context, t *target, o sendOptions) (input.Outcome, error) {
+	reader := a.activity(t.project)
+	if err := reader.Note(t.Record.Run.ID, o.Text, time.Now()); err != nil {
+		a.log.Warn("its echo may be read as the agent's words", "error", err)
+	}
+	hands := input.Hands{Runtime: t.runtime, Place: t.place(), Agent: agent.For(t.Record.Spec.Agent), Boot: t.Record.Spec.Agent.ReadyTimeout.D(),
+		Look: func(ctx context.Context) (input.Sight, error) { return t.sight(ctx, reader) }}
+	if o.Key != "" || o.NoEnter {
+		return hands.Press(ctx, o.Input)
+	}
+	return hands.Send(ctx, o.Text, o.command)
+}
+
+// sight looks at the session that is typed into.
+func (t *target) sight(ctx context.Context, r *activity.Reader) (input.Sight, error) {
+	lives, err := t.runtime.Observe(ctx, true)
+	if err != nil {
+		return input.Sight{}, err
+	}
+	for i := range lives {
+		if l := &lives[i]; l.Mark.Run == t.Live.Mark.Run {
+			look := r.Read(t.Record, l, t.Record.Run.DeliveredAt, time.Now())
+			return input.Sight{Screen: l.Screen, Reading: look.Reading, Native: look.Native, Heard: r.Heard([]string{t.Record.Run.ID})}, nil
+		}
+	}
+	return input.Sight{}, session.ErrGone
+}

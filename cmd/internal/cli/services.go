@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/session"
+)
+
+func (a *app) servicesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "services",
+		Short: "Show the places in which sessions live: tmux servers and containers",
+		Long: `Shows each tmux server and each container of the project, whether it runs, and the
+state of the sessions in it; also of those that are not on record. Sessions that are
+stopped or were never started come last, without a place. A container that runs
+while the session in it is gone is stale: agentform restart starts the session again in
+the same container. Where a place cannot be looked at, its sessions' state is unknown,
+which is not dead; a hub that runs is asked what it sees of them.`,
+		Example:     "  agentform services\n  agentform services --json",
+		Args:        arguments(0, 0),
+		Annotations: withJSON(),
+		RunE:        func(c *cobra.Command, _ []string) error { return a.runServices(c.Context()) },
+	}
+}
+
+func (a *app) runServices(ctx context.Context) error {
+	e, err := a.eyes()
+	if err != nil {
+		return err
+	}
+	s, err := e.look(ctx)
+	if err != nil {
+		return err
+	}
+	lives := append(s.World.Lives, e.elsewhere(ctx, s.World)...)
+	recorded := map[string]bool{}
+	for _, r := range s.State.Sessions {
+		recorded[r.ID] = true
+	}
+	var orphans []session.Live
+	for _, l := range lives {
+		if !l.Foreign && (l.Copied || !recorded[l.Mark.ID]) {
+			orphans = append(orphans, l)
+		}
+	}
+	all := view.ServicesOf(s.known, orphans, a.hubSees(ctx, s))
+	if a.globals.json {
+		return view.ServicesJSON(a.env.Stdout, all)
+	}
+	return view.Services(a.env.Stdout, a.out(), all)
+}
+
+// hubSees is what the hub sees of the sessions, asked for where something cannot be
+// seen from here; nil: there is no hub, or it need not be asked.
+func (a *app) hubSees(ctx context.Context, s *sight) *api.StatusDocument {
+	unknown := func(k status.Input) bool { return k.Diagnosis.State == session.StateUnknown }
+	if !s.supervised || !slices.ContainsFunc(s.known, unknown) {
+		return nil
+	}
+	if s.supervisor() == api.HubSuspended {
+		a.log.Warn("the hub does not answer", "error", hub.Continue(s.holder))
+		return nil
+	}
+	path, err := s.project.hubSocket()
+	if err != nil {
+		return nil
+	}
+	client := api.Dial(path)
+	defer client.Close()
+	ctx, done := context.WithTimeout(ctx, askHub)
+	defer done()
+	d, err := client.Sessions(ctx)
+	if err != nil {
+		a.log.Warn("the hub does not answer", "error", err)
+		return nil
+	}
+	return &d
+}
+
+// askHub is how long the hub may take to say what it saw last.
+const askHub = 3 * time.Second
+
+// elsewhere is what lives in the engines that the manifest names and no record does.
+// One that does not answer has none of our sessions on record.
+func (e *eyes) elsewhere(ctx context.Context, seen session.World) (lives []session.Live) {
+	asked := map[string]bool{}
+	for _, s := range e.project.manifest.Sessions {
+		engine := s.Runtime.Engine()
+		if _, is := seen.Runtimes[engine]; is || asked[engine] {
+			continue
+		}
+		asked[engine] = true
+		rt, err := e.reconciler.For(s)
+		if err == nil {
+			var found []session.Live
+			found, err = rt.Observe(ctx, false)
+			lives = append(lives, found...)
+		}
+		if err != nil {
+			e.log.Debug("look at what is not on record", "engine", engine, "error", err)
+		}
+	}
+	return lives
+}

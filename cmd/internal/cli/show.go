@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/status"
+)
+
+// lastEvents is how many events show tells: what fits beside the rest on a
+// screen.
+const lastEvents = 10
+
+func (a *app) showCommand() *cobra.Command {
+	var detail string
+	c := &cobra.Command{
+		Use:   "show ADDR | PLANFILE",
+		Short: "Show one session in full, or a saved plan",
+		Long: `Shows one session in full: what it is and does, its ids, its last events, the end of
+its screen, and the commands to look at it by hand. A saved plan is shown as plan did.`,
+		Example: `  agentform show api
+  agentform show --json 'worker["web"]'
+  agentform show api.plan`,
+		Args:              arguments(1, 1),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(1),
+		RunE:              func(c *cobra.Command, args []string) error { return a.runShow(c.Context(), args[0], detail) },
+	}
+	c.Flags().StringVar(&detail, "detail", "changes", "of a saved plan: changes, full")
+	completeFlag(c, "detail", words("changes", "full"))
+	return c
+}
+
+// runShow shows a saved plan if there is one in a file of that name, else a
+// session.
+func (a *app) runShow(ctx context.Context, typed, detail string) error {
+	var noPlan error // why the file of that name is none; nil: there is no such file
+	if info, err := os.Stat(a.absolute(typed)); err == nil && info.Mode().IsRegular() {
+		p, err := a.readPlan(typed)
+		if err == nil {
+			return a.showPlan(p, detail, nil)
+		}
+		noPlan = err // any file may have a session's name
+	}
+	s, err := a.look(ctx)
+	if err != nil {
+		return cmp.Or(noPlan, err)
+	}
+	address, err := resolveOne(s.addresses(), typed)
+	if err != nil && noPlan != nil {
+		return noPlan
+	}
+	if err != nil {
+		return fmt.Errorf("%w\n(nor is there a file %s with a saved plan)", err, typed)
+	}
+	k := s.of(address)
+	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
+	if k.Live != nil {
+		x.Exit, x.Screen = k.Live.Exit, k.Live.Screen
+	} else if k.Record != nil {
+		x.Exit = s.project.facts(k.Record.Run.ID).Exit
+	}
+	if a.globals.json {
+		return view.ShowJSON(a.env.Stdout, x)
+	}
+	return view.Show(a.env.Stdout, a.out(), x, time.Now())
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/session"
+)
+
+// target is one recorded session that a command talks to.
+type target struct {
+	project    *project
+	reconciler *engine.Reconciler
+	engine.Seen
+	runtime session.Runtime
+}
+
+// aim finds the session that an address means and sees how it is.
+func (a *app) aim(ctx context.Context, typed string) (*target, error) {
+	p, s, err := a.recorded()
+	if err != nil {
+		return nil, err
+	}
+	address, err := resolveOne(addresses(p.manifest.Sessions, s.Sessions), typed)
+	if err != nil {
+		return nil, err
+	}
+	recorded := find(s.Sessions, address)
+	if recorded == nil {
+		return nil, errNotApplied(address)
+	}
+	if err := a.tmux(recorded.Spec); err != nil {
+		return nil, err
+	}
+	r := a.reconciler(p, toLook)
+	status, err := r.Status(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{project: p, reconciler: r}
+	for _, seen := range status.Sessions {
+		if seen.Record.Address == address {
+			t.Seen = seen
+		}
+	}
+	if t.Record.ID == "" {
+		return nil, fmt.Errorf("%s has gone from the record just now", address)
+	}
+	if t.Diagnosis.State == session.StateUnknown {
+		return nil, fmt.Errorf("%s: its state is unknown: %s", address, t.Diagnosis.Detail)
+	}
+	t.runtime, err = r.For(t.Record.Spec)
+	return t, err
+}
+
+// errNotApplied returns the error of a command for a session that is in the manifest
+// and not in the state.
+func errNotApplied(address session.Address) error {
+	return fmt.Errorf("%s is in the manifest and has not been applied\nagentform apply --target %s creates it", address, quoted(address))
+}
+
+// live makes sure that the session's agent lives, for a command that talks to
+// it. The error says what brings it back.
+func (t *target) live() error {
+	name := quoted(t.Record.Address)
+	switch {
+	case t.Diagnosis.Alive != nil && *t.Diagnosis.Alive:
+		return nil
+	case t.Diagnosis.State == session.StateStopped:
+		return fmt.Errorf("%s is stopped (%s)\nagentform start %s, or agentform restart %s, runs it again", t.Record.Address, t.Diagnosis.Detail, name, name)
+	}
+	return fmt.Errorf("%s: %s\nagentform restart %s starts it again", t.Record.Address, t.Diagnosis.Detail, name)
+}
+
+// place is where the session is, as seen, or else as recorded.
+func (t *target) place() session.Place {
+	if t.Live != nil {
+		return t.Live.Place
+	}
+	return t.Record.Place
+}
+
+// standing makes sure that the session's place is there, for a command that
+// only looks at it.
+func (t *target) standing() error {
+	if t.Live == nil {
+		return fmt.Errorf("%s has no screen: %s\nagentform logs %s shows what it had", t.Record.Address, t.Diagnosis.Detail, quoted(t.Record.Address))
+	}
+	return nil
+}
+
+// refused adds to the failure of talking to a session what to do about it.
+func (t *target) refused(err error) error {
+	var dialog *input.DialogError
+	switch {
+	case errors.As(err, &dialog):
+		return fmt.Errorf("%w\nagentform send %[2]s --key KEY answers it, agentform attach %[2]s shows it", err, quoted(t.Record.Address))
+	case errors.Is(err, session.ErrRefused):
+		return fmt.Errorf("%w\nagentform resume %s takes input again", err, quoted(t.Record.Address))
+	case errors.Is(err, session.ErrGone):
+		return fmt.Errorf("%w\nagentform restart %s starts it again", err, quoted(t.Record.Address))
+	}
+	return err
+}
+
+// note adds an event to the session's history.
+func (t *target) note(e history.Event) error {
+	e.Address, e.ID, e.Run = t.Record.Address, t.Record.ID, t.Record.Run.ID
+	return history.Open(t.project.folder(t.Record)).Append(e)
+}

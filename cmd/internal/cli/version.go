@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:         "version",
+		Short:       "Print agentform's version",
+		Long:        "Prints the version of agentform, and of Go and the system that it was built with and for.",
+		Example:     "  agentform version --json",
+		Args:        arguments(0, 0),
+		Annotations: withJSON(),
+		RunE:        func(*cobra.Command, []string) error { return a.runVersion() },
+	}
+}
+
+func (a *app) runVersion() error {
+	b := view.Build{Version: a.env.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				b.Commit = s.Value
+			}
+		}
+	}
+	if a.globals.json {
+		return view.VersionJSON(a.env.Stdout, b)
+	}
+	return view.Version(a.env.Stdout, b)
+}

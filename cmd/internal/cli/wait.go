@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/session"
+)
+
+// waitOptions say what is waited for.
+type waitOptions struct {
+	goal    follow.Goal
+	any     bool
+	timeout time.Duration
+}
+
+func (a *app) waitCommand() *cobra.Command {
+	o := waitOptions{goal: follow.Turn}
+	goal := string(follow.Turn)
+	c := &cobra.Command{
+		Use:   "wait ADDR...",
+		Short: "Wait until agents have done with their turn, are done, blocked or ready",
+		Long: `Waits until all of the sessions, or with --any one of them, have come so far:
+
+  turn     the agent has done with what it was last given, and rests
+  done     its work is done: a one-shot agent left with 0, or its screen says so
+  blocked  it waits for an answer
+  ready    a prompt can be typed
+
+A turn begins with what the session was last given: its prompt, or what send typed. So
+after send, "wait" returns when the agent has answered that, also if it has before wait
+looks; it gives the agent five seconds to begin. An agent that was given nothing yet is
+waited for until it was seen at work and rests again. What a person types in attach is
+known only by its effect.
+
+An agent with hooks, or with a session file, tells by them when its turn has ended, and
+wait returns at once. All others are followed by what can be seen from outside, the title
+and the screen: an agent that does not write its file before its first turn has ended is
+followed as well as any other.
+
+Exit 0 when it happened. Exit 1 when a session cannot come so far by itself any more, since
+it is stopped, has failed or left, and when the timeout is over; what was seen is told. One
+that is blocked on the way is told on standard error, and waited for.`,
+		Example: `  agentform send api 'Add a test for that.' && agentform wait api
+  agentform wait api web --timeout 30m
+  agentform wait 'worker["web"]' --for=blocked --any`,
+		Args:              arguments(1, many),
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(0),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.goal = follow.Goal(goal)
+			switch {
+			case !slices.Contains(follow.Goals(), o.goal):
+				return usageError{c.CommandPath(), fmt.Errorf("--for %q: want turn, done, blocked or ready", goal)}
+			case o.timeout < 0:
+				return usageError{c.CommandPath(), errors.New("--timeout: want 0 or more")}
+			}
+			return a.runWait(c.Context(), args, o)
+		},
+	}
+	c.Flags().StringVar(&goal, "for", goal, "what to wait for: turn, done, blocked, ready")
+	c.Flags().BoolVar(&o.any, "any", false, "one of the sessions is enough")
+	durationVar(c.Flags(), &o.timeout, "timeout", 0, "wait no longer than this, such as 30m (default: for ever)")
+	completeFlag(c, "for", words("turn", "done", "blocked", "ready"))
+	return c
+}
+
+// waiting is one wait under way.
+type waiting struct {
+	*app
+	waitOptions
+	meant    []session.Address
+	follower follow.Follower
+	last     glance
+	told     map[session.Address]string // what was said of a session on the way
+	began    time.Time
+}
+
+func (a *app) runWait(ctx context.Context, typed []string, o waitOptions) error {
+	f, err := a.following(typed)
+	if err != nil {
+		return err
+	}
+	w := &waiting{app: a, waitOptions: o, meant: f.meant, told: map[session.Address]string{}, began: time.Now()}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	limited, cancel := within(ctx, o.timeout)
+	defer cancel()
+	for g, err := range follow.Looks(limited, lookWait, f.told, f.glance) {
+		if err != nil {
+			return err
+		}
+		w.last = g
+		if err := f.visible(g.sessions, o.goal); err != nil {
+			return err
+		}
+		w.follower.See(g.at, g.sights)
+		if ended, reached := w.judge(); ended {
+			return w.end(reached, false)
+		}
+		if err := w.tell(); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return outcome(exitInterrupted)
+	}
+	return w.end(false, true)
+}
+
+// within is a context that ends after a timeout; 0: never.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout > 0 {
+		return context.WithTimeout(ctx, timeout)
+	}
+	return context.WithCancel(ctx)
+}
+
+// visible makes sure that it can be seen of the sessions that run when they reach a goal.
+// Of one that does not, or that cannot be reached, that comes first.
+func (f *following) visible(seen []api.Session, g follow.Goal) error {
+	var errs []error
+	for _, x := range seen {
+		switch x.State {
+		case session.StateRunning, session.StateStarting, session.StatePaused:
+			if err := follow.Visible(f.agents[x.Address], g); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", x.Address, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// judge says whether there is nothing more to wait for, and whether it happened.
+func (w *waiting) judge() (ended, reached bool) {
+	counts := map[follow.Verdict]int{}
+	for _, a := range w.meant {
+		counts[w.follower.Verdict(a, w.goal)]++
+	}
+	all := len(w.meant)
+	if w.any {
+		return counts[follow.Reached] > 0 || counts[follow.Over] == all, counts[follow.Reached] > 0
+	}
+	return counts[follow.Reached] == all || counts[follow.Over] > 0, counts[follow.Reached] == all
+}
+
+// tell says, once each time, which sessions do not go on by themselves.
+func (w *waiting) tell() error {
+	for _, x := range w.last.sessions {
+		now := view.Word(x)
+		if w.told[x.Address] == now {
+			continue
+		}
+		w.told[x.Address] = now
+		if stuck(x) {
+			if err := w.line(w.env.Stderr, view.Waited{Session: x}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stuck reports whether a session needs somebody, or something, to go on.
+func stuck(x api.Session) bool {
+	switch x.State {
+	case session.StatePaused, session.StatePending, session.StateUnknown:
+		return true
+	}
+	return x.Activity == session.Blocked || x.Activity == session.BlockedAPI
+}
+
+func (w *waiting) line(to io.Writer, x view.Waited) error {
+	return view.WaitedLine(to, w.style(to), x, time.Now())
+}
+
+// end tells how every session stands, and is the command's end.
+func (w *waiting) end(reached, timedOut bool) error {
+	var all []view.Waited
+	for _, a := range w.meant {
+		x := api.Session{Address: a}
+		if seen := w.last.of(a); seen != nil {
+			x = *seen
+		}
+		all = append(all, view.Waited{Session: x, Outcome: string(w.follower.Verdict(a, w.goal))})
+	}
+	if w.globals.json {
+		if err := view.WaitedJSON(w.env.Stdout, all, string(w.goal), reached, timedOut, time.Since(w.began)); err != nil {
+			return err
+		}
+	} else if err := w.lines(all, reached); err != nil {
+		return err
+	}
+	switch {
+	case reached:
+		return nil
+	case timedOut:
+		return fmt.Errorf("--for=%s: it did not happen within %s", w.goal, w.timeout)
+	}
+	return w.over(all)
+}
+
+// over is the error when a session cannot come so far any more.
+func (w *waiting) over(all []view.Waited) error {
+	var errs []error
+	for _, x := range all {
+		switch {
+		case x.Outcome != string(follow.Over):
+		case x.State == "":
+			errs = append(errs, fmt.Errorf("%s is gone: there is nothing to wait for", x.Address))
+		default:
+			errs = append(errs, fmt.Errorf("%s is %s: it does nothing more by itself, so it cannot come to --for=%s\nagentform show %[4]s tells more, agentform restart %[4]s starts it again",
+				x.Address, view.Word(x.Session), w.goal, quoted(x.Address)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// lines are how the sessions stand: those that have come so far are the data,
+// the others are why it took no better end.
+func (w *waiting) lines(all []view.Waited, reached bool) error {
+	for _, x := range all {
+		to := w.env.Stderr
+		switch {
+		case x.Outcome == string(follow.Reached):
+			to = w.env.Stdout
+		case reached:
+			continue // with --any one was enough
+		}
+		if err := w.line(to, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}

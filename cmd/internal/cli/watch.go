@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/follow"
+)
+
+func (a *app) watchCommand() *cobra.Command {
+	var every time.Duration
+	c := &cobra.Command{
+		Use:   "watch [ADDR...]",
+		Short: "Show every session as it is, until all are done",
+		Long: `Shows what status shows, for as long as it goes on, and ends when every session is done,
+failed, exited or stopped. On a terminal the table is drawn again in its place; elsewhere,
+and with --json, each change is a line: the time, the session, what it was and is.
+
+It looks every second, or as often as --interval says; 0 looks as often as is cheap, and
+whatever has changed is shown at once. A look costs two calls of tmux, however many
+sessions there are. The manifest is read once.`,
+		Example: `  agentform watch
+  agentform watch api 'worker["web"]' --interval 5s
+  agentform watch --json | jq -r 'select(.new.status == "blocked") | .address'`,
+		Annotations:       withJSON(),
+		ValidArgsFunction: a.completeAddresses(0),
+		RunE: func(c *cobra.Command, args []string) error {
+			if every < 0 {
+				return usageError{c.CommandPath(), errors.New("--interval: want 0 or more")}
+			}
+			return a.runWatch(c.Context(), args, every)
+		},
+	}
+	durationVar(c.Flags(), &every, "interval", time.Second, "how often to look, such as 5s; 0: as often as is cheap")
+	return c
+}
+
+func (a *app) runWatch(ctx context.Context, typed []string, every time.Duration) error {
+	f, err := a.following(typed)
+	if err != nil {
+		return err
+	}
+	show, err := a.shower()
+	if err != nil {
+		return err
+	}
+	if every == 0 {
+		every = lookWait
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	var follower follow.Follower
+	for g, err := range follow.Looks(ctx, every, f.told, f.glance) {
+		if err != nil {
+			return err
+		}
+		if err := show(g); err != nil {
+			return err
+		}
+		follower.See(g.at, g.sights)
+		if allOver(g, follower) {
+			return nil
+		}
+	}
+	return outcome(exitInterrupted)
+}
+
+// allOver reports whether none of the sessions does anything more by itself. An agent
+// that lives, and says that it is done or has failed, may work on.
+func allOver(g glance, f follow.Follower) bool {
+	return !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !f.Ended(s.Address) })
+}
+
+// shower shows each glance as it fits where the output goes: a table that is
+// drawn again, or a line for each change.
+func (a *app) shower() (func(glance) error, error) {
+	if a.globals.json {
+		lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)
+		return a.byChange(func(steps []view.Step, _ glance) error {
+			for _, s := range steps {
+				if err := lines.Step(s); err != nil {
+					return err
+				}
+			}
+			return nil
+		}), err
+	}
+	if style := a.out(); style.Width == 0 {
+		return a.byChange(func(steps []view.Step, g glance) error {
+			wide := 0
+			for _, x := range g.sessions {
+				wide = max(wide, len(x.Address))
+			}
+			return view.StepLines(a.env.Stdout, style, steps, wide)
+		}), nil
+	}
+	region := view.NewRegion(a.env.Stdout)
+	return func(g glance) error {
+		var table strings.Builder
+		style := a.out() // the terminal may have another size by now
+		if err := view.Status(&table, style, g.sessions, time.Now()); err != nil {
+			return err
+		}
+		return region.Draw(table.String(), style.Width, style.Rows)
+	}, nil
+}
+
+// byChange shows what has changed since the glance before.
+func (a *app) byChange(show func([]view.Step, glance) error) func(glance) error {
+	var old []api.Session
+	return func(g glance) error {
+		steps := view.Steps(old, g.sessions, g.at.Local())
+		old = g.sessions
+		return show(steps, g)
+	}
+}

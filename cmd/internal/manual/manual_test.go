@@ -1,0 +1,139 @@
+package main
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/cli"
+)
+
+var update = flag.Bool("update", false, "make the reference anew")
+
+const commands = "../../../docs/commands.md"
+
+// The reference says what the commands say now.
+func TestReferenceIsFresh(t *testing.T) {
+	if *update {
+		if err := run([]string{"reference", commands}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(commands)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := withReference(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("the reference in docs/commands.md is not what the commands say (-want +is); make reference writes it anew:\n%s", diff)
+	}
+	each(cli.Commands(), func(c *cobra.Command) {
+		if !strings.Contains(want, "\n### "+c.CommandPath()+"\n") {
+			t.Errorf("the reference lacks %s", c.CommandPath())
+		}
+	})
+}
+
+func TestReferenceHasItsPlace(t *testing.T) {
+	for _, text := range []string{"", begin, end, end + begin} {
+		if made, err := withReference(text); err == nil {
+			t.Errorf("in %q there is no place, and it is made: %.80q", text, made)
+		}
+	}
+	made, err := withReference("by hand\n" + begin + "old\n" + end + "by hand, too\n")
+	if err != nil || !strings.HasPrefix(made, "by hand\n"+begin) || !strings.HasSuffix(made, end+"by hand, too\n") || strings.Contains(made, "old\n") {
+		t.Errorf("%v: %.80q", err, made)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	help := "Says one of\n\n  a *  first\n    b  second\n\nand_no more [ADDR] <x>."
+	want := "Says one of\n\n```text\na *  first\n  b  second\n```\n\nand\\_no more \\[ADDR\\] \\<x>."
+	if diff := cmp.Diff(want, markdown(help)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Every command has a page, and what its help says is in it.
+func TestPages(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", "1773480000")
+	folder := filepath.Join(t.TempDir(), "man")
+	if err := run([]string{"man", folder}); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	each(cli.Commands(), func(c *cobra.Command) {
+		page := read(strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1")
+		for _, part := range []string{".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", "Mar 2026"} {
+			if !strings.Contains(page, part) {
+				t.Errorf("the page of %s lacks %s", c.CommandPath(), part)
+			}
+		}
+		if c.HasExample() && !strings.Contains(page, ".SH EXAMPLE") {
+			t.Errorf("the page of %s lacks its examples", c.CommandPath())
+		}
+	})
+	if page := read("agentform.1"); !strings.Contains(page, ".SH EXIT STATUS") {
+		t.Error("the page of agentform lacks its exit status")
+	}
+	if page := read("agentform-wait.1"); !strings.Contains(page, "\nturn     the agent") {
+		t.Error("a list in the help does not stand as it is")
+	}
+	first := pages(t, folder)
+	if err := run([]string{"man", folder}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, pages(t, folder)); diff != "" {
+		t.Errorf("the same source makes other pages:\n%s", diff)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{nil, {"man"}, {"poem", "x"}, {"reference", "no/such/file"}} {
+		if run(args) == nil {
+			t.Errorf("%q is no fault", args)
+		}
+	}
+}
+
+// each visits the commands that are described.
+func each(c *cobra.Command, visit func(*cobra.Command)) {
+	visit(c)
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" && c.Name() != "completion" {
+			each(sub, visit)
+		}
+	}
+}
+
+func pages(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			text, err := os.ReadFile(filepath.Join(folder, path))
+			found[path] = string(text)
+			return err
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

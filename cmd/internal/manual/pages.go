@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/agentform/agentform/cmd/internal/cli"
+)
+
+// exitStatus stands in the page of agentform itself.
+const exitStatus = `
+
+# EXIT STATUS
+
+**0** done, or nothing to do. **1** an error; a branch mismatch is one. **2** there are changes,
+with --detailed-exitcode. **3** fmt --check found work. **4** the state is locked by someone
+else. **130** interrupted.`
+
+// writePages writes a man page for each command into the folder, which is made.
+// Their date is SOURCE_DATE_EPOCH, so that the same source makes the same pages.
+func writePages(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	root := cli.Commands()
+	prepare(root)
+	root.Long += exitStatus
+	header := &doc.GenManHeader{Section: "1", Source: "agentform", Manual: "agentform"}
+	if err := doc.GenManTree(root, header, folder); err != nil {
+		return fmt.Errorf("write man pages: %w", err)
+	}
+	return nil
+}
+
+// prepare makes the text of a command and of those below it what a page is made
+// from.
+func prepare(c *cobra.Command) {
+	c.DisableAutoGenTag = true
+	if c.Long == "" {
+		c.Long = c.Short + "."
+	}
+	c.Long = markdown(c.Long)
+	for _, sub := range c.Commands() {
+		prepare(sub)
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/cli"
+)
+
+// The reference stands between these lines; what stands around them is written
+// by hand.
+const (
+	begin = "<!-- reference: made by `make reference` from the commands; change them, not this -->\n"
+	end   = "<!-- end of the reference -->\n"
+)
+
+// withReference is a document with its reference made anew.
+func withReference(text string) (string, error) {
+	before, rest, found := strings.Cut(text, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		return "", fmt.Errorf("it has no place for the reference, between the lines %q and %q", begin, end)
+	}
+	return before + begin + "\n" + reference(cli.Commands()) + end + after, nil
+}
+
+// reference describes a tree of commands, one after the other.
+func reference(root *cobra.Command) string {
+	var b strings.Builder
+	section(&b, root)
+	return b.String()
+}
+
+func section(b *strings.Builder, c *cobra.Command) {
+	b.WriteString("### " + c.CommandPath() + "\n\n")
+	long := c.Long
+	if long == "" {
+		long = c.Short + "."
+	}
+	if c.Runnable() && c.HasParent() {
+		block(b, c.UseLine())
+	}
+	b.WriteString(markdown(long) + "\n\n")
+	if len(c.Aliases) > 0 {
+		b.WriteString("Also: `" + strings.Join(c.Aliases, "`, `") + "`.\n\n")
+	}
+	if flags := c.NonInheritedFlags(); flags.HasAvailableFlags() {
+		b.WriteString("Flags:\n\n")
+		block(b, flags.FlagUsages())
+	}
+	if c.HasExample() {
+		b.WriteString("Examples:\n\n")
+		block(b, c.Example)
+	}
+	if c.Name() == "completion" {
+		return // one for each shell, all alike
+	}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" {
+			section(b, sub)
+		}
+	}
+}
+
+// block adds lines as they are. They are no console: what stands there is an
+// example with names of its own, and is not run.
+func block(b *strings.Builder, text string) {
+	lines := strings.Split(strings.TrimRight(text, "\n "), "\n")
+	indent := indentOf(lines)
+	b.WriteString("```text\n")
+	for _, l := range lines {
+		b.WriteString(strings.TrimRight(l[min(indent, len(l)):], " ") + "\n")
+	}
+	b.WriteString("```\n\n")
+}
+
+// indentOf is how many spaces all the lines begin with that are not empty.
+func indentOf(lines []string) int {
+	least := -1
+	for _, l := range lines {
+		if n := len(l) - len(strings.TrimLeft(l, " ")); strings.TrimSpace(l) != "" && (least < 0 || n < least) {
+			least = n
+		}
+	}
+	return max(least, 0)
+}
+
+// markdown is the text of a command's help as Markdown: indented lines, which
+// stand as they are in a terminal, become a block, and nothing else in it means
+// anything.
+func markdown(help string) string {
+	var b strings.Builder
+	var kept []string
+	flush := func() {
+		if len(kept) > 0 {
+			block(&b, strings.Join(kept, "\n"))
+			kept = nil
+		}
+	}
+	for line := range strings.Lines(help) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "  "), line == "" && len(kept) > 0:
+			kept = append(kept, line)
+		default:
+			flush()
+			b.WriteString(plain.Replace(line) + "\n")
+		}
+	}
+	flush()
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// plain keeps Markdown from reading its own signs into a text.
+var plain = strings.NewReplacer("*", `\*`, "<", `\<`, "`", "\\`", "[", `\[`, "]", `\]`, "_", `\_`)

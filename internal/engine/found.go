@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Finder is a runtime that can look up what somebody else started in it.
+type Finder interface {
+	Find(ctx context.Context, id string) session.Found
+}
+
+// found looks up what stands under the ids that are to be taken over. The word
+// before an id's first colon is the kind of its runtime.
+func (e Observer) found(ctx context.Context) map[string]session.Found {
+	if len(e.Imports) == 0 {
+		return nil
+	}
+	return inParallel(slices.Collect(maps.Keys(e.Imports)), 1, func(id string) session.Found {
+		kind, _, ok := strings.Cut(id, ":")
+		if !ok {
+			return session.Found{Err: errors.New("it does not say which runtime it is of: want tmux:SOCKET/SESSION or docker:CONTAINER")}
+		}
+		in := e.Imports[id]
+		if in.Kind != kind {
+			return session.Found{Err: fmt.Errorf("it is of %s, and the session is declared in %s: give that a runtime of kind %s", kind, in.Key(), kind)}
+		}
+		rt, err := e.Runtime(in)
+		if err != nil {
+			return session.Found{Err: err}
+		}
+		finder, can := rt.(Finder)
+		if !can {
+			return session.Found{Err: fmt.Errorf("what runs in %s cannot be taken over", kind)}
+		}
+		return finder.Find(ctx, id)
+	})
+}

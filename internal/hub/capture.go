@@ -1,0 +1,26 @@
+package hub
+
+import (
+	"context"
+
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/session"
+)
+
+// Capture returns the last lines of a session's screen and of what scrolled off it.
+func (h *Hub) Capture(ctx context.Context, a session.Address, lines int) (string, error) {
+	s := h.Snapshot()
+	k, ok := s.Of(a)
+	if !ok {
+		return "", &engine.UnknownError{Address: a}
+	}
+	place := k.Record.Place
+	if k.Live != nil {
+		place = k.Live.Place
+	}
+	rt, err := h.rec.Opened(s.Lineage, k.Record.Spec.Runtime)
+	if err != nil {
+		return "", err
+	}
+	return rt.Capture(ctx, place, lines)
+}

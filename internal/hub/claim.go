@@ -1,0 +1,164 @@
+package hub
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/google/renameio/v2"
+
+	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/state"
+)
+
+const (
+	// LockFile, in the data folder, is there once a hub has supervised the project.
+	LockFile = "hub.lock"
+	seenName = "hub.json"
+)
+
+// TakenError says that another hub supervises the project.
+type TakenError struct{ Holder state.Holder }
+
+// Error names it.
+func (e *TakenError) Error() string {
+	if e.Holder.PID == 0 {
+		return "another hub supervises this project already"
+	}
+	words := fmt.Sprintf("a hub supervises this project already: pid %d on %s, started by %s at %s",
+		e.Holder.PID, e.Holder.Host, e.Holder.User, e.Holder.Since.Local().Format(time.DateTime))
+	if Suspended(e.Holder) {
+		words += "\n" + Continue(e.Holder)
+	}
+	return words
+}
+
+// Claim makes this process the project's hub until it calls free or ends: the lock
+// is the operating system's. Who stands in its file for others to read. The error
+// is a *TakenError if there is a hub.
+func Claim(dataDir string, who state.Holder) (free func(), err error) {
+	path := filepath.Join(dataDir, LockFile)
+	if err := layout.MakeDataDir(dataDir); err != nil {
+		return nil, fmt.Errorf("claim the project for the hub: %w", err)
+	}
+	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+	for until := time.Now().Add(lateRelease); ; time.Sleep(10 * time.Millisecond) {
+		taken, err := l.TryLock()
+		if err != nil {
+			return nil, fmt.Errorf("claim the project for the hub: %w", err)
+		}
+		if taken {
+			break
+		}
+		if h := readHolder(path); !ended(h, who) || time.Now().After(until) {
+			return nil, &TakenError{h}
+		}
+	}
+	who.Since = time.Now().Truncate(time.Second)
+	b, err := json.Marshal(who)
+	if err == nil {
+		err = os.WriteFile(path, append(b, '\n'), 0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("claim the project for the hub: %w", err), l.Unlock())
+	}
+	ours, _ := os.Stat(path)
+	return func() {
+		if now, err := os.Stat(path); err == nil && os.SameFile(ours, now) {
+			_ = os.Truncate(path, 0) // for people only: the lock is what counts
+		}
+		_ = l.Unlock()
+	}, nil
+}
+
+// lateRelease is how long the lock of a hub that was killed may outlive it: a process
+// that it was about to start has it until it is another program.
+const lateRelease = 5 * time.Second
+
+// ended reports whether the process that holds a claim on this machine is gone.
+func ended(h, us state.Holder) bool {
+	return h.PID > 0 && h.Host == us.Host && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH)
+}
+
+// Suspended reports whether the process of a hub on this host is stopped by a signal: it
+// lives, and does nothing.
+func Suspended(h state.Holder) bool {
+	here, err := os.Hostname()
+	return err == nil && h.Host == here && h.PID > 1 && shim.Stopped(h.PID)
+}
+
+// Continue says how a suspended hub continues.
+func Continue(h state.Holder) string {
+	return fmt.Sprintf("its process is stopped (SIGSTOP or Ctrl-Z): kill -CONT %d continues it", h.PID)
+}
+
+// Running is who supervises the project of a data folder now, and whether anybody
+// does.
+func Running(dataDir string) (state.Holder, bool) {
+	path := filepath.Join(dataDir, LockFile)
+	f, err := os.Open(path)
+	if err != nil {
+		return state.Holder{}, false
+	}
+	defer f.Close()
+	// A shared lock that is to be had means that nobody has the other.
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := l.TryRLock()
+	if err != nil || free {
+		_ = l.Close()
+		return state.Holder{}, false
+	}
+	_ = l.Close()
+	return readHolder(path), true
+}
+
+// readHolder reads who holds a claim. Between taking it and writing the name there
+// is a moment: it tries twice.
+func readHolder(path string) (h state.Holder) {
+	for range 2 {
+		b, err := os.ReadFile(path)
+		if err == nil && json.Unmarshal(b, &h) == nil {
+			return h
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return state.Holder{}
+}
+
+// seen is how far a hub came with telling others of what happened.
+type seen struct {
+	At time.Time `json:"at"`
+}
+
+// forgets is how old an event may be that happened while there was no hub, to be
+// told all the same.
+const forgets = time.Hour
+
+// readSeen is the time of the last event that an earlier hub has told others of;
+// zero: there was none.
+func readSeen(dataDir string) time.Time {
+	f, err := layout.OpenRegular(filepath.Join(dataDir, seenName), syscall.O_NOFOLLOW)
+	if err != nil {
+		return time.Time{}
+	}
+	defer f.Close()
+	var s seen
+	if json.NewDecoder(f).Decode(&s) != nil {
+		return time.Time{}
+	}
+	return s.At
+}
+
+// writeSeen keeps it for the next hub, whatever is there. It has no error: at worst
+// something is told twice.
+func writeSeen(dataDir string, at time.Time) {
+	if b, err := json.Marshal(seen{at}); err == nil {
+		_ = renameio.WriteFile(filepath.Join(dataDir, seenName), append(b, '\n'), 0o600, renameio.WithTempDir(dataDir))
+	}
+}

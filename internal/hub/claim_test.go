@@ -1,0 +1,34 @@
+package hub
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Whatever stands where the hub keeps how far it has told does not hold it up.
+func TestSeenIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, seenName), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	done := make(chan time.Time)
+	go func() {
+		before := readSeen(dir)
+		writeSeen(dir, at)
+		if !before.IsZero() {
+			t.Errorf("a pipe says %s", before)
+		}
+		done <- readSeen(dir)
+	}()
+	select {
+	case got := <-done:
+		if !got.Equal(at) {
+			t.Errorf("read %s, want %s", got, at)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for a pipe")
+	}
+}

@@ -1,0 +1,50 @@
+package hub
+
+import (
+	"testing"
+	"time"
+)
+
+// TestMovingByAClockThatWasSet takes a session for moving only shortly after it put
+// something out, also by a clock that was set back since.
+func TestMovingByAClockThatWasSet(t *testing.T) {
+	at := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	for since, want := range map[time.Duration]bool{
+		0: true, rest - 1: true, rest: false, time.Hour: false, -1: false, -time.Hour: false,
+	} {
+		m := memory{movedAt: at}
+		if got := m.moving(at.Add(since)); got != want {
+			t.Errorf("%s after it: moving is %v", since, got)
+		}
+	}
+	if new(memory).moving(at) {
+		t.Error("what never put anything out is moving")
+	}
+}
+
+// TestAdvanced takes a screen that was captured while its program redrew it for no
+// movement, and neither the whole one after it.
+func TestAdvanced(t *testing.T) {
+	const whole = "✦ I look.\n\n⠼ Thinking... (esc to cancel, 3s)\n > Type your message\n /work/shop     no sandbox\n"
+	m := memory{shownAt: time.Now(), screen: whole}
+	if !m.advanced() {
+		t.Error("the first screen is no movement")
+	}
+	for _, s := range []struct {
+		screen string
+		want   bool
+	}{
+		{"✦ I look.\n\n⠹ Thinking... (esc to cancel, 4s)\n > Type your message\n /work/shop\n", false},
+		{whole, false},
+		{"", false},
+		{"✦ I look.\n\n⠹ Thinking... (esc to", false},
+		{whole, false},
+		{"✦ I look there.\n\n⠹ Thinking... (esc to cancel, 5s)\n > Type your message\n /work/shop     no sandbox\n", true},
+		{"✦ I look there.\n✦ And there.\n\n⠹ Thinking... (esc to", true},
+	} {
+		m.screen = s.screen
+		if got := m.advanced(); got != s.want {
+			t.Errorf("movement is %v for %q", got, s.screen)
+		}
+	}
+}

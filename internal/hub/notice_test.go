@@ -1,0 +1,78 @@
+package hub_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+	"github.com/agentform/agentform/state"
+)
+
+// Each turn that an agent was given something for is another thing to be told of, however
+// soon it follows; what it does by itself is not.
+func TestEachGivenTurnIsAnother(t *testing.T) {
+	in(t, func(r *room) {
+		shows := func(s *session.Spec) {
+			s.Agent.Patterns.Working = []string{"busy"}
+			s.Agent.Ready = "^> $"
+			s.Agent.StatusBarLines = 3
+		}
+		r.rt.Script(place("api"), sessiontest.Step{Screen: "> "},
+			sessiontest.Step{After: 30 * time.Second, Screen: "busy"}, sessiontest.Step{After: 50 * time.Second, Screen: "done\n> "},
+			sessiontest.Step{After: 70 * time.Second, Screen: "busy"}, sessiontest.Step{After: 90 * time.Second, Screen: "done\n> "},
+			sessiontest.Step{After: 150 * time.Second, Screen: "busy"}, sessiontest.Step{After: 170 * time.Second, Screen: "done\n> "})
+		r.apply(r.spec("api", shows))
+		_, _ = r.hub()
+		time.Sleep(2 * time.Minute)
+		rec := r.record("api")
+		sent := time.Now()
+		if err := history.Open(state.Folder(r.dir, rec)).Append(history.Event{Time: sent, Kind: history.Sent, Address: rec.Address, ID: rec.ID, Run: rec.Run.ID}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		var given []time.Time
+		for _, e := range r.notified {
+			if e.Event == "turn_ended" {
+				given = append(given, e.Given)
+			}
+		}
+		if len(given) != 3 || !given[0].Equal(given[1]) || given[1].Equal(sent) || !given[2].Equal(sent) {
+			t.Errorf("turns of what was given at %v, want the last at %s: %q", given, sent, r.events("api"))
+		}
+	})
+}
+
+// What an agent asks while its start waits for it to be ready is told once the start has
+// failed for that.
+func TestAQuestionThatAStartFailsFor(t *testing.T) {
+	in(t, func(r *room) {
+		spec := r.spec("api", func(s *session.Spec) {
+			s.Agent.PromptVia, s.Agent.Ready = "paste", "^> $"
+			s.Agent.ReadyTimeout = session.Duration(12 * time.Second)
+			s.Agent.Patterns.Blocked = []string{"trust this folder"}
+			s.Prompt = session.Prompt{Text: "work", Digest: "0123456789ab"}
+		})
+		r.rt.Script(place("api"), sessiontest.Step{Screen: "Do you trust this folder? (y/n)"})
+		_, _ = r.hub()
+		rec := r.open("ada")
+		defer rec.Close()
+		q := engine.Request{Wanted: []session.Spec{spec}}
+		p, err := rec.Plan(r.t.Context(), q)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if tally, _ := rec.Apply(r.t.Context(), q, p, nil); tally.Failed != 1 {
+			r.t.Fatalf("it was started: %+v", tally)
+		}
+		time.Sleep(time.Second)
+		if got := r.told(); !slices.Contains(got, "blocked") {
+			r.t.Errorf("told %q: %q", got, r.events("api"))
+		}
+	})
+}

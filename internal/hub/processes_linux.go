@@ -1,0 +1,127 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+// Processes wakes the hub when an agent's process ends. The kernel tells it, by a
+// pidfd each in one epoll: as long as they live it costs nothing.
+type Processes struct {
+	mu      sync.Mutex
+	epoll   int // 0: not running
+	watched map[session.Process]int
+	wanted  []session.Process
+	wake    func()
+}
+
+// Watch says which processes count.
+func (p *Processes) Watch(w Watched) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted = w.Agents
+	p.sync()
+}
+
+// Run tells of ends until ctx ends.
+func (p *Processes) Run(ctx context.Context, wake func()) error {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("watch processes: %w", err)
+	}
+	var stop [2]int // a byte ends the wait
+	if err := unix.Pipe2(stop[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return errors.Join(fmt.Errorf("watch processes: %w", err), unix.Close(epoll))
+	}
+	p.mu.Lock()
+	p.epoll, p.wake, p.watched = epoll, wake, map[session.Process]int{}
+	err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, stop[0], &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(stop[0])})
+	p.sync()
+	p.mu.Unlock()
+	defer p.end(stop)
+	if err != nil {
+		return fmt.Errorf("watch processes: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() { _, _ = unix.Write(stop[1], []byte{0}) })()
+	events := make([]unix.EpollEvent, 64)
+	for ctx.Err() == nil {
+		n, err := unix.EpollWait(epoll, events, -1)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("watch processes: %w", err)
+		}
+		ended := false
+		for _, e := range events[:max(n, 0)] {
+			ended = p.drop(int(e.Fd), stop[0]) || ended
+		}
+		if ended {
+			wake()
+		}
+	}
+	return nil
+}
+
+// drop takes a process that has ended out of the watch.
+func (p *Processes) drop(fd, stop int) bool {
+	if fd == stop {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.watched, func(_ session.Process, x int) bool { return x == fd })
+	_ = unix.Close(fd) // which takes it out of the epoll
+	return true
+}
+
+// sync opens what is wanted and not watched, and closes what is not wanted any
+// more. The caller holds the lock.
+func (p *Processes) sync() {
+	if p.epoll == 0 {
+		return
+	}
+	wanted := make(map[session.Process]bool, len(p.wanted))
+	for _, x := range p.wanted {
+		wanted[x] = true
+		if _, is := p.watched[x]; is {
+			continue
+		}
+		fd, err := unix.PidfdOpen(x.PID, 0)
+		if err != nil || !(shim.Proc{PID: x.PID, Start: x.Start}).Alive() { // or its number is another's already
+			if err == nil {
+				_ = unix.Close(fd)
+			}
+			if errors.Is(err, unix.ESRCH) || err == nil {
+				p.wake()
+			}
+			continue // out of descriptors, or no such call: the sweep sees it
+		}
+		if unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}) != nil {
+			_ = unix.Close(fd)
+			continue
+		}
+		p.watched[x] = fd
+	}
+	for x, fd := range p.watched {
+		if !wanted[x] {
+			_ = unix.Close(fd)
+			delete(p.watched, x)
+		}
+	}
+}
+
+func (p *Processes) end(stop [2]int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, fd := range p.watched {
+		_ = unix.Close(fd)
+	}
+	_, _, _ = unix.Close(stop[0]), unix.Close(stop[1]), unix.Close(p.epoll)
+	p.epoll, p.watched = 0, nil
+}

@@ -1,0 +1,49 @@
+//go:build !linux
+
+package hub
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+// pollProcesses is how often it is looked whether agents' processes live.
+const pollProcesses = 500 * time.Millisecond
+
+// Processes wakes the hub when an agent's process ends.
+type Processes struct {
+	mu     sync.Mutex
+	wanted []session.Process
+}
+
+// Watch says which processes count.
+func (p *Processes) Watch(w Watched) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted = slices.Clone(w.Agents)
+}
+
+// Run tells of ends until ctx ends.
+func (p *Processes) Run(ctx context.Context, wake func()) error {
+	for sleep(ctx, pollProcesses) {
+		if p.gone() {
+			wake()
+		}
+	}
+	return nil
+}
+
+// gone takes those that have ended out of the watch, and reports whether there are
+// any.
+func (p *Processes) gone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := len(p.wanted)
+	p.wanted = slices.DeleteFunc(p.wanted, func(x session.Process) bool { return !(shim.Proc{PID: x.PID, Start: x.Start}).Alive() })
+	return len(p.wanted) < before
+}

@@ -1,0 +1,85 @@
+package hub
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/session"
+)
+
+// shower is a runtime that shows the screens of some of its sessions in a number of
+// calls that does not grow with them. One that went away meanwhile has none.
+type shower interface {
+	Screens(ctx context.Context, places []session.Place) (map[session.Place]string, error)
+}
+
+// resolution is how exactly runtimes say when a session last put something out:
+// what was shown within it may be older.
+const resolution = 1100 * time.Millisecond
+
+// show captures the screens of the sessions that have put something out since they
+// were last shown.
+func (h *Hub) show(ctx context.Context, s engine.Survey) {
+	type wanted struct {
+		runtime session.Runtime
+		seen    map[session.Place]*memory
+	}
+	by := map[string]*wanted{}
+	for i := range s.Sessions {
+		x := &s.Sessions[i]
+		m := h.memory[x.Record.Address]
+		if l := x.Live; l == nil || l.Screen != "" || !l.MovedAt.IsZero() && l.MovedAt.Equal(m.movedAt) && m.shownAt.Sub(l.MovedAt) > resolution {
+			continue
+		}
+		spec := x.Record.Spec.Runtime
+		if x.Live.Place.Runtime == "tmux" { // where it stands, whatever its spec says
+			spec = session.RuntimeSpec{Kind: "tmux"}
+		}
+		key := spec.Key()
+		if by[key] == nil {
+			rt, err := h.rec.Opened(s.State.Lineage, spec)
+			if err != nil {
+				h.log.Debug("a screen cannot be shown", "session", x.Record.Address, "error", err)
+				continue
+			}
+			by[key] = &wanted{rt, map[session.Place]*memory{}}
+		}
+		by[key].seen[x.Live.Place] = m
+	}
+	for _, w := range by {
+		for place, screen := range h.captured(ctx, w.runtime, w.seen) {
+			m := w.seen[place]
+			m.shownAt = s.World.At
+			if screen != m.screen {
+				m.screen, m.redrawn = screen, true
+			}
+		}
+	}
+}
+
+// captured are the screens of some places of a runtime.
+func (h *Hub) captured(ctx context.Context, rt session.Runtime, places map[session.Place]*memory) map[session.Place]string {
+	list := make([]session.Place, 0, len(places))
+	for p := range places {
+		list = append(list, p)
+	}
+	if s, can := rt.(shower); can {
+		shown, err := s.Screens(ctx, list)
+		if err != nil {
+			h.log.Debug("screens cannot be shown", "error", err)
+		}
+		return shown
+	}
+	lives, err := rt.Observe(ctx, true)
+	if err != nil {
+		h.log.Debug("screens cannot be shown", "error", err)
+	}
+	shown := map[session.Place]string{}
+	for _, l := range lives {
+		if places[l.Place] != nil {
+			shown[l.Place] = l.Screen
+		}
+	}
+	return shown
+}

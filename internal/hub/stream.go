@@ -1,0 +1,206 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/history"
+)
+
+// Event is an event of one of the project's histories, with its place among all of
+// them.
+type Event struct {
+	// ID is what a subscriber that comes back names as the last that it had:
+	// LIFE.NUMBER.TIME, the first two of this hub, the last in Unix nanoseconds.
+	ID string
+	history.Event
+}
+
+// kept bounds what is remembered for subscribers that come back: events, and the
+// bytes of their excerpts. Older ones are read from the histories.
+const (
+	keptEvents   = 4096
+	keptExcerpts = 4 << 20
+)
+
+// stream is what the histories tell, in the order in which the hub reads it.
+type stream struct {
+	mu       sync.Mutex
+	life     string
+	first    uint64 // the number of events[0]
+	events   []history.Event
+	excerpts int
+	more     chan struct{} // closed and made anew with each event
+	closed   bool
+	readers  int
+}
+
+// put adds events.
+func (s *stream) put(events ...history.Event) {
+	if len(events) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begin()
+	for _, e := range events {
+		s.events = append(s.events, e)
+		s.excerpts += len(e.Excerpt)
+	}
+	drop := 0
+	for drop < len(s.events) && (len(s.events)-drop > keptEvents || s.excerpts > keptExcerpts) {
+		s.excerpts -= len(s.events[drop].Excerpt)
+		drop++
+	}
+	s.events = slices.Delete(s.events, 0, drop)
+	s.first += uint64(drop)
+	close(s.more)
+	s.more = make(chan struct{})
+}
+
+func (s *stream) begin() {
+	if s.more == nil {
+		s.more, s.life, s.first = make(chan struct{}), strconv.FormatInt(time.Now().UnixNano(), 36), 1
+	}
+}
+
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begin()
+	if !s.closed {
+		s.closed = true
+		close(s.more)
+	}
+}
+
+// heard reports whether somebody listens.
+func (s *stream) heard() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.readers > 0
+}
+
+func (s *stream) listen(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begin()
+	s.readers += n
+}
+
+// backlog is what is kept of the stream after a place in it.
+type backlog struct {
+	events []Event
+	last   uint64          // the number of the last of them
+	missed bool            // there were more, which are not kept any more
+	more   <-chan struct{} // closed when more come, and with the stream
+	closed bool
+}
+
+// after is what is kept after a number.
+func (s *stream) after(n uint64) backlog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begin()
+	x := backlog{last: s.first + uint64(len(s.events)) - 1, missed: n+1 < s.first, more: s.more, closed: s.closed}
+	for i := max(n+1, s.first); i <= x.last; i++ {
+		e := s.events[i-s.first]
+		x.events = append(x.events, Event{ID: s.id(i, e), Event: e})
+	}
+	return x
+}
+
+func (s *stream) id(n uint64, e history.Event) string {
+	return fmt.Sprintf("%s.%d.%d", s.life, n, e.Time.UnixNano())
+}
+
+// start is where a subscriber begins that had the event of an id: after a number and
+// a time. Without an id it is now. Behind says that the number means nothing here: it
+// was another hub's, or is kept no more, and the histories tell what came since.
+func (s *stream) start(id string) (n uint64, from time.Time, behind bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begin()
+	last := s.first + uint64(len(s.events)) - 1
+	if id == "" {
+		return last, time.Now(), false, nil
+	}
+	part := strings.Split(id, ".")
+	if len(part) != 3 {
+		return 0, time.Time{}, false, fmt.Errorf("%.80q is no id of an event", id)
+	}
+	n, errN := strconv.ParseUint(part[1], 10, 64)
+	nano, errT := strconv.ParseInt(part[2], 10, 64)
+	if errN != nil || errT != nil {
+		return 0, time.Time{}, false, fmt.Errorf("%.80q is no id of an event", id)
+	}
+	if part[0] != s.life || n+1 < s.first || n > last {
+		return last, time.Unix(0, nano), true, nil
+	}
+	return n, time.Unix(0, nano), false, nil
+}
+
+// Events are the events of all sessions as they come, after the one with an id;
+// "": those that come after the call. Of an id that an earlier hub gave, what is in the
+// histories since is told first; an event that was written at the same moment may
+// come twice. It ends with ctx, with the hub, or when the caller stops. An error,
+// of an id that is none, is all that it yields.
+func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] {
+	at, from, behind, err := h.stream.start(after)
+	return func(yield func(Event, error) bool) {
+		h.stream.listen(1)
+		defer h.stream.listen(-1)
+		h.Wake() // it looks more often while somebody listens
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		tell := func(events []Event) bool {
+			for _, e := range events {
+				if ctx.Err() != nil || !yield(e, nil) {
+					return false
+				}
+				from = e.Time
+			}
+			return true
+		}
+		for {
+			x := h.stream.after(at)
+			if behind || x.missed { // what is not kept any more stands in the histories
+				x.events = h.since(from)
+			}
+			at, behind = x.last, false
+			if !tell(x.events) || x.closed {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-x.more:
+			}
+		}
+	}
+}
+
+// since are the events in the histories of all sessions after a time, the oldest
+// first.
+func (h *Hub) since(at time.Time) []Event {
+	var all []Event
+	for _, k := range h.Snapshot().Sessions {
+		events, err := history.Read(h.folder(*k.Record), at.Add(1))
+		if err != nil {
+			h.log.Warn("a history cannot be read", "session", k.Record.Address, "error", err)
+		}
+		for _, e := range events {
+			all = append(all, Event{ID: fmt.Sprintf("0.0.%d", e.Time.UnixNano()), Event: e})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Event) int { return a.Time.Compare(b.Time) })
+	return all
+}

@@ -1,0 +1,246 @@
+package hub
+
+import (
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// status tells a session's history what its agent does now, if that is new.
+func (h *Hub) status(k status.Input, m *memory, s *Snapshot) {
+	shown := status.Of(k)
+	x := activity.Seen{Record: *k.Record, Status: shown.Status, State: shown.State, Look: m.look, Attached: shown.Attached, Screen: m.screen, At: s.At, MovedAt: m.movedAt}
+	told, err := h.cfg.Activity.Tell(h.folder(*k.Record), x, m.events)
+	if err != nil {
+		h.log.Warn("what was seen cannot be kept", "session", k.Record.Address, "error", err)
+	}
+	if len(told) > 0 {
+		h.hear(k.Record.Address, m, false)
+	}
+	if m.look.Reading.Source == "screen" && len(activity.Changes(x, m.events)) > 0 {
+		s.again = soon // it counts when the screen shows the same again
+	}
+}
+
+// judge lays what the hub does with each session on what is known of it.
+func (h *Hub) judge(s *Snapshot) {
+	changes := make(map[session.Address]*plan.Change, len(s.Plan.Changes))
+	for i := range s.Plan.Changes {
+		changes[s.Plan.Changes[i].Address] = &s.Plan.Changes[i]
+	}
+	for i := range s.Sessions {
+		if c := changes[s.Sessions[i].Record.Address]; c != nil {
+			s.Sessions[i].Hold(*c)
+		}
+	}
+}
+
+// tell adds to the histories what the hub found and does not do, each once an
+// episode.
+func (h *Hub) tell(s *Snapshot) {
+	at := map[session.Address]int{}
+	for i, c := range s.Plan.Changes {
+		at[c.Address] = i
+	}
+	faults := map[session.Address][]session.Diagnostic{}
+	for _, d := range s.Plan.Problems {
+		if d.Severity == session.Error {
+			faults[d.Address] = append(faults[d.Address], d)
+		}
+	}
+	for _, k := range s.Sessions {
+		r := k.Record
+		m := h.memory[r.Address]
+		t := teller{hub: h, m: m, record: *r, at: s.At, screen: m.screen}
+		if !h.began {
+			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
+		}
+		if (r.Intent == session.Settled || r.Intent == session.Queued || r.Trouble != "") && !m.begun(s.At, h.rec.Observer.Now()) { // else somebody is at it, who tells
+			if i, ok := at[r.Address]; ok {
+				t.change(s.Plan.Changes[i], faults[r.Address])
+			}
+		}
+		t.branch(faults[r.Address], k.Checkout)
+		t.health(m.finding)
+		t.turn()
+		if t.told {
+			h.hear(r.Address, m, false)
+		}
+	}
+	if !h.began {
+		h.discover(s)
+	}
+}
+
+// found is what there is to say of a session besides its state.
+func found(k status.Input) string {
+	if k.Diagnosis.Detail == string(k.Diagnosis.State) {
+		return ""
+	}
+	return k.Diagnosis.Detail
+}
+
+// discover says what lives, is ours, and is not on record. It has no history.
+func (h *Hub) discover(s *Snapshot) {
+	for _, d := range s.Drift {
+		if d.Kind == plan.Orphaned {
+			h.log.Warn("found what is ours and not on record", "session", d.Address, "detail", d.Detail)
+			h.stream.put(history.Event{Time: s.At, Address: d.Address, Kind: history.Discovered, New: string(plan.Orphaned), Detail: d.Detail, By: history.ByHub})
+		}
+	}
+}
+
+// teller tells one session's history.
+type teller struct {
+	hub    *Hub
+	m      *memory
+	record session.Record
+	at     time.Time
+	screen string
+	told   bool
+}
+
+func (t *teller) say(e history.Event) {
+	e = t.signed([]history.Event{e})[0]
+	t.noted([]history.Event{e}, history.Open(t.hub.folder(t.record)).Append(e))
+}
+
+// signed says of events whose they are, when they happened, and that the hub tells them.
+func (t *teller) signed(events []history.Event) []history.Event {
+	for i := range events {
+		e := &events[i]
+		e.Time, e.Address, e.ID, e.Run, e.By = t.at, t.record.Address, t.record.ID, t.record.Run.ID, history.ByHub
+	}
+	return events
+}
+
+// noted logs events that were added to the history, or why they could not be.
+func (t *teller) noted(events []history.Event, err error) {
+	if err != nil {
+		t.hub.log.Warn("what happens cannot be kept", "session", t.record.Address, "error", err)
+		return
+	}
+	for _, e := range events {
+		t.hub.log.Info(string(e.Kind), "session", e.Address, "reason", e.Reason, "detail", e.Detail)
+		t.told = true
+	}
+}
+
+// started ends what was told of a session: from then on it is another story.
+func started(e history.Event) bool {
+	return e.Kind == history.ApplyStart || e.Kind == history.Launched
+}
+
+// change tells that the hub waits, and that a person is needed. faults are the problems of
+// the session that the plan found.
+func (t *teller) change(c plan.Change, faults []session.Diagnostic) {
+	if c.Stuck() && len(faults) > 0 {
+		t.escalate(c.Reason, faults[0].Summary+": "+faults[0].Detail, started)
+	}
+	if v := c.Restarts; v != nil && v.Escalate {
+		reason := plan.ReasonBackingOff
+		if v.Reason == health.BudgetGone {
+			reason = plan.ReasonBudgetSpent
+		}
+		t.escalate(reason, c.Detail, started)
+	}
+	if c.Action != plan.Hold {
+		return
+	}
+	switch c.Reason {
+	case plan.ReasonSecret:
+		t.escalate(c.Reason, c.Detail, started)
+	case plan.ReasonBackingOff, plan.ReasonBlockedAPI, plan.ReasonPolicy, plan.ReasonDependencyFailed:
+	default:
+		return // it waits for something else than time, and status says so
+	}
+	e := history.Event{Kind: history.Held, Reason: string(c.Reason), Detail: c.Detail}
+	if !c.Until.IsZero() && c.Reason != plan.ReasonSecret { // which is asked for again and again
+		e.New = c.Until.Format(time.RFC3339Nano)
+	}
+	if was := last(t.m.events, of(history.Held), started); was == nil || was.Reason != e.Reason || was.New != e.New {
+		t.say(e)
+	}
+}
+
+// escalate tells that a person is needed, unless that was told since what ends the
+// episode.
+func (t *teller) escalate(reason plan.Reason, detail string, ends func(history.Event) bool) {
+	is := func(e history.Event) bool { return e.Kind == history.Escalated && e.Reason == string(reason) }
+	if last(t.m.events, is, ends) == nil {
+		t.say(history.Event{Kind: history.Escalated, Reason: string(reason), Detail: detail, Excerpt: t.screen})
+	}
+}
+
+// branch tells that the workspace has left its branch, and that it is back.
+func (t *teller) branch(faults []session.Diagnostic, co *session.Checkout) {
+	if co != nil && co.Partial || t.record.Intent != session.Settled {
+		return
+	}
+	was := last(t.m.events, of(history.BranchMismatch, history.BranchRestored), func(history.Event) bool { return false })
+	off := was != nil && was.Kind == history.BranchMismatch
+	i := slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(plan.ReasonBranchMismatch) })
+	if i >= 0 {
+		astray := func(past []history.Event) []history.Event {
+			return t.signed(activity.Astray(t.record, branchOf(co), faults[i].Detail, past))
+		}
+		if len(astray(t.m.events)) > 0 { // an apply may be faster
+			told, err := history.Tell(t.hub.folder(t.record), astray)
+			t.noted(told, err)
+		}
+		return
+	}
+	// A plan that only takes a session away from its work does not mind where that is.
+	back := branchOf(co) == t.record.Spec.Branch || branchOf(co) == t.record.Tree.Branch
+	if off && back && len(faults) == 0 {
+		t.say(history.Event{Kind: history.BranchRestored, New: branchOf(co)})
+	}
+	if i := slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(plan.ReasonWorkspaceGone) }); i >= 0 {
+		t.escalate(plan.ReasonWorkspaceGone, faults[i].Detail, started)
+	}
+}
+
+func branchOf(co *session.Checkout) string {
+	if co == nil {
+		return ""
+	}
+	return co.Branch
+}
+
+// health tells that a session is not well, and that it is well again.
+func (t *teller) health(f health.Finding) {
+	was := last(t.m.events, of(history.Unhealthy, history.Healthy), func(e history.Event) bool { return e.Kind == history.Launched })
+	sick := was != nil && was.Kind == history.Unhealthy
+	switch {
+	case f.Sickness == health.Well:
+		if sick && t.m.vital == session.Alive {
+			t.say(history.Event{Kind: history.Healthy})
+		}
+		return
+	case !sick || was.Reason != string(f.Sickness):
+		t.say(history.Event{Kind: history.Unhealthy, Reason: string(f.Sickness), Detail: f.Detail})
+	}
+	h := t.record.Spec.Health
+	if h.OnUnhealthy == "ignore" || f.Ends && h.OnUnhealthy == "restart" && t.record.Spec.Restart.Policy != "never" {
+		return
+	}
+	t.escalate(plan.ReasonUnhealthy, f.Detail, of(history.Healthy, history.Launched))
+}
+
+// turn tells that the agent has done with what it was given last.
+func (t *teller) turn() {
+	at := t.m.turnEnded(t.record, t.at)
+	if at.IsZero() {
+		return
+	}
+	is := func(e history.Event) bool { return e.Kind == history.TurnEnded && e.Run == t.record.Run.ID }
+	if was := last(t.m.events, is, func(history.Event) bool { return false }); was == nil || was.Time.Before(at) {
+		t.say(history.Event{Kind: history.TurnEnded, Detail: t.m.look.Reading.Detail, Excerpt: t.screen})
+	}
+}

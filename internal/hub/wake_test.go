@@ -1,0 +1,67 @@
+package hub_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+// What the wakers notice, each by itself.
+func TestWakers(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "state.json")
+	sleeper := exec.Command("sleep", "1000")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	start, ok := shim.StartTime(sleeper.Process.Pid)
+	if !ok {
+		t.Fatal("the process cannot be seen")
+	}
+	for name, c := range map[string]struct {
+		waker hub.Waker
+		watch hub.Watched
+		do    func()
+	}{
+		"a process ends": {&hub.Processes{}, hub.Watched{Agents: []session.Process{{PID: sleeper.Process.Pid, Start: start}}},
+			func() { _ = sleeper.Process.Kill(); _ = sleeper.Wait() }},
+		"a file is written": {&hub.Files{}, hub.Watched{Files: []string{file}}, func() {
+			if err := os.WriteFile(file+".new", nil, 0o600); err != nil {
+				t.Error(err)
+			}
+			if err := os.Rename(file+".new", file); err != nil {
+				t.Error(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			woken := make(chan struct{}, 100)
+			ended := make(chan error, 1)
+			c.waker.Watch(c.watch) // before it runs, as it may come
+			go func() { ended <- c.waker.Run(ctx, func() { woken <- struct{}{} }) }()
+			time.Sleep(50 * time.Millisecond) // or it would be seen without having been watched
+			if len(woken) > 0 {
+				t.Error("it woke before anything happened")
+			}
+			c.do()
+			select {
+			case <-woken:
+			case <-time.After(20 * time.Second):
+				t.Error("it did not wake")
+			}
+			c.waker.Watch(hub.Watched{})
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

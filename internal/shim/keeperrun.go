@@ -1,0 +1,181 @@
+package shim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// start starts a run: on a terminal of its own, with no trace of the run before. It
+// returns when tmux has started the run's guest.
+func (k *keeper) start(q keeperRequest) error {
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	if err := k.over(); err != nil {
+		return err
+	}
+	c, err := load(q.RunDir)
+	if err != nil {
+		return err
+	}
+	k.secrets.keep(c.Run, q.Secrets, q.Held)
+	k.mu.Lock()
+	k.last = q.RunDir
+	k.mu.Unlock()
+	t, err := k.terminal.begin(q.Args)
+	if err == nil && t.Code != 0 {
+		err = fmt.Errorf("tmux in the container: %s", t.Stderr)
+	}
+	return err
+}
+
+// over returns when nothing of the last run is, or why it cannot be waited for. A
+// guest that has written down how its run ended is about to leave.
+func (k *keeper) over() error {
+	k.mu.Lock()
+	dir := k.last
+	k.mu.Unlock()
+	if dir == "" {
+		return nil
+	}
+	f, _ := ReadFacts(dir) // what cannot be read is missing
+	if f.Agent.Alive() || f.Guest.Alive() && f.Exit == nil {
+		return &Error{Code: CodeBusy, Message: "a run is under way"}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leavingTime+killTimeout)
+	defer cancel()
+	return gone(ctx, f.Guest, leavingTime)
+}
+
+// look is how a run stands, by its own word, by its processes, and by its terminal.
+func (k *keeper) look(q keeperRequest) *Inside {
+	f, _ := Glance(q.RunDir) // what cannot be read tells nothing
+	agent, stopped := f.Agent.Runs()
+	in := &Inside{
+		Claimed: f.Claimed, Guest: f.Guest.Alive(), Agent: agent, Frozen: stopped,
+		Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit,
+	}
+	if !in.Agent && f.Exit == nil { // it may have ended between the two looks
+		f, _ = ReadFacts(q.RunDir)
+		in.Exit = f.Exit
+	}
+	if q.Format != "" {
+		in.Row, in.Screen, in.Watching = k.terminal.look(q.Target, q.Format, q.Screen)
+	}
+	return in
+}
+
+// end ends a run and returns when nothing of it is left: its guest is asked to, then
+// whatever still carries the run's mark is ended, and what was left to this process.
+func (k *keeper) end(q keeperRequest) error {
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), q.Grace+killTimeout+answerTimeout)
+	defer cancel()
+	grace := q.Grace
+	if c, err := load(q.RunDir); err == nil && c.Run == q.Run {
+		if client, err := Dial(ctx, c.Socket); err == nil {
+			defer client.Close()
+			if _, err := client.Stop(ctx, q.Signal, q.Grace); err == nil {
+				grace = 0 // it has had it
+			} else if ctx.Err() != nil {
+				return err
+			}
+		}
+	}
+	if _, err := Sweep(q.Run, grace, q.Signal); err != nil {
+		return err
+	}
+	f, _ := ReadFacts(q.RunDir)
+	if f.Guest.Alive() { // it is writing down how it ended
+		if err := gone(ctx, f.Guest, leavingTime); err != nil {
+			return err
+		}
+	}
+	return k.sweepOrphans(ctx)
+}
+
+// leavingTime is how long a guest gets to write down how its agent ended.
+const leavingTime = 2 * time.Second
+
+// gone returns when a process is. One that takes too long is killed.
+func gone(ctx context.Context, p Proc, patience time.Duration) error {
+	deadline := time.Now().Add(patience)
+	for wait := time.Millisecond; p.Alive(); wait = min(2*wait, maxWait) {
+		if time.Now().After(deadline) {
+			syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("process %d: %w", p.PID, ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+	return nil
+}
+
+// sweepOrphans kills what was left to the first process, and all below it.
+func (k *keeper) sweepOrphans(ctx context.Context) error {
+	for wait := time.Millisecond; ; wait = min(2*wait, maxWait) {
+		left := k.orphans()
+		if len(left) == 0 {
+			return nil
+		}
+		for _, p := range left {
+			for _, d := range descendants(p.PID) {
+				syscall.Kill(d.pid, syscall.SIGKILL)
+			}
+			syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d processes outlive SIGKILL: %w", len(left), ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+}
+
+// secrets are held in the keeper's memory: for the run that is about to take them,
+// and for a later one that is started where their source cannot be read.
+type secrets struct {
+	mu     sync.Mutex
+	values map[string]string
+	run    string // that may take them, once; empty: none
+}
+
+// keep takes over the secrets of a run. held are the names that it wants besides, of
+// which the values are known from before.
+func (s *secrets) keep(run string, given map[string]string, held []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	values := maps.Clone(given)
+	if values == nil {
+		values = map[string]string{}
+	}
+	for _, name := range held {
+		if _, anew := given[name]; anew {
+			continue
+		}
+		if v, known := s.values[name]; known {
+			values[name] = v
+		}
+	}
+	s.run, s.values = run, values
+}
+
+var errTaken = errors.New("no secrets wait for that run")
+
+// hand gives a run its secrets, once: who asks later is not the run's guest.
+func (s *secrets) hand(run string) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run == "" || run != s.run {
+		return nil, errTaken
+	}
+	s.run = ""
+	return s.values, nil
+}

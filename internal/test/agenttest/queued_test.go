@@ -1,0 +1,44 @@
+//go:build agents
+
+package agenttest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/internal/test/agenttest"
+)
+
+// TestWaitForAQueuedMessage checks that wait returns with the turn of the message
+// that was sent last, also if the agent was at work with another one then.
+func TestWaitForAQueuedMessage(t *testing.T) {
+	for _, name := range []string{"claude", "codex", "gemini"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lab := agenttest.New(t, name)
+			p := lab.Project("")
+			p.Do("apply", "--auto-approve", "--wait")
+			for range 3 {
+				p.Do("send", "api", "first [[delay 6s]] [[text One.]]")
+				if out := p.Do("send", "api", "second [[delay 3s]] [[text Two.]]"); !strings.Contains(out, "is at work") {
+					t.Errorf("the second message was not queued: %s", out)
+				}
+				p.Do("wait", "api", "--timeout", "60s")
+				if s := p.Status(); s.Activity != "idle" {
+					t.Errorf("wait returned while the agent was %s", s.Activity)
+				}
+				turns := lab.Model.Turns()
+				last := turns[len(turns)-1]
+				if !slices.ContainsFunc(last.Prompts, func(prompt string) bool { return strings.Contains(prompt, "second") }) {
+					t.Errorf("wait returned before the second message was answered: %q", last.Prompts)
+				}
+				if logs := p.Do("logs", "api"); !strings.Contains(logs, "Two.") {
+					t.Errorf("the answer is not there:\n%s", logs)
+				}
+			}
+			p.Do("destroy", "--auto-approve")
+			lab.UntilNone()
+		})
+	}
+}

@@ -1,0 +1,324 @@
+package arch_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/agentform/agentform"
+
+// floors is the building: a package imports only what stands on a lower floor.
+// A new package must be given its floor here, and in docs/ARCHITECTURE.md.
+var floors = map[string]int{
+	"internal/stamp":       -1,
+	"internal/fileid":      -1,
+	"internal/layout":      -1,
+	"internal/turn":        -1,
+	"internal/plaintext":   -1,
+	"session":              0,
+	"config/expr":          0,
+	"internal/shim":        0,
+	"internal/echo":        0,
+	"internal/tmuxwire":    0,
+	"agent":                1,
+	"health":               1,
+	"history":              1,
+	"config":               1,
+	"state":                1,
+	"tmux":                 2,
+	"docker":               2,
+	"internal/git":         1,
+	"internal/follow":      1,
+	"internal/notify":      1,
+	"internal/sessionfile": 1,
+	"internal/input":       1,
+	"internal/wire":        1,
+	"internal/owner":       2,
+	"plan":                 2,
+	"internal/projectdir":  2,
+	"internal/activity":    2,
+	"apply":                3,
+	"api":                  4,
+	"internal/engine":      4,
+	"effect":               4,
+	"local":                4,
+	"internal/status":      5,
+	"internal/hub":         6,
+	"internal/server":      7,
+
+	"cmd/internal/view":     6,
+	"cmd/internal/cli":      8,
+	"cmd/internal/manual":   9,
+	"cmd/internal/sbom":     9,
+	"cmd/internal/profiled": 9,
+	"cmd/agentform":         9,
+	"cmd/agentform-shim":    9,
+
+	"session/sessiontest":       1,
+	"effect/effecttest":         5,
+	"internal/test/fakeagent":   0,
+	"internal/test/modelserver": 0,
+	"internal/test/dockertest":  1,
+	"internal/test/agenttest":   2,
+	"internal/test/arch":        9,
+	"internal/test/bench":       9,
+	"internal/test/torture":     9,
+	"docs":                      9,
+	"examples":                  9,
+	"examples/library":          9,
+}
+
+// forbidden imports, each with its reason. A pattern ends in /... or is the
+// package itself.
+var forbidden = []struct {
+	in     []string // packages; nil: every one but except
+	except []string
+	what   []string
+	why    string
+}{
+	{
+		in:   []string{"session", "plan", "agent", "health"},
+		what: []string{"os", "os/...", "net", "net/...", "log", "log/...", "syscall", "golang.org/x/sys/..."},
+		why:  "it is pure: a decision is a function of its input, and its tests need no world",
+	},
+	{
+		except: []string{"config", "config/expr"},
+		what:   []string{"github.com/hashicorp/hcl/...", "github.com/hashicorp/go-cty-funcs/...", "github.com/zclconf/go-cty/...", "github.com/zclconf/go-cty-yaml"},
+		why:    "the manifest loses its syntax once, in config, and is a plain value everywhere else",
+	},
+	{
+		except: []string{"docker"},
+		what:   []string{"github.com/docker/...", "github.com/moby/..."},
+		why:    "one package knows Docker's SDK, so that one package changes with it",
+	},
+	{
+		except: []string{"cmd/internal/cli", "cmd/agentform", "cmd/internal/manual"},
+		what:   []string{"github.com/spf13/..."},
+		why:    "flags end where the work starts",
+	},
+	{
+		what: []string{"github.com/xeipuuv/..."},
+		why:  "what checks documents in tests is no part of the program",
+	},
+	{
+		what: []string{"go.yaml.in/..."},
+		why:  "what checks documents in tests is no part of the program",
+	},
+	{
+		in:   []string{"internal/shim", "cmd/agentform-shim"},
+		what: []string{"*.*/..."},
+		why:  "the guest is every agent's parent: the standard library only keeps it small",
+	},
+}
+
+// vague names say nothing about what is inside.
+var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "manager", "runtime"}
+
+// most is how many methods a type may have. A type with more has more than one
+// reason to change.
+const most = 25
+
+// larger are the types that have more methods than most, and how many at most.
+// The table only shrinks.
+var larger = map[string]int{
+	"agent.reader":                 32,
+	"apply.job":                    79,
+	"apply.run":                    34,
+	"cmd/internal/cli.app":         193,
+	"cmd/internal/view.page":       29,
+	"docker.Runtime":               73,
+	"internal/engine.Reconciler":   31,
+	"internal/hub.Hub":             42,
+	"internal/test/agenttest.Run":  29,
+	"plan.scene":                   64,
+	"session.Session":              26,
+	"session/sessiontest.Scripted": 42,
+	"tmux.Runtime":                 65,
+}
+
+type pkg struct {
+	ImportPath, Dir string
+	GoFiles         []string
+	Imports         []string
+}
+
+func (p pkg) name() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
+
+func TestFloors(t *testing.T) {
+	for _, p := range packages(t) {
+		floor, known := floors[p.name()]
+		if !known {
+			t.Errorf("%s has no floor: give it one in this test and in docs/ARCHITECTURE.md", p.name())
+			continue
+		}
+		for _, in := range p.Imports {
+			dep, ours := strings.CutPrefix(in, module+"/")
+			if !ours {
+				continue
+			}
+			if below, known := floors[dep]; known && below >= floor {
+				t.Errorf("%s (floor %d) imports %s (floor %d): only lower floors may be imported", p.name(), floor, dep, below)
+			}
+		}
+	}
+}
+
+func TestForbiddenImports(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, f := range forbidden {
+			if f.in != nil && !slices.Contains(f.in, p.name()) || slices.Contains(f.except, p.name()) {
+				continue
+			}
+			for _, in := range p.Imports {
+				if !strings.HasPrefix(in, module+"/") && slices.ContainsFunc(f.what, func(w string) bool { return matches(w, in) }) {
+					t.Errorf("%s imports %s: %s", p.name(), in, f.why)
+				}
+			}
+		}
+	}
+}
+
+func TestSourceRules(t *testing.T) {
+	for _, p := range packages(t) {
+		if slices.Contains(vague, path.Base(p.name())) {
+			t.Errorf("%s: a package is named after what it is for", p.name())
+		}
+		for _, name := range p.GoFiles {
+			files := token.NewFileSet()
+			file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+					t.Errorf("%s/%s has an init function: nothing happens before main says so", p.name(), name)
+				}
+			}
+		}
+	}
+}
+
+func TestMethods(t *testing.T) {
+	methods := map[string]map[string]bool{}
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range file.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if !ok || f.Recv == nil {
+					continue
+				}
+				receiver := p.name() + "." + typeName(f.Recv.List[0].Type)
+				if methods[receiver] == nil {
+					methods[receiver] = map[string]bool{}
+				}
+				methods[receiver][f.Name.Name] = true
+			}
+		}
+	}
+	for receiver, names := range methods {
+		limit := max(most, larger[receiver])
+		if len(names) > limit {
+			t.Errorf("%s has %d methods, more than %d: divide it by its reasons to change", receiver, len(names), limit)
+		}
+		if listed, ok := larger[receiver]; ok && len(names) < listed {
+			t.Errorf("%s has %d methods: lower its entry in larger from %d, or delete it at %d", receiver, len(names), listed, most)
+		}
+	}
+	for receiver := range larger {
+		if methods[receiver] == nil {
+			t.Errorf("%s is gone: delete its entry in larger", receiver)
+		}
+	}
+}
+
+// typeName returns the name of a receiver's type, without its star and its type
+// parameters.
+func typeName(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.StarExpr:
+		return typeName(x.X)
+	case *ast.IndexExpr:
+		return typeName(x.X)
+	case *ast.IndexListExpr:
+		return typeName(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return "?"
+}
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		pattern, in string
+		want        bool
+	}{
+		{"os", "os", true},
+		{"os", "os/exec", false},
+		{"os/...", "os/exec", true},
+		{"net/...", "netip", false},
+		{"*.*/...", "golang.org/x/sys/unix", true},
+		{"*.*/...", "os/exec", false},
+	} {
+		if got := matches(c.pattern, c.in); got != c.want {
+			t.Errorf("matches(%q, %q) = %v", c.pattern, c.in, got)
+		}
+	}
+}
+
+// matches reports whether the import path is meant: the path itself, what is
+// below "x/...", or, for "*.*/...", whatever is not in the standard library.
+func matches(pattern, in string) bool {
+	if pattern == "*.*/..." {
+		first, _, _ := strings.Cut(in, "/")
+		return strings.Contains(first, ".")
+	}
+	below, ok := strings.CutSuffix(pattern, "...")
+	return ok && strings.HasPrefix(in, below) || in == pattern
+}
+
+// packages lists the module's packages as the go command sees them for Linux
+// and for macOS.
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	var all []pkg
+	for _, goos := range []string{"linux", "darwin"} {
+		cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", module+"/...")
+		cmd.Env = append(cmd.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		if err != nil {
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				t.Fatalf("go list: %v: %s", err, exit.Stderr)
+			}
+			t.Fatalf("go list: %v", err)
+		}
+		for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+			var p pkg
+			if err := dec.Decode(&p); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatalf("go list: %v", err)
+			}
+			all = append(all, p)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("go list found no package")
+	}
+	return all
+}
