@@ -9,8 +9,13 @@ FUZZTIME     ?= 5s
 TORTURE      ?= 1000
 MOST         ?= 1000
 
-# Where goroutines share something: these run under the race detector as well.
+# Where goroutines share something: the tests of these run under the race detector.
 RACE := ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./local
+# What takes minutes, or measures time: make check runs it.
+SLOW := ./internal/test/bench ./internal/test/torture
+# How many packages, and how many tests of a package, run at the same time. Most wait
+# for tmux, git and processes, so these are more than there are cores.
+PARALLEL ?= -p 3 -parallel 6
 # make bench-parts: what the time of the built program goes into.
 BENCH ?= ./tmux ./plan ./internal/engine ./state ./config
 
@@ -25,7 +30,10 @@ demo: tools build ## see it work: three agents, a drift, its repair, nothing lef
 	@scripts/demo.sh
 
 .PHONY: test
-test: tools engine vet lint unit race test-dashboard test-real-agents vet-macos ## everything: vet, lint, all tests, the macOS build
+test: tools engine vet unit race test-dashboard ## vet and the tests: five minutes on two cores
+
+.PHONY: check
+check: tools engine lint vet-macos soak-month torture-quick bench-quick test-real-agents reproducible ## what takes longer: lint, real agents, kills, speed, reproducible archives
 
 .PHONY: build
 build: ## bin/agentform and bin/agentform-shim
@@ -61,12 +69,12 @@ reference: ## the reference in docs/commands.md, from the commands
 	$(GO) run ./cmd/internal/manual reference docs/commands.md
 
 .PHONY: unit
-unit: ## only the tests; a package at a time: they drive real servers and processes, and measure time
-	scripts/dockerd.sh $(GO) test -p 1 -timeout 10m ./...
+unit: ## the tests of all packages but those of make race and make check
+	scripts/dockerd.sh $(GO) test $(PARALLEL) -timeout 10m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACE) $(SLOW))")
 
 .PHONY: race
-race: ## the concurrent packages under the race detector; not the simulated month, which measures
-	$(GO) test -race -timeout 10m -skip '^TestSoak$$' $(RACE)
+race: ## the tests of the concurrent packages, under the race detector
+	$(GO) test -race $(PARALLEL) -timeout 10m -skip '^TestSoak$$' $(RACE)
 
 .PHONY: test-dashboard
 test-dashboard: ## what the dashboard shows, in Node
@@ -85,6 +93,14 @@ captures: tools ## records the screens of the real agents in agent/testdata, and
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder AGENTFORM_CAPTURES=$(CURDIR)/agent/testdata \
 		$(GO) test -tags agents -count 1 -parallel 4 -run TestSituations ./internal/test/agenttest
 	$(GO) test ./agent -run TestCaptures -update
+
+.PHONY: soak-month
+soak-month: ## a hub for a simulated month
+	$(GO) test -count 1 -timeout 10m -run '^TestSoak$$' ./internal/hub
+
+.PHONY: torture-quick
+torture-quick: tools engine ## a hundred kills, and some of the faults
+	scripts/dockerd.sh $(GO) test -count 1 -timeout 15m ./internal/test/torture
 
 .PHONY: bench
 bench: tools engine ## all of it beside its floor and what people use today: one table, written to docs/BENCHMARKS.md; MOST=300: of a busy machine

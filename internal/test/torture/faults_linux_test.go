@@ -87,7 +87,7 @@ func TestFaults(t *testing.T) {
 	x.converge()
 	met, tried, start := 0, 0, time.Now()
 	for n, f := range all {
-		if os.Getenv("AGENTFORM_FAULTS") != "all" && time.Since(start) > inCI {
+		if os.Getenv("AGENTFORM_FAULTS") != "all" && time.Since(start) > 20*time.Second {
 			break
 		}
 		tried++
