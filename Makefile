@@ -35,6 +35,10 @@ test: tools engine vet unit race test-dashboard ## vet and the tests: five minut
 .PHONY: check
 check: tools engine lint vet-macos soak-month torture-quick bench-quick test-real-agents reproducible ## what takes longer: lint, real agents, kills, speed, reproducible archives
 
+.PHONY: picture
+picture: tools build ## writes docs/demo.svg: plan, drift and repair, as the program prints them
+	@scripts/picture.sh
+
 .PHONY: build
 build: ## bin/agentform and bin/agentform-shim
 	@mkdir -p $(BIN)

@@ -73,6 +73,7 @@ var floors = map[string]int{
 	"internal/test/agenttest":   2,
 	"internal/test/arch":        9,
 	"internal/test/bench":       9,
+	"internal/test/picture":     9,
 	"internal/test/torture":     9,
 	"docs":                      9,
 	"examples":                  9,
