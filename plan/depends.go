@@ -8,13 +8,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// doing returns what the agent of a session's recorded run does, if that is known.
-func (s *scene) doing(a session.Address) (session.Doing, bool) {
-	d, known := s.in.Doing[a]
-	r := s.records[a]
-	return d, known && r != nil && r.Run.ID == d.Run
-}
-
 // unmet is a dependency that keeps a session from starting.
 type unmet struct {
 	on     session.Address
@@ -25,15 +18,15 @@ type unmet struct {
 
 // dependencies holds a session that cannot start yet because of what it depends
 // on. held is false if nothing keeps it.
-func (w *waiting) dependencies(c Change) (_ Change, isHeld bool) {
+func (q *queue) dependencies(c Change) (_ Change, isHeld bool) {
 	var open []unmet
-	for _, need := range w.needs(c.Address) {
-		if d := w.at[need]; d != nil {
-			until := w.wanted[c.Address].UntilOf(need)
+	for _, need := range q.join.needs(c.Address) {
+		if d := q.changes[need]; d != nil {
+			until := q.join.wanted[c.Address].UntilOf(need)
 			if c.Action == Restart && !c.Fresh {
 				until = session.AwaitReady // it goes on with work for which it has waited
 			}
-			if u, met := w.met(d, until); !met {
+			if u, met := q.met(d, until); !met {
 				open = append(open, u)
 			}
 		}
@@ -68,17 +61,17 @@ func (w *waiting) dependencies(c Change) (_ Change, isHeld bool) {
 
 // met reports whether a dependency has reached what is waited for, and what is
 // the case if it has not.
-func (w *waiting) met(d *Change, until session.Await) (_ unmet, met bool) {
+func (q *queue) met(d *Change, until session.Await) (_ unmet, met bool) {
 	u := unmet{on: d.Address, detail: string(until)}
 	alive := d.Live != nil && d.Live.Vital == session.Alive
-	does, known := w.doing(d.Address)
+	does, known := q.join.doing(d.Address)
 	switch {
 	case until == session.AwaitReady:
-		return w.ready(d, alive, does, known)
-	case w.in.ByHand && w.in.Hub == nil:
+		return q.ready(d, alive, does, known)
+	case q.join.in.ByHand && q.join.in.Hub == nil:
 		return u, true // someone starts it by hand, whatever it depends on
-	case w.faulty[d.Address] && d.Action == None || d.Action == Hold:
-		return w.stuck(d), false
+	case q.faulty[d.Address] && d.Action == None || d.Action == Hold:
+		return q.blocked(d), false
 	case starts(*d) && until == session.AwaitTurn:
 		u.detail = "to end its first turn"
 		return u, false
@@ -88,7 +81,7 @@ func (w *waiting) met(d *Change, until session.Await) (_ unmet, met bool) {
 	}
 	diagnosis := Diagnosis{State: session.StatePending}
 	if d.Before != nil {
-		diagnosis = Diagnose(d.Before, d.Live, w.in.World)
+		diagnosis = Diagnose(d.Before, d.Live, q.join.in.World)
 	}
 	switch {
 	case diagnosis.Reason == ReasonFinished:
@@ -96,25 +89,25 @@ func (w *waiting) met(d *Change, until session.Await) (_ unmet, met bool) {
 	case until == session.AwaitTurn && known && does.Turn && does.Activity != session.BlockedAPI && does.Activity != session.Failed:
 		return u, true
 	case alive && known && does.Activity != session.NoActivity && does.Activity != session.Unobserved:
-		u.detail = does.At(w.in.Now)
+		u.detail = does.At(q.join.in.Now)
 	case alive:
-		u.detail = session.Doing{Activity: "running", Since: d.Before.Run.StartedAt}.At(w.in.Now)
+		u.detail = session.Doing{Activity: "running", Since: d.Before.Run.StartedAt}.At(q.join.in.Now)
 	case d.Before == nil || diagnosis.State == session.StateUnknown:
 		u.detail = d.Detail
 	default:
-		u.detail, u.lost = w.fate(d, diagnosis), true
+		u.detail, u.lost = q.fate(d, diagnosis), true
 	}
 	return u, false
 }
 
-// stuck says why a dependency that is held or in error is not met.
-func (w *waiting) stuck(d *Change) unmet {
+// blocked says why a dependency that is held or in error is not met.
+func (q *queue) blocked(d *Change) unmet {
 	u := unmet{on: d.Address, detail: d.Detail}
 	switch {
 	case d.Action != Hold:
 		u.detail, u.lost, u.faulty = "has an error: "+d.Detail, true, true
 	case d.Reason == ReasonPolicy || d.Reason == ReasonBudgetSpent:
-		u.detail, u.lost = w.fate(d, Diagnose(d.Before, d.Live, w.in.World)), true
+		u.detail, u.lost = q.fate(d, Diagnose(d.Before, d.Live, q.join.in.World)), true
 	case d.Skips:
 		u.lost, u.faulty = true, d.Reason == ReasonDependency
 	case d.Reason == ReasonDependency:
@@ -126,8 +119,8 @@ func (w *waiting) stuck(d *Change) unmet {
 }
 
 // fate says how a session came to do nothing any more.
-func (w *waiting) fate(d *Change, diagnosis Diagnosis) string {
-	exit := w.exit(*d)
+func (q *queue) fate(d *Change, diagnosis Diagnosis) string {
+	exit := q.join.exit(*d)
 	switch {
 	case diagnosis.Reason == ReasonTimeout:
 		return "was stopped at its timeout"
@@ -143,7 +136,7 @@ func (w *waiting) fate(d *Change, diagnosis Diagnosis) string {
 
 // ready reports whether a dependency can take a prompt, or has taken one, or is
 // about to be started by the same plan.
-func (w *waiting) ready(d *Change, alive bool, does session.Doing, known bool) (unmet, bool) {
+func (q *queue) ready(d *Change, alive bool, does session.Doing, known bool) (unmet, bool) {
 	u := unmet{on: d.Address}
 	switch {
 	case d.Action == Update && d.Before.Trouble != "":
@@ -153,8 +146,8 @@ func (w *waiting) ready(d *Change, alive bool, does session.Doing, known bool) (
 		return u, false
 	case alive:
 		return u, true
-	case d.Action == Hold || w.faulty[d.Address] && d.Action == None:
-		return w.stuck(d), false
+	case d.Action == Hold || q.faulty[d.Address] && d.Action == None:
+		return q.blocked(d), false
 	}
 	return u, true
 }

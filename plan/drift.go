@@ -11,29 +11,29 @@ import (
 
 // drift lists how the live world differs from what is on record, whatever the
 // manifest wants, and the live sessions of ours that nothing accounts for.
-func (s *scene) drift(selected func(session.Address) bool) []Drift {
+func drift(j *join, selected func(session.Address) bool) []Drift {
 	var found []Drift
-	for _, a := range s.addresses() {
-		if r := s.records[a]; r != nil && selected(a) {
-			found = append(found, s.drifted(r, s.lives[a])...)
+	for _, a := range j.addresses {
+		if r := j.records[a]; r != nil && selected(a) {
+			found = append(found, drifted(r, j.lives[a], j.in.World)...)
 		}
 	}
-	slices.SortFunc(s.orphans, func(a, b session.Live) int {
+	slices.SortFunc(j.orphans, func(a, b session.Live) int {
 		return cmp.Or(session.Address.Compare(a.Mark.Address, b.Mark.Address), strings.Compare(where(a.Place), where(b.Place)))
 	})
-	for _, l := range s.orphans {
+	for _, l := range j.orphans {
 		found = append(found, Drift{Address: l.Mark.Address, Kind: Orphaned,
 			Detail: fmt.Sprintf("%s (run %s) is ours and not on record; it is left alone", where(l.Place), l.Mark.Run)})
 	}
 	return found
 }
 
-func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
+func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 	var found []Drift
 	add := func(k DriftKind, detail string) {
 		found = append(found, Drift{Address: r.Address, Kind: k, Detail: detail})
 	}
-	d := Diagnose(r, l, s.in.World)
+	d := Diagnose(r, l, w)
 	switch d.State {
 	case session.StateUnknown:
 		add(Unreachable, d.Detail)
@@ -65,7 +65,7 @@ func (s *scene) drifted(r *session.Record, l *session.Live) []Drift {
 			add(Changed, fmt.Sprintf("run %s is live, run %s is on record", l.Mark.Run, r.Run.ID))
 		}
 	}
-	if co, looked := s.in.World.Checkouts[r.Tree.Path]; looked && r.Tree.Path != "" && r.Intent != session.Creating && !r.Unmade() {
+	if co, looked := w.Checkouts[r.Tree.Path]; looked && r.Tree.Path != "" && r.Intent != session.Creating && !r.Unmade() {
 		if co.Err != nil { // an agent that makes it unreadable does not hide where it is
 			add(Unreachable, fmt.Sprintf("workspace %s cannot be read: %v", r.Tree.Path, co.Err))
 		} else if detail := wandered(r.Tree, co); detail != "" {
@@ -85,7 +85,7 @@ func wandered(t session.Tree, co session.Checkout) string {
 	case !co.Git:
 		return fmt.Sprintf("workspace %s is no git checkout any more", t.Path)
 	case co.BranchGone != "":
-		return fmt.Sprintf("workspace %s is %s", t.Path, at(co))
+		return fmt.Sprintf("workspace %s is %s", t.Path, position(co))
 	case co.Branch == "":
 		return fmt.Sprintf("workspace %s is detached at %s, %q is on record", t.Path, short(co.Head), t.Branch)
 	}

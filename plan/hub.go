@@ -7,114 +7,116 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Hub is what the supervisor knows when it plans: it repairs what a person
-// applied, within bounds that bind no person.
+// Hub is what the hub knows when it plans. It repairs what a person applied,
+// within bounds that do not apply to a person.
 type Hub struct {
-	// Restarts is how often it has started sessions whose agent is gone, or that
-	// are not well; one that is not in it was never started by it.
+	// Restarts counts the hub's starts of each session.
 	Restarts map[session.Address]health.Count
-	// Sick are sessions whose agent lives and is to be ended and started again.
+	// Sick are sessions whose agent lives and is to be restarted.
 	Sick map[session.Address]Sick
-	// Lacking is why a secret of a session cannot be had, by session.
+	// Lacking is why a secret of a session is unavailable.
 	Lacking map[session.Address]string
-	// Limits is until when sessions whose agent is gone are kept from the model by
-	// its provider, as their agent said last.
+	// Limits is when the provider's limit ends that an exited agent reported.
 	Limits map[session.Address]time.Time
-	// AtOnce is how many sessions are started at a time; 0: no limit.
+	// AtOnce limits concurrent starts; 0: no limit.
 	AtOnce int
 }
 
-// Sick says of one run that it is to be ended.
+// Sick is a run that is to be ended.
 type Sick struct {
 	Run    string
 	Detail string // for people
 }
 
 const (
-	// breath is for how long a session that was started counts as one of those
-	// that are started at a time: an agent's own start takes most of a processor
-	// for seconds.
-	breath = 2 * time.Second
-	// askAgain is when a secret that cannot be had is asked for again.
-	askAgain = time.Minute
+	// startSpacing is how long a started session counts as starting: an agent's
+	// start takes most of a processor for seconds.
+	startSpacing = 2 * time.Second
+	// secretRetry is when an unavailable secret is requested again.
+	secretRetry = time.Minute
 )
 
-// bounded keeps what the hub would do within its bounds: it never makes, changes
-// or takes away what a person wanted, and starts again only what the policy lets
-// it.
-func (s *scene) bounded(c Change) Change {
-	if busy := atWork(c.Before, s.in.World); busy != "" && (c.Live == nil || c.Live.Vital != session.Alive) {
+// hubBounds holds back what the hub may not do, or not yet.
+type hubBounds struct {
+	*Hub
+	join *join
+}
+
+func boundsOf(j *join) hubBounds { return hubBounds{j.in.Hub, j} }
+
+// apply returns the change that is left within the bounds. The hub never creates,
+// changes or removes what a person wanted.
+func (b hubBounds) apply(c Change) Change {
+	if busy := atWork(c.Before, b.join.in.World); busy != "" && (c.Live == nil || c.Live.Vital != session.Alive) {
 		return held(c, ReasonUnderWay, busy)
 	}
-	switch {
-	case c.Before.Intent == session.Removing:
+	if c.Before.Intent == session.Removing {
 		return held(c, ReasonInterrupted, "its removal was interrupted: agentform apply goes on with it")
-	case c.Action == None:
-		return s.sick(c)
-	case c.Action == Restart || c.Action == Create:
-		return s.startable(c)
-	case c.Action == Hold:
+	}
+	switch c.Action {
+	case None:
+		return b.restartSick(c)
+	case Restart, Create:
+		return b.start(c)
+	case Update, Pause, Resume, Stop:
+		return b.retry(c)
+	case Hold:
 		return c
-	case c.Action == Update || c.Action == Pause || c.Action == Resume || c.Action == Stop:
-		return s.again(c)
 	}
 	return act(c, None, c.Reason, c.Detail)
 }
 
-// sick decides for a session that is as it is wanted.
-func (s *scene) sick(c Change) Change {
-	x, sick := s.in.Hub.Sick[c.Address]
+// restartSick restarts a session in sync whose agent is unhealthy.
+func (b hubBounds) restartSick(c Change) Change {
+	x, sick := b.Sick[c.Address]
 	if !sick || c.Live == nil || c.Live.Vital != session.Alive || c.Live.Mark.Run != x.Run || c.Before.Run.ID != x.Run {
 		return c
 	}
-	return s.judged(act(c, Restart, ReasonUnhealthy, x.Detail), c.Before.Spec.Restart, health.Case{})
+	return b.judge(act(c, Restart, ReasonUnhealthy, x.Detail), c.Before.Spec.Restart, health.Case{})
 }
 
-// startable decides for a session whose agent is gone.
-func (s *scene) startable(c Change) Change {
+// start decides whether a session without a running agent is started now.
+func (b hubBounds) start(c Change) Change {
 	if c.Before.Intent == session.Queued { // someone approved this start
-		if missing, lacks := s.in.Hub.Lacking[c.Address]; lacks {
-			c = held(c, ReasonSecret, missing)
-			c.Until = s.in.Now.Add(askAgain)
-			return c
+		if h, lacks := b.lacking(c); lacks {
+			return h
 		}
-		return s.again(c)
+		return b.retry(c)
 	}
 	x := health.Case{Free: free(c.Reason)}
-	if exit := s.exit(c); exit != nil {
+	if exit := b.join.exit(c); exit != nil {
 		x.Ended, x.Left = exit.At, exit.Cause == "self" && !failure(*exit)
 	}
-	if until, limited := s.in.Hub.Limits[c.Address]; limited {
-		if s.in.Now.Before(until) {
+	if until, limited := b.Limits[c.Address]; limited {
+		if b.join.in.Now.Before(until) {
 			c = held(c, ReasonBlockedAPI, "its agent left at a limit of the model's provider")
 			c.Until = until
 			return c
 		}
 		x.Free, c.Reason = true, ReasonLimitOver
 	}
-	return s.judged(c, c.Before.Spec.Restart, x)
+	return b.judge(c, c.Before.Spec.Restart, x)
 }
 
-// exit is how the session's last run ended, as its guest wrote down.
-func (s *scene) exit(c Change) *session.Exit {
-	if c.Live != nil && c.Live.Mark.Run == c.Before.Run.ID {
-		return c.Live.Exit
+// lacking holds a start whose secret is unavailable.
+func (b hubBounds) lacking(c Change) (_ Change, lacks bool) {
+	missing, lacks := b.Lacking[c.Address]
+	if !lacks {
+		return c, false
 	}
-	return s.in.World.Runs[c.Before.Run.ID].Exit
+	c = held(c, ReasonSecret, missing)
+	c.Until = b.join.in.Now.Add(secretRetry)
+	return c, true
 }
 
-// judged holds a start that the session's restart budget does not allow now, or
-// that lacks a secret.
-func (s *scene) judged(c Change, p session.Restart, x health.Case) Change {
+// judge holds a start that the restart budget does not allow now, or whose secret
+// is unavailable.
+func (b hubBounds) judge(c Change, p session.Restart, x health.Case) Change {
 	x.Key = c.Before.ID + c.Before.Run.ID
-	v := s.in.Hub.Restarts[c.Address].Judge(p, x, s.in.Now)
+	v := b.Restarts[c.Address].Judge(p, x, b.join.in.Now)
 	c.Restarts = &v
-	if missing, lacks := s.in.Hub.Lacking[c.Address]; lacks && v.Reason == health.None {
-		c = held(c, ReasonSecret, missing)
-		c.Until = s.in.Now.Add(askAgain)
-		return c
-	}
 	if v.Reason == health.None {
+		c, _ = b.lacking(c)
 		return c
 	}
 	cause := c.Detail
@@ -129,21 +131,19 @@ func (s *scene) judged(c Change, p session.Restart, x health.Case) Change {
 	return c
 }
 
-// again decides for what else is to be put right with a session, and for a start that
-// someone approved. It is no try, but where it fails it is tried again no more often
-// than one.
-func (s *scene) again(c Change) Change {
-	count := s.in.Hub.Restarts[c.Address]
-	if len(count.Tries) == 0 {
+// retry decides for repairs other than restarts, and for approved starts. They cost
+// no budget, but failed ones are retried no more often than restarts.
+func (b hubBounds) retry(c Change) Change {
+	if len(b.Restarts[c.Address].Tries) == 0 {
 		return c
 	}
 	p := c.Before.Spec.Restart
-	p.Policy = "always" // which is about starts
-	return s.judged(c, p, health.Case{})
+	p.Policy = "always" // the policy is about restarts
+	return b.judge(c, p, health.Case{})
 }
 
-// room takes one of the places of those that are started at a time.
-func (h *Hub) room(taken *int) bool {
+// acquireSlot takes one of the concurrent starts, if one is left.
+func (h *Hub) acquireSlot(taken *int) bool {
 	if h.AtOnce > 0 && *taken >= h.AtOnce {
 		return false
 	}
@@ -151,12 +151,11 @@ func (h *Hub) room(taken *int) bool {
 	return true
 }
 
-// young reports whether the hub's start of a session is so recent that it counts as
-// under way.
-func (s *scene) young(c Change) bool {
+// startedRecently reports whether the session's start counts as under way.
+func startedRecently(c Change, now time.Time) bool {
 	if c.Before == nil {
 		return false
 	}
-	age := s.in.Now.Sub(c.Before.Run.StartedAt)
-	return age >= 0 && age < breath
+	age := now.Sub(c.Before.Run.StartedAt)
+	return age >= 0 && age < startSpacing
 }

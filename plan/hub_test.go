@@ -112,7 +112,7 @@ func TestAFewAtATime(t *testing.T) {
 	if got := p.Summary(); got.Restart != 2 || got.Hold != 3 {
 		t.Errorf("%d are restarted and %d held, want 2 and 3", got.Restart, got.Hold)
 	}
-	if got := p.Next(); !got.Equal(now.Add(breath)) {
+	if got := p.Next(); !got.Equal(now.Add(startSpacing)) {
 		t.Errorf("it is looked again at %s", got)
 	}
 	s = newStage().record(restartable("a"), func(r *session.Record) { r.Run.StartedAt = now.Add(-time.Second) }).live("a").

@@ -38,12 +38,12 @@ func (c Change) ends() bool {
 	return slices.Contains(ending, c.Action) || slices.Contains(ending, c.Then)
 }
 
-// interrupts notes on the changes that end an agent in the midst of a turn what it
+// noteInterrupts notes on the changes that end an agent in the midst of a turn what it
 // does.
-func (s *scene) interrupts(changes []Change) {
+func noteInterrupts(j *join, changes []Change) {
 	for i := range changes {
 		c := &changes[i]
-		if does, known := s.doing(c.Address); known && c.ends() && (does.Activity == session.Working || does.Activity == session.Blocked) {
+		if does, known := j.doing(c.Address); known && c.ends() && (does.Activity == session.Working || does.Activity == session.Blocked) {
 			c.Interrupts, c.TurnLimit = &does, c.Before.Spec.Stop.AfterTurn
 		}
 	}

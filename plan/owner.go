@@ -34,13 +34,3 @@ func namespace(o session.Owner) string {
 	}
 	return o.PIDNamespace
 }
-
-// seenElsewhere adds the problem of a session that another owner has: a person is told
-// once for each, and the hub and commands for single sessions by its state.
-func (s *scene) seenElsewhere(c Change, d Diagnosis) (Change, []session.Diagnostic) {
-	c.State, c.Reason, c.Detail = session.StateUnknown, ReasonElsewhere, d.Detail
-	if s.in.ByHand || c.After == nil && c.Before.Origin != session.FromManifest && !s.in.Options.Destroy {
-		return c, nil
-	}
-	return c, []session.Diagnostic{problem(c.Address, ReasonElsewhere, "its state is unknown", d.Detail)}
-}

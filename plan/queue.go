@@ -8,60 +8,72 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// hold holds back what cannot start now: what depends on something that is in
-// error or held itself, and what would bring more agents to life than may live
-// at once, the higher priority first.
-func (s *scene) hold(p *Plan) {
-	w := waiting{scene: s, at: make(map[session.Address]*Change, len(p.Changes)), faulty: map[session.Address]bool{}, ranks: map[session.Address]rank{}}
-	alive, young := 0, 0
+// queue orders the starts of a plan and holds those that have to wait.
+type queue struct {
+	join    *join
+	changes map[session.Address]*Change
+	faulty  map[session.Address]bool
+	ranks   map[session.Address]rank
+}
+
+// holdStarts holds the starts that wait for a dependency or for max_running; those
+// of higher priority go first.
+func holdStarts(j *join, p *Plan) {
+	q := queue{join: j, changes: make(map[session.Address]*Change, len(p.Changes)), faulty: map[session.Address]bool{}, ranks: map[session.Address]rank{}}
+	running, starting := 0, 0
 	var starters []*Change
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		w.at[c.Address] = c
+		q.changes[c.Address] = c
 		lives := c.Live != nil && c.Live.Vital == session.Alive
-		switch {
-		case lives && c.Action != Delete && c.Action != Stop:
-			alive++
-			if s.young(*c) {
-				young++
+		unknown := c.Live != nil && c.Live.Vital == session.Unknown
+		switch stays := c.Action != Delete && c.Action != Stop; {
+		case lives && stays:
+			running++
+			if startedRecently(*c, j.in.Now) {
+				starting++
 			}
 		case !lives && starts(*c):
 			starters = append(starters, c)
-		case (s.lost(*c) || c.Live != nil && c.Live.Vital == session.Unknown) && c.Action != Delete && c.Action != Stop:
-			alive++ // not dead: its place is not given away
-		case c.Reason == ReasonUnderWay && c.State == session.StatePending:
-			alive++ // a command is starting it
+		case (unknown || lost(j, *c)) && stays, // unknown is not dead
+			c.Reason == ReasonUnderWay && c.State == session.StatePending: // a command is starting it
+			running++
 		}
 	}
 	for _, d := range p.Problems {
 		if d.Severity == session.Error {
-			w.faulty[d.Address] = true
+			q.faulty[d.Address] = true
 		}
 	}
-	w.rank(starters)
+	for _, c := range starters {
+		q.raise(c.Address, j.wanted[c.Address].Priority)
+	}
+	for _, c := range starters {
+		q.deepen(c.Address, map[session.Address]bool{})
+	}
 	slices.SortStableFunc(starters, func(a, b *Change) int {
-		ra, rb := w.ranks[a.Address], w.ranks[b.Address]
+		ra, rb := q.ranks[a.Address], q.ranks[b.Address]
 		return cmp.Or(cmp.Compare(rb.priority, ra.priority), cmp.Compare(ra.depth, rb.depth), cmp.Compare(tries(a), tries(b)))
 	})
-	limit := s.in.Options.MaxRunning
+	limit := j.in.Options.MaxRunning
 	for _, c := range starters {
-		waits, isHeld := w.dependencies(*c)
+		waits, isHeld := q.dependencies(*c)
 		switch {
 		case isHeld:
 			*c = waits
-		case limit > 0 && alive >= limit:
-			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d of %d running (max_running)", alive, limit))
-		case s.in.Hub != nil && !s.in.Hub.room(&young):
-			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d at a time are started", s.in.Hub.AtOnce))
-			c.Until = s.in.Now.Add(breath)
+		case limit > 0 && running >= limit:
+			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d of %d running (max_running)", running, limit))
+		case j.in.Hub != nil && !j.in.Hub.acquireSlot(&starting):
+			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d at a time are started", j.in.Hub.AtOnce))
+			c.Until = j.in.Now.Add(startSpacing)
 		default:
-			alive++
+			running++
 		}
 	}
 }
 
-// tries is the how-manieth start of a session the hub's next one is: those that
-// crash again and again leave a place to the others.
+// tries returns the number of the next restart attempt. Sessions that crash again
+// and again give way to the others.
 func tries(c *Change) int {
 	if c.Restarts == nil {
 		return 0
@@ -69,60 +81,44 @@ func tries(c *Change) int {
 	return c.Restarts.Try
 }
 
-// waiting is who waits for whom.
-type waiting struct {
-	*scene
-	at     map[session.Address]*Change
-	faulty map[session.Address]bool
-	ranks  map[session.Address]rank
-}
-
-// rank is when a session's turn comes: a dependency is as urgent as the most
-// urgent session that waits for it, and comes before it.
+// rank is a start's place in the queue. A dependency has at least the priority of
+// each session that waits for it, and comes before it.
 type rank struct{ priority, depth int }
 
-func (w *waiting) rank(starters []*Change) {
-	for _, c := range starters {
-		w.raise(c.Address, w.wanted[c.Address].Priority)
-	}
-	for _, c := range starters {
-		w.deepen(c.Address, map[session.Address]bool{})
-	}
-}
-
-// raise gives a session, and all that it needs, at least that priority.
-func (w *waiting) raise(a session.Address, priority int) {
-	if r, ranked := w.ranks[a]; ranked && r.priority >= priority || w.wanted[a] == nil {
+// raise gives a session and all that it needs at least that priority.
+func (q *queue) raise(a session.Address, priority int) {
+	if r, ranked := q.ranks[a]; ranked && r.priority >= priority || q.join.wanted[a] == nil {
 		return
 	}
-	w.ranks[a] = rank{priority: max(priority, w.wanted[a].Priority)}
-	for _, d := range w.needs(a) {
-		w.raise(d, w.ranks[a].priority)
+	q.ranks[a] = rank{priority: max(priority, q.join.wanted[a].Priority)}
+	for _, d := range q.join.needs(a) {
+		q.raise(d, q.ranks[a].priority)
 	}
 }
 
-// deepen counts how many sessions have to start one after the other before a
-// session can. path is what led here: a cycle ends.
-func (w *waiting) deepen(a session.Address, path map[session.Address]bool) int {
-	r := w.ranks[a]
+// deepen counts the sessions that start one after the other before a session can.
+// path holds those that led here, so that a cycle ends.
+func (q *queue) deepen(a session.Address, path map[session.Address]bool) int {
+	r := q.ranks[a]
 	if r.depth > 0 || path[a] {
 		return r.depth
 	}
 	path[a] = true
 	r.depth = 1
-	for _, d := range w.needs(a) {
-		r.depth = max(r.depth, 1+w.deepen(d, path))
+	for _, d := range q.join.needs(a) {
+		r.depth = max(r.depth, 1+q.deepen(d, path))
 	}
-	w.ranks[a] = r
+	q.ranks[a] = r
 	return r.depth
 }
 
-// starts reports whether carrying out the change brings an agent to life.
+// starts reports whether carrying out the change starts an agent.
 func starts(c Change) bool {
 	return slices.Contains([]Action{Create, Restart, Replace}, c.Action) ||
 		c.Action == Adopt && slices.Contains([]Action{Restart, Replace}, c.Then)
 }
 
+// held returns the change as a hold.
 func held(c Change, r Reason, detail string) Change {
 	if c.Action != Hold {
 		c.Holds = c.Action

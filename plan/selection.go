@@ -7,82 +7,55 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// selection is which sessions a plan is about: the targets and what they depend
-// on, without the excluded and what depends on those. A name that fits no
-// session is a problem.
-func (s *scene) selection() (selected func(session.Address) bool, problems []session.Diagnostic) {
-	o := s.in.Options
-	for _, list := range [][]session.Address{o.Targets, o.Exclude, o.Replace, o.Restart} {
-		for _, t := range list {
-			if !s.known(t) {
-				problems = append(problems, problem(t, ReasonNotTargeted, "no such session", fmt.Sprintf("nothing in the manifest or on record is called %s", t)))
-			}
+// selection returns which sessions the plan is about: the targets and what they
+// depend on, without the excluded sessions and what depends on those. A name that
+// fits no session is a problem.
+func selection(j *join) (selected func(session.Address) bool, problems []session.Diagnostic) {
+	o := j.in.Options
+	for _, t := range slices.Concat(o.Targets, o.Exclude, o.Replace, o.Restart) {
+		if !j.known(t) {
+			problems = append(problems, problem(t, ReasonNotTargeted, "no such session", fmt.Sprintf("nothing in the manifest or on record is called %s", t)))
 		}
 	}
 	if len(o.Targets) == 0 && len(o.Exclude) == 0 {
 		return func(session.Address) bool { return true }, problems
 	}
+	dependents := map[session.Address][]session.Address{}
+	for a, w := range j.wanted {
+		for _, b := range w.DependsOn {
+			dependents[b] = append(dependents[b], a)
+		}
+	}
 	in, out := map[session.Address]bool{}, map[session.Address]bool{}
-	for _, a := range s.addresses() {
+	for _, a := range j.addresses {
 		if len(o.Targets) == 0 || within(a, o.Targets) {
-			s.reach(a, in, s.needs)
+			reach(a, in, j.needs)
 		}
 		if within(a, o.Exclude) {
-			s.reach(a, out, s.dependents())
+			reach(a, out, func(a session.Address) []session.Address { return dependents[a] })
 		}
 	}
 	selected = func(a session.Address) bool { return in[a] && !out[a] }
-	for _, list := range [][]session.Address{o.Replace, o.Restart} {
-		for _, t := range list {
-			if s.known(t) && !slices.ContainsFunc(s.addresses(), func(a session.Address) bool { return a.Within(t) && selected(a) }) {
-				problems = append(problems, problem(t, ReasonNotTargeted, "not part of this plan",
-					fmt.Sprintf("%s is to start anew, and is left out: by what is targeted or excluded, or because it depends on what is", t)))
-			}
+	for _, t := range slices.Concat(o.Replace, o.Restart) {
+		if j.known(t) && !slices.ContainsFunc(j.addresses, func(a session.Address) bool { return a.Within(t) && selected(a) }) {
+			problems = append(problems, problem(t, ReasonNotTargeted, "not part of this plan",
+				fmt.Sprintf("%s is to start anew, and is left out: by what is targeted or excluded, or because it depends on what is", t)))
 		}
 	}
 	return selected, problems
 }
 
-func (s *scene) known(t session.Address) bool {
-	for a := range s.wanted {
-		if a.Within(t) {
-			return true
-		}
-	}
-	for a := range s.records {
-		if a.Within(t) {
-			return true
-		}
-	}
-	return false
-}
-
-// reach marks a session and all that next leads to from it.
-func (s *scene) reach(a session.Address, seen map[session.Address]bool, next func(session.Address) []session.Address) {
+// reach marks a session and everything that next leads to from it.
+func reach(a session.Address, seen map[session.Address]bool, next func(session.Address) []session.Address) {
 	if seen[a] {
 		return
 	}
 	seen[a] = true
 	for _, b := range next(a) {
-		s.reach(b, seen, next)
+		reach(b, seen, next)
 	}
 }
 
-// needs is what a session depends on.
-func (s *scene) needs(a session.Address) []session.Address {
-	if w := s.wanted[a]; w != nil {
-		return w.DependsOn
-	}
-	return nil
-}
-
-// dependents tells what depends on a session.
-func (s *scene) dependents() func(session.Address) []session.Address {
-	on := map[session.Address][]session.Address{}
-	for a, w := range s.wanted {
-		for _, b := range w.DependsOn {
-			on[b] = append(on[b], a)
-		}
-	}
-	return func(a session.Address) []session.Address { return on[a] }
+func within(a session.Address, targets []session.Address) bool {
+	return slices.ContainsFunc(targets, a.Within)
 }

@@ -21,12 +21,9 @@ func Neighbor(w session.Spec, records []session.Record) session.Address {
 	return ""
 }
 
-// shared returns a warning for each session that is to be created in a directory where
+// sharedDirectories returns a warning for each session that is to be created in a directory where
 // another one works, or is to be created by the same plan.
-func (s *scene) shared(changes []Change) []session.Diagnostic {
-	if s.in.Hub != nil {
-		return nil
-	}
+func sharedDirectories(changes []Change) []session.Diagnostic {
 	var stay []session.Record
 	for _, c := range changes {
 		if c.Before != nil && !slices.Contains([]Action{Delete, Stop, Forget}, c.Action) {

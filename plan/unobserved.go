@@ -11,10 +11,10 @@ import (
 // they are looked for. Nothing is done about it, because a missing file says nothing
 // about the life of an agent. A change that ends the agent settles it, so it needs no
 // problem.
-func (s *scene) unobserved(changes []Change) []session.Diagnostic {
+func unobserved(w session.World, changes []Change) []session.Diagnostic {
 	var told []session.Diagnostic
 	for _, c := range changes {
-		if c.Before == nil || !s.in.World.Overdue[c.Before.Run.ID] || c.Live == nil || c.Live.Vital != session.Alive || ends(c.Action) {
+		if c.Before == nil || !w.Overdue[c.Before.Run.ID] || c.Live == nil || c.Live.Vital != session.Alive || ends(c.Action) {
 			continue
 		}
 		name := shell(c.Address.Short())

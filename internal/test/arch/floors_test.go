@@ -142,7 +142,6 @@ var larger = map[string]int{
 	"internal/engine.Reconciler":   31,
 	"internal/hub.Hub":             42,
 	"internal/test/agenttest.Run":  29,
-	"plan.scene":                   64,
 	"session.Session":              26,
 	"session/sessiontest.Scripted": 42,
 	"tmux.Runtime":                 65,

@@ -1,0 +1,228 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// decide applies the decision table of docs/ARCHITECTURE.md to one session: first
+// the rows for whatever is unknown, then those for a new, a removed or an existing
+// session, in the order of the table.
+func decide(j *join, a session.Address) (Change, []session.Diagnostic) {
+	c := j.base(a, ReasonInSync)
+	if c.Before != nil && c.After != nil {
+		c.After = keepIgnored(&c.Before.Spec, c.After)
+	}
+	d := Diagnose(c.Before, c.Live, j.in.World)
+	c.State, c.Detail = d.State, d.Detail
+	clash, ambiguous := j.ambiguity(a)
+	switch {
+	case d.Reason == ReasonElsewhere:
+		return decideForeign(j, c, d)
+	case ambiguous:
+		c.Reason, c.Detail = ReasonAmbiguous, clash.Summary
+		return c, []session.Diagnostic{clash}
+	case d.State == session.StateUnknown && !endable(j, c) && !lost(j, c), c.Before == nil && j.unreachable(*c.After):
+		return decideUnknown(j, c)
+	case c.Before == nil:
+		return decideNew(j, c, d)
+	case c.After == nil:
+		return decideRemoved(j, c)
+	}
+	c, problems := decideExisting(j, c, d)
+	if busy := atWork(c.Before, j.in.World); busy != "" && c.Reason == ReasonInterrupted {
+		c.Reason, c.Detail = ReasonUnderWay, busy
+	}
+	return c, problems
+}
+
+// decideForeign leaves a session of another owner as it is. A person's plan
+// reports it as a problem, once for each session.
+func decideForeign(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
+	c.State, c.Reason, c.Detail = session.StateUnknown, ReasonElsewhere, d.Detail
+	if j.in.ByHand || c.After == nil && c.Before.Origin != session.FromManifest && !j.in.Options.Destroy {
+		return c, nil
+	}
+	return c, []session.Diagnostic{problem(c.Address, ReasonElsewhere, "its state is unknown", d.Detail)}
+}
+
+// decideUnknown leaves a session as it is whose runtime does not show it. That a
+// runtime did not answer is a problem already.
+func decideUnknown(j *join, c Change) (Change, []session.Diagnostic) {
+	c.State, c.Reason = session.StateUnknown, ReasonUnreachable
+	if c.After != nil || j.in.ByHand || j.unreachable(c.Before.Spec) ||
+		c.Before.Origin != session.FromManifest && !j.in.Options.Destroy {
+		return c, nil
+	}
+	return c, []session.Diagnostic{problem(c.Address, ReasonUnreachable, "its state is unknown, so it is not destroyed", c.Detail)}
+}
+
+// endable reports whether a session in an unknown state can be ended, and someone
+// asked for that: a container can be killed whatever answers in it.
+func endable(j *join, c Change) bool {
+	if c.Before == nil || c.Live == nil || !c.Live.PlaceUp || c.Live.Place.Container == "" || j.in.Hub != nil {
+		return false
+	}
+	return toEnd(j, c) || within(c.Address, j.in.Options.Restart) || within(c.Address, j.in.Options.Replace)
+}
+
+// lost reports whether only the agent's process can be found of a session. It can
+// be ended by that; where tmux does not answer, only when someone asks for it.
+func lost(j *join, c Change) bool {
+	if c.Live != nil || !j.agentRuns(c.Before) {
+		return false
+	}
+	return !j.unreachable(c.Before.Spec) || c.Before.Spec.Runtime.Kind == "tmux" && j.in.Hub == nil && toEnd(j, c)
+}
+
+// toEnd reports whether someone wants the session ended.
+func toEnd(j *join, c Change) bool {
+	return c.After == nil || j.in.ByHand && within(c.Address, j.in.Options.Targets) && standing(*c.Before) == session.Stopped
+}
+
+// decideNew decides for a session that is wanted and not recorded.
+func decideNew(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
+	if c.Live != nil {
+		return adopt(j, c, d)
+	}
+	if i := slices.IndexFunc(j.in.Imports, func(i Import) bool { return i.To == c.Address }); i >= 0 {
+		return takeOver(j, c, j.in.Imports[i].ID)
+	}
+	if c.After.Desired == session.Stopped {
+		c.Reason, c.State, c.Detail = ReasonStop, session.StateStopped, "wanted stopped: it is made when it is started"
+		return c, nil
+	}
+	if problems := creatable(j, c.After); len(problems) > 0 {
+		return stuck(c, problems...)
+	}
+	c.Fields, c.Then = made(c.After), thenPause(c.After.Desired)
+	return act(c, Create, ReasonNew, ""), nil
+}
+
+// adopt decides for a managed live session without a record. Where its launched
+// spec cannot be read, it is taken to be what is wanted: a guess restarts nothing.
+func adopt(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
+	c.Action, c.Reason, c.Detail = Adopt, ReasonAdopt, "found alive, and ours, but not on record"
+	spec := c.Live.Spec
+	if spec == nil {
+		spec = c.After
+	}
+	found := c
+	found.Action, found.Before = None, &session.Record{
+		ID: c.Live.Mark.ID, Address: c.Address, Spec: *spec, Place: c.Live.Place,
+		Run: session.Run{ID: c.Live.Mark.Run, BootID: j.in.World.BootID}, Tree: treeOf(spec),
+	}
+	next, problems := decideExisting(j, found, d)
+	if len(problems) > 0 {
+		next.Before = nil
+		return next, problems
+	}
+	c.Fields, c.Fresh = next.Fields, next.Fresh
+	if next.Action.Acts() {
+		c.Then, c.Detail = next.Action, c.Detail+"; then "+string(next.Action)+": "+next.Detail
+	}
+	return c, nil
+}
+
+// treeOf returns the workspace that a spec declares, as a record has it.
+func treeOf(s *session.Spec) session.Tree {
+	return session.Tree{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
+}
+
+// takeOver decides for a live session that was started manually and is imported.
+// It keeps running; its workspace must be the declared one.
+func takeOver(j *join, c Change, id string) (Change, []session.Diagnostic) {
+	fault := func(summary, detail string) (Change, []session.Diagnostic) {
+		return stuck(c, problem(c.Address, ReasonBlockedByError, summary, detail))
+	}
+	found := j.in.World.Found[id]
+	switch {
+	case found.Err != nil:
+		return fault("nothing to import", fmt.Sprintf("%s: %v", id, found.Err))
+	case found.Live == nil:
+		return fault("nothing to import", id+" was not found; tmux -L SOCKET list-sessions shows what there is")
+	case found.Live.Vital == session.Dead:
+		return fault("nothing to import", id+": the session in it is dead")
+	}
+	l := *found.Live
+	if !l.Foreign && l.Mark.Project == j.in.Lineage {
+		detail := fmt.Sprintf("%s is %s, and off the record; agentform adopt %s %s takes it back", id, l.Mark.Address, shell(string(l.Mark.Address)), shell(id))
+		for a, r := range j.records {
+			if r.ID == l.Mark.ID {
+				detail = fmt.Sprintf("%s is %s; a moved block gives it another address", id, a)
+			}
+		}
+		return fault("session is ours already", detail)
+	}
+	w := c.After
+	if l.Dir != w.Workspace.Path && !strings.HasPrefix(l.Dir, w.Workspace.Path+"/") {
+		return fault("session works elsewhere",
+			fmt.Sprintf("%s works in %s, the declared workspace is %s\ndeclare workspace { path = %q }", id, l.Dir, w.Workspace.Path, l.Dir))
+	}
+	if _, problems := checkWorkspace(j, &session.Record{Address: c.Address, Spec: *w, Tree: treeOf(w)}, w, false); len(problems) > 0 {
+		return stuck(c, problems...)
+	}
+	c.Live, c.State, c.Import = &l, session.StateRunning, id
+	return act(c, Adopt, ReasonImport, "taken over as it runs: "+id), nil
+}
+
+// decideRemoved decides for a record that the manifest no longer has.
+func decideRemoved(j *join, c Change) (Change, []session.Diagnostic) {
+	r, destroy := c.Before, j.in.Options.Destroy
+	if j.in.ByHand || r.Origin != session.FromManifest && !destroy {
+		return c, nil
+	}
+	named := func(x Removal) bool { return c.Address.Within(x.From) }
+	kept := func(x Removal) bool { return named(x) && !x.Destroy }
+	if !destroy && slices.ContainsFunc(j.in.Removed, kept) {
+		return act(c, Forget, ReasonRemoved, "taken off the record, and left alive"), nil
+	}
+	if r.Spec.Lifecycle.PreventDestroy {
+		return stuck(c, prevented(c.Address, "destroyed"))
+	}
+	if !destroy && !slices.ContainsFunc(j.in.Removed, named) && !within(c.Address, j.in.Options.Targets) {
+		if next := successor(j, r); next != "" { // its problem has the remedy
+			c.Reason, c.Detail = ReasonBranchHeld, fmt.Sprintf("left as it is: %s is to have its branch or its workspace, and cannot start", next)
+			return c, nil
+		}
+	}
+	if c.Live == nil && !j.agentRuns(r) && !removable(j, r) {
+		c = act(c, Forget, ReasonForget, "nothing of it is left but its record")
+		if r.Tree.Created && j.in.World.Checkouts[r.Tree.Path].Exists {
+			c.Detail += "; its workspace " + r.Tree.Path + " stays"
+		}
+		return c, nil
+	}
+	if destroy {
+		return act(c, Delete, ReasonDestroy, ""), nil
+	}
+	return act(c, Delete, ReasonNotWanted, "no longer in the manifest"), nil
+}
+
+func prevented(a session.Address, what string) session.Diagnostic {
+	return problem(a, ReasonPreventDestroy, "session may not be "+what, "its lifecycle says prevent_destroy = true; take that out first, and apply")
+}
+
+// stuck leaves a session as it is because of problems.
+func stuck(c Change, problems ...session.Diagnostic) (Change, []session.Diagnostic) {
+	c.Fields = nil
+	return act(c, None, Reason(problems[0].Code), problems[0].Summary), problems
+}
+
+func act(c Change, a Action, r Reason, detail string) Change {
+	c.Action, c.Reason, c.Detail = a, r, detail
+	if !a.Acts() {
+		c.Then = ""
+	}
+	return c
+}
+
+func thenPause(d session.Desired) Action {
+	if d == session.Paused {
+		return Pause
+	}
+	return ""
+}

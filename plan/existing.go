@@ -1,0 +1,278 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// decideExisting decides for a session that is wanted and recorded.
+func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
+	r := c.Before
+	replace := within(c.Address, j.in.Options.Replace)
+	want := c.After.Desired
+	if j.in.ByHand {
+		want = standing(*r)
+	} else if r.Override != nil && r.Override.Desired != want {
+		c.Lifts = r.Override
+	}
+	if neverStarted(j, c) {
+		return recreate(j, c, want)
+	}
+	settled, problems := checkWorkspace(j, r, c.After, replace)
+	// A person may stop or pause what works in the wrong directory.
+	quiets := want == session.Stopped || want == session.Paused && alive(d)
+	if len(problems) > 0 && !(j.in.ByHand && quiets) {
+		return stuck(c, problems...)
+	}
+	c.After = keepPath(r, c.After, settled)
+	var reach Forces
+	var noted []string
+	switch {
+	case settled:
+		noted = []string{"branch", "workspace.path"}
+	case c.After.Workspace.Path == r.Tree.Path:
+		noted = []string{"workspace.path"} // the session is there already
+	}
+	c.Fields, reach = compare(&r.Spec, c.After, noted...)
+	if over(d) {
+		reach = afterFinish(&c, reach, noted)
+	}
+	c.Then = thenPause(want)
+	if replace || reach == ForcesReplace {
+		return decideReplace(j, c, want, replace)
+	}
+	c = converge(j, c, d, want, reach)
+	if j.in.Hub != nil {
+		c = boundsOf(j).apply(c)
+	}
+	if c.Action == Restart && c.Live != nil && c.Live.Place.Runtime == "docker" && c.Live.Place.Pane != "" { // an adopted container
+		return stuck(c, problem(c.Address, ReasonNoGuest, "nothing can be started in its container",
+			fmt.Sprintf("%s; container %s was adopted, and has no guest that could start anything in it\nto have another made in its place: agentform apply --replace %s", c.Detail, c.Live.Place.Name, shell(string(c.Address)))))
+	}
+	if l, ok := j.taken(c.Address); ok && starts(c) && c.Live == nil {
+		return stuck(c, nameTaken(c.Address, l))
+	}
+	return c, nil
+}
+
+// neverStarted reports whether only a record exists of the session: its start was
+// approved and waits, or its creation failed early. A workspace that was made must
+// still be the declared one.
+func neverStarted(j *join, c Change) bool {
+	r := c.Before
+	if r.Unmade() {
+		return true
+	}
+	if r.Intent != session.Creating || c.Live != nil || j.agentRuns(r) || j.in.Hub != nil {
+		return false
+	}
+	at, declared := j.in.World.Checkouts[r.Tree.Path], treeOf(c.After)
+	same := r.Tree.Path == declared.Path && r.Tree.Mode == declared.Mode && r.Tree.Repo == declared.Repo && r.Tree.Branch == declared.Branch
+	return r.Tree.Path == "" || at.Err == nil && (same || !at.Exists)
+}
+
+// recreate decides for a session that never started: it is created as a new one.
+func recreate(j *join, c Change, want session.Desired) (Change, []session.Diagnostic) {
+	unmade := c.Before.Unmade()
+	switch {
+	case want == session.Stopped && unmade:
+		return act(c, None, ReasonStop, stoppedBy(*c.Before, "stopped")), nil
+	case want == session.Stopped:
+		return undo(j, c, "its creation was interrupted, and it is wanted stopped"), nil
+	}
+	if problems := creatable(j, c.After); len(problems) > 0 {
+		return stuck(c, problems...)
+	}
+	c.Fields, c.Then = made(c.After), thenPause(want)
+	switch {
+	case unmade:
+		c = act(c, Create, ReasonNew, "")
+	case c.Before.Trouble != "":
+		c = act(c, Create, ReasonInterrupted, "last attempt failed: "+c.Before.Trouble)
+	default:
+		c = act(c, Create, ReasonInterrupted, "its creation was interrupted")
+	}
+	if j.in.Hub != nil {
+		c = boundsOf(j).start(c)
+	}
+	return c, nil
+}
+
+// over reports whether the run ended for good: it finished or reached its timeout.
+// It is not run again unless someone asks.
+func over(d Diagnosis) bool { return d.Reason == ReasonFinished || d.Reason == ReasonTimeout }
+
+func alive(d Diagnosis) bool { return d.Alive != nil && *d.Alive }
+
+// converge decides what a session needs that is not replaced.
+func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces) Change {
+	prompt := changed(c.Fields, "prompt")
+	r := c.Before
+	absent := c.Live == nil && !j.agentRuns(r)
+	c.Fresh = prompt || within(c.Address, j.in.Options.Fresh) || r.Intent == session.Queued && r.Run.PromptSHA != c.After.Prompt.Digest
+	switch {
+	case r.Intent == session.Creating && absent && want == session.Stopped:
+		return undo(j, c, "its creation was interrupted, and it is wanted stopped")
+	case r.Intent == session.Removing && c.Live == nil && want != session.Stopped:
+		return act(c, Create, ReasonInterrupted, "its removal was interrupted, and it is wanted again")
+	case r.Intent == session.Removing && absent:
+		return undo(j, c, "its removal was interrupted")
+	case r.Intent == session.Creating && absent:
+		return act(c, Create, ReasonInterrupted, d.Detail)
+	case within(c.Address, j.in.Options.Restart):
+		return act(c, Restart, ReasonRequested, "asked for")
+	case want == session.Stopped:
+		return decideStopped(j, c, d)
+	case d.Reason == ReasonTimeout && j.in.ByHand && within(c.Address, j.in.Options.Targets):
+		return wake(c, Restart)
+	case over(d) && prompt:
+		return act(c, Restart, ReasonPromptChanged, "the prompt changed: a fresh conversation")
+	case over(d) && len(c.Fields) > 0:
+		return act(c, Update, ReasonChanged, "over; takes effect at the next start")
+	case over(d) && c.Moved != "":
+		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
+	case over(d) && r.Trouble != "":
+		return act(c, Update, ReasonTrouble, "it is over, and its last action failed: "+r.Trouble)
+	case over(d):
+		return act(c, None, d.Reason, d.Detail)
+	case d.State == session.StateStopped:
+		return wake(c, Restart)
+	case d.State == session.StateUnknown:
+		return act(c, Hold, ReasonUnreachable, d.Detail)
+	case !alive(d):
+		return act(c, Restart, d.Reason, d.Detail)
+	case prompt:
+		return act(c, Restart, ReasonPromptChanged, "the prompt changed: a fresh conversation")
+	case reach == ForcesRestart:
+		return act(c, Restart, ReasonChanged, paths(c.Fields, ForcesRestart)+" changed")
+	case want == session.Paused && (d.State == session.StateRunning || c.Live != nil && c.Live.Suspended && !c.Live.InputOff):
+		c.Then = ""
+		return act(c, Pause, ReasonPause, "wanted paused")
+	case want == session.Running && d.State == session.StatePaused:
+		return wake(c, Resume)
+	case len(c.Fields) > 0:
+		return act(c, Update, ReasonChanged, paths(c.Fields, "")+" changed")
+	case c.Moved != "":
+		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
+	case r.Trouble != "":
+		return act(c, Update, ReasonTrouble, "it runs, and its last action failed: "+r.Trouble)
+	case r.Intent != session.Settled || c.Live != nil && c.Live.Mark.Run != r.Run.ID:
+		return act(c, Update, ReasonInterrupted, "an interrupted "+cmp.Or(string(r.Intent), "action")+" is settled")
+	}
+	c.Then = ""
+	return c
+}
+
+// undo removes what is left of an interrupted action: the workspace, where it goes
+// with the session, and the record.
+func undo(j *join, c Change, detail string) Change {
+	if removable(j, c.Before) {
+		return act(c, Delete, ReasonInterrupted, detail)
+	}
+	return act(c, Forget, ReasonInterrupted, detail)
+}
+
+// removable reports whether the session's workspace is removed with it.
+func removable(j *join, r *session.Record) bool {
+	return r.Tree.Created && r.Spec.Workspace.OnDestroy == session.RemoveClean && j.in.World.Checkouts[r.Tree.Path].Exists
+}
+
+// decideStopped decides for a session that is wanted stopped.
+func decideStopped(j *join, c Change, d Diagnosis) Change {
+	c.Then = ""
+	runs := alive(d) || j.agentRuns(c.Before)
+	finished := d.Reason == ReasonFinished
+	switch {
+	case !runs && c.Live == nil && len(c.Fields) == 0 && c.Moved != "":
+		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
+	case finished && !runs && len(c.Fields) == 0:
+		return act(c, None, ReasonFinished, "finished")
+	case runs || c.Live != nil && !finished:
+		return act(c, Stop, ReasonStop, stoppedBy(*c.Before, "wanted stopped"))
+	case len(c.Fields) > 0 || c.Before.Intent != session.Settled:
+		return act(c, Update, ReasonChanged, "stopped; takes effect at the next start")
+	case c.Before.Trouble != "":
+		return act(c, Update, ReasonTrouble, "it is stopped, and its last action failed: "+c.Before.Trouble)
+	}
+	return act(c, None, ReasonStop, stoppedBy(*c.Before, "stopped"))
+}
+
+// wake restarts or resumes a stopped or paused session and names whose override
+// that lifts.
+func wake(c Change, how Action) Change {
+	if how == Resume {
+		c.Then = ""
+	}
+	if c.Lifts != nil {
+		return act(c, how, ReasonOverride, fmt.Sprintf("%s by %s at %s, the manifest wants it running",
+			c.Lifts.Desired, c.Lifts.By, c.Lifts.At.UTC().Format(time.RFC3339)))
+	}
+	return act(c, how, ReasonResume, "wanted running")
+}
+
+// decideReplace decides for a session that has to be recreated.
+func decideReplace(j *join, c Change, want session.Desired, requested bool) (Change, []session.Diagnostic) {
+	if c.Before.Spec.Lifecycle.PreventDestroy || c.After.Lifecycle.PreventDestroy {
+		return stuck(c, prevented(c.Address, "replaced"))
+	}
+	if problems := creatable(j, c.After); len(problems) > 0 {
+		return stuck(c, problems...)
+	}
+	c.Fresh = true
+	reason, detail := ReasonChanged, paths(c.Fields, ForcesReplace)+" changed"
+	switch {
+	case requested:
+		reason, detail = ReasonRequested, "asked for"
+	case changed(c.Fields, "branch"):
+		reason, detail = ReasonBranchChanged, fmt.Sprintf("branch %q becomes %q; the old workspace %s stays", c.Before.Tree.Branch, c.After.Branch, c.Before.Tree.Path)
+	case changed(c.Fields, replaceTrigger):
+		reason, detail = ReasonReplaceTrigger, "a value in replace_triggered_by changed"
+	}
+	if want == session.Stopped {
+		c.Then = ""
+		return act(c, Delete, reason, detail+"; stopped, so it is made anew when it is started"), nil
+	}
+	return act(c, Replace, reason, detail), nil
+}
+
+// afterFinish drops changes that would run a finished session again: only those of
+// its prompt, branch and workspace do. Otherwise its runtime and what finishing
+// means for it stay as they were.
+func afterFinish(c *Change, reach Forces, noted []string) Forces {
+	after := *c.After
+	after.Runtime = c.Before.Spec.Runtime
+	after.Agent.OneShot = c.Before.Spec.Agent.OneShot
+	rest, restReach := compare(&c.Before.Spec, &after, noted...)
+	if restReach == ForcesReplace || changed(rest, "prompt") {
+		return reach
+	}
+	c.After, c.Fields = &after, rest
+	return restReach
+}
+
+func changed(fields []Field, path string) bool {
+	return slices.ContainsFunc(fields, func(f Field) bool { return f.Path == path })
+}
+
+// paths names the changed fields of one reach, or all of them.
+func paths(fields []Field, forces Forces) string {
+	var names []string
+	for _, f := range fields {
+		if forces == "" || f.Forces == forces {
+			names = append(names, f.Path)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func stoppedBy(r session.Record, otherwise string) string {
+	if o := r.Override; o != nil && o.Desired == session.Stopped {
+		return fmt.Sprintf("stopped by %s at %s", o.By, o.At.UTC().Format(time.RFC3339))
+	}
+	return otherwise
+}

@@ -1,0 +1,201 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// join is the input of Compute by address: what is wanted, recorded and live of
+// each session.
+type join struct {
+	in        Input
+	addresses []session.Address // wanted or recorded, in order
+	wanted    map[session.Address]*session.Spec
+	records   map[session.Address]*session.Record
+	moved     map[session.Address]session.Address // new to old
+	lives     map[session.Address]*session.Live
+	// ambiguous addresses have several live objects and no recorded run among them.
+	ambiguous map[session.Address][]session.Live
+	orphans   []session.Live
+	foreign   map[string]session.Live // by outside name
+	problems  []session.Diagnostic
+}
+
+func newJoin(in Input) *join {
+	j := &join{
+		in:        in,
+		wanted:    make(map[session.Address]*session.Spec, len(in.Wanted)),
+		lives:     make(map[session.Address]*session.Live, len(in.World.Lives)),
+		ambiguous: map[session.Address][]session.Live{},
+		foreign:   map[string]session.Live{},
+	}
+	for i := range in.Wanted {
+		w := &in.Wanted[i]
+		j.wanted[w.Address] = w
+	}
+	j.records, j.moved, j.problems = applyMoves(in.Records, in.Moves)
+	j.addresses = make([]session.Address, 0, len(j.wanted)+len(j.records))
+	for a := range j.wanted {
+		j.addresses = append(j.addresses, a)
+	}
+	for a := range j.records {
+		if j.wanted[a] == nil {
+			j.addresses = append(j.addresses, a)
+		}
+	}
+	slices.SortFunc(j.addresses, session.Address.Compare)
+	j.match()
+	return j
+}
+
+// match finds the live object of each session: that of the recorded run. Another
+// managed object at its address is an orphan. Without a record there may be only
+// one, since nothing tells which of several to keep.
+func (j *join) match() {
+	byAddress := map[session.Address][]session.Live{}
+	recorded := make(map[string]session.Address, len(j.records))
+	for a, r := range j.records {
+		recorded[r.ID] = a
+	}
+	for _, l := range j.in.World.Lives {
+		if l.Foreign || l.Mark.Project != j.in.Lineage {
+			j.foreign[l.Place.Name] = l
+			continue
+		}
+		a, ok := recorded[l.Mark.ID] // the mark of a moved session has the old address
+		if !ok {
+			a = l.Mark.Address
+		}
+		if l.Copied {
+			j.orphans = append(j.orphans, l)
+			continue
+		}
+		byAddress[a] = append(byAddress[a], l)
+	}
+	for a, lives := range byAddress {
+		r, w := j.records[a], j.wanted[a]
+		sortLives(lives, r)
+		keep := -1
+		if r != nil {
+			keep = slices.IndexFunc(lives, func(l session.Live) bool { return l.Mark.Run == r.Run.ID })
+		}
+		if keep < 0 && len(lives) == 1 && j.belongs(lives[0], r, w) {
+			keep = 0
+		}
+		if keep < 0 && len(lives) > 1 && (r != nil || w != nil) {
+			j.ambiguous[a] = lives
+			continue
+		}
+		for i, l := range lives {
+			if i == keep {
+				j.lives[a] = &lives[i]
+			} else {
+				j.orphans = append(j.orphans, l)
+			}
+		}
+	}
+}
+
+// belongs reports whether the only live object of an address is the session,
+// though its run is not the recorded one: the state was lost, an older state was
+// restored, or an action was interrupted. At a stopped session it is a leftover.
+func (j *join) belongs(l session.Live, r *session.Record, w *session.Spec) bool {
+	if r == nil {
+		return w != nil && !j.in.ByHand
+	}
+	return l.Mark.ID == r.ID && (standing(*r) != session.Stopped || r.Intent != session.Settled)
+}
+
+// sortLives puts the object at the recorded place first: a mark can be copied.
+func sortLives(lives []session.Live, r *session.Record) {
+	slices.SortFunc(lives, func(a, b session.Live) int {
+		if r != nil && a.Place != b.Place {
+			if a.Place == r.Place {
+				return -1
+			}
+			if b.Place == r.Place {
+				return 1
+			}
+		}
+		return cmp.Or(strings.Compare(a.Place.Socket, b.Place.Socket), strings.Compare(a.Place.Name, b.Place.Name),
+			strings.Compare(a.Place.Container, b.Place.Container), strings.Compare(a.Mark.Run, b.Mark.Run))
+	})
+}
+
+// base returns the change of a session before anything is decided.
+func (j *join) base(a session.Address, r Reason) Change {
+	return Change{Address: a, Action: None, Reason: r, Before: j.records[a], After: j.wanted[a], Live: j.lives[a], Moved: j.moved[a]}
+}
+
+// known reports whether a session at t or below it is wanted or recorded.
+func (j *join) known(t session.Address) bool {
+	return slices.ContainsFunc(j.addresses, func(a session.Address) bool { return a.Within(t) })
+}
+
+// needs returns what a session depends on.
+func (j *join) needs(a session.Address) []session.Address {
+	if w := j.wanted[a]; w != nil {
+		return w.DependsOn
+	}
+	return nil
+}
+
+// unreachable reports whether the session's runtime did not answer.
+func (j *join) unreachable(w session.Spec) bool {
+	err, asked := j.in.World.Runtimes[w.Runtime.Engine()]
+	return err != nil || !asked
+}
+
+// agentRuns reports whether the process of the recorded agent runs, with or
+// without its tmux session or container.
+func (j *join) agentRuns(r *session.Record) bool {
+	return r != nil && j.in.World.Runs[r.Run.ID].Alive
+}
+
+// doing returns what the agent of the recorded run does, if that is known.
+func (j *join) doing(a session.Address) (session.Doing, bool) {
+	d, known := j.in.Doing[a]
+	r := j.records[a]
+	return d, known && r != nil && r.Run.ID == d.Run
+}
+
+// exit returns how the recorded run ended.
+func (j *join) exit(c Change) *session.Exit {
+	if c.Live != nil && c.Live.Mark.Run == c.Before.Run.ID {
+		return c.Live.Exit
+	}
+	return j.in.World.Runs[c.Before.Run.ID].Exit
+}
+
+// taken returns the live object that prevents the use of a session's outside
+// name. Next to another project's session a different name is used.
+func (j *join) taken(a session.Address) (session.Live, bool) {
+	l, ok := j.foreign[a.OutsideName(j.in.Project)]
+	return l, ok && (l.Mark.Project == "" || l.Spec != nil)
+}
+
+// ambiguity returns the problem of an address with several live objects.
+func (j *join) ambiguity(a session.Address) (session.Diagnostic, bool) {
+	lives, ok := j.ambiguous[a]
+	detail := "none of them is the recorded run, so it cannot be told which one to keep:"
+	for _, l := range lives {
+		detail += fmt.Sprintf("\n  %s, run %s", where(l.Place), l.Mark.Run)
+	}
+	return problem(a, ReasonAmbiguous, "two live sessions carry this address", detail+"\nend the one that is not needed and plan again"), ok
+}
+
+// where names a place for people.
+func where(p session.Place) string {
+	if p.Container != "" {
+		return "container " + p.Name
+	}
+	return "tmux session " + p.Name + " on " + p.Socket
+}
+
+func problem(a session.Address, r Reason, summary, detail string) session.Diagnostic {
+	return session.Diagnostic{Code: string(r), Severity: session.Error, Summary: summary, Detail: detail, Address: a}
+}
