@@ -18,6 +18,7 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -79,7 +80,7 @@ func TestACrashLoopEnds(t *testing.T) {
 		if got := r.launches("bad"); got != 6 {
 			t.Errorf("it was started %d times, want 6", got)
 		}
-		if c, _ := h.Snapshot().Change(session.Single("bad")); c.Reason != plan.ReasonBudgetSpent || c.State != session.StateError {
+		if c := status.Changes(h.Snapshot().Plan)[session.Single("bad")]; c.Reason != plan.ReasonBudgetSpent || c.State != session.StateError {
 			t.Errorf("it is %s: %s", c.State, c.Reason)
 		}
 		if got, want := r.events("bad", history.Escalated), []string{"escalated backing_off", "escalated budget_spent"}; !cmp.Equal(got, want) {
@@ -491,7 +492,7 @@ func TestQueue(t *testing.T) {
 		if r.alive("low") || !r.alive("mid") || !r.alive("high") {
 			t.Errorf("alive: low %v, mid %v, high %v", r.alive("low"), r.alive("mid"), r.alive("high"))
 		}
-		if c, _ := h.Snapshot().Change(session.Single("low")); c.Reason != plan.ReasonQueued {
+		if c := status.Changes(h.Snapshot().Plan)[session.Single("low")]; c.Reason != plan.ReasonQueued {
 			t.Errorf("low is held for %s: %s", c.Reason, c.Detail)
 		}
 		if _, _, err := h.Do(r.t.Context(), "ada", engine.Hand{Addresses: []session.Address{session.Single("mid")}, Desired: session.Stopped}); err != nil {

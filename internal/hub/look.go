@@ -3,8 +3,6 @@ package hub
 import (
 	"context"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"time"
 
@@ -45,8 +43,9 @@ func (h *Hub) look(ctx context.Context) *Snapshot {
 		survey = h.rec.Again(survey, care)
 	}
 	s.Plan, s.care = survey.Plan, care
-	h.judge(s)
-	h.tell(s)
+	changes := status.Changes(s.Plan)
+	status.AnnotateHolds(s.Sessions, changes)
+	h.tell(s, changes)
 	h.probe(ctx, s)
 	h.snapshot.Store(s)
 	return s
@@ -135,7 +134,6 @@ func (h *Hub) see(x *engine.Seen, s *Snapshot) status.Input {
 		live.Show(m.screen)
 		x.Live = &live
 	}
-	k := status.Input{Record: r, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Events: m.events}
 	fresh := h.stirred(m, x, s.At)
 	if fresh {
 		before := m.look.Native
@@ -146,13 +144,12 @@ func (h *Hub) see(x *engine.Seen, s *Snapshot) status.Input {
 		if n := m.look.Native; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At
 		}
-		if path := filepath.Join(h.folder(*r), history.TranscriptName); m.transcript == "" && exists(path) {
-			m.transcript = path
+		if m.transcript == "" {
+			m.transcript = status.Transcript(h.folder(*r))
 		}
 	}
-	look := m.look
-	k.Reading, k.Look, k.FirstTurnAt = look.Reading, &look, activity.FirstTurnAt(*r, m.events)
-	k.Transcripts.Screen = m.transcript
+	k := status.Observed(x, m.look, m.events)
+	k.Transcript = m.transcript
 	if (fresh || m.untold) && k.Diagnosis.State != session.StateUnknown {
 		if m.untold = !activity.Tellable(*r); !m.untold {
 			h.status(k, m, s)
@@ -224,9 +221,4 @@ func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
 		s.Failing = at.Sub(m.pulse.First)
 	}
 	return s
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

@@ -41,17 +41,6 @@ func (s *Snapshot) Of(a session.Address) (status.Input, bool) {
 	return status.Input{}, false
 }
 
-// Change is what the hub does with a session, or why it does nothing; false: it is
-// not on record.
-func (s *Snapshot) Change(a session.Address) (plan.Change, bool) {
-	for _, c := range s.Plan.Changes {
-		if c.Address == a {
-			return c, true
-		}
-	}
-	return plan.Change{}, false
-}
-
 // Snapshot is the last look, never nil.
 func (h *Hub) Snapshot() *Snapshot { return h.snapshot.Load() }
 

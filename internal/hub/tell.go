@@ -14,8 +14,8 @@ import (
 
 // status tells a session's history what its agent does now, if that is new.
 func (h *Hub) status(k status.Input, m *memory, s *Snapshot) {
-	shown := status.Of(k)
-	x := activity.Seen{Record: *k.Record, Status: shown.Status, State: shown.State, Look: m.look, Attached: shown.Attached, Screen: m.screen, At: s.At, MovedAt: m.movedAt}
+	x := k.Seen(s.At)
+	x.Screen, x.MovedAt = m.screen, m.movedAt // also of a session that is gone
 	told, err := h.cfg.Activity.Tell(h.folder(*k.Record), x, m.events)
 	if err != nil {
 		h.log.Warn("what was seen cannot be kept", "session", k.Record.Address, "error", err)
@@ -28,26 +28,9 @@ func (h *Hub) status(k status.Input, m *memory, s *Snapshot) {
 	}
 }
 
-// judge lays what the hub does with each session on what is known of it.
-func (h *Hub) judge(s *Snapshot) {
-	changes := make(map[session.Address]*plan.Change, len(s.Plan.Changes))
-	for i := range s.Plan.Changes {
-		changes[s.Plan.Changes[i].Address] = &s.Plan.Changes[i]
-	}
-	for i := range s.Sessions {
-		if c := changes[s.Sessions[i].Record.Address]; c != nil {
-			s.Sessions[i].Hold(*c)
-		}
-	}
-}
-
 // tell adds to the histories what the hub found and does not do, each once an
 // episode.
-func (h *Hub) tell(s *Snapshot) {
-	at := map[session.Address]int{}
-	for i, c := range s.Plan.Changes {
-		at[c.Address] = i
-	}
+func (h *Hub) tell(s *Snapshot, changes map[session.Address]plan.Change) {
 	faults := map[session.Address][]session.Diagnostic{}
 	for _, d := range s.Plan.Problems {
 		if d.Severity == session.Error {
@@ -62,8 +45,8 @@ func (h *Hub) tell(s *Snapshot) {
 			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
 		}
 		if (r.Intent == session.Settled || r.Intent == session.Queued || r.Trouble != "") && !m.begun(s.At, h.rec.Observer.Now()) { // else somebody is at it, who tells
-			if i, ok := at[r.Address]; ok {
-				t.change(s.Plan.Changes[i], faults[r.Address])
+			if c, ok := changes[r.Address]; ok {
+				t.change(c, faults[r.Address])
 			}
 		}
 		t.branch(faults[r.Address], k.Checkout)

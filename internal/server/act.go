@@ -120,7 +120,7 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request, v verb) error {
 		return err
 	}
 	if v.refuse != nil {
-		if err := v.refuse(shown(snapshot, k)); err != nil {
+		if err := v.refuse(status.Of(k)); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request, v verb) error {
 		return err
 	}
 	if k, there := snapshot.Of(k.Record.Address); there {
-		done.Session = shown(snapshot, k)
+		done.Session = status.Of(k)
 	}
 	return answer(w, http.StatusOK, done)
 }

@@ -40,14 +40,6 @@ func (s *Server) look(ctx context.Context) (*hub.Snapshot, error) {
 	return s.cfg.Hub.Look(ctx)
 }
 
-// shown is a session as status shows it, with what the hub does about it.
-func shown(s *hub.Snapshot, k status.Input) api.Session {
-	if c, ok := s.Change(k.Record.Address); ok && k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive && c.Restarts != nil {
-		k.Hold(c)
-	}
-	return status.Of(k)
-}
-
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	snapshot, err := s.seen(r, fresh)
 	if err != nil {
@@ -55,7 +47,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	}
 	all := make([]api.Session, 0, len(snapshot.Sessions))
 	for _, k := range snapshot.Sessions {
-		all = append(all, shown(snapshot, k))
+		all = append(all, status.Of(k))
 	}
 	return answer(w, http.StatusOK, api.StatusOf(all, api.HubRuns))
 }
@@ -69,7 +61,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	x := status.Detail{Session: shown(snapshot, k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
+	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
 	if k.Live != nil {
 		x.Exit, x.Screen = k.Live.Exit, k.Live.Screen
 	} else {

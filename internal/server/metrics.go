@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 )
 
@@ -92,7 +93,7 @@ func (c sessions) Collect(to chan<- prometheus.Metric) {
 	states, activities, holds, healths := map[string]float64{}, map[string]float64{}, map[string]float64{}, map[string]float64{}
 	restarts := described("session_restarts_total", "How often the session was started again.", "session")
 	for _, k := range s.Sessions {
-		x := shown(s, k)
+		x := status.Of(k)
 		states[string(x.State)]++
 		activities[string(x.Activity)]++
 		healths[x.Health]++

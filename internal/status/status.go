@@ -1,10 +1,9 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/health"
@@ -15,56 +14,40 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Input is what is known of one session, from which Of makes what is shown.
-// Record or Live is there, or both, or only Wanted: a session that was never applied.
+// Input is everything known of one session, from which Of makes its document. Record,
+// Live or Wanted is there; only Wanted, if the session was never applied.
 type Input struct {
-	Wanted      *session.Spec
-	Record      *session.Record
-	Live        *session.Live
-	Diagnosis   plan.Diagnosis
-	Reading     session.Reading   // what the agent says; zero: not asked
-	Look        *activity.Look    // what is known of the agent besides; nil: not asked
-	Checkout    *session.Checkout // nil: not looked at
-	Events      []history.Event   // of the session, the oldest first
-	FirstTurnAt time.Time         // when its first turn ended; zero: not yet, or not known
-	Transcripts api.Transcripts
-	Stuck       bool            // its start was approved, and a problem prevents it
-	Restarts    *health.Verdict // what the hub may do about its agent's end; nil: nothing is to be done
+	Wanted     *session.Spec
+	Record     *session.Record
+	Live       *session.Live
+	Diagnosis  plan.Diagnosis
+	Look       *activity.Look    // what the agent does; nil: not read
+	Checkout   *session.Checkout // nil: not read
+	Events     []history.Event   // the history, oldest first
+	Transcript string            // path of the recorded screens; empty: there are none
+	Stuck      bool              // its start was approved, and a problem prevents it
+	Restarts   *health.Verdict   // what the hub may do about its agent's exit; nil: nothing
 }
 
-// Hold lays on what is known of a session what the hub does with it, or why it
-// waits. The same again says nothing twice.
-func (k *Input) Hold(c plan.Change) {
-	k.Restarts = c.Restarts
-	k.Stuck = c.Stuck()
-	if c.Action != plan.Hold && !k.Stuck {
-		return
-	}
-	k.Diagnosis.State = c.State
-	if k.Record != nil && k.Record.Intent == session.Queued {
-		k.Diagnosis.Detail = c.Detail
-		return
-	}
-	switch d := k.Diagnosis.Detail; {
-	case d == "" || strings.Contains(c.Detail, d):
-		k.Diagnosis.Detail = c.Detail
-	case !strings.HasSuffix(d, c.Detail):
-		k.Diagnosis.Detail += "; " + c.Detail
-	}
-}
+// Address returns the address of a session that is on record or wanted.
+func (k Input) Address() session.Address { return k.spec().Address }
 
 // Of returns what is reported of a session.
 func Of(k Input) api.Session {
 	spec := k.spec()
+	var reading session.Reading
+	if k.Look != nil {
+		reading = k.Look.Reading
+	}
 	s := api.Session{
 		Address: spec.Address, Name: spec.Address.Short(), Role: spec.Role, Agent: spec.Agent.Name,
 		Runtime: spec.Runtime.Key(), Desired: spec.Desired, Branch: spec.Branch, Workspace: spec.Workspace.Path,
 		State: k.Diagnosis.State, Activity: k.activity(), Alive: k.Diagnosis.Alive, Detail: k.Diagnosis.Detail,
-		FirstTurnAt: wire.UTCOrNil(k.FirstTurnAt), PR: k.Reading.PR, Transcripts: k.Transcripts, Health: k.health(),
-		Until: wire.UTCOrNil(k.Reading.Until), Signal: k.Reading.Source,
+		PR: reading.PR, Health: k.health(reading.Activity), Until: wire.UTCOrNil(reading.Until), Signal: reading.Source,
 	}
+	s.Transcripts.Screen = k.Transcript
 	if s.State == session.StateRunning {
-		s.Detail = k.Reading.Detail
+		s.Detail = reading.Detail
 		if s.Activity == session.Booting || k.Look != nil && k.Look.Starting {
 			s.State = session.StateStarting
 		}
@@ -77,6 +60,7 @@ func Of(k Input) api.Session {
 		}
 	}
 	if r := k.Record; r != nil {
+		s.FirstTurnAt = wire.UTCOrNil(activity.FirstTurnAt(*r, k.Events))
 		recorded(&s, *r)
 	}
 	if k.Look != nil {
@@ -90,7 +74,6 @@ func Of(k Input) api.Session {
 	}
 	unwell(&s, k)
 	branch(&s, spec, k.Checkout, k.Record != nil && k.Record.Unmade())
-	s.Observable = k.observable(spec)
 	if all := activity.Requests(k.Events); s.PR == "" && len(all) > 0 {
 		s.PR = all[len(all)-1]
 	}
@@ -160,6 +143,7 @@ func recorded(s *api.Session, r session.Record) {
 
 // looked adds what the agent's own session file tells.
 func looked(s *api.Session, x activity.Look) {
+	s.Observable = x.Observable
 	if s.FirstTurnAt == nil {
 		s.FirstTurnAt = wire.UTCOrNil(x.FirstTurnAt)
 	}
@@ -272,41 +256,20 @@ func (k Input) activity() session.Activity {
 	switch {
 	case k.Diagnosis.Activity != "":
 		return k.Diagnosis.Activity
-	case k.Look != nil && k.Look.Activity != "":
-		return k.Look.Activity
-	case k.Reading.Activity != "":
-		return k.Reading.Activity
+	case k.Look == nil:
+		return session.NoActivity
 	}
-	return session.NoActivity
+	return cmp.Or(k.Look.Activity, k.Look.Reading.Activity, session.NoActivity)
 }
 
-func (k Input) health() string {
-	if k.Reading.Activity == session.Failed {
+func (k Input) health(does session.Activity) string {
+	switch {
+	case does == session.Failed:
 		return "unhealthy"
-	}
-	switch k.Diagnosis.State {
-	case session.StateRunning, session.StatePaused:
+	case k.Diagnosis.State == session.StateRunning, k.Diagnosis.State == session.StatePaused:
 		return "healthy"
-	case session.StateStale, session.StateError:
+	case k.Diagnosis.State == session.StateStale, k.Diagnosis.State == session.StateError:
 		return "unhealthy"
 	}
 	return "unknown"
-}
-
-// observable reports whether the agent's own session file may be looked for: an
-// agent that has not come so far yet is neither idle nor dead without one.
-func (k Input) observable(spec session.Spec) bool {
-	if k.Record == nil || k.Record.Run.ID == "" {
-		return false
-	}
-	if k.Look != nil {
-		return k.Look.Observable
-	}
-	switch spec.Agent.Observable {
-	case "at_first_prompt":
-		return !k.Record.Run.DeliveredAt.IsZero()
-	case "after_first_turn":
-		return !k.FirstTurnAt.IsZero()
-	}
-	return true
 }

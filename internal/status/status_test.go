@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
@@ -29,9 +30,9 @@ func TestOf(t *testing.T) {
 			func(s api.Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBooting }},
 		"a question before it is ready": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Activity: session.Blocked, Starting: true}},
 			func(s api.Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBlocked }},
-		"booting is starting": {Input{Record: r, Diagnosis: alive, Reading: session.Reading{Activity: session.Booting}},
+		"booting is starting": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Reading: session.Reading{Activity: session.Booting}}},
 			func(s api.Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBooting }},
-		"running says what the agent says": {Input{Record: r, Diagnosis: alive, Reading: session.Reading{Activity: session.BlockedAPI, Detail: "limit until 3pm", PR: "https://example.org/pull/1"}},
+		"running says what the agent says": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Reading: session.Reading{Activity: session.BlockedAPI, Detail: "limit until 3pm", PR: "https://example.org/pull/1"}}},
 			func(s api.Session) bool {
 				return s.Status == session.StatusBlockedAPI && s.Detail == "limit until 3pm" && s.PR == "https://example.org/pull/1"
 			}},
@@ -61,11 +62,13 @@ func TestOf(t *testing.T) {
 		"workspace not read": {Input{Record: r, Diagnosis: alive, Checkout: &session.Checkout{Err: errors.New("permission denied")}}, func(s api.Session) bool {
 			return s.BranchOK == nil && strings.Contains(s.BranchFault, "cannot be read: permission denied")
 		}},
-		"observable by then":  {Input{Record: r, Diagnosis: alive}, func(s api.Session) bool { return s.Observable }},
-		"before its prompt":   {Input{Record: unprompted(*r), Diagnosis: alive}, func(s api.Session) bool { return !s.Observable }},
-		"before its turn":     {Input{Record: codex(*r), Diagnosis: alive}, func(s api.Session) bool { return !s.Observable }},
-		"after its turn":      {Input{Record: codex(*r), Diagnosis: alive, FirstTurnAt: at}, func(s api.Session) bool { return s.Observable && s.FirstTurnAt.Equal(wire.UTC(at)) }},
-		"restarts of the run": {Input{Record: r, Diagnosis: alive}, func(s api.Session) bool { return s.Restarts == 1 }},
+		"observable":     {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Observable: true}}, func(s api.Session) bool { return s.Observable }},
+		"not observable": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{}}, func(s api.Session) bool { return !s.Observable }},
+		"its first turn is in its history": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{FirstTurnAt: at},
+			Events: []history.Event{{Kind: history.FirstTurnDone, Run: r.Run.ID, Elapsed: session.Duration(time.Minute)}}},
+			func(s api.Session) bool { return s.FirstTurnAt.Equal(wire.UTC(r.Run.StartedAt.Add(time.Minute))) }},
+		"its first turn is in its file": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{FirstTurnAt: at}}, func(s api.Session) bool { return s.FirstTurnAt.Equal(wire.UTC(at)) }},
+		"restarts of the run":           {Input{Record: r, Diagnosis: alive}, func(s api.Session) bool { return s.Restarts == 1 }},
 	} {
 		if s := Of(c.known); !c.check(s) {
 			t.Errorf("%s: %+v", name, s)
@@ -80,16 +83,6 @@ func overridden(r session.Record) *session.Record {
 
 func troubled(r session.Record) *session.Record {
 	r.Trouble = "setup: exit status 2"
-	return &r
-}
-
-func unprompted(r session.Record) *session.Record {
-	r.Run.DeliveredAt = time.Time{}
-	return &r
-}
-
-func codex(r session.Record) *session.Record {
-	r.Spec.Agent.Observable = "after_first_turn"
 	return &r
 }
 

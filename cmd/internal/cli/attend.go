@@ -132,7 +132,7 @@ func (w *attendance) follow(ctx context.Context) (last status.Input, reached boo
 		}
 		runs = []string{k.Record.Run.ID}
 		x := status.Of(k)
-		w.follower.See(s.World.At, []follow.Sight{e.sight(k, x)})
+		w.follower.See(s.World.At, []follow.Sight{status.Followed(k, x, e.activity.Agent)})
 		if w.turn && w.follower.Verdict(w.address, follow.Turn) == follow.Reached {
 			return k, true, nil
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -148,15 +149,15 @@ func sampleSessions() []api.Session {
 		r := record(a, branch)
 		yes := true
 		return status.Input{Wanted: &r.Spec, Record: r, Diagnosis: plan.Diagnosis{State: session.StateRunning, Alive: &yes, Detail: "running"},
-			Reading:     session.Reading{Activity: act},
-			Checkout:    &session.Checkout{Path: r.Tree.Path, Exists: true, Git: true, Branch: branch},
-			Transcripts: api.Transcripts{Screen: data + "/agents/builder/" + r.ID + "/transcript.log"}}
+			Look:       &activity.Look{Reading: session.Reading{Activity: act}, Observable: true},
+			Checkout:   &session.Checkout{Path: r.Tree.Path, Exists: true, Git: true, Branch: branch},
+			Transcript: data + "/agents/builder/" + r.ID + "/transcript.log"}
 	}
 	no := false
 	backend := running("session.api", "agents/api", session.Working)
 	backend.Checkout.Branch = "main"
 	asks := running("session.asks", "agents/asks", session.Blocked)
-	asks.Reading.Detail = "Do you want to run npm test?"
+	asks.Look.Reading.Detail = "Do you want to run npm test?"
 	still := running("session.still", "agents/still", session.Idle)
 	still.Diagnosis.State, still.Diagnosis.Detail = session.StatePaused, "paused"
 	still.Record.Override = &session.Override{Desired: session.Paused, By: "ada", At: ago(12 * time.Minute)}

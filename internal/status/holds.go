@@ -1,0 +1,100 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// Changes returns the changes of a plan by address.
+func Changes(p plan.Plan) map[session.Address]plan.Change {
+	changes := make(map[session.Address]plan.Change, len(p.Changes))
+	for _, c := range p.Changes {
+		changes[c.Address] = c
+	}
+	return changes
+}
+
+// AnnotateHolds adds to recorded sessions what the hub does with them, or why it waits.
+func AnnotateHolds(all []Input, changes map[session.Address]plan.Change) {
+	for i := range all {
+		if c, ok := changes[all[i].Address()]; ok {
+			all[i].Hold(c)
+		}
+	}
+}
+
+// Forecast adds to sessions whose agent has exited, or that are queued, what a hub does
+// with them, as seen by a command: only the hub itself asks for secrets, and what it
+// found is in the history. hub says that one runs.
+func Forecast(all []Input, changes map[session.Address]plan.Change, hub bool) {
+	for i := range all {
+		k := &all[i]
+		if k.Record == nil {
+			continue
+		}
+		c := changes[k.Address()]
+		if hub {
+			c = missingSecret(c, *k)
+		}
+		switch {
+		case k.Record.Intent == session.Queued:
+			k.Hold(holdQueued(c, hub))
+		case c.Restarts != nil && (hub || c.Reason == plan.ReasonBudgetSpent):
+			k.Hold(c)
+		}
+	}
+}
+
+// holdQueued holds a start that was approved and that can be made now.
+func holdQueued(c plan.Change, hub bool) plan.Change {
+	c.Restarts = nil
+	switch {
+	case !c.Action.Acts():
+		return c
+	case hub:
+		c.Detail = "about to be started by the hub"
+	default:
+		c.Detail = "can start now: agentform apply"
+	}
+	c.Action = plan.Hold
+	return c
+}
+
+// missingSecret holds a start that the hub holds because a secret is missing.
+func missingSecret(c plan.Change, k Input) plan.Change {
+	for _, e := range slices.Backward(k.Events) {
+		switch {
+		case e.Kind == history.Held && e.Reason == string(plan.ReasonSecret) && (c.Action == plan.Restart || c.Action == plan.Create):
+			c.Action, c.Reason, c.Detail, c.State = plan.Hold, plan.ReasonSecret, e.Detail, k.Diagnosis.State
+			return c
+		case e.Kind == history.Held || e.Kind == history.ApplyStart:
+			return c
+		}
+	}
+	return c
+}
+
+// Hold adds to a session what the hub does with it, or why it waits. Adding the same
+// change twice changes nothing.
+func (k *Input) Hold(c plan.Change) {
+	k.Restarts = c.Restarts
+	k.Stuck = c.Stuck()
+	if c.Action != plan.Hold && !k.Stuck {
+		return
+	}
+	k.Diagnosis.State = c.State
+	if k.Record != nil && k.Record.Intent == session.Queued {
+		k.Diagnosis.Detail = c.Detail
+		return
+	}
+	switch d := k.Diagnosis.Detail; {
+	case d == "" || strings.Contains(c.Detail, d):
+		k.Diagnosis.Detail = c.Detail
+	case !strings.HasSuffix(d, c.Detail):
+		k.Diagnosis.Detail += "; " + c.Detail
+	}
+}
