@@ -2,7 +2,6 @@ package api
 
 import (
 	"github.com/agentform/agentform/apply"
-	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -59,5 +58,5 @@ type Sent struct {
 	Format  string          `json:"format_version"`
 	Address session.Address `json:"address"`
 	Alive   *bool           `json:"session_alive"` // null: it cannot be known
-	Outcome input.Outcome   `json:"outcome"`       // submitted; queued: it is at work, and takes it up after that; unverified: a key, or only typed
+	Outcome string          `json:"outcome"`       // submitted; queued: it is at work, and takes it up after that; unverified: a key, or only typed
 }

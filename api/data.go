@@ -1,9 +1,6 @@
 package api
 
 import (
-	"encoding/json"
-
-	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -27,22 +24,4 @@ type Health struct {
 	// Status is ok; read_only: the state cannot be read, so it only looks; stuck: it
 	// has not looked for long.
 	Status string `json:"status"`
-}
-
-// LastEntries are the last entries that fit into a tail, and no more than most (0: as
-// many as fit), as a document has them, and whether there were more.
-func LastEntries(entries []session.Entry, most int) (last []session.Entry, cut bool) {
-	size, from := 0, len(entries)
-	for from > 0 && (most == 0 || len(entries)-from < most) {
-		b, err := json.Marshal(entries[from-1])
-		if size += len(b) + 1; err != nil || size > session.TailLimit {
-			break
-		}
-		from--
-	}
-	last = append([]session.Entry{}, entries[from:]...)
-	for i := range last {
-		last[i].At = wire.UTC(last[i].At)
-	}
-	return last, from > 0
 }

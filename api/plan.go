@@ -3,7 +3,6 @@ package api
 import (
 	"time"
 
-	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -23,27 +22,6 @@ type PlanDocument struct {
 	Errors    []session.Diagnostic `json:"errors"`
 	Warnings  []session.Diagnostic `json:"warnings"`
 	Summary   plan.Summary         `json:"summary"`
-}
-
-// PlanOf is the document of a plan. Version is agentform's.
-func PlanOf(p plan.Plan, version string) PlanDocument {
-	d := PlanDocument{
-		Format: FormatVersion, Version: version, Timestamp: wire.UTC(p.At),
-		Project: p.Project, Lineage: p.Lineage, Serial: p.Serial, Complete: p.Complete,
-		Errored: session.HasErrors(p.Problems), Drift: wire.List(p.Drift), Summary: p.Summary(),
-		Changes: []Change{}, Errors: []session.Diagnostic{}, Warnings: []session.Diagnostic{},
-	}
-	for _, c := range p.Changes {
-		d.Changes = append(d.Changes, ChangeOf(c))
-	}
-	for _, x := range p.Problems {
-		if x.Severity == session.Error {
-			d.Errors = append(d.Errors, x)
-		} else {
-			d.Warnings = append(d.Warnings, x)
-		}
-	}
-	return d
 }
 
 // Change is one session of a plan document.
@@ -75,24 +53,4 @@ type Field struct {
 	After     any         `json:"after"`
 	Forces    plan.Forces `json:"forces"`
 	Sensitive bool        `json:"sensitive"`
-}
-
-// ChangeOf returns a change as plan documents and lines have it.
-func ChangeOf(c plan.Change) Change {
-	x := Change{Address: c.Address, Action: c.Action, Reason: c.Reason, Detail: c.Detail, Fields: []Field{},
-		Moved: c.Moved, Import: c.Import}
-	if c.Action == plan.Hold {
-		x.Until = wire.UTCOrNil(c.Until)
-	}
-	if d := c.Interrupts; d != nil {
-		x.Interrupts = &Interrupted{d.Activity, wire.UTCOrNil(d.Since), c.TurnLimit.D().Seconds()}
-	}
-	for _, f := range c.Fields {
-		y := Field{Path: f.Path, Forces: f.Forces, Sensitive: f.Sensitive}
-		if !f.Sensitive {
-			y.Before, y.After = f.Before, f.After
-		}
-		x.Fields = append(x.Fields, y)
-	}
-	return x
 }

@@ -1,11 +1,9 @@
 package api
 
 import (
-	"slices"
 	"time"
 
 	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -91,18 +89,6 @@ type Transcripts struct {
 	Native string `json:"native"` // the agent's own session file
 }
 
-// OffBranch reports whether the workspace is known to be on another branch than the
-// declared one, or gone.
-func (s Session) OffBranch() bool { return s.BranchOK != nil && !*s.BranchOK }
-
-// WrongBranch reports whether a session that runs, or is to be started, has its
-// workspace on another branch. In error or stopped, the session has no agent that
-// could commit there.
-func (s Session) WrongBranch() bool {
-	return s.BranchReason == plan.ReasonBranchMismatch &&
-		slices.Contains([]session.State{session.StatePending, session.StateStarting, session.StateRunning, session.StatePaused}, s.State)
-}
-
 // StatusDocument is sessions as a document.
 type StatusDocument struct {
 	Format   string                `json:"format_version"`
@@ -122,31 +108,6 @@ const (
 	HubSuspended Supervisor = "suspended"
 	HubDown      Supervisor = "down"
 )
-
-// StatusOf is the document of sessions, in the order given.
-func StatusOf(sessions []Session, supervisor Supervisor) StatusDocument {
-	return StatusDocument{FormatVersion, wire.List(sessions), Counts(sessions), WrongBranches(sessions), supervisor}
-}
-
-// WrongBranches returns how many sessions are shown as on the wrong branch.
-func WrongBranches(sessions []Session) (n int) {
-	for _, x := range sessions {
-		if x.WrongBranch() {
-			n++
-		}
-	}
-	return n
-}
-
-// Counts is how many sessions there are in each state; a state that none is in
-// is not in it.
-func Counts(sessions []Session) map[session.State]int {
-	counts := map[session.State]int{}
-	for _, x := range sessions {
-		counts[x.State]++
-	}
-	return counts
-}
 
 // ShownDocument is one session in full as a document.
 type ShownDocument struct {

@@ -160,8 +160,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 		return badRequest(fmt.Sprintf("there is no key %.40q", in.Key), "a key has tmux's name: Enter, Escape, C-c, F12, y")
 	}
 	sent := api.Sent{Format: api.FormatVersion, Address: k.Record.Address, Alive: k.Diagnosis.Alive}
-	err = s.act(func(ctx context.Context) (err error) {
-		sent.Outcome, err = s.cfg.Hub.Send(ctx, by(r), k.Record.Address, session.Input{Text: in.Text, Key: in.Key, NoEnter: in.NoEnter})
+	err = s.act(func(ctx context.Context) error {
+		outcome, err := s.cfg.Hub.Send(ctx, by(r), k.Record.Address, session.Input{Text: in.Text, Key: in.Key, NoEnter: in.NoEnter})
+		sent.Outcome = string(outcome)
 		return err
 	})
 	if err != nil {

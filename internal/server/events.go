@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
@@ -129,7 +129,7 @@ func (s *Server) take(ctx context.Context, from string) <-chan hub.Event {
 func record(e hub.Event) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "id: %s\ndata: ", e.ID)
-	if err := wire.WriteLine(&b, api.EventOf(e.Event)); err != nil { // one line, and its end
+	if err := wire.WriteLine(&b, status.EventOf(e.Event)); err != nil { // one line, and its end
 		return nil, err
 	}
 	b.WriteByte('\n')

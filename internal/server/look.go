@@ -49,7 +49,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	for _, k := range snapshot.Sessions {
 		all = append(all, status.Of(k))
 	}
-	return answer(w, http.StatusOK, api.StatusOf(all, api.HubRuns))
+	return answer(w, http.StatusOK, status.DocumentOf(all, api.HubRuns))
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
@@ -105,7 +105,7 @@ func (s *Server) data(ctx context.Context, k status.Input, most int) (api.Data, 
 	}
 	var cut bool
 	d.Path = told.Path
-	d.Entries, cut = api.LastEntries(told.Entries, most)
+	d.Entries, cut = status.LastEntries(told.Entries, most)
 	if k.Live != nil {
 		d.Screen = s.screen(ctx, *k.Live, k.Record.Address, most, told.Path == "")
 	}
@@ -163,7 +163,7 @@ func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := snapshot.Plan
 	p.Drift = snapshot.Drift
-	return answer(w, http.StatusOK, api.PlanOf(p, s.cfg.Version))
+	return answer(w, http.StatusOK, status.PlanOf(p, s.cfg.Version))
 }
 
 // stuckAfter is how long ago the last look of a hub may be that does its work: its

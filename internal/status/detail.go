@@ -19,7 +19,7 @@ type Detail struct {
 
 // Document returns the document of one session in full.
 func (x Detail) Document() api.ShownDocument {
-	d := api.ShownDocument{Format: api.FormatVersion, Session: x.Session, Exit: x.Exit, Events: api.EventsOf(x.Events), Look: wire.List(x.Commands())}
+	d := api.ShownDocument{Format: api.FormatVersion, Session: x.Session, Exit: x.Exit, Events: eventsOf(x.Events), Look: wire.List(x.Commands())}
 	if x.Record != nil {
 		d.Run, d.Place = &x.Record.Run, &x.Record.Place
 	}

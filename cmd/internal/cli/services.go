@@ -51,7 +51,7 @@ func (a *app) runServices(ctx context.Context) error {
 			orphans = append(orphans, l)
 		}
 	}
-	all := view.ServicesOf(s.known, orphans, a.hubSees(ctx, s))
+	all := status.ServicesOf(s.known, orphans, a.hubSees(ctx, s))
 	if a.globals.json {
 		return view.ServicesJSON(a.env.Stdout, all)
 	}

@@ -12,7 +12,7 @@ import (
 
 // PlanJSON writes a plan as one document. Version is agentform's.
 func PlanJSON(w io.Writer, p plan.Plan, version string) error {
-	return wire.Write(w, api.PlanOf(p, version))
+	return wire.Write(w, status.PlanOf(p, version))
 }
 
 // ValidJSON writes what validate found as one document.
@@ -29,7 +29,7 @@ func ValidJSON(w io.Writer, ds []session.Diagnostic) error {
 
 // StatusJSON writes sessions as one document, in the order given.
 func StatusJSON(w io.Writer, sessions []api.Session, supervisor api.Supervisor) error {
-	return wire.Write(w, api.StatusOf(sessions, supervisor))
+	return wire.Write(w, status.DocumentOf(sessions, supervisor))
 }
 
 // ShowJSON writes one session in full as one document.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
@@ -46,7 +47,7 @@ func entryInk(kind string) ink {
 // EntriesJSON writes the end of an agent's own session as one document: the last
 // entries that fit into a tail.
 func EntriesJSON(w io.Writer, a session.Address, path string, entries []session.Entry, truncated bool) error {
-	last, cut := api.LastEntries(entries, 0)
+	last, cut := status.LastEntries(entries, 0)
 	return wire.Write(w, struct {
 		Format    string          `json:"format_version"`
 		Address   session.Address `json:"address"`

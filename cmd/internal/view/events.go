@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 )
@@ -102,7 +102,7 @@ func kindInk(k history.Kind) ink {
 // EventsJSON writes events as JSON, a line each.
 func EventsJSON(w io.Writer, events []history.Event) error {
 	for _, e := range events {
-		if err := wire.WriteLine(w, api.EventOf(e)); err != nil {
+		if err := wire.WriteLine(w, status.EventOf(e)); err != nil {
 			return err
 		}
 	}

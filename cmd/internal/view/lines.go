@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -60,7 +61,7 @@ func (l *Lines) Plan(p plan.Plan) error {
 		if c.Action == plan.None {
 			continue
 		}
-		x := api.ChangeOf(c)
+		x := status.ChangeOf(c)
 		err := l.write(struct {
 			head
 			Action plan.Action `json:"action"`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
@@ -20,7 +21,7 @@ func TestTimesAreLocal(t *testing.T) {
 	var b bytes.Buffer
 	for name, print := range map[string]func() error{
 		"services": func() error {
-			return Services(&b, style, []Service{{Kind: "tmux", Sessions: []Housed{{Address: "session.a", State: session.StateStale, Detail: detail}}}})
+			return Services(&b, style, []status.Service{{Kind: "tmux", Sessions: []status.Housed{{Address: "session.a", State: session.StateStale, Detail: detail}}}})
 		},
 		"a finished run": func() error {
 			return FinishedLine(&b, style, Finished{Session: api.Session{Address: "session.a", Detail: detail}}, time.Now())

@@ -1,10 +1,8 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,142 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Service is a tmux server or a container with sessions, or those that have neither.
-type Service struct {
-	Kind      string   `json:"kind"`      // tmux, docker; none: the sessions have no server or container
-	Name      string   `json:"name"`      // of the container; of a tmux server, its socket
-	Container string   `json:"container"` // its id; empty: a tmux server
-	Engine    string   `json:"engine"`    // the docker host; empty: the environment's
-	Up        *bool    `json:"up"`        // it runs; null: it cannot be known
-	Sessions  []Housed `json:"sessions"`
-}
-
-// Housed is a session of ours in such a place.
-type Housed struct {
-	Address  session.Address `json:"address"`
-	State    session.State   `json:"state"`
-	Alive    *bool           `json:"session_alive"` // null: it cannot be known
-	Detail   string          `json:"detail"`
-	OnRecord bool            `json:"on_record"`
-}
-
-// ServicesOf gathers the places of sessions as they are known, and of what is live
-// and on no record. Every recorded session is in one of them: one that is stopped, or
-// was never started, is in a last one of kind none. Hub is what the hub sees of them,
-// which may reach what cannot be reached from here; nil: there is none.
-func ServicesOf(known []status.Input, orphans []session.Live, hub *api.StatusDocument) []Service {
-	found := map[session.Place]*Service{}
-	in := func(p session.Place, r session.RuntimeSpec, up *bool) *Service {
-		key := session.Place{Runtime: p.Runtime, Socket: p.Socket}
-		s := Service{Kind: p.Runtime, Name: p.Socket, Up: up}
-		if p.Runtime == "docker" {
-			key = session.Place{Runtime: p.Runtime, Container: p.Container, Name: p.Name}
-			s.Name, s.Container = p.Name, p.Container
-			if r.Docker != nil {
-				s.Engine = r.Docker.Host
-			}
-		}
-		if p == (session.Place{}) {
-			s = Service{Kind: noPlace, Up: up}
-		}
-		x := found[key]
-		if x == nil {
-			found[key] = &s
-			return &s
-		}
-		if upRank(up) > upRank(x.Up) { // a session that is gone does not prove that the server is
-			x.Up = up
-		}
-		return x
-	}
-	for _, k := range known {
-		if k.Record == nil {
-			continue
-		}
-		s := status.Of(k)
-		place, up := k.Record.Place, new(bool)
-		if x, sees := sees(hub, s); sees {
-			x.Detail, *up = "as the hub sees it", x.State != session.StateError
-			y := in(place, k.Record.Spec.Runtime, up)
-			y.Sessions = append(y.Sessions, Housed{x.Address, x.State, x.Alive, x.Detail, true})
-			continue
-		}
-		switch {
-		case k.Live != nil:
-			place, *up = k.Live.Place, k.Live.PlaceUp
-		case s.State == session.StateUnknown:
-			up = nil
-		}
-		x := in(place, k.Record.Spec.Runtime, up)
-		x.Sessions = append(x.Sessions, Housed{s.Address, s.State, s.Alive, unknownBecause(s, k.Record.Spec.Runtime, hub), true})
-	}
-	for _, l := range orphans {
-		alive := l.Vital == session.Alive
-		h := Housed{Address: l.Mark.Address, State: session.StateStale, Alive: &alive, Detail: "not on record"}
-		switch {
-		case l.Vital == session.Unknown:
-			h.State, h.Alive = session.StateUnknown, nil
-		case alive:
-			h.State = session.StateRunning
-		}
-		x := in(l.Place, session.RuntimeSpec{}, &l.PlaceUp)
-		x.Sessions = append(x.Sessions, h)
-	}
-	all := make([]Service, 0, len(found))
-	for _, s := range found {
-		slices.SortFunc(s.Sessions, func(a, b Housed) int { return a.Address.Compare(b.Address) })
-		all = append(all, *s)
-	}
-	slices.SortFunc(all, func(a, b Service) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.Name, b.Name), strings.Compare(a.Container, b.Container))
-	})
-	return all
-}
-
-// noPlace is the kind of the service that lists sessions without server and container.
-const noPlace = "none"
-
-// rank orders services by kind: tmux servers, containers, and what has neither.
-func (s Service) rank() int { return slices.Index([]string{"tmux", "docker", noPlace}, s.Kind) }
-
-// upRank orders what sessions prove about the place that they share: that it runs, that
-// it cannot be known, and that it does not run.
-func upRank(up *bool) int {
-	switch {
-	case up == nil:
-		return 1
-	case *up:
-		return 2
-	}
-	return 0
-}
-
-// sees is what the hub sees of a session of which nothing is known here.
-func sees(d *api.StatusDocument, s api.Session) (api.Session, bool) {
-	if d == nil || s.State != session.StateUnknown {
-		return api.Session{}, false
-	}
-	i := slices.IndexFunc(d.Sessions, func(x api.Session) bool { return x.Address == s.Address && x.State != session.StateUnknown })
-	if i < 0 {
-		return api.Session{}, false
-	}
-	return d.Sessions[i], true
-}
-
-// unknownBecause is what there is to say about the state of a session. Of one on
-// another machine's engine, only a hub that stays connected could know more.
-func unknownBecause(s api.Session, r session.RuntimeSpec, hub *api.StatusDocument) string {
-	if s.State == session.StateUnknown && hub == nil && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://") {
-		return "session state unknown (hub down)"
-	}
-	if s.State == session.StateUnknown {
-		return "session state unknown: " + s.Detail
-	}
-	return s.Detail
-}
-
 // Services writes the places, each with its sessions, and last how many there are.
-func Services(w io.Writer, st Style, all []Service) error {
+func Services(w io.Writer, st Style, all []status.Service) error {
 	p := &page{Style: st}
 	if len(all) == 0 {
 		p.line("No sessions.")
@@ -160,7 +24,7 @@ func Services(w io.Writer, st Style, all []Service) error {
 	kinds := map[string]int{}
 	for _, s := range all {
 		kinds[s.Kind]++
-		p.line(s.title(p))
+		p.line(serviceTitle(p, s))
 		var rows [][]cell
 		for _, h := range s.Sessions {
 			counts[h.State]++
@@ -181,10 +45,10 @@ func Services(w io.Writer, st Style, all []Service) error {
 	return p.flush(w)
 }
 
-// title is a place in one line.
-func (s Service) title(p *page) string {
+// serviceTitle returns a place in one line.
+func serviceTitle(p *page, s status.Service) string {
 	kind, more := "tmux server", ""
-	if s.Kind == noPlace {
+	if s.Kind == status.NoPlace {
 		return "no server or container"
 	}
 	if s.Kind == "docker" {
@@ -218,7 +82,7 @@ func places(kinds map[string]int) string {
 }
 
 // ServicesJSON writes the places as one document.
-func ServicesJSON(w io.Writer, all []Service) error {
+func ServicesJSON(w io.Writer, all []status.Service) error {
 	counts := map[session.State]int{}
 	for _, s := range all {
 		for _, h := range s.Sessions {
@@ -227,7 +91,7 @@ func ServicesJSON(w io.Writer, all []Service) error {
 	}
 	return wire.Write(w, struct {
 		Format   string                `json:"format_version"`
-		Services []Service             `json:"services"`
+		Services []status.Service      `json:"services"`
 		Counts   map[session.State]int `json:"counts"`
 	}{api.FormatVersion, wire.List(all), counts})
 }

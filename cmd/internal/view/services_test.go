@@ -47,20 +47,20 @@ func TestServices(t *testing.T) {
 	stopped.Record = record("session.halted", "agents/x")
 	stopped.Record.Place, stopped.Diagnosis = session.Place{}, plan.Diagnosis{State: session.StateStopped, Alive: &no, Detail: "stopped"}
 	known = append([]status.Input{lost, stopped}, known...)
-	all := ServicesOf(known, []session.Live{orphan}, nil)
+	all := status.ServicesOf(known, []session.Live{orphan}, nil)
 	styles(t, "services", true, func(w io.Writer, s Style) error { return Services(w, s, all) })
 	golden(t, "services.json", func(w io.Writer) error { return ServicesJSON(w, all) })
 	var b bytes.Buffer
 	if err := Services(&b, Style{}, nil); err != nil || !strings.Contains(b.String(), "No sessions.") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
-	hub := api.StatusOf([]api.Session{
+	hub := status.DocumentOf([]api.Session{
 		{Address: "session.far", State: session.StateRunning, Alive: &yes},
 		{Address: "session.near", State: session.StateUnknown},
 		{Address: "session.api", State: session.StateStale, Alive: &no},
 	}, api.HubRuns)
-	said := map[session.Address]Housed{}
-	for _, x := range ServicesOf(known, nil, &hub) {
+	said := map[session.Address]status.Housed{}
+	for _, x := range status.ServicesOf(known, nil, &hub) {
 		for _, h := range x.Sessions {
 			said[h.Address] = h
 			if h.Address == "session.far" && (x.Up == nil || !*x.Up) {
@@ -96,7 +96,7 @@ func TestServicesThatDied(t *testing.T) {
 		"it was never applied":   {[]status.Input{{Wanted: wanted(spec("session.new", "agents/z"))}}, "No sessions.\n"},
 	} {
 		var b bytes.Buffer
-		if err := Services(&b, Style{}, ServicesOf(c.known, nil, nil)); err != nil || b.String() != c.want {
+		if err := Services(&b, Style{}, status.ServicesOf(c.known, nil, nil)); err != nil || b.String() != c.want {
 			t.Errorf("%s: %v, got\n%s\nwant\n%s", name, err, b.String(), c.want)
 		}
 	}

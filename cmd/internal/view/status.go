@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
@@ -49,7 +50,7 @@ func Status(w io.Writer, s Style, sessions []api.Session, now time.Time) error {
 func (p *page) notes(sessions []api.Session, now time.Time) {
 	told := false
 	for _, x := range sessions {
-		if x.ID == "" && x.State == session.StatePending && !x.WrongBranch() {
+		if x.ID == "" && x.State == session.StatePending && !status.WrongBranch(x) {
 			continue // not applied yet: its state says it
 		}
 		if why := why(x, now); why != "" {
@@ -66,7 +67,7 @@ func (p *page) notes(sessions []api.Session, now time.Time) {
 func statusRow(x api.Session, now time.Time) []cell {
 	word, color := stateWord(x)
 	branch := cell{text: x.Branch}
-	if x.BranchOK != nil && !*x.BranchOK {
+	if offBranch(x) {
 		branch = cell{x.Branch + " !", red}
 	}
 	return []cell{
@@ -79,7 +80,7 @@ func statusRow(x api.Session, now time.Time) []cell {
 // stateWord returns the state of a session for people, and its color. A session that
 // could run, and whose workspace is on another branch, needs someone first of all.
 func stateWord(x api.Session) (string, ink) {
-	if x.WrongBranch() {
+	if status.WrongBranch(x) {
 		return wrongBranch, red
 	}
 	return string(x.State), stateInk(x.State)
@@ -132,13 +133,13 @@ func states() []session.State {
 
 // stateCounts is the last line of a status: 1 wrong branch, 1 stale, 6 running.
 func (p *page) stateCounts(sessions []api.Session) string {
-	counts := api.Counts(sessions)
+	counts := status.Counts(sessions)
 	for _, x := range sessions {
-		if x.WrongBranch() {
+		if status.WrongBranch(x) {
 			counts[x.State]--
 		}
 	}
-	wrong := api.WrongBranches(sessions)
+	wrong := status.WrongBranches(sessions)
 	numbers := p.stateNumbers(counts)
 	if wrong > 0 {
 		numbers = strings.TrimSuffix(p.paint(red, fmt.Sprintf("%d %s", wrong, wrongBranch))+", "+numbers, ", ")

@@ -47,8 +47,11 @@ func Steps(old, now []api.Session, at time.Time) []Step {
 // run, its branch, or the pull request that it tells of.
 func differs(x api.Session, y api.Session) bool {
 	return Word(x) != Word(y) || x.State != y.State || x.Activity != y.Activity || x.Restarts != y.Restarts || x.PR != y.PR ||
-		x.OffBranch() != y.OffBranch()
+		offBranch(x) != offBranch(y)
 }
+
+// offBranch reports whether the workspace is known not to be on its branch.
+func offBranch(x api.Session) bool { return x.BranchOK != nil && !*x.BranchOK }
 
 // Word is what a session is or does in one word: what its agent does while it
 // runs and that is known, that it is done or has failed, or else its state.

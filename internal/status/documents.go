@@ -1,0 +1,120 @@
+package status
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// DocumentOf returns the document of sessions, in the order given.
+func DocumentOf(sessions []api.Session, supervisor api.Supervisor) api.StatusDocument {
+	return api.StatusDocument{Format: api.FormatVersion, Sessions: wire.List(sessions), Counts: Counts(sessions),
+		WrongBranch: WrongBranches(sessions), Supervisor: supervisor}
+}
+
+// WrongBranch reports whether a session that runs, or is to be started, has its
+// workspace on another branch. In error or stopped, the session has no agent that
+// could commit there.
+func WrongBranch(s api.Session) bool {
+	return s.BranchReason == plan.ReasonBranchMismatch &&
+		slices.Contains([]session.State{session.StatePending, session.StateStarting, session.StateRunning, session.StatePaused}, s.State)
+}
+
+// WrongBranches returns how many sessions are on the wrong branch.
+func WrongBranches(sessions []api.Session) (n int) {
+	for _, x := range sessions {
+		if WrongBranch(x) {
+			n++
+		}
+	}
+	return n
+}
+
+// Counts returns how many sessions are in each state that any is in.
+func Counts(sessions []api.Session) map[session.State]int {
+	counts := map[session.State]int{}
+	for _, x := range sessions {
+		counts[x.State]++
+	}
+	return counts
+}
+
+// PlanOf returns the document of a plan. version is that of agentform.
+func PlanOf(p plan.Plan, version string) api.PlanDocument {
+	d := api.PlanDocument{
+		Format: api.FormatVersion, Version: version, Timestamp: wire.UTC(p.At),
+		Project: p.Project, Lineage: p.Lineage, Serial: p.Serial, Complete: p.Complete,
+		Errored: session.HasErrors(p.Problems), Drift: wire.List(p.Drift), Summary: p.Summary(),
+		Changes: []api.Change{}, Errors: []session.Diagnostic{}, Warnings: []session.Diagnostic{},
+	}
+	for _, c := range p.Changes {
+		d.Changes = append(d.Changes, ChangeOf(c))
+	}
+	for _, x := range p.Problems {
+		if x.Severity == session.Error {
+			d.Errors = append(d.Errors, x)
+		} else {
+			d.Warnings = append(d.Warnings, x)
+		}
+	}
+	return d
+}
+
+// ChangeOf returns a change as plan documents and lines have it.
+func ChangeOf(c plan.Change) api.Change {
+	x := api.Change{Address: c.Address, Action: c.Action, Reason: c.Reason, Detail: c.Detail, Fields: []api.Field{},
+		Moved: c.Moved, Import: c.Import}
+	if c.Action == plan.Hold {
+		x.Until = wire.UTCOrNil(c.Until)
+	}
+	if d := c.Interrupts; d != nil {
+		x.Interrupts = &api.Interrupted{Activity: d.Activity, Since: wire.UTCOrNil(d.Since), AfterTurn: c.TurnLimit.D().Seconds()}
+	}
+	for _, f := range c.Fields {
+		y := api.Field{Path: f.Path, Forces: f.Forces, Sensitive: f.Sensitive}
+		if !f.Sensitive {
+			y.Before, y.After = f.Before, f.After
+		}
+		x.Fields = append(x.Fields, y)
+	}
+	return x
+}
+
+// EventOf returns the record of an event.
+func EventOf(e history.Event) api.EventRecord {
+	line := api.EventRecord{Event: e}
+	line.Time = wire.UTC(e.Time)
+	line.Excerpt, line.Truncated = wire.Tail(e.Excerpt)
+	return line
+}
+
+func eventsOf(events []history.Event) []api.EventRecord {
+	lines := make([]api.EventRecord, 0, len(events))
+	for _, e := range events {
+		lines = append(lines, EventOf(e))
+	}
+	return lines
+}
+
+// LastEntries returns the last entries that fit into a tail, at most that many (0: no
+// limit), and whether it left any out.
+func LastEntries(entries []session.Entry, most int) (last []session.Entry, cut bool) {
+	size, from := 0, len(entries)
+	for from > 0 && (most == 0 || len(entries)-from < most) {
+		b, err := json.Marshal(entries[from-1])
+		if size += len(b) + 1; err != nil || size > session.TailLimit {
+			break
+		}
+		from--
+	}
+	last = append([]session.Entry{}, entries[from:]...)
+	for i := range last {
+		last[i].At = wire.UTC(last[i].At)
+	}
+	return last, from > 0
+}

@@ -1,0 +1,144 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/session"
+)
+
+// Service is a tmux server or a container with sessions, or those that have neither.
+type Service struct {
+	Kind      string   `json:"kind"`      // tmux, docker; none: the sessions have no server or container
+	Name      string   `json:"name"`      // of the container; of a tmux server, its socket
+	Container string   `json:"container"` // its id; empty: a tmux server
+	Engine    string   `json:"engine"`    // the docker host; empty: the environment's
+	Up        *bool    `json:"up"`        // it runs; null: it cannot be known
+	Sessions  []Housed `json:"sessions"`
+}
+
+// Housed is a session in a Service.
+type Housed struct {
+	Address  session.Address `json:"address"`
+	State    session.State   `json:"state"`
+	Alive    *bool           `json:"session_alive"` // null: it cannot be known
+	Detail   string          `json:"detail"`
+	OnRecord bool            `json:"on_record"`
+}
+
+// ServicesOf gathers the places of sessions as they are known, and of what is live
+// and on no record. Every recorded session is in one of them: one that is stopped, or
+// was never started, is in a last one of kind none. Hub is what the hub sees of them,
+// which may reach what cannot be reached from here; nil: there is none.
+func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) []Service {
+	found := map[session.Place]*Service{}
+	in := func(p session.Place, r session.RuntimeSpec, up *bool) *Service {
+		key := session.Place{Runtime: p.Runtime, Socket: p.Socket}
+		s := Service{Kind: p.Runtime, Name: p.Socket, Up: up}
+		if p.Runtime == "docker" {
+			key = session.Place{Runtime: p.Runtime, Container: p.Container, Name: p.Name}
+			s.Name, s.Container = p.Name, p.Container
+			if r.Docker != nil {
+				s.Engine = r.Docker.Host
+			}
+		}
+		if p == (session.Place{}) {
+			s = Service{Kind: NoPlace, Up: up}
+		}
+		x := found[key]
+		if x == nil {
+			found[key] = &s
+			return &s
+		}
+		if upRank(up) > upRank(x.Up) { // a session that is gone does not prove that the server is
+			x.Up = up
+		}
+		return x
+	}
+	for _, k := range known {
+		if k.Record == nil {
+			continue
+		}
+		s := Of(k)
+		place, up := k.Record.Place, new(bool)
+		if x, sees := sees(hub, s); sees {
+			x.Detail, *up = "as the hub sees it", x.State != session.StateError
+			y := in(place, k.Record.Spec.Runtime, up)
+			y.Sessions = append(y.Sessions, Housed{x.Address, x.State, x.Alive, x.Detail, true})
+			continue
+		}
+		switch {
+		case k.Live != nil:
+			place, *up = k.Live.Place, k.Live.PlaceUp
+		case s.State == session.StateUnknown:
+			up = nil
+		}
+		x := in(place, k.Record.Spec.Runtime, up)
+		x.Sessions = append(x.Sessions, Housed{s.Address, s.State, s.Alive, unknownBecause(s, k.Record.Spec.Runtime, hub), true})
+	}
+	for _, l := range orphans {
+		alive := l.Vital == session.Alive
+		h := Housed{Address: l.Mark.Address, State: session.StateStale, Alive: &alive, Detail: "not on record"}
+		switch {
+		case l.Vital == session.Unknown:
+			h.State, h.Alive = session.StateUnknown, nil
+		case alive:
+			h.State = session.StateRunning
+		}
+		x := in(l.Place, session.RuntimeSpec{}, &l.PlaceUp)
+		x.Sessions = append(x.Sessions, h)
+	}
+	all := make([]Service, 0, len(found))
+	for _, s := range found {
+		slices.SortFunc(s.Sessions, func(a, b Housed) int { return a.Address.Compare(b.Address) })
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b Service) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.Name, b.Name), strings.Compare(a.Container, b.Container))
+	})
+	return all
+}
+
+// NoPlace is the kind of the service that lists sessions without a server or container.
+const NoPlace = "none"
+
+// rank orders services by kind: tmux servers, containers, and what has neither.
+func (s Service) rank() int { return slices.Index([]string{"tmux", "docker", NoPlace}, s.Kind) }
+
+// upRank orders what sessions prove about the place that they share: that it runs, that
+// it cannot be known, and that it does not run.
+func upRank(up *bool) int {
+	switch {
+	case up == nil:
+		return 1
+	case *up:
+		return 2
+	}
+	return 0
+}
+
+// sees is what the hub sees of a session of which nothing is known here.
+func sees(d *api.StatusDocument, s api.Session) (api.Session, bool) {
+	if d == nil || s.State != session.StateUnknown {
+		return api.Session{}, false
+	}
+	i := slices.IndexFunc(d.Sessions, func(x api.Session) bool { return x.Address == s.Address && x.State != session.StateUnknown })
+	if i < 0 {
+		return api.Session{}, false
+	}
+	return d.Sessions[i], true
+}
+
+// unknownBecause is what there is to say about the state of a session. Of one on
+// another machine's engine, only a hub that stays connected could know more.
+func unknownBecause(s api.Session, r session.RuntimeSpec, hub *api.StatusDocument) string {
+	if s.State == session.StateUnknown && hub == nil && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://") {
+		return "session state unknown (hub down)"
+	}
+	if s.State == session.StateUnknown {
+		return "session state unknown: " + s.Detail
+	}
+	return s.Detail
+}
