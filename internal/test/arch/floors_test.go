@@ -140,7 +140,7 @@ var larger = map[string]int{
 	"cmd/internal/view.page":       29,
 	"docker.Runtime":               73,
 	"internal/engine.Reconciler":   31,
-	"internal/hub.Hub":             42,
+	"internal/hub.Hub":             41,
 	"internal/test/agenttest.Run":  29,
 	"session.Session":              26,
 	"session/sessiontest.Scripted": 42,
