@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
@@ -110,7 +109,7 @@ func unlessAlive(x api.Session) error {
 // tell tells a session something by hand.
 func (s *Server) tell(w http.ResponseWriter, r *http.Request, v verb) error {
 	body := v.in()
-	k, snapshot, err := s.aim(w, r, body)
+	k, err := s.aim(w, r, body)
 	if err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request, v verb) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err = s.look(r.Context())
+	snapshot, err := s.look(r.Context())
 	if err != nil {
 		return err
 	}
@@ -149,7 +148,7 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request, v verb) error {
 
 func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 	var in api.Input
-	k, _, err := s.aim(w, r, &in)
+	k, err := s.aim(w, r, &in)
 	if err != nil {
 		return err
 	}
@@ -173,17 +172,18 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 
 // aim reads what a request that acts says, and finds the session that it is about, as
 // it is now.
-func (s *Server) aim(w http.ResponseWriter, r *http.Request, body any) (k status.Input, snapshot *hub.Snapshot, err error) {
-	if _, err = queried(r); err != nil {
-		return k, nil, err
+func (s *Server) aim(w http.ResponseWriter, r *http.Request, body any) (status.Input, error) {
+	if _, err := queried(r); err != nil {
+		return status.Input{}, err
 	}
-	if err = decode(w, r, body); err != nil {
-		return k, nil, err
+	if err := decode(w, r, body); err != nil {
+		return status.Input{}, err
 	}
-	if snapshot, err = s.look(s.acting); err == nil {
-		k, err = find(snapshot, r.PathValue("id"))
+	snapshot, err := s.look(s.acting)
+	if err != nil {
+		return status.Input{}, err
 	}
-	return k, snapshot, err
+	return find(snapshot, r.PathValue("id"))
 }
 
 // act does something that goes on when whoever asked for it is gone, until the hub

@@ -1,0 +1,7 @@
+// Package status builds what is reported of sessions.
+//
+// Observed and Pending join what the engine observed, what the agent does and the
+// history into an Input; AnnotateHolds and Forecast add what the hub does. Of makes the
+// document of a session, and every other document of package api is built here as
+// well, for commands, the HTTP API and the hub alike.
+package status
