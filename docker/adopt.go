@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -72,45 +73,29 @@ func (r *Runtime) observed(ctx context.Context, container string) (session.Live,
 	return session.Live{}, errors.Join(err, session.ErrGone)
 }
 
-// foundFormat is what a look at a session to be adopted tells besides format.
-const foundFormat = "#{pane_id}|#{pane_pid}|#{session_created}|#{pane_current_path}|#{pane_start_command}"
-
 // lookIn adds what tmux in a container tells of the one pane that there has to be.
 func (r *Runtime) lookIn(ctx context.Context, i container.InspectResponse, l *session.Live) error {
 	x := byExec{runtime: r, container: i.ID}
 	nonce := strconv.FormatInt(time.Now().UnixNano(), 36)
-	t, err := x.Tmux(ctx, "", "list-panes", "-a", "-F", nonce+foundFormat, ";", "list-panes", "-a", "-F", nonce+format)
+	t, err := x.Tmux(ctx, "", "list-panes", "-a", "-F", nonce+"|"+tmuxwire.ProcessFormat)
 	if err != nil {
 		return err
 	}
 	if t.Code != 0 {
 		return fmt.Errorf("container %s: no tmux that its user could ask has a session there (%.200s): only what runs in tmux can be taken over", l.Place.Name, t.Stderr)
 	}
-	rows := strings.Split("\n"+strings.TrimSuffix(t.Stdout, "\n"), "\n"+nonce)[1:]
-	if len(rows) != 2 {
-		return fmt.Errorf("tmux in container %s has %d panes, and a session of agentform is one: give its agent a container of its own", l.Place.Name, len(rows)/2)
+	rows := tmuxwire.Rows(t.Stdout, nonce)
+	if len(rows) != 1 {
+		return fmt.Errorf("tmux in container %s has %d panes, and a session of agentform is one: give its agent a container of its own", l.Place.Name, len(rows))
 	}
-	f := strings.SplitN(rows[0], "|", 5)
-	shown, err := parse(rows[1])
-	if len(f) != 5 || err != nil {
-		return errors.Join(fmt.Errorf("tmux in container %s: a row of %d columns", l.Place.Name, len(f)), err)
+	p, err := tmuxwire.ParseProcess(rows[0])
+	if err != nil {
+		return fmt.Errorf("container %s: %w", l.Place.Name, err)
 	}
-	shown.show(l, false)
-	l.Place.Pane = f[0]
-	if l.Agent.PID, err = strconv.Atoi(f[1]); err != nil || l.Agent.PID <= 0 {
-		return fmt.Errorf("tmux in container %s: pane of process %.40q", l.Place.Name, f[1])
-	}
-	if created, err := strconv.ParseInt(f[2], 10, 64); err == nil {
-		l.Started = time.Unix(created, 0)
-	}
-	l.Dir = outside(i.Mounts, f[3])
-	l.Command = []string{"sh"}
-	if text, err := strconv.Unquote(f[4]); err == nil {
-		l.Command = []string{"sh", "-c", text}
-	} else if f[4] != "" {
-		l.Command = []string{"sh", "-c", f[4]}
-	}
-	if !shown.dead {
+	show(l, p.Pane, false)
+	l.Place.Pane, l.Agent.PID = p.ID, p.PID
+	l.Started, l.Dir, l.Command = p.Created, outside(i.Mounts, p.Cwd), p.Argv
+	if !p.Dead {
 		l.Vital = session.Alive
 	}
 	return nil

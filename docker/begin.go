@@ -48,33 +48,16 @@ func (r *Runtime) begin(ctx context.Context, p session.Place, l session.Launch, 
 			held = append(held, name)
 		}
 	}
-	if err := k.Begin(ctx, l.RunDir, r.session(p, l, program), l.Secrets, held); err != nil {
+	if err := k.Begin(ctx, l.RunDir, newSession(p, l, program), l.Secrets, held); err != nil {
 		return err
 	}
 	return r.started(ctx, k, l, program)
 }
 
-// session is the tmux command that makes the session, with the settings it relies on;
-// see package tmux, which has them too, and why.
-func (r *Runtime) session(p session.Place, l session.Launch, program []string) []string {
-	settings := []string{
-		"set-option", "-s", "escape-time", "20", ";",
-		"set-option", "-g", "update-environment", "", ";",
-		"set-option", "-g", "set-titles", "off", ";",
-		"set-option", "-g", "history-limit", "50000", ";",
-		"set-option", "-gw", "remain-on-exit", "on", ";",
-		"set-option", "-gw", "allow-rename", "off", ";",
-		"set-option", "-gw", "automatic-rename", "off", ";",
-	}
-	for _, option := range tmuxwire.StatusLine() {
-		settings = append(append(append(settings, "set-option"), option...), ";")
-	}
-	for _, hook := range tmuxwire.RestoreSize(1) { // the first process may watch
-		settings = append(append(append(settings, "set-hook"), hook...), ";")
-	}
-	return slices.Concat(settings,
-		[]string{"new-session", "-d", "-s", p.Name, "-n", window(l.Mark.Address)}, tmuxwire.WindowSize(), []string{"-c", strings.ReplaceAll(l.Dir, "#", "##"), "--"},
-		program, []string{l.RunDir})
+// newSession returns the tmux commands that create the session.
+func newSession(p session.Place, l session.Launch, program []string) []string {
+	create := tmuxwire.NewSession(p.Name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, append(slices.Clone(program), l.RunDir)...)
+	return tmuxwire.Args(append(tmuxwire.Options(1), create)...) // the init watches
 }
 
 // up returns when the container's first process answers.
@@ -150,26 +133,15 @@ func (r *Runtime) started(ctx context.Context, k shim.Keeper, l session.Launch, 
 // stillborn is why a guest ended before it could write anything down: it could not be
 // started.
 func (r *Runtime) stillborn(ctx context.Context, k shim.Keeper, l session.Launch, program []string) error {
-	in, err := k.Look(ctx, l.RunDir, pane, format, true)
+	in, err := k.Look(ctx, l.RunDir, pane, tmuxwire.PaneFormat, true)
 	if err != nil {
 		return err
 	}
-	row, err := parse(in.Row)
-	if in.Claimed || err != nil || !row.dead {
+	shown, err := tmuxwire.ParsePane(in.Row)
+	if in.Claimed || err != nil || !shown.Dead {
 		return nil
 	}
-	return fmt.Errorf("the guest %q ended at once: %s", program, trim(in.Screen))
-}
-
-// window is what the status line of whoever attaches calls the session: its address.
-// What tmux would take for a format, a style or the end of a command is left out.
-func window(a session.Address) string {
-	return strings.Map(func(c rune) rune {
-		if c == '#' || c == ';' || c < ' ' || c == 0x7f {
-			return '_'
-		}
-		return c
-	}, a.Short())
+	return fmt.Errorf("the guest %q ended at once: %s", program, tmuxwire.Trim(in.Screen))
 }
 
 // detailLimit is how much of what a container says of an exit is told, in runes.

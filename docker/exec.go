@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
 )
 
 const (
@@ -89,33 +90,26 @@ func (x byExec) Tmux(ctx context.Context, stdin string, args ...string) (shim.Tm
 	return x.runtime.execute(ctx, x.container, stdin, append([]string{"tmux", "-u"}, args...)...)
 }
 
-// howItLeft is what leftBy reads, once tmux has reaped the process.
-const howItLeft = "#{pane_dead_status}|#{pane_dead_signal}"
-
 // Look tells of the pane's process what tmux knows. How it ended, only tmux knows too.
 func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool) (shim.Inside, error) {
 	f, _ := shim.ReadFacts(runDir) // written here, when it was adopted
 	in := shim.Inside{Claimed: true, Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit}
-	t, err := x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, howItLeft+"|"+format)
+	t, err := x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, format)
 	if err != nil || t.Code != 0 {
 		return in, err // without the pane, or the server, it is gone
 	}
-	cut := strings.SplitN(strings.TrimSuffix(t.Stdout, "\n"), "|", 3)
-	if len(cut) != 3 {
-		return in, nil
-	}
-	in.Row = cut[2]
-	shown, err := parse(in.Row)
+	in.Row = strings.TrimSuffix(t.Stdout, "\n")
+	shown, err := tmuxwire.ParsePane(in.Row)
 	if err != nil {
 		return in, nil
 	}
-	in.Agent = !shown.dead
-	if shown.dead && in.Exit == nil {
+	in.Agent = !shown.Dead
+	if shown.Dead && in.Exit == nil {
 		// Where the kernel does not tell, tmux will in a moment, or leaves it for long. What
 		// it says of the time is in whole seconds.
-		recent := time.Since(shown.moved) < time.Second+2*aboutToWrite
-		if in.Exit = leftBy(cut[0], cut[1], shown.moved); in.Exit == nil {
-			in.Exit = x.postMortem(ctx, runDir, f.Agent.PID, shown.moved, recent)
+		recent := time.Since(shown.ActiveAt) < time.Second+2*aboutToWrite
+		if in.Exit = leftBy(shown); in.Exit == nil {
+			in.Exit = x.postMortem(ctx, runDir, f.Agent.PID, shown.ActiveAt, recent)
 		}
 		in.Guest = in.Exit == nil && recent
 	}
@@ -154,19 +148,22 @@ func (x byExec) corpse(ctx context.Context, pid int, at time.Time) *shim.Exit {
 		return &shim.Exit{Cause: shim.CauseSelf, Code: code, Signal: signal, At: at.UTC()}
 	}
 	// If it has been reaped since, tmux knows.
-	t, err = x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, howItLeft)
+	t, err = x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, tmuxwire.PaneFormat)
 	if err != nil || t.Code != 0 {
 		return nil
 	}
-	status, signal, _ := strings.Cut(strings.TrimSpace(t.Stdout), "|")
-	return leftBy(status, signal, at)
+	shown, err := tmuxwire.ParsePane(strings.TrimSuffix(t.Stdout, "\n"))
+	if err != nil {
+		return nil
+	}
+	return leftBy(shown)
 }
 
 // leftBy is how the process of a pane left, as tmux reaped it; nil: it has not yet.
-func leftBy(status, signal string, at time.Time) *shim.Exit {
-	code, err := strconv.Atoi(status)
-	number, killed := strconv.Atoi(signal)
-	switch {
+func leftBy(p tmuxwire.Pane) *shim.Exit {
+	code, err := strconv.Atoi(p.ExitStatus)
+	number, killed := strconv.Atoi(p.ExitSignal)
+	switch at := p.ActiveAt; {
 	case killed == nil:
 		return &shim.Exit{Cause: shim.CauseSelf, Signal: shim.SignalName(number), At: at.UTC()}
 	case err == nil:
@@ -206,7 +203,7 @@ func (x byExec) End(ctx context.Context, _, runDir, signal string, grace time.Du
 	if err != nil || f.Exit != nil || f.Agent.PID == 0 {
 		return err
 	}
-	in, err := x.Look(ctx, runDir, "", format, false)
+	in, err := x.Look(ctx, runDir, "", tmuxwire.PaneFormat, false)
 	if err != nil || !in.Agent {
 		return err
 	}

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
-
-// pasteSettles is how long agents need between a paste and Enter; see package tmux.
-const pasteSettles = 300 * time.Millisecond
 
 // Send pastes the text in one go, then presses Enter. Texts for one session are
 // typed one after the other.
@@ -41,13 +36,13 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 		return err
 	}
 	if in.Key != "" {
-		_, err := lodging.tmux(ctx, "", "send-keys", "-t", lodging.pane, in.Key)
+		_, err := lodging.tmux(ctx, "", tmuxwire.Key(lodging.pane, in.Key)...)
 		return err
 	}
 	if text := input.Typed(in.Text); text != "" {
 		// By standard input: it is no argument of a process.
 		const buffer = "agentform"
-		_, err := lodging.tmux(ctx, text, "load-buffer", "-b", buffer, "-", ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", lodging.pane)
+		_, err := lodging.tmux(ctx, text, tmuxwire.Args(tmuxwire.Command{"load-buffer", "-b", buffer, "-"}, tmuxwire.Paste(lodging.pane, buffer))...)
 		if err != nil {
 			return err
 		}
@@ -55,10 +50,10 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 	if in.NoEnter {
 		return nil
 	}
-	if err := sleep(ctx, pasteSettles); err != nil {
+	if err := sleep(ctx, tmuxwire.PasteDelay); err != nil {
 		return fmt.Errorf("the text was typed and Enter was not: %w", err)
 	}
-	_, err = lodging.tmux(ctx, "", "send-keys", "-t", lodging.pane, "Enter")
+	_, err = lodging.tmux(ctx, "", tmuxwire.Key(lodging.pane, "Enter")...)
 	return err
 }
 
@@ -72,18 +67,18 @@ func (r *Runtime) listens(ctx context.Context, lodging lodging) error {
 	if k.Paused != "" || lodging.container.State.Paused {
 		return session.ErrRefused
 	}
-	in, err := lodging.Look(ctx, r.runIn(lodging.id, k.Mark.Run), lodging.pane, format, false)
+	in, err := lodging.Look(ctx, r.runIn(lodging.id, k.Mark.Run), lodging.pane, tmuxwire.PaneFormat, false)
 	if err != nil {
 		return err
 	}
-	shown, err := parse(in.Row)
+	shown, err := tmuxwire.ParsePane(in.Row)
 	switch {
-	case !in.Agent && !in.Guest, err != nil, shown.dead:
+	case !in.Agent && !in.Guest, err != nil, shown.Dead:
 		return errors.New("nothing runs in it")
-	case shown.inputOff || in.Frozen:
+	case shown.InputOff || in.Frozen:
 		return session.ErrRefused
-	case shown.inMode:
-		_, err := lodging.tmux(ctx, "", "send-keys", "-t", lodging.pane, "-X", "cancel")
+	case shown.InMode:
+		_, err := lodging.tmux(ctx, "", tmuxwire.CancelMode(lodging.pane)...)
 		return err
 	}
 	return nil
@@ -120,19 +115,11 @@ func (r *Runtime) capture(ctx context.Context, p session.Place, lines int) (stri
 	if err != nil {
 		return "", err
 	}
-	from := "-"
-	if lines > 0 {
-		from = "-" + strconv.Itoa(lines)
-	}
-	text, err := lodging.tmux(ctx, "", "capture-pane", "-p", "-J", "-S", from, "-t", lodging.pane)
+	text, err := lodging.tmux(ctx, "", tmuxwire.Capture(lodging.pane, lines)...)
 	if err != nil {
 		return "", err
 	}
-	rows := strings.Split(trim(text), "\n")
-	if lines > 0 && len(rows) > lines {
-		rows = rows[len(rows)-lines:]
-	}
-	return strings.Join(rows, "\n"), nil
+	return tmuxwire.LastLines(text, lines), nil
 }
 
 // Screens is what the sessions in some places show now, each asked once. A place that

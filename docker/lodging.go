@@ -2,15 +2,16 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -70,14 +71,13 @@ func (in lodging) tmux(ctx context.Context, stdin string, args ...string) (strin
 	if err != nil {
 		return "", err
 	}
-	switch said := t.Stderr; {
-	case t.Code == 0:
+	if t.Code == 0 {
 		return t.Stdout, nil
-	case strings.Contains(said, "can't find"), strings.Contains(said, "no server running"), strings.Contains(said, "error connecting"):
-		return "", fmt.Errorf("tmux in the container: %.200s: the session %w", said, session.ErrGone)
-	default:
-		return "", fmt.Errorf("tmux %s in the container: %.200s", args[0], said)
 	}
+	if reason := tmuxwire.Reason(t.Stderr); errors.Is(reason, tmuxwire.ErrNoSession) || errors.Is(reason, tmuxwire.ErrNoServer) {
+		return "", fmt.Errorf("tmux in the container: %.200s: the session %w", t.Stderr, session.ErrGone)
+	}
+	return "", fmt.Errorf("tmux %s in the container: %.200s", args[0], t.Stderr)
 }
 
 // adoptions is where links stand that lead from the id of an adopted container, which

@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -123,7 +124,7 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, there map[string]
 	}
 	deadline := time.Now().Add(aboutToWrite)
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		seen, err := in.Look(ctx, r.runIn(l.Mark.ID, l.Mark.Run), pane, format, screen)
+		seen, err := in.Look(ctx, r.runIn(l.Mark.ID, l.Mark.Run), pane, tmuxwire.PaneFormat, screen)
 		if err != nil {
 			l.Vital, l.Doubt = session.Unknown, err.Error()
 			return
@@ -131,10 +132,10 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, there map[string]
 		l.Vital, l.Exit, l.Doubt = judge(seen, time.Since(made) < young)
 		l.BootID, l.Started = seen.BootID, seen.StartedAt
 		l.Agent = session.Process{PID: seen.Process.PID, Start: seen.Process.Start}
-		if p, err := parse(seen.Row); err == nil {
-			p.show(l, seen.Watching)
+		if p, err := tmuxwire.ParsePane(seen.Row); err == nil {
+			show(l, p, seen.Watching)
 			if screen {
-				l.Show(trim(seen.Screen))
+				l.Show(tmuxwire.Trim(seen.Screen))
 			}
 		}
 		l.Frozen = k.Paused == session.Freeze && l.Vital != session.Dead

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -12,20 +13,20 @@ import (
 // taken has no negative number and a time that can be stored, and what a pane
 // shows has no blank end.
 func FuzzPane(f *testing.F) {
-	f.Add("0|0|0|1|80|24|1790000000|title|with|bars")
-	f.Add("1|1|2|-1|-80|99999999999999999999|9223372036854775807|\x1b]0;x\x07")
+	f.Add(`app|%0|0|||0|0|1|80|24|1790000000|||||title\|with\|bars`)
+	f.Add("app|%0|1|||1|2|-1|-80|99999999999999999999|9223372036854775807|||||\x1b]0;x\x07")
 	f.Add("0|0|0")
 	f.Add("a\n\nPane is dead (status 1, x)\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if shown := trim(text); shown != strings.TrimRight(shown, "\n \t") || strings.Contains(shown, " \n") {
+		if shown := tmuxwire.Trim(text); shown != strings.TrimRight(shown, "\n \t") || strings.Contains(shown, " \n") {
 			t.Errorf("%q is trimmed to %q", text, shown)
 		}
-		r, err := parse(text)
+		p, err := tmuxwire.ParsePane(text)
 		if err != nil {
 			return
 		}
 		var l session.Live
-		r.show(&l, true)
+		show(&l, p, true)
 		if l.Attached < 0 || l.Size[0] < 0 || l.Size[1] < 0 {
 			t.Errorf("%q has %d clients on %v", text, l.Attached, l.Size)
 		}

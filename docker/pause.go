@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -32,7 +33,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 			return fail(err)
 		}
 	}
-	if _, err := in.tmux(ctx, "", "select-pane", "-d", "-t", in.pane); err != nil {
+	if _, err := in.tmux(ctx, "", tmuxwire.DisableInput(in.pane)...); err != nil {
 		return fail(err)
 	}
 	_, _ = in.tmux(ctx, "", "detach-client", "-s", in.pane) // fails when nobody is attached
@@ -87,7 +88,7 @@ func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) error
 			return fail(err)
 		}
 	}
-	if _, err := in.tmux(ctx, "", "select-pane", "-e", "-t", in.pane); err != nil {
+	if _, err := in.tmux(ctx, "", tmuxwire.EnableInput(in.pane)...); err != nil {
 		return fail(err)
 	}
 	if err := r.shared(in.id).keep(k.paused("")); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -80,7 +81,7 @@ func (r *Runtime) Attach(p session.Place) []string {
 	// describes this one.
 	argv = append(argv, "exec", "-it", "-e", "TERM=xterm-256color")
 	if p.Pane != "" { // adopted, on a server of its own
-		return append(argv, p.Container, "tmux", "-u", "attach-session", "-t", p.Pane)
+		return slices.Concat(argv, []string{p.Container}, tmuxwire.Attach("tmux", "", p.Pane))
 	}
 	// Without the docker command there is nothing to hold.
 	program := r.config.Attach
@@ -90,11 +91,8 @@ func (r *Runtime) Attach(p session.Place) []string {
 	if _, err := exec.LookPath("docker"); err == nil && len(program) > 0 {
 		argv = slices.Concat(program, []string{shim.AttachMode, r.shared(r.sessionIn(p.Container)).sockets}, argv, []string{"-e", shim.ClientVariable})
 	}
-	return append(argv, p.Container, "tmux", "-u", "-S", shim.KeptSocket, "attach-session", "-t", exactly(p.Name))
+	return slices.Concat(argv, []string{p.Container}, tmuxwire.Attach("tmux", shim.KeptSocket, tmuxwire.Session(p.Name)))
 }
-
-// exactly is a session's name as a target that matches nothing else.
-func exactly(name string) string { return "=" + name + ":" }
 
 // runDir is where a run's folder is looked for.
 func (r *Runtime) runDir(run string) string { return filepath.Join(r.config.DataDir, "runs", run) }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -59,11 +60,11 @@ func (r *Runtime) adopt(ctx context.Context, id string, m session.Mark) (session
 	s := r.server(l.Place.Socket)
 	err = r.link(s)
 	if err == nil {
-		target := exactly(l.Place.Name)
+		target := tmuxwire.Session(l.Place.Name)
 		_, err = s.ask(ctx,
-			command{"set-option", "-p", "-t", l.Place.Pane, "remain-on-exit", "on"},
-			command{"set-option", "-t", target, paneOption, l.Place.Pane},
-			command{"set-option", "-t", target, markOption, string(mark)})
+			tmuxwire.Command{"set-option", "-p", "-t", l.Place.Pane, "remain-on-exit", "on"},
+			tmuxwire.Command{"set-option", "-t", target, tmuxwire.PaneOption, l.Place.Pane},
+			tmuxwire.Command{"set-option", "-t", target, tmuxwire.MarkOption, string(mark)})
 	}
 	if err != nil {
 		if s.borrowed {
@@ -159,16 +160,16 @@ func (r *Runtime) endAdopted(ctx context.Context, run string, f shim.Facts, how 
 // cannot be known.
 func leftBy(p pane, f shim.Facts) *shim.Exit {
 	// What tmux writes into the pane when it has died is the last of it.
-	e := shim.Exit{Cause: shim.CauseSelf, At: time.Unix(p.moved, 0).UTC()}
+	e := shim.Exit{Cause: shim.CauseSelf, At: p.ActiveAt.UTC()}
 	e.Ran = e.At.Sub(f.StartedAt)
-	number, err := strconv.Atoi(p.signal)
+	number, err := strconv.Atoi(p.ExitSignal)
 	switch {
-	case p.signal != "" && err == nil:
+	case p.ExitSignal != "" && err == nil:
 		e.Signal = shim.SignalName(number)
-	case p.signal != "":
-		e.Signal = "SIG" + strings.TrimPrefix(strings.ToUpper(p.signal), "SIG")
-	case p.status != "":
-		code, err := strconv.Atoi(p.status)
+	case p.ExitSignal != "":
+		e.Signal = "SIG" + strings.TrimPrefix(strings.ToUpper(p.ExitSignal), "SIG")
+	case p.ExitStatus != "":
+		code, err := strconv.Atoi(p.ExitStatus)
 		if err != nil {
 			return nil
 		}

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
 // request is one line of commands for a server.
 type request struct {
 	ctx   context.Context
-	cmds  []command
+	cmds  []tmuxwire.Command
 	start bool // the server is started if there is none
 
 	text string // all that the commands printed, without the last line's end
@@ -26,12 +27,12 @@ type request struct {
 // ask runs commands one after the other, with nothing of another client in
 // between, until one fails, and returns what they printed. session.ErrGone if no
 // server runs, or if it leaves meanwhile: whatever was asked about went with it.
-func (s *server) ask(ctx context.Context, cmds ...command) (string, error) {
+func (s *server) ask(ctx context.Context, cmds ...tmuxwire.Command) (string, error) {
 	var text string
 	err := s.again(ctx, func() error {
 		var err error
 		text, err = s.submit(&request{ctx: ctx, cmds: cmds})
-		if !errors.Is(err, errLeaving) {
+		if !errors.Is(err, tmuxwire.ErrNoServer) {
 			return err
 		}
 		if up, asked := s.running(ctx); asked != nil || up {
@@ -44,14 +45,14 @@ func (s *server) ask(ctx context.Context, cmds ...command) (string, error) {
 
 // begin is ask for commands that start the server if there is none. It tries
 // nothing twice.
-func (s *server) begin(ctx context.Context, cmds ...command) (string, error) {
+func (s *server) begin(ctx context.Context, cmds ...tmuxwire.Command) (string, error) {
 	return s.submit(&request{ctx: ctx, cmds: cmds, start: true})
 }
 
 // show runs a command that prints what an agent has written, which may be many
 // megabytes: it shares no process with requests, and with few of its like.
-func (s *server) show(ctx context.Context, c command) (string, error) {
-	return s.shows.submit(&request{ctx: ctx, cmds: []command{c}}, s.run)
+func (s *server) show(ctx context.Context, c tmuxwire.Command) (string, error) {
+	return s.shows.submit(&request{ctx: ctx, cmds: []tmuxwire.Command{c}}, s.run)
 }
 
 // submit hands a request in and waits for its answer.
@@ -120,15 +121,16 @@ func (s *server) run(batch []*request) {
 		}
 		if q.start && !start {
 			start = true
-			for _, c := range settings() {
-				script.WriteString(line([]command{c}) + "\n")
+			// Each time, so that it does not matter who started the server.
+			for _, c := range append(tmuxwire.Options(0), tmuxwire.Terminal()) {
+				script.WriteString(tmuxwire.Line(c) + "\n")
 			}
 		}
 		// The marks are lines of their own, and the second is in the request's, so
 		// that it only shows when nothing before it failed.
-		first := command{"display-message", "-p", mark(nonce, i, "begin")}
-		last := command{"display-message", "-p", mark(nonce, i, "end")}
-		script.WriteString(line([]command{first}) + "\n" + line(append(q.cmds[:len(q.cmds):len(q.cmds)], last)) + "\n")
+		first := tmuxwire.Command{"display-message", "-p", mark(nonce, i, "begin")}
+		last := tmuxwire.Command{"display-message", "-p", mark(nonce, i, "end")}
+		script.WriteString(tmuxwire.Line(first) + "\n" + tmuxwire.Line(append(q.cmds[:len(q.cmds):len(q.cmds)], last)...) + "\n")
 	}
 	args, run := []string{"source-file", "-"}, s.program.run
 	if start {
@@ -176,7 +178,7 @@ func settle(batch []*request, nonce, out string, err error) {
 		}
 		return
 	}
-	if errors.Is(batchErr, errLeaving) || batchErr.Output == "" {
+	if errors.Is(batchErr, tmuxwire.ErrNoServer) || batchErr.Output == "" {
 		for _, q := range failed {
 			q.err = &Error{Command: q.cmds[0][0], Output: batchErr.Output, Err: batchErr.Err}
 		}

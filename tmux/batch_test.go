@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -28,7 +29,7 @@ func FuzzReplies(f *testing.F) {
 		out := mark(nonce, 0, "begin") + "\n" + printed(first) + mark(nonce, 0, "end") + "\n" +
 			mark(nonce, 1, "begin") + "\n" + "half of it\n" +
 			mark(nonce, 2, "begin") + "\n" + printed(third) + mark(nonce, 2, "end") + "\n"
-		batch := []*request{{cmds: []command{{"a"}}}, {cmds: []command{{"b"}}}, {cmds: []command{{"c"}}}}
+		batch := []*request{{cmds: []tmuxwire.Command{{"a"}}}, {cmds: []tmuxwire.Command{{"b"}}}, {cmds: []tmuxwire.Command{{"c"}}}}
 		settle(batch, nonce, out, failure("source-file", complaint, errors.New("exit status 1")))
 		if batch[0].err != nil || batch[0].text != first || batch[2].err != nil || batch[2].text != third {
 			t.Fatalf("got %q, %v and %q, %v", batch[0].text, batch[0].err, batch[2].text, batch[2].err)
@@ -41,7 +42,7 @@ func FuzzReplies(f *testing.F) {
 
 func TestErrorsFindTheirRequests(t *testing.T) {
 	three := func() []*request {
-		return []*request{{cmds: []command{{"a"}}}, {cmds: []command{{"b"}}}, {cmds: []command{{"c"}}}}
+		return []*request{{cmds: []tmuxwire.Command{{"a"}}}, {cmds: []tmuxwire.Command{{"b"}}}, {cmds: []tmuxwire.Command{{"c"}}}}
 	}
 	out := "N 0 begin\nN 1 begin\nx\nN 1 end\nN 2 begin\n"
 	batch := three()
@@ -62,20 +63,18 @@ func TestErrorsFindTheirRequests(t *testing.T) {
 	batch = three()
 	settle(batch, "N", "", failure("source-file", "server exited unexpectedly", nil))
 	for _, q := range batch {
-		if !errors.Is(q.err, errLeaving) {
+		if !errors.Is(q.err, tmuxwire.ErrNoServer) {
 			t.Errorf("%v, want that the server is leaving", q.err)
 		}
 	}
 }
 
-func TestWhatAFailureMeans(t *testing.T) {
+func TestFailure(t *testing.T) {
 	for output, want := range map[string]error{
-		"server exited unexpectedly":                         errLeaving,
-		"error connecting to /s/tmux-0 (Connection refused)": errLeaving,
-		"error connecting to /s/tmux-0 (Permission denied)":  nil,
-		"can't find session: app":                            session.ErrGone,
-		"duplicate session: app":                             session.ErrExists,
-		"protocol version mismatch (client 8, server 7)":     nil,
+		"server exited unexpectedly":                     tmuxwire.ErrNoServer,
+		"can't find session: app":                        session.ErrGone,
+		"duplicate session: app":                         session.ErrExists,
+		"protocol version mismatch (client 8, server 7)": nil,
 	} {
 		if err := failure("list-panes", output, nil); !errors.Is(err, want) && want != nil || want == nil && err.Err != nil {
 			t.Errorf("%s: %v, want %v", output, err.Err, want)
@@ -83,37 +82,21 @@ func TestWhatAFailureMeans(t *testing.T) {
 	}
 }
 
-// FuzzFields takes apart what was put together as tmux does with #{q:…}.
-func FuzzFields(f *testing.F) {
-	f.Add("a|b", `\`, "é")
-	f.Fuzz(func(t *testing.T, a, b, c string) {
-		var rows []string
-		for _, s := range []string{a, b, c} {
-			var q strings.Builder
-			for i := range len(s) {
-				if strings.IndexByte("|&;<>()$`\\\"'*?[# =%", s[i]) >= 0 {
-					q.WriteByte('\\')
-				}
-				q.WriteByte(s[i])
-			}
-			rows = append(rows, q.String())
-		}
-		if got := fields(strings.Join(rows, "|")); !slices.Equal(got, []string{a, b, c}) {
-			t.Fatalf("got %q, want %q", got, []string{a, b, c})
-		}
-	})
-}
-
 func TestSessionsOf(t *testing.T) {
+	ours := func(name, id, agent string) pane {
+		return pane{Pane: tmuxwire.Pane{Session: name, ID: id, AgentPane: agent}}
+	}
+	closed := ours("b", "%7", "%4")
+	closed.closed = true
 	got := sessionsOf([]pane{
-		{session: "a", id: "%5", ours: "%3"}, {session: "a", id: "%3", ours: "%3"},
-		{session: "b", id: "%7", ours: "%4"},
-		{session: "c", id: "%8"}, {session: "c", id: "%9"},
+		ours("a", "%5", "%3"), ours("a", "%3", "%3"),
+		ours("b", "%7", "%4"),
+		ours("c", "%8", ""), ours("c", "%9", ""),
 	})
 	want := []pane{
-		{session: "a", id: "%3", ours: "%3"},
-		{session: "b", id: "%7", ours: "%4", closed: true},
-		{session: "c", id: "%8"},
+		ours("a", "%3", "%3"),
+		closed,
+		ours("c", "%8", ""),
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -144,10 +127,10 @@ func TestQuoting(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	s := &server{socket: filepath.Join(dir, "tmux-0")}
-	if _, err := s.begin(t.Context(), command{"new-session", "-d", "-s", "q", "--", "sleep", "1000"}); err != nil {
+	if _, err := s.begin(t.Context(), tmuxwire.Command{"new-session", "-d", "-s", "q", "--", "sleep", "1000"}); err != nil {
 		t.Fatal(err)
 	}
-	defer s.ask(t.Context(), command{"kill-server"})
+	defer s.ask(t.Context(), tmuxwire.Command{"kill-server"})
 	var every []byte
 	for c := 1; c < 256; c++ {
 		every = append(every, byte(c))
@@ -157,7 +140,7 @@ func TestQuoting(t *testing.T) {
 		"-b", "\n", "a\n%end 1 2 1\nb", "ü✳", "\xff\xfe", strings.Repeat("0123456789abcde\n", 1<<17),
 	} {
 		path := filepath.Join(dir, "buffer")
-		if _, err := s.ask(t.Context(), command{"set-buffer", "-b", "b", "--", w}, command{"save-buffer", "-b", "b", path}); err != nil {
+		if _, err := s.ask(t.Context(), tmuxwire.Command{"set-buffer", "-b", "b", "--", w}, tmuxwire.Command{"save-buffer", "-b", "b", path}); err != nil {
 			t.Errorf("%.40q: %v", w, err)
 			continue
 		}

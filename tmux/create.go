@@ -8,9 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -71,14 +69,13 @@ func (r *Runtime) place(ctx context.Context, l session.Launch) (on *server, pane
 		if on, err = r.room(ctx, l.Name); err != nil {
 			return err
 		}
-		begin, more := on.begin, []command{mark}
+		begin, more := on.begin, []tmuxwire.Command{mark}
 		if on.borrowed { // it runs, and its settings are a person's
 			begin, more = on.ask, append(more, remain(l.Name))
 		}
-		printed, err := begin(ctx, append([]command{
-			slices.Concat(command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", l.Name, "-n", windowName(l.Mark.Address)},
-				tmuxwire.WindowSize(), []string{"-c", literal(l.Dir), "--"}, r.guestCommand(l)),
-			{"set-option", "-F", "-t", exactly(l.Name), paneOption, "#{pane_id}"},
+		printed, err := begin(ctx, append([]tmuxwire.Command{
+			tmuxwire.NewSession(l.Name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, r.guestCommand(l)...),
+			{"set-option", "-F", "-t", tmuxwire.Session(l.Name), tmuxwire.PaneOption, "#{pane_id}"},
 		}, more...)...)
 		if err == nil {
 			pane = printed
@@ -123,27 +120,27 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	if err != nil {
 		return fail(errors.Join(err, shim.Discard(l.RunDir)))
 	}
-	start := command{"respawn-pane", "-k", "-t", live.Place.Pane}
+	start := tmuxwire.Command{"respawn-pane", "-k", "-t", live.Place.Pane}
 	if now.closed {
-		start = command{"new-window", "-d", "-P", "-F", "#{pane_id}", "-n", windowName(l.Mark.Address), "-t", exactly(p.Name)}
+		start = tmuxwire.Command{"new-window", "-d", "-P", "-F", "#{pane_id}", "-n", tmuxwire.WindowName(l.Mark.Address.Short()), "-t", tmuxwire.Session(p.Name)}
 	}
-	start = append(append(start, "-c", literal(l.Dir), "--"), r.guestCommand(l)...)
+	start = append(append(start, "-c", tmuxwire.Literal(l.Dir), "--"), r.guestCommand(l)...)
 	// A run begins unpaused, whatever the last one was.
-	cmds := []command{start, mark, {"set-option", "-u", "-t", exactly(p.Name), pauseOption}}
+	cmds := []tmuxwire.Command{start, mark, {"set-option", "-u", "-t", tmuxwire.Session(p.Name), tmuxwire.PauseOption}}
 	if s.borrowed {
 		cmds = append(cmds, remain(p.Name))
 	}
 	if !now.closed {
 		// The title first: it stays over a respawn, and the new agent may set its own
 		// at once. An agent that was killed at work would still say that it works.
-		cmds = append([]command{{"select-pane", "-t", live.Place.Pane, "-T", ""}}, cmds...)
-		cmds = append(cmds, command{"clear-history", "-t", live.Place.Pane}, command{"select-pane", "-e", "-t", live.Place.Pane})
+		cmds = append([]tmuxwire.Command{{"select-pane", "-t", live.Place.Pane, "-T", ""}}, cmds...)
+		cmds = append(cmds, tmuxwire.Command{"clear-history", "-t", live.Place.Pane}, tmuxwire.EnableInput(live.Place.Pane))
 	}
 	printed, err := s.ask(ctx, cmds...)
 	p.Runtime, p.Pane = "tmux", live.Place.Pane
 	if err == nil && now.closed {
 		p.Pane = printed
-		_, err = s.ask(ctx, command{"set-option", "-t", exactly(p.Name), paneOption, p.Pane})
+		_, err = s.ask(ctx, tmuxwire.Command{"set-option", "-t", tmuxwire.Session(p.Name), tmuxwire.PaneOption, p.Pane})
 	}
 	if err == nil {
 		err = r.started(ctx, s, p, l)
@@ -183,34 +180,23 @@ func (r *Runtime) prepare(l session.Launch) error {
 	}, l.Secrets)
 }
 
-// windowName is what the status line of whoever attaches calls the session's
-// window: its address. What tmux would take for a format or a style is left out.
-func windowName(a session.Address) string {
-	return strings.Map(func(c rune) rune {
-		if c == '#' || !unicode.IsPrint(c) {
-			return '_'
-		}
-		return c
-	}, a.Short())
-}
-
 func (r *Runtime) guestCommand(l session.Launch) []string {
 	return append(slices.Clone(r.config.Guest), l.RunDir)
 }
 
 // marking is the command that marks the session of that name.
-func marking(l session.Launch, name string) (command, error) {
+func marking(l session.Launch, name string) (tmuxwire.Command, error) {
 	mark, err := json.Marshal(l.Mark)
 	if err != nil {
 		return nil, err
 	}
-	return command{"set-option", "-t", exactly(name), markOption, string(mark)}, nil
+	return tmuxwire.Command{"set-option", "-t", tmuxwire.Session(name), tmuxwire.MarkOption, string(mark)}, nil
 }
 
 // remain lets the pane of a session stay when its process has gone, on a server
 // whose settings are a person's.
-func remain(name string) command {
-	return command{"set-option", "-w", "-t", exactly(name), "remain-on-exit", "on"}
+func remain(name string) tmuxwire.Command {
+	return tmuxwire.Command{"set-option", "-w", "-t", tmuxwire.Session(name), "remain-on-exit", "on"}
 }
 
 // started returns when the guest has started the agent, or why it did not.
@@ -247,7 +233,7 @@ func (r *Runtime) stillborn(ctx context.Context, s *server, p session.Place) err
 	if err != nil {
 		return err
 	}
-	if !now.dead && !now.closed {
+	if !now.Dead && !now.closed {
 		return nil
 	}
 	screen, err := r.Capture(ctx, p, 20)
@@ -262,7 +248,7 @@ func (r *Runtime) stillborn(ctx context.Context, s *server, p session.Place) err
 func (r *Runtime) undo(ctx context.Context, s *server, p session.Place, l session.Launch) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	_, err := s.ask(ctx, command{"kill-session", "-t", exactly(p.Name)})
+	_, err := s.ask(ctx, tmuxwire.Command{"kill-session", "-t", tmuxwire.Session(p.Name)})
 	if errors.Is(err, session.ErrGone) {
 		err = nil
 	}

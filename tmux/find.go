@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -70,9 +70,6 @@ func socketFolder() string {
 	return filepath.Join(dir, "tmux-"+strconv.Itoa(os.Getuid()))
 }
 
-// findFormat is what a look at a session to be adopted tells besides format.
-const findFormat = "#{pane_pid}|#{session_created}|#{q:pane_current_path}|#{q:pane_start_command}|"
-
 func (r *Runtime) find(ctx context.Context, id string) (session.Live, error) {
 	socket, name, err := parseID(id)
 	if err != nil {
@@ -87,41 +84,34 @@ func (r *Runtime) find(ctx context.Context, id string) (session.Live, error) {
 		return session.Live{}, err
 	}
 	nonce := newNonce()
-	text, err := s.program.run(ctx, socket, nil, "list-panes", "-s", "-t", exactly(name), "-F", nonce+"|"+findFormat+format)
+	text, err := s.program.run(ctx, socket, nil, "list-panes", "-s", "-t", tmuxwire.Session(name), "-F", nonce+"|"+tmuxwire.ProcessFormat)
 	if errors.Is(err, session.ErrGone) {
 		return session.Live{}, fmt.Errorf("there is no session %q on %s%s", name, socket, s.names(ctx))
 	}
 	if err != nil {
 		return session.Live{}, err
 	}
-	rows := strings.Split("\n"+text, "\n"+nonce+"|")[1:]
+	rows := tmuxwire.Rows(text, nonce)
 	if len(rows) != 1 {
 		return session.Live{}, fmt.Errorf("session %q has %d panes, and a session of agentform is one: give its agent a session of its own (tmux break-pane, or a new session)", name, len(rows))
 	}
-	return r.found(ctx, socket, fields(strings.TrimSuffix(rows[0], "\n")))
+	return r.found(ctx, socket, rows[0])
 }
 
-// found is the session of a row of findFormat and format.
-func (r *Runtime) found(ctx context.Context, socket string, f []string) (session.Live, error) {
-	const besides = 4
-	if len(f) != besides+columns {
-		return session.Live{}, fmt.Errorf("tmux: a row of %d columns, want %d: %.200q", len(f), besides+columns, f)
-	}
-	p, err := paneOf(f[besides:])
+// found is the session of a row of tmuxwire.ProcessFormat.
+func (r *Runtime) found(ctx context.Context, socket, row string) (session.Live, error) {
+	process, err := tmuxwire.ParseProcess(row)
 	if err != nil {
 		return session.Live{}, err
 	}
-	pid, err := strconv.Atoi(f[0])
-	if err != nil {
-		return session.Live{}, fmt.Errorf("tmux: pane of process %.40q", f[0])
-	}
+	p, pid := pane{Pane: process.Pane}, process.PID
 	l := r.live(socket, p)
 	seen := shim.Seen(pid)
 	if l.Dir = seen.Dir; l.Dir == "" {
-		l.Dir = f[2]
+		l.Dir = process.Cwd
 	}
 	if l.Command = seen.Argv; len(l.Command) == 0 {
-		l.Command = startCommand(f[3])
+		l.Command = process.Argv
 	}
 	switch {
 	case !l.Foreign:
@@ -132,27 +122,13 @@ func (r *Runtime) found(ctx context.Context, socket string, f []string) (session
 	}
 	start, runs := shim.StartTime(pid)
 	l.Vital = session.Dead
-	if !p.dead && runs && (shim.Proc{PID: pid, Start: start}).Alive() {
+	if !p.Dead && runs && (shim.Proc{PID: pid, Start: start}).Alive() {
 		l.Vital = session.Alive
 	}
 	l.Agent = session.Process{PID: pid, Start: start}
 	l.BootID = shim.BootID()
-	if created, err := strconv.ParseInt(f[1], 10, 64); err == nil {
-		l.Started = time.Unix(created, 0)
-	}
+	l.Started = process.Created
 	return l, nil
-}
-
-// startCommand is what a pane was started with, for a shell to read: tmux prints
-// it quoted when it was one word.
-func startCommand(printed string) []string {
-	if text, err := strconv.Unquote(printed); err == nil {
-		printed = text
-	}
-	if printed == "" {
-		return []string{"sh"}
-	}
-	return []string{"sh", "-c", printed}
 }
 
 // names tells which sessions there are on a server, for an error.

@@ -47,13 +47,13 @@ func FuzzPanes(f *testing.F) {
 		}
 		seen := map[string]bool{}
 		for _, p := range all {
-			if seen[p.session] {
-				t.Errorf("%q is there twice", p.session)
+			if seen[p.Session] {
+				t.Errorf("%q is there twice", p.Session)
 			}
-			seen[p.session] = true
+			seen[p.Session] = true
 			r := &Runtime{}
 			if m, foreign := r.markOf(p); !foreign && m.Project == "" && m.Run == "" {
-				t.Errorf("the mark %q is taken for ours", p.mark)
+				t.Errorf("the mark %q is taken for ours", p.Mark)
 			}
 		}
 	})

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -34,15 +33,15 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 			return fail(err)
 		}
 	}
-	target := exactly(p.Name)
+	target := tmuxwire.Session(p.Name)
 	_, err = s.ask(ctx,
-		command{"select-pane", "-d", "-t", live.Place.Pane},
-		command{"set-option", "-t", target, pauseOption, mode})
+		tmuxwire.DisableInput(live.Place.Pane),
+		tmuxwire.Command{"set-option", "-t", target, tmuxwire.PauseOption, mode})
 	if err != nil {
 		return fail(err)
 	}
 	// detach-client wants some client to be attached to the server, even with -s.
-	if _, err = s.ask(ctx, command{"detach-client", "-s", target}); err != nil && !strings.Contains(err.Error(), "no current client") {
+	if _, err = s.ask(ctx, tmuxwire.Command{"detach-client", "-s", target}); err != nil && !strings.Contains(err.Error(), "no current client") {
 		return fail(err)
 	}
 	return nil
@@ -67,8 +66,8 @@ func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) error
 		}
 	}
 	_, err = s.ask(ctx,
-		command{"select-pane", "-e", "-t", live.Place.Pane},
-		command{"set-option", "-u", "-t", exactly(p.Name), pauseOption})
+		tmuxwire.EnableInput(live.Place.Pane),
+		tmuxwire.Command{"set-option", "-u", "-t", tmuxwire.Session(p.Name), tmuxwire.PauseOption})
 	if err != nil {
 		return fail(err)
 	}
@@ -93,11 +92,6 @@ func (r *Runtime) askGuest(ctx context.Context, run string, what func(*shim.Clie
 	defer c.Close()
 	return what(c, ctx)
 }
-
-// pasteSettles is how long agents need between a paste and Enter: Gemini takes
-// an Enter after 50 ms for a line break, after 200 ms it submits, 10 kB included
-// with some reserve.
-const pasteSettles = 300 * time.Millisecond
 
 // Send pastes the text as a person's terminal would, in one go and bracketed if
 // the agent asked for that, then presses Enter. Texts for one session are typed
@@ -125,24 +119,24 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 		return err
 	case live.InputOff || live.Frozen:
 		return session.ErrRefused
-	case now.dead || now.closed:
+	case now.Dead || now.closed:
 		return errors.New("nothing runs in it")
 	}
 	pane := live.Place.Pane
-	var first []command
-	if now.inMode { // keys would scroll for the person who looks at it
-		first = []command{{"send-keys", "-t", pane, "-X", "cancel"}}
+	var first []tmuxwire.Command
+	if now.InMode { // keys would scroll for the person who looks at it
+		first = []tmuxwire.Command{tmuxwire.CancelMode(pane)}
 	}
 	if in.Key != "" {
-		_, err := s.ask(ctx, append(first, command{"send-keys", "-t", pane, in.Key})...)
+		_, err := s.ask(ctx, append(first, tmuxwire.Key(pane, in.Key))...)
 		return err
 	}
 	if text := input.Typed(in.Text); text != "" {
 		// A buffer of its own, and by the client's input: no argument of a process.
 		buffer := "agentform-" + newNonce()
 		_, err := s.ask(ctx, append(first,
-			command{"set-buffer", "-b", buffer, "--", text},
-			command{"paste-buffer", "-p", "-d", "-b", buffer, "-t", pane})...)
+			tmuxwire.Command{"set-buffer", "-b", buffer, "--", text},
+			tmuxwire.Paste(pane, buffer))...)
 		if err != nil {
 			return err
 		}
@@ -150,19 +144,15 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 	if in.NoEnter {
 		return nil
 	}
-	if err := sleep(ctx, pasteSettles); err != nil {
+	if err := sleep(ctx, tmuxwire.PasteDelay); err != nil {
 		return fmt.Errorf("the text was typed and Enter was not: %w", err)
 	}
-	_, err = s.ask(ctx, command{"send-keys", "-t", pane, "Enter"})
+	_, err = s.ask(ctx, tmuxwire.Key(pane, "Enter"))
 	return err
 }
 
 // Capture joins wrapped lines, so that the width of the pane does not show.
 func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (string, error) {
-	from := "-"
-	if lines > 0 {
-		from = "-" + strconv.Itoa(lines)
-	}
 	s := r.server(p.Socket)
 	fail := func(err error) (string, error) { return "", fmt.Errorf("capture session %q: %w", p.Name, err) }
 	up, err := s.running(ctx)
@@ -174,17 +164,17 @@ func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (stri
 	}
 	target := p.Pane
 	if target == "" {
-		target = exactly(p.Name)
+		target = tmuxwire.Session(p.Name)
 	}
 	// What the screen shows is an agent's to choose; it ends at a nonce that none knows.
-	text, err := s.show(ctx, command{"capture-pane", "-p", "-J", "-S", from, "-t", target})
-	if errors.Is(err, errLeaving) {
+	text, err := s.show(ctx, tmuxwire.Capture(target, lines))
+	if errors.Is(err, tmuxwire.ErrNoServer) {
 		err = session.ErrGone
 	}
 	if err != nil {
 		return fail(err)
 	}
-	return last(text, lines), nil
+	return tmuxwire.LastLines(text, lines), nil
 }
 
 // turns lets one goroutine at a time type into a session.

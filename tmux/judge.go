@@ -106,7 +106,7 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, p pane) {
 		// No guest writes it down, and the pane's process is the agent.
 		if exit = leftBy(p, f); exit == nil && r.firstTime(l.Mark.Run) {
 			// It was reaped after tmux was asked, so now tmux knows.
-			if now, err := r.server(l.Place.Socket).look(ctx, l.Place.Name); err == nil && now.id == p.id && now.dead {
+			if now, err := r.server(l.Place.Socket).look(ctx, l.Place.Name); err == nil && now.ID == p.ID && now.Dead {
 				exit = leftBy(now, f)
 			}
 		}
@@ -135,9 +135,9 @@ func (r *Runtime) firstTime(run string) bool {
 func gather(p pane, f shim.Facts) evidence {
 	alive, stopped := f.Agent.Runs()
 	e := evidence{
-		paneUp:  !p.dead && !p.closed,
-		reaped:  p.closed || p.status != "" || p.signal != "",
-		clean:   p.closed || p.status == "0", // of a closed pane tmux forgot how, and so contradicts nothing
+		paneUp:  !p.Dead && !p.closed,
+		reaped:  p.closed || p.ExitStatus != "" || p.ExitSignal != "",
+		clean:   p.closed || p.ExitStatus == "0", // of a closed pane tmux forgot how, and so contradicts nothing
 		claimed: f.Claimed,
 		started: f.Agent.PID != 0,
 		agent:   alive,

@@ -46,7 +46,7 @@ func (s Server) run(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("tmux %s: %w: %q", args[0], errRelative, s.Socket)
 	}
 	text, err := program{bin: s.Bin}.run(ctx, s.Socket, nil, args...)
-	if errors.Is(err, errLeaving) {
+	if errors.Is(err, tmuxwire.ErrNoServer) {
 		err = &Error{Command: args[0], Err: session.ErrGone}
 	}
 	return text, err
@@ -55,7 +55,7 @@ func (s Server) run(ctx context.Context, args ...string) (string, error) {
 // Has reports whether there is a session of exactly that name. No server is no
 // session, and no error.
 func (s Server) Has(ctx context.Context, name string) (bool, error) {
-	_, err := s.run(ctx, "has-session", "-t", exactly(name))
+	_, err := s.run(ctx, "has-session", "-t", tmuxwire.Session(name))
 	if errors.Is(err, session.ErrGone) {
 		return false, nil
 	}
@@ -75,8 +75,8 @@ func (s Server) List(ctx context.Context) ([]Info, error) {
 	}
 	var all []Info
 	seen := map[string]bool{}
-	for _, row := range strings.Split("\n"+text, "\n"+nonce+"|")[1:] {
-		f := fields(strings.TrimSuffix(row, "\n"))
+	for _, row := range tmuxwire.Rows(text, nonce) {
+		f := tmuxwire.Fields(row)
 		if len(f) != 4 {
 			return nil, fmt.Errorf("tmux: a row of %d columns, want 4: %.200q", len(f), row)
 		}
@@ -94,11 +94,7 @@ func (s Server) List(ctx context.Context) ([]Info, error) {
 // no configuration file and little of this program's environment. The error is
 // session.ErrExists if the name is taken. tmux writes . and : in a name as _.
 func (s Server) New(ctx context.Context, name, dir string, argv ...string) (pane string, err error) {
-	args := append([]string{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", name, "-c", dir}, tmuxwire.WindowSize()...)
-	if len(argv) > 0 {
-		args = append(append(args, "--"), argv...)
-	}
-	text, err := s.run(ctx, args...)
+	text, err := s.run(ctx, tmuxwire.NewSession(name, "", dir, argv...)...)
 	return strings.TrimSpace(text), err
 }
 
@@ -113,26 +109,17 @@ func (s Server) SendKeys(ctx context.Context, target string, keys ...string) err
 // Capture is the last lines of a pane's screen and history as plain text, without
 // blanks at the ends; 0: all there is.
 func (s Server) Capture(ctx context.Context, target string, lines int) (string, error) {
-	text, err := s.run(ctx, "capture-pane", "-p", "-J", "-S", "-", "-t", targetOf(target))
+	text, err := s.run(ctx, tmuxwire.Capture(targetOf(target), 0)...)
 	if err != nil {
 		return "", err
 	}
-	return last(text, lines), nil
-}
-
-// last is the end of what was captured; 0: all of it.
-func last(text string, lines int) string {
-	rows := strings.Split(trim(text), "\n")
-	if lines > 0 {
-		rows = rows[max(0, len(rows)-lines):]
-	}
-	return strings.Join(rows, "\n")
+	return tmuxwire.LastLines(text, lines), nil
 }
 
 // Kill ends a session; what runs in it is sent a hangup. No such session is no
 // error.
 func (s Server) Kill(ctx context.Context, name string) error {
-	_, err := s.run(ctx, "kill-session", "-t", exactly(name))
+	_, err := s.run(ctx, "kill-session", "-t", tmuxwire.Session(name))
 	if errors.Is(err, session.ErrGone) {
 		return nil
 	}
@@ -146,7 +133,7 @@ func (s Server) Attach(name string) []string {
 	if bin == "" {
 		bin = "tmux"
 	}
-	return []string{bin, "-u", "-S", s.Socket, "attach-session", "-t", exactly(name)}
+	return tmuxwire.Attach(bin, s.Socket, tmuxwire.Session(name))
 }
 
 // targetOf is a pane's id as it is, and a session's name exactly.
@@ -154,5 +141,5 @@ func targetOf(target string) string {
 	if strings.HasPrefix(target, "%") {
 		return target
 	}
-	return exactly(target)
+	return tmuxwire.Session(target)
 }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -55,7 +56,7 @@ func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]sessi
 			return nil // 20 µs, where asking by tmux takes a process
 		}
 		nonce := newNonce()
-		text, err := s.program.run(ctx, s.socket, nil, "list-panes", "-a", "-F", nonce+"|"+format)
+		text, err := s.program.run(ctx, s.socket, nil, "list-panes", "-a", "-F", nonce+"|"+tmuxwire.PaneFormat)
 		if err == nil {
 			panes, err = parsePanes(text, nonce)
 			return err
@@ -76,7 +77,13 @@ func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]sessi
 	}
 	var shown map[string]string
 	if screens {
-		if shown, err = s.screens(ctx, panes); err != nil {
+		var open []string
+		for _, p := range panes {
+			if !p.closed {
+				open = append(open, p.ID)
+			}
+		}
+		if shown, err = s.screens(ctx, open); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +94,7 @@ func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]sessi
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(panes); i = int(next.Add(1)) - 1 {
 				l := r.live(s.socket, panes[i])
-				if screen, captured := shown[panes[i].id]; captured {
+				if screen, captured := shown[panes[i].ID]; captured {
 					l.Show(screen)
 				}
 				r.assess(ctx, &l, panes[i])
@@ -136,16 +143,13 @@ func (r *Runtime) ending(run string) bool {
 // behind a line with a nonce, which is given on standard input and so cannot be
 // seen from outside: no screen can pretend to be another pane's. One that went
 // away meanwhile has none.
-func (s *server) screens(ctx context.Context, panes []pane) (map[string]string, error) {
+func (s *server) screens(ctx context.Context, panes []string) (map[string]string, error) {
 	nonce := newNonce()
 	var script strings.Builder
-	for _, p := range panes {
-		if p.closed {
-			continue
-		}
+	for _, id := range panes {
 		// On a line of their own, so that one pane's failure ends only its own. The
 		// id is tmux's to write: display-message takes %3 for a form of the time.
-		script.WriteString(line([]command{{"capture-pane", "-p", "-t", p.id}, {"display-message", "-p", "-t", p.id, nonce + "#{pane_id}"}}) + "\n")
+		script.WriteString(tmuxwire.Line(tmuxwire.Command{"capture-pane", "-p", "-t", id}, tmuxwire.Command{"display-message", "-p", "-t", id, nonce + "#{pane_id}"}) + "\n")
 	}
 	text, err := s.program.run(ctx, s.socket, strings.NewReader(script.String()), "source-file", "-")
 	if err != nil && !errors.Is(err, session.ErrGone) {
@@ -154,30 +158,8 @@ func (s *server) screens(ctx context.Context, panes []pane) (map[string]string, 
 	shown := map[string]string{}
 	for screen, rest, more := strings.Cut(text, nonce); more; screen, rest, more = strings.Cut(rest, nonce) {
 		id, after, _ := strings.Cut(rest, "\n")
-		shown[id] = trim(screen)
+		shown[id] = tmuxwire.Trim(screen)
 		rest = after
 	}
 	return shown, nil
-}
-
-// trim takes the blanks off the ends of lines, and blank lines off the end.
-func trim(screen string) string {
-	rows := strings.Split(screen, "\n")
-	for i, row := range rows {
-		rows[i] = strings.TrimRight(row, " \t")
-	}
-	return strings.TrimRight(strings.Join(withoutObituary(rows), "\n"), "\n")
-}
-
-// withoutObituary leaves out what tmux itself writes into the last row of a pane
-// whose process has ended: the agent did not say it.
-func withoutObituary(rows []string) []string {
-	last := len(rows) - 1
-	for last >= 0 && rows[last] == "" {
-		last--
-	}
-	if last >= 0 && strings.HasPrefix(rows[last], "Pane is dead (") && strings.HasSuffix(rows[last], ")") {
-		return rows[:last]
-	}
-	return rows
 }

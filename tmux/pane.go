@@ -4,79 +4,27 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
-// The user options of a session.
-const (
-	markOption  = "@agentform"
-	paneOption  = "@agentform_pane"
-	pauseOption = "@agentform_pause"
-)
-
-// pane is one session as tmux tells of it: its session and the one pane in it
-// that is ours.
+// pane is one session as tmux reports it: the session and its one pane that is ours.
 type pane struct {
-	session  string
-	id       string // %42
-	dead     bool
-	closed   bool // ours is gone and another pane of the session stands
-	status   string
-	signal   string // of the guest; both empty: tmux does not know, whatever dead says
-	inputOff bool
-	inMode   bool // a person scrolls in it
-	attached int
-	size     [2]int
-	moved    int64  // unix time of the last output
-	ours     string // paneOption
-	pause    string // pauseOption
-	mark     string // markOption
-	dir      string
-	title    string
-}
-
-// format is the row that parsePane reads: every text in it is quoted for fields.
-const format = "#{q:session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{pane_input_off}|#{pane_in_mode}|" +
-	"#{session_attached}|#{pane_width}|#{pane_height}|#{window_activity}|" +
-	"#{q:" + paneOption + "}|#{q:" + pauseOption + "}|#{q:" + markOption + "}|#{q:pane_start_path}|#{q:pane_title}"
-
-const columns = 16
-
-func parsePane(row string) (pane, error) {
-	return paneOf(fields(row))
-}
-
-// paneOf is the pane of the columns of format.
-func paneOf(f []string) (pane, error) {
-	if len(f) != columns {
-		return pane{}, fmt.Errorf("tmux: a row of %d columns, want %d: %.200q", len(f), columns, f)
-	}
-	// Numbers that are missing are those of things that are not there: zero.
-	number := func(s string) int { n, _ := strconv.Atoi(s); return n }
-	moved, _ := strconv.ParseInt(f[10], 10, 64)
-	return pane{
-		session: f[0], id: f[1], dead: f[2] == "1", status: f[3], signal: f[4],
-		inputOff: f[5] == "1", inMode: f[6] != "" && f[6] != "0",
-		attached: number(f[7]), size: [2]int{number(f[8]), number(f[9])}, moved: moved,
-		ours: f[11], pause: f[12], mark: f[13], dir: f[14], title: f[15],
-	}, nil
+	tmuxwire.Pane
+	closed bool // ours is gone and another pane of the session exists
 }
 
 // parsePanes reads a listing whose every row begins with the nonce, which nobody
 // could know before: a line break inside a row does not begin a new one.
 func parsePanes(text, nonce string) ([]pane, error) {
-	parts := strings.Split("\n"+text, "\n"+nonce+"|")
 	var all []pane
-	for _, row := range parts[1:] {
-		p, err := parsePane(strings.TrimSuffix(row, "\n"))
+	for _, row := range tmuxwire.Rows(text, nonce) {
+		p, err := tmuxwire.ParsePane(row)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, p)
+		all = append(all, pane{Pane: p})
 	}
 	return sessionsOf(all), nil
 }
@@ -87,11 +35,11 @@ func sessionsOf(all []pane) []pane {
 	var out []pane
 	at := map[string]int{}
 	for _, p := range all {
-		p.closed = p.ours != "" && p.ours != p.id
-		i, seen := at[p.session]
+		p.closed = p.AgentPane != "" && p.AgentPane != p.ID
+		i, seen := at[p.Session]
 		switch {
 		case !seen:
-			at[p.session] = len(out)
+			at[p.Session] = len(out)
 			out = append(out, p)
 		case out[i].closed && !p.closed:
 			out[i] = p
@@ -103,7 +51,7 @@ func sessionsOf(all []pane) []pane {
 // look lists the one session of that name; session.ErrGone if there is none.
 func (s *server) look(ctx context.Context, name string) (pane, error) {
 	nonce := newNonce()
-	text, err := s.ask(ctx, command{"list-panes", "-s", "-t", exactly(name), "-F", nonce + "|" + format})
+	text, err := s.ask(ctx, tmuxwire.Command{"list-panes", "-s", "-t", tmuxwire.Session(name), "-F", nonce + "|" + tmuxwire.PaneFormat})
 	if err != nil {
 		return pane{}, err
 	}
@@ -121,20 +69,18 @@ func (s *server) look(ctx context.Context, name string) (pane, error) {
 // facts of its run tell.
 func (r *Runtime) live(socket string, p pane) session.Live {
 	l := session.Live{
-		Place:    session.Place{Runtime: "tmux", Socket: socket, Name: p.session, Pane: p.id},
+		Place:    session.Place{Runtime: "tmux", Socket: socket, Name: p.Session, Pane: p.ID},
 		PlaceUp:  true,
-		InputOff: p.inputOff,
-		Frozen:   p.pause == session.Freeze,
-		Attached: p.attached,
-		Dir:      p.dir,
-		Title:    p.title,
-		Size:     p.size,
+		InputOff: p.InputOff,
+		Frozen:   p.Pause == session.Freeze,
+		Attached: p.Attached,
+		Dir:      p.Dir,
+		Title:    p.Title,
+		Size:     p.Size,
+		MovedAt:  p.ActiveAt,
 	}
-	if p.ours != "" {
-		l.Place.Pane = p.ours
-	}
-	if p.moved > 0 {
-		l.MovedAt = time.Unix(p.moved, 0)
+	if p.AgentPane != "" {
+		l.Place.Pane = p.AgentPane
 	}
 	l.Mark, l.Foreign = r.markOf(p)
 	return l
@@ -143,7 +89,7 @@ func (r *Runtime) live(socket string, p pane) session.Live {
 // markOf reads a session's mark. It is foreign when there is none, when it makes
 // no sense, or when it is another project's.
 func (r *Runtime) markOf(p pane) (m session.Mark, foreign bool) {
-	if err := json.Unmarshal([]byte(p.mark), &m); err != nil || m.Project == "" && m.Run == "" {
+	if err := json.Unmarshal([]byte(p.Mark), &m); err != nil || m.Project == "" && m.Run == "" {
 		return session.Mark{}, true
 	}
 	return m, r.config.Lineage != "" && m.Project != r.config.Lineage

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -51,31 +52,16 @@ func failure(command, output string, err error) *Error {
 	if len(output) > session.TailLimit {
 		output = output[len(output)-session.TailLimit:]
 	}
-	switch {
-	case strings.Contains(output, "duplicate session"):
+	switch reason := tmuxwire.Reason(output); {
+	case reason == nil:
+	case errors.Is(reason, tmuxwire.ErrExists):
 		err = session.ErrExists
-	case strings.Contains(output, "can't find "), strings.Contains(output, "no current target"): // the latter without any session
+	case errors.Is(reason, tmuxwire.ErrNoSession):
 		err = session.ErrGone
-	case leaving(output):
-		err = errLeaving
+	default:
+		err = reason
 	}
 	return &Error{Command: command, Output: output, Err: err}
-}
-
-// errLeaving: the server went away while it was asked, or lingers after
-// kill-server (0.8 s with 100 sessions). Asking again helps.
-var errLeaving = errors.New("the server is gone")
-
-func leaving(output string) bool {
-	if strings.Contains(output, "(Permission denied)") { // it stays so
-		return false
-	}
-	for _, s := range []string{"server exited unexpectedly", "server exited", "lost server", "no server running", "error connecting to"} {
-		if strings.Contains(output, s) {
-			return true
-		}
-	}
-	return false
 }
 
 // lingers is how long a server that was killed is given to be gone. More than 3 s have
@@ -93,7 +79,7 @@ func again(ctx context.Context, on func() *server, f func() error) error {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		err := f()
 		lasts := time.Since(began)
-		if !errors.Is(err, errLeaving) || lasts > lingers {
+		if !errors.Is(err, tmuxwire.ErrNoServer) || lasts > lingers {
 			return err
 		}
 		if s := on(); s != nil && lasts > remindAfter && !reminded {

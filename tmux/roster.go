@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -46,7 +47,7 @@ func (s *server) roll(ctx context.Context) error {
 	if began.Sub(s.roster.read) < rosterAge {
 		return nil
 	}
-	text, err := s.ask(ctx, command{"list-sessions", "-F", "#{session_name}"})
+	text, err := s.ask(ctx, tmuxwire.Command{"list-sessions", "-F", "#{session_name}"})
 	if err != nil && !errors.Is(err, session.ErrGone) {
 		return err
 	}

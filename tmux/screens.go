@@ -12,7 +12,7 @@ import (
 // many they are. A place that is gone has none.
 func (r *Runtime) Screens(ctx context.Context, places []session.Place) (map[session.Place]string, error) {
 	type asked struct {
-		panes  []pane
+		panes  []string
 		places map[string]session.Place // by pane
 	}
 	bySocket := map[string]*asked{}
@@ -25,7 +25,7 @@ func (r *Runtime) Screens(ctx context.Context, places []session.Place) (map[sess
 			a = &asked{places: map[string]session.Place{}}
 			bySocket[p.Socket] = a
 		}
-		a.panes = append(a.panes, pane{id: p.Pane})
+		a.panes = append(a.panes, p.Pane)
 		a.places[p.Pane] = p
 	}
 	found := make(map[session.Place]string, len(places))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -147,7 +148,7 @@ func (r *Runtime) remove(ctx context.Context, p session.Place) error {
 		}
 	}
 	// The second command looks, and has to fail.
-	_, err = s.ask(ctx, command{"kill-session", "-t", exactly(p.Name)}, command{"has-session", "-t", exactly(p.Name)})
+	_, err = s.ask(ctx, tmuxwire.Command{"kill-session", "-t", tmuxwire.Session(p.Name)}, tmuxwire.Command{"has-session", "-t", tmuxwire.Session(p.Name)})
 	if err == nil {
 		err = errors.New("it is still there")
 	}

@@ -11,10 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/agentform/agentform/internal/tmuxwire"
 )
 
 const (
@@ -61,7 +64,7 @@ func (t *terminal) begin(args []string) (*TmuxReply, error) {
 	if err := t.anew(); err != nil {
 		return nil, err
 	}
-	return t.run(args, "")
+	return t.run(append(append(tmuxwire.Terminal(), ";"), args...), "")
 }
 
 // anew ends the server that there is, with all in it, and starts one.
@@ -156,11 +159,11 @@ func (t *terminal) look(target, format string, screen bool) (row, shown string, 
 	if t.watcher == nil || t.watcher.leaving {
 		return "", "", false
 	}
-	commands := "display-message -p -t " + quoted(target) + " " + quoted(format) + "\n"
+	lines := [][]tmuxwire.Command{{{"display-message", "-p", "-t", target, format}}}
 	if screen {
-		commands = "capture-pane -t " + quoted(target) + " -b s ; save-buffer -b s " + quoted(t.screen()) + " ; delete-buffer -b s\n" + commands
+		lines = append([][]tmuxwire.Command{{{"capture-pane", "-t", target, "-b", "s"}, {"save-buffer", "-b", "s", t.screen()}, {"delete-buffer", "-b", "s"}}}, lines...)
 	}
-	rows, err := t.watcher.ask(commands)
+	rows, err := t.watcher.ask(lines)
 	if err != nil || len(rows) == 0 {
 		t.watcher.leave()
 		return "", "", false
@@ -183,12 +186,6 @@ func (t *terminal) unwatch() {
 		t.watcher.kill()
 		t.watcher = nil
 	}
-}
-
-// quoted is a word of tmux's language that it reads back as it is. Nothing that is
-// asked for has more in it than a session's name and a format.
-func quoted(word string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "\n", " ").Replace(word) + `"`
 }
 
 // watcher is a client in control mode, kept open: a process for each look would
@@ -267,13 +264,17 @@ func (w *watcher) kill() {
 }
 
 // ask sends lines of commands and returns what the last of their answers has in it.
-func (w *watcher) ask(commands string) ([]string, error) {
+func (w *watcher) ask(lines [][]tmuxwire.Command) ([]string, error) {
 	_ = w.out.SetReadDeadline(time.Now().Add(rowTimeout))
-	if _, err := io.WriteString(w.in, commands); err != nil {
+	var script strings.Builder
+	for _, line := range lines {
+		script.WriteString(tmuxwire.Line(line...) + "\n")
+	}
+	if _, err := io.WriteString(w.in, script.String()); err != nil {
 		return nil, err
 	}
 	var rows []string
-	for range strings.Count(commands, ";") + strings.Count(commands, "\n") {
+	for range slices.Concat(lines...) {
 		var err error
 		if rows, err = w.reply(); err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-package tmux
+package tmuxwire
 
 import "testing"
 
@@ -11,7 +11,7 @@ func TestTrim(t *testing.T) {
 		"Pane is dead (status 0)":                                       "",
 		"Pane is dead (I think)\n>":                                     "Pane is dead (I think)\n>",
 	} {
-		if got := trim(screen); got != want {
+		if got := Trim(screen); got != want {
 			t.Errorf("%q becomes %q, want %q", screen, got, want)
 		}
 	}

@@ -1,0 +1,137 @@
+package tmuxwire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Command is one tmux command, as its words.
+type Command []string
+
+// Line returns commands as one line of a tmux script. tmux runs them in order until one
+// fails, with no command of another client in between.
+func Line(cmds ...Command) string {
+	var b strings.Builder
+	for i, c := range cmds {
+		if i > 0 {
+			b.WriteString(" ; ")
+		}
+		for j, w := range c {
+			if j > 0 {
+				b.WriteByte(' ')
+			}
+			quote(&b, w)
+		}
+	}
+	return b.String()
+}
+
+// quote writes a word in double quotes, where the backslash, the quote and the dollar
+// are special. A leading tilde would be expanded even there, and a byte of 0xff ends the
+// file, so other than printable ASCII is written in octal.
+func quote(b *strings.Builder, w string) {
+	b.WriteByte('"')
+	for i := range len(w) {
+		switch c := w[i]; {
+		case c == '"' || c == '\\' || c == '$':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < 0x20 || c >= '~':
+			fmt.Fprintf(b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+}
+
+// Args returns commands as the arguments of one tmux process.
+func Args(cmds ...Command) []string {
+	var args []string
+	for i, c := range cmds {
+		if i > 0 {
+			args = append(args, ";")
+		}
+		args = append(args, c...)
+	}
+	return args
+}
+
+// Literal escapes text for an argument that tmux expands as a format, in which #(…)
+// would run a command.
+func Literal(s string) string { return strings.ReplaceAll(s, "#", "##") }
+
+// Session returns the target of the session with exactly this name.
+func Session(name string) string { return "=" + name + ":" }
+
+// WindowName returns a window name for text: without what tmux takes for a format, a
+// style or the end of a command.
+func WindowName(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '#' || c == ';' || !unicode.IsPrint(c) {
+			return '_'
+		}
+		return c
+	}, text)
+}
+
+// NewSession returns the command that creates a detached session of one window and
+// prints its pane's id. The window is wide and high enough for what is read from it.
+// Without argv the pane runs a shell.
+func NewSession(name, window, dir string, argv ...string) Command {
+	c := Command{"new-session", "-d", "-P", "-F", "#{pane_id}", "-s", name}
+	if window != "" {
+		c = append(c, "-n", window)
+	}
+	c = append(c, "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-c", Literal(dir))
+	if len(argv) > 0 {
+		c = append(append(c, "--"), argv...)
+	}
+	return c
+}
+
+// Key returns the command that presses a key, by its tmux name.
+func Key(pane, name string) Command { return Command{"send-keys", "-t", pane, name} }
+
+// Paste returns the command that pastes a buffer and deletes it. The paste is bracketed
+// where the program in the pane asked for that.
+func Paste(pane, buffer string) Command {
+	return Command{"paste-buffer", "-p", "-d", "-b", buffer, "-t", pane}
+}
+
+// PasteDelay is the time that agents need between a paste and Enter. Gemini CLI takes an
+// Enter after 50 ms as a line break and submits after 200 ms, also with 10 kB of text.
+const PasteDelay = 300 * time.Millisecond
+
+// CancelMode returns the command that ends copy mode, in which keys scroll.
+func CancelMode(pane string) Command { return Command{"send-keys", "-t", pane, "-X", "cancel"} }
+
+// EnableInput and DisableInput return the commands that make a pane accept or drop what
+// is typed.
+func EnableInput(pane string) Command  { return Command{"select-pane", "-e", "-t", pane} }
+func DisableInput(pane string) Command { return Command{"select-pane", "-d", "-t", pane} }
+
+// Capture returns the command that prints the last lines of a pane's history and its
+// screen, wrapped lines joined. 0 prints all of it.
+func Capture(pane string, lines int) Command {
+	from := "-"
+	if lines > 0 {
+		from = fmt.Sprint(-lines)
+	}
+	return Command{"capture-pane", "-p", "-J", "-S", from, "-t", pane}
+}
+
+// Attach returns the command line that attaches a terminal to a session or pane.
+func Attach(bin, socket, target string) []string {
+	return slices.Concat([]string{bin, "-u"}, socketArgs(socket), []string{"attach-session", "-t", target})
+}
+
+func socketArgs(socket string) []string {
+	if socket == "" {
+		return nil
+	}
+	return []string{"-S", socket}
+}
