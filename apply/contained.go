@@ -13,30 +13,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Container is a runtime whose sessions live apart from this machine: what a
-// session needs has to be looked for in there, and what is to be run in its
-// workspace is run in there.
-type Container interface {
-	// Check says, before anything is touched, why a session with the command line
-	// of its agent could not be started; nil: nothing stands in the way.
-	Check(ctx context.Context, s session.Spec, argv []string) error
-	// Run runs a command as the session's agent would be run, with its limits, its
-	// user and its workspace dir, in a container of its own that is gone when it
-	// returns. Secrets are not in its environment. It returns the end of what the
-	// command printed, at most session.TailLimit bytes, and how it failed.
-	Run(ctx context.Context, s session.Spec, dir string, argv, env []string) (output string, err error)
-}
-
 // container is a session's runtime, if its sessions live apart; nil: they do not.
-func (r *run) container(s session.Spec) (Container, error) {
-	if s.Runtime.Kind != "docker" {
+func (r *run) container(s session.Spec) (session.Container, error) {
+	if !s.Runtime.Traits().OwnHome {
 		return nil, nil
 	}
 	rt, err := r.runtime(s)
 	if err != nil {
 		return nil, err
 	}
-	c, is := rt.(Container)
+	c, is := rt.(session.Container)
 	if !is {
 		return nil, fmt.Errorf("runtime %s holds no containers", s.Runtime.Key())
 	}
@@ -47,7 +33,7 @@ func (r *run) container(s session.Spec) (Container, error) {
 // seen: a container has none of this machine's settings of git, and a clone has its own.
 func (j *job) identity(ctx context.Context) (map[string]string, error) {
 	tree := j.rec.Tree
-	if j.rec.Spec.Runtime.Kind != "docker" || tree.Mode != session.Worktree && tree.Mode != session.InPlace {
+	if !j.rec.Spec.Runtime.Traits().OwnHome || tree.Mode != session.Worktree && tree.Mode != session.InPlace {
 		return nil, nil
 	}
 	return j.run.Git.Identity(ctx, tree.Repo)
@@ -126,7 +112,7 @@ func (j *job) plain() error {
 
 // setUpInside runs the workspace's setup command in a container like the
 // session's: its tools are there.
-func (j *job) setUpInside(ctx context.Context, c Container, argv []string) error {
+func (j *job) setUpInside(ctx context.Context, c session.Container, argv []string) error {
 	folder := j.run.Folder(j.rec)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("setup: %w", err)

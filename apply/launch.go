@@ -140,7 +140,7 @@ func (j *job) starting(dir, prompt string, d delivery) (session.Start, error) {
 	s, r := j.rec.Spec, j.run
 	in := session.StartInput{
 		Spec: s, Prompt: prompt, Conversation: d.conversation, Fresh: r.newUUID(),
-		Private: filepath.Join(dir, private), Root: r.asRoot(s), Sandbox: s.Runtime.Kind == "docker",
+		Private: filepath.Join(dir, private), Root: r.asRoot(s), Sandbox: s.Runtime.Traits().Sandbox,
 	}
 	if r.Hooks != nil {
 		hook, err := r.Hooks()

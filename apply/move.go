@@ -10,12 +10,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Adopter is a runtime that can take over what somebody else started in it: what
-// stands under the id bears the mark from then on, and goes on undisturbed.
-type Adopter interface {
-	Adopt(ctx context.Context, id string, m session.Mark) (session.Place, error)
-}
-
 // move puts every session that has moved on record under its new address, before
 // anything else: one whose new address is another's old one after that other.
 // What cannot be moved is not carried out, nor what waits for it.
@@ -82,7 +76,7 @@ func (j *job) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	adopter, can := rt.(Adopter)
+	adopter, can := rt.(session.Adopter)
 	if !can {
 		return errors.New("its runtime cannot take over what somebody else started")
 	}

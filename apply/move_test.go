@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -101,6 +100,7 @@ func TestOldAddressIsUsedAgain(t *testing.T) {
 // taker is a runtime in which there is something to take over.
 type taker struct {
 	*sessiontest.Scripted
+	session.Adopter
 	marks []session.Mark
 	err   error
 }
@@ -154,7 +154,7 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-var _ apply.Adopter = (*taker)(nil)
+var _ session.Adopter = (*taker)(nil)
 
 func TestMovedAndForgotten(t *testing.T) {
 	r := newRoom(t)

@@ -30,7 +30,7 @@ func (j *job) weight() int {
 // or removed, nothing is typed, and nobody waits for the agent to be ready.
 func (j *job) light() bool {
 	for _, s := range []*session.Spec{j.change.After, j.wasWanted()} {
-		if s != nil && s.Runtime.Kind != "tmux" {
+		if s != nil && s.Runtime.Traits().Server == "" {
 			return false
 		}
 	}

@@ -8,12 +8,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Setter is a runtime that can change the longest run of a live session. One
-// that cannot applies it at the next start.
-type Setter interface {
-	SetTimeout(ctx context.Context, p session.Place, run string, timeout time.Duration) error
-}
-
 // update records what changed without touching the agent, and completes what an
 // interrupted action left: the live run is what counts, and a prompt that was
 // never typed is typed now.
@@ -31,7 +25,7 @@ func (j *job) update(ctx context.Context) error {
 	if live == nil || live.Vital != session.Alive {
 		return j.settle()
 	}
-	if setter, can := rt.(Setter); can && before.Spec.Timeout != j.rec.Spec.Timeout {
+	if setter, can := rt.(session.TimeoutSetter); can && before.Spec.Timeout != j.rec.Spec.Timeout {
 		if err := setter.SetTimeout(ctx, live.Place, live.Mark.Run, j.rec.Spec.Timeout.D()); err != nil {
 			return err
 		}

@@ -8,20 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/docker"
-	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/session"
 )
 
 // What the commands and the hub do with containers besides.
 var (
-	_ apply.Adopter = (*docker.Runtime)(nil)
-	_ apply.Setter  = (*docker.Runtime)(nil)
-	_ engine.Finder = (*docker.Runtime)(nil)
-	_ hub.Prober    = (*docker.Runtime)(nil)
-	_ hub.Noticer   = (*docker.Runtime)(nil)
+	_ session.Adopter       = (*docker.Runtime)(nil)
+	_ session.TimeoutSetter = (*docker.Runtime)(nil)
+	_ session.Prober        = (*docker.Runtime)(nil)
+	_ session.EventSource   = (*docker.Runtime)(nil)
 )
 
 // theirs is somebody's container, with the agent of these tests in its tmux.

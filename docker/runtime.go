@@ -49,13 +49,14 @@ func New(c Config) *Runtime {
 }
 
 // Close lets the engine go.
-func (r *Runtime) Close() error {
-	c, err := r.engine()
-	if err != nil {
-		return nil // there was nothing to close
+func (r *Runtime) Close() {
+	if c, err := r.engine(); err == nil {
+		_ = c.Close() // idle connections
 	}
-	return c.Close()
 }
+
+// Traits returns those of containers.
+func (r *Runtime) Traits() session.Traits { return session.TraitsOf("docker") }
 
 // The labels of a container.
 const (

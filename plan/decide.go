@@ -75,7 +75,7 @@ func lost(j *join, c Change) bool {
 	if c.Live != nil || !j.agentRuns(c.Before) {
 		return false
 	}
-	return !j.unreachable(c.Before.Spec) || c.Before.Spec.Runtime.Kind == "tmux" && j.in.Hub == nil && toEnd(j, c)
+	return !j.unreachable(c.Before.Spec) || c.Before.Spec.Runtime.Traits().Server != "" && j.in.Hub == nil && toEnd(j, c)
 }
 
 // toEnd reports whether someone wants the session ended.

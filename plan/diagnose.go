@@ -99,7 +99,7 @@ func down(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	if r != nil && rebooted(*r, w) {
 		return dead(session.StateError, ReasonRebooted, rebootWords(*r, w), nil)
 	}
-	d := dead(session.StateError, ReasonGone, "the "+placeWord(l.Place)+" does not run", l.Exit)
+	d := dead(session.StateError, ReasonGone, "the "+l.Place.Traits().Place+" does not run", l.Exit)
 	if l.Doubt != "" {
 		d.Detail = l.Doubt
 	}
@@ -133,7 +133,7 @@ func absent(r *session.Record, w session.World) Diagnosis {
 	case rebooted(*r, w):
 		return dead(session.StateError, ReasonRebooted, rebootWords(*r, w), nil)
 	}
-	return dead(session.StateError, ReasonGone, placeWord(r.Place)+" is gone", facts.Exit)
+	return dead(session.StateError, ReasonGone, r.Place.Traits().Place+" is gone", facts.Exit)
 }
 
 // outOfReach diagnoses a session whose agent runs and whose place cannot be found: its
@@ -142,7 +142,7 @@ func absent(r *session.Record, w session.World) Diagnosis {
 func outOfReach(r session.Record, facts session.RunFacts) Diagnosis {
 	return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
 		Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d): agentform doctor %s shows why and what to do",
-			placeWord(r.Place), facts.Agent.PID, shell(r.Address.Short()))}
+			r.Place.Traits().Place, facts.Agent.PID, shell(r.Address.Short()))}
 }
 
 // suspended says that the process of a live agent stands still, and how it continues.
@@ -178,10 +178,10 @@ func ended(r *session.Record, l *session.Live) Diagnosis {
 		}
 	}
 	stands := " stands"
-	if l.Place.Runtime == "docker" {
+	if !l.Place.Traits().HostProcesses {
 		stands = " runs"
 	}
-	d := dead(session.StateStale, reason, "stale: "+placeWord(l.Place)+stands+", session is gone", l.Exit)
+	d := dead(session.StateStale, reason, "stale: "+l.Place.Traits().Place+stands+", session is gone", l.Exit)
 	d.Activity = session.Exited
 	if l.Exit != nil && failure(*l.Exit) && (agent.OneShot || l.Exit.Cause == "failed_start") {
 		d.Activity = session.Failed
@@ -243,16 +243,6 @@ func dead(s session.State, reason Reason, detail string, e *session.Exit) Diagno
 		detail += " (" + e.String() + ")"
 	}
 	return Diagnosis{State: s, Activity: session.Exited, Alive: no(), Reason: reason, Detail: detail}
-}
-
-func placeWord(p session.Place) string {
-	switch p.Runtime {
-	case "docker":
-		return "container"
-	case "tmux":
-		return "tmux session"
-	}
-	return "place"
 }
 
 // standing is what the session was last told to be: by hand, else by the spec

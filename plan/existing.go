@@ -50,7 +50,7 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 	if j.in.Hub != nil {
 		c = boundsOf(j).apply(c)
 	}
-	if c.Action == Restart && c.Live != nil && c.Live.Place.Runtime == "docker" && c.Live.Place.Pane != "" { // an adopted container
+	if c.Action == Restart && c.Live != nil && c.Live.Place.Container != "" && c.Live.Place.Pane != "" { // an adopted container
 		return stuck(c, problem(c.Address, ReasonNoGuest, "nothing can be started in its container",
 			fmt.Sprintf("%s; container %s was adopted, and has no guest that could start anything in it\nto have another made in its place: agentform apply --replace %s", c.Detail, c.Live.Place.Name, shell(string(c.Address)))))
 	}

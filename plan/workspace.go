@@ -78,7 +78,7 @@ func switchBranch(world session.World, path string, w *session.Spec) string {
 
 // inContainer reports whether git must run in the session's container only.
 func inContainer(w *session.Spec) bool {
-	return w.Runtime.Kind == "docker" && w.Workspace.Mode == session.Clone
+	return !w.Runtime.Traits().HostGit && w.Workspace.Mode == session.Clone
 }
 
 // restoreBranch is the command that recreates the missing branch of a workspace.

@@ -31,7 +31,7 @@ type Inherited struct {
 // terminal or to agentform are never passed on. A container gets nothing: its image
 // has an environment.
 func Inherit(environ []string, s Spec, a Agent) Inherited {
-	if s.Runtime.Kind == "docker" {
+	if s.Runtime.Traits().OwnHome {
 		return Inherited{}
 	}
 	values := variables(environ)

@@ -42,6 +42,8 @@ type Launch struct {
 // that says what was attempted on what, or nil when what it promises has been
 // seen to be true.
 type Runtime interface {
+	// Traits returns how the runtime's sessions differ from others'.
+	Traits() Traits
 	// Observe returns every session object the runtime can see, ours and
 	// others', in a number of calls that does not grow with their number. Screens
 	// are filled in only if asked for. It changes nothing. An error means that

@@ -74,6 +74,9 @@ func New(c Config) *Runtime {
 	}
 }
 
+// Traits returns those of tmux sessions.
+func (r *Runtime) Traits() session.Traits { return session.TraitsOf("tmux") }
+
 // Close returns when servers that hold nothing any more have left. The sessions
 // stay, and the Runtime can be used again.
 func (r *Runtime) Close() {

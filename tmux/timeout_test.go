@@ -4,12 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
 
-var _ apply.Setter = (*tmux.Runtime)(nil)
+var _ session.TimeoutSetter = (*tmux.Runtime)(nil)
 
 func TestTimeoutOfALiveRun(t *testing.T) {
 	b := newBed(t)

@@ -244,7 +244,7 @@ func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Eve
 // InImage reports whether the agent's home is its container's own, so that its files
 // are not to be found here, whatever is in them.
 func (r *Reader) InImage(rec session.Record) bool {
-	return rec.Spec.Runtime.Kind == "docker" && r.environ(rec.Run.ID)["HOME"] == ""
+	return rec.Spec.Runtime.Traits().OwnHome && r.environ(rec.Run.ID)["HOME"] == ""
 }
 
 // inImage stands for a home in a container's image: nothing of it is to be found here.

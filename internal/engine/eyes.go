@@ -95,7 +95,7 @@ func (e Observer) overdue(now time.Time, recorded []session.Record) map[string]b
 }
 
 // runtimes are those that hold a recorded session or are to hold a wanted one, one
-// for each engine. A record that stands in tmux has tmux looked at, whatever its
+// for each engine. A record that stands on a server has that looked at, whatever its
 // spec says now.
 func runtimes(wanted []session.Spec, recorded []session.Record) map[string]session.RuntimeSpec {
 	specs := map[string]session.RuntimeSpec{}
@@ -106,8 +106,8 @@ func runtimes(wanted []session.Spec, recorded []session.Record) map[string]sessi
 	}
 	for _, r := range recorded {
 		add(r.Spec.Runtime)
-		if r.Place.Runtime == "tmux" && r.Spec.Runtime.Kind != "tmux" {
-			add(session.RuntimeSpec{Kind: "tmux"})
+		if kind := r.Place.Runtime; r.Place.Traits().Server != "" && kind != r.Spec.Runtime.Kind {
+			add(session.RuntimeSpec{Kind: kind})
 		}
 	}
 	for _, s := range wanted {

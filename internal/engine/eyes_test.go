@@ -232,7 +232,10 @@ func TestWhatIsLiveAndNotOnRecordIsRemembered(t *testing.T) {
 }
 
 // finder is a runtime in which something can be looked up.
-type finder struct{ session.Runtime }
+type finder struct {
+	session.Runtime
+	session.Adopter
+}
 
 func (finder) Find(_ context.Context, id string) session.Found {
 	return session.Found{Live: &session.Live{Title: id}}
@@ -240,7 +243,7 @@ func (finder) Find(_ context.Context, id string) session.Found {
 
 func TestFindsWhatIsToBeTakenOver(t *testing.T) {
 	rt := sessiontest.New("line")
-	h := &host{runtimes: map[string]session.Runtime{"tmux": finder{rt}, "scripted": rt}}
+	h := &host{runtimes: map[string]session.Runtime{"tmux": finder{Runtime: rt}, "scripted": rt}}
 	e := h.eyes()
 	if w := e.World(t.Context(), nil, nil, false); w.Found != nil {
 		t.Errorf("looked for nothing and found %v", w.Found)

@@ -11,11 +11,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Finder is a runtime that can look up what somebody else started in it.
-type Finder interface {
-	Find(ctx context.Context, id string) session.Found
-}
-
 // found looks up what stands under the ids that are to be taken over. The word
 // before an id's first colon is the kind of its runtime.
 func (e Observer) found(ctx context.Context) map[string]session.Found {
@@ -35,7 +30,7 @@ func (e Observer) found(ctx context.Context) map[string]session.Found {
 		if err != nil {
 			return session.Found{Err: err}
 		}
-		finder, can := rt.(Finder)
+		finder, can := rt.(session.Adopter)
 		if !can {
 			return session.Found{Err: fmt.Errorf("what runs in %s cannot be taken over", kind)}
 		}

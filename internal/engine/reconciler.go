@@ -226,18 +226,13 @@ func (r *Reconciler) For(spec session.Spec) (session.Runtime, error) {
 }
 
 // Close closes the runtimes that were opened and have something to close.
-func (r *Reconciler) Close() error {
+func (r *Reconciler) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var errs []error
 	for _, rt := range r.open {
-		switch c := rt.(type) {
-		case interface{ Close() error }:
-			errs = append(errs, c.Close())
-		case interface{ Close() }:
+		if c, can := rt.(session.Closer); can {
 			c.Close()
 		}
 	}
 	r.open = nil
-	return errors.Join(errs...)
 }

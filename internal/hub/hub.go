@@ -271,9 +271,7 @@ func (h *Hub) finish() {
 		case r := <-h.repaired:
 			h.after(r)
 		case <-done:
-			if err := h.rec.Close(); err != nil {
-				h.log.Debug("close", "error", err)
-			}
+			h.rec.Close()
 			return
 		}
 	}

@@ -14,16 +14,6 @@ import (
 // probesAtOnce is how many heartbeats are taken at a time.
 const probesAtOnce = 8
 
-// Prober is a runtime whose sessions can be probed. Both return
-// session.ErrUnprobeable where there is nobody to ask.
-type Prober interface {
-	// Probe runs a command beside the agent, in its folder and environment, for at
-	// most that long. Failed is why it failed; empty: it left with 0.
-	Probe(ctx context.Context, p session.Place, run string, argv []string, timeout time.Duration) (failed string, err error)
-	// Unread is how many bytes the agent has not read of what was typed.
-	Unread(ctx context.Context, p session.Place, run string) (int, error)
-}
-
 // probed is the outcome of a probe.
 type probed struct {
 	address session.Address
@@ -46,7 +36,7 @@ func (h *Hub) probe(ctx context.Context, s *Snapshot) {
 			continue
 		}
 		rt, err := h.rec.Opened(s.Lineage, r.Spec.Runtime)
-		prober, can := rt.(Prober)
+		prober, can := rt.(session.Prober)
 		if err != nil || !can {
 			continue
 		}
@@ -73,7 +63,7 @@ func (h *Hub) probe(ctx context.Context, s *Snapshot) {
 }
 
 // heartbeat takes one.
-func heartbeat(ctx context.Context, rt session.Runtime, prober Prober, place session.Place, run string, p session.Health) (failed string, err error) {
+func heartbeat(ctx context.Context, rt session.Runtime, prober session.Prober, place session.Place, run string, p session.Health) (failed string, err error) {
 	limit := p.Timeout.D()
 	if len(p.Heartbeat.Command) > 0 {
 		return prober.Probe(ctx, place, run, p.Heartbeat.Command, limit)

@@ -301,7 +301,7 @@ func TestApplyBesideAHub(t *testing.T) {
 						break
 					}
 				}
-				_ = r.Close()
+				r.Close()
 			}
 		})
 	}

@@ -8,12 +8,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// shower is a runtime that shows the screens of some of its sessions in a number of
-// calls that does not grow with them. One that went away meanwhile has none.
-type shower interface {
-	Screens(ctx context.Context, places []session.Place) (map[session.Place]string, error)
-}
-
 // resolution is how exactly runtimes say when a session last put something out:
 // what was shown within it may be older.
 const resolution = 1100 * time.Millisecond
@@ -33,8 +27,8 @@ func (h *Hub) show(ctx context.Context, s engine.Survey) {
 			continue
 		}
 		spec := x.Record.Spec.Runtime
-		if x.Live.Place.Runtime == "tmux" { // where it stands, whatever its spec says
-			spec = session.RuntimeSpec{Kind: "tmux"}
+		if p := x.Live.Place; p.Traits().Server != "" { // where it stands, whatever its spec says
+			spec = session.RuntimeSpec{Kind: p.Runtime}
 		}
 		key := spec.Key()
 		if by[key] == nil {
@@ -64,7 +58,7 @@ func (h *Hub) captured(ctx context.Context, rt session.Runtime, places map[sessi
 	for p := range places {
 		list = append(list, p)
 	}
-	if s, can := rt.(shower); can {
+	if s, can := rt.(session.ScreenReader); can {
 		shown, err := s.Screens(ctx, list)
 		if err != nil {
 			h.log.Debug("screens cannot be shown", "error", err)
@@ -77,7 +71,7 @@ func (h *Hub) captured(ctx context.Context, rt session.Runtime, places map[sessi
 	}
 	shown := map[session.Place]string{}
 	for _, l := range lives {
-		if places[l.Place] != nil {
+		if places[l.Place] != nil && l.PlaceUp {
 			shown[l.Place] = l.Screen
 		}
 	}

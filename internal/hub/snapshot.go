@@ -65,7 +65,7 @@ func (h *Hub) Look(ctx context.Context) (*Snapshot, error) {
 // reconciler of Config.Open says. It returns what Reconciler.Override does.
 func (h *Hub) Do(ctx context.Context, by string, hand engine.Hand) (plan.Plan, apply.Tally, error) {
 	r := h.cfg.Open(by)
-	defer func() { _ = r.Close() }()
+	defer r.Close()
 	r.Applier.Emit = func(history.Event) { h.Wake() }
 	p, tally, err := r.Override(ctx, hand, nil)
 	h.Wake()

@@ -37,7 +37,7 @@ func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) 
 	in := func(p session.Place, r session.RuntimeSpec, up *bool) *Service {
 		key := session.Place{Runtime: p.Runtime, Socket: p.Socket}
 		s := Service{Kind: p.Runtime, Name: p.Socket, Up: up}
-		if p.Runtime == "docker" {
+		if p.Traits().Server == "" {
 			key = session.Place{Runtime: p.Runtime, Container: p.Container, Name: p.Name}
 			s.Name, s.Container = p.Name, p.Container
 			if r.Docker != nil {
@@ -105,7 +105,21 @@ func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) 
 const NoPlace = "none"
 
 // rank orders services by kind: tmux servers, containers, and what has neither.
-func (s Service) rank() int { return slices.Index([]string{"tmux", "docker", NoPlace}, s.Kind) }
+func (s Service) rank() int {
+	switch {
+	case s.Kind == NoPlace:
+		return 2
+	case session.TraitsOf(s.Kind).Server == "":
+		return 1
+	}
+	return 0
+}
+
+// Noun returns what the service is called, such as tmux server.
+func (s Service) Noun() string {
+	t := session.TraitsOf(s.Kind)
+	return cmp.Or(t.Server, t.Place)
+}
 
 // upRank orders what sessions prove about the place that they share: that it runs, that
 // it cannot be known, and that it does not run.

@@ -54,6 +54,9 @@ func New(lineage string) *Scripted {
 	}
 }
 
+// Traits returns those of a kind that nobody knows.
+func (s *Scripted) Traits() session.Traits { return session.TraitsOf(s.kind) }
+
 // Observe returns every place, sorted by name.
 func (s *Scripted) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	var out []session.Live

@@ -88,7 +88,7 @@ func (a *app) describe(ctx context.Context, p *project, address session.Address,
 	if err != nil {
 		return nil, err
 	}
-	found := rt.(engine.Finder).Find(ctx, id)
+	found := rt.(session.Adopter).Find(ctx, id)
 	if found.Err != nil {
 		return nil, fmt.Errorf("adopt %s: %w", id, found.Err)
 	}

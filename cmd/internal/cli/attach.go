@@ -81,7 +81,7 @@ func (a *app) handOver(ctx context.Context, t *target) error {
 		return a.switchOver(ctx, t, argv)
 	}
 	bin := "tmux"
-	if t.place().Runtime == bin {
+	if t.place().Traits().HostProcesses {
 		bin = argv[0]
 	}
 	keys := a.detachKey(ctx, bin)

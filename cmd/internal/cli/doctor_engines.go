@@ -29,16 +29,16 @@ func (x *examination) orphans(ctx context.Context) {
 // engine looks at one of them.
 func (x *examination) engine(ctx context.Context, name string, spec session.RuntimeSpec) {
 	subject, remedy := name, "look by hand; nothing is done with sessions that cannot be seen"
-	switch spec.Kind {
-	case "tmux":
+	switch server := spec.Traits().Server; {
+	case server != "":
 		if _, found := x.app.env.findCommand("tmux", x.app.env.Dir); !found {
 			return // told already
 		}
-		subject = "tmux servers"
+		subject = server + "s"
 		if spec.Socket != "" {
-			subject = "tmux server " + spec.Socket
+			subject = server + " " + spec.Socket
 		}
-	case "docker":
+	case spec.Kind == "docker":
 		if _, found := x.app.env.findCommand("docker", x.app.env.Dir); !found {
 			x.add(view.Warning, "docker command", "not on PATH", "attach leads into containers by it: install it (docker.io, docker-ce-cli, brew install docker); all else does without")
 		}
@@ -48,7 +48,7 @@ func (x *examination) engine(ctx context.Context, name string, spec session.Runt
 	if err != nil {
 		return // the socket folder's finding says why
 	}
-	defer func() { _ = closer(r)() }() // nothing was changed
+	defer closer(r)()
 	lives, err := r.Observe(ctx, false)
 	if err != nil {
 		x.add(view.Fault, subject, err.Error(), remedy)
@@ -77,14 +77,14 @@ func (x *examination) ours(l session.Live) bool {
 	if l.Mark.Project == "" {
 		return false
 	}
-	return l.Place.Runtime != "docker" || fileExists(filepath.Join(x.project.manifest.DataDir, "containers", l.Mark.ID))
+	return l.Place.Container == "" || fileExists(filepath.Join(x.project.manifest.DataDir, "containers", l.Mark.ID))
 }
 
 // orphan tells of a live session that is on no record, and what to do about it.
 func (x *examination) orphan(l session.Live) {
 	name := l.Place.Name
 	end := fmt.Sprintf("to end it: tmux -S %s kill-session -t '=%s'", l.Place.Socket, name)
-	if l.Place.Runtime == "docker" {
+	if l.Place.Container != "" {
 		name, end = "container "+name, "to end it: docker rm -f "+name
 	}
 	subject := string(l.Mark.Address)

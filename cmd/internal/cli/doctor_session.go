@@ -68,7 +68,7 @@ func (x *examination) sessionState(s api.Session) {
 
 // reach says whether the session's processes run and where they can be reached.
 func (x *examination) reach(r session.Record, l *session.Live) {
-	if r.Place.Runtime != "tmux" {
+	if !r.Place.Traits().HostProcesses {
 		x.engineOf(r, l)
 		return
 	}

@@ -30,7 +30,7 @@ func (a *app) dotfiles(specs []session.Spec) []*dotfile {
 	var all []*dotfile
 	known := map[string]*dotfile{}
 	for _, s := range specs {
-		if s.Runtime.Kind == "docker" {
+		if s.Runtime.Traits().OwnHome {
 			continue // a container has a home of its own
 		}
 		for _, fix := range agent.DotfileFixes(s, a.whereabouts(s)) {
@@ -78,7 +78,7 @@ func (a *app) obstacles(specs []session.Spec) []session.Diagnostic {
 	var found []session.Diagnostic
 	told := map[string]bool{}
 	for _, s := range specs {
-		why := agent.Refusal(session.StartInput{Spec: s, Root: os.Geteuid() == 0, Sandbox: s.Runtime.Kind == "docker"})
+		why := agent.Refusal(session.StartInput{Spec: s, Root: os.Geteuid() == 0, Sandbox: s.Runtime.Traits().Sandbox})
 		if why != "" && !told[s.Agent.Name] {
 			told[s.Agent.Name] = true
 			found = append(found, session.Diagnostic{Severity: session.Warning, Summary: fmt.Sprintf("agent %q will not start", s.Agent.Name), Detail: why, Address: s.Address})

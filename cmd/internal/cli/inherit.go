@@ -51,7 +51,7 @@ var shellVariables = []string{
 // reportNotInherited writes, with the first sessions that a project starts on this
 // machine, which variables of the environment they do not get.
 func reportNotInherited(a *app, dataDir string, environ []string, started []session.Spec) error {
-	specs := slices.DeleteFunc(slices.Clone(started), func(s session.Spec) bool { return s.Runtime.Kind == "docker" })
+	specs := slices.DeleteFunc(slices.Clone(started), func(s session.Spec) bool { return s.Runtime.Traits().OwnHome })
 	names := notInherited(environ, specs)
 	if len(names) == 0 {
 		return nil

@@ -44,7 +44,7 @@ func workIn(ctx context.Context, r session.Record) string {
 		return ""
 	case t.Mode == session.Worktree:
 		risk, err = git.AtRisk(ctx, t.Path, t.Repo)
-	case t.Mode == session.Clone && r.Spec.Runtime.Kind != "docker":
+	case t.Mode == session.Clone && r.Spec.Runtime.Traits().HostGit:
 		risk, err = git.CloneRisk(ctx, t.Path, t.Repo, git.Here(t.Path))
 	}
 	if err != nil || !risk.Any() {

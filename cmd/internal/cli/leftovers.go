@@ -258,17 +258,17 @@ func (x *search) deadSockets(ctx context.Context) {
 	}
 	for _, e := range entries(x.sockets) {
 		path := filepath.Join(x.sockets, e.Name())
-		kind, run, _ := strings.Cut(e.Name(), "-")
+		prefix, run, _ := strings.Cut(e.Name(), "-")
 		switch {
-		case kind == "tmux" && e.Type() == os.ModeSymlink:
+		case prefix == "tmux" && e.Type() == os.ModeSymlink:
 			if to, err := os.Readlink(path); err == nil && !needed[to] {
 				x.add(kindSocket, path, view.LeftToRemove, "nothing of ours is on "+to)
 			}
-		case (kind == "tmux" || kind == server.SocketName) && e.Type() == os.ModeSocket, kind == "g" && e.Type() == os.ModeSocket && !x.runs[run]:
+		case (prefix == "tmux" || prefix == server.SocketName) && e.Type() == os.ModeSocket, prefix == "g" && e.Type() == os.ModeSocket && !x.runs[run]:
 			if deaf(ctx, path) {
 				x.add(kindSocket, path, view.LeftToRemove, "nobody listens on it")
 			}
-		case kind == "s" && e.Type().IsRegular() && !x.runs[run]:
+		case prefix == "s" && e.Type().IsRegular() && !x.runs[run]:
 			x.add(kindSocket, path, view.LeftToRemove, "secrets of a run that never began")
 		}
 	}

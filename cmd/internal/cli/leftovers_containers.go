@@ -21,7 +21,7 @@ func (a *app) askEngines(ctx context.Context, x *search) {
 	}
 	engines := map[string]session.RuntimeSpec{}
 	for _, r := range x.state.Sessions {
-		if r.Spec.Runtime.Kind == "docker" {
+		if !r.Spec.Runtime.Traits().HostProcesses {
 			engines[r.Spec.Runtime.Engine()] = r.Spec.Runtime
 		}
 	}

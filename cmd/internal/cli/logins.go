@@ -13,7 +13,7 @@ import (
 // missingLogin returns what a session's agent lacks to log in, and how to log in. Of a
 // container nothing is known: it has another home, and its image may bring a login.
 func missingLogin(a *app, s session.Spec) (lack, remedy string) {
-	if s.Runtime.Kind == "docker" {
+	if s.Runtime.Traits().OwnHome {
 		return "", ""
 	}
 	return agent.MissingLogin(s, agent.LoginFacts{OS: runtime.GOOS, At: a.whereabouts(s), Read: readSmall})

@@ -37,7 +37,7 @@ func (a *app) lacking(specs []session.Spec, how session.Severity) []session.Diag
 				miss(s.Address, lack{how, fmt.Sprintf("secret %s is not set", name), err.Error()})
 			}
 		}
-		if s.Runtime.Kind == "docker" {
+		if s.Runtime.Traits().OwnHome {
 			continue // the command is in the image, which apply looks into
 		}
 		switch command, err := a.lackingCommand(s, search); {
@@ -123,7 +123,7 @@ func (a *app) programs(specs []session.Spec, how session.Severity) []session.Dia
 				Detail: fmt.Sprintf("%s: install %s %s or later (apt-get install %s, brew install %s)", why, name, version, name, name)})
 		}
 	}
-	if len(specs) == 0 || slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Runtime.Kind != "docker" }) {
+	if len(specs) == 0 || slices.ContainsFunc(specs, func(s session.Spec) bool { return !s.Runtime.Traits().OwnHome }) {
 		need("tmux", "sessions live in it", "3.2")
 	}
 	if slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Workspace.Mode != session.Plain }) {

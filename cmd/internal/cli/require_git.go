@@ -76,7 +76,7 @@ func missingImages(ctx context.Context, a *app, lineage string, specs []session.
 			found = append(found, session.Diagnostic{Severity: session.Warning, Address: needed[key][0], Range: declaredAt(a.open(), needed[key][0]),
 				Summary: fmt.Sprintf("image %s is not there", key[1]), Detail: missing.Error() + "\nneeded by " + names(needed[key])})
 		}
-		_ = engine.Close()
+		engine.Close()
 	}
 	return found
 }

@@ -26,11 +26,11 @@ type app struct {
 	stands   string // the folder that the person stands in, without links; --chdir leaves it
 	globals  globals
 	log      *slog.Logger
-	command  string         // "agentform apply"
-	opened   *project       // see open
-	document bool           // what is wrong with the manifest goes into the command's document, not to standard error
-	closers  []func() error // see close
-	scoped   []string       // see scope; of the hub alone
+	command  string   // "agentform apply"
+	opened   *project // see open
+	document bool     // what is wrong with the manifest goes into the command's document, not to standard error
+	closers  []func() // see close
+	scoped   []string // see scope; of the hub alone
 }
 
 // globals are the flags that every command takes.

@@ -177,14 +177,11 @@ func (x *rebuilding) running(ctx context.Context, mirrors []state.Mirror) (map[s
 }
 
 // closer returns what closes a runtime.
-func closer(rt session.Runtime) func() error {
-	switch c := rt.(type) {
-	case interface{ Close() error }:
+func closer(rt session.Runtime) func() {
+	if c, can := rt.(session.Closer); can {
 		return c.Close
-	case interface{ Close() }:
-		return func() error { c.Close(); return nil }
 	}
-	return func() error { return nil }
+	return func() {}
 }
 
 // lineageOf returns the lineage of a lost state: as its own file tells, or else the

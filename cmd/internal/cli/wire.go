@@ -159,13 +159,10 @@ func (a *app) docker(p *project, lineage string, spec session.RuntimeSpec, socke
 	return docker.New(c), nil
 }
 
-// close ends what was opened. What is left to say about that is a debug matter:
-// the command's own result stands.
+// close closes what was opened.
 func (a *app) close() {
 	for _, end := range a.closers {
-		if err := end(); err != nil && a.log != nil {
-			a.log.Debug("close", "error", err)
-		}
+		end()
 	}
 }
 

@@ -21,9 +21,7 @@ func Services(w io.Writer, st Style, all []status.Service) error {
 		return p.flush(w)
 	}
 	counts := map[session.State]int{}
-	kinds := map[string]int{}
 	for _, s := range all {
-		kinds[s.Kind]++
 		p.line(serviceTitle(p, s))
 		var rows [][]cell
 		for _, h := range s.Sessions {
@@ -38,7 +36,7 @@ func Services(w io.Writer, st Style, all []status.Service) error {
 	}
 	p.line()
 	numbers := p.stateNumbers(counts)
-	if n := places(kinds); n != "" {
+	if n := places(all); n != "" {
 		numbers = n + "; " + numbers
 	}
 	p.line(numbers)
@@ -47,15 +45,15 @@ func Services(w io.Writer, st Style, all []status.Service) error {
 
 // serviceTitle returns a place in one line.
 func serviceTitle(p *page, s status.Service) string {
-	kind, more := "tmux server", ""
 	if s.Kind == status.NoPlace {
 		return "no server or container"
 	}
-	if s.Kind == "docker" {
-		kind, more = "container", " ("+s.Container[:min(12, len(s.Container))]+")"
-		if s.Engine != "" {
-			more += " on " + s.Engine
-		}
+	more := ""
+	if s.Container != "" {
+		more = " (" + s.Container[:min(12, len(s.Container))] + ")"
+	}
+	if s.Engine != "" {
+		more += " on " + s.Engine
 	}
 	switch {
 	case s.Up == nil:
@@ -63,20 +61,23 @@ func serviceTitle(p *page, s status.Service) string {
 	case !*s.Up:
 		more += ", " + p.paint(red, "does not run")
 	}
-	return kind + " " + p.paint(bold, plaintext.OneLine(s.Name)) + more
+	return s.Noun() + " " + p.paint(bold, plaintext.OneLine(s.Name)) + more
 }
 
-// places counts them: 1 tmux server, 3 containers.
-func places(kinds map[string]int) string {
+// places counts the services of each kind: 1 tmux server, 3 containers. They are
+// sorted by kind.
+func places(all []status.Service) string {
 	var parts []string
-	for _, k := range []struct{ kind, noun string }{{"tmux", "tmux server"}, {"docker", "container"}} {
-		switch n := kinds[k.kind]; n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+k.noun)
-		default:
-			parts = append(parts, fmt.Sprintf("%d %ss", n, k.noun))
+	for len(all) > 0 && all[0].Kind != status.NoPlace {
+		n := 1
+		for n < len(all) && all[n].Kind == all[0].Kind {
+			n++
 		}
+		part := fmt.Sprintf("%d %s", n, all[0].Noun())
+		if n > 1 {
+			part += "s"
+		}
+		parts, all = append(parts, part), all[n:]
 	}
 	return strings.Join(parts, ", ")
 }

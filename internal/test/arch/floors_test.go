@@ -138,13 +138,13 @@ var larger = map[string]int{
 	"apply.run":                    34,
 	"cmd/internal/cli.app":         193,
 	"cmd/internal/view.page":       29,
-	"docker.Runtime":               72,
+	"docker.Runtime":               73,
 	"internal/engine.Reconciler":   31,
 	"internal/hub.Hub":             41,
 	"internal/test/agenttest.Run":  29,
 	"session.Session":              26,
-	"session/sessiontest.Scripted": 42,
-	"tmux.Runtime":                 65,
+	"session/sessiontest.Scripted": 43,
+	"tmux.Runtime":                 66,
 }
 
 type pkg struct {

@@ -29,7 +29,7 @@ func planScripted(t *testing.T, m *measurement) {
 		p := project{dir: dir}
 		p.manifest(t, n, repeated(n, "session \"s%d\" {\n  agent = agent.idle\n  workspace {\n    mode = \"plain\"\n  }\n}\n"))
 		r := scripted(t, dir)
-		t.Cleanup(func() { _ = r.Close() })
+		t.Cleanup(r.Close)
 		look := func() plan.Plan {
 			found, problems := config.Load(config.Options{Dir: dir, Environ: []string{"HOME=" + dir}})
 			if len(problems) > 0 {

@@ -1,0 +1,95 @@
+package session
+
+import (
+	"context"
+	"time"
+)
+
+// Traits says what sessions of a runtime have in common with processes on this
+// machine. Code above a runtime asks for a trait, never for the kind of a runtime.
+type Traits struct {
+	HostFiles     bool // sessions see this machine's files at the same paths: Launch.RunDir and Launch.Dir
+	HostProcesses bool // agents are processes of this machine, with the pid that Live.Agent has
+	HostGit       bool // git of this machine may run in a session's clone
+	OwnHome       bool // sessions have a home, programs and variables of their own, such as an image's
+	Sandbox       bool // what an agent may do without asking is confined; StartInput.Sandbox
+	Freeze        bool // Pause takes the mode Freeze
+
+	Place  string // what holds one session, for people: container
+	Server string // what holds many places, for people: tmux server; empty: each place stands alone
+}
+
+// TraitsOf returns the traits of the runtimes of a kind (RuntimeSpec.Kind,
+// Place.Runtime). Kinds that it does not know, such as a test's, have those of
+// processes on this machine.
+func TraitsOf(kind string) Traits {
+	switch kind {
+	case "docker":
+		return Traits{HostFiles: true, OwnHome: true, Sandbox: true, Freeze: true, Place: "container"}
+	case "tmux":
+		return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Place: "tmux session", Server: "tmux server"}
+	}
+	return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Place: "place"}
+}
+
+// Traits returns the traits of the runtime that the spec names.
+func (r RuntimeSpec) Traits() Traits { return TraitsOf(r.Kind) }
+
+// Traits returns the traits of the runtime that the place is in.
+func (p Place) Traits() Traits { return TraitsOf(p.Runtime) }
+
+// The interfaces below are optional: a Runtime implements those that it can.
+
+// Adopter is a Runtime whose sessions may have been started by someone else.
+type Adopter interface {
+	// Find looks up what an id of that runtime names. It changes nothing.
+	Find(ctx context.Context, id string) Found
+	// Adopt puts a mark on what Find returned for the id and leaves it running.
+	Adopt(ctx context.Context, id string, m Mark) (Place, error)
+}
+
+// Container is a Runtime whose sessions have programs of their own (Traits.OwnHome):
+// what a session needs is looked for there, and commands in its workspace run there.
+type Container interface {
+	// Check returns, before anything is made, why a session with the command line
+	// argv could not be started.
+	Check(ctx context.Context, s Spec, argv []string) error
+	// Run runs a command with the session's limits, user and workspace dir, but
+	// without its secrets, in a container that is removed before Run returns. It
+	// returns the end of the command's output, at most TailLimit bytes.
+	Run(ctx context.Context, s Spec, dir string, argv, env []string) (output string, err error)
+}
+
+// Prober is a Runtime that can ask whether an agent responds. Its methods return
+// ErrUnprobeable if there is nobody to ask.
+type Prober interface {
+	// Probe runs a command in the agent's directory and environment for at most the
+	// timeout. It returns why the command failed, or nothing.
+	Probe(ctx context.Context, p Place, run string, argv []string, timeout time.Duration) (failed string, err error)
+	// Unread returns how many bytes of the agent's input it has not read yet.
+	Unread(ctx context.Context, p Place, run string) (int, error)
+}
+
+// TimeoutSetter is a Runtime that can change the timeout of a run while it lasts.
+// Elsewhere a change applies to the next run.
+type TimeoutSetter interface {
+	SetTimeout(ctx context.Context, p Place, run string, timeout time.Duration) error
+}
+
+// EventSource is a Runtime that reports changes without being asked.
+type EventSource interface {
+	// Events calls happened whenever something happens to a session of the project,
+	// until ctx ends. An error means that changes are no longer reported.
+	Events(ctx context.Context, happened func()) error
+}
+
+// ScreenReader is a Runtime that reads some screens at less cost than Observe does.
+type ScreenReader interface {
+	// Screens returns the screens of the places that are still there, in a number of
+	// calls that does not grow with theirs.
+	Screens(ctx context.Context, places []Place) (map[Place]string, error)
+}
+
+// Closer is a Runtime that keeps connections or processes of its own. Its sessions
+// keep running after Close.
+type Closer interface{ Close() }
