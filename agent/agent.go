@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -102,8 +103,8 @@ func For(s session.AgentSpec) session.Agent {
 	}
 	return &program{
 		kind: k, spec: s,
-		reader:    sync.OnceValue(func() *reader { return newReader(k, s) }),
-		composing: sync.OnceValue(func() composing { return composingOf(k.marks) }),
+		detector: sync.OnceValue(func() *detector { return newDetector(k, s) }),
+		composer: sync.OnceValue(func() composer { return composerOf(k.marks) }),
 	}
 }
 
@@ -122,16 +123,16 @@ func kindOf(s session.AgentSpec) kind {
 // program is an agent as a manifest has it.
 type program struct {
 	kind
-	spec      session.AgentSpec
-	reader    func() *reader // compiled when it is first asked for: most are only started
-	composing func() composing
+	spec     session.AgentSpec
+	detector func() *detector // compiled on the first call: most agents are only started
+	composer func() composer
 }
 
 // Ready reports whether a screen is that of an agent that takes a prompt.
-func (p *program) Ready(screen string) bool { return p.reader().Ready(screen) }
+func (p *program) Ready(screen string) bool { return p.detector().screen.Ready(screen) }
 
 // Read says what the agent does, by all that is known of it.
-func (p *program) Read(e session.Evidence) session.Reading { return p.reader().Read(e) }
+func (p *program) Read(e session.Evidence) session.Reading { return p.detector().Read(e) }
 
 // Start is how a run is started: the command line (the command, what the agent
 // must be told, permissions and trust, the session's arguments, and the prompt,
@@ -183,4 +184,29 @@ func (p *program) Entries(line []byte) []session.Entry {
 		return nil
 	}
 	return p.entries(line)
+}
+
+// Composer returns what was typed into the composer that a screen shows: the last
+// line that looks like one. False: none shows, or its form is not known.
+func (p *program) Composer(screen string) (text string, shown bool) {
+	c := p.composer()
+	if c.line == nil {
+		return "", false
+	}
+	all := lines(screen)
+	for _, line := range slices.Backward(all[max(0, len(all)-markLines):]) {
+		if c.line.MatchString(line) {
+			return c.text(line), true
+		}
+	}
+	return "", false
+}
+
+// Typed returns a text as it has to be typed: a blank goes before what would make
+// it a command of the agent.
+func (p *program) Typed(text string) string {
+	if text != "" && strings.IndexByte(p.commands, text[0]) >= 0 {
+		return " " + text
+	}
+	return text
 }

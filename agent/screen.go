@@ -1,354 +1,223 @@
 package agent
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/agentform/agentform/session"
 )
 
-// sight is a screen, cut up as its reading needs it.
-type sight struct {
-	whole string
-	all   []string // its lines
-	shown []string // those above the composer or, where none shows, the status bar
-	now   []string // of all, those below the last prompt
-	end   string   // where dialogs and composers are
-	turn  string   // of that, what is below the last prompt
-	// composer is how many of the lines are above the composer and it; 0: none shows.
-	composer int
+// screenPatterns are the patterns of an agent's screen, compiled.
+type screenPatterns struct {
+	layout
+	// own are what the agent's program shows, manifest what the manifest declares,
+	// phrase what all agents have in common.
+	own, manifest, phrase             signs
+	ui, shell, started, genericDialog patterns
 }
 
-// look cuts a screen up. Typed is where it shows what was typed.
-func (r *reader) look(screen string, typed []session.Span) sight {
-	rows := rowsOf(screen)
-	s := sight{whole: screen, all: make([]string, len(rows))}
-	for i := range rows {
-		s.all[i] = rows[i].text
-	}
-	s.end = last(s.all, markLines)
-	s.composer = r.composerEnd(s.all)
-	begin := r.present(rows, typed, s.composer)
-	if r.turn == nil && begin >= s.composer { // what looks like the composer is a prompt
-		s.composer = 0
-	}
-	if s.composer > 0 {
-		s.shown = s.all[:s.composer-1]
-	} else {
-		s.shown = s.all[:max(0, len(s.all)-r.statusBar)]
-	}
-	s.now = s.all[begin:]
-	s.turn = last(s.now, min(markLines, len(s.now)))
-	return s
+type signs struct {
+	done, limit, retrying, failed, blocked, working, ended patterns
 }
 
-// composerEnd is how many lines there are up to the composer: the last line that looks
-// like one, with no more than the status bar below it.
-func (r *reader) composerEnd(all []string) int {
-	for i := len(all) - 1; i >= max(0, len(all)-1-max(r.statusBar, footerLines)); i-- {
-		if is := r.composing.line; !option.MatchString(all[i]) && (is != nil && is.MatchString(all[i]) || is == nil && r.prompts(all[i])) {
-			return i + 1
-		}
+func newScreenPatterns(m marks, s session.AgentSpec) screenPatterns {
+	p := s.Patterns
+	r := screenPatterns{
+		layout: newLayout(m, s),
+		own: signs{
+			limit: wrapping(exact, m.blockedAPI), retrying: wrapping(exact, m.retrying), failed: wrapping(exact, m.failed),
+			blocked: wrapping(exact, m.blocked), working: compile(exact, m.working), ended: compile(exact, m.ended),
+		},
+		manifest: signs{
+			done: wrapping(fold, p.Done), limit: wrapping(fold, p.BlockedAPI), failed: wrapping(fold, p.Failed),
+			blocked: wrapping(fold, p.Blocked), working: compile(fold, p.Working),
+		},
+		phrase:        signs{done: wrapping(exact, donePhrases), limit: wrapping(exact, limitPhrases), failed: wrapping(exact, failedPhrases)},
+		ui:            append(compile(exact, m.ui), compile(fold, p.UI)...),
+		genericDialog: compile(fold, dialogs),
+		started:       compile(exact, m.started),
 	}
-	return 0
+	// A shell's prompt shows an exit only where the agent's own screen is known.
+	if len(r.ui) > 0 || len(p.ShellPrompt) > 0 {
+		r.shell = append(compile(exact, shellPrompt), compile(fold, p.ShellPrompt)...)
+	}
+	return r
 }
 
-// present is the number of the first line below the last prompt: what is above it is of
-// earlier turns, and the prompt says nothing of what became of it. 0: no prompt shows.
-func (r *reader) present(rows []row, typed []session.Span, composer int) int {
-	if r.turn == nil {
-		return max(r.belowTyped(rows, typed, composer-1), r.belowPrompt(rows, composer-1))
+// Ready reports whether the screen shows that a prompt can be typed: the ready
+// pattern matches, the agent has started, and it neither asks nor works. Without a
+// pattern there is nothing to wait for.
+func (p screenPatterns) Ready(text string) bool {
+	if len(p.ready) == 0 {
+		return true
 	}
-	for i := len(rows) - 1; i >= 0; i-- {
-		if i == composer-1 || !r.turn.MatchString(rows[i].text) || option.MatchString(rows[i].text) {
-			continue
-		}
-		for i++; i < len(rows) && !rows[i].gap && !agentLine.MatchString(rows[i].text); i++ {
-		}
-		return i
-	}
-	return 0
-}
-
-// option is an answer to choose, in the agents' dialogs. agentLine is how a line of an
-// agent's own begins.
-var (
-	option    = regexp.MustCompile(`^([❯›●▶▸>] ?)?\d+[.)] `)
-	agentLine = regexp.MustCompile(`^[●⎿✢✽✻✶·•◦■✦✕ℹ⚠✓⊷]`)
-)
-
-// row is a line of a screen that is not blank.
-type row struct {
-	text string // without the borders around it
-	gap  bool   // a line that is blank or a border is above it
-	line int    // its number on the screen
-}
-
-func rowsOf(screen string) []row {
-	var rows []row
-	gap, number := false, 0
-	for line := range strings.Lines(screen) {
-		text := unframed(line)
-		if text != "" {
-			rows = append(rows, row{text, gap, number})
-		}
-		gap = text == ""
-		number++
-	}
-	return rows
-}
-
-// doing reads a live agent: by what its session file, its hooks and its title
-// say, and by its screen, which may know what the others cannot.
-func (r *reader) doing(e session.Evidence) session.Reading {
-	said := r.statements(e)
-	if e.Screen == "" && !e.Blank { // not looked at
-		return weigh(said, e.Now)
-	}
-	s := r.look(e.Screen, e.Typed)
-	if len(said) == 0 {
-		reading := r.alone(s, e)
-		reading.Source = FromScreen
-		return reading
-	}
-	if reading, shown := r.besides(s, said[0], e); shown {
-		reading.Source = FromScreen
-		return reading
-	}
-	reading := weigh(said, e.Now)
-	if reading.Activity == session.Blocked {
-		reading.Detail = r.asked(reading.Detail, s)
-	}
-	return reading
-}
-
-// besides is what the screen shows that counts for more than the best of the
-// other signals: what the manifest makes a sign, a dialog, a limit while it works;
-// and, if only the title speaks, which knows of neither, an end or a failure. What
-// an agent writes while it works is its work and no sign.
-func (r *reader) besides(s sight, best statement, e session.Evidence) (session.Reading, bool) {
-	if seen := r.declared(s); seen.Activity != "" && !e.Replayed {
-		return seen, true
-	}
-	if best.Activity == session.Blocked {
-		return session.Reading{}, false
-	}
-	if best.Source == FromTitle && best.Activity != session.Working {
-		switch seen := r.screen(s, e); seen.Activity {
-		case session.Done, session.BlockedAPI, session.Failed:
-			return seen, true
-		}
-	}
-	if r.asks(s, best) {
-		return session.Reading{Activity: session.Blocked, Detail: r.question(s)}, true
-	}
-	if line := r.own.retrying.line(s.turn); line != "" && best.Activity == session.Working {
-		return session.Reading{Activity: session.BlockedAPI, Detail: line}, true
-	}
-	return session.Reading{}, false
-}
-
-// declared is what the manifest's own patterns say of an end, a limit or a failure.
-func (r *reader) declared(s sight) session.Reading {
-	text := last(s.now, len(s.now))
-	for _, look := range []struct {
-		activity session.Activity
-		said     patterns
-	}{{session.Done, r.said.done}, {session.BlockedAPI, r.said.limit}, {session.Failed, r.said.failed}} {
-		if line := look.said.line(text); line != "" {
-			return session.Reading{Activity: look.activity, Detail: line}
-		}
-	}
-	return session.Reading{}
-}
-
-// asks reports whether a dialog is up.
-func (r *reader) asks(s sight, best statement) bool {
-	return r.said.blocked.match(s.whole) || r.dialogUp(s) || rests(best.Activity) && r.strange(s)
-}
-
-// dialogUp reports whether one of the agent's own dialogs is up. It takes the
-// composer's place: a question above a composer is something that the agent wrote.
-func (r *reader) dialogUp(s sight) bool {
-	if r.composing.line == nil && r.composer(s) {
+	s := p.parse(text, nil)
+	if p.ownDialog(s) || p.own.working.match(s.end) {
 		return false
 	}
-	at := r.own.blocked.lastRow(last(s.all, markLines))
-	return at >= 0 && max(0, len(s.all)-markLines)+at >= s.composer
+	return p.hasStarted(s.all) && (p.ready.match(text) || p.ready.match(last(s.all, len(s.all))))
 }
 
-// strange reports whether a dialog is up that is not known: answers to choose
-// from where the composer would be.
-func (r *reader) strange(s sight) bool {
-	return len(r.own.blocked) > 0 && len(r.ready) > 0 && r.dialog.match(s.end) && !r.composer(s) && !r.own.working.match(s.end)
+func (p screenPatterns) hasStarted(lines []string) bool {
+	return len(p.started) == 0 || p.started.match(last(lines, len(lines)))
 }
 
-// composer reports whether the screen shows where a prompt is typed. Its frame
-// and the blanks in it may be part of the pattern, or not.
-func (r *reader) composer(s sight) bool {
-	return s.composer > 0 || r.ready.match(s.whole) || r.ready.match(s.end)
-}
-
-// drafted reports whether the composer holds text that was not submitted.
-func (r *reader) drafted(s sight) bool {
-	if s.composer == 0 || r.composing.line == nil || !r.begun(s.all) || r.dialog.match(s.end) {
-		return false
-	}
-	return r.composing.text(s.all[s.composer-1]) != ""
-}
-
-// alone reads a screen of which nothing else tells: by its patterns, and then by
-// the time it has had.
-func (r *reader) alone(s sight, e session.Evidence) session.Reading {
-	reading := r.screen(s, e)
-	if reading.Activity != session.NoActivity || len(r.ready) == 0 {
-		return reading
-	}
-	switch {
-	case r.strange(s):
-		return session.Reading{Activity: session.Blocked, Detail: r.question(s)}
-	case r.drafted(s), r.own.ended.match(last(s.now, len(s.now))) && !e.Replayed:
-		return session.Reading{Activity: session.Idle}
-	}
-	if !e.StartedAt.IsZero() && !e.Now.IsZero() && e.Now.Sub(e.StartedAt) < r.boots {
-		return session.Reading{Activity: session.Booting}
-	}
-	return reading
-}
-
-// screen reads a screen by its patterns, in this order: done, blocked_api,
-// failed, exited, blocked, working; and then whether the agent waits for input.
-func (r *reader) screen(s sight, e session.Evidence) session.Reading {
+// detect reads a screen by its patterns, in this order: done, blocked_api, failed,
+// exited, blocked, working; and then whether the agent waits for input.
+func (p screenPatterns) detect(s screen, e session.Evidence) session.Reading {
 	if !e.Replayed {
-		if seen := r.declared(s); seen.Activity != "" {
+		if seen := p.verdictOfManifest(s); seen.Activity != "" {
 			return seen
 		}
-		if seen := r.verdict(s, e); seen.Activity != "" {
+		if seen := p.verdict(s, e); seen.Activity != "" {
 			return seen
 		}
 	}
 	bottom := last(s.all, 1)
 	switch {
-	case r.shell.match(bottom) && !r.ui.match(s.whole):
+	case p.shell.match(bottom) && !p.ui.match(s.whole):
 		return session.Reading{Activity: session.Exited, Detail: "a shell has the terminal: " + bottom}
-	case r.said.blocked.match(s.whole) || r.dialogUp(s):
-		return session.Reading{Activity: session.Blocked, Detail: r.question(s)}
-	case r.working(s):
+	case p.asks(s):
+		return session.Reading{Activity: session.Blocked, Detail: p.question(s)}
+	case p.manifest.working.match(s.whole) || p.own.working.match(s.end):
 		return session.Reading{Activity: session.Working}
-	case len(r.ready) == 0:
-		return session.Reading{Activity: session.NoActivity}
+	case len(p.ready) == 0:
 	case len(s.all) == 0:
 		return session.Reading{Activity: session.Booting}
-	case r.Ready(s.whole):
+	case p.Ready(s.whole):
 		return session.Reading{Activity: session.Idle}
 	}
 	return session.Reading{Activity: session.NoActivity}
 }
 
-func (r *reader) working(s sight) bool {
-	return r.said.working.match(s.whole) || r.own.working.match(s.end)
+// verdictOfManifest returns the end, the limit or the failure that the manifest's
+// patterns find in the present turn.
+func (p screenPatterns) verdictOfManifest(s screen) session.Reading {
+	text := last(s.now, len(s.now))
+	for _, sign := range []struct {
+		activity session.Activity
+		patterns patterns
+	}{{session.Done, p.manifest.done}, {session.BlockedAPI, p.manifest.limit}, {session.Failed, p.manifest.failed}} {
+		if line := sign.patterns.line(text); line != "" {
+			return session.Reading{Activity: sign.activity, Detail: line}
+		}
+	}
+	return session.Reading{}
 }
 
-// verdict is what the agent's own marks and the common phrases say of an end, a limit
-// or a failure of the present turn: the lowest on the screen, and so the last. Of two on
-// one line, a limit explains a failure. Above a sign of work nothing
-// counts but a limit at which the agent tries again.
-func (r *reader) verdict(s sight, e session.Evidence) session.Reading {
-	if line := r.own.retrying.line(s.turn); line != "" {
+// verdict returns the end, the limit or the failure of the present turn by the
+// agent's own marks and the common phrases: the lowest on the screen. Of two on one
+// line, a limit explains a failure. Above a sign of work only a retried limit counts.
+func (p screenPatterns) verdict(s screen, e session.Evidence) session.Reading {
+	if line := p.own.retrying.line(s.turn); line != "" {
 		return session.Reading{Activity: session.BlockedAPI, Detail: line}
 	}
-	all, from := s.all, len(s.all)-len(s.now)
-	text := func(n, to int) string { return strings.Join(all[min(to, max(from, to-n)):to], "\n") }
-	row := func(p patterns, n, to int, text string) int {
-		if at := p.lastRow(text); at >= 0 {
-			return min(to, max(from, to-n)) + at
+	var found session.Activity
+	row := -1
+	find := func(a session.Activity, of patterns, n, to int, clean func(string) string) {
+		from := min(to, max(len(s.all)-len(s.now), to-n))
+		if at := of.lastRow(clean(strings.Join(s.all[from:to], "\n"))); at >= 0 && from+at >= row {
+			found, row = a, from+at
 		}
-		return -1
 	}
-	turn := text(markLines, len(all))
-	best := later(mark{session.BlockedAPI, row(r.own.limit, markLines, len(all), turn)}, mark{session.Failed, row(r.own.failed, markLines, len(all), turn)})
-	if r.settled(e) {
-		to := len(s.shown)
-		phrase := func(p patterns, n int) int { return row(p, n, to, lower(text(n, to))) }
-		fault := later(mark{session.BlockedAPI, phrase(r.phrase.limit, limitLines)}, mark{session.Failed, phrase(r.phrase.failed, failedLines)})
-		best = later(later(mark{session.Done, phrase(r.phrase.done, doneLines)}, fault), best)
+	phrase := func(a session.Activity, of patterns, n int) {
+		if resting(e) {
+			find(a, of, n, len(s.shown), lower)
+		}
 	}
-	if best.row < 0 || r.worksBelow(s, best.row) {
+	phrase(session.Done, p.phrase.done, doneLines)
+	phrase(session.Failed, p.phrase.failed, failedLines)
+	find(session.Failed, p.own.failed, markLines, len(s.all), strings.Clone)
+	phrase(session.BlockedAPI, p.phrase.limit, limitLines)
+	find(session.BlockedAPI, p.own.limit, markLines, len(s.all), strings.Clone)
+	if row < 0 {
 		return session.Reading{}
 	}
-	return session.Reading{Activity: best.activity, Detail: all[best.row]}
-}
-
-// worksBelow reports whether a line below shows that the agent works.
-func (r *reader) worksBelow(s sight, row int) bool {
-	below := last(s.all, len(s.all)-row-1)
-	return r.said.working.match(below) || r.own.working.match(below)
-}
-
-// mark is something that a line of the screen says; below 0: no line does.
-type mark struct {
-	activity session.Activity
-	row      int
-}
-
-// later is the lower of two marks; on one line, the limit.
-func later(a, b mark) mark {
-	if a.row > b.row || a.row == b.row && a.activity == session.BlockedAPI {
-		return a
+	if below := last(s.all, len(s.all)-row-1); p.manifest.working.match(below) || p.own.working.match(below) {
+		return session.Reading{}
 	}
-	return b
+	return session.Reading{Activity: found, Detail: s.all[row]}
 }
 
-// settled reports whether a phrase can be a verdict: what an agent prints while it goes
-// on is its work. Of a runtime that does not tell when it last put something out every
-// phrase counts.
-func (r *reader) settled(e session.Evidence) bool {
+// resting reports whether a phrase can be a verdict: what an agent prints while it
+// works is its work. Without the time of the last output every phrase counts.
+func resting(e session.Evidence) bool {
 	return e.MovedAt.IsZero() || e.Now.IsZero() || e.Now.Sub(e.MovedAt) >= restFor
 }
 
-// restFor is for how long an agent must have put nothing out to have come to rest:
-// runtimes count seconds.
+// restFor is how long an agent without output rests: runtimes count seconds.
 const restFor = 2 * time.Second
 
-// question is what a person is asked: from the line that matches on, with all the
-// answers there are, or the end of the screen where none matches.
-func (r *reader) question(s sight) string {
+// asks reports whether a known dialog is up.
+func (p screenPatterns) asks(s screen) bool {
+	return p.manifest.blocked.match(s.whole) || p.ownDialog(s)
+}
+
+// ownDialog reports whether one of the agent's own dialogs is up. It replaces the
+// composer: a question above a composer is something that the agent wrote.
+func (p screenPatterns) ownDialog(s screen) bool {
+	if p.composer.line == nil && p.composerShown(s) {
+		return false
+	}
+	at := p.own.blocked.lastRow(s.end)
+	return at >= 0 && max(0, len(s.all)-markLines)+at >= s.composer
+}
+
+// unknownDialog reports whether answers to choose from are where the composer would
+// be.
+func (p screenPatterns) unknownDialog(s screen) bool {
+	return len(p.own.blocked) > 0 && len(p.ready) > 0 && p.genericDialog.match(s.end) && !p.composerShown(s) && !p.own.working.match(s.end)
+}
+
+// composerShown reports whether the screen shows where a prompt is typed. Its frame
+// and the blanks in it may be part of the pattern, or not.
+func (p screenPatterns) composerShown(s screen) bool {
+	return s.composer > 0 || p.ready.match(s.whole) || p.ready.match(s.end)
+}
+
+// drafted reports whether the composer holds text that was not submitted.
+func (p screenPatterns) drafted(s screen) bool {
+	return s.composer > 0 && p.composer.line != nil && p.hasStarted(s.all) && !p.genericDialog.match(s.end) &&
+		p.composer.text(s.all[s.composer-1]) != ""
+}
+
+// questionLines is how many lines of an unknown question are reported.
+const questionLines = 6
+
+// question returns what a person is asked: from the line that matches on, with all
+// answers, or else the end of the screen.
+func (p screenPatterns) question(s screen) string {
 	from := max(0, len(s.all)-markLines)
-	if at := r.own.blocked.firstRow(last(s.all, markLines)); at >= 0 {
+	if at := p.own.blocked.firstRow(s.end); at >= 0 {
 		return strings.Join(s.all[from+at:], "\n")
 	}
-	if at := r.said.blocked.firstRow(last(s.all, len(s.all))); at >= 0 {
+	if at := p.manifest.blocked.firstRow(last(s.all, len(s.all))); at >= 0 {
 		return strings.Join(s.all[at:min(len(s.all), at+markLines)], "\n")
 	}
-	if at := firstOption(s.all); at >= 0 { // with what is asked, above it
+	if at := firstOption(s.all); at >= 0 { // with the question above it
 		return strings.Join(s.all[max(from, at-questionLines, min(at, len(s.all)-len(s.now))):], "\n")
 	}
 	return last(s.all, questionLines)
 }
 
-// firstOption is the number of the first answer in a dialog at the end of a screen; -1:
-// there is none.
-func firstOption(all []string) int {
-	for i := max(0, len(all)-markLines); i < len(all); i++ {
-		if option.MatchString(all[i]) {
-			return i
-		}
+// withAnswers returns a question of another signal with the answers on the screen.
+func (p screenPatterns) withAnswers(question string, s screen) string {
+	if question == "" {
+		return p.question(s)
 	}
-	return -1
+	if at := firstOption(s.all); at >= 0 && (p.ownDialog(s) || p.unknownDialog(s)) {
+		return question + "\n" + strings.Join(s.all[at:], "\n")
+	}
+	return question
 }
 
-// questionLines is how many lines are told of a question that is not known.
-const questionLines = 6
-
-// asked is a question that another signal tells, with the answers on the screen, which
-// no other signal has.
-func (r *reader) asked(told string, s sight) string {
-	if told == "" {
-		return r.question(s)
+// firstOption returns the row of the first answer in a dialog at the end of a
+// screen, or -1.
+func firstOption(all []string) int {
+	from := max(0, len(all)-markLines)
+	if at := slices.IndexFunc(all[from:], option.MatchString); at >= 0 {
+		return from + at
 	}
-	if at := firstOption(s.all); at >= 0 && (r.dialogUp(s) || r.strange(s)) {
-		return told + "\n" + strings.Join(s.all[at:], "\n")
-	}
-	return told
+	return -1
 }

@@ -15,9 +15,9 @@ var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 // at is a moment, so many seconds after noon.
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
-// teller is an agent that tells in every way: its hooks send {"does":"idle"}.
-func teller(trust ...string) *reader {
-	return newReader(kind{
+// reporter is an agent with every signal: its hooks send {"does":"idle"}.
+func reporter(trust ...string) *detector {
+	return newDetector(kind{
 		marks: marks{
 			titles:  []title{{`^works`, session.Working}, {`^rests`, session.Idle}, {`^asks`, session.Blocked}},
 			blocked: []string{`Shall I`}, retrying: []string{`Retrying`}, working: []string{`esc to interrupt`}, ui: []string{`v1`},
@@ -104,7 +104,7 @@ func TestWhichSignalCounts(t *testing.T) {
 			if e.StartedAt.IsZero() {
 				e.StartedAt = noon
 			}
-			if diff := cmp.Diff(c.want, teller(c.trust...).Read(e)); diff != "" {
+			if diff := cmp.Diff(c.want, reporter(c.trust...).Read(e)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -113,7 +113,7 @@ func TestWhichSignalCounts(t *testing.T) {
 
 // What is dead does nothing, whatever its signals said last.
 func TestADeadAgentIsReadByItsExit(t *testing.T) {
-	got := teller().Read(session.Evidence{Vital: session.Dead, Exit: &session.Exit{Cause: "self"}, Title: "works",
+	got := reporter().Read(session.Evidence{Vital: session.Dead, Exit: &session.Exit{Cause: "self"}, Title: "works",
 		Native: &session.Native{Activity: session.Working, At: noon, LastMessage: "see https://github.com/o/r/pull/7"}})
 	if got.Activity != session.Exited || got.Source != FromExit || got.PR != "https://github.com/o/r/pull/7" {
 		t.Errorf("%+v", got)

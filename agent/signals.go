@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -18,10 +19,32 @@ const (
 	FromExit   = "exit"
 )
 
-// lag is for how long two signals may differ and mean nothing by it: a title is
-// drawn, a line is written and a hook is run some tenths of a second apart, on a
-// machine with nothing to spare seconds.
+// lag is how long two signals may differ: a title is drawn, a line is written and a
+// hook is run up to seconds apart on a busy machine.
 const lag = 10 * time.Second
+
+// signals reads what an agent reports besides its screen.
+type signals struct {
+	titles []titlePattern
+	hook   func(data []byte) (session.Reading, bool) // kind.signal
+	trust  []string                                  // kind.trust
+}
+
+type titlePattern struct {
+	*regexp.Regexp
+	activity session.Activity
+}
+
+func newSignals(k kind) signals {
+	s := signals{hook: k.signal, trust: k.trust}
+	if len(s.trust) == 0 {
+		s.trust = []string{FromNative, FromHook, FromTitle}
+	}
+	for _, t := range k.marks.titles {
+		s.titles = append(s.titles, titlePattern{regexp.MustCompile(t.pattern), t.activity})
+	}
+	return s
+}
 
 // statement is what one signal says.
 type statement struct {
@@ -29,19 +52,19 @@ type statement struct {
 	at time.Time // since when; zero: it is so now
 }
 
-// statements are what the session file, the hooks and the title say, those that
-// say anything, the one to be believed first first.
-func (r *reader) statements(e session.Evidence) []statement {
+// statements returns what the session file, the hooks and the title say, the most
+// trusted first.
+func (r signals) statements(e session.Evidence) []statement {
 	var all []statement
 	for _, source := range r.trust {
 		var s statement
 		switch source {
 		case FromNative:
-			s = r.byNative(e)
+			s = fileStatement(e)
 		case FromHook:
-			s = r.byHooks(e)
+			s = r.hookStatement(e)
 		case FromTitle:
-			s = r.byTitle(e)
+			s = r.titleStatement(e.Title)
 		}
 		if s.Activity != "" && s.Activity != session.NoActivity {
 			s.Source = source
@@ -49,16 +72,16 @@ func (r *reader) statements(e session.Evidence) []statement {
 		}
 	}
 	if i := slices.IndexFunc(all, func(s statement) bool { return s.Source == FromHook }); i > 0 && all[0].Source == FromNative {
-		// It told of something that the session file does not know yet.
+		// The hook is newer than the session file.
 		hook := all[i]
 		all = slices.Insert(slices.Delete(all, i, i+1), 0, hook)
 	}
 	return all
 }
 
-// byNative is what the session file says of this run: in a conversation that
-// goes on, its last line may be of the run before.
-func (r *reader) byNative(e session.Evidence) statement {
+// fileStatement returns what the session file says of this run: the last line of a
+// resumed conversation may be of the run before.
+func fileStatement(e session.Evidence) statement {
 	n := e.Native
 	if n == nil || n.At.Before(e.StartedAt) {
 		return statement{}
@@ -66,34 +89,34 @@ func (r *reader) byNative(e session.Evidence) statement {
 	return statement{session.Reading{Activity: n.Activity, Detail: n.Detail, Until: n.Until}, n.At}
 }
 
-// byHooks is the last thing that a hook told and that means anything, unless the
-// session file has told more since: no hook tells of an interruption.
-func (r *reader) byHooks(e session.Evidence) statement {
-	if r.signal == nil {
+// hookStatement returns the last hook event with a meaning, unless the session file
+// is newer: no hook reports an interruption.
+func (r signals) hookStatement(e session.Evidence) statement {
+	if r.hook == nil {
 		return statement{}
 	}
 	for _, s := range slices.Backward(e.Signals) {
 		if n := e.Native; n != nil && n.Activity != "" && s.At.Before(n.At) {
 			break
 		}
-		if reading, tells := r.signal(s.Data); tells {
+		if reading, ok := r.hook(s.Data); ok {
 			return statement{reading, s.At}
 		}
 	}
 	return statement{}
 }
 
-func (r *reader) byTitle(e session.Evidence) statement {
+func (r signals) titleStatement(title string) statement {
 	for _, t := range r.titles {
-		if t.form.MatchString(e.Title) {
+		if t.MatchString(title) {
 			return statement{Reading: session.Reading{Activity: t.activity}}
 		}
 	}
 	return statement{}
 }
 
-// weigh is the first statement, or, if another one has contradicted it for longer
-// than a lag explains, that it is not known.
+// weigh returns the first statement, or unknown if another one has contradicted it
+// for longer than lag.
 func weigh(said []statement, now time.Time) session.Reading {
 	if len(said) == 0 {
 		return session.Reading{Activity: session.NoActivity}
@@ -115,13 +138,11 @@ func weigh(said []statement, now time.Time) session.Reading {
 	return best.Reading
 }
 
-// contradict reports whether an agent cannot do both: work and rest. A question
-// or a limit comes with either, as far as other signals know.
+// contradict reports whether one activity is work and the other rest. A question or
+// a limit is compatible with either.
 func contradict(a, b session.Activity) bool {
-	return works(a) && rests(b) || rests(a) && works(b)
+	return a == session.Working && rests(b) || rests(a) && b == session.Working
 }
-
-func works(a session.Activity) bool { return a == session.Working }
 
 func rests(a session.Activity) bool {
 	return a == session.Idle || a == session.Done || a == session.Failed

@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// detector says what evidence means. Its patterns are compiled once.
+type detector struct {
+	signals signals
+	screen  screenPatterns
+	boots   time.Duration // how long it may take to be ready
+	oneShot bool
+}
+
+func newDetector(k kind, s session.AgentSpec) *detector {
+	return &detector{signals: newSignals(k), screen: newScreenPatterns(k.marks, s), boots: s.ReadyTimeout.D(), oneShot: s.OneShot}
+}
+
+// Read says what an agent is doing, or how it exited.
+func (d *detector) Read(e session.Evidence) session.Reading {
+	reading := session.Reading{Activity: session.NoActivity}
+	switch e.Vital {
+	case session.Dead:
+		reading = exited(e.Exit, e.OneShot || d.oneShot)
+	case session.Alive:
+		reading = d.alive(e)
+	}
+	if reading.Activity == session.BlockedAPI && reading.Until.IsZero() && !e.Now.IsZero() {
+		// The detail is one line; the end of the sentence may be on the next.
+		reading.Until = limitEnd(reading.Detail+"\n"+d.screen.parse(e.Screen, e.Typed).turn, e.Now)
+	}
+	reading.PR = lastPullRequest(e.Screen)
+	if reading.PR == "" && e.Native != nil {
+		reading.PR = lastPullRequest(e.Native.LastMessage)
+	}
+	return reading
+}
+
+func lastPullRequest(text string) string {
+	all := pullRequest.FindAllString(text, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+// exited reads a dead agent. Only a one-shot that exited by itself with 0 is done:
+// the exit of an interactive agent says nothing about its work.
+func exited(x *session.Exit, oneShot bool) session.Reading {
+	if x == nil {
+		return session.Reading{Activity: session.Exited, Detail: "it is gone, and left no word", Source: FromExit}
+	}
+	if x.Cause == "failed_start" {
+		return session.Reading{Activity: session.Failed, Detail: "it could not be started: " + x.Detail, Source: FromExit}
+	}
+	how := fmt.Sprintf("exit status %d", x.Code)
+	if x.Signal != "" {
+		how = "ended by " + x.Signal
+	}
+	if x.Cause == "timeout" || x.Cause == "hangup" {
+		how = x.Cause + ", " + how
+	}
+	activity, clean := session.Exited, x.Code == 0 && x.Signal == ""
+	switch {
+	case oneShot && clean && x.Cause == "self":
+		activity = session.Done
+	case oneShot && !clean && x.Cause != "requested":
+		activity = session.Failed
+	}
+	return session.Reading{Activity: activity, Detail: how, Source: FromExit}
+}
+
+// alive reads a live agent by its session file, its hooks and its title, and by its
+// screen, which may show what the others lack.
+func (d *detector) alive(e session.Evidence) session.Reading {
+	said := d.signals.statements(e)
+	if e.Screen == "" && !e.Blank { // not captured
+		return weigh(said, e.Now)
+	}
+	s := d.screen.parse(e.Screen, e.Typed)
+	if len(said) == 0 {
+		reading := d.screenOnly(s, e)
+		reading.Source = FromScreen
+		return reading
+	}
+	if reading, shown := d.override(s, said[0], e); shown {
+		reading.Source = FromScreen
+		return reading
+	}
+	reading := weigh(said, e.Now)
+	if reading.Activity == session.Blocked {
+		reading.Detail = d.screen.withAnswers(reading.Detail, s)
+	}
+	return reading
+}
+
+// override returns what the screen shows that counts more than the best of the
+// other signals: a declared sign, a dialog, a limit while it works, and, next to a
+// title alone, an end or a failure. What an agent prints while it works is its work.
+func (d *detector) override(s screen, best statement, e session.Evidence) (session.Reading, bool) {
+	p := d.screen
+	if seen := p.verdictOfManifest(s); seen.Activity != "" && !e.Replayed {
+		return seen, true
+	}
+	if best.Activity == session.Blocked {
+		return session.Reading{}, false
+	}
+	if best.Source == FromTitle && best.Activity != session.Working {
+		switch seen := p.detect(s, e); seen.Activity {
+		case session.Done, session.BlockedAPI, session.Failed:
+			return seen, true
+		}
+	}
+	if p.asks(s) || rests(best.Activity) && p.unknownDialog(s) {
+		return session.Reading{Activity: session.Blocked, Detail: p.question(s)}, true
+	}
+	if line := p.own.retrying.line(s.turn); line != "" && best.Activity == session.Working {
+		return session.Reading{Activity: session.BlockedAPI, Detail: line}, true
+	}
+	return session.Reading{}, false
+}
+
+// screenOnly reads a screen without any other signal: by its patterns, then by how
+// long the agent has run.
+func (d *detector) screenOnly(s screen, e session.Evidence) session.Reading {
+	p := d.screen
+	reading := p.detect(s, e)
+	if reading.Activity != session.NoActivity || len(p.ready) == 0 {
+		return reading
+	}
+	switch {
+	case p.unknownDialog(s):
+		return session.Reading{Activity: session.Blocked, Detail: p.question(s)}
+	case p.drafted(s), p.own.ended.match(last(s.now, len(s.now))) && !e.Replayed:
+		return session.Reading{Activity: session.Idle}
+	case !e.StartedAt.IsZero() && !e.Now.IsZero() && e.Now.Sub(e.StartedAt) < d.boots:
+		return session.Reading{Activity: session.Booting}
+	}
+	return reading
+}
