@@ -85,12 +85,9 @@ type Manifest struct {
 	Agents map[string]Agent `json:"-"`
 }
 
-// What a load takes at most. 6000 sessions written out take a tenth of the time and a
-// quarter of the memory. Tests set less.
-var (
-	maxTime          = 10 * time.Second
-	maxMemory uint64 = 1 << 30 // bytes
-)
+// loadLimits are what Load may use. 6000 sessions written out take a tenth of the time
+// and a quarter of the memory.
+var loadLimits = expr.Limits{Time: 10 * time.Second, Memory: 1 << 30}
 
 // Load reads and evaluates the manifests. It returns every problem there is,
 // sorted by file and line. The manifest is never nil: when one of the problems
@@ -101,8 +98,10 @@ var (
 // A load that takes too much time or memory ends with an error where it was. Its
 // evaluation cannot be interrupted: it continues in the background until the next
 // function or attribute, so a program that gets this error should exit.
-func Load(o Options) (*Manifest, []session.Diagnostic) {
-	l := newLoader(o)
+func Load(o Options) (*Manifest, []session.Diagnostic) { return load(o, loadLimits) }
+
+func load(o Options, limits expr.Limits) (*Manifest, []session.Diagnostic) {
+	l := newLoader(o, limits)
 	m := defaultManifest(l)
 	var known atomic.Pointer[Manifest]
 	known.Store(new(*m))
@@ -134,12 +133,12 @@ type loader struct {
 	gitless bool // it was reported that the project is not in git
 }
 
-func newLoader(o Options) *loader {
+func newLoader(o Options, limits expr.Limits) *loader {
 	p := &expr.Problems{Sources: map[string]*hcl.File{}}
 	l := &loader{
 		Problems: p,
 		Dirs:     &expr.Dirs{Env: map[string]string{}, Repos: map[string]string{}, Texts: map[string]string{}},
-		eval:     &expr.Evaluator{Problems: p, Watch: &expr.Watch{Time: maxTime, Memory: maxMemory}},
+		eval:     &expr.Evaluator{Problems: p, Watch: &expr.Watch{Limits: limits}},
 		opts:     o,
 	}
 	for _, kv := range o.Environ {

@@ -159,6 +159,7 @@ func cases(t *testing.T, kind string, least int) []string {
 func TestWrong(t *testing.T) {
 	for _, dir := range cases(t, "wrong", 30) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			o := project(t, dir)
 			m, ds := Load(o)
 			text := strings.ReplaceAll(shown(ds), filepath.Dir(o.Dir), "/home/me")

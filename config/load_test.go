@@ -73,9 +73,12 @@ func TestDeep(t *testing.T) {
 		"index":      "locals {\n x = a" + strings.Repeat("[0]", n) + "\n}\n",
 		"blocks":     strings.Repeat("a {\n", n),
 	} {
-		if text := bad(t, write(t, map[string]string{"agentform.hcl": text})); !strings.Contains(text, "Nested too deeply") {
-			t.Errorf("%s: %.300s", name, text)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if text := bad(t, write(t, map[string]string{"agentform.hcl": text})); !strings.Contains(text, "Nested too deeply") {
+				t.Errorf("%.300s", text)
+			}
+		})
 	}
 	for name, text := range map[string]string{
 		"arrays":   `{"locals": {"x": ` + strings.Repeat("[", n),

@@ -5,15 +5,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/session"
 )
+
+// TestWatchMemory: so does one that takes too much memory.
+func TestWatchMemory(t *testing.T) {
+	_, ds := load(write(t, map[string]string{"agentform.hcl": `locals {
+  kept = join("", [for a in range(1000) : "0123456789abcdef"])
+  more = [for a in range(1000) : upper("${local.kept}${a}")]
+}
+`}), expr.Limits{Time: time.Minute, Memory: 1 << 20})
+	if len(ds) != 1 || !strings.Contains(ds[0].Detail, "more than 1 MiB of memory") || ds[0].Range == nil || ds[0].Range.Start.Line != 3 {
+		t.Fatalf("%+v", ds)
+	}
+}
 
 // TestWatch: a load that takes too long ends with an error at what it evaluated, and
 // returns the settings, which were known before.
 func TestWatch(t *testing.T) {
-	defer func(d time.Duration) { maxTime = d }(maxTime)
-	maxTime = 50 * time.Millisecond
-	m, ds := Load(write(t, map[string]string{"agentform.hcl": `agentform {
+	m, ds := load(write(t, map[string]string{"agentform.hcl": `agentform {
   data_dir = "elsewhere"
 }
 session "slow" {
@@ -21,7 +32,7 @@ session "slow" {
   branch = "slow"
   prompt = join(",", [for a in range(1000) : join("", [for b in range(1000) : upper("${a}${b}")])])
 }
-`}))
+`}), expr.Limits{Time: 50 * time.Millisecond, Memory: 1 << 30})
 	if len(ds) != 1 || ds[0].Summary != "Evaluation takes too much" || ds[0].Range == nil || ds[0].Range.Start.Line != 7 || ds[0].Snippet.Context != `session "slow"` {
 		t.Fatalf("%+v", ds)
 	}

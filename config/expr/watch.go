@@ -14,11 +14,15 @@ import (
 // Watch ends a load that takes too much. A manifest is its user's own file: the limits
 // catch a loop that was written by mistake.
 type Watch struct {
-	Time   time.Duration // of the processor, and of the clock
-	Memory uint64        // bytes of the heap
-
+	Limits
 	over atomic.Bool
 	at   atomic.Pointer[hcl.Range] // of what is evaluated
+}
+
+// Limits are what a load may use.
+type Limits struct {
+	Time   time.Duration // of the processor, and of the clock
+	Memory uint64        // bytes of the heap
 }
 
 // stopped is the panic of a load that is over.
