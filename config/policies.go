@@ -128,18 +128,6 @@ func readStop(d reader, b *expr.Block, s *session.Stop) {
 	readDuration(d, b, "after_turn", 0, &s.AfterTurn)
 }
 
-// brief is a duration without the zeros that Go puts at its end: 5m, not 5m0s.
-func brief(d session.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
 // readDuration reads a length of time of at least low.
 func readDuration(d reader, b *expr.Block, name string, low session.Duration, into *session.Duration) {
 	d.Duration(b, name, time.Duration(low), (*time.Duration)(into))

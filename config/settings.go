@@ -52,17 +52,11 @@ func readPath(d reader, b *expr.Block, name, path, fallback string) string {
 		d.Fail(b.Attr(name), "Invalid path", "%q: %s.", name, err)
 		return fallback
 	}
-	if full == filepath.Dir(full) || name != "path" && contains(full, d.l.Root) {
+	if full == filepath.Dir(full) || name != "path" && expr.Within(full, d.l.Root) {
 		d.Fail(b.Attr(name), "Invalid path", "%q must be a folder of its own, not %s.", name, full)
 		return fallback
 	}
 	return full
-}
-
-// contains reports whether path is folder, or below it.
-func contains(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // requireVersion checks agentform's version against a constraint. A pre-release counts

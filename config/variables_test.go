@@ -202,7 +202,7 @@ session "each" {
 			t.Errorf("the value is told:\n%s", text)
 		}
 		for _, a := range append(lang["session"].names(), lang["agentform"].names()...) {
-			if a != "for_each" && a != "count" && a != "depends_on" && !strings.Contains(text, `"`+a+`" ends up in`) {
+			if a != "for_each" && a != "count" && a != "depends_on" && !strings.Contains(text, `Sensitive values are not allowed in "`+a+`"`) {
 				t.Errorf("%s takes a sensitive value", a)
 			}
 		}

@@ -12,11 +12,11 @@ import (
 // TestWatchMemory: so does one that takes too much memory.
 func TestWatchMemory(t *testing.T) {
 	_, ds := load(write(t, map[string]string{"agentform.hcl": `locals {
-  kept = join("", [for a in range(1000) : "0123456789abcdef"])
-  more = [for a in range(1000) : upper("${local.kept}${a}")]
+  n    = range(1000)
+  many = [for a in local.n : [for b in local.n : "${a}-${b}"]]
 }
-`}), expr.Limits{Time: time.Minute, Memory: 1 << 20})
-	if len(ds) != 1 || !strings.Contains(ds[0].Detail, "more than 1 MiB of memory") || ds[0].Range == nil || ds[0].Range.Start.Line != 3 {
+`}), expr.Limits{Time: time.Minute, Memory: 8 << 20})
+	if len(ds) != 1 || !strings.Contains(ds[0].Detail, "more than 8 MiB of memory") || ds[0].Range == nil || ds[0].Range.Start.Line != 3 {
 		t.Fatalf("%+v", ds)
 	}
 }

@@ -8,30 +8,29 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Block is a block as read, before anything in it is evaluated. A nil block is
-// an empty one.
+// Block is a parsed block, before anything in it is evaluated. A nil block is empty.
 type Block struct {
 	Type        string
 	Labels      []string
 	LabelRanges []hcl.Range
-	Def         hcl.Range // its header
+	Def         hcl.Range // its type and labels
 	Attrs       map[string]*Attr
 	Blocks      map[string][]*Block
-	Broken      bool // something in it was not understood: nothing may be called missing
+	Broken      bool // has syntax errors, so that nothing in it can be reported missing
 }
 
 // Attr is an attribute's expression.
 type Attr struct {
 	Name        string
-	Choices     []string // of an attribute that takes one of a few words
+	Choices     []string // the words that it can be; nil: any value
 	Expr        hcl.Expression
 	Range       hcl.Range
-	Bad         bool       // refers to something that is not there, and that is told
+	Bad         bool       // has an invalid reference, which was reported
 	PerInstance bool       // refers to each, count or self
-	Value       *evaluated // once evaluated, unless perInstance
+	Value       *evaluated // once evaluated, unless PerInstance
 }
 
-// Block is the nested block of that type, or nil.
+// Block returns the nested block of a type, or nil.
 func (b *Block) Block(typ string) *Block {
 	if b == nil || len(b.Blocks[typ]) == 0 {
 		return nil
@@ -39,7 +38,7 @@ func (b *Block) Block(typ string) *Block {
 	return b.Blocks[typ][0]
 }
 
-// Attr is the attribute of that name, or nil.
+// Attr returns the attribute with a name, or nil.
 func (b *Block) Attr(name string) *Attr {
 	if b == nil {
 		return nil
@@ -47,8 +46,7 @@ func (b *Block) Attr(name string) *Attr {
 	return b.Attrs[name]
 }
 
-// At is where to point at when the attribute is meant: itself if it is there,
-// else the block's header.
+// At returns the range of an attribute, or of the block's header without it.
 func (b *Block) At(name string) hcl.Range {
 	if a := b.Attr(name); a != nil {
 		return a.Range
@@ -56,7 +54,7 @@ func (b *Block) At(name string) hcl.Range {
 	return b.Def
 }
 
-// Title is how a person would call the block: session "api".
+// Title returns the block's type and labels: session "api".
 func (b *Block) Title() string {
 	if len(b.Labels) == 0 {
 		return b.Type
@@ -64,7 +62,7 @@ func (b *Block) Title() string {
 	return b.Type + ` "` + strings.Join(b.Labels, `" "`) + `"`
 }
 
-// Sorted is the block's attributes by name, so that problems come in one order.
+// Sorted returns the block's attributes by name, so that problems have a stable order.
 func (b *Block) Sorted() []*Attr {
 	var list []*Attr
 	for _, name := range slices.Sorted(maps.Keys(b.Attrs)) {

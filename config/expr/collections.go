@@ -3,34 +3,72 @@ package expr
 import (
 	"maps"
 	"slices"
-	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// timecmpFunc is timecmp(A, B): -1, 0 or 1 as the first time is before, at or
-// after the second.
-func timecmpFunc() function.Function {
+// truthFunc is alltrue(LIST) or anytrue(LIST).
+func truthFunc(all bool) function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "timestamp_a", Type: cty.String}, {Name: "timestamp_b", Type: cty.String}},
-		Type:   function.StaticReturnType(cty.Number),
+		Params: []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
+		Type:   function.StaticReturnType(cty.Bool),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			var times [2]time.Time
-			for i, a := range args {
-				t, err := time.Parse(time.RFC3339, a.AsString())
-				if err != nil {
-					return cty.NilVal, function.NewArgErrorf(i, "%q is no time like 2006-01-02T15:04:05Z", Cut(a.AsString()))
+			result := cty.BoolVal(all)
+			for _, e := range args[0].AsValueSlice() {
+				switch {
+				case !e.IsKnown():
+					result = cty.UnknownVal(cty.Bool)
+				case e.IsNull() && all, !e.IsNull() && e.True() != all:
+					return cty.BoolVal(!all), nil
 				}
-				times[i] = t
 			}
-			return cty.NumberIntVal(int64(times[0].Compare(times[1]))), nil
+			return result, nil
 		},
 	})
 }
 
-// indexFunc is index(LIST, VALUE): where the value stands first.
+// sumFunc is sum(LIST).
+func sumFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "list", Type: cty.List(cty.Number)}},
+		Type:   function.StaticReturnType(cty.Number),
+		Impl: func(args []cty.Value, _ cty.Type) (_ cty.Value, err error) {
+			total := cty.Zero
+			for _, e := range args[0].AsValueSlice() {
+				if e.IsNull() {
+					return cty.NilVal, function.NewArgErrorf(0, "the list contains null")
+				}
+				if total, err = stdlib.Add(total, e); err != nil {
+					return cty.NilVal, err
+				}
+			}
+			return total, nil
+		},
+	})
+}
+
+// oneFunc is one(LIST): the only element, or null if there is none.
+func oneFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
+		Type:   function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			t := args[0].Type()
+			if !t.IsListType() && !t.IsSetType() && !t.IsTupleType() || args[0].LengthInt() > 1 {
+				return cty.NilVal, function.NewArgErrorf(0, "a list or set of at most one element is required")
+			}
+			for _, e := range args[0].AsValueSlice() {
+				return e, nil
+			}
+			return cty.NullVal(cty.DynamicPseudoType), nil
+		},
+	})
+}
+
+// indexFunc is index(LIST, VALUE): the position of the first element that is the value.
 func indexFunc() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}, {Name: "value", Type: cty.DynamicPseudoType}},
@@ -50,68 +88,64 @@ func indexFunc() function.Function {
 					return cty.NumberIntVal(int64(i)), nil
 				}
 			}
-			return cty.NilVal, function.NewArgErrorf(1, "the list does not hold it")
+			return cty.NilVal, function.NewArgErrorf(1, "the list does not contain it")
 		},
 	})
 }
 
-// lookupFunc is lookup(MAP, KEY, DEFAULT), and without a default a KEY that must
-// be there.
+// lengthFunc is length(VALUE): the number of elements, or of characters in a string.
+func lengthFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType}},
+		Type:   function.StaticReturnType(cty.Number),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			switch t := args[0].Type(); {
+			case t == cty.String:
+				return stdlib.Strlen(args[0])
+			case t.IsObjectType():
+				return cty.NumberIntVal(int64(len(t.AttributeTypes()))), nil
+			case t.IsCollectionType() || t.IsTupleType():
+				return args[0].Length(), nil
+			}
+			return cty.NilVal, function.NewArgErrorf(0, "a string, a list, a set or a map is required")
+		},
+	})
+}
+
+// lookupFunc is lookup(MAP, KEY, DEFAULT). Without a default the key must exist.
 func lookupFunc() function.Function {
 	params := stdlib.LookupFunc.Params()
 	return function.New(&function.Spec{
 		Params:   params[:2],
 		VarParam: &params[2],
-		Type: func(args []cty.Value) (cty.Type, error) {
+		Type:     function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			switch {
 			case len(args) > 3:
-				return cty.NilType, function.NewArgErrorf(3, "lookup takes a map, a key and at most one default")
+				return cty.NilVal, function.NewArgErrorf(3, "lookup takes a map, a key and at most one default")
 			case len(args) == 3:
-				return stdlib.LookupFunc.ReturnTypeForValues(args)
-			}
-			table, _ := args[0].Unmark()
-			key, _ := args[1].Unmark()
-			switch t := table.Type(); {
-			case t.IsMapType():
-				return t.ElementType(), nil
-			case !t.IsObjectType():
-				return cty.NilType, function.NewArgErrorf(0, "a map or an object is required, not %s", t.FriendlyName())
-			case !key.IsKnown():
-				return cty.DynamicPseudoType, nil
-			case !t.HasAttribute(key.AsString()):
-				return cty.NilType, function.NewArgErrorf(1, "there is no key %q, and no default is given", Cut(key.AsString()))
-			default:
-				return t.AttributeType(key.AsString()), nil
-			}
-		},
-		Impl: func(args []cty.Value, t cty.Type) (cty.Value, error) {
-			if len(args) == 3 {
 				return stdlib.LookupFunc.Call(args)
 			}
-			table, tableMarks := args[0].Unmark()
-			key, keyMarks := args[1].Unmark()
-			if !table.IsKnown() || !key.IsKnown() {
-				return cty.UnknownVal(t).WithMarks(tableMarks, keyMarks), nil
+			if t := args[0].Type(); !t.IsMapType() && !t.IsObjectType() {
+				return cty.NilVal, function.NewArgErrorf(0, "a map or an object is required, not %s", t.FriendlyName())
 			}
-			v, there := table.AsValueMap()[key.AsString()]
-			if !there {
+			v, diags := hcl.Index(args[0], args[1], nil)
+			if diags.HasErrors() {
+				key, _ := args[1].Unmark()
 				return cty.NilVal, function.NewArgErrorf(1, "there is no key %q, and no default is given", Cut(key.AsString()))
 			}
-			return v.WithMarks(tableMarks, keyMarks), nil
+			return v, nil
 		},
 	})
 }
 
-// matchkeysFunc is matchkeys(VALUES, KEYS, WANTED): those values whose key, at the
-// same place in the second list, is among the wanted.
+// matchkeysFunc is matchkeys(VALUES, KEYS, WANTED): the values whose key, at the same
+// position of the second list, is among the wanted.
 func matchkeysFunc() function.Function {
+	list := cty.List(cty.DynamicPseudoType)
 	return function.New(&function.Spec{
-		Params: []function.Parameter{
-			{Name: "values", Type: cty.List(cty.DynamicPseudoType)},
-			{Name: "keys", Type: cty.List(cty.DynamicPseudoType)},
-			{Name: "searchset", Type: cty.List(cty.DynamicPseudoType)},
-		},
-		Type: func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+		Params: []function.Parameter{{Name: "values", Type: list}, {Name: "keys", Type: list}, {Name: "searchset", Type: list}},
+		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
 		Impl: func(args []cty.Value, t cty.Type) (cty.Value, error) {
 			for _, a := range args {
 				if !a.IsWhollyKnown() {
@@ -122,16 +156,10 @@ func matchkeysFunc() function.Function {
 			if len(values) != len(keys) {
 				return cty.NilVal, function.NewArgErrorf(1, "there are %d keys for %d values", len(keys), len(values))
 			}
-			wanted := map[int][]cty.Value{} // by hash
-			for _, w := range args[2].AsValueSlice() {
-				h := w.Hash()
-				if !slices.ContainsFunc(wanted[h], w.RawEquals) {
-					wanted[h] = append(wanted[h], w)
-				}
-			}
+			wanted := args[2].AsValueSlice()
 			var found []cty.Value
 			for i, k := range keys {
-				if slices.ContainsFunc(wanted[k.Hash()], k.RawEquals) {
+				if slices.ContainsFunc(wanted, k.RawEquals) {
 					found = append(found, values[i])
 				}
 			}
@@ -143,8 +171,8 @@ func matchkeysFunc() function.Function {
 	})
 }
 
-// transposeFunc is transpose(MAP): for each text in the lists of a map the keys
-// that it stands under.
+// transposeFunc is transpose(MAP): for each string in the lists of a map, the keys of the
+// lists that contain it.
 func transposeFunc() function.Function {
 	lists := cty.Map(cty.List(cty.String))
 	return function.New(&function.Spec{
@@ -154,25 +182,25 @@ func transposeFunc() function.Function {
 			if !args[0].IsWhollyKnown() {
 				return cty.UnknownVal(t), nil
 			}
-			under := map[string][]cty.Value{}
+			keys := map[string][]cty.Value{}
 			table := args[0].AsValueMap()
 			for _, key := range slices.Sorted(maps.Keys(table)) {
 				if table[key].IsNull() {
-					return cty.NilVal, function.NewArgErrorf(0, "it holds a null under %q", Cut(key))
+					return cty.NilVal, function.NewArgErrorf(0, "the value of %q is null", Cut(key))
 				}
 				for _, e := range table[key].AsValueSlice() {
 					if e.IsNull() {
-						return cty.NilVal, function.NewArgErrorf(0, "the list under %q holds a null", Cut(key))
+						return cty.NilVal, function.NewArgErrorf(0, "the list of %q contains null", Cut(key))
 					}
-					under[e.AsString()] = append(under[e.AsString()], cty.StringVal(key))
+					keys[e.AsString()] = append(keys[e.AsString()], cty.StringVal(key))
 				}
 			}
-			if len(under) == 0 {
-				return cty.MapValEmpty(cty.List(cty.String)), nil
+			if len(keys) == 0 {
+				return cty.MapValEmpty(t.ElementType()), nil
 			}
-			out := make(map[string]cty.Value, len(under))
-			for text, keys := range under {
-				out[text] = cty.ListVal(keys)
+			out := make(map[string]cty.Value, len(keys))
+			for text, list := range keys {
+				out[text] = cty.ListVal(list)
 			}
 			return cty.MapVal(out), nil
 		},

@@ -13,15 +13,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Clean refuses a text that no program could be given.
+// Clean refuses a text that cannot be passed to a program.
 func (d Decoder) Clean(a *Attr, text string) bool {
 	if strings.ContainsRune(text, 0) {
-		d.Fail(a, "Invalid text", "%q holds a NUL character, which no command line or environment can carry.", a.Name)
+		d.Fail(a, "Invalid string", "%q contains a NUL character, which command lines and environments cannot have.", a.Name)
 		return false
 	}
 	return true
 }
 
+// Text decodes a text. Ok: it is there and valid.
 func (d Decoder) Text(b *Block, name string, into *string) bool {
 	v, a, ok := d.value(b, name, cty.String)
 	if !ok || !d.Clean(a, v.AsString()) {
@@ -31,27 +32,28 @@ func (d Decoder) Text(b *Block, name string, into *string) bool {
 	return true
 }
 
-// Word is a text that may not be empty.
+// Word decodes a text that must not be empty.
 func (d Decoder) Word(b *Block, name string, into *string) bool {
 	var s string
 	if !d.Text(b, name, &s) {
 		return false
 	}
 	if strings.TrimSpace(s) == "" {
-		d.Fail(b.Attr(name), "Empty text", "%q may not be empty; leave it out, or set it to null, for its default.", name)
+		d.Fail(b.Attr(name), "Empty string", "%q must not be empty. For its default, omit it or set it to null.", name)
 		return false
 	}
 	*into = s
 	return true
 }
 
+// Flag decodes a bool.
 func (d Decoder) Flag(b *Block, name string, into *bool) {
 	if v, _, ok := d.value(b, name, cty.Bool); ok {
 		*into = v.True()
 	}
 }
 
-// Whole is a whole number of at least low.
+// Whole decodes a whole number of at least low.
 func (d Decoder) Whole(b *Block, name string, low int, into *int) {
 	v, a, ok := d.value(b, name, cty.Number)
 	if !ok {
@@ -60,7 +62,7 @@ func (d Decoder) Whole(b *Block, name string, low int, into *int) {
 	n, exact := v.AsBigFloat().Int64()
 	switch {
 	case exact != big.Exact || n != int64(int32(n)):
-		d.Fail(a, "Invalid number", "%q needs a whole number, and %s is none that fits.", name, Cut(v.AsBigFloat().Text('g', 20)))
+		d.Fail(a, "Invalid number", "%q must be a whole number of at most 32 bits, not %s.", name, Cut(v.AsBigFloat().Text('g', 20)))
 	case n < int64(low):
 		d.Fail(a, "Invalid number", "%q must be at least %d, not %d.", name, low, n)
 	default:
@@ -68,7 +70,7 @@ func (d Decoder) Whole(b *Block, name string, low int, into *int) {
 	}
 }
 
-// Decimal is a number from low to high.
+// Decimal decodes a number from low to high.
 func (d Decoder) Decimal(b *Block, name string, low, high float64, into *float64) {
 	v, a, ok := d.value(b, name, cty.Number)
 	if !ok {
@@ -86,7 +88,7 @@ func (d Decoder) Decimal(b *Block, name string, low, high float64, into *float64
 	*into = f
 }
 
-// Words is a list of texts. A set is taken in its own order.
+// Words decodes a list of texts.
 func (d Decoder) Words(b *Block, name string, into *[]string) bool {
 	v, a, ok := d.value(b, name, cty.List(cty.String))
 	if !ok {
@@ -95,7 +97,7 @@ func (d Decoder) Words(b *Block, name string, into *[]string) bool {
 	list := make([]string, 0, v.LengthInt())
 	for _, e := range v.AsValueSlice() {
 		if e.IsNull() {
-			d.Fail(a, "Null in a list", "%q holds a null; each of its elements must be a text.", name)
+			d.Fail(a, "Null in a list", "%q contains null; each element must be a string.", name)
 			return false
 		}
 		if !d.Clean(a, e.AsString()) {
@@ -107,21 +109,21 @@ func (d Decoder) Words(b *Block, name string, into *[]string) bool {
 	return true
 }
 
-// Command is a list of texts that names a program.
+// Command decodes a program and its arguments.
 func (d Decoder) Command(b *Block, name string, into *[]string) bool {
 	var list []string
 	if !d.Words(b, name, &list) {
 		return false
 	}
 	if len(list) == 0 || strings.TrimSpace(list[0]) == "" {
-		d.Fail(b.Attr(name), "Empty command", `%q must name a program, and then its arguments: ["make", "deps"].`, name)
+		d.Fail(b.Attr(name), "Empty command", `%q must have a program and its arguments: ["make", "deps"].`, name)
 		return false
 	}
 	*into = list
 	return true
 }
 
-// Table is a map of texts; a null in it leaves that key out.
+// Table decodes a map of texts. A key whose value is null is left out.
 func (d Decoder) Table(b *Block, name string, into *map[string]string) bool {
 	v, a, ok := d.value(b, name, cty.Map(cty.String))
 	if !ok {
@@ -141,7 +143,7 @@ func (d Decoder) Table(b *Block, name string, into *map[string]string) bool {
 	return true
 }
 
-// OneOf is one of the few words that the language has for it.
+// OneOf decodes one of the attribute's choices.
 func (d Decoder) OneOf(b *Block, name string, into *string) {
 	var s string
 	if !d.Text(b, name, &s) {
@@ -155,7 +157,7 @@ func (d Decoder) OneOf(b *Block, name string, into *string) {
 	*into = s
 }
 
-// Duration is a length of time of at least low.
+// Duration decodes a duration of at least low.
 func (d Decoder) Duration(b *Block, name string, low time.Duration, into *time.Duration) {
 	var s string
 	if !d.Text(b, name, &s) {
@@ -174,7 +176,7 @@ func (d Decoder) Duration(b *Block, name string, low time.Duration, into *time.D
 	}
 }
 
-// Regex is a regular expression, kept as text.
+// Regex decodes a regular expression, as text.
 func (d Decoder) Regex(b *Block, name string, into *string) {
 	var s string
 	if d.Text(b, name, &s) && d.compiles(b.Attr(name), s) {
@@ -182,7 +184,7 @@ func (d Decoder) Regex(b *Block, name string, into *string) {
 	}
 }
 
-// Regexes is a list of regular expressions, added to what stands there.
+// Regexes decodes a list of regular expressions and appends it.
 func (d Decoder) Regexes(b *Block, name string, into *[]string) {
 	var list []string
 	if !d.Words(b, name, &list) {
@@ -198,14 +200,14 @@ func (d Decoder) Regexes(b *Block, name string, into *[]string) {
 
 func (d Decoder) compiles(a *Attr, s string) bool {
 	if _, err := regexp.Compile(s); err != nil {
-		d.Fail(a, "Invalid regular expression", "%q is given %q, which is no regular expression: %s.", a.Name, Cut(s), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		d.Fail(a, "Invalid regular expression", "%q is %q, which is not a valid regular expression: %s.", a.Name, Cut(s), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return false
 	}
 	return true
 }
 
-// Missing reports whether an attribute is not there, or null, and nothing that
-// was not understood could be it.
+// Missing reports whether an attribute is absent or null. It is not missing from a block
+// with syntax errors.
 func (d Decoder) Missing(b *Block, name string) bool {
 	a := b.Attr(name)
 	if a == nil {
@@ -215,8 +217,8 @@ func (d Decoder) Missing(b *Block, name string) bool {
 	return ok && v.IsNull()
 }
 
-// ExactlyOne is which of some attributes is given. If none or more than one is,
-// that is told and the name is empty.
+// ExactlyOne returns which of some attributes is set. It reports none and more than one
+// as errors and returns "".
 func (d Decoder) ExactlyOne(b *Block, names ...string) string {
 	var given []string
 	for _, name := range names {
@@ -228,14 +230,14 @@ func (d Decoder) ExactlyOne(b *Block, names ...string) string {
 	case len(given) == 1:
 		return given[0]
 	case len(given) > 1:
-		d.FailAt(b.At(given[1]), "Too many settings", "%s needs exactly one of %s, and %s are given.", b.Title(), Quoted(names, "and"), Quoted(given, "and"))
+		d.FailAt(b.At(given[1]), "Too many settings", "%s needs exactly one of %s, but has %s.", b.Title(), Quoted(names, "and"), Quoted(given, "and"))
 	case !b.Broken:
 		d.FailAt(b.Def, "Missing setting", "%s needs exactly one of %s.", b.Title(), Quoted(names, "and"))
 	}
 	return ""
 }
 
-// Require tells that an attribute is missing; what it is for follows.
+// Require reports a missing attribute. what says how to write it.
 func (d Decoder) Require(b *Block, name, what string) {
 	if d.Missing(b, name) {
 		d.FailAt(b.At(name), "Missing "+name, "This block needs %q: %s.", name, what)
@@ -244,7 +246,7 @@ func (d Decoder) Require(b *Block, name, what string) {
 
 var sizeForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?$`)
 
-// Size is a number of bytes of at least low, written with a unit.
+// Size decodes a number of bytes of at least low, written with a unit.
 func (d Decoder) Size(b *Block, name string, low int64, into *int64) {
 	var s string
 	if !d.Text(b, name, &s) {
@@ -261,15 +263,14 @@ func (d Decoder) Size(b *Block, name string, low int64, into *int64) {
 	}
 }
 
-// parseSize reads a number of bytes: units of 1024 (KiB, MiB, GiB, TiB) and of
-// 1000 (KB, MB, GB, TB).
+// parseSize parses a size with units of 1024 (KiB, MiB, GiB, TiB) or 1000 (KB, MB, GB, TB).
 func parseSize(s string) (int64, error) {
 	m := sizeForm.FindStringSubmatch(strings.TrimSpace(s))
 	switch {
 	case m == nil:
-		return 0, fmt.Errorf(`%q is no size; write it like "512MiB" or "4GiB"`, Cut(s))
+		return 0, fmt.Errorf(`%q is not a size, use "512MiB" or "4GiB"`, Cut(s))
 	case !strings.HasSuffix(strings.TrimSpace(s), "B"):
-		return 0, fmt.Errorf(`%q has no unit; write it like "512MiB" or "4GiB"`, Cut(s))
+		return 0, fmt.Errorf(`%q has no unit, use "512MiB" or "4GiB"`, Cut(s))
 	}
 	n, err := strconv.ParseFloat(m[1], 64)
 	if err != nil {

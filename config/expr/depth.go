@@ -3,77 +3,85 @@ package expr
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// The HCL parser and evaluator recurse, and a Go program whose stack outgrows
-// 1 GiB dies without a chance to say why. One level takes some 5 KiB, so these
-// bounds keep far away from that and from anything a person writes.
+// The HCL parser and evaluator recurse, and a Go program whose stack outgrows 1 GiB
+// cannot report why it ends. One level takes about 5 KiB.
 const (
-	maxDepth     = 200      // brackets within brackets
+	maxDepth     = 200      // nested brackets
 	maxOperators = 50_000   // operators in one attribute
-	directive    = 25       // what a %{…} counts for: HCL's time for nested ones grows with their square
+	directive    = 25       // operators that a %{…} counts as: the time for nested ones is quadratic
 	harmless     = 64 << 10 // bytes in which nothing can nest too deeply
-	maxTokens    = 1 << 20  // words and signs in a file, whose tokens and tree take some 300 bytes each
-	maxRun       = 64 << 10 // digits in a row; the time for reading a number grows with their square
 )
 
-// tooDeep refuses a source that would need too much stack. A first look at the
-// bytes lets every ordinary source pass; only what seems suspicious is taken
-// apart into tokens.
-func tooDeep(src []byte, name string, json bool) *hcl.Diagnostic {
-	if i := tooMany(src); i >= 0 {
-		return &hcl.Diagnostic{
-			Severity: hcl.DiagError, Summary: "File too large",
-			Detail:  fmt.Sprintf("A file can hold up to %d words and signs, and up to %d digits in a row. Many sessions of one kind are written with for_each.", maxTokens, maxRun),
-			Subject: at(name, 1+bytes.Count(src[:i], []byte("\n")), i).Ptr(),
-		}
+// The tokens that count as brackets and operators.
+var (
+	opening = []hclsyntax.TokenType{
+		hclsyntax.TokenOBrace, hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenOQuote,
+		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl,
 	}
+	closing = []hclsyntax.TokenType{
+		hclsyntax.TokenCBrace, hclsyntax.TokenCParen, hclsyntax.TokenCBrack, hclsyntax.TokenCQuote,
+		hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd,
+	}
+	operator = []hclsyntax.TokenType{
+		hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenPlus, hclsyntax.TokenStar, hclsyntax.TokenSlash,
+		hclsyntax.TokenPercent, hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual,
+		hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq, hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq,
+		hclsyntax.TokenQuestion, hclsyntax.TokenOBrack,
+	}
+)
+
+// deepSource returns an error about a source that needs too much stack, or nil.
+func deepSource(src []byte, name string, json bool) *hcl.Diagnostic {
 	if json {
 		return deepJSON(src, name)
 	}
-	if !suspicious(src) {
-		return nil
-	}
-	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
-	return deepTokens(tokens)
+	return deepTokens(src, name, hclsyntax.LexConfig)
 }
 
-// tooMany is where a source has more than maxTokens words and signs, or a number
-// that takes long to read; -1: nowhere.
-func tooMany(src []byte) int {
-	n, digits, inWord := 0, 0, false
-	for i, c := range src {
-		digit := c >= '0' && c <= '9'
-		word := digit || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
-		if !word && c != ' ' && c != '\t' && c != '\r' || word && !inWord {
-			n++
-		}
-		if digits++; !digit {
-			digits = 0
-		}
-		if n > maxTokens || digits > maxRun {
-			return i
-		}
-		inWord = word
-	}
-	return -1
-}
-
-// deepTemplate is tooDeep for the text of a template.
+// deepTemplate is deepSource for the text of a template.
 func deepTemplate(src []byte, name string) *hcl.Diagnostic {
-	if !suspicious(src) {
-		return nil
-	}
-	tokens, _ := hclsyntax.LexTemplate(src, name, hcl.InitialPos)
-	return deepTokens(tokens)
+	return deepTokens(src, name, hclsyntax.LexTemplate)
 }
 
-// suspicious reports whether brackets nest deeply or a stretch outside all
-// brackets is long, taking brackets in comments and strings for real ones.
-func suspicious(src []byte) bool {
+// deepTokens counts what nests in a source. It lexes only a source that is suspicious.
+func deepTokens(src []byte, name string, lex func([]byte, string, hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics)) *hcl.Diagnostic {
+	if !suspicious(src, harmless) {
+		return nil
+	}
+	tokens, _ := lex(src, name, hcl.InitialPos)
+	var open []hclsyntax.TokenType
+	operators := 0
+	for _, t := range tokens {
+		switch {
+		case t.Type == hclsyntax.TokenNewline && (len(open) == 0 || open[len(open)-1] == hclsyntax.TokenOBrace):
+			operators = 0
+		case slices.Contains(opening, t.Type):
+			open = append(open, t.Type)
+		case slices.Contains(closing, t.Type) && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+		switch {
+		case t.Type == hclsyntax.TokenTemplateControl:
+			operators += directive
+		case slices.Contains(operator, t.Type):
+			operators++
+		}
+		if len(open) > maxDepth || operators > maxOperators {
+			return tooDeep(t.Range)
+		}
+	}
+	return nil
+}
+
+// suspicious reports whether brackets may nest deeply, or more than harmless bytes stand
+// outside all brackets without a line break. Brackets in comments and strings count.
+func suspicious(src []byte, harmless int) bool {
 	depth, start := 0, 0
 	for i, c := range src {
 		switch c {
@@ -92,45 +100,13 @@ func suspicious(src []byte) bool {
 	return false
 }
 
-// deepTokens counts what really nests.
-func deepTokens(tokens hclsyntax.Tokens) *hcl.Diagnostic {
-	var open []hclsyntax.TokenType
-	operators := 0
-	for _, t := range tokens {
-		switch t.Type {
-		case hclsyntax.TokenNewline:
-			if len(open) == 0 || open[len(open)-1] == hclsyntax.TokenOBrace {
-				operators = 0
-			}
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenOQuote,
-			hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-			open = append(open, t.Type)
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCParen, hclsyntax.TokenCBrack, hclsyntax.TokenCQuote,
-			hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
-			if len(open) > 0 {
-				open = open[:len(open)-1]
-			}
-		}
-		switch t.Type {
-		case hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenPlus, hclsyntax.TokenStar, hclsyntax.TokenSlash,
-			hclsyntax.TokenPercent, hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual,
-			hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq, hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq,
-			hclsyntax.TokenQuestion, hclsyntax.TokenOBrack:
-			operators++
-		case hclsyntax.TokenTemplateControl:
-			operators += directive
-		}
-		if len(open) > maxDepth || operators > maxOperators {
-			return tooDeepAt(t.Range)
-		}
-	}
-	return nil
-}
-
-// deepJSON counts the brackets of JSON, and looks into long strings, which may
-// be templates.
+// deepJSON counts the brackets of JSON and examines strings that may be templates.
 func deepJSON(src []byte, name string) *hcl.Diagnostic {
 	depth, line := 0, 1
+	at := func(offset int) hcl.Range {
+		pos := hcl.Pos{Line: line, Column: 1, Byte: offset}
+		return hcl.Range{Filename: name, Start: pos, End: pos}
+	}
 	for i := 0; i < len(src); i++ {
 		switch src[i] {
 		case '\n':
@@ -147,63 +123,35 @@ func deepJSON(src []byte, name string) *hcl.Diagnostic {
 				}
 			}
 			text := src[start:min(i, len(src))]
-			if bytes.Contains(text, []byte("${")) || bytes.Contains(text, []byte("%{")) {
-				if d := deepTemplate(text, name); d != nil {
-					return tooDeepAt(at(name, line, start))
-				}
+			if (bytes.Contains(text, []byte("${")) || bytes.Contains(text, []byte("%{"))) && deepTemplate(text, name) != nil {
+				return tooDeep(at(start))
 			}
 			if i < len(src) && src[i] == '\n' {
 				line++
 			}
 		}
 		if depth > maxDepth {
-			return tooDeepAt(at(name, line, i))
+			return tooDeep(at(i))
 		}
 	}
 	return nil
 }
 
-// at is a place known by line and offset only.
-func at(name string, line, offset int) hcl.Range {
-	pos := hcl.Pos{Line: line, Column: 1, Byte: offset}
-	return hcl.Range{Filename: name, Start: pos, End: pos}
-}
-
-func tooDeepAt(r hcl.Range) *hcl.Diagnostic {
+func tooDeep(r hcl.Range) *hcl.Diagnostic {
 	return &hcl.Diagnostic{
-		Severity: hcl.DiagError,
-		Summary:  "Nested too deeply",
-		Detail:   fmt.Sprintf("Brackets can stand in each other up to %d deep, and one attribute can hold up to %d operators.", maxDepth, maxOperators),
-		Subject:  &r,
+		Severity: hcl.DiagError, Summary: "Nested too deeply", Subject: &r,
+		Detail: fmt.Sprintf("Brackets can be nested %d deep, and one attribute can have %d operators.", maxDepth, maxOperators),
 	}
 }
 
-// deepYAML reports whether brackets or lists in a text of YAML may nest too deeply. It
-// takes brackets in texts for real ones, and the indentation of a line for as many
-// levels as it could hold.
+// deepYAML reports whether brackets or lists in YAML may nest too deeply. Brackets in
+// texts count, and so does each column of indentation.
 func deepYAML(text string) bool {
-	depth, indented := 0, 0
-	for _, c := range []byte(text) {
-		switch c {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth = max(depth-1, 0)
-		}
-		switch c {
-		case '\n':
-			indented = 0
-		case ' ', '-', '?', '\t':
-			if indented >= 0 {
-				indented++
-			}
-		default:
-			if indented > 2*maxDepth {
-				return true
-			}
-			indented = -1
-		}
-		if depth > maxDepth {
+	if suspicious([]byte(text), len(text)) {
+		return true
+	}
+	for line := range bytes.Lines([]byte(text)) {
+		if len(line)-len(bytes.TrimLeft(line, " -?\t")) > 2*maxDepth {
 			return true
 		}
 	}

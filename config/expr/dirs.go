@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,14 +17,13 @@ import (
 // Dirs are the directories of a project, and what was read in them.
 type Dirs struct {
 	Root   string // the project directory
-	Module string // that of the manifests: the project directory, unless they were named
+	Module string // the directory of the manifests; Root, unless Options.Files names another
 	Env    map[string]string
-	Repos  map[string]string // directory → top of the repository that it is in, "" for none
-	Texts  map[string]string // files that functions read
+	Repos  map[string]string // directory to the top of its repository, "" for none
+	Texts  map[string]string // path to content, of files that functions read
 }
 
-// Display is a path as messages call it: relative when it lies in the project
-// folder.
+// Display returns a path for messages: relative if it is in the project directory.
 func (d *Dirs) Display(path string) string {
 	if rel, err := filepath.Rel(d.Root, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
@@ -30,7 +31,7 @@ func (d *Dirs) Display(path string) string {
 	return path
 }
 
-// InProject returns a path as one from the project directory.
+// InProject returns a path that is relative to the project directory as an absolute one.
 func (d *Dirs) InProject(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -38,13 +39,13 @@ func (d *Dirs) InProject(path string) string {
 	return filepath.Join(d.Root, path)
 }
 
-// Resolve makes a path of a manifest absolute and clean: ~ is the home folder, a
-// relative one is relative to base. Symbolic links above its last element are
-// followed, so that one folder has one path.
+// Resolve returns a path of a manifest as an absolute, clean one. ~ is the home directory,
+// and a relative path is relative to base. Symbolic links above the last element are
+// followed, so that each directory has one path.
 func (d *Dirs) Resolve(path, base string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok {
 		if rest != "" && rest[0] != '/' {
-			return "", fmt.Errorf("%q: only ~/ is understood, not another user's home", path)
+			return "", fmt.Errorf("%q: only ~/ is supported, not another user's home", path)
 		}
 		home := d.Env["HOME"]
 		if !filepath.IsAbs(home) {
@@ -69,8 +70,8 @@ func (d *Dirs) Resolve(path, base string) (string, error) {
 	}
 }
 
-// Repository is the top of the git repository that holds a folder, or "". A .git
-// that is a file, as in a worktree or a submodule, counts.
+// Repository returns the top of the git repository that contains a directory, or "". A
+// .git that is a file, as in a worktree or a submodule, counts.
 func (d *Dirs) Repository(dir string) string {
 	if top, ok := d.Repos[dir]; ok {
 		return top
@@ -88,12 +89,8 @@ func (d *Dirs) Repository(dir string) string {
 	return top
 }
 
-// readText is the text of a file of the repository, read once.
+// readText returns the text of a file of the repository. Each file is read once.
 func (d *Dirs) readText(name string, secret bool) (string, error) {
-	called := fmt.Sprintf("%q", name)
-	if secret {
-		called = "(sensitive value)"
-	}
 	full, err := d.confine(name, secret)
 	if err != nil {
 		return "", err
@@ -101,69 +98,72 @@ func (d *Dirs) readText(name string, secret bool) (string, error) {
 	if text, ok := d.Texts[full]; ok {
 		return text, nil
 	}
-	src, err := readRegular(full, called)
+	src, err := readRegular(full, quote(name, secret))
 	if err != nil {
 		return "", err
 	}
 	if !utf8.Valid(src) {
-		return "", fmt.Errorf("%s is not a text in UTF-8", called)
+		return "", fmt.Errorf("%s is not UTF-8 text", quote(name, secret))
 	}
 	d.Texts[full] = string(src)
 	return string(src), nil
 }
 
-// readRegular is what a file holds that is no folder and no device.
-func readRegular(full, called string) ([]byte, error) {
+// quote returns a file's name for a message, unless it is sensitive.
+func quote(name string, secret bool) string {
+	if secret {
+		return "(sensitive value)"
+	}
+	return strconv.Quote(name)
+}
+
+// readRegular reads a regular file. quoted is its name in errors.
+func readRegular(full, quoted string) ([]byte, error) {
 	if info, err := os.Stat(full); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", called)
+		return nil, fmt.Errorf("%s is not a regular file", quoted)
 	}
 	src, err := ReadFile(full)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %s", called, Reason(err))
+		return nil, fmt.Errorf("%s cannot be read: %s", quoted, Reason(err))
 	}
 	return src, nil
 }
 
-// absent is the error about a file that is not there.
+// absent is the error about a file that does not exist.
 type absent struct{ error }
 
-// confine is the real path of a file named in a manifest, relative to the folder
-// of the manifests. It must lie in the repository, or, without one, in that
-// folder, after symbolic links have been followed.
+// confine returns the real path of a file named in a manifest, relative to the directory
+// of the manifests. The file must be in the repository, or, without one, in that
+// directory, after symbolic links were followed.
 func (d *Dirs) confine(name string, secret bool) (string, error) {
-	called := fmt.Sprintf("%q", name)
-	if secret {
-		called = "(sensitive value)"
-	}
-	full := name
+	quoted, full := quote(name, secret), name
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(d.Module, full)
 	}
-	inside := d.Repository(d.Module)
-	if inside == "" {
-		inside = d.Module
-	}
-	lies := func(p string) bool {
-		rel, err := filepath.Rel(inside, p)
-		return err == nil && filepath.IsLocal(rel)
-	}
-	outside := fmt.Errorf("%s lies outside of %s, and file functions stay inside", called, inside)
-	if !lies(full) {
+	top := cmp.Or(d.Repository(d.Module), d.Module)
+	outside := fmt.Errorf("%s is outside %s, and file functions read only what is inside", quoted, top)
+	if !Within(top, full) {
 		return "", outside
 	}
 	real, err := filepath.EvalSymlinks(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", absent{fmt.Errorf("there is no %s in %s", called, d.Module)}
+		return "", absent{fmt.Errorf("there is no %s in %s", quoted, d.Module)}
 	case err != nil:
-		return "", fmt.Errorf("%s cannot be read: %s", called, Reason(err))
-	case !lies(real):
+		return "", fmt.Errorf("%s cannot be read: %s", quoted, Reason(err))
+	case !Within(top, real):
 		return "", outside
 	}
 	return real, nil
 }
 
-// ReadFile reads a file of at most maxFile bytes.
+// Within reports whether path is dir or below it.
+func Within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// ReadFile reads a file of at most MaxFile bytes.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -172,13 +172,12 @@ func ReadFile(path string) ([]byte, error) {
 	defer f.Close()
 	src, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err == nil && len(src) > MaxFile {
-		err = fmt.Errorf("it is larger than %d MiB", MaxFile>>20)
+		err = fmt.Errorf("larger than %d MiB", MaxFile>>20)
 	}
 	return src, err
 }
 
-// Reason is an error of the file system without the path, which the message
-// names already.
+// Reason returns the text of a file system error without the path.
 func Reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -14,7 +14,7 @@ import (
 // errZero is the error of a division by zero. cty returns an infinity instead.
 var errZero = errors.New("division by zero")
 
-// divisions are HCL's operators that divide, with one that refuses zero for each.
+// divisions maps HCL's operators that divide to ones that refuse zero.
 var divisions = map[*hclsyntax.Operation]*hclsyntax.Operation{
 	hclsyntax.OpDivide: divideBy(hclsyntax.OpDivide),
 	hclsyntax.OpModulo: divideBy(hclsyntax.OpModulo),
@@ -34,8 +34,8 @@ func divideBy(op *hclsyntax.Operation) *hclsyntax.Operation {
 	return &hclsyntax.Operation{Impl: impl, Type: op.Type}
 }
 
-// prepare makes the divisions below a node refuse zero, and returns an error about each
-// number that is too long to be written out.
+// prepare replaces the divisions below a node by ones that refuse zero, and returns an
+// error about each number that is too long to be written out.
 func prepare(n hclsyntax.Node) hcl.Diagnostics {
 	return hclsyntax.VisitAll(n, func(n hclsyntax.Node) hcl.Diagnostics {
 		switch e := n.(type) {
@@ -44,25 +44,25 @@ func prepare(n hclsyntax.Node) hcl.Diagnostics {
 				e.Op = op
 			}
 		case *hclsyntax.LiteralValueExpr:
-			if _, tooMuch := measure(e.Val); tooMuch != "" {
-				return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "Value too large", Detail: "This is " + tooMuch + ".", Subject: &e.SrcRange}}
+			if _, tooLarge := measure(e.Val, 0); tooLarge != "" {
+				return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "Value too large", Detail: "This is " + tooLarge + ".", Subject: &e.SrcRange}}
 			}
 		}
 		return nil
 	})
 }
 
-// jsonDivisions is an expression of the JSON syntax with divisions in its texts. HCL
-// parses those texts only as it evaluates them, so each is parsed here as well.
+// jsonDivisions is a JSON expression with divisions in its texts. HCL parses the texts
+// when it evaluates them, so prepare cannot reach those, and each is parsed here as well.
 type jsonDivisions struct {
 	hcl.Expression
 	texts []hclsyntax.Expression
 }
 
-// UnwrapExpression returns the expression itself, for functions that examine its syntax.
+// UnwrapExpression returns the expression for functions that examine its syntax.
 func (j jsonDivisions) UnwrapExpression() hcl.Expression { return j.Expression }
 
-// Value returns the expression's value, or the problems of a text that divides by zero.
+// Value returns the expression's value, or an error about a division by zero.
 func (j jsonDivisions) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if ctx != nil {
 		for _, text := range j.texts {
@@ -74,8 +74,8 @@ func (j jsonDivisions) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	return j.Expression.Value(ctx)
 }
 
-// Divided returns an expression of the JSON syntax as one that refuses to divide by
-// zero. It returns any other expression as it is.
+// Divided returns a JSON expression as one that refuses to divide by zero. It returns any
+// other expression unchanged.
 func Divided(expr hcl.Expression) hcl.Expression {
 	if !hcljson.IsJSONExpression(expr) {
 		return expr
@@ -96,7 +96,7 @@ func Divided(expr hcl.Expression) hcl.Expression {
 			}
 			return
 		}
-		text, _ := e.Value(nil) // without a context it is what stands there
+		text, _ := e.Value(nil) // without a context it is the literal text
 		if text.IsNull() || !text.IsKnown() || text.Type() != cty.String {
 			return
 		}

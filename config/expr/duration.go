@@ -16,12 +16,12 @@ var (
 	number = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
 )
 
-// ParseDuration reads a length of time as a manifest has it: Go's notation, and
-// d for days of 24 hours, which come first: "30d", "1d12h", "90s".
+// ParseDuration parses a duration in Go's notation, with days of 24 hours first: "30d",
+// "1d12h", "90s".
 func ParseDuration(s string) (time.Duration, error) {
 	text := strings.TrimSpace(s)
 	if number.MatchString(text) && strings.Trim(text, "0.") != "" {
-		return 0, fmt.Errorf("%q has no unit; write %q for seconds (units are ms, s, m, h and d)", s, text+"s")
+		return 0, fmt.Errorf("%q has no unit, use %q for seconds (units: ms, s, m, h, d)", s, text+"s")
 	}
 	var whole time.Duration
 	if m := days.FindStringSubmatch(text); m != nil {
@@ -36,7 +36,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	rest, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf(`%q is no duration; write it like "90s", "15m", "4h" or "30d"`, s)
+		return 0, fmt.Errorf(`%q is not a duration, use "90s", "15m", "4h" or "30d"`, s)
 	}
 	if rest < 0 {
 		return 0, fmt.Errorf("%q is negative", s)

@@ -10,32 +10,29 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Evaluator evaluates the attributes of a project, within its limits.
+// Evaluator evaluates the attributes of a project within the limits of its watch.
 type Evaluator struct {
 	*Problems
 	Watch *Watch
-	kept  int  // bytes of all values by now
-	full  bool // those are too many, and that is told
 }
 
-// Decoder turns the attributes of blocks into Go values. Each of its readers
-// sets what into points to if the attribute is there, not null and right, and
-// else leaves it and says why: so defaults are what stood there before.
+// Decoder decodes attributes of blocks into Go values. Its methods set what into points
+// to if the attribute is set and valid. Otherwise they leave the default that is there, and
+// report what is invalid.
 type Decoder struct {
 	Eval    *Evaluator
 	Ctx     *hcl.EvalContext
-	Address string // of the session it works on, if any
-	Spoiled *bool  // set when a value could not be had, unless nil
+	Address string // of the session, if any
+	Spoiled *bool  // set when a value is missing, unless nil
 }
 
-// spoil notes that a value could not be had, wherever its problem is told.
+// spoil records that a value is missing, wherever the problem was reported.
 func (d Decoder) spoil() {
 	if d.Spoiled != nil {
 		*d.Spoiled = true
 	}
 }
 
-// evaluated is an attribute's value.
 type evaluated struct {
 	Value cty.Value
 	Ok    bool
@@ -55,16 +52,16 @@ func (d Decoder) Fail(a *Attr, summary, detail string, args ...any) {
 	})
 }
 
-// FailAt reports an error about the session, at a place.
+// FailAt reports an error about the session at a place.
 func (d Decoder) FailAt(at hcl.Range, summary, detail string, args ...any) {
 	d.spoil()
 	d.Eval.FailFor(d.Address, at, summary, detail, args...)
 }
 
-// Evaluate is an attribute's value before any conversion. Not ok: its problem is
-// told. An unknown value is one whose problem is told elsewhere.
+// Evaluate returns an attribute's value before any conversion. Not ok: its problem was
+// reported. The problem of an unknown value was reported elsewhere.
 func (d Decoder) Evaluate(a *Attr) (cty.Value, bool) {
-	if a.Bad || d.Eval.full {
+	if a.Bad {
 		d.spoil()
 		return cty.NilVal, false
 	}
@@ -86,15 +83,8 @@ func (d Decoder) Evaluate(a *Attr) (cty.Value, bool) {
 	d.Eval.Diags = append(d.Eval.Diags, diags...)
 	e := evaluated{v, !diags.HasErrors()}
 	if e.Ok {
-		size, tooMuch := measure(v)
-		d.Eval.kept += size
-		switch {
-		case tooMuch != "":
-			d.Fail(a, "Value too large", "This comes to %s.", tooMuch)
-			e = evaluated{cty.DynamicVal, false}
-		case d.Eval.kept > maxKept:
-			d.Eval.full = true
-			d.Fail(a, "Project too large", "With this, the values of all attributes come to more than %d MiB.", maxKept>>20)
+		if _, tooLarge := measure(v, 0); tooLarge != "" {
+			d.Fail(a, "Value too large", "The value is %s.", tooLarge)
 			e = evaluated{cty.DynamicVal, false}
 		}
 	}
@@ -107,13 +97,13 @@ func (d Decoder) Evaluate(a *Attr) (cty.Value, bool) {
 	return e.Value, e.Ok
 }
 
-// value is an attribute converted to a type. Not ok: there is none, it is null,
-// or its problem is told.
+// value returns an attribute's value converted to a type. Not ok: it is absent, null or
+// invalid, which was reported.
 func (d Decoder) value(b *Block, name string, want cty.Type) (cty.Value, *Attr, bool) {
 	return d.ValueLike(b, name, want, describe(want))
 }
 
-// ValueLike is value for a type that is described in the words given.
+// ValueLike is value for a type with a description for messages.
 func (d Decoder) ValueLike(b *Block, name string, want cty.Type, described string) (cty.Value, *Attr, bool) {
 	a := b.Attr(name)
 	if a == nil {
@@ -125,16 +115,16 @@ func (d Decoder) ValueLike(b *Block, name string, want cty.Type, described strin
 	}
 	got, err := convert.Convert(uniform(v, want), want)
 	if err != nil {
-		d.Fail(a, "Wrong type", "%q needs %s%s.", name, described, unlike(v, err))
+		d.Fail(a, "Wrong type", "%q must be %s%s.", name, described, unlike(v, err))
 		return cty.NilVal, a, false
 	}
 	return got, a, true
 }
 
-// Plain refuses what may not be stored and passes over what is not known.
+// Plain reports whether a value can be stored: it is not sensitive, and known.
 func (d Decoder) Plain(a *Attr, v cty.Value) bool {
 	if v.ContainsMarked() {
-		d.Fail(a, "Sensitive value would be stored", "%q ends up in plans, in the state file or in messages, so no sensitive value may flow into it. A secret reaches an agent by its name only: secrets = [\"NAME\"] in the session.", a.Name)
+		d.Fail(a, "Sensitive value would be stored", "Sensitive values are not allowed in %q: it is stored in plans and the state. Pass a secret to an agent by its name: secrets = [\"NAME\"] in the session.", a.Name)
 		return false
 	}
 	if v.IsWhollyKnown() {
@@ -147,8 +137,7 @@ func (d Decoder) Plain(a *Attr, v cty.Value) bool {
 	return false
 }
 
-// Conversion is a conversion's error with the place in the value that it is
-// about.
+// Conversion returns a conversion's error with the path to the part of the value.
 func Conversion(err error) string {
 	var p cty.PathError
 	if errors.As(err, &p) && len(p.Path) > 0 {
@@ -170,7 +159,7 @@ func Conversion(err error) string {
 	return err.Error()
 }
 
-// unlike says why a value could not be converted.
+// unlike returns why a value could not be converted.
 func unlike(v cty.Value, err error) string {
 	switch t := v.Type(); {
 	case t == cty.String:
@@ -181,19 +170,19 @@ func unlike(v cty.Value, err error) string {
 	return ": " + Conversion(err)
 }
 
-// describe is a type in a person's words.
+// describe returns a type for messages.
 func describe(t cty.Type) string {
 	switch {
 	case t == cty.String:
-		return "a text"
+		return "a string"
 	case t == cty.Number:
 		return "a number"
 	case t == cty.Bool:
 		return "true or false"
 	case t.IsListType():
-		return "a list of texts"
+		return "a list of strings"
 	case t.IsMapType():
-		return "a map of texts"
+		return "a map of strings"
 	}
 	return t.FriendlyName()
 }

@@ -32,15 +32,8 @@ func fileFunc(d *Dirs) function.Function {
 	})
 }
 
-// templateFunc is templatefile(PATH, VARS), or with a text in place of a path
-// templatestring: a template with ${…} and %{…} filled in from the object given.
+// templateFunc is templatefile(PATH, VARS) or templatestring(TEMPLATE, VARS).
 func templateFunc(d *Dirs, all map[string]function.Function, fromFile bool) function.Function {
-	within := func() map[string]function.Function {
-		inner := maps.Clone(all) // without templates, so that they cannot include each other in circles
-		delete(inner, "templatefile")
-		delete(inner, "templatestring")
-		return inner
-	}
 	render := func(args []cty.Value) (cty.Value, error) {
 		first, marks := args[0].Unmark()
 		text, name := first.AsString(), "<template>"
@@ -68,13 +61,15 @@ func templateFunc(d *Dirs, all map[string]function.Function, fromFile bool) func
 		vars := given.AsValueMap()
 		for _, t := range expr.Variables() {
 			if _, ok := vars[t.RootName()]; !ok {
-				return cty.NilVal, function.NewArgErrorf(1, "the template uses %q at %s, and the object given has no such attribute", t.RootName(), Place(t.SourceRange()))
+				return cty.NilVal, function.NewArgErrorf(1, "the template uses %q at %s, which is not among its variables", t.RootName(), Place(t.SourceRange()))
 			}
 		}
 		if diags = prepare(expr); diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
 		}
-		v, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: within()})
+		fs := maps.Clone(all) // without templates, which could include each other without end
+		maps.DeleteFunc(fs, func(name string, _ function.Function) bool { return strings.HasPrefix(name, "template") })
+		v, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: fs})
 		if diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
 		}
@@ -94,7 +89,7 @@ func templateFunc(d *Dirs, all map[string]function.Function, fromFile bool) func
 	})
 }
 
-// inTemplate is the first problem of a template with its place.
+// inTemplate returns the first problem of a template with its place.
 func inTemplate(diags hcl.Diagnostics) string {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError && d.Subject != nil {
@@ -104,8 +99,8 @@ func inTemplate(diags hcl.Diagnostics) string {
 	return diags.Error()
 }
 
-// filesetFunc is fileset(FOLDER, PATTERN): the files in a folder whose path from
-// there matches; ** stands for any number of folders.
+// filesetFunc is fileset(DIR, PATTERN): the files in a directory whose relative path
+// matches. ** matches any number of directories.
 func filesetFunc(d *Dirs) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "pattern", Type: cty.String}},
@@ -117,10 +112,10 @@ func filesetFunc(d *Dirs) function.Function {
 			}
 			pattern := path.Clean(args[1].AsString())
 			if path.IsAbs(pattern) || !fs.ValidPath(pattern) {
-				return cty.NilVal, function.NewArgErrorf(1, "a pattern is relative to the folder and stays in it")
+				return cty.NilVal, function.NewArgErrorf(1, "a pattern must be relative to the directory and inside it")
 			}
 			if _, err := path.Match(pattern, ""); err != nil {
-				return cty.NilVal, function.NewArgErrorf(1, "%q is no pattern", pattern)
+				return cty.NilVal, function.NewArgErrorf(1, "%q is not a valid pattern", pattern)
 			}
 			var found []cty.Value
 			if err := glob(dir, "", strings.Split(pattern, "/"), &found); err != nil {
@@ -134,7 +129,7 @@ func filesetFunc(d *Dirs) function.Function {
 	})
 }
 
-// glob gathers the regular files below dir that match the pattern. It follows no
+// glob finds the regular files below dir that match the pattern, without following
 // symbolic links.
 func glob(dir, prefix string, pattern []string, found *[]cty.Value) error {
 	entries, err := os.ReadDir(dir)
@@ -166,9 +161,9 @@ func glob(dir, prefix string, pattern []string, found *[]cty.Value) error {
 	return nil
 }
 
-// bytesFunc makes a text of a file of the repository, whatever that holds.
+// bytesFunc returns a function of the bytes of a file of the repository.
 func bytesFunc(d *Dirs, of func([]byte) string) function.Function {
-	return textFunc("path", func(name string) (string, error) {
+	return stringFunc("path", func(name string) (string, error) {
 		full, err := d.confine(name, false)
 		if err != nil {
 			return "", err
@@ -181,7 +176,7 @@ func bytesFunc(d *Dirs, of func([]byte) string) function.Function {
 	})
 }
 
-// fileexistsFunc is fileexists(PATH): whether there is a file, which is no folder.
+// fileexistsFunc is fileexists(PATH): whether a regular file exists.
 func fileexistsFunc(d *Dirs) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}},
@@ -200,7 +195,7 @@ func fileexistsFunc(d *Dirs) function.Function {
 				return cty.NilVal, function.NewArgErrorf(0, "%q cannot be read: %s", name, Reason(err))
 			}
 			if !info.Mode().IsRegular() {
-				return cty.NilVal, function.NewArgErrorf(0, "%q is no regular file; fileset tells what is in a folder", name)
+				return cty.NilVal, function.NewArgErrorf(0, "%q is not a regular file; fileset lists the files of a directory", name)
 			}
 			return cty.True, nil
 		},

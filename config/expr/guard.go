@@ -9,20 +9,19 @@ import (
 	"sync"
 
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// errUntold is the error of a function that has a sensitive value among its arguments:
-// many functions quote what they were given.
-var errUntold = errors.New("what is wrong is not told, because a sensitive value is among the arguments")
+// errRedacted replaces the error of a function with a sensitive argument: many functions
+// quote their arguments.
+var errRedacted = errors.New("the error is hidden, because an argument is sensitive")
 
-// guard wraps a function. It stops when the load is over, makes nothing larger than a
-// value may be in one allocation, and quotes no sensitive value in its errors. The
-// errors of a template can only quote its text: what it calls is guarded itself.
+// guard wraps a function: it stops when the load has ended, refuses to allocate more than
+// a value can have, and its errors quote no sensitive value. The errors of a template can
+// quote only its text, as the functions in it are guarded.
 func guard(name string, f function.Function, w *Watch) function.Function {
 	params, rest := f.Params(), f.VarParam()
-	told := func(err error, args []cty.Value) error {
+	redact := func(err error, args []cty.Value) error {
 		if strings.HasPrefix(name, "template") {
 			args = args[:min(1, len(args))]
 		}
@@ -31,25 +30,9 @@ func guard(name string, f function.Function, w *Watch) function.Function {
 		}
 		var arg function.ArgError
 		if errors.As(err, &arg) {
-			return function.NewArgError(arg.Index, errUntold)
+			return function.NewArgError(arg.Index, errRedacted)
 		}
-		return errUntold
-	}
-	takes := func(args []cty.Value) (_ []cty.Value, err error) {
-		args = slices.Clone(args)
-		for i, a := range args {
-			p := rest
-			if i < len(params) {
-				p = &params[i]
-			}
-			if !p.Type.IsListType() && !p.Type.IsSetType() {
-				continue
-			}
-			if args[i], err = convert.Convert(uniform(a, p.Type), p.Type); err != nil {
-				return nil, function.NewArgError(i, err)
-			}
-		}
-		return args, nil
+		return errRedacted
 	}
 	return function.New(&function.Spec{
 		Description: f.Description(),
@@ -57,24 +40,16 @@ func guard(name string, f function.Function, w *Watch) function.Function {
 		VarParam:    forwardedVar(rest),
 		Type: func(args []cty.Value) (cty.Type, error) {
 			w.check()
-			given, err := takes(args)
-			if err != nil {
-				return cty.NilType, err // a conversion quotes nothing
+			if err := tooLarge(name, args); err != nil {
+				return cty.NilType, redact(err, args)
 			}
-			if err := tooLarge(name, given); err != nil {
-				return cty.NilType, told(err, args)
-			}
-			t, err := f.ReturnTypeForValues(given)
-			return t, told(err, args)
+			t, err := f.ReturnTypeForValues(args)
+			return t, redact(err, args)
 		},
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			given, err := takes(args)
+			v, err := f.Call(args)
 			if err != nil {
-				return cty.NilVal, err
-			}
-			v, err := f.Call(given)
-			if err != nil {
-				return v, told(err, args)
+				return v, redact(err, args)
 			}
 			if n, _ := v.Unmark(); n.Type() == cty.Number && n.IsKnown() && !n.IsNull() && n.AsBigFloat().IsInf() {
 				return cty.NilVal, errors.New("the result is infinite")
@@ -84,8 +59,8 @@ func guard(name string, f function.Function, w *Watch) function.Function {
 	})
 }
 
-// forwarded returns parameters that take any argument, for a function that passes its
-// arguments on to one that checks them.
+// forwarded returns parameters that accept null, unknown and marked arguments, for a
+// function that passes them to one that checks them.
 func forwarded(params []function.Parameter) []function.Parameter {
 	params = slices.Clone(params)
 	for i := range params {
@@ -99,19 +74,16 @@ func forwardedVar(p *function.Parameter) *function.Parameter {
 		return nil
 	}
 	q := *p
-	if q.Type.IsListType() || q.Type.IsSetType() {
-		q.Type = cty.DynamicPseudoType
-	}
 	q.AllowNull, q.AllowUnknown, q.AllowDynamicType, q.AllowMarked = true, true, true, true
 	return &q
 }
 
-// longTuple is the length from which a conversion takes long: cty finds the common type
-// of a tuple's elements by comparing each with each.
+// longTuple is the length from which converting a tuple to a list is slow: cty finds the
+// common type of the elements in quadratic time.
 const longTuple = 256
 
-// uniform returns a long tuple as a list if a list or a set is wanted and all elements
-// have one type. It returns any other value as it is.
+// uniform returns a long tuple as a list if a list or a set is wanted and all its elements
+// have the same type. It returns any other value unchanged.
 func uniform(v cty.Value, want cty.Type) cty.Value {
 	v, marks := v.Unmark()
 	if t := v.Type(); (want.IsListType() || want.IsSetType()) && t.IsTupleType() && v.IsKnown() && !v.IsNull() && v.LengthInt() > longTuple {
@@ -123,11 +95,11 @@ func uniform(v cty.Value, want cty.Type) cty.Value {
 	return v.WithMarks(marks)
 }
 
-// wide finds a width or a precision of more than four digits in a format.
+// wide matches a width or a precision of more than four digits in a format.
 var wide = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[-+# 0]*(?:\[\d+\])?[.\d]*\d{5}`) })
 
-// tooLarge returns an error about a call that would allocate more than a value may take
-// at once, or nest deeper than the stack allows: the watchdog would come too late.
+// tooLarge returns an error about a call that would allocate more than a value can have at
+// once, or that could overflow the stack. The watchdog would be too late for either.
 func tooLarge(name string, args []cty.Value) error {
 	text := func(i int) string {
 		if i >= len(args) {
@@ -150,7 +122,7 @@ func tooLarge(name string, args []cty.Value) error {
 	switch name {
 	case "format", "formatlist":
 		if verb := wide().FindString(text(0)); verb != "" {
-			return function.NewArgErrorf(0, "%q asks for a width or a precision of more than four digits", Cut(verb))
+			return function.NewArgErrorf(0, "%q has a width or a precision of more than four digits", Cut(verb))
 		}
 	case "indent":
 		if n, _ := args[0].Unmark(); n.Type() == cty.Number && n.IsKnown() && !n.IsNull() {

@@ -9,16 +9,16 @@ import (
 	hcljson "github.com/hashicorp/hcl/v2/json"
 )
 
-// MaxFile is the largest file that is read: a manifest of 10 000 sessions
-// written out is under 4 MiB.
+// MaxFile is the size limit of files in bytes. 10 000 sessions take less.
 const MaxFile = 4 << 20
 
-// File is one file to read: its absolute path and what it is called in messages.
+// File is a file to read: its absolute path, and its name in messages.
 type File struct {
 	Path, Name string
 }
 
-// ParseFile reads one HCL file, in the JSON syntax if its name ends so.
+// ParseFile reads an HCL file, in the JSON syntax if its name ends in .json. Not ok: the
+// file is unusable, which was reported.
 func (p *Problems) ParseFile(f File) (hcl.Body, bool) {
 	src, err := ReadFile(f.Path)
 	if err != nil {
@@ -43,15 +43,15 @@ func (p *Problems) ParseFile(f File) (hcl.Body, bool) {
 	return parsed.Body, true
 }
 
-// spoils reports whether a problem of the syntax leaves the rest of the file in
-// doubt. What is set twice is read as it was set first.
+// spoils reports whether after a syntax error the rest of the file is unreliable. Of an
+// attribute that is set twice, the first one counts.
 func spoils(d *hcl.Diagnostic) bool {
 	return d.Severity == hcl.DiagError && d.Summary != "Attribute redefined"
 }
 
-// Parse parses an expression whose nesting is bounded.
+// Parse parses an expression of limited depth.
 func Parse(text, filename string, start hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics) {
-	if d := tooDeep([]byte(text), filename, false); d != nil {
+	if d := deepSource([]byte(text), filename, false); d != nil {
 		return nil, hcl.Diagnostics{d}
 	}
 	parsed, diags := hclsyntax.ParseExpression([]byte(text), filename, start)
@@ -61,10 +61,10 @@ func Parse(text, filename string, start hcl.Pos) (hclsyntax.Expression, hcl.Diag
 	return parsed, diags
 }
 
-// ParseSource parses a text whose nesting is bounded.
+// ParseSource parses a file of limited depth.
 func ParseSource(src []byte, name string) (*hcl.File, hcl.Diagnostics) {
 	json := strings.HasSuffix(name, ".json")
-	if d := tooDeep(src, name, json); d != nil {
+	if d := deepSource(src, name, json); d != nil {
 		return &hcl.File{Bytes: src, Body: hcl.EmptyBody()}, hcl.Diagnostics{d}
 	}
 	if json {

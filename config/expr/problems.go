@@ -7,19 +7,18 @@ import (
 
 	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// What a broken manifest of many thousand lines may cost.
-const (
-	maxChoices = 5000 // names that are compared with a mistyped one
-)
+// maxChoices is how many names are compared with a mistyped one.
+const maxChoices = 5000
 
-// Problems collects what is wrong with a manifest.
+// Problems collects the errors and warnings about a manifest.
 type Problems struct {
 	Diags   hcl.Diagnostics
 	Sources map[string]*hcl.File
-	private []string // texts of sensitive values, which no message may hold
+	private []string // texts of sensitive values, which messages must not contain
 }
 
 // Add adds problems that HCL reported.
@@ -39,7 +38,7 @@ func (p *Problems) Fail(at hcl.Range, summary, detail string, args ...any) {
 	p.Diags = append(p.Diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: &at})
 }
 
-// FailNowhere reports an error that no line of a file is to blame for.
+// FailNowhere reports an error without a place.
 func (p *Problems) FailNowhere(summary, detail string, args ...any) {
 	p.Diags = append(p.Diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...)})
 }
@@ -49,12 +48,12 @@ func (p *Problems) Warn(at hcl.Range, summary, detail string, args ...any) {
 	p.Diags = append(p.Diags, &hcl.Diagnostic{Severity: hcl.DiagWarning, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: &at})
 }
 
-// Place is a range as a message names it: agentform.hcl:12.
+// Place returns a range for messages: agentform.hcl:12.
 func Place(r hcl.Range) string {
 	return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line)
 }
 
-// Article puts "a" or "an" before a block type.
+// Article returns a block type with "a" or "an" before it.
 func Article(noun string) string {
 	if strings.ContainsRune("aeiou", rune(noun[0])) {
 		return "an " + noun
@@ -62,9 +61,8 @@ func Article(noun string) string {
 	return "a " + noun
 }
 
-// DidYouMean is a suggestion to append to a message, or nothing: the choice
-// nearest to what was given, if it is near. Two edits apart is what HCL itself
-// takes for near.
+// DidYouMean returns a suggestion to append to a message: the choice that is nearest to
+// given, at most two edits away as in HCL. It is empty without such a choice.
 func DidYouMean(given string, choices []string) string {
 	best, near := "", 3
 	if len(choices) > maxChoices {
@@ -84,7 +82,7 @@ func DidYouMean(given string, choices []string) string {
 	return fmt.Sprintf(" Did you mean %q?", best)
 }
 
-// Quoted lists choices for a message: "a", "b" or "c".
+// Quoted returns a list of choices for messages: "a", "b" or "c".
 func Quoted(choices []string, last string) string {
 	var b strings.Builder
 	for i, c := range choices {
@@ -99,18 +97,18 @@ func Quoted(choices []string, last string) string {
 	return b.String()
 }
 
-// Note is what agentform knows of a problem besides what HCL keeps.
+// Note is the extra information of a diagnostic.
 type Note struct {
-	Address string // of the session that it is about, if any
-	Secret  bool   // the source line holds a sensitive value
-	inner   any    // HCL's own
+	Address string // the session's, if any
+	Secret  bool   // the source line contains a sensitive value
+	inner   any    // HCL's extra
 }
 
-// UnwrapDiagnosticExtra lets HCL's own be found.
+// UnwrapDiagnosticExtra returns the extra that HCL set.
 func (n Note) UnwrapDiagnosticExtra() any { return n.inner }
 
-// Blot takes the text of sensitive values out of a message. Some functions put
-// what they were given into their error.
+// Blot removes the texts of sensitive values from a message. Some functions quote their
+// arguments in errors.
 func (p *Problems) Blot(text string) string {
 	for _, secret := range p.private {
 		text = strings.ReplaceAll(text, secret, "(sensitive value)")
@@ -118,17 +116,17 @@ func (p *Problems) Blot(text string) string {
 	return text
 }
 
-// conceal takes a sensitive key out of a problem in which HCL quotes it.
+// conceal removes a sensitive key from a problem in which HCL quotes it.
 func conceal(d *hcl.Diagnostic) {
 	if d.Summary != "Duplicate object key" || d.Expression == nil || d.EvalContext == nil {
 		return
 	}
 	if key, _ := d.Expression.Value(d.EvalContext); key.ContainsMarked() {
-		d.Detail = "Two different items produced the same key in this 'for' expression; it is not told, because it is sensitive."
+		d.Detail = "Two different items produced the same key in this 'for' expression, which is sensitive."
 	}
 }
 
-// HideAll notes the texts in a sensitive value, to be kept out of messages.
+// HideAll adds the texts in a sensitive value to those that messages must not contain.
 func (p *Problems) HideAll(v cty.Value) {
 	_ = cty.Walk(v, func(_ cty.Path, part cty.Value) (bool, error) {
 		part, _ = part.Unmark()
@@ -139,8 +137,7 @@ func (p *Problems) HideAll(v cty.Value) {
 	})
 }
 
-// hide notes one text. A very short one would blot out half of a message and
-// hides nothing.
+// hide adds one text, unless it is so short that it is in half of all messages.
 func (p *Problems) hide(text string) {
 	if len(text) >= 4 && !slices.Contains(p.private, text) {
 		p.private = append(p.private, text)
@@ -148,10 +145,10 @@ func (p *Problems) hide(text string) {
 	}
 }
 
-// longestValue is how many characters of a value are shown.
+// longestValue is how many characters of a value messages show.
 const longestValue = 60
 
-// Cut shortens a value to what fits a line.
+// Cut shortens a value to fit on a line.
 func Cut(s string) string {
 	n := 0
 	for i := range s {
@@ -162,25 +159,5 @@ func Cut(s string) string {
 	return s
 }
 
-// Traversal is a reference as it is written.
-func Traversal(t hcl.Traversal) string {
-	var b strings.Builder
-	for _, step := range t {
-		switch s := step.(type) {
-		case hcl.TraverseRoot:
-			b.WriteString(s.Name)
-		case hcl.TraverseAttr:
-			b.WriteString("." + s.Name)
-		case hcl.TraverseIndex:
-			switch {
-			case s.Key.Type() == cty.String:
-				fmt.Fprintf(&b, "[%q]", s.Key.AsString())
-			case s.Key.Type() == cty.Number:
-				b.WriteString("[" + s.Key.AsBigFloat().Text('f', -1) + "]")
-			default:
-				b.WriteString("[…]")
-			}
-		}
-	}
-	return b.String()
-}
+// Traversal returns a reference as it is written.
+func Traversal(t hcl.Traversal) string { return string(hclwrite.TokensForTraversal(t).Bytes()) }

@@ -6,53 +6,47 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// What values may take. A few lines can ask for more than any machine has: a local
-// that doubles another, twenty times over.
 const (
-	maxValue    = 16 << 20  // bytes of one value
-	maxKept     = 256 << 20 // bytes of all values of a project
-	maxDigits   = 4096      // of a number; the time to write one out grows with their square
-	elementSize = 128       // bytes that an element of a collection takes besides its texts
+	maxValue    = 16 << 20 // bytes of one value
+	maxDigits   = 4096     // digits of a number; the time to write one out is quadratic
+	elementSize = 128      // bytes that an element of a collection takes besides its strings
 )
 
-// measure returns how many bytes a value takes, about. It stops at the first thing that
-// is too much for one value and says what that is.
-func measure(v cty.Value) (size int, tooMuch string) { return measureAt(v, 0) }
-
-func measureAt(v cty.Value, depth int) (size int, tooMuch string) {
+// measure returns the approximate size of a value in bytes. It stops at the first part
+// that is too large and says what that is.
+func measure(v cty.Value, depth int) (size int, tooLarge string) {
 	v, _ = v.Unmark()
 	switch t := v.Type(); {
 	case v.IsNull() || !v.IsKnown():
 	case t == cty.String:
 		size = len(v.AsString())
 	case t == cty.Number && v.AsBigFloat().IsInf():
-		tooMuch = "an infinite number, which comes of a division by zero"
+		tooLarge = "an infinite number, the result of a division by zero"
 	case t == cty.Number && digits(v) > maxDigits:
-		tooMuch = "a number of more than 4096 digits"
+		tooLarge = "a number of more than 4096 digits"
 	case !v.CanIterateElements():
 	case depth > maxDepth:
-		tooMuch = "brackets nested more than 200 deep"
+		tooLarge = "brackets nested more than 200 deep"
 	default:
 		size = elementSize * v.LengthInt()
-		keyed := t.IsMapType() || t.IsObjectType()
-		for it := v.ElementIterator(); tooMuch == "" && size <= maxValue && it.Next(); {
+		for it := v.ElementIterator(); tooLarge == "" && size <= maxValue && it.Next(); {
 			key, e := it.Element()
-			if keyed {
+			if t.IsMapType() || t.IsObjectType() {
 				size += len(key.AsString())
 			}
-			var held int
-			held, tooMuch = measureAt(e, depth+1)
-			size += held
+			var inner int
+			inner, tooLarge = measure(e, depth+1)
+			size += inner
 		}
 	}
-	if tooMuch == "" && size > maxValue {
-		tooMuch = "more than 16 MiB"
+	if tooLarge == "" && size > maxValue {
+		tooLarge = "more than 16 MiB"
 	}
-	return size, tooMuch
+	return size, tooLarge
 }
 
-// digits returns about how many digits a number has when it is written out.
+// digits returns the approximate number of decimal digits of a number.
 func digits(v cty.Value) int {
-	twos := v.AsBigFloat().MantExp(nil)
-	return int(math.Abs(float64(twos)) * math.Log10(2))
+	exponent := v.AsBigFloat().MantExp(nil)
+	return int(math.Abs(float64(exponent)) * math.Log10(2))
 }

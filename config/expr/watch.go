@@ -11,12 +11,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Watch ends a load that takes too much. A manifest is its user's own file: the limits
-// catch a loop that was written by mistake.
+// Watch ends a load that exceeds its limits. A manifest is trusted: the limits are for
+// loops that somebody wrote by mistake.
 type Watch struct {
 	Limits
 	over atomic.Bool
-	at   atomic.Pointer[hcl.Range] // of what is evaluated
+	at   atomic.Pointer[hcl.Range] // being evaluated
 }
 
 // Limits are what a load may use.
@@ -25,25 +25,24 @@ type Limits struct {
 	Memory uint64        // bytes of the heap
 }
 
-// stopped is the panic of a load that is over.
+// stopped is the panic that ends a load.
 type stopped struct{}
 
-// Enter notes what is evaluated next. It panics if the load is over.
+// Enter records what is evaluated next. It panics if the load has ended.
 func (w *Watch) Enter(at *hcl.Range) {
 	w.check()
 	w.at.Store(at)
 }
 
-// check panics if the load is over.
+// check panics if the load has ended.
 func (w *Watch) check() {
 	if w.over.Load() {
 		panic(stopped{})
 	}
 }
 
-// Run runs a load and returns nil, or what it exceeded. HCL cannot be interrupted: a
-// load that exceeds its limits stops in the background at the next function or
-// attribute, and run returns before.
+// Run runs a load and returns an error if it exceeds a limit. HCL cannot be interrupted:
+// such a load continues in the background until the next function or attribute.
 func (w *Watch) Run(load func()) error {
 	done := make(chan any, 1)
 	go func() {
@@ -66,7 +65,7 @@ func (w *Watch) Run(load func()) error {
 		switch {
 		case time.Since(began) > w.Time && processor()-used > w.Time:
 			err = fmt.Errorf("more than %s of processor time", w.Time)
-		case heap() > held+2*w.Memory, heap() > held+w.Memory && collected() > held+w.Memory:
+		case heap() > held+2*w.Memory, heap() > held+w.Memory && afterGC() > held+w.Memory:
 			err = fmt.Errorf("more than %d MiB of memory", w.Memory>>20)
 		}
 		if err != nil {
@@ -76,32 +75,30 @@ func (w *Watch) Run(load func()) error {
 	}
 }
 
-// Problem returns the error about a load that exceeded a limit, at what it evaluated.
+// Problem returns the error of Run as a diagnostic at what was evaluated.
 func (w *Watch) Problem(err error) *hcl.Diagnostic {
-	d := &hcl.Diagnostic{
-		Severity: hcl.DiagError, Summary: "Evaluation takes too much",
+	return &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: "Evaluation takes too much", Subject: w.at.Load(),
 		Detail: fmt.Sprintf("Evaluating the manifest takes %s. This expression was evaluated when the limit was reached.", err),
 	}
-	d.Subject = w.at.Load()
-	return d
 }
 
-// processor returns the processor time that the process has taken.
+// processor returns the processor time of the process.
 func processor() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // never fails for the process itself
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// heap returns the bytes of all objects, those included that nothing refers to.
+// heap returns the bytes of all objects, garbage included.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// collected returns what heap does once nothing is left that nothing refers to.
-func collected() uint64 {
+// afterGC returns the bytes of all objects in use.
+func afterGC() uint64 {
 	runtime.GC()
 	return heap()
 }
