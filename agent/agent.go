@@ -45,7 +45,7 @@ type kind struct {
 	deafResuming bool
 	// files, native and entries are Agent.Files, Native and Entries; nil: the
 	// agent has no session file that is known.
-	files   func(of session.Whereabouts) []string
+	files   func(of session.Lookup) []string
 	native  func(lines [][]byte) session.Native
 	entries func(line []byte) []session.Entry
 	// signal is what one thing that a hook told means (JSON as the agent gave it,
@@ -54,7 +54,7 @@ type kind struct {
 	// that tells it is among those that start asks for. nil: no hooks.
 	signal func(data []byte) (session.Reading, bool)
 	// dotfiles and refuses are what DotfileFixes and Refusal say; nil: nothing.
-	dotfiles func(s session.Spec, of session.Whereabouts) []DotfileFix
+	dotfiles func(s session.Spec, of session.Lookup) []DotfileFix
 	refuses  func(in session.StartInput) string
 	// login is what MissingLogin returns of the agent's own command; nil: nothing.
 	login func(s session.Spec, f LoginFacts) (lack, remedy string)
@@ -163,7 +163,7 @@ func (p *program) Reads(lookup func(name string) string) []string {
 }
 
 // Files are the patterns of where the agent keeps its session file.
-func (p *program) Files(of session.Whereabouts) []string {
+func (p *program) Files(of session.Lookup) []string {
 	if p.files == nil {
 		return nil
 	}

@@ -167,7 +167,7 @@ var claudeKeys = []string{
 
 // claudeDotfiles: it wants to be set up by a person even where it has a key, and a
 // key to be approved by one, which is kept as the last 20 characters.
-func claudeDotfiles(s session.Spec, of session.Whereabouts) []DotfileFix {
+func claudeDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 	if !gets(s, of, claudeKeys...) {
 		return nil // it is logged in, or MissingLogin says that it is not
 	}

@@ -127,17 +127,17 @@ func TestClaudeSignals(t *testing.T) {
 
 func TestClaudeFiles(t *testing.T) {
 	for name, c := range map[string]struct {
-		of   session.Whereabouts
+		of   session.Lookup
 		want []string
 	}{
-		"a run": {session.Whereabouts{Dir: "/work/my shop.v2", Home: "/home/me", Conversation: "c1", Process: session.Process{PID: 42}},
+		"a run": {session.Lookup{Dir: "/work/my shop.v2", Home: "/home/me", Conversation: "c1", Process: session.Process{PID: 42}},
 			[]string{"/home/me/.claude/projects/*-my-shop-v2/c1.jsonl", "/home/me/.claude/sessions/42.json"}},
-		"any conversation of a folder": {session.Whereabouts{Dir: "/work/shop", Home: "/home/me"}, []string{"/home/me/.claude/projects/*-shop/*.jsonl"}},
-		"a folder of its own": {session.Whereabouts{Dir: "/work/shop", Home: "/home/me", Conversation: "c1", Env: map[string]string{"CLAUDE_CONFIG_DIR": "/etc/c[1]"}},
+		"any conversation of a folder": {session.Lookup{Dir: "/work/shop", Home: "/home/me"}, []string{"/home/me/.claude/projects/*-shop/*.jsonl"}},
+		"a folder of its own": {session.Lookup{Dir: "/work/shop", Home: "/home/me", Conversation: "c1", Env: map[string]string{"CLAUDE_CONFIG_DIR": "/etc/c[1]"}},
 			[]string{`/etc/c\[1]/projects/*-shop/c1.jsonl`}},
-		"a long path": {session.Whereabouts{Dir: "/" + strings.Repeat("long", 60), Home: "/h", Conversation: "c1"},
+		"a long path": {session.Lookup{Dir: "/" + strings.Repeat("long", 60), Home: "/h", Conversation: "c1"},
 			[]string{"/h/.claude/projects/-" + strings.Repeat("long", 60)[:199] + "-*/c1.jsonl"}},
-		"no home": {session.Whereabouts{Dir: "/work/shop", Conversation: "c1"}, nil},
+		"no home": {session.Lookup{Dir: "/work/shop", Conversation: "c1"}, nil},
 	} {
 		if diff := cmp.Diff(c.want, For(builtin("claude")).Files(c.of)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

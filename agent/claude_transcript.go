@@ -14,7 +14,7 @@ import (
 
 // claudeFiles are the transcript, and the state of the process, which is there
 // from the start.
-func claudeFiles(of session.Whereabouts) []string {
+func claudeFiles(of session.Lookup) []string {
 	folder := of.Env["CLAUDE_CONFIG_DIR"]
 	if folder == "" {
 		if of.Home == "" {

@@ -11,7 +11,7 @@ import (
 )
 
 // codexFiles is where Codex keeps the rollout of a conversation.
-func codexFiles(of session.Whereabouts) []string {
+func codexFiles(of session.Lookup) []string {
 	home := of.Env["CODEX_HOME"]
 	if home == "" && of.Home != "" {
 		home = filepath.Join(of.Home, ".codex")

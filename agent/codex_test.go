@@ -112,13 +112,13 @@ func TestCodexSignals(t *testing.T) {
 
 func TestCodexFiles(t *testing.T) {
 	for name, c := range map[string]struct {
-		of   session.Whereabouts
+		of   session.Lookup
 		want []string
 	}{
-		"a conversation": {session.Whereabouts{Home: "/h", Conversation: "01a1"}, []string{"/h/.codex/sessions/*/*/*/rollout-*-01a1.jsonl"}},
-		"none yet":       {session.Whereabouts{Home: "/h"}, []string{"/h/.codex/sessions/*/*/*/rollout-*.jsonl"}},
-		"its own home":   {session.Whereabouts{Home: "/h", Env: map[string]string{"CODEX_HOME": "/c[1]"}}, []string{`/c\[1]/sessions/*/*/*/rollout-*.jsonl`}},
-		"no home":        {session.Whereabouts{Conversation: "01a1"}, nil},
+		"a conversation": {session.Lookup{Home: "/h", Conversation: "01a1"}, []string{"/h/.codex/sessions/*/*/*/rollout-*-01a1.jsonl"}},
+		"none yet":       {session.Lookup{Home: "/h"}, []string{"/h/.codex/sessions/*/*/*/rollout-*.jsonl"}},
+		"its own home":   {session.Lookup{Home: "/h", Env: map[string]string{"CODEX_HOME": "/c[1]"}}, []string{`/c\[1]/sessions/*/*/*/rollout-*.jsonl`}},
+		"no home":        {session.Lookup{Conversation: "01a1"}, nil},
 	} {
 		if diff := cmp.Diff(c.want, codexFiles(c.of)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -31,7 +31,7 @@ type setting struct {
 // DotfileFixes are what the agent of a session looks for in dotfiles, whether it
 // is there or not: Apply tells. Of the whereabouts it takes the home and the
 // environment, with the values of secrets as far as they are known.
-func DotfileFixes(s session.Spec, of session.Whereabouts) []DotfileFix {
+func DotfileFixes(s session.Spec, of session.Lookup) []DotfileFix {
 	k := kindOf(s.Agent)
 	if k.dotfiles == nil || of.Home == "" {
 		return nil
@@ -122,6 +122,6 @@ func given(s session.Spec, names ...string) bool {
 
 // gets reports whether a session's agent gets one of some variables, from the manifest or
 // from the environment that it inherits.
-func gets(s session.Spec, of session.Whereabouts, names ...string) bool {
+func gets(s session.Spec, of session.Lookup, names ...string) bool {
 	return given(s, names...) || slices.ContainsFunc(names, func(name string) bool { return of.Env[name] != "" })
 }

@@ -10,12 +10,12 @@ import (
 
 func TestDotfileFixes(t *testing.T) {
 	s := session.Spec{Agent: builtin("claude")}
-	of := session.Whereabouts{Home: "/home/me", Env: map[string]string{"ANTHROPIC_API_KEY": "sk-0123456789abcdefghij"}}
-	if got := DotfileFixes(s, session.Whereabouts{Home: "/home/me"}); got != nil {
+	of := session.Lookup{Home: "/home/me", Env: map[string]string{"ANTHROPIC_API_KEY": "sk-0123456789abcdefghij"}}
+	if got := DotfileFixes(s, session.Lookup{Home: "/home/me"}); got != nil {
 		t.Errorf("an agent that has no key: %+v", got)
 	}
 	s.Secrets = []string{"ANTHROPIC_API_KEY"}
-	if got := DotfileFixes(s, session.Whereabouts{Home: "/home/me"}); len(got) != 1 {
+	if got := DotfileFixes(s, session.Lookup{Home: "/home/me"}); len(got) != 1 {
 		t.Errorf("a key whose value is not known: %+v", got)
 	}
 	s.Secrets = nil // it is inherited

@@ -92,7 +92,7 @@ const (
 
 // geminiDotfiles: it asks at start how to log in, whatever its environment has,
 // until a way is set.
-func geminiDotfiles(s session.Spec, of session.Whereabouts) []DotfileFix {
+func geminiDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 	if !gets(s, of, geminiKey) {
 		return nil // it is logged in, or MissingLogin says that it is not
 	}
@@ -104,7 +104,7 @@ func geminiDotfiles(s session.Spec, of session.Whereabouts) []DotfileFix {
 }
 
 // geminiHome is the folder that its own, .gemini, is in.
-func geminiHome(of session.Whereabouts) string {
+func geminiHome(of session.Lookup) string {
 	if own := of.Env["GEMINI_CLI_HOME"]; own != "" {
 		return own
 	}

@@ -12,7 +12,7 @@ import (
 
 // geminiFiles is where Gemini keeps the chat of a conversation: the project's
 // folder has a name of its own making, the file the first eight digits of the id.
-func geminiFiles(of session.Whereabouts) []string {
+func geminiFiles(of session.Lookup) []string {
 	home := geminiHome(of)
 	if home == "" {
 		return nil

@@ -102,7 +102,7 @@ func TestGeminiHooksAsRoot(t *testing.T) {
 
 func TestGeminiDotfiles(t *testing.T) {
 	s := session.Spec{Agent: builtin("gemini")}
-	of := session.Whereabouts{Home: "/home/me"}
+	of := session.Lookup{Home: "/home/me"}
 	if got := DotfileFixes(s, of); got != nil {
 		t.Errorf("an agent without a key: %+v", got)
 	}
@@ -144,13 +144,13 @@ func TestGeminiSignals(t *testing.T) {
 
 func TestGeminiFiles(t *testing.T) {
 	for name, c := range map[string]struct {
-		of   session.Whereabouts
+		of   session.Lookup
 		want []string
 	}{
-		"a conversation": {session.Whereabouts{Home: "/h", Conversation: "8a12ed24-0a58-4a92-a3e2-ace88e908658"}, []string{"/h/.gemini/tmp/*/chats/session-*-8a12ed24.jsonl"}},
-		"not known":      {session.Whereabouts{Home: "/h"}, []string{"/h/.gemini/tmp/*/chats/session-*.jsonl"}},
-		"its own home":   {session.Whereabouts{Home: "/h", Env: map[string]string{"GEMINI_CLI_HOME": "/g*"}}, []string{`/g\*/.gemini/tmp/*/chats/session-*.jsonl`}},
-		"no home":        {session.Whereabouts{}, nil},
+		"a conversation": {session.Lookup{Home: "/h", Conversation: "8a12ed24-0a58-4a92-a3e2-ace88e908658"}, []string{"/h/.gemini/tmp/*/chats/session-*-8a12ed24.jsonl"}},
+		"not known":      {session.Lookup{Home: "/h"}, []string{"/h/.gemini/tmp/*/chats/session-*.jsonl"}},
+		"its own home":   {session.Lookup{Home: "/h", Env: map[string]string{"GEMINI_CLI_HOME": "/g*"}}, []string{`/g\*/.gemini/tmp/*/chats/session-*.jsonl`}},
+		"no home":        {session.Lookup{}, nil},
 	} {
 		if diff := cmp.Diff(c.want, geminiFiles(c.of)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -13,7 +13,7 @@ import (
 // LoginFacts is what MissingLogin needs to know of the machine that an agent runs on.
 type LoginFacts struct {
 	OS   string                   // as runtime.GOOS
-	At   session.Whereabouts      // Dir, Home and Env, with the values of secrets as far as they are known
+	At   session.Lookup           // Dir, Home and Env, with the values of secrets as far as they are known
 	Read func(path string) []byte // returns the text of a file; nil: it cannot be read
 }
 

@@ -58,7 +58,7 @@ func TestMissingLogin(t *testing.T) {
 		if c.os == "" {
 			c.os = "linux"
 		}
-		lack, remedy := MissingLogin(s, LoginFacts{OS: c.os, At: session.Whereabouts{Home: home, Dir: dir, Env: c.env}, Read: func(path string) []byte {
+		lack, remedy := MissingLogin(s, LoginFacts{OS: c.os, At: session.Lookup{Home: home, Dir: dir, Env: c.env}, Read: func(path string) []byte {
 			text, there := c.files[path]
 			if !there {
 				return nil

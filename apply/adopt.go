@@ -25,7 +25,7 @@ func Restored(l session.Live, spec session.Spec, facts session.RunFacts, address
 	}
 	return session.Record{
 		ID: l.Mark.ID, Address: address, Origin: origin, Spec: spec, Place: l.Place, Run: run,
-		Tree: session.Tree{Path: spec.Workspace.Path, Mode: spec.Workspace.Mode, Repo: spec.Workspace.Repo,
+		Tree: session.WorkspaceState{Path: spec.Workspace.Path, Mode: spec.Workspace.Mode, Repo: spec.Workspace.Repo,
 			Branch: spec.Branch, Created: spec.Workspace.Mode != session.InPlace && madeIn(dataDir, spec.Workspace.Path), Ready: true},
 		CreatedAt: l.Started,
 	}

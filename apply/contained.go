@@ -65,7 +65,7 @@ func (r *run) asRoot(s session.Spec) bool {
 }
 
 // look is the workspace as it stands. In a clone no git is run.
-func (j *job) look(t session.Tree) session.Checkout {
+func (j *job) look(t session.WorkspaceState) session.Checkout {
 	if t.Mode == session.Clone || t.Mode == session.Plain {
 		return j.run.Git.LookClone(t.Path)
 	}

@@ -79,7 +79,7 @@ func (j *job) declared(s session.Spec) (string, error) {
 	if !s.Conversation.Resume || s.Conversation.ID != "" {
 		return s.Conversation.ID, nil
 	}
-	of := j.run.activity.Whereabouts(j.rec)
+	of := j.run.activity.Lookup(j.rec)
 	of.Dir = cmp.Or(j.rec.Tree.Path, s.Workspace.Path)
 	if id := sessionfile.Latest(j.agent(), of); id != "" {
 		return id, nil
@@ -91,7 +91,7 @@ func (j *job) declared(s session.Spec) (string, error) {
 // there never was a file has not been begun before its agent left; that one is
 // gone that was there is an error.
 func (j *job) keeps(s session.Spec, conversation string) (bool, error) {
-	of := j.run.activity.Whereabouts(j.rec)
+	of := j.run.activity.Lookup(j.rec)
 	of.Conversation = conversation
 	kept, known := sessionfile.Kept(j.agent(), of)
 	if kept || !known {

@@ -37,7 +37,7 @@ func TestCreate(t *testing.T) {
 		rec.Run.Agent.PID == 0 || rec.Run.BootID == "" || rec.Run.DeliveredAt.IsZero() || rec.Run.PromptSHA != s.Prompt.Digest {
 		t.Errorf("record %+v", rec)
 	}
-	want := session.Tree{Path: s.Workspace.Path, Mode: session.Worktree, Repo: "/repo", Branch: s.Branch, Created: true, Made: true, Ready: true}
+	want := session.WorkspaceState{Path: s.Workspace.Path, Mode: session.Worktree, Repo: "/repo", Branch: s.Branch, Created: true, Made: true, Ready: true}
 	if diff := cmp.Diff(want, rec.Tree); diff != "" {
 		t.Errorf("workspace: %s", diff)
 	}

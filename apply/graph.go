@@ -36,7 +36,7 @@ func (r *run) link() {
 					d.awaited = d.awaited || d.starts()
 				}
 			}
-			for _, key := range holds(session.Tree{Path: j.change.After.Workspace.Path, Repo: j.change.After.Workspace.Repo, Branch: j.change.After.Branch}) {
+			for _, key := range holds(session.WorkspaceState{Path: j.change.After.Workspace.Path, Repo: j.change.After.Workspace.Repo, Branch: j.change.After.Branch}) {
 				for _, d := range ending[key] {
 					j.waitFor(d)
 				}
@@ -53,7 +53,7 @@ func (r *run) link() {
 
 // holds is what no two sessions can have at once: a folder, and a branch of a
 // repository.
-func holds(t session.Tree) []string {
+func holds(t session.WorkspaceState) []string {
 	var keys []string
 	if t.Path != "" {
 		keys = append(keys, "path "+t.Path)

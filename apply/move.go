@@ -94,7 +94,7 @@ func (j *job) takeOver(ctx context.Context) error {
 	if s.Prompt.Digest != "" {
 		j.rec.Run.DeliveredAt = l.Started // whoever started it told it what to do
 	}
-	j.rec.Tree = session.Tree{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch, Ready: true}
+	j.rec.Tree = session.WorkspaceState{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch, Ready: true}
 	if !l.Started.IsZero() {
 		j.rec.CreatedAt = l.Started
 	}

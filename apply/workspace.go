@@ -17,9 +17,9 @@ import (
 // agentform makes it, when nothing is there yet: an agentform that is killed
 // right after making it must not forget whose it is. What stands among
 // agentform's own workspaces was made by it before.
-func (j *job) plannedTree() session.Tree {
+func (j *job) plannedTree() session.WorkspaceState {
 	s := j.rec.Spec
-	t := session.Tree{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
+	t := session.WorkspaceState{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
 	there := j.look(t).Exists
 	if old := j.rec.Tree; old.Path == t.Path && old.Mode == t.Mode && old.Branch == t.Branch && there {
 		t.Created, t.Made, t.Ready = old.Created, old.Made, old.Ready

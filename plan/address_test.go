@@ -126,7 +126,7 @@ func TestMovedNamesWhereItWas(t *testing.T) {
 func TestWorkspacePaths(t *testing.T) {
 	recorded := func(name string, change ...func(*session.Record)) session.Record {
 		w := spec(name)
-		r := session.Record{Address: w.Address, Spec: w, Tree: session.Tree{Path: "/ws/" + name, Mode: w.Workspace.Mode, Repo: w.Workspace.Repo, Branch: w.Branch}}
+		r := session.Record{Address: w.Address, Spec: w, Tree: session.WorkspaceState{Path: "/ws/" + name, Mode: w.Workspace.Mode, Repo: w.Workspace.Repo, Branch: w.Branch}}
 		r.Spec.Workspace.Explicit = false
 		for _, c := range change {
 			c(&r)

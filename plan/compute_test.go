@@ -71,7 +71,7 @@ func (s *stage) record(sp session.Spec, change ...func(*session.Record)) *stage 
 		ID: "id-" + sp.Address.Block(), Address: sp.Address, Origin: session.FromManifest, Spec: sp,
 		Place: session.Place{Runtime: "tmux", Name: sp.Address.OutsideName("shop")},
 		Run:   session.Run{ID: "run-" + sp.Address.Block(), Number: 1, BootID: boot},
-		Tree: session.Tree{Path: sp.Workspace.Path, Mode: sp.Workspace.Mode, Repo: sp.Workspace.Repo,
+		Tree: session.WorkspaceState{Path: sp.Workspace.Path, Mode: sp.Workspace.Mode, Repo: sp.Workspace.Repo,
 			Branch: sp.Branch, Created: true, Ready: true},
 	}
 	for _, c := range change {

@@ -128,8 +128,8 @@ func adopt(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 }
 
 // treeOf returns the workspace that a spec declares, as a record has it.
-func treeOf(s *session.Spec) session.Tree {
-	return session.Tree{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
+func treeOf(s *session.Spec) session.WorkspaceState {
+	return session.WorkspaceState{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
 }
 
 // takeOver decides for a live session that was started manually and is imported.

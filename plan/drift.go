@@ -76,7 +76,7 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 }
 
 // wandered says how a workspace left the branch it was made for.
-func wandered(t session.Tree, co session.Checkout) string {
+func wandered(t session.WorkspaceState, co session.Checkout) string {
 	switch {
 	case !co.Exists:
 		return fmt.Sprintf("workspace %s is gone%s", t.Path, onBranch(t.Branch))

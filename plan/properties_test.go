@@ -143,7 +143,7 @@ func carryOut(in Input, p Plan) Input {
 				checkouts[w.Path] = session.Checkout{Path: w.Path, Exists: true, Git: true, Branch: r.Spec.Branch}
 				held = append(held, session.Held{Path: w.Path, Branch: r.Spec.Branch})
 			}
-			r.Tree = session.Tree{Path: w.Path, Mode: w.Mode, Repo: w.Repo, Branch: r.Spec.Branch, Created: true}
+			r.Tree = session.WorkspaceState{Path: w.Path, Mode: w.Mode, Repo: w.Repo, Branch: r.Spec.Branch, Created: true}
 			launch(&r, c.Then == Pause)
 		case Restart:
 			drop(c.Live)
@@ -175,7 +175,7 @@ func carryOut(in Input, p Plan) Input {
 			}
 			r = session.Record{ID: c.Live.Mark.ID, Address: c.Address, Origin: session.FromManifest, Spec: was,
 				Run:  session.Run{ID: c.Live.Mark.Run, BootID: boot},
-				Tree: session.Tree{Path: was.Workspace.Path, Mode: was.Workspace.Mode, Repo: repo, Branch: was.Branch}}
+				Tree: session.WorkspaceState{Path: was.Workspace.Path, Mode: was.Workspace.Mode, Repo: repo, Branch: was.Branch}}
 			records[c.Address] = r
 			if c.Then != "" {
 				then := c.Then

@@ -16,7 +16,7 @@ type Agent interface {
 	// that match it, the one written to last. Most agents have one; Claude Code has
 	// a transcript and, beside it, a file with its state of now. None: it has no
 	// such file, or it cannot be known where.
-	Files(of Whereabouts) []string
+	Files(of Lookup) []string
 	// Native says what the lines of the agent's own session files tell: of each
 	// file that is there, in the order of Files, from its first line on. A line
 	// that it does not know says nothing.
@@ -30,7 +30,7 @@ type Agent interface {
 type Fileless struct{}
 
 // Files are none.
-func (Fileless) Files(Whereabouts) []string { return nil }
+func (Fileless) Files(Lookup) []string { return nil }
 
 // Native says nothing.
 func (Fileless) Native([][]byte) Native { return Native{} }
@@ -72,8 +72,8 @@ type Start struct {
 	Conversation string
 }
 
-// Whereabouts is what is known of a run when its session file is looked for.
-type Whereabouts struct {
+// Lookup is what an agent finds the session file of a run by.
+type Lookup struct {
 	Dir          string            // the workspace
 	Home         string            // the agent's HOME
 	Env          map[string]string // of the agent

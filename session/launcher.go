@@ -153,7 +153,7 @@ func (l *Launcher) Find(ctx context.Context, name string, spec Spec) (*Session, 
 		if live.Foreign || live.Place.Name != name || live.Mark.Project != l.project() {
 			continue
 		}
-		rec := Record{Address: live.Mark.Address, ID: live.Mark.ID, Spec: spec, Place: live.Place, Tree: Tree{Path: spec.Workspace.Path}}
+		rec := Record{Address: live.Mark.Address, ID: live.Mark.ID, Spec: spec, Place: live.Place, Tree: WorkspaceState{Path: spec.Workspace.Path}}
 		rec.Run = Run{ID: live.Mark.Run, Number: 1, StartedAt: live.Started, BootID: live.BootID, Agent: live.Agent}
 		rec.Run.ReadyAt = live.Started // Launch leaves nothing that was not
 		if spec.Prompt.Text != "" {
@@ -214,7 +214,7 @@ func (l *Launcher) begin(ctx context.Context, name string, spec Spec) (_ *Sessio
 		return nil, "", err
 	}
 	run = randomHex(8)
-	rec := Record{Address: spec.Address, ID: name, Spec: spec, Tree: Tree{Path: spec.Workspace.Path}, Run: Run{ID: run, Number: 1}}
+	rec := Record{Address: spec.Address, ID: name, Spec: spec, Tree: WorkspaceState{Path: spec.Workspace.Path}, Run: Run{ID: run, Number: 1}}
 	in := StartInput{Spec: spec, Prompt: spec.Prompt.Text, Conversation: spec.Conversation.ID, Fresh: uuid(), Root: l.Root, Sandbox: l.Sandbox}
 	folder := ""
 	if l.Runs != nil {

@@ -32,17 +32,17 @@ const (
 
 // Record is what the state file keeps of one session.
 type Record struct {
-	ID       string    `json:"id"` // unique for ever and safe as a file name
-	Address  Address   `json:"address"`
-	Origin   Origin    `json:"origin"`
-	Spec     Spec      `json:"spec"`
-	Intent   Intent    `json:"intent,omitempty"`
-	Place    Place     `json:"place,omitzero"`
-	Run      Run       `json:"run,omitzero"`
-	Past     []string  `json:"past_runs,omitempty"` // ids of earlier runs whose directories are kept, the newest first
-	Owner    Owner     `json:"owner,omitzero"`
-	Tree     Tree      `json:"workspace"`
-	Override *Override `json:"override,omitempty"`
+	ID       string         `json:"id"` // unique for ever and safe as a file name
+	Address  Address        `json:"address"`
+	Origin   Origin         `json:"origin"`
+	Spec     Spec           `json:"spec"`
+	Intent   Intent         `json:"intent,omitempty"`
+	Place    Place          `json:"place,omitzero"`
+	Run      Run            `json:"run,omitzero"`
+	Past     []string       `json:"past_runs,omitempty"` // ids of earlier runs whose directories are kept, the newest first
+	Owner    Owner          `json:"owner,omitzero"`
+	Tree     WorkspaceState `json:"workspace"`
+	Override *Override      `json:"override,omitempty"`
 	// Inherits names the secrets of the environment in which a queued start was approved
 	// that the agent is to get. Their values are nowhere: the hub has them or waits.
 	Inherits  []string  `json:"inherits,omitempty"`
@@ -87,8 +87,8 @@ type Process struct {
 	Start uint64 `json:"start,omitempty"` // field 22 of /proc/PID/stat, clock ticks since boot
 }
 
-// Tree is the workspace as it was made for the session.
-type Tree struct {
+// WorkspaceState is the workspace as it was made for a session.
+type WorkspaceState struct {
 	Path    string `json:"path,omitempty"`
 	Mode    string `json:"mode,omitempty"`
 	Repo    string `json:"repo,omitempty"`

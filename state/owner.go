@@ -78,7 +78,7 @@ func (s State) CopyOf(dataDir string) string {
 
 // MadeIn returns the data directory in which agentform made a workspace, by its
 // path; empty if it made it elsewhere. Records of earlier versions have no owner.
-func MadeIn(t session.Tree) string {
+func MadeIn(t session.WorkspaceState) string {
 	in := filepath.Dir(filepath.Dir(t.Path))
 	if !t.Created || filepath.Base(in) != "workspaces" {
 		return ""

@@ -95,7 +95,7 @@ func TestCopyOf(t *testing.T) {
 	}
 	lineage := begin(t, filepath.Join(home, "state.json"))
 	owned := State{Lineage: lineage, Sessions: []session.Record{{Owner: session.Owner{Host: "a", DataDir: home}}}}
-	older := State{Lineage: lineage, Sessions: []session.Record{{Tree: session.Tree{Created: true, Path: filepath.Join(home, "workspaces", "a", "b")}}}}
+	older := State{Lineage: lineage, Sessions: []session.Record{{Tree: session.WorkspaceState{Created: true, Path: filepath.Join(home, "workspaces", "a", "b")}}}}
 	foreign := older
 	foreign.Lineage = "another"
 	original := filepath.Join(home, "state.json")

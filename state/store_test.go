@@ -31,7 +31,7 @@ func record(name string) session.Record {
 			Workspace: session.Workspace{Mode: session.Worktree, Repo: "/repo", Path: "/repo/.agentform/workspaces/" + name, OnDestroy: session.Keep},
 			Runtime:   session.RuntimeSpec{Kind: "tmux"},
 		},
-		Tree: session.Tree{Path: "/repo/.agentform/workspaces/" + name, Mode: session.Worktree, Branch: "agent/" + name},
+		Tree: session.WorkspaceState{Path: "/repo/.agentform/workspaces/" + name, Mode: session.Worktree, Branch: "agent/" + name},
 	}
 }
 

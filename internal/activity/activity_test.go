@@ -37,7 +37,7 @@ func kinds() []string { return []string{agent.AtStart, agent.AtFirstPrompt, agen
 // record is a session that was started at noon.
 func record(s session.AgentSpec) session.Record {
 	return session.Record{ID: "x-1", Address: "session.x", Spec: session.Spec{Address: "session.x", Agent: s},
-		Run: session.Run{ID: "run1", StartedAt: noon}, Tree: session.Tree{Path: "/work/x"}}
+		Run: session.Run{ID: "run1", StartedAt: noon}, Tree: session.WorkspaceState{Path: "/work/x"}}
 }
 
 func live(screen string) *session.Live {

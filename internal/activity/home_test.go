@@ -35,7 +35,7 @@ func TestHomeOfAContainer(t *testing.T) {
 			rec := record(agentOf(agent.AtStart))
 			rec.Spec.Runtime = session.RuntimeSpec{Kind: c.kind}
 			r := activity.New(data, "/home/ann", agent.For)
-			if got := r.Whereabouts(rec).Home; got != c.want || r.InImage(rec) != c.inImage {
+			if got := r.Lookup(rec).Home; got != c.want || r.InImage(rec) != c.inImage {
 				t.Errorf("its home is %s, in the image %v", got, r.InImage(rec))
 			}
 		})

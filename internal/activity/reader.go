@@ -131,7 +131,7 @@ type Told struct {
 // Told reads a session's own file once, from its beginning.
 func (r *Reader) Told(rec session.Record) (Told, error) {
 	var files sessionfile.Reader
-	a, of := r.Agent(rec), r.Whereabouts(rec)
+	a, of := r.Agent(rec), r.Lookup(rec)
 	native, err := files.Read(a, rec.Run.ID, of)
 	if native == nil || err != nil {
 		return Told{}, err
@@ -150,7 +150,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	a := r.Agent(rec)
 	signals := r.signals(rec)
 	x := Look{}
-	x.Native, x.Fault = r.files.Read(a, rec.Run.ID, r.Whereabouts(rec))
+	x.Native, x.Fault = r.files.Read(a, rec.Run.ID, r.Lookup(rec))
 	e := session.Evidence{
 		Vital: session.Unknown, OneShot: rec.Spec.Agent.OneShot, Now: now, StartedAt: rec.Run.StartedAt,
 		Prompted: !rec.Run.DeliveredAt.IsZero(), Native: x.Native, Signals: signals,
@@ -250,14 +250,14 @@ func (r *Reader) InImage(rec session.Record) bool {
 // inImage stands for a home in a container's image: nothing of it is to be found here.
 const inImage = "/nonexistent"
 
-// Whereabouts is what is known of a session's run when its files are looked for.
-func (r *Reader) Whereabouts(rec session.Record) session.Whereabouts {
+// Lookup is what is known of a session's run when its files are looked for.
+func (r *Reader) Lookup(rec session.Record) session.Lookup {
 	env := r.environ(rec.Run.ID)
 	home := cmp.Or(env["HOME"], r.home)
 	if r.InImage(rec) {
 		home = inImage // the person's own files are not this agent's
 	}
-	return session.Whereabouts{
+	return session.Lookup{
 		Dir: rec.Tree.Path, Home: home, Env: env, Process: rec.Run.Agent,
 		Conversation: rec.Run.Conversation, StartedAt: rec.Run.StartedAt,
 	}

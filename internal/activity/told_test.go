@@ -28,7 +28,7 @@ func TestAttachedIsTold(t *testing.T) {
 
 // A workspace on another branch is told once for each branch that is found there.
 func TestAstray(t *testing.T) {
-	rec := session.Record{Address: "session.api", Tree: session.Tree{Branch: "work"}}
+	rec := session.Record{Address: "session.api", Tree: session.WorkspaceState{Branch: "work"}}
 	past := activity.Astray(rec, "main", "it is on main", nil)
 	if len(past) != 1 || past[0].Old != "work" || past[0].New != "main" {
 		t.Fatalf("told %+v", past)

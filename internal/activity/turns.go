@@ -138,7 +138,7 @@ func observable(rec session.Record, x Look, given time.Time) bool {
 // which is done last: most have a file.
 func (r *Reader) Overdue(rec session.Record, past func() []history.Event, now time.Time) bool {
 	a := r.Agent(rec)
-	if !keeps(rec, a) || r.files.Present(a, r.Whereabouts(rec)) {
+	if !keeps(rec, a) || r.files.Present(a, r.Lookup(rec)) {
 		return false
 	}
 	events := past()
@@ -149,7 +149,7 @@ func (r *Reader) Overdue(rec session.Record, past func() []history.Event, now ti
 
 // keeps reports whether an agent has a file to be observed by, or its first turn.
 func keeps(rec session.Record, a session.Agent) bool {
-	return len(a.Files(session.Whereabouts{Home: "/", Dir: "/"})) > 0 || rec.Spec.Agent.Observable == agent.AfterFirstTurn
+	return len(a.Files(session.Lookup{Home: "/", Dir: "/"})) > 0 || rec.Spec.Agent.Observable == agent.AfterFirstTurn
 }
 
 // overdue reports whether an agent that was given something, and keeps a session

@@ -218,7 +218,7 @@ func (e Observer) worktrees(ctx context.Context, w *session.World, wanted []sess
 // on record, is recorded on another branch or path, or does not stand there as
 // recorded.
 func changing(seen map[string]session.Checkout, wanted []session.Spec, recorded []session.Record) []string {
-	trees := make(map[session.Address]session.Tree, len(recorded))
+	trees := make(map[session.Address]session.WorkspaceState, len(recorded))
 	for _, r := range recorded {
 		trees[r.Address] = r.Tree
 	}

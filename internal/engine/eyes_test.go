@@ -78,7 +78,7 @@ func spec(name, runtime, repo, branch string) session.Spec {
 
 func record(s session.Spec, run string) session.Record {
 	return session.Record{Address: s.Address, ID: s.Address.Slug(), Spec: s, Run: session.Run{ID: run},
-		Tree: session.Tree{Path: s.Workspace.Path, Repo: s.Workspace.Repo, Branch: s.Branch, Mode: s.Workspace.Mode}}
+		Tree: session.WorkspaceState{Path: s.Workspace.Path, Repo: s.Workspace.Repo, Branch: s.Branch, Mode: s.Workspace.Mode}}
 }
 
 func standing(branch string) session.Checkout {

@@ -119,7 +119,7 @@ func TestRelocate(t *testing.T) {
 	old := func(path string) string { return filepath.Join(root, "old", path) }
 	r := session.Record{
 		Owner: session.Owner{Host: "h", Project: old("mono/shop"), DataDir: old("mono/shop/.agentform")},
-		Tree:  session.Tree{Created: true, Path: old("mono/shop/.agentform/workspaces/a/b"), Repo: old("mono")},
+		Tree:  session.WorkspaceState{Created: true, Path: old("mono/shop/.agentform/workspaces/a/b"), Repo: old("mono")},
 	}
 	r.Spec.Workspace = session.Workspace{Path: r.Tree.Path, Repo: r.Tree.Repo}
 	here := session.Owner{Host: "h", Project: project, DataDir: data}

@@ -14,7 +14,7 @@ type Place map[string]int
 // More are the lines of the run's session files that were added behind a place,
 // each file's from its first line on, and the place behind them. Cut says that of
 // a long file the middle is missing.
-func (r *Reader) More(a session.Agent, id string, of session.Whereabouts, told Place) (lines [][]byte, now Place, cut bool, err error) {
+func (r *Reader) More(a session.Agent, id string, of session.Lookup, told Place) (lines [][]byte, now Place, cut bool, err error) {
 	if _, err = r.Read(a, id, of); err != nil {
 		return nil, told, false, err
 	}

@@ -9,7 +9,7 @@ import (
 // Latest is the conversation that the agent last had in the folder, by its own
 // id; empty: there is none that can be found. Of the whereabouts it takes the
 // folder, the home and the environment.
-func Latest(a session.Agent, of session.Whereabouts) string {
+func Latest(a session.Agent, of session.Lookup) string {
 	of.Conversation, of.StartedAt, of.Process = "", time.Time{}, session.Process{}
 	r := Reader{heads: map[string]head{}}
 	for _, pattern := range a.Files(of) {
@@ -28,7 +28,7 @@ func Latest(a session.Agent, of session.Whereabouts) string {
 
 // latest is the conversation of the file that was written to last, of those that
 // say that they are of the folder and have something said in them.
-func (r *Reader) latest(a session.Agent, p *place, of session.Whereabouts) string {
+func (r *Reader) latest(a session.Agent, p *place, of session.Lookup) string {
 	for _, f := range p.files() {
 		h := r.head(a, p, f)
 		if h.Conversation == "" || h.Dir != of.Dir && h.Dir != "" {
@@ -43,7 +43,7 @@ func (r *Reader) latest(a session.Agent, p *place, of session.Whereabouts) strin
 }
 
 // Present reports whether there is any session file of a run, without reading it.
-func (r *Reader) Present(a session.Agent, of session.Whereabouts) bool {
+func (r *Reader) Present(a session.Agent, of session.Lookup) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.heads == nil {
@@ -66,7 +66,7 @@ func (r *Reader) Present(a session.Agent, of session.Whereabouts) bool {
 
 // Kept reports whether a conversation, with something said in it, is still to be
 // found in the agent's own files. Known says whether that can be told at all: an agent may have no files.
-func Kept(a session.Agent, of session.Whereabouts) (kept, known bool) {
+func Kept(a session.Agent, of session.Lookup) (kept, known bool) {
 	of.Process = session.Process{}
 	n, err := new(Reader).Read(a, "", of)
 	return n != nil && n.Begun(), err == nil && len(a.Files(of)) > 0

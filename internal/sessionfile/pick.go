@@ -21,7 +21,7 @@ func newestFirst(files []found) {
 
 // pick is the file of a pattern that is the run's; nil: none is, as far as can
 // be told.
-func (r *Reader) pick(a session.Agent, p *place, of session.Whereabouts, open map[string]bool) *found {
+func (r *Reader) pick(a session.Agent, p *place, of session.Lookup, open map[string]bool) *found {
 	files := p.files()
 	for i, f := range files {
 		if open[p.real+"/"+f.name] {
@@ -66,7 +66,7 @@ func (r *Reader) ofConversation(a session.Agent, p *place, files []found, id str
 // run's folder and not before the run. Files that do not say when they were begun
 // or where are told by when they were last written, and taken for this one only
 // if it is the only one.
-func (r *Reader) begunFirst(a session.Agent, p *place, files []found, of session.Whereabouts) *found {
+func (r *Reader) begunFirst(a session.Agent, p *place, files []found, of session.Lookup) *found {
 	since := of.StartedAt.Add(-early)
 	var first *found
 	var at time.Time

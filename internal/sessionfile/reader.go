@@ -38,7 +38,7 @@ func (r *Reader) Forget(but map[string]bool) {
 // Read is what the agent's own session files of a run tell; nil: there are none,
 // not yet, or none that can be found. The error says of one that is there why it
 // could not be read; what the others tell comes with it.
-func (r *Reader) Read(a session.Agent, id string, of session.Whereabouts) (*session.Native, error) {
+func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.Native, error) {
 	patterns := a.Files(of)
 	if len(patterns) == 0 {
 		return nil, nil
@@ -67,7 +67,7 @@ func (r *Reader) Read(a session.Agent, id string, of session.Whereabouts) (*sess
 }
 
 // look reads what is new in the run's files.
-func (r *Reader) look(a session.Agent, patterns []string, of session.Whereabouts, old *run) (*run, error) {
+func (r *Reader) look(a session.Agent, patterns []string, of session.Lookup, old *run) (*run, error) {
 	now := &run{files: map[string]*lines{}}
 	all, changed, err := r.gather(a, patterns, of, old, now)
 	now.all = all
@@ -88,7 +88,7 @@ type file struct {
 }
 
 // gather reads the run's file of each pattern, in their order.
-func (r *Reader) gather(a session.Agent, patterns []string, of session.Whereabouts, old, now *run) (all []file, changed bool, err error) {
+func (r *Reader) gather(a session.Agent, patterns []string, of session.Lookup, old, now *run) (all []file, changed bool, err error) {
 	open := openFiles(of.Process)
 	for _, pattern := range patterns {
 		f, moved, e := r.one(a, pattern, of, open, old)
@@ -105,7 +105,7 @@ func (r *Reader) gather(a session.Agent, patterns []string, of session.Whereabou
 }
 
 // one reads the run's file of one pattern.
-func (r *Reader) one(a session.Agent, pattern string, of session.Whereabouts, open map[string]bool, old *run) (f *file, changed bool, err error) {
+func (r *Reader) one(a session.Agent, pattern string, of session.Lookup, open map[string]bool, old *run) (f *file, changed bool, err error) {
 	p, err := openPlace(pattern, of.Home)
 	if err != nil {
 		return nil, false, err

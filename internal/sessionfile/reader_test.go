@@ -35,7 +35,7 @@ type line struct {
 func (*scribe) Start(session.StartInput) session.Start        { return session.Start{} }
 func (*scribe) Ready(string) bool                             { return true }
 func (*scribe) Read(session.Evidence) (none session.Reading)  { return none }
-func (s *scribe) Files(of session.Whereabouts) (all []string) { return s.patterns }
+func (s *scribe) Files(of session.Lookup) (all []string) { return s.patterns }
 
 func (s *scribe) Native(lines [][]byte) (n session.Native) {
 	s.read++
@@ -62,7 +62,7 @@ type desk struct {
 	t    *testing.T
 	home string
 	*scribe
-	of session.Whereabouts
+	of session.Lookup
 	Reader
 }
 
@@ -70,7 +70,7 @@ func newDesk(t *testing.T) *desk {
 	home := t.TempDir()
 	return &desk{t: t, home: home,
 		scribe: &scribe{patterns: []string{filepath.Join(home, ".scribe", "*", "*.jsonl")}},
-		of:     session.Whereabouts{Dir: "/work/api", Home: home, StartedAt: noon}}
+		of:     session.Lookup{Dir: "/work/api", Home: home, StartedAt: noon}}
 }
 
 // write writes a session file of lines, last written at a time.

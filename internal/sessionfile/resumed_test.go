@@ -36,7 +36,7 @@ func TestAConversationWithASecondFile(t *testing.T) {
 		return path
 	}
 	a := agent.For(agent.Builtins()["gemini"])
-	of := session.Whereabouts{Dir: "/work/shop/.agentform/workspaces/api-5e897c/agents-api", Home: home, Conversation: id, StartedAt: noon}
+	of := session.Lookup{Dir: "/work/shop/.agentform/workspaces/api-5e897c/agents-api", Home: home, Conversation: id, StartedAt: noon}
 	first := put("first.jsonl", "session-2026-11-22T07-30-f0bbd94a.jsonl", noon)
 	var r sessionfile.Reader
 	var told sessionfile.Place

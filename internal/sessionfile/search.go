@@ -27,7 +27,7 @@ type Candidate struct {
 
 // Search returns where the session file of a run is looked for, and what is there, the
 // file written to last first.
-func Search(a session.Agent, of session.Whereabouts) []Searched {
+func Search(a session.Agent, of session.Lookup) []Searched {
 	r := &Reader{runs: map[string]*run{}, heads: map[string]head{}}
 	open := openFiles(of.Process)
 	var all []Searched

@@ -165,7 +165,7 @@ func record(a session.Address, branch string) *session.Record {
 		Run: session.Run{ID: "00112233445566aa", Number: 2, StartedAt: ago(125 * time.Minute), BootID: "b0",
 			Agent: session.Process{PID: 4242, Start: 990}, PromptSHA: s.Prompt.Digest, DeliveredAt: ago(124 * time.Minute),
 			Conversation: "6d1f0a52-8d0e-4f7e-9c58-1b2a3c4d5e6f"},
-		Tree:      session.Tree{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: branch, Created: true, Made: true, Ready: true},
+		Tree:      session.WorkspaceState{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: branch, Created: true, Made: true, Ready: true},
 		CreatedAt: ago(26 * time.Hour), UpdatedAt: ago(125 * time.Minute),
 	}
 }

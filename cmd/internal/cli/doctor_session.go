@@ -150,7 +150,7 @@ const mostCandidates = 5
 // sessionFiles says where the agent's own session file was looked for.
 func (x *examination) sessionFiles(e *eyes, k status.Input, s api.Session) {
 	r := *k.Record
-	a, of := agent.For(r.Spec.Agent), e.activity.Whereabouts(r)
+	a, of := agent.For(r.Spec.Agent), e.activity.Lookup(r)
 	if e.activity.InImage(r) {
 		x.add(view.Fine, "session file", "in the container, where it is not looked for: its screen shows what it does", "")
 		return

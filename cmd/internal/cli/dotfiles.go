@@ -55,7 +55,7 @@ func (a *app) dotfiles(specs []session.Spec) []*dotfile {
 
 // whereabouts are the home and the environment that a session's agent would have,
 // and of its secrets those that are variables here.
-func (a *app) whereabouts(s session.Spec) session.Whereabouts {
+func (a *app) whereabouts(s session.Spec) session.Lookup {
 	declared := map[string]string{}
 	held := a.secretsOf(a.open())
 	for _, name := range s.Secrets {
@@ -69,7 +69,7 @@ func (a *app) whereabouts(s session.Spec) session.Whereabouts {
 		name, value, _ := strings.Cut(kv, "=")
 		env[name] = value
 	}
-	return session.Whereabouts{Dir: s.Workspace.Path, Home: env["HOME"], Env: env}
+	return session.Lookup{Dir: s.Workspace.Path, Home: env["HOME"], Env: env}
 }
 
 // obstacles are what will keep agents from starting, though they are installed:

@@ -15,7 +15,7 @@ import (
 // tellEntries prints a session from its agent's own file. False: the agent keeps
 // none, or has not begun it, so there is only the screen to print.
 func (a *app) tellEntries(ctx context.Context, p *project, r session.Record, o logsOptions) (told bool, err error) {
-	adapter, of := agent.For(r.Spec.Agent), a.activity(p).Whereabouts(r)
+	adapter, of := agent.For(r.Spec.Agent), a.activity(p).Lookup(r)
 	var reader sessionfile.Reader
 	native, err := reader.Read(adapter, r.Run.ID, of)
 	if err != nil {

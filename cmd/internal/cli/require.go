@@ -149,7 +149,7 @@ func (a *app) startable(ctx context.Context, p plan.Plan, how session.Severity) 
 	if len(specs) == 0 {
 		return nil
 	}
-	found := append(a.programs(specs, how), a.unborn(ctx, specs, how)...)
+	found := append(a.programs(specs, how), a.withoutCommit(ctx, specs, how)...)
 	found = append(found, missingBases(ctx, a.open(), p)...)
 	if how != session.Error { // apply looks into the images itself
 		found = append(found, missingImages(ctx, a, p.Lineage, specs)...)
@@ -157,8 +157,8 @@ func (a *app) startable(ctx context.Context, p plan.Plan, how session.Severity) 
 	return append(found, a.lacking(specs, how)...)
 }
 
-// unborn lists the repositories without a commit in which a worktree is needed.
-func (a *app) unborn(ctx context.Context, specs []session.Spec, how session.Severity) []session.Diagnostic {
+// withoutCommit returns the repositories without a commit in which a worktree is needed.
+func (a *app) withoutCommit(ctx context.Context, specs []session.Spec, how session.Severity) []session.Diagnostic {
 	var found []session.Diagnostic
 	looked := map[string]bool{}
 	for _, s := range specs {

@@ -103,7 +103,7 @@ func (r *Run) Signals() []session.Signal {
 // Files are the agent's own session files that are there, as its adapter finds
 // them.
 func (r *Run) Files() []string {
-	of := session.Whereabouts{
+	of := session.Lookup{
 		Dir: r.Lab.Dir, Home: r.Lab.Home, Env: r.env(), Process: r.Process(),
 		Conversation: r.Start.Conversation, StartedAt: r.At,
 	}

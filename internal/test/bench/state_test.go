@@ -89,7 +89,7 @@ func record(i, run int) session.Record {
 			Workspace: session.Workspace{Mode: session.Worktree, Repo: "/home/ann/shop", Path: place, OnDestroy: session.Keep},
 			Runtime:   session.RuntimeSpec{Kind: "tmux"},
 		},
-		Tree: session.Tree{Path: place, Mode: session.Worktree, Branch: "agents/" + string(a)},
+		Tree: session.WorkspaceState{Path: place, Mode: session.Worktree, Branch: "agents/" + string(a)},
 		Run:  session.Run{Number: run},
 	}
 }
