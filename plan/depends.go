@@ -158,6 +158,11 @@ func (c Change) Waits() bool {
 	return c.Action == Hold && !c.Skips && (c.Reason == ReasonQueued || c.Reason == ReasonDependency)
 }
 
+// Starts reports whether the change starts the session's agent now.
+func (c Change) Starts() bool {
+	return c.After != nil && (c.Action == Create || c.Action == Restart)
+}
+
 // Queues reports whether the change is a start that waits and that can be put on
 // record to happen later: a session that is to be replaced stays as it is.
 func (c Change) Queues() bool {

@@ -20,6 +20,9 @@ type Care struct {
 	MaxRunning int // agents alive at once; 0: no limit
 	// Doing is what the agents do that other sessions wait for.
 	Doing map[session.Address]session.Doing
+	// Missing returns why a secret that a start needs is unavailable, or "". It is
+	// called for each start of a plan; nil: all are available.
+	Missing func(start plan.Change, at time.Time) string
 }
 
 // Survey is the recorded sessions as the hub sees them, and what it is to do.
@@ -67,14 +70,31 @@ func (r *Reconciler) survey(st state.State, wanted []session.Spec, w session.Wor
 	return s
 }
 
-// bounded plans as the hub may.
+// bounded plans as the hub may. It asks for the secrets of each start once: a start
+// that is held for a missing one can make room for another.
 func (r *Reconciler) bounded(st state.State, wanted []session.Spec, w session.World, c Care) plan.Plan {
-	c.Restarts = r.restarts(st, w, c)
-	return plan.Compute(plan.Input{
-		Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
-		Wanted: wanted, Records: st.Sessions, World: w, ByHand: true,
-		Options: plan.Options{MaxRunning: c.MaxRunning}, Doing: c.Doing, Hub: &c.Hub,
-	})
+	c.Restarts, c.Lacking = r.restarts(st, w, c), map[session.Address]string{}
+	asked := map[session.Address]bool{}
+	for {
+		p := plan.Compute(plan.Input{
+			Now: w.At, Project: r.Project, Lineage: st.Lineage, Serial: st.Serial,
+			Wanted: wanted, Records: st.Sessions, World: w, ByHand: true,
+			Options: plan.Options{MaxRunning: c.MaxRunning}, Doing: c.Doing, Hub: &c.Hub,
+		})
+		known := len(c.Lacking)
+		for _, change := range p.Changes {
+			if c.Missing == nil || !change.Starts() || asked[change.Address] {
+				continue
+			}
+			asked[change.Address] = true
+			if why := c.Missing(change, w.At); why != "" {
+				c.Lacking[change.Address] = why
+			}
+		}
+		if len(c.Lacking) == known {
+			return p
+		}
+	}
 }
 
 // Repair does what the hub may, under the lock: it looks and computes again, and

@@ -10,7 +10,6 @@ import (
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
 
@@ -24,6 +23,9 @@ type repaired struct {
 // nothing new starts, and what is under way finishes.
 func (h *Hub) repair(ctx context.Context, care engine.Care) {
 	h.acting = true
+	if h.cfg.Secret != nil {
+		care.Missing = h.missing
+	}
 	h.work.Go(func() {
 		_, tally, err := h.rec.Repair(context.WithoutCancel(ctx), care, ctx.Done())
 		h.repaired <- repaired{tally, err}
@@ -58,53 +60,45 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// lacking asks whether the secrets of what is to be started can be had, and says in
-// care which cannot. It reports whether there are any.
-func (h *Hub) lacking(s engine.Survey, care *engine.Care) bool {
-	if h.cfg.Secret == nil || h.acting {
-		return false
+// missing returns why a secret that a start needs is unavailable, or "".
+func (h *Hub) missing(c plan.Change, at time.Time) string {
+	names := c.After.Secrets
+	switch {
+	case c.Before != nil && c.Before.Unmade():
+		names = slices.Concat(names, c.Before.Inherits)
+	case c.Before != nil && h.cfg.Inherited != nil:
+		names = slices.Concat(names, h.cfg.Inherited(c.Before.Run.ID))
 	}
-	missing := map[session.Address]string{}
-	for _, c := range s.Plan.Changes {
-		if c.After == nil || !slices.Contains([]plan.Action{plan.Restart, plan.Create}, c.Action) {
-			continue
-		}
-		names := c.After.Secrets
-		switch {
-		case c.Before != nil && c.Before.Unmade():
-			names = slices.Concat(names, c.Before.Inherits)
-		case c.Before != nil && h.cfg.Inherited != nil:
-			names = slices.Concat(names, h.cfg.Inherited(c.Before.Run.ID))
-		}
-		for _, name := range names {
-			if err := h.secret(name, s.World.At); err != nil {
-				missing[c.Address] = fmt.Sprintf("secret %s cannot be had: %s", name, err)
-			}
+	for _, name := range names {
+		if err := h.secret(name, at); err != nil {
+			return fmt.Sprintf("secret %s cannot be had: %s", name, err)
 		}
 	}
-	care.Lacking = missing
-	return len(missing) > 0
+	return ""
 }
 
-// refusal is why a secret could not be had, and when.
-type refusal struct {
+// answer says whether a secret is available, and when that was asked.
+type answer struct {
 	err error
 	at  time.Time
 }
 
-// secretAgain is how long a source that gave no secret is left alone: it may ask a
-// person each time.
-const secretAgain = 50 * time.Second
+// How long an answer holds: each question may ask a person. A look and the repair
+// that follows it share one that grants.
+const (
+	refusedFor = 50 * time.Second
+	grantedFor = 5 * time.Second
+)
 
-// secret says why a secret cannot be had.
+// secret returns why a secret is unavailable.
 func (h *Hub) secret(name string, at time.Time) error {
-	if was, refused := h.refused[name]; refused && at.Sub(was.at) < secretAgain {
+	h.asking.Lock()
+	defer h.asking.Unlock()
+	was, asked := h.answers[name]
+	if asked && (was.err != nil && at.Sub(was.at) < refusedFor || was.err == nil && at.Sub(was.at) < grantedFor) {
 		return was.err
 	}
-	delete(h.refused, name)
 	err := h.cfg.Secret(name)
-	if err != nil {
-		h.refused[name] = refusal{err, at}
-	}
+	h.answers[name] = answer{err, at}
 	return err
 }

@@ -80,7 +80,9 @@ type Hub struct {
 	probes   chan struct{}
 	// listening are the runtimes, by key, that tell when something happens, or cannot.
 	listening map[string]bool
-	refused   map[string]refusal // secrets that could not be had, by name
+
+	asking  sync.Mutex        // held while a secret is asked for
+	answers map[string]answer // about secrets, by name
 }
 
 // New is a hub that does nothing yet.
@@ -99,7 +101,7 @@ func New(c Config) *Hub {
 		wake: make(chan struct{}, 1), ask: make(chan chan struct{}),
 		probed: make(chan probed), repaired: make(chan repaired, 1),
 		memory: map[session.Address]*memory{}, probes: make(chan struct{}, probesAtOnce),
-		listening: map[string]bool{}, refused: map[string]refusal{},
+		listening: map[string]bool{}, answers: map[string]answer{},
 	}
 	h.rec.LockWait = 0
 	h.rec.Applier.Emit = func(history.Event) { h.Wake() }

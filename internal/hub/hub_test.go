@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -252,6 +253,31 @@ func TestSecretUnavailable(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if !r.alive("api") {
 			t.Errorf("the secret is there, and it was not started: %q", r.events("api"))
+		}
+	})
+}
+
+// A repair asks for the secrets of each start that it finds, also of one that no look
+// before it has planned.
+func TestRepairAsksForSecrets(t *testing.T) {
+	in(t, func(r *room) {
+		r.apply(r.spec("api", func(s *session.Spec) { s.Secrets = []string{"KEY"} }), r.spec("web"))
+		r.rt.Kill(place("api"))
+		r.rt.Kill(place("web"))
+		missing := func(c plan.Change, _ time.Time) string {
+			if len(c.After.Secrets) > 0 {
+				return "the safe is shut"
+			}
+			return ""
+		}
+		_, _, _ = r.open(history.ByHub).Repair(context.Background(), engine.Care{}, nil) // begins to back off
+		time.Sleep(time.Minute)
+		p, _, err := r.open(history.ByHub).Repair(context.Background(), engine.Care{Missing: missing}, nil)
+		if err != nil || r.launches("api") != 1 || r.launches("web") != 2 {
+			t.Errorf("started %d and %d times, want 1 and 2: %v", r.launches("api"), r.launches("web"), err)
+		}
+		if c := status.Changes(p)[session.Single("api")]; c.Reason != plan.ReasonSecret || c.Detail != "the safe is shut" {
+			t.Errorf("the start without its secret: %s, %q", c.Reason, c.Detail)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/health"
@@ -39,8 +40,10 @@ func (h *Hub) look(ctx context.Context) *Snapshot {
 		care = now
 		survey = h.rec.Again(survey, care)
 	}
-	if h.lacking(survey, &care) {
-		survey = h.rec.Again(survey, care)
+	if h.cfg.Secret != nil && !h.acting && slices.ContainsFunc(survey.Plan.Changes, plan.Change.Starts) {
+		asking := care
+		asking.Missing = h.missing
+		survey = h.rec.Again(survey, asking)
 	}
 	s.Plan, s.care = survey.Plan, care
 	changes := status.Changes(s.Plan)
