@@ -23,7 +23,12 @@ func (a *Applier) Await(ctx context.Context, t Tally) error {
 			continue
 		}
 		wg.Go(func() {
-			if err := r.awaitReady(ctx, *res.Record, r.Agent(res.Record.Spec.Agent)); err != nil {
+			rec := *res.Record
+			run, err := r.launching(&rec, r.Agent(res.Record.Spec.Agent))
+			if err == nil {
+				err = r.awaitReady(ctx, run)
+			}
+			if err != nil {
 				errs[i] = fmt.Errorf("%s: %w", res.Address, inWords(err))
 			}
 		})

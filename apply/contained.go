@@ -117,7 +117,7 @@ func (j *job) setUpInside(ctx context.Context, c session.Container, argv []strin
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}
-	env, _, err := j.run.environ(j.rec.Spec, nil)
+	env, _, err := j.run.environ(j.rec.Spec)
 	if err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -125,7 +126,7 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 		s.Agent.ReadyTimeout = session.Duration(5 * time.Second)
 		r.rt.Script(r.place("api"), sessiontest.Step{Screen: "Do you trust this folder?"}, sessiontest.Step{After: time.Minute, Screen: ">"})
 		_, err := r.run(r.create(s))
-		var notReady *apply.NotReadyError
+		var notReady *launch.NotReadyError
 		if !errors.As(err, &notReady) || !strings.Contains(err.Error(), "within 5s") || !strings.Contains(err.Error(), "trust this folder") {
 			t.Fatalf("error: %v", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/session"
 )
 
@@ -30,47 +31,14 @@ func (r *run) inherited(s session.Spec) (session.Inherited, error) {
 	return session.Inherit(base, s, r.Agent(s.Agent)), nil
 }
 
-// environ returns an agent's whole environment, and its secrets: what it inherits and
-// the secrets that are declared; over that what the runtime block adds to a
-// container, what this machine and the agent's adapter want, what its agent block
-// says, and then the session's own.
-func (r *run) environ(s session.Spec, declared map[string]string, beneath ...map[string]string) (env []string, secrets map[string]string, err error) {
+// environ returns an agent's whole environment, and its secrets.
+func (r *run) environ(s session.Spec, beneath ...map[string]string) (env []string, secrets map[string]string, err error) {
 	in, err := r.inherited(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	var layers []map[string]string
-	if d := s.Runtime.Docker; d != nil {
-		layers = append(layers, d.Env)
-	}
-	layers = append(append(layers, beneath...), s.Agent.Env, s.Env)
-	env, secrets = in.With(declared, layers...)
+	env, secrets = launch.Environ(s, in, nil, beneath...)
 	return env, secrets, nil
-}
-
-// home is the HOME of agents that are given no other.
-func (a *Applier) home() string {
-	home := ""
-	for _, kv := range a.BaseEnv {
-		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
-			home = v
-		}
-	}
-	return home
-}
-
-// secretsOf returns the values of the secrets that a session declares. The error
-// names one that is not set.
-func (r *run) secretsOf(s session.Spec) (map[string]string, error) {
-	values := make(map[string]string, len(s.Secrets))
-	for _, name := range s.Secrets {
-		v, ok := r.Secrets(name)
-		if !ok {
-			return nil, fmt.Errorf("secret %s is not set", name)
-		}
-		values[name] = v
-	}
-	return values, nil
 }
 
 // Search finds commands, and remembers which PATH has which, since most sessions ask

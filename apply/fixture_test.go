@@ -231,7 +231,7 @@ func (a robot) Read(e session.Evidence) session.Reading {
 	return session.Reading{}
 }
 func (a robot) Ready(screen string) bool {
-	return a.spec.Ready != "" && strings.Contains(screen, a.spec.Ready)
+	return strings.Contains(screen, a.spec.Ready)
 }
 
 // repository is a git whose worktrees are folders and whose branches a map

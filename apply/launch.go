@@ -1,54 +1,37 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/session"
 )
 
-// launch starts the recorded run, in a place that stands (nil: in a new one),
-// and settles the record once nothing is missing: an agent that has its prompt
-// typed is complete when it has it.
+// launch starts the recorded run, in a place that exists (nil: in a new one), and
+// settles the record once nothing is missing: an agent whose prompt is typed is complete
+// when it has it.
 func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
-	rt, err := j.run.runtime(j.rec.Spec)
+	r, err := j.launching()
 	if err != nil {
 		return err
 	}
-	l, paste, err := j.launching(ctx, d)
+	l, err := j.prepare(ctx, r, d)
 	if err != nil {
 		return err
 	}
-	// Before the start: an agent that answers at once has ended its first turn before
-	// the runtime has returned.
-	startedAt := j.run.now()
-	place, err := start(ctx, rt, in, l)
-	if errors.Is(err, session.ErrExists) {
-		place, err = j.taken(ctx, rt, l, err)
-	}
+	taken := func(why error) (session.Place, error) { return j.taken(ctx, r.Runtime, l, why) }
+	err = r.Start(ctx, l, in, taken)
+	var failed *launch.FailedStartError
+	j.started = err == nil || errors.As(err, &failed)
 	if err != nil {
 		return err
 	}
-	j.started = true
-	j.rec.Place = place
-	j.rec.Run.StartedAt = startedAt
-	if exit := j.learn(ctx); exit != nil && exit.Cause == "failed_start" {
-		return fmt.Errorf("the agent could not be started: %s", exit.Detail)
-	}
-	if paste != "" {
+	if r.Paste != "" {
 		err = j.save()
 	} else {
-		if d.prompt {
-			j.rec.Run.DeliveredAt = j.rec.Run.StartedAt
-		}
 		if patternless(j.rec.Spec.Agent) && j.run.Facts(j.rec.Run.ID).Alive {
 			j.rec.Run.ReadyAt = j.rec.Run.StartedAt
 		}
@@ -61,119 +44,71 @@ func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
 		return err
 	}
 	j.tell(history.Event{Kind: history.Launched})
-	j.tell(history.Event{Kind: history.IOAttached, Detail: place.Name})
+	j.tell(history.Event{Kind: history.IOAttached, Detail: j.rec.Place.Name})
 	if !j.rec.Run.ReadyAt.IsZero() {
 		j.tell(history.Event{Kind: history.Ready})
 	}
-	if paste == "" {
-		if d.prompt {
-			j.tell(history.Event{Kind: history.PromptDelivered, Detail: "with its command line", New: j.rec.Run.PromptSHA})
-		}
-		if !j.awaited || !j.rec.Run.ReadyAt.IsZero() {
-			return nil
-		}
-		if err := j.becomeReady(ctx); err != nil {
-			return err
-		}
-		return j.save()
+	if r.Paste != "" {
+		return j.deliver(ctx, r)
 	}
-	if err := j.becomeReady(ctx); err != nil {
+	if d.prompt {
+		j.tell(history.Event{Kind: history.PromptDelivered, Detail: "with its command line", New: j.rec.Run.PromptSHA})
+	}
+	if !j.awaited || !j.rec.Run.ReadyAt.IsZero() {
+		return nil
+	}
+	if err := j.becomeReady(ctx, r); err != nil {
 		return err
 	}
-	return j.paste(ctx, rt, paste)
+	return j.save()
 }
 
-// launching is what the runtime needs, and the prompt if it has to be typed.
-func (j *job) launching(ctx context.Context, d delivery) (l session.Launch, paste string, err error) {
+// launching returns the session's run, as it is launched and looked at.
+func (j *job) launching() (*launch.Run, error) {
+	return j.run.launching(&j.rec, j.agent())
+}
+
+func (r *run) launching(rec *session.Record, a session.Agent) (*launch.Run, error) {
+	rt, err := r.runtime(rec.Spec)
+	if err != nil {
+		return nil, err
+	}
+	return &launch.Run{
+		Record: rec, Agent: a, Runtime: rt, Facts: r.Facts, Reader: r.activity, Now: r.Now,
+		Lives: func(ctx context.Context) ([]session.Live, error) { return r.look(ctx, rec.Spec, true) },
+	}, nil
+}
+
+// prepare returns what the runtime needs to start the run.
+func (j *job) prepare(ctx context.Context, run *launch.Run, d delivery) (l session.Launch, err error) {
 	s, r := j.rec.Spec, j.run
-	prompt := ""
+	o := launch.Options{
+		Name: j.rec.Address.OutsideName(r.Project), Project: r.plan.Lineage, Dir: runDir(r.DataDir, j.rec.Run.ID),
+		Conversation: d.conversation, Fresh: launch.UUID(r.newID), Root: r.asRoot(s),
+	}
 	if d.prompt {
-		if prompt, err = j.promptText(); err != nil {
-			return l, "", err
+		if o.Prompt, err = j.promptText(); err != nil {
+			return l, err
 		}
 	}
-	declared, err := r.secretsOf(s)
-	if err != nil {
-		return l, "", err
-	}
-	dir := runDir(r.DataDir, j.rec.Run.ID)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return l, "", fmt.Errorf("make the run's folder: %w", err)
-	}
-	start, err := j.starting(dir, prompt, d)
-	if err != nil {
-		return l, "", err
-	}
-	identity, err := j.identity(ctx)
-	if err != nil {
-		return l, "", err
-	}
-	env, secrets, err := r.environ(s, declared, identity, start.Env)
-	if err != nil {
-		return l, "", err
-	}
-	env = append(env, shim.SessionVariable+"="+string(j.rec.Address))
-	if s.Runtime.Docker == nil && r.ProjectDir != "" {
-		env = append(env, shim.ProjectVariable+"="+r.ProjectDir)
-	}
-	return session.Launch{
-		Mark: session.Mark{Project: r.plan.Lineage, Address: j.rec.Address, ID: j.rec.ID,
-			Run: j.rec.Run.ID, Hash: s.Hash()},
-		Name:    j.rec.Address.OutsideName(r.Project),
-		RunDir:  dir,
-		Dir:     j.rec.Tree.Path,
-		Argv:    start.Argv,
-		Env:     env,
-		Secrets: secrets,
-		Timeout: s.Timeout.D(),
-		Stop:    s.Stop,
-		Spec:    s,
-	}, start.Paste, nil
-}
-
-// private is the folder of a run's own settings, in the run's folder.
-const private = "private"
-
-// starting asks the agent how the run is started, and writes the settings that it
-// wants for that.
-func (j *job) starting(dir, prompt string, d delivery) (session.Start, error) {
-	s, r := j.rec.Spec, j.run
-	in := session.StartInput{
-		Spec: s, Prompt: prompt, Conversation: d.conversation, Fresh: r.newUUID(),
-		Private: filepath.Join(dir, private), Root: r.asRoot(s), Sandbox: s.Runtime.Traits().Sandbox,
+	if o.Secrets, err = launch.Secrets(s, r.Secrets); err != nil {
+		return l, err
 	}
 	if r.Hooks != nil {
-		hook, err := r.Hooks()
-		if err != nil {
-			return session.Start{}, err
-		}
-		in.Notify = append(slices.Clone(hook), dir)
-	}
-	start := j.agent().Start(in)
-	j.rec.Run.Conversation = cmp.Or(start.Conversation, d.conversation)
-	if len(start.Files) == 0 {
-		return start, nil
-	}
-	if err := os.MkdirAll(in.Private, 0o700); err != nil {
-		return start, fmt.Errorf("make the folder of the run's settings: %w", err)
-	}
-	for name, text := range start.Files {
-		if err := os.WriteFile(filepath.Join(in.Private, name), []byte(text), 0o600); err != nil {
-			return start, fmt.Errorf("write the run's settings: %w", err)
+		if o.Hook, err = r.Hooks(); err != nil {
+			return l, err
 		}
 	}
-	return start, nil
-}
-
-// start starts the run where the place stands, and anew where it does not.
-func start(ctx context.Context, rt session.Runtime, in *session.Place, l session.Launch) (session.Place, error) {
-	if in != nil {
-		place, err := rt.Restart(ctx, *in, l)
-		if !errors.Is(err, session.ErrGone) {
-			return place, err
-		}
+	if o.Identity, err = j.identity(ctx); err != nil {
+		return l, err
 	}
-	return rt.Create(ctx, l)
+	if o.Inherited, err = r.inherited(s); err != nil {
+		return l, err
+	}
+	if s.Runtime.Docker == nil {
+		o.ProjectDir = r.ProjectDir
+	}
+	return run.Prepare(o)
 }
 
 // lateFor is how long a container may take to show after the engine has given its
@@ -214,28 +149,6 @@ func (j *job) taken(ctx context.Context, rt session.Runtime, l session.Launch, w
 		case <-ctx.Done():
 			return session.Place{}, why
 		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-// learnFor is how long a run that has just been claimed may take to say which
-// process its agent is: a fork and an exec, slow on a loaded machine. Without it
-// the run is on record all the same.
-const learnFor = 2 * time.Second
-
-// learn records which process the agent is, and tells if it has left already.
-func (j *job) learn(ctx context.Context) *session.Exit {
-	until := time.Now().Add(learnFor)
-	for {
-		facts := j.run.Facts(j.rec.Run.ID)
-		j.rec.Run.BootID, j.rec.Run.Agent = facts.BootID, facts.Agent
-		if facts.Agent.PID != 0 || facts.Exit != nil || time.Now().After(until) {
-			return facts.Exit
-		}
-		select {
-		case <-ctx.Done():
-			return facts.Exit
-		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (j *job) findAgent(ctx context.Context, s session.Spec, search Search) erro
 	case c != nil:
 		return c.Check(ctx, s, start.Argv)
 	}
-	env, _, err := j.run.environ(s, nil, start.Env)
+	env, _, err := j.run.environ(s, start.Env)
 	if err != nil {
 		return err
 	}

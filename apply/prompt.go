@@ -3,12 +3,12 @@ package apply
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/session"
 )
 
@@ -43,33 +43,21 @@ func (j *job) promptText() (string, error) {
 	return text, nil
 }
 
-// paste types the prompt into an agent that is ready for it, and records that.
+// deliver types the prompt into an agent once that is ready for it, and records that.
 // Until then the session's intent says that it is not complete.
-func (j *job) paste(ctx context.Context, rt session.Runtime, text string) error {
-	hands := input.Hands{Runtime: rt, Place: j.rec.Place, Agent: j.agent(), Boot: readyTimeout(j.rec.Spec.Agent), Look: j.sight}
-	began := j.run.now() // what the agent does from now on is its answer
-	outcome, err := hands.Send(ctx, text, false)
+func (j *job) deliver(ctx context.Context, r *launch.Run) error {
+	if err := j.becomeReady(ctx, r); err != nil {
+		return err
+	}
+	outcome, err := r.Deliver(ctx)
 	if err != nil {
 		return fmt.Errorf("type the prompt: %w", err)
 	}
+	how := "typed, and taken"
 	if outcome == input.Unverified {
-		return j.delivered("typed; nothing shows whether it was taken", began)
+		how = "typed; nothing shows whether it was taken"
 	}
-	return j.delivered("typed, and taken", began)
-}
-
-// sight looks at the session that is typed into.
-func (j *job) sight(ctx context.Context) (input.Sight, error) {
-	lives, err := j.run.look(ctx, j.rec.Spec, true)
-	if err != nil {
-		return input.Sight{}, err
-	}
-	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Mark.Run == j.rec.Run.ID })
-	if i < 0 {
-		return input.Sight{}, session.ErrGone
-	}
-	look := j.run.activity.Read(j.rec, &lives[i], j.rec.Run.DeliveredAt, time.Now())
-	return input.Sight{Screen: lives[i].Screen, Reading: look.Reading, Native: look.Native, Heard: j.run.activity.Heard([]string{j.rec.Run.ID})}, nil
+	return j.delivered(how, j.rec.Run.DeliveredAt)
 }
 
 // delivered records that the run has its prompt, since when.

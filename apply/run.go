@@ -3,8 +3,6 @@ package apply
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -23,8 +22,8 @@ type run struct {
 	jobs []*job // the higher priority first
 	// secrets are the names of all that any session calls a secret: none of them
 	// may reach an agent by the plain environment.
-	secrets map[string]bool
-	looks   looks
+	secrets   map[string]bool
+	observers sync.Map // of *launch.Observer, by engine and whether screens are wanted
 	// activity reads what agents keep and tell of themselves.
 	activity *activity.Reader
 
@@ -36,7 +35,7 @@ type run struct {
 }
 
 func newRun(a *Applier, p plan.Plan) *run {
-	r := &run{Applier: a, plan: p, secrets: map[string]bool{}, activity: activity.New(a.DataDir, a.home(), a.Agent)}
+	r := &run{Applier: a, plan: p, secrets: map[string]bool{}, activity: activity.New(a.DataDir, launch.Home(a.BaseEnv), a.Agent)}
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.After != nil {
@@ -93,15 +92,7 @@ func (r *run) newID(digits int) string {
 	if r.NewID != nil {
 		return r.NewID(digits)
 	}
-	b := make([]byte, (digits+1)/2)
-	rand.Read(b) // never fails
-	return hex.EncodeToString(b)[:digits]
-}
-
-// newUUID is a random UUID (version 4).
-func (r *run) newUUID() string {
-	d := r.newID(30)
-	return d[:8] + "-" + d[8:12] + "-4" + d[12:15] + "-a" + d[15:18] + "-" + d[18:30]
+	return launch.RandomHex(digits)
 }
 
 // emit tells an event, and keeps it in the history of the session that the
@@ -142,11 +133,13 @@ func (r *run) runtime(s session.Spec) (session.Runtime, error) { return r.Runtim
 
 // look is what a spec's runtime shows now, with screens or without.
 func (r *run) look(ctx context.Context, s session.Spec, screens bool) ([]session.Live, error) {
-	return r.looks.at(ctx, fmt.Sprint(s.Runtime.Engine(), " ", screens), func(ctx context.Context) ([]session.Live, error) {
+	key := fmt.Sprint(s.Runtime.Engine(), " ", screens)
+	o, _ := r.observers.LoadOrStore(key, &launch.Observer{Observe: func(ctx context.Context) ([]session.Live, error) {
 		rt, err := r.runtime(s)
 		if err != nil {
 			return nil, err
 		}
 		return rt.Observe(ctx, screens)
-	})
+	}})
+	return o.(*launch.Observer).Lives(ctx, 0)
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -26,7 +27,7 @@ type SetupError struct {
 func (e *SetupError) Error() string {
 	s := e.Summary()
 	if e.Output != "" {
-		s += "\n" + tail(e.Output, 12)
+		s += "\n" + launch.Tail(e.Output, 12)
 	}
 	return s
 }
@@ -64,7 +65,7 @@ func (j *job) setUp(ctx context.Context, argv []string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}
-	env, inherited, err := j.run.environ(j.rec.Spec, nil)
+	env, inherited, err := j.run.environ(j.rec.Spec)
 	if err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}

@@ -19,7 +19,7 @@ func (j *job) pause(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := j.complete(ctx, rt); err != nil {
+	if err := j.complete(ctx); err != nil {
 		return err
 	}
 	if err := rt.Pause(ctx, j.rec.Place, j.rec.Run.ID, j.rec.Spec.Pause.Mode); err != nil {
@@ -38,7 +38,7 @@ func (j *job) resume(ctx context.Context) error {
 	if err := rt.Resume(ctx, j.rec.Place, j.rec.Run.ID); err != nil {
 		return err
 	}
-	if err := j.complete(ctx, rt); err != nil {
+	if err := j.complete(ctx); err != nil {
 		return err
 	}
 	return j.settle()

@@ -31,11 +31,15 @@ func (j *job) update(ctx context.Context) error {
 		}
 	}
 	if j.mends() {
-		if err := j.becomeReady(ctx); err != nil {
+		run, err := j.launching()
+		if err != nil {
+			return err
+		}
+		if err := j.becomeReady(ctx, run); err != nil {
 			return err
 		}
 	}
-	if err := j.complete(ctx, rt); err != nil {
+	if err := j.complete(ctx); err != nil {
 		return err
 	}
 	return j.settle()
@@ -76,7 +80,7 @@ func (j *job) want(s session.Spec) {
 
 // complete completes a start that was interrupted: the prompt went with the
 // command line, or is typed now.
-func (j *job) complete(ctx context.Context, rt session.Runtime) error {
+func (j *job) complete(ctx context.Context) error {
 	starting := j.rec.Intent == session.Creating || j.rec.Intent == session.Restarting
 	if !starting || !j.rec.Run.DeliveredAt.IsZero() || !takesPrompt(j.rec.Spec) {
 		return nil
@@ -85,12 +89,13 @@ func (j *job) complete(ctx context.Context, rt session.Runtime) error {
 	if err != nil {
 		return err
 	}
-	paste := j.agent().Start(session.StartInput{Spec: j.rec.Spec, Prompt: text, Conversation: j.rec.Run.Conversation}).Paste
-	if paste == "" {
-		return j.delivered("with its command line", j.run.now())
-	}
-	if err := j.becomeReady(ctx); err != nil {
+	r, err := j.launching()
+	if err != nil {
 		return err
 	}
-	return j.paste(ctx, rt, paste)
+	r.Paste = j.agent().Start(session.StartInput{Spec: j.rec.Spec, Prompt: text, Conversation: j.rec.Run.Conversation}).Paste
+	if r.Paste == "" {
+		return j.delivered("with its command line", j.run.now())
+	}
+	return j.deliver(ctx, r)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/session"
 )
@@ -42,11 +43,11 @@ func Journal(h Handler, dir string) Handler {
 		if err != nil {
 			return v, err
 		}
-		var of session.Handle
+		var of agentform.Handle
 		var event history.Event
 		switch e := e.(type) {
 		case Launch:
-			of = v.(session.Handle)
+			of = v.(agentform.Handle)
 			event = history.Event{Kind: history.Launched, Detail: of.Agent}
 		case Send:
 			of = e.Session
@@ -57,7 +58,7 @@ func Journal(h Handler, dir string) Handler {
 			}
 		case Monitor:
 			of = e.Session
-			o := v.(session.Observation)
+			o := v.(agentform.Observation)
 			mu.Lock()
 			old := last[of.Run]
 			last[of.Run] = o.Status
@@ -85,10 +86,10 @@ func DryRun(say func(line string)) Handler {
 		switch e := e.(type) {
 		case Launch:
 			say(fmt.Sprintf("launch %s (%s) in %s", e.Name, e.Spec.Agent.Name, e.Spec.Workspace.Path))
-			return session.Handle{Name: e.Name, Agent: e.Spec.Agent.Name, Dir: e.Spec.Workspace.Path, Run: "dry-run"}, nil
+			return agentform.Handle{Name: e.Name, Agent: e.Spec.Agent.Name, Dir: e.Spec.Workspace.Path, Run: "dry-run"}, nil
 		case Monitor:
 			say("monitor " + e.Session.Name)
-			return session.Observation{Status: session.StatusDone, Activity: session.Done}, nil
+			return agentform.Observation{Status: session.StatusDone, Activity: session.Done}, nil
 		case Capture:
 			say("capture " + e.Session.Name)
 			return "", nil

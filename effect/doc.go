@@ -1,7 +1,7 @@
 // Package effect says what a program does with agent sessions as plain values,
 // which a Handler carries out.
 //
-// A program that calls a session.Launcher does things; a program that hands
+// A program that calls a agentform.Launcher does things; a program that hands
 // effects to a Handler says what is to be done, and the Handler decides how: for
 // real (New), in a script without any wait (package
 // effecttest), with a record of each
@@ -20,5 +20,5 @@
 // ToCompletion and WithSession are programs that many others are made of. Steps
 // is for interpreters that thread a store through a program, an effect at a time.
 //
-// For a program that only wants its sessions, session.Launcher is less to write.
+// For a program that only wants its sessions, agentform.Launcher is less to write.
 package effect

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 )
 
@@ -19,29 +20,29 @@ type Of[R any] interface {
 }
 
 // Launch starts an agent and gives the handle of its session, as
-// session.Launcher.Launch does.
+// agentform.Launcher.Launch does.
 type Launch struct {
 	Name string // of the place; empty: made up
 	Spec session.Spec
 }
 
 // Monitor looks at a session once and gives what is seen.
-type Monitor struct{ Session session.Handle }
+type Monitor struct{ Session agentform.Handle }
 
 // Capture gives the last lines of a session's screen; Lines 0: all there is.
 type Capture struct {
-	Session session.Handle
+	Session agentform.Handle
 	Lines   int
 }
 
 // Send types into a session.
 type Send struct {
-	Session session.Handle
+	Session agentform.Handle
 	Input   session.Input
 }
 
 // Stop ends a session and gives nothing once nothing of it is left.
-type Stop struct{ Session session.Handle }
+type Stop struct{ Session agentform.Handle }
 
 // Sleep lets time pass.
 type Sleep struct{ For time.Duration }
@@ -56,15 +57,15 @@ func (Send) effect()    {}
 func (Stop) effect()    {}
 func (Sleep) effect()   {}
 
-func (Launch) gives() (r session.Handle)       { return r }
-func (Monitor) gives() (r session.Observation) { return r }
-func (Capture) gives() (r string)              { return r }
-func (Send) gives() (r None)                   { return r }
-func (Stop) gives() (r None)                   { return r }
-func (Sleep) gives() (r None)                  { return r }
+func (Launch) gives() (r agentform.Handle)       { return r }
+func (Monitor) gives() (r agentform.Observation) { return r }
+func (Capture) gives() (r string)                { return r }
+func (Send) gives() (r None)                     { return r }
+func (Stop) gives() (r None)                     { return r }
+func (Sleep) gives() (r None)                    { return r }
 
 // Handler carries effects out. Handle returns what the effect gives: a
-// session.Handle for Launch, a session.Observation for Monitor, a string for
+// agentform.Handle for Launch, a agentform.Observation for Monitor, a string for
 // Capture, None for the others.
 type Handler interface {
 	Handle(ctx context.Context, e Effect) (any, error)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/effect"
 	"github.com/agentform/agentform/effect/effecttest"
 	"github.com/agentform/agentform/history"
@@ -15,7 +16,7 @@ import (
 )
 
 // scripted is a handler in which an agent works for a minute. For real it is
-// effect.New(sessions.Launcher), of local.Open.
+// effect.New(sessions), of agentform.Open.
 func scripted() (effect.Handler, *sessiontest.Scripted) {
 	rt := sessiontest.New("")
 	rt.Script("api",
@@ -64,7 +65,7 @@ func ExampleToCompletion() {
 
 func ExampleWithSession() {
 	h, rt := scripted()
-	ask := effect.WithSession("api", spec(""), func(ctx context.Context, h effect.Handler, s session.Handle) (string, error) {
+	ask := effect.WithSession("api", spec(""), func(ctx context.Context, h effect.Handler, s agentform.Handle) (string, error) {
 		if _, err := effect.Do(ctx, h, effect.Send{Session: s, Input: session.Input{Text: "what do you see?"}}); err != nil {
 			return "", err
 		}
@@ -88,7 +89,7 @@ func ExampleRecord() {
 		case effect.Launch:
 			fmt.Println("launched", e.Name, d.Err)
 		case effect.Monitor:
-			fmt.Println("seen", d.Result.(session.Observation).Status)
+			fmt.Println("seen", d.Result.(agentform.Observation).Status)
 		}
 	})
 	_, err := effect.ToCompletion("api", spec(""), effect.Completion{Poll: time.Minute})(context.Background(), h)
@@ -148,7 +149,7 @@ func ExampleJournal() {
 // was done is in the Store that comes out.
 func ExampleRun() {
 	program := effect.ToCompletion("api", spec(""), effect.Completion{Poll: time.Minute})
-	env := effect.Env{Scripts: map[string][]session.Observation{
+	env := effect.Env{Scripts: map[string][]agentform.Observation{
 		"api": {{Status: session.StatusRunning}, {Status: session.StatusDone, Snippet: "all tasks completed"}},
 	}}
 	result, store, err := effect.Run(context.Background(), program, effect.Simulate, env, effect.Store{})
@@ -163,7 +164,7 @@ func ExampleRun() {
 func ExampleNew() {
 	rt := sessiontest.New("")
 	rt.Script("api", sessiontest.Step{Activity: session.Done, Screen: "all tasks completed"})
-	l := &session.Launcher{Runtime: rt, Agents: map[string]session.Agent{"claude": sessiontest.Agent{}}}
+	l := &agentform.Launcher{Runtime: rt, Agents: map[string]session.Agent{"claude": sessiontest.Agent{}}}
 
 	result, err := effect.ToCompletion("api", spec(""), effect.Completion{})(context.Background(), effect.New(l))
 	fmt.Println(result.Status, err)
@@ -181,7 +182,7 @@ func ExampleSteps() {
 		fmt.Println(err)
 		return
 	}
-	_, store, err = step(ctx, effect.Monitor{Session: s.(session.Handle)}, effect.Env{}, store)
+	_, store, err = step(ctx, effect.Monitor{Session: s.(agentform.Handle)}, effect.Env{}, store)
 	fmt.Println(store.Sessions["api"].Status, store.Sessions["api"].Output, err)
 	// Output: running reading the code <nil>
 }

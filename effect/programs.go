@@ -6,28 +6,29 @@ import (
 	"errors"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 )
 
 // Completion is how ToCompletion goes about it.
 type Completion struct {
-	// Until is session.UntilTurn, also if it is empty: the agent has done with its
-	// prompt and rests; or session.UntilExit: it has ended.
-	Until session.Until
+	// Until is agentform.UntilTurn, also if it is empty: the agent has done with its
+	// prompt and rests; or agentform.UntilExit: it has ended.
+	Until agentform.Until
 	Poll  time.Duration // between looks; 0: a second
 	Limit time.Duration // of all looks together; 0: none
 	Lines int           // of the screen that Result.Output has; 0: 100
 	// Blocked is called each time the agent begins to wait for somebody; what it
 	// returns is typed. Nil, or an empty input: it waits on.
-	Blocked func(session.Observation) session.Input
+	Blocked func(agentform.Observation) session.Input
 	// Idle is called each time a turn has ended; what it returns is typed and begins
 	// the next. Nil, or an empty input: there is no next.
-	Idle func(session.Observation) session.Input
+	Idle func(agentform.Observation) session.Input
 }
 
 // Result is what came of a session.
 type Result struct {
-	Session session.Handle
+	Session agentform.Handle
 	Status  session.Status
 	// Activity is what the agent did last: its status alone does not tell rest from
 	// work.
@@ -55,7 +56,7 @@ var ErrLimit = errors.New("the session did not come to an end in time")
 // Result tells how far it came.
 func ToCompletion(name string, spec session.Spec, how Completion) Program[Result] {
 	return func(ctx context.Context, h Handler) (r Result, err error) {
-		_, err = WithSession(name, spec, func(ctx context.Context, h Handler, s session.Handle) (None, error) {
+		_, err = WithSession(name, spec, func(ctx context.Context, h Handler, s agentform.Handle) (None, error) {
 			r.Session = s
 			return None{}, follow(ctx, h, how, &r)
 		})(ctx, h)
@@ -93,7 +94,7 @@ func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
 			next = how.Idle(o)
 		}
 		late := how.Limit > 0 && waited >= how.Limit
-		ended := o.Status.Terminal() || o.TurnEnded && how.Until != session.UntilExit && next == (session.Input{})
+		ended := o.Status.Terminal() || o.TurnEnded && how.Until != agentform.UntilExit && next == (session.Input{})
 		if ended || late {
 			if r.Output, err = Do(ctx, h, Capture{r.Session, lines}); errors.Is(err, session.ErrGone) {
 				r.Output, err = o.Snippet, nil
@@ -117,7 +118,7 @@ func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
 
 // WithSession launches a session, does something with it, and stops it in the
 // end, whatever came of it, also after a panic or when the context has ended.
-func WithSession[R any](name string, spec session.Spec, do func(context.Context, Handler, session.Handle) (R, error)) Program[R] {
+func WithSession[R any](name string, spec session.Spec, do func(context.Context, Handler, agentform.Handle) (R, error)) Program[R] {
 	return func(ctx context.Context, h Handler) (r R, err error) {
 		s, err := Do(ctx, h, Launch{name, spec})
 		if err != nil {

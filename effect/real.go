@@ -6,21 +6,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 )
 
-// Real carries effects out with a session.Launcher.
+// Real carries effects out with a agentform.Launcher.
 type Real struct {
-	launcher *session.Launcher
+	launcher *agentform.Launcher
 	sleep    func(context.Context, time.Duration) error
 
 	mu       sync.Mutex
-	sessions map[string]*session.Session // by run
+	sessions map[string]*agentform.Session // by run
 }
 
 // New is a handler that does things with the launcher's runtime, and sleeps.
-func New(l *session.Launcher) *Real {
-	return &Real{launcher: l, sleep: wait, sessions: map[string]*session.Session{}}
+func New(l *agentform.Launcher) *Real {
+	return &Real{launcher: l, sleep: wait, sessions: map[string]*agentform.Session{}}
 }
 
 // SleepBy makes the handler sleep in another way, and returns it: a scripted
@@ -41,7 +42,7 @@ func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
 	case Launch:
 		s, err := r.launcher.Launch(ctx, e.Name, e.Spec)
 		if err != nil {
-			return session.Handle{}, err
+			return agentform.Handle{}, err
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -50,7 +51,7 @@ func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
 	case Monitor:
 		s, err := r.of(e.Session)
 		if err != nil {
-			return session.Observation{}, err
+			return agentform.Observation{}, err
 		}
 		return s.Observe(ctx)
 	case Capture:
@@ -83,7 +84,7 @@ func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
 	return nil, fmt.Errorf("effect %T is not known", e)
 }
 
-func (r *Real) of(h session.Handle) (*session.Session, error) {
+func (r *Real) of(h agentform.Handle) (*agentform.Session, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.sessions[h.Run]; s != nil {

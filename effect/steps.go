@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 )
 
@@ -19,7 +20,7 @@ type Step func(ctx context.Context, e Effect, env Env, store Store) (value any, 
 type Env struct {
 	// Scripts is what each session does, by name: an observation a look, the last
 	// one for ever.
-	Scripts map[string][]session.Observation
+	Scripts map[string][]agentform.Observation
 	Start   time.Time // the time at which the program begins
 }
 
@@ -31,7 +32,7 @@ type Store struct {
 
 // SessionState is one session in a Store.
 type SessionState struct {
-	Handle  session.Handle
+	Handle  agentform.Handle
 	Spec    session.Spec
 	Status  session.Status
 	Output  string          // what it shows
@@ -50,9 +51,9 @@ func Simulate(_ context.Context, e Effect, env Env, store Store) (any, Store, er
 			e.Name = fmt.Sprintf("task-%08x", len(store.Sessions))
 		}
 		if s, taken := store.Sessions[e.Name]; taken && !s.Stopped {
-			return session.Handle{}, store, &session.LaunchError{Name: e.Name, Agent: e.Spec.Agent.Name, Err: session.ErrExists}
+			return agentform.Handle{}, store, &agentform.LaunchError{Name: e.Name, Agent: e.Spec.Agent.Name, Err: session.ErrExists}
 		}
-		v = session.Handle{Name: e.Name, Agent: e.Spec.Agent.Name, Dir: e.Spec.Workspace.Path, Run: "run-" + e.Name}
+		v = agentform.Handle{Name: e.Name, Agent: e.Spec.Agent.Name, Dir: e.Spec.Workspace.Path, Run: "run-" + e.Name}
 	case Sleep:
 	case Monitor, Capture, Send, Stop:
 		if err := aimless(e); err != nil {
@@ -83,9 +84,9 @@ func Simulate(_ context.Context, e Effect, env Env, store Store) (any, Store, er
 }
 
 // look is the n-th observation of a script.
-func look(script []session.Observation, n int) session.Observation {
+func look(script []agentform.Observation, n int) agentform.Observation {
 	if len(script) == 0 {
-		return session.Observation{Status: session.StatusRunning}
+		return agentform.Observation{Status: session.StatusRunning}
 	}
 	return script[min(n, len(script)-1)]
 }
@@ -138,7 +139,7 @@ func account(store Store, e Effect, v any) Store {
 		store.Sessions = map[string]SessionState{}
 	}
 	if e, ok := e.(Launch); ok {
-		h, _ := v.(session.Handle) // who gives something else is told so by Do
+		h, _ := v.(agentform.Handle) // who gives something else is told so by Do
 		store.Sessions[h.Name] = SessionState{Handle: h, Spec: e.Spec, Status: session.StatusBooting}
 		return store
 	}
@@ -149,7 +150,7 @@ func account(store Store, e Effect, v any) Store {
 	}
 	switch e := e.(type) {
 	case Monitor:
-		o, _ := v.(session.Observation)
+		o, _ := v.(agentform.Observation)
 		s.Looks++
 		s.Status, s.Output = o.Status, o.Snippet
 	case Capture:

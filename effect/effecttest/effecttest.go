@@ -3,6 +3,7 @@
 package effecttest
 
 import (
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/effect"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -13,7 +14,7 @@ import (
 // What sessions do is said by Scripted.Script, what was typed and how long was
 // slept is told by Scripted.State and Scripted.Slept.
 func New(rt *sessiontest.Scripted) effect.Handler {
-	return effect.New(&session.Launcher{
+	return effect.New(&agentform.Launcher{
 		Runtime: rt, Now: rt.Now, Facts: rt.Facts,
 		Adapt: func(session.AgentSpec) session.Agent { return sessiontest.Agent{} },
 	}).SleepBy(rt.Sleep)

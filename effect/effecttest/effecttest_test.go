@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/effect"
 	"github.com/agentform/agentform/effect/effecttest"
 	"github.com/agentform/agentform/history"
@@ -34,7 +35,7 @@ func TestToCompletion(t *testing.T) {
 	h := effecttest.New(rt)
 	var asked []string
 	r, err := effect.ToCompletion("api", robot("write tests"), effect.Completion{
-		Blocked: func(o session.Observation) session.Input {
+		Blocked: func(o agentform.Observation) session.Input {
 			asked = append(asked, o.Detail)
 			// Once it is stopped, what it was sent is gone with it.
 			return session.Input{Key: "y"}
@@ -129,7 +130,7 @@ func TestToCompletionHasALimit(t *testing.T) {
 
 func TestWithSessionStopsAfterPanic(t *testing.T) {
 	rt := sessiontest.New("")
-	p := effect.WithSession("api", robot(""), func(context.Context, effect.Handler, session.Handle) (int, error) { panic("oh") })
+	p := effect.WithSession("api", robot(""), func(context.Context, effect.Handler, agentform.Handle) (int, error) { panic("oh") })
 	func() {
 		defer func() { _ = recover() }()
 		_, _ = p(t.Context(), effecttest.New(rt))
@@ -200,7 +201,7 @@ func TestRetry(t *testing.T) {
 // leaves the same store.
 func TestSteps(t *testing.T) {
 	program := effect.ToCompletion("api", robot(""), effect.Completion{Poll: 10 * time.Second})
-	env := effect.Env{Scripts: map[string][]session.Observation{"api": {
+	env := effect.Env{Scripts: map[string][]agentform.Observation{"api": {
 		{Status: session.StatusRunning, Snippet: "reading"},
 		{Status: session.StatusDone, Snippet: "all tasks completed"},
 	}}}
@@ -246,7 +247,7 @@ func TestToCompletionUnknown(t *testing.T) {
 	unknown, turns := 0, 0
 	every := effect.HandlerFunc(func(ctx context.Context, e effect.Effect) (any, error) {
 		v, err := real.Handle(ctx, e)
-		if o, ok := v.(session.Observation); ok && !o.Status.Terminal() {
+		if o, ok := v.(agentform.Observation); ok && !o.Status.Terminal() {
 			rt.Edit("api", func(st *sessiontest.State) {
 				if st.Live.Vital = session.Unknown; o.Activity == session.NoActivity {
 					unknown, st.Live.Vital = unknown+1, session.Alive
@@ -255,8 +256,8 @@ func TestToCompletionUnknown(t *testing.T) {
 		}
 		return v, err
 	})
-	r, err := effect.ToCompletion("api", robot("write tests"), effect.Completion{Poll: time.Second, Until: session.UntilExit,
-		Idle: func(session.Observation) session.Input { turns++; return session.Input{} }})(t.Context(), every)
+	r, err := effect.ToCompletion("api", robot("write tests"), effect.Completion{Poll: time.Second, Until: agentform.UntilExit,
+		Idle: func(agentform.Observation) session.Input { turns++; return session.Input{} }})(t.Context(), every)
 	if err != nil || r.Status != session.StatusExited || unknown < 10 || turns != 1 {
 		t.Errorf("%+v, %v; %d unknown looks, %d turns", r, err, unknown, turns)
 	}
@@ -283,7 +284,7 @@ func TestToCompletionOfATurn(t *testing.T) {
 
 	rt, h = script()
 	turns := 0
-	how := effect.Completion{Idle: func(session.Observation) session.Input {
+	how := effect.Completion{Idle: func(agentform.Observation) session.Input {
 		if turns++; turns == 1 {
 			return session.Input{Text: "and the docs"}
 		}
@@ -297,7 +298,7 @@ func TestToCompletionOfATurn(t *testing.T) {
 	}
 
 	_, h = script()
-	how = effect.Completion{Until: session.UntilExit}
+	how = effect.Completion{Until: agentform.UntilExit}
 	if r, err = effect.ToCompletion("api", robot("write tests"), how)(t.Context(), h); err != nil || r.Status != session.StatusExited || r.TurnEnded || !r.Succeeded() {
 		t.Errorf("until its exit: %+v, %v", r, err)
 	}

@@ -21,7 +21,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentform/agentform/local"
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 )
 
@@ -33,22 +33,22 @@ echo "all tasks completed"
 `
 
 func main() {
-	guest := local.Init() // first: this program is its agents' guest as well
+	shim := agentform.Init() // first: this program is its agents' shim as well
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: library REPOSITORY")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, guest, os.Args[1], []string{"api", "docs", "web"}); err != nil {
+	if err := run(ctx, shim, os.Args[1], []string{"api", "docs", "web"}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // run lets an agent work on each area, all at once, and reports.
-func run(ctx context.Context, guest []string, repo string, areas []string) error {
-	sessions, err := local.Open(filepath.Join(repo, ".sessions"), local.Options{Guest: guest})
+func run(ctx context.Context, shim []string, repo string, areas []string) error {
+	sessions, err := agentform.Open(filepath.Join(repo, ".sessions"), agentform.Options{Shim: shim})
 	if err != nil {
 		return err
 	}
@@ -78,14 +78,14 @@ func run(ctx context.Context, guest []string, repo string, areas []string) error
 }
 
 // follow runs one agent to its end, and tells what becomes of it.
-func follow(ctx context.Context, sessions *local.Sessions, area, tree string) error {
+func follow(ctx context.Context, sessions *agentform.Launcher, area, tree string) error {
 	spec := session.Spec{
 		Agent:     session.AgentSpec{Name: "writer", Command: []string{"sh", "-c", work}, OneShot: true},
 		Workspace: session.Workspace{Path: tree},
 		Env:       map[string]string{"AREA": area},
 	}
-	return sessions.With(ctx, area, spec, func(ctx context.Context, s *session.Session) error {
-		tell := session.Callbacks{
+	return sessions.With(ctx, area, spec, func(ctx context.Context, s *agentform.Session) error {
+		tell := agentform.Callbacks{
 			StatusChanged: func(_, now session.Status, _ string) { fmt.Printf("%s is %s\n", area, now) },
 			PRDetected:    func(url string) { fmt.Printf("%s opened %s\n", area, url) },
 		}

@@ -25,12 +25,27 @@ func (r *Reader) started(a session.Agent, rec session.Record, x Look, e session.
 	return true
 }
 
-// SeenReady reports whether one look shows that the agent has been ready for a prompt
-// in this run.
+// SeenReady reports whether one look shows that the agent has been ready for a prompt in
+// this run: its screen shows it, it works, or its own signals tell that it is at what its
+// command line gave it. Then it may ask something for longer than any wait. A question
+// that only its screen or title shows could be one before it begins.
 func SeenReady(a session.Agent, rec session.Record, x Look, screen string) bool {
-	seen := x.Reading
-	seen.Native = x.Native
-	return session.SeenReady(a, rec, seen, screen)
+	if x.Reading.Activity == session.Working || screen != "" && a.Ready(screen) {
+		return true
+	}
+	switch x.Reading.Activity {
+	case session.Blocked, session.BlockedAPI, session.Idle, session.Done:
+		if rec.Run.DeliveredAt.IsZero() {
+			return false
+		}
+		if x.Reading.Source == "native" || x.Reading.Source == "hook" {
+			return true
+		}
+		// In a conversation that goes on, the prompts are of the runs before, too.
+		n, resumed := x.Native, rec.Run.DeliveredAt.Before(rec.Run.StartedAt)
+		return !resumed && n != nil && n.Begun() && !n.At.Before(rec.Run.StartedAt)
+	}
+	return false
 }
 
 // patternless reports whether being alive is all that can be seen of an agent, so that

@@ -56,7 +56,7 @@ func (s *Scripted) Slept() time.Duration {
 	return s.slept
 }
 
-// Now is the time in the scripts: session.Launcher.Now, for programs whose sleeping is
+// Now is the time in the scripts: agentform.Launcher.Now, for programs whose sleeping is
 // Sleep.
 func (s *Scripted) Now() time.Time {
 	s.mu.Lock()

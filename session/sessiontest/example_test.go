@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
@@ -16,7 +17,7 @@ func ExampleScripted() {
 	rt.Script("api",
 		sessiontest.Step{Activity: session.Working, Screen: "reading"},
 		sessiontest.Step{After: time.Hour, Activity: session.Done, Screen: "all tasks completed"})
-	l := session.Launcher{Runtime: rt, Agents: map[string]session.Agent{"claude": sessiontest.Agent{}}}
+	l := agentform.Launcher{Runtime: rt, Agents: map[string]session.Agent{"claude": sessiontest.Agent{}}}
 
 	s, err := l.Launch(context.Background(), "api", session.Spec{Agent: session.AgentSpec{Name: "claude"}})
 	if err != nil {

@@ -37,7 +37,7 @@ type Scripted struct {
 
 // New is a runtime with nothing in it. Objects whose mark names another lineage
 // are foreign; with an empty lineage only those without a mark are. A
-// session.Launcher marks what it launches with its Project as the lineage: give New
+// agentform.Launcher marks what it launches with its Project as the lineage: give New
 // the same, or nothing.
 func New(lineage string) *Scripted {
 	return &Scripted{

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/internal/test/agenttest"
-	"github.com/agentform/agentform/local"
 	"github.com/agentform/agentform/session"
 )
 
@@ -30,8 +30,8 @@ func TestByTheLibrary(t *testing.T) {
 			for k, v := range lab.Env {
 				env = append(env, k+"="+v)
 			}
-			sessions, err := local.Open(filepath.Join(root, "sessions"), local.Options{
-				Guest: []string{filepath.Join(os.Getenv(agenttest.Programs), "agentform-shim")}, Env: env,
+			sessions, err := agentform.Open(filepath.Join(root, "sessions"), agentform.Options{
+				Shim: []string{filepath.Join(os.Getenv(agenttest.Programs), "agentform-shim")}, Env: env,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -44,12 +44,12 @@ func TestByTheLibrary(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			err = sessions.With(ctx, "api", spec, func(ctx context.Context, s *session.Session) error {
+			err = sessions.With(ctx, "api", spec, func(ctx context.Context, s *agentform.Session) error {
 				var urls []string
-				var last session.Observation
-				until := func(what string, so func(session.Observation) bool) {
+				var last agentform.Observation
+				until := func(what string, so func(agentform.Observation) bool) {
 					t.Helper()
-					tell := session.Callbacks{PRDetected: func(url string) { urls = append(urls, url) }}
+					tell := agentform.Callbacks{PRDetected: func(url string) { urls = append(urls, url) }}
 					for {
 						if last, err = s.Monitor(ctx, tell); err != nil {
 							t.Fatalf("until %s: %v; last %s: %s\n%s", what, err, last.Status, last.Detail, last.Snippet)
@@ -60,23 +60,23 @@ func TestByTheLibrary(t *testing.T) {
 						time.Sleep(100 * time.Millisecond)
 					}
 				}
-				until("it asks", func(o session.Observation) bool { return o.Status == session.StatusBlocked })
+				until("it asks", func(o agentform.Observation) bool { return o.Status == session.StatusBlocked })
 				if last.Detail == "" {
 					t.Error("the question is not told")
 				}
 				if err := s.SendInput(ctx, session.Input{Key: "Enter"}); err != nil {
 					return err
 				}
-				rests := func(o session.Observation) bool { return o.Activity == session.Idle }
+				rests := func(o agentform.Observation) bool { return o.Activity == session.Idle }
 				until("its turn has ended", rests)
 				if _, err := os.Stat(filepath.Join(lab.Dir, "made")); err != nil {
 					t.Error(err)
 				}
-				until("the pull request is seen", func(session.Observation) bool { return len(urls) > 0 })
+				until("the pull request is seen", func(agentform.Observation) bool { return len(urls) > 0 })
 				if err := s.Send(ctx, "again [[text Well.]]"); err != nil {
 					return err
 				}
-				until("its second turn has ended", func(o session.Observation) bool { return rests(o) && len(lab.Model.Turns()) >= 3 })
+				until("its second turn has ended", func(o agentform.Observation) bool { return rests(o) && len(lab.Model.Turns()) >= 3 })
 				if !slices.Equal(urls, []string{"https://github.com/a/b/pull/7"}) {
 					t.Errorf("pull requests %q", urls)
 				}

@@ -1,4 +1,4 @@
-package session_test
+package agentform_test
 
 import (
 	"context"
@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
 
 // scripted is a launcher in which the agent of a session does what a script
-// says. For real it is local.Open.
-func scripted(name string, steps ...sessiontest.Step) *session.Launcher {
+// says. For real it is agentform.Open.
+func scripted(name string, steps ...sessiontest.Step) *agentform.Launcher {
 	rt := sessiontest.New("")
 	rt.Script(name, steps...)
-	return &session.Launcher{Runtime: rt, Agents: map[string]session.Agent{"claude": sessiontest.Agent{}}}
+	return &agentform.Launcher{Runtime: rt, Agents: map[string]session.Agent{"claude": sessiontest.Agent{}}}
 }
 
 func spec(prompt string) session.Spec {
@@ -50,7 +51,7 @@ func ExampleLauncher_Launch() {
 func ExampleLauncher_With() {
 	l := scripted("api", sessiontest.Step{Activity: session.Done, Screen: "all tasks completed"})
 
-	err := l.With(context.Background(), "api", spec("write the tests"), func(ctx context.Context, s *session.Session) error {
+	err := l.With(context.Background(), "api", spec("write the tests"), func(ctx context.Context, s *agentform.Session) error {
 		shown, err := s.Capture(ctx, 100)
 		fmt.Println(shown)
 		return err
@@ -123,7 +124,7 @@ func ExampleSession_Monitor() {
 	}
 	defer s.Stop(context.Background())
 
-	tell := session.Callbacks{
+	tell := agentform.Callbacks{
 		StatusChanged: func(old, now session.Status, output string) { fmt.Printf("%s, was %s: %s\n", now, old, output) },
 		PRDetected:    func(url string) { fmt.Println("pull request:", url) },
 	}
@@ -153,7 +154,7 @@ func ExampleSession_Watch() {
 	}
 	defer s.Stop(context.Background())
 
-	var last session.Observation
+	var last agentform.Observation
 	for o, err := range s.Watch(context.Background(), time.Millisecond) {
 		if err != nil {
 			fmt.Println(err)
@@ -201,7 +202,7 @@ func ExampleLaunchError() {
 	l := scripted("api", sessiontest.Step{Screen: "Invalid API key", Exit: &session.Exit{Code: code}})
 	_, err := l.Launch(context.Background(), "api", spec(""))
 
-	var failed *session.LaunchError
+	var failed *agentform.LaunchError
 	if errors.As(err, &failed) {
 		fmt.Println(failed.Name, failed.Exit.Code, failed.Screen)
 	}
@@ -216,7 +217,7 @@ func ExampleReadyTimeoutError() {
 	own.Agent.ReadyTimeout = session.Duration(time.Millisecond)
 	_, err := l.Launch(context.Background(), "api", own)
 
-	var late *session.ReadyTimeoutError
+	var late *agentform.ReadyTimeoutError
 	if errors.As(err, &late) {
 		fmt.Println(late.After, late.Screen)
 	}

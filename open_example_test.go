@@ -1,4 +1,4 @@
-package local_test
+package agentform_test
 
 import (
 	"context"
@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/agentform/agentform/local"
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 )
 
 // A program that runs an agent in tmux, follows it to its end, and stops it. In
-// main, guest is what local.Init returns.
+// main, guest is what agentform.Init returns.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("/tmp", "open") // short: sockets lie below
 	if err != nil {
@@ -20,7 +20,7 @@ func ExampleOpen() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	sessions, err := local.Open(filepath.Join(dir, "sessions"), local.Options{Guest: guest})
+	sessions, err := agentform.Open(filepath.Join(dir, "sessions"), agentform.Options{Shim: guest})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -31,7 +31,7 @@ func ExampleOpen() {
 		Agent:     session.AgentSpec{Name: "greeter", Command: []string{"sh", "-c", "echo hello from $(basename $PWD); sleep 1"}, OneShot: true},
 		Workspace: session.Workspace{Path: dir},
 	}
-	err = sessions.With(context.Background(), "greeter", spec, func(ctx context.Context, s *session.Session) error {
+	err = sessions.With(context.Background(), "greeter", spec, func(ctx context.Context, s *agentform.Session) error {
 		for o, err := range s.Watch(ctx, 50*time.Millisecond) {
 			if err != nil {
 				return err

@@ -1,4 +1,4 @@
-package session_test
+package agentform_test
 
 import (
 	"context"
@@ -8,38 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
-
-// TestSeenReady checks what one look at an agent shows that was given its prompt with
-// its command line.
-func TestSeenReady(t *testing.T) {
-	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
-	begun := &session.Native{Prompts: 1, At: start.Add(time.Second)}
-	for name, c := range map[string]struct {
-		delivered time.Time
-		seen      session.Reading
-		want      bool
-	}{
-		"works":                                {start, session.Reading{Activity: session.Working}, true},
-		"asks, as its hook tells":              {start, session.Reading{Activity: session.Blocked, Source: "hook"}, true},
-		"asks on its screen":                   {start, session.Reading{Activity: session.Blocked, Source: "screen"}, false},
-		"asks on its screen, and has begun":    {start, session.Reading{Activity: session.Blocked, Source: "screen", Native: begun}, true},
-		"asks, and was begun in another run":   {start, session.Reading{Activity: session.Blocked, Source: "screen", Native: &session.Native{Prompts: 1, At: start.Add(-time.Hour)}}, false},
-		"asks, and goes on with a session":     {start.Add(-time.Hour), session.Reading{Activity: session.Blocked, Source: "screen", Native: begun}, false},
-		"says done on its screen":              {start, session.Reading{Activity: session.Done, Source: "screen"}, false},
-		"says done in its file":                {start, session.Reading{Activity: session.Done, Source: "native"}, true},
-		"boots":                                {start, session.Reading{Activity: session.Booting, Source: "hook"}, false},
-		"asks, and its prompt is not given":    {time.Time{}, session.Reading{Activity: session.Blocked, Source: "hook"}, false},
-		"boots, and its file is of that start": {start, session.Reading{Activity: session.Idle, Source: "title", Native: &session.Native{At: start}}, false},
-	} {
-		rec := session.Record{Run: session.Run{StartedAt: start, DeliveredAt: c.delivered}}
-		if got := session.SeenReady(shy{}, rec, c.seen, "a question"); got != c.want {
-			t.Errorf("%s: ready is %v", name, got)
-		}
-	}
-}
 
 // works is an agent's turn: three seconds of work, then rest.
 func works(rt *sessiontest.Scripted, name string) {
@@ -80,7 +52,7 @@ func TestWaitTurn(t *testing.T) {
 		}
 
 		rt.Exit("api", session.Exit{Code: 3})
-		if o, err := s.WaitTurn(t.Context()); !errors.Is(err, session.ErrOver) || o.Exit == nil || o.Exit.Code != 3 {
+		if o, err := s.WaitTurn(t.Context()); !errors.Is(err, agentform.ErrOver) || o.Exit == nil || o.Exit.Code != 3 {
 			t.Errorf("of an agent that exits: %+v, %v", o, err)
 		}
 		if err := s.Stop(t.Context()); err != nil {
@@ -124,7 +96,7 @@ func TestWatchATurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		idle, turns := 0, 0
-		tell := session.Callbacks{Idle: func(session.Observation) { idle++ }}
+		tell := agentform.Callbacks{Idle: func(agentform.Observation) { idle++ }}
 		for o, err := range s.Watch(t.Context(), time.Second, tell) {
 			if err != nil {
 				t.Fatal(err)
@@ -147,7 +119,7 @@ func TestWatchATurn(t *testing.T) {
 		if s, err = l.Launch(t.Context(), "long", robot("write tests")); err != nil {
 			t.Fatal(err)
 		}
-		var last session.Observation
+		var last agentform.Observation
 		idle = 0
 		for o, err := range s.WatchExit(t.Context(), time.Second, tell) {
 			if err != nil {
@@ -237,11 +209,11 @@ func TestUnknownIsNoNews(t *testing.T) {
 		}
 		sees := func(v session.Vital) { rt.Edit("api", func(st *sessiontest.State) { st.Live.Vital = v }) }
 		var changes, unknown, idle int
-		tell := session.Callbacks{
+		tell := agentform.Callbacks{
 			StatusChanged: func(session.Status, session.Status, string) { changes++ },
-			Idle:          func(session.Observation) { idle++ },
+			Idle:          func(agentform.Observation) { idle++ },
 		}
-		var last session.Observation
+		var last agentform.Observation
 		for o, err := range s.WatchExit(t.Context(), time.Second, tell) {
 			if err != nil {
 				t.Fatal(err)

@@ -1,15 +1,18 @@
-package session_test
+package agentform_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
@@ -30,9 +33,9 @@ func (failing) Read(e session.Evidence) session.Reading {
 	return session.Reading{Activity: session.Activity(e.Title), PR: pr}
 }
 
-func newLauncher(agent session.Agent) (*session.Launcher, *sessiontest.Scripted) {
+func newLauncher(agent session.Agent) (*agentform.Launcher, *sessiontest.Scripted) {
 	rt := sessiontest.New("")
-	return &session.Launcher{Runtime: rt, Agents: map[string]session.Agent{"robot": agent}}, rt
+	return &agentform.Launcher{Runtime: rt, Agents: map[string]session.Agent{"robot": agent}}, rt
 }
 
 func robot(prompt string) session.Spec {
@@ -93,8 +96,8 @@ func TestLaunchFails(t *testing.T) {
 		rt.Script("slow", sessiontest.Step{Screen: "Do you trust this folder?"})
 		began := time.Now()
 		_, err := l.Launch(t.Context(), "slow", robot(""))
-		var late *session.ReadyTimeoutError
-		if !errors.As(err, &late) || late.Name != "slow" || late.Screen != "Do you trust this folder?" || late.After != session.DefaultReadyTimeout {
+		var late *agentform.ReadyTimeoutError
+		if !errors.As(err, &late) || late.Name != "slow" || late.Screen != "Do you trust this folder?" || late.After != agentform.DefaultReadyTimeout {
 			t.Errorf("a dialog: %v", err)
 		}
 		if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
@@ -103,14 +106,14 @@ func TestLaunchFails(t *testing.T) {
 
 		rt.Script("dies", sessiontest.Step{After: time.Second, Screen: "no key\n", Exit: &session.Exit{Code: 2}})
 		_, err = l.Launch(t.Context(), "dies", robot(""))
-		var failed *session.LaunchError
+		var failed *agentform.LaunchError
 		if !errors.As(err, &failed) || failed.Name != "dies" || failed.Agent != "robot" || failed.Exit == nil || failed.Exit.Code != 2 || !strings.Contains(err.Error(), "no key") {
 			t.Errorf("an agent that leaves: %v", err)
 		}
 
 		spec := robot("")
 		spec.Secrets = []string{"KEY"}
-		if _, err = l.Launch(t.Context(), "poor", spec); !errors.As(err, &failed) || !strings.Contains(err.Error(), "no value for KEY") {
+		if _, err = l.Launch(t.Context(), "poor", spec); !errors.As(err, &failed) || !strings.Contains(err.Error(), "secret KEY is not set") {
 			t.Errorf("without its secret: %v", err)
 		}
 		spec = robot("")
@@ -168,7 +171,7 @@ func TestLaunchedWithItsPrompt(t *testing.T) {
 			name := fmt.Sprint("s", i)
 			rt.Script(name, c.step)
 			s, err := l.Launch(t.Context(), name, robot(c.prompt))
-			var late *session.ReadyTimeoutError
+			var late *agentform.ReadyTimeoutError
 			if c.want != (err == nil) || err != nil && !errors.As(err, &late) {
 				t.Errorf("%+v: %v", c.step, err)
 			}
@@ -193,7 +196,7 @@ func TestLaunchWhileTheRuntimeDoesNotAnswer(t *testing.T) {
 		for n := range 1000 {
 			rt.Fail(sessiontest.OpObserve, n+1, errors.New("down"))
 		}
-		var failed *session.LaunchError
+		var failed *agentform.LaunchError
 		if _, err := l.Launch(t.Context(), "web", robot("")); !errors.As(err, &failed) || !strings.Contains(err.Error(), "down") {
 			t.Errorf("for good: %v", err)
 		}
@@ -205,7 +208,7 @@ func TestWithAlwaysStops(t *testing.T) {
 		l, rt := newLauncher(sessiontest.Agent{})
 		broken := errors.New("broken")
 		ctx, cancel := context.WithCancel(t.Context())
-		err := l.With(ctx, "api", robot(""), func(ctx context.Context, s *session.Session) error {
+		err := l.With(ctx, "api", robot(""), func(ctx context.Context, s *agentform.Session) error {
 			cancel()
 			return broken
 		})
@@ -218,13 +221,13 @@ func TestWithAlwaysStops(t *testing.T) {
 					t.Error("the panic was swallowed")
 				}
 			}()
-			_ = l.With(t.Context(), "api", robot(""), func(context.Context, *session.Session) error { panic("oh") })
+			_ = l.With(t.Context(), "api", robot(""), func(context.Context, *agentform.Session) error { panic("oh") })
 		}()
 		if len(rt.Places()) != 0 {
 			t.Errorf("after a panic: left %v", rt.Places())
 		}
 		rt.Fail(sessiontest.OpRemove, 1, broken)
-		if err := l.With(t.Context(), "api", robot(""), func(context.Context, *session.Session) error { return nil }); !errors.Is(err, broken) {
+		if err := l.With(t.Context(), "api", robot(""), func(context.Context, *agentform.Session) error { return nil }); !errors.Is(err, broken) {
 			t.Errorf("when it cannot be stopped: %v", err)
 		}
 	})
@@ -246,7 +249,7 @@ func TestMonitorAndWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		var changes, urls []string
-		tell := session.Callbacks{
+		tell := agentform.Callbacks{
 			StatusChanged: func(old, now session.Status, output string) {
 				changes = append(changes, string(old)+">"+string(now)+" "+output[:7])
 			},
@@ -259,7 +262,7 @@ func TestMonitorAndWatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			changed = append(changed, o.Changed)
-			if n := len([]rune(o.Snippet)); n > session.SnippetLimit {
+			if n := len([]rune(o.Snippet)); n > agentform.SnippetLimit {
 				t.Errorf("a snippet of %d characters", n)
 			}
 			time.Sleep(time.Second)
@@ -274,7 +277,7 @@ func TestMonitorAndWatch(t *testing.T) {
 			t.Errorf("changed %v, want %v", changed, want)
 		}
 
-		var last session.Observation
+		var last agentform.Observation
 		n := 0
 		for o, err := range s.Watch(t.Context(), time.Second) {
 			if err != nil {
@@ -317,7 +320,7 @@ func TestFind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &session.Launcher{Runtime: rt, Agents: before.Agents}
+		l := &agentform.Launcher{Runtime: rt, Agents: before.Agents}
 		s, err := l.Find(t.Context(), "api", robot("write tests"))
 		if err != nil || s.Handle() != first.Handle() || s.Record().Run.DeliveredAt.IsZero() {
 			t.Fatalf("found %+v, %v; want %+v", s, err, first.Handle())
@@ -406,17 +409,6 @@ func TestALookThatIsCanceled(t *testing.T) {
 	})
 }
 
-// folders is a session.Runs in memory.
-type folders map[string]map[string]string
-
-func (f folders) Folder(run string) string   { return "/runs/" + run }
-func (f folders) Notify(run string) []string { return []string{"guest", "notify", f.Folder(run)} }
-func (f folders) Drop(run string) error      { delete(f, run); return nil }
-func (f folders) Keep(run string, files map[string]string) error {
-	f[run] = files
-	return nil
-}
-
 // hooked is an agent with a file of settings.
 type hooked struct{ sessiontest.Agent }
 
@@ -426,26 +418,34 @@ func (h hooked) Start(in session.StartInput) session.Start {
 	return start
 }
 
-func TestFoldersOfRuns(t *testing.T) {
+func TestDirectoriesOfRuns(t *testing.T) {
 	l, rt := newLauncher(hooked{})
-	kept := folders{}
-	l.Runs = kept
+	l.Dir, l.Hook, l.Facts = t.TempDir(), []string{"shim", "notify"}, rt.Facts
+	runs := filepath.Join(l.Dir, "runs")
 	s, err := l.Launch(t.Context(), "api", robot(""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := s.Handle().Run
-	if want := "guest notify /runs/" + run + " /runs/" + run + "/private"; kept[run]["hooks"] != want {
-		t.Errorf("kept %q, want %q", kept, want)
+	dir := filepath.Join(runs, s.Handle().Run)
+	hooks, err := os.ReadFile(filepath.Join(dir, "private", "hooks"))
+	if want := "shim notify " + dir + " " + dir + "/private"; err != nil || string(hooks) != want {
+		t.Errorf("hooks %q, %v, want %q", hooks, err, want)
 	}
-	if st, _ := rt.State("api"); st.Launch.RunDir != "/runs/"+run {
+	if st, _ := rt.State("api"); st.Launch.RunDir != dir {
 		t.Errorf("launched with %q", st.Launch.RunDir)
 	}
-	if _, err := l.Launch(t.Context(), "api", robot("")); !errors.Is(err, session.ErrExists) || len(kept) != 1 {
-		t.Errorf("a launch that failed: %v, left %v", err, kept)
+	kept := func() int {
+		entries, err := os.ReadDir(runs)
+		if err != nil {
+			t.Error(err)
+		}
+		return len(entries)
 	}
-	if err := s.Stop(t.Context()); err != nil || len(kept) != 0 {
-		t.Errorf("after stop: %v, left %v", err, kept)
+	if _, err := l.Launch(t.Context(), "api", robot("")); !errors.Is(err, session.ErrExists) || kept() != 1 {
+		t.Errorf("a launch that failed: %v, left %v", err, kept())
+	}
+	if err := s.Stop(t.Context()); err != nil || kept() != 0 {
+		t.Errorf("after stop: %v, left %v", err, kept())
 	}
 }
 
@@ -471,7 +471,7 @@ func equal[T comparable](a, b []T) bool {
 
 // TestLauncherWithoutRuntime: what was forgotten is named, by Find as by Launch.
 func TestLauncherWithoutRuntime(t *testing.T) {
-	l := session.Launcher{Agents: map[string]session.Agent{"a": sessiontest.Agent{}}}
+	l := agentform.Launcher{Agents: map[string]session.Agent{"a": sessiontest.Agent{}}}
 	spec := session.Spec{Agent: session.AgentSpec{Name: "a"}}
 	_, launch := l.Launch(t.Context(), "api", spec)
 	_, find := l.Find(t.Context(), "api", spec)

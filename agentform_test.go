@@ -1,4 +1,4 @@
-package local_test
+package agentform_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/agentform/agentform/local"
+	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -21,12 +21,12 @@ import (
 var guest []string // of this test's own program
 
 func TestMain(m *testing.M) {
-	guest = local.Init()
+	guest = agentform.Init()
 	os.Exit(m.Run())
 }
 
 // open opens a folder with a short path, since sockets lie below.
-func open(t *testing.T) *local.Sessions {
+func open(t *testing.T) *agentform.Launcher {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "afl")
 	if err != nil {
@@ -35,7 +35,7 @@ func open(t *testing.T) *local.Sessions {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	t.Setenv("XDG_RUNTIME_DIR", dir)
 	t.Setenv("HOME", dir)
-	s, err := local.Open(filepath.Join(dir, "data"), local.Options{Guest: guest, Secrets: func(name string) (string, bool) { return "the value of " + name, true }})
+	s, err := agentform.Open(filepath.Join(dir, "data"), agentform.Options{Shim: guest, Secrets: func(name string) (string, bool) { return "the value of " + name, true }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestSessionsInTmux(t *testing.T) {
 	spec.Secrets = []string{"KEY"}
 	spec.Prompt = session.PromptOf("hello there")
 	var pid string
-	err := sessions.With(t.Context(), "api", spec, func(ctx context.Context, s *session.Session) error {
+	err := sessions.With(t.Context(), "api", spec, func(ctx context.Context, s *agentform.Session) error {
 		h := s.Handle()
 		if h.Place.Runtime != "tmux" || !strings.HasPrefix(h.Pane, "%") || h.Dir != spec.Workspace.Path {
 			t.Errorf("handle %+v", h)
@@ -105,7 +105,7 @@ func TestWatchUntilItLeaves(t *testing.T) {
 	if err := s.Send(t.Context(), "bye"); err != nil {
 		t.Fatal(err)
 	}
-	var last session.Observation
+	var last agentform.Observation
 	for o, err := range s.Watch(t.Context(), 20*time.Millisecond) {
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestWaitTurnInTmux(t *testing.T) {
 	spec := shell(t, `printf 'ready> '; read -r line; echo "it failed, for now"; sleep 2; printf 'answer\nready> '; read -r line`)
 	spec.Agent.Ready = "ready> *$"
 	spec.Prompt = session.PromptOf("hello there")
-	err := sessions.With(t.Context(), "api", spec, func(ctx context.Context, s *session.Session) error {
+	err := sessions.With(t.Context(), "api", spec, func(ctx context.Context, s *agentform.Session) error {
 		servers := filepath.Dir(s.Handle().Place.Socket)
 		if err := os.Rename(servers, servers+"-away"); err != nil {
 			return err
@@ -151,7 +151,7 @@ func TestWaitTurnInTmux(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := local.Available("nobody"); err == nil || !strings.Contains(err.Error(), "no built-in agent") {
+	if err := agentform.Available("nobody"); err == nil || !strings.Contains(err.Error(), "no built-in agent") {
 		t.Errorf("an agent that nobody knows: %v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestFoundByAnotherLife(t *testing.T) {
 	if _, err := sessions.Launch(t.Context(), "api", spec); err != nil {
 		t.Fatal(err)
 	}
-	later, err := local.Open(filepath.Join(os.Getenv("HOME"), "data"), local.Options{Guest: guest})
+	later, err := agentform.Open(filepath.Join(os.Getenv("HOME"), "data"), agentform.Options{Shim: guest})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestAttach(t *testing.T) {
 func TestWhatCannotStart(t *testing.T) {
 	sessions := open(t)
 	spec := shell(t, "echo no key; exit 3")
-	var failed *session.LaunchError
+	var failed *agentform.LaunchError
 	if _, err := sessions.Launch(t.Context(), "dies", spec); !errors.As(err, &failed) || failed.Exit == nil || failed.Exit.Code != 3 {
 		t.Errorf("an agent that leaves: %v", err)
 	}
@@ -247,7 +247,7 @@ func TestWhatCannotStart(t *testing.T) {
 	}
 	spec = shell(t, "echo waiting; sleep 600")
 	spec.Agent.ReadyTimeout = session.Duration(300 * time.Millisecond)
-	var late *session.ReadyTimeoutError
+	var late *agentform.ReadyTimeoutError
 	if _, err := sessions.Launch(t.Context(), "slow", spec); !errors.As(err, &late) || late.Screen != "waiting" {
 		t.Errorf("an agent that is not ready: %v", err)
 	}
@@ -259,7 +259,7 @@ func TestWhatCannotStart(t *testing.T) {
 
 func TestWithoutTmux(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := local.Open(t.TempDir(), local.Options{Guest: guest}); !errors.Is(err, tmux.ErrNotAvailable) {
+	if _, err := agentform.Open(t.TempDir(), agentform.Options{Shim: guest}); !errors.Is(err, tmux.ErrNotAvailable) {
 		t.Errorf("without tmux: %v", err)
 	}
 }
@@ -276,12 +276,12 @@ func TestWithoutGuest(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin)
-	if _, err := local.Open(t.TempDir(), local.Options{}); err == nil || !strings.Contains(err.Error(), "local.Init") {
+	if _, err := agentform.Open(t.TempDir(), agentform.Options{}); err == nil || !strings.Contains(err.Error(), "agentform.Init") {
 		t.Errorf("without a guest: %v", err)
 	}
 }
 
-func await(t *testing.T, s *session.Session, text string) {
+func await(t *testing.T, s *agentform.Session, text string) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		shown, err := s.Capture(t.Context(), 0)

@@ -1,0 +1,87 @@
+package launch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// DefaultReadyTimeout bounds the wait for an agent whose block sets no ready_timeout.
+const DefaultReadyTimeout = 30 * time.Second
+
+// ReadyTimeout returns how long an agent may take until it can take a prompt.
+func ReadyTimeout(a session.AgentSpec) time.Duration {
+	if limit := a.ReadyTimeout.D(); limit > 0 {
+		return limit
+	}
+	return DefaultReadyTimeout
+}
+
+// FailedStartError says that the agent's command could not be executed.
+type FailedStartError struct{ Exit session.Exit }
+
+// Error returns why.
+func (e *FailedStartError) Error() string { return "the agent could not be started: " + e.Exit.Detail }
+
+// NotReadyError says that an agent did not come so far as to take a prompt.
+type NotReadyError struct {
+	Why    string
+	After  time.Duration // the limit that passed; 0: the agent exited
+	Exit   *session.Exit // how the agent exited; nil: it lives
+	Ready  string        // the pattern that its screen did not show; empty: none was expected
+	Screen string
+	Asks   string // the question that it shows; empty: none
+	Trust  bool   // trust = true in its agent block would have answered it
+}
+
+// Error returns the summary and the end of the screen.
+func (e *NotReadyError) Error() string {
+	if strings.TrimSpace(e.Screen) == "" {
+		return e.Summary() + "; its screen is empty"
+	}
+	return e.Summary() + "; its screen ends:\n" + Tail(e.Screen, 12)
+}
+
+// Summary returns what was waited for, and what stood in the way.
+func (e *NotReadyError) Summary() string {
+	switch {
+	case e.Asks != "" && e.Trust:
+		return e.Why + ": it asks whether the folder is trusted (attach shows it, send --key answers; trust = true in its agent block answers beforehand)"
+	case e.Asks != "":
+		return e.Why + ": it asks something first (attach shows it, send --key answers)"
+	case e.Ready == "":
+		return e.Why
+	}
+	return fmt.Sprintf("%s: its screen did not show ready = %q", e.Why, e.Ready)
+}
+
+// Excerpt returns the end of the screen, at most session.TailLimit bytes.
+func (e *NotReadyError) Excerpt() string { return Clip(e.Screen) }
+
+// timedOut returns the error of an agent whose time is up. Most often it shows a
+// question, at the first start in a directory whether that is trusted.
+func (r *Run) timedOut(limit time.Duration, screen string) *NotReadyError {
+	spec := r.Record.Spec.Agent
+	err := &NotReadyError{Why: fmt.Sprintf("it was not ready within %s", limit), After: limit, Ready: spec.Ready, Screen: screen}
+	if seen := r.Agent.Read(session.Evidence{Vital: session.Alive, Screen: screen}); seen.Activity == session.Blocked {
+		err.Asks = seen.Detail
+		err.Trust = !spec.Trust && spec.Base != "" && strings.Contains(strings.ToLower(seen.Detail), "trust")
+	}
+	return err
+}
+
+// Tail returns the last lines of a text.
+func Tail(s string, lines int) string {
+	rows := strings.Split(strings.TrimRight(s, "\n "), "\n")
+	return strings.Join(rows[max(0, len(rows)-lines):], "\n")
+}
+
+// Clip returns the end of a text, at most session.TailLimit bytes.
+func Clip(s string) string {
+	if len(s) > session.TailLimit {
+		s = strings.ToValidUTF8(s[len(s)-session.TailLimit:], "")
+	}
+	return s
+}

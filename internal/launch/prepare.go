@@ -1,0 +1,136 @@
+package launch
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+// Private is the directory, in a run's directory, that holds the run's own settings.
+const Private = "private"
+
+// Options are what a run is launched with besides its record.
+type Options struct {
+	Name         string            // of the tmux session or container
+	Project      string            // the owner in the session's mark
+	ProjectDir   string            // passed to the agent; empty: none
+	Dir          string            // the run's directory; empty: the run has none
+	Prompt       string            // to deliver; empty: none
+	Conversation string            // to resume; empty: a new one
+	Fresh        string            // a UUID for a new conversation
+	Hook         []string          // the command of the agent's hooks, without the run's directory; nil: no hooks
+	Root         bool              // the agent runs as root
+	Inherited    session.Inherited // the part of the caller's environment that the agent gets
+	Secrets      map[string]string // values of the declared secrets, by name
+	Identity     map[string]string // variables that name the committer, where git cannot find one
+}
+
+// Environ returns the environment of a session's agent (NAME=VALUE) and its secrets. A
+// later layer overrides an earlier one: the inherited variables, those of the runtime
+// block, the given ones, those of the agent block, and the session's own.
+func Environ(s session.Spec, in session.Inherited, declared map[string]string, given ...map[string]string) (env []string, secrets map[string]string) {
+	var layers []map[string]string
+	if d := s.Runtime.Docker; d != nil {
+		layers = append(layers, d.Env)
+	}
+	return in.With(declared, append(append(layers, given...), s.Agent.Env, s.Env)...)
+}
+
+// Home returns the HOME of an environment.
+func Home(environ []string) string {
+	home := ""
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
+			home = v
+		}
+	}
+	return home
+}
+
+// Secrets returns the values of the secrets that a session declares. The error names
+// those that have no value.
+func Secrets(s session.Spec, lookup func(name string) (string, bool)) (map[string]string, error) {
+	values := make(map[string]string, len(s.Secrets))
+	for _, name := range s.Secrets {
+		value, set := "", false
+		if lookup != nil {
+			value, set = lookup(name)
+		}
+		if !set {
+			return nil, fmt.Errorf("secret %s is not set", name)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// Prepare returns what the runtime needs to start the run. It writes the files that the
+// agent wants, records the conversation, and sets Paste.
+func (r *Run) Prepare(o Options) (l session.Launch, err error) {
+	s := r.Record.Spec
+	in := session.StartInput{Spec: s, Prompt: o.Prompt, Conversation: o.Conversation, Fresh: o.Fresh, Root: o.Root, Sandbox: r.Runtime.Traits().Sandbox}
+	if o.Dir != "" {
+		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+			return l, fmt.Errorf("create the run's directory: %w", err)
+		}
+		in.Private = filepath.Join(o.Dir, Private)
+		if o.Hook != nil {
+			in.Notify = append(slices.Clone(o.Hook), o.Dir)
+		}
+	}
+	start := r.Agent.Start(in)
+	r.Record.Run.Conversation = cmp.Or(start.Conversation, o.Conversation)
+	r.Paste, r.prompted = start.Paste, o.Prompt != "" && start.Paste == ""
+	if err := writeFiles(in.Private, start.Files); err != nil {
+		return l, fmt.Errorf("write the run's settings: %w", err)
+	}
+	env, secrets := Environ(s, o.Inherited, o.Secrets, o.Identity, start.Env)
+	env = append(env, shim.SessionVariable+"="+string(r.Record.Address))
+	if o.ProjectDir != "" {
+		env = append(env, shim.ProjectVariable+"="+o.ProjectDir)
+	}
+	return session.Launch{
+		Mark: session.Mark{Project: o.Project, Address: r.Record.Address, ID: r.Record.ID, Run: r.Record.Run.ID, Hash: s.Hash()},
+		Name: o.Name, RunDir: o.Dir, Dir: r.Record.Tree.Path, Argv: start.Argv, Env: env, Secrets: secrets,
+		Timeout: s.Timeout.D(), Stop: s.Stop, Spec: s,
+	}, nil
+}
+
+// writeFiles writes the files, by name, to a directory that only the user can read. An
+// empty directory name stands for a run that keeps no files.
+func writeFiles(dir string, files map[string]string) error {
+	if dir == "" || len(files) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(files[name]), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RandomHex returns random hex digits.
+func RandomHex(digits int) string {
+	b := make([]byte, (digits+1)/2)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)[:digits]
+}
+
+// UUID returns a UUID (version 4) of hex digits.
+func UUID(random func(digits int) string) string {
+	d := random(30)
+	return d[:8] + "-" + d[8:12] + "-4" + d[12:15] + "-a" + d[15:18] + "-" + d[18:30]
+}

@@ -1,0 +1,244 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/session"
+)
+
+// Run is one run of an agent. Start, Ready and Type follow each other.
+type Run struct {
+	Record  *session.Record
+	Agent   session.Agent
+	Runtime session.Runtime
+	// Lives returns the sessions of the runtime, with screens.
+	Lives func(context.Context) ([]session.Live, error)
+	// Facts returns what the run's directory holds; nil: the run has none.
+	Facts func(run string) session.RunFacts
+	// Reader reads the files and hooks of agents; nil: what the runtime shows is all
+	// that is known, and texts are typed without verification.
+	Reader *activity.Reader
+	Now    func() time.Time // nil: time.Now
+	// Paste is the prompt that is to be typed once the agent is ready; empty: none.
+	Paste string
+
+	prompted bool // the command line has the prompt
+}
+
+func (r *Run) now() time.Time {
+	if r.Now != nil {
+		return r.Now()
+	}
+	return time.Now()
+}
+
+// Start starts the run: in the place of an earlier run if in is not nil and the place
+// exists, else in a new place. If its name is taken, taken may start the run elsewhere;
+// nil: that is an error. Start records place, process and time. The error is a
+// *FailedStartError if the agent's command could not be executed.
+func (r *Run) Start(ctx context.Context, l session.Launch, in *session.Place, taken func(why error) (session.Place, error)) error {
+	// Before the start: a fast agent ends its first turn before the runtime returns.
+	started := r.now()
+	place, err := session.Place{}, session.ErrGone
+	if in != nil {
+		place, err = r.Runtime.Restart(ctx, *in, l)
+	}
+	if errors.Is(err, session.ErrGone) {
+		place, err = r.Runtime.Create(ctx, l)
+	}
+	if errors.Is(err, session.ErrExists) && taken != nil {
+		place, err = taken(err)
+	}
+	if err != nil {
+		return err
+	}
+	r.Record.Place, r.Record.Run.StartedAt = place, started
+	if exit := r.findProcess(ctx); exit != nil && exit.Cause == "failed_start" {
+		return &FailedStartError{*exit}
+	}
+	if r.prompted {
+		r.Record.Run.DeliveredAt = started
+	}
+	return nil
+}
+
+// processTimeout bounds the wait for the process id of a run that has been claimed: a
+// fork and an exec, slow on a loaded machine.
+const processTimeout = 2 * time.Second
+
+// findProcess records the agent's process, and returns the exit of one that has exited
+// already.
+func (r *Run) findProcess(ctx context.Context) *session.Exit {
+	if r.Facts == nil {
+		return nil
+	}
+	for until := time.Now().Add(processTimeout); ; {
+		facts := r.Facts(r.Record.Run.ID)
+		r.Record.Run.BootID, r.Record.Run.Agent = facts.BootID, facts.Agent
+		if facts.Agent.PID != 0 || facts.Exit != nil || time.Now().After(until) || !pause(ctx, 5*time.Millisecond) {
+			return facts.Exit
+		}
+	}
+}
+
+// pause sleeps, and reports whether ctx has not ended meanwhile.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// Live returns the session in which the run is, as the runtime shows it now. The error
+// is session.ErrGone if there is none.
+func (r *Run) Live(ctx context.Context) (*session.Live, error) {
+	lives, err := r.Lives(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(lives, func(l session.Live) bool { return !l.Foreign && l.Mark.Run == r.Record.Run.ID })
+	if i < 0 {
+		return nil, fmt.Errorf("the session %w", session.ErrGone)
+	}
+	return &lives[i], nil
+}
+
+// Activity returns what the agent does, by all signals.
+func (r *Run) Activity(l *session.Live) activity.Look {
+	if r.Reader != nil {
+		return r.Reader.Read(*r.Record, l, r.Record.Run.DeliveredAt, r.now())
+	}
+	reading := r.Agent.Read(session.Evidence{
+		Vital: l.Vital, Exit: l.Exit, Title: l.Title, Screen: l.Screen, Blank: l.Blank, OneShot: r.Record.Spec.Agent.OneShot,
+		Now: r.now(), StartedAt: r.Record.Run.StartedAt, Prompted: !r.Record.Run.DeliveredAt.IsZero(),
+	})
+	return activity.Look{Reading: reading, Activity: reading.Activity}
+}
+
+// Ready waits until the agent can take a prompt, and records when that was. An agent of
+// which no pattern is known is ready when its process lives, and a one-shot agent that
+// has done its work is past being ready. The error is a *NotReadyError if the agent
+// exited or did not become ready in time.
+func (r *Run) Ready(ctx context.Context) error {
+	limit := ReadyTimeout(r.Record.Spec.Agent)
+	began := time.Now()
+	// All who wait share the observations, and agents take seconds: waits grow.
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
+		screen, ready, err := r.check(ctx)
+		late := time.Since(began) > limit
+		var final *NotReadyError
+		switch {
+		case ready:
+			r.Record.Run.ReadyAt = r.now()
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("wait until it is ready: %w", ctx.Err())
+		case errors.As(err, &final):
+			return err
+		case errors.Is(err, session.ErrGone), err != nil && late:
+			return fmt.Errorf("wait until it is ready: %w", err)
+		case late:
+			return r.timedOut(limit, screen)
+		}
+		if !pause(ctx, wait) {
+			return fmt.Errorf("wait until it is ready: %w", ctx.Err())
+		}
+	}
+}
+
+// check reports whether the agent is ready now, and returns its screen. An error other
+// than a *NotReadyError or session.ErrGone may be over in a moment.
+func (r *Run) check(ctx context.Context) (screen string, ready bool, err error) {
+	spec, facts := r.Record.Spec.Agent, session.RunFacts{}
+	anyScreen := spec.Base == "" && spec.Ready == "" && r.Agent.Ready("")
+	if r.Facts != nil {
+		facts = r.Facts(r.Record.Run.ID)
+		switch {
+		case spec.Finished(facts.Exit):
+			return "", true, nil
+		case facts.Exit == nil && anyScreen:
+			return "", facts.Alive, nil
+		}
+	}
+	l, err := r.Live(ctx)
+	if l != nil {
+		screen = l.Screen
+		if r.Facts == nil {
+			facts = session.RunFacts{Alive: l.Vital == session.Alive, Exit: l.Exit}
+		}
+	}
+	switch {
+	case spec.Finished(facts.Exit):
+		return screen, true, nil
+	case facts.Exit != nil:
+		return screen, false, &NotReadyError{Why: "its agent left (" + facts.Exit.String() + ") before it was ready", Exit: facts.Exit, Ready: spec.Ready, Screen: screen}
+	case err != nil || !facts.Alive:
+		return screen, false, err
+	}
+	return screen, anyScreen || activity.SeenReady(r.Agent, *r.Record, r.Activity(l), screen), nil
+}
+
+// Deliver types the prompt that is to be typed, if any, and records when that was.
+func (r *Run) Deliver(ctx context.Context) (input.Outcome, error) {
+	if r.Paste == "" {
+		return input.Submitted, nil
+	}
+	began := r.now() // what the agent does from now on is its answer
+	outcome, err := r.Type(ctx, r.Paste)
+	if err == nil {
+		r.Record.Run.DeliveredAt = began
+	}
+	return outcome, err
+}
+
+// Type types a text into the agent, submits it, and verifies that the agent took it. An
+// agent that then exits by itself with 0 took it. The error is an *input.DialogError or
+// an *input.NotTakenError if it did not.
+func (r *Run) Type(ctx context.Context, text string) (input.Outcome, error) {
+	if r.Reader == nil {
+		return r.Press(ctx, session.Input{Text: text})
+	}
+	left := false
+	hands := r.hands(&left)
+	outcome, err := hands.Send(ctx, text, false)
+	if left && errors.Is(err, session.ErrGone) {
+		return input.Submitted, nil
+	}
+	return outcome, err
+}
+
+// Press types a text without verification, or presses a key.
+func (r *Run) Press(ctx context.Context, in session.Input) (input.Outcome, error) {
+	outcome := input.Unverified
+	if in.Key == "Enter" || in.Key == "" && !in.NoEnter {
+		if l, err := r.Live(ctx); err == nil && r.Activity(l).Reading.Activity == session.Working {
+			outcome = input.Queued
+		}
+	}
+	return outcome, r.Runtime.Send(ctx, r.Record.Place, in)
+}
+
+// hands returns what types into the agent. It sets left when the agent is seen to have
+// exited by itself with 0.
+func (r *Run) hands(left *bool) input.Hands {
+	return input.Hands{
+		Runtime: r.Runtime, Place: r.Record.Place, Agent: r.Agent, Boot: ReadyTimeout(r.Record.Spec.Agent),
+		Look: func(ctx context.Context) (input.Sight, error) {
+			l, err := r.Live(ctx)
+			if err != nil {
+				return input.Sight{}, err
+			}
+			*left = l.Vital == session.Dead && l.Exit != nil && l.Exit.Cause == "self" && l.Exit.Code == 0 && l.Exit.Signal == ""
+			seen := r.Activity(l)
+			return input.Sight{Screen: l.Screen, Reading: seen.Reading, Native: seen.Native, Heard: r.Reader.Heard([]string{r.Record.Run.ID})}, nil
+		},
+	}
+}
