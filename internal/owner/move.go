@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,16 @@ func (e *MovedError) Error() string {
 	}
 	return fmt.Sprintf("the project was moved from %s to %s, and its sessions (%d) still name the old place; nothing was changed; to repair it: agentform doctor --fix (running sessions keep running), or move it back",
 		from, to, len(e.Sessions))
+}
+
+// Moved reports whether err refuses a state because its project was moved here. What may
+// as well be a copy counts if moved says that someone knows it was moved.
+func Moved(err error, moved bool) bool {
+	if copied := (*state.CopiedError)(nil); errors.As(err, &copied) {
+		return copied.Gone && moved
+	}
+	e := (*MovedError)(nil)
+	return errors.As(err, &e)
 }
 
 // moves returns the moves that a state shows: records of the same host and user that

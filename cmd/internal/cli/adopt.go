@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
@@ -18,7 +19,7 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-func (a *app) adoptCommand() *cobra.Command {
+func adoptCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt ADDR ID",
 		Short: "Take a running tmux session or container over",
@@ -42,13 +43,13 @@ An import block in a manifest does the same with apply.`,
   agentform adopt api docker:old-one`,
 		Args:              arguments(2, 2),
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(1),
-		RunE:              func(c *cobra.Command, args []string) error { return a.runAdopt(c.Context(), args[0], args[1]) },
+		ValidArgsFunction: completeAddresses(a, 1),
+		RunE:              func(c *cobra.Command, args []string) error { return runAdopt(c.Context(), a, args[0], args[1]) },
 	}
 }
 
-func (a *app) runAdopt(ctx context.Context, typed, id string) error {
-	p, s, err := a.unmanifested()
+func runAdopt(ctx context.Context, a *app, typed, id string) error {
+	p, s, err := a.openOptional()
 	if err != nil {
 		return err
 	}
@@ -56,35 +57,35 @@ func (a *app) runAdopt(ctx context.Context, typed, id string) error {
 	if err != nil {
 		return err
 	}
-	if find(s.Sessions, address) != nil {
+	if project.Find(s.Sessions, address) != nil {
 		return fmt.Errorf("%s is on record already: adopt under another address, or take it off the record first: agentform state rm %s", address, quoted(address))
 	}
 	contained := strings.HasPrefix(id, "docker:")
-	spec := p.declared(address)
+	spec := p.Declared(address)
 	switch {
 	case !contained:
-		if err := a.tmux(); err != nil {
+		if err := p.Host().Tmux(); err != nil {
 			return err
 		}
 	case spec == nil:
 		return fmt.Errorf("adopt %s: the manifest does not declare %s: a container needs a session block, with a runtime \"docker\" that names its image", id, address)
 	}
 	if spec == nil {
-		if spec, err = a.describe(ctx, p, address, id); err != nil {
+		if spec, err = describeFound(ctx, a, p, address, id); err != nil {
 			return err
 		}
 	}
-	t, err := a.teller("Adopt")
+	t, err := newTeller(a, "Adopt")
 	if err != nil {
 		return err
 	}
 	q := engine.Request{Wanted: []session.Spec{*spec}, Imports: []plan.Import{{To: address, ID: id}}}
-	return a.bring(ctx, p, t, q, address, session.FromAdopt)
+	return bring(ctx, a, p, t, q, address, session.FromAdopt)
 }
 
 // describe makes a spec of what is seen under an id.
-func (a *app) describe(ctx context.Context, p *project, address session.Address, id string) (*session.Spec, error) {
-	rt, err := a.reconciler(p, toLook).For(session.Spec{Runtime: session.RuntimeSpec{Kind: "tmux"}})
+func describeFound(ctx context.Context, a *app, p *project.Project, address session.Address, id string) (*session.Spec, error) {
+	rt, err := p.Reconciler(project.ToRead).For(session.Spec{Runtime: session.RuntimeSpec{Kind: "tmux"}})
 	if err != nil {
 		return nil, err
 	}
@@ -94,14 +95,14 @@ func (a *app) describe(ctx context.Context, p *project, address session.Address,
 	}
 	l := found.Live
 	if !l.Foreign {
-		if spec := p.launched(l.Mark.Run); spec != nil {
+		if spec := p.Launched(l.Mark.Run); spec != nil {
 			spec.Address = address
 			return spec, nil
 		}
 	}
 	asked := config.Asked{Address: address, Dir: git.Look(l.Dir)}
-	asked.Agent, asked.Command, asked.Args = recognise(p.manifest.Agents, l.Command)
-	spec, err := p.manifest.Compose(asked)
+	asked.Agent, asked.Command, asked.Args = recognise(p.Manifest.Agents, l.Command)
+	spec, err := p.Manifest.Compose(asked)
 	if err != nil {
 		return nil, fmt.Errorf("adopt %s: %w", id, err)
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/preflight"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -26,7 +28,7 @@ type applyOptions struct {
 	verb         string        // as the last line calls it: Apply
 }
 
-func (a *app) applyCommand() *cobra.Command {
+func applyCommand(a *app) *cobra.Command {
 	o := applyOptions{verb: "Apply"}
 	c := &cobra.Command{
 		Use:   "apply [PLANFILE]",
@@ -50,7 +52,7 @@ at once. What is on record is right in both cases.`,
 			if len(args) == 1 {
 				o.file = args[0]
 			}
-			return a.runApply(c, o)
+			return runApply(a, c, o)
 		},
 	}
 	o.register(a, c)
@@ -61,7 +63,7 @@ at once. What is on record is right in both cases.`,
 	return c
 }
 
-func (a *app) destroyCommand() *cobra.Command {
+func destroyCommand(a *app) *cobra.Command {
 	o := applyOptions{verb: "Destroy"}
 	c := &cobra.Command{
 		Use:   "destroy",
@@ -76,7 +78,7 @@ asks. The same as apply --destroy.`,
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.destroy = true
-			return a.runApply(c, o)
+			return runApply(a, c, o)
 		},
 	}
 	o.register(a, c)
@@ -92,13 +94,13 @@ func (o *applyOptions) registerApply(c *cobra.Command) {
 	completeFlag(c, "on-error", words("continue", "stop"))
 }
 
-func (a *app) runApply(c *cobra.Command, o applyOptions) error {
+func runApply(a *app, c *cobra.Command, o applyOptions) error {
 	ctx := c.Context()
 	if err := o.check(c); err != nil {
 		return usageError{c.CommandPath(), err}
 	}
 	if o.dryRun {
-		return a.runPlan(ctx, planOptions{planFlags: o.planFlags})
+		return runPlan(ctx, a, planOptions{planFlags: o.planFlags})
 	}
 	if a.globals.json && o.file == "" && !o.autoApprove {
 		return usageError{c.CommandPath(), errors.New("--json cannot ask for approval: it needs --auto-approve or a saved plan")}
@@ -106,7 +108,7 @@ func (a *app) runApply(c *cobra.Command, o applyOptions) error {
 	if err := a.errInWorkspace(); err != nil {
 		return err
 	}
-	return a.converge(ctx, o)
+	return converge(ctx, a, o)
 }
 
 // replans is how often an apply that need not ask plans again because somebody
@@ -116,13 +118,13 @@ const replans = 3
 // converge plans, or reads the plan, has it approved and carries it out. Who
 // approved beforehand approved whatever there is to do: a plan that is not true
 // any more once the lock is ours is then made again.
-func (a *app) converge(ctx context.Context, o applyOptions) error {
-	t, err := a.teller(o.verb)
+func converge(ctx context.Context, a *app, o applyOptions) error {
+	t, err := newTeller(a, o.verb)
 	if err != nil {
 		return err
 	}
 	for n := 0; ; n++ {
-		err := a.attempt(ctx, t, o)
+		err := attempt(ctx, a, t, o)
 		var changed *engine.ChangedError
 		switch {
 		case !errors.As(err, &changed):
@@ -136,8 +138,8 @@ func (a *app) converge(ctx context.Context, o applyOptions) error {
 
 // attempt plans and carries out, once. That something changed meanwhile is
 // returned untold.
-func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
-	p, made, request, err := a.approvable(ctx, o)
+func attempt(ctx context.Context, a *app, t *teller, o applyOptions) error {
+	p, made, request, err := approvable(ctx, a, o)
 	if err != nil {
 		return err
 	}
@@ -146,32 +148,32 @@ func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
 		made = made.AfterTurn(engine.TurnLimit(o.turnLimit))
 	}
 	if o.file == "" && !o.autoApprove {
-		keptWork(ctx, &made)
+		preflight.KeptWork(ctx, &made)
 	}
 	if err := t.plan(made, o.detail); err != nil {
 		return err
 	}
 	if !made.Acts() && !toQueue(made) && !(o.wait && waitsInPlan(made)) {
 		if !o.destroy {
-			a.autoHub(ctx, p)
-			defer a.tellNoHub(p, waitsInPlan(made))
+			autoHub(ctx, a, p)
+			defer reportNoHub(a, p, waitsInPlan(made))
 		}
-		return a.nothing(t, made)
+		return nothing(a, t, made)
 	}
-	if err := a.ready(ctx, t, made); err != nil {
+	if err := ready(ctx, a, t, made); err != nil {
 		return err
 	}
 	if o.file == "" && !o.autoApprove {
-		if err := a.confirm(o.question(p.manifest.Project), a.command+" --auto-approve"); err != nil {
+		if err := confirm(a, o.question(p.Manifest.Project), a.command+" --auto-approve"); err != nil {
 			return err
 		}
 	}
-	r := a.reconciler(p, toAct)
+	r := p.Reconciler(project.ToAct)
 	r.Applier.Emit, r.Applier.StopOnError = t.event, o.onError == "stop"
 	if o.afterTurn {
 		r.Applier.AfterTurn = engine.TurnLimit(o.turnLimit)
 	}
-	ctx, drain, done := a.interruptible(ctx)
+	ctx, drain, done := interruptible(ctx, a)
 	defer done()
 	tally, err := r.Apply(ctx, request, made, drain)
 	var changed *engine.ChangedError
@@ -182,17 +184,17 @@ func (a *app) attempt(ctx context.Context, t *teller, o applyOptions) error {
 		return err
 	}
 	if !o.destroy && len(tally.Results) > 0 {
-		a.autoHub(ctx, p)
+		autoHub(ctx, a, p)
 	}
 	if o.wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
-		held := heldStarts{eyes: a.eyesOf(p), r: r, q: request, emit: t.event, tally: tally}
+		held := heldStarts{eyes: eyesOf(a, p), r: r, q: request, emit: t.event, tally: tally}
 		var followed error
 		tally, followed = held.follow(ctx, drain)
 		err = errors.Join(err, followed)
 	}
 	err = t.end(tally, made.Problems, err)
 	if !o.destroy {
-		a.tellNoHub(p, tally.Held > 0)
+		reportNoHub(a, p, tally.Held > 0)
 	}
 	return err
 }
@@ -222,26 +224,26 @@ func (o *applyOptions) question(project string) string {
 
 // approvable is the plan that there is to approve: made now, or read from a
 // file, in which case it has been approved already.
-func (a *app) approvable(ctx context.Context, o applyOptions) (*project, plan.Plan, engine.Request, error) {
+func approvable(ctx context.Context, a *app, o applyOptions) (*project.Project, plan.Plan, engine.Request, error) {
 	if o.file == "" {
-		return a.makePlan(ctx, o.planFlags)
+		return makePlan(ctx, a, o.planFlags)
 	}
-	made, err := a.readPlan(o.file)
+	made, err := readPlan(a, o.file)
 	if err != nil {
 		return nil, made, engine.Request{}, err
 	}
-	p, err := a.wanted()
+	p, err := a.openManifest()
 	if err != nil {
 		return nil, made, engine.Request{}, err
 	}
-	if made.Project != p.manifest.Project {
-		return nil, made, engine.Request{}, fmt.Errorf("%s is a plan for the project %q, and this is %q: plan again here", o.file, made.Project, p.manifest.Project)
+	if made.Project != p.Manifest.Project {
+		return nil, made, engine.Request{}, fmt.Errorf("%s is a plan for the project %q, and this is %q: plan again here", o.file, made.Project, p.Manifest.Project)
 	}
-	return p, made, again(made), nil
+	return p, made, engine.Request{Wanted: made.Wanted(), Options: made.Options, Moves: made.Moves, Removed: made.Removed, Imports: made.Imports}, nil
 }
 
 // readPlan reads a saved plan.
-func (a *app) readPlan(file string) (plan.Plan, error) {
+func readPlan(a *app, file string) (plan.Plan, error) {
 	b, err := os.ReadFile(a.absolute(file))
 	if err != nil {
 		return plan.Plan{}, fmt.Errorf("read the plan: %w", err)
@@ -255,8 +257,8 @@ func (a *app) readPlan(file string) (plan.Plan, error) {
 
 // ready makes sure, before anything is touched and anybody asked, that what the
 // plan is to start can start.
-func (a *app) ready(ctx context.Context, t *teller, p plan.Plan) error {
-	lacks := a.startable(ctx, p, session.Error)
+func ready(ctx context.Context, a *app, t *teller, p plan.Plan) error {
+	lacks := a.open().Host().Plan(ctx, p, session.Error)
 	if len(lacks) == 0 {
 		return nil
 	}
@@ -267,7 +269,7 @@ func (a *app) ready(ctx context.Context, t *teller, p plan.Plan) error {
 }
 
 // nothing ends a command whose plan does nothing.
-func (a *app) nothing(t *teller, p plan.Plan) error {
+func nothing(a *app, t *teller, p plan.Plan) error {
 	if t.lines != nil {
 		return t.end(apply.Tally{}, p.Problems, nil)
 	}

@@ -29,7 +29,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 // joined are a command line's words with each negative number joined to the flag
 // before it (--parallelism -3). Cobra would take it for a flag, and the command
 // after it for that one's value, and refuse what is right.
-func joined(args []string) []string {
+func joinNegatives(args []string) []string {
 	var all []string
 	for i, word := range args {
 		if word == "--" {
@@ -45,9 +45,9 @@ func joined(args []string) []string {
 	return all
 }
 
-// mendHelp lets help and completion refuse what they do not know, as every
+// checkHelpArgs lets help and completion refuse what they do not know, as every
 // command does.
-func mendHelp(root *cobra.Command) {
+func checkHelpArgs(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

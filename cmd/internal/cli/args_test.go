@@ -17,17 +17,17 @@ func TestNegativeNumbersAreValues(t *testing.T) {
 		"run -a claude -- --limit -3":  "run -a claude -- --limit -3",
 		"send api --no-enter -- -- -1": "send api --no-enter -- -- -1",
 	} {
-		if got := strings.Join(joined(strings.Fields(typed)), " "); got != want {
+		if got := strings.Join(joinNegatives(strings.Fields(typed)), " "); got != want {
 			t.Errorf("%s: %s, want %s", typed, got, want)
 		}
 	}
-	if got := joined(nil); !slices.Equal(got, nil) {
+	if got := joinNegatives(nil); !slices.Equal(got, nil) {
 		t.Error(got)
 	}
 }
 
 func TestOneDashAsTerraformWrites(t *testing.T) {
-	root := (&app{}).root()
+	root := newRoot(&app{})
 	for typed, want := range map[string]string{
 		"apply -auto-approve":          "apply --auto-approve",
 		"apply -target=api -json":      "apply --target=api --json",

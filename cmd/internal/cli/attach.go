@@ -20,7 +20,7 @@ type attachOptions struct {
 	onStale string // restart, teardown, cancel; empty: ask
 }
 
-func (a *app) attachCommand() *cobra.Command {
+func attachCommand(a *app) *cobra.Command {
 	var o attachOptions
 	c := &cobra.Command{
 		Use:   "attach ADDR",
@@ -34,13 +34,13 @@ cancel: on a terminal you are asked, elsewhere --on-stale says.`,
 		Example: `  agentform attach api
   agentform attach 'worker["web"]' --on-stale=restart`,
 		Args:              arguments(1, 1),
-		ValidArgsFunction: a.completeAddresses(1),
+		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"", "restart", "teardown", "cancel"}, o.onStale) {
 				return usageError{c.CommandPath(), fmt.Errorf("--on-stale %s: want restart, teardown or cancel", o.onStale)}
 			}
 			o.typed = args[0]
-			return a.runAttach(c.Context(), o)
+			return runAttach(c.Context(), a, o)
 		},
 	}
 	c.Flags().StringVar(&o.onStale, "on-stale", "", "what to do if the agent is gone: restart, teardown, cancel")
@@ -48,14 +48,14 @@ cancel: on a terminal you are asked, elsewhere --on-stale says.`,
 	return c
 }
 
-func (a *app) runAttach(ctx context.Context, o attachOptions) error {
-	t, err := a.aim(ctx, o.typed)
+func runAttach(ctx context.Context, a *app, o attachOptions) error {
+	t, err := aim(ctx, a, o.typed)
 	if err != nil {
 		return err
 	}
 	alive := t.Diagnosis.Alive != nil && *t.Diagnosis.Alive
 	if !alive {
-		if t, err = a.stale(ctx, t, o); t == nil || err != nil {
+		if t, err = stale(ctx, a, t, o); t == nil || err != nil {
 			return err
 		}
 	}
@@ -66,25 +66,25 @@ func (a *app) runAttach(ctx context.Context, o attachOptions) error {
 		name := quoted(t.Record.Address)
 		return fmt.Errorf("attach needs a terminal\nagentform capture %s shows the screen, agentform send %s TEXT types into it", name, name)
 	}
-	return a.handOver(ctx, t)
+	return handOver(ctx, a, t)
 }
 
 // handOver gives the terminal to the session until the person detaches or it
 // ends.
-func (a *app) handOver(ctx context.Context, t *target) error {
+func handOver(ctx context.Context, a *app, t *target) error {
 	argv := t.runtime.Attach(t.place())
-	if _, found := a.env.findCommand(argv[0], a.env.Dir); !found {
+	if _, found := a.env.Environ.Program(argv[0], a.env.Dir); !found {
 		name := quoted(t.Record.Address)
 		return fmt.Errorf("attach %s: the command %s, which leads into it, is not on PATH: install it\nagentform capture %s shows the screen, agentform send %s TEXT types into it", t.Record.Address, argv[0], name, name)
 	}
-	if a.within(t.place().Socket) {
-		return a.switchOver(ctx, t, argv)
+	if insideServer(a, t.place().Socket) {
+		return switchOver(ctx, a, t, argv)
 	}
 	bin := "tmux"
 	if t.place().Traits().HostProcesses {
 		bin = argv[0]
 	}
-	keys := a.detachKey(ctx, bin)
+	keys := detachKey(ctx, a, bin)
 	fmt.Fprintf(a.env.Stderr, "%s: %s detaches; the agent keeps running.\n", t.Record.Address, keys)
 	if t.Record.Origin != session.FromAdopt { // else it is the person's own tmux
 		argv = append(argv, ";", "set-option", tmuxwire.DetachOption, keys)
@@ -103,7 +103,7 @@ func (a *app) handOver(ctx context.Context, t *target) error {
 
 // stale is asked what to do with a session whose agent is gone. It returns the
 // session to attach to after a restart, or nothing.
-func (a *app) stale(ctx context.Context, t *target, o attachOptions) (*target, error) {
+func stale(ctx context.Context, a *app, t *target, o attachOptions) (*target, error) {
 	choice := o.onStale
 	if choice == "" {
 		if !terminal(a.env.Stdin) {
@@ -112,19 +112,19 @@ func (a *app) stale(ctx context.Context, t *target, o attachOptions) (*target, e
 				t.Record.Address, t.Diagnosis.Detail, name, name, name)
 		}
 		var err error
-		if choice, err = a.choose(t); err != nil {
+		if choice, err = choose(a, t); err != nil {
 			return nil, err
 		}
 	}
 	switch choice {
 	case "restart":
-		if err := a.runHand(ctx, handOptions{verb: "Restart", typed: []string{string(t.Record.Address)},
+		if err := runHand(ctx, a, handOptions{verb: "Restart", typed: []string{string(t.Record.Address)},
 			hand: engine.Hand{Desired: session.Running, Restart: true}}); err != nil {
 			return nil, err
 		}
-		return a.aim(ctx, string(t.Record.Address))
+		return aim(ctx, a, string(t.Record.Address))
 	case "teardown":
-		return nil, a.converge(ctx, applyOptions{verb: "Destroy", autoApprove: true,
+		return nil, converge(ctx, a, applyOptions{verb: "Destroy", autoApprove: true,
 			planFlags: planFlags{destroy: true, targets: []string{string(t.Record.Address)}, detail: "changes"}})
 	}
 	fmt.Fprintln(a.env.Stderr, "Cancelled: nothing was done.")
@@ -132,9 +132,9 @@ func (a *app) stale(ctx context.Context, t *target, o attachOptions) (*target, e
 }
 
 // choose shows the menu of a stale session and reads the choice.
-func (a *app) choose(t *target) (string, error) {
+func choose(a *app, t *target) (string, error) {
 	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, plaintext.Safe(t.Diagnosis.Detail))
-	answer, err := a.answer()
+	answer, err := answer(a)
 	if err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ import (
 // detachKey is what a person types to come back from a session. Inside another
 // tmux that one sees the keys first: its own prefix has to be typed twice to
 // reach ours, if it is the same.
-func (a *app) detachKey(ctx context.Context, bin string) string {
+func detachKey(ctx context.Context, a *app, bin string) string {
 	const ours = "C-b"
 	if !tmux.Inside(a.env.Environ) {
 		return "Ctrl-b d"
@@ -26,17 +26,17 @@ func (a *app) detachKey(ctx context.Context, bin string) string {
 }
 
 // within reports whether agentform runs inside the tmux server of that socket.
-func (a *app) within(socket string) bool {
+func insideServer(a *app, socket string) bool {
 	if !tmux.Inside(a.env.Environ) {
 		return false
 	}
-	around, _, _ := strings.Cut(a.env.getenv("TMUX"), ",")
+	around, _, _ := strings.Cut(a.env.Environ.Get("TMUX"), ",")
 	return socket != "" && around == socket
 }
 
 // switchOver shows the session in the terminal that agentform's own tmux server
 // has already: there one would only see itself in itself.
-func (a *app) switchOver(ctx context.Context, t *target, attach []string) error {
+func switchOver(ctx context.Context, a *app, t *target, attach []string) error {
 	argv := make([]string, len(attach))
 	for i, word := range attach {
 		if argv[i] = word; word == "attach-session" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
@@ -22,7 +23,7 @@ import (
 // attendance is a one-off session that is waited for.
 type attendance struct {
 	app      *app
-	project  *project
+	project  *project.Project
 	teller   *teller
 	address  session.Address
 	turn     bool // until the end of its turn; else until it has ended
@@ -65,9 +66,9 @@ func (w *attendance) run(ctx context.Context, q engine.Request, spec session.Spe
 	w.teller.stepAside()
 	waiting, stop := untilInterrupted(ctx)
 	defer stop()
-	if err := a.bring(ctx, w.project, w.teller, q, w.address, session.FromRun); err != nil {
+	if err := bring(ctx, a, w.project, w.teller, q, w.address, session.FromRun); err != nil {
 		if gone := w.remove(ctx, o.rm); gone != nil {
-			a.report(gone)
+			report(a, gone)
 		}
 		return err
 	}
@@ -118,7 +119,7 @@ func (w *attendance) wait(ctx, waiting context.Context, rm bool) error {
 // follow looks until what is waited for has happened, and returns the last look. What
 // shows a session's end has to show it twice.
 func (w *attendance) follow(ctx context.Context) (last status.Input, reached bool, err error) {
-	e := w.app.eyesOf(w.project)
+	e := eyesOf(w.app, w.project)
 	over := false
 	var runs []string
 	heard := func() int64 { return e.activity.Heard(runs) }
@@ -223,7 +224,7 @@ const fileLag = 2 * time.Second
 // answer returns what the agent said last, as its session file tells, or what its
 // terminal shows if it keeps no such file.
 func (w *attendance) answer(ctx context.Context, last status.Input) (string, error) {
-	e := w.app.eyesOf(w.project)
+	e := eyesOf(w.app, w.project)
 	given, _ := activity.Given(*last.Record, last.Events)
 	for end := time.Now().Add(fileLag); ; {
 		n := last.Look.Native
@@ -243,7 +244,7 @@ func (w *attendance) answer(ctx context.Context, last status.Input) (string, err
 	if last.Live == nil {
 		return "", nil
 	}
-	s, err := state.Read(w.project.state)
+	s, err := state.Read(w.project.State)
 	if err != nil {
 		return "", err
 	}
@@ -268,18 +269,18 @@ func (w *attendance) remove(ctx context.Context, rm bool) error {
 	if !rm {
 		return nil
 	}
-	s, err := state.Read(w.project.state)
+	s, err := state.Read(w.project.State)
 	switch {
 	case errors.Is(err, state.ErrNone):
 		return nil
 	case err != nil:
 		return err
-	case find(s.Sessions, w.address) == nil:
+	case project.Find(s.Sessions, w.address) == nil:
 		return nil
 	}
 	w.teller.command = "Removal"
 	defer func() { w.teller.command = "Run" }()
-	return w.app.bring(context.WithoutCancel(ctx), w.project, w.teller, removal(), w.address, "")
+	return bring(context.WithoutCancel(ctx), w.app, w.project, w.teller, removal(), w.address, "")
 }
 
 // well reports whether a session that has ended did so well: its work is done, or

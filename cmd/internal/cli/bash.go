@@ -16,9 +16,9 @@ const (
 	bashMended = `[[ $comp == "$cur"* || $compline == "$cur"* ]] || continue`
 )
 
-// mendBash lets bash complete the addresses of instances past their bracket. The
+// fixBashCompletion lets bash complete the addresses of instances past their bracket. The
 // commands of completion write to what is the root's output now.
-func mendBash(root *cobra.Command) {
+func fixBashCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	bash, _, err := root.Find([]string{"completion", "bash"})
 	if err != nil {

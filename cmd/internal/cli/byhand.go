@@ -2,50 +2,20 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
-
-// unmanifested opens the project for a session that needs no manifest line: there
-// need not be a manifest, but one that is there must be right.
-func (a *app) unmanifested() (*project, state.State, error) {
-	p := a.open()
-	if len(p.manifest.Files) > 0 || len(a.globals.files) > 0 {
-		if _, err := a.wanted(); err != nil {
-			return nil, state.State{}, err
-		}
-	}
-	s, err := state.Read(p.state)
-	if errors.Is(err, state.ErrNone) {
-		err = nil
-	}
-	if err == nil {
-		err = p.check(s)
-	}
-	return p, s, err
-}
-
-// declared is what the manifest says of a session; nil: it has no such one.
-func (p *project) declared(address session.Address) *session.Spec {
-	for i := range p.manifest.Sessions {
-		if p.manifest.Sessions[i].Address == address {
-			return &p.manifest.Sessions[i]
-		}
-	}
-	return nil
-}
 
 // bring does what one session alone is asked for by hand: to be made, taken over
 // or ended. The others are left as they are, whatever the manifest says of them.
-func (a *app) bring(ctx context.Context, p *project, t *teller, q engine.Request, address session.Address, origin session.Origin) error {
-	q.Options.Targets, q.Options.MaxRunning = []session.Address{address}, p.maxRunning()
-	r := a.reconciler(p, toAct)
+func bring(ctx context.Context, a *app, p *project.Project, t *teller, q engine.Request, address session.Address, origin session.Origin) error {
+	q.Options.Targets, q.Options.MaxRunning = []session.Address{address}, p.MaxRunning
+	r := p.Reconciler(project.ToAct)
 	r.Applier.Origin, r.Applier.Emit = origin, t.event
 	made, err := r.Plan(ctx, q)
 	if err != nil {
@@ -58,10 +28,10 @@ func (a *app) bring(ctx context.Context, p *project, t *teller, q engine.Request
 	if c := changeOf(made, address); !c.Action.Acts() {
 		return fmt.Errorf("%s: nothing was done: %s", address, c.Detail)
 	}
-	if err := a.ready(ctx, t, made); err != nil {
+	if err := ready(ctx, a, t, made); err != nil {
 		return err
 	}
-	ctx, drain, done := a.interruptible(ctx)
+	ctx, drain, done := interruptible(ctx, a)
 	defer done()
 	tally, err := r.Apply(ctx, q, made, drain)
 	if err := t.environment(r.Applier, made); err != nil {

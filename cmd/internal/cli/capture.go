@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/internal/wire"
 )
 
-func (a *app) captureCommand() *cobra.Command {
+func captureCommand(a *app) *cobra.Command {
 	var lines int
 	c := &cobra.Command{
 		Use:   "capture ADDR",
@@ -24,20 +24,20 @@ most 48 KiB. An agent that is gone has left its last screen.`,
   agentform capture api --lines 20 --json`,
 		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(1),
+		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if lines < 1 {
 				return usageError{c.CommandPath(), errors.New("--lines: want 1 or more")}
 			}
-			return a.runCapture(c.Context(), args[0], lines)
+			return runCapture(c.Context(), a, args[0], lines)
 		},
 	}
 	c.Flags().IntVar(&lines, "lines", 100, "how many lines at most")
 	return c
 }
 
-func (a *app) runCapture(ctx context.Context, typed string, lines int) error {
-	t, err := a.aim(ctx, typed)
+func runCapture(ctx context.Context, a *app, typed string, lines int) error {
+	t, err := aim(ctx, a, typed)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -14,29 +17,73 @@ import (
 // completion completes a command's arguments or a flag's value.
 type completion = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
-// completeAddresses completes the addresses of sessions, as they are on record
-// and in the manifest now: as many as most, 0 for any number.
-func (a *app) completeAddresses(most int) completion {
+// completeAddresses completes up to most addresses of sessions in the manifest and the
+// state; 0: any number.
+func completeAddresses(a *app, most int) completion {
 	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if most > 0 && len(args) >= most || a.before(c, nil) != nil {
+		if most > 0 && len(args) >= most || a.setup(c, nil) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		p := a.open()
-		s, _ := state.Read(p.state) // unreadable: the manifest's addresses are left
+		s, _ := state.Read(p.State) // unreadable: the manifest's addresses are left
 		var found []string
-		for _, address := range addresses(p.manifest.Sessions, s.Sessions) {
-			if named(args, address) {
+		for _, address := range addresses(p.Manifest.Sessions, s.Sessions) {
+			typedForms := forms(address)
+			if slices.ContainsFunc(typedForms, func(form string) bool { return slices.Contains(args, form) }) {
 				continue
 			}
-			for _, form := range forms(address) {
+			for _, form := range typedForms {
 				if strings.HasPrefix(form, typed) {
-					found = append(found, cobra.CompletionWithDesc(form, describe(find(s.Sessions, address))))
+					found = append(found, cobra.CompletionWithDesc(form, describe(project.Find(s.Sessions, address))))
 					break
 				}
 			}
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completeWords completes what words returns for the project's manifest and all specs in
+// the manifest and the state.
+func completeWords(a *app, words func(*config.Manifest, []session.Spec) []string) completion {
+	return func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if a.setup(c, nil) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		p := a.open()
+		s, _ := state.Read(p.State) // unreadable: the manifest's are left
+		specs := slices.Clone(p.Manifest.Sessions)
+		for _, r := range s.Sessions {
+			specs = append(specs, r.Spec)
+		}
+		found := slices.DeleteFunc(words(p.Manifest, specs), func(word string) bool { return !strings.HasPrefix(word, typed) })
+		slices.Sort(found)
+		return slices.Compact(found), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func completeRoles(a *app) completion {
+	return completeWords(a, func(_ *config.Manifest, specs []session.Spec) (roles []string) {
+		for _, s := range specs {
+			roles = append(roles, s.Role)
+		}
+		return roles
+	})
+}
+
+func completeLabels(a *app) completion {
+	return completeWords(a, func(_ *config.Manifest, specs []session.Spec) (labels []string) {
+		for _, s := range specs {
+			for key, value := range s.Labels {
+				labels = append(labels, key+"="+value)
+			}
+		}
+		return labels
+	})
+}
+
+func completeAgents(a *app) completion {
+	return completeWords(a, func(m *config.Manifest, _ []session.Spec) []string { return slices.Collect(maps.Keys(m.Agents)) })
 }
 
 // forms are the ways in which an address can be typed, the shortest first:
@@ -53,11 +100,6 @@ func forms(a session.Address) []string {
 // wordy is a key that means the same to shells without its quotes, and is no
 // index.
 var wordy = regexp.MustCompile(`^[\w./-]*[A-Za-z_][\w./-]*$`)
-
-// named reports whether a session stands on the command line already.
-func named(args []string, a session.Address) bool {
-	return slices.ContainsFunc(forms(a), func(form string) bool { return slices.Contains(args, form) })
-}
 
 // describe is what a completion says of a session besides its address.
 func describe(r *session.Record) string {

@@ -11,12 +11,12 @@ import (
 
 // confirm asks for a yes. instead is the flag that answers beforehand; without
 // a terminal to ask at, the error names it.
-func (a *app) confirm(question, instead string) error {
+func confirm(a *app, question, instead string) error {
 	if !terminal(a.env.Stdin) {
 		return fmt.Errorf("cannot ask for approval: standard input is no terminal\nGo on with: %s", instead)
 	}
 	fmt.Fprintf(a.env.Stderr, "\n%s\n  Only 'yes' will be accepted: ", question)
-	answer, err := a.answer()
+	answer, err := answer(a)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (a *app) confirm(question, instead string) error {
 // answer reads the line that answers a question, without its end and the space
 // around it. An input that ends is an empty line. Ctrl-C is an answer, too: the
 // command ends then, as interrupted.
-func (a *app) answer() (string, error) {
+func answer(a *app) (string, error) {
 	ctx, stop := untilInterrupted(context.Background())
 	defer stop()
 	type line struct {

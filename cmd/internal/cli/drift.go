@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/plan"
@@ -26,7 +27,7 @@ type driftOptions struct {
 // driftFormats are what --format takes.
 func driftFormats() []string { return []string{"text", "json", "markdown", "junit", "sarif", "github"} }
 
-func (a *app) driftCommand() *cobra.Command {
+func driftCommand(a *app) *cobra.Command {
 	var o driftOptions
 	c := &cobra.Command{
 		Use:   "drift",
@@ -47,7 +48,7 @@ that has both; what is live is then unknown.`,
   agentform drift --offline --state state.json`,
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
-		RunE:        func(c *cobra.Command, _ []string) error { return a.runDrift(c.Context(), o) },
+		RunE:        func(c *cobra.Command, _ []string) error { return runDrift(c.Context(), a, o) },
 		PreRunE: func(c *cobra.Command, _ []string) error {
 			if !slices.Contains(driftFormats(), o.format) {
 				return usageError{c.CommandPath(), fmt.Errorf("--format %q: want %s", o.format, strings.Join(driftFormats(), ", "))}
@@ -71,13 +72,13 @@ that has both; what is live is then unknown.`,
 	o.register(a, c, "only sessions")
 	completeFlag(c, "format", words(driftFormats()...))
 	for _, flag := range []string{"ignore", "target", "exclude"} {
-		completeFlag(c, flag, a.completeAddresses(0))
+		completeFlag(c, flag, completeAddresses(a, 0))
 	}
 	return c
 }
 
-func (a *app) runDrift(ctx context.Context, o driftOptions) error {
-	p, s, err := a.comparable(o.offline)
+func runDrift(ctx context.Context, a *app, o driftOptions) error {
+	p, s, err := comparable(a, o.offline)
 	if err != nil {
 		return err
 	}
@@ -89,19 +90,19 @@ func (a *app) runDrift(ctx context.Context, o driftOptions) error {
 	var report view.DriftReport
 	if o.offline {
 		report = offlineDrift(p, s, options)
-	} else if report, err = a.liveDrift(ctx, p, s, options); err != nil {
+	} else if report, err = liveDrift(ctx, a, p, s, options); err != nil {
 		return err
 	}
-	if err := a.leaveOut(&report, addresses(p.manifest.Sessions, s.Sessions), o.ignore); err != nil {
+	if err := leaveOut(a, &report, addresses(p.Manifest.Sessions, s.Sessions), o.ignore); err != nil {
 		return err
 	}
-	report.Project, report.Agentform, report.Dir = p.manifest.Project, a.env.Version, p.manifest.Root
+	report.Project, report.Agentform, report.Dir = p.Manifest.Project, a.env.Version, p.Manifest.Root
 	report.Lineage = s.Lineage
-	p.locate(ctx, &report, o.format)
-	if err := a.tellDrift(report, o.format); err != nil {
+	locate(ctx, p, &report, o.format)
+	if err := tellDrift(a, report, o.format); err != nil {
 		return err
 	}
-	a.log.Debug("compared", "state", p.state, "serial", report.Serial, "complete", report.Complete, "differences", len(report.Items))
+	a.log.Debug("compared", "state", p.State, "serial", report.Serial, "complete", report.Complete, "differences", len(report.Items))
 	switch {
 	case !report.Complete && !o.offline, session.HasErrors(report.Problems), mismatched(report.Items):
 		return outcome(exitError)
@@ -113,36 +114,36 @@ func (a *app) runDrift(ctx context.Context, o driftOptions) error {
 
 // comparable opens the project for drift: its state must be there, and offline
 // its manifest as well. Otherwise what is wrong with the manifest is only said.
-func (a *app) comparable(offline bool) (*project, state.State, error) {
+func comparable(a *app, offline bool) (*project.Project, state.State, error) {
 	p := a.open()
 	if offline {
-		if _, err := a.wanted(); err != nil {
+		if _, err := a.openManifest(); err != nil {
 			return nil, state.State{}, err
 		}
-	} else if session.HasErrors(p.problems) && len(p.manifest.Files) > 0 {
-		if err := view.Diagnostics(a.env.Stderr, a.err(), p.problems); err != nil {
+	} else if session.HasErrors(p.Problems) && len(p.Manifest.Files) > 0 {
+		if err := a.warn(p.Problems); err != nil {
 			return nil, state.State{}, err
 		}
 	}
-	s, err := state.Read(p.state)
+	s, err := state.Read(p.State)
 	if errors.Is(err, state.ErrNone) {
-		err = fmt.Errorf("there is no state to compare with: %s is not there\nagentform apply makes it; run this in the project's folder (-C DIR), or name another state with --state FILE", p.state)
+		err = fmt.Errorf("there is no state to compare with: %s is not there\nagentform apply makes it; run this in the project's folder (-C DIR), or name another state with --state FILE", p.State)
 	}
 	return p, s, err
 }
 
 // liveDrift holds what is live against what is on record. What the manifest
 // declares besides is only looked for: it may be live without being on record.
-func (a *app) liveDrift(ctx context.Context, p *project, s state.State, options plan.Options) (view.DriftReport, error) {
+func liveDrift(ctx context.Context, a *app, p *project.Project, s state.State, options plan.Options) (view.DriftReport, error) {
 	const tries = 3
-	r := a.reconciler(p, toLook)
+	r := p.Reconciler(project.ToRead)
 	for n := 1; ; n++ {
-		made, err := r.Plan(ctx, engine.Request{Wanted: p.recordedOrDeclared(s), Options: options})
+		made, err := r.Plan(ctx, engine.Request{Wanted: recordedOrDeclared(p, s), Options: options})
 		if err != nil {
 			return view.DriftReport{}, err
 		}
 		if made.Serial != s.Serial && n < tries { // changed since it was read
-			if s, err = state.Read(p.state); err != nil {
+			if s, err = state.Read(p.State); err != nil {
 				return view.DriftReport{}, err
 			}
 			continue
@@ -153,14 +154,14 @@ func (a *app) liveDrift(ctx context.Context, p *project, s state.State, options 
 	}
 }
 
-func (p *project) recordedOrDeclared(s state.State) []session.Spec {
+func recordedOrDeclared(p *project.Project, s state.State) []session.Spec {
 	var specs []session.Spec
 	for _, r := range s.Sessions {
 		specs = append(specs, r.Spec)
 		specs[len(specs)-1].Address = r.Address
 	}
-	for _, w := range p.manifest.Sessions {
-		if find(s.Sessions, w.Address) == nil {
+	for _, w := range p.Manifest.Sessions {
+		if project.Find(s.Sessions, w.Address) == nil {
 			specs = append(specs, w)
 		}
 	}
@@ -207,7 +208,7 @@ func selects(o plan.Options, a session.Address) bool {
 
 // leaveOut takes what is ignored out of a report. If that is all that could not
 // be looked at, the report is complete without it.
-func (a *app) leaveOut(r *view.DriftReport, known []session.Address, typed []string) error {
+func leaveOut(a *app, r *view.DriftReport, known []session.Address, typed []string) error {
 	for _, i := range r.Items {
 		known = append(known, i.Address)
 	}

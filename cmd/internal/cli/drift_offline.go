@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -14,8 +15,8 @@ import (
 // offlineDrift holds the record against the manifest: what apply would do if
 // everything on record were as it is there. Nothing is looked at, so the report
 // is never complete.
-func offlineDrift(p *project, s state.State, options plan.Options) view.DriftReport {
-	q := p.request(options)
+func offlineDrift(p *project.Project, s state.State, options plan.Options) view.DriftReport {
+	q := p.Request(options)
 	records := make(map[session.Address]*session.Record, len(s.Sessions))
 	for i := range s.Sessions {
 		a := s.Sessions[i].Address
@@ -32,7 +33,7 @@ func offlineDrift(p *project, s state.State, options plan.Options) view.DriftRep
 	}
 	// Imports are left out: what stands under an id is not looked for.
 	made := plan.Compute(plan.Input{
-		Now: time.Now(), Project: p.manifest.Project, Lineage: s.Lineage, Serial: s.Serial,
+		Now: time.Now(), Project: p.Manifest.Project, Lineage: s.Lineage, Serial: s.Serial,
 		Wanted: wanted, Moves: q.Moves, Removed: q.Removed, Records: s.Sessions, World: asRecorded(s, wanted), Options: options,
 	})
 	report := view.DriftReport{Serial: made.Serial, At: made.At, Offline: true}

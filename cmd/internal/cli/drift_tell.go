@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
@@ -15,7 +16,7 @@ import (
 
 // tellDrift writes a report to standard output, and what GitHub wants of a step
 // besides to the files that it names.
-func (a *app) tellDrift(r view.DriftReport, format string) error {
+func tellDrift(a *app, r view.DriftReport, format string) error {
 	switch format {
 	case "json":
 		return view.DriftJSON(a.env.Stdout, r)
@@ -28,12 +29,12 @@ func (a *app) tellDrift(r view.DriftReport, format string) error {
 	case "github":
 		return errors.Join(
 			view.DriftGitHub(a.env.Stdout, r),
-			a.addTo("GITHUB_STEP_SUMMARY", func(w io.Writer) error { return view.DriftMarkdown(w, r) }),
-			a.addTo("GITHUB_OUTPUT", func(w io.Writer) error { return view.DriftGitHubOutputs(w, r) }),
+			addTo(a, "GITHUB_STEP_SUMMARY", func(w io.Writer) error { return view.DriftMarkdown(w, r) }),
+			addTo(a, "GITHUB_OUTPUT", func(w io.Writer) error { return view.DriftGitHubOutputs(w, r) }),
 		)
 	}
 	if len(r.Problems) > 0 {
-		if err := view.Diagnostics(a.env.Stderr, a.err(), r.Problems); err != nil {
+		if err := a.warn(r.Problems); err != nil {
 			return err
 		}
 	}
@@ -42,8 +43,8 @@ func (a *app) tellDrift(r view.DriftReport, format string) error {
 
 // addTo writes to the end of the file that an environment variable names, if it
 // is set.
-func (a *app) addTo(variable string, write func(io.Writer) error) error {
-	name := a.env.getenv(variable)
+func addTo(a *app, variable string, write func(io.Writer) error) error {
+	name := a.env.Environ.Get(variable)
 	if name == "" {
 		return nil
 	}
@@ -60,20 +61,20 @@ func (a *app) addTo(variable string, write func(io.Writer) error) error {
 // locate gives each difference its place in the manifest. What a CI system shows
 // beside a repository's files is named from the top of that repository, else
 // from the project folder.
-func (p *project) locate(ctx context.Context, r *view.DriftReport, format string) {
+func locate(ctx context.Context, p *project.Project, r *view.DriftReport, format string) {
 	name := func(file string) string { return file }
 	if format != "text" && format != "json" {
-		top, err := git.Toplevel(ctx, p.manifest.Root)
+		top, err := git.Toplevel(ctx, p.Manifest.Root)
 		if err != nil {
-			top = p.manifest.Root // no repository, or no git: the project folder is what there is
+			top = p.Manifest.Root // no repository, or no git: the project folder is what there is
 		}
-		name = func(file string) string { return from(top, p.manifest.Root, file) }
+		name = func(file string) string { return from(top, p.Manifest.Root, file) }
 	}
-	if len(p.manifest.Files) > 0 {
-		r.Manifest = name(p.manifest.Files[0])
+	if len(p.Manifest.Files) > 0 {
+		r.Manifest = name(p.Manifest.Files[0])
 	}
 	for i := range r.Items {
-		at, known := p.manifest.Ranges[r.Items[i].Address]
+		at, known := p.Manifest.Ranges[r.Items[i].Address]
 		if !known {
 			continue
 		}

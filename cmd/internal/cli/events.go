@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/session"
 )
 
-func (a *app) eventsCommand() *cobra.Command {
+func eventsCommand(a *app) *cobra.Command {
 	var follow bool
 	var since time.Duration
 	var tail tailFlag
@@ -29,7 +30,7 @@ by whom and why. By its address, that of one that was destroyed is printed as we
   agentform events -f --json`,
 		Args:              arguments(0, 1),
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(1),
+		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			from := time.Time{}
 			if since > 0 {
@@ -38,22 +39,22 @@ by whom and why. By its address, that of one that was destroyed is printed as we
 			if err := tail.check(); err != nil {
 				return usageError{c.CommandPath(), err}
 			}
-			return a.runEvents(c.Context(), args, from, tail, follow)
+			return runEvents(c.Context(), a, args, from, tail, follow)
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens, until interrupted")
-	a.fileWithoutShorthand(c)
+	fileWithoutShorthand(a, c)
 	durationVar(c.Flags(), &since, "since", 0, "only what is not older, such as 90m (default: all)")
 	tail.register(c, "events")
 	return c
 }
 
-func (a *app) runEvents(ctx context.Context, typed []string, since time.Time, tail tailFlag, follow bool) error {
-	past, err := a.events(typed, since)
+func runEvents(ctx context.Context, a *app, typed []string, since time.Time, tail tailFlag, follow bool) error {
+	past, err := readEvents(a, typed, since)
 	if err != nil {
 		return err
 	}
-	if err := a.printEvents(last(tail, past)); err != nil || !follow {
+	if err := printEvents(a, last(tail, past)); err != nil || !follow {
 		return err
 	}
 	ctx, stop := untilInterrupted(ctx)
@@ -72,11 +73,11 @@ func (a *app) runEvents(ctx context.Context, typed []string, since time.Time, ta
 		if n := len(past); n > 0 && past[n-1].Time.Add(-disorder).After(since) {
 			since = past[n-1].Time.Add(-disorder)
 		}
-		all, err := a.events(typed, since)
+		all, err := readEvents(a, typed, since)
 		if err != nil {
 			return err
 		}
-		if err := a.printEvents(without(all, past)); err != nil {
+		if err := printEvents(a, without(all, past)); err != nil {
 			return err
 		}
 		past = all
@@ -89,16 +90,16 @@ func (a *app) runEvents(ctx context.Context, typed []string, since time.Time, ta
 const disorder = 10 * time.Second
 
 // events are what happened to the sessions that are meant, the oldest first.
-func (a *app) events(typed []string, since time.Time) ([]history.Event, error) {
-	p, s, err := a.recorded()
+func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error) {
+	p, s, err := a.openState()
 	if err != nil {
 		return nil, err
 	}
 	meant := addresses(nil, s.Sessions)
 	var all []history.Event
 	if len(typed) > 0 {
-		gone := p.departed(s.Sessions)
-		known := append(addresses(p.manifest.Sessions, s.Sessions), slices.Collect(maps.Keys(gone))...)
+		gone := departed(p, s.Sessions)
+		known := append(addresses(p.Manifest.Sessions, s.Sessions), slices.Collect(maps.Keys(gone))...)
 		slices.SortFunc(known, session.Address.Compare)
 		if meant, err = resolveAll(slices.Compact(known), typed); err != nil {
 			return nil, err
@@ -111,7 +112,7 @@ func (a *app) events(typed []string, since time.Time) ([]history.Event, error) {
 		if !slices.Contains(meant, r.Address) {
 			continue
 		}
-		events, err := history.Read(p.folder(r), since)
+		events, err := history.Read(p.SessionDir(r), since)
 		switch {
 		case err != nil && len(typed) > 0:
 			return nil, fmt.Errorf("read the history of %s: %w", r.Address, err)
@@ -126,13 +127,13 @@ func (a *app) events(typed []string, since time.Time) ([]history.Event, error) {
 
 // departed are the events of sessions that are not on record any more, by the address
 // that they had last; not of an address at which another is on record.
-func (p *project) departed(records []session.Record) map[session.Address][]history.Event {
+func departed(p *project.Project, records []session.Record) map[session.Address][]history.Event {
 	own := make(map[string]bool, len(records))
 	for _, r := range records {
-		own[p.folder(r)] = true
+		own[p.SessionDir(r)] = true
 	}
 	gone := map[session.Address][]history.Event{}
-	for _, folder := range p.folders() {
+	for _, folder := range p.SessionDirs() {
 		if own[folder] {
 			continue
 		}
@@ -140,7 +141,7 @@ func (p *project) departed(records []session.Record) map[session.Address][]histo
 		if err != nil || len(events) == 0 {
 			continue // nothing that could be told of it
 		}
-		if a := events[len(events)-1].Address; find(records, a) == nil {
+		if a := events[len(events)-1].Address; project.Find(records, a) == nil {
 			gone[a] = append(gone[a], events...)
 		}
 	}
@@ -175,7 +176,7 @@ func without(all, old []history.Event) []history.Event {
 	return added
 }
 
-func (a *app) printEvents(events []history.Event) error {
+func printEvents(a *app, events []history.Event) error {
 	if a.globals.json {
 		return view.EventsJSON(a.env.Stdout, events)
 	}

@@ -39,7 +39,7 @@ func (e usageError) Unwrap() error { return e.err }
 
 // report tells an error, unless all has been said, and turns it into an exit
 // code.
-func (a *app) report(err error) int {
+func report(a *app, err error) int {
 	var said outcome
 	switch {
 	case err == nil:

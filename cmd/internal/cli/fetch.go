@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
 
-func (a *app) fetchCommand() *cobra.Command {
+func fetchCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fetch ADDR...",
 		Short: "Bring the branches of clones into the repository",
@@ -25,13 +26,13 @@ repository itself: there is nothing to bring, and that is said.`,
   git diff main...refs/agentform/api-5e897c/agents/api`,
 		Args:              arguments(1, many),
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(0),
-		RunE:              func(c *cobra.Command, args []string) error { return a.runFetch(c.Context(), args) },
+		ValidArgsFunction: completeAddresses(a, 0),
+		RunE:              func(c *cobra.Command, args []string) error { return runFetch(c.Context(), a, args) },
 	}
 }
 
-func (a *app) runFetch(ctx context.Context, typed []string) error {
-	_, s, err := a.recorded()
+func runFetch(ctx context.Context, a *app, typed []string) error {
+	_, s, err := a.openState()
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (a *app) runFetch(ctx context.Context, typed []string) error {
 	var all []view.Fetched
 	var errs []error
 	for _, address := range meant {
-		f, err := bringBranch(ctx, *find(s.Sessions, address))
+		f, err := bringBranch(ctx, *project.Find(s.Sessions, address))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", address, err))
 			continue

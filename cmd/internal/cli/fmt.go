@@ -23,7 +23,7 @@ type fmtOptions struct {
 	check, diff, recursive bool
 }
 
-func (a *app) fmtCommand() *cobra.Command {
+func fmtCommand(a *app) *cobra.Command {
 	var o fmtOptions
 	c := &cobra.Command{
 		Use:   "fmt [PATH | -]...",
@@ -36,7 +36,7 @@ it changed. PATH is a file or a folder; without one it is the current directory,
   agentform fmt - < agentform.hcl`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.paths = args
-			return a.runFmt(o)
+			return runFmt(a, o)
 		},
 	}
 	c.Flags().BoolVar(&o.check, "check", false, "write nothing; exit 3 if there is something to do")
@@ -45,9 +45,9 @@ it changed. PATH is a file or a folder; without one it is the current directory,
 	return c
 }
 
-func (a *app) runFmt(o fmtOptions) error {
+func runFmt(a *app, o fmtOptions) error {
 	if slices.Equal(o.paths, []string{"-"}) && len(a.globals.files) == 0 {
-		return a.fmtStream(o)
+		return fmtStream(a, o)
 	}
 	switch files := a.globals.files; {
 	case len(files) > 0 && len(o.paths) > 0:
@@ -66,9 +66,9 @@ func (a *app) runFmt(o fmtOptions) error {
 			continue
 		}
 		for _, file := range files {
-			changed, err := a.fmtFile(file, o)
+			changed, err := fmtFile(a, file, o)
 			if err != nil {
-				errs = multierror.Append(errs, fmt.Errorf("format %s: %w", a.shown(file), err))
+				errs = multierror.Append(errs, fmt.Errorf("format %s: %w", a.short(file), err))
 			}
 			work = work || changed
 		}
@@ -82,15 +82,7 @@ func (a *app) runFmt(o fmtOptions) error {
 	return nil
 }
 
-// shown is a path as a person wants to read it: relative where it lies below.
-func (a *app) shown(path string) string {
-	if rel, err := filepath.Rel(a.env.Dir, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
-}
-
-func (a *app) fmtStream(o fmtOptions) error {
+func fmtStream(a *app, o fmtOptions) error {
 	src, err := io.ReadAll(a.env.Stdin)
 	if err != nil {
 		return fmt.Errorf("read standard input: %w", err)
@@ -101,7 +93,7 @@ func (a *app) fmtStream(o fmtOptions) error {
 	}
 	changed := string(src) != string(formatted)
 	if o.diff && changed {
-		if err := a.printDiff("<stdin>", src, formatted); err != nil {
+		if err := printDiff(a, "<stdin>", src, formatted); err != nil {
 			return err
 		}
 	}
@@ -115,7 +107,7 @@ func (a *app) fmtStream(o fmtOptions) error {
 	return err
 }
 
-func (a *app) fmtFile(file string, o fmtOptions) (changed bool, err error) {
+func fmtFile(a *app, file string, o fmtOptions) (changed bool, err error) {
 	src, err := os.ReadFile(file)
 	if err != nil {
 		return false, err
@@ -124,9 +116,9 @@ func (a *app) fmtFile(file string, o fmtOptions) (changed bool, err error) {
 	if err != nil || string(src) == string(formatted) {
 		return false, err
 	}
-	fmt.Fprintln(a.env.Stdout, a.shown(file))
+	fmt.Fprintln(a.env.Stdout, a.short(file))
 	if o.diff {
-		if err := a.printDiff(a.shown(file), src, formatted); err != nil {
+		if err := printDiff(a, a.short(file), src, formatted); err != nil {
 			return true, err
 		}
 	}
@@ -150,7 +142,7 @@ func rewrite(file string, text []byte) error {
 	return renameio.WriteFile(real, text, info.Mode().Perm(), renameio.IgnoreUmask())
 }
 
-func (a *app) printDiff(name string, before, after []byte) error {
+func printDiff(a *app, name string, before, after []byte) error {
 	return difflib.WriteUnifiedDiff(a.env.Stdout, difflib.UnifiedDiff{
 		A: difflib.SplitLines(string(before)), FromFile: "a/" + name,
 		B: difflib.SplitLines(string(after)), ToFile: "b/" + name, Context: 3,

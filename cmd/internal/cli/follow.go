@@ -42,17 +42,17 @@ type following struct {
 
 // following opens the project for following the sessions that are typed, or all
 // if none is.
-func (a *app) following(typed []string) (*following, error) {
-	_, s, err := a.recorded()
+func newFollowing(a *app, typed []string) (*following, error) {
+	_, s, err := a.openState()
 	if err != nil {
 		return nil, err
 	}
-	e, err := a.eyes()
+	e, err := openEyes(a)
 	if err != nil {
 		return nil, err
 	}
 	f := &following{eyes: e, all: len(typed) == 0, agents: map[session.Address]session.AgentSpec{}}
-	specs := e.project.manifest.Sessions
+	specs := e.project.Manifest.Sessions
 	if f.meant = addresses(specs, s.Sessions); !f.all {
 		if f.meant, err = resolveAll(f.meant, typed); err != nil {
 			return nil, err

@@ -6,7 +6,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 )
 
-func (a *app) graphCommand() *cobra.Command {
+func graphCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "graph",
 		Short: "Print the sessions and what they depend on, for Graphviz",
@@ -17,17 +17,17 @@ of its own. It looks at nothing live.`,
   agentform graph --json`,
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
-		RunE:        func(*cobra.Command, []string) error { return a.runGraph() },
+		RunE:        func(*cobra.Command, []string) error { return runGraph(a) },
 	}
 }
 
-func (a *app) runGraph() error {
-	p, err := a.wanted()
+func runGraph(a *app) error {
+	p, err := a.openManifest()
 	if err != nil {
 		return err
 	}
 	if a.globals.json {
-		return view.GraphJSON(a.env.Stdout, p.manifest.Project, p.manifest.Sessions)
+		return view.GraphJSON(a.env.Stdout, p.Manifest.Project, p.Manifest.Sessions)
 	}
-	return view.GraphDOT(a.env.Stdout, p.manifest.Project, p.manifest.Sessions)
+	return view.GraphDOT(a.env.Stdout, p.Manifest.Project, p.Manifest.Sessions)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -31,7 +32,7 @@ type handOptions struct {
 const resume = "Resume"
 
 // handCommand is a command that tells sessions something by hand.
-func (a *app) handCommand(verb, short, long string, hand engine.Hand) *cobra.Command {
+func handCommand(a *app, verb, short, long string, hand engine.Hand) *cobra.Command {
 	o := handOptions{hand: hand, verb: strings.ToUpper(verb[:1]) + verb[1:]}
 	c := &cobra.Command{
 		Use:   verb + " ADDR...",
@@ -45,13 +46,13 @@ what the manifest does not say, and names you.`,
   agentform %[1]s --all
   agentform %[1]s --role builder --label team=shop`, verb),
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(0),
+		ValidArgsFunction: completeAddresses(a, 0),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.hand.TurnLimit < 0 || o.hand.TurnLimit > 0 && !o.hand.AfterTurn {
 				return usageError{c.CommandPath(), errors.New("--timeout says how long --after-turn waits: give both, and a time above 0")}
 			}
 			o.typed = args
-			return a.runHand(c.Context(), o)
+			return runHand(c.Context(), a, o)
 		},
 	}
 	flags := c.Flags()
@@ -72,14 +73,14 @@ what the manifest does not say, and names you.`,
 	return c
 }
 
-func (a *app) startCommand() *cobra.Command {
-	return a.handCommand("start", "Start sessions that were stopped, or whose agent is gone",
+func startCommand(a *app) *cobra.Command {
+	return handCommand(a, "start", "Start sessions that were stopped, or whose agent is gone",
 		"Starts sessions again, with their conversation where the agent can go on with it.",
 		engine.Hand{Desired: session.Running})
 }
 
-func (a *app) stopCommand() *cobra.Command {
-	return a.handCommand("stop", "Stop sessions, and see that nothing of them is left",
+func stopCommand(a *app) *cobra.Command {
+	return handCommand(a, "stop", "Stop sessions, and see that nothing of them is left",
 		`Ends the agents with their stop signal, after the grace with SIGKILL, and returns when
 it has seen that nothing is left of them. Their workspaces and branches stay.
 
@@ -88,8 +89,8 @@ An agent that is at work is let end its turn first if its stop block says so
 		engine.Hand{Desired: session.Stopped})
 }
 
-func (a *app) restartCommand() *cobra.Command {
-	return a.handCommand("restart", "Start sessions again, whatever their state",
+func restartCommand(a *app) *cobra.Command {
+	return handCommand(a, "restart", "Start sessions again, whatever their state",
 		`Stops the agents if they live and starts them again, also those that finished.
 
 They go on with their conversation where their agent keeps it, and are not given their
@@ -98,22 +99,22 @@ stopped: --fresh begins a new one, with the prompt.`,
 		engine.Hand{Desired: session.Running, Restart: true})
 }
 
-func (a *app) pauseCommand() *cobra.Command {
-	return a.handCommand("pause", "Pause sessions",
+func pauseCommand(a *app) *cobra.Command {
+	return handCommand(a, "pause", "Pause sessions",
 		`Pauses sessions as their manifest says (pause { mode = … }): "detach" takes clients
 off and refuses input while the agent works on, "freeze" makes its processes stand
 still.`, engine.Hand{Desired: session.Paused})
 }
 
-func (a *app) resumeCommand() *cobra.Command {
-	return a.handCommand("resume", "Let paused sessions go on",
+func resumeCommand(a *app) *cobra.Command {
+	return handCommand(a, "resume", "Let paused sessions go on",
 		`Lets paused sessions go on: input is taken again, frozen processes run on. What was
 stopped is for start.`,
 		engine.Hand{Desired: session.Running})
 }
 
 // resumeAllCommand is resume --all under a name of its own.
-func (a *app) resumeAllCommand() *cobra.Command {
+func resumeAllCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:         "resume-all",
 		Short:       "Let every paused session go on (the same as resume --all)",
@@ -122,17 +123,17 @@ func (a *app) resumeAllCommand() *cobra.Command {
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.runHand(c.Context(), handOptions{verb: resume, all: true, hand: engine.Hand{Desired: session.Running}})
+			return runHand(c.Context(), a, handOptions{verb: resume, all: true, hand: engine.Hand{Desired: session.Running}})
 		},
 	}
 }
 
-func (a *app) runHand(ctx context.Context, o handOptions) error {
-	p, s, err := a.recorded()
+func runHand(ctx context.Context, a *app, o handOptions) error {
+	p, s, err := a.openState()
 	if err != nil {
 		return err
 	}
-	if o.hand.Addresses, err = o.meant(p.manifest.Sessions, s.Sessions); err != nil {
+	if o.hand.Addresses, err = o.meant(p.Manifest.Sessions, s.Sessions); err != nil {
 		return err
 	}
 	if len(o.hand.Addresses) == 0 {
@@ -141,16 +142,16 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 	}
 	var specs []session.Spec
 	for _, address := range o.hand.Addresses {
-		specs = append(specs, find(s.Sessions, address).Spec)
+		specs = append(specs, project.Find(s.Sessions, address).Spec)
 	}
-	if err := a.tmux(specs...); err != nil {
+	if err := p.Host().Tmux(specs...); err != nil {
 		return err
 	}
-	t, err := a.teller(o.verb)
+	t, err := newTeller(a, o.verb)
 	if err != nil {
 		return err
 	}
-	r := a.reconciler(p, toAct)
+	r := p.Reconciler(project.ToAct)
 	if o.hand.Desired == session.Paused || o.verb == resume {
 		if err := o.onlyLiving(ctx, r); err != nil {
 			return err
@@ -164,11 +165,11 @@ func (a *app) runHand(ctx context.Context, o handOptions) error {
 		}
 	}
 	r.Applier.Emit = t.event
-	ctx, drain, done := a.interruptible(ctx)
+	ctx, drain, done := interruptible(ctx, a)
 	defer done()
 	made, tally, err := r.Override(ctx, o.hand, drain)
 	if err == nil && len(tally.Results) == 0 && t.lines == nil {
-		a.alreadySo(made, o.hand.Addresses, s.Sessions)
+		alreadySo(a, made, o.hand.Addresses, s.Sessions)
 		return nil
 	}
 	return t.end(tally, nil, err)
@@ -197,7 +198,7 @@ func recordedOnly(specs []session.Spec, records []session.Record, typed []string
 	all, err := resolveAll(addresses(specs, records), typed)
 	errs := []error{err}
 	for _, address := range all {
-		if find(records, address) == nil {
+		if project.Find(records, address) == nil {
 			errs = append(errs, errNotApplied(address))
 		}
 	}
@@ -236,10 +237,10 @@ func (o *handOptions) onlyLiving(ctx context.Context, r *engine.Reconciler) erro
 
 // alreadySo tells that sessions are already what they are told to be, or that this was
 // only recorded, as of one that waits for its start. before are the records as they were.
-func (a *app) alreadySo(p plan.Plan, told []session.Address, before []session.Record) {
+func alreadySo(a *app, p plan.Plan, told []session.Address, before []session.Record) {
 	for _, c := range p.Changes {
 		if slices.Contains(told, c.Address) {
-			was := find(before, c.Address)
+			was := project.Find(before, c.Address)
 			if c.Reason == plan.ReasonStop && was != nil && engine.Desired(*was) != session.Stopped {
 				fmt.Fprintf(a.env.Stdout, "%s: stopped (it was not running)\n", c.Address)
 				continue

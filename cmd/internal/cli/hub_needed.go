@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -16,21 +17,21 @@ import (
 
 // hubNeeds returns what of the project only a hub carries out: what the manifest
 // declares, and starts that wait.
-func hubNeeds(p *project, waits bool) []string {
-	needs := slices.Clone(p.manifest.NeedsHub)
+func hubNeeds(p *project.Project, waits bool) []string {
+	needs := slices.Clone(p.Manifest.NeedsHub)
 	if waits {
 		needs = append(needs, "held sessions")
 	}
 	return needs
 }
 
-// tellNoHub says in one line, to people, what needs the hub while none runs.
-func (a *app) tellNoHub(p *project, waits bool) {
+// reportNoHub says in one line, to people, what needs the hub while none runs.
+func reportNoHub(a *app, p *project.Project, waits bool) {
 	needs := hubNeeds(p, waits)
 	if a.globals.json || len(needs) == 0 {
 		return
 	}
-	h, runs := hub.Running(p.manifest.DataDir)
+	h, runs := hub.Running(p.Manifest.DataDir)
 	if runs && !hub.Suspended(h) {
 		return
 	}
@@ -57,22 +58,22 @@ func toQueue(p plan.Plan) bool {
 }
 
 // waitsOnRecord reports whether a start that was approved waits.
-func waitsOnRecord(p *project) bool {
-	s, err := state.Read(p.state)
+func waitsOnRecord(p *project.Project) bool {
+	s, err := state.Read(p.State)
 	return err == nil && slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return r.Intent == session.Queued })
 }
 
 // autoHub starts the hub for a manifest that says hub = "auto", unless one runs. That
 // it cannot is said: what was applied stays.
-func (a *app) autoHub(ctx context.Context, p *project) {
-	if _, runs := hub.Running(p.manifest.DataDir); runs || !p.manifest.HubAuto {
+func autoHub(ctx context.Context, a *app, p *project.Project) {
+	if _, runs := hub.Running(p.Manifest.DataDir); runs || !p.Manifest.HubAuto {
 		return
 	}
 	var w io.Writer = a.env.Stderr
 	if a.globals.json {
 		w = io.Discard
 	}
-	err := startHub(ctx, a, p, serveOptions{detach: true}, w)
+	err := detach(ctx, a, p, serveOptions{}, w)
 	var taken *hub.TakenError // by another apply, at the same moment
 	if err != nil && !errors.As(err, &taken) {
 		fmt.Fprintf(a.env.Stderr, "Warning: the hub could not be started: %v\n", err)

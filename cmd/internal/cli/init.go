@@ -15,11 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/preflight"
 )
 
 const manifestFile = "agentform.hcl"
 
-func (a *app) initCommand() *cobra.Command {
+func initCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
 		Short: "Write a first manifest for this repository",
@@ -27,7 +28,7 @@ func (a *app) initCommand() *cobra.Command {
 adds the data folder to .gitignore. A file that is there is never overwritten.`,
 		Example: "  agentform init",
 		Args:    arguments(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return a.runInit(c.Context()) },
+		RunE:    func(c *cobra.Command, _ []string) error { return runInit(c.Context(), a) },
 	}
 }
 
@@ -58,7 +59,7 @@ session "first" {
 }
 `))
 
-func (a *app) runInit(ctx context.Context) error {
+func runInit(ctx context.Context, a *app) error {
 	there, err := filepath.Glob(filepath.Join(a.env.Dir, "*agentform.hcl"))
 	if err == nil {
 		var more []string
@@ -69,9 +70,9 @@ func (a *app) runInit(ctx context.Context) error {
 		return err
 	}
 	if len(there) > 0 {
-		return fmt.Errorf("%s is there already, and init overwrites nothing\nagentform validate checks it", a.shown(there[0]))
+		return fmt.Errorf("%s is there already, and init overwrites nothing\nagentform validate checks it", a.short(there[0]))
 	}
-	if _, found := a.env.findCommand("git", a.env.Dir); !found {
+	if _, found := a.env.Environ.Program("git", a.env.Dir); !found {
 		return errors.New("git is not on PATH: sessions work on branches of a repository\nInstall git 2.30 or later (apt-get install git, brew install git)")
 	}
 	root, err := git.Toplevel(ctx, a.env.Dir)
@@ -81,7 +82,7 @@ func (a *app) runInit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	installed := a.installedAgents()
+	installed := preflight.Host{Environ: a.env.Environ, Dir: a.env.Dir}.Installed()
 	first := firstManifest{Agent: "claude"}
 	if len(installed) > 0 {
 		first.Agent = installed[0]
@@ -98,15 +99,15 @@ func (a *app) runInit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.tellInit(installed, first, ignored)
+	tellInit(a, installed, first, ignored)
 	if has, err := git.HasCommits(ctx, root); err == nil && !has {
-		fmt.Fprintf(a.env.Stdout, "\nThe repository has no commit yet, and a branch begins at one: %s\n", firstCommit)
+		fmt.Fprintf(a.env.Stdout, "\nThe repository has no commit yet, and a branch begins at one: %s\n", preflight.FirstCommit)
 	}
 	fmt.Fprintln(a.env.Stdout, "\nNext: agentform plan")
 	return nil
 }
 
-func (a *app) tellInit(installed []string, first firstManifest, ignored bool) {
+func tellInit(a *app, installed []string, first firstManifest, ignored bool) {
 	out := a.env.Stdout
 	fmt.Fprintf(out, "Wrote %s: one session of %s, on a branch of its own.\n", manifestFile, first.Agent)
 	if ignored {
@@ -118,7 +119,7 @@ func (a *app) tellInit(installed []string, first firstManifest, ignored bool) {
 	case len(installed) > 1:
 		fmt.Fprintf(out, "\nInstalled besides: %s.\n", strings.Join(installed[1:], ", "))
 	}
-	if _, found := a.env.findCommand("tmux", a.env.Dir); !found {
+	if _, found := a.env.Environ.Program("tmux", a.env.Dir); !found {
 		fmt.Fprintln(out, "\ntmux is not on PATH, and sessions live in it: install tmux 3.2 or later.")
 	}
 }

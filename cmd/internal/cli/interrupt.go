@@ -13,7 +13,7 @@ import (
 // nothing new is begun, what is under way finishes. The second ends the
 // returned context: stop now. SIGTERM and SIGHUP count like Ctrl-C. done gives
 // the signals back.
-func (a *app) interruptible(ctx context.Context) (_ context.Context, drain <-chan struct{}, done func()) {
+func interruptible(ctx context.Context, a *app) (_ context.Context, drain <-chan struct{}, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	draining := make(chan struct{})
 	signals := make(chan os.Signal, 2)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/layout"
@@ -25,7 +26,7 @@ import (
 // something was added.
 const lookAgain = 250 * time.Millisecond
 
-func (a *app) logsCommand() *cobra.Command {
+func logsCommand(a *app) *cobra.Command {
 	var o logsOptions
 	c := &cobra.Command{
 		Use:   "logs ADDR",
@@ -40,7 +41,7 @@ right now is for capture.`,
   agentform logs api --screen`,
 		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(1),
+		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.follow && a.globals.json {
 				return usageError{c.CommandPath(), errors.New("--json prints what there is: leave --follow out")}
@@ -48,13 +49,13 @@ right now is for capture.`,
 			if err := o.tail.check(); err != nil {
 				return usageError{c.CommandPath(), err}
 			}
-			return a.runLogs(c.Context(), args[0], o)
+			return runLogs(c.Context(), a, args[0], o)
 		},
 	}
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with what is added, until interrupted")
 	c.Flags().BoolVar(&o.screen, "screen", false, "the screens, also of an agent that keeps a session file")
 	o.tail.register(c, "entries, or lines of the screens")
-	a.fileWithoutShorthand(c)
+	fileWithoutShorthand(a, c)
 	return c
 }
 
@@ -86,25 +87,25 @@ func last[T any](t tailFlag, items []T) []T {
 	return items[len(items)-t.most:]
 }
 
-func (a *app) runLogs(ctx context.Context, typed string, o logsOptions) error {
-	p, s, err := a.recorded()
+func runLogs(ctx context.Context, a *app, typed string, o logsOptions) error {
+	p, s, err := a.openState()
 	if err != nil {
 		return err
 	}
-	address, err := resolveOne(addresses(p.manifest.Sessions, s.Sessions), typed)
+	address, err := resolveOne(addresses(p.Manifest.Sessions, s.Sessions), typed)
 	if err != nil {
 		return err
 	}
-	r := find(s.Sessions, address)
+	r := project.Find(s.Sessions, address)
 	if r == nil {
 		return fmt.Errorf("%s was never live: there is nothing to tell", address)
 	}
 	if !o.screen {
-		if told, err := a.tellEntries(ctx, p, *r, o); told || err != nil {
+		if told, err := tellEntries(ctx, a, p, *r, o); told || err != nil {
 			return err
 		}
 	}
-	path := filepath.Join(p.folder(*r), history.TranscriptName)
+	path := filepath.Join(p.SessionDir(*r), history.TranscriptName)
 	if a.globals.json {
 		text, err := endOf(transcripts(path))
 		if err != nil {
@@ -112,12 +113,12 @@ func (a *app) runLogs(ctx context.Context, typed string, o logsOptions) error {
 		}
 		return view.TextJSON(a.env.Stdout, address, lastLines(o.tail, text))
 	}
-	n, err := a.printTranscript(path, o.tail)
+	n, err := printTranscript(a, path, o.tail)
 	if err != nil {
 		return err
 	}
 	if o.follow {
-		return a.followTranscript(ctx, path, n)
+		return followTranscript(ctx, a, path, n)
 	}
 	if n == 0 {
 		fmt.Fprintf(a.env.Stderr, "No transcript yet. The screen now: agentform capture %s\n", quoted(address))
@@ -132,7 +133,7 @@ func lastLines(t tailFlag, text string) string {
 
 // printTranscript prints what is kept, the oldest first, or the end of it that --tail
 // says, and returns how many bytes of the file itself were read.
-func (a *app) printTranscript(path string, tail tailFlag) (n int64, err error) {
+func printTranscript(a *app, path string, tail tailFlag) (n int64, err error) {
 	if tail.most >= 0 {
 		if info, err := os.Stat(path); err == nil {
 			n = info.Size()
@@ -154,7 +155,7 @@ func (a *app) printTranscript(path string, tail tailFlag) (n int64, err error) {
 
 // followTranscript prints what is added to the file behind an offset. A file
 // that was moved aside meanwhile is told to its end first.
-func (a *app) followTranscript(ctx context.Context, path string, at int64) error {
+func followTranscript(ctx context.Context, a *app, path string, at int64) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	tick := time.NewTicker(lookAgain)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/sessionfile"
@@ -14,8 +15,8 @@ import (
 
 // tellEntries prints a session from its agent's own file. False: the agent keeps
 // none, or has not begun it, so there is only the screen to print.
-func (a *app) tellEntries(ctx context.Context, p *project, r session.Record, o logsOptions) (told bool, err error) {
-	adapter, of := agent.For(r.Spec.Agent), a.activity(p).Lookup(r)
+func tellEntries(ctx context.Context, a *app, p *project.Project, r session.Record, o logsOptions) (told bool, err error) {
+	adapter, of := agent.For(r.Spec.Agent), p.Activity().Lookup(r)
 	var reader sessionfile.Reader
 	native, err := reader.Read(adapter, r.Run.ID, of)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-func (a *app) nextCommand() *cobra.Command {
+func nextCommand(a *app) *cobra.Command {
 	var role string
 	var timeout time.Duration
 	c := &cobra.Command{
@@ -51,17 +51,17 @@ Exit 1 when nothing that lives is left to wait for, and when the timeout is over
 			if timeout < 0 {
 				return usageError{c.CommandPath(), errors.New("--timeout: want 0 or more")}
 			}
-			return a.runNext(c.Context(), role, timeout)
+			return runNext(c.Context(), a, role, timeout)
 		},
 	}
 	c.Flags().StringVar(&role, "role", "", "only sessions of this `role`")
 	durationVar(c.Flags(), &timeout, "timeout", 0, "wait no longer than this, such as 10m (default: for ever)")
-	completeFlag(c, "role", a.completeRoles)
+	completeFlag(c, "role", completeRoles(a))
 	return c
 }
 
-func (a *app) runNext(ctx context.Context, role string, timeout time.Duration) error {
-	f, err := a.following(nil)
+func runNext(ctx context.Context, a *app, role string, timeout time.Duration) error {
+	f, err := newFollowing(a, nil)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *app) runNext(ctx context.Context, role string, timeout time.Duration) e
 		last = g.ofRole(role)
 		follower.See(last.at, last.sights)
 		if needs := follower.Needs(); len(needs) > 0 {
-			return a.tellNeed(needs[0], last)
+			return tellNeed(a, needs[0], last)
 		}
 		if !follower.Hope() {
 			return hopeless(role, last)
@@ -105,7 +105,7 @@ func (g glance) ofRole(role string) glance {
 	return some
 }
 
-func (a *app) tellNeed(n follow.Need, g glance) error {
+func tellNeed(a *app, n follow.Need, g glance) error {
 	x := *g.of(n.Address)
 	needy := view.Needy{Session: x, Priority: n.Priority, Reason: string(n.Reason), Since: n.Since}
 	if a.globals.json {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-func (a *app) outputCommand() *cobra.Command {
+func outputCommand(a *app) *cobra.Command {
 	var lines int
 	c := &cobra.Command{
 		Use:   "output [NAME | ADDR]",
@@ -36,17 +36,17 @@ session's screen, as capture does.`,
 			case len(args) == 0 && c.Flags().Changed("lines"):
 				return usageError{c.CommandPath(), errors.New("--lines is for a session: name one")}
 			case len(args) == 0:
-				return a.runOutputs()
+				return runOutputs(a)
 			}
-			return a.runOutput(c.Context(), args[0], lines)
+			return runOutput(c.Context(), a, args[0], lines)
 		},
 	}
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		found, directive := a.completeAddresses(1)(c, args, typed)
+		found, directive := completeAddresses(a, 1)(c, args, typed)
 		if len(args) > 0 {
 			return found, directive
 		}
-		for _, o := range a.open().manifest.Outputs {
+		for _, o := range a.open().Manifest.Outputs {
 			if strings.HasPrefix(o.Name, typed) {
 				found = append(found, cobra.CompletionWithDesc(o.Name, o.Description))
 			}
@@ -57,13 +57,13 @@ session's screen, as capture does.`,
 	return c
 }
 
-func (a *app) runOutputs() error {
-	p, err := a.wanted()
+func runOutputs(a *app) error {
+	p, err := a.openManifest()
 	if err != nil {
 		return err
 	}
-	all := make([]view.Output, len(p.manifest.Outputs))
-	for i, o := range p.manifest.Outputs {
+	all := make([]view.Output, len(p.Manifest.Outputs))
+	for i, o := range p.Manifest.Outputs {
 		all[i] = view.Output(o)
 	}
 	if a.globals.json {
@@ -78,11 +78,11 @@ func (a *app) runOutputs() error {
 
 // runOutput prints one output or, if there is none of that name, the screen of
 // the session that it means.
-func (a *app) runOutput(ctx context.Context, typed string, lines int) error {
+func runOutput(ctx context.Context, a *app, typed string, lines int) error {
 	p := a.open()
-	outputs := p.manifest.Outputs
+	outputs := p.Manifest.Outputs
 	if i := slices.IndexFunc(outputs, func(o config.Output) bool { return o.Name == typed }); i >= 0 {
-		if _, err := a.wanted(); err != nil { // tells its warnings
+		if _, err := a.openManifest(); err != nil { // tells its warnings
 			return err
 		}
 		if a.globals.json {
@@ -90,12 +90,12 @@ func (a *app) runOutput(ctx context.Context, typed string, lines int) error {
 		}
 		return view.OutputValue(a.env.Stdout, view.Output(outputs[i]))
 	}
-	s, _ := state.Read(p.state) // unreadable: the manifest's addresses are left
-	_, err := resolve(addresses(p.manifest.Sessions, s.Sessions), typed)
+	s, _ := state.Read(p.State) // unreadable: the manifest's addresses are left
+	_, err := resolve(addresses(p.Manifest.Sessions, s.Sessions), typed)
 	if err == nil {
-		return a.runCapture(ctx, typed, lines)
+		return runCapture(ctx, a, typed, lines)
 	}
-	if _, err := a.wanted(); err != nil {
+	if _, err := a.openManifest(); err != nil {
 		return err
 	}
 	var names []string

@@ -9,8 +9,11 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/preflight"
+	"github.com/agentform/agentform/internal/rebuild"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -21,7 +24,7 @@ type planOptions struct {
 	exitcode bool
 }
 
-func (a *app) planCommand() *cobra.Command {
+func planCommand(a *app) *cobra.Command {
 	var o planOptions
 	c := &cobra.Command{
 		Use:   "plan",
@@ -38,7 +41,7 @@ the others are planned all the same.`,
   agentform plan --role builder --label team=shop`,
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
-		RunE:        func(c *cobra.Command, _ []string) error { return a.runPlan(c.Context(), o) },
+		RunE:        func(c *cobra.Command, _ []string) error { return runPlan(c.Context(), a, o) },
 	}
 	o.register(a, c)
 	o.registerMore(a, c)
@@ -47,32 +50,32 @@ the others are planned all the same.`,
 	return c
 }
 
-func (a *app) runPlan(ctx context.Context, o planOptions) error {
+func runPlan(ctx context.Context, a *app, o planOptions) error {
 	a.document = a.globals.json
-	p, made, _, err := a.makePlan(ctx, o.planFlags)
+	p, made, _, err := makePlan(ctx, a, o.planFlags)
 	if err != nil && a.document {
-		return a.unplanned(err)
+		return unplanned(a, err)
 	}
 	if err != nil {
 		return err
 	}
-	warnings := a.startable(ctx, made, session.Warning)
-	keptWork(ctx, &made)
+	warnings := p.Host().Plan(ctx, made, session.Warning)
+	preflight.KeptWork(ctx, &made)
 	if a.document {
-		warnings = append(warnings, p.problems...)
+		warnings = append(warnings, p.Problems...)
 	}
-	if err := a.showPlan(made, o.detail, warnings); err != nil {
+	if err := showPlan(a, made, o.detail, warnings); err != nil {
 		return err
 	}
-	if !o.destroy && !p.manifest.HubAuto {
-		a.tellNoHub(p, waitsInPlan(made))
+	if !o.destroy && !p.Manifest.HubAuto {
+		reportNoHub(a, p, waitsInPlan(made))
 	}
 	if o.out != "" {
-		if err := a.keepPlan(made, o.out); err != nil {
+		if err := keepPlan(a, made, o.out); err != nil {
 			return err
 		}
 	}
-	a.log.Debug("planned", "state", p.state, "serial", made.Serial, "complete", made.Complete)
+	a.log.Debug("planned", "state", p.State, "serial", made.Serial, "complete", made.Complete)
 	switch {
 	case session.HasErrors(made.Problems), session.HasErrors(warnings), !made.Complete:
 		return outcome(exitError)
@@ -83,10 +86,10 @@ func (a *app) runPlan(ctx context.Context, o planOptions) error {
 }
 
 // unplanned prints the document of a plan that could not be made: why.
-func (a *app) unplanned(err error) error {
+func unplanned(a *app, err error) error {
 	none := plan.Plan{At: time.Now()}
-	if a.opened != nil {
-		none.Project, none.Problems = a.opened.manifest.Project, a.opened.problems
+	if a.project != nil {
+		none.Project, none.Problems = a.project.Manifest.Project, a.project.Problems
 	}
 	said := outcome(codeOf(err))
 	if !errors.As(err, &said) {
@@ -99,13 +102,13 @@ func (a *app) unplanned(err error) error {
 }
 
 // makePlan reads the manifest and plans. Destroying needs no manifest.
-func (a *app) makePlan(ctx context.Context, f planFlags) (*project, plan.Plan, engine.Request, error) {
-	var p *project
+func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.Plan, engine.Request, error) {
+	var p *project.Project
 	var err error
 	if f.destroy {
-		p, _, err = a.recorded()
+		p, _, err = a.openState()
 	} else {
-		p, err = a.wanted()
+		p, err = a.openManifest()
 	}
 	if err != nil {
 		return nil, plan.Plan{}, engine.Request{}, err
@@ -114,19 +117,19 @@ func (a *app) makePlan(ctx context.Context, f planFlags) (*project, plan.Plan, e
 	if err != nil {
 		return nil, plan.Plan{}, engine.Request{}, err
 	}
-	request := p.request(options)
+	request := p.Request(options)
 	began := time.Now()
-	made, err := a.reconciler(p, toLook).Plan(ctx, request)
-	p.point(made.Problems)
+	made, err := p.Reconciler(project.ToRead).Plan(ctx, request)
+	point(p, made.Problems)
 	made.Problems = append(made.Problems, lostState(p, made)...)
 	a.log.Debug("looked and compared", "took", time.Since(began))
 	return p, made, request, err
 }
 
 // point gives each warning about a session the place of its block in the manifest.
-func (p *project) point(problems []session.Diagnostic) {
+func point(p *project.Project, problems []session.Diagnostic) {
 	for i, d := range problems {
-		if at, declared := p.manifest.Ranges[d.Address]; declared && d.Severity == session.Warning && d.Range == nil {
+		if at, declared := p.Manifest.Ranges[d.Address]; declared && d.Severity == session.Warning && d.Range == nil {
 			problems[i].Range = &at
 		}
 	}
@@ -134,13 +137,13 @@ func (p *project) point(problems []session.Diagnostic) {
 
 // showPlan prints a plan: the document to standard output, what is only to be
 // heard besides to standard error.
-func (a *app) showPlan(p plan.Plan, detail string, warnings []session.Diagnostic) error {
+func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic) error {
 	if a.globals.json {
 		p.Problems = append(p.Problems, warnings...)
 		return view.PlanJSON(a.env.Stdout, p, a.env.Version)
 	}
 	if len(warnings) > 0 {
-		if err := view.Diagnostics(a.env.Stderr, a.err(), warnings); err != nil {
+		if err := a.warn(warnings); err != nil {
 			return err
 		}
 	}
@@ -148,7 +151,7 @@ func (a *app) showPlan(p plan.Plan, detail string, warnings []session.Diagnostic
 }
 
 // keepPlan writes a plan to a file that only its owner reads: prompts are in it.
-func (a *app) keepPlan(p plan.Plan, file string) error {
+func keepPlan(a *app, p plan.Plan, file string) error {
 	b, err := plan.Encode(p)
 	if err != nil {
 		return err
@@ -160,4 +163,17 @@ func (a *app) keepPlan(p plan.Plan, file string) error {
 		fmt.Fprintf(a.env.Stderr, "\nKept in %s. To do exactly this: agentform apply %s\n", file, file)
 	}
 	return nil
+}
+
+// lostState warns where there is no state and sessions left their records: as new ones,
+// they would be started though someone had stopped them.
+func lostState(p *project.Project, made plan.Plan) []session.Diagnostic {
+	if made.Serial > 0 {
+		return nil
+	}
+	problem, remedy := rebuild.Lost(p.Manifest, p.State)
+	if problem == "" {
+		return nil
+	}
+	return []session.Diagnostic{{Severity: session.Warning, Summary: "the state is lost", Detail: problem + "\n" + remedy}}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -24,8 +25,8 @@ func (f *planFlags) register(a *app, c *cobra.Command) {
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "not this `address`, nor what depends on it (repeatable)")
 	flags.StringVar(&f.detail, "detail", "changes", "how much to show: changes, full (what stays as it is, too)")
 	f.selector.register(a, c, "only sessions")
-	completeFlag(c, "target", a.completeAddresses(0))
-	completeFlag(c, "exclude", a.completeAddresses(0))
+	completeFlag(c, "target", completeAddresses(a, 0))
+	completeFlag(c, "exclude", completeAddresses(a, 0))
 	completeFlag(c, "detail", words("changes", "full"))
 }
 
@@ -35,13 +36,13 @@ func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 	flags.StringArrayVar(&f.replace, "replace", nil, "make this `address` anew, whatever its state (repeatable)")
 	flags.BoolVar(&f.destroy, "destroy", false, "plan the end of everything that is on record")
 	flags.BoolVar(&f.refreshOnly, "refresh-only", false, "only tell how the live world differs from the record")
-	completeFlag(c, "replace", a.completeAddresses(0))
+	completeFlag(c, "replace", completeAddresses(a, 0))
 }
 
 // options turns the flags into a plan's options; addresses are held against
 // what is in the manifest or on record.
-func (f *planFlags) options(p *project) (plan.Options, error) {
-	o := plan.Options{Destroy: f.destroy, RefreshOnly: f.refreshOnly, MaxRunning: p.maxRunning()}
+func (f *planFlags) options(p *project.Project) (plan.Options, error) {
+	o := plan.Options{Destroy: f.destroy, RefreshOnly: f.refreshOnly, MaxRunning: p.MaxRunning}
 	if f.detail != "changes" && f.detail != "full" {
 		return o, errors.New("--detail " + f.detail + ": want changes or full")
 	}
@@ -54,11 +55,11 @@ func (f *planFlags) options(p *project) (plan.Options, error) {
 	if len(f.targets)+len(f.exclude)+len(f.replace) == 0 && !f.given() {
 		return o, nil
 	}
-	s, err := state.Read(p.state)
+	s, err := state.Read(p.State)
 	if err != nil && !errors.Is(err, state.ErrNone) {
 		return o, err
 	}
-	known := addresses(p.manifest.Sessions, s.Sessions)
+	known := addresses(p.Manifest.Sessions, s.Sessions)
 	var errs []error
 	for _, list := range []struct {
 		typed []string
@@ -69,7 +70,7 @@ func (f *planFlags) options(p *project) (plan.Options, error) {
 		errs = append(errs, err)
 	}
 	if f.given() {
-		chosen, err := f.choose(p.manifest.Sessions, s.Sessions)
+		chosen, err := f.choose(p.Manifest.Sessions, s.Sessions)
 		o.Targets = append(o.Targets, chosen...)
 		errs = append(errs, err)
 	}

@@ -4,20 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/prune"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
-type pruneOptions struct{ apply, autoApprove bool }
-
-func (a *app) pruneCommand() *cobra.Command {
-	var o pruneOptions
+func pruneCommand(a *app) *cobra.Command {
+	var apply, approved bool
 	c := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove what no session needs any more",
@@ -35,108 +34,81 @@ record or not.`,
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if a.globals.json && o.apply && !o.autoApprove {
+			if a.globals.json && apply && !approved {
 				return usageError{c.CommandPath(), errors.New("--json cannot ask for approval: it needs --auto-approve")}
 			}
-			return a.runPrune(c.Context(), o)
+			return runPrune(c.Context(), a, apply || approved, approved)
 		},
 	}
-	c.Flags().BoolVar(&o.apply, "apply", false, "remove it, after asking")
-	c.Flags().BoolVar(&o.autoApprove, "auto-approve", false, "remove it, and do not ask")
+	c.Flags().BoolVar(&apply, "apply", false, "remove it, after asking")
+	c.Flags().BoolVar(&approved, "auto-approve", false, "remove it, and do not ask")
 	return c
 }
 
-func (a *app) runPrune(ctx context.Context, o pruneOptions) error {
-	p, s, err := a.unmanifested()
+func runPrune(ctx context.Context, a *app, apply, approved bool) error {
+	p, s, err := a.openOptional()
 	if err != nil {
 		return err
 	}
-	found, err := a.leftovers(ctx, p, s)
+	found, err := leftovers(ctx, p, s)
 	if err != nil {
 		return err
 	}
-	goes := 0
-	for _, l := range found {
-		if l.Action == view.LeftToRemove {
-			goes++
-		}
+	has := func(action prune.Action) bool {
+		return slices.ContainsFunc(found, func(l prune.Leftover) bool { return l.Action == action })
 	}
-	if goes > 0 && o.apply && !o.autoApprove {
+	removes := has(prune.Remove)
+	if removes && apply && !approved {
 		if err := view.Prune(a.env.Stdout, a.out(), found); err != nil {
 			return err
 		}
-		if err := a.confirm("Remove all that would be removed?", a.command+" --auto-approve"); err != nil {
+		if err := confirm(a, "Remove all that would be removed?", a.command+" --auto-approve"); err != nil {
 			return err
 		}
 	}
-	act := goes > 0 && (o.apply || o.autoApprove)
-	if act {
-		if found, err = a.removeLeftovers(ctx, p, found); err != nil {
+	if removes && apply {
+		if found, err = removeLeftovers(ctx, p, found); err != nil {
 			return err
 		}
 	}
 	if a.globals.json {
-		err = view.PruneJSON(a.env.Stdout, found, act)
+		err = view.PruneJSON(a.env.Stdout, found, removes && apply)
 	} else {
 		err = view.Prune(a.env.Stdout, a.out(), found)
 	}
-	for _, l := range found {
-		if err == nil && l.Action == view.LeftFailed {
-			err = outcome(exitError)
-		}
-	}
-	if err == nil && goes > 0 && !act && !a.globals.json {
+	switch {
+	case err != nil:
+		return err
+	case has(prune.Failed):
+		return outcome(exitError)
+	case removes && !apply && !a.globals.json:
 		fmt.Fprintln(a.env.Stderr, "\nNothing was removed. To remove it: agentform prune --apply")
 	}
-	return err
+	return nil
 }
 
-// removeLeftovers removes, under the state's lock, what was approved and is left
-// over still.
-func (a *app) removeLeftovers(ctx context.Context, p *project, approved []view.Leftover) (_ []view.Leftover, err error) {
-	store, err := openState(ctx, a, p)
+func leftovers(ctx context.Context, p *project.Project, s state.State) ([]prune.Leftover, error) {
+	socket, err := p.HubSocket()
+	if err != nil {
+		return nil, err
+	}
+	r := p.Reconciler(project.ToRead)
+	return prune.Find(ctx, prune.Input{
+		DataDir: p.Manifest.DataDir, HubSocket: socket, Records: s.Sessions, Launched: p.Launched,
+		Runtime: func(spec session.RuntimeSpec) (session.Runtime, error) { return r.Opened(s.Lineage, spec) },
+	})
+}
+
+// removeLeftovers removes what was approved and is still left over, under the state's lock.
+func removeLeftovers(ctx context.Context, p *project.Project, approved []prune.Leftover) (_ []prune.Leftover, err error) {
+	store, err := p.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	agreed := map[string]bool{}
-	for _, l := range approved {
-		agreed[l.Path] = l.Action == view.LeftToRemove
+	found, err := leftovers(ctx, p, store.State())
+	if err == nil {
+		prune.Apply(ctx, found, approved)
 	}
-	found, err := a.leftovers(ctx, p, store.State())
-	if err != nil {
-		return nil, err
-	}
-	for i := range found {
-		l := &found[i]
-		if l.Action != view.LeftToRemove || !agreed[l.Path] {
-			continue
-		}
-		l.Action = view.LeftRemoved
-		if err := removeLeftover(ctx, *l); err != nil {
-			l.Action, l.Reason = view.LeftFailed, err.Error()
-			if risky := (*git.RiskError)(nil); errors.As(err, &risky) {
-				l.Action, l.Reason = view.LeftKept, "it holds "+risky.Risk.String()
-			}
-		}
-	}
-	return found, nil
-}
-
-func removeLeftover(ctx context.Context, l view.Leftover) error {
-	switch l.Kind {
-	case kindWorkspace:
-		if co := lookUnused(l.Path); co.Git {
-			if err := git.RemoveWorktree(ctx, co.Repo, l.Path); err != nil {
-				return err
-			}
-		} else if err := os.Remove(l.Path); err != nil { // refuses if it is not empty
-			return err
-		}
-		_ = os.Remove(filepath.Dir(l.Path)) // likewise: another branch's may be there
-		return nil
-	case kindRun:
-		return shim.RemoveRun(l.Path)
-	}
-	return os.Remove(l.Path)
+	return found, err
 }

@@ -2,49 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/config"
-	"github.com/agentform/agentform/internal/projectdir"
 )
-
-// app is one run of agentform: where it runs, the global flags, and what has
-// been opened so far, which happens only when a command asks for it.
-type app struct {
-	env      Env    // Dir is as --chdir says, and that of the project once it is open
-	typedIn  string // the directory that relative paths on the command line count from
-	found    projectdir.Found
-	stands   string // the folder that the person stands in, without links; --chdir leaves it
-	globals  globals
-	log      *slog.Logger
-	command  string   // "agentform apply"
-	opened   *project // see open
-	document bool     // what is wrong with the manifest goes into the command's document, not to standard error
-	closers  []func() // see close
-	scoped   []string // see scope; of the hub alone
-}
-
-// globals are the flags that every command takes.
-type globals struct {
-	chdir       string
-	files       []string
-	vars        []config.Var
-	stateFile   string
-	noColor     bool
-	logLevel    string
-	parallelism int
-	lockTimeout time.Duration
-	json        bool
-}
 
 // jsonKey marks, in a command's annotations, that it has JSON to give.
 const jsonKey = "json"
@@ -60,7 +23,7 @@ const (
 )
 
 // root is the whole tree of commands.
-func (a *app) root() *cobra.Command {
+func newRoot(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agentform",
 		Short: "Terraform for coding-agent sessions",
@@ -77,11 +40,11 @@ between what is wanted and what is live, and applies it.`,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		TraverseChildren:  true, // -f before a command is --file, behind logs and events it is --follow
-		PersistentPreRunE: a.before,
+		PersistentPreRunE: a.setup,
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SetFlagErrorFunc(flagError)
-	a.globalFlags(c)
+	globalFlags(a, c)
 	c.AddGroup(
 		&cobra.Group{ID: groupMain, Title: "From a manifest to live sessions:"},
 		&cobra.Group{ID: groupSession, Title: "With one session:"},
@@ -95,16 +58,16 @@ between what is wanted and what is live, and applies it.`,
 			c.AddCommand(sub)
 		}
 	}
-	add(groupMain, a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.driftCommand(), a.graphCommand(), a.applyCommand(),
-		a.destroyCommand(), a.statusCommand(), a.servicesCommand(), a.watchCommand(), a.showCommand())
-	add(groupSession, a.attachCommand(), a.sendCommand(), a.captureCommand(), a.outputCommand(), a.logsCommand(), a.eventsCommand(), a.waitCommand(), a.nextCommand(),
-		a.startCommand(), a.stopCommand(), a.restartCommand(), a.pauseCommand(), a.resumeCommand(), a.resumeAllCommand(), a.runCommand(), a.adoptCommand(), a.fetchCommand())
-	add(groupProject, a.serveCommand(), a.pruneCommand(), a.stateCommand(), a.doctorCommand(), a.schemaCommand(), a.versionCommand())
-	c.AddCommand(a.guestCommand(), lifecycleTopic())
+	add(groupMain, initCommand(a), validateCommand(a), fmtCommand(a), planCommand(a), driftCommand(a), graphCommand(a), applyCommand(a),
+		destroyCommand(a), statusCommand(a), servicesCommand(a), watchCommand(a), showCommand(a))
+	add(groupSession, attachCommand(a), sendCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
+		startCommand(a), stopCommand(a), restartCommand(a), pauseCommand(a), resumeCommand(a), resumeAllCommand(a), runCommand(a), adoptCommand(a), fetchCommand(a))
+	add(groupProject, serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), versionCommand(a))
+	c.AddCommand(guestCommand(a), lifecycleTopic())
 	return c
 }
 
-func (a *app) globalFlags(c *cobra.Command) {
+func globalFlags(a *app, c *cobra.Command) {
 	g, f := &a.globals, c.PersistentFlags()
 	f.StringVarP(&g.chdir, "chdir", "C", "", "work in this `folder`")
 	f.StringArrayVarP(&g.files, "file", "f", nil, fileUsage)
@@ -192,59 +155,7 @@ const fileUsage = "read the manifest at this `path`, or every one in that folder
 
 // fileWithoutShorthand gives a command its own --file, so that -f is free in it:
 // to follow is what -f means for whatever prints as it comes.
-func (a *app) fileWithoutShorthand(c *cobra.Command) {
+func fileWithoutShorthand(a *app, c *cobra.Command) {
 	c.Flags().StringArrayVar(&a.globals.files, "file", nil, fileUsage)
 	_ = c.MarkFlagFilename("file") // fails only for a flag that does not exist
-}
-
-// before holds the global flags against each other and applies them.
-func (a *app) before(c *cobra.Command, _ []string) error {
-	g := &a.globals
-	a.command = c.CommandPath()
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
-		return usageError{c.CommandPath(), fmt.Errorf("--log-level %q: want debug, info, warn or error", g.logLevel)}
-	}
-	a.log = slog.New(slog.NewTextHandler(a.env.Stderr, &slog.HandlerOptions{Level: level}))
-	if g.parallelism < 1 && c.Flag("parallelism").Changed {
-		return usageError{c.CommandPath(), fmt.Errorf("--parallelism %d: want 1 or more", g.parallelism)}
-	}
-	if g.json && c.Annotations[jsonKey] == "" {
-		return usageError{c.CommandPath(), fmt.Errorf("%s has no JSON to give: leave --json out", c.CommandPath())}
-	}
-	if real, err := filepath.EvalSymlinks(a.env.Dir); err == nil {
-		a.stands = real
-	}
-	if g.chdir != "" {
-		dir := a.absolute(g.chdir)
-		if info, err := os.Stat(dir); err != nil {
-			return fmt.Errorf("--chdir: %w", err)
-		} else if !info.IsDir() {
-			return fmt.Errorf("--chdir %s: it is no folder", dir)
-		}
-		a.env.Dir = dir
-	}
-	a.typedIn = a.env.Dir
-	return nil
-}
-
-// absolute returns the absolute form of a path from the command line.
-func (a *app) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(a.typedIn, path)
-}
-
-// out and err are how standard output and standard error are written for
-// people.
-func (a *app) out() view.Style { return a.style(a.env.Stdout) }
-func (a *app) err() view.Style { return a.style(a.env.Stderr) }
-
-// style is how text for a writer looks. Paths are shown from the folder that
-// the person stands in, whatever --chdir says.
-func (a *app) style(w io.Writer) view.Style {
-	s := view.StyleFor(w, a.globals.noColor, a.env.Environ)
-	s.Dir = a.stands
-	return s
 }

@@ -10,12 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
@@ -33,7 +33,7 @@ type runOptions struct {
 	until                 string // of --for; empty: not given
 }
 
-func (a *app) runCommand() *cobra.Command {
+func runCommand(a *app) *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
 		Use:   "run -a AGENT [NAME] [-- ARGS...]",
@@ -87,7 +87,7 @@ session.`,
 			case o.until != "" && !o.wait && !o.rm:
 				return usageError{c.CommandPath(), errors.New("--for needs --wait or --rm")}
 			}
-			return a.runRun(c.Context(), o)
+			return runRun(c.Context(), a, o)
 		},
 	}
 	f := c.Flags()
@@ -106,8 +106,8 @@ session.`,
 	f.StringVar(&o.asked.Conversation, "resume", "", "go on with this conversation of the agent, by its `id`")
 	_ = c.MarkFlagRequired("agent") // fails only for a flag that does not exist
 	_ = c.MarkFlagDirname("work-dir")
-	completeFlag(c, "agent", a.completeAgents)
-	completeFlag(c, "role", a.completeRoles)
+	completeFlag(c, "agent", completeAgents(a))
+	completeFlag(c, "role", completeRoles(a))
 	completeFlag(c, "for", words(untilWords()...))
 	return c
 }
@@ -120,19 +120,19 @@ func behind(c *cobra.Command, args []string) []string {
 	return nil
 }
 
-func (a *app) runRun(ctx context.Context, o runOptions) error {
-	p, s, err := a.unmanifested()
+func runRun(ctx context.Context, a *app, o runOptions) error {
+	p, s, err := a.openOptional()
 	if err != nil {
 		return err
 	}
-	spec, err := a.compose(p, s, o)
+	spec, err := compose(a, p, s, o)
 	if err != nil {
 		return err
 	}
-	if err := a.shared(spec, s); err != nil {
+	if err := shared(a, spec, s); err != nil {
 		return err
 	}
-	t, err := a.teller("Run")
+	t, err := newTeller(a, "Run")
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 		w := attendance{app: a, project: p, teller: t, address: spec.Address, began: time.Now()}
 		return w.run(ctx, request, spec, o)
 	}
-	if err := a.bring(ctx, p, t, request, spec.Address, session.FromRun); err != nil {
+	if err := bring(ctx, a, p, t, request, spec.Address, session.FromRun); err != nil {
 		return err
 	}
 	if !a.globals.json {
@@ -153,7 +153,7 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 }
 
 // compose is the session that is asked for.
-func (a *app) compose(p *project, s state.State, o runOptions) (session.Spec, error) {
+func compose(a *app, p *project.Project, s state.State, o runOptions) (session.Spec, error) {
 	if o.name == "" {
 		o.name = "task-" + randomHex(4)
 	}
@@ -164,9 +164,9 @@ func (a *app) compose(p *project, s state.State, o runOptions) (session.Spec, er
 	}
 	name := quoted(asked.Address)
 	switch {
-	case p.declared(asked.Address) != nil:
+	case p.Declared(asked.Address) != nil:
 		return session.Spec{}, fmt.Errorf("%s is declared in the manifest: agentform apply --target %s makes it", asked.Address, name)
-	case find(s.Sessions, asked.Address) != nil:
+	case project.Find(s.Sessions, asked.Address) != nil:
 		return session.Spec{}, fmt.Errorf("%s is on record already: give another name, start it again (agentform restart %s), or remove it (agentform destroy --target %[2]s)", asked.Address, name)
 	}
 	if asked.Prompt = o.prompt; o.prompt == "-" {
@@ -190,7 +190,7 @@ func (a *app) compose(p *project, s state.State, o runOptions) (session.Spec, er
 	if asked.Dir.Err != nil {
 		return session.Spec{}, asked.Dir.Err
 	}
-	spec, err := p.manifest.Compose(asked)
+	spec, err := p.Manifest.Compose(asked)
 	if err == nil && spec.Profile != "" && spec.Agent.Base != agent.Codex {
 		fmt.Fprintf(a.env.Stderr, "Warning: --profile has no effect: only codex has profiles, and agent %q has none.\n", spec.Agent.Name)
 	}
@@ -201,27 +201,13 @@ func (a *app) compose(p *project, s state.State, o runOptions) (session.Spec, er
 }
 
 // shared warns when the session is to work where another one does.
-func (a *app) shared(spec session.Spec, s state.State) error {
+func shared(a *app, spec session.Spec, s state.State) error {
 	other := plan.Neighbor(spec, s.Sessions)
 	if other == "" {
 		return nil
 	}
 	_, err := fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", other, plaintext.Safe(spec.Workspace.Path))
 	return err
-}
-
-// completeAgents completes the agents there are.
-func (a *app) completeAgents(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if a.before(c, nil) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var found []string
-	for name := range a.open().manifest.Agents {
-		found = append(found, name)
-	}
-	found = slices.DeleteFunc(found, func(name string) bool { return !strings.HasPrefix(name, typed) })
-	slices.Sort(found)
-	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 func randomHex(bytes int) string {

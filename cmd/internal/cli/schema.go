@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/config"
 )
 
-func (a *app) schemaCommand() *cobra.Command {
+func schemaCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the manifest's schema for editors",
@@ -19,11 +19,11 @@ descriptions. It needs no project. docs/manifest.md says how to give it to an ed
 		Example:     `  agentform schema > .vscode/agentform.schema.json`,
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
-		RunE:        func(*cobra.Command, []string) error { return a.runSchema() },
+		RunE:        func(*cobra.Command, []string) error { return runSchema(a) },
 	}
 }
 
-func (a *app) runSchema() error {
+func runSchema(a *app) error {
 	text, err := config.Schema()
 	if err != nil {
 		return fmt.Errorf("make the schema: %w", err)

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentform/agentform/agent"
-	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
@@ -21,7 +20,7 @@ import (
 
 // sight is the project's sessions as they are now.
 type sight struct {
-	project *project
+	project *project.Project
 	engine.Status
 	known []status.Input // on record, then what is only wanted, each in the order of addresses
 	// holder is the hub, if one supervises the project.
@@ -33,8 +32,8 @@ type sight struct {
 }
 
 // look sees the project's sessions once.
-func (a *app) look(ctx context.Context) (*sight, error) {
-	e, err := a.eyes()
+func lookOnce(ctx context.Context, a *app) (*sight, error) {
+	e, err := openEyes(a)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +42,7 @@ func (a *app) look(ctx context.Context) (*sight, error) {
 
 // eyes look at the project's sessions, as often as they are asked to.
 type eyes struct {
-	project    *project
+	project    *project.Project
 	reconciler *engine.Reconciler
 	activity   *activity.Reader
 	histories  map[string]past // by folder
@@ -58,33 +57,28 @@ type past struct {
 
 // eyes opens the project for looking. Without a manifest that can be read, the
 // sessions on record are seen; that it cannot be read is said.
-func (a *app) eyes() (*eyes, error) {
-	p, _, err := a.recorded()
+func openEyes(a *app) (*eyes, error) {
+	p, _, err := a.openState()
 	if err != nil {
 		return nil, err
 	}
-	if session.HasErrors(p.problems) && (len(p.manifest.Files) > 0 || len(a.globals.files) > 0) {
-		if err := view.Diagnostics(a.env.Stderr, a.err(), p.problems); err != nil {
+	if session.HasErrors(p.Problems) && (len(p.Manifest.Files) > 0 || len(a.globals.files) > 0) {
+		if err := a.warn(p.Problems); err != nil {
 			return nil, err
 		}
 	}
-	return a.eyesOf(p), nil
+	return eyesOf(a, p), nil
 }
 
 // eyesOf look at an open project's sessions.
-func (a *app) eyesOf(p *project) *eyes {
-	return &eyes{project: p, reconciler: a.reconciler(p, toLook), activity: a.activity(p), histories: map[string]past{}, log: a.log}
-}
-
-// activity reads what the project's agents do.
-func (a *app) activity(p *project) *activity.Reader {
-	return activity.New(p.manifest.DataDir, a.env.getenv("HOME"), agent.For)
+func eyesOf(a *app, p *project.Project) *eyes {
+	return &eyes{project: p, reconciler: p.Reconciler(project.ToRead), activity: p.Activity(), histories: map[string]past{}, log: a.log}
 }
 
 // look sees all sessions, with their screens.
 func (e *eyes) look(ctx context.Context) (*sight, error) {
 	p := e.project
-	found, err := e.reconciler.Status(ctx, true, p.manifest.Sessions...)
+	found, err := e.reconciler.Status(ctx, true, p.Manifest.Sessions...)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +86,7 @@ func (e *eyes) look(ctx context.Context) (*sight, error) {
 	for i := range found.Sessions {
 		s.known = append(s.known, e.know(&found.Sessions[i], found.World.At))
 	}
-	s.holder, s.supervised = hub.Running(p.manifest.DataDir)
+	s.holder, s.supervised = hub.Running(p.Manifest.DataDir)
 	e.forecast(s)
 	for _, x := range found.Pending {
 		s.known = append(s.known, status.Pending(x))
@@ -107,7 +101,7 @@ func (e *eyes) forecast(s *sight) {
 	if !slices.ContainsFunc(s.known, gone) {
 		return
 	}
-	care := engine.Care{MaxRunning: e.project.maxRunning(), Doing: map[session.Address]session.Doing{}}
+	care := engine.Care{MaxRunning: e.project.MaxRunning, Doing: map[session.Address]session.Doing{}}
 	for _, k := range s.known {
 		care.Doing[k.Record.Address] = k.Doing(s.World.At)
 	}
@@ -117,7 +111,7 @@ func (e *eyes) forecast(s *sight) {
 
 // addresses are all that can be named.
 func (s *sight) addresses() []session.Address {
-	return addresses(s.project.manifest.Sessions, s.State.Sessions)
+	return addresses(s.project.Manifest.Sessions, s.State.Sessions)
 }
 
 // of is what is known of one session.
@@ -133,12 +127,12 @@ func (s *sight) of(a session.Address) status.Input {
 // know returns what is known of a recorded session, and adds to its history what is new
 // in that.
 func (e *eyes) know(x *engine.Seen, at time.Time) status.Input {
-	folder := e.project.folder(x.Record)
+	folder := e.project.SessionDir(x.Record)
 	past := e.history(folder)
 	k := status.Observed(x, e.activity.Look(x.Record, x.Live, past, at), past)
-	for i, spec := range e.project.manifest.Sessions {
+	for i, spec := range e.project.Manifest.Sessions {
 		if spec.Address == x.Record.Address {
-			k.Wanted = &e.project.manifest.Sessions[i]
+			k.Wanted = &e.project.Manifest.Sessions[i]
 		}
 	}
 	k.Transcript = status.Transcript(folder)

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
 
 // selector chooses sessions by what they are instead of by name.
@@ -23,8 +22,8 @@ type selector struct {
 func (s *selector) register(a *app, c *cobra.Command, what string) {
 	c.Flags().StringVar(&s.role, "role", "", what+" of this `role`")
 	c.Flags().Var(&labelFlag{into: &s.labels}, "label", what+" with this label, `key=value` (repeatable: with all of them)")
-	completeFlag(c, "role", a.completeRoles)
-	completeFlag(c, "label", a.completeLabels)
+	completeFlag(c, "role", completeRoles(a))
+	completeFlag(c, "label", completeLabels(a))
 }
 
 // given reports whether anything is asked for.
@@ -77,42 +76,4 @@ func (s *selector) String() string {
 		parts = append(parts, "--label "+key+"="+s.labels[key])
 	}
 	return strings.Join(parts, " ")
-}
-
-// completeRoles completes the roles of the sessions that are known now.
-func (a *app) completeRoles(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.completeWords(c, typed, func(s session.Spec) []string { return []string{s.Role} })
-}
-
-// completeLabels completes the labels of the sessions that are known now.
-func (a *app) completeLabels(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.completeWords(c, typed, func(s session.Spec) []string {
-		var labels []string
-		for key, value := range s.Labels {
-			labels = append(labels, key+"="+value)
-		}
-		return labels
-	})
-}
-
-// completeWords completes words that sessions have.
-func (a *app) completeWords(c *cobra.Command, typed string, of func(session.Spec) []string) ([]string, cobra.ShellCompDirective) {
-	if a.before(c, nil) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	p := a.open()
-	s, _ := state.Read(p.state) // unreadable: the manifest's are left
-	specs := slices.Clone(p.manifest.Sessions)
-	for _, r := range s.Sessions {
-		specs = append(specs, r.Spec)
-	}
-	found := map[string]bool{}
-	for _, spec := range specs {
-		for _, word := range of(spec) {
-			if strings.HasPrefix(word, typed) {
-				found[word] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(found)), cobra.ShellCompDirectiveNoFileComp
 }

@@ -27,7 +27,7 @@ type sendOptions struct {
 	command bool // a command of the agent's own
 }
 
-func (a *app) sendCommand() *cobra.Command {
+func sendCommand(a *app) *cobra.Command {
 	var o sendOptions
 	c := &cobra.Command{
 		Use:   "send ADDR [TEXT | -]",
@@ -49,7 +49,7 @@ with --command it is the command. With --no-enter the text is only typed.`,
   agentform send api --command /compact
   agentform send api 'a draft' --no-enter`,
 		Args:              arguments(1, 2),
-		ValidArgsFunction: a.completeAddresses(1),
+		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case (len(args) == 2) == (o.Key != ""):
@@ -59,7 +59,7 @@ with --command it is the command. With --no-enter the text is only typed.`,
 			case len(args) == 2:
 				o.Text = args[1]
 			}
-			return a.runSend(c.Context(), args[0], o)
+			return runSend(c.Context(), a, args[0], o)
 		},
 	}
 	c.Flags().BoolVar(&o.NoEnter, "no-enter", false, "only type, do not submit")
@@ -69,7 +69,7 @@ with --command it is the command. With --no-enter the text is only typed.`,
 	return c
 }
 
-func (a *app) runSend(ctx context.Context, typed string, o sendOptions) error {
+func runSend(ctx context.Context, a *app, typed string, o sendOptions) error {
 	if o.Text == "-" {
 		text, err := io.ReadAll(io.LimitReader(a.env.Stdin, maxSend+1))
 		if err != nil {
@@ -83,7 +83,7 @@ func (a *app) runSend(ctx context.Context, typed string, o sendOptions) error {
 	case o.Key == "" && o.Text == "":
 		return errors.New("nothing to send: the text is empty\nTo press Enter: --key Enter")
 	}
-	t, err := a.aim(ctx, typed)
+	t, err := aim(ctx, a, typed)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (a *app) runSend(ctx context.Context, typed string, o sendOptions) error {
 		return err
 	}
 	began := time.Now() // what the agent does from now on is its answer
-	outcome, err := a.give(ctx, t, o)
+	outcome, err := give(ctx, a, t, o)
 	if err != nil {
 		return t.refused(fmt.Errorf("send to %s: %w", t.Record.Address, err))
 	}
@@ -104,7 +104,7 @@ func (a *app) runSend(ctx context.Context, typed string, o sendOptions) error {
 		detail, reason = detail+", queued", history.Queued
 		fmt.Fprintf(a.env.Stderr, "%s is at work: it takes this up as soon as it can.\n", t.Record.Address)
 	}
-	if err := t.note(history.Event{Time: began, Kind: history.Sent, By: a.who().User, Reason: reason, Detail: detail}); err != nil {
+	if err := t.note(history.Event{Time: began, Kind: history.Sent, By: t.project.Who().User, Reason: reason, Detail: detail}); err != nil {
 		a.log.Warn("it was sent, and the history cannot be written", "error", err)
 	}
 	return nil
@@ -112,8 +112,8 @@ func (a *app) runSend(ctx context.Context, typed string, o sendOptions) error {
 
 // give types into the session. A key and a draft are typed as they are; of a text
 // that is submitted it is seen that it was taken.
-func (a *app) give(ctx context.Context, t *target, o sendOptions) (input.Outcome, error) {
-	reader := a.activity(t.project)
+func give(ctx context.Context, a *app, t *target, o sendOptions) (input.Outcome, error) {
+	reader := t.project.Activity()
 	if err := reader.Note(t.Record.Run.ID, o.Text, time.Now()); err != nil {
 		a.log.Warn("its echo may be read as the agent's words", "error", err)
 	}

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,20 +14,17 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 	"gopkg.in/natefinch/lumberjack.v2"
 
-	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/hub"
-	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/hub/service"
+	"github.com/agentform/agentform/internal/secret"
 	"github.com/agentform/agentform/internal/server"
-	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/internal/shim"
 )
 
 // serveOptions are how the hub is run.
@@ -36,10 +36,16 @@ type serveOptions struct {
 	openAPI   bool
 	socket    bool
 	vars      bool // on standard input
-	listenOptions
+	listen    string
+	tokenFile string
+	remote    bool
 }
 
-func (a *app) serveCommand() *cobra.Command {
+// varsOnStdin is the hidden flag of a hub that reads --var and --var-file from standard
+// input: everyone on this machine can read a command line.
+const varsOnStdin = "vars-on-stdin"
+
+func serveCommand(a *app) *cobra.Command {
 	var o serveOptions
 	c := &cobra.Command{
 		Use:     "serve",
@@ -80,25 +86,23 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 				a.globals.logLevel = "info"
 			}
 			if o.vars {
-				vars, err := readVars(a.env.Stdin)
-				if err != nil {
-					return err
+				if err := json.NewDecoder(a.env.Stdin).Decode(&a.globals.vars); err != nil {
+					return fmt.Errorf("read the values of variables: %w", err)
 				}
-				a.globals.vars = vars
 			}
 			switch {
 			case o.printUnit:
-				return a.printUnit(o.listenOptions)
+				return runPrintUnit(a, o)
 			case o.openAPI:
-				return a.printOpenAPI()
+				return printOpenAPI(a.env.Stdout)
 			case o.socket:
-				return a.printSocket()
+				return runPrintSocket(a)
 			case o.stop:
-				return a.stopHub(c.Context())
+				return runStopHub(c.Context(), a)
 			case o.detach:
-				return a.detachHub(c.Context(), o)
+				return runDetach(c.Context(), a, o)
 			}
-			return a.runServe(c.Context(), o)
+			return runServe(c.Context(), a, o)
 		},
 	}
 	c.Flags().BoolVar(&o.detach, "detach", false, "run it in the background, in a session of its own; it logs to DATA_DIR/hub.log")
@@ -109,7 +113,7 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 	c.Flags().BoolVar(&o.socket, "print-socket", false, "print the path of the hub's unix socket, and do nothing else")
 	c.Flags().StringVar(&o.listen, "listen", "", "serve the API and the dashboard at this `host:port`, too; without a host on this machine only")
 	c.Flags().StringVar(&o.tokenFile, "token-file", "", "with --listen: read the token from this `file`, which only you may read (default: $AGENTFORM_TOKEN)")
-	c.Flags().BoolVar(&o.allowRemote, "allow-remote", false, "with --listen: at an address that other machines reach, though nothing is encrypted")
+	c.Flags().BoolVar(&o.remote, "allow-remote", false, "with --listen: at an address that other machines reach, though nothing is encrypted")
 	c.Flags().BoolVar(&o.vars, varsOnStdin, false, "")
 	_ = c.Flags().MarkHidden(varsOnStdin) // fails only for a flag that does not exist
 	for _, flag := range []string{"log-file", "token-file"} {
@@ -129,56 +133,55 @@ func (o serveOptions) check() error {
 	switch {
 	case n > 1:
 		return errors.New("--detach runs the hub, --stop ends it and --print-… only prints: give one of them")
-	case o.listen == "" && (o.tokenFile != "" || o.allowRemote):
+	case o.listen == "" && (o.tokenFile != "" || o.remote):
 		return errors.New("--token-file and --allow-remote are for --listen: give that, too")
 	}
 	return nil
 }
 
-// frugal is by how much, in per cent, the hub's memory may grow before what it does
-// not need any more is collected.
-const frugal = 70
+// gcPercent is the garbage collector's target for the hub, which runs for months and need
+// not be fast.
+const gcPercent = 70
 
-// runServe is the hub, until it is told to end.
-func (a *app) runServe(ctx context.Context, o serveOptions) error {
-	p, _, err := a.recorded()
+// runServe runs the hub until it is interrupted.
+func runServe(ctx context.Context, a *app, o serveOptions) error {
+	p, _, err := a.openState()
 	if err != nil {
 		return err
 	}
-	if len(p.problems) > 0 { // what is on record is looked after all the same
-		if err := view.Diagnostics(a.env.Stderr, a.err(), p.problems); err != nil {
-			return err
-		}
+	if err := a.warn(p.Problems); err != nil { // the sessions in the state are supervised all the same
+		return err
 	}
-	log, closeLog, err := a.hubLog(o.logFile)
+	log, closeLog, err := hubLog(a, o.logFile)
 	if err != nil {
 		return err
 	}
 	defer closeLog()
+	a.log, p.Log = log, log
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	keepToOurselves()
-	if a.env.getenv("GOGC") == "" {
-		debug.SetGCPercent(frugal) // it is here for months, and has nothing to hurry for
+	project.SetCloseOnExec()
+	if a.env.Environ.Get("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 
-	a.scoped = a.scope(ctx)
-	tcp, err := a.tcpDoor(o.listenOptions)
+	p.Scope = service.Scope(ctx, a.env.Environ, a.env.Dir, log)
+	tcp, err := listenTCP(a, o)
 	if err != nil {
 		return err
 	}
 	if tcp != nil {
 		defer tcp.Close()
 	}
-	notifier, endNotifier := a.notifier(p, log)
+	notifier, endNotifier := p.Notifier(log)
 	defer endNotifier()
-	config, metrics := a.hubConfig(p, log, notifier), server.NewMetrics(a.env.Version)
+	config, metrics := p.Hub(log, notifier), server.NewMetrics(a.env.Version)
 	config.Looked = metrics.Looked
 	hub := hub.New(config)
 	supervised, end := context.WithCancel(context.WithoutCancel(ctx)) // its API ends before it
 	defer end()
 	ended := make(chan error, 1)
-	serving, endServing := context.WithCancel(ctx) // which ends with the hub
+	serving, endServing := context.WithCancel(ctx) // ends with the hub
 	defer endServing()
 	go func() {
 		err := hub.Run(supervised)
@@ -193,105 +196,39 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	case err = <-looked:
 	}
 	if err == nil {
-		log.Info("supervising", "project", p.manifest.Project, "sessions", len(hub.Snapshot().Sessions), "pid", os.Getpid())
-		a.systemd(log, daemon.SdNotifyReady)
-		err = a.serveAPI(serving, p, hub, config.Activity, metrics, tcp, log)
+		log.Info("supervising", "project", p.Manifest.Project, "sessions", len(hub.Snapshot().Sessions), "pid", os.Getpid())
+		notifySystemd(log, daemon.SdNotifyReady)
+		err = serveAPI(serving, p, server.Config{
+			Hub: hub, Activity: config.Activity, Facts: p.Facts, Metrics: metrics, Project: p.Manifest.Project, Version: a.env.Version, By: p.Who().User, Log: log,
+		}, tcp)
 	}
 	if serving.Err() != nil {
-		err = nil // it was told to end, or the hub ended, and says why
+		err = nil // it was interrupted, or the hub ended and returns why
 	}
-	a.systemd(log, daemon.SdNotifyStopping)
+	notifySystemd(log, daemon.SdNotifyStopping)
 	end()
 	err = errors.Join(err, <-ended)
 	log.Info("the hub ends; the sessions go on")
 	return err
 }
 
-// systemd tells the service manager, if one runs this.
-func (a *app) systemd(log *slog.Logger, state string) {
+func notifySystemd(log *slog.Logger, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		log.Warn("systemd was not told", "state", state, "error", err)
 	}
 }
 
-// hubConfig is what the hub of a project works with.
-func (a *app) hubConfig(p *project, log *slog.Logger, n *notify.Notifier) hub.Config {
-	secrets := a.secretsOf(p)
-	looks, clones, reader := git.NewLooks(), git.NewCloneLooks(), a.activity(p)
-	return hub.Config{
-		Project: p.manifest.Project, DataDir: p.manifest.DataDir,
-		Open: func(by string) *engine.Reconciler {
-			r := a.wired(p, toAct)
-			r.Observer.Look, r.Observer.LookClone = looks.Look, clones.Look
-			r.Observer.Overdue = overdue(p, func() *activity.Reader { return reader }) // which the hub keeps small
-			r.Applier.By = by
-			r.Applier.BaseOf = func(address session.Address) ([]string, error) { return p.lastEnviron(address, secrets) }
-			r.Applier.Secrets = func(name string) (string, bool) {
-				v, err := secrets.fetch(name)
-				return v, err == nil
-			}
-			return r
-		},
-		Activity:   reader,
-		Secret:     func(name string) error { _, err := secrets.fetch(name); return err },
-		Inherited:  func(run string) []string { _, names := environOf(p.runDir(run)); return names },
-		MaxRunning: p.maxRunning(),
-		AtOnce:     min(hub.DefaultAtOnce, a.parallelism(p)),
-		Notify:     n.Tell,
-		Wakers:     []hub.Waker{&hub.Processes{}, &hub.Files{}},
-		Log:        log,
-	}
-}
-
-// signingKey is the secret, or the variable of the environment, with which what
-// webhooks are sent is signed.
-const signingKey = "AGENTFORM_WEBHOOK_SECRET"
-
-// notifyGrace is how long the end of the hub waits for what is still to be told.
-const notifyGrace = 5 * time.Second
-
-// withoutGitCall returns an environment without the variables that git sets for the
-// aliases and hooks that it runs, such as GIT_DIR: the hub outlives the call.
-func withoutGitCall(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return strings.HasPrefix(name, "GIT_") && session.NeverInherited(name)
-	})
-}
-
-// notifier tells whom the manifest's notify blocks name, until end is called.
-func (a *app) notifier(p *project, log *slog.Logger) (n *notify.Notifier, end func()) {
-	var targets []notify.Target
-	for _, b := range p.manifest.Notifies {
-		targets = append(targets, notify.Target{Name: b.Name, On: b.On, Command: b.Command, Webhook: b.Webhook})
-	}
-	secrets := a.secretsOf(p)
-	ctx, cancel := context.WithCancel(context.Background())
-	n = notify.New(ctx, notify.Config{
-		Targets: targets, Dir: p.manifest.Root, Environ: withoutGitCall(a.env.Environ), Log: log,
-		Key: func() ([]byte, bool) {
-			key, err := secrets.fetch(signingKey)
-			return []byte(key), err == nil
-		},
-	})
-	return n, func() {
-		defer time.AfterFunc(notifyGrace, cancel).Stop()
-		n.Close()
-		cancel()
-	}
-}
-
-// The hub's log is begun anew at so many MiB, and so many old ones are kept.
+// The hub's log is rotated at this many MiB, and this many old files are kept.
 const (
 	logSize = 4
 	logsOld = 3
 )
 
-// hubLog is where the hub says what it does.
-func (a *app) hubLog(path string) (*slog.Logger, func(), error) {
+// hubLog opens the log of the hub: standard error, or a file.
+func hubLog(a *app, path string) (*slog.Logger, func(), error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.globals.logLevel)); err != nil {
-		return nil, nil, err // it was checked before
+		return nil, nil, err // setup checked it
 	}
 	var to io.Writer = a.env.Stderr
 	end := func() {}
@@ -303,26 +240,189 @@ func (a *app) hubLog(path string) (*slog.Logger, func(), error) {
 		file := &lumberjack.Logger{Filename: path, MaxSize: logSize, MaxBackups: logsOld}
 		to, end = file, func() { _ = file.Close() }
 	}
-	log := slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}))
-	a.log = log
-	return log, end, nil
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level})), end, nil
 }
 
-// lastEnviron returns the environment that a session was started with last, because
-// a hub that systemd runs has hardly any. What looked like a secret then is asked
-// for again, as declared secrets are: it was not written down.
-func (p *project) lastEnviron(address session.Address, secrets *secrets) ([]string, error) {
-	r := p.recordOf(address)
-	if r == nil {
+// listenTCP listens at --listen; nil: it is not given.
+func listenTCP(a *app, o serveOptions) (*server.Door, error) {
+	if o.listen == "" {
 		return nil, nil
 	}
-	env, names := environOf(p.runDir(r.Run.ID))
-	for _, name := range names {
-		value, err := secrets.fetch(name)
-		if err != nil {
-			return nil, fmt.Errorf("secret %s cannot be had: %w", name, err)
-		}
-		env = append(env, name+"="+value)
+	token, err := readToken(a, o.tokenFile)
+	if err != nil {
+		return nil, err
 	}
-	return env, nil
+	l, host, err := server.ListenTCP(o.listen, o.remote)
+	if err != nil {
+		return nil, err
+	}
+	return &server.Door{Listener: l, Token: token, Host: host}, nil
+}
+
+// minToken is the length of a token of 128 bits in hex.
+const minToken = 32
+
+// readToken returns the token that clients on TCP must send.
+func readToken(a *app, file string) (string, error) {
+	const make = "make one: (umask 077; openssl rand -hex 32 > FILE)"
+	token, from := a.env.Environ.Get(secret.TokenVariable), secret.TokenVariable
+	if file != "" {
+		from = a.absolute(file)
+		info, err := os.Stat(from)
+		if err != nil {
+			return "", fmt.Errorf("read the token: %w\n%s", err, make)
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			return "", fmt.Errorf("others may read the token in %s\nchmod 600 %s", from, from)
+		}
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return "", fmt.Errorf("read the token: %w", err)
+		}
+		token = string(bytes.TrimSpace(text))
+	}
+	switch {
+	case token == "":
+		return "", fmt.Errorf("--listen needs a token: give --token-file, or set %s\n%s", secret.TokenVariable, make)
+	case len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", fmt.Errorf("the token of %s is no good: it wants %d or more visible characters\n%s", from, minToken, make)
+	}
+	return token, nil
+}
+
+// serveAPI serves a hub until ctx ends, and finishes the requests that it has by then.
+func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *server.Door) error {
+	path, err := p.HubSocket()
+	if err != nil {
+		return err
+	}
+	l, err := server.ListenUnix(path)
+	if err != nil {
+		return err
+	}
+	if err := shim.KeepSocketDir(p.Manifest.DataDir, filepath.Dir(path)); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	doors := []server.Door{{Listener: l}}
+	c.Log.Info("the API is served", "socket", path)
+	if tcp != nil {
+		doors = append(doors, *tcp)
+		c.Log.Info("the API is served", "address", "http://"+tcp.Addr().String())
+	}
+	return server.New(c).Run(ctx, doors...)
+}
+
+func runPrintSocket(a *app) error {
+	path, err := a.open().HubSocket()
+	if err == nil {
+		_, err = fmt.Fprintln(a.env.Stdout, path)
+	}
+	return err
+}
+
+func printOpenAPI(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(server.OpenAPI())
+}
+
+func runPrintUnit(a *app, o serveOptions) error {
+	p, err := a.openManifest()
+	if err != nil {
+		return err
+	}
+	if o.listen != "" && o.tokenFile == "" {
+		return errors.New("a service does not have your environment, nor a token in it: give --token-file with --listen")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find agentform's own program: %w", err)
+	}
+	var flags []string
+	for _, v := range a.globals.vars {
+		switch {
+		case v.File != "":
+			flags = append(flags, "--var-file", v.File)
+		case slices.Contains(p.Manifest.Sensitive, v.Name): // whoever can see processes reads a command line
+			fmt.Fprintf(a.env.Stderr, "Variable %[1]s is sensitive, so its value is not in the unit.\nSet AGENTFORM_VAR_%[1]s in a file that only you can read, and name that file in the unit: EnvironmentFile=FILE\n", v.Name)
+		default:
+			flags = append(flags, "--var", v.Name+"="+v.Value)
+		}
+	}
+	argv := slices.Concat([]string{self}, sameFlags(a), flags, []string{"serve"}, listenFlags(a, o))
+	_, err = io.WriteString(a.env.Stdout, service.Unit(p.Manifest.Project, argv, a.env.Environ.Get("PATH")))
+	return err
+}
+
+// sameFlags returns the global flags without variables, for another agentform that works
+// on the same project.
+func sameFlags(a *app) []string {
+	g := a.globals
+	args := []string{"--chdir", a.env.Dir, "--log-level", g.logLevel, "--lock-timeout", g.lockTimeout.String()}
+	for _, f := range g.files {
+		args = append(args, "--file", f)
+	}
+	if g.stateFile != "" {
+		args = append(args, "--state", a.absolute(g.stateFile))
+	}
+	if g.parallelism > 0 {
+		args = append(args, "--parallelism", fmt.Sprint(g.parallelism))
+	}
+	return args
+}
+
+func listenFlags(a *app, o serveOptions) (args []string) {
+	if o.listen != "" {
+		args = append(args, "--listen", o.listen)
+	}
+	if o.tokenFile != "" {
+		args = append(args, "--token-file", a.absolute(o.tokenFile))
+	}
+	if o.remote {
+		args = append(args, "--allow-remote")
+	}
+	return args
+}
+
+func runDetach(ctx context.Context, a *app, o serveOptions) error {
+	p, _, err := a.openState()
+	if err != nil {
+		return err
+	}
+	return detach(ctx, a, p, o, a.env.Stdout)
+}
+
+// detach starts a hub in the background and reports that on w.
+func detach(ctx context.Context, a *app, p *project.Project, o serveOptions, w io.Writer) error {
+	path := a.absolute(cmp.Or(o.logFile, filepath.Join(p.Manifest.DataDir, service.LogFile)))
+	socket, err := p.HubSocket()
+	if err != nil {
+		return err
+	}
+	vars, err := json.Marshal(a.globals.vars)
+	if err != nil {
+		return err
+	}
+	pid, err := service.Start(ctx, service.Command{
+		Args: slices.Concat(sameFlags(a), []string{"serve", "--" + varsOnStdin, "--log-file", path}, listenFlags(a, o)),
+		Dir:  a.env.Dir, Environ: a.env.Environ, Stdin: bytes.NewReader(vars), DataDir: p.Manifest.DataDir, Socket: socket, Log: path,
+	})
+	if err == nil {
+		fmt.Fprintf(w, "The hub supervises %s (pid %d). It logs to %s.\nagentform serve --stop ends it; the sessions go on.\n", p.Manifest.Project, pid, a.short(path))
+	}
+	return err
+}
+
+func runStopHub(ctx context.Context, a *app) error {
+	h, was, err := service.Stop(ctx, a.open().Manifest.DataDir)
+	switch {
+	case err != nil:
+		return err
+	case was:
+		fmt.Fprintf(a.env.Stdout, "The hub (pid %d) has ended. The sessions go on.\n", h.PID)
+	default:
+		fmt.Fprintln(a.env.Stdout, "No hub supervises this project.")
+	}
+	return nil
 }

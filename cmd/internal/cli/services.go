@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-func (a *app) servicesCommand() *cobra.Command {
+func servicesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "services",
 		Short: "Show the places in which sessions live: tmux servers and containers",
@@ -27,12 +27,12 @@ which is not dead; a hub that runs is asked what it sees of them.`,
 		Example:     "  agentform services\n  agentform services --json",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
-		RunE:        func(c *cobra.Command, _ []string) error { return a.runServices(c.Context()) },
+		RunE:        func(c *cobra.Command, _ []string) error { return runServices(c.Context(), a) },
 	}
 }
 
-func (a *app) runServices(ctx context.Context) error {
-	e, err := a.eyes()
+func runServices(ctx context.Context, a *app) error {
+	e, err := openEyes(a)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *app) runServices(ctx context.Context) error {
 			orphans = append(orphans, l)
 		}
 	}
-	all := status.ServicesOf(s.known, orphans, a.hubSees(ctx, s))
+	all := status.ServicesOf(s.known, orphans, hubSees(ctx, a, s))
 	if a.globals.json {
 		return view.ServicesJSON(a.env.Stdout, all)
 	}
@@ -60,7 +60,7 @@ func (a *app) runServices(ctx context.Context) error {
 
 // hubSees is what the hub sees of the sessions, asked for where something cannot be
 // seen from here; nil: there is no hub, or it need not be asked.
-func (a *app) hubSees(ctx context.Context, s *sight) *api.StatusDocument {
+func hubSees(ctx context.Context, a *app, s *sight) *api.StatusDocument {
 	unknown := func(k status.Input) bool { return k.Diagnosis.State == session.StateUnknown }
 	if !s.supervised || !slices.ContainsFunc(s.known, unknown) {
 		return nil
@@ -69,7 +69,7 @@ func (a *app) hubSees(ctx context.Context, s *sight) *api.StatusDocument {
 		a.log.Warn("the hub does not answer", "error", hub.Continue(s.holder))
 		return nil
 	}
-	path, err := s.project.hubSocket()
+	path, err := s.project.HubSocket()
 	if err != nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ const askHub = 3 * time.Second
 // One that does not answer has none of our sessions on record.
 func (e *eyes) elsewhere(ctx context.Context, seen session.World) (lives []session.Live) {
 	asked := map[string]bool{}
-	for _, s := range e.project.manifest.Sessions {
+	for _, s := range e.project.Manifest.Sessions {
 		engine := s.Runtime.Engine()
 		if _, is := seen.Runtimes[engine]; is || asked[engine] {
 			continue

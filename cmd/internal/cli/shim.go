@@ -8,7 +8,7 @@ import (
 
 // guestCommand is every agent's parent where the small program for it,
 // agentform-shim, is not installed beside agentform.
-func (a *app) guestCommand() *cobra.Command {
+func guestCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "guest RUNDIR | notify RUNDIR [JSON]",
 		Short: "Be the parent process of one agent",

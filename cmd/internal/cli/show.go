@@ -17,7 +17,7 @@ import (
 // screen.
 const lastEvents = 10
 
-func (a *app) showCommand() *cobra.Command {
+func showCommand(a *app) *cobra.Command {
 	var detail string
 	c := &cobra.Command{
 		Use:   "show ADDR | PLANFILE",
@@ -29,8 +29,8 @@ its screen, and the commands to look at it by hand. A saved plan is shown as pla
   agentform show api.plan`,
 		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(1),
-		RunE:              func(c *cobra.Command, args []string) error { return a.runShow(c.Context(), args[0], detail) },
+		ValidArgsFunction: completeAddresses(a, 1),
+		RunE:              func(c *cobra.Command, args []string) error { return runShow(c.Context(), a, args[0], detail) },
 	}
 	c.Flags().StringVar(&detail, "detail", "changes", "of a saved plan: changes, full")
 	completeFlag(c, "detail", words("changes", "full"))
@@ -39,16 +39,16 @@ its screen, and the commands to look at it by hand. A saved plan is shown as pla
 
 // runShow shows a saved plan if there is one in a file of that name, else a
 // session.
-func (a *app) runShow(ctx context.Context, typed, detail string) error {
+func runShow(ctx context.Context, a *app, typed, detail string) error {
 	var noPlan error // why the file of that name is none; nil: there is no such file
 	if info, err := os.Stat(a.absolute(typed)); err == nil && info.Mode().IsRegular() {
-		p, err := a.readPlan(typed)
+		p, err := readPlan(a, typed)
 		if err == nil {
-			return a.showPlan(p, detail, nil)
+			return showPlan(a, p, detail, nil)
 		}
 		noPlan = err // any file may have a session's name
 	}
-	s, err := a.look(ctx)
+	s, err := lookOnce(ctx, a)
 	if err != nil {
 		return cmp.Or(noPlan, err)
 	}
@@ -64,7 +64,7 @@ func (a *app) runShow(ctx context.Context, typed, detail string) error {
 	if k.Live != nil {
 		x.Exit, x.Screen = k.Live.Exit, k.Live.Screen
 	} else if k.Record != nil {
-		x.Exit = s.project.facts(k.Record.Run.ID).Exit
+		x.Exit = s.project.Facts(k.Record.Run.ID).Exit
 	}
 	if a.globals.json {
 		return view.ShowJSON(a.env.Stdout, x)

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/state"
 )
 
-func (a *app) stateCommand() *cobra.Command {
+func stateCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
 		Short: "Look at the records, or change them",
@@ -24,24 +25,24 @@ kept as it was; where is told.`,
 		Args: subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateMvCommand(), a.stateRmCommand(), a.statePullCommand(), a.statePushCommand(), stateRebuildCommand(a))
+	c.AddCommand(stateListCommand(a), stateShowCommand(a), stateMvCommand(a), stateRmCommand(a), statePullCommand(a), statePushCommand(a), stateRebuildCommand(a))
 	return c
 }
 
-func (a *app) stateListCommand() *cobra.Command {
+func stateListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "list [ADDR]...",
 		Short:             "List the sessions on record",
 		Long:              "Lists the addresses of the sessions on record, one a line: all, or those that ADDR means.",
 		Example:           "  agentform state list worker",
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(0),
-		RunE:              func(_ *cobra.Command, args []string) error { return a.runStateList(args) },
+		ValidArgsFunction: completeAddresses(a, 0),
+		RunE:              func(_ *cobra.Command, args []string) error { return runStateList(a, args) },
 	}
 }
 
-func (a *app) runStateList(typed []string) error {
-	_, s, err := a.recorded()
+func runStateList(a *app, typed []string) error {
+	_, s, err := a.openState()
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (a *app) runStateList(typed []string) error {
 		}
 		records = nil
 		for _, address := range meant {
-			records = append(records, *find(s.Sessions, address))
+			records = append(records, *project.Find(s.Sessions, address))
 		}
 	}
 	if a.globals.json {
@@ -62,7 +63,7 @@ func (a *app) runStateList(typed []string) error {
 	return view.StateList(a.env.Stdout, records)
 }
 
-func (a *app) stateShowCommand() *cobra.Command {
+func stateShowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show ADDR",
 		Short:             "Show one record",
@@ -70,13 +71,13 @@ func (a *app) stateShowCommand() *cobra.Command {
 		Example:           "  agentform state show api --json",
 		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(1),
-		RunE:              func(_ *cobra.Command, args []string) error { return a.runStateShow(args[0]) },
+		ValidArgsFunction: completeAddresses(a, 1),
+		RunE:              func(_ *cobra.Command, args []string) error { return runStateShow(a, args[0]) },
 	}
 }
 
-func (a *app) runStateShow(typed string) error {
-	_, s, err := a.recorded()
+func runStateShow(a *app, typed string) error {
+	_, s, err := a.openState()
 	if err != nil {
 		return err
 	}
@@ -85,12 +86,12 @@ func (a *app) runStateShow(typed string) error {
 		return err
 	}
 	if a.globals.json {
-		return view.StateShowJSON(a.env.Stdout, *find(s.Sessions, address))
+		return view.StateShowJSON(a.env.Stdout, *project.Find(s.Sessions, address))
 	}
-	return view.StateShow(a.env.Stdout, a.out(), *find(s.Sessions, address))
+	return view.StateShow(a.env.Stdout, a.out(), *project.Find(s.Sessions, address))
 }
 
-func (a *app) stateRmCommand() *cobra.Command {
+func stateRmCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm ADDR...",
 		Short: "Forget sessions, and leave them running",
@@ -99,20 +100,20 @@ apply finds it by its mark and adopts it, if the manifest wants it; otherwise do
 lists it as an orphan.`,
 		Example:           "  agentform state rm api",
 		Args:              arguments(1, many),
-		ValidArgsFunction: a.completeAddresses(0),
-		RunE:              func(c *cobra.Command, args []string) error { return a.runStateRm(c.Context(), args) },
+		ValidArgsFunction: completeAddresses(a, 0),
+		RunE:              func(c *cobra.Command, args []string) error { return runStateRm(c.Context(), a, args) },
 	}
 }
 
-func (a *app) runStateRm(ctx context.Context, typed []string) error {
-	p, s, err := a.recorded()
+func runStateRm(ctx context.Context, a *app, typed []string) error {
+	p, s, err := a.openState()
 	if err != nil {
 		return err
 	}
 	if _, err := resolveAll(addresses(nil, s.Sessions), typed); err != nil {
 		return err
 	}
-	err = a.operate(ctx, p, func(store *state.Store) error {
+	err = changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
 		meant, err := resolveAll(addresses(nil, store.State().Sessions), typed)
 		if err != nil {
 			return err

@@ -11,21 +11,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
 
-// operate changes the state by hand, under its lock, after a backup that is told.
-// A change that wrote nothing leaves no backup.
-func (a *app) operate(ctx context.Context, p *project, change func(*state.Store) error) (err error) {
-	store, err := openState(ctx, a, p)
+// changeState changes the state under its lock, after a backup whose path it prints. A
+// change that wrote nothing leaves no backup.
+func changeState(ctx context.Context, p *project.Project, stderr io.Writer, change func(*state.Store) error) (err error) {
+	store, err := p.Lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if p.manifest.OutputsDir != "" {
-		store.MirrorTo(p.manifest.OutputsDir)
+	if p.Manifest.OutputsDir != "" {
+		store.MirrorTo(p.Manifest.OutputsDir)
 	}
 	before := store.State().Serial
 	backup, err := store.Backup()
@@ -35,34 +35,15 @@ func (a *app) operate(ctx context.Context, p *project, change func(*state.Store)
 	err = change(store)
 	switch {
 	case backup == "":
-	case store.State().Serial == before: // nothing was written: there is nothing to go back from
+	case store.State().Serial == before:
 		err = errors.Join(err, os.Remove(backup))
 	default:
-		fmt.Fprintf(a.env.Stderr, "The state as it was: %s\n", backup)
+		fmt.Fprintf(stderr, "The state as it was: %s\n", backup)
 	}
 	return err
 }
 
-// openState locks and opens the state of a project.
-func openState(ctx context.Context, a *app, p *project) (*state.Store, error) {
-	if err := p.check(state.State{}); err != nil { // before anything is written
-		return nil, err
-	}
-	if err := layout.MakeDataDir(p.manifest.DataDir); err != nil {
-		return nil, err
-	}
-	store, err := state.Open(ctx, p.state, p.manifest.Project, a.env.Version, a.who(), a.globals.lockTimeout, p.manifest.OutputsDir)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.check(store.State()); err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	store.OwnedBy(p.here())
-	return store, nil
-}
-
-func (a *app) stateMvCommand() *cobra.Command {
+func stateMvCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mv FROM TO",
 		Short: "Give a session another address",
@@ -73,13 +54,13 @@ for everybody who applies it.`,
   agentform state mv api 'worker["api"]'
   agentform state mv worker builder`,
 		Args:              arguments(2, 2),
-		ValidArgsFunction: a.completeAddresses(1),
-		RunE:              func(c *cobra.Command, args []string) error { return a.runStateMv(c.Context(), args[0], args[1]) },
+		ValidArgsFunction: completeAddresses(a, 1),
+		RunE:              func(c *cobra.Command, args []string) error { return runStateMv(c.Context(), a, args[0], args[1]) },
 	}
 }
 
-func (a *app) runStateMv(ctx context.Context, from, to string) error {
-	p, s, err := a.recorded()
+func runStateMv(ctx context.Context, a *app, from, to string) error {
+	p, s, err := a.openState()
 	if err != nil {
 		return err
 	}
@@ -90,7 +71,7 @@ func (a *app) runStateMv(ctx context.Context, from, to string) error {
 	if _, err := resolve(addresses(nil, s.Sessions), from); err != nil {
 		return err
 	}
-	return a.operate(ctx, p, func(store *state.Store) error {
+	return changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
 		records := store.State().Sessions
 		known := addresses(nil, records)
 		meant, err := resolve(known, from)
@@ -102,7 +83,7 @@ func (a *app) runStateMv(ctx context.Context, from, to string) error {
 			return err
 		}
 		for _, old := range meant {
-			r := *find(records, old)
+			r := *project.Find(records, old)
 			r.Address, r.Spec.Address = moves[old], moves[old]
 			if err := store.Move(old, r); err != nil {
 				return err
@@ -136,7 +117,7 @@ func renamed(known, meant []session.Address, to session.Address) (map[session.Ad
 	return moves, nil
 }
 
-func (a *app) statePullCommand() *cobra.Command {
+func statePullCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:         "pull",
 		Short:       "Print the whole state",
@@ -144,13 +125,13 @@ func (a *app) statePullCommand() *cobra.Command {
 		Example:     "  agentform state pull >state.json",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
-		RunE:        func(*cobra.Command, []string) error { return a.runStatePull() },
+		RunE:        func(*cobra.Command, []string) error { return runStatePull(a) },
 	}
 }
 
-func (a *app) runStatePull() error {
+func runStatePull(a *app) error {
 	p := a.open()
-	st, err := state.Read(p.state)
+	st, err := state.Read(p.State)
 	if err != nil {
 		return err
 	}
@@ -162,7 +143,7 @@ func (a *app) runStatePull() error {
 	return err
 }
 
-func (a *app) statePushCommand() *cobra.Command {
+func statePushCommand(a *app) *cobra.Command {
 	force := false
 	c := &cobra.Command{
 		Use:   "push FILE",
@@ -173,13 +154,13 @@ passes over both. Nothing live is touched.`,
 		Example: `  agentform state pull >state.json
   agentform state push state.json`,
 		Args: arguments(1, 1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runStatePush(c.Context(), args[0], force) },
+		RunE: func(c *cobra.Command, args []string) error { return runStatePush(c.Context(), a, args[0], force) },
 	}
 	c.Flags().BoolVar(&force, "force", false, "also one of another lineage, or an older one")
 	return c
 }
 
-func (a *app) runStatePush(ctx context.Context, file string, force bool) error {
+func runStatePush(ctx context.Context, a *app, file string, force bool) error {
 	p := a.open()
 	var text []byte
 	var err error
@@ -195,10 +176,10 @@ func (a *app) runStatePush(ctx context.Context, file string, force bool) error {
 	if err != nil {
 		return fmt.Errorf("%s cannot be pushed: %w", file, err)
 	}
-	if err := p.check(given); err != nil {
+	if err := p.Check(given); err != nil {
 		return fmt.Errorf("%s cannot be pushed: %w", file, err)
 	}
-	return a.operate(ctx, p, func(store *state.Store) error {
+	return changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
 		err := store.Push(given, force)
 		if stale := (*state.StaleError)(nil); errors.As(err, &stale) {
 			return fmt.Errorf("%s cannot be pushed: %w\n--force pushes it all the same", file, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/status"
 )
 
-func (a *app) statusCommand() *cobra.Command {
+func statusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status [ADDR]",
 		Aliases: []string{"ps", "ls", "list"},
@@ -31,13 +31,13 @@ now, and says of each session whose agent is gone what the hub does about it.`,
   agentform ps --json`,
 		Args:              arguments(0, 1),
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(1),
-		RunE:              func(c *cobra.Command, args []string) error { return a.runStatus(c.Context(), args) },
+		ValidArgsFunction: completeAddresses(a, 1),
+		RunE:              func(c *cobra.Command, args []string) error { return runStatus(c.Context(), a, args) },
 	}
 }
 
-func (a *app) runStatus(ctx context.Context, typed []string) error {
-	s, err := a.look(ctx)
+func runStatus(ctx context.Context, a *app, typed []string) error {
+	s, err := lookOnce(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,14 @@ func (a *app) runStatus(ctx context.Context, typed []string) error {
 	case api.HubRuns:
 		fmt.Fprintf(a.env.Stdout, "supervisor: running (pid %d)\n\n", s.holder.PID)
 	case api.HubDown:
-		if fileExists(filepath.Join(s.project.manifest.DataDir, hub.LockFile)) {
+		if fileExists(filepath.Join(s.project.Manifest.DataDir, hub.LockFile)) {
 			fmt.Fprint(a.env.Stdout, "supervisor: down (agentform serve runs it)\n\n")
 		}
 	}
 	if err := view.Status(a.env.Stdout, a.out(), sessions, time.Now()); err != nil {
 		return err
 	}
-	a.tellNoHub(s.project, waitsOnRecord(s.project))
+	reportNoHub(a, s.project, waitsOnRecord(s.project))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/input"
@@ -13,30 +14,30 @@ import (
 
 // target is one recorded session that a command talks to.
 type target struct {
-	project    *project
+	project    *project.Project
 	reconciler *engine.Reconciler
 	engine.Seen
 	runtime session.Runtime
 }
 
 // aim finds the session that an address means and sees how it is.
-func (a *app) aim(ctx context.Context, typed string) (*target, error) {
-	p, s, err := a.recorded()
+func aim(ctx context.Context, a *app, typed string) (*target, error) {
+	p, s, err := a.openState()
 	if err != nil {
 		return nil, err
 	}
-	address, err := resolveOne(addresses(p.manifest.Sessions, s.Sessions), typed)
+	address, err := resolveOne(addresses(p.Manifest.Sessions, s.Sessions), typed)
 	if err != nil {
 		return nil, err
 	}
-	recorded := find(s.Sessions, address)
+	recorded := project.Find(s.Sessions, address)
 	if recorded == nil {
 		return nil, errNotApplied(address)
 	}
-	if err := a.tmux(recorded.Spec); err != nil {
+	if err := p.Host().Tmux(recorded.Spec); err != nil {
 		return nil, err
 	}
-	r := a.reconciler(p, toLook)
+	r := p.Reconciler(project.ToRead)
 	status, err := r.Status(ctx, false)
 	if err != nil {
 		return nil, err
@@ -110,5 +111,5 @@ func (t *target) refused(err error) error {
 // note adds an event to the session's history.
 func (t *target) note(e history.Event) error {
 	e.Address, e.ID, e.Run = t.Record.Address, t.Record.ID, t.Record.Run.ID
-	return history.Open(t.project.folder(t.Record)).Append(e)
+	return history.Open(t.project.SessionDir(t.Record)).Append(e)
 }

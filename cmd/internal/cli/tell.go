@@ -1,11 +1,17 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/preflight"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -22,7 +28,7 @@ type teller struct {
 	aside    bool        // the command has other output than how it goes
 }
 
-func (a *app) teller(command string) (*teller, error) {
+func newTeller(a *app, command string) (*teller, error) {
 	t := &teller{app: a, command: command, began: time.Now()}
 	if !a.globals.json {
 		t.progress = view.NewProgress(a.env.Stdout, a.out())
@@ -96,7 +102,36 @@ func (t *teller) environment(a apply.Applier, p plan.Plan) error {
 	if t.lines != nil {
 		return nil
 	}
-	return reportNotInherited(t.app, a.DataDir, a.BaseEnv, starting(p))
+	return reportNotInherited(t.app, a.DataDir, a.BaseEnv, preflight.Starting(p))
+}
+
+// notInheritedFile in the data directory names the variables that the first apply did not
+// pass on. Where it exists, they have been reported.
+const notInheritedFile = "not-inherited.txt"
+
+// reportNotInherited reports, with the first sessions that a project starts on this
+// machine, which variables of the environment they do not get.
+func reportNotInherited(a *app, dataDir string, environ []string, started []session.Spec) error {
+	const most = 8
+	names := preflight.NotInherited(environ, started)
+	if len(names) == 0 {
+		return nil
+	}
+	path := filepath.Join(dataDir, notInheritedFile)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil { // it was reported, or nothing can be written
+		return nil
+	}
+	_, err = f.WriteString(strings.Join(names, "\n") + "\n")
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil
+	}
+	more := ""
+	if n := len(names) - most; n > 0 {
+		names, more = names[:most], fmt.Sprintf(" and %d more (%s)", n, a.short(path))
+	}
+	_, err = fmt.Fprintf(a.env.Stderr, "Not passed on to agents: %s%s. To pass on more, set inherit_env.\n", strings.Join(names, ", "), more)
+	return err
 }
 
 // end tells how it ended: the warnings, then all errors together, what the plan

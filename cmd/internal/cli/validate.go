@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-func (a *app) validateCommand() *cobra.Command {
+func validateCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
 		Short: "Check the manifest without touching anything",
@@ -18,13 +18,13 @@ It neither looks at what is live nor at the state.`,
   agentform validate --json --var ticket=SHOP-1`,
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
-		RunE:        func(*cobra.Command, []string) error { return a.runValidate() },
+		RunE:        func(*cobra.Command, []string) error { return runValidate(a) },
 	}
 }
 
-func (a *app) runValidate() error {
+func runValidate(a *app) error {
 	p := a.open()
-	found := append(p.problems, a.lacking(p.manifest.Sessions, session.Warning)...)
+	found := append(p.Problems, p.Host().Sessions(p.Manifest.Sessions, session.Warning)...)
 	var err error
 	if a.globals.json {
 		err = view.ValidJSON(a.env.Stdout, found)
@@ -33,7 +33,7 @@ func (a *app) runValidate() error {
 		if session.HasErrors(found) {
 			out = a.env.Stderr
 		}
-		err = view.Valid(out, a.style(out), len(p.manifest.Sessions), found)
+		err = view.Valid(out, a.style(out), len(p.Manifest.Sessions), found)
 	}
 	if err == nil && session.HasErrors(found) {
 		return outcome(exitError)

@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:         "version",
 		Short:       "Print agentform's version",
@@ -17,11 +17,11 @@ func (a *app) versionCommand() *cobra.Command {
 		Example:     "  agentform version --json",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
-		RunE:        func(*cobra.Command, []string) error { return a.runVersion() },
+		RunE:        func(*cobra.Command, []string) error { return runVersion(a) },
 	}
 }
 
-func (a *app) runVersion() error {
+func runVersion(a *app) error {
 	b := view.Build{Version: a.env.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

@@ -23,7 +23,7 @@ type waitOptions struct {
 	timeout time.Duration
 }
 
-func (a *app) waitCommand() *cobra.Command {
+func waitCommand(a *app) *cobra.Command {
 	o := waitOptions{goal: follow.Turn}
 	goal := string(follow.Turn)
 	c := &cobra.Command{
@@ -55,7 +55,7 @@ that is blocked on the way is told on standard error, and waited for.`,
   agentform wait 'worker["web"]' --for=blocked --any`,
 		Args:              arguments(1, many),
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(0),
+		ValidArgsFunction: completeAddresses(a, 0),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.goal = follow.Goal(goal)
 			switch {
@@ -64,7 +64,7 @@ that is blocked on the way is told on standard error, and waited for.`,
 			case o.timeout < 0:
 				return usageError{c.CommandPath(), errors.New("--timeout: want 0 or more")}
 			}
-			return a.runWait(c.Context(), args, o)
+			return runWait(c.Context(), a, args, o)
 		},
 	}
 	c.Flags().StringVar(&goal, "for", goal, "what to wait for: turn, done, blocked, ready")
@@ -85,8 +85,8 @@ type waiting struct {
 	began    time.Time
 }
 
-func (a *app) runWait(ctx context.Context, typed []string, o waitOptions) error {
-	f, err := a.following(typed)
+func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
+	f, err := newFollowing(a, typed)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/follow"
 )
 
-func (a *app) watchCommand() *cobra.Command {
+func watchCommand(a *app) *cobra.Command {
 	var every time.Duration
 	c := &cobra.Command{
 		Use:   "watch [ADDR...]",
@@ -30,24 +30,24 @@ sessions there are. The manifest is read once.`,
   agentform watch api 'worker["web"]' --interval 5s
   agentform watch --json | jq -r 'select(.new.status == "blocked") | .address'`,
 		Annotations:       withJSON(),
-		ValidArgsFunction: a.completeAddresses(0),
+		ValidArgsFunction: completeAddresses(a, 0),
 		RunE: func(c *cobra.Command, args []string) error {
 			if every < 0 {
 				return usageError{c.CommandPath(), errors.New("--interval: want 0 or more")}
 			}
-			return a.runWatch(c.Context(), args, every)
+			return runWatch(c.Context(), a, args, every)
 		},
 	}
 	durationVar(c.Flags(), &every, "interval", time.Second, "how often to look, such as 5s; 0: as often as is cheap")
 	return c
 }
 
-func (a *app) runWatch(ctx context.Context, typed []string, every time.Duration) error {
-	f, err := a.following(typed)
+func runWatch(ctx context.Context, a *app, typed []string, every time.Duration) error {
+	f, err := newFollowing(a, typed)
 	if err != nil {
 		return err
 	}
-	show, err := a.shower()
+	show, err := shower(a)
 	if err != nil {
 		return err
 	}
@@ -80,10 +80,10 @@ func allOver(g glance, f follow.Follower) bool {
 
 // shower shows each glance as it fits where the output goes: a table that is
 // drawn again, or a line for each change.
-func (a *app) shower() (func(glance) error, error) {
+func shower(a *app) (func(glance) error, error) {
 	if a.globals.json {
 		lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)
-		return a.byChange(func(steps []view.Step, _ glance) error {
+		return byChange(a, func(steps []view.Step, _ glance) error {
 			for _, s := range steps {
 				if err := lines.Step(s); err != nil {
 					return err
@@ -93,7 +93,7 @@ func (a *app) shower() (func(glance) error, error) {
 		}), err
 	}
 	if style := a.out(); style.Width == 0 {
-		return a.byChange(func(steps []view.Step, g glance) error {
+		return byChange(a, func(steps []view.Step, g glance) error {
 			wide := 0
 			for _, x := range g.sessions {
 				wide = max(wide, len(x.Address))
@@ -113,7 +113,7 @@ func (a *app) shower() (func(glance) error, error) {
 }
 
 // byChange shows what has changed since the glance before.
-func (a *app) byChange(show func([]view.Step, glance) error) func(glance) error {
+func byChange(a *app, show func([]view.Step, glance) error) func(glance) error {
 	var old []api.Session
 	return func(g glance) error {
 		steps := view.Steps(old, g.sessions, g.at.Local())

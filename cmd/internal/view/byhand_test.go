@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/prune"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -29,17 +30,17 @@ func TestByHand(t *testing.T) {
 	}
 	styles(t, "fetch", false, func(w io.Writer, s Style) error { return FetchedLines(w, s, fetched) })
 	golden(t, "fetch.json", func(w io.Writer) error { return FetchedJSON(w, fetched) })
-	left := func(done bool) []Leftover {
-		action := LeftToRemove
+	left := func(done bool) []prune.Leftover {
+		action := prune.Remove
 		if done {
-			action = LeftRemoved
+			action = prune.Removed
 		}
-		return []Leftover{
+		return []prune.Leftover{
 			{Kind: "workspace", Path: data + "/workspaces/api-5e897c/agents-api", Bytes: 4_200_000, Action: action, Reason: "it is clean; its branch agents/api stays"},
-			{Kind: "workspace", Path: data + "/workspaces/web-1a2b3c/agents-web", Bytes: 12_000, Action: LeftKept, Reason: "it holds 2 uncommitted changes"},
+			{Kind: "workspace", Path: data + "/workspaces/web-1a2b3c/agents-web", Bytes: 12_000, Action: prune.Keep, Reason: "it holds 2 uncommitted changes"},
 			{Kind: "run", Path: data + "/runs/00112233445566aa", Bytes: 2300, Action: action, Reason: "no session needs it"},
 			{Kind: "run", Path: data + "/runs/00112233445566bb", Bytes: 2300, Action: action, Reason: "no session needs it"},
-			{Kind: "prompt", Path: data + "/blobs/ab12", Bytes: 17, Action: LeftFailed, Reason: "remove /blobs/ab12: permission denied"},
+			{Kind: "prompt", Path: data + "/blobs/ab12", Bytes: 17, Action: prune.Failed, Reason: "remove /blobs/ab12: permission denied"},
 		}
 	}
 	styles(t, "prune", true, func(w io.Writer, s Style) error {

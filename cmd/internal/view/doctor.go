@@ -5,31 +5,14 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/doctor"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 )
 
-// Level is how a finding of doctor is meant.
-type Level string
-
-// The levels.
-const (
-	Fine    Level = "ok"
-	Warning Level = "warning" // something will not work, or not well
-	Fault   Level = "error"   // agentform cannot do its work
-)
-
-// Finding is one thing that doctor looked at.
-type Finding struct {
-	Level   Level  `json:"level"`
-	Subject string `json:"subject"` // tmux, state file, session.api
-	Problem string `json:"problem"` // what is wrong; of a fine one, what was found
-	Remedy  string `json:"remedy"`  // what to do about it; empty when fine
-}
-
 // Doctor writes findings, each with its remedy below it, and how many are not
 // fine.
-func Doctor(w io.Writer, s Style, findings []Finding) error {
+func Doctor(w io.Writer, s Style, findings []doctor.Finding) error {
 	p := &page{Style: s}
 	g := glyphs()
 	width := 0
@@ -69,22 +52,22 @@ func Doctor(w io.Writer, s Style, findings []Finding) error {
 	return p.flush(w)
 }
 
-func sign(l Level) (string, ink) {
+func sign(l doctor.Level) (string, ink) {
 	switch l {
-	case Fault:
+	case doctor.Fault:
 		return "✗", red
-	case Warning:
+	case doctor.Warning:
 		return "!", yellow
 	}
 	return "✓", green
 }
 
-func levels(findings []Finding) (warnings, faults int) {
+func levels(findings []doctor.Finding) (warnings, faults int) {
 	for _, f := range findings {
 		switch f.Level {
-		case Warning:
+		case doctor.Warning:
 			warnings++
-		case Fault:
+		case doctor.Fault:
 			faults++
 		}
 	}
@@ -92,12 +75,12 @@ func levels(findings []Finding) (warnings, faults int) {
 }
 
 // DoctorJSON writes findings as one document.
-func DoctorJSON(w io.Writer, findings []Finding) error {
+func DoctorJSON(w io.Writer, findings []doctor.Finding) error {
 	warnings, faults := levels(findings)
 	return wire.Write(w, struct {
-		Format   string    `json:"format_version"`
-		Errors   int       `json:"error_count"`
-		Warnings int       `json:"warning_count"`
-		Findings []Finding `json:"findings"`
+		Format   string           `json:"format_version"`
+		Errors   int              `json:"error_count"`
+		Warnings int              `json:"warning_count"`
+		Findings []doctor.Finding `json:"findings"`
 	}{api.FormatVersion, faults, warnings, wire.List(findings)})
 }

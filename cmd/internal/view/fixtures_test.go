@@ -7,6 +7,7 @@ import (
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/doctor"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -189,10 +190,10 @@ func sampleShown() status.Detail {
 		Screen: "● Running the tests…\n\n  ⎿  FAIL  src/cart.test.ts\n\n$ \n\n\n"}
 }
 
-func sampleFindings() []Finding {
-	return []Finding{
-		{Fine, "tmux", "3.3a, /usr/bin/tmux", ""},
-		{Warning, "docker", "not reachable: permission denied on /var/run/docker.sock", "sudo usermod -aG docker ada, then log in again"},
-		{Fault, "state file", "/home/ada/shop/.agentform/state.json is damaged:\nunexpected end of JSON input", "restore a backup, or move it away and adopt the sessions:\nagentform apply"},
+func sampleFindings() []doctor.Finding {
+	return []doctor.Finding{
+		{Level: doctor.Fine, Subject: "tmux", Problem: "3.3a, /usr/bin/tmux", Remedy: ""},
+		{Level: doctor.Warning, Subject: "docker", Problem: "not reachable: permission denied on /var/run/docker.sock", Remedy: "sudo usermod -aG docker ada, then log in again"},
+		{Level: doctor.Fault, Subject: "state file", Problem: "/home/ada/shop/.agentform/state.json is damaged:\nunexpected end of JSON input", Remedy: "restore a backup, or move it away and adopt the sessions:\nagentform apply"},
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/doctor"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
@@ -58,7 +59,7 @@ func TestHostileValues(t *testing.T) {
 			Plan(&text, style, p, PlanOptions{}), Plan(&text, style, p, PlanOptions{Full: true}),
 			Diagnostics(&text, style, p.Problems), Show(&text, style, s, at), Status(&text, style, []api.Session{s.Session}, at),
 			Events(&text, style, []history.Event{e}, at), StateShow(&text, style, *s.Record), StateList(&text, []session.Record{*s.Record}),
-			Doctor(&text, style, []Finding{{Level(x), x, x, x}}), Version(&text, Build{x, x, x, x}),
+			Doctor(&text, style, []doctor.Finding{{Level: doctor.Level(x), Subject: x, Problem: x, Remedy: x}}), Version(&text, Build{x, x, x, x}),
 			PlanJSON(&documents, p, x), ShowJSON(&documents, s), EventsJSON(&documents, []history.Event{e}), TextJSON(&documents, "", x),
 		} {
 			if err != nil {

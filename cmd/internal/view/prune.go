@@ -6,33 +6,19 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/prune"
 	"github.com/agentform/agentform/internal/wire"
-)
-
-// Leftover is something in the data folder, or among the sockets, that no session
-// on record needs.
-type Leftover struct {
-	Kind   string `json:"kind"` // workspace, run, prompt, guest, socket
-	Path   string `json:"path"`
-	Bytes  int64  `json:"bytes"`
-	Action string `json:"action"` // remove (not done yet), removed, keep, failed
-	Reason string `json:"reason"`
-}
-
-// What is done with a Leftover.
-const (
-	LeftToRemove = "remove"
-	LeftRemoved  = "removed"
-	LeftKept     = "keep"
-	LeftFailed   = "failed"
 )
 
 // Prune writes what is left over: what goes, one line for each workspace and one
 // for all of any other kind, then what is kept and why.
-func Prune(w io.Writer, s Style, all []Leftover) error {
+func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 	p := &page{Style: s}
-	for _, part := range []struct{ action, title string }{
-		{LeftToRemove, "Would be removed:"}, {LeftRemoved, "Removed:"}, {LeftKept, "Kept:"}, {LeftFailed, "Could not be removed:"},
+	for _, part := range []struct {
+		action prune.Action
+		title  string
+	}{
+		{prune.Remove, "Would be removed:"}, {prune.Removed, "Removed:"}, {prune.Keep, "Kept:"}, {prune.Failed, "Could not be removed:"},
 	} {
 		rows := leftovers(all, part.action)
 		if len(rows) == 0 {
@@ -54,18 +40,18 @@ func Prune(w io.Writer, s Style, all []Leftover) error {
 
 // leftovers are the rows of what has that action: each by itself if it is a
 // workspace or its reason is its own, else all of a kind together.
-func leftovers(all []Leftover, action string) [][]cell {
+func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	var rows [][]cell
 	type sum struct {
 		count int
 		bytes int64
 	}
-	sums := map[string]*sum{}
+	sums := map[prune.Kind]*sum{}
 	for _, l := range all {
 		switch {
 		case l.Action != action:
-		case l.Kind == "workspace" || action == LeftKept || action == LeftFailed:
-			rows = append(rows, []cell{{l.Kind, noInk}, {l.Path, bold}, {size(l.Bytes), dim}, {l.Reason, noInk}})
+		case l.Kind == prune.Workspace || action == prune.Keep || action == prune.Failed:
+			rows = append(rows, []cell{{string(l.Kind), noInk}, {l.Path, bold}, {size(l.Bytes), dim}, {l.Reason, noInk}})
 		default:
 			if sums[l.Kind] == nil {
 				sums[l.Kind] = &sum{}
@@ -74,9 +60,9 @@ func leftovers(all []Leftover, action string) [][]cell {
 			sums[l.Kind].bytes += l.Bytes
 		}
 	}
-	for _, kind := range []string{"run", "prompt", "guest", "socket"} {
+	for _, kind := range []prune.Kind{prune.Run, prune.Prompt, prune.Guest, prune.Socket} {
 		if x := sums[kind]; x != nil {
-			rows = append(rows, []cell{{kind, noInk}, {fmt.Sprintf("%d that no session needs", x.count), noInk}, {size(x.bytes), dim}, {"", noInk}})
+			rows = append(rows, []cell{{string(kind), noInk}, {fmt.Sprintf("%d that no session needs", x.count), noInk}, {size(x.bytes), dim}, {"", noInk}})
 		}
 	}
 	return rows
@@ -91,10 +77,10 @@ func size(n int64) string {
 
 // PruneJSON writes what is left over as one document. Applied says that it was to
 // be removed, and not only shown.
-func PruneJSON(w io.Writer, all []Leftover, applied bool) error {
+func PruneJSON(w io.Writer, all []prune.Leftover, applied bool) error {
 	return wire.Write(w, struct {
-		Format  string     `json:"format_version"`
-		Applied bool       `json:"applied"`
-		Found   []Leftover `json:"leftovers"`
+		Format  string           `json:"format_version"`
+		Applied bool             `json:"applied"`
+		Found   []prune.Leftover `json:"leftovers"`
 	}{api.FormatVersion, applied, wire.List(all)})
 }

@@ -1,8 +1,8 @@
-package cli
+package project
 
 import "testing"
 
-func TestFitting(t *testing.T) {
+func TestAgentsFor(t *testing.T) {
 	const gib = 1 << 30
 	for _, tt := range []struct {
 		cores  int
@@ -15,8 +15,8 @@ func TestFitting(t *testing.T) {
 		{1, 100 << 20, 1}, // never none
 		{64, 256 * gib, 256},
 	} {
-		if got := fitting(tt.cores, tt.memory); got != tt.want {
-			t.Errorf("fitting(%d, %d MiB) = %d, want %d", tt.cores, tt.memory>>20, got, tt.want)
+		if got := agentsFor(tt.cores, tt.memory); got != tt.want {
+			t.Errorf("agentsFor(%d, %d MiB) = %d, want %d", tt.cores, tt.memory>>20, got, tt.want)
 		}
 	}
 	if memory() == 0 {

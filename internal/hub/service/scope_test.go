@@ -1,4 +1,4 @@
-package cli
+package service
 
 import (
 	"log/slog"
@@ -28,8 +28,7 @@ func TestScope(t *testing.T) {
 		"a person runs the hub": {[]string{"PATH=" + makes}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := &app{env: Env{Environ: c.environ, Dir: t.TempDir()}, log: slog.New(slog.DiscardHandler)}
-			if got := a.scope(t.Context()); !slices.Equal(got, c.want) {
+			if got := Scope(t.Context(), c.environ, t.TempDir(), slog.New(slog.DiscardHandler)); !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package cli
+package preflight
 
 import (
 	"context"
@@ -9,16 +9,15 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// manyLooks is the number of workspaces that are examined at once.
-const manyLooks = 8
+// maxChecks bounds the workspaces that are examined at once.
+const maxChecks = 8
 
-// keptWork fills in the work that keeps the workspaces of the sessions that a plan
-// destroys, for the person who is about to approve it. It changes nothing and decides
-// nothing: destroy looks again. The clones of containers are not examined, because that
-// takes a container.
-func keptWork(ctx context.Context, made *plan.Plan) {
+// KeptWork sets, for the deletions of a plan, the work that keeps their workspaces. It
+// informs whoever approves the plan; destroy examines the workspaces again. Clones in
+// containers are left out, because only a container can examine them.
+func KeptWork(ctx context.Context, made *plan.Plan) {
 	var all sync.WaitGroup
-	slots := make(chan struct{}, manyLooks)
+	slots := make(chan struct{}, maxChecks)
 	for i := range made.Changes {
 		c := &made.Changes[i]
 		if c.Action != plan.Delete || c.Before == nil {
@@ -33,8 +32,8 @@ func keptWork(ctx context.Context, made *plan.Plan) {
 	all.Wait()
 }
 
-// workIn returns what a session's workspace holds that is nowhere else; empty: nothing,
-// or that is not known.
+// workIn returns the work that exists only in a session's workspace, or "" if there is
+// none that is known.
 func workIn(ctx context.Context, r session.Record) string {
 	t := r.Tree
 	var risk git.Risk

@@ -1,4 +1,4 @@
-package cli
+package project
 
 // What agents need, to say how many fit on a machine: an idle one is mostly
 // waiting, so four share a core; the largest (Gemini CLI, 130 MB and a child of
@@ -8,10 +8,10 @@ const (
 	agentMemory   = 400 << 20
 )
 
-// fitting is how many agents may be alive at once where the manifest does
+// agentsFor is how many agents may be alive at once where the manifest does
 // not say: what the cores and the memory can carry, whichever is less, and at
 // least one.
-func fitting(cores int, memory uint64) int {
+func agentsFor(cores int, memory uint64) int {
 	n := agentsPerCore * cores
 	if memory > 0 {
 		n = min(n, int(memory/agentMemory))

@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/projectdir"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Env is the process that agentform runs in. Tests give another one.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Environ        environ.Vars
+	Args           []string // without the program's name
+	Dir            string   // the current directory, absolute
+	Version        string   // of agentform; empty: dev
+}
+
+// Run runs one command line and returns its exit code: 0 done, 1 error, 2 changes (with
+// --detailed-exitcode), 3 fmt --check found unformatted files, 4 the state is locked, 130
+// interrupted. Data goes to Stdout, everything else to Stderr.
+func Run(ctx context.Context, env Env) int {
+	if env.Version == "" {
+		env.Version = "dev"
+	}
+	a := &app{env: env, typedIn: env.Dir}
+	defer a.close()
+	root := newRoot(a)
+	root.SetArgs(joinNegatives(doubleDashed(root, env.Args)))
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	fixBashCompletion(root)
+	checkHelpArgs(root)
+	return report(a, root.ExecuteContext(ctx))
+}
+
+// app is one run of agentform: its process, the global flags and the project, which is
+// opened when a command first needs it.
+type app struct {
+	env      Env    // Dir is as --chdir says, and the project's once that is open
+	typedIn  string // the directory that relative paths on the command line start at
+	shellDir string // the directory of the shell, without links; --chdir does not change it
+	globals  globals
+	log      *slog.Logger
+	command  string // "agentform apply"
+	found    projectdir.Found
+	project  *project.Project // see open
+	document bool             // the command's JSON reports the manifest's problems
+}
+
+// globals are the flags that every command takes.
+type globals struct {
+	chdir       string
+	files       []string
+	vars        []config.Var
+	stateFile   string
+	noColor     bool
+	logLevel    string
+	parallelism int
+	lockTimeout time.Duration
+	json        bool
+}
+
+// setup checks and applies the global flags.
+func (a *app) setup(c *cobra.Command, _ []string) error {
+	g := &a.globals
+	a.command = c.CommandPath()
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
+		return usageError{c.CommandPath(), fmt.Errorf("--log-level %q: want debug, info, warn or error", g.logLevel)}
+	}
+	a.log = slog.New(slog.NewTextHandler(a.env.Stderr, &slog.HandlerOptions{Level: level}))
+	if g.parallelism < 1 && c.Flag("parallelism").Changed {
+		return usageError{c.CommandPath(), fmt.Errorf("--parallelism %d: want 1 or more", g.parallelism)}
+	}
+	if g.json && c.Annotations[jsonKey] == "" {
+		return usageError{c.CommandPath(), fmt.Errorf("%s has no JSON to give: leave --json out", c.CommandPath())}
+	}
+	if real, err := filepath.EvalSymlinks(a.env.Dir); err == nil {
+		a.shellDir = real
+	}
+	if g.chdir != "" {
+		dir := a.absolute(g.chdir)
+		if info, err := os.Stat(dir); err != nil {
+			return fmt.Errorf("--chdir: %w", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("--chdir %s: it is no folder", dir)
+		}
+		a.env.Dir = dir
+	}
+	a.typedIn = a.env.Dir
+	return nil
+}
+
+func (a *app) close() {
+	if a.project != nil {
+		a.project.Close()
+	}
+}
+
+// absolute returns the absolute form of a path from the command line.
+func (a *app) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(a.typedIn, path)
+}
+
+// short returns a path relative to the project if it is in it.
+func (a *app) short(path string) string {
+	if rel, err := filepath.Rel(a.env.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// out and err return how text on standard output and standard error looks.
+func (a *app) out() view.Style { return a.style(a.env.Stdout) }
+func (a *app) err() view.Style { return a.style(a.env.Stderr) }
+
+// style returns how text for a writer looks. Paths are relative to the shell's directory.
+func (a *app) style(w io.Writer) view.Style {
+	s := view.StyleFor(w, a.globals.noColor, a.env.Environ)
+	s.Dir = a.shellDir
+	return s
+}
+
+// warn prints problems to standard error.
+func (a *app) warn(problems []session.Diagnostic) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return view.Diagnostics(a.env.Stderr, a.err(), problems)
+}
+
+// open opens the project, once. Without --file it is the project that the directory
+// belongs to.
+func (a *app) open() *project.Project {
+	if a.project != nil {
+		return a.project
+	}
+	g := a.globals
+	if len(g.files) == 0 {
+		if a.found = projectdir.Find(a.env.Dir); a.found.Dir != a.env.Dir {
+			a.env.Dir = a.found.Dir
+			for i, v := range g.vars {
+				if v.File != "" {
+					g.vars[i].File = a.absolute(v.File)
+				}
+			}
+		}
+	}
+	if g.stateFile != "" {
+		g.stateFile = a.absolute(g.stateFile)
+	}
+	a.project = project.Open(project.Options{
+		Dir: a.env.Dir, Files: g.files, Vars: g.vars, StateFile: g.stateFile, Environ: a.env.Environ, Version: a.env.Version,
+		Command: a.command, Parallelism: g.parallelism, LockTimeout: g.lockTimeout, Log: a.log,
+	})
+	if a.found.Workspace {
+		whose := "a workspace"
+		if a.found.Session != "" {
+			whose = "the workspace of " + string(a.found.Session)
+		}
+		fmt.Fprintf(a.env.Stderr, "This directory is in %s. Using its project: %s (%s)\n", whose, plaintext.Safe(a.project.Manifest.Project), plaintext.Safe(a.found.Dir))
+	}
+	return a.project
+}
+
+// openManifest opens the project for a command that needs its manifest. It prints the
+// manifest's problems.
+func (a *app) openManifest() (*project.Project, error) {
+	p := a.open()
+	if !a.document {
+		if err := a.warn(p.Problems); err != nil {
+			return nil, err
+		}
+	}
+	if session.HasErrors(p.Problems) {
+		return nil, outcome(exitError)
+	}
+	return p, nil
+}
+
+// openState opens the project and reads its state. Without a state, the manifest's errors
+// are the error.
+func (a *app) openState() (*project.Project, state.State, error) {
+	p := a.open()
+	s, err := state.Read(p.State)
+	if errors.Is(err, state.ErrNone) {
+		if _, err = a.openManifest(); err != nil {
+			return nil, s, err
+		}
+	}
+	if err == nil {
+		err = p.Check(s)
+	}
+	return p, s, err
+}
+
+// openOptional opens the project for a command that needs neither a manifest nor a state.
+// A manifest that exists must be valid.
+func (a *app) openOptional() (*project.Project, state.State, error) {
+	p := a.open()
+	if len(p.Manifest.Files) > 0 || len(a.globals.files) > 0 {
+		if _, err := a.openManifest(); err != nil {
+			return nil, state.State{}, err
+		}
+	}
+	s, err := state.Read(p.State)
+	if errors.Is(err, state.ErrNone) {
+		err = nil
+	}
+	if err == nil {
+		err = p.Check(s)
+	}
+	return p, s, err
+}
+
+// errInWorkspace returns the error of a command that changes a whole project and was
+// started in one of its workspaces, as an agent would; nil elsewhere.
+func (a *app) errInWorkspace() error {
+	a.open()
+	if !a.found.Workspace {
+		return nil
+	}
+	return fmt.Errorf("%s changes the whole project and was started in one of its workspaces\nto do it anyway: agentform -C %s %s",
+		a.command, plaintext.ShellWord(a.found.Dir), strings.TrimPrefix(a.command, "agentform "))
+}
+
+// addresses returns the addresses of all sessions in the manifest or the state, in order.
+func addresses(specs []session.Spec, records []session.Record) []session.Address {
+	var all []session.Address
+	for _, s := range specs {
+		all = append(all, s.Address)
+	}
+	for _, r := range records {
+		all = append(all, r.Address)
+	}
+	slices.SortFunc(all, session.Address.Compare)
+	return slices.Compact(all)
+}
+
+// terminal reports whether a stream is a terminal.
+func terminal(stream any) bool {
+	f, ok := stream.(interface{ Fd() uintptr })
+	return ok && isatty.IsTerminal(f.Fd())
+}

@@ -1,0 +1,98 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/secret"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Hub returns the configuration of the project's hub.
+func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
+	looks, clones, reader := git.NewLooks(), git.NewCloneLooks(), p.Activity()
+	return hub.Config{
+		Project: p.Manifest.Project, DataDir: p.Manifest.DataDir,
+		Open: func(by string) *engine.Reconciler {
+			r := p.reconciler(ToAct)
+			r.Observer.Look, r.Observer.LookClone = looks.Look, clones.Look
+			r.Observer.Overdue = overdue(p, func() *activity.Reader { return reader }) // which the hub keeps small
+			r.Applier.By, r.Applier.BaseOf = by, p.lastEnviron
+			r.Applier.Secrets = func(name string) (string, bool) {
+				v, err := p.Secrets.Fetch(name)
+				return v, err == nil
+			}
+			return r
+		},
+		Activity:   reader,
+		Secret:     func(name string) error { _, err := p.Secrets.Fetch(name); return err },
+		Inherited:  func(run string) []string { _, names, _ := shim.LaunchEnv(p.RunDir(run)); return names },
+		MaxRunning: p.MaxRunning,
+		AtOnce:     min(hub.DefaultAtOnce, p.Parallelism),
+		Notify:     n.Tell,
+		Wakers:     []hub.Waker{&hub.Processes{}, &hub.Files{}},
+		Log:        log,
+	}
+}
+
+// lastEnviron returns the environment of a session's last run: a hub that systemd starts
+// has hardly any. The secrets of that run are read again, because no file holds them.
+func (p *Project) lastEnviron(address session.Address) ([]string, error) {
+	st, err := state.Read(p.State)
+	r := Find(st.Sessions, address)
+	if err != nil || r == nil {
+		return nil, nil
+	}
+	env, names, err := shim.LaunchEnv(p.RunDir(r.Run.ID))
+	if err != nil {
+		return nil, nil // the run's directory is gone
+	}
+	for _, name := range names {
+		value, err := p.Secrets.Fetch(name)
+		if err != nil {
+			return nil, fmt.Errorf("secret %s cannot be had: %w", name, err)
+		}
+		env = append(env, name+"="+value)
+	}
+	return env, nil
+}
+
+// notifyTimeout bounds the wait for notifications that are left when the hub ends.
+const notifyTimeout = 5 * time.Second
+
+// Notifier starts the notifier of the manifest's notify blocks. end stops it.
+func (p *Project) Notifier(log *slog.Logger) (n *notify.Notifier, end func()) {
+	var targets []notify.Target
+	for _, b := range p.Manifest.Notifies {
+		targets = append(targets, notify.Target{Name: b.Name, On: b.On, Command: b.Command, Webhook: b.Webhook})
+	}
+	// The hub outlives the git hook or alias that may have started it.
+	env := slices.DeleteFunc(slices.Clone(p.Environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return strings.HasPrefix(name, "GIT_") && session.NeverInherited(name)
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	n = notify.New(ctx, notify.Config{
+		Targets: targets, Dir: p.Manifest.Root, Environ: env, Log: log,
+		Key: func() ([]byte, bool) {
+			key, err := p.Secrets.Fetch(secret.SigningVariable)
+			return []byte(key), err == nil
+		},
+	})
+	return n, func() {
+		defer time.AfterFunc(notifyTimeout, cancel).Stop()
+		n.Close()
+		cancel()
+	}
+}

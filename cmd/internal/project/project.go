@@ -1,0 +1,243 @@
+// Package project opens a project: it reads the manifest and connects the engine, the
+// hub and the library packages with the real runtimes, agents, git, secrets and notifiers.
+package project
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/internal/owner"
+	"github.com/agentform/agentform/internal/preflight"
+	"github.com/agentform/agentform/internal/secret"
+	"github.com/agentform/agentform/internal/server"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Options say which project is opened, for whom, and how its sessions are worked on.
+type Options struct {
+	Dir         string // where manifests are looked for, and relative entries of PATH start
+	Files       []string
+	Vars        []config.Var
+	StateFile   string // empty: the one in the data directory
+	Environ     environ.Vars
+	Version     string // of agentform
+	Command     string // as other users of the state's lock read it
+	Parallelism int    // 0: Open sets the manifest's
+	LockTimeout time.Duration
+	Log         *slog.Logger
+}
+
+// Project is an open project.
+type Project struct {
+	Options
+	Manifest *config.Manifest // without sessions where Problems has an error
+	Problems []session.Diagnostic
+	State    string // the path of the state
+	Secrets  *secret.Store
+	Scope    []string // the command that starts a tmux server; see service.Scope
+	Moving   bool     // accept a state whose project was moved: it is being repaired
+	// MaxRunning is how many agents may run at once.
+	MaxRunning int
+
+	owner   func() session.Owner
+	closers []func()
+}
+
+// Open reads the project's manifest. The caller judges its problems: sessions can be
+// shown and stopped without a manifest.
+func Open(o Options) *Project {
+	start := time.Now()
+	p := &Project{Options: o}
+	var workspace func(session.Spec) string
+	locate := func(m *config.Manifest) {
+		p.Manifest, p.State = m, cmp.Or(o.StateFile, filepath.Join(m.DataDir, "state.json"))
+		p.owner = sync.OnceValue(func() session.Owner { return owner.Here(m.Root, m.DataDir, "") })
+	}
+	m, problems := config.Load(config.Options{
+		Dir: o.Dir, Files: o.Files, Vars: o.Vars, Environ: o.Environ, Builtins: agent.Builtins(), Version: o.Version,
+		Workspace: func(m *config.Manifest, s session.Spec) string {
+			if workspace == nil {
+				locate(m)
+				st, _ := state.Read(p.State) // the commands that need the state report the error
+				workspace = plan.WorkspacePaths(st.Sessions, p.Request(plan.Options{}).Moves)
+			}
+			return workspace(s)
+		},
+	})
+	locate(m)
+	p.Problems, p.Secrets = problems, secret.New(o.Environ, m.Root, m.Secrets)
+	p.Parallelism = cmp.Or(o.Parallelism, m.Parallelism)
+	if p.MaxRunning = m.MaxRunning; p.MaxRunning <= 0 {
+		p.MaxRunning = agentsFor(runtime.NumCPU(), memory())
+	}
+	o.Log.Debug("read the manifest", "files", strings.Join(m.Files, " "), "sessions", len(m.Sessions), "data_dir", m.DataDir, "took", time.Since(start))
+	return p
+}
+
+// Owner returns the owner of what this process starts.
+func (p *Project) Owner() session.Owner { return p.owner() }
+
+// Check refuses a state that may not be used from here.
+func (p *Project) Check(s state.State) error {
+	err := owner.Check(p.Owner(), p.Manifest.Project, s)
+	if p.Moving && owner.Moved(err, true) {
+		return nil
+	}
+	return err
+}
+
+// Find returns the record of a session; nil: there is none.
+func Find(records []session.Record, address session.Address) *session.Record {
+	for i := range records {
+		if records[i].Address == address {
+			return &records[i]
+		}
+	}
+	return nil
+}
+
+// Declared returns the spec of a session in the manifest; nil: it is not declared.
+func (p *Project) Declared(address session.Address) *session.Spec {
+	for i := range p.Manifest.Sessions {
+		if p.Manifest.Sessions[i].Address == address {
+			return &p.Manifest.Sessions[i]
+		}
+	}
+	return nil
+}
+
+// Request returns what the manifest asks of the engine.
+func (p *Project) Request(o plan.Options) engine.Request {
+	q := engine.Request{Wanted: p.Manifest.Sessions, Options: o}
+	for _, x := range p.Manifest.Moves {
+		q.Moves = append(q.Moves, plan.Move{From: x.From, To: x.To})
+	}
+	for _, x := range p.Manifest.Removed {
+		q.Removed = append(q.Removed, plan.Removal{From: x.From, Destroy: x.Destroy})
+	}
+	for _, x := range p.Manifest.Imports {
+		q.Imports = append(q.Imports, plan.Import{To: x.To, ID: x.ID})
+	}
+	return q
+}
+
+// RunDir returns the directory of a run.
+func (p *Project) RunDir(run string) string { return filepath.Join(p.Manifest.DataDir, "runs", run) }
+
+// SessionDir returns the directory of a session's events and transcript.
+func (p *Project) SessionDir(r session.Record) string {
+	a := apply.Applier{DataDir: p.Manifest.DataDir, OutputsDir: p.Manifest.OutputsDir}
+	return a.Folder(r)
+}
+
+// SessionDirs returns the directories of all sessions that still have one.
+func (p *Project) SessionDirs() []string {
+	dir := filepath.Dir(filepath.Dir(p.SessionDir(session.Record{ID: "any"})))
+	all, _ := fs.Glob(os.DirFS(dir), "*/*") // fails only for a bad pattern
+	for i, name := range all {
+		all[i] = filepath.Join(dir, name)
+	}
+	return all
+}
+
+// HubSocket returns the path of the unix socket of the project's hub.
+func (p *Project) HubSocket() (string, error) {
+	sockets, err := shim.SocketDir(p.Manifest.DataDir)
+	return filepath.Join(sockets, server.SocketName), err
+}
+
+// Facts returns what the directory of a run records.
+func (p *Project) Facts(run string) session.RunFacts {
+	if sockets, err := shim.SocketDir(p.Manifest.DataDir); err == nil {
+		if f, alive, contained := docker.Facts(p.Manifest.DataDir, sockets, run); contained {
+			return session.RunFacts{Claimed: f.Claimed, Alive: alive, Exit: activity.ExitOf(f.Exit), BootID: f.BootID,
+				Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
+		}
+	}
+	return activity.Facts(p.RunDir(run))
+}
+
+// Launched returns the spec that a run was started with; nil: it cannot be read.
+func (p *Project) Launched(run string) *session.Spec {
+	f, err := shim.ReadFacts(p.RunDir(run))
+	var s session.Spec
+	if err != nil || len(f.Spec) == 0 || json.Unmarshal(f.Spec, &s) != nil {
+		return nil
+	}
+	return &s
+}
+
+// Activity returns a reader of what the project's agents do.
+func (p *Project) Activity() *activity.Reader {
+	return activity.New(p.Manifest.DataDir, p.Environ.Get("HOME"), agent.For)
+}
+
+// Who returns the user at work, for the state's lock and the history.
+func (p *Project) Who() state.Holder {
+	host, _ := os.Hostname() // unknown: others see no host
+	name := p.Environ.Get("USER")
+	if name == "" {
+		name = strconv.Itoa(os.Getuid())
+		if u, err := user.Current(); err == nil {
+			name = u.Username
+		}
+	}
+	return state.Holder{PID: os.Getpid(), User: name, Host: host, Command: p.Command, Since: time.Now()}
+}
+
+// Close closes what was opened.
+func (p *Project) Close() {
+	for _, end := range p.closers {
+		end()
+	}
+}
+
+// Host returns this machine as the project's sessions use it.
+func (p *Project) Host() preflight.Host {
+	return preflight.Host{Environ: p.Environ, Dir: p.Dir, Secrets: p.Secrets, Manifest: p.Manifest,
+		Runtime: func(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {
+			return p.Runtime(lineage, spec, ToRead)
+		}}
+}
+
+// Lock locks and opens the state.
+func (p *Project) Lock(ctx context.Context) (*state.Store, error) {
+	if err := p.Check(state.State{}); err != nil { // before anything is written
+		return nil, err
+	}
+	if err := layout.MakeDataDir(p.Manifest.DataDir); err != nil {
+		return nil, err
+	}
+	store, err := state.Open(ctx, p.State, p.Manifest.Project, p.Version, p.Who(), p.LockTimeout, p.Manifest.OutputsDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Check(store.State()); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	store.OwnedBy(p.Owner())
+	return store, nil
+}

@@ -1,0 +1,155 @@
+package project
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/owner"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+	"github.com/agentform/agentform/tmux"
+)
+
+// Purpose says what a runtime is opened for.
+type Purpose bool
+
+// The purposes. Nothing is installed into the data directory to read.
+const (
+	ToRead Purpose = false
+	ToAct  Purpose = true
+)
+
+// Reconciler returns the project's reconciler. It opens runtimes when it needs them, and
+// Close closes them.
+func (p *Project) Reconciler(why Purpose) *engine.Reconciler {
+	if why == ToAct {
+		SetCloseOnExec()
+	}
+	r := p.reconciler(why)
+	p.closers = append(p.closers, r.Close)
+	return r
+}
+
+func (p *Project) reconciler(why Purpose) *engine.Reconciler {
+	m, who := p.Manifest, p.Who()
+	return &engine.Reconciler{
+		Project: m.Project, StatePath: p.State, Version: p.Version,
+		Here: p.Owner(), Check: p.Check,
+		Who: who, LockWait: p.LockTimeout, Keep: m.HistoryKeep.D(),
+		Runtime: func(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {
+			return p.Runtime(lineage, spec, why)
+		},
+		Observer: engine.Observer{
+			Look:      git.Look,
+			LookClone: git.LookClone,
+			Worktrees: git.Worktrees,
+			Facts:     p.Facts,
+			Launched:  p.Launched,
+			BootID:    shim.BootID,
+			Overdue:   overdue(p, sync.OnceValue(p.Activity)),
+			Now:       time.Now,
+		},
+		Activity: p.Activity(),
+		Applier: apply.Applier{
+			Agent:       agent.For,
+			Hooks:       hooks(m.DataDir),
+			Root:        os.Geteuid() == 0,
+			Git:         apply.HostGit(),
+			Blobs:       state.Blobs{Dir: filepath.Join(m.DataDir, "blobs")},
+			Secrets:     p.secret,
+			Facts:       p.Facts,
+			BaseEnv:     p.Secrets.Environ(),
+			DataDir:     m.DataDir,
+			OutputsDir:  m.OutputsDir,
+			Project:     m.Project,
+			ProjectDir:  m.Root,
+			Parallelism: p.Parallelism,
+			By:          who.User,
+		},
+	}
+}
+
+// Runtime opens the runtime that a session names.
+func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose) (session.Runtime, error) {
+	dataDir := p.Manifest.DataDir
+	sockets, err := shim.SocketDir(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	var argv []string
+	if why == ToAct {
+		if _, argv, err = shim.Install(dataDir); err != nil {
+			return nil, err
+		}
+		if err := shim.KeepSocketDir(dataDir, sockets); err != nil {
+			return nil, err
+		}
+		if err := owner.Keep(sockets, p.Owner(), p.Manifest.Project); err != nil {
+			return nil, err
+		}
+	}
+	if spec.Kind == "docker" {
+		c := docker.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Attach: shim.Program(), Guest: argv}
+		if spec.Docker != nil {
+			c.Host = spec.Docker.Host
+		}
+		return docker.New(c), nil
+	}
+	c := tmux.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Bin: "tmux", Scope: p.Scope, Server: spec.Socket, Guest: argv}
+	if path, found := p.Environ.Program("tmux", p.Dir); found {
+		c.Bin = path
+	}
+	return tmux.New(c), nil
+}
+
+// overdue returns what reports whether a session could not be observed for longer than
+// it may.
+func overdue(p *Project, reader func() *activity.Reader) func(session.Record, time.Time) bool {
+	return func(r session.Record, now time.Time) bool {
+		return reader().Overdue(r, func() []history.Event {
+			past, _ := history.Read(p.SessionDir(r), time.Time{}) // unreadable: nothing was sent, as far as is known
+			return past
+		}, now)
+	}
+}
+
+// hooks returns what installs the shim and returns the command that agents' hooks run.
+func hooks(dataDir string) func() ([]string, error) {
+	return sync.OnceValues(func() ([]string, error) {
+		_, argv, err := shim.Install(dataDir)
+		return append(argv, shim.NotifyMode), err
+	})
+}
+
+// secret returns the value of a secret. It logs the error, which its caller does not get.
+func (p *Project) secret(name string) (string, bool) {
+	v, err := p.Secrets.Value(name)
+	if err != nil {
+		p.Log.Warn("a secret cannot be had", "name", name, "error", err)
+	}
+	return v, err == nil
+}
+
+// SetCloseOnExec keeps child processes from inheriting the files that agentform itself
+// inherited: a tmux server would keep a shell's pipe or make's job server open forever.
+func SetCloseOnExec() {
+	open, _ := os.ReadDir("/dev/fd") // unreadable: they are inherited
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+}

@@ -1,0 +1,331 @@
+// Package doctor examines an installation, a project and its sessions.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/owner"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/preflight"
+	"github.com/agentform/agentform/internal/rebuild"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Level says how bad a finding is.
+type Level string
+
+// The levels.
+const (
+	Fine    Level = "ok"
+	Warning Level = "warning" // something will not work, or not well
+	Fault   Level = "error"   // agentform cannot do its work
+)
+
+// Finding is one thing that was examined.
+type Finding struct {
+	Level   Level  `json:"level"`
+	Subject string `json:"subject"` // tmux, state file, session.api
+	Problem string `json:"problem"` // what is wrong; of a fine one, what was found
+	Remedy  string `json:"remedy"`  // what to do about it; empty when fine
+}
+
+// findings collects what an examination finds.
+type findings []Finding
+
+func (f *findings) fine(subject, found string) { *f = append(*f, Finding{Fine, subject, found, ""}) }
+
+func (f *findings) warn(subject, problem, remedy string) {
+	*f = append(*f, Finding{Warning, subject, problem, remedy})
+}
+
+func (f *findings) fault(subject, problem, remedy string) {
+	*f = append(*f, Finding{Fault, subject, problem, remedy})
+}
+
+// Input is the project that is examined.
+type Input struct {
+	preflight.Host
+	Problems   []session.Diagnostic // of the manifest
+	State      string               // the path of the state
+	Owner      session.Owner
+	User       string
+	Check      func(state.State) error // refuses a state of another owner
+	Reconciler *engine.Reconciler
+	// Change changes the state under its lock. It accepts that the project was moved.
+	Change func(context.Context, func(*state.Store) error) error
+}
+
+// Project examines what agentform needs and what a project has. With fix it repairs what
+// it can; moved says that the project was moved, where it may as well be a copy.
+func Project(ctx context.Context, in Input, fix, moved bool) []Finding {
+	var f findings
+	f.program(ctx, in, "tmux", "-V", "sessions live in it: install tmux 3.2 or later (apt-get install tmux, brew install tmux)")
+	f.program(ctx, in, "git", "--version", "workspaces are made with it: install git 2.30 or later (apt-get install git, brew install git)")
+	f.shim()
+	f.manifest(in)
+	if fix {
+		f.fixDotfiles(in)
+		f.repairMove(ctx, in, moved)
+	}
+	f.agents(in)
+	f.dataDir(ctx, in)
+	st, refused := f.state(in)
+	if h, runs := hub.Running(in.Manifest.DataDir); runs && hub.Suspended(h) {
+		f.warn("hub", fmt.Sprintf("process %d is stopped (SIGSTOP or Ctrl-Z): it restarts and notifies nothing", h.PID), fmt.Sprintf("kill -CONT %d", h.PID))
+	}
+	if !refused {
+		f.orphans(ctx, in, st)
+		f.unreachable(ctx, in, st)
+		f.unusedWorkspaces(in, st)
+	}
+	return f
+}
+
+func (f *findings) program(ctx context.Context, in Input, name, versionFlag, remedy string) {
+	path, found := in.Environ.Program(name, in.Dir)
+	if !found {
+		f.fault(name, "not on PATH", remedy)
+		return
+	}
+	c := exec.CommandContext(ctx, path, versionFlag)
+	c.Env = in.Environ
+	out, err := c.Output()
+	if err != nil {
+		f.fault(name, fmt.Sprintf("%s %s: %v", path, versionFlag, err), remedy)
+		return
+	}
+	f.fine(name, strings.TrimSpace(string(out))+" ("+path+")")
+}
+
+func (f *findings) shim() {
+	self, err := os.Executable()
+	if err == nil && environ.Executable(filepath.Join(filepath.Dir(self), shim.Binary)) {
+		f.fine(shim.Binary, "beside agentform")
+		return
+	}
+	f.warn(shim.Binary, "not beside agentform, which then takes its place for each session and needs more memory",
+		"install both programs: go install ./cmd/...")
+}
+
+func (f *findings) manifest(in Input) {
+	m := in.Manifest
+	faults := 0
+	for _, d := range in.Problems {
+		if d.Severity == session.Error {
+			faults++
+		}
+	}
+	switch {
+	case faults > 0 && len(m.Files) == 0:
+		f.warn("manifest", "there is none in "+m.Root, "agentform init writes a first one")
+	case faults > 0:
+		f.fault("manifest", count(faults, "error"), "agentform validate shows them")
+	default:
+		f.fine("manifest", count(len(m.Sessions), "session")+" in "+count(len(m.Files), "file"))
+	}
+}
+
+func (f *findings) fixDotfiles(in Input) {
+	for _, d := range in.Dotfiles(in.Manifest.Sessions) {
+		if err := d.Write(); err != nil {
+			f.fault(d.Path, err.Error(), "mend the file, and run agentform doctor --fix again")
+			continue
+		}
+		f.fine(d.Path, "written. Without what was added, "+d.Problem)
+	}
+}
+
+// repairMove makes a project work where it was moved to: it repairs the worktrees, finds
+// the sockets again and writes the new paths into the state. Running sessions go on.
+func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
+	st, err := state.Read(in.State)
+	refusal := in.Check(st)
+	across := !owner.Moved(refusal, false)
+	if err != nil || !owner.Moved(refusal, moved) {
+		return // state reports what else is wrong
+	}
+	repaired := 0
+	err = in.Change(ctx, func(store *state.Store) error {
+		st := store.State()
+		trees := map[string][]string{} // by repository
+		for i, r := range st.Sessions {
+			if r.Owner.Differs(in.Owner) != session.OtherDataDir {
+				continue
+			}
+			r = owner.Relocate(r, in.Owner, in.Manifest.Root, in.Manifest.DataDir)
+			if st.Sessions[i] = r; r.Tree.Mode == session.Worktree && exists(r.Tree.Path) {
+				trees[r.Tree.Repo] = append(trees[r.Tree.Repo], r.Tree.Path)
+			}
+			repaired++
+		}
+		for repo, paths := range trees {
+			if err := git.RepairWorktrees(ctx, repo, paths...); err != nil {
+				return err
+			}
+		}
+		if err := shim.MoveSocketDir(in.Manifest.DataDir); err != nil {
+			return err
+		}
+		if err := docker.Moved(in.Manifest.DataDir); err != nil {
+			return err
+		}
+		return store.Push(st, false)
+	})
+	if err != nil {
+		f.fault("project", "the move could not be repaired: "+err.Error(), "")
+		return
+	}
+	f.fine("project", fmt.Sprintf("repaired after it was moved here: %s", count(repaired, "session")))
+	if across {
+		f.warn("project", "agents that run since before the move work in the directories that it removed", "agentform restart --all")
+	}
+}
+
+// agents reports what the manifest's sessions lack, and the built-in agents that none uses.
+func (f *findings) agents(in Input) {
+	specs, installed := in.Manifest.Sessions, in.Installed()
+	for _, d := range in.Sessions(specs, session.Warning) {
+		f.warn(d.Summary, strings.ReplaceAll(d.Detail, "\n", "; "), "")
+	}
+	if len(specs)+len(installed) == 0 {
+		f.warn("agents", "none of claude, codex and gemini is on PATH", "install one, or declare your own: agent \"NAME\" { command = [\"PROGRAM\"] }")
+	}
+	for _, name := range installed {
+		if slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Agent.Name == name || s.Agent.Base == name }) {
+			continue
+		}
+		root := in.Manifest.Root
+		lack, remedy := in.MissingLogin(session.Spec{Agent: agent.Builtins()[name], Workspace: session.Workspace{Path: root, Repo: root}})
+		switch {
+		case lack == "":
+			f.fine(name, "installed")
+		case len(specs) > 0:
+			f.fine(name, "installed, not logged in, and no session uses it")
+		default:
+			f.warn(name, "installed, not logged in: "+lack, remedy)
+		}
+	}
+}
+
+// dataDir reports whether the data directory and the sockets can be made and written.
+func (f *findings) dataDir(ctx context.Context, in Input) {
+	dir := in.Manifest.DataDir
+	at := dir
+	for !exists(at) && filepath.Dir(at) != at {
+		at = filepath.Dir(at)
+	}
+	if err := checkWritable(at); err != nil {
+		f.fault("data folder", "it cannot be written: "+err.Error(), "make it yours (chown, chmod), or give agentform another: agentform { data_dir = \"…\" }")
+	} else {
+		f.fine("data folder", dir)
+	}
+	if exists(dir) {
+		if n := git.Tracked(ctx, dir); n > 0 {
+			f.warn("data folder", count(n, "file")+" of it in git's index, so commits contain them; runs of earlier versions held API keys",
+				"take them out: git -C "+plaintext.ShellWord(filepath.Dir(dir))+" rm -r --cached "+plaintext.ShellWord(filepath.Base(dir))+"; replace keys that were committed")
+		}
+	}
+	if sockets, err := shim.SocketDir(dir); err != nil {
+		f.fault("socket folder", err.Error(), "set XDG_RUNTIME_DIR to a short folder of your own")
+	} else {
+		f.fine("socket folder", sockets)
+	}
+}
+
+// checkWritable writes a file: permissions say nothing about root or a read-only mount.
+func checkWritable(dir string) error {
+	file, err := os.CreateTemp(dir, ".agentform-doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// state reports on the state and on who owns its sessions. refused says that the state may
+// not be used from here.
+func (f *findings) state(in Input) (st state.State, refused bool) {
+	s, err := state.Read(in.State)
+	none := errors.Is(err, state.ErrNone)
+	if none {
+		err = nil
+	}
+	if err != nil || none {
+		st.Lineage, _ = state.Lineage(in.State, in.Manifest.OutputsDir) // unknown: every session with a mark is examined
+	}
+	refusal := err
+	if copied := (*state.CopiedError)(nil); !errors.As(err, &copied) {
+		refusal = in.Check(s)
+	}
+	if refusal != nil {
+		f.fault("state", refusal.Error(), "")
+		return st, true
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		f.fault("state", err.Error(), "make it yours: sudo chown -R "+in.User+" "+in.Manifest.DataDir)
+	case err != nil:
+		f.fault("state", err.Error(), "agentform state rebuild restores it from what the sessions left")
+	case none:
+		if problem, remedy := rebuild.Lost(in.Manifest, in.State); problem != "" {
+			f.warn("state", problem, remedy)
+		} else {
+			f.fine("state", "none yet: nothing is on record")
+		}
+	default:
+		st = s
+		f.fine("state", fmt.Sprintf("%s on record, serial %d", count(len(s.Sessions), "session"), s.Serial))
+		for _, r := range s.Sessions {
+			if d := plan.Diagnose(&r, nil, session.World{Here: in.Owner}); d.Reason == plan.ReasonElsewhere {
+				f.warn(string(r.Address), d.Detail, "")
+			}
+		}
+	}
+	return st, false
+}
+
+// unusedWorkspaces reports the workspaces that agentform made and no session uses.
+func (f *findings) unusedWorkspaces(in Input, st state.State) {
+	used := map[string]bool{}
+	for _, r := range st.Sessions {
+		used[r.Tree.Path] = true
+	}
+	for _, s := range in.Manifest.Sessions {
+		used[s.Workspace.Path] = true
+	}
+	found, _ := filepath.Glob(filepath.Join(in.Manifest.DataDir, "workspaces", "*", "*")) // fails only for a bad pattern
+	for _, path := range found {
+		if !used[path] {
+			f.warn("workspace", path+" is kept, and no session on record or in the manifest uses it", "agentform prune shows whether anything in it would be lost, and removes it if not")
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// count returns a number with its noun: 1 session, 3 sessions.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

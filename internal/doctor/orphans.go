@@ -1,0 +1,117 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// orphans reports the sessions of this project that run and are not in the state, in every
+// tmux server and container engine that a session names.
+func (f *findings) orphans(ctx context.Context, in Input, st state.State) {
+	engines := map[string]session.RuntimeSpec{"tmux": {Kind: "tmux"}}
+	for _, s := range in.Manifest.Sessions {
+		engines[s.Runtime.Engine()] = s.Runtime
+	}
+	for _, r := range st.Sessions {
+		engines[r.Spec.Runtime.Engine()] = r.Spec.Runtime
+	}
+	for _, name := range slices.Sorted(maps.Keys(engines)) {
+		f.engine(ctx, in, st, name, engines[name])
+	}
+}
+
+func (f *findings) engine(ctx context.Context, in Input, st state.State, name string, spec session.RuntimeSpec) {
+	subject, remedy := name, "look by hand; nothing is done with sessions that cannot be seen"
+	_, installed := in.Environ.Program(spec.Kind, in.Dir)
+	switch server := spec.Traits().Server; {
+	case server != "":
+		if !installed {
+			return // program reports it
+		}
+		subject = server + "s"
+		if spec.Socket != "" {
+			subject = server + " " + spec.Socket
+		}
+	case spec.Kind == "docker":
+		if !installed {
+			f.warn("docker command", "not on PATH", "attach leads into containers by it: install it (docker.io, docker-ce-cli, brew install docker); all else does without")
+		}
+		remedy = "docker version shows whether it is mended; until then sessions in containers are unknown, and nothing is done with them"
+	}
+	r, err := in.Reconciler.Opened(st.Lineage, spec)
+	if err != nil {
+		return // dataDir reports it
+	}
+	lives, err := r.Observe(ctx, false)
+	if err != nil {
+		f.fault(subject, err.Error(), remedy)
+		return
+	}
+	lives = slices.DeleteFunc(lives, func(l session.Live) bool { return !managed(l, in.Manifest.DataDir) })
+	runs := map[string]bool{}
+	for _, r := range st.Sessions {
+		runs[r.Run.ID] = true
+	}
+	orphans := 0
+	for _, l := range lives {
+		if l.Foreign || l.Copied || !runs[l.Mark.Run] {
+			orphans++
+			f.orphan(l, st.Lineage)
+		}
+	}
+	if orphans == 0 {
+		f.fine(subject, count(len(lives), "session")+", all accounted for")
+	}
+}
+
+// managed reports whether a session is of this project. Projects share a container engine:
+// there, those with a directory of their own in the data directory are.
+func managed(l session.Live, dataDir string) bool {
+	if l.Mark.Project == "" {
+		return false
+	}
+	return l.Place.Container == "" || exists(filepath.Join(dataDir, "containers", l.Mark.ID))
+}
+
+func (f *findings) orphan(l session.Live, lineage string) {
+	name := l.Place.Name
+	end := fmt.Sprintf("to end it: tmux -S %s kill-session -t '=%s'", l.Place.Socket, name)
+	if l.Place.Container != "" {
+		name, end = "container "+name, "to end it: docker rm -f "+name
+	}
+	subject := string(l.Mark.Address)
+	switch {
+	case lineage == l.Mark.Project && l.Copied:
+		f.warn(subject, name+" bears the labels of the session's own container, and is left alone", end)
+	case lineage == l.Mark.Project:
+		f.warn(subject, name+" lives and is not on record", "agentform apply adopts it if the manifest declares it; "+end)
+	case lineage == "":
+		f.warn(subject, name+" runs and the state that had it is lost with its lineage",
+			"to restore the state: agentform state rebuild; "+end)
+	default:
+		f.warn(subject, name+" lives and is of another state than this one", end)
+	}
+}
+
+// unreachable reports the sessions that cannot be reached though their runtime answers.
+func (f *findings) unreachable(ctx context.Context, in Input, st state.State) {
+	if len(st.Sessions) == 0 {
+		return
+	}
+	status, err := in.Reconciler.Status(ctx, false)
+	if err != nil {
+		return // state reports why
+	}
+	for _, s := range status.Sessions {
+		r := s.Record
+		if s.Diagnosis.State == session.StateUnknown && status.World.Runtimes[r.Spec.Runtime.Engine()] == nil {
+			f.warn(string(r.Address), s.Diagnosis.Detail, "agentform doctor "+plainAddress(r.Address))
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/sessionfile"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/session"
+)
+
+// plainAddress returns an address as it is typed into a shell: api, 'worker["web"]'.
+func plainAddress(a session.Address) string {
+	return plaintext.ShellWord(a.Short())
+}
+
+// SessionInput is the session that is examined.
+type SessionInput struct {
+	status.Input
+	RunDir   string
+	Environ  environ.Vars
+	Activity *activity.Reader
+}
+
+// Session examines one session: whether it can be reached, and where its agent's own
+// session file was looked for.
+func Session(in SessionInput) []Finding {
+	var f findings
+	shown := status.Of(in.Input)
+	detail := fmt.Sprintf("%s, %s", shown.State, shown.Activity)
+	if shown.Detail != "" && shown.Detail != string(shown.State) {
+		detail += ": " + shown.Detail
+	}
+	switch shown.State {
+	case session.StateUnknown, session.StateStale, session.StateError:
+		f.warn(string(shown.Address), detail, "")
+	default:
+		f.fine(string(shown.Address), detail)
+	}
+	if in.Live == nil && in.Record.Place == (session.Place{}) {
+		f.fine("run", "it was never started: there is no place and no session file to look for")
+		return f
+	}
+	if shown.State != session.StateStopped {
+		f.reach(in)
+	}
+	f.sessionFile(in, shown)
+	return f
+}
+
+// reach reports whether the session's processes run and can be reached.
+func (f *findings) reach(in SessionInput) {
+	r := *in.Record
+	switch {
+	case !r.Place.Traits().HostProcesses && in.Live != nil:
+		f.fine("container", r.Place.Name)
+		return
+	case !r.Place.Traits().HostProcesses:
+		f.warn("container", r.Place.Name+" was not found", "docker ps --all --filter name="+r.Place.Name+"\ndocker inspect "+r.Place.Name)
+		return
+	}
+	facts, err := shim.ReadFacts(in.RunDir)
+	switch {
+	case facts.Agent.Alive():
+		f.fine("agent", fmt.Sprintf("process %d runs", facts.Agent.PID))
+	case facts.Agent.PID > 0:
+		f.warn("agent", fmt.Sprintf("process %d does not run", facts.Agent.PID), fmt.Sprintf("agentform logs %s shows what it did last", plainAddress(r.Address)))
+	default:
+		f.warn("agent", "its process is not known: "+in.RunDir+" does not tell", "")
+	}
+	if err != nil {
+		f.warn("run", err.Error(), "")
+	}
+	f.tmuxSession(in, facts)
+	if facts.Guest.Alive() && facts.Agent.Alive() && !facts.Adopted() && facts.Socket != "" {
+		f.shimSocket(facts)
+	}
+}
+
+// tmuxSession reports whether the session's tmux session was found.
+func (f *findings) tmuxSession(in SessionInput, facts shim.Facts) {
+	r, socket := *in.Record, in.Record.Place.Socket
+	if in.Live != nil {
+		f.fine("tmux session", in.Live.Place.Name+" on "+in.Live.Place.Socket)
+		return
+	}
+	server := 0
+	if !facts.Adopted() {
+		server = facts.Guest.Parent()
+	}
+	list := fmt.Sprintf("tmux -S %s list-sessions", socket)
+	_, err := os.Lstat(socket)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && server > 1:
+		f.warn("tmux session", fmt.Sprintf("the socket %s of its tmux server (process %d) does not exist", socket, server),
+			fmt.Sprintf("make the server create it again: mkdir -p -m 700 %s && kill -USR1 %d\nthen look: %s", filepath.Dir(socket), server, list))
+	case errors.Is(err, fs.ErrNotExist):
+		f.warn("tmux session", "the socket "+socket+" of its tmux server does not exist", "look for the server: pgrep -af tmux")
+	case err != nil:
+		f.warn("tmux session", err.Error(), "")
+	default:
+		problem := fmt.Sprintf("no session of agentform is called %s on %s", r.Place.Name, socket)
+		if own := r.Spec.Runtime.Socket; own != "" {
+			problem += fmt.Sprintf("; runtime socket %q is looked up below TMUX_TMPDIR (%s)", own, in.Environ.Get("TMUX_TMPDIR"))
+		}
+		f.warn("tmux session", problem,
+			fmt.Sprintf("look: %s\nits mark: tmux -S %s show-options -v -t '=%s' @agentform", list, socket, r.Place.Name))
+	}
+}
+
+// shimSocket reports whether the session's shim can be asked to freeze, to probe and to
+// change a timeout.
+func (f *findings) shimSocket(facts shim.Facts) {
+	if _, err := os.Lstat(facts.Socket); err != nil {
+		f.warn("guest", fmt.Sprintf("its socket %s does not exist: pause by freezing, heartbeats and changes of the timeout fail; stop works", facts.Socket),
+			"it is created again when the session is next restarted; until then leave the agent alone")
+		return
+	}
+	f.fine("guest", fmt.Sprintf("process %d, %s", facts.Guest.PID, facts.Socket))
+}
+
+// maxCandidates is how many files of a directory are listed.
+const maxCandidates = 5
+
+// sessionFile reports where the agent's own session file was looked for.
+func (f *findings) sessionFile(in SessionInput, shown api.Session) {
+	const subject = "session file"
+	r := *in.Record
+	adapter, of := agent.For(r.Spec.Agent), in.Activity.Lookup(r)
+	if in.Activity.InImage(r) {
+		f.fine(subject, "in the container, where it is not looked for: its screen shows what it does")
+		return
+	}
+	searched := sessionfile.Search(adapter, of)
+	if len(searched) == 0 {
+		f.fine(subject, fmt.Sprintf("agent %q keeps none that is known: its screen shows what it does", r.Spec.Agent.Name))
+		return
+	}
+	if shown.Transcripts.Native != "" {
+		f.fine(subject, shown.Transcripts.Native)
+		return
+	}
+	expected := fmt.Sprintf("not found, for an agent in %s", of.Dir)
+	if of.Conversation != "" {
+		expected += ", conversation " + of.Conversation
+	}
+	lines := []string{expected + ", run started " + localTime(of.StartedAt)}
+	commands := []string{fmt.Sprintf("look at the screen: agentform capture %s", plainAddress(r.Address))}
+	for _, place := range searched {
+		lines = append(lines, candidates(place)...)
+		commands = append(commands, "ls -lt "+strings.ReplaceAll(place.Pattern, " ", `\ `))
+	}
+	if in.Look != nil && in.Look.Overdue {
+		f.warn(subject, strings.Join(lines, "\n"), strings.Join(commands, "\n"))
+		return
+	}
+	f.fine(subject, strings.Join(append(lines, "that is usual until it has been given something"), "\n"))
+}
+
+// candidates lists what is in a directory that was searched.
+func candidates(s sessionfile.Searched) []string {
+	switch {
+	case errors.Is(s.Err, fs.ErrNotExist):
+		return []string{s.Pattern + ": the directory does not exist"}
+	case s.Err != nil:
+		return []string{s.Pattern + ": " + s.Err.Error()}
+	case len(s.Files) == 0:
+		return []string{s.Pattern + ": no file matches"}
+	}
+	lines := []string{fmt.Sprintf("%s: %s, none of them this run's", s.Pattern, count(len(s.Files), "file"))}
+	for _, c := range s.Files[:min(len(s.Files), maxCandidates)] {
+		line := fmt.Sprintf("  %s: written %s", c.Path, localTime(c.Written))
+		if c.Dir != "" {
+			line += ", for " + c.Dir
+		}
+		if c.Conversation != "" {
+			line += ", conversation " + c.Conversation
+		}
+		if !c.StartedAt.IsZero() {
+			line += ", started " + localTime(c.StartedAt)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func localTime(t time.Time) string { return t.Local().Format(time.DateTime) }

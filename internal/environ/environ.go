@@ -1,0 +1,55 @@
+// Package environ looks up variables and programs in the environment of a process.
+package environ
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Vars is an environment, each variable as NAME=VALUE. The last value of a name counts.
+type Vars []string
+
+// Get returns the value of a variable, or "" if it is not set.
+func (v Vars) Get(name string) string {
+	value, _ := v.Lookup(name)
+	return value
+}
+
+// Lookup returns the value of a variable and reports whether it is set.
+func (v Vars) Lookup(name string) (value string, set bool) {
+	for _, kv := range v {
+		if k, x, ok := strings.Cut(kv, "="); ok && k == name {
+			value, set = x, true
+		}
+	}
+	return value, set
+}
+
+// Program returns the absolute path of an executable file: the one that name leads to, or
+// the first on PATH. As in a shell, relative entries of PATH start at dir.
+func (v Vars) Program(name, dir string) (path string, found bool) {
+	if strings.ContainsRune(name, '/') {
+		path = absolute(name, dir)
+		return path, Executable(path)
+	}
+	for _, entry := range filepath.SplitList(v.Get("PATH")) {
+		if path := absolute(filepath.Join(entry, name), dir); Executable(path) {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+func absolute(path, dir string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// Executable reports whether path is a regular file that someone may execute.
+func Executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}

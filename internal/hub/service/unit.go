@@ -1,0 +1,43 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+)
+
+// With KillMode=process systemd ends the hub alone: the tmux servers that it had to start
+// are in its control group and keep running.
+const unit = `[Unit]
+Description=agentform hub of %[1]s
+Documentation=https://github.com/agentform/agentform/blob/main/docs/hub.md
+
+[Service]
+Type=notify
+ExecStart=%[2]s
+KillMode=process
+Restart=on-failure
+RestartSec=5
+# What the hub finds its tools with. Agents keep the environment that they were applied with.
+Environment=%[3]s
+
+[Install]
+WantedBy=default.target
+`
+
+// Unit returns a systemd unit that runs the hub of a project: argv, with that PATH.
+func Unit(project string, argv []string, path string) string {
+	words := make([]string, len(argv))
+	for i, arg := range argv {
+		words[i] = quote(strings.ReplaceAll(escape(arg), "$", "$$"))
+	}
+	return fmt.Sprintf(unit, escape(project), strings.Join(words, " "), quote(escape("PATH="+path)))
+}
+
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// escape returns text on one line in which systemd expands nothing.
+func escape(s string) string {
+	return strings.NewReplacer("%", "%%", "\n", " ", "\r", " ").Replace(s)
+}

@@ -1,0 +1,162 @@
+package preflight
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/session"
+)
+
+// Installed returns the built-in agents whose command is on PATH, sorted.
+func (h Host) Installed() []string {
+	var found []string
+	for name, spec := range agent.Builtins() {
+		if len(spec.Command) == 0 {
+			continue
+		}
+		if _, there := h.Environ.Program(spec.Command[0], h.Dir); there {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// MissingLogin returns what a session's agent lacks to log in, and how to log in. It says
+// nothing of a container: it has another home, and its image may bring a login.
+func (h Host) MissingLogin(s session.Spec) (lack, remedy string) {
+	if s.Runtime.Traits().OwnHome {
+		return "", ""
+	}
+	return agent.MissingLogin(s, agent.LoginFacts{OS: runtime.GOOS, At: h.lookup(s), Read: readSmall})
+}
+
+// lookup returns the home and the environment of a session's agent. Of its secrets it has
+// those that are variables here.
+func (h Host) lookup(s session.Spec) session.Lookup {
+	declared := map[string]string{}
+	for _, name := range s.Secrets {
+		if value, set := h.Environ.Lookup(h.Secrets.Variable(name)); set {
+			declared[name] = value
+		}
+	}
+	inherited, secrets := session.Inherit(h.Secrets.Environ(), s, agent.For(s.Agent)).With(declared, s.Agent.Env, s.Env)
+	env := maps.Clone(secrets)
+	for _, kv := range inherited {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	return session.Lookup{Dir: s.Workspace.Path, Home: env["HOME"], Env: env}
+}
+
+// maxConfig bounds the size of an agent's configuration.
+const maxConfig = 16 << 20
+
+// readSmall returns the text of a regular file, or nil. A file that exists and cannot be
+// read may hold a login: its text is empty and not nil.
+func readSmall(path string) []byte {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return nil
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxConfig {
+		return []byte{}
+	}
+	text, _ := os.ReadFile(path)
+	return append([]byte{}, text...)
+}
+
+// Dotfile is a file of the user's own that lacks a setting which agents look for in it.
+type Dotfile struct {
+	agent.DotfileFix
+	Err    error // why the setting cannot be added
+	agent  string
+	text   []byte // with the setting
+	needed []session.Address
+}
+
+// Dotfiles returns the files that lack a setting of the agents of some sessions.
+func (h Host) Dotfiles(specs []session.Spec) []*Dotfile {
+	var all []*Dotfile
+	known := map[string]*Dotfile{}
+	for _, s := range specs {
+		if s.Runtime.Traits().OwnHome {
+			continue // a container has its own home
+		}
+		for _, fix := range agent.DotfileFixes(s, h.lookup(s)) {
+			if d := known[fix.Path]; d != nil {
+				d.needed = append(d.needed, s.Address)
+				continue
+			}
+			d := &Dotfile{DotfileFix: fix, agent: s.Agent.Name, needed: []session.Address{s.Address}}
+			var changed bool
+			now, err := os.ReadFile(fix.Path)
+			if err == nil || errors.Is(err, fs.ErrNotExist) {
+				d.text, changed, err = fix.Apply(now)
+			}
+			if d.Err = err; changed || err != nil {
+				known[fix.Path] = d
+				all = append(all, d)
+			}
+		}
+	}
+	return all
+}
+
+// Write adds the setting to the file. Links and permissions stay.
+func (d *Dotfile) Write() error {
+	if d.Err != nil {
+		return d.Err
+	}
+	path := d.Path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, d.text, 0o600, renameio.WithExistingPermissions())
+}
+
+// NotInherited returns the variables of an environment that none of the sessions gets. It
+// leaves out containers, which inherit nothing.
+func NotInherited(environ []string, specs []session.Spec) []string {
+	missed := map[string]int{}
+	sessions := 0
+	for _, s := range specs {
+		if s.Runtime.Traits().OwnHome {
+			continue
+		}
+		sessions++
+		for _, name := range session.Inherit(environ, s, agent.For(s.Agent)).Left {
+			_, own := s.Env[name]
+			_, agents := s.Agent.Env[name]
+			if !own && !agents && !slices.Contains(s.Secrets, name) && !slices.Contains(shellVariables, name) {
+				missed[name]++
+			}
+		}
+	}
+	var names []string
+	for name, n := range missed {
+		if n == sessions && session.IsVariablePattern(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// shellVariables are those of an interactive shell that no program misses.
+var shellVariables = []string{
+	"LS_COLORS", "LESS", "LESSOPEN", "LESSCLOSE", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "HISTFILE", "HISTSIZE", "HISTCONTROL",
+	"MAIL", "HOSTNAME", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "WINDOWID", "COLORFGBG", "VTE_VERSION",
+}

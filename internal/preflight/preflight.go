@@ -1,0 +1,278 @@
+// Package preflight reports what sessions need of this machine and do not find: programs,
+// logins, secrets, commits and images.
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/secret"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// Host is this machine, as a project uses it.
+type Host struct {
+	Environ  environ.Vars
+	Dir      string // where relative entries of PATH start
+	Secrets  *secret.Store
+	Manifest *config.Manifest
+	Runtime  func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
+}
+
+// FirstCommit is the command that gives a repository its first commit.
+const FirstCommit = "git commit --allow-empty -m init"
+
+// Plan returns what the machine lacks for the sessions that a plan starts. Each problem
+// has the severity how, unless it never prevents a start.
+func (h Host) Plan(ctx context.Context, p plan.Plan, how session.Severity) []session.Diagnostic {
+	specs := Starting(p)
+	if len(specs) == 0 {
+		return nil
+	}
+	found := append(h.Programs(specs, how), h.withoutCommit(ctx, specs, how)...)
+	found = append(found, h.missingBases(ctx, p)...)
+	if how != session.Error { // apply inspects the images itself
+		found = append(found, h.missingImages(ctx, p.Lineage, specs)...)
+	}
+	return append(found, h.Sessions(specs, how)...)
+}
+
+// Starting returns the specs of the sessions that a plan starts.
+func Starting(p plan.Plan) []session.Spec {
+	var specs []session.Spec
+	for _, c := range p.Changes {
+		switch {
+		case c.After == nil:
+		case c.Action == plan.Create, c.Action == plan.Restart, c.Action == plan.Replace,
+			c.Action == plan.Adopt && (c.Then == plan.Restart || c.Then == plan.Replace):
+			specs = append(specs, *c.After)
+		}
+	}
+	return specs
+}
+
+// Sessions returns what the agents of sessions lack: commands, logins and secrets. Each
+// problem is reported once, with the sessions that have it. Secrets are read if how is
+// Error. A missing login is always a warning.
+func (h Host) Sessions(specs []session.Spec, how session.Severity) []session.Diagnostic {
+	type problem struct {
+		how             session.Severity
+		summary, detail string
+	}
+	needed := map[problem][]session.Address{}
+	var order []problem
+	search := apply.Search{}
+	report := func(by session.Address, how session.Severity, detail, format string, args ...any) {
+		p := problem{how, fmt.Sprintf(format, args...), detail}
+		if needed[p] == nil {
+			order = append(order, p)
+		}
+		needed[p] = append(needed[p], by)
+	}
+	for _, s := range specs {
+		for _, name := range s.Secrets {
+			err := h.Secrets.Missing(name)
+			if how == session.Error { // it is about to be used
+				_, err = h.Secrets.Value(name)
+			}
+			if err != nil {
+				report(s.Address, how, err.Error(), "secret %s is not set", name)
+			}
+		}
+		if s.Runtime.Traits().OwnHome {
+			continue // apply looks for the command in the image
+		}
+		switch command, err := h.command(s, search); {
+		case err == nil:
+			if why, remedy := h.MissingLogin(s); why != "" {
+				report(s.Address, session.Warning, why+"\n"+remedy, "agent %q is not logged in", s.Agent.Name)
+			}
+		case strings.Contains(command, "/"), command == "":
+			report(s.Address, how, err.Error(), "agent %q cannot be started", s.Agent.Name)
+		default:
+			report(s.Address, how, "it is not on PATH: install it, or give agent."+s.Agent.Name+" another command",
+				"agent %q: command %q is not installed", s.Agent.Name, command)
+		}
+	}
+	var found []session.Diagnostic
+	for _, p := range order {
+		d := session.Diagnostic{Severity: p.how, Summary: p.summary, Detail: p.detail + neededBy(needed[p]), Range: h.declared(needed[p][0])}
+		if len(needed[p]) == 1 {
+			d.Address, d.Detail = needed[p][0], p.detail
+		}
+		found = append(found, d)
+	}
+	return append(found, h.obstacles(specs)...)
+}
+
+// command returns the program of a session's agent, and why apply cannot start it.
+func (h Host) command(s session.Spec, search apply.Search) (command string, err error) {
+	start := agent.For(s.Agent).Start(session.StartInput{Spec: s})
+	env := slices.Clone(h.Environ)
+	for _, layer := range []map[string]string{start.Env, s.Agent.Env, s.Env} {
+		if path, own := layer["PATH"]; own {
+			env = append(env, "PATH="+path)
+		}
+	}
+	if len(start.Argv) > 0 {
+		command = start.Argv[0]
+	}
+	return command, search.Startable(s, start.Argv, env)
+}
+
+func neededBy(addresses []session.Address) string {
+	words := make([]string, len(addresses))
+	for i, a := range addresses {
+		words[i] = string(a)
+	}
+	return "\nneeded by " + strings.Join(words, ", ")
+}
+
+func (h Host) declared(a session.Address) *session.Range {
+	if at, known := h.Manifest.Ranges[a]; known {
+		return &at
+	}
+	return nil
+}
+
+// obstacles warns of agents that will refuse to start, or ask something first.
+func (h Host) obstacles(specs []session.Spec) []session.Diagnostic {
+	var found []session.Diagnostic
+	reported := map[string]bool{}
+	for _, s := range specs {
+		why := agent.Refusal(session.StartInput{Spec: s, Root: os.Geteuid() == 0, Sandbox: s.Runtime.Traits().Sandbox})
+		if why != "" && !reported[s.Agent.Name] {
+			reported[s.Agent.Name] = true
+			found = append(found, session.Diagnostic{Severity: session.Warning, Summary: fmt.Sprintf("agent %q will not start", s.Agent.Name), Detail: why, Address: s.Address})
+		}
+	}
+	for _, d := range h.Dotfiles(specs) {
+		remedy := "agentform doctor --fix adds what it looks for to " + d.Path
+		if d.Err != nil {
+			remedy = fmt.Sprintf("what it looks for cannot be added: %v", d.Err)
+		}
+		found = append(found, session.Diagnostic{Severity: session.Warning, Summary: fmt.Sprintf("agent %q will ask before it works", d.agent), Detail: d.Problem + "\n" + remedy + neededBy(d.needed)})
+	}
+	return found
+}
+
+// Programs returns which of tmux and git sessions need and PATH does not have.
+func (h Host) Programs(specs []session.Spec, how session.Severity) []session.Diagnostic {
+	var found []session.Diagnostic
+	need := func(name, why, version string) {
+		if _, there := h.Environ.Program(name, h.Dir); !there {
+			found = append(found, session.Diagnostic{Severity: how, Summary: name + " is not on PATH",
+				Detail: fmt.Sprintf("%s: install %s %s or later (apt-get install %s, brew install %s)", why, name, version, name, name)})
+		}
+	}
+	if len(specs) == 0 || slices.ContainsFunc(specs, func(s session.Spec) bool { return !s.Runtime.Traits().OwnHome }) {
+		need("tmux", "sessions live in it", "3.2")
+	}
+	if slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Workspace.Mode != session.Plain }) {
+		need("git", "workspaces are made with it", "2.30")
+	}
+	return found
+}
+
+// Tmux returns an error if sessions need tmux and PATH does not have it.
+func (h Host) Tmux(specs ...session.Spec) error {
+	for _, d := range h.Programs(specs, session.Error) {
+		if strings.HasPrefix(d.Summary, "tmux") {
+			return d
+		}
+	}
+	return nil
+}
+
+// hasOwnBranch reports whether a session's workspace is made from a commit.
+func hasOwnBranch(w session.Workspace) bool {
+	return w.Mode == session.Worktree || w.Mode == session.Clone
+}
+
+func (h Host) withoutCommit(ctx context.Context, specs []session.Spec, how session.Severity) []session.Diagnostic {
+	var found []session.Diagnostic
+	checked := map[string]bool{}
+	for _, s := range specs {
+		repo := s.Workspace.Repo
+		if !hasOwnBranch(s.Workspace) || checked[repo] {
+			continue
+		}
+		checked[repo] = true
+		if has, err := git.HasCommits(ctx, repo); err == nil && !has { // apply reports what else is wrong with it
+			found = append(found, session.Diagnostic{Severity: how, Summary: fmt.Sprintf("repository %s has no commit yet", repo),
+				Detail: "a branch begins at a commit. This makes one:\n  " + FirstCommit})
+		}
+	}
+	return found
+}
+
+// missingBases returns the bases of new branches that do not exist.
+func (h Host) missingBases(ctx context.Context, made plan.Plan) []session.Diagnostic {
+	var found []session.Diagnostic
+	reported := map[git.BaseError]bool{}
+	for _, c := range made.Changes {
+		s := c.After
+		creates := c.Action == plan.Create || c.Action == plan.Replace || c.Holds == plan.Create
+		if s == nil || !creates || s.Workspace.Base == "" || !hasOwnBranch(s.Workspace) {
+			continue
+		}
+		if has, err := git.HasCommits(ctx, s.Workspace.Repo); err != nil || !has {
+			continue // withoutCommit reports it
+		}
+		var missing *git.BaseError
+		if err := git.CheckBase(ctx, s.Workspace.Repo, s.Branch, s.Workspace.Base); !errors.As(err, &missing) || reported[*missing] {
+			continue
+		}
+		reported[*missing] = true
+		d := session.Diagnostic{Severity: session.Error, Address: c.Address, Summary: "base does not exist", Detail: missing.Error(), Range: h.declared(c.Address)}
+		if at, known := h.Manifest.Bases[c.Address]; known {
+			d.Range = &at
+		}
+		found = append(found, d)
+	}
+	return found
+}
+
+// missingImages warns of images that are not there. The plan reports an engine that does
+// not answer.
+func (h Host) missingImages(ctx context.Context, lineage string, specs []session.Spec) []session.Diagnostic {
+	needed := map[[2]string][]session.Address{} // by engine and image
+	runtimes := map[[2]string]session.RuntimeSpec{}
+	for _, s := range specs {
+		if d := s.Runtime.Docker; d != nil {
+			key := [2]string{s.Runtime.Engine(), d.Image}
+			needed[key] = append(needed[key], s.Address)
+			runtimes[key] = s.Runtime
+		}
+	}
+	var found []session.Diagnostic
+	for _, key := range slices.SortedFunc(maps.Keys(needed), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		rt, err := h.Runtime(lineage, runtimes[key])
+		if err != nil {
+			continue
+		}
+		engine, is := rt.(*docker.Runtime)
+		if !is {
+			continue
+		}
+		var missing *docker.ImageError
+		if err := docker.CheckImage(ctx, engine, key[1]); errors.As(err, &missing) {
+			found = append(found, session.Diagnostic{Severity: session.Warning, Address: needed[key][0], Range: h.declared(needed[key][0]),
+				Summary: fmt.Sprintf("image %s is not there", key[1]), Detail: missing.Error() + neededBy(needed[key])})
+		}
+		engine.Close()
+	}
+	return found
+}

@@ -1,0 +1,413 @@
+// Package prune finds what is left of sessions in a project's data directory and among its
+// sockets, and removes it.
+package prune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+// Leftover is something that no session in the state needs.
+type Leftover struct {
+	Kind   Kind   `json:"kind"`
+	Path   string `json:"path"`
+	Bytes  int64  `json:"bytes"`
+	Action Action `json:"action"`
+	Reason string `json:"reason"`
+}
+
+// Kind says what is left over.
+type Kind string
+
+// The kinds.
+const (
+	Workspace Kind = "workspace"
+	Run       Kind = "run"
+	Prompt    Kind = "prompt"
+	Guest     Kind = "guest" // a version of the shim
+	Socket    Kind = "socket"
+)
+
+// Action says what is done with a Leftover.
+type Action string
+
+// The actions.
+const (
+	Remove  Action = "remove" // not done yet
+	Removed Action = "removed"
+	Keep    Action = "keep"
+	Failed  Action = "failed"
+)
+
+// Input is the project that Find searches.
+type Input struct {
+	DataDir   string
+	HubSocket string // in the directory of the project's sockets
+	Records   []session.Record
+	Runtime   func(session.RuntimeSpec) (session.Runtime, error)
+	Launched  func(run string) *session.Spec
+}
+
+// search is one call of Find.
+type search struct {
+	Input
+	lives     []session.Live
+	runs      map[string]bool // that are needed
+	noEngines bool            // an engine did not answer, so containers are left alone
+	found     []Leftover
+}
+
+// Find returns what no session needs, in the state or running. It leaves out what may be
+// needed, and fails if tmux does not show what runs.
+func Find(ctx context.Context, in Input) ([]Leftover, error) {
+	x := &search{Input: in, runs: map[string]bool{}}
+	rt, err := in.Runtime(session.RuntimeSpec{Kind: "tmux"})
+	if err == nil {
+		x.lives, err = rt.Observe(ctx, false)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be told what is needed: %w", err)
+	}
+	x.observeContainers(ctx)
+	for _, r := range in.Records {
+		x.runs[r.Run.ID] = true
+		for _, id := range r.Past { // the session's next restarts remove them
+			x.runs[id] = true
+		}
+	}
+	for _, l := range x.lives {
+		x.runs[l.Mark.Run] = true
+	}
+	x.workspaces(ctx)
+	x.oldRuns()
+	x.containers()
+	x.prompts()
+	x.guests()
+	x.sockets(ctx)
+	return x.found, nil
+}
+
+// Apply removes what was approved and is still among found. It sets the action of each to
+// what became of it.
+func Apply(ctx context.Context, found, approved []Leftover) {
+	agreed := map[string]bool{}
+	for _, l := range approved {
+		agreed[l.Path] = l.Action == Remove
+	}
+	for i := range found {
+		l := &found[i]
+		if l.Action != Remove || !agreed[l.Path] {
+			continue
+		}
+		l.Action = Removed
+		if err := remove(ctx, *l); err != nil {
+			l.Action, l.Reason = Failed, err.Error()
+			if risky := (*git.RiskError)(nil); errors.As(err, &risky) {
+				l.Action, l.Reason = Keep, "it holds "+risky.Risk.String()
+			}
+		}
+	}
+}
+
+func remove(ctx context.Context, l Leftover) error {
+	switch l.Kind {
+	case Workspace:
+		if co := inspect(l.Path); co.Git {
+			if err := git.RemoveWorktree(ctx, co.Repo, l.Path); err != nil {
+				return err
+			}
+		} else if err := os.Remove(l.Path); err != nil { // refuses if it is not empty
+			return err
+		}
+		_ = os.Remove(filepath.Dir(l.Path)) // likewise: another branch's may be there
+		return nil
+	case Run:
+		return shim.RemoveRun(l.Path)
+	}
+	return os.Remove(l.Path)
+}
+
+func (x *search) add(kind Kind, path string, action Action, reason string) {
+	x.found = append(x.found, Leftover{Kind: kind, Path: path, Bytes: size(path), Action: action, Reason: reason})
+}
+
+// path returns a path in the data directory.
+func (x *search) path(names ...string) string {
+	return filepath.Join(append([]string{x.DataDir}, names...)...)
+}
+
+// size returns the bytes of the files below a path that can be read.
+func size(path string) (n int64) {
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}
+
+func (x *search) workspaces(ctx context.Context) {
+	used := map[string]bool{}
+	for _, r := range x.Records {
+		used[r.Tree.Path] = true
+	}
+	for _, of := range entries(x.path("workspaces")) {
+		dir := x.path("workspaces", of.Name())
+		if !of.IsDir() {
+			continue
+		}
+		if !config.IsWorkspaceName(of.Name()) {
+			if !slices.ContainsFunc(x.Records, func(r session.Record) bool { return within(r.Tree.Path, dir) }) {
+				x.add(Workspace, dir, Keep, "agentform did not make it")
+			}
+			continue
+		}
+		for _, e := range entries(dir) {
+			if path := filepath.Join(dir, e.Name()); e.IsDir() && !used[path] {
+				action, reason := x.workspace(ctx, path)
+				x.add(Workspace, path, action, reason)
+			}
+		}
+	}
+}
+
+// within reports whether path is dir, or in it.
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
+}
+
+// workspace decides what is done with a workspace that no record has.
+func (x *search) workspace(ctx context.Context, path string) (Action, string) {
+	for _, l := range x.lives {
+		if within(l.Dir, path) {
+			return Keep, fmt.Sprintf("%s, which is not on record, lives in it", l.Place.Name)
+		}
+	}
+	co := inspect(path)
+	switch {
+	case co.Err != nil:
+		return Keep, "it cannot be told what is in it: " + co.Err.Error()
+	case co.Empty:
+		return Remove, "it is empty"
+	case !co.Git:
+		return Keep, "it is not in git, so nothing tells what would be lost"
+	case co.Repo == filepath.Join(path, ".git"):
+		return Keep, "it is a clone: what it holds may be nowhere else, and agentform runs no git in it; look, and remove it by hand"
+	}
+	risk, err := git.AtRisk(ctx, path, co.Repo)
+	switch {
+	case err != nil:
+		return Keep, "it cannot be told what would be lost: " + err.Error()
+	case risk.Any():
+		return Keep, "it holds " + risk.String()
+	case co.Branch == "":
+		return Remove, "it is clean"
+	}
+	return Remove, "it is clean; its branch " + co.Branch + " stays"
+}
+
+// inspect reads a workspace without a record. One with its own git directory is a clone, and
+// git must not run in it: nothing says how far its agent is to be trusted.
+func inspect(path string) session.Checkout {
+	if info, err := os.Lstat(filepath.Join(path, ".git")); err == nil && info.IsDir() {
+		return git.LookClone(path)
+	}
+	return git.Look(path)
+}
+
+func (x *search) oldRuns() {
+	for _, e := range entries(x.path("runs")) {
+		path := x.path("runs", e.Name())
+		if x.runs[e.Name()] || !e.IsDir() {
+			continue
+		}
+		f, err := shim.ReadFacts(path)
+		switch {
+		case f.Guest.Alive() || f.Agent.Alive():
+			x.runs[e.Name()] = true
+			x.add(Run, path, Keep, "a process of it lives")
+		case err != nil:
+			x.add(Run, path, Remove, "no session needs it; it is damaged")
+		default:
+			x.add(Run, path, Remove, "no session needs it")
+		}
+	}
+}
+
+// observeContainers adds the sessions in containers, if the project ever had one.
+func (x *search) observeContainers(ctx context.Context) {
+	if len(entries(x.path("containers"))) == 0 {
+		return
+	}
+	engines := map[string]session.RuntimeSpec{}
+	for _, r := range x.Records {
+		if !r.Spec.Runtime.Traits().HostProcesses {
+			engines[r.Spec.Runtime.Engine()] = r.Spec.Runtime
+		}
+	}
+	if len(engines) == 0 { // a container whose record is gone may have left something
+		engines["docker"] = session.RuntimeSpec{Kind: "docker"}
+	}
+	for _, spec := range engines {
+		rt, err := x.Runtime(spec)
+		var lives []session.Live
+		if err == nil {
+			lives, err = rt.Observe(ctx, false)
+		}
+		if err != nil {
+			x.noEngines = true
+			return
+		}
+		x.lives = append(x.lives, lives...)
+	}
+}
+
+// contained reports whether a run's directory links to the one of a container.
+func (x *search) contained(run string) bool {
+	to, err := os.Readlink(x.path("runs", run))
+	return err == nil && to != x.path("containers") && within(to, x.path("containers"))
+}
+
+// containers adds the directories of containers that are gone, and the runs in them.
+func (x *search) containers() {
+	if x.noEngines {
+		return
+	}
+	used := map[string]bool{}
+	for _, r := range x.Records {
+		used[r.ID] = true
+	}
+	for _, l := range x.lives {
+		used[l.Mark.ID] = true
+	}
+	for _, e := range entries(x.path("containers")) {
+		if e.IsDir() && !used[e.Name()] {
+			x.add(Run, x.path("containers", e.Name()), Remove, "its container is gone")
+		}
+	}
+	for _, e := range entries(x.path("runs")) {
+		if !x.runs[e.Name()] && x.contained(e.Name()) {
+			x.add(Run, x.path("runs", e.Name()), Remove, "no session needs it")
+		}
+	}
+}
+
+// prompts adds the prompts that neither a record nor a needed run names.
+func (x *search) prompts() {
+	used := map[string]bool{}
+	for _, r := range x.Records {
+		used[r.Spec.Prompt.Digest], used[r.Run.PromptSHA] = true, true
+	}
+	for run := range x.runs {
+		if spec := x.Launched(run); spec != nil {
+			used[spec.Prompt.Digest] = true
+		}
+	}
+	for _, e := range entries(x.path("blobs")) {
+		if e.Type().IsRegular() && !used[e.Name()] {
+			x.add(Prompt, x.path("blobs", e.Name()), Remove, "no session has it")
+		}
+	}
+}
+
+// guests adds the versions of the shim but for the newest, those that run, and those that a
+// container has mounted, running or not.
+func (x *search) guests() {
+	mounted, err := docker.Programs(x.DataDir)
+	if err != nil {
+		return
+	}
+	used := map[string]bool{}
+	for _, program := range mounted {
+		used[program] = true
+	}
+	for run := range x.runs {
+		f, _ := shim.ReadFacts(x.path("runs", run)) // unreadable: it names no process
+		if x.contained(run) || !f.Guest.Alive() {   // a container has its own process ids
+			continue
+		}
+		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", f.Guest.PID))
+		if err != nil || runtime.GOOS != "linux" {
+			return // the version is unknown
+		}
+		used[program] = true
+	}
+	newest, at := "", time.Time{}
+	var all []string
+	for _, e := range entries(x.path("bin")) {
+		path := x.path("bin", e.Name())
+		info, err := e.Info()
+		if err != nil || !strings.HasPrefix(e.Name(), "guest-") {
+			continue
+		}
+		all = append(all, path)
+		if info.ModTime().After(at) {
+			newest, at = path, info.ModTime()
+		}
+	}
+	for _, path := range all {
+		if path != newest && !used[path] {
+			x.add(Guest, path, Remove, "a newer one is there, and no session needs it")
+		}
+	}
+}
+
+// sockets adds sockets that no process listens on, links to servers without a session of
+// the project, and the secrets of runs that never started.
+func (x *search) sockets(ctx context.Context) {
+	needed := map[string]bool{}
+	for _, l := range x.lives {
+		needed[l.Place.Socket] = true
+	}
+	dir := filepath.Dir(x.HubSocket)
+	for _, e := range entries(dir) {
+		path := filepath.Join(dir, e.Name())
+		prefix, run, _ := strings.Cut(e.Name(), "-")
+		switch {
+		case prefix == "tmux" && e.Type() == os.ModeSymlink:
+			if to, err := os.Readlink(path); err == nil && !needed[to] {
+				x.add(Socket, path, Remove, "nothing of ours is on "+to)
+			}
+		case e.Type() == os.ModeSocket && (prefix == "tmux" || path == x.HubSocket || prefix == "g" && !x.runs[run]):
+			if dead(ctx, path) {
+				x.add(Socket, path, Remove, "nobody listens on it")
+			}
+		case prefix == "s" && e.Type().IsRegular() && !x.runs[run]:
+			x.add(Socket, path, Remove, "secrets of a run that never began")
+		}
+	}
+}
+
+// dead reports whether it is certain that no process listens on a socket.
+func dead(ctx context.Context, path string) bool {
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", path)
+	if err == nil {
+		conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// entries returns the entries of a directory, or none if it cannot be read.
+func entries(dir string) []os.DirEntry {
+	all, _ := os.ReadDir(dir)
+	return all
+}

@@ -1,0 +1,271 @@
+// Package rebuild finds a lost or damaged state in what its sessions left.
+package rebuild
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Input is the project whose state is rebuilt.
+type Input struct {
+	Manifest *config.Manifest
+	State    string // the path of the state
+	Version  string // of agentform
+	Owner    session.Owner
+	By       string // the user
+	Runtime  func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
+	Facts    func(run string) session.RunFacts
+	Launched func(run string) *session.Spec
+}
+
+// Found is the state as it can be rebuilt.
+type Found struct {
+	State   state.State
+	Sum     string                     // of the file before anything was read; see state.Rebuild
+	Sound   bool                       // the file can be read
+	None    bool                       // there is no file
+	Added   map[session.Address]string // the sessions that the file does not have, and where each was found
+	LeftOut []string                   // what was found and not used, and why
+}
+
+// OutputsDir returns the directory in which sessions leave copies of their records.
+func OutputsDir(m *config.Manifest) string {
+	return cmp.Or(m.OutputsDir, filepath.Join(m.DataDir, "agents"))
+}
+
+// Find combines the state, as far as it can be read, with the copies of records, the
+// sessions that run and the directories of runs.
+func Find(ctx context.Context, in Input) (*Found, error) {
+	x := &Found{Sum: state.Sum(in.State), Added: map[session.Address]string{}}
+	st, err := state.Read(in.State)
+	var newer *state.NewerError
+	var copied *state.CopiedError
+	if errors.As(err, &newer) || errors.As(err, &copied) {
+		return nil, err // another version can read it, or another directory has it
+	}
+	x.Sound, x.None, x.State = err == nil, errors.Is(err, state.ErrNone), st
+	mirrors, damaged := state.Mirrors(OutputsDir(in.Manifest))
+	for _, path := range damaged {
+		x.LeftOut = append(x.LeftOut, path+": damaged")
+	}
+	lives, err := in.running(ctx, mirrors)
+	if err != nil {
+		return nil, err
+	}
+	if !x.Sound {
+		x.State = state.State{Version: state.Version, Project: in.Manifest.Project, Agentform: in.Version,
+			Serial: uint64(1 + len(mirrors)), Lineage: in.lineage(mirrors, lives)}
+	}
+	// Of several copies for one address the one that runs counts, then the newest.
+	slices.SortStableFunc(mirrors, func(a, b state.Mirror) int {
+		_, runsA := lives[a.Record.ID]
+		_, runsB := lives[b.Record.ID]
+		if runsA != runsB {
+			return map[bool]int{true: -1, false: 1}[runsA]
+		}
+		return b.Record.UpdatedAt.Compare(a.Record.UpdatedAt)
+	})
+	for _, m := range mirrors {
+		if o := m.Record.Owner.Lineage; o != "" && o != x.State.Lineage {
+			x.LeftOut = append(x.LeftOut, m.Path+": it belongs to another state")
+			continue
+		}
+		l, runs := lives[m.Record.ID]
+		x.add(m.Record, describe(m, l, runs))
+	}
+	for _, id := range slices.Sorted(maps.Keys(lives)) {
+		x.addRunning(in, lives[id])
+	}
+	x.addRuns(in)
+	slices.SortFunc(x.State.Sessions, func(a, b session.Record) int { return cmp.Compare(a.Address, b.Address) })
+	return x, nil
+}
+
+// running returns the sessions that run with this data directory, by id.
+func (in Input) running(ctx context.Context, mirrors []state.Mirror) (map[string]session.Live, error) {
+	specs := []session.RuntimeSpec{{Kind: "tmux"}}
+	for _, s := range in.Manifest.Sessions {
+		specs = append(specs, s.Runtime)
+	}
+	for _, m := range mirrors {
+		specs = append(specs, m.Record.Spec.Runtime)
+	}
+	asked, found := map[string]bool{}, map[string]session.Live{}
+	for _, spec := range specs {
+		if asked[spec.Engine()] {
+			continue
+		}
+		asked[spec.Engine()] = true
+		rt, err := in.Runtime("", spec)
+		if err != nil {
+			return nil, err
+		}
+		lives, err := rt.Observe(ctx, false)
+		if err != nil {
+			return nil, fmt.Errorf("%s cannot be inspected, so the state would not be complete: %w", spec.Engine(), err)
+		}
+		for _, l := range lives {
+			if l.Mark.ID == "" || l.Copied {
+				continue
+			}
+			if _, err := os.Stat(in.runDir(l.Mark.Run)); err == nil {
+				found[l.Mark.ID] = l
+			}
+		}
+	}
+	return found, nil
+}
+
+func (in Input) runDir(run string) string { return filepath.Join(in.Manifest.DataDir, "runs", run) }
+
+// lineage returns the lineage of a lost state: from its own file, else from the copies of
+// the records, else from what runs.
+func (in Input) lineage(mirrors []state.Mirror, lives map[string]session.Live) string {
+	if lineage, err := state.Lineage(in.State, in.Manifest.OutputsDir); err == nil && lineage != "" {
+		return lineage
+	}
+	for _, m := range mirrors {
+		if l := m.Record.Owner.Lineage; l != "" {
+			return l
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(lives)) {
+		return lives[id].Mark.Project
+	}
+	return state.NewLineage()
+}
+
+// add adds a record unless the state has the session or another one with its address.
+func (x *Found) add(r session.Record, detail string) {
+	for _, have := range x.State.Sessions {
+		if have.ID == r.ID {
+			return
+		}
+		if have.Address == r.Address {
+			x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s (%s): another session has its address", r.Address, r.ID))
+			return
+		}
+	}
+	x.State.Sessions = append(x.State.Sessions, r)
+	x.Added[r.Address] = fmt.Sprintf("%s: %s", r.Address, detail)
+}
+
+// addRunning adds a session that runs and left no copy of its record.
+func (x *Found) addRunning(in Input, l session.Live) {
+	if slices.ContainsFunc(x.State.Sessions, func(r session.Record) bool { return r.ID == l.Mark.ID }) {
+		return
+	}
+	spec := in.Launched(l.Mark.Run)
+	if l.Mark.Project != x.State.Lineage || spec == nil {
+		x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: it belongs to another state, or what it was started with is lost", l.Mark.Address, l.Place.Name))
+		return
+	}
+	spec.Address = l.Mark.Address
+	x.add(x.restore(in, l, *spec), fmt.Sprintf("running in %s; no record left, restored from its run", l.Place.Name))
+}
+
+// addRuns adds sessions that left only the directories of their runs: those whose agent
+// still runs, and those that the manifest declares and someone stopped.
+func (x *Found) addRuns(in Input) {
+	known := map[string]bool{}
+	for _, r := range x.State.Sessions {
+		known[r.Run.ID] = true
+		for _, run := range r.Past {
+			known[run] = true
+		}
+	}
+	type left struct {
+		run string
+		shim.Facts
+	}
+	var runs []left
+	entries, _ := os.ReadDir(in.runDir("")) // unreadable: there are none
+	for _, e := range entries {
+		f, _ := shim.ReadFacts(in.runDir(e.Name())) // unreadable: it has no spec
+		if !known[e.Name()] && len(f.Spec) > 0 {
+			runs = append(runs, left{e.Name(), f})
+		}
+	}
+	slices.SortFunc(runs, func(a, b left) int { return b.StartedAt.Compare(a.StartedAt) })
+	for _, f := range runs {
+		spec := in.Launched(f.run)
+		if spec == nil || slices.ContainsFunc(x.State.Sessions, func(r session.Record) bool { return r.Address == spec.Address }) {
+			continue
+		}
+		alive := f.Agent.Alive()
+		stopped := !alive && f.Exit != nil && f.Exit.Cause == shim.CauseRequested && in.declares(spec.Address)
+		if !alive && !stopped {
+			continue
+		}
+		l := session.Live{Mark: session.Mark{ID: spec.Address.Block() + "-" + f.run[:min(len(f.run), 8)], Run: f.run},
+			Place: session.Place{Runtime: spec.Runtime.Kind}, Started: f.StartedAt, BootID: f.BootID}
+		detail := fmt.Sprintf("its agent runs (process %d)", f.Agent.PID)
+		r := x.restore(in, l, *spec)
+		if stopped {
+			detail = "stopped"
+			r.Run.EndedAt, r.UpdatedAt = f.Exit.At, f.Exit.At
+			r.Override = &session.Override{Desired: session.Stopped, By: in.By, At: f.Exit.At}
+		}
+		x.add(r, fmt.Sprintf("%s; no record left, restored from %s", detail, in.runDir(f.run)))
+	}
+}
+
+func (in Input) declares(a session.Address) bool {
+	return slices.ContainsFunc(in.Manifest.Sessions, func(s session.Spec) bool { return s.Address == a })
+}
+
+// restore returns the record of a session that left none.
+func (x *Found) restore(in Input, l session.Live, spec session.Spec) session.Record {
+	origin := session.FromRun
+	if in.declares(spec.Address) {
+		origin = session.FromManifest
+	}
+	r := apply.Restored(l, spec, in.Facts(l.Mark.Run), spec.Address, origin, in.Manifest.DataDir)
+	r.Owner = in.Owner
+	r.Owner.Lineage = x.State.Lineage
+	return r
+}
+
+// describe returns the state of the session that left a copy of its record.
+func describe(m state.Mirror, l session.Live, runs bool) string {
+	r := m.Record
+	text := cmp.Or(string(m.State), "recorded")
+	if o := r.Override; o != nil {
+		text += fmt.Sprintf(", told to be %s by %s", o.Desired, o.By)
+	}
+	if r.Origin != session.FromManifest {
+		text += ", from " + string(r.Origin)
+	}
+	if runs {
+		text += ", found in " + l.Place.Name
+	}
+	return text + " (" + m.Path + ")"
+}
+
+// Lost returns a problem and its remedy if a project without a state has copies of its
+// sessions' records. Without them the sessions would count as new, and those that someone
+// stopped would start.
+func Lost(m *config.Manifest, statePath string) (problem, remedy string) {
+	mirrors, _ := state.Mirrors(OutputsDir(m))
+	if len(mirrors) == 0 {
+		return "", ""
+	}
+	left := "1 session"
+	if len(mirrors) > 1 {
+		left = fmt.Sprintf("%d sessions", len(mirrors))
+	}
+	return fmt.Sprintf("there is no state at %s, and %s left a record", statePath, left),
+		"to restore what was stopped, paused or started by agentform run: agentform state rebuild"
+}

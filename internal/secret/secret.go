@@ -1,0 +1,217 @@
+// Package secret reads the values of a project's secrets from the environment, from
+// files and from commands.
+package secret
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/environ"
+)
+
+// The secrets of the hub itself. Agents do not get them.
+const (
+	TokenVariable   = "AGENTFORM_TOKEN"          // the token of the hub's API
+	SigningVariable = "AGENTFORM_WEBHOOK_SECRET" // the key that signs webhooks
+)
+
+const (
+	// maxValue bounds a secret: Linux passes no variable of more than 128 KiB to a program.
+	maxValue = 64 << 10
+	// maxComplaint bounds what an error quotes of a failed command.
+	maxComplaint = 2 << 10
+	// commandTimeout leaves a command the time to ask someone.
+	commandTimeout = 2 * time.Minute
+)
+
+// Store reads secrets and keeps their values in memory.
+type Store struct {
+	environ environ.Vars
+	dir     string
+	sources map[string]config.SecretSource
+
+	mu     sync.Mutex
+	values map[string]result
+}
+
+type result struct {
+	value string
+	err   error
+}
+
+// New returns the secrets that a manifest declares. Commands run in dir.
+func New(env environ.Vars, dir string, sources map[string]config.SecretSource) *Store {
+	return &Store{environ: env, dir: dir, sources: sources, values: map[string]result{}}
+}
+
+// Value returns a secret's value. It reads each secret once.
+func (s *Store) Value(name string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	got, ok := s.values[name]
+	if !ok {
+		got.value, got.err = s.Fetch(name)
+		s.values[name] = got
+	}
+	return got.value, got.err
+}
+
+// Fetch reads a secret's value again. An error quotes what a command complained about,
+// and never what it printed.
+func (s *Store) Fetch(name string) (string, error) {
+	src := s.sources[name]
+	var b []byte
+	var err error
+	switch {
+	case src.File != "":
+		b, err = readFile(src.File)
+	case src.Command != nil:
+		b, err = s.run(src.Command)
+	default:
+		v, set := s.environ.Lookup(s.Variable(name))
+		if !set {
+			return "", s.errUnset(name)
+		}
+		return v, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	b = bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
+	switch {
+	case len(b) == 0:
+		return "", fmt.Errorf("%s: it is empty", origin(src))
+	case len(b) > maxValue:
+		return "", fmt.Errorf("%s: it is longer than %d KiB", origin(src), maxValue>>10)
+	case bytes.IndexByte(b, 0) >= 0:
+		return "", fmt.Errorf("%s: it holds a NUL character, which no environment can carry", origin(src))
+	}
+	return string(b), nil
+}
+
+// Missing returns why a secret has no value, as far as that shows without reading it.
+func (s *Store) Missing(name string) error {
+	src := s.sources[name]
+	switch {
+	case src.File != "":
+		return checkRegular(src.File)
+	case src.Command != nil:
+		if _, found := s.environ.Program(src.Command[0], s.dir); !found {
+			return fmt.Errorf("%s: it is not installed", origin(src))
+		}
+		return nil
+	}
+	if _, set := s.environ.Lookup(s.Variable(name)); !set {
+		return s.errUnset(name)
+	}
+	return nil
+}
+
+// Variable returns the variable that holds a secret without a file or a command.
+func (s *Store) Variable(name string) string {
+	if v := s.sources[name].Env; v != "" {
+		return v
+	}
+	return name
+}
+
+// Environ returns the environment without secrets, their sources and the hub's own
+// secrets. Agents start from it.
+func (s *Store) Environ() environ.Vars {
+	hidden := map[string]bool{TokenVariable: true, SigningVariable: true}
+	for name := range s.sources {
+		hidden[name], hidden[s.Variable(name)] = true, true
+	}
+	return slices.DeleteFunc(slices.Clone(s.environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return hidden[name]
+	})
+}
+
+func (s *Store) errUnset(name string) error {
+	return fmt.Errorf("set it in the environment of agentform: export %s=…", s.Variable(name))
+}
+
+// origin names the source of a secret for a message.
+func origin(src config.SecretSource) string {
+	if src.File != "" {
+		return "file " + src.File
+	}
+	return fmt.Sprintf("command %q", src.Command[0])
+}
+
+// checkRegular refuses what would block its reader, such as a named pipe.
+func checkRegular(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("file %s: there is none", path)
+	case err != nil:
+		return fmt.Errorf("file %s: %w", path, errors.Unwrap(err))
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("file %s: it is no regular file", path)
+	}
+	return nil
+}
+
+func readFile(path string) ([]byte, error) {
+	if err := checkRegular(path); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("file %s: %w", path, errors.Unwrap(err))
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxValue+3)) // and a line break, and one too many
+	if err != nil {
+		return nil, fmt.Errorf("file %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// run returns what a command prints. Ctrl-C reaches it from the terminal.
+func (s *Store) run(argv []string) ([]byte, error) {
+	program, found := s.environ.Program(argv[0], s.dir)
+	if !found {
+		return nil, fmt.Errorf("command %q: it is not installed", argv[0])
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
+	defer cancel()
+	out, complaint := &limited{left: maxValue + 3}, &limited{left: maxComplaint}
+	cmd := exec.CommandContext(ctx, program, argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, s.environ, out, complaint
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("command %q: it printed nothing within %s", argv[0], commandTimeout)
+	case err != nil && len(bytes.TrimSpace(complaint.b)) > 0:
+		return nil, fmt.Errorf("command %q: %w: %s", argv[0], err, bytes.TrimSpace(complaint.b))
+	case err != nil:
+		return nil, fmt.Errorf("command %q: %w", argv[0], err)
+	}
+	return out.b, nil
+}
+
+// limited keeps the start of what is written to it.
+type limited struct {
+	b    []byte
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(len(p), l.left)
+	l.b, l.left = append(l.b, p[:n]...), l.left-n
+	return len(p), nil
+}
