@@ -2,31 +2,137 @@ package tmux
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
+	"unicode"
 
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
-// Adopt takes over the session under an id of Find, as it runs: nothing in it is
-// disturbed. It gives the session our mark and a pane that stays when its process
-// has gone, nothing else on its server is touched, and a link in the socket folder
-// lets Observe see it from now on. The place's socket is the server's own.
+// IDForm is how the id of a session that can be adopted is written.
+const IDForm = "tmux:SOCKET/SESSION (SOCKET: a name as of tmux -L, or an absolute path)"
+
+// Find looks up the session with an id, tmux:SOCKET/SESSION: any session of any server of
+// this user, to be adopted. SOCKET is a name as for tmux -L or an absolute path, and ends
+// at the last slash. Find changes nothing.
 //
-// There is no guest in it before its next Restart: its life is judged by its pane
-// and its process, Stop ends that process and all below it, and it cannot be
-// frozen. session.ErrExists if it is ours already.
+// If there is no such session, Err lists those that there are. It is also an error if the
+// session belongs to another project or has more than one pane.
+func (r *Runtime) Find(ctx context.Context, id string) session.Found {
+	l, err := r.find(ctx, id)
+	if err != nil {
+		return session.Found{Err: err}
+	}
+	return session.Found{Live: &l}
+}
+
+func (r *Runtime) find(ctx context.Context, id string) (session.Live, error) {
+	socket, name, err := parseID(id)
+	if err != nil {
+		return session.Live{}, err
+	}
+	s := r.servers.at(socket)
+	up, err := s.running(ctx)
+	if err == nil && !up {
+		err = fmt.Errorf("no tmux server runs on %s", socket)
+	}
+	if err != nil {
+		return session.Live{}, err
+	}
+	nonce := newNonce()
+	text, err := s.program.run(ctx, socket, nil, "list-panes", "-s", "-t", tmuxwire.Session(name), "-F", nonce+"|"+tmuxwire.ProcessFormat)
+	if errors.Is(err, session.ErrGone) {
+		return session.Live{}, fmt.Errorf("there is no session %q on %s%s", name, socket, s.otherNames(ctx))
+	}
+	if err != nil {
+		return session.Live{}, err
+	}
+	rows := tmuxwire.Rows(text, nonce)
+	if len(rows) != 1 {
+		return session.Live{}, fmt.Errorf("session %q has %d panes, and a session of agentform is one: give its agent a session of its own (tmux break-pane, or a new session)", name, len(rows))
+	}
+	process, err := tmuxwire.ParseProcess(rows[0])
+	if err != nil {
+		return session.Live{}, err
+	}
+	return r.observer.found(ctx, s, process)
+}
+
+// parseID divides an id.
+func parseID(id string) (socket, name string, err error) {
+	rest, ok := strings.CutPrefix(id, "tmux:")
+	i := strings.LastIndexByte(rest, '/')
+	if !ok || i < 0 {
+		return "", "", fmt.Errorf("invalid id %.100q: want %s", id, IDForm)
+	}
+	socket, name = rest[:i], rest[i+1:]
+	switch {
+	case strings.ContainsFunc(id, unicode.IsControl):
+		return "", "", fmt.Errorf("invalid id %.100q: it has control characters", id)
+	case name == "":
+		return "", "", fmt.Errorf("invalid id %q: it names no session: want %s", id, IDForm)
+	case strings.ContainsAny(name, ".:"), strings.ContainsRune("$@%=", rune(name[0])):
+		return "", "", fmt.Errorf("invalid id %q: no tmux session is called %q (tmux makes an underscore of a dot and a colon)", id, name)
+	case !filepath.IsAbs(socket) && (socket == "" || socket == "." || socket == ".." || strings.ContainsRune(socket, '/')):
+		return "", "", fmt.Errorf("invalid id %q: the socket %q is neither a name nor an absolute path", id, socket)
+	}
+	return resolveSocket(socket), name, nil
+}
+
+// found returns a session that may be adopted.
+func (o *observer) found(ctx context.Context, s *server, process tmuxwire.Process) (session.Live, error) {
+	p, pid := pane{Pane: process.Pane}, process.PID
+	l := o.live(s, p)
+	seen := shim.Seen(pid)
+	if l.Dir = seen.Dir; l.Dir == "" {
+		l.Dir = process.Cwd
+	}
+	if l.Command = seen.Argv; len(l.Command) == 0 {
+		l.Command = process.Argv
+	}
+	switch {
+	case !l.Foreign:
+		o.assess(ctx, s, &l, p)
+		return l, nil
+	case l.Mark.Run != "":
+		return session.Live{}, fmt.Errorf("it is %s of another agentform project, whose record it is on", l.Mark.Address)
+	}
+	start, runs := shim.StartTime(pid)
+	l.Vital = session.Dead
+	if !p.Dead && runs && (shim.Proc{PID: pid, Start: start}).Alive() {
+		l.Vital = session.Alive
+	}
+	l.Agent = session.Process{PID: pid, Start: start}
+	l.BootID, l.Started = shim.BootID(), process.Created
+	return l, nil
+}
+
+// otherNames returns the names of a server's sessions, for an error.
+func (s *server) otherNames(ctx context.Context) string {
+	text, err := s.program.run(ctx, s.socket, nil, "list-sessions", "-F", "#{session_name}")
+	all := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
+	if err != nil || len(all) == 0 {
+		return ""
+	}
+	if more := len(all) - 10; more > 0 {
+		return fmt.Sprintf("; there are %s and %d more", strings.Join(all[:10], ", "), more)
+	}
+	return "; there are: " + strings.Join(all, ", ")
+}
+
+// Adopt adopts the session with an id of Find as it runs. It sets the project's mark and
+// keeps the pane after its process has exited; nothing else on the server is changed. A
+// link in the socket directory makes Observe find the session. The place's socket is the
+// server's own.
+//
+// The session has no shim until Restart: the pane and its process show whether it is
+// alive, Stop ends that process and all below it, and the session cannot be frozen. The
+// error is session.ErrExists if it is the project's already.
 func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (session.Place, error) {
 	p, err := r.adopt(ctx, id, m)
 	if err != nil {
@@ -36,8 +142,8 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (session
 }
 
 func (r *Runtime) adopt(ctx context.Context, id string, m session.Mark) (session.Place, error) {
-	if !runForm.MatchString(m.Run) {
-		return session.Place{}, fmt.Errorf("invalid run id %.80q", m.Run)
+	if err := checkRun(m.Run); err != nil {
+		return session.Place{}, err
 	}
 	l, err := r.find(ctx, id)
 	switch {
@@ -48,137 +154,25 @@ func (r *Runtime) adopt(ctx context.Context, id string, m session.Mark) (session
 	case l.Vital != session.Alive:
 		return session.Place{}, fmt.Errorf("the session in it is %s", l.Vital)
 	}
-	mark, err := json.Marshal(m)
+	mark, err := setMark(m, l.Place.Name)
 	if err != nil {
 		return session.Place{}, err
 	}
-	dir := r.runDir(m.Run)
-	c := shim.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: r.guestSocket(m.Run), Argv: l.Command}
+	dir := r.runs.dir(m.Run)
+	c := shim.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: r.runs.socket(m.Run), Argv: l.Command}
 	if err := shim.Adopt(dir, c, shim.Proc{PID: l.Agent.PID, Start: l.Agent.Start}, l.Started); err != nil {
 		return session.Place{}, err
 	}
-	s := r.server(l.Place.Socket)
-	err = r.link(s)
-	if err == nil {
-		target := tmuxwire.Session(l.Place.Name)
+	s := r.servers.at(l.Place.Socket)
+	if err = r.servers.link(s); err == nil {
 		_, err = s.ask(ctx,
 			tmuxwire.Command{"set-option", "-p", "-t", l.Place.Pane, "remain-on-exit", "on"},
-			tmuxwire.Command{"set-option", "-t", target, tmuxwire.PaneOption, l.Place.Pane},
-			tmuxwire.Command{"set-option", "-t", target, tmuxwire.MarkOption, string(mark)})
+			tmuxwire.Command{"set-option", "-t", tmuxwire.Session(l.Place.Name), tmuxwire.PaneOption, l.Place.Pane},
+			mark)
 	}
 	if err != nil {
-		if s.borrowed {
-			r.unlink(context.WithoutCancel(ctx), s)
-		}
+		r.servers.unlink(context.WithoutCancel(ctx), r.observer, s)
 		return session.Place{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	return l.Place, nil
-}
-
-// borrowed reports whether a socket is that of a server of somebody else.
-func (r *Runtime) borrowed(socket string) bool {
-	return filepath.Dir(socket) != filepath.Clean(r.config.SocketDir)
-}
-
-const linkPrefix = "tmux-x-"
-
-// linkTo is the link by which Observe finds a borrowed server.
-func (r *Runtime) linkTo(socket string) string {
-	sum := sha256.Sum256([]byte(socket))
-	return filepath.Join(r.config.SocketDir, linkPrefix+hex.EncodeToString(sum[:4]))
-}
-
-func (r *Runtime) link(s *server) error {
-	if !s.borrowed {
-		return nil
-	}
-	link := r.linkTo(s.socket)
-	err := os.Symlink(s.socket, link)
-	if errors.Is(err, os.ErrExist) {
-		if to, err := os.Readlink(link); err != nil || to != s.socket {
-			return fmt.Errorf("%s is in the way: remove it", link)
-		}
-		return nil
-	}
-	return err
-}
-
-// unlink takes the link to a borrowed server away when nothing of ours is left
-// on it. A link too many is harmless, so what cannot be seen or done is left.
-func (r *Runtime) unlink(ctx context.Context, s *server) {
-	if left, err := r.observe(ctx, s, false); err == nil && len(left) == 0 {
-		_ = os.Remove(r.linkTo(s.socket))
-	}
-}
-
-// linked are the borrowed servers that run, as far as their sockets tell.
-func (r *Runtime) linked() []string {
-	links, _ := filepath.Glob(filepath.Join(globQuote(r.config.SocketDir), linkPrefix+"????????")) // fails only for a bad pattern
-	var sockets []string
-	for _, link := range links {
-		to, err := os.Readlink(link)
-		if err != nil || !filepath.IsAbs(to) || r.linkTo(to) != link {
-			continue // not one of ours
-		}
-		if info, err := os.Stat(to); err == nil && info.Mode().Type() == os.ModeSocket {
-			sockets = append(sockets, to)
-		}
-	}
-	slices.Sort(sockets)
-	return sockets
-}
-
-// globQuote takes the meaning from the characters that Glob knows.
-func globQuote(path string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
-}
-
-// endAdopted ends a run that has no guest: its process and what is below it. A
-// process of an earlier boot is no process of it. How it ended is written down in
-// the guest's place.
-func (r *Runtime) endAdopted(ctx context.Context, run string, f shim.Facts, how session.Stop) error {
-	if f.BootID != shim.BootID() || f.Exit != nil {
-		return nil
-	}
-	lived := f.Agent.Alive()
-	killed, err := shim.EndTree(ctx, f.Agent, how.Signal, how.Grace.D())
-	if err != nil || !lived {
-		return err
-	}
-	e := shim.Exit{Cause: shim.CauseRequested, Signal: how.Signal, At: time.Now().UTC(), Ran: time.Since(f.StartedAt)}
-	switch {
-	case killed:
-		e.Signal = "SIGKILL"
-	case e.Signal == "":
-		e.Signal = "SIGTERM"
-	}
-	return shim.WriteExit(r.runDir(run), e)
-}
-
-// leftBy is how the process of a pane left: as tmux reaped it, or, where tmux has
-// not come to that (3.3a may leave it for long), as the kernel keeps it. nil: it
-// cannot be known.
-func leftBy(p pane, f shim.Facts) *shim.Exit {
-	// What tmux writes into the pane when it has died is the last of it.
-	e := shim.Exit{Cause: shim.CauseSelf, At: p.ActiveAt.UTC()}
-	e.Ran = e.At.Sub(f.StartedAt)
-	number, err := strconv.Atoi(p.ExitSignal)
-	switch {
-	case p.ExitSignal != "" && err == nil:
-		e.Signal = shim.SignalName(number)
-	case p.ExitSignal != "":
-		e.Signal = "SIG" + strings.TrimPrefix(strings.ToUpper(p.ExitSignal), "SIG")
-	case p.ExitStatus != "":
-		code, err := strconv.Atoi(p.ExitStatus)
-		if err != nil {
-			return nil
-		}
-		e.Code = code
-	default:
-		var ok bool
-		if e.Code, e.Signal, ok = shim.Corpse(f.Agent); !ok {
-			return nil
-		}
-	}
-	return &e
 }

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,7 @@ func FuzzReplies(f *testing.F) {
 			mark(nonce, 1, "begin") + "\n" + "half of it\n" +
 			mark(nonce, 2, "begin") + "\n" + printed(third) + mark(nonce, 2, "end") + "\n"
 		batch := []*request{{cmds: []tmuxwire.Command{{"a"}}}, {cmds: []tmuxwire.Command{{"b"}}}, {cmds: []tmuxwire.Command{{"c"}}}}
-		settle(batch, nonce, out, failure("source-file", complaint, errors.New("exit status 1")))
+		answer(batch, nonce, out, failure("source-file", complaint, errors.New("exit status 1")))
 		if batch[0].err != nil || batch[0].text != first || batch[2].err != nil || batch[2].text != third {
 			t.Fatalf("got %q, %v and %q, %v", batch[0].text, batch[0].err, batch[2].text, batch[2].err)
 		}
@@ -46,22 +47,22 @@ func TestErrorsFindTheirRequests(t *testing.T) {
 	}
 	out := "N 0 begin\nN 1 begin\nx\nN 1 end\nN 2 begin\n"
 	batch := three()
-	settle(batch, "N", out, failure("source-file", "duplicate session: a\ncan't find session: c", nil))
+	answer(batch, "N", out, failure("source-file", "duplicate session: a\ncan't find session: c", nil))
 	if !errors.Is(batch[0].err, session.ErrExists) || batch[1].err != nil || !errors.Is(batch[2].err, session.ErrGone) {
 		t.Errorf("%v, %v, %v; want exists, none, gone", batch[0].err, batch[1].err, batch[2].err)
 	}
 	batch = three()
-	settle(batch, "N", out, failure("source-file", "can't find session: c\nbad value", nil))
+	answer(batch, "N", out, failure("source-file", "can't find session: c\nbad value", nil))
 	if batch[2].err == nil || errors.Is(batch[2].err, session.ErrGone) {
 		t.Errorf("%v, want an error that is not the other's", batch[2].err)
 	}
 	batch = three()
-	settle(batch, "N", out, failure("source-file", "one\ntwo\ncan't find session: c", nil))
+	answer(batch, "N", out, failure("source-file", "one\ntwo\ncan't find session: c", nil))
 	if batch[0].err == nil || errors.Is(batch[0].err, session.ErrGone) || errors.Is(batch[2].err, session.ErrGone) {
 		t.Errorf("%v, %v: nothing can be concluded from these", batch[0].err, batch[2].err)
 	}
 	batch = three()
-	settle(batch, "N", "", failure("source-file", "server exited unexpectedly", nil))
+	answer(batch, "N", "", failure("source-file", "server exited unexpectedly", nil))
 	for _, q := range batch {
 		if !errors.Is(q.err, tmuxwire.ErrNoServer) {
 			t.Errorf("%v, want that the server is leaving", q.err)
@@ -82,24 +83,18 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-func TestSessionsOf(t *testing.T) {
-	ours := func(name, id, agent string) pane {
-		return pane{Pane: tmuxwire.Pane{Session: name, ID: id, AgentPane: agent}}
+func TestParsePanesOfSessions(t *testing.T) {
+	var list strings.Builder
+	for _, p := range [][3]string{{"a", "%5", "%3"}, {"a", "%3", "%3"}, {"b", "%7", "%4"}, {"c", "%8", ""}, {"c", "%9", ""}} {
+		fmt.Fprintf(&list, "N|%s|%s|0|||0|0|0|80|24||%s||||\n", p[0], p[1], p[2])
 	}
-	closed := ours("b", "%7", "%4")
-	closed.closed = true
-	got := sessionsOf([]pane{
-		ours("a", "%5", "%3"), ours("a", "%3", "%3"),
-		ours("b", "%7", "%4"),
-		ours("c", "%8", ""), ours("c", "%9", ""),
-	})
-	want := []pane{
-		ours("a", "%3", "%3"),
-		closed,
-		ours("c", "%8", ""),
+	got, err := parsePanes(list.String(), "N")
+	var all []string
+	for _, p := range got {
+		all = append(all, fmt.Sprint(p.Session, p.ID, p.closed))
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %+v\nwant %+v", got, want)
+	if want := []string{"a%3false", "b%7true", "c%8false"}; err != nil || !slices.Equal(all, want) {
+		t.Errorf("got %q, %v; want %q", all, err, want)
 	}
 }
 

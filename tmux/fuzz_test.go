@@ -51,8 +51,8 @@ func FuzzPanes(f *testing.F) {
 				t.Errorf("%q is there twice", p.Session)
 			}
 			seen[p.Session] = true
-			r := &Runtime{}
-			if m, foreign := r.markOf(p); !foreign && m.Project == "" && m.Run == "" {
+			o := &observer{}
+			if m, foreign := o.markOf(p); !foreign && m.Project == "" && m.Run == "" {
 				t.Errorf("the mark %q is taken for ours", p.Mark)
 			}
 		}

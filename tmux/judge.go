@@ -1,10 +1,6 @@
 package tmux
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -81,56 +77,6 @@ func (e evidence) doubt() string {
 	return "its signals contradict each other"
 }
 
-// assess adds to a session what the facts of its run tell.
-func (r *Runtime) assess(ctx context.Context, l *session.Live, p pane) {
-	if l.Foreign {
-		// Whose it is, and what runs in it, is not for us to judge.
-		l.Vital = session.Unknown
-		return
-	}
-	// What could not be read is missing, and what is missing proves nothing.
-	var f shim.Facts
-	known := runForm.MatchString(l.Mark.Run)
-	if known {
-		f, _ = r.glances.Glance(r.runDir(l.Mark.Run))
-	}
-	seen := gather(p, f)
-	vital, exit := judge(seen)
-	if known && vital != session.Alive && exit == nil {
-		// The exit may have been written after it was looked for and before the
-		// processes were.
-		f, _ = shim.ReadFacts(r.runDir(l.Mark.Run))
-		vital, exit = judge(gather(p, f))
-	}
-	if exit == nil && vital == session.Dead && f.Adopted() && !p.closed {
-		// No guest writes it down, and the pane's process is the agent.
-		if exit = leftBy(p, f); exit == nil && r.firstTime(l.Mark.Run) {
-			// It was reaped after tmux was asked, so now tmux knows.
-			if now, err := r.server(l.Place.Socket).look(ctx, l.Place.Name); err == nil && now.ID == p.ID && now.Dead {
-				exit = leftBy(now, f)
-			}
-		}
-	}
-	l.Vital, l.Exit, l.Doubt = vital, exitOf(exit), ""
-	if vital == session.Unknown {
-		l.Doubt = gather(p, f).doubt()
-	}
-	l.Agent = session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
-	l.BootID, l.Started = f.BootID, f.StartedAt
-	switch {
-	case l.Vital == session.Dead:
-		l.Frozen = false
-	case seen.stopped && !l.Frozen:
-		l.Frozen, l.Suspended = true, true
-	}
-}
-
-// firstTime reports whether nobody has asked yet how a run left: where that stays
-// unknown, each look would ask again.
-func (r *Runtime) firstTime(run string) bool {
-	return r.postMortems.add(run)
-}
-
 // gather looks at the processes that the facts name.
 func gather(p pane, f shim.Facts) evidence {
 	alive, stopped := f.Agent.Runs()
@@ -148,24 +94,4 @@ func gather(p pane, f shim.Facts) evidence {
 		e.guest = f.Guest.Alive()
 	}
 	return e
-}
-
-func exitOf(e *shim.Exit) *session.Exit {
-	if e == nil {
-		return nil
-	}
-	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail}
-}
-
-// launchSpec reads the spec that a run was launched with.
-func launchSpec(runDir string) (*session.Spec, error) {
-	f, err := shim.ReadFacts(runDir)
-	if len(f.Spec) == 0 {
-		return nil, err
-	}
-	var s session.Spec
-	if err := json.Unmarshal(f.Spec, &s); err != nil {
-		return nil, fmt.Errorf("read the spec of run %s: %w", runDir, err)
-	}
-	return &s, nil
 }

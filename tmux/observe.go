@@ -2,58 +2,64 @@ package tmux
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
-// newNonce is a word that nothing tmux prints can contain by chance or intent.
-func newNonce() string {
-	b := make([]byte, 8)
-	rand.Read(b) // never fails
-	return hex.EncodeToString(b)
+// pane is one session as tmux reports it: the session and its one pane that is ours.
+type pane struct {
+	tmuxwire.Pane
+	closed bool // ours is gone and another pane of the session exists
 }
 
-// Observe lists the sessions of all the project's servers, ordered by socket and
-// name: one list-panes a server, and one call more when screens are wanted. Of
-// the servers of adopted sessions it lists what is ours, and nothing else.
-// Where there is no socket nothing is asked, so tmux need not be installed.
-func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
-	sockets, err := r.sockets()
-	if err != nil {
-		return nil, err
+// parsePanes reads a list of tmuxwire.PaneFormat behind a nonce and returns one pane for
+// each session: the agent's or, without a mark, the first.
+func parsePanes(text, nonce string) ([]pane, error) {
+	var out []pane
+	at := map[string]int{}
+	for _, row := range tmuxwire.Rows(text, nonce) {
+		parsed, err := tmuxwire.ParsePane(row)
+		if err != nil {
+			return nil, err
+		}
+		p := pane{parsed, parsed.AgentPane != "" && parsed.AgentPane != parsed.ID}
+		i, seen := at[p.Session]
+		switch {
+		case !seen:
+			at[p.Session] = len(out)
+			out = append(out, p)
+		case out[i].closed && !p.closed:
+			out[i] = p
+		}
 	}
-	if r.config.Server == "" {
-		sockets = append(sockets, r.linked()...)
-	}
-	found := make([][]session.Live, len(sockets))
-	errs := make([]error, len(sockets))
-	var wg sync.WaitGroup
-	for i, socket := range sockets {
-		wg.Go(func() { found[i], errs[i] = r.observe(ctx, r.server(socket), screens) })
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("look at sessions: %w", err)
-	}
-	return slices.Concat(found...), nil
+	return out, nil
 }
 
-func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]session.Live, error) {
+// observer reads sessions: what tmux reports of them and the facts of their runs.
+type observer struct {
+	runs    *runs
+	lineage string
+	asked   boundedSet // adopted runs for which tmux was asked again how they ended
+}
+
+// observe lists the sessions of a server; of an external one only the project's.
+func (o *observer) observe(ctx context.Context, s *server, screens bool) ([]session.Live, error) {
 	var panes []pane
-	err := s.again(ctx, func() error {
+	err := s.retry(ctx, func() error {
 		if up, err := s.running(ctx); err == nil && !up {
-			return nil // 20 µs, where asking by tmux takes a process
+			return nil // takes 20 µs instead of a process
 		}
 		nonce := newNonce()
 		text, err := s.program.run(ctx, s.socket, nil, "list-panes", "-a", "-F", nonce+"|"+tmuxwire.PaneFormat)
@@ -62,104 +68,193 @@ func (r *Runtime) observe(ctx context.Context, s *server, screens bool) ([]sessi
 			return err
 		}
 		if errors.Is(err, session.ErrGone) {
-			return nil // not one session is left, and the server is about to leave
+			return nil // no session is left, and the server is about to exit
 		}
 		if up, asked := s.running(ctx); asked == nil && !up {
 			return nil
 		}
 		return err
 	})
-	if s.borrowed {
-		panes = slices.DeleteFunc(panes, func(p pane) bool { _, foreign := r.markOf(p); return foreign })
+	if s.external {
+		panes = slices.DeleteFunc(panes, func(p pane) bool { _, foreign := o.markOf(p); return foreign })
 	}
 	if err != nil || len(panes) == 0 {
 		return nil, err
 	}
 	var shown map[string]string
 	if screens {
-		var open []string
+		var ids []string
 		for _, p := range panes {
 			if !p.closed {
-				open = append(open, p.ID)
+				ids = append(ids, p.ID)
 			}
 		}
-		if shown, err = s.screens(ctx, open); err != nil {
+		if shown, err = s.screens(ctx, ids); err != nil {
 			return nil, err
 		}
 	}
 	lives := make([]session.Live, len(panes))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(panes)) { // reading the runs' folders is most of the work
+	for range min(runtime.GOMAXPROCS(0), len(panes)) { // reading the runs' directories is most of the work
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(panes); i = int(next.Add(1)) - 1 {
-				l := r.live(s.socket, panes[i])
+				l := o.live(s, panes[i])
 				if screen, captured := shown[panes[i].ID]; captured {
 					l.Show(screen)
 				}
-				r.assess(ctx, &l, panes[i])
+				o.assess(ctx, s, &l, panes[i])
 				lives[i] = l
 			}
 		})
 	}
 	wg.Wait()
-	r.settle(ctx, lives, panes)
+	o.settle(ctx, s, lives, panes)
 	return lives, nil
 }
 
-// aboutToWrite is how long a look waits for guests whose agent is gone to write
-// down how: that takes them milliseconds, on a machine with nothing to spare
-// some hundred.
-const aboutToWrite = time.Second
+// settleTimeout bounds the wait for shims to write how their agent ended. It takes
+// milliseconds, on a busy machine some hundred.
+const settleTimeout = time.Second
 
-// settle looks again at runs that have just ended, so that who kills an agent
-// and then looks sees it dead, and not a contradiction.
-func (r *Runtime) settle(ctx context.Context, lives []session.Live, panes []pane) {
-	deadline := time.Now().Add(aboutToWrite)
-	for wait := time.Millisecond; time.Now().Before(deadline); wait = min(2*wait, 50*time.Millisecond) {
-		about := false
+// settle assesses runs that have just ended once more, so that whoever kills an agent
+// sees it dead and not a contradiction.
+func (o *observer) settle(ctx context.Context, s *server, lives []session.Live, panes []pane) {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	_ = poll(ctx, 50*time.Millisecond, func() (bool, error) {
+		settled := true
 		for i := range lives {
 			l := &lives[i]
 			if l.Vital != session.Unknown || l.Foreign {
 				continue
 			}
-			ending := r.ending(l.Mark.Run) // asked first: it may be over when the exit is read
-			r.assess(ctx, l, panes[i])
-			about = about || ending && l.Vital == session.Unknown
+			f, _ := o.runs.facts(l.Mark.Run) // read first: the exit may be written in between
+			ending := f.Agent.PID != 0 && !f.Agent.Alive() && f.Guest.Alive()
+			o.assess(ctx, s, l, panes[i])
+			settled = settled && !(ending && l.Vital == session.Unknown)
 		}
-		if !about || sleep(ctx, wait) != nil {
-			return
+		return settled, nil
+	})
+}
+
+// live returns a session without what only the facts of its run say.
+func (o *observer) live(s *server, p pane) session.Live {
+	l := session.Live{
+		Place:    session.Place{Runtime: "tmux", Socket: s.socket, Name: p.Session, Pane: p.ID},
+		PlaceUp:  true,
+		InputOff: p.InputOff,
+		Frozen:   p.Pause == session.Freeze,
+		Attached: p.Attached,
+		Dir:      p.Dir,
+		Title:    p.Title,
+		Size:     p.Size,
+		MovedAt:  p.ActiveAt,
+	}
+	if p.AgentPane != "" {
+		l.Place.Pane = p.AgentPane
+	}
+	l.Mark, l.Foreign = o.markOf(p)
+	return l
+}
+
+// markOf returns a session's mark. The session is foreign without a valid one, or with
+// that of another project.
+func (o *observer) markOf(p pane) (m session.Mark, foreign bool) {
+	if err := json.Unmarshal([]byte(p.Mark), &m); err != nil || m.Project == "" && m.Run == "" {
+		return session.Mark{}, true
+	}
+	return m, o.lineage != "" && m.Project != o.lineage
+}
+
+// owned returns the session of a place. The error is session.ErrGone if there is none.
+func (o *observer) owned(ctx context.Context, s *server, p session.Place) (pane, session.Live, error) {
+	now, err := s.look(ctx, p.Name)
+	if err != nil {
+		return pane{}, session.Live{}, err
+	}
+	l := o.live(s, now)
+	if l.Foreign {
+		return pane{}, session.Live{}, errors.New("a session of that name is there, and is not ours")
+	}
+	o.assess(ctx, s, &l, now)
+	return now, l, nil
+}
+
+// holding is owned for a session that has to have that run.
+func (o *observer) holding(ctx context.Context, s *server, p session.Place, run string) (session.Live, error) {
+	_, l, err := o.owned(ctx, s, p)
+	if err == nil && l.Mark.Run != run {
+		err = fmt.Errorf("it holds run %s, not %s", l.Mark.Run, run)
+	}
+	return l, err
+}
+
+// assess adds what the facts of a session's run say.
+func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pane) {
+	if l.Foreign {
+		l.Vital = session.Unknown
+		return
+	}
+	f, _ := o.runs.facts(l.Mark.Run) // what cannot be read is missing, and proves nothing
+	seen := gather(p, f)
+	vital, exit := judge(seen)
+	if checkRun(l.Mark.Run) == nil && vital != session.Alive && exit == nil {
+		// The exit may have been written after it was read and before the processes were.
+		f, _ = shim.ReadFacts(o.runs.dir(l.Mark.Run))
+		seen = gather(p, f)
+		vital, exit = judge(seen)
+	}
+	if exit == nil && vital == session.Dead && f.Adopted() && !p.closed {
+		// Without a shim nobody writes the exit, and the pane's process is the agent. If it
+		// stays unknown, it is asked for only once.
+		if exit = exitOfPane(p.Pane, f); exit == nil && o.asked.add(l.Mark.Run) {
+			if now, err := s.look(ctx, l.Place.Name); err == nil && now.ID == p.ID && now.Dead {
+				exit = exitOfPane(now.Pane, f)
+			}
 		}
+	}
+	l.Vital, l.Exit, l.Doubt = vital, exitOf(exit), ""
+	if vital == session.Unknown {
+		l.Doubt = seen.doubt()
+	}
+	l.Agent = session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
+	l.BootID, l.Started = f.BootID, f.StartedAt
+	switch {
+	case l.Vital == session.Dead:
+		l.Frozen = false
+	case seen.stopped && !l.Frozen:
+		l.Frozen, l.Suspended = true, true
 	}
 }
 
-// ending reports whether a run's agent is gone and its guest is not.
-func (r *Runtime) ending(run string) bool {
-	f, _ := r.facts(run) // what cannot be read is missing
-	return f.Agent.PID != 0 && !f.Agent.Alive() && f.Guest.Alive()
+func exitOf(e *shim.Exit) *session.Exit {
+	if e == nil {
+		return nil
+	}
+	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail}
 }
 
-// screens captures what all the panes show now, in one call. Each screen stands
-// behind a line with a nonce, which is given on standard input and so cannot be
-// seen from outside: no screen can pretend to be another pane's. One that went
-// away meanwhile has none.
-func (s *server) screens(ctx context.Context, panes []string) (map[string]string, error) {
-	nonce := newNonce()
-	var script strings.Builder
-	for _, id := range panes {
-		// On a line of their own, so that one pane's failure ends only its own. The
-		// id is tmux's to write: display-message takes %3 for a form of the time.
-		script.WriteString(tmuxwire.Line(tmuxwire.Command{"capture-pane", "-p", "-t", id}, tmuxwire.Command{"display-message", "-p", "-t", id, nonce + "#{pane_id}"}) + "\n")
+// exitOfPane returns how the process of an adopted pane ended: as tmux reports it or,
+// where tmux has not reaped it (3.3a may take long), as the kernel does; nil if unknown.
+func exitOfPane(p tmuxwire.Pane, f shim.Facts) *shim.Exit {
+	// tmux writes the last output itself when the process has ended.
+	e := shim.Exit{Cause: shim.CauseSelf, At: p.ActiveAt.UTC(), Ran: p.ActiveAt.Sub(f.StartedAt)}
+	number, err := strconv.Atoi(p.ExitSignal)
+	switch {
+	case p.ExitSignal != "" && err == nil:
+		e.Signal = shim.SignalName(number)
+	case p.ExitSignal != "":
+		e.Signal = "SIG" + strings.TrimPrefix(strings.ToUpper(p.ExitSignal), "SIG")
+	case p.ExitStatus != "":
+		if e.Code, err = strconv.Atoi(p.ExitStatus); err != nil {
+			return nil
+		}
+	default:
+		var ok bool
+		if e.Code, e.Signal, ok = shim.Corpse(f.Agent); !ok {
+			return nil
+		}
 	}
-	text, err := s.program.run(ctx, s.socket, strings.NewReader(script.String()), "source-file", "-")
-	if err != nil && !errors.Is(err, session.ErrGone) {
-		return nil, err
-	}
-	shown := map[string]string{}
-	for screen, rest, more := strings.Cut(text, nonce); more; screen, rest, more = strings.Cut(rest, nonce) {
-		id, after, _ := strings.Cut(rest, "\n")
-		shown[id] = tmuxwire.Trim(screen)
-		rest = after
-	}
-	return shown, nil
+	return &e
 }

@@ -64,55 +64,16 @@ func failure(command, output string, err error) *Error {
 	return &Error{Command: command, Output: output, Err: err}
 }
 
-// lingers is how long a server that was killed is given to be gone. More than 3 s have
-// been seen, on a machine where it had to wait for a processor.
-const lingers = 10 * time.Second
-
-// remindAfter is how long a server has time to leave before it is told again.
-const remindAfter = 3 * time.Second
-
-// again calls f until it fails for another reason than a server that is
-// leaving, or until that has gone on for too long. In between that server, if
-// there is one, is told once more to leave.
-func again(ctx context.Context, on func() *server, f func() error) error {
-	began, reminded := time.Now(), false
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		err := f()
-		lasts := time.Since(began)
-		if !errors.Is(err, tmuxwire.ErrNoServer) || lasts > lingers {
-			return err
-		}
-		if s := on(); s != nil && lasts > remindAfter && !reminded {
-			s.remind()
-			reminded = true
-		}
-		if sleep(ctx, wait) != nil {
-			return err
-		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // program is the tmux program, as something to start.
 type program struct {
 	bin   string   // empty: tmux on PATH
-	scope []string // see Config.Scope
-	// silence is that of the server it is used for; nil: of several.
+	scope []string // of a command that may start a server; see Config.Scope
+	// silence belongs to the server for which it runs; nil: to several.
 	silence *silence
 }
 
-// scoped is the program as it is started where that may start a server.
-func (p program) scoped(cmd *exec.Cmd) error {
+// enterScope makes a command run in the scope.
+func (p program) enterScope(cmd *exec.Cmd) error {
 	if len(p.scope) == 0 {
 		return nil
 	}
@@ -164,23 +125,14 @@ func (p program) command(ctx context.Context, socket string, args ...string) (*e
 	return cmd, nil
 }
 
-// run runs one tmux command to its end and returns what it printed.
+// run runs one tmux command and returns what it printed.
 func (p program) run(ctx context.Context, socket string, stdin io.Reader, args ...string) (string, error) {
-	return p.finish(ctx, false, socket, stdin, args...)
-}
-
-// start is run of a command that may start a server.
-func (p program) start(ctx context.Context, socket string, stdin io.Reader, args ...string) (string, error) {
-	return p.finish(ctx, true, socket, stdin, args...)
-}
-
-func (p program) finish(ctx context.Context, starts bool, socket string, stdin io.Reader, args ...string) (string, error) {
 	asked, within := ctx, p.silence.timeout()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	cmd, err := p.command(ctx, socket, args...)
-	if err == nil && starts {
-		err = p.scoped(cmd)
+	if err == nil {
+		err = p.enterScope(cmd)
 	}
 	if err != nil {
 		return "", err

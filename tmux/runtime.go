@@ -2,243 +2,208 @@ package tmux
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
-// perServer is how many sessions a server holds before the next one is started:
-// what a server does for a client grows with its sessions (0.75 ms at 100, 18 ms
-// at 1000), and a server that dies takes them all with it.
-const perServer = 128
-
-// showsAtOnce is how many panes' histories one process prints: each may have some
-// ten megabytes, and all of them are held until it has ended.
-const showsAtOnce = 16
-
 // Config says where a project's sessions live.
 type Config struct {
-	SocketDir string   // of shim.SocketDir: tmux-0, tmux-1, … and the guests' sockets
-	DataDir   string   // its runs/RUN tell what became of each run
-	Lineage   string   // Mark.Project of what is ours; empty: all that carries a mark
-	Guest     []string // the command to put before a run's folder, of shim.Install
+	SocketDir string   // of shim.SocketDir: tmux-0, tmux-1, … and the shims' sockets
+	DataDir   string   // its runs/RUN has what became of each run
+	Lineage   string   // Mark.Project of the project's sessions; empty: all with a mark
+	Guest     []string // the command to put before a run's directory, of shim.Install
 	Bin       string   // tmux program; empty: tmux on PATH
 	// Scope is the command to put before tmux when that starts a server, which then is
-	// not of the caller's control group: systemd-run --user --scope --. It gets the
+	// not in the caller's control group: systemd-run --user --scope --. It gets the
 	// variables that lead to systemd; tmux does not. Empty: none.
 	Scope []string
-	// Server is a tmux server of a person's own, by its name (as of tmux -L) or the
-	// absolute path of its socket: sessions live on it, beside the person's, and on
-	// no other. It has to run: agentform neither starts nor ends it, and sets no
-	// option that is not of a session of its own. Empty: servers of the project's.
+	// Server is a tmux server of the user's own, by its name (as for tmux -L) or the
+	// absolute path of its socket: sessions live only on it, beside the user's. It has to
+	// run: agentform neither starts nor ends it, and sets options only for sessions of
+	// its own. Empty: servers of the project's own.
 	Server string
 }
 
-// Runtime holds sessions in tmux. It is a session.Runtime; its methods may be
-// called from many goroutines.
+// Runtime runs sessions in tmux. It is a session.Runtime; its methods may be called from
+// many goroutines.
 type Runtime struct {
-	config  Config
-	program program
-
-	mu      sync.Mutex
-	servers map[string]*server // by socket
-	looked  time.Time          // for sockets of servers besides
-	making  map[string]bool    // names under way in Create
-
-	typing  turns
-	sweeper sweeper
-	ended   seenRuns // that are over and swept
-	glances shim.Glances
-
-	postMortems seenRuns // adopted ones of which was asked how they left
+	config   Config
+	servers  *servers
+	runs     *runs
+	observer *observer
+	creating sync.Map // names
+	typing   input.Turns
 }
 
 var _ session.Runtime = (*Runtime)(nil)
 
-// New is a runtime. It touches nothing before it is used.
+// New returns a runtime. It touches nothing before it is used.
 func New(c Config) *Runtime {
+	r := &runs{dataDir: c.DataDir, socketDir: c.SocketDir}
 	return &Runtime{
-		config:  c,
-		program: program{bin: c.Bin, scope: c.Scope},
-		servers: map[string]*server{},
-		making:  map[string]bool{},
+		config:   c,
+		servers:  &servers{dir: c.SocketDir, personal: c.Server, program: program{bin: c.Bin}, scope: c.Scope, known: map[string]*server{}},
+		runs:     r,
+		observer: &observer{runs: r, lineage: c.Lineage},
 	}
 }
 
 // Traits returns those of tmux sessions.
 func (r *Runtime) Traits() session.Traits { return session.TraitsOf("tmux") }
 
-// Close returns when servers that hold nothing any more have left. The sessions
-// stay, and the Runtime can be used again.
-func (r *Runtime) Close() {
-	r.mu.Lock()
-	servers := r.servers
-	r.servers, r.looked = map[string]*server{}, time.Time{}
-	r.mu.Unlock()
-	var wg sync.WaitGroup
-	for _, s := range servers {
-		if !s.borrowed { // whether another's leaves is not for us to wait for
-			wg.Go(s.leaves)
-		}
-	}
-	wg.Wait()
-}
+// Close waits until servers without sessions have exited. Other sessions stay, and the
+// Runtime can be used again.
+func (r *Runtime) Close() { r.servers.close() }
 
-// LaunchSpec is the spec that a run was launched with, out of the run's folder;
-// nil when the folder does not have it any more.
-func (r *Runtime) LaunchSpec(run string) (*session.Spec, error) {
-	if !runForm.MatchString(run) {
-		return nil, fmt.Errorf("read run: invalid id %.80q", run)
-	}
-	return launchSpec(r.runDir(run))
-}
+// LaunchSpec returns the spec with which a run was launched; nil if the run's directory
+// no longer has it.
+func (r *Runtime) LaunchSpec(run string) (*session.Spec, error) { return r.runs.spec(run) }
 
-// Attach is the command that attaches a terminal to the session. Run inside
-// another tmux it needs TMUX unset; see Inside.
+// Attach returns the command that attaches a terminal to the session. Inside another
+// tmux it needs TMUX unset; see Inside.
 func (r *Runtime) Attach(p session.Place) []string {
 	return Server{Socket: p.Socket, Bin: r.config.Bin}.Attach(p.Name)
 }
 
-// Inside reports whether the environment is that of a process inside tmux,
-// which then refuses to attach until TMUX is unset.
+// Inside reports whether the environment is that of a process inside tmux, which then
+// refuses to attach until TMUX is unset.
 func Inside(environ []string) bool {
 	return slices.ContainsFunc(environ, func(e string) bool {
 		return strings.HasPrefix(e, "TMUX=") && e != "TMUX="
 	})
 }
 
-// runForm is what a run id looks like; it names a folder.
-var runForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-
-func (r *Runtime) runDir(run string) string { return filepath.Join(r.config.DataDir, "runs", run) }
-
-func (r *Runtime) guestSocket(run string) string {
-	return filepath.Join(r.config.SocketDir, "g-"+run)
-}
-
-// facts are what a run's folder tells, but for its launch; nothing for an id that
-// cannot be one.
-func (r *Runtime) facts(run string) (shim.Facts, error) {
-	if !runForm.MatchString(run) {
-		return shim.Facts{}, nil
-	}
-	return r.glances.Glance(r.runDir(run))
-}
-
-func (r *Runtime) server(socket string) *server {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.servers[socket]
-	if s == nil {
-		program := r.program
-		program.silence = &silence{}
-		s = &server{program: program, socket: socket, borrowed: r.borrowed(socket), shows: queue{most: showsAtOnce}}
-		r.servers[socket] = s
-	}
-	return s
-}
-
-var socketForm = regexp.MustCompile(`^tmux-(\d{1,4})$`)
-
-// sockets are the sockets there are, in the order of their numbers.
-func (r *Runtime) sockets() ([]string, error) {
-	if r.config.Server != "" {
-		return []string{r.own()}, nil
-	}
-	entries, err := os.ReadDir(r.config.SocketDir)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
+// Observe lists the sessions of all the project's servers, ordered by socket and name,
+// with one list-panes a server and one call more for screens. Of the servers of adopted
+// sessions it lists only the project's. Where there is no socket, tmux need not be
+// installed.
+func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
+	sockets, err := r.servers.sockets()
 	if err != nil {
-		return nil, fmt.Errorf("look for tmux servers: %w", err)
-	}
-	var numbers []int
-	for _, e := range entries {
-		m := socketForm.FindStringSubmatch(e.Name())
-		if m == nil || e.Type() != os.ModeSocket {
-			continue
-		}
-		n, err := strconv.Atoi(m[1])
-		if err != nil || r.socket(n) != filepath.Join(r.config.SocketDir, e.Name()) {
-			continue
-		}
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
-	out := make([]string, len(numbers))
-	for i, n := range numbers {
-		out[i] = r.socket(n)
-	}
-	return out, nil
-}
-
-func (r *Runtime) socket(n int) string {
-	return filepath.Join(r.config.SocketDir, "tmux-"+strconv.Itoa(n))
-}
-
-// own is the socket of the person's server that the sessions live on.
-func (r *Runtime) own() string {
-	socket := r.config.Server
-	if !filepath.IsAbs(socket) {
-		socket = filepath.Join(socketFolder(), socket)
-	}
-	if real, err := filepath.EvalSymlinks(socket); err == nil {
-		socket = real
-	}
-	return socket
-}
-
-// running is the person's server, which has to run.
-func (r *Runtime) running(ctx context.Context) (*server, error) {
-	s := r.server(r.own())
-	up, err := s.running(ctx)
-	if err == nil && !up {
-		option := "-L"
-		if filepath.IsAbs(r.config.Server) {
-			option = "-S"
-		}
-		err = fmt.Errorf("no tmux server runs on %s: start it with tmux %s %s new-session -d", s.socket, option, r.config.Server)
-	}
-	return s, err
-}
-
-// room is a server with room for one more session, which is counted already. It
-// may have to be started. The name must be free on all the others; the
-// server itself refuses a name that it has.
-func (r *Runtime) room(ctx context.Context, name string) (*server, error) {
-	if r.config.Server != "" {
-		return r.running(ctx)
-	}
-	var s *server
-	for n := 0; s == nil; n++ {
-		next := r.server(r.socket(n))
-		free, err := next.reserve(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if free {
-			s = next
-		}
-	}
-	others, err := r.others(s)
-	for i := 0; err == nil && i < len(others); i++ {
-		var there bool
-		if there, err = others[i].has(ctx, name); there {
-			err = session.ErrExists
-		}
-	}
-	if err != nil {
-		s.release()
 		return nil, err
 	}
-	return s, nil
+	if r.config.Server == "" {
+		sockets = append(sockets, r.servers.linked()...)
+	}
+	found := make([][]session.Live, len(sockets))
+	errs := make([]error, len(sockets))
+	var wg sync.WaitGroup
+	for i, socket := range sockets {
+		wg.Go(func() { found[i], errs[i] = r.observer.observe(ctx, r.servers.at(socket), screens) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("look at sessions: %w", err)
+	}
+	return slices.Concat(found...), nil
+}
+
+// Screens returns what the sessions in some places show now, with one call a server.
+// Places that are gone are left out.
+func (r *Runtime) Screens(ctx context.Context, places []session.Place) (map[session.Place]string, error) {
+	panes := map[string][]string{} // by socket
+	for _, p := range places {
+		if p.Pane != "" {
+			panes[p.Socket] = append(panes[p.Socket], p.Pane)
+		}
+	}
+	shown := map[string]map[string]string{}
+	var errs []error
+	for socket, ids := range panes {
+		screens, err := r.servers.at(socket).screens(ctx, ids)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("show screens: %w", err))
+		}
+		shown[socket] = screens
+	}
+	found := make(map[session.Place]string, len(places))
+	for _, p := range places {
+		if text, ok := shown[p.Socket][p.Pane]; ok {
+			found[p] = text
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// Stop asks the run's shim to end the agent and everything below it, which on Linux it
+// sees to the end. If no shim answers, or it cannot know, every process with the run's
+// mark is ended. The recorded agent must be gone afterwards.
+func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, how session.Stop) error {
+	f, _ := r.runs.facts(run)
+	r.servers.at(p.Socket).restoreSocket(ctx, f)
+	if err := r.runs.stop(ctx, run, how); err != nil {
+		return fmt.Errorf("stop session %q: %w", p.Name, err)
+	}
+	return nil
+}
+
+// SetTimeout changes how long a live run may take, counted from its start; 0: without
+// limit. A run that has taken longer is ended at once.
+func (r *Runtime) SetTimeout(ctx context.Context, p session.Place, run string, timeout time.Duration) error {
+	_, err := r.observer.holding(ctx, r.servers.at(p.Socket), p, run)
+	if err == nil {
+		err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
+			return c.Set(ctx, shim.Settings{Timeout: &timeout})
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("change the timeout of session %q: %w", p.Name, err)
+	}
+	return nil
+}
+
+// Probe lets the run's shim run a command beside the agent. Failed is why it failed;
+// empty: it exited with 0. The error is session.ErrUnprobeable if no shim answers.
+func (r *Runtime) Probe(ctx context.Context, _ session.Place, run string, argv []string, timeout time.Duration) (failed string, err error) {
+	var p shim.Probed
+	err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) (err error) {
+		p, err = c.Probe(ctx, shim.Probe{Argv: argv, Timeout: timeout})
+		return err
+	})
+	if err != nil {
+		return "", unprobeable(err)
+	}
+	switch {
+	case p.TimedOut:
+		failed = fmt.Sprintf("it took longer than %s", timeout)
+	case p.Signal != "":
+		failed = "ended by " + p.Signal
+	case p.Code != 0:
+		failed = fmt.Sprintf("exit status %d", p.Code)
+	default:
+		return "", nil
+	}
+	if output := strings.TrimSpace(p.Output); output != "" {
+		failed += ": " + output[strings.LastIndexByte(output, '\n')+1:]
+	}
+	return failed, nil
+}
+
+// Unread returns how many bytes of the session's input its agent has not read. The error
+// is session.ErrUnprobeable if no shim answers.
+func (r *Runtime) Unread(ctx context.Context, _ session.Place, run string) (n int, err error) {
+	err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) (err error) {
+		n, err = c.Unread(ctx)
+		return err
+	})
+	return n, unprobeable(err)
+}
+
+// unprobeable marks an error that means that no shim can be asked.
+func unprobeable(err error) error {
+	var refusal *shim.Error
+	if errors.As(err, &refusal) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w: %w", session.ErrUnprobeable, err)
+	}
+	return err
 }

@@ -4,33 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/tmuxwire"
+	"github.com/agentform/agentform/session"
 )
 
-// server is one tmux server: a socket, and what waits for it.
+// server is one tmux server: a socket, and the requests that wait for it.
 type server struct {
 	program  program
+	scope    []string // see Config.Scope
 	socket   string
-	borrowed bool // somebody else's: only what is marked as ours counts
+	external bool // not of the project: only sessions with its mark count
 
-	requests queue
-	shows    queue
-	roster   roster
+	requests batcher[*request]
+	captures batcher[*request]
 
-	mu       sync.Mutex
+	mu       sync.Mutex // held while names are read, so that no change in between is lost
+	names    map[string]bool
+	namesAt  time.Time
 	counted  bool
-	sessions int  // about how many it holds, once counted
-	reduced  bool // a session of it was ended: it may be about to leave
+	sessions int  // about how many it has, once counted
+	reduced  bool // a session was removed, so that it may be about to exit
 }
 
-// running reports whether a server listens on the socket. A file that is left
-// of one that has gone does not count, and is left alone.
+// running reports whether a server listens on the socket. The socket of a server that
+// has exited is left alone.
 func (s *server) running(ctx context.Context) (bool, error) {
 	conn, err := (&net.Dialer{Timeout: answerTimeout}).DialContext(ctx, "unix", s.socket)
 	switch {
@@ -44,51 +52,234 @@ func (s *server) running(ctx context.Context) (bool, error) {
 	return false, fmt.Errorf("connect to tmux server: %w", err)
 }
 
-// reserve counts a session that is about to be made, unless the server is full.
-func (s *server) reserve(ctx context.Context) (bool, error) {
-	s.mu.Lock()
-	counted := s.counted
-	s.mu.Unlock()
-	there := 0
-	if !counted {
-		var err error
-		if there, err = s.holds(ctx); err != nil {
-			return false, err
-		}
+// namesAge bounds the age of the names that are read from a server. Only one apply at a
+// time creates sessions, and it waits for the operations of a killed one.
+const namesAge = time.Second
+
+// readNames reads the sessions' names at most once a second: a process for each name and
+// server would be too many. The caller holds the lock.
+func (s *server) readNames(ctx context.Context) error {
+	began := time.Now()
+	if began.Sub(s.namesAt) < namesAge {
+		return nil
 	}
+	text, err := s.ask(ctx, tmuxwire.Command{"list-sessions", "-F", "#{session_name}"})
+	if err != nil && !errors.Is(err, session.ErrGone) {
+		return err
+	}
+	s.namesAt, s.names = began, map[string]bool{}
+	for line := range strings.Lines(text) {
+		s.names[strings.TrimSuffix(line, "\n")] = true
+	}
+	return nil
+}
+
+// has reports whether the server has a session of that name.
+func (s *server) has(ctx context.Context, name string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.readNames(ctx)
+	return s.names[name], err
+}
+
+// reserve counts a session that is about to be created, unless the server is full.
+func (s *server) reserve(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.counted {
-		s.counted, s.sessions = true, there
+		if err := s.readNames(ctx); err != nil {
+			return false, err
+		}
+		s.counted, s.sessions = true, len(s.names)
 	}
-	if s.sessions >= perServer {
+	if s.sessions >= sessionsPerServer {
 		return false, nil
 	}
 	s.sessions++
 	return true, nil
 }
 
-func (s *server) release() {
+func (s *server) created(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.names != nil {
+		s.names[name] = true
+	}
+}
+
+// removed takes back the reservation of a session, and its name unless that is empty.
+func (s *server) removed(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sessions, s.reduced = max(0, s.sessions-1), true
+	delete(s.names, name)
 }
 
-// leaves waits until a server whose last session was ended has left, so that its
-// going has been seen.
-func (s *server) leaves() {
+// awaitExit waits until a server whose last session was removed has exited.
+func (s *server) awaitExit() {
 	s.mu.Lock()
 	reduced := s.reduced
 	s.mu.Unlock()
 	if !reduced {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lingers)
+	ctx, cancel := context.WithTimeout(context.Background(), exitLimit)
 	defer cancel()
 	for ctx.Err() == nil {
-		if names, err := s.ask(ctx, tmuxwire.Command{"list-sessions", "-F", "#{session_id}"}); err != nil || names != "" {
+		if ids, err := s.ask(ctx, tmuxwire.Command{"list-sessions", "-F", "#{session_id}"}); err != nil || ids != "" {
 			return
 		}
 		_ = sleep(ctx, 2*time.Millisecond)
 	}
+}
+
+// look lists the session of that name. The error is session.ErrGone if there is none.
+func (s *server) look(ctx context.Context, name string) (pane, error) {
+	nonce := newNonce()
+	text, err := s.ask(ctx, tmuxwire.Command{"list-panes", "-s", "-t", tmuxwire.Session(name), "-F", nonce + "|" + tmuxwire.PaneFormat})
+	if err != nil {
+		return pane{}, err
+	}
+	found, err := parsePanes(text, nonce)
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("tmux: %d sessions are called %q", len(found), name)
+	}
+	if err != nil {
+		return pane{}, err
+	}
+	return found[0], nil
+}
+
+// capture prints the last lines of a pane; 0 prints all. What an agent has written may be
+// many megabytes, so captures run apart from other requests and few at a time.
+func (s *server) capture(ctx context.Context, target string, lines int) (string, error) {
+	up, err := s.running(ctx)
+	if err == nil && !up {
+		err = session.ErrGone
+	}
+	if err != nil {
+		return "", err
+	}
+	text, err := s.submit(&s.captures, &request{ctx: ctx, cmds: []tmuxwire.Command{tmuxwire.Capture(target, lines)}})
+	if errors.Is(err, tmuxwire.ErrNoServer) {
+		err = session.ErrGone
+	}
+	if err != nil {
+		return "", err
+	}
+	return tmuxwire.LastLines(text, lines), nil
+}
+
+// capturesAtOnce is how many histories one process prints: each may have ten megabytes,
+// and all are in memory until the process has exited.
+const capturesAtOnce = 16
+
+// screens returns what panes show, by their ids, in one call. Each screen is in front of
+// a line with a nonce, which is not in any argument of a process, so that no screen can
+// pretend to be another pane's. Panes that are gone are left out.
+func (s *server) screens(ctx context.Context, panes []string) (map[string]string, error) {
+	nonce := newNonce()
+	var script strings.Builder
+	for _, id := range panes {
+		// One line a pane, so that a failure ends only its own. tmux writes the id, since
+		// display-message takes %3 for a format of the time.
+		script.WriteString(tmuxwire.Line(tmuxwire.Command{"capture-pane", "-p", "-t", id}, tmuxwire.Command{"display-message", "-p", "-t", id, nonce + "#{pane_id}"}) + "\n")
+	}
+	text, err := s.program.run(ctx, s.socket, strings.NewReader(script.String()), "source-file", "-")
+	if err != nil && !errors.Is(err, session.ErrGone) {
+		return nil, err
+	}
+	shown := map[string]string{}
+	for screen, rest, more := strings.Cut(text, nonce); more; screen, rest, more = strings.Cut(rest, nonce) {
+		id, after, _ := strings.Cut(rest, "\n")
+		shown[id] = tmuxwire.Trim(screen)
+		rest = after
+	}
+	return shown, nil
+}
+
+const (
+	// exitLimit bounds the wait for a killed server to exit. More than 3 s have been seen
+	// on a busy machine.
+	exitLimit = 10 * time.Second
+	// terminateAfter is the time that a server has to exit before it is terminated.
+	terminateAfter = 3 * time.Second
+)
+
+// retry calls f until it fails for another reason than that a server is about to exit, or
+// for too long. on returns that server; nil: none.
+func retry(ctx context.Context, on func() *server, f func() error) error {
+	began, terminated := time.Now(), false
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
+		err := f()
+		elapsed := time.Since(began)
+		if !errors.Is(err, tmuxwire.ErrNoServer) || elapsed > exitLimit {
+			return err
+		}
+		if s := on(); s != nil && elapsed > terminateAfter && !terminated {
+			s.terminateStuck()
+			terminated = true
+		}
+		if sleep(ctx, wait) != nil {
+			return err
+		}
+	}
+}
+
+func (s *server) retry(ctx context.Context, f func() error) error {
+	return retry(ctx, func() *server { return s }, f)
+}
+
+// terminateStuck terminates a server that was killed and cannot exit. tmux (3.3a,
+// server_loop in server.c) waits until it has no session. One that was created by a client
+// that had connected before the kill stays, and the server closes all new connections, so
+// that its sessions could never be seen or ended. On a signal it ends them and exits.
+//
+// Only such a server closes a connection on which nothing was sent. External servers are
+// left alone.
+func (s *server) terminateStuck() {
+	if s.external {
+		return
+	}
+	conn, err := net.DialTimeout("unix", s.socket, answerTimeout)
+	if err != nil {
+		return // it has exited, or is too busy to be about to exit
+	}
+	defer conn.Close()
+	if conn.SetReadDeadline(time.Now().Add(time.Second)) != nil {
+		return
+	}
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		return
+	}
+	if pid := listener(conn); pid > 1 && pid != os.Getpid() {
+		_ = syscall.Kill(pid, syscall.SIGTERM)
+	}
+}
+
+// socketTimeout is the time that a server has to create its socket again. It takes
+// milliseconds.
+const socketTimeout = 2 * time.Second
+
+// restoreSocket makes a run's server create its socket again if a clean-up job has removed
+// it. Otherwise nobody could remove the run's session or see the server's other sessions.
+// The server is recognized as the parent of the run's shim with the socket in its command
+// line. A failure does not keep the run from being stopped.
+func (s *server) restoreSocket(ctx context.Context, f shim.Facts) {
+	if s.external {
+		return
+	}
+	if _, err := os.Lstat(s.socket); !errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	pid := f.Guest.Parent()
+	if f.Adopted() || pid <= 1 || !slices.Contains(shim.Seen(pid).Argv, s.socket) {
+		return
+	}
+	if os.MkdirAll(filepath.Dir(s.socket), 0o700) != nil || syscall.Kill(pid, syscall.SIGUSR1) != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, socketTimeout)
+	defer cancel()
+	_ = poll(ctx, 100*time.Millisecond, func() (bool, error) { return s.running(ctx) })
 }

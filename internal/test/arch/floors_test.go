@@ -150,7 +150,6 @@ var larger = map[string]int{
 	"internal/hub.Hub":             41,
 	"internal/test/agenttest.Run":  29,
 	"session/sessiontest.Scripted": 43,
-	"tmux.Runtime":                 66,
 }
 
 type pkg struct {

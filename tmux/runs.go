@@ -1,0 +1,277 @@
+package tmux
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+// runForm matches run ids, which name directories.
+var runForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+func checkRun(run string) error {
+	if !runForm.MatchString(run) {
+		return fmt.Errorf("invalid run id %.80q", run)
+	}
+	return nil
+}
+
+// runs are a project's runs: their directories, shims and processes.
+type runs struct {
+	dataDir, socketDir string
+
+	glances shim.Glances
+	stopped boundedSet
+	sweeps  batcher[*sweep]
+}
+
+func (r *runs) dir(run string) string    { return filepath.Join(r.dataDir, "runs", run) }
+func (r *runs) socket(run string) string { return filepath.Join(r.socketDir, "g-"+run) }
+
+// facts returns what a run's directory says, without its launch; nothing for an invalid
+// id.
+func (r *runs) facts(run string) (shim.Facts, error) {
+	if checkRun(run) != nil {
+		return shim.Facts{}, nil
+	}
+	return r.glances.Glance(r.dir(run))
+}
+
+// spec returns the spec of a run's launch; nil if its directory no longer has it.
+func (r *runs) spec(run string) (*session.Spec, error) {
+	if err := checkRun(run); err != nil {
+		return nil, fmt.Errorf("read run: %w", err)
+	}
+	f, err := shim.ReadFacts(r.dir(run))
+	if len(f.Spec) == 0 {
+		return nil, err
+	}
+	var s session.Spec
+	if err := json.Unmarshal(f.Spec, &s); err != nil {
+		return nil, fmt.Errorf("read the spec of run %s: %w", r.dir(run), err)
+	}
+	return &s, nil
+}
+
+// prepare writes a run's directory.
+func (r *runs) prepare(l session.Launch) error {
+	if err := checkRun(l.Mark.Run); err != nil {
+		return err
+	}
+	spec, err := json.Marshal(l.Spec)
+	if err != nil {
+		return err
+	}
+	return shim.Prepare(l.RunDir, shim.Config{
+		Run:     l.Mark.Run,
+		Address: string(l.Mark.Address),
+		Dir:     l.Dir,
+		Socket:  r.socket(l.Mark.Run),
+		Argv:    l.Argv,
+		Env:     l.Env,
+		Signal:  l.Stop.Signal,
+		Grace:   l.Stop.Grace.D(),
+		Timeout: l.Timeout,
+		Spec:    spec,
+		InheritedSecrets: slices.DeleteFunc(slices.Sorted(maps.Keys(l.Secrets)), func(name string) bool {
+			return slices.Contains(l.Spec.Secrets, name)
+		}),
+	}, l.Secrets)
+}
+
+// ask connects to a run's shim and calls f.
+func (r *runs) ask(ctx context.Context, run string, f func(*shim.Client, context.Context) error) error {
+	c, err := shim.Dial(ctx, r.socket(run))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(c, ctx)
+}
+
+// stop ends a run and returns when none of its processes is left. A run starts at most
+// once, so one that was seen to have ended is not checked again.
+func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
+	if err := checkRun(run); err != nil || r.stopped.has(run) {
+		return err
+	}
+	f, _ := r.facts(run) // what cannot be read is missing; the sweep does not need it
+	grace := how.Grace.D()
+	if f.Adopted() {
+		if err := r.stopAdopted(ctx, run, f, how); err != nil {
+			return err
+		}
+	}
+	// A shim that owns its tree writes the exit after it has seen that nothing is left.
+	seen := shim.OwnsTree && f.Exit != nil && !f.Adopted()
+	if f.Guest.Alive() {
+		err := r.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
+			_, err := c.Stop(ctx, how.Signal, grace)
+			return err
+		})
+		if err == nil {
+			grace, seen = 0, shim.OwnsTree
+		} else if ctx.Err() != nil {
+			return err
+		}
+	}
+	if !seen {
+		if err := r.sweep(ctx, run, how.Signal, grace); err != nil {
+			return err
+		}
+	}
+	// A process can shed the run's mark, but not its pid and start time.
+	f, _ = r.facts(run)
+	if err := kill(ctx, f.Agent); err != nil {
+		return err
+	}
+	if err := r.awaitShim(ctx, run, false); err != nil {
+		return err
+	}
+	if f, _ := r.facts(run); f.Exit != nil && !f.Agent.Alive() {
+		r.stopped.add(run)
+	}
+	return nil
+}
+
+// stopAdopted ends the processes of a run without a shim and writes its exit. A process
+// of an earlier boot does not belong to the run.
+func (r *runs) stopAdopted(ctx context.Context, run string, f shim.Facts, how session.Stop) error {
+	if f.BootID != shim.BootID() || f.Exit != nil {
+		return nil
+	}
+	alive := f.Agent.Alive()
+	killed, err := shim.EndTree(ctx, f.Agent, how.Signal, how.Grace.D())
+	if err != nil || !alive {
+		return err
+	}
+	e := shim.Exit{Cause: shim.CauseRequested, Signal: how.Signal, At: time.Now().UTC(), Ran: time.Since(f.StartedAt)}
+	switch {
+	case killed:
+		e.Signal = "SIGKILL"
+	case e.Signal == "":
+		e.Signal = "SIGTERM"
+	}
+	return shim.WriteExit(r.dir(run), e)
+}
+
+// exitTimeout bounds the time from an agent's end until its shim has written the exit
+// and exited.
+const exitTimeout = 2 * time.Second
+
+// awaitShim waits until a run's shim has written the exit or, if it has to be gone, until
+// it has exited. A shim that takes too long is killed, which leaves its socket behind.
+func (r *runs) awaitShim(ctx context.Context, run string, gone bool) error {
+	deadline := time.Now().Add(exitTimeout)
+	return poll(ctx, 100*time.Millisecond, func() (bool, error) {
+		f, _ := r.facts(run)
+		if gone && f.Agent.Alive() {
+			// The shim started it after it was asked to stop, and was only hung up on.
+			if err := r.stop(ctx, run, session.Stop{Signal: "SIGKILL"}); err != nil {
+				return false, err
+			}
+		}
+		switch {
+		case !gone && f.Exit != nil:
+			return true, nil
+		case !f.Guest.Alive():
+			return true, r.removeSocket(run)
+		case time.Now().After(deadline):
+			return false, kill(ctx, f.Guest)
+		}
+		return false, nil
+	})
+}
+
+func (r *runs) removeSocket(run string) error {
+	if err := os.Remove(r.socket(run)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// discard ends a run that failed to start. Its directory goes last: the shim is reached
+// by the socket that it names.
+func (r *runs) discard(ctx context.Context, l session.Launch) error {
+	err := r.stop(ctx, l.Mark.Run, session.Stop{Signal: "SIGKILL"})
+	return errors.Join(err, shim.Discard(l.RunDir))
+}
+
+// kill kills a process, if it is alive, and waits until it has exited.
+func kill(ctx context.Context, p shim.Proc) error {
+	err := poll(ctx, 100*time.Millisecond, func() (bool, error) {
+		if !p.Alive() {
+			return true, nil
+		}
+		if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return false, err
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("kill process %d: %w", p.PID, err)
+	}
+	return nil
+}
+
+// sweepKind is what runs have in common that one sweep ends.
+type sweepKind struct {
+	signal string
+	grace  time.Duration
+}
+
+type sweep struct {
+	sweepKind
+	run  string
+	done chan error
+}
+
+// sweep ends the processes that carry the run's mark. Runs that are swept at the same
+// time share a sweep, which reads every process of the machine.
+func (r *runs) sweep(ctx context.Context, run, signal string, grace time.Duration) error {
+	s := &sweep{sweepKind{signal, grace}, run, make(chan error, 1)}
+	r.sweeps.add(s, sweepAll)
+	select {
+	case err := <-s.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func sweepAll(batch []*sweep) {
+	kinds := map[sweepKind][]*sweep{}
+	for _, s := range batch {
+		kinds[s.sweepKind] = append(kinds[s.sweepKind], s)
+	}
+	var wg sync.WaitGroup
+	for kind, sweeps := range kinds {
+		wg.Go(func() {
+			ids := make([]string, len(sweeps))
+			for i, s := range sweeps {
+				ids[i] = s.run
+			}
+			left, err := shim.SweepAll(ids, kind.grace, kind.signal)
+			for _, s := range sweeps {
+				if left != nil && len(left[s.run]) == 0 {
+					s.done <- nil // processes of another run are left
+				} else {
+					s.done <- err
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
