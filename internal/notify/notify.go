@@ -1,12 +1,35 @@
+// Package notify tells people, by a command or a webhook, what the hub thinks they
+// should hear of.
+//
+// Telling blocks nobody: each target has a queue and a goroutine of its own, every
+// attempt has a time limit, and a target that takes nothing loses what does not fit
+// into its queue, which is logged. The same thing about the same session is told
+// once within a while.
 package notify
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/url"
+	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
 )
 
 // Event is what a target is given, as JSON.
@@ -162,4 +185,135 @@ func (n *Notifier) serve(ctx context.Context, t Target, q <-chan Event) {
 		}
 		n.config.Log.Info("notified", "target", t.Name, "event", e.Event, "session", e.Address)
 	}
+}
+
+const (
+	// patience is how long a command may take.
+	patience = 30 * time.Second
+	// complaint is how much of what it prints is told, in bytes.
+	complaint = 2 << 10
+)
+
+// run gives a command the event on standard input, and what is short of it in its
+// environment. One that takes too long is killed with all that it started, and what it
+// leaves behind in its process group is killed after the same time.
+func (n *Notifier) run(parent context.Context, argv []string, e Event, body []byte) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(parent, patience)
+	defer cancel()
+	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	var printed tail
+	c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr = n.config.Dir, append(slices.Clip(n.config.Environ), e.environ()...), bytes.NewReader(body), &printed, &printed
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = time.Second
+	err := c.Run()
+	if c.Process != nil {
+		n.workers.Go(func() { endGroup(parent, c.Process.Pid, began.Add(patience)) })
+	}
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it did, and left something behind that holds its output
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("command %q: %w after %s", argv[0], context.Cause(ctx), patience)
+	}
+	return fmt.Errorf("command %q: %w: %s", argv[0], err, strings.TrimSpace(string(printed)))
+}
+
+// endGroup kills what is left of a process group when ctx ends or the time has come, and
+// returns when nothing is.
+func endGroup(ctx context.Context, group int, at time.Time) {
+	for left := time.NewTicker(100 * time.Millisecond); ; {
+		if errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
+			left.Stop()
+			return
+		}
+		if ctx.Err() != nil || time.Now().After(at) {
+			_ = syscall.Kill(-group, syscall.SIGKILL)
+		}
+		<-left.C
+	}
+}
+
+// environ returns the variables that a command finds the event in.
+func (e Event) environ() []string {
+	return []string{"AGENTFORM_EVENT=" + e.Event, "AGENTFORM_ADDRESS=" + e.Address, "AGENTFORM_BRANCH=" + e.Branch,
+		"AGENTFORM_DETAIL=" + strings.ReplaceAll(cmp.Or(e.Detail, e.New), "\x00", "")}
+}
+
+// tail keeps the end of what is written to it.
+type tail []byte
+
+func (t *tail) Write(b []byte) (int, error) {
+	*t = append(*t, b...)
+	if over := len(*t) - complaint; over > 0 {
+		*t = append((*t)[:0], (*t)[over:]...)
+	}
+	return len(b), nil
+}
+
+const (
+	// perTry is how long a webhook may take to answer.
+	perTry = 10 * time.Second
+	// tries is how often it is tried again: after 1, 2, 4 and 8 seconds, or as long
+	// as it says itself.
+	tries = 4
+	// inAll bounds all of that.
+	inAll = 2 * time.Minute
+)
+
+// The headers of what a webhook is sent.
+const (
+	TimeHeader      = "X-Agentform-Timestamp" // Unix seconds
+	SignatureHeader = "X-Agentform-Signature" // see Sign
+)
+
+// Sign is the signature of a body sent at a time (Unix seconds, as in TimeHeader):
+// sha256= and the hex HMAC-SHA256 of the time, a dot and the body under the key.
+func Sign(key []byte, at string, body []byte) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(at + "."))
+	mac.Write(body)
+	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+// post sends the event to a webhook, again while it does not answer or says that it
+// cannot now.
+func (n *Notifier) post(ctx context.Context, address string, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, inAll)
+	defer cancel()
+	r, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, address, body)
+	if err != nil {
+		return fmt.Errorf("webhook: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "agentform")
+	at := strconv.FormatInt(time.Now().Unix(), 10)
+	r.Header.Set(TimeHeader, at)
+	if n.config.Key != nil {
+		if key, ok := n.config.Key(); ok {
+			r.Header.Set(SignatureHeader, Sign(key, at, body))
+		}
+	}
+	c := retryablehttp.NewClient()
+	c.Logger, c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = nil, tries, time.Second, 30*time.Second
+	c.HTTPClient.Timeout, c.ErrorHandler = perTry, retryablehttp.PassthroughErrorHandler
+	// What was on the screen goes to the address that the manifest names, and to no
+	// other that this one would send it to.
+	c.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	defer c.HTTPClient.CloseIdleConnections()
+	answer, err := c.Do(r)
+	var attempt *url.Error
+	switch {
+	case errors.As(err, &attempt):
+		return fmt.Errorf("webhook: %w", attempt.Err) // without the address: many hold a token
+	case err != nil:
+		return fmt.Errorf("webhook: %w", err)
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 4<<10)) // the answer is the status
+	if answer.StatusCode >= 300 {
+		return fmt.Errorf("webhook: it answers %s", answer.Status)
+	}
+	return nil
 }

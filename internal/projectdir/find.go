@@ -1,3 +1,4 @@
+// Package projectdir finds the project that a directory belongs to.
 package projectdir
 
 import (

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -246,4 +251,206 @@ func stateMoved(problems []session.Diagnostic) bool {
 
 func mismatched(items []view.DriftItem) bool {
 	return slices.ContainsFunc(items, func(i view.DriftItem) bool { return i.Kind == plan.BranchMismatch })
+}
+
+// offlineDrift holds the record against the manifest: what apply would do if
+// everything on record were as it is there. Nothing is looked at, so the report
+// is never complete.
+func offlineDrift(p *project.Project, s state.State, options plan.Options) view.DriftReport {
+	q := p.Request(options)
+	records := make(map[session.Address]*session.Record, len(s.Sessions))
+	for i := range s.Sessions {
+		a := s.Sessions[i].Address
+		for _, m := range q.Moves {
+			if a.Within(m.From) {
+				a = m.To + a[len(m.From):]
+			}
+		}
+		records[a] = &s.Sessions[i]
+	}
+	wanted := make([]session.Spec, len(q.Wanted))
+	for i, w := range q.Wanted {
+		wanted[i] = moveHome(w, records[w.Address])
+	}
+	// Imports are left out: what stands under an id is not looked for.
+	made := plan.Compute(plan.Input{
+		Now: time.Now(), Project: p.Manifest.Project, Lineage: s.Lineage, Serial: s.Serial,
+		Wanted: wanted, Moves: q.Moves, Removed: q.Removed, Records: s.Sessions, World: asRecorded(s, wanted), Options: options,
+	})
+	report := view.DriftReport{Serial: made.Serial, At: made.At, Offline: true}
+	faults := map[session.Address]session.Diagnostic{}
+	for _, d := range made.Problems {
+		if _, told := faults[d.Address]; !told {
+			faults[d.Address] = d
+		}
+	}
+	for _, c := range made.Changes {
+		if c.Reason == plan.ReasonNotTargeted {
+			continue
+		}
+		report.Sessions = append(report.Sessions, c.Address)
+		fault, faulty := faults[c.Address]
+		if detail := unapplied(c); detail != "" {
+			report.Items = append(report.Items, view.DriftItem{Address: c.Address, Kind: view.NotApplied, Detail: detail})
+		} else if faulty {
+			first, _, _ := strings.Cut(fault.Detail, "\n")
+			report.Items = append(report.Items, view.DriftItem{Address: c.Address, Kind: view.NotApplied, Detail: fault.Summary + ": " + first})
+		}
+	}
+	return report
+}
+
+// unapplied says how a session's record is not as the manifest declares it;
+// empty: it is.
+func unapplied(c plan.Change) string {
+	switch {
+	case c.Action == plan.None:
+		return ""
+	case c.Before == nil:
+		return "declared, and not on record"
+	case c.After == nil && c.Reason != plan.ReasonRemoved:
+		return "on record, and no longer in the manifest"
+	case c.Reason == plan.ReasonMoved:
+		return "on record as " + string(c.Moved)
+	case c.Moved != "":
+		return "on record as " + string(c.Moved) + "; " + c.Detail
+	case c.Detail == "":
+		return string(c.Action)
+	}
+	return c.Detail
+}
+
+// asRecorded is the world in which every recorded session is as it is on record,
+// and nothing stands in the way of those that are not.
+func asRecorded(s state.State, wanted []session.Spec) session.World {
+	w := session.World{Runtimes: map[string]error{}, Checkouts: map[string]session.Checkout{}}
+	for _, spec := range wanted {
+		w.Runtimes[spec.Runtime.Engine()] = nil
+		if spec.Workspace.Mode == session.InPlace {
+			w.Checkouts[spec.Workspace.Path] = session.Checkout{Path: spec.Workspace.Path, Exists: true, Git: true, Branch: spec.Branch}
+		}
+	}
+	for _, r := range s.Sessions {
+		w.Runtimes[r.Spec.Runtime.Engine()] = nil
+		w.Checkouts[r.Tree.Path] = session.Checkout{Path: r.Tree.Path, Exists: true, Git: r.Tree.Mode != session.Plain, Branch: r.Tree.Branch}
+		told := r.Spec.Desired
+		if r.Override != nil {
+			told = r.Override.Desired
+		}
+		if r.Intent == session.Creating || r.Unmade() || told == session.Stopped {
+			continue
+		}
+		w.Lives = append(w.Lives, session.Live{
+			Mark:  session.Mark{Project: s.Lineage, Address: r.Address, ID: r.ID, Run: r.Run.ID},
+			Place: r.Place, PlaceUp: true, Vital: session.Alive, InputOff: told == session.Paused,
+		})
+	}
+	return w
+}
+
+// moveHome is a wanted session as it would be on the machine that its record is
+// of. Paths are absolute in both: where the recorded repository is not here, the
+// manifest is read in another clone of it, and only that would differ.
+func moveHome(w session.Spec, r *session.Record) session.Spec {
+	if r == nil {
+		return w
+	}
+	was := r.Spec.Workspace
+	home := was.Repo
+	if home == "" {
+		home = was.Path
+	}
+	if was.Mode != w.Workspace.Mode || fileExists(home) {
+		return w
+	}
+	inside, err := filepath.Rel(w.Workspace.Repo, w.Workspace.Path)
+	switch {
+	case w.Workspace.Repo != "" && err == nil && filepath.IsLocal(inside):
+		w.Workspace.Path = filepath.Join(was.Repo, inside)
+	case !w.Workspace.Explicit && !was.Explicit && w.Branch == r.Spec.Branch:
+		w.Workspace.Path = was.Path
+	}
+	w.Workspace.Repo = was.Repo
+	return w
+}
+
+// tellDrift writes a report to standard output, and what GitHub wants of a step
+// besides to the files that it names.
+func tellDrift(a *app, r view.DriftReport, format string) error {
+	switch format {
+	case "json":
+		return view.DriftJSON(a.env.Stdout, r)
+	case "markdown":
+		return view.DriftMarkdown(a.env.Stdout, r)
+	case "junit":
+		return view.DriftJUnit(a.env.Stdout, r)
+	case "sarif":
+		return view.DriftSARIF(a.env.Stdout, r)
+	case "github":
+		return errors.Join(
+			view.DriftGitHub(a.env.Stdout, r),
+			addTo(a, "GITHUB_STEP_SUMMARY", func(w io.Writer) error { return view.DriftMarkdown(w, r) }),
+			addTo(a, "GITHUB_OUTPUT", func(w io.Writer) error { return view.DriftGitHubOutputs(w, r) }),
+		)
+	}
+	if len(r.Problems) > 0 {
+		if err := a.warn(r.Problems); err != nil {
+			return err
+		}
+	}
+	return view.Drift(a.env.Stdout, a.out(), r)
+}
+
+// addTo writes to the end of the file that an environment variable names, if it
+// is set.
+func addTo(a *app, variable string, write func(io.Writer) error) error {
+	name := a.env.Environ.Get(variable)
+	if name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(a.absolute(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("%s: %w", variable, err)
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", variable, err)
+	}
+	return nil
+}
+
+// locate gives each difference its place in the manifest. What a CI system shows
+// beside a repository's files is named from the top of that repository, else
+// from the project folder.
+func locate(ctx context.Context, p *project.Project, r *view.DriftReport, format string) {
+	name := func(file string) string { return file }
+	if format != "text" && format != "json" {
+		top, err := git.Toplevel(ctx, p.Manifest.Root)
+		if err != nil {
+			top = p.Manifest.Root // no repository, or no git: the project folder is what there is
+		}
+		name = func(file string) string { return from(top, p.Manifest.Root, file) }
+	}
+	if len(p.Manifest.Files) > 0 {
+		r.Manifest = name(p.Manifest.Files[0])
+	}
+	for i := range r.Items {
+		at, known := p.Manifest.Ranges[r.Items[i].Address]
+		if !known {
+			continue
+		}
+		r.Items[i].Range = &session.Range{Filename: name(at.Filename), Start: at.Start, End: at.End}
+	}
+}
+
+// from is a file of the project folder as seen from the top of the repository.
+// One that lies elsewhere keeps its name.
+func from(top, root, file string) string {
+	path := file
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(root, path)
+	}
+	if rel, err := filepath.Rel(top, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return file
 }

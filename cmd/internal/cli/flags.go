@@ -1,14 +1,20 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agext/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/agentform/agentform/config"
 )
 
 // flagError returns the usage error of a flag that cannot be parsed. It names the flag
@@ -79,4 +85,219 @@ func doubleDashed(root *cobra.Command, args []string) []string {
 		}
 	}
 	return all
+}
+
+// many is no limit to the arguments of a command.
+const many = math.MaxInt
+
+// arguments refuses fewer or more arguments than a command has use for, and says
+// how it is written.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		written := strings.TrimSuffix(c.UseLine(), " [flags]")
+		switch {
+		case len(args) < least:
+			return usageError{c.CommandPath(), fmt.Errorf("something is missing: %s", written)}
+		case len(args) > most:
+			return usageError{c.CommandPath(), fmt.Errorf("%q is too much: %s", args[most], written)}
+		}
+		return nil
+	}
+}
+
+// joined are a command line's words with each negative number joined to the flag
+// before it (--parallelism -3). Cobra would take it for a flag, and the command
+// after it for that one's value, and refuse what is right.
+func joinNegatives(args []string) []string {
+	var all []string
+	for i, word := range args {
+		if word == "--" {
+			return append(all, args[i:]...)
+		}
+		negative := len(word) > 1 && word[0] == '-' && word[1] >= '0' && word[1] <= '9'
+		if last := len(all) - 1; negative && last >= 0 && strings.HasPrefix(all[last], "--") && !strings.Contains(all[last], "=") {
+			all[last] += "=" + word
+			continue
+		}
+		all = append(all, word)
+	}
+	return all
+}
+
+// checkHelpArgs lets help and completion refuse what they do not know, as every
+// command does.
+func checkHelpArgs(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.RunE = func(c *cobra.Command, args []string) error {
+				topic, rest, err := c.Root().Find(args)
+				if err != nil {
+					return usageError{c.CommandPath(), err}
+				}
+				if len(rest) > 0 {
+					return subcommand(topic, rest)
+				}
+				topic.InitDefaultHelpFlag()
+				return topic.Help()
+			}
+		case "completion":
+			c.Args = subcommand
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			for _, shell := range c.Commands() {
+				shell.Args = arguments(0, 0)
+			}
+		}
+	}
+}
+
+// Cobra's script for bash holds what was typed against each completion in its
+// escaped form, worker\[web\]. What bash itself has typed, the part that several
+// completions have in common, is not escaped: worker[. Then nothing would match.
+const (
+	bashMatch  = `[[ $comp == "$cur"* ]] || continue`
+	bashMended = `[[ $comp == "$cur"* || $compline == "$cur"* ]] || continue`
+)
+
+// fixBashCompletion lets bash complete the addresses of instances past their bracket. The
+// commands of completion write to what is the root's output now.
+func fixBashCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	bash, _, err := root.Find([]string{"completion", "bash"})
+	if err != nil {
+		return // cobra has no such command any more: there is nothing to mend
+	}
+	bash.RunE = func(c *cobra.Command, _ []string) error {
+		plain, err := c.Flags().GetBool("no-descriptions")
+		if err != nil {
+			return err
+		}
+		var script bytes.Buffer
+		if err := root.GenBashCompletionV2(&script, !plain); err != nil {
+			return fmt.Errorf("write the completion script: %w", err)
+		}
+		_, err = fmt.Fprint(c.OutOrStdout(), strings.Replace(script.String(), bashMatch, bashMended, 1))
+		return err
+	}
+}
+
+// turnFlag is --after-turn[=LIMIT]: running turns may end first, for at most the
+// limit; without one as the manifest says.
+type turnFlag struct {
+	given *bool
+	limit *time.Duration
+}
+
+// addTurnFlag adds the flag to a command.
+func addTurnFlag(flags *pflag.FlagSet, given *bool, limit *time.Duration) {
+	flags.Var(turnFlag{given, limit}, "after-turn", "let a running turn end first, for at most this `time` (--after-turn=30m; default: the manifest's after_turn, or 5m)")
+	flags.Lookup("after-turn").NoOptDefVal = "true"
+}
+
+// Set takes true, false or a length of time.
+func (f turnFlag) Set(s string) error {
+	switch s {
+	case "true", "false":
+		*f.given = s == "true"
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return errors.New("must be a length of time above 0, such as 30m")
+	}
+	*f.given, *f.limit = true, d
+	return nil
+}
+
+// String is empty: the help names the default.
+func (f turnFlag) String() string { return "" }
+
+// Type is what the help calls the value.
+func (f turnFlag) Type() string { return "duration" }
+
+// varFlag is --var and --var-file: both append to one list, because the order
+// in which they are given decides.
+type varFlag struct {
+	into *[]config.Var
+	file bool
+}
+
+// Set appends one value of the flag.
+func (v *varFlag) Set(s string) error {
+	if v.file {
+		*v.into = append(*v.into, config.Var{File: s})
+		return nil
+	}
+	name, value, ok := strings.Cut(s, "=")
+	if !ok || name == "" {
+		return errors.New("want NAME=VALUE")
+	}
+	*v.into = append(*v.into, config.Var{Name: name, Value: value})
+	return nil
+}
+
+// String is empty: there is no default to show.
+func (v *varFlag) String() string { return "" }
+
+// Type is what the help calls the value.
+func (v *varFlag) Type() string { return "stringArray" }
+
+// labelFlag is --label: each one adds to a map.
+type labelFlag struct{ into *map[string]string }
+
+// Set adds one label.
+func (l *labelFlag) Set(s string) error {
+	key, value, ok := strings.Cut(s, "=")
+	if !ok || key == "" {
+		return errors.New("want KEY=VALUE")
+	}
+	if *l.into == nil {
+		*l.into = map[string]string{}
+	}
+	(*l.into)[key] = value
+	return nil
+}
+
+// String is empty: there is no default to show.
+func (l *labelFlag) String() string { return "" }
+
+// Type is what the help calls the value.
+func (l *labelFlag) Type() string { return "stringToString" }
+
+// durationFlag is a flag with a length of time: 90s, 1h30m, or a plain number of
+// seconds.
+type durationFlag time.Duration
+
+// Set parses a value of the flag.
+func (d *durationFlag) Set(s string) error {
+	value, err := time.ParseDuration(s)
+	if err != nil {
+		seconds, notNumber := strconv.ParseFloat(s, 64)
+		if notNumber != nil || !(math.Abs(seconds) < math.MaxInt64/float64(time.Second)) { // NaN is not less, either
+			return errors.New("expected a duration, such as 90s or 10m, or a number of seconds")
+		}
+		value = time.Duration(seconds * float64(time.Second))
+	}
+	*d = durationFlag(value)
+	return nil
+}
+
+// String returns the value as Go writes it. Zero is empty, which the help does not show
+// as a default.
+func (d *durationFlag) String() string {
+	if *d == 0 {
+		return ""
+	}
+	return time.Duration(*d).String()
+}
+
+// Type returns what the help calls the value.
+func (d *durationFlag) Type() string { return "duration" }
+
+// durationVar defines a flag with a length of time.
+func durationVar(flags *pflag.FlagSet, into *time.Duration, name string, value time.Duration, usage string) {
+	*into = value
+	flags.Var((*durationFlag)(into), name, usage)
 }

@@ -1,3 +1,9 @@
+// Package cli is agentform's command line: one file a command, each from flags
+// to options to a run of what the lower packages do.
+//
+// Nothing here decides, looks or formats: reconcile and plan decide, observe
+// looks, cmd/internal/view prints. What is here is which of them a command needs,
+// how a person is asked, and what a failure is as an exit code.
 package cli
 
 import (
@@ -7,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/internal/shim"
 )
 
 // jsonKey marks, in a command's annotations, that it has JSON to give.
@@ -158,4 +166,33 @@ const fileUsage = "read the manifest at this `path`, or every one in that folder
 func fileWithoutShorthand(a *app, c *cobra.Command) {
 	c.Flags().StringArrayVar(&a.globals.files, "file", nil, fileUsage)
 	_ = c.MarkFlagFilename("file") // fails only for a flag that does not exist
+}
+
+// Commands is the whole tree of commands, for what describes them: the reference
+// and the man pages. It is not to be run.
+func Commands() *cobra.Command {
+	c := newRoot(&app{})
+	c.InitDefaultHelpCmd()
+	c.InitDefaultCompletionCmd()
+	return c
+}
+
+// guestCommand is every agent's parent where the small program for it,
+// agentform-shim, is not installed beside agentform.
+func guestCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "guest RUNDIR | notify RUNDIR [JSON]",
+		Short: "Be the parent process of one agent",
+		Long: `Be the parent process of the agent whose run's folder this is, or, with notify, keep what
+one of its hooks says. agentform and agents start it; people do not.`,
+		Hidden:             true,
+		Args:               arguments(1, 3),
+		DisableFlagParsing: true, // what a hook says is no flag
+		RunE: func(_ *cobra.Command, args []string) error {
+			if code := shim.Main(args); code != 0 {
+				return outcome(code)
+			}
+			return nil
+		},
+	}
 }

@@ -2,12 +2,18 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
 
@@ -130,4 +136,180 @@ func runStateRm(ctx context.Context, a *app, typed []string) error {
 		fmt.Fprintln(a.env.Stderr, "Whatever lives was not touched: apply adopts what the manifest wants, doctor lists the rest.")
 	}
 	return err
+}
+
+// changeState changes the state under its lock, after a backup whose path it prints. A
+// change that wrote nothing leaves no backup.
+func changeState(ctx context.Context, p *project.Project, stderr io.Writer, change func(*state.Store) error) (err error) {
+	store, err := p.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if p.Manifest.OutputsDir != "" {
+		store.MirrorTo(p.Manifest.OutputsDir)
+	}
+	before := store.State().Serial
+	backup, err := store.Backup()
+	if err != nil {
+		return err
+	}
+	err = change(store)
+	switch {
+	case backup == "":
+	case store.State().Serial == before:
+		err = errors.Join(err, os.Remove(backup))
+	default:
+		fmt.Fprintf(stderr, "The state as it was: %s\n", backup)
+	}
+	return err
+}
+
+func stateMvCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mv FROM TO",
+		Short: "Give a session another address",
+		Long: `Puts a session on record under another address, and touches nothing else: it runs on.
+A block's address means all its instances. A moved block in the manifest does the same
+for everybody who applies it.`,
+		Example: `  agentform state mv api server
+  agentform state mv api 'worker["api"]'
+  agentform state mv worker builder`,
+		Args:              arguments(2, 2),
+		ValidArgsFunction: completeAddresses(a, 1),
+		RunE:              func(c *cobra.Command, args []string) error { return runStateMv(c.Context(), a, args[0], args[1]) },
+	}
+}
+
+func runStateMv(ctx context.Context, a *app, from, to string) error {
+	p, s, err := a.openState()
+	if err != nil {
+		return err
+	}
+	target, err := newAddress(to)
+	if err != nil {
+		return err
+	}
+	if _, err := resolve(addresses(nil, s.Sessions), from); err != nil {
+		return err
+	}
+	return changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
+		records := store.State().Sessions
+		known := addresses(nil, records)
+		meant, err := resolve(known, from)
+		if err != nil {
+			return err
+		}
+		moves, err := renamed(known, meant, target)
+		if err != nil {
+			return err
+		}
+		for _, old := range meant {
+			r := *project.Find(records, old)
+			r.Address, r.Spec.Address = moves[old], moves[old]
+			if err := store.Move(old, r); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.env.Stdout, "%s: now %s\n", old, r.Address)
+		}
+		return nil
+	})
+}
+
+// renamed are the new addresses of the sessions that are meant: the target for one,
+// the target's instances for the instances of a block.
+func renamed(known, meant []session.Address, to session.Address) (map[session.Address]session.Address, error) {
+	_, keyed := to.Key()
+	moves := map[session.Address]session.Address{}
+	for _, old := range meant {
+		moves[old] = to
+		if i := strings.IndexByte(string(old), '['); i >= 0 && len(meant) > 1 {
+			if keyed {
+				return nil, fmt.Errorf("%d sessions cannot all become %s: name one of them, or a block without a key:\n%s", len(meant), to, listed(meant))
+			}
+			moves[old] = to + old[i:]
+		}
+		if moves[old] == old {
+			return nil, fmt.Errorf("%s is its address already: nothing to do", old)
+		}
+		if now := moves[old]; slices.Contains(known, now) {
+			return nil, fmt.Errorf("%s cannot become %s: another session is on record there\nagentform state rm %s takes it off the record", old, now, quoted(now))
+		}
+	}
+	return moves, nil
+}
+
+func statePullCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:         "pull",
+		Short:       "Print the whole state",
+		Long:        "Prints the whole state as a state file has it, for a look or for a change that state push puts\nback.",
+		Example:     "  agentform state pull >state.json",
+		Args:        arguments(0, 0),
+		Annotations: withJSON(),
+		RunE:        func(*cobra.Command, []string) error { return runStatePull(a) },
+	}
+}
+
+func runStatePull(a *app) error {
+	p := a.open()
+	st, err := state.Read(p.State)
+	if err != nil {
+		return err
+	}
+	b, err := st.Encode()
+	if err != nil {
+		return fmt.Errorf("print state: %w", err)
+	}
+	_, err = a.env.Stdout.Write(b)
+	return err
+}
+
+func statePushCommand(a *app) *cobra.Command {
+	force := false
+	c := &cobra.Command{
+		Use:   "push FILE",
+		Short: "Put a changed state back",
+		Long: `Puts the state in FILE, or on standard input with -, in place of the one that is there.
+It has to be of the same lineage, and nobody may have written since it was pulled; --force
+passes over both. Nothing live is touched.`,
+		Example: `  agentform state pull >state.json
+  agentform state push state.json`,
+		Args: arguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error { return runStatePush(c.Context(), a, args[0], force) },
+	}
+	c.Flags().BoolVar(&force, "force", false, "also one of another lineage, or an older one")
+	return c
+}
+
+func runStatePush(ctx context.Context, a *app, file string, force bool) error {
+	p := a.open()
+	var text []byte
+	var err error
+	if file == "-" {
+		text, err = io.ReadAll(a.env.Stdin)
+	} else {
+		text, err = os.ReadFile(a.absolute(file))
+	}
+	if err != nil {
+		return fmt.Errorf("read the state to push: %w", err)
+	}
+	given, err := state.Decode(text)
+	if err != nil {
+		return fmt.Errorf("%s cannot be pushed: %w", file, err)
+	}
+	if err := p.Check(given); err != nil {
+		return fmt.Errorf("%s cannot be pushed: %w", file, err)
+	}
+	return changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
+		err := store.Push(given, force)
+		if stale := (*state.StaleError)(nil); errors.As(err, &stale) {
+			return fmt.Errorf("%s cannot be pushed: %w\n--force pushes it all the same", file, err)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.env.Stdout, "Pushed: %s on record, serial %d\n", counted(len(given.Sessions), "session"), store.State().Serial)
+		return nil
+	})
 }

@@ -1,19 +1,26 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/preflight"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 // teller tells how a command that acts goes, as it goes: to people, or with
@@ -174,4 +181,129 @@ func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error
 		return outcome(code)
 	}
 	return nil
+}
+
+// bring does what one session alone is asked for by hand: to be made, taken over
+// or ended. The others are left as they are, whatever the manifest says of them.
+func bring(ctx context.Context, a *app, p *project.Project, t *teller, q engine.Request, address session.Address, origin session.Origin) error {
+	q.Options.Targets, q.Options.MaxRunning = []session.Address{address}, p.MaxRunning
+	r := p.Reconciler(project.ToAct)
+	r.Applier.Origin, r.Applier.Emit = origin, t.event
+	made, err := r.Plan(ctx, q)
+	if err != nil {
+		return err
+	}
+	problems := about(made.Problems, address)
+	if session.HasErrors(problems) {
+		return t.end(apply.Tally{}, problems, nil)
+	}
+	if c := changeOf(made, address); !c.Action.Acts() {
+		return fmt.Errorf("%s: nothing was done: %s", address, c.Detail)
+	}
+	if err := ready(ctx, a, t, made); err != nil {
+		return err
+	}
+	ctx, drain, done := interruptible(ctx, a)
+	defer done()
+	tally, err := r.Apply(ctx, q, made, drain)
+	if err := t.environment(r.Applier, made); err != nil {
+		return err
+	}
+	return t.end(tally, nil, err)
+}
+
+// about are the problems that keep a session from what it is asked for: its own,
+// and those of no session.
+func about(all []session.Diagnostic, address session.Address) []session.Diagnostic {
+	var found []session.Diagnostic
+	for _, d := range all {
+		if d.Address == address || d.Address == "" {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+func changeOf(p plan.Plan, address session.Address) plan.Change {
+	for _, c := range p.Changes {
+		if c.Address == address {
+			return c
+		}
+	}
+	return plan.Change{}
+}
+
+// newAddress reads an address that is to be given to a session, with or without
+// its "session."; a key that the shell took the quotes from is understood.
+func newAddress(typed string) (session.Address, error) {
+	address, err := session.ParseAddress(typed)
+	if m := unquoted().FindStringSubmatch(typed); err != nil && m != nil {
+		return session.Keyed(m[1], m[2]), nil
+	}
+	return address, err
+}
+
+// hubNeeds returns what of the project only a hub carries out: what the manifest
+// declares, and starts that wait.
+func hubNeeds(p *project.Project, waits bool) []string {
+	needs := slices.Clone(p.Manifest.NeedsHub)
+	if waits {
+		needs = append(needs, "held sessions")
+	}
+	return needs
+}
+
+// reportNoHub says in one line, to people, what needs the hub while none runs.
+func reportNoHub(a *app, p *project.Project, waits bool) {
+	needs := hubNeeds(p, waits)
+	if a.globals.json || len(needs) == 0 {
+		return
+	}
+	h, runs := hub.Running(p.Manifest.DataDir)
+	if runs && !hub.Suspended(h) {
+		return
+	}
+	list, verb := needs[0], "needs"
+	if last := len(needs) - 1; last > 0 {
+		list, verb = strings.Join(needs[:last], ", ")+" and "+needs[last], "need"
+	}
+	if needs[len(needs)-1] == "held sessions" {
+		verb = "need"
+	}
+	how := "which is not running: agentform serve --detach"
+	if runs {
+		how = "and " + hub.Continue(h)
+	}
+	fmt.Fprintf(a.env.Stderr, "\n%s %s the hub, %s\n", list, verb, how)
+}
+
+// waitsInPlan reports whether a plan holds starts that the hub makes when it can.
+func waitsInPlan(p plan.Plan) bool { return slices.ContainsFunc(p.Changes, plan.Change.Waits) }
+
+// toQueue reports whether a plan has starts that wait and are not on record yet.
+func toQueue(p plan.Plan) bool {
+	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Queues() && !c.Queued() })
+}
+
+// waitsOnRecord reports whether a start that was approved waits.
+func waitsOnRecord(p *project.Project) bool {
+	s, err := state.Read(p.State)
+	return err == nil && slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return r.Intent == session.Queued })
+}
+
+// autoHub starts the hub for a manifest that says hub = "auto", unless one runs. That
+// it cannot is said: what was applied stays.
+func autoHub(ctx context.Context, a *app, p *project.Project) {
+	if _, runs := hub.Running(p.Manifest.DataDir); runs || !p.Manifest.HubAuto {
+		return
+	}
+	var w io.Writer = a.env.Stderr
+	if a.globals.json {
+		w = io.Discard
+	}
+	err := detach(ctx, a, p, serveOptions{}, w)
+	var taken *hub.TakenError // by another apply, at the same moment
+	if err != nil && !errors.As(err, &taken) {
+		fmt.Fprintf(a.env.Stderr, "Warning: the hub could not be started: %v\n", err)
+	}
 }

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// interruptible lets Ctrl-C end a command in two steps. The first closes drain:
+// nothing new is begun, what is under way finishes. The second ends the
+// returned context: stop now. SIGTERM and SIGHUP count like Ctrl-C. done gives
+// the signals back.
+func interruptible(ctx context.Context, a *app) (_ context.Context, drain <-chan struct{}, done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	draining := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+			}
+			if n > 0 {
+				fmt.Fprintln(a.env.Stderr, "\nStopping now; what is known is saved.")
+				cancel()
+				return
+			}
+			fmt.Fprintln(a.env.Stderr, "\nInterrupted: finishing what is under way. Once more to stop now.")
+			close(draining)
+		}
+	})
+	return ctx, draining, func() {
+		signal.Stop(signals)
+		cancel()
+		wg.Wait()
+	}
+}
+
+// untilInterrupted is a context that ends with Ctrl-C, for a command that only
+// looks.
+func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+// confirm asks for a yes. instead is the flag that answers beforehand; without
+// a terminal to ask at, the error names it.
+func confirm(a *app, question, instead string) error {
+	if !terminal(a.env.Stdin) {
+		return fmt.Errorf("cannot ask for approval: standard input is no terminal\nGo on with: %s", instead)
+	}
+	fmt.Fprintf(a.env.Stderr, "\n%s\n  Only 'yes' will be accepted: ", question)
+	answer, err := answer(a)
+	if err != nil {
+		return err
+	}
+	if answer != "yes" {
+		return errors.New("not approved: nothing was changed")
+	}
+	return nil
+}
+
+// answer reads the line that answers a question, without its end and the space
+// around it. An input that ends is an empty line. Ctrl-C is an answer, too: the
+// command ends then, as interrupted.
+func answer(a *app) (string, error) {
+	ctx, stop := untilInterrupted(context.Background())
+	defer stop()
+	type line struct {
+		text string
+		err  error
+	}
+	typed := make(chan line, 1) // so that the reader, which nothing can call off, can end
+	go func() {
+		text, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
+		typed <- line{text, err}
+	}()
+	var l line
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(a.env.Stderr)
+		return "", outcome(exitInterrupted)
+	case l = <-typed:
+	}
+	if l.err != nil {
+		fmt.Fprintln(a.env.Stderr) // nobody has ended the question's line
+	}
+	if l.err != nil && !errors.Is(l.err, io.EOF) {
+		return "", fmt.Errorf("read the answer: %w", l.err)
+	}
+	return strings.TrimSpace(l.text), nil
+}
+
+// readerGone reports whether w is a pipe whose read end is closed. A command that follows
+// something then ends at once, and not with its next write.
+func readerGone(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n == 1 && fds[0].Revents&unix.POLLERR != 0
+}

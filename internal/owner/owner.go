@@ -1,0 +1,313 @@
+// Package owner tells whose the sessions of a state are: of which host, user,
+// project and data directory. It only reads.
+package owner
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/agentform/agentform/internal/fileid"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Here returns the owner of what this process starts for a project.
+func Here(project, dataDir, lineage string) session.Owner {
+	host, _ := os.Hostname() // without one the machine's own id has to do
+	return session.Owner{
+		Host:         named(host),
+		Machine:      machine(host),
+		BootID:       shim.BootID(),
+		PIDNamespace: pidNamespace(),
+		UID:          os.Geteuid(),
+		Project:      Resolve(project),
+		DataDir:      Resolve(dataDir),
+		Lineage:      lineage,
+	}
+}
+
+func named(host string) string {
+	if host == "" {
+		return "localhost"
+	}
+	return host
+}
+
+// digest hides a machine's id, which is confidential, and keeps it comparable.
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range append([]string{"agentform"}, parts...) {
+		h.Write([]byte(p + "\x00"))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// Resolve returns an absolute path without links, as far as it exists.
+func Resolve(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	for at, rest := abs, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if filepath.Dir(at) == at {
+			return abs
+		}
+	}
+}
+
+// UserError says that a data directory belongs to another user.
+type UserError struct {
+	DataDir string
+	UID     int // of its owner
+}
+
+// Error names the user and how to run agentform as that user.
+func (e *UserError) Error() string {
+	return fmt.Sprintf("data directory %s belongs to %s, and this is %s; nothing was changed; run agentform as that user, for example: sudo -u %s agentform status",
+		e.DataDir, person(e.UID), person(os.Geteuid()), sudoName(e.UID))
+}
+
+// Check refuses a state that may not be used from here: its data directory belongs
+// to another user, it is a copy of another one's, the project was moved, or its sessions
+// run with another data directory. project is the project's name.
+func Check(here session.Owner, project string, st state.State) error {
+	if err := CheckUser(here.DataDir); err != nil {
+		return err
+	}
+	if original := st.CopyOf(here.DataDir); original != "" {
+		return &state.CopiedError{Path: filepath.Join(here.DataDir, "state.json"), Original: original}
+	}
+	if from := movedAcross(st, here); from != "" {
+		return &state.CopiedError{Path: filepath.Join(here.DataDir, "state.json"), Original: filepath.Join(from, "state.json"), Gone: true}
+	}
+	if moved := moves(st, here); len(moved) > 0 {
+		return moved[0]
+	}
+	return checkPrevious(here, project)
+}
+
+// CheckUser refuses a data directory that belongs to another user. One that does not
+// exist belongs to nobody.
+func CheckUser(dataDir string) error {
+	info, err := os.Stat(dataDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("inspect data directory: %w", err)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
+		return &UserError{DataDir: dataDir, UID: int(stat.Uid)}
+	}
+	return nil
+}
+
+// person returns a user's name and id.
+func person(uid int) string {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return fmt.Sprintf("%s (uid %d)", u.Username, uid)
+	}
+	return fmt.Sprintf("uid %d", uid)
+}
+
+// sudoName returns a user as sudo -u takes it.
+func sudoName(uid int) string {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return u.Username
+	}
+	return "'#" + strconv.Itoa(uid) + "'"
+}
+
+// MovedError says that a project was moved, with sessions that know its old place.
+type MovedError struct {
+	From, To session.Owner
+	Sessions []session.Address
+}
+
+// Error names both places and how to go on.
+func (e *MovedError) Error() string {
+	from, to := e.From.Project, e.To.Project
+	if from == to {
+		from, to = e.From.DataDir, e.To.DataDir
+	}
+	return fmt.Sprintf("the project was moved from %s to %s, and its sessions (%d) still name the old place; nothing was changed; to repair it: agentform doctor --fix (running sessions keep running), or move it back",
+		from, to, len(e.Sessions))
+}
+
+// Moved reports whether err refuses a state because its project was moved here. What may
+// as well be a copy counts if moved says that someone knows it was moved.
+func Moved(err error, moved bool) bool {
+	if copied := (*state.CopiedError)(nil); errors.As(err, &copied) {
+		return copied.Gone && moved
+	}
+	e := (*MovedError)(nil)
+	return errors.As(err, &e)
+}
+
+// moves returns the moves that a state shows: records of the same host and user that
+// name another data directory, where the state is no copy.
+func moves(st state.State, here session.Owner) []*MovedError {
+	var found []*MovedError
+	for _, r := range st.Sessions {
+		if r.Owner.Differs(here) != session.OtherDataDir {
+			continue
+		}
+		i := slices.IndexFunc(found, func(m *MovedError) bool { return m.From.DataDir == r.Owner.DataDir })
+		if i < 0 {
+			i = len(found)
+			found = append(found, &MovedError{From: r.Owner, To: here})
+		}
+		found[i].Sessions = append(found[i].Sessions, r.Address)
+	}
+	return found
+}
+
+// movedAcross returns the data directory that a state names in place of this one, where
+// this one is not that directory renamed: it is a copy, or was moved across file systems.
+func movedAcross(st state.State, here session.Owner) string {
+	for _, r := range st.Sessions {
+		o := r.Owner
+		if o.Differs(here) == session.OtherDataDir && o.DataDirID != "" && o.DataDirID != fileid.Of(here.DataDir) {
+			return o.DataDir
+		}
+	}
+	return ""
+}
+
+// Relocate returns a moved session's record with the paths that it has now. root and
+// dataDir are the project's directories as the manifest names them.
+func Relocate(r session.Record, here session.Owner, root, dataDir string) session.Record {
+	pairs := [][2]string{{r.Owner.DataDir, dataDir}, {r.Owner.Project, root}}
+	if made := state.MadeIn(r.Tree); made != "" && made != r.Owner.DataDir { // it was named by a link
+		pairs = append(pairs, [2]string{made, dataDir})
+		if inside, ok := strings.CutPrefix(r.Owner.DataDir, r.Owner.Project); ok {
+			pairs = append(pairs, [2]string{strings.TrimSuffix(made, inside), root})
+		}
+	}
+	// A repository that the project is a part of was moved with it.
+	for old, now := r.Owner.Project, root; filepath.Base(old) == filepath.Base(now) && filepath.Dir(old) != old; {
+		old, now = filepath.Dir(old), filepath.Dir(now)
+		pairs = append(pairs, [2]string{old, now})
+	}
+	now := func(path string) string {
+		for _, p := range pairs {
+			rest, inside := strings.CutPrefix(path, p[0])
+			if !inside || p[0] == "" || rest != "" && rest[0] != filepath.Separator {
+				continue
+			}
+			if _, err := os.Lstat(p[1] + rest); err == nil {
+				return p[1] + rest
+			}
+		}
+		return path
+	}
+	for _, path := range []*string{&r.Tree.Path, &r.Tree.Repo, &r.Spec.Workspace.Path, &r.Spec.Workspace.Repo} {
+		*path = now(*path)
+	}
+	r.Owner.Project, r.Owner.DataDir, r.Owner.DataDirID = here.Project, here.DataDir, fileid.Of(here.DataDir)
+	return r
+}
+
+// projectFile is what the name of a file adds to that of the directory of sockets that it
+// lies beside. The file names the project that the sockets belong to. It lasts as long
+// as the sockets, so that a changed data_dir is recognized while sessions run.
+const projectFile = ".project"
+
+// used is the content of such a file.
+type used struct {
+	Dir     string `json:"dir"`  // the project's directory
+	Name    string `json:"name"` // the project's name
+	DataDir string `json:"data_dir"`
+}
+
+// Keep writes down, beside the directory of the sockets, which project and data
+// directory they belong to.
+func Keep(sockets string, here session.Owner, project string) error {
+	b, err := json.Marshal(used{Dir: here.Project, Name: project, DataDir: here.DataDir})
+	if err != nil {
+		return err
+	}
+	path := sockets + projectFile
+	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, b) {
+		return os.Chmod(path, 0o600) // whoever opened it to others
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		return fmt.Errorf("write down whose sockets these are: %w", err)
+	}
+	return nil
+}
+
+// PreviousError says that sessions of a project run with another data directory than
+// the one that is configured now.
+type PreviousError struct {
+	Previous string // data directory
+	Now      string
+	Running  []session.Address
+}
+
+// Error names the sessions and how to go on.
+func (e *PreviousError) Error() string {
+	names := make([]string, len(e.Running))
+	for i, a := range e.Running {
+		names[i] = string(a)
+	}
+	return fmt.Sprintf("data_dir is now %s, and sessions of this project run with %s: %s; nothing was changed; set data_dir = %q again, or do so, run agentform destroy, and change it then",
+		e.Now, e.Previous, strings.Join(names, ", "), e.Previous)
+}
+
+// checkPrevious looks for running sessions of the same project in other data
+// directories.
+func checkPrevious(here session.Owner, project string) error {
+	sockets, err := shim.SocketDir(here.DataDir)
+	if err != nil {
+		return nil // whoever needs the sockets gets this error
+	}
+	found, _ := filepath.Glob(filepath.Join(filepath.Dir(sockets), "*"+projectFile)) // fails only for a bad pattern
+	for _, path := range found {
+		var u used
+		b, err := os.ReadFile(path)
+		if err != nil || json.Unmarshal(b, &u) != nil {
+			continue
+		}
+		if u.Dir != here.Project || u.Name != project || u.DataDir == here.DataDir {
+			continue
+		}
+		if running := running(u.DataDir); len(running) > 0 {
+			return &PreviousError{Previous: u.DataDir, Now: here.DataDir, Running: running}
+		}
+	}
+	return nil
+}
+
+// running returns the sessions of a data directory's state whose agent runs, as far as
+// that can be told without a runtime. A container that was not seen to end counts.
+func running(dataDir string) []session.Address {
+	st, err := state.Read(filepath.Join(dataDir, "state.json"))
+	if err != nil {
+		return nil
+	}
+	var found []session.Address
+	for _, r := range st.Sessions {
+		f, _ := shim.Glance(filepath.Join(dataDir, "runs", r.Run.ID)) // what cannot be read does not run
+		contained := r.Place.Container != "" && f.Exit == nil && r.Run.EndedAt.IsZero()
+		if r.Run.ID != "" && (contained || f.Agent.Alive() || f.Guest.Alive()) {
+			found = append(found, r.Address)
+		}
+	}
+	return found
+}

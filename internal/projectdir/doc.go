@@ -1,2 +1,0 @@
-// Package projectdir finds the project that a directory belongs to.
-package projectdir
