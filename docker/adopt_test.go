@@ -135,7 +135,7 @@ func TestFindNothing(t *testing.T) {
 	b.docker(t, "exec", two, "tmux", "split-window")
 	ours := b.create(t, b.launch(t, "ours"))
 	for id, want := range map[string]string{
-		"docker:" + bare:        "only what runs in tmux",
+		"docker:" + bare:        "only sessions in tmux",
 		"docker:" + down:        "does not run",
 		"docker:" + two:         "2 panes",
 		"docker:no-such-thing":  "no container",

@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/image"
 
 	"github.com/agentform/agentform/session"
 )
 
-// Check says, before anything is made, why a session with that command line could
-// not be started: no engine, no image, one of another machine, without tmux or git
-// or the command; a mount of what is not there; a user to whom nothing can be given.
-// What an image lacks is tried in a container, once for each image and command.
+// Check returns, before anything is made, why a session with the command line argv could
+// not be started. Whether an image has the programs that the session needs is tried in a
+// container, once for each image and command.
 func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) error {
 	d := s.Runtime.Docker
 	if d == nil {
@@ -32,48 +33,54 @@ func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) erro
 	} else if os.Geteuid() != 0 && of.uid != os.Geteuid() {
 		errs = append(errs, fmt.Errorf("docker: user %s of the container is not you (%d), and only root can give it the workspace: leave user out", d.User, os.Geteuid()))
 	}
-	return errors.Join(append(errs, r.image(ctx, s, argv))...)
+	c, err := r.engine()
+	if err == nil {
+		err = r.images.check(ctx, c, r.config, s, argv)
+	}
+	return errors.Join(append(errs, err)...)
 }
 
-// ImageError says that an image is not on the engine's machine.
+// An ImageError reports that an image is not on the engine's machine.
 type ImageError struct{ Image string }
 
-// Error says how to get it.
+// Error returns the problem and how to get the image.
 func (e *ImageError) Error() string {
 	return fmt.Sprintf("docker: there is no image %s on this machine, and agentform pulls none: docker pull %s, or docker build -t %s FOLDER", e.Image, e.Image, e.Image)
 }
 
-// Short is the same.
+// Short returns Error.
 func (e *ImageError) Short() string { return e.Error() }
 
-// CheckImage returns an *ImageError if the image of a runtime is not there. It starts
-// nothing. Any other error says that the engine could not be asked.
+// CheckImage returns an *ImageError if the runtime's engine does not have an image. It
+// starts nothing.
 func CheckImage(ctx context.Context, r *Runtime, image string) error {
 	c, err := r.engine()
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = inspectImage(ctx, c, image)
 	}
-	if _, err := c.ImageInspect(ctx, image); errdefs.IsNotFound(err) {
-		return &ImageError{image}
-	} else if err != nil {
-		return explain(err)
-	}
-	return nil
+	return err
 }
 
-// image checks the image of a session.
-func (r *Runtime) image(ctx context.Context, s session.Spec, argv []string) error {
-	c, err := r.engine()
-	if err != nil {
-		return err
-	}
-	name := s.Runtime.Docker.Image
+func inspectImage(ctx context.Context, c engine, name string) (image.InspectResponse, error) {
 	i, err := c.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {
-		return &ImageError{name}
+		return i, &ImageError{name}
 	}
+	return i, explain(err)
+}
+
+// images remembers which images have which commands.
+type images struct {
+	mu    sync.Mutex
+	tried map[string]error // by what was tried
+}
+
+// check returns why a session cannot run in its image.
+func (m *images) check(ctx context.Context, c engine, of Config, s session.Spec, argv []string) error {
+	name := s.Runtime.Docker.Image
+	i, err := inspectImage(ctx, c, name)
 	if err != nil {
-		return explain(err)
+		return err
 	}
 	server, err := c.ServerVersion(ctx)
 	if err != nil {
@@ -90,39 +97,42 @@ func (r *Runtime) image(ctx context.Context, s session.Spec, argv []string) erro
 	if len(argv) > 0 && !strings.Contains(argv[0], "/") {
 		needs = append(needs, argv[0])
 	}
-	return r.has(ctx, s, i.ID, needs)
+	return m.find(ctx, c, of, s, i.ID, needs)
 }
 
-// has tries whether the commands are in the image, with the environment that the
-// agent will have.
-func (r *Runtime) has(ctx context.Context, s session.Spec, image string, commands []string) error {
-	key := image + " " + strings.Join(commands, " ") + " " + s.Agent.Env["PATH"] + " " + s.Env["PATH"] + " " + s.Runtime.Docker.Env["PATH"]
-	for _, m := range s.Runtime.Docker.Mounts { // a command may be mounted
-		key += " " + m.Source + ":" + m.Target
-	}
-	r.trying.Lock()
-	defer r.trying.Unlock()
-	if err, known := r.tried[key]; known {
-		return err
-	}
+// find returns an error if commands are not in an image, with the PATH that the agent
+// will have.
+func (m *images) find(ctx context.Context, c engine, of Config, s session.Spec, id string, commands []string) error {
 	var env []string
 	for _, layer := range []map[string]string{s.Runtime.Docker.Env, s.Agent.Env, s.Env} {
 		if path, own := layer["PATH"]; own {
 			env = []string{"PATH=" + path}
 		}
 	}
+	key := fmt.Sprint(id, commands, env)
+	for _, mount := range s.Runtime.Docker.Mounts { // a command may be mounted
+		key += " " + mount.Source + ":" + mount.Target
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err, known := m.tried[key]; known {
+		return err
+	}
 	script := `for c; do command -v "$c" >/dev/null || echo "$c"; done`
-	out, err := r.once(ctx, s, "", append([]string{"sh", "-c", script, "sh"}, commands...), env)
+	out, err := of.runOneOff(ctx, c, s, "", append([]string{"sh", "-c", script, "sh"}, commands...), env)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && strings.Contains(err.Error(), `"sh"`):
 		err = fmt.Errorf("docker: image %s has no shell", s.Runtime.Docker.Image)
-	case err != nil: // the engine's matter: the next time it may be another
+	case err != nil: // not the image's fault, so it is tried again
 		return fmt.Errorf("docker: try image %s: %w", s.Runtime.Docker.Image, err)
 	case strings.TrimSpace(out) != "":
 		err = fmt.Errorf("docker: image %s has no %s: a session needs it there", s.Runtime.Docker.Image, strings.Join(strings.Fields(out), " and no "))
 	}
-	r.tried[key] = err
+	if m.tried == nil {
+		m.tried = map[string]error{}
+	}
+	m.tried[key] = err
 	return err
 }

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
+	"slices"
+	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -14,65 +15,148 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// cleanupTimeout bounds what is undone after a failure, whatever became of the
-// caller's context.
-const cleanupTimeout = 30 * time.Second
-
 // Create makes the container and starts the run in it.
-func (r *Runtime) Create(ctx context.Context, l session.Launch) (session.Place, error) {
-	p, err := r.create(ctx, l)
+func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Place, err error) {
+	defer annotate(&err, "start", l.Name)
+	return r.create(ctx, l)
+}
+
+func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Place, err error) {
+	if len(r.config.Guest) == 0 {
+		return at, errors.New("docker: there is no shim to start")
+	}
+	if ctx.Err() != nil {
+		return at, ctx.Err()
+	}
+	c, err := r.engine()
 	if err != nil {
-		return session.Place{}, fmt.Errorf("start session %q: %w", l.Name, err)
+		return at, err
+	}
+	of, err := ownerOf(l.Spec.Runtime.Docker)
+	if err != nil {
+		return at, err
+	}
+	f := r.files.session(l.Mark.ID)
+	_, existed := os.Lstat(f.sockets)
+	if err := f.make(of); err != nil {
+		return at, err
+	}
+	if err := r.config.share(of); err != nil {
+		return at, err
+	}
+	config, host := r.config.sessionSettings(l, f, of)
+	// The engine finishes what it was asked even if the caller's context ends, so the
+	// answer has to be awaited.
+	making, cancel := detached(ctx)
+	defer cancel()
+	made, err := c.ContainerCreate(making, config, host, nil, nil, l.Name)
+	if errdefs.IsConflict(err) {
+		return at, fmt.Errorf("container %s %w", l.Name, session.ErrExists)
+	}
+	if err != nil {
+		if existed != nil { // else the sockets are another container's
+			err = errors.Join(err, os.RemoveAll(f.sockets))
+		}
+		return at, explain(err)
+	}
+	p := session.Place{Runtime: "docker", Socket: shim.KeptSocket, Name: l.Name, Container: made.ID}
+	if err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{})); err == nil {
+		err = start{c, f, l, r.config.Guest}.run(ctx, p, of)
+	}
+	if err != nil {
+		undo, cancel := detached(ctx)
+		defer cancel()
+		return at, errors.Join(err, r.Remove(undo, p))
 	}
 	return p, nil
 }
 
-func (r *Runtime) create(ctx context.Context, l session.Launch) (session.Place, error) {
-	if len(r.config.Guest) == 0 {
-		return session.Place{}, errors.New("docker: there is no guest to start")
+// Restart starts a new run in the session's container, which is started if it does not
+// run. A container that can never start is replaced.
+func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch) (at session.Place, err error) {
+	defer annotate(&err, "restart", l.Name)
+	t, err := r.target(ctx, p)
+	switch {
+	case err != nil:
+		return at, err
+	case t.id != l.Mark.ID:
+		return at, fmt.Errorf("container %s is not this session's", p.Name)
+	case t.adopted:
+		return at, fmt.Errorf("container %s was adopted: it has no shim that could start anything in it; agentform apply --replace %q makes one that has", p.Name, l.Mark.Address)
 	}
-	if ctx.Err() != nil {
-		return session.Place{}, ctx.Err()
-	}
-	c, err := r.engine()
-	if err != nil {
-		return session.Place{}, err
+	// An engine that was killed while it started a container may never start it, and a
+	// container from before the project was moved has mounts that do not exist.
+	if k, err := t.load(); t.container.State.Status == container.StateCreated || err == nil && k.Runs != "" {
+		if t.container.State.Running {
+			if err := t.vacant(ctx); err != nil {
+				return at, err
+			}
+		}
+		if err := r.Remove(ctx, p); err != nil {
+			return at, err
+		}
+		return r.create(ctx, l)
 	}
 	of, err := ownerOf(l.Spec.Runtime.Docker)
-	if err != nil {
-		return session.Place{}, err
+	if err == nil {
+		err = t.unpause(ctx)
 	}
-	f := r.shared(l.Mark.ID)
-	_, stood := os.Lstat(f.sockets)
-	if err := f.make(of); err != nil {
-		return session.Place{}, err
-	}
-	if err := r.usable(of); err != nil {
-		return session.Place{}, err
-	}
-	config, host := r.placing(l, of)
-	// The engine goes on with what it was told whatever becomes of who told it, so
-	// that what it made has to be known.
-	making, enough := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-	defer enough()
-	made, err := c.ContainerCreate(making, config, host, nil, nil, l.Name)
-	if errdefs.IsConflict(err) {
-		return session.Place{}, fmt.Errorf("container %s %w", l.Name, session.ErrExists)
-	}
-	if err != nil {
-		if stood != nil { // of one that stands they are in use
-			err = errors.Join(err, f.discard())
+	switch {
+	case err != nil:
+	case t.container.State.Running:
+		err = t.vacant(ctx)
+	default:
+		if err = t.make(of); err == nil { // a reboot removes the directory of the sockets
+			err = unstuck(t.engine.ContainerStart(ctx, t.container.ID, container.StartOptions{}), l.Mark.Address)
 		}
-		return session.Place{}, explain(err)
-	}
-	p := session.Place{Runtime: "docker", Socket: shim.KeptSocket, Name: l.Name, Container: made.ID}
-	if err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{})); err == nil {
-		err = r.begin(ctx, p, l, of, r.config.Guest)
 	}
 	if err != nil {
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+		return at, err
+	}
+	p = session.Place{Runtime: "docker", Socket: shim.KeptSocket, Name: strings.TrimPrefix(t.container.Name, "/"), Container: t.container.ID}
+	if err := (start{t.engine, t.folders, l, r.config.programIn(t.container)}).run(ctx, p, of); err != nil {
+		// The container stays, without the run.
+		undo, cancel := detached(ctx)
 		defer cancel()
-		return session.Place{}, errors.Join(err, r.Remove(undo, p))
+		return at, errors.Join(err, t.End(undo, l.Mark.Run, l.RunDir, "SIGKILL", 0))
 	}
 	return p, nil
+}
+
+// programIn returns the shim's program as a container has it mounted: that of the
+// agentform that made the container, which may be an earlier version.
+func (c Config) programIn(i container.InspectResponse) []string {
+	if at := slices.Index(i.Config.Entrypoint, shim.KeepMode); at > 0 {
+		return i.Config.Entrypoint[:at]
+	}
+	return c.Guest
+}
+
+// unstuck adds to the error of a container that cannot be started how to fix it.
+func unstuck(err error, a session.Address) error {
+	if err != nil && strings.Contains(err.Error(), "task ") && strings.Contains(err.Error(), "already exists") {
+		return fmt.Errorf("docker: %w (the engine was killed while it started the container, and cannot any more: agentform apply --replace %q makes another)", err, a)
+	}
+	return explain(err)
+}
+
+// vacant returns an error if a run in the container may not have ended.
+func (t target) vacant(ctx context.Context) error {
+	k, err := t.load()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // nothing was ever started in it
+	}
+	if err != nil {
+		return err
+	}
+	in, err := t.Look(ctx, t.runInside(k.Mark.Run), "", "", false)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot find out whether an agent runs in it: %w", err)
+	case in.Agent:
+		return errors.New("the agent in it is alive")
+	case in.Guest && in.Exit == nil:
+		return errors.New("what its agent has left behind is being ended")
+	}
+	return nil
 }

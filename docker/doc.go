@@ -1,27 +1,23 @@
-// Package docker is the runtime that holds sessions in containers, one each.
+// Package docker is the runtime that keeps sessions in containers, one each.
 //
-// The first process of a container is the guest's program as a keeper
-// (guest.KeepMode). It stays when the agent has gone, so that a container whose
-// session is dead (stale) can be told from one that is gone, and a session can be
-// started again in the same container. It does in there what is asked of it over a
-// unix socket in a folder that is mounted: it runs tmux, in which each run of the
-// agent has a guest as on this machine, looks at the run's processes, which have
-// other numbers outside, and ends them. Nothing is done by docker exec.
+// The first process of a container is its init (shim.KeepMode). It stays when the agent
+// ends, so that a container with a dead session (stale) differs from one that is gone,
+// and a session can be restarted in its container. The init serves requests on a unix
+// socket in a mounted directory: it runs tmux, in which each run of the agent has a shim
+// as on this machine, inspects the run's processes, whose pids differ outside, and ends
+// them. Only adopted containers, which have no init, need docker exec.
 //
-// What a container shares with this machine:
+// A container shares with this machine:
 //
 //   - the workspace, at the same path;
-//   - DATA_DIR/runs, as the container sees it, which is DATA_DIR/containers/ID/runs
-//     here: the folders of this session's runs alone. Each run's folder is a link
-//     in DATA_DIR/runs to the one in there;
-//   - a folder of its own below the socket folder, for the keeper and the guest;
-//   - the guest's program, read-only, and what the manifest mounts.
+//   - the directories of the session's runs: DATA_DIR/runs in the container is
+//     DATA_DIR/containers/ID/runs here. Each run's directory is a link in DATA_DIR/runs;
+//   - a directory below the socket directory, for the sockets of the init and the shim;
+//   - the shim's program, read-only, and the mounts of the manifest.
 //
-// Labels say whose a container is. Which run is in it stands in
-// DATA_DIR/containers/ID/mark.json, which the container does not see: labels cannot
-// be changed. What stands in shared folders or answers on a shared socket was
-// written by something with the agent's rights. It is a claim: read bounded, never
-// through a link, and an exit is believed only of a run whose processes are gone.
-//
-// Observe lists the containers once, and asks each keeper one question.
+// Labels say whose a container is. They cannot be changed, so the last run's mark is in
+// DATA_DIR/containers/ID/mark.json, which the container does not see. What is in shared
+// directories or answers on a shared socket was written with the agent's rights. It is
+// read bounded, never through a link, and an exit is believed only if the run's
+// processes are gone.
 package docker

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"syscall"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
@@ -22,7 +24,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// engine is what is asked of a Docker engine, and all that is.
+// engine is the part of a Docker engine's API that the package uses.
 type engine interface {
 	io.Closer
 	DaemonHost() string
@@ -47,7 +49,7 @@ type engine interface {
 
 var _ engine = (*client.Client)(nil)
 
-// explain says of a failure of the engine what to do about it.
+// explain adds to an error of the engine how to fix it.
 func explain(err error) error {
 	var dialing *net.OpError
 	var asking *url.Error
@@ -59,39 +61,14 @@ func explain(err error) error {
 	case client.IsErrConnectionFailed(err):
 		return fmt.Errorf("docker: no daemon answers: %w (sudo systemctl start docker)", err)
 	case errors.As(err, &asking):
-		return fmt.Errorf("docker: ask the engine: %w", asking.Err) // the address is of no use to a person
+		return fmt.Errorf("docker: ask the engine: %w", asking.Err)
 	}
 	return fmt.Errorf("docker: %w", err)
 }
 
-// inspect is the container of ours that a place names, by its id or else its name.
-// The error is session.ErrGone if there is none.
-func (r *Runtime) inspect(ctx context.Context, p session.Place) (container.InspectResponse, error) {
-	i, err := r.anybodys(ctx, p)
-	if err != nil {
-		return i, err
-	}
-	_, adopted := r.adopted(i.ID)
-	switch {
-	case adopted:
-	case i.Config.Labels[labelID] == "":
-		return i, fmt.Errorf("container %s is not ours", p.Name)
-	case r.config.Lineage != "" && i.Config.Labels[labelProject] != r.config.Lineage:
-		return i, fmt.Errorf("container %s is another project's", p.Name)
-	}
-	return i, nil
-}
-
-// anybodys is inspect, whoever made the container.
-func (r *Runtime) anybodys(ctx context.Context, p session.Place) (container.InspectResponse, error) {
-	c, err := r.engine()
-	if err != nil {
-		return container.InspectResponse{}, err
-	}
-	name := p.Container
-	if name == "" {
-		name = p.Name
-	}
+// inspect returns a container by its id or name. The error is session.ErrGone if there is
+// none.
+func inspect(ctx context.Context, c engine, name string) (container.InspectResponse, error) {
 	if name == "" {
 		return container.InspectResponse{}, session.ErrGone
 	}
@@ -102,21 +79,21 @@ func (r *Runtime) anybodys(ctx context.Context, p session.Place) (container.Insp
 	case err != nil:
 		return i, explain(err)
 	case i.Config == nil || i.State == nil || i.ContainerJSONBase == nil:
-		return i, errors.New("docker: the engine tells nothing of the container")
+		return i, errors.New("docker: the engine reports nothing about the container")
 	}
 	return i, nil
 }
 
-// because is why a container does not run.
-func because(s *container.State) string {
+// stopReason returns why a container does not run.
+func stopReason(s *container.State) string {
 	switch {
 	case s.Error != "":
 		return "the container could not be started: " + s.Error
 	case s.OOMKilled:
 		return "the container was killed: out of memory"
-	case s.Status == "created":
+	case s.Status == container.StateCreated:
 		return "the container was never started"
-	case s.ExitCode == 128+sigINT || s.ExitCode == 128+sigTERM:
+	case s.ExitCode == 128+int(syscall.SIGINT) || s.ExitCode == 128+int(syscall.SIGTERM):
 		return "the container was stopped"
 	case s.ExitCode > 128:
 		return fmt.Sprintf("the container was killed (%s)", shim.SignalName(s.ExitCode-128))
@@ -124,8 +101,21 @@ func because(s *container.State) string {
 	return fmt.Sprintf("the container ended (exit status %d)", s.ExitCode)
 }
 
-// The signals that an engine stops a container with, as Linux numbers them.
-const (
-	sigINT  = 2
-	sigTERM = 15
-)
+// remove removes a container and returns when the engine has none of that name.
+func remove(ctx context.Context, c engine, name string) error {
+	for tries, wait := 0, time.Millisecond; ; tries, wait = tries+1, min(2*wait, 100*time.Millisecond) {
+		err := c.ContainerRemove(ctx, name, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		switch {
+		case errdefs.IsNotFound(err):
+			return nil
+		case client.IsErrConnectionFailed(err), err != nil && !errdefs.IsConflict(err) && tries == removeTries:
+			return explain(err)
+		}
+		if ended := sleep(ctx, wait); ended != nil { // conflict: the engine is removing it
+			return errors.Join(fmt.Errorf("container %s still exists: %w", name, ended), explain(err))
+		}
+	}
+}
+
+// removeTries is how often an engine that fails to remove a container is asked again.
+const removeTries = 20

@@ -10,11 +10,9 @@ import (
 	"github.com/docker/docker/api/types/filters"
 )
 
-// Events calls happened each time that a container of the project starts, ends, is
-// paused, goes on, runs out of memory or is removed, until ctx ends: then it returns
-// nil. The error is that the engine tells no more. It tells nothing of what happens
-// inside: that an agent has ended stands in its run's folder. Of adopted containers it
-// tells nothing, since they bear no label.
+// Events calls happened whenever a container of the project starts, ends, is paused or
+// resumed, runs out of memory or is removed, until ctx ends. It does not report what
+// happens inside a container, nor to adopted containers, which have no labels.
 func (r *Runtime) Events(ctx context.Context, happened func()) error {
 	c, err := r.engine()
 	if err != nil {
@@ -38,7 +36,7 @@ func (r *Runtime) Events(ctx context.Context, happened func()) error {
 			case ctx.Err() != nil:
 				return nil
 			case err == nil || errors.Is(err, io.EOF):
-				err = errors.New("the engine hung up")
+				err = errors.New("the engine closed the connection")
 			}
 			return fmt.Errorf("listen to the engine: %w", explain(err))
 		}

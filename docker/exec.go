@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -17,65 +18,67 @@ import (
 )
 
 const (
-	// execs is how many commands the engine executes at once for us: each takes it 45
-	// to 60 ms of its processor's time.
+	// execs is how many commands the engine executes at once: each takes 45 to 60 ms of
+	// its processor time.
 	execs = 6
-	// execTimeout bounds one, and execOutput what is kept of what it prints.
+	// execTimeout bounds a command, and execOutput what is kept of its output.
 	execTimeout = 20 * time.Second
 	execOutput  = 1 << 20
 )
 
-// byExec looks and acts in an adopted container, which has no guest of ours.
-type byExec struct {
-	runtime   *Runtime
-	container string
-	pane      string
+// executor runs commands in adopted containers, which have no init and no shim.
+type executor struct {
+	engine      func() (engine, error)
+	slots       chan struct{}
+	postMortems sync.Map // *shim.Exit by a run's directory; nil: the exit is unknown
 }
 
-// execute runs a command in a container and returns what it printed.
-func (r *Runtime) execute(ctx context.Context, id, stdin string, argv ...string) (shim.TmuxReply, error) {
+// run runs a command in a container and returns what it printed.
+func (x *executor) run(ctx context.Context, id, stdin string, argv ...string) (shim.TmuxReply, error) {
+	fail := func(err error) (shim.TmuxReply, error) { return shim.TmuxReply{}, err }
 	select {
-	case r.executing <- struct{}{}:
-		defer func() { <-r.executing }()
+	case x.slots <- struct{}{}:
+		defer func() { <-x.slots }()
 	case <-ctx.Done():
-		return shim.TmuxReply{}, ctx.Err()
+		return fail(ctx.Err())
 	}
-	c, err := r.engine()
+	c, err := x.engine()
 	if err != nil {
-		return shim.TmuxReply{}, err
+		return fail(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, execTimeout)
 	defer cancel()
 	made, err := c.ContainerExecCreate(ctx, id, container.ExecOptions{AttachStdin: stdin != "", AttachStdout: true, AttachStderr: true, Cmd: argv})
 	if err != nil {
-		return shim.TmuxReply{}, explain(err)
+		return fail(explain(err))
 	}
 	a, err := c.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{})
 	if err != nil {
-		return shim.TmuxReply{}, explain(err)
+		return fail(explain(err))
 	}
 	defer a.Close()
 	defer context.AfterFunc(ctx, a.Close)()
 	if stdin != "" {
-		go func() { // it may print before it reads
-			_, _ = io.WriteString(a.Conn, stdin) // what it did not read, it does not want
+		go func() { // the command may print before it reads
+			_, _ = io.WriteString(a.Conn, stdin) // it need not read all
 			_ = a.CloseWrite()
 		}()
 	}
-	var out, said head
-	if _, err := stdcopy.StdCopy(&out, &said, a.Reader); ctx.Err() != nil {
-		return shim.TmuxReply{}, fmt.Errorf("%s in the container: %w", argv[0], context.Cause(ctx))
-	} else if err != nil {
-		return shim.TmuxReply{}, fmt.Errorf("%s in the container: %w", argv[0], err)
+	var out, errs head
+	if _, err = stdcopy.StdCopy(&out, &errs, a.Reader); ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return fail(fmt.Errorf("%s in the container: %w", argv[0], err))
 	}
 	done, err := c.ContainerExecInspect(ctx, made.ID)
 	if err != nil {
-		return shim.TmuxReply{}, explain(err)
+		return fail(explain(err))
 	}
-	return shim.TmuxReply{Code: done.ExitCode, Stdout: out.String(), Stderr: strings.TrimSpace(said.String())}, nil
+	return shim.TmuxReply{Code: done.ExitCode, Stdout: out.String(), Stderr: strings.TrimSpace(errs.String())}, nil
 }
 
-// head keeps the beginning of what is written to it.
+// head keeps the first execOutput bytes that are written to it.
 type head struct{ kept bytes.Buffer }
 
 func (h *head) Write(p []byte) (int, error) {
@@ -85,31 +88,46 @@ func (h *head) Write(p []byte) (int, error) {
 
 func (h *head) String() string { return strings.ToValidUTF8(h.kept.String(), "") }
 
-// Tmux runs a tmux command on the container user's own server.
-func (x byExec) Tmux(ctx context.Context, stdin string, args ...string) (shim.TmuxReply, error) {
-	return x.runtime.execute(ctx, x.container, stdin, append([]string{"tmux", "-u"}, args...)...)
+// byExec is inside of an adopted container.
+type byExec struct {
+	exec      *executor
+	container string
+	pane      string
 }
 
-// Look tells of the pane's process what tmux knows. How it ended, only tmux knows too.
-func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool) (shim.Inside, error) {
-	f, _ := shim.ReadFacts(runDir) // written here, when it was adopted
-	in := shim.Inside{Claimed: true, Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit}
-	t, err := x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, format)
+// Tmux runs a tmux command on the container user's own server.
+func (x byExec) Tmux(ctx context.Context, stdin string, args ...string) (shim.TmuxReply, error) {
+	return x.exec.run(ctx, x.container, stdin, append([]string{"tmux", "-u"}, args...)...)
+}
+
+// look returns the pane and the row that describes it. ok is false if tmux does not
+// know the pane.
+func (x byExec) look(ctx context.Context) (p tmuxwire.Pane, row string, ok bool, err error) {
+	t, err := x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, tmuxwire.PaneFormat)
 	if err != nil || t.Code != 0 {
-		return in, err // without the pane, or the server, it is gone
+		return p, "", false, err
 	}
-	in.Row = strings.TrimSuffix(t.Stdout, "\n")
-	shown, err := tmuxwire.ParsePane(in.Row)
-	if err != nil {
-		return in, nil
+	row = strings.TrimSuffix(t.Stdout, "\n")
+	p, invalid := tmuxwire.ParsePane(row)
+	return p, row, invalid == nil, nil
+}
+
+// Look returns what tmux reports of the pane's process.
+func (x byExec) Look(ctx context.Context, runDir, _, _ string, screen bool) (shim.Inside, error) {
+	f, _ := shim.ReadFacts(runDir) // written when the session was adopted
+	in := shim.Inside{Claimed: true, Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit}
+	p, row, ok, err := x.look(ctx)
+	in.Row = row
+	if !ok {
+		return in, err // without the pane, or the server, the agent is dead
 	}
-	in.Agent = !shown.Dead
-	if shown.Dead && in.Exit == nil {
-		// Where the kernel does not tell, tmux will in a moment, or leaves it for long. What
-		// it says of the time is in whole seconds.
-		recent := time.Since(shown.ActiveAt) < time.Second+2*aboutToWrite
-		if in.Exit = leftBy(shown); in.Exit == nil {
-			in.Exit = x.postMortem(ctx, runDir, f.Agent.PID, shown.ActiveAt, recent)
+	in.Agent = !p.Dead
+	if p.Dead && in.Exit == nil {
+		// Usually tmux reports the exit in a moment; 3.3a may take long. Its times are in
+		// whole seconds.
+		recent := time.Since(p.ActiveAt) < time.Second+2*exitDelay
+		if in.Exit = exitOfPane(p); in.Exit == nil {
+			in.Exit = x.postMortem(ctx, runDir, f.Agent.PID, p.ActiveAt, recent)
 		}
 		in.Guest = in.Exit == nil && recent
 	}
@@ -121,61 +139,51 @@ func (x byExec) Look(ctx context.Context, runDir, _, format string, screen bool)
 	return in, nil
 }
 
-// postMortem is what corpse tells, which is asked once more only while it may change.
+// postMortem returns what zombieExit does, which is asked again only while its answer may
+// change.
 func (x byExec) postMortem(ctx context.Context, runDir string, pid int, at time.Time, changes bool) *shim.Exit {
-	known, asked := x.runtime.postMortems.Load(runDir)
+	known, asked := x.exec.postMortems.Load(runDir)
 	if exit, _ := known.(*shim.Exit); exit != nil || asked && !changes {
 		return exit
 	}
-	exit := x.corpse(ctx, pid, at)
+	exit := x.zombieExit(ctx, pid, at)
 	if ctx.Err() == nil {
-		x.runtime.postMortems.Store(runDir, exit)
+		x.exec.postMortems.Store(runDir, exit)
 	}
 	return exit
 }
 
-// stillThere prints /proc/PID/stat if the kernel tells us all of it: see shim.CorpseIn.
+// stillThere prints /proc/PID/stat if the kernel shows all of it: see shim.CorpseIn.
 const stillThere = `IFS= read -r stat <"/proc/$1/stat" && IFS= read -r io <"/proc/$1/io" && printf '%s' "$stat"`
 
-// corpse is how the process of a pane left that tmux had not reaped when it was asked:
-// 3.3a may leave it for long. nil: it cannot be told.
-func (x byExec) corpse(ctx context.Context, pid int, at time.Time) *shim.Exit {
-	t, err := x.runtime.execute(ctx, x.container, "", "sh", "-c", stillThere, "sh", strconv.Itoa(pid))
+// zombieExit returns the exit of a pane's process that tmux has not reaped, which 3.3a
+// may not do for long; nil if it is unknown.
+func (x byExec) zombieExit(ctx context.Context, pid int, at time.Time) *shim.Exit {
+	t, err := x.exec.run(ctx, x.container, "", "sh", "-c", stillThere, "sh", strconv.Itoa(pid))
 	if err != nil {
 		return nil
 	}
 	if code, signal, ok := shim.CorpseIn([]byte(t.Stdout)); ok && t.Code == 0 {
 		return &shim.Exit{Cause: shim.CauseSelf, Code: code, Signal: signal, At: at.UTC()}
 	}
-	// If it has been reaped since, tmux knows.
-	t, err = x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, tmuxwire.PaneFormat)
-	if err != nil || t.Code != 0 {
-		return nil
-	}
-	shown, err := tmuxwire.ParsePane(strings.TrimSuffix(t.Stdout, "\n"))
-	if err != nil {
-		return nil
-	}
-	return leftBy(shown)
+	p, _, _, _ := x.look(ctx) // it may have been reaped since
+	return exitOfPane(p)
 }
 
-// leftBy is how the process of a pane left, as tmux reaped it; nil: it has not yet.
-func leftBy(p tmuxwire.Pane) *shim.Exit {
-	code, err := strconv.Atoi(p.ExitStatus)
-	number, killed := strconv.Atoi(p.ExitSignal)
-	switch at := p.ActiveAt; {
-	case killed == nil:
-		return &shim.Exit{Cause: shim.CauseSelf, Signal: shim.SignalName(number), At: at.UTC()}
-	case err == nil:
-		return &shim.Exit{Cause: shim.CauseSelf, Code: code, At: at.UTC()}
+// exitOfPane returns the exit of a pane's process; nil if tmux has not reaped it.
+func exitOfPane(p tmuxwire.Pane) *shim.Exit {
+	e := shim.Exit{Cause: shim.CauseSelf, At: p.ActiveAt.UTC()}
+	if signal, err := strconv.Atoi(p.ExitSignal); err == nil {
+		e.Signal = shim.SignalName(signal)
+	} else if e.Code, err = strconv.Atoi(p.ExitStatus); err != nil {
+		return nil
 	}
-	return nil
+	return &e
 }
 
-// ending ends all that is in the terminal of a process, which leads its session:
-// with the signal, and after so many seconds with KILL. It fails if anything is left,
-// and looks twice before it says that nothing is: a process may start another one
-// behind the look, and end.
+// ending ends the processes of a terminal session with a signal, and after the grace in
+// seconds with KILL. It fails if any are left. It looks twice before it reports that none
+// are: a process may start another behind the look, and end.
 const ending = `
 left() {
 	for d in /proc/[0-9]*; do
@@ -197,13 +205,13 @@ while all=$(left); all=${all:-$(left)}; [ -n "$all" ]; do
 done
 `
 
-// End ends the process of the pane, and what is in its terminal.
+// End ends the processes in the pane's terminal.
 func (x byExec) End(ctx context.Context, _, runDir, signal string, grace time.Duration) error {
 	f, err := shim.ReadFacts(runDir)
 	if err != nil || f.Exit != nil || f.Agent.PID == 0 {
 		return err
 	}
-	in, err := x.Look(ctx, runDir, "", tmuxwire.PaneFormat, false)
+	in, err := x.Look(ctx, runDir, "", "", false)
 	if err != nil || !in.Agent {
 		return err
 	}
@@ -211,7 +219,7 @@ func (x byExec) End(ctx context.Context, _, runDir, signal string, grace time.Du
 		signal = "TERM"
 	}
 	seconds := int(max(grace, 0).Round(time.Second) / time.Second)
-	t, err := x.runtime.execute(ctx, x.container, "", "sh", "-c", ending, "sh", strconv.Itoa(f.Agent.PID), signal, strconv.Itoa(seconds))
+	t, err := x.exec.run(ctx, x.container, "", "sh", "-c", ending, "sh", strconv.Itoa(f.Agent.PID), signal, strconv.Itoa(seconds))
 	if err == nil && t.Code != 0 {
 		err = fmt.Errorf("in the container: %.200s", t.Stderr)
 	}

@@ -17,13 +17,21 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// looks is how many containers are asked at once. Each answer takes well under a
-// millisecond; one that does not answer takes three seconds.
-const looks = 32
+const (
+	// parallelLooks is how many containers are asked at once. An answer takes well under
+	// a millisecond; no answer takes three seconds.
+	parallelLooks = 32
+	// young is how long after its creation a container may have no run: another agentform
+	// may be starting it.
+	young = 10 * time.Second
+	// exitDelay bounds the wait for a shim whose agent has ended to write the exit, which
+	// takes milliseconds.
+	exitDelay = time.Second
+)
 
-// Observe lists all containers of the engine in one call, ours and others', since a
-// name that another's has is not to be had, and asks the first process of each of
-// ours that runs one question. One of ours that does not run is inspected.
+// Observe lists all containers of the engine in one call, since a foreign container can
+// have a name that is wanted, and asks the init of each managed container that runs one
+// question. A managed container that does not run is inspected.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	c, err := r.engine()
 	if err != nil {
@@ -31,27 +39,32 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	}
 	all, err := c.ContainerList(ctx, container.ListOptions{All: true})
 	if err != nil {
-		return nil, fmt.Errorf("look at containers: %w", explain(err))
+		return nil, fmt.Errorf("list containers: %w", explain(err))
 	}
-	adopted, there := r.allAdopted(), make(map[string]bool, len(all))
+	o := observation{engine: c, files: r.files, exec: r.exec, exists: make(map[string]bool, len(all)), screens: screens}
 	for _, x := range all {
-		there[x.ID] = true
+		o.exists[x.ID] = true
 	}
-	lives := make([]session.Live, 0, len(all))
-	made := make([]time.Time, 0, len(all))
-	for _, x := range all {
-		if x.Labels[labelOnce] == "" && len(x.Names) > 0 {
-			lives, made = append(lives, r.listed(x, adopted[x.ID])), append(made, time.Unix(x.Created, 0))
+	adopted := map[string]string{}
+	links, _ := os.ReadDir(r.files.adoptions())
+	for _, l := range links {
+		if id, ok := r.files.adopted(l.Name()); ok {
+			adopted[l.Name()] = id
 		}
 	}
-	places := make(chan struct{}, looks)
+	lives := make([]session.Live, 0, len(all))
+	slots := make(chan struct{}, parallelLooks)
 	var wg sync.WaitGroup
-	for i := range lives {
-		if l := &lives[i]; !l.Foreign {
+	for _, x := range all {
+		if x.Labels[labelOneOff] != "" || len(x.Names) == 0 {
+			continue
+		}
+		lives = append(lives, listed(x, r.config.Lineage, adopted[x.ID]))
+		if l := &lives[len(lives)-1]; !l.Foreign { // lives has the capacity, so that l stays valid
 			wg.Go(func() {
-				places <- struct{}{}
-				defer func() { <-places }()
-				r.assess(ctx, l, there, made[i], screens)
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				o.assess(ctx, l, time.Unix(x.Created, 0))
 			})
 		}
 	}
@@ -60,89 +73,80 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	return lives, nil
 }
 
-// allAdopted are the sessions of the adopted containers.
-func (r *Runtime) allAdopted() map[string]string {
-	entries, _ := os.ReadDir(r.adoptions()) // there are none
-	found := make(map[string]string, len(entries))
-	for _, e := range entries {
-		if id, ok := r.adopted(e.Name()); ok {
-			found[e.Name()] = id
-		}
-	}
-	return found
-}
-
-// listed is a container as the list has it; adopted is the session that it was adopted
-// as, or empty.
-func (r *Runtime) listed(x container.Summary, adopted string) session.Live {
+// listed returns what the list of containers says of one. adopted is the session that
+// the container was adopted as, or empty.
+func listed(x container.Summary, lineage, adopted string) session.Live {
 	mark := session.Mark{Project: x.Labels[labelProject], Address: session.Address(x.Labels[labelAddress]), ID: x.Labels[labelID],
 		Run: x.Labels[labelRun], Hash: x.Labels[labelHash]}
 	if adopted != "" {
-		mark = session.Mark{Project: r.config.Lineage, ID: adopted}
+		mark = session.Mark{Project: lineage, ID: adopted}
 	}
-	own := filepath.Join("containers", mark.ID, "runs") // wherever the project's folder is by now
+	own := string(filepath.Separator) + filepath.Join("containers", mark.ID, "runs") // also of a project that was moved
 	return session.Live{
 		Mark: mark,
 		Copied: adopted == "" && mark.ID != "" && !slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
-			return strings.HasSuffix(m.Source, string(filepath.Separator)+own)
+			return strings.HasSuffix(m.Source, own)
 		}),
 		Place:   session.Place{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: shim.KeptSocket},
-		Foreign: mark.ID == "" || r.config.Lineage != "" && mark.Project != r.config.Lineage,
+		Foreign: mark.ID == "" || lineage != "" && mark.Project != lineage,
 		PlaceUp: x.State == container.StateRunning || x.State == container.StatePaused,
 		Frozen:  x.State == container.StatePaused,
 		Vital:   session.Unknown,
 	}
 }
 
-// aboutToWrite is how long a look waits for a guest whose agent is gone to write down
-// how: that takes it milliseconds.
-const aboutToWrite = time.Second
+// observation is what one call of Observe needs for each container.
+type observation struct {
+	engine  engine
+	files   files
+	exec    *executor
+	exists  map[string]bool // every container, by its id
+	screens bool
+}
 
-// assess adds to a container of ours how the session in it is; there are all
-// containers.
-func (r *Runtime) assess(ctx context.Context, l *session.Live, there map[string]bool, made time.Time, screen bool) {
-	k, err := r.shared(l.Mark.ID).kept()
-	if l.Copied = l.Copied || k.Container != l.Place.Container && there[k.Container]; l.Copied {
-		l.Doubt = "it bears the labels of another container"
+// assess adds the state of the session in a managed container.
+func (o *observation) assess(ctx context.Context, l *session.Live, created time.Time) {
+	f := o.files.session(l.Mark.ID)
+	k, err := f.load()
+	if l.Copied = l.Copied || k.Container != l.Place.Container && o.exists[k.Container]; l.Copied {
+		l.Doubt = "it has the labels of another container"
 		return
 	}
 	if err == nil && k.Mark.ID == l.Mark.ID {
 		l.Mark, l.Spec = k.Mark, k.Spec
 	}
-	in, pane := inside(r.keeper(l.Mark.ID)), pane
+	var in inside = f.init()
+	at := pane
 	if k.Pane != "" {
 		l.Place.Socket, l.Place.Pane = "", k.Pane
-		in, pane = byExec{r, l.Place.Container, k.Pane}, k.Pane
+		in, at = byExec{o.exec, l.Place.Container, k.Pane}, k.Pane
 	}
-	switch {
-	case !l.PlaceUp:
-		r.postMortem(ctx, l)
-		return
-	case l.Frozen: // and so is whoever could be asked
-		r.still(l)
+	if !l.PlaceUp || l.Frozen { // nobody can be asked
+		o.fromDisk(ctx, l, f.facts(l.Mark.Run))
 		return
 	}
-	deadline := time.Now().Add(aboutToWrite)
+	deadline := time.Now().Add(exitDelay)
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		seen, err := in.Look(ctx, r.runIn(l.Mark.ID, l.Mark.Run), pane, tmuxwire.PaneFormat, screen)
+		seen, err := in.Look(ctx, f.runInside(l.Mark.Run), at, tmuxwire.PaneFormat, o.screens)
 		if err != nil {
 			l.Vital, l.Doubt = session.Unknown, err.Error()
 			return
 		}
-		l.Vital, l.Exit, l.Doubt = judge(seen, time.Since(made) < young)
+		l.Vital, l.Exit, l.Doubt = judge(seen, time.Since(created) < young)
 		l.BootID, l.Started = seen.BootID, seen.StartedAt
 		l.Agent = session.Process{PID: seen.Process.PID, Start: seen.Process.Start}
 		if p, err := tmuxwire.ParsePane(seen.Row); err == nil {
 			show(l, p, seen.Watching)
-			if screen {
+			if o.screens {
 				l.Show(tmuxwire.Trim(seen.Screen))
 			}
 		}
-		l.Frozen = k.Paused == session.Freeze && l.Vital != session.Dead
+		dead := l.Vital == session.Dead
+		l.Frozen = k.Paused == session.Freeze && !dead
 		if seen.Frozen && l.Vital == session.Alive && !l.Frozen {
 			l.Frozen, l.Suspended = true, true
 		}
-		l.InputOff = l.InputOff || k.Paused != "" && l.Vital != session.Dead
+		l.InputOff = l.InputOff || k.Paused != "" && !dead
 		ending := seen.Guest && !seen.Agent && seen.Exit == nil && seen.Process.PID != 0
 		if !ending || time.Now().After(deadline) || sleep(ctx, wait) != nil {
 			return
@@ -150,35 +154,72 @@ func (r *Runtime) assess(ctx context.Context, l *session.Live, there map[string]
 	}
 }
 
-// postMortem tells of a container that does not run what its folder says, and why it
-// does not.
-func (r *Runtime) postMortem(ctx context.Context, l *session.Live) {
-	r.written(l)
+// fromDisk adds what a run's directory says of a container that is paused or does not
+// run.
+func (o *observation) fromDisk(ctx context.Context, l *session.Live, f shim.Facts) {
+	l.BootID, l.Started, l.Agent = f.BootID, f.StartedAt, session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
+	l.Exit = exitOf(f.Exit)
+	if l.PlaceUp {
+		l.Vital, l.InputOff = session.Alive, true
+		if l.Exit != nil {
+			l.Vital, l.Frozen = session.Dead, false
+		}
+		return
+	}
 	l.Vital, l.Doubt = session.Dead, "the container does not run"
-	i, err := r.inspect(ctx, l.Place)
+	i, err := inspect(ctx, o.engine, l.Place.Container)
 	if err != nil {
 		return
 	}
-	l.Doubt = because(i.State)
-	// A clean exit means that the work is done and is never run again, so it takes
-	// that of the engine, too.
+	l.Doubt = stopReason(i.State)
+	// A clean exit means that the work is done and is never run again, so the engine has to
+	// agree.
 	if l.Exit != nil && l.Exit.Code == 0 && l.Exit.Signal == "" && i.State.OOMKilled {
 		l.Exit.Code, l.Exit.Detail = 1, "the exit file says 0, and the container ran out of memory"
 	}
 }
 
-// still tells of a container that somebody has paused what its folder says.
-func (r *Runtime) still(l *session.Live) {
-	r.written(l)
-	l.Vital, l.InputOff = session.Alive, true
-	if l.Exit != nil {
-		l.Vital, l.Frozen = session.Dead, false
+// judge decides whether a run's agent is alive by its processes, as the init sees them,
+// and by its directory. doubt says why that is unknown. created reports whether the
+// container was created just now.
+func judge(in shim.Inside, created bool) (v session.Vital, exit *session.Exit, doubt string) {
+	switch {
+	case in.Agent && in.Exit != nil:
+		return session.Unknown, nil, "an exit is recorded, and the agent's process runs"
+	case in.Agent:
+		return session.Alive, nil, ""
+	case in.Exit != nil:
+		return session.Dead, exitOf(in.Exit), ""
+	case in.Guest && in.Process.PID == 0:
+		return session.Alive, nil, "" // about to start it
+	case in.Guest:
+		return session.Unknown, nil, "its agent has ended, and what that left behind is being ended"
+	case !in.Claimed && created:
+		return session.Unknown, nil, "its container was created just now, and nothing was started in it yet"
+	}
+	return session.Dead, nil, ""
+}
+
+// show adds what tmux reports of the session's pane.
+func show(l *session.Live, p tmuxwire.Pane, watching bool) {
+	l.InputOff = p.InputOff
+	l.Size, l.MovedAt, l.Title = p.Size, p.ActiveAt, p.Title
+	if l.Attached = p.Attached; watching {
+		l.Attached = max(0, p.Attached-1)
 	}
 }
 
-// written adds what the folder of the run tells, of which nothing can be asked.
-func (r *Runtime) written(l *session.Live) {
-	f := r.facts(l.Mark.ID, l.Mark.Run) // what is missing proves nothing
-	l.BootID, l.Started, l.Agent = f.BootID, f.StartedAt, session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
-	l.Exit = exitOf(f.Exit)
+// detailLimit bounds the detail of an exit, in runes.
+const detailLimit = 500
+
+// exitOf returns an exit that a container reported, with a detail of one line.
+func exitOf(e *shim.Exit) *session.Exit {
+	if e == nil {
+		return nil
+	}
+	detail := strings.Join(strings.Fields(e.Detail), " ")
+	if runes := []rune(detail); len(runes) > detailLimit {
+		detail = string(runes[:detailLimit]) + "…"
+	}
+	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: detail}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,11 +113,11 @@ func TestBeside(t *testing.T) {
 		return n == 0
 	})
 	until(t, "the screen shows it", func() bool {
-		shown, err := b.runtime.Screens(ctx, []session.Place{p, {Runtime: "docker", Name: b.called("none")}})
+		lives, err := b.runtime.Observe(ctx, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(shown) == 1 && strings.Contains(shown[p], "shown")
+		return slices.ContainsFunc(lives, func(l session.Live) bool { return l.Place == p && strings.Contains(l.Screen, "shown") })
 	})
 	if err := b.runtime.SetTimeout(ctx, p, run, time.Millisecond); err != nil {
 		t.Fatal(err)

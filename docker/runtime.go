@@ -1,61 +1,57 @@
 package docker
 
 import (
+	"context"
+	"fmt"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
-// Config says whose containers these are, and where what they share lies.
+// Config says whose containers a Runtime manages and where their directories are.
 type Config struct {
-	SocketDir string   // of shim.SocketDir; each container has a folder below it
+	SocketDir string   // of shim.SocketDir; each container has a directory below it
 	DataDir   string   // runs/RUN and containers/ID
-	Lineage   string   // Mark.Project of what is ours; empty: all that carries a mark
-	Guest     []string // the guest's program, of shim.Install
-	Attach    []string // the guest's program, for the method Attach; empty: Guest
-	Host      string   // a docker context, or a URL as of DOCKER_HOST; empty: the environment's
+	Lineage   string   // Mark.Project of managed containers; empty: every container with a mark
+	Guest     []string // the shim's program, of shim.Install
+	Attach    []string // the shim's program, for the method Attach; empty: Guest
+	Host      string   // a docker context, or a URL as in DOCKER_HOST; empty: the environment's
 }
 
-// Runtime holds sessions in containers. It is a session.Runtime; its methods may be
-// called from many goroutines. It touches nothing before it is used.
+// Runtime is a session.Runtime that keeps sessions in containers. It connects to the
+// engine when it is first used.
 type Runtime struct {
 	config Config
+	files  files
 	engine func() (engine, error)
-
-	trying sync.Mutex
-	tried  map[string]error // what Check has tried, by image and command
-
-	mu     sync.Mutex
-	typing map[string]chan struct{} // full while somebody types
-
-	executing chan struct{} // full while as many commands are executed as may be
-
-	postMortems sync.Map // *shim.Exit by an adopted run's folder; nil: how it left cannot be told
+	exec   *executor
+	images images
+	turns  turns
 }
 
 var _ session.Runtime = (*Runtime)(nil)
 
-// New is a runtime.
+// New returns a runtime.
 func New(c Config) *Runtime {
-	return &Runtime{config: c, tried: map[string]error{}, typing: map[string]chan struct{}{},
-		executing: make(chan struct{}, execs),
-		engine:    sync.OnceValues(func() (engine, error) { return connect(c.Host) })}
+	engine := sync.OnceValues(func() (engine, error) { return connect(c.Host) })
+	return &Runtime{config: c, files: files{dataDir: c.DataDir, socketDir: c.SocketDir}, engine: engine,
+		exec: &executor{engine: engine, slots: make(chan struct{}, execs)}}
 }
 
-// Close lets the engine go.
+// Close closes the connections to the engine.
 func (r *Runtime) Close() {
 	if c, err := r.engine(); err == nil {
 		_ = c.Close() // idle connections
 	}
 }
 
-// Traits returns those of containers.
+// Traits returns the traits of containers.
 func (r *Runtime) Traits() session.Traits { return session.TraitsOf("docker") }
 
 // The labels of a container.
@@ -65,11 +61,11 @@ const (
 	labelID      = "agentform.id"
 	labelRun     = "agentform.run" // the first one
 	labelHash    = "agentform.hash"
-	labelOnce    = "agentform.once" // a command, and no session
+	labelOneOff  = "agentform.once" // a command, not a session
 )
 
-// Attach is the command that gives a terminal to the session. It detaches the terminal
-// however the command ends.
+// Attach returns the command that attaches a terminal to the session. The terminal is
+// detached however the command ends.
 func (r *Runtime) Attach(p session.Place) []string {
 	argv := []string{"docker"}
 	switch {
@@ -78,22 +74,43 @@ func (r *Runtime) Attach(p session.Place) []string {
 	case r.config.Host != "":
 		argv = append(argv, "--context", r.config.Host)
 	}
-	// The engine would say xterm, which has eight colours; every image that has tmux
-	// describes this one.
+	// The engine would set xterm, which has eight colors. Every image with tmux has the
+	// terminfo of this one.
 	argv = append(argv, "exec", "-it", "-e", "TERM=xterm-256color")
-	if p.Pane != "" { // adopted, on a server of its own
+	if p.Pane != "" { // adopted, on a tmux server of its own
 		return slices.Concat(argv, []string{p.Container}, tmuxwire.Attach("tmux", "", p.Pane))
 	}
-	// Without the docker command there is nothing to hold.
 	program := r.config.Attach
 	if len(program) == 0 {
 		program = r.config.Guest
 	}
 	if _, err := exec.LookPath("docker"); err == nil && len(program) > 0 {
-		argv = slices.Concat(program, []string{shim.AttachMode, r.shared(r.sessionIn(p.Container)).sockets}, argv, []string{"-e", shim.ClientVariable})
+		sockets := r.files.session(r.files.sessionIn(p.Container)).sockets
+		argv = slices.Concat(program, []string{shim.AttachMode, sockets}, argv, []string{"-e", shim.ClientVariable})
 	}
 	return slices.Concat(argv, []string{p.Container}, tmuxwire.Attach("tmux", shim.KeptSocket, tmuxwire.Session(p.Name)))
 }
 
-// runDir is where a run's folder is looked for.
-func (r *Runtime) runDir(run string) string { return filepath.Join(r.config.DataDir, "runs", run) }
+// annotate adds to an error what was attempted on which session.
+func annotate(err *error, what, name string) {
+	if *err != nil {
+		*err = fmt.Errorf("%s session %q: %w", what, name, *err)
+	}
+}
+
+// cleanupTimeout bounds work that has to be done even if the caller's context ended.
+const cleanupTimeout = 30 * time.Second
+
+// detached returns a context for such work.
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -16,45 +17,39 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// stopReserve is how long after the agent's grace the engine waits, when it stops a
-// container, before it kills: what the agent has left behind is ended meanwhile.
+// stopReserve is added to the agent's grace before the engine kills a container that it
+// stops: the init ends what the agent has left behind.
 const stopReserve = 10 * time.Second
 
-// placing are the settings of the container in which a session lives.
-func (r *Runtime) placing(l session.Launch, of owner) (*container.Config, *container.HostConfig) {
-	f := r.shared(l.Mark.ID)
-	config, host := r.settings(l.Spec, l.Dir, of)
-	config.Hostname = l.Name[:min(len(l.Name), 63)] // the longest that Linux has
-	config.Entrypoint = append(slices.Clone(r.config.Guest), shim.KeepMode, f.sockets)
+// sessionSettings returns the settings of a session's container.
+func (c Config) sessionSettings(l session.Launch, f folders, of owner) (*container.Config, *container.HostConfig) {
+	config, host := c.settings(l.Spec, l.Dir, of)
+	config.Hostname = l.Name[:min(len(l.Name), 63)] // Linux's limit
+	config.Entrypoint = append(slices.Clone(c.Guest), shim.KeepMode, f.sockets)
 	maps.Copy(config.Labels, map[string]string{labelAddress: string(l.Mark.Address), labelID: l.Mark.ID,
 		labelRun: l.Mark.Run, labelHash: l.Mark.Hash})
-	config.StopSignal = "SIGTERM" // whatever the image says: it is for its own program
-	patience := int(math.Ceil((l.Stop.Grace.D() + stopReserve).Seconds()))
-	config.StopTimeout = &patience
-	host.Mounts = append(host.Mounts, bind(f.runs, filepath.Join(r.config.DataDir, "runs"), false), bind(f.sockets, f.sockets, false))
-	host.Tmpfs[shim.KeptFolder] = inMemory(of)
+	config.StopSignal = "SIGTERM" // an image's own is for its own program
+	timeout := int(math.Ceil((l.Stop.Grace.D() + stopReserve).Seconds()))
+	config.StopTimeout = &timeout
+	host.Mounts = append(host.Mounts, bind(f.runs, f.run(""), false), bind(f.sockets, f.sockets, false))
+	private := "rw,nosuid,nodev,noexec,size=4m,mode=0700,uid=" + strconv.Itoa(of.uid)
+	if of.gid >= 0 {
+		private += ",gid=" + strconv.Itoa(of.gid)
+	}
+	host.Tmpfs[shim.KeptFolder] = private
 	return config, host
 }
 
-// inMemory are the options of the folder that is its user's alone and of no disk.
-func inMemory(of owner) string {
-	options := "rw,nosuid,nodev,noexec,size=4m,mode=0700,uid=" + strconv.Itoa(of.uid)
-	if of.gid >= 0 {
-		options += ",gid=" + strconv.Itoa(of.gid)
-	}
-	return options
-}
-
-// settings are those of a container for a session, whatever runs in it.
-func (r *Runtime) settings(s session.Spec, dir string, of owner) (*container.Config, *container.HostConfig) {
+// settings returns the settings that a session and its one-off commands share.
+func (c Config) settings(s session.Spec, dir string, of owner) (*container.Config, *container.HostConfig) {
 	d := s.Runtime.Docker
 	if d == nil {
 		d = &session.DockerConfig{}
 	}
 	config := &container.Config{
 		Image: d.Image, User: of.String(), WorkingDir: dir,
-		Labels: map[string]string{labelProject: r.config.Lineage},
-		// An image's own check is about its own program, and each is an exec.
+		Labels: map[string]string{labelProject: c.Lineage},
+		// An image's own check is for its own program, and each check is an exec.
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}
 	host := &container.HostConfig{
@@ -62,9 +57,11 @@ func (r *Runtime) settings(s session.Spec, dir string, of owner) (*container.Con
 		ReadonlyRootfs: d.ReadOnly,
 		SecurityOpt:    []string{"no-new-privileges"},
 		CapDrop:        []string{"ALL"},
-		CapAdd:         capabilities(),
-		Tmpfs:          map[string]string{},
-		// What the first process prints is for errors: no agent fills a disk with it.
+		// Root in a container gives files away, reads them, becomes another user, as package
+		// managers do, and opens low ports. Other users have no capabilities.
+		CapAdd: []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE"},
+		Tmpfs:  map[string]string{},
+		// The init prints errors only.
 		LogConfig: container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "1m", "max-file": "1"}},
 	}
 	if d.ReadOnly {
@@ -73,8 +70,8 @@ func (r *Runtime) settings(s session.Spec, dir string, of owner) (*container.Con
 	if dir != "" {
 		host.Mounts = append(host.Mounts, bind(dir, dir, false))
 	}
-	if len(r.config.Guest) > 0 {
-		host.Mounts = append(host.Mounts, bind(r.config.Guest[0], r.config.Guest[0], true))
+	if len(c.Guest) > 0 {
+		host.Mounts = append(host.Mounts, bind(c.Guest[0], c.Guest[0], true))
 	}
 	host.NanoCPUs = int64(d.CPUs * 1e9)
 	host.Memory = d.Memory
@@ -90,26 +87,37 @@ func (r *Runtime) settings(s session.Spec, dir string, of owner) (*container.Con
 	return config, host
 }
 
-// capabilities are what root in a container keeps: it gives files away, reads them,
-// becomes another user, as package managers do, and opens low ports. Anybody else
-// has none.
-func capabilities() []string {
-	return []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE"}
-}
-
-// usable lets another user run the guest's program, whose folder here is closed to
-// everybody else.
-func (r *Runtime) usable(of owner) error {
+// share lets the container's user run the shim's program.
+func (c Config) share(of owner) error {
 	if of.uid == os.Geteuid() {
 		return nil
 	}
-	info, err := os.Stat(r.config.Guest[0])
+	info, err := os.Stat(c.Guest[0])
 	if err != nil || info.Mode().Perm()&0o005 == 0o005 {
 		return err
 	}
-	return os.Chmod(r.config.Guest[0], info.Mode().Perm()|0o055)
+	return os.Chmod(c.Guest[0], info.Mode().Perm()|0o055)
 }
 
 func bind(source, target string, readOnly bool) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly}
+}
+
+// commonDir returns the git directory that all worktrees of a repository share.
+func commonDir(repo string) string {
+	dir := filepath.Join(repo, ".git")
+	if text, err := os.ReadFile(dir); err == nil { // a worktree's
+		dir = absolute(repo, strings.TrimPrefix(string(text), "gitdir: "))
+		if common, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+			dir = absolute(dir, string(common))
+		}
+	}
+	return dir
+}
+
+func absolute(base, path string) string {
+	if path = strings.TrimSpace(path); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(base, path)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -14,50 +13,38 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Stop ends a run and returns when nothing of it is left. A container whose first
-// process does not do that is killed: then nothing is left in it.
-func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, s session.Stop) error {
-	if err := r.stop(ctx, p, run, s); err != nil {
-		return fmt.Errorf("stop session %q: %w", p.Name, err)
-	}
-	return nil
-}
-
-func (r *Runtime) stop(ctx context.Context, p session.Place, run string, s session.Stop) error {
+// Stop ends a run and returns when nothing of it is left. A container whose init does
+// not do that is killed.
+func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, s session.Stop) (err error) {
+	defer annotate(&err, "stop", p.Name)
 	if !runForm.MatchString(run) {
 		return fmt.Errorf("invalid run id %.80q", run)
 	}
-	in, err := r.lodging(ctx, p)
+	t, err := r.target(ctx, p)
 	if errors.Is(err, session.ErrGone) {
 		return nil
 	}
-	if err != nil || !in.container.State.Running {
+	if err != nil || !t.container.State.Running {
 		return err
 	}
-	c, err := r.engine()
-	if err != nil {
+	if err := t.unpause(ctx); err != nil {
 		return err
 	}
-	if in.container.State.Paused {
-		if err := c.ContainerUnpause(ctx, in.container.ID); err != nil {
-			return explain(err)
-		}
-	}
-	err = in.End(ctx, run, r.runIn(in.id, run), s.Signal, s.Grace.D())
+	err = t.End(ctx, run, t.runInside(run), s.Signal, s.Grace.D())
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if killed := kill(ctx, c, in.container.ID); killed != nil {
+	if killed := kill(ctx, t.engine, t.container.ID); killed != nil {
 		return errors.Join(err, killed)
 	}
 	return nil
 }
 
-// kill ends a container and all that is in it, and returns when it does not run.
+// kill ends a container and returns when it does not run.
 func kill(ctx context.Context, c engine, id string) error {
 	err := c.ContainerKill(ctx, id, "SIGKILL")
 	switch {
-	case errdefs.IsNotFound(err), errdefs.IsConflict(err): // it does not run any more
+	case errdefs.IsNotFound(err), errdefs.IsConflict(err): // it does not run
 		return nil
 	case err != nil:
 		return explain(err)
@@ -74,44 +61,21 @@ func kill(ctx context.Context, c engine, id string) error {
 	}
 }
 
-// Remove takes the container away and returns when the engine has none any more.
-func (r *Runtime) Remove(ctx context.Context, p session.Place) error {
-	if err := r.remove(ctx, p); err != nil {
-		return fmt.Errorf("remove session %q: %w", p.Name, err)
-	}
-	return nil
-}
-
-func (r *Runtime) remove(ctx context.Context, p session.Place) error {
-	in, err := r.lodging(ctx, p)
+// Remove removes the container and returns when the engine has none.
+func (r *Runtime) Remove(ctx context.Context, p session.Place) (err error) {
+	defer annotate(&err, "remove", p.Name)
+	t, err := r.target(ctx, p)
 	if errors.Is(err, session.ErrGone) {
 		return nil
 	}
+	if err == nil {
+		err = remove(ctx, t.engine, t.container.ID)
+	}
 	if err != nil {
 		return err
 	}
-	c, err := r.engine()
-	if err != nil {
-		return err
+	if t.adopted {
+		_ = os.Remove(filepath.Join(t.adoptions(), t.container.ID)) // without a container it has no effect
 	}
-	id := in.container.ID
-	err = c.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) { // conflict: somebody removes it already
-		return explain(err)
-	}
-	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		_, err := r.inspect(ctx, session.Place{Container: id})
-		if errors.Is(err, session.ErrGone) {
-			if in.adopted {
-				_ = os.Remove(filepath.Join(r.adoptions(), id)) // leads nowhere, if it stays
-			}
-			return r.shared(in.id).home(r.config.DataDir)
-		}
-		if err != nil {
-			return err
-		}
-		if err := sleep(ctx, wait); err != nil {
-			return fmt.Errorf("it is still there: %w", err)
-		}
-	}
+	return t.folders.remove()
 }

@@ -173,20 +173,7 @@ func (r *Runtime) Probe(ctx context.Context, _ session.Place, run string, argv [
 	if err != nil {
 		return "", unprobeable(err)
 	}
-	switch {
-	case p.TimedOut:
-		failed = fmt.Sprintf("it took longer than %s", timeout)
-	case p.Signal != "":
-		failed = "ended by " + p.Signal
-	case p.Code != 0:
-		failed = fmt.Sprintf("exit status %d", p.Code)
-	default:
-		return "", nil
-	}
-	if output := strings.TrimSpace(p.Output); output != "" {
-		failed += ": " + output[strings.LastIndexByte(output, '\n')+1:]
-	}
-	return failed, nil
+	return p.Failure(timeout), nil
 }
 
 // Unread returns how many bytes of the session's input its agent has not read. The error

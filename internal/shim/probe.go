@@ -36,6 +36,25 @@ type Probed struct {
 	Output   string `json:"output,omitempty"` // the end of what it printed, at most 4 KiB
 }
 
+// Failure returns why a probe with that timeout failed; nothing if it did not.
+func (p Probed) Failure(timeout time.Duration) string {
+	how := ""
+	switch {
+	case p.TimedOut:
+		how = fmt.Sprintf("it took longer than %s", timeout)
+	case p.Signal != "":
+		how = "ended by " + p.Signal
+	case p.Code != 0:
+		how = fmt.Sprintf("exit status %d", p.Code)
+	default:
+		return ""
+	}
+	if printed := strings.TrimSpace(p.Output); printed != "" {
+		how += ": " + printed[strings.LastIndexByte(printed, '\n')+1:]
+	}
+	return how
+}
+
 // probe runs a command beside the agent: in its folder, with its environment, away
 // from its terminal, in a session of its own. One that takes too long is killed with
 // all that is in its process group. One runs at a time.

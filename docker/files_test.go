@@ -14,27 +14,27 @@ func TestPrograms(t *testing.T) {
 	if found, err := Programs(dir); err != nil || found != nil {
 		t.Errorf("without a container %q, %v", found, err)
 	}
-	r := &Runtime{config: Config{DataDir: dir}}
-	keep := func(id string, k kept) {
-		f := r.shared(id)
+	of := files{dataDir: dir}
+	keep := func(id string, k record) {
+		f := of.session(id)
 		if err := os.MkdirAll(f.own, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.keep(k); err != nil {
+		if err := f.save(k); err != nil {
 			t.Fatal(err)
 		}
 	}
-	keep("a", kept{Program: "/bin/guest-1"})
-	keep("b", kept{Program: "/bin/guest-2"})
-	keep("adopted", kept{Pane: "%0"})
+	keep("a", record{Program: "/bin/guest-1"})
+	keep("b", record{Program: "/bin/guest-2"})
+	keep("adopted", record{Pane: "%0"})
 	if found, err := Programs(dir); err != nil || !slices.Equal(found, []string{"/bin/guest-1", "/bin/guest-2"}) {
 		t.Errorf("they are %q, %v", found, err)
 	}
-	keep("earlier", kept{Container: "c"})
+	keep("earlier", record{Container: "c"})
 	if found, err := Programs(dir); err == nil {
 		t.Errorf("with one that is not on record %q", found)
 	}
-	if err := os.Remove(filepath.Join(r.shared("earlier").own, "mark.json")); err != nil {
+	if err := os.Remove(filepath.Join(of.session("earlier").own, "mark.json")); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := Programs(dir); err == nil {

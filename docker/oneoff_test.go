@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 		"no such command":   {func(*session.Spec) {}, []string{"no-such-agent"}, "has no no-such-agent"},
 		"no such mount":     {func(s *session.Spec) { s.Runtime.Docker.Mounts = []session.Mount{{Source: "/no/such", Target: "/x"}} }, []string{"cat"}, "/no/such"},
 		"PATH of its own":   {func(s *session.Spec) { s.Env = map[string]string{"PATH": "/nowhere"} }, []string{"cat"}, "has no"},
-		"user of no number": {func(s *session.Spec) { s.Runtime.Docker.User = "me" }, []string{"cat"}, "no number"},
+		"user of no number": {func(s *session.Spec) { s.Runtime.Docker.User = "me" }, []string{"cat"}, "is not a number"},
 	} {
 		l := b.launch(t, "check")
 		c.change(&l.Spec)

@@ -1,0 +1,277 @@
+package docker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+// files are a project's directories on this machine.
+type files struct{ dataDir, socketDir string }
+
+// run returns where a run's directory is looked for.
+func (f files) run(id string) string { return filepath.Join(f.dataDir, "runs", id) }
+
+// containers returns the directory with one directory a session.
+func (f files) containers() string { return filepath.Join(f.dataDir, "containers") }
+
+// adoptions returns the directory with links from the ids of adopted containers, which
+// cannot be given labels, to the ids of their sessions.
+func (f files) adoptions() string { return filepath.Join(f.dataDir, "adopted") }
+
+// adopted returns the session of an adopted container.
+func (f files) adopted(container string) (id string, ok bool) {
+	id, err := os.Readlink(filepath.Join(f.adoptions(), container))
+	return id, err == nil && filepath.IsLocal(id)
+}
+
+// sessionIn returns the id of the session that was started in a container, or nothing.
+func (f files) sessionIn(container string) string {
+	all, _ := os.ReadDir(f.containers())
+	for _, e := range all {
+		if k, err := f.session(e.Name()).load(); err == nil && k.Container == container {
+			return e.Name()
+		}
+	}
+	return ""
+}
+
+// folders are the directories of one session.
+type folders struct {
+	files
+	id      string
+	own     string // not seen in the container
+	runs    string // of its runs; in the container this is DATA_DIR/runs
+	sockets string // of its init and its shim; at the same path in the container
+}
+
+func (f files) session(id string) folders {
+	sum := sha256.Sum256([]byte(id))
+	own := filepath.Join(f.containers(), id)
+	return folders{files: f, id: id, own: own, runs: filepath.Join(own, "runs"),
+		sockets: filepath.Join(f.socketDir, "c-"+hex.EncodeToString(sum[:4]))}
+}
+
+// shimSocket returns the socket of the shim of whichever run is in the container.
+func (f folders) shimSocket() string { return filepath.Join(f.sockets, "g") }
+
+// init returns the client of the container's init.
+func (f folders) init() shim.Keeper { return shim.Keeper{Dir: f.sockets} }
+
+// make creates the directories for a user of the container.
+func (f folders) make(of owner) error {
+	for _, dir := range []string{f.runs, f.sockets} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		if err := of.take(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveIn moves a run's directory to where the container sees it and leaves a link. From
+// then on nothing outside writes to it.
+func (f folders) moveIn(l session.Launch, of owner) error {
+	to := filepath.Join(f.runs, l.Mark.Run)
+	if err := of.take(l.RunDir); err != nil {
+		return err
+	}
+	if err := os.Rename(l.RunDir, to); err != nil {
+		return err
+	}
+	return os.Symlink(to, l.RunDir)
+}
+
+// remove moves the directories of the session's runs back to where others are, once the
+// container is gone, and removes the rest.
+func (f folders) remove() error {
+	runs, err := os.ReadDir(f.runs)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range runs {
+		folder, link := filepath.Join(f.runs, e.Name()), f.run(e.Name())
+		if to, err := os.Readlink(link); !e.IsDir() || err != nil || to != folder {
+			continue // made by the container, or pruned: removed with the rest
+		}
+		if err := errors.Join(os.Remove(link), os.Rename(folder, link)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.RemoveAll(f.sockets), os.RemoveAll(f.own))
+}
+
+// record is what is known of a container, in a file that the container does not see:
+// labels cannot be changed.
+type record struct {
+	Mark      session.Mark  `json:"mark"` // of the last run
+	Container string        `json:"container,omitempty"`
+	Spec      *session.Spec `json:"spec,omitempty"`    // as launched
+	Paused    string        `json:"paused,omitempty"`  // the mode
+	Pane      string        `json:"pane,omitempty"`    // of an adopted session: tmux's id
+	Program   string        `json:"program,omitempty"` // the shim's, which the container has mounted
+	Runs      string        `json:"runs,omitempty"`    // in the container, if the project was moved since; see Moved
+}
+
+func (f folders) save(k record) error {
+	text, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(f.own, "mark.json")
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+func (f folders) load() (k record, err error) {
+	text, err := os.ReadFile(filepath.Join(f.own, "mark.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	return k, err
+}
+
+// loadRun returns the record if that run is the container's last one.
+func (f folders) loadRun(run string) (record, error) {
+	k, err := f.load()
+	if err == nil && k.Mark.Run != run {
+		err = fmt.Errorf("it holds run %s, not %s", k.Mark.Run, run)
+	}
+	return k, err
+}
+
+// runInside returns a run's directory as the container sees it.
+func (f folders) runInside(run string) string {
+	if k, err := f.load(); err == nil && k.Runs != "" {
+		return filepath.Join(k.Runs, run)
+	}
+	return f.run(run)
+}
+
+var runForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+// facts returns what a run's directory says. Nothing is read through a link: the
+// container can write there.
+func (f folders) facts(run string) shim.Facts {
+	folder := filepath.Join(f.runs, run)
+	if info, err := os.Lstat(folder); !runForm.MatchString(run) || err != nil || !info.IsDir() {
+		return shim.Facts{}
+	}
+	facts, _ := shim.ReadFacts(folder)
+	return facts
+}
+
+// askShim calls do with a connection to the shim of a run. Anything in the container may
+// listen on the socket, so it is asked for its run first.
+func (f folders) askShim(ctx context.Context, run string, do func(*shim.Client, context.Context) error) error {
+	c, err := shim.Dial(ctx, f.shimSocket())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	h, err := c.Hello(ctx)
+	if err == nil && h.Run != run {
+		err = fmt.Errorf("the shim that answers has run %.40q: that of run %s %w", h.Run, run, session.ErrGone)
+	}
+	if err != nil {
+		return err
+	}
+	return do(c, ctx)
+}
+
+// Facts returns what the directory of a run in a container says, and whether the run's
+// shim answers, so that its agent is alive. ok is false for other runs.
+func Facts(dataDir, socketDir, run string) (facts shim.Facts, alive, ok bool) {
+	f := files{dataDir: dataDir, socketDir: socketDir}
+	to, err := os.Readlink(f.run(run))
+	within, ok := strings.CutPrefix(to, f.containers()+string(filepath.Separator))
+	if err != nil || !ok {
+		return facts, false, false
+	}
+	id, _, _ := strings.Cut(within, string(filepath.Separator))
+	of := f.session(id)
+	if facts = of.facts(run); facts.Exit == nil && facts.Agent.PID != 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		alive = of.askShim(ctx, run, func(*shim.Client, context.Context) error { return nil }) == nil
+	}
+	return facts, alive, true
+}
+
+// Programs returns the shim's programs that containers of a data directory have mounted:
+// a container cannot start again without its program.
+func Programs(dataDir string) ([]string, error) {
+	f := files{dataDir: dataDir}
+	all, err := os.ReadDir(f.containers())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var mounted []string
+	for _, e := range all {
+		if !e.IsDir() {
+			continue
+		}
+		k, err := f.session(e.Name()).load()
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("read what container %s has mounted: %w", e.Name(), err)
+		case k.Pane != "": // adopted: nothing of agentform is mounted
+		case k.Program == "":
+			return nil, fmt.Errorf("what container %s has mounted is not recorded", e.Name())
+		default:
+			mounted = append(mounted, k.Program)
+		}
+	}
+	return mounted, nil
+}
+
+// Moved makes the containers of a data directory reachable after the directory was
+// moved. A container keeps its mounts at the old paths: they are recorded, and the links
+// to its runs are changed to the new place.
+func Moved(dataDir string) error {
+	f := files{dataDir: dataDir}
+	links, err := os.ReadDir(f.run(""))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range links {
+		link := f.run(e.Name())
+		to, err := os.Readlink(link)
+		if err != nil {
+			continue // a run without a container
+		}
+		id := filepath.Base(filepath.Dir(filepath.Dir(to)))
+		of := f.session(id)
+		folder := filepath.Join(of.runs, e.Name())
+		old, ok := strings.CutSuffix(to, filepath.Join("/containers", id, "runs", e.Name()))
+		if _, err := os.Lstat(folder); !ok || err != nil || to == folder {
+			continue
+		}
+		if k, err := of.load(); err == nil && k.Runs == "" {
+			k.Runs = filepath.Join(old, "runs")
+			if err := of.save(k); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(os.Remove(link), os.Symlink(folder, link)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

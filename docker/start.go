@@ -1,0 +1,148 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/tmuxwire"
+	"github.com/agentform/agentform/session"
+)
+
+const (
+	// startTimeout bounds the start of a container's init and of the shim in it. It takes a
+	// quarter of a second, or much longer if a small machine starts many.
+	startTimeout = time.Minute
+	// checkInterval is how often a wait checks whether it can still succeed.
+	checkInterval = 200 * time.Millisecond
+)
+
+// start starts one run in a container that runs.
+type start struct {
+	engine  engine
+	folders folders
+	launch  session.Launch
+	program []string // the shim's, as the container has it
+}
+
+// run returns when the shim has started the agent.
+func (s start) run(ctx context.Context, p session.Place, of owner) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	l, init := s.launch, s.folders.init()
+	if err := s.awaitInit(ctx, init, p); err != nil {
+		return err
+	}
+	if err := s.prepare(of); err != nil {
+		return err
+	}
+	if err := s.folders.save(record{Mark: l.Mark, Container: p.Container, Spec: &l.Spec, Program: s.program[0]}); err != nil {
+		return err
+	}
+	var held []string // secrets that only an earlier run was given
+	for _, name := range l.Spec.Secrets {
+		if _, given := l.Secrets[name]; !given {
+			held = append(held, name)
+		}
+	}
+	create := tmuxwire.NewSession(p.Name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, append(slices.Clone(s.program), l.RunDir)...)
+	args := tmuxwire.Args(append(tmuxwire.Options(1), create)...) // the init watches
+	if err := init.Begin(ctx, l.RunDir, args, l.Secrets, held); err != nil {
+		return err
+	}
+	return s.awaitAgent(ctx, init)
+}
+
+// awaitInit returns when the container's init answers.
+func (s start) awaitInit(ctx context.Context, init shim.Keeper, p session.Place) error {
+	var silent error
+	err := await(ctx, func() (bool, error) {
+		version, err := init.Hello(ctx)
+		if err == nil && version > shim.ProtocolVersion {
+			return false, fmt.Errorf("the init of its container is of a newer agentform (protocol %d, this one has %d): use that one", version, shim.ProtocolVersion)
+		}
+		silent = err
+		return err == nil, nil
+	}, func() error {
+		i, err := inspect(ctx, s.engine, p.Container)
+		if err == nil && !i.State.Running {
+			err = fmt.Errorf("its container ended at once: %s%s", stopReason(i.State), printed(ctx, s.engine, p.Container))
+		}
+		return err
+	})
+	if err != nil && ctx.Err() != nil && silent != nil {
+		return silent
+	}
+	return err
+}
+
+// prepare writes the run's directory and moves it into the container.
+func (s start) prepare(of owner) error {
+	l := s.launch
+	if !runForm.MatchString(l.Mark.Run) {
+		return fmt.Errorf("invalid run id %.80q", l.Mark.Run)
+	}
+	spec, err := json.Marshal(l.Spec)
+	if err != nil {
+		return err
+	}
+	err = shim.Prepare(l.RunDir, shim.Config{
+		Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: s.folders.shimSocket(),
+		Argv: l.Argv, Env: l.Env, Inherit: true, Keeper: filepath.Join(s.folders.sockets, shim.KeeperSocket),
+		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return s.folders.moveIn(l, of)
+}
+
+// awaitAgent returns when the shim has started the agent, or why it did not.
+func (s start) awaitAgent(ctx context.Context, init shim.Keeper) error {
+	err := await(ctx, func() (bool, error) {
+		f := s.folders.facts(s.launch.Mark.Run)
+		if f.Exit != nil && f.Exit.Cause == shim.CauseFailedStart {
+			return false, errors.New(exitOf(f.Exit).String())
+		}
+		return f.Agent.PID != 0 || f.Exit != nil, nil // an exit is reported by the next Observe
+	}, func() error {
+		in, err := init.Look(ctx, s.launch.RunDir, pane, tmuxwire.PaneFormat, true)
+		if err != nil {
+			return err
+		}
+		// A shim that could not be started has not written anything.
+		shown, err := tmuxwire.ParsePane(in.Row)
+		if in.Claimed || err != nil || !shown.Dead {
+			return nil
+		}
+		return fmt.Errorf("the shim %q ended at once: %s", s.program, tmuxwire.Trim(in.Screen))
+	})
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("the shim did not start the agent: %w", err)
+	}
+	return err
+}
+
+// await calls done until it reports true or fails, and check now and then in between.
+func await(ctx context.Context, done func() (bool, error), check func() error) error {
+	checked := time.Now()
+	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		if time.Since(checked) > checkInterval {
+			checked = time.Now()
+			if err := check(); err != nil {
+				return err
+			}
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
