@@ -67,7 +67,7 @@ type Input struct {
 	Owner      session.Owner
 	User       string
 	Check      func(state.State) error // refuses a state of another owner
-	Reconciler *engine.Reconciler
+	Reconciler *engine.Engine
 	// Change changes the state under its lock. It accepts that the project was moved.
 	Change func(context.Context, func(*state.Store) error) error
 }

@@ -104,7 +104,7 @@ func (f *findings) unreachable(ctx context.Context, in Input, st state.State) {
 	if len(st.Sessions) == 0 {
 		return
 	}
-	status, err := in.Reconciler.Status(ctx, false)
+	status, err := in.Reconciler.Inspect(ctx, false)
 	if err != nil {
 		return // state reports why
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
@@ -17,52 +18,51 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// ChangedError says that something which was approved is not what would be done
-// now. Nothing was done.
+// ChangedError reports that an approved change is not what would be done now. Nothing
+// was done.
 type ChangedError struct {
 	Changes []string // one sentence for each session
 }
 
-// Error names each of them.
+// Error returns the sentences, one a line.
 func (e *ChangedError) Error() string {
 	return strings.Join(e.Changes, "\n") + "\nnothing was done; plan again"
 }
 
-// Apply carries out what was approved: under the lock it looks and computes
-// again. If an approved change is not the same any more, nothing is done and the
-// error is a *ChangedError. What has to be done besides and was not approved is
-// left, and told in the tally's warnings.
+// Apply applies an approved plan. It observes and plans again under the lock. If an
+// approved change has become another, nothing is done and the error is a
+// *ChangedError. What was not approved is left as it is, with a warning in the tally.
 //
-// The error is a *state.LockedError when somebody else is at work, else what
-// apply.Applier.Run and Await return.
-func (r *Reconciler) Apply(ctx context.Context, q Request, approved plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
-	tally, err := r.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
+// The error is a *state.LockedError if another process has the lock, else that of
+// apply.Applier.Run or Await.
+func (e *Engine) Apply(ctx context.Context, q Request, approved plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
+	tally, err := e.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()
-		w := r.clear(ctx, st, q)
-		p := r.decide(ctx, st, w, q, false)
+		w := e.resolve(ctx, st, q)
+		p := e.decide(ctx, st, w, q, false)
 		if approved.Lineage != "" && approved.Lineage != p.Lineage {
 			return apply.Tally{}, fmt.Errorf("the plan was made for another state (lineage %s, this one is %s): plan again", approved.Lineage, p.Lineage)
 		}
 		if approved.Complete && !p.Complete {
-			return apply.Tally{}, unlooked(p)
+			return apply.Tally{}, notObserved(p)
 		}
-		warnings, err := hold(&p, approved)
+		warnings, err := keepApproved(&p, approved)
 		if err != nil {
 			return apply.Tally{}, err
 		}
-		mismatches(a, p, w)
+		reportMismatches(a, p, w)
 		tally, err := a.Run(ctx, p, drain)
 		tally.Warnings = append(tally.Warnings, warnings...)
 		return tally, err
 	})
 	if q.Wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
-		err = errors.Join(err, r.await(ctx, tally))
+		err = errors.Join(err, e.await(ctx, tally))
 	}
 	return tally, err
 }
 
-// unlooked says why a plan could not be made again as it was approved.
-func unlooked(p plan.Plan) error {
+// notObserved returns why a plan could not be computed again as it was approved.
+func notObserved(p plan.Plan) error {
 	var errs []error
 	for _, d := range p.Problems {
 		if d.Severity == session.Error && d.Address == "" {
@@ -72,19 +72,19 @@ func unlooked(p plan.Plan) error {
 	return errors.Join(append(errs, errors.New("nothing was done"))...)
 }
 
-// mismatches tells of each session whose workspace is on another branch, once, and adds
-// it to the history where that lacks it: a hub may have been faster.
-func mismatches(a apply.Applier, p plan.Plan, w session.World) {
+// reportMismatches reports each session whose workspace is on another branch, once, and
+// adds it to the history unless a hub did so before.
+func reportMismatches(a apply.Applier, p plan.Plan, w session.World) {
 	before := make(map[session.Address]*session.Record, len(p.Changes))
 	for _, c := range p.Changes {
 		before[c.Address] = c.Before
 	}
-	told := map[session.Address]bool{}
+	reported := map[session.Address]bool{}
 	for _, d := range p.Problems {
-		if d.Code != string(plan.ReasonBranchMismatch) || told[d.Address] {
+		if d.Code != string(plan.ReasonBranchMismatch) || reported[d.Address] {
 			continue
 		}
-		told[d.Address] = true
+		reported[d.Address] = true
 		rec := before[d.Address]
 		if rec == nil { // it has no history yet
 			a.Tell(history.Event{Kind: history.BranchMismatch, Address: d.Address, Detail: d.Detail}, session.Record{})
@@ -96,30 +96,30 @@ func mismatches(a apply.Applier, p plan.Plan, w session.World) {
 	}
 }
 
-// locked acts on the state under its lock.
-func (r *Reconciler) locked(ctx context.Context, act func(*state.Store, apply.Applier) (apply.Tally, error)) (tally apply.Tally, err error) {
-	if err := r.check(state.State{}); err != nil { // before anything is written
+// locked calls act with the state under its lock.
+func (e *Engine) locked(ctx context.Context, act func(*state.Store, apply.Applier) (apply.Tally, error)) (tally apply.Tally, err error) {
+	if err := check(e.Check, state.State{}); err != nil { // before anything is written
 		return apply.Tally{}, err
 	}
-	if err := layout.MakeDataDir(r.Applier.DataDir); err != nil {
+	if err := layout.MakeDataDir(e.Applier.DataDir); err != nil {
 		return apply.Tally{}, err
 	}
-	store, err := state.Open(ctx, r.StatePath, r.Project, r.Version, r.Who, r.LockWait, r.Applier.OutputsDir)
+	store, err := state.Open(ctx, e.StatePath, e.Project, e.Version, e.Who, e.LockWait, e.Applier.OutputsDir)
 	if err != nil {
 		return apply.Tally{}, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := r.check(store.State()); err != nil {
+	if err := check(e.Check, store.State()); err != nil {
 		return apply.Tally{}, err
 	}
-	store.OwnedBy(r.Here)
-	a := r.Applier
-	a.Store, a.Runtime = store, r.runtimes(store.State().Lineage)
+	store.OwnedBy(e.Here)
+	a := e.Applier
+	a.Store, a.Runtime = store, e.runtimes(store.State().Lineage)
 	if a.OutputsDir != "" {
 		store.MirrorTo(a.OutputsDir)
 	}
 	tally, err = act(store, a)
-	tally.Warnings = append(tally.Warnings, r.forget(store.State(), a)...)
+	tally.Warnings = append(tally.Warnings, trimHistories(store.State(), a.Folder, e.Keep, e.Observer.Now())...)
 	if unwritten := store.MirrorErr(); unwritten != nil {
 		tally.Warnings = append(tally.Warnings, session.Diagnostic{Severity: session.Warning,
 			Summary: "a session's folder cannot be written", Detail: unwritten.Error() + "\nwhat happens is on record all the same"})
@@ -127,34 +127,33 @@ func (r *Reconciler) locked(ctx context.Context, act func(*state.Store, apply.Ap
 	return tally, err
 }
 
-// forget takes what is older than is to be kept out of the histories.
-func (r *Reconciler) forget(st state.State, a apply.Applier) []session.Diagnostic {
-	if r.Keep <= 0 {
+// trimHistories removes events that are older than keep from the histories; 0 keeps all.
+func trimHistories(st state.State, folder func(session.Record) string, keep time.Duration, now time.Time) []session.Diagnostic {
+	if keep <= 0 {
 		return nil
 	}
-	before := r.Observer.Now().Add(-r.Keep)
 	for _, rec := range st.Sessions {
-		if _, err := history.Trim(a.Folder(rec), before); err != nil {
+		if _, err := history.Trim(folder(rec), now.Add(-keep)); err != nil {
 			return []session.Diagnostic{{Severity: session.Warning, Address: rec.Address, Summary: "the history is kept longer than wanted", Detail: err.Error()}}
 		}
 	}
 	return nil
 }
 
-// await waits, without the lock, until what was started is ready.
-func (r *Reconciler) await(ctx context.Context, t apply.Tally) error {
-	st, err := r.read()
+// await waits, without the lock, until the started sessions are ready.
+func (e *Engine) await(ctx context.Context, t apply.Tally) error {
+	st, err := e.Read()
 	if err != nil {
 		return err
 	}
-	a := r.Applier
-	a.Runtime = r.runtimes(st.Lineage)
+	a := e.Applier
+	a.Runtime = e.runtimes(st.Lineage)
 	return a.Await(ctx, t)
 }
 
-// hold holds a plan made now against the one that was approved. What was not
-// approved is taken out of it.
-func hold(p *plan.Plan, approved plan.Plan) (left []session.Diagnostic, err error) {
+// keepApproved compares a plan computed now with the approved one, and removes from it
+// what was not approved.
+func keepApproved(p *plan.Plan, approved plan.Plan) (left []session.Diagnostic, err error) {
 	now := make(map[session.Address]*plan.Change, len(p.Changes))
 	for i := range p.Changes {
 		now[p.Changes[i].Address] = &p.Changes[i]
@@ -190,7 +189,7 @@ func hold(p *plan.Plan, approved plan.Plan) (left []session.Diagnostic, err erro
 	return left, nil
 }
 
-// waits reports whether a change is a start that was held back.
+// waits reports whether a change is a start that is held.
 func waits(c plan.Change) bool {
 	switch c.Reason {
 	case plan.ReasonQueued, plan.ReasonDependency, plan.ReasonDependencyFailed:
@@ -199,8 +198,8 @@ func waits(c plan.Change) bool {
 	return false
 }
 
-// wants reports whether a change brings a session to what was approved: what is
-// held may wait on, or start now.
+// wants reports whether a change leads to what was approved: a held start may still
+// wait, or start now.
 func wants(is *plan.Change, was plan.Change) bool {
 	if is.After == nil || was.After == nil || !waits(*is) && is.Action != was.Holds {
 		return false
@@ -213,7 +212,7 @@ func wants(is *plan.Change, was plan.Change) bool {
 	return err == nil && bytes.Equal(now, then)
 }
 
-// difference says how a change is not what it was.
+// difference describes how a change has changed.
 func difference(was plan.Change, is *plan.Change) string {
 	if is == nil {
 		return fmt.Sprintf("%s has changed since the plan was made: it was %s, and there is no such session any more", was.Address, words(was))
@@ -225,7 +224,7 @@ func difference(was plan.Change, is *plan.Change) string {
 	return fmt.Sprintf("%s has changed since the plan was made: it was %s, and is now %s", was.Address, then, strings.TrimSuffix(now+": "+is.Detail, ": "))
 }
 
-// words is a change as a plan shows it: ↻ restart.
+// words returns a change as a plan shows it: ↻ restart.
 func words(c plan.Change) string {
 	if c.Action == plan.None {
 		return "nothing to do"

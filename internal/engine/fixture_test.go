@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // room is a project in a temporary folder, with a scripted runtime and folders
 // for workspaces.
 type room struct {
-	*engine.Reconciler
+	*engine.Engine
 	t   testing.TB
 	dir string
 	rt  *sessiontest.Scripted
@@ -47,13 +47,13 @@ func newRoom(t testing.TB) *room {
 		t.Fatal(err)
 	}
 	r := &room{t: t, dir: dir, rt: sessiontest.New("")}
-	r.Reconciler = r.another()
+	r.Engine = r.another()
 	return r
 }
 
 // another is a reconciler as another process would have it.
-func (r *room) another() *engine.Reconciler {
-	return &engine.Reconciler{
+func (r *room) another() *engine.Engine {
+	return &engine.Engine{
 		Project: "shop", StatePath: filepath.Join(r.dir, "state.json"), Version: "test",
 		Who:     state.Holder{PID: os.Getpid(), User: "ada"},
 		Runtime: func(string, session.RuntimeSpec) (session.Runtime, error) { return r.rt, nil },

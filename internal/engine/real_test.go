@@ -58,7 +58,7 @@ func newHost(t *testing.T) (r *room, repo string) {
 		return facts
 	}
 	r = &room{t: t, dir: data}
-	r.Reconciler = &engine.Reconciler{
+	r.Engine = &engine.Engine{
 		Project: "shop", StatePath: filepath.Join(data, "state.json"), Version: "test",
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
 			return tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Guest: []string{self, "guest"}}), nil
@@ -164,7 +164,7 @@ func TestRealWorld(t *testing.T) {
 
 	// Hands.
 	for _, desired := range []session.Desired{session.Paused, session.Running, session.Stopped} {
-		h := engine.Hand{Addresses: []session.Address{"session.docs"}, Desired: desired}
+		h := engine.Override{Addresses: []session.Address{"session.docs"}, Desired: desired}
 		if _, _, err := r.Override(t.Context(), h, nil); err != nil {
 			t.Errorf("%s: %v", desired, err)
 		}
@@ -203,7 +203,7 @@ func TestRealWorld(t *testing.T) {
 	if err := os.Remove(filepath.Join(api.Workspace.Path, "secret.out")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := r.Override(t.Context(), engine.Hand{Addresses: []session.Address{"session.api"}, Desired: session.Stopped}, nil); err != nil {
+	if _, _, err := r.Override(t.Context(), engine.Override{Addresses: []session.Address{"session.api"}, Desired: session.Stopped}, nil); err != nil {
 		t.Fatal(err)
 	}
 	run(t, api.Workspace.Path, "git", "clean", "-fdq")

@@ -21,7 +21,7 @@ type repaired struct {
 
 // repair begins to do what is to be done; the hub looks on meanwhile. When ctx ends
 // nothing new starts, and what is under way finishes.
-func (h *Hub) repair(ctx context.Context, care engine.Care) {
+func (h *Hub) repair(ctx context.Context, care engine.HubInput) {
 	h.acting = true
 	if h.cfg.Secret != nil {
 		care.Missing = h.missing

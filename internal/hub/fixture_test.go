@@ -68,8 +68,8 @@ func newRoom(t testing.TB) *room {
 }
 
 // open is a reconciler in somebody's name, as another process would have it.
-func (r *room) open(by string) *engine.Reconciler {
-	return &engine.Reconciler{
+func (r *room) open(by string) *engine.Engine {
+	return &engine.Engine{
 		Project: "shop", StatePath: filepath.Join(r.dir, "state.json"), Version: "test", LockWait: 5 * time.Second,
 		Who:     state.Holder{PID: os.Getpid(), User: by, Command: "test"},
 		Runtime: func(string, session.RuntimeSpec) (session.Runtime, error) { return r.rt, nil },

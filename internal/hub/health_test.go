@@ -83,7 +83,7 @@ func TestRuntimeThatTells(t *testing.T) {
 // withGuests lets the hub's runtime be one whose sessions can be probed.
 func (r *room) withGuests(c *hub.Config) {
 	open := c.Open
-	c.Open = func(by string) *engine.Reconciler {
+	c.Open = func(by string) *engine.Engine {
 		rec := open(by)
 		rec.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return probed{r.rt, r}, nil }
 		return rec
@@ -189,7 +189,7 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 			s.Health.OnUnhealthy = "escalate"
 		}))
 		probe := func(c *hub.Config) {
-			c.Open = func(by string) *engine.Reconciler {
+			c.Open = func(by string) *engine.Engine {
 				rec := r.open(by)
 				rec.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return probed{r.rt, r}, nil }
 				return rec

@@ -28,7 +28,7 @@ type Config struct {
 	DataDir string
 	// Open gives a reconciler of the project that acts in somebody's name. The hub
 	// keeps one for itself, and opens one for each thing that a person asks for.
-	Open func(by string) *engine.Reconciler
+	Open func(by string) *engine.Engine
 	// Activity reads what the agents do.
 	Activity *activity.Reader
 	// Secret says why a secret cannot be had now; nil: it can.
@@ -59,7 +59,7 @@ const DefaultAtOnce = 4
 // other methods may be called from any goroutine while it does.
 type Hub struct {
 	cfg    Config
-	rec    *engine.Reconciler
+	rec    *engine.Engine
 	log    *slog.Logger
 	stream stream
 

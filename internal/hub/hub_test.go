@@ -110,7 +110,7 @@ func TestACrashLoopEnds(t *testing.T) {
 
 		// Started by hand it has its whole budget again.
 		r.rt.Script(place("bad"), sessiontest.Step{})
-		if _, _, err := h.Do(r.t.Context(), "ada", engine.Hand{Addresses: []session.Address{session.Single("bad")}, Desired: session.Running}); err != nil {
+		if _, _, err := h.Do(r.t.Context(), "ada", engine.Override{Addresses: []session.Address{session.Single("bad")}, Desired: session.Running}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -164,14 +164,14 @@ func TestPolicies(t *testing.T) {
 		oneShot := func(s *session.Spec) { s.Agent.OneShot = true }
 		r.apply(r.spec("never", policy("never")), r.spec("left"), r.spec("always", policy("always")), r.spec("done", oneShot, policy("always")), r.spec("stopped"), r.spec("paused"))
 		h, _ := r.hub()
-		by := func(hand engine.Hand, name string) {
+		by := func(hand engine.Override, name string) {
 			hand.Addresses = []session.Address{session.Single(name)}
 			if _, _, err := h.Do(r.t.Context(), "ada", hand); err != nil {
 				t.Fatal(err)
 			}
 		}
-		by(engine.Hand{Desired: session.Stopped}, "stopped")
-		by(engine.Hand{Desired: session.Paused}, "paused")
+		by(engine.Override{Desired: session.Stopped}, "stopped")
+		by(engine.Override{Desired: session.Paused}, "paused")
 		r.rt.Kill(place("never"))
 		for _, name := range []string{"left", "always", "done"} {
 			r.rt.Exit(place(name), session.Exit{Code: 0})
@@ -270,9 +270,9 @@ func TestRepairAsksForSecrets(t *testing.T) {
 			}
 			return ""
 		}
-		_, _, _ = r.open(history.ByHub).Repair(context.Background(), engine.Care{}, nil) // begins to back off
+		_, _, _ = r.open(history.ByHub).Repair(context.Background(), engine.HubInput{}, nil) // begins to back off
 		time.Sleep(time.Minute)
-		p, _, err := r.open(history.ByHub).Repair(context.Background(), engine.Care{Missing: missing}, nil)
+		p, _, err := r.open(history.ByHub).Repair(context.Background(), engine.HubInput{Missing: missing}, nil)
 		if err != nil || r.launches("api") != 1 || r.launches("web") != 2 {
 			t.Errorf("started %d and %d times, want 1 and 2: %v", r.launches("api"), r.launches("web"), err)
 		}
@@ -325,7 +325,7 @@ func TestABranchDrifts(t *testing.T) {
 			t.Errorf("after an apply it is told %q, want %q", got, want)
 		}
 		// Pausing what works in the wrong place brings nothing back.
-		if _, _, err := h.Do(r.t.Context(), "ada", engine.Hand{Addresses: []session.Address{session.Single("api")}, Desired: session.Paused}); err != nil {
+		if _, _, err := h.Do(r.t.Context(), "ada", engine.Override{Addresses: []session.Address{session.Single("api")}, Desired: session.Paused}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -376,7 +376,7 @@ func TestOnlyLooksBesideAnApply(t *testing.T) {
 		go func() {
 			rec := r.open("ada")
 			defer rec.Close()
-			_, _, err := rec.Override(r.t.Context(), engine.Hand{Addresses: []session.Address{session.Single("api")}, Desired: session.Running, Restart: true}, nil)
+			_, _, err := rec.Override(r.t.Context(), engine.Override{Addresses: []session.Address{session.Single("api")}, Desired: session.Running, Restart: true}, nil)
 			done <- err
 		}()
 		time.Sleep(time.Second)
@@ -521,7 +521,7 @@ func TestQueue(t *testing.T) {
 		if c := status.Changes(h.Snapshot().Plan)[session.Single("low")]; c.Reason != plan.ReasonQueued {
 			t.Errorf("low is held for %s: %s", c.Reason, c.Detail)
 		}
-		if _, _, err := h.Do(r.t.Context(), "ada", engine.Hand{Addresses: []session.Address{session.Single("mid")}, Desired: session.Stopped}); err != nil {
+		if _, _, err := h.Do(r.t.Context(), "ada", engine.Override{Addresses: []session.Address{session.Single("mid")}, Desired: session.Stopped}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

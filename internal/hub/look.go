@@ -25,11 +25,11 @@ const soon = 300 * time.Millisecond
 func (h *Hub) look(ctx context.Context) *Snapshot {
 	st, fault := h.read()
 	care := h.care(st)
-	survey := h.rec.Survey(ctx, st, care)
+	survey := h.rec.Observe(ctx, st, care)
 	if ctx.Err() != nil {
 		return h.Snapshot()
 	}
-	s := &Snapshot{At: survey.World.At, Lineage: st.Lineage, Serial: st.Serial, Drift: survey.Drift, Fault: fault}
+	s := &Snapshot{At: survey.World.At, Lineage: st.Lineage, Serial: st.Serial, Drift: survey.Plan.Drift, Fault: fault}
 	h.recall(st, s.At)
 	h.show(ctx, survey)
 	s.Sessions = make([]status.Input, 0, len(survey.Sessions))
@@ -38,12 +38,12 @@ func (h *Hub) look(ctx context.Context) *Snapshot {
 	}
 	if now := h.care(st); !reflect.DeepEqual(now, care) {
 		care = now
-		survey = h.rec.Again(survey, care)
+		survey = h.rec.Replan(survey, care)
 	}
 	if h.cfg.Secret != nil && !h.acting && slices.ContainsFunc(survey.Plan.Changes, plan.Change.Starts) {
 		asking := care
 		asking.Missing = h.missing
-		survey = h.rec.Again(survey, asking)
+		survey = h.rec.Replan(survey, asking)
 	}
 	s.Plan, s.care = survey.Plan, care
 	changes := status.Changes(s.Plan)
@@ -77,8 +77,8 @@ func (h *Hub) read() (state.State, error) {
 }
 
 // care is what the memories say of the sessions on record.
-func (h *Hub) care(st state.State) engine.Care {
-	c := engine.Care{MaxRunning: h.cfg.MaxRunning, Hub: plan.Hub{AtOnce: h.cfg.AtOnce,
+func (h *Hub) care(st state.State) engine.HubInput {
+	c := engine.HubInput{MaxRunning: h.cfg.MaxRunning, Hub: plan.Hub{AtOnce: h.cfg.AtOnce,
 		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]time.Time{}},
 		Doing: map[session.Address]session.Doing{}}
 	awaited := map[session.Address]bool{}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
@@ -65,7 +66,7 @@ func newHost(t *testing.T) *host {
 }
 
 // open is a reconciler of the project in a folder, in whatever process.
-func open(dir, by string) *engine.Reconciler {
+func open(dir, by string) *engine.Engine {
 	data := filepath.Join(dir, "data")
 	self, _ := os.Executable() // without it no guest starts, which every test sees
 	facts := func(run string) session.RunFacts {
@@ -76,7 +77,7 @@ func open(dir, by string) *engine.Reconciler {
 		}
 		return facts
 	}
-	return &engine.Reconciler{
+	return &engine.Engine{
 		Project: "shop", StatePath: filepath.Join(data, "state.json"), Version: "test", LockWait: 20 * time.Second,
 		Who: state.Holder{PID: os.Getpid(), User: by, Command: "test"},
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
@@ -96,7 +97,7 @@ func serve(dir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	h := hub.New(hub.Config{
-		Project: "shop", DataDir: filepath.Join(dir, "data"), Open: func(by string) *engine.Reconciler { return open(dir, by) },
+		Project: "shop", DataDir: filepath.Join(dir, "data"), Open: func(by string) *engine.Engine { return open(dir, by) },
 		Activity: activity.New(filepath.Join(dir, "data"), dir, agent.For),
 		Wakers:   []hub.Waker{&hub.Processes{}, &hub.Files{}},
 	})
@@ -165,11 +166,11 @@ func (h *host) apply(specs []session.Spec) {
 
 // status is a look without a lock. That a process dies while it is looked at is no
 // error.
-func (h *host) status() engine.Status {
+func (h *host) status() engine.Observation {
 	h.t.Helper()
 	r := open(h.dir, "ada")
 	defer r.Close()
-	s, err := r.Status(h.t.Context(), false)
+	s, err := r.Inspect(h.t.Context(), false)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -269,7 +270,7 @@ func (h *host) counted(r session.Record) int {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return len(engine.Restarts(r, nil, nil, events, time.Now()).Tries)
+	return len(health.Fold(r.Spec.Restart, plan.Moments(events)).Tries)
 }
 
 // A person applies and restarts beside a hub, while agents die: nobody is in the
@@ -284,7 +285,7 @@ func TestApplyBesideAHub(t *testing.T) {
 		people.Go(func() {
 			for i := range 5 {
 				r := open(h.dir, "ada")
-				_, _, err := r.Override(t.Context(), engine.Hand{Addresses: []session.Address{session.Single(fmt.Sprintf("s%d", i))}, Desired: session.Running, Restart: true}, nil)
+				_, _, err := r.Override(t.Context(), engine.Override{Addresses: []session.Address{session.Single(fmt.Sprintf("s%d", i))}, Desired: session.Running, Restart: true}, nil)
 				if err != nil {
 					t.Errorf("restart by hand: %v", err)
 				}

@@ -14,7 +14,7 @@ const resolution = 1100 * time.Millisecond
 
 // show captures the screens of the sessions that have put something out since they
 // were last shown.
-func (h *Hub) show(ctx context.Context, s engine.Survey) {
+func (h *Hub) show(ctx context.Context, s engine.Observation) {
 	type wanted struct {
 		runtime session.Runtime
 		seen    map[session.Place]*memory

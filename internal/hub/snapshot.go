@@ -27,7 +27,7 @@ type Snapshot struct {
 	// format; nil: it repairs. Sessions is then what it knew before.
 	Fault error
 
-	care  engine.Care
+	care  engine.HubInput
 	again time.Duration // look again so soon; 0: nothing asks for it
 }
 
@@ -63,7 +63,7 @@ func (h *Hub) Look(ctx context.Context) (*Snapshot, error) {
 // Do carries out what a person tells sessions by hand (start, restart, pause,
 // resume, stop), in the person's name. It waits for the state's lock as long as the
 // reconciler of Config.Open says. It returns what Reconciler.Override does.
-func (h *Hub) Do(ctx context.Context, by string, hand engine.Hand) (plan.Plan, apply.Tally, error) {
+func (h *Hub) Do(ctx context.Context, by string, hand engine.Override) (plan.Plan, apply.Tally, error) {
 	r := h.cfg.Open(by)
 	defer r.Close()
 	r.Applier.Emit = func(history.Event) { h.Wake() }

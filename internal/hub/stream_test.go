@@ -47,7 +47,7 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	time.Sleep(100 * time.Millisecond)
-	hand := engine.Hand{Addresses: []session.Address{session.Single("api")}, Desired: session.Stopped}
+	hand := engine.Override{Addresses: []session.Address{session.Single("api")}, Desired: session.Stopped}
 	if _, _, err := h.Do(t.Context(), "ada", hand); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestHands(t *testing.T) {
 	if _, err := h.Send(t.Context(), "ada", session.Single("nobody"), session.Input{Text: "x"}); !errors.As(err, &unknown) {
 		t.Errorf("to one that is not there: %v", err)
 	}
-	if _, _, err := h.Do(t.Context(), "ada", engine.Hand{Addresses: []session.Address{session.Single("nobody")}, Desired: session.Stopped}); !errors.As(err, &unknown) {
+	if _, _, err := h.Do(t.Context(), "ada", engine.Override{Addresses: []session.Address{session.Single("nobody")}, Desired: session.Stopped}); !errors.As(err, &unknown) {
 		t.Errorf("stop of one that is not there: %v", err)
 	}
 	r.rt.Kill(place("api"))

@@ -20,7 +20,7 @@ type verb struct {
 	name, id       string
 	summary, about string
 	aliases        []string
-	hand           engine.Hand
+	hand           engine.Override
 	in             func() any
 	// refuse says why it cannot be told to a session as it is now; nil: it can.
 	refuse func(api.Session) error
@@ -30,7 +30,7 @@ type verb struct {
 type Nothing struct{}
 
 // adds sets in a hand what the body of a verb says.
-func adds(body any, h *engine.Hand) error {
+func adds(body any, h *engine.Override) error {
 	switch o := body.(type) {
 	case *api.Start:
 		h.Wait = o.Wait
@@ -53,23 +53,23 @@ var verbs = []verb{
 		name: "restart-session", id: "restartStaleSession", aliases: []string{"/v1/agents/{id}/restart-session", "/agents/{id}/restart-session"},
 		summary: "Start a stale session again, where it was",
 		about:   "In the same container or tmux session, with its conversation; answers when the agent is ready. 409 unless the session is stale: its place stands, and its agent is gone.",
-		hand:    engine.Hand{Desired: session.Running}, // without Restart: one that came back meanwhile is left alone
+		hand:    engine.Override{Desired: session.Running}, // without Restart: one that came back meanwhile is left alone
 		in:      func() any { return &api.RestartSession{} }, refuse: unlessStale,
 	}, {
 		name: "start", id: "startSession", summary: "Start a session that was stopped, or whose agent is gone", about: "With its conversation where the agent can go on with it.",
-		hand: engine.Hand{Desired: session.Running}, in: func() any { return &api.Start{} },
+		hand: engine.Override{Desired: session.Running}, in: func() any { return &api.Start{} },
 	}, {
 		name: "restart", id: "restartSession", summary: "Start a session again, whatever its state", about: "Ends the agent if it lives.",
-		hand: engine.Hand{Desired: session.Running, Restart: true}, in: func() any { return &api.Restart{} },
+		hand: engine.Override{Desired: session.Running, Restart: true}, in: func() any { return &api.Restart{} },
 	}, {
 		name: "pause", id: "pauseSession", summary: "Pause a session", about: "As its manifest says: clients off and input refused, or its processes standing still.",
-		hand: engine.Hand{Desired: session.Paused}, in: func() any { return &Nothing{} }, refuse: unlessAlive,
+		hand: engine.Override{Desired: session.Paused}, in: func() any { return &Nothing{} }, refuse: unlessAlive,
 	}, {
 		name: "resume", id: "resumeSession", summary: "Let a paused session go on",
-		hand: engine.Hand{Desired: session.Running}, in: func() any { return &Nothing{} }, refuse: unlessPaused,
+		hand: engine.Override{Desired: session.Running}, in: func() any { return &Nothing{} }, refuse: unlessPaused,
 	}, {
 		name: "stop", id: "stopSession", summary: "Stop a session", about: "Answers when it has been seen that nothing is left of it. Its workspace and branch stay.",
-		hand: engine.Hand{Desired: session.Stopped}, in: func() any { return &api.Stop{} },
+		hand: engine.Override{Desired: session.Stopped}, in: func() any { return &api.Stop{} },
 	},
 }
 

@@ -110,10 +110,10 @@ func specOf(dir string, a session.Address) session.Spec {
 }
 
 // open is a reconciler of the project in a folder, in whatever process.
-func open(dir, by string) *engine.Reconciler {
+func open(dir, by string) *engine.Engine {
 	data := filepath.Join(dir, "data")
 	self, _ := os.Executable() // without it no guest starts, which every test sees
-	return &engine.Reconciler{
+	return &engine.Engine{
 		Project: "shop", StatePath: filepath.Join(data, "state.json"), Version: "test", LockWait: 20 * time.Second,
 		Who: state.Holder{PID: os.Getpid(), User: by, Command: "test"},
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
@@ -145,7 +145,7 @@ func hubOf(dir string) (*hub.Hub, *server.Server) {
 	data := filepath.Join(dir, "data")
 	reader, metrics := activity.New(data, dir, agent.For), server.NewMetrics("test")
 	h := hub.New(hub.Config{
-		Project: "shop", DataDir: data, Open: func(by string) *engine.Reconciler { return open(dir, by) },
+		Project: "shop", DataDir: data, Open: func(by string) *engine.Engine { return open(dir, by) },
 		Activity: reader, Looked: metrics.Looked, Wakers: []hub.Waker{&hub.Processes{}, &hub.Files{}},
 	})
 	return h, server.New(server.Config{Hub: h, Activity: reader, Facts: factsIn(data), Metrics: metrics, Project: "shop", Version: "test", By: "ada"})

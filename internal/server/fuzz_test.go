@@ -32,7 +32,7 @@ import (
 // lives, one is stale. It keeps what it was asked to do.
 type sham struct {
 	sessions []status.Input
-	hands    []engine.Hand
+	hands    []engine.Override
 	typed    []session.Input
 }
 
@@ -58,7 +58,7 @@ func (h *sham) Events(context.Context, string) iter.Seq2[hub.Event, error] {
 	}
 }
 
-func (h *sham) Do(_ context.Context, _ string, hand engine.Hand) (plan.Plan, apply.Tally, error) {
+func (h *sham) Do(_ context.Context, _ string, hand engine.Override) (plan.Plan, apply.Tally, error) {
 	h.hands = append(h.hands, hand)
 	return plan.Plan{}, apply.Tally{}, nil
 }
@@ -166,7 +166,7 @@ func FuzzRequest(f *testing.F) {
 }
 
 // verbsDo is what may be done for each verb.
-var verbsDo = map[string]engine.Hand{
+var verbsDo = map[string]engine.Override{
 	"start": {Desired: session.Running}, "restart": {Desired: session.Running, Restart: true}, "restart-session": {Desired: session.Running},
 	"pause": {Desired: session.Paused}, "resume": {Desired: session.Running}, "stop": {Desired: session.Stopped},
 }

@@ -27,7 +27,7 @@ type Hub interface {
 	Snapshot() *hub.Snapshot
 	Look(ctx context.Context) (*hub.Snapshot, error)
 	Events(ctx context.Context, after string) iter.Seq2[hub.Event, error]
-	Do(ctx context.Context, by string, hand engine.Hand) (plan.Plan, apply.Tally, error)
+	Do(ctx context.Context, by string, hand engine.Override) (plan.Plan, apply.Tally, error)
 	Send(ctx context.Context, by string, a session.Address, in session.Input) (input.Outcome, error)
 	Capture(ctx context.Context, a session.Address, lines int) (string, error)
 }

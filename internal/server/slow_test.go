@@ -180,7 +180,7 @@ func (h slowly) Look(ctx context.Context) (*hub.Snapshot, error) {
 	}
 }
 
-func (h slowly) Do(ctx context.Context, _ string, _ engine.Hand) (plan.Plan, apply.Tally, error) {
+func (h slowly) Do(ctx context.Context, _ string, _ engine.Override) (plan.Plan, apply.Tally, error) {
 	_, err := h.Look(ctx)
 	return plan.Plan{}, apply.Tally{}, err
 }

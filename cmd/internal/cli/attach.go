@@ -120,7 +120,7 @@ func stale(ctx context.Context, a *app, t *target, o attachOptions) (*target, er
 	switch choice {
 	case "restart":
 		if err := runHand(ctx, a, handOptions{verb: "Restart", typed: []string{string(t.Record.Address)},
-			hand: engine.Hand{Desired: session.Running, Restart: true}}); err != nil {
+			hand: engine.Override{Desired: session.Running, Restart: true}}); err != nil {
 			return nil, err
 		}
 		return aim(ctx, a, string(t.Record.Address))

@@ -21,7 +21,7 @@ const heldWait = 500 * time.Millisecond
 // heldStarts follows the sessions of one apply whose start was approved and waits.
 type heldStarts struct {
 	eyes  *eyes
-	r     *engine.Reconciler
+	r     *engine.Engine
 	q     engine.Request
 	emit  func(history.Event)
 	tally apply.Tally

@@ -23,7 +23,7 @@ import (
 // sight is the project's sessions as they are now.
 type sight struct {
 	project *project.Project
-	engine.Status
+	engine.Observation
 	known []status.Input // on record, then what is only wanted, each in the order of addresses
 	// holder is the hub, if one supervises the project.
 	holder     state.Holder
@@ -45,7 +45,7 @@ func lookOnce(ctx context.Context, a *app) (*sight, error) {
 // eyes look at the project's sessions, as often as they are asked to.
 type eyes struct {
 	project    *project.Project
-	reconciler *engine.Reconciler
+	reconciler *engine.Engine
 	activity   *activity.Reader
 	histories  map[string]past // by folder
 	log        *slog.Logger
@@ -80,11 +80,11 @@ func eyesOf(a *app, p *project.Project) *eyes {
 // look sees all sessions, with their screens.
 func (e *eyes) look(ctx context.Context) (*sight, error) {
 	p := e.project
-	found, err := e.reconciler.Status(ctx, true, p.Manifest.Sessions...)
+	found, err := e.reconciler.Inspect(ctx, true, p.Manifest.Sessions...)
 	if err != nil {
 		return nil, err
 	}
-	s := &sight{project: p, Status: found}
+	s := &sight{project: p, Observation: found}
 	for i := range found.Sessions {
 		s.known = append(s.known, e.know(&found.Sessions[i], found.World.At))
 	}
@@ -103,11 +103,11 @@ func (e *eyes) forecast(s *sight) {
 	if !slices.ContainsFunc(s.known, gone) {
 		return
 	}
-	care := engine.Care{MaxRunning: e.project.MaxRunning, Doing: map[session.Address]session.Doing{}}
+	care := engine.HubInput{MaxRunning: e.project.MaxRunning, Doing: map[session.Address]session.Doing{}}
 	for _, k := range s.known {
 		care.Doing[k.Record.Address] = k.Doing(s.World.At)
 	}
-	s.outlook = status.Changes(e.reconciler.Outlook(s.Status, care))
+	s.outlook = status.Changes(e.reconciler.Forecast(s.Observation, care))
 	status.Forecast(s.known, s.outlook, s.supervised)
 }
 

@@ -21,7 +21,7 @@ import (
 
 // handOptions say which sessions a person means, and what they are told.
 type handOptions struct {
-	hand  engine.Hand
+	hand  engine.Override
 	verb  string // as the last line calls it: Stop
 	typed []string
 	all   bool
@@ -32,7 +32,7 @@ type handOptions struct {
 const resume = "Resume"
 
 // handCommand is a command that tells sessions something by hand.
-func handCommand(a *app, verb, short, long string, hand engine.Hand) *cobra.Command {
+func handCommand(a *app, verb, short, long string, hand engine.Override) *cobra.Command {
 	o := handOptions{hand: hand, verb: strings.ToUpper(verb[:1]) + verb[1:]}
 	c := &cobra.Command{
 		Use:   verb + " ADDR...",
@@ -76,7 +76,7 @@ what the manifest does not say, and names you.`,
 func startCommand(a *app) *cobra.Command {
 	return handCommand(a, "start", "Start sessions that were stopped, or whose agent is gone",
 		"Starts sessions again, with their conversation where the agent can go on with it.",
-		engine.Hand{Desired: session.Running})
+		engine.Override{Desired: session.Running})
 }
 
 func stopCommand(a *app) *cobra.Command {
@@ -86,7 +86,7 @@ it has seen that nothing is left of them. Their workspaces and branches stay.
 
 An agent that is at work is let end its turn first if its stop block says so
 (after_turn), or with --after-turn.`,
-		engine.Hand{Desired: session.Stopped})
+		engine.Override{Desired: session.Stopped})
 }
 
 func restartCommand(a *app) *cobra.Command {
@@ -96,21 +96,21 @@ func restartCommand(a *app) *cobra.Command {
 They go on with their conversation where their agent keeps it, and are not given their
 prompt a second time. If the conversation is gone that is an error, and nothing is
 stopped: --fresh begins a new one, with the prompt.`,
-		engine.Hand{Desired: session.Running, Restart: true})
+		engine.Override{Desired: session.Running, Restart: true})
 }
 
 func pauseCommand(a *app) *cobra.Command {
 	return handCommand(a, "pause", "Pause sessions",
 		`Pauses sessions as their manifest says (pause { mode = … }): "detach" takes clients
 off and refuses input while the agent works on, "freeze" makes its processes stand
-still.`, engine.Hand{Desired: session.Paused})
+still.`, engine.Override{Desired: session.Paused})
 }
 
 func resumeCommand(a *app) *cobra.Command {
 	return handCommand(a, "resume", "Let paused sessions go on",
 		`Lets paused sessions go on: input is taken again, frozen processes run on. What was
 stopped is for start.`,
-		engine.Hand{Desired: session.Running})
+		engine.Override{Desired: session.Running})
 }
 
 // resumeAllCommand is resume --all under a name of its own.
@@ -123,7 +123,7 @@ func resumeAllCommand(a *app) *cobra.Command {
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runHand(c.Context(), a, handOptions{verb: resume, all: true, hand: engine.Hand{Desired: session.Running}})
+			return runHand(c.Context(), a, handOptions{verb: resume, all: true, hand: engine.Override{Desired: session.Running}})
 		},
 	}
 }
@@ -208,8 +208,8 @@ func recordedOnly(specs []session.Spec, records []session.Record, typed []string
 // onlyLiving leaves out the sessions that have no agent to pause, or to let go on unless
 // they are paused: that must not start what was stopped. If it was named, that is an
 // error; of --all and the like none may be left.
-func (o *handOptions) onlyLiving(ctx context.Context, r *engine.Reconciler) error {
-	status, err := r.Status(ctx, false)
+func (o *handOptions) onlyLiving(ctx context.Context, r *engine.Engine) error {
+	status, err := r.Inspect(ctx, false)
 	if err != nil {
 		return err
 	}

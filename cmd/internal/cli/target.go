@@ -15,7 +15,7 @@ import (
 // target is one recorded session that a command talks to.
 type target struct {
 	project    *project.Project
-	reconciler *engine.Reconciler
+	reconciler *engine.Engine
 	engine.Seen
 	runtime session.Runtime
 }
@@ -38,7 +38,7 @@ func aim(ctx context.Context, a *app, typed string) (*target, error) {
 		return nil, err
 	}
 	r := p.Reconciler(project.ToRead)
-	status, err := r.Status(ctx, false)
+	status, err := r.Inspect(ctx, false)
 	if err != nil {
 		return nil, err
 	}

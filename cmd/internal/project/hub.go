@@ -24,7 +24,7 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 	looks, clones, reader := git.NewLooks(), git.NewCloneLooks(), p.Activity()
 	return hub.Config{
 		Project: p.Manifest.Project, DataDir: p.Manifest.DataDir,
-		Open: func(by string) *engine.Reconciler {
+		Open: func(by string) *engine.Engine {
 			r := p.reconciler(ToAct)
 			r.Observer.Look, r.Observer.LookClone = looks.Look, clones.Look
 			r.Observer.Overdue = overdue(p, func() *activity.Reader { return reader }) // which the hub keeps small

@@ -34,7 +34,7 @@ const (
 
 // Reconciler returns the project's reconciler. It opens runtimes when it needs them, and
 // Close closes them.
-func (p *Project) Reconciler(why Purpose) *engine.Reconciler {
+func (p *Project) Reconciler(why Purpose) *engine.Engine {
 	if why == ToAct {
 		SetCloseOnExec()
 	}
@@ -43,9 +43,9 @@ func (p *Project) Reconciler(why Purpose) *engine.Reconciler {
 	return r
 }
 
-func (p *Project) reconciler(why Purpose) *engine.Reconciler {
+func (p *Project) reconciler(why Purpose) *engine.Engine {
 	m, who := p.Manifest, p.Who()
-	return &engine.Reconciler{
+	return &engine.Engine{
 		Project: m.Project, StatePath: p.State, Version: p.Version,
 		Here: p.Owner(), Check: p.Check,
 		Who: who, LockWait: p.LockTimeout, Keep: m.HistoryKeep.D(),

@@ -67,13 +67,13 @@ func planScripted(t *testing.T, m *measurement) {
 }
 
 // scripted reconciles the sessions of a scripted runtime.
-func scripted(t *testing.T, dir string) *engine.Reconciler {
+func scripted(t *testing.T, dir string) *engine.Engine {
 	rt := sessiontest.New("")
 	look := func(path string) session.Checkout {
 		entries, err := os.ReadDir(path)
 		return session.Checkout{Path: path, Exists: err == nil, Empty: len(entries) == 0}
 	}
-	return &engine.Reconciler{
+	return &engine.Engine{
 		Project: "shop", StatePath: filepath.Join(dir, "state.json"), Version: "1",
 		Who:     state.Holder{PID: os.Getpid(), User: "ann"},
 		Runtime: func(string, session.RuntimeSpec) (session.Runtime, error) { return rt, nil },

@@ -177,7 +177,7 @@ func TestHands(t *testing.T) {
 	r := newRoom(t)
 	api, db := r.spec("api"), r.spec("db")
 	r.must(api, db)
-	hand := func(h engine.Hand) {
+	hand := func(h engine.Override) {
 		t.Helper()
 		h.Addresses = []session.Address{"session.api"}
 		if _, tally, err := r.Override(t.Context(), h, nil); err != nil {
@@ -186,15 +186,15 @@ func TestHands(t *testing.T) {
 	}
 	live := func() session.Live { st, _ := r.rt.State(place("api")); return st.Live }
 
-	hand(engine.Hand{Desired: session.Paused})
+	hand(engine.Override{Desired: session.Paused})
 	if o := r.record("api").Override; !live().InputOff || o == nil || o.Desired != session.Paused || o.By != "ada" {
 		t.Errorf("paused: %+v, override %+v", live(), o)
 	}
-	hand(engine.Hand{Desired: session.Running})
+	hand(engine.Override{Desired: session.Running})
 	if o := r.record("api").Override; live().InputOff || o != nil {
 		t.Errorf("resumed: %+v, override %+v", live(), o)
 	}
-	hand(engine.Hand{Desired: session.Stopped})
+	hand(engine.Override{Desired: session.Stopped})
 	if live().PlaceUp || r.record("api").Spec.Desired != session.Running {
 		t.Errorf("stopped: %+v", r.record("api"))
 	}
@@ -202,12 +202,12 @@ func TestHands(t *testing.T) {
 	if err != nil || p.Changes[0].Lifts == nil || p.Changes[0].Lifts.By != "ada" || p.Changes[0].Action != plan.Restart {
 		t.Errorf("the manifest does not lift it: %+v", p.Changes[0])
 	}
-	hand(engine.Hand{Desired: session.Stopped}) // again: nothing to do
-	hand(engine.Hand{Desired: session.Running})
+	hand(engine.Override{Desired: session.Stopped}) // again: nothing to do
+	hand(engine.Override{Desired: session.Running})
 	if rec := r.record("api"); live().Vital != session.Alive || rec.Run.Number != 2 || rec.Override != nil {
 		t.Errorf("started: %+v", rec)
 	}
-	hand(engine.Hand{Desired: session.Running, Restart: true})
+	hand(engine.Override{Desired: session.Running, Restart: true})
 	if rec := r.record("api"); rec.Run.Number != 3 || live().Mark.Run != rec.Run.ID {
 		t.Errorf("restarted: %+v", rec)
 	}
@@ -233,7 +233,7 @@ func TestPauseFails(t *testing.T) {
 	r.must(api, db)
 	both := []session.Address{"session.api", "session.db"}
 	r.rt.Fail(sessiontest.OpPause, 1, errors.New("no guest answers"))
-	if _, tally, err := r.Override(t.Context(), engine.Hand{Addresses: both, Desired: session.Paused}, nil); err == nil || tally.Failed != 1 || tally.Done != 1 {
+	if _, tally, err := r.Override(t.Context(), engine.Override{Addresses: both, Desired: session.Paused}, nil); err == nil || tally.Failed != 1 || tally.Done != 1 {
 		t.Fatalf("%+v: %v", tally, err)
 	}
 	for _, name := range []string{"api", "db"} {
@@ -252,12 +252,12 @@ func TestHandOnWhatIsNotThere(t *testing.T) {
 	r := newRoom(t)
 	r.must(r.spec("api"))
 	var unknown *engine.UnknownError
-	_, _, err := r.Override(t.Context(), engine.Hand{Addresses: []session.Address{"session.other"}, Desired: session.Stopped}, nil)
+	_, _, err := r.Override(t.Context(), engine.Override{Addresses: []session.Address{"session.other"}, Desired: session.Stopped}, nil)
 	if !errors.As(err, &unknown) || unknown.Address != "session.other" {
 		t.Errorf("error: %v", err)
 	}
 	r.rt.Unreachable(errors.New("no server"))
-	_, _, err = r.Override(t.Context(), engine.Hand{Addresses: []session.Address{"session.api"}, Desired: session.Stopped}, nil)
+	_, _, err = r.Override(t.Context(), engine.Override{Addresses: []session.Address{"session.api"}, Desired: session.Stopped}, nil)
 	if err == nil || !strings.Contains(err.Error(), "no server") || r.record("api").Override != nil {
 		t.Errorf("override %+v, error: %v", r.record("api").Override, err)
 	}
@@ -265,13 +265,13 @@ func TestHandOnWhatIsNotThere(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	r := newRoom(t)
-	if s, err := r.Status(t.Context(), false); err != nil || len(s.Sessions) != 0 {
+	if s, err := r.Inspect(t.Context(), false); err != nil || len(s.Sessions) != 0 {
 		t.Errorf("without a state: %+v, %v", s, err)
 	}
 	r.must(r.spec("api"), r.spec("db"))
 	r.rt.Edit(place("api"), func(s *sessiontest.State) { s.Live.Screen = "hello" })
 	r.rt.Kill(place("db"))
-	s, err := r.Status(t.Context(), true)
+	s, err := r.Inspect(t.Context(), true)
 	if err != nil || len(s.Sessions) != 2 {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -279,8 +279,8 @@ func TestStatus(t *testing.T) {
 	if api.Live == nil || api.Live.Screen != "hello" || api.Diagnosis.State != session.StateRunning || !api.Checkout.Exists {
 		t.Errorf("%+v", api)
 	}
-	if db.Diagnosis.State != session.StateStale || len(s.Drift) != 1 {
-		t.Errorf("%+v, drift %+v", db.Diagnosis, s.Drift)
+	if db.Diagnosis.State != session.StateStale || len(s.Plan.Drift) != 1 {
+		t.Errorf("%+v, drift %+v", db.Diagnosis, s.Plan.Drift)
 	}
 }
 
@@ -355,16 +355,16 @@ func TestUnderWayIsNotInterrupted(t *testing.T) {
 	}
 	details := func() (got []string) {
 		t.Helper()
-		s, err := r.Status(t.Context(), false)
+		s, err := r.Inspect(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		care := engine.Care{}
+		care := engine.HubInput{}
 		p, err := r.Plan(t.Context(), engine.Request{Wanted: []session.Spec{r.spec("api")}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return []string{s.Sessions[0].Diagnosis.Detail, r.Survey(t.Context(), s.State, care).Sessions[0].Diagnosis.Detail, p.Changes[0].Detail}
+		return []string{s.Sessions[0].Diagnosis.Detail, r.Observe(t.Context(), s.State, care).Sessions[0].Diagnosis.Detail, p.Changes[0].Detail}
 	}
 	interrupted := "its creation was interrupted"
 	if diff := cmp.Diff([]string{interrupted, interrupted, interrupted}, details()); diff != "" {

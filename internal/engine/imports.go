@@ -11,22 +11,22 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// found looks up what stands under the ids that are to be taken over. The word
-// before an id's first colon is the kind of its runtime.
-func (e Observer) found(ctx context.Context) map[string]session.Found {
-	if len(e.Imports) == 0 {
+// found looks up the objects to import. The word before an id's first colon is the
+// kind of its runtime.
+func (o Observer) found(ctx context.Context) map[string]session.Found {
+	if len(o.Imports) == 0 {
 		return nil
 	}
-	return inParallel(slices.Collect(maps.Keys(e.Imports)), 1, func(id string) session.Found {
+	return inParallel(slices.Collect(maps.Keys(o.Imports)), 1, func(id string) session.Found {
 		kind, _, ok := strings.Cut(id, ":")
 		if !ok {
 			return session.Found{Err: errors.New("it does not say which runtime it is of: want tmux:SOCKET/SESSION or docker:CONTAINER")}
 		}
-		in := e.Imports[id]
+		in := o.Imports[id]
 		if in.Kind != kind {
 			return session.Found{Err: fmt.Errorf("it is of %s, and the session is declared in %s: give that a runtime of kind %s", kind, in.Key(), kind)}
 		}
-		rt, err := e.Runtime(in)
+		rt, err := o.Runtime(in)
 		if err != nil {
 			return session.Found{Err: err}
 		}

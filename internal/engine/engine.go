@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Engine observes, plans and changes the sessions of one project.
+type Engine struct {
+	Project   string
+	StatePath string        // of the state file
+	Version   string        // of agentform, for the state file
+	Who       state.Holder  // shown to those who find the state locked
+	LockWait  time.Duration // how long to wait for the lock
+	Keep      time.Duration // age limit of the sessions' histories; 0: none
+
+	// Here is the owner of new sessions. The zero value means that it is not known.
+	Here session.Owner
+	// Check refuses a state that must not be used from here. A nil Check accepts all.
+	Check func(state.State) error
+
+	// Runtime opens a runtime of the project with that lineage, which is empty before
+	// the first apply. It is called once for each engine and lineage.
+	Runtime func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
+	// Observer needs no Runtime.
+	Observer Observer
+	// Applier needs no Store and no Runtime.
+	Applier apply.Applier
+	// Activity reads what agents do, where a plan depends on that. If it is nil, plans
+	// do not know.
+	Activity *activity.Reader
+
+	open     opened
+	restarts restartHistories
+}
+
+// Request is the input of a plan.
+type Request struct {
+	Wanted  []session.Spec // the manifest's sessions
+	Options plan.Options
+	Moves   []plan.Move
+	Removed []plan.Removal
+	Imports []plan.Import
+	// Wait makes Apply return only when every session that it started is ready.
+	Wait bool
+}
+
+// maxAttempts is how often a plan is computed while the state changes meanwhile.
+const maxAttempts = 3
+
+// Plan observes and computes what is to be done. It takes no lock and changes
+// nothing. If the state keeps changing meanwhile, the plan is incomplete and has a
+// warning. The error says that the state cannot be read.
+func (e *Engine) Plan(ctx context.Context, q Request) (plan.Plan, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for n := 1; ; n++ {
+		prefetched := e.prefetch(ctx, q.Wanted)
+		st, err := e.Read()
+		if err != nil {
+			return plan.Plan{}, err
+		}
+		o := e.observer(st, q)
+		o.started = prefetched(st)
+		w := o.World(ctx, q.Wanted, st.Sessions, false)
+		if unresolved(st, w) && !state.Locked(e.StatePath) {
+			w = e.resolve(ctx, st, q)
+		}
+		w.Writer = e.writer(st)
+		p := e.decide(ctx, st, w, q, false)
+		e.restarts.annotate(&p, w, e.Applier.Folder)
+		serial, err := state.Serial(e.StatePath)
+		if err != nil {
+			return plan.Plan{}, err
+		}
+		if serial == st.Serial {
+			return p, nil
+		}
+		if n == maxAttempts {
+			p.Complete = false
+			p.Problems = append(p.Problems, session.Diagnostic{Severity: session.Warning, Summary: "state_moved",
+				Detail: fmt.Sprintf("the state was changed while it was compared, %d times; someone is at work on it: plan again", maxAttempts)})
+			return p, nil
+		}
+	}
+}
+
+// Read returns the state without taking its lock. Before the first apply it is empty.
+func (e *Engine) Read() (state.State, error) {
+	st, err := state.Read(e.StatePath)
+	if errors.Is(err, state.ErrNone) {
+		st = state.State{Project: e.Project}
+		st.Lineage, err = state.Lineage(e.StatePath, e.Applier.OutputsDir)
+	}
+	if err == nil {
+		err = check(e.Check, st)
+	}
+	return st, err
+}
+
+func check(with func(state.State) error, st state.State) error {
+	if with == nil {
+		return nil
+	}
+	return with(st)
+}
+
+// settleTimeout bounds the wait for operations that a killed apply had started: the
+// time that a container may be without a run, and some more.
+const settleTimeout = 15 * time.Second
+
+// resolve observes until the outcome of every operation is known, or settleTimeout has
+// passed. No other apply runs, so that is soon.
+func (e *Engine) resolve(ctx context.Context, st state.State, q Request) session.World {
+	for until := time.Now().Add(settleTimeout); ; {
+		w := e.look(ctx, st, q, false)
+		if !unresolved(st, w) || time.Now().After(until) || !sleep(ctx, 200*time.Millisecond) {
+			return w
+		}
+	}
+}
+
+// unresolved reports whether the outcome of an operation is still unknown: whether a
+// session that was being started lives, or what becomes of a workspace that a git
+// process is still creating, removing or rolling back.
+func unresolved(st state.State, w session.World) bool {
+	starting := map[string]bool{}
+	for _, r := range st.Sessions {
+		if r.Intent == session.Creating || r.Intent == session.Restarting {
+			starting[r.ID] = true
+		}
+		if r.Intent != session.Settled && r.Tree.Created && halfMade(r, w.Checkouts[r.Tree.Path]) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(w.Lives, func(l session.Live) bool {
+		return !l.Foreign && l.Vital == session.Unknown && starting[l.Mark.ID]
+	})
+}
+
+// halfMade reports whether a workspace that was being created or removed is neither
+// there nor gone. Whoever creates a workspace waits for a partial one.
+func halfMade(r session.Record, at session.Checkout) bool {
+	switch r.Intent {
+	case session.Creating:
+		return at.Err != nil && !at.Partial
+	case session.Removing:
+		return at.Err != nil || r.Tree.Mode == session.Worktree && at.Exists && !at.Git && !at.Empty
+	}
+	return false
+}
+
+// look takes a snapshot of what a request and the records touch.
+func (e *Engine) look(ctx context.Context, st state.State, q Request, screens bool) session.World {
+	return e.observer(st, q).World(ctx, q.Wanted, st.Sessions, screens)
+}
+
+// observer returns the Observer for a request. What was imported before is on record,
+// and found there.
+func (e *Engine) observer(st state.State, q Request) Observer {
+	o := e.Observer
+	o.Runtime, o.Imports, o.here = e.runtimes(st.Lineage), map[string]session.RuntimeSpec{}, e.Here
+	for _, i := range q.Imports {
+		if slices.ContainsFunc(st.Sessions, func(rec session.Record) bool { return rec.Address == i.To }) {
+			continue
+		}
+		o.Imports[i.ID] = session.RuntimeSpec{}
+		for _, s := range q.Wanted {
+			if s.Address == i.To {
+				o.Imports[i.ID] = s.Runtime
+			}
+		}
+	}
+	return o
+}
+
+// opened are the runtimes that were opened, each once.
+type opened struct {
+	mu  sync.Mutex
+	all map[string]session.Runtime // by lineage and engine
+}
+
+// runtimes returns the function that opens the runtimes of a lineage.
+func (e *Engine) runtimes(lineage string) func(session.RuntimeSpec) (session.Runtime, error) {
+	return func(spec session.RuntimeSpec) (session.Runtime, error) { return e.Opened(lineage, spec) }
+}
+
+// Opened returns a runtime of the project with that lineage. Each is opened once.
+func (e *Engine) Opened(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {
+	e.open.mu.Lock()
+	defer e.open.mu.Unlock()
+	key := lineage + "\x00" + spec.Engine()
+	if rt := e.open.all[key]; rt != nil {
+		return rt, nil
+	}
+	rt, err := e.Runtime(lineage, spec)
+	if err != nil {
+		return nil, err
+	}
+	if e.open.all == nil {
+		e.open.all = map[string]session.Runtime{}
+	}
+	e.open.all[key] = rt
+	return rt, nil
+}
+
+// For returns the runtime of a recorded session.
+func (e *Engine) For(spec session.Spec) (session.Runtime, error) {
+	st, err := e.Read()
+	if err != nil {
+		return nil, err
+	}
+	return e.Opened(st.Lineage, spec.Runtime)
+}
+
+// Close closes the runtimes that were opened.
+func (e *Engine) Close() {
+	e.open.mu.Lock()
+	defer e.open.mu.Unlock()
+	for _, rt := range e.open.all {
+		if c, can := rt.(session.Closer); can {
+			c.Close()
+		}
+	}
+	e.open.all = nil
+}

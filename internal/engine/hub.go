@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// HubInput is what the hub knows of recorded sessions besides what is observed. Its
+// Restarts are read from the histories.
+type HubInput struct {
+	plan.Hub
+	MaxRunning int // agents alive at once; 0: no limit
+	// Doing is what the agents do that other sessions wait for.
+	Doing map[session.Address]session.Doing
+	// Missing returns why a secret that a start needs is unavailable, or "". It is
+	// called for each start of a plan. If Missing is nil, all secrets are available.
+	Missing func(start plan.Change, at time.Time) string
+}
+
+// Observe observes the sessions of a state, without a lock and without screens, and
+// plans what the hub is to do. A history that cannot be read counts as empty.
+func (e *Engine) Observe(ctx context.Context, st state.State, in HubInput) Observation {
+	w := e.look(ctx, st, Request{Wanted: recordedSpecs(st)}, false)
+	w.Writer = e.writer(st)
+	return observation(st, w, e.planHub(st, w, in))
+}
+
+// Replan returns the same observation with a plan from other input.
+func (e *Engine) Replan(o Observation, in HubInput) Observation {
+	return observation(o.State, o.World, e.planHub(o.State, o.World, in))
+}
+
+// Forecast returns what the hub does, or would do, about what was observed.
+func (e *Engine) Forecast(o Observation, in HubInput) plan.Plan {
+	return e.planHub(o.State, o.World, in)
+}
+
+// Repair does what the hub may, under the lock: it observes and plans again, and
+// applies that plan, which it returns. The hub is the author of every event.
+//
+// The error is a *state.LockedError if another process has the lock, else that of
+// apply.Applier.Run.
+func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{}) (plan.Plan, apply.Tally, error) {
+	var p plan.Plan
+	tally, err := e.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
+		st := store.State()
+		p = e.planHub(st, e.look(ctx, st, Request{Wanted: recordedSpecs(st)}, false), in)
+		a.By, a.EachAlone = history.ByHub, true
+		return a.Run(ctx, p, drain)
+	})
+	return p, tally, err
+}
+
+// planHub plans within the limits of the hub: what is recorded is what is wanted. It
+// asks for the secrets of each start once: a start that is held for a missing one can
+// make room for another.
+func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan {
+	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder), map[session.Address]string{}
+	asked := map[session.Address]bool{}
+	for {
+		p := plan.Compute(plan.Input{
+			Now: w.At, Project: e.Project, Lineage: st.Lineage, Serial: st.Serial,
+			Wanted: recordedSpecs(st), Records: st.Sessions, World: w, ByHand: true,
+			Options: plan.Options{MaxRunning: in.MaxRunning}, Doing: in.Doing, Hub: &in.Hub,
+		})
+		known := len(in.Lacking)
+		for _, c := range p.Changes {
+			if in.Missing == nil || !c.Starts() || asked[c.Address] {
+				continue
+			}
+			asked[c.Address] = true
+			if why := in.Missing(c, w.At); why != "" {
+				in.Lacking[c.Address] = why
+			}
+		}
+		if len(in.Lacking) == known {
+			return p
+		}
+	}
+}
+
+// recordedSpecs returns the specs on record, at their recorded addresses.
+func recordedSpecs(st state.State) []session.Spec {
+	specs := make([]session.Spec, len(st.Sessions))
+	for i, rec := range st.Sessions {
+		specs[i] = rec.Spec
+		specs[i].Address = rec.Address
+	}
+	return specs
+}

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Observation is what is on record beside what is live.
+type Observation struct {
+	State    state.State
+	World    session.World
+	Sessions []Seen    // on record, in the order of addresses
+	Pending  []Pending // wanted and not in the state, in the order of addresses
+	Plan     plan.Plan // with what is recorded as what is wanted
+}
+
+// Seen is one recorded session as observed.
+type Seen struct {
+	Record    session.Record
+	Live      *session.Live // nil: nothing of it is live
+	Checkout  session.Checkout
+	Diagnosis plan.Diagnosis
+}
+
+// Pending is one session that is wanted and not in the state.
+type Pending struct {
+	Spec     session.Spec
+	Live     *session.Live // nil: nothing of it runs
+	Checkout session.Checkout
+	Adopts   bool // the next apply adopts what runs
+}
+
+// Inspect observes, without a lock, every recorded session, with its screen on
+// request, and the wanted sessions that are not recorded. The error says that the
+// state cannot be read.
+func (e *Engine) Inspect(ctx context.Context, screens bool, wanted ...session.Spec) (Observation, error) {
+	for n := 1; ; n++ {
+		st, err := e.Read()
+		if err != nil {
+			return Observation{}, err
+		}
+		o := e.inspect(ctx, st, screens, wanted)
+		if n == maxAttempts || o.World.Writer.Name != "" || !slices.ContainsFunc(st.Sessions, inProgress) {
+			return o, nil
+		}
+		if serial, err := state.Serial(e.StatePath); err != nil || serial == st.Serial {
+			return o, nil
+		}
+		// The apply that was running has ended since the state was read.
+	}
+}
+
+// inProgress reports whether an operation was in progress when a record was saved.
+func inProgress(rec session.Record) bool {
+	return rec.Intent != session.Settled && rec.Intent != session.Queued
+}
+
+// writer returns the command that is changing the sessions of a state, for callers
+// without the lock.
+func (e *Engine) writer(st state.State) session.Writer {
+	if !slices.ContainsFunc(st.Sessions, inProgress) {
+		return session.Writer{}
+	}
+	h, held := state.HeldBy(e.StatePath)
+	if !held || h.PID == 0 {
+		return session.Writer{}
+	}
+	at := ""
+	if h.Host != e.Who.Host {
+		at = " on " + h.Host
+	}
+	return session.Writer{Name: fmt.Sprintf("%s (pid %d%s)", h.Command, h.PID, at), Since: h.Since}
+}
+
+func (e *Engine) inspect(ctx context.Context, st state.State, screens bool, wanted []session.Spec) Observation {
+	specs := recordedSpecs(st)
+	pending := slices.DeleteFunc(slices.Clone(wanted), func(s session.Spec) bool {
+		return slices.ContainsFunc(st.Sessions, func(r session.Record) bool { return r.Address == s.Address })
+	})
+	looker := e.observer(st, Request{})
+	looker.Also = pending
+	w := looker.World(ctx, specs, st.Sessions, screens)
+	w.Writer = e.writer(st)
+	in := plan.Input{Now: w.At, Project: e.Project, Lineage: st.Lineage, Serial: st.Serial,
+		Wanted: specs, Records: st.Sessions, World: w, ByHand: true}
+	o := observation(st, w, plan.Compute(in))
+	if len(pending) == 0 {
+		return o
+	}
+	in.Wanted, in.ByHand = pending, false
+	for _, c := range plan.Compute(in).Changes {
+		if c.Before == nil {
+			o.Pending = append(o.Pending, Pending{Spec: *c.After, Live: c.Live, Checkout: w.Checkouts[c.After.Workspace.Path], Adopts: c.Action == plan.Adopt})
+		}
+	}
+	return o
+}
+
+// observation joins a plan for the recorded sessions with what it was computed from.
+func observation(st state.State, w session.World, p plan.Plan) Observation {
+	o := Observation{State: st, World: w, Plan: p, Sessions: make([]Seen, 0, len(p.Changes))}
+	for _, c := range p.Changes {
+		if c.Before != nil {
+			o.Sessions = append(o.Sessions, Seen{
+				Record: *c.Before, Live: c.Live, Checkout: w.Checkouts[c.Before.Tree.Path],
+				Diagnosis: plan.Diagnose(c.Before, c.Live, w),
+			})
+		}
+	}
+	return o
+}

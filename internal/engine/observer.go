@@ -1,0 +1,299 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Observer takes snapshots of what is live. Its functions must be safe for concurrent
+// use, and must not change anything.
+type Observer struct {
+	// Runtime opens the runtime that a session names.
+	Runtime func(session.RuntimeSpec) (session.Runtime, error)
+	// Look reads a workspace's branch, without a process where it can.
+	Look func(path string) session.Checkout
+	// LookClone is Look for a clone, where no git may run: its agent may have changed
+	// what git executes.
+	LookClone func(path string) session.Checkout
+	// Worktrees lists who holds which branch of a repository: one git process.
+	Worktrees func(ctx context.Context, repo string) ([]session.Held, error)
+	// Facts reads the folder of a run.
+	Facts func(run string) session.RunFacts
+	// Launched returns what a run was launched with, or nil if that is not known. It is
+	// called for what is live and not on record. A nil Launched knows nothing.
+	Launched func(run string) *session.Spec
+	// Imports are the ids of objects to import, and the runtime that each is to be of.
+	Imports map[string]session.RuntimeSpec
+	// Also are wanted sessions whose runtimes and workspaces are observed as well, but
+	// not the worktrees of their repositories.
+	Also []session.Spec
+	// Overdue reports whether a session that has run for longer than its
+	// unobserved_for cannot be observed yet. If Overdue is nil, none is.
+	Overdue func(session.Record, time.Time) bool
+	BootID  func() string
+	Now     func() time.Time
+
+	here    session.Owner     // of World.Here
+	started map[string]answer // runtimes that were asked already, by engine
+}
+
+// World takes a snapshot of everything that the wanted and the recorded sessions touch.
+// Screens are read only on request. It never fails: a runtime that did not
+// answer has its error in World.Runtimes, a workspace that could not be read in
+// its Checkout, and a repository whose worktrees could not be listed in the
+// Checkout of the repository's own path.
+func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []session.Record, screens bool) session.World {
+	w := session.World{
+		At:        o.Now(),
+		Here:      o.here,
+		BootID:    o.BootID(),
+		Runtimes:  map[string]error{},
+		Worktrees: map[string][]session.Held{},
+	}
+	all := slices.Concat(wanted, o.Also)
+	var wg sync.WaitGroup
+	wg.Go(func() { o.lives(ctx, &w, runtimes(all, recorded), screens) })
+	wg.Go(func() { w.Found = o.found(ctx) })
+	paths, withoutGit := workspaces(all, recorded)
+	w.Checkouts = inParallel(paths, batch, func(path string) session.Checkout {
+		if withoutGit[path] {
+			return o.LookClone(path)
+		}
+		return o.Look(path)
+	})
+	o.worktrees(ctx, &w, wanted, recorded)
+	wg.Wait()
+	o.addLaunched(w.Lives, recorded)
+	w.Runs = inParallel(unseenRuns(w.Lives, recorded), batch, o.Facts)
+	o.awaitExits(ctx, &w)
+	w.Overdue = o.overdue(w.At, recorded)
+	return w
+}
+
+// overdue returns the runs that are overdue. Only those are asked about that have run
+// for longer than their limit, since the answer is on disk.
+func (o Observer) overdue(now time.Time, recorded []session.Record) map[string]bool {
+	found := map[string]bool{}
+	for _, r := range recorded {
+		limit := r.Spec.Agent.UnobservedFor.D()
+		if o.Overdue != nil && limit > 0 && !r.Run.StartedAt.IsZero() && now.Sub(r.Run.StartedAt) > limit && o.Overdue(r, now) {
+			found[r.Run.ID] = true
+		}
+	}
+	return found
+}
+
+// runtimes returns the runtimes that hold a recorded session or are to hold a wanted
+// one, one for each engine. If a record names a server, that is included, whatever its
+// spec says now.
+func runtimes(wanted []session.Spec, recorded []session.Record) map[string]session.RuntimeSpec {
+	specs := map[string]session.RuntimeSpec{}
+	add := func(r session.RuntimeSpec) {
+		if engine := r.Engine(); specs[engine].Kind == "" {
+			specs[engine] = r
+		}
+	}
+	for _, r := range recorded {
+		add(r.Spec.Runtime)
+		if kind := r.Place.Runtime; r.Place.Traits().Server != "" && kind != r.Spec.Runtime.Kind {
+			add(session.RuntimeSpec{Kind: kind})
+		}
+	}
+	for _, s := range wanted {
+		add(s.Runtime)
+	}
+	return specs
+}
+
+// lives observes all engines at the same time and fills in w.Runtimes and w.Lives, in
+// the order of the engines' names. What two engines show is included once, such as an
+// adopted session on a tmux server that a runtime block names too.
+func (o Observer) lives(ctx context.Context, w *session.World, specs map[string]session.RuntimeSpec, screens bool) {
+	answers := map[string]answer{}
+	for key, spec := range specs {
+		if answers[key] = o.started[key]; answers[key] == nil {
+			answers[key] = o.ask(ctx, spec, screens)
+		}
+	}
+	seen := map[session.Place]bool{}
+	for _, engine := range slices.Sorted(maps.Keys(specs)) {
+		lives, err := answers[engine]()
+		w.Runtimes[engine] = err
+		for _, l := range lives {
+			if len(specs) == 1 || !seen[l.Place] {
+				w.Lives = append(w.Lives, l)
+			}
+			seen[l.Place] = true
+		}
+	}
+}
+
+// addLaunched fills in what the live sessions that are not on record were launched
+// with, so that they can be adopted unchanged. The data folder still has that of a
+// session whose lineage was lost, and of no session of another project.
+func (o Observer) addLaunched(lives []session.Live, recorded []session.Record) {
+	known := make(map[string]bool, len(recorded))
+	for _, r := range recorded {
+		known[r.ID] = true
+	}
+	for i := range lives {
+		if l := &lives[i]; o.Launched != nil && l.Mark.ID != "" && !known[l.Mark.ID] && l.Spec == nil {
+			l.Spec = o.Launched(l.Mark.Run)
+		}
+	}
+}
+
+// workspaces returns the paths that specs and records name, and those of them in which
+// no git may run: clones, and folders without git of their own.
+func workspaces(wanted []session.Spec, recorded []session.Record) (paths []string, withoutGit map[string]bool) {
+	all := map[string]bool{}
+	add := func(path, mode string) {
+		if path != "" {
+			all[path] = all[path] || mode == session.Clone || mode == session.Plain
+		}
+	}
+	for _, s := range wanted {
+		add(s.Workspace.Path, s.Workspace.Mode)
+	}
+	for _, r := range recorded {
+		add(r.Tree.Path, r.Tree.Mode)
+	}
+	return slices.Collect(maps.Keys(all)), all
+}
+
+// worktrees lists the worktrees of each repository in which something may have to be
+// created. It takes a process, so other repositories are left out.
+func (o Observer) worktrees(ctx context.Context, w *session.World, wanted []session.Spec, recorded []session.Record) {
+	type answer struct {
+		held []session.Held
+		err  error
+	}
+	repos := changing(w.Checkouts, wanted, recorded)
+	answers := inParallel(repos, 1, func(repo string) answer {
+		held, err := o.Worktrees(ctx, repo)
+		return answer{held, err}
+	})
+	for repo, a := range answers {
+		if a.err == nil {
+			w.Worktrees[repo] = a.held
+		} else if _, looked := w.Checkouts[repo]; !looked {
+			w.Checkouts[repo] = session.Checkout{Path: repo, Err: a.err}
+		}
+	}
+}
+
+// changing returns the repositories of wanted worktrees that are not on record, are
+// recorded with another branch or path, or do not exist as recorded.
+func changing(seen map[string]session.Checkout, wanted []session.Spec, recorded []session.Record) []string {
+	trees := make(map[session.Address]session.WorkspaceState, len(recorded))
+	for _, r := range recorded {
+		trees[r.Address] = r.Tree
+	}
+	repos := map[string]bool{}
+	for _, s := range wanted {
+		if s.Workspace.Repo == "" || s.Workspace.Mode == session.Clone {
+			continue // a clone holds no branch of the repository
+		}
+		if s.Workspace.Mode == session.InPlace && seen[s.Workspace.Path].Branch == s.Branch {
+			continue // nothing is created, and nobody else can hold the branch
+		}
+		t, known := trees[s.Address]
+		stands := seen[t.Path]
+		if !known || t.Branch != s.Branch || t.Path != s.Workspace.Path || !stands.Exists || stands.Branch != s.Branch {
+			repos[s.Workspace.Repo] = true
+		}
+	}
+	return slices.Collect(maps.Keys(repos))
+}
+
+// unseenRuns returns the recorded runs that no live object carries, and those of
+// sessions with an operation in progress.
+func unseenRuns(lives []session.Live, recorded []session.Record) []string {
+	live := make(map[string]bool, len(lives))
+	for _, l := range lives {
+		live[l.Mark.Run] = true
+	}
+	var runs []string
+	for _, r := range recorded {
+		if r.Run.ID != "" && (!live[r.Run.ID] || r.Intent != session.Settled) {
+			runs = append(runs, r.Run.ID)
+		}
+	}
+	return runs
+}
+
+// exitTimeout bounds the wait for agents whose place is gone: when a tmux server
+// exits, the hangup ends them within moments.
+const exitTimeout = time.Second
+
+// awaitExits waits, for at most exitTimeout, for agents whose place is gone to exit.
+func (o Observer) awaitExits(ctx context.Context, w *session.World) {
+	seen := make(map[string]bool, len(w.Lives))
+	for _, l := range w.Lives {
+		seen[l.Mark.Run] = true
+	}
+	for until := time.Now().Add(exitTimeout); time.Now().Before(until); {
+		alive := false
+		for run, facts := range w.Runs {
+			if facts.Alive && !seen[run] {
+				w.Runs[run] = o.Facts(run)
+				alive = alive || w.Runs[run].Alive
+			}
+		}
+		if !alive || !sleep(ctx, 20*time.Millisecond) {
+			return
+		}
+	}
+}
+
+// sleep reports whether ctx was still active after d.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// batch is how many small reads one goroutine takes at a time: each takes about
+// 10 µs, so that smaller batches would cost more than they save.
+const batch = 16
+
+// inParallel returns the function's result for each name. One goroutine for each
+// processor works on batches of names: more would delay whoever waits for a runtime's
+// answer at the same time.
+func inParallel[T any](names []string, batch int, read func(string) T) map[string]T {
+	results := make([]T, len(names))
+	var next atomic.Int64
+	work := func() {
+		for {
+			end := int(next.Add(int64(batch)))
+			from := end - batch
+			if from >= len(names) {
+				return
+			}
+			for i := from; i < min(end, len(names)); i++ {
+				results[i] = read(names[i])
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0)-1, (len(names)-1)/batch) {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	found := make(map[string]T, len(names))
+	for i, name := range names {
+		found[name] = results[i]
+	}
+	return found
+}

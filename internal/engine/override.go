@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Override is what a person wants of sessions, other than their manifest.
+type Override struct {
+	// Addresses of recorded sessions. The address of a block means all its instances.
+	Addresses []session.Address
+	// Desired is paused for pause, stopped for stop, and running for start, resume and
+	// restart.
+	Desired session.Desired
+	Restart bool // restart sessions whatever their state
+	Fresh   bool // start a new conversation, with the prompt
+	// AfterTurn lets a running turn end before an agent is stopped, for at most
+	// TurnLimit. If that is 0, the session's stop block or defaultTurn applies.
+	AfterTurn bool
+	TurnLimit time.Duration
+	// Wait makes Override return only when every session that it started is ready.
+	Wait bool
+}
+
+// defaultTurn is how long a turn may go on if neither the person nor the manifest has a
+// limit. Most turns of coding agents take less.
+const defaultTurn = 5 * time.Minute
+
+// TurnLimit returns the function that says how long a session's turn may go on: limit if
+// it is above 0, else that of the session's stop block, or five minutes.
+func TurnLimit(limit time.Duration) func(session.Spec) time.Duration {
+	return func(s session.Spec) time.Duration { return cmp.Or(limit, s.Stop.AfterTurn.D(), defaultTurn) }
+}
+
+// UnknownError reports that an address is not on record.
+type UnknownError struct{ Address session.Address }
+
+// Error names the address.
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("%s is not on record: agentform apply makes what the manifest has", e.Address)
+}
+
+// Override applies what a person wants, under the lock. It is recorded as an override,
+// which later plans respect, or lift naming its author. An override to what the recorded
+// spec says anyway ends the one before. The plan that was applied is returned too.
+//
+// A session with a problem, or whose state is unknown, is left as it is and is among
+// the errors. The others are changed.
+func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}) (plan.Plan, apply.Tally, error) {
+	var p plan.Plan
+	tally, err := e.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
+		st := store.State()
+		x, err := o.records(&st, session.Override{Desired: o.Desired, By: a.By, At: e.Observer.Now()})
+		if err != nil {
+			return apply.Tally{}, err
+		}
+		q := Request{Options: plan.Options{Targets: o.Addresses}}
+		for _, rec := range x.after {
+			q.Wanted = append(q.Wanted, rec.Spec)
+		}
+		if o.Restart {
+			q.Options.Restart = o.Addresses
+		}
+		if o.Fresh {
+			q.Options.Fresh = o.Addresses
+		}
+		p = e.decide(ctx, st, e.look(ctx, st, q, false), q, true)
+		for i := range p.Changes {
+			p.Changes[i].Approved = waits(p.Changes[i])
+		}
+		able, errs := x.check(p)
+		if err := x.save(store, a, able, p); err != nil {
+			return apply.Tally{}, err
+		}
+		if o.AfterTurn {
+			a.AfterTurn = TurnLimit(o.TurnLimit)
+		}
+		tally, err := a.Run(ctx, p, drain)
+		errs = append(errs, err, x.revert(store, a, tally))
+		return tally, errors.Join(errs...)
+	})
+	if o.Wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
+		err = errors.Join(err, e.await(ctx, tally))
+	}
+	return p, tally, err
+}
+
+// overridden are the records that an override is about, before and after it.
+type overridden struct{ before, after []session.Record }
+
+// records sets the override in the records in st that it is about.
+func (o Override) records(st *state.State, set session.Override) (overridden, error) {
+	var x overridden
+	for _, target := range o.Addresses {
+		if !slices.ContainsFunc(st.Sessions, func(rec session.Record) bool { return rec.Address.Within(target) }) {
+			return x, &UnknownError{target}
+		}
+	}
+	for i := range st.Sessions {
+		rec := &st.Sessions[i]
+		if !slices.ContainsFunc(o.Addresses, rec.Address.Within) {
+			continue
+		}
+		x.before = append(x.before, *rec)
+		rec.Override = nil
+		if set.Desired != rec.Spec.Desired {
+			o := set
+			rec.Override = &o
+		}
+		x.after = append(x.after, *rec)
+	}
+	return x, nil
+}
+
+// check returns which sessions the plan can change as wanted, and why not the others.
+func (x overridden) check(p plan.Plan) (able map[session.Address]bool, errs []error) {
+	able = make(map[session.Address]bool, len(x.after))
+	for _, rec := range x.after {
+		able[rec.Address] = true
+	}
+	for _, d := range p.Problems {
+		if d.Code == string(plan.ReasonUnobserved) {
+			continue // a warning only: the session can still be stopped
+		}
+		if d.Severity == session.Error && (able[d.Address] || d.Address == "") {
+			delete(able, d.Address)
+			errs = append(errs, d)
+		}
+	}
+	for _, c := range p.Changes {
+		if able[c.Address] && c.State == session.StateUnknown && !c.Action.Acts() {
+			delete(able, c.Address)
+			errs = append(errs, fmt.Errorf("%s: its state is unknown, so nothing was done: %s", c.Address, c.Detail))
+		}
+	}
+	return able, errs
+}
+
+// save records new overrides before they are acted on. On a disk that accepts no writes,
+// one that stops an agent is recorded once the agent has stopped.
+func (x overridden) save(store *state.Store, a apply.Applier, able map[session.Address]bool, p plan.Plan) error {
+	ends := map[session.Address]bool{}
+	for _, c := range p.Changes {
+		ends[c.Address] = c.Action == plan.Stop
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, len(x.after))
+	fresh := make([]bool, len(x.after))
+	for i, rec := range x.after {
+		if able[rec.Address] && desired(x.before[i].Override) != desired(rec.Override) {
+			fresh[i] = true
+			wg.Go(func() { errs[i] = store.Put(rec) }) // together: they share one write
+		}
+	}
+	wg.Wait()
+	for i, rec := range x.after {
+		if !fresh[i] || errs[i] != nil {
+			continue
+		}
+		e := history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.OverrideSet,
+			Old: string(desired(x.before[i].Override)), New: string(desired(rec.Override))}
+		if rec.Override == nil {
+			e.Kind, e.New = history.OverrideLifted, string(rec.Spec.Desired)
+		}
+		a.Tell(e, rec)
+	}
+	for i, rec := range x.after {
+		if ends[rec.Address] && state.Unwritable(errs[i]) {
+			errs[i] = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// revert restores the overrides before pauses that failed: the agents still work.
+func (x overridden) revert(store *state.Store, a apply.Applier, tally apply.Tally) error {
+	var errs []error
+	for i, rec := range x.after {
+		was := x.before[i].Override
+		at := slices.IndexFunc(tally.Results, func(res apply.Result) bool {
+			return res.Address == rec.Address && res.Action == plan.Pause && res.Outcome == apply.Failed && res.Record != nil
+		})
+		if at < 0 || desired(rec.Override) == desired(was) {
+			continue
+		}
+		now := *tally.Results[at].Record
+		now.Override = was
+		if err := store.Put(now); err != nil {
+			errs = append(errs, fmt.Errorf("withdraw the pause of %s: %w", rec.Address, err))
+			continue
+		}
+		a.Tell(history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.OverrideLifted,
+			Old: string(desired(rec.Override)), New: string(rec.Spec.Desired)}, now)
+	}
+	return errors.Join(errs...)
+}
+
+func desired(o *session.Override) session.Desired {
+	if o == nil {
+		return ""
+	}
+	return o.Desired
+}
