@@ -192,8 +192,8 @@ func (linter) Start(in session.StartInput) session.Start {
 
 func (linter) Ready(string) bool { return true }
 
-func (linter) Read(e session.Evidence) session.Reading {
-	return session.Reading{Activity: session.Working, Detail: e.Screen, Source: "screen"}
+func (linter) Detect(e session.Evidence) session.Detection {
+	return session.Detection{Activity: session.Working, Detail: e.Screen, Source: "screen"}
 }
 
 // The errors say what happened, and what the agent showed.

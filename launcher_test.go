@@ -25,12 +25,12 @@ func (shy) Ready(screen string) bool { return strings.HasSuffix(screen, ">") }
 // failing is an agent that says of a screen what its first word is.
 type failing struct{ sessiontest.Agent }
 
-func (failing) Read(e session.Evidence) session.Reading {
+func (failing) Detect(e session.Evidence) session.Detection {
 	pr := ""
 	if i := strings.Index(e.Screen, "https://"); i >= 0 {
 		pr = e.Screen[i:]
 	}
-	return session.Reading{Activity: session.Activity(e.Title), PR: pr}
+	return session.Detection{Activity: session.Activity(e.Title), PR: pr}
 }
 
 func newLauncher(agent session.Agent) (*agentform.Launcher, *sessiontest.Scripted) {
@@ -143,8 +143,8 @@ func (told) Start(in session.StartInput) session.Start {
 	return session.Start{Argv: append(in.Spec.Agent.Command, in.Prompt)}
 }
 
-func (a told) Read(e session.Evidence) session.Reading {
-	r := a.shy.Read(e)
+func (a told) Detect(e session.Evidence) session.Detection {
+	r := a.shy.Detect(e)
 	if strings.HasPrefix(e.Screen, "hook") {
 		r.Source = "hook"
 	}

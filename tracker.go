@@ -126,20 +126,20 @@ func (t *tracker) seen(o *Observation, r *launch.Run, l *session.Live) {
 			state, does = session.StateStopped, session.Done
 		}
 	}
-	o.Status, o.Activity, o.Detail, o.PR = session.StatusOf(state, does), does, look.Reading.Detail, look.Reading.PR
+	o.Status, o.Activity, o.Detail, o.PR = session.StatusOf(state, does), does, look.Detection.Detail, look.Detection.PR
 	t.turn.See(turn.Look{
 		At: o.At, Run: r.Record.Run.ID, Is: string(state) + " " + string(does), Alive: l.Vital == session.Alive,
 		Working: does == session.Working || does == session.Blocked || does == session.BlockedAPI,
 		Resting: !spec.OneShot && (does == session.Idle || does == session.Done),
-		Phrase:  look.Reading.Source == "screen" && (does == session.Done || does == session.Failed),
+		Phrase:  look.Detection.Source == "screen" && (does == session.Done || does == session.Failed),
 		Prompt:  spec.Ready != "" && r.Agent.Ready(l.Screen),
 		Given:   t.given, Queued: t.queued, Moved: l.MovedAt, TurnAt: look.TurnAt,
 	})
-	if l.Vital == session.Alive && look.Reading.Source == "screen" && (does == session.Done || does == session.Failed) && !t.turn.Settled() {
+	if l.Vital == session.Alive && look.Detection.Source == "screen" && (does == session.Done || does == session.Failed) && !t.turn.Settled() {
 		o.Status = session.StatusOf(state, session.Working)
 	}
 	o.TurnEnded = t.turn.Ended()
-	if n := look.Native; n != nil {
+	if n := look.Transcript; n != nil {
 		o.Answer = n.LastMessage
 		if !n.Answered(t.given) && t.turn.Held() < fileLag {
 			o.TurnEnded = false // its file has the answer in a moment

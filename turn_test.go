@@ -136,8 +136,8 @@ func TestWatchATurn(t *testing.T) {
 // phrased is an agent that only its screen tells of.
 type phrased struct{ sessiontest.Agent }
 
-func (p phrased) Read(e session.Evidence) session.Reading {
-	r := p.Agent.Read(e)
+func (p phrased) Detect(e session.Evidence) session.Detection {
+	r := p.Agent.Detect(e)
 	if r.Activity == session.Done || r.Activity == session.Failed {
 		r.Source = "screen"
 	}

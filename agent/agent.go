@@ -43,16 +43,16 @@ type kind struct {
 	// deafResuming says that what is typed while an earlier conversation is loaded is
 	// lost: the prompt that comes with one is an argument, pasted or not otherwise.
 	deafResuming bool
-	// files, native and entries are Agent.Files, Native and Entries; nil: the
+	// files, native and entries are Agent.Files, Transcript and Entries; nil: the
 	// agent has no session file that is known.
 	files   func(of session.Lookup) []string
-	native  func(lines [][]byte) session.Native
+	native  func(lines [][]byte) session.Transcript
 	entries func(line []byte) []session.Entry
 	// signal is what one thing that a hook told means (JSON as the agent gave it,
 	// session.Signal's Data). False: nothing about what the agent does, such as an
 	// event that is not known; then what was told before it still holds. The hook
 	// that tells it is among those that start asks for. nil: no hooks.
-	signal func(data []byte) (session.Reading, bool)
+	signal func(data []byte) (session.Detection, bool)
 	// dotfiles and refuses are what DotfileFixes and Refusal say; nil: nothing.
 	dotfiles func(s session.Spec, of session.Lookup) []DotfileFix
 	refuses  func(in session.StartInput) string
@@ -132,7 +132,7 @@ type program struct {
 func (p *program) Ready(screen string) bool { return p.detector().screen.Ready(screen) }
 
 // Read says what the agent does, by all that is known of it.
-func (p *program) Read(e session.Evidence) session.Reading { return p.detector().Read(e) }
+func (p *program) Detect(e session.Evidence) session.Detection { return p.detector().Detect(e) }
 
 // Start is how a run is started: the command line (the command, what the agent
 // must be told, permissions and trust, the session's arguments, and the prompt,
@@ -170,10 +170,10 @@ func (p *program) Files(of session.Lookup) []string {
 	return p.files(of)
 }
 
-// Native is what the agent's session file tells.
-func (p *program) Native(lines [][]byte) session.Native {
+// Transcript is what the agent's session file tells.
+func (p *program) Transcript(lines [][]byte) session.Transcript {
 	if p.native == nil {
-		return session.Native{}
+		return session.Transcript{}
 	}
 	return p.native(lines)
 }

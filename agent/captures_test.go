@@ -91,7 +91,7 @@ func load(t *testing.T, dir string) capture {
 func (c capture) facts() string {
 	a := For(Builtins()[c.agent])
 	var b strings.Builder
-	say := func(name string, r session.Reading) {
+	say := func(name string, r session.Detection) {
 		fmt.Fprintf(&b, "%s: %s", name, r.Activity)
 		if r.Detail != "" {
 			fmt.Fprintf(&b, " (%s)", strings.ReplaceAll(r.Detail, "\n", " / "))
@@ -101,16 +101,16 @@ func (c capture) facts() string {
 	e := c.evidence
 	fmt.Fprintf(&b, "ready: %v\n", a.Ready(e.Screen))
 	if e.Vital == session.Alive {
-		say("title", a.Read(session.Evidence{Vital: session.Alive, Title: e.Title}))
-		say("screen", a.Read(session.Evidence{Vital: session.Alive, Screen: e.Screen, Blank: e.Blank}))
+		say("title", a.Detect(session.Evidence{Vital: session.Alive, Title: e.Title}))
+		say("screen", a.Detect(session.Evidence{Vital: session.Alive, Screen: e.Screen, Blank: e.Blank}))
 		if len(e.Signals) > 0 {
-			say("hooks", a.Read(session.Evidence{Vital: session.Alive, Signals: e.Signals}))
+			say("hooks", a.Detect(session.Evidence{Vital: session.Alive, Signals: e.Signals}))
 		}
 	}
 	if len(c.lines) > 0 {
-		n := a.Native(c.lines)
-		e.Native = &n
-		say("session file", session.Reading{Activity: n.Activity, Detail: n.Detail})
+		n := a.Transcript(c.lines)
+		e.Transcript = &n
+		say("session file", session.Detection{Activity: n.Activity, Detail: n.Detail})
 		fmt.Fprintf(&b, "session: %d prompts, %d turns, %d tokens, last prompt %q, last message %q\n", n.Prompts, n.Turns, n.Tokens, n.LastPrompt, n.LastMessage)
 		var entries []string
 		for _, line := range c.lines {
@@ -120,7 +120,7 @@ func (c capture) facts() string {
 		}
 		fmt.Fprintf(&b, "log: %q\n", entries)
 	}
-	say("all together", a.Read(e))
+	say("all together", a.Detect(e))
 	return b.String()
 }
 

@@ -21,18 +21,18 @@ type claudeTold struct {
 
 // claudeSignal is what a hook of Claude Code told. None tells of a turn that was
 // interrupted, and none of retries.
-func claudeSignal(data []byte) (session.Reading, bool) {
+func claudeSignal(data []byte) (session.Detection, bool) {
 	var told claudeTold
 	if json.Unmarshal(data, &told) != nil {
-		return session.Reading{}, false
+		return session.Detection{}, false
 	}
 	switch told.Event {
 	case "SessionStart", "Stop":
-		return session.Reading{Activity: session.Idle}, true
+		return session.Detection{Activity: session.Idle}, true
 	case "UserPromptSubmit", "PostToolUse":
-		return session.Reading{Activity: session.Working}, true
+		return session.Detection{Activity: session.Working}, true
 	case "PermissionRequest":
-		return session.Reading{Activity: session.Blocked, Detail: claudeAsks(told.Tool, told.Input)}, true
+		return session.Detection{Activity: session.Blocked, Detail: claudeAsks(told.Tool, told.Input)}, true
 	case "Notification":
 		return told.notification()
 	case "StopFailure":
@@ -44,31 +44,31 @@ func claudeSignal(data []byte) (session.Reading, bool) {
 	case "SessionEnd":
 		// /clear and /resume end a session and begin the next.
 		if told.Reason == "clear" || told.Reason == "resume" {
-			return session.Reading{}, false
+			return session.Detection{}, false
 		}
-		return session.Reading{Activity: session.Exited, Detail: told.Reason}, true
+		return session.Detection{Activity: session.Exited, Detail: told.Reason}, true
 	}
-	return session.Reading{}, false
+	return session.Detection{}, false
 }
 
 // notification reads what people are told. That of a permission comes six seconds
 // after its request, and by then it may have been given.
-func (t claudeTold) notification() (session.Reading, bool) {
+func (t claudeTold) notification() (session.Detection, bool) {
 	switch t.Notification {
 	case "elicitation_dialog", "worker_permission_prompt":
-		return session.Reading{Activity: session.Blocked, Detail: t.Message}, true
+		return session.Detection{Activity: session.Blocked, Detail: t.Message}, true
 	case "idle_prompt":
-		return session.Reading{Activity: session.Idle}, true
+		return session.Detection{Activity: session.Idle}, true
 	}
-	return session.Reading{}, false
+	return session.Detection{}, false
 }
 
 // claudeFailure is how a turn failed, by its word for it.
-func claudeFailure(word, detail string) session.Reading {
+func claudeFailure(word, detail string) session.Detection {
 	if detail == "" {
 		detail = word
 	}
-	r := session.Reading{Activity: session.Failed, Detail: detail}
+	r := session.Detection{Activity: session.Failed, Detail: detail}
 	if word == "rate_limit" || word == "billing_error" {
 		r.Activity = session.BlockedAPI
 	}

@@ -99,7 +99,7 @@ func TestClaudeSettings(t *testing.T) {
 }
 
 func TestClaudeSignals(t *testing.T) {
-	for data, want := range map[string]session.Reading{
+	for data, want := range map[string]session.Detection{
 		`{"hook_event_name":"SessionStart","source":"startup"}`:                                                                           {Activity: session.Idle},
 		`{"hook_event_name":"UserPromptSubmit","prompt":"go"}`:                                                                            {Activity: session.Working},
 		`{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -r build","description":"Clean"}}`:         {Activity: session.Blocked, Detail: "May it use Bash?\nrm -r build"},
@@ -119,7 +119,7 @@ func TestClaudeSignals(t *testing.T) {
 		`[1]`:                                                                                                                             {},
 	} {
 		got, told := claudeSignal([]byte(data))
-		if got != want || told != (want != session.Reading{}) {
+		if got != want || told != (want != session.Detection{}) {
 			t.Errorf("%s: %+v, %v", data, got, told)
 		}
 	}
@@ -232,14 +232,14 @@ func TestClaudeNative(t *testing.T) {
 		for _, l := range c.lines {
 			lines = append(lines, []byte(l))
 		}
-		n := For(builtin("claude")).Native(lines)
+		n := For(builtin("claude")).Transcript(lines)
 		if n.Activity != c.activity || n.Detail != c.detail || n.Prompts != c.prompts || n.Turns != c.turns || n.Tokens != c.tokens {
 			t.Errorf("%s: %+v", name, n)
 		}
 	}
-	n := For(builtin("claude")).Native([][]byte{[]byte(prompt), []byte(text), []byte(ended), []byte(other)})
+	n := For(builtin("claude")).Transcript([][]byte{[]byte(prompt), []byte(text), []byte(ended), []byte(other)})
 	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
-	want := session.Native{
+	want := session.Transcript{
 		Conversation: "c2", Dir: "/w", StartedAt: at, Activity: session.Idle, At: at.Add(5 * time.Second), FirstTurnAt: at.Add(5 * time.Second), TurnAt: at.Add(5 * time.Second),
 		Prompts: 1, Turns: 1, Tokens: 17, LastPrompt: "fix it", LastMessage: "I look.",
 	}

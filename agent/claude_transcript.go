@@ -148,7 +148,7 @@ func claudeAsks(name string, input json.RawMessage) string {
 // claudeNative reads a transcript and the state file behind it. The transcript
 // tells of turns, the state what goes on: that a tool waits for a permission only
 // it knows.
-func claudeNative(lines [][]byte) session.Native {
+func claudeNative(lines [][]byte) session.Transcript {
 	var all []claudeLine
 	var state *claudeLine
 	for _, line := range lines {
@@ -170,16 +170,16 @@ func claudeNative(lines [][]byte) session.Native {
 	if state != nil {
 		t.now(*state)
 	}
-	return t.Native
+	return t.Transcript
 }
 
 // claudeTranscript is what a transcript told so far.
 type claudeTranscript struct {
-	session.Native
-	asked  map[string]string // tool calls without a result, in words by id
-	spent  string            // the message whose tokens are counted
-	failed *session.Reading  // how the turn that goes on has failed
-	worked time.Time         // when a line was written of a turn that goes on
+	session.Transcript
+	asked  map[string]string  // tool calls without a result, in words by id
+	spent  string             // the message whose tokens are counted
+	failed *session.Detection // how the turn that goes on has failed
+	worked time.Time          // when a line was written of a turn that goes on
 }
 
 func (t *claudeTranscript) add(l claudeLine) {

@@ -69,7 +69,7 @@ func codex() kind {
 		reads:    codexReads,
 		login:    codexLogin,
 		// No hook tells that a question was answered, or that a turn failed.
-		trust: []string{FromNative, FromTitle, FromHook},
+		trust: []string{FromTranscript, FromTitle, FromHook},
 	}
 }
 

@@ -62,7 +62,7 @@ func codexHookHash(event, command string) string {
 }
 
 // codexSignal is what a hook of Codex told.
-func codexSignal(data []byte) (session.Reading, bool) {
+func codexSignal(data []byte) (session.Detection, bool) {
 	var told struct {
 		Event string `json:"hook_event_name"`
 		Tool  string `json:"tool_name"`
@@ -72,17 +72,17 @@ func codexSignal(data []byte) (session.Reading, bool) {
 		} `json:"tool_input"`
 	}
 	if json.Unmarshal(data, &told) != nil {
-		return session.Reading{}, false
+		return session.Detection{}, false
 	}
 	switch told.Event {
 	case "UserPromptSubmit":
-		return session.Reading{Activity: session.Working}, true
+		return session.Detection{Activity: session.Working}, true
 	case "PermissionRequest":
-		return session.Reading{Activity: session.Blocked, Detail: asked(told.Tool, told.Input.Command, told.Input.Description)}, true
+		return session.Detection{Activity: session.Blocked, Detail: asked(told.Tool, told.Input.Command, told.Input.Description)}, true
 	case "Stop", "Interrupt":
-		return session.Reading{Activity: session.Idle}, true
+		return session.Detection{Activity: session.Idle}, true
 	}
-	return session.Reading{}, false
+	return session.Detection{}, false
 }
 
 // asked is the question whether a tool may do something, and why it should.

@@ -111,8 +111,8 @@ func (e rolloutError) limited() bool {
 // codexNative reads a rollout. Retries and approvals are not in it: while a tool
 // call has no output, the tool runs or waits for a person, and the file does not
 // tell which.
-func codexNative(lines [][]byte) session.Native {
-	var n session.Native
+func codexNative(lines [][]byte) session.Transcript {
+	var n session.Transcript
 	open := map[string]bool{}
 	var resets time.Time
 	for _, line := range lines {
@@ -161,7 +161,7 @@ func codexNative(lines [][]byte) session.Native {
 		}
 		if l.Type == "session_meta" && n.Conversation == "" {
 			if p.ThreadSource == "subagent" {
-				return session.Native{} // the file of a helper that the agent started
+				return session.Transcript{} // the file of a helper that the agent started
 			}
 			n.Conversation, n.Dir, n.StartedAt = p.ID, p.Dir, p.StartedAt
 		}

@@ -89,7 +89,7 @@ func TestCodexTrustsTheHooksItIsGiven(t *testing.T) {
 }
 
 func TestCodexSignals(t *testing.T) {
-	for data, want := range map[string]session.Reading{
+	for data, want := range map[string]session.Detection{
 		`{"session_id":"0199","hook_event_name":"UserPromptSubmit","prompt":"go"}`:                                              {Activity: session.Working},
 		`{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"touch x","description":"need it"}}`: {Activity: session.Blocked, Detail: "May it use Bash?\ntouch x\nneed it"},
 		`{"hook_event_name":"PermissionRequest","tool_name":"apply_patch","tool_input":{}}`:                                     {Activity: session.Blocked, Detail: "May it use apply_patch?"},
@@ -159,52 +159,52 @@ func when(t *testing.T, text string) time.Time {
 
 func TestCodexNative(t *testing.T) {
 	ended := when(t, "2026-11-21T05:35:22Z")
-	started := session.Native{Conversation: "01a1", Dir: "/w", StartedAt: when(t, "2026-11-21T05:35:14.015Z"), At: when(t, "2026-11-21T05:35:14.145Z")}
-	with := func(edit func(*session.Native)) session.Native {
+	started := session.Transcript{Conversation: "01a1", Dir: "/w", StartedAt: when(t, "2026-11-21T05:35:14.015Z"), At: when(t, "2026-11-21T05:35:14.145Z")}
+	with := func(edit func(*session.Transcript)) session.Transcript {
 		n := started
 		edit(&n)
 		return n
 	}
 	for name, c := range map[string]struct {
 		lines []string
-		want  session.Native
+		want  session.Transcript
 	}{
 		"before a turn": {[]string{rolloutMeta}, started},
-		"works": {[]string{rolloutMeta, rolloutStarted, rolloutUser}, with(func(n *session.Native) {
+		"works": {[]string{rolloutMeta, rolloutStarted, rolloutUser}, with(func(n *session.Transcript) {
 			n.Activity, n.Prompts, n.LastPrompt, n.At = session.Working, 1, "make it", when(t, "2026-11-21T05:35:14.316Z")
 		})},
-		"a tool runs or waits for approval": {[]string{rolloutMeta, rolloutStarted, rolloutUser, rolloutCall}, with(func(n *session.Native) {
+		"a tool runs or waits for approval": {[]string{rolloutMeta, rolloutStarted, rolloutUser, rolloutCall}, with(func(n *session.Transcript) {
 			n.Prompts, n.LastPrompt, n.At = 1, "make it", when(t, "2026-11-21T05:35:14.364Z")
 		})},
-		"a turn": {[]string{rolloutMeta, rolloutStarted, rolloutUser, rolloutCall, rolloutOutput, rolloutTokens, rolloutAgent, rolloutDone}, with(func(n *session.Native) {
+		"a turn": {[]string{rolloutMeta, rolloutStarted, rolloutUser, rolloutCall, rolloutOutput, rolloutTokens, rolloutAgent, rolloutDone}, with(func(n *session.Transcript) {
 			n.Activity, n.Prompts, n.LastPrompt, n.At = session.Idle, 1, "make it", ended
 			n.Turns, n.FirstTurnAt, n.Tokens, n.LastMessage = 1, ended, 240, "made"
 		})},
-		"interrupted": {[]string{rolloutMeta, rolloutStarted, rolloutCall, rolloutAborted}, with(func(n *session.Native) {
+		"interrupted": {[]string{rolloutMeta, rolloutStarted, rolloutCall, rolloutAborted}, with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Turns, n.FirstTurnAt = session.Idle, ended, 1, ended
 		})},
-		"too many requests": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`{"response_too_many_failed_attempts":{"http_status_code":429}}`)}, with(func(n *session.Native) {
+		"too many requests": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`{"response_too_many_failed_attempts":{"http_status_code":429}}`)}, with(func(n *session.Transcript) {
 			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.BlockedAPI, "it failed", ended, 1, ended
 		})},
-		"the account's limit": {[]string{rolloutMeta, rolloutStarted, rolloutUsed, rolloutFailed(`"usage_limit_exceeded"`)}, with(func(n *session.Native) {
+		"the account's limit": {[]string{rolloutMeta, rolloutStarted, rolloutUsed, rolloutFailed(`"usage_limit_exceeded"`)}, with(func(n *session.Transcript) {
 			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.BlockedAPI, "it failed", ended, 1, ended
 			n.Until = time.Unix(1795246514, 0)
 		})},
-		"a bad key": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`{"http_connection_failed":{"http_status_code":401}}`)}, with(func(n *session.Native) {
+		"a bad key": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`{"http_connection_failed":{"http_status_code":401}}`)}, with(func(n *session.Transcript) {
 			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.Failed, "it failed", ended, 1, ended
 		})},
-		"the server's fault": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`"internal_server_error"`)}, with(func(n *session.Native) {
+		"the server's fault": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`"internal_server_error"`)}, with(func(n *session.Transcript) {
 			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.Failed, "it failed", ended, 1, ended
 		})},
-		"goes on after a failure": {[]string{rolloutMeta, rolloutStarted, rolloutUsed, rolloutFailed(`"usage_limit_exceeded"`), rolloutStarted}, with(func(n *session.Native) {
+		"goes on after a failure": {[]string{rolloutMeta, rolloutStarted, rolloutUsed, rolloutFailed(`"usage_limit_exceeded"`), rolloutStarted}, with(func(n *session.Transcript) {
 			n.Activity, n.Turns, n.FirstTurnAt = session.Working, 1, ended
 		})},
-		"resumed: its first line says where and when": {[]string{rolloutMeta, rolloutStarted, rolloutDone, strings.ReplaceAll(rolloutMeta, "/w", "/other")}, with(func(n *session.Native) {
+		"resumed: its first line says where and when": {[]string{rolloutMeta, rolloutStarted, rolloutDone, strings.ReplaceAll(rolloutMeta, "/w", "/other")}, with(func(n *session.Transcript) {
 			n.Activity, n.Turns, n.FirstTurnAt, n.LastMessage = session.Idle, 1, ended, "made"
 		})},
-		"a helper's own": {[]string{strings.ReplaceAll(rolloutMeta, `"thread_source":"user"`, `"thread_source":"subagent"`), rolloutStarted}, session.Native{}},
-		"nothing":        {nil, session.Native{}},
-		"not known":      {[]string{`{"type":"world_state","payload":{"full":true}}`, `[]`, `{`, `"text"`}, session.Native{}},
+		"a helper's own": {[]string{strings.ReplaceAll(rolloutMeta, `"thread_source":"user"`, `"thread_source":"subagent"`), rolloutStarted}, session.Transcript{}},
+		"nothing":        {nil, session.Transcript{}},
+		"not known":      {[]string{`{"type":"world_state","payload":{"full":true}}`, `[]`, `{`, `"text"`}, session.Transcript{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.TurnAt = c.want.FirstTurnAt // there is one at most

@@ -19,9 +19,9 @@ func newDetector(k kind, s session.AgentSpec) *detector {
 	return &detector{signals: newSignals(k), screen: newScreenPatterns(k.marks, s), boots: s.ReadyTimeout.D(), oneShot: s.OneShot}
 }
 
-// Read says what an agent is doing, or how it exited.
-func (d *detector) Read(e session.Evidence) session.Reading {
-	reading := session.Reading{Activity: session.NoActivity}
+// Detect says what an agent is doing, or how it exited.
+func (d *detector) Detect(e session.Evidence) session.Detection {
+	reading := session.Detection{Activity: session.NoActivity}
 	switch e.Vital {
 	case session.Dead:
 		reading = exited(e.Exit, e.OneShot || d.oneShot)
@@ -33,8 +33,8 @@ func (d *detector) Read(e session.Evidence) session.Reading {
 		reading.Until = limitEnd(reading.Detail+"\n"+d.screen.parse(e.Screen, e.Typed).turn, e.Now)
 	}
 	reading.PR = lastPullRequest(e.Screen)
-	if reading.PR == "" && e.Native != nil {
-		reading.PR = lastPullRequest(e.Native.LastMessage)
+	if reading.PR == "" && e.Transcript != nil {
+		reading.PR = lastPullRequest(e.Transcript.LastMessage)
 	}
 	return reading
 }
@@ -49,12 +49,12 @@ func lastPullRequest(text string) string {
 
 // exited reads a dead agent. Only a one-shot that exited by itself with 0 is done:
 // the exit of an interactive agent says nothing about its work.
-func exited(x *session.Exit, oneShot bool) session.Reading {
+func exited(x *session.Exit, oneShot bool) session.Detection {
 	if x == nil {
-		return session.Reading{Activity: session.Exited, Detail: "it is gone, and left no word", Source: FromExit}
+		return session.Detection{Activity: session.Exited, Detail: "it is gone, and left no word", Source: FromExit}
 	}
 	if x.Cause == "failed_start" {
-		return session.Reading{Activity: session.Failed, Detail: "it could not be started: " + x.Detail, Source: FromExit}
+		return session.Detection{Activity: session.Failed, Detail: "it could not be started: " + x.Detail, Source: FromExit}
 	}
 	how := fmt.Sprintf("exit status %d", x.Code)
 	if x.Signal != "" {
@@ -70,12 +70,12 @@ func exited(x *session.Exit, oneShot bool) session.Reading {
 	case oneShot && !clean && x.Cause != "requested":
 		activity = session.Failed
 	}
-	return session.Reading{Activity: activity, Detail: how, Source: FromExit}
+	return session.Detection{Activity: activity, Detail: how, Source: FromExit}
 }
 
 // alive reads a live agent by its session file, its hooks and its title, and by its
 // screen, which may show what the others lack.
-func (d *detector) alive(e session.Evidence) session.Reading {
+func (d *detector) alive(e session.Evidence) session.Detection {
 	said := d.signals.statements(e)
 	if e.Screen == "" && !e.Blank { // not captured
 		return weigh(said, e.Now)
@@ -100,13 +100,13 @@ func (d *detector) alive(e session.Evidence) session.Reading {
 // override returns what the screen shows that counts more than the best of the
 // other signals: a declared sign, a dialog, a limit while it works, and, next to a
 // title alone, an end or a failure. What an agent prints while it works is its work.
-func (d *detector) override(s screen, best statement, e session.Evidence) (session.Reading, bool) {
+func (d *detector) override(s screen, best statement, e session.Evidence) (session.Detection, bool) {
 	p := d.screen
 	if seen := p.verdictOfManifest(s); seen.Activity != "" && !e.Replayed {
 		return seen, true
 	}
 	if best.Activity == session.Blocked {
-		return session.Reading{}, false
+		return session.Detection{}, false
 	}
 	if best.Source == FromTitle && best.Activity != session.Working {
 		switch seen := p.detect(s, e); seen.Activity {
@@ -115,17 +115,17 @@ func (d *detector) override(s screen, best statement, e session.Evidence) (sessi
 		}
 	}
 	if p.asks(s) || rests(best.Activity) && p.unknownDialog(s) {
-		return session.Reading{Activity: session.Blocked, Detail: p.question(s)}, true
+		return session.Detection{Activity: session.Blocked, Detail: p.question(s)}, true
 	}
 	if line := p.own.retrying.line(s.turn); line != "" && best.Activity == session.Working {
-		return session.Reading{Activity: session.BlockedAPI, Detail: line}, true
+		return session.Detection{Activity: session.BlockedAPI, Detail: line}, true
 	}
-	return session.Reading{}, false
+	return session.Detection{}, false
 }
 
 // screenOnly reads a screen without any other signal: by its patterns, then by how
 // long the agent has run.
-func (d *detector) screenOnly(s screen, e session.Evidence) session.Reading {
+func (d *detector) screenOnly(s screen, e session.Evidence) session.Detection {
 	p := d.screen
 	reading := p.detect(s, e)
 	if reading.Activity != session.NoActivity || len(p.ready) == 0 {
@@ -133,11 +133,11 @@ func (d *detector) screenOnly(s screen, e session.Evidence) session.Reading {
 	}
 	switch {
 	case p.unknownDialog(s):
-		return session.Reading{Activity: session.Blocked, Detail: p.question(s)}
+		return session.Detection{Activity: session.Blocked, Detail: p.question(s)}
 	case p.drafted(s), p.own.ended.match(last(s.now, len(s.now))) && !e.Replayed:
-		return session.Reading{Activity: session.Idle}
+		return session.Detection{Activity: session.Idle}
 	case !e.StartedAt.IsZero() && !e.Now.IsZero() && e.Now.Sub(e.StartedAt) < d.boots:
-		return session.Reading{Activity: session.Booting}
+		return session.Detection{Activity: session.Booting}
 	}
 	return reading
 }

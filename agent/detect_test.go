@@ -89,67 +89,67 @@ func TestReadALiveAgent(t *testing.T) {
 	for name, c := range map[string]struct {
 		agent         session.AgentSpec
 		title, screen string
-		want          session.Reading
+		want          session.Detection
 	}{
-		"claude, not looked at":   {builtin("claude"), "", "", session.Reading{Activity: session.NoActivity}},
-		"claude, blank lines":     {builtin("claude"), "host", "\n\n  \n", session.Reading{Activity: session.Booting}},
-		"claude, unknown screen":  {builtin("claude"), "host", "what is this\n", session.Reading{Activity: session.NoActivity}},
-		"claude idle by title":    {builtin("claude"), "✳ Fix tests", "", session.Reading{Activity: session.Idle}},
-		"claude works by title":   {builtin("claude"), "⠐ Fix tests", "", session.Reading{Activity: session.Working}},
-		"claude idle by screen":   {builtin("claude"), "", claudeIdle, session.Reading{Activity: session.Idle}},
-		"claude works by screen":  {builtin("claude"), "", claudeWorking, session.Reading{Activity: session.Working}},
-		"claude asks, no title":   {builtin("claude"), "", claudeApproval, session.Reading{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
-		"claude asks, idle title": {builtin("claude"), "✳ Fix", claudeApproval, session.Reading{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
-		"claude asks, work title": {builtin("claude"), "⠐ Fix", claudeApproval, session.Reading{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
-		"claude asks for trust":   {builtin("claude"), "", "Quick safety check: Is this a project you created or one you trust?\n❯ 1. Yes, I trust this folder\n", session.Reading{Activity: session.Blocked, Detail: "Quick safety check: Is this a project you created or one you trust?\n❯ 1. Yes, I trust this folder"}},
-		"claude retries":          {builtin("claude"), "", "API error · Retrying in 3s · attempt 2/10\n" + claudeWorking, session.Reading{Activity: session.Working}},
-		"claude limited":          {builtin("claude"), "✳ Fix", "API Error: Request rejected (429)\n" + claudeIdle, session.Reading{Activity: session.BlockedAPI, Detail: "API Error: Request rejected (429)"}},
-		"claude, a bad key":       {builtin("claude"), "", "Invalid API key · Fix external API key\n" + claudeIdle, session.Reading{Activity: session.Failed, Detail: "Invalid API key · Fix external API key"}},
-		"claude left to a shell":  {builtin("claude"), "", "Resume this session with:\nclaude --resume 7f3e\nme@host:~/work$ \n", session.Reading{Activity: session.Exited, Detail: "a shell has the terminal: me@host:~/work$"}},
-		"claude writes of limits": {builtin("claude"), "⠐ Fix", "rate limit exceeded is what the API then says\nfatal error: too\nall tasks completed\n" + claudeWorking, session.Reading{Activity: session.Working}},
+		"claude, not looked at":   {builtin("claude"), "", "", session.Detection{Activity: session.NoActivity}},
+		"claude, blank lines":     {builtin("claude"), "host", "\n\n  \n", session.Detection{Activity: session.Booting}},
+		"claude, unknown screen":  {builtin("claude"), "host", "what is this\n", session.Detection{Activity: session.NoActivity}},
+		"claude idle by title":    {builtin("claude"), "✳ Fix tests", "", session.Detection{Activity: session.Idle}},
+		"claude works by title":   {builtin("claude"), "⠐ Fix tests", "", session.Detection{Activity: session.Working}},
+		"claude idle by screen":   {builtin("claude"), "", claudeIdle, session.Detection{Activity: session.Idle}},
+		"claude works by screen":  {builtin("claude"), "", claudeWorking, session.Detection{Activity: session.Working}},
+		"claude asks, no title":   {builtin("claude"), "", claudeApproval, session.Detection{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
+		"claude asks, idle title": {builtin("claude"), "✳ Fix", claudeApproval, session.Detection{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
+		"claude asks, work title": {builtin("claude"), "⠐ Fix", claudeApproval, session.Detection{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
+		"claude asks for trust":   {builtin("claude"), "", "Quick safety check: Is this a project you created or one you trust?\n❯ 1. Yes, I trust this folder\n", session.Detection{Activity: session.Blocked, Detail: "Quick safety check: Is this a project you created or one you trust?\n❯ 1. Yes, I trust this folder"}},
+		"claude retries":          {builtin("claude"), "", "API error · Retrying in 3s · attempt 2/10\n" + claudeWorking, session.Detection{Activity: session.Working}},
+		"claude limited":          {builtin("claude"), "✳ Fix", "API Error: Request rejected (429)\n" + claudeIdle, session.Detection{Activity: session.BlockedAPI, Detail: "API Error: Request rejected (429)"}},
+		"claude, a bad key":       {builtin("claude"), "", "Invalid API key · Fix external API key\n" + claudeIdle, session.Detection{Activity: session.Failed, Detail: "Invalid API key · Fix external API key"}},
+		"claude left to a shell":  {builtin("claude"), "", "Resume this session with:\nclaude --resume 7f3e\nme@host:~/work$ \n", session.Detection{Activity: session.Exited, Detail: "a shell has the terminal: me@host:~/work$"}},
+		"claude writes of limits": {builtin("claude"), "⠐ Fix", "rate limit exceeded is what the API then says\nfatal error: too\nall tasks completed\n" + claudeWorking, session.Detection{Activity: session.Working}},
 
-		"codex idle by title":    {builtin("codex"), "Ready | work", "", session.Reading{Activity: session.Idle}},
-		"codex without a folder": {builtin("codex"), "Ready", "", session.Reading{Activity: session.Idle}},
-		"codex works by title":   {builtin("codex"), "⠋ Thinking | work", "", session.Reading{Activity: session.Working}},
-		"codex asks by title":    {builtin("codex"), "[ ! ] Action Required | work", "", session.Reading{Activity: session.Blocked}},
-		"codex asks, blinking":   {builtin("codex"), "[ . ] Action Required | work", codexApproval, session.Reading{Activity: session.Blocked, Detail: "Would you like to run the following command?\n$ rm -r build\n› 1. Yes, proceed (y)\n2. No\nPress enter to confirm or esc to cancel"}},
-		"codex boots":            {builtin("codex"), "", codexBooting, session.Reading{Activity: session.NoActivity}},
-		"codex idle by screen":   {builtin("codex"), "", codexIdle, session.Reading{Activity: session.Idle}},
-		"codex works by screen":  {builtin("codex"), "", codexWorking, session.Reading{Activity: session.Working}},
-		"codex asks by screen":   {builtin("codex"), "", codexApproval, session.Reading{Activity: session.Blocked, Detail: "Would you like to run the following command?\n$ rm -r build\n› 1. Yes, proceed (y)\n2. No\nPress enter to confirm or esc to cancel"}},
-		"codex waits for a 429":  {builtin("codex"), "⠋ Working | work", "Server is busy, reconnecting 2/5\n" + codexWorking, session.Reading{Activity: session.BlockedAPI, Detail: "Server is busy, reconnecting 2/5"}},
-		"codex gave up on a 429": {builtin("codex"), "Ready | work", "■ exceeded retry limit, last status: 429\n" + codexIdle, session.Reading{Activity: session.BlockedAPI, Detail: "■ exceeded retry limit, last status: 429"}},
+		"codex idle by title":    {builtin("codex"), "Ready | work", "", session.Detection{Activity: session.Idle}},
+		"codex without a folder": {builtin("codex"), "Ready", "", session.Detection{Activity: session.Idle}},
+		"codex works by title":   {builtin("codex"), "⠋ Thinking | work", "", session.Detection{Activity: session.Working}},
+		"codex asks by title":    {builtin("codex"), "[ ! ] Action Required | work", "", session.Detection{Activity: session.Blocked}},
+		"codex asks, blinking":   {builtin("codex"), "[ . ] Action Required | work", codexApproval, session.Detection{Activity: session.Blocked, Detail: "Would you like to run the following command?\n$ rm -r build\n› 1. Yes, proceed (y)\n2. No\nPress enter to confirm or esc to cancel"}},
+		"codex boots":            {builtin("codex"), "", codexBooting, session.Detection{Activity: session.NoActivity}},
+		"codex idle by screen":   {builtin("codex"), "", codexIdle, session.Detection{Activity: session.Idle}},
+		"codex works by screen":  {builtin("codex"), "", codexWorking, session.Detection{Activity: session.Working}},
+		"codex asks by screen":   {builtin("codex"), "", codexApproval, session.Detection{Activity: session.Blocked, Detail: "Would you like to run the following command?\n$ rm -r build\n› 1. Yes, proceed (y)\n2. No\nPress enter to confirm or esc to cancel"}},
+		"codex waits for a 429":  {builtin("codex"), "⠋ Working | work", "Server is busy, reconnecting 2/5\n" + codexWorking, session.Detection{Activity: session.BlockedAPI, Detail: "Server is busy, reconnecting 2/5"}},
+		"codex gave up on a 429": {builtin("codex"), "Ready | work", "■ exceeded retry limit, last status: 429\n" + codexIdle, session.Detection{Activity: session.BlockedAPI, Detail: "■ exceeded retry limit, last status: 429"}},
 		"codex works after a 429": {builtin("codex"), "⠋ Working | work", "■ exceeded retry limit, last status: 429\n" + codexWorking,
-			session.Reading{Activity: session.Working}},
-		"codex, a bad key": {builtin("codex"), "Ready | work", "■ unexpected status 401 Unauthorized\n" + codexIdle, session.Reading{Activity: session.Failed, Detail: "■ unexpected status 401 Unauthorized"}},
+			session.Detection{Activity: session.Working}},
+		"codex, a bad key": {builtin("codex"), "Ready | work", "■ unexpected status 401 Unauthorized\n" + codexIdle, session.Detection{Activity: session.Failed, Detail: "■ unexpected status 401 Unauthorized"}},
 
-		"gemini idle by title":           {builtin("gemini"), "◇  Ready (work)   ", "", session.Reading{Activity: session.Idle}},
-		"gemini works by title":          {builtin("gemini"), "✦  Working… (work)", "", session.Reading{Activity: session.Working}},
-		"gemini asks by title":           {builtin("gemini"), "✋  Action Required (work)", geminiApproval, session.Reading{Activity: session.Blocked, Detail: "Allow execution of: 'rm'?\n● 1. Allow once\n3. No, suggest changes (esc)"}},
-		"gemini idle by screen":          {builtin("gemini"), "", geminiIdle, session.Reading{Activity: session.Idle}},
-		"gemini works by screen":         {builtin("gemini"), "", geminiWorking, session.Reading{Activity: session.Working}},
-		"gemini asks by screen":          {builtin("gemini"), "", geminiApproval, session.Reading{Activity: session.Blocked, Detail: "Allow execution of: 'rm'?\n● 1. Allow once\n3. No, suggest changes (esc)"}},
-		"gemini goes on after a failure": {builtin("gemini"), "◇  Ready (work)", "✕ [API Error: {\"code\":401}]\n > again\n✦ Here.\n" + geminiIdle, session.Reading{Activity: session.Idle}},
-		"gemini, a bad key":              {builtin("gemini"), "◇  Ready (work)", "✕ [API Error: {\"code\":401}]\n" + geminiIdle, session.Reading{Activity: session.Failed, Detail: "✕ [API Error: {\"code\":401}]"}},
+		"gemini idle by title":           {builtin("gemini"), "◇  Ready (work)   ", "", session.Detection{Activity: session.Idle}},
+		"gemini works by title":          {builtin("gemini"), "✦  Working… (work)", "", session.Detection{Activity: session.Working}},
+		"gemini asks by title":           {builtin("gemini"), "✋  Action Required (work)", geminiApproval, session.Detection{Activity: session.Blocked, Detail: "Allow execution of: 'rm'?\n● 1. Allow once\n3. No, suggest changes (esc)"}},
+		"gemini idle by screen":          {builtin("gemini"), "", geminiIdle, session.Detection{Activity: session.Idle}},
+		"gemini works by screen":         {builtin("gemini"), "", geminiWorking, session.Detection{Activity: session.Working}},
+		"gemini asks by screen":          {builtin("gemini"), "", geminiApproval, session.Detection{Activity: session.Blocked, Detail: "Allow execution of: 'rm'?\n● 1. Allow once\n3. No, suggest changes (esc)"}},
+		"gemini goes on after a failure": {builtin("gemini"), "◇  Ready (work)", "✕ [API Error: {\"code\":401}]\n > again\n✦ Here.\n" + geminiIdle, session.Detection{Activity: session.Idle}},
+		"gemini, a bad key":              {builtin("gemini"), "◇  Ready (work)", "✕ [API Error: {\"code\":401}]\n" + geminiIdle, session.Detection{Activity: session.Failed, Detail: "✕ [API Error: {\"code\":401}]"}},
 
-		"script, silent":         {custom, "", "\n", session.Reading{Activity: session.NoActivity}},
-		"script works":           {custom, "", "script 1.0\nstep 3 of 4\n", session.Reading{Activity: session.Working}},
-		"script asks":            {custom, "", "script 1.0\nREMOVE IT, Approve?\n", session.Reading{Activity: session.Blocked, Detail: "REMOVE IT, Approve?"}},
-		"script is done":         {custom, "", "script 1.0\nFINISHED AT noon\n", session.Reading{Activity: session.Done, Detail: "FINISHED AT noon"}},
-		"script failed":          {custom, "", "script 1.0\nE: no space\n", session.Reading{Activity: session.Failed, Detail: "E: no space"}},
-		"script limited":         {custom, "", "script 1.0\nslow down\n", session.Reading{Activity: session.BlockedAPI, Detail: "slow down"}},
-		"script left to a shell": {custom, "", "bye\n$ ", session.Reading{Activity: session.Exited, Detail: "a shell has the terminal: $"}},
+		"script, silent":         {custom, "", "\n", session.Detection{Activity: session.NoActivity}},
+		"script works":           {custom, "", "script 1.0\nstep 3 of 4\n", session.Detection{Activity: session.Working}},
+		"script asks":            {custom, "", "script 1.0\nREMOVE IT, Approve?\n", session.Detection{Activity: session.Blocked, Detail: "REMOVE IT, Approve?"}},
+		"script is done":         {custom, "", "script 1.0\nFINISHED AT noon\n", session.Detection{Activity: session.Done, Detail: "FINISHED AT noon"}},
+		"script failed":          {custom, "", "script 1.0\nE: no space\n", session.Detection{Activity: session.Failed, Detail: "E: no space"}},
+		"script limited":         {custom, "", "script 1.0\nslow down\n", session.Detection{Activity: session.BlockedAPI, Detail: "slow down"}},
+		"script left to a shell": {custom, "", "bye\n$ ", session.Detection{Activity: session.Exited, Detail: "a shell has the terminal: $"}},
 		"script shows a percentage": {custom, "", "loading 45%\n",
-			session.Reading{Activity: session.NoActivity}},
-		"script with its screen up": {custom, "", "script 1.0\n$ ", session.Reading{Activity: session.NoActivity}},
+			session.Detection{Activity: session.NoActivity}},
+		"script with its screen up": {custom, "", "script 1.0\n$ ", session.Detection{Activity: session.NoActivity}},
 		"a shell is the agent": {session.AgentSpec{Name: "sh", Command: []string{"sh"}}, "", "hello\n$ ",
-			session.Reading{Activity: session.NoActivity}},
-		"phrase far from the end": {custom, "", "all tasks completed\n" + strings.Repeat("more\n", doneLines), session.Reading{Activity: session.NoActivity}},
-		"phrase near the end":     {custom, "", "All tasks completed\n" + strings.Repeat("more\n\n", doneLines-1), session.Reading{Activity: session.Done, Detail: "All tasks completed"}},
+			session.Detection{Activity: session.NoActivity}},
+		"phrase far from the end": {custom, "", "all tasks completed\n" + strings.Repeat("more\n", doneLines), session.Detection{Activity: session.NoActivity}},
+		"phrase near the end":     {custom, "", "All tasks completed\n" + strings.Repeat("more\n\n", doneLines-1), session.Detection{Activity: session.Done, Detail: "All tasks completed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := For(c.agent).Read(session.Evidence{Vital: session.Alive, Title: c.title, Screen: c.screen})
-			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(session.Reading{}, "Source")); diff != "" {
+			got := For(c.agent).Detect(session.Evidence{Vital: session.Alive, Title: c.title, Screen: c.screen})
+			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(session.Detection{}, "Source")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -170,7 +170,7 @@ func TestBlankScreen(t *testing.T) {
 		{custom, true, session.Booting}, {custom, false, session.NoActivity},
 		{session.AgentSpec{Name: "x", Command: []string{"x"}}, true, session.NoActivity},
 	} {
-		if got := For(c.agent).Read(session.Evidence{Vital: session.Alive, Title: "host", Blank: c.blank}); got.Activity != c.want {
+		if got := For(c.agent).Detect(session.Evidence{Vital: session.Alive, Title: "host", Blank: c.blank}); got.Activity != c.want {
 			t.Errorf("%s, blank %v: %s, want %s", c.agent.Name, c.blank, got.Activity, c.want)
 		}
 	}
@@ -182,11 +182,11 @@ func TestManifestPatternsBeforeTitles(t *testing.T) {
 		s.Patterns = session.Patterns{Done: []string{"ALL GREEN"}, Blocked: []string{"ship it\\?"}}
 	}))
 	for _, title := range []string{"", "⠐ Fix", "✳ Fix"} {
-		if got := a.Read(session.Evidence{Vital: session.Alive, Title: title, Screen: "❯ go\n\nall green\n" + claudeWorking[len("❯ fix the tests\n"):]}); got.Activity != session.Done {
+		if got := a.Detect(session.Evidence{Vital: session.Alive, Title: title, Screen: "❯ go\n\nall green\n" + claudeWorking[len("❯ fix the tests\n"):]}); got.Activity != session.Done {
 			t.Errorf("%q: %+v", title, got)
 		}
 		want := "Ship it?\nEsc to cancel"
-		if got := a.Read(session.Evidence{Vital: session.Alive, Title: title, Screen: "Ship it?\nEsc to cancel"}); got.Activity != session.Blocked || got.Detail != want {
+		if got := a.Detect(session.Evidence{Vital: session.Alive, Title: title, Screen: "Ship it?\nEsc to cancel"}); got.Activity != session.Blocked || got.Detail != want {
 			t.Errorf("%q: %+v", title, got)
 		}
 	}
@@ -219,7 +219,7 @@ func TestOrderOfReading(t *testing.T) {
 		if i <= 3 {
 			rest = append(rest, "~ $") // a shell's prompt is at the end
 		}
-		if got := a.Read(session.Evidence{Vital: session.Alive, Screen: strings.Join(rest, "\n") + "\n"}); got.Activity != want.activity {
+		if got := a.Detect(session.Evidence{Vital: session.Alive, Screen: strings.Join(rest, "\n") + "\n"}); got.Activity != want.activity {
 			t.Errorf("%q reads %s, want %s", rest, got.Activity, want.activity)
 		}
 	}
@@ -250,7 +250,7 @@ func TestPhrases(t *testing.T) {
 					}
 					screen := around[0] + text + around[1]
 					for _, title := range []string{"", titles[name]} {
-						got := a.Read(session.Evidence{Vital: session.Alive, Title: title, Screen: screen})
+						got := a.Detect(session.Evidence{Vital: session.Alive, Title: title, Screen: screen})
 						if first, _, _ := strings.Cut(text, "\n"); got.Activity != activity || !strings.HasSuffix(got.Detail, first) {
 							t.Errorf("%s, title %q: %q reads %+v, want %s", name, title, screen, got, activity)
 						}
@@ -276,7 +276,7 @@ func TestPhrasesOfAnAgentAtWork(t *testing.T) {
 		{"cc: fatal error: no input\nstep 2", time.Minute, session.Working},
 		{"E: what the manifest says counts at once", 0, session.Failed},
 	} {
-		got := a.Read(session.Evidence{Vital: session.Alive, Screen: c.screen, Now: noon, MovedAt: noon.Add(-c.quiet)})
+		got := a.Detect(session.Evidence{Vital: session.Alive, Screen: c.screen, Now: noon, MovedAt: noon.Add(-c.quiet)})
 		if got.Activity != c.want {
 			t.Errorf("%q, quiet for %s: %s, want %s", c.screen, c.quiet, got.Activity, c.want)
 		}
@@ -314,12 +314,12 @@ func TestThePresentOfAScreen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := For(builtin(c.agent))
-			got := a.Read(session.Evidence{Vital: session.Alive, Screen: c.screen})
+			got := a.Detect(session.Evidence{Vital: session.Alive, Screen: c.screen})
 			if got.Activity != c.want || got.Detail != c.detail {
 				t.Errorf("%s (%s), want %s (%s)", got.Activity, got.Detail, c.want, c.detail)
 			}
 			// A run that was given nothing yet shows what earlier ones were told.
-			if got := a.Read(session.Evidence{Vital: session.Alive, Screen: c.screen, Replayed: true}); got.Activity != session.Idle && !strings.Contains(name, "draft") {
+			if got := a.Detect(session.Evidence{Vital: session.Alive, Screen: c.screen, Replayed: true}); got.Activity != session.Idle && !strings.Contains(name, "draft") {
 				t.Errorf("replayed: %s (%s)", got.Activity, got.Detail)
 			}
 		})
@@ -347,15 +347,15 @@ func TestReadADeadAgent(t *testing.T) {
 		{&session.Exit{Cause: "hangup"}, true, session.Exited, "hangup"},
 		{nil, true, session.Exited, "no word"},
 	} {
-		byEvidence := For(session.AgentSpec{Name: "x", Command: []string{"x"}}).Read(session.Evidence{Vital: session.Dead, Exit: c.exit, OneShot: c.oneShot})
-		bySpec := For(session.AgentSpec{Name: "x", Command: []string{"x"}, OneShot: c.oneShot}).Read(session.Evidence{Vital: session.Dead, Exit: c.exit, Screen: "all tasks completed"})
-		for _, got := range []session.Reading{byEvidence, bySpec} {
+		byEvidence := For(session.AgentSpec{Name: "x", Command: []string{"x"}}).Detect(session.Evidence{Vital: session.Dead, Exit: c.exit, OneShot: c.oneShot})
+		bySpec := For(session.AgentSpec{Name: "x", Command: []string{"x"}, OneShot: c.oneShot}).Detect(session.Evidence{Vital: session.Dead, Exit: c.exit, Screen: "all tasks completed"})
+		for _, got := range []session.Detection{byEvidence, bySpec} {
 			if got.Activity != c.want || !strings.Contains(got.Detail, c.says) {
 				t.Errorf("%+v, one-shot %v, reads %+v; want %s, %q", c.exit, c.oneShot, got, c.want, c.says)
 			}
 		}
 	}
-	if got := For(builtin("claude")).Read(session.Evidence{Vital: session.Unknown, Title: "✳ x", Screen: claudeIdle}); got.Activity != session.NoActivity {
+	if got := For(builtin("claude")).Detect(session.Evidence{Vital: session.Unknown, Title: "✳ x", Screen: claudeIdle}); got.Activity != session.NoActivity {
 		t.Errorf("one of whom it is not known whether he lives: %+v", got)
 	}
 }
@@ -402,7 +402,7 @@ func TestPullRequest(t *testing.T) {
 		"https://github.com/o/r/issues/3":                             "",
 	} {
 		for _, vital := range []session.Vital{session.Alive, session.Dead} {
-			if got := a.Read(session.Evidence{Vital: vital, Screen: screen}).PR; got != want {
+			if got := a.Detect(session.Evidence{Vital: vital, Screen: screen}).PR; got != want {
 				t.Errorf("%q: %q, want %q", screen, got, want)
 			}
 		}
@@ -417,6 +417,6 @@ func BenchmarkRead(b *testing.B) {
 	screen.WriteString(claudeWorking)
 	a := For(builtin("claude"))
 	for b.Loop() {
-		a.Read(session.Evidence{Vital: session.Alive, Title: "host", Screen: screen.String()})
+		a.Detect(session.Evidence{Vital: session.Alive, Title: "host", Screen: screen.String()})
 	}
 }

@@ -54,14 +54,14 @@ func FuzzNative(f *testing.F) {
 			}
 		})
 		for name, a := range agents {
-			n := a.Native(lines)
+			n := a.Transcript(lines)
 			if _, err := json.Marshal(n); err != nil {
 				t.Errorf("%s: %+v cannot be stored: %v", name, n, err)
 			}
 			if n.Prompts < 0 || n.Turns < 0 || n.Tokens < 0 {
 				t.Errorf("%s: %+v", name, n)
 			}
-			if r := a.Read(session.Evidence{Vital: session.Alive, Native: &n, Now: time.Unix(1_790_000_000, 0)}); r.Activity == "" {
+			if r := a.Detect(session.Evidence{Vital: session.Alive, Transcript: &n, Now: time.Unix(1_790_000_000, 0)}); r.Activity == "" {
 				t.Errorf("%s: %+v reads as nothing", name, n)
 			}
 			for _, line := range lines {
@@ -93,11 +93,11 @@ func FuzzRead(f *testing.F) {
 		for name, a := range agents {
 			for _, vital := range []session.Vital{session.Alive, session.Dead} {
 				e := session.Evidence{Vital: vital, Screen: screen, Title: title, Now: now, Prompted: true, Signals: []session.Signal{{At: now, Data: signal}}, Typed: []session.Span{{First: len(title) % 7, Last: len(signal) % 11}}}
-				r := a.Read(e)
+				r := a.Detect(e)
 				if _, err := json.Marshal(r); err != nil {
 					t.Errorf("%s: %+v cannot be stored: %v", name, r, err)
 				}
-				if again := a.Read(e); again != r {
+				if again := a.Detect(e); again != r {
 					t.Errorf("%s: %+v, and again %+v", name, r, again)
 				}
 				if len(r.PR) > 500 || strings.ContainsAny(r.PR, "\n\x1b") {

@@ -73,7 +73,7 @@ func gemini() kind {
 		reads:        geminiReads,
 		login:        geminiLogin,
 		// No hook tells that a question was answered; the title does.
-		trust: []string{FromNative, FromTitle, FromHook},
+		trust: []string{FromTranscript, FromTitle, FromHook},
 	}
 }
 

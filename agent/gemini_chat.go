@@ -93,7 +93,7 @@ var chatLimit = regexp.MustCompile(`"code":429|RESOURCE_EXHAUSTED|exhausted your
 // is its answer, or else it is followed by a tool's result. Nor does it tell an
 // approval from a tool at work, so the activity after what the model said is left
 // to the title. Retries are not in it.
-func geminiNative(lines [][]byte) session.Native {
+func geminiNative(lines [][]byte) session.Transcript {
 	c := chat{seen: map[string]bool{}}
 	for _, line := range lines {
 		var l chatLine
@@ -115,7 +115,7 @@ func geminiNative(lines [][]byte) session.Native {
 
 // chat is a conversation as it is read, line by line.
 type chat struct {
-	n    session.Native
+	n    session.Transcript
 	seen map[string]bool // messages by id: one is written again when it changes
 	// answered is when the model last said something that no tool's result followed
 	// yet; zero: it has not.

@@ -54,7 +54,7 @@ func geminiHooks(in session.StartInput, start *session.Start) {
 
 // geminiSignal is what a hook of Gemini told. AfterAgent comes after errors and
 // cancelled turns too.
-func geminiSignal(data []byte) (session.Reading, bool) {
+func geminiSignal(data []byte) (session.Detection, bool) {
 	var told struct {
 		Event   string `json:"hook_event_name"`
 		Kind    string `json:"notification_type"`
@@ -66,16 +66,16 @@ func geminiSignal(data []byte) (session.Reading, bool) {
 		} `json:"details"`
 	}
 	if json.Unmarshal(data, &told) != nil {
-		return session.Reading{}, false
+		return session.Detection{}, false
 	}
 	switch told.Event {
 	case "BeforeAgent":
-		return session.Reading{Activity: session.Working}, true
+		return session.Detection{Activity: session.Working}, true
 	case "AfterAgent":
-		return session.Reading{Activity: session.Idle}, true
+		return session.Detection{Activity: session.Idle}, true
 	case "Notification":
 		if told.Kind != "ToolPermission" {
-			return session.Reading{}, false
+			return session.Detection{}, false
 		}
 		question := told.Details.Title
 		if question == "" {
@@ -84,7 +84,7 @@ func geminiSignal(data []byte) (session.Reading, bool) {
 		if about := told.Details.Command + told.Details.File; about != "" {
 			question += "\n" + about
 		}
-		return session.Reading{Activity: session.Blocked, Detail: question}, true
+		return session.Detection{Activity: session.Blocked, Detail: question}, true
 	}
-	return session.Reading{}, false
+	return session.Detection{}, false
 }

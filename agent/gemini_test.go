@@ -123,7 +123,7 @@ func TestGeminiDotfiles(t *testing.T) {
 }
 
 func TestGeminiSignals(t *testing.T) {
-	for data, want := range map[string]session.Reading{
+	for data, want := range map[string]session.Detection{
 		`{"session_id":"1","hook_event_name":"BeforeAgent","prompt":"go"}`:        {Activity: session.Working},
 		`{"hook_event_name":"AfterAgent","prompt":"go","prompt_response":"gone"}`: {Activity: session.Idle},
 		`{"hook_event_name":"AfterAgent","prompt_response":"[no response text]"}`: {Activity: session.Idle},
@@ -178,46 +178,46 @@ const (
 
 func TestGeminiNative(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 11, 21, 5, 50, second, 0, time.UTC) }
-	with := func(edit func(*session.Native)) session.Native {
-		n := session.Native{Conversation: "8a12ed24-0a58", Dir: "/work/my shop", StartedAt: at(29).Add(148 * time.Millisecond)}
+	with := func(edit func(*session.Transcript)) session.Transcript {
+		n := session.Transcript{Conversation: "8a12ed24-0a58", Dir: "/work/my shop", StartedAt: at(29).Add(148 * time.Millisecond)}
 		edit(&n)
 		return n
 	}
 	prompted := []string{chatHead, chatBegin, chatUser, chatUpdated}
 	for name, c := range map[string]struct {
 		lines []string
-		want  session.Native
+		want  session.Transcript
 	}{
-		"before a turn": {[]string{chatHead, chatBegin}, with(func(*session.Native) {})},
-		"works, or tries again after a 429": {prompted, with(func(n *session.Native) {
+		"before a turn": {[]string{chatHead, chatBegin}, with(func(*session.Transcript) {})},
+		"works, or tries again after a 429": {prompted, with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Working, at(30), 1, "make it"
 		})},
-		"a tool has run": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatResult}), with(func(n *session.Native) {
+		"a tool has run": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatResult}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = session.Working, at(35), 1, "make it", 120, "I look."
 		})},
-		"a turn": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatResult, chatAnswer, chatUpdated}), with(func(n *session.Native) {
+		"a turn": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatResult, chatAnswer, chatUpdated}), with(func(n *session.Transcript) {
 			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(36), 1, "make it", 300, "made"
 			n.Turns, n.FirstTurnAt, n.Unsettled = 1, at(36), true
 		})},
-		"a bad key": {slices.Concat(prompted, []string{chatBegin, chatError, chatFailed}), with(func(n *session.Native) {
+		"a bad key": {slices.Concat(prompted, []string{chatBegin, chatError, chatFailed}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Failed, at(36).Add(100*time.Millisecond), 1, "make it"
 			n.Detail = `[API Error: {"error":{"code":401,"message":"scripted 401","status":"UNAUTHENTICATED"}}]`
 			n.Turns, n.FirstTurnAt = 1, at(36)
 		})},
-		"no quota": {slices.Concat(prompted, []string{chatQuota}), with(func(n *session.Native) {
+		"no quota": {slices.Concat(prompted, []string{chatQuota}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.BlockedAPI, at(36), 1, "make it"
 			n.Detail = `[API Error: You have exhausted your daily quota on this model.]`
 			n.Turns, n.FirstTurnAt = 1, at(36)
 		})},
-		"cancelled": {slices.Concat(prompted, []string{chatCancelled, chatAgain}), with(func(n *session.Native) {
+		"cancelled": {slices.Concat(prompted, []string{chatCancelled, chatAgain}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Idle, at(36), 1, "make it"
 			n.Turns, n.FirstTurnAt = 1, at(36)
 		})},
-		"resumed: the messages are written again": {slices.Concat(prompted, []string{chatAnswer, chatHead, chatBegin, chatUser, chatAnswer}), with(func(n *session.Native) {
+		"resumed: the messages are written again": {slices.Concat(prompted, []string{chatAnswer, chatHead, chatBegin, chatUser, chatAnswer}), with(func(n *session.Transcript) {
 			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(36), 1, "make it", 180, "made"
 			n.Turns, n.FirstTurnAt, n.Unsettled = 1, at(36), true
 		})},
-		"not known": {[]string{`{"type":"later"}`, `[]`, `{`, `{"id":"x","timestamp":"2026-11-21T05:50:36Z","type":"user","content":7}`}, session.Native{
+		"not known": {[]string{`{"type":"later"}`, `[]`, `{`, `{"id":"x","timestamp":"2026-11-21T05:50:36Z","type":"user","content":7}`}, session.Transcript{
 			At: at(36), Prompts: 1, Activity: session.Working,
 		}},
 	} {

@@ -73,8 +73,8 @@ func TestThePresentOfACustomAgent(t *testing.T) {
 			}
 			e.Screen = strings.ReplaceAll(c.screen, "«»", "")
 			a := For(session.AgentSpec{Name: "x", Command: []string{"x"}, Ready: c.ready, StatusBarLines: c.bar})
-			want := session.Reading{Activity: c.want, Detail: c.detail, Source: FromScreen}
-			if diff := cmp.Diff(want, a.Read(e)); diff != "" {
+			want := session.Detection{Activity: c.want, Detail: c.detail, Source: FromScreen}
+			if diff := cmp.Diff(want, a.Detect(e)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -85,7 +85,7 @@ func TestThePresentOfACustomAgent(t *testing.T) {
 // these, whatever was typed.
 func TestThePresentOfABuiltInAgent(t *testing.T) {
 	const screen = "❯ go\n\n● API Error: 500 down\n\nagain\n\n────\n❯ \n────\n  ? for shortcuts"
-	got := For(builtin("claude")).Read(session.Evidence{Vital: session.Alive, Screen: screen, Typed: []session.Span{{First: 4, Last: 4}}})
+	got := For(builtin("claude")).Detect(session.Evidence{Vital: session.Alive, Screen: screen, Typed: []session.Span{{First: 4, Last: 4}}})
 	if got.Activity != session.Failed {
 		t.Errorf("%+v", got)
 	}

@@ -65,7 +65,7 @@ func (p screenPatterns) hasStarted(lines []string) bool {
 
 // detect reads a screen by its patterns, in this order: done, blocked_api, failed,
 // exited, blocked, working; and then whether the agent waits for input.
-func (p screenPatterns) detect(s screen, e session.Evidence) session.Reading {
+func (p screenPatterns) detect(s screen, e session.Evidence) session.Detection {
 	if !e.Replayed {
 		if seen := p.verdictOfManifest(s); seen.Activity != "" {
 			return seen
@@ -77,41 +77,41 @@ func (p screenPatterns) detect(s screen, e session.Evidence) session.Reading {
 	bottom := last(s.all, 1)
 	switch {
 	case p.shell.match(bottom) && !p.ui.match(s.whole):
-		return session.Reading{Activity: session.Exited, Detail: "a shell has the terminal: " + bottom}
+		return session.Detection{Activity: session.Exited, Detail: "a shell has the terminal: " + bottom}
 	case p.asks(s):
-		return session.Reading{Activity: session.Blocked, Detail: p.question(s)}
+		return session.Detection{Activity: session.Blocked, Detail: p.question(s)}
 	case p.manifest.working.match(s.whole) || p.own.working.match(s.end):
-		return session.Reading{Activity: session.Working}
+		return session.Detection{Activity: session.Working}
 	case len(p.ready) == 0:
 	case len(s.all) == 0:
-		return session.Reading{Activity: session.Booting}
+		return session.Detection{Activity: session.Booting}
 	case p.Ready(s.whole):
-		return session.Reading{Activity: session.Idle}
+		return session.Detection{Activity: session.Idle}
 	}
-	return session.Reading{Activity: session.NoActivity}
+	return session.Detection{Activity: session.NoActivity}
 }
 
 // verdictOfManifest returns the end, the limit or the failure that the manifest's
 // patterns find in the present turn.
-func (p screenPatterns) verdictOfManifest(s screen) session.Reading {
+func (p screenPatterns) verdictOfManifest(s screen) session.Detection {
 	text := last(s.now, len(s.now))
 	for _, sign := range []struct {
 		activity session.Activity
 		patterns patterns
 	}{{session.Done, p.manifest.done}, {session.BlockedAPI, p.manifest.limit}, {session.Failed, p.manifest.failed}} {
 		if line := sign.patterns.line(text); line != "" {
-			return session.Reading{Activity: sign.activity, Detail: line}
+			return session.Detection{Activity: sign.activity, Detail: line}
 		}
 	}
-	return session.Reading{}
+	return session.Detection{}
 }
 
 // verdict returns the end, the limit or the failure of the present turn by the
 // agent's own marks and the common phrases: the lowest on the screen. Of two on one
 // line, a limit explains a failure. Above a sign of work only a retried limit counts.
-func (p screenPatterns) verdict(s screen, e session.Evidence) session.Reading {
+func (p screenPatterns) verdict(s screen, e session.Evidence) session.Detection {
 	if line := p.own.retrying.line(s.turn); line != "" {
-		return session.Reading{Activity: session.BlockedAPI, Detail: line}
+		return session.Detection{Activity: session.BlockedAPI, Detail: line}
 	}
 	var found session.Activity
 	row := -1
@@ -132,12 +132,12 @@ func (p screenPatterns) verdict(s screen, e session.Evidence) session.Reading {
 	phrase(session.BlockedAPI, p.phrase.limit, limitLines)
 	find(session.BlockedAPI, p.own.limit, markLines, len(s.all), strings.Clone)
 	if row < 0 {
-		return session.Reading{}
+		return session.Detection{}
 	}
 	if below := last(s.all, len(s.all)-row-1); p.manifest.working.match(below) || p.own.working.match(below) {
-		return session.Reading{}
+		return session.Detection{}
 	}
-	return session.Reading{Activity: found, Detail: s.all[row]}
+	return session.Detection{Activity: found, Detail: s.all[row]}
 }
 
 // resting reports whether a phrase can be a verdict: what an agent prints while it

@@ -9,14 +9,14 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// The signals that a reading can come from: the values of Reading.Source. That of
+// The signals that a reading can come from: the values of Detection.Source. That of
 // two that contradict each other is both, joined by a plus.
 const (
-	FromNative = "native" // the agent's own session file
-	FromHook   = "hook"
-	FromTitle  = "title"
-	FromScreen = "screen"
-	FromExit   = "exit"
+	FromTranscript = "native" // the agent's own session file
+	FromHook       = "hook"
+	FromTitle      = "title"
+	FromScreen     = "screen"
+	FromExit       = "exit"
 )
 
 // lag is how long two signals may differ: a title is drawn, a line is written and a
@@ -26,8 +26,8 @@ const lag = 10 * time.Second
 // signals reads what an agent reports besides its screen.
 type signals struct {
 	titles []titlePattern
-	hook   func(data []byte) (session.Reading, bool) // kind.signal
-	trust  []string                                  // kind.trust
+	hook   func(data []byte) (session.Detection, bool) // kind.signal
+	trust  []string                                    // kind.trust
 }
 
 type titlePattern struct {
@@ -38,7 +38,7 @@ type titlePattern struct {
 func newSignals(k kind) signals {
 	s := signals{hook: k.signal, trust: k.trust}
 	if len(s.trust) == 0 {
-		s.trust = []string{FromNative, FromHook, FromTitle}
+		s.trust = []string{FromTranscript, FromHook, FromTitle}
 	}
 	for _, t := range k.marks.titles {
 		s.titles = append(s.titles, titlePattern{regexp.MustCompile(t.pattern), t.activity})
@@ -48,7 +48,7 @@ func newSignals(k kind) signals {
 
 // statement is what one signal says.
 type statement struct {
-	session.Reading
+	session.Detection
 	at time.Time // since when; zero: it is so now
 }
 
@@ -59,7 +59,7 @@ func (r signals) statements(e session.Evidence) []statement {
 	for _, source := range r.trust {
 		var s statement
 		switch source {
-		case FromNative:
+		case FromTranscript:
 			s = fileStatement(e)
 		case FromHook:
 			s = r.hookStatement(e)
@@ -71,7 +71,7 @@ func (r signals) statements(e session.Evidence) []statement {
 			all = append(all, s)
 		}
 	}
-	if i := slices.IndexFunc(all, func(s statement) bool { return s.Source == FromHook }); i > 0 && all[0].Source == FromNative {
+	if i := slices.IndexFunc(all, func(s statement) bool { return s.Source == FromHook }); i > 0 && all[0].Source == FromTranscript {
 		// The hook is newer than the session file.
 		hook := all[i]
 		all = slices.Insert(slices.Delete(all, i, i+1), 0, hook)
@@ -82,11 +82,11 @@ func (r signals) statements(e session.Evidence) []statement {
 // fileStatement returns what the session file says of this run: the last line of a
 // resumed conversation may be of the run before.
 func fileStatement(e session.Evidence) statement {
-	n := e.Native
+	n := e.Transcript
 	if n == nil || n.At.Before(e.StartedAt) {
 		return statement{}
 	}
-	return statement{session.Reading{Activity: n.Activity, Detail: n.Detail, Until: n.Until}, n.At}
+	return statement{session.Detection{Activity: n.Activity, Detail: n.Detail, Until: n.Until}, n.At}
 }
 
 // hookStatement returns the last hook event with a meaning, unless the session file
@@ -96,7 +96,7 @@ func (r signals) hookStatement(e session.Evidence) statement {
 		return statement{}
 	}
 	for _, s := range slices.Backward(e.Signals) {
-		if n := e.Native; n != nil && n.Activity != "" && s.At.Before(n.At) {
+		if n := e.Transcript; n != nil && n.Activity != "" && s.At.Before(n.At) {
 			break
 		}
 		if reading, ok := r.hook(s.Data); ok {
@@ -109,7 +109,7 @@ func (r signals) hookStatement(e session.Evidence) statement {
 func (r signals) titleStatement(title string) statement {
 	for _, t := range r.titles {
 		if t.MatchString(title) {
-			return statement{Reading: session.Reading{Activity: t.activity}}
+			return statement{Detection: session.Detection{Activity: t.activity}}
 		}
 	}
 	return statement{}
@@ -117,9 +117,9 @@ func (r signals) titleStatement(title string) statement {
 
 // weigh returns the first statement, or unknown if another one has contradicted it
 // for longer than lag.
-func weigh(said []statement, now time.Time) session.Reading {
+func weigh(said []statement, now time.Time) session.Detection {
 	if len(said) == 0 {
-		return session.Reading{Activity: session.NoActivity}
+		return session.Detection{Activity: session.NoActivity}
 	}
 	best := said[0]
 	for _, other := range said[1:] {
@@ -128,14 +128,14 @@ func weigh(said []statement, now time.Time) session.Reading {
 			since = other.at
 		}
 		if contradict(best.Activity, other.Activity) && !since.IsZero() && now.Sub(since) > lag {
-			return session.Reading{
+			return session.Detection{
 				Activity: session.NoActivity,
 				Detail:   fmt.Sprintf("its %s says %s, its %s says %s", signalWord(best.Source), best.Activity, signalWord(other.Source), other.Activity),
 				Source:   best.Source + "+" + other.Source,
 			}
 		}
 	}
-	return best.Reading
+	return best.Detection
 }
 
 // contradict reports whether one activity is work and the other rest. A question or
@@ -149,7 +149,7 @@ func rests(a session.Activity) bool {
 }
 
 func signalWord(source string) string {
-	if source == FromNative {
+	if source == FromTranscript {
 		return "session file"
 	}
 	return source

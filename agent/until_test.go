@@ -36,12 +36,12 @@ func TestALimitOnTheScreenEnds(t *testing.T) {
 	screen := "■ You’ve hit your usage limit. Visit https://chatgpt.com/\nusage to purchase more credits or try again at 7:35 AM.\n" + codexIdle
 	a := For(builtin("codex"))
 	e := session.Evidence{Vital: session.Alive, Title: "Ready | work", Screen: screen, Now: now}
-	if got := a.Read(e); got.Activity != session.BlockedAPI || !got.Until.Equal(time.Date(2026, 11, 21, 7, 35, 0, 0, time.UTC)) {
+	if got := a.Detect(e); got.Activity != session.BlockedAPI || !got.Until.Equal(time.Date(2026, 11, 21, 7, 35, 0, 0, time.UTC)) {
 		t.Errorf("%+v", got)
 	}
 	end := now.Add(time.Hour)
-	e.Native = &session.Native{Activity: session.BlockedAPI, Until: end, At: now}
-	if got := a.Read(e); got.Activity != session.BlockedAPI || !got.Until.Equal(end) {
+	e.Transcript = &session.Transcript{Activity: session.BlockedAPI, Until: end, At: now}
+	if got := a.Detect(e); got.Activity != session.BlockedAPI || !got.Until.Equal(end) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -122,10 +122,10 @@ func (j *job) observe() {
 		return // whatever is done next will say so
 	}
 	look := j.run.activity.Look(j.rec, j.change.Live, past, j.run.now())
-	if n := look.Native; n != nil && n.Conversation != "" {
+	if n := look.Transcript; n != nil && n.Conversation != "" {
 		j.rec.Run.Conversation = n.Conversation
 	}
-	if l, n := j.change.Live, look.Native; (l == nil || l.Vital == session.Dead) && n != nil && n.Activity == session.Working {
+	if l, n := j.change.Live, look.Transcript; (l == nil || l.Vital == session.Dead) && n != nil && n.Activity == session.Working {
 		j.tell(history.Event{Kind: history.TurnInterrupted, Reason: string(j.change.Reason)})
 	}
 	for _, e := range activity.Changes(activity.Seen{Record: j.rec, Look: look, At: j.run.now()}, past) {

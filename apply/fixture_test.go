@@ -224,11 +224,11 @@ func (a robot) Start(in session.StartInput) session.Start {
 	}
 	return start
 }
-func (a robot) Read(e session.Evidence) session.Reading {
+func (a robot) Detect(e session.Evidence) session.Detection {
 	if strings.HasSuffix(e.Screen, "?") {
-		return session.Reading{Activity: session.Blocked, Detail: e.Screen, Source: "screen"}
+		return session.Detection{Activity: session.Blocked, Detail: e.Screen, Source: "screen"}
 	}
-	return session.Reading{}
+	return session.Detection{}
 }
 func (a robot) Ready(screen string) bool {
 	return strings.Contains(screen, a.spec.Ready)

@@ -56,8 +56,8 @@ func (j *job) atRest(ctx context.Context, run string) bool {
 	}
 	if run != j.rec.Run.ID { // one that is not on record: its files are not known
 		seen := session.Evidence{Vital: session.Alive, Title: lives[i].Title, Screen: lives[i].Screen}
-		return j.run.activity.Agent(j.rec).Read(seen).Activity != session.Working
+		return j.run.activity.Agent(j.rec).Detect(seen).Activity != session.Working
 	}
 	look := j.run.activity.Read(j.rec, &lives[i], j.rec.Run.DeliveredAt, time.Now())
-	return look.Reading.Activity != session.Working
+	return look.Detection.Activity != session.Working
 }

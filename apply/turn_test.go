@@ -16,11 +16,11 @@ import (
 // busy is a robot that works while its screen says so.
 type busy struct{ robot }
 
-func (busy) Read(e session.Evidence) session.Reading {
+func (busy) Detect(e session.Evidence) session.Detection {
 	if e.Screen == "working" {
-		return session.Reading{Activity: session.Working}
+		return session.Detection{Activity: session.Working}
 	}
-	return session.Reading{Activity: session.Idle}
+	return session.Detection{Activity: session.Idle}
 }
 
 // TestTurnEndsBeforeTheAgentIsEnded: however an agent is ended, its running turn

@@ -9,18 +9,18 @@ type Agent interface {
 	Start(in StartInput) Start
 	// Ready reports whether the screen shows that a prompt can be typed.
 	Ready(screen string) bool
-	// Read says what the evidence means.
-	Read(e Evidence) Reading
+	// Detect returns what the evidence says of the agent.
+	Detect(e Evidence) Detection
 	// Files are the patterns (of path/filepath.Match, absolute) of where the agent
 	// keeps its own session files of a run. Each stands for one file: of several
 	// that match it, the one written to last. Most agents have one; Claude Code has
 	// a transcript and, beside it, a file with its state of now. None: it has no
 	// such file, or it cannot be known where.
 	Files(of Lookup) []string
-	// Native says what the lines of the agent's own session files tell: of each
+	// Transcript says what the lines of the agent's own session files tell: of each
 	// file that is there, in the order of Files, from its first line on. A line
 	// that it does not know says nothing.
-	Native(lines [][]byte) Native
+	Transcript(lines [][]byte) Transcript
 	// Entries are what one line of the session file is for people: turns, tools,
 	// errors. Most lines are none, or one.
 	Entries(line []byte) []Entry
@@ -32,8 +32,8 @@ type Fileless struct{}
 // Files are none.
 func (Fileless) Files(Lookup) []string { return nil }
 
-// Native says nothing.
-func (Fileless) Native([][]byte) Native { return Native{} }
+// Transcript is empty.
+func (Fileless) Transcript([][]byte) Transcript { return Transcript{} }
 
 // Entries are none.
 func (Fileless) Entries([]byte) []Entry { return nil }
@@ -95,11 +95,11 @@ type Evidence struct {
 	MovedAt time.Time // when it last put something out; zero: not known
 	// Replayed says that this run goes on with a conversation and was given nothing yet:
 	// what its screen tells of the conversation is of the runs before.
-	Replayed  bool
-	StartedAt time.Time // of the run; zero: not known
-	Prompted  bool      // the run was given a prompt
-	Native    *Native   // what the agent's own session file says; nil: not found, not looked for
-	Signals   []Signal  // what its hooks told in this run, oldest first
+	Replayed   bool
+	StartedAt  time.Time   // of the run; zero: not known
+	Prompted   bool        // the run was given a prompt
+	Transcript *Transcript // what the agent's own session file says; nil: not found, not looked for
+	Signals    []Signal    // what its hooks told in this run, oldest first
 }
 
 // Span is some lines of a screen, counted from 0: from the first to the last one.
@@ -111,8 +111,8 @@ type Signal struct {
 	Data []byte    `json:"data"` // JSON as the agent gave it, at most 64 KiB
 }
 
-// Native is what an agent's own session file tells of its session.
-type Native struct {
+// Transcript is what an agent's own session file tells of its session.
+type Transcript struct {
 	Path         string // set by who read it
 	Conversation string // the agent's own id
 	Dir          string // where it says it works
@@ -141,11 +141,11 @@ type Native struct {
 // Begun reports whether anything was said in the conversation. One that was not
 // begun holds nothing to go on with, and agents refuse to: Gemini CLI 0.61.0
 // writes a file at its start and removes it when it is asked to resume it.
-func (n *Native) Begun() bool { return n.Prompts > 0 || n.Turns > 0 }
+func (n *Transcript) Begun() bool { return n.Prompts > 0 || n.Turns > 0 }
 
 // Answered reports whether the file has the answer to what the agent was given at a
 // time. A file may lag behind hooks and screen.
-func (n *Native) Answered(given time.Time) bool {
+func (n *Transcript) Answered(given time.Time) bool {
 	return n.Turns > 0 && n.Activity != Working && !n.TurnAt.Before(given)
 }
 
@@ -156,16 +156,16 @@ type Entry struct {
 	Text string    `json:"text"`
 }
 
-// Reading is what evidence means.
-type Reading struct {
+// Detection is what the evidence says of an agent.
+type Detection struct {
 	Activity Activity
 	Detail   string    // for people: the question, the limit, the failure
 	Until    time.Time // of BlockedAPI: when the limit ends, if said
 	Source   string    // the signal it comes from: native, hook, title, screen, exit
 	PR       string    // URL of a pull request seen on the screen
-	// TurnAt and Native are added by who reads the agent's files: when its last turn
+	// TurnAt and Transcript are added by who reads the agent's files: when its last turn
 	// ended, as its hooks or its file say, and what its file tells; zero and nil: they
 	// do not.
-	TurnAt time.Time
-	Native *Native
+	TurnAt     time.Time
+	Transcript *Transcript
 }

@@ -188,7 +188,7 @@ func TestHooks(t *testing.T) {
 		t.Error("nobody was told of a hook")
 	}
 	x := r.Read(rec, live(""), at(1), at(2*time.Second))
-	if x.Activity != session.Working || x.Reading.Source != agent.FromHook || !x.TurnAt.IsZero() || !x.FirstTurnAt.IsZero() {
+	if x.Activity != session.Working || x.Detection.Source != agent.FromHook || !x.TurnAt.IsZero() || !x.FirstTurnAt.IsZero() {
 		t.Errorf("at work: %+v", x)
 	}
 	hear(t, dir, at(3*time.Second), `{"hook_event_name":"Stop"}`)
@@ -247,7 +247,7 @@ func hear(t *testing.T, dir string, when time.Time, data string) {
 }
 
 func TestChanges(t *testing.T) {
-	native := &session.Native{Conversation: "c1", Path: "/home/x/c1.jsonl", Prompts: 1}
+	native := &session.Transcript{Conversation: "c1", Path: "/home/x/c1.jsonl", Prompts: 1}
 	var told []history.Event
 	for i, c := range []struct {
 		status session.Status
@@ -256,14 +256,14 @@ func TestChanges(t *testing.T) {
 	}{
 		{session.StatusBooting, activity.Look{}, ""},
 		{session.StatusRunning, activity.Look{}, ""},
-		{session.StatusRunning, activity.Look{Native: &session.Native{Conversation: "c1", Path: "/home/x/state"}}, ""},
-		{session.StatusRunning, activity.Look{Native: native}, "observable  c1"},
-		{session.StatusBlocked, activity.Look{Native: native, Reading: session.Reading{Detail: "May I?"}}, "status_changed running blocked"},
-		{session.StatusBlocked, activity.Look{Native: native}, ""},
-		{session.StatusRunning, activity.Look{Native: native, FirstTurnAt: at(4 * time.Second)}, "first_turn_done  , status_changed blocked running"},
-		{session.StatusRunning, activity.Look{Native: native, FirstTurnAt: at(4 * time.Second), Reading: session.Reading{PR: "https://x/pull/1"}}, "pr_detected  https://x/pull/1"},
-		{session.StatusRunning, activity.Look{Reading: session.Reading{PR: "https://x/pull/1"}}, ""},
-		{session.StatusRunning, activity.Look{Reading: session.Reading{PR: "https://x/pull/2"}}, "pr_detected  https://x/pull/2"},
+		{session.StatusRunning, activity.Look{Transcript: &session.Transcript{Conversation: "c1", Path: "/home/x/state"}}, ""},
+		{session.StatusRunning, activity.Look{Transcript: native}, "observable  c1"},
+		{session.StatusBlocked, activity.Look{Transcript: native, Detection: session.Detection{Detail: "May I?"}}, "status_changed running blocked"},
+		{session.StatusBlocked, activity.Look{Transcript: native}, ""},
+		{session.StatusRunning, activity.Look{Transcript: native, FirstTurnAt: at(4 * time.Second)}, "first_turn_done  , status_changed blocked running"},
+		{session.StatusRunning, activity.Look{Transcript: native, FirstTurnAt: at(4 * time.Second), Detection: session.Detection{PR: "https://x/pull/1"}}, "pr_detected  https://x/pull/1"},
+		{session.StatusRunning, activity.Look{Detection: session.Detection{PR: "https://x/pull/1"}}, ""},
+		{session.StatusRunning, activity.Look{Detection: session.Detection{PR: "https://x/pull/2"}}, "pr_detected  https://x/pull/2"},
 		{session.StatusExited, activity.Look{}, "status_changed running exited"},
 		{session.StatusStopped, activity.Look{}, ""},
 	} {
@@ -307,7 +307,7 @@ func TestTell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told, err := r.Tell(folder, activity.Seen{Record: rec, Status: s, Look: activity.Look{Reading: session.Reading{Source: source}}, At: at(when)}, past)
+		told, err := r.Tell(folder, activity.Seen{Record: rec, Status: s, Look: activity.Look{Detection: session.Detection{Source: source}}, At: at(when)}, past)
 		if err != nil {
 			t.Fatal(err)
 		}

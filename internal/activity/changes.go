@@ -68,7 +68,7 @@ func (r *Reader) steady(x Seen) bool {
 		s.told, s.at = x.Status, x.At
 	}
 	rests := !x.MovedAt.IsZero() && x.At.Sub(x.MovedAt) >= still
-	return x.Look.Reading.Source != "screen" || rests || x.At.Sub(s.at) >= settle
+	return x.Look.Detection.Source != "screen" || rests || x.At.Sub(s.at) >= settle
 }
 
 // Changes are the events that a session's history lacks.
@@ -80,7 +80,7 @@ func Changes(x Seen, past []history.Event) []history.Event {
 		e.Time, e.Address, e.ID, e.Run = x.At, x.Record.Address, x.Record.ID, run.ID
 		all = append(all, e)
 	}
-	if n := x.Look.Native; n != nil && !t.observable && (n.Begun() || !x.Look.FirstTurnAt.IsZero()) {
+	if n := x.Look.Transcript; n != nil && !t.observable && (n.Begun() || !x.Look.FirstTurnAt.IsZero()) {
 		add(history.Event{Kind: history.Observable, New: n.Conversation, Detail: n.Path})
 	}
 	if at := x.Look.FirstTurnAt; at.After(run.StartedAt) && !t.firstTurn {
@@ -91,7 +91,7 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	}
 	if told(x.Status) && plain(x.Status) != plain(t.status) {
 		e := history.Event{Kind: history.StatusChanged, Old: string(t.status), New: string(x.Status),
-			Detail: x.Look.Reading.Detail, Excerpt: x.Screen}
+			Detail: x.Look.Detection.Detail, Excerpt: x.Screen}
 		if x.Status == session.StatusExited && x.State == session.StateStale {
 			e.Reason = string(x.State)
 		}
@@ -102,7 +102,7 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	} else if n != nil && *n == 0 && t.attached {
 		add(history.Event{Kind: history.ClientDetached})
 	}
-	if url := x.Look.Reading.PR; url != "" && !slices.Contains(t.requests, url) {
+	if url := x.Look.Detection.PR; url != "" && !slices.Contains(t.requests, url) {
 		add(history.Event{Kind: history.PRDetected, New: url})
 	}
 	return all

@@ -31,6 +31,6 @@ func turned(rec session.Record, x Look, moved time.Time, past []history.Event, n
 		}
 	}
 	given, _ := Given(rec, past)
-	return x.Reading.Activity == session.Idle && !given.IsZero() && now.Sub(given) > restsFor &&
+	return x.Detection.Activity == session.Idle && !given.IsZero() && now.Sub(given) > restsFor &&
 		!moved.IsZero() && now.Sub(moved) > restsFor
 }

@@ -68,11 +68,11 @@ func New(dataDir, home string, adapt func(session.AgentSpec) session.Agent) *Rea
 
 // Look is what is known of what an agent does.
 type Look struct {
-	// Reading is what the agent's signals say, and Activity what is to be said of
+	// Detection is what the agent's signals say, and Activity what is to be said of
 	// it: of an agent that rests and cannot be observed yet, unobserved.
-	Reading  session.Reading
-	Activity session.Activity
-	Native   *session.Native // nil: it has no session file, or not yet
+	Detection  session.Detection
+	Activity   session.Activity
+	Transcript *session.Transcript // nil: it has no session file, or not yet
 	// Observable says that the agent's own session file is there, or has to be.
 	Observable  bool
 	FirstTurnAt time.Time // when its first turn ended; zero: it has not, or that is not known
@@ -150,10 +150,10 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	a := r.Agent(rec)
 	signals := r.signals(rec)
 	x := Look{}
-	x.Native, x.Fault = r.files.Read(a, rec.Run.ID, r.Lookup(rec))
+	x.Transcript, x.Fault = r.files.Read(a, rec.Run.ID, r.Lookup(rec))
 	e := session.Evidence{
 		Vital: session.Unknown, OneShot: rec.Spec.Agent.OneShot, Now: now, StartedAt: rec.Run.StartedAt,
-		Prompted: !rec.Run.DeliveredAt.IsZero(), Native: x.Native, Signals: signals,
+		Prompted: !rec.Run.DeliveredAt.IsZero(), Transcript: x.Transcript, Signals: signals,
 	}
 	if live != nil {
 		e.Vital, e.Exit, e.Title, e.Screen, e.Blank, e.MovedAt = live.Vital, live.Exit, live.Title, live.Screen, live.Blank, live.MovedAt
@@ -161,19 +161,19 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 		if given.Before(sent) {
 			given = sent
 		}
-		e.Replayed = replayed(a, rec, x.Native, signals, given)
-		x.Reading = read(a, texts, e)
+		e.Replayed = replayed(a, rec, x.Transcript, signals, given)
+		x.Detection = read(a, texts, e)
 	}
-	x.Native = settled(x.Native, x.Reading, rec.Run.StartedAt)
-	x.TurnAt = turnEnd(a, x.Native, signals, rec.Run.StartedAt)
+	x.Transcript = settled(x.Transcript, x.Detection, rec.Run.StartedAt)
+	x.TurnAt = turnEnd(a, x.Transcript, signals, rec.Run.StartedAt)
 	x.FirstTurnAt = r.firstTurn(a, rec, x, signals, now)
 	x.Observable = observable(rec, x, given)
-	x.Activity = x.Reading.Activity
+	x.Activity = x.Detection.Activity
 	if e.Vital == session.Alive && !patternless(rec.Spec.Agent) {
 		x.ready = r.started(a, rec, x, e)
 		x.Starting = !x.ready
 		if x.ready && x.Activity == session.Booting { // an adapter knows of no look before
-			x.Activity, x.Reading.Activity = session.NoActivity, session.NoActivity
+			x.Activity, x.Detection.Activity = session.NoActivity, session.NoActivity
 		}
 	}
 	if x.Starting && young(rec, now) && (x.Activity == session.Idle || x.Activity == session.NoActivity) {
@@ -181,8 +181,8 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	}
 	if !x.Observable && (x.Activity == session.Idle || x.Activity == session.NoActivity) && e.Vital == session.Alive {
 		x.Activity = session.Unobserved
-		if x.Reading.Activity == session.Idle {
-			x.Reading.Detail = expects(rec)
+		if x.Detection.Activity == session.Idle {
+			x.Detection.Detail = expects(rec)
 		}
 	}
 	x.Overdue = overdue(rec, a, x, given, now) && e.Vital == session.Alive
@@ -191,8 +191,8 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 
 // read is what an agent makes of the evidence. What was typed into it is on its screen,
 // too, and says nothing about what became of it.
-func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Reading {
-	reading := a.Read(e)
+func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detection {
+	reading := a.Detect(e)
 	if e.Vital != session.Alive || reading.Source != agent.FromScreen && reading.PR == "" {
 		return reading // the screen says nothing
 	}
@@ -203,7 +203,7 @@ func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Readin
 	for _, s := range spans {
 		own.Typed = append(own.Typed, session.Span(s))
 	}
-	without := a.Read(own)
+	without := a.Detect(own)
 	if without.Activity == session.Blocked && reading.Activity == session.Blocked {
 		without.Detail = reading.Detail // which may quote what was typed
 	}
@@ -213,7 +213,7 @@ func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Readin
 // replayed reports whether all that the agent's screen shows of its conversation is of
 // the runs before: it goes on with one, and nothing tells that it was given anything
 // since.
-func replayed(a session.Agent, rec session.Record, n *session.Native, signals []session.Signal, given time.Time) bool {
+func replayed(a session.Agent, rec session.Record, n *session.Transcript, signals []session.Signal, given time.Time) bool {
 	if rec.Run.Conversation == "" || rec.Run.Number < 2 && rec.Spec.Conversation == (session.Conversation{}) || !given.Before(rec.Run.StartedAt) || n != nil && n.At.After(rec.Run.StartedAt) {
 		return false
 	}

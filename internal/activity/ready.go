@@ -16,7 +16,7 @@ func (r *Reader) started(a session.Agent, rec session.Record, x Look, e session.
 	s := r.run(rec.Run.ID)
 	known := s.ready
 	r.mu.Unlock()
-	if known || !SeenReady(a, rec, x, e.Screen) && (x.Reading.Activity != session.Idle || young(rec, e.Now)) {
+	if known || !SeenReady(a, rec, x, e.Screen) && (x.Detection.Activity != session.Idle || young(rec, e.Now)) {
 		return known
 	}
 	r.mu.Lock()
@@ -30,19 +30,19 @@ func (r *Reader) started(a session.Agent, rec session.Record, x Look, e session.
 // command line gave it. Then it may ask something for longer than any wait. A question
 // that only its screen or title shows could be one before it begins.
 func SeenReady(a session.Agent, rec session.Record, x Look, screen string) bool {
-	if x.Reading.Activity == session.Working || screen != "" && a.Ready(screen) {
+	if x.Detection.Activity == session.Working || screen != "" && a.Ready(screen) {
 		return true
 	}
-	switch x.Reading.Activity {
+	switch x.Detection.Activity {
 	case session.Blocked, session.BlockedAPI, session.Idle, session.Done:
 		if rec.Run.DeliveredAt.IsZero() {
 			return false
 		}
-		if x.Reading.Source == "native" || x.Reading.Source == "hook" {
+		if x.Detection.Source == "native" || x.Detection.Source == "hook" {
 			return true
 		}
 		// In a conversation that goes on, the prompts are of the runs before, too.
-		n, resumed := x.Native, rec.Run.DeliveredAt.Before(rec.Run.StartedAt)
+		n, resumed := x.Transcript, rec.Run.DeliveredAt.Before(rec.Run.StartedAt)
 		return !resumed && n != nil && n.Begun() && !n.At.Before(rec.Run.StartedAt)
 	}
 	return false

@@ -10,35 +10,35 @@ import (
 // shy is an agent whose screen never shows that it is ready.
 type shy struct{ session.Fileless }
 
-func (shy) Start(session.StartInput) session.Start    { return session.Start{} }
-func (shy) Ready(string) bool                         { return false }
-func (shy) Read(session.Evidence) (r session.Reading) { return r }
+func (shy) Start(session.StartInput) session.Start        { return session.Start{} }
+func (shy) Ready(string) bool                             { return false }
+func (shy) Detect(session.Evidence) (r session.Detection) { return r }
 
 // TestSeenReady checks what one look at an agent shows that was given its prompt with
 // its command line.
 func TestSeenReady(t *testing.T) {
 	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
-	begun := &session.Native{Prompts: 1, At: start.Add(time.Second)}
+	begun := &session.Transcript{Prompts: 1, At: start.Add(time.Second)}
 	for name, c := range map[string]struct {
 		delivered time.Time
-		seen      session.Reading
-		native    *session.Native
+		seen      session.Detection
+		native    *session.Transcript
 		want      bool
 	}{
-		"works":                                {start, session.Reading{Activity: session.Working}, nil, true},
-		"asks, as its hook tells":              {start, session.Reading{Activity: session.Blocked, Source: "hook"}, nil, true},
-		"asks on its screen":                   {start, session.Reading{Activity: session.Blocked, Source: "screen"}, nil, false},
-		"asks on its screen, and has begun":    {start, session.Reading{Activity: session.Blocked, Source: "screen"}, begun, true},
-		"asks, and was begun in another run":   {start, session.Reading{Activity: session.Blocked, Source: "screen"}, &session.Native{Prompts: 1, At: start.Add(-time.Hour)}, false},
-		"asks, and goes on with a session":     {start.Add(-time.Hour), session.Reading{Activity: session.Blocked, Source: "screen"}, begun, false},
-		"says done on its screen":              {start, session.Reading{Activity: session.Done, Source: "screen"}, nil, false},
-		"says done in its file":                {start, session.Reading{Activity: session.Done, Source: "native"}, nil, true},
-		"boots":                                {start, session.Reading{Activity: session.Booting, Source: "hook"}, nil, false},
-		"asks, and its prompt is not given":    {time.Time{}, session.Reading{Activity: session.Blocked, Source: "hook"}, nil, false},
-		"boots, and its file is of that start": {start, session.Reading{Activity: session.Idle, Source: "title"}, &session.Native{At: start}, false},
+		"works":                                {start, session.Detection{Activity: session.Working}, nil, true},
+		"asks, as its hook tells":              {start, session.Detection{Activity: session.Blocked, Source: "hook"}, nil, true},
+		"asks on its screen":                   {start, session.Detection{Activity: session.Blocked, Source: "screen"}, nil, false},
+		"asks on its screen, and has begun":    {start, session.Detection{Activity: session.Blocked, Source: "screen"}, begun, true},
+		"asks, and was begun in another run":   {start, session.Detection{Activity: session.Blocked, Source: "screen"}, &session.Transcript{Prompts: 1, At: start.Add(-time.Hour)}, false},
+		"asks, and goes on with a session":     {start.Add(-time.Hour), session.Detection{Activity: session.Blocked, Source: "screen"}, begun, false},
+		"says done on its screen":              {start, session.Detection{Activity: session.Done, Source: "screen"}, nil, false},
+		"says done in its file":                {start, session.Detection{Activity: session.Done, Source: "native"}, nil, true},
+		"boots":                                {start, session.Detection{Activity: session.Booting, Source: "hook"}, nil, false},
+		"asks, and its prompt is not given":    {time.Time{}, session.Detection{Activity: session.Blocked, Source: "hook"}, nil, false},
+		"boots, and its file is of that start": {start, session.Detection{Activity: session.Idle, Source: "title"}, &session.Transcript{At: start}, false},
 	} {
 		rec := session.Record{Run: session.Run{StartedAt: start, DeliveredAt: c.delivered}}
-		if got := SeenReady(shy{}, rec, Look{Reading: c.seen, Native: c.native}, "a question"); got != c.want {
+		if got := SeenReady(shy{}, rec, Look{Detection: c.seen, Transcript: c.native}, "a question"); got != c.want {
 			t.Errorf("%s: ready is %v", name, got)
 		}
 	}

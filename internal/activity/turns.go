@@ -11,7 +11,7 @@ import (
 
 // means is what one thing that a hook told means; empty: nothing.
 func means(a session.Agent, s session.Signal) session.Activity {
-	got := a.Read(session.Evidence{Vital: session.Alive, Signals: []session.Signal{s}}).Activity
+	got := a.Detect(session.Evidence{Vital: session.Alive, Signals: []session.Signal{s}}).Activity
 	if got == session.NoActivity {
 		return ""
 	}
@@ -25,7 +25,7 @@ func over(a session.Activity) bool {
 
 // settled is what a session file tells, less a last turn of which only the other
 // signals know that it goes on. A turn of a run before this one does not.
-func settled(n *session.Native, reading session.Reading, started time.Time) *session.Native {
+func settled(n *session.Transcript, reading session.Detection, started time.Time) *session.Transcript {
 	if n == nil || !n.Unsettled || over(reading.Activity) || n.TurnAt.Before(started) {
 		return n
 	}
@@ -40,7 +40,7 @@ func settled(n *session.Native, reading session.Reading, started time.Time) *ses
 // turnEnd returns when the last turn of the run ended, as hooks or the session file
 // say; zero: they do not, or it goes on. While a message of the user waits to be
 // taken up, and once it is, the turn before is not the last.
-func turnEnd(a session.Agent, n *session.Native, signals []session.Signal, started time.Time) time.Time {
+func turnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, started time.Time) time.Time {
 	at := turnEndTold(a, n, signals, started)
 	if n != nil && (n.Queued > 0 || n.TakenAt.After(at)) {
 		return time.Time{}
@@ -50,7 +50,7 @@ func turnEnd(a session.Agent, n *session.Native, signals []session.Signal, start
 
 // turnEndTold returns when the last turn ended that hooks or the session file tell
 // of.
-func turnEndTold(a session.Agent, n *session.Native, signals []session.Signal, started time.Time) time.Time {
+func turnEndTold(a session.Agent, n *session.Transcript, signals []session.Signal, started time.Time) time.Time {
 	at, begun := turnTold(a, signals)
 	if begun.IsZero() && n != nil && n.Turns > 0 && over(n.Activity) && !n.StartedAt.Before(started.Add(-early)) {
 		return n.TurnAt // of a conversation that goes on, the file has the turns before, too
@@ -83,7 +83,7 @@ func turnTold(a session.Agent, signals []session.Signal) (ended, worked time.Tim
 // firstTurn is when the session's first turn ended: as its file says, as its hooks
 // told, or, of an agent that has neither, when it was seen to rest after work.
 func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals []session.Signal, now time.Time) time.Time {
-	if n := x.Native; n != nil && !n.FirstTurnAt.IsZero() {
+	if n := x.Transcript; n != nil && !n.FirstTurnAt.IsZero() {
 		return n.FirstTurnAt
 	}
 	r.mu.Lock()
@@ -102,16 +102,16 @@ func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals 
 			return s.first
 		}
 	}
-	if x.Native != nil {
+	if x.Transcript != nil {
 		return s.first // it would tell
 	}
-	switch does := x.Reading.Activity; {
+	switch does := x.Detection.Activity; {
 	case does == session.Working:
 		s.worked = true
 	case s.worked && (does == session.Idle || does == session.Done) && does == s.before:
 		s.first = now
 	}
-	s.before = x.Reading.Activity
+	s.before = x.Detection.Activity
 	return s.first
 }
 
@@ -121,7 +121,7 @@ func observable(rec session.Record, x Look, given time.Time) bool {
 	if rec.Run.ID == "" {
 		return false
 	}
-	if x.Native != nil || !x.FirstTurnAt.IsZero() {
+	if x.Transcript != nil || !x.FirstTurnAt.IsZero() {
 		return true
 	}
 	switch rec.Spec.Agent.Observable {
@@ -156,7 +156,7 @@ func keeps(rec session.Record, a session.Agent) bool {
 // file, has not had one for longer than it may.
 func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) bool {
 	limit := rec.Spec.Agent.UnobservedFor.D()
-	if limit <= 0 || given.IsZero() || x.Native != nil || !x.FirstTurnAt.IsZero() || !keeps(rec, a) {
+	if limit <= 0 || given.IsZero() || x.Transcript != nil || !x.FirstTurnAt.IsZero() || !keeps(rec, a) {
 		return false
 	}
 	since := given

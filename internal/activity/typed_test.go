@@ -30,21 +30,21 @@ func TestTheEchoOfWhatWasTyped(t *testing.T) {
 		l.MovedAt = noon
 		return activity.New(dir, "/none", agent.For).Read(rec, l, noon, at(time.Minute))
 	}
-	if got := look("> Fix the fatal error in main.c, see htt\n  ps://x.org/o/r/pull/7\n"); got.Activity != session.NoActivity || got.Reading.PR != "" {
-		t.Errorf("its prompt: %+v", got.Reading)
+	if got := look("> Fix the fatal error in main.c, see htt\n  ps://x.org/o/r/pull/7\n"); got.Activity != session.NoActivity || got.Detection.PR != "" {
+		t.Errorf("its prompt: %+v", got.Detection)
 	}
 	if got := look("> Fix the fatal error in main.c\nfatal error: no rule\n"); got.Activity != session.Failed {
-		t.Errorf("its own words: %+v", got.Reading)
+		t.Errorf("its own words: %+v", got.Detection)
 	}
 	shows := "> write what a user sees who says good\nbye\n"
 	if got := look(shows + "> " + sent + "\n"); got.Activity != session.Done {
-		t.Errorf("what nobody sent: %+v", got.Reading)
+		t.Errorf("what nobody sent: %+v", got.Detection)
 	}
 	if err := activity.New(dir, "/none", agent.For).Note("run1", sent, noon); err != nil {
 		t.Fatal(err)
 	}
 	if got := look(shows + "> " + sent + "\n"); got.Activity != session.NoActivity {
-		t.Errorf("what was sent: %+v", got.Reading)
+		t.Errorf("what was sent: %+v", got.Detection)
 	}
 	file, err := os.ReadFile(filepath.Join(dir, "runs", "run1", "typed.jsonl"))
 	if err != nil || strings.Contains(string(file), "goodbye") {
@@ -59,7 +59,7 @@ func TestWhatWasSentBeginsATurn(t *testing.T) {
 	look := func(screen string) session.Activity {
 		l := live(screen)
 		l.MovedAt = noon
-		return activity.New(dir, "/none", agent.For).Read(rec, l, noon, at(time.Minute)).Reading.Activity
+		return activity.New(dir, "/none", agent.For).Read(rec, l, noon, at(time.Minute)).Detection.Activity
 	}
 	for _, text := range []string{"the first thing to do", "the second thing to do, on two rows"} {
 		if err := activity.New(dir, "/none", agent.For).Note("run1", text, noon); err != nil {
@@ -100,8 +100,8 @@ func TestWhatAResumedRunShows(t *testing.T) {
 		c.change(&r)
 		l := live(screen)
 		l.Title = "Ready | work"
-		if got := activity.New(t.TempDir(), "/none", agent.For).Read(r, l, c.given, at(time.Minute)); got.Reading.Activity != c.want {
-			t.Errorf("%s: %+v, want %s", name, got.Reading, c.want)
+		if got := activity.New(t.TempDir(), "/none", agent.For).Read(r, l, c.given, at(time.Minute)); got.Detection.Activity != c.want {
+			t.Errorf("%s: %+v, want %s", name, got.Detection, c.want)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func TestTellAtTheFirstLook(t *testing.T) {
 		want  int
 	}{{time.Second, 0}, {2 * time.Second, 1}, {time.Hour, 1}} {
 		x := activity.Seen{Record: rec, Status: session.StatusFailed, At: at(time.Hour), MovedAt: at(time.Hour - c.quiet),
-			Look: activity.Look{Reading: session.Reading{Activity: session.Failed, Source: agent.FromScreen}}}
+			Look: activity.Look{Detection: session.Detection{Activity: session.Failed, Source: agent.FromScreen}}}
 		told, err := activity.New(t.TempDir(), "/none", agent.For).Tell(t.TempDir(), x, []history.Event{})
 		if err != nil || len(told) != c.want {
 			t.Errorf("quiet for %s: told %d, %v", c.quiet, len(told), err)

@@ -165,5 +165,5 @@ type robot struct{ session.Fileless }
 func (robot) Start(in session.StartInput) session.Start {
 	return session.Start{Argv: in.Spec.Agent.Command, Paste: in.Prompt}
 }
-func (robot) Read(session.Evidence) session.Reading { return session.Reading{} }
-func (robot) Ready(string) bool                     { return true }
+func (robot) Detect(session.Evidence) session.Detection { return session.Detection{} }
+func (robot) Ready(string) bool                         { return true }

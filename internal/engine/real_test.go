@@ -102,8 +102,8 @@ type shell struct{ session.Fileless }
 func (shell) Start(in session.StartInput) session.Start {
 	return session.Start{Argv: []string{"sh", "-c", `echo "$KEY" >secret.out; echo ready; while read -r line; do echo "$line" >>heard.out; done`}, Paste: in.Prompt}
 }
-func (shell) Read(session.Evidence) session.Reading { return session.Reading{} }
-func (shell) Ready(screen string) bool              { return strings.Contains(screen, "ready") }
+func (shell) Detect(session.Evidence) session.Detection { return session.Detection{} }
+func (shell) Ready(screen string) bool                  { return strings.Contains(screen, "ready") }
 
 func (r *room) work(repo, name string) session.Spec {
 	s := r.spec(name)

@@ -98,7 +98,7 @@ func (h *Hub) care(st state.State) engine.HubInput {
 		if awaited[r.Address] && m.looked {
 			c.Doing[r.Address] = activity.DoingOf(r, m.look, m.movedAt, m.events, h.rec.Observer.Now())
 		}
-		if n := m.look.Native; m.vital != session.Alive && n != nil && n.Activity == session.BlockedAPI {
+		if n := m.look.Transcript; m.vital != session.Alive && n != nil && n.Activity == session.BlockedAPI {
 			if c.Limits[r.Address] = n.Until; n.Until.IsZero() {
 				c.Limits[r.Address] = n.At.Add(r.Spec.Restart.Backoff.Max.D())
 			}
@@ -139,12 +139,12 @@ func (h *Hub) see(x *engine.Seen, s *Snapshot) status.Input {
 	}
 	fresh := h.stirred(m, x, s.At)
 	if fresh {
-		before := m.look.Native
+		before := m.look.Transcript
 		m.look, m.looked, m.readAt = h.cfg.Activity.Look(*r, x.Live, m.events, s.At), true, s.At
-		if n := m.look; s.again == 0 && n.Native == nil && n.Activity == session.NoActivity && m.moving(s.At) {
+		if n := m.look; s.again == 0 && n.Transcript == nil && n.Activity == session.NoActivity && m.moving(s.At) {
 			s.again = rest // what it shows may be its last word
 		}
-		if n := m.look.Native; n != nil && (before == nil || n.At.After(before.At)) {
+		if n := m.look.Transcript; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At
 		}
 		if m.transcript == "" {
@@ -211,7 +211,7 @@ func restless(x activity.Look) bool {
 
 // signs are what the memory and a look say of a session's health.
 func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
-	s := health.Signs{Vital: vitalOf(x), Doubt: x.Diagnosis.Detail, Activity: m.look.Reading.Activity, Quiet: at.Sub(m.quietSince),
+	s := health.Signs{Vital: vitalOf(x), Doubt: x.Diagnosis.Detail, Activity: m.look.Detection.Activity, Quiet: at.Sub(m.quietSince),
 		Age: at.Sub(x.Record.Run.StartedAt), Overdue: m.look.Overdue,
 		Failures: m.pulse.Failures, Failure: m.pulse.Failure}
 	if l := x.Live; l != nil {

@@ -87,7 +87,7 @@ func heartbeat(ctx context.Context, rt session.Runtime, prober session.Prober, p
 // typeable reports whether a key may be typed into a session: only where its agent
 // rests before an empty composer. Over a dialog it could be an answer.
 func (h *Hub) typeable(k status.Input, m *memory) bool {
-	return m.look.Reading.Activity == session.Idle && h.cfg.Activity.Agent(*k.Record).Ready(m.screen)
+	return m.look.Detection.Activity == session.Idle && h.cfg.Activity.Agent(*k.Record).Ready(m.screen)
 }
 
 // beat notes the outcome of a probe.

@@ -69,7 +69,7 @@ func sight(ctx context.Context, rt session.Runtime, reader *activity.Reader, r s
 	for i := range lives {
 		if l := &lives[i]; l.Mark.Run == r.Run.ID {
 			look := reader.Read(r, l, r.Run.DeliveredAt, time.Now())
-			return input.Sight{Screen: l.Screen, Reading: look.Reading, Native: look.Native, Heard: reader.Heard([]string{r.Run.ID})}, nil
+			return input.Sight{Screen: l.Screen, Detection: look.Detection, Transcript: look.Transcript, Heard: reader.Heard([]string{r.Run.ID})}, nil
 		}
 	}
 	return input.Sight{}, session.ErrGone

@@ -23,7 +23,7 @@ func (h *Hub) status(k status.Input, m *memory, s *Snapshot) {
 	if len(told) > 0 {
 		h.hear(k.Record.Address, m, false)
 	}
-	if m.look.Reading.Source == "screen" && len(activity.Changes(x, m.events)) > 0 {
+	if m.look.Detection.Source == "screen" && len(activity.Changes(x, m.events)) > 0 {
 		s.again = soon // it counts when the screen shows the same again
 	}
 }
@@ -224,6 +224,6 @@ func (t *teller) turn() {
 	}
 	is := func(e history.Event) bool { return e.Kind == history.TurnEnded && e.Run == t.record.Run.ID }
 	if was := last(t.m.events, is, func(history.Event) bool { return false }); was == nil || was.Time.Before(at) {
-		t.say(history.Event{Kind: history.TurnEnded, Detail: t.m.look.Reading.Detail, Excerpt: t.screen})
+		t.say(history.Event{Kind: history.TurnEnded, Detail: t.m.look.Detection.Detail, Excerpt: t.screen})
 	}
 }

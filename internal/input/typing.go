@@ -12,10 +12,10 @@ import (
 
 // Sight is one look at the session that is typed into.
 type Sight struct {
-	Screen  string
-	Reading session.Reading
-	Native  *session.Native // what its session file tells; nil: nothing
-	Heard   int64           // how much its hooks have told; it grows with each
+	Screen     string
+	Detection  session.Detection
+	Transcript *session.Transcript // what its session file tells; nil: nothing
+	Heard      int64               // how much its hooks have told; it grows with each
 }
 
 // Hands type into one session.
@@ -125,7 +125,7 @@ func (h Hands) Send(ctx context.Context, text string, asItIs bool) (Outcome, err
 		return "", err
 	}
 	outcome := Submitted
-	if before.Reading.Activity == session.Working {
+	if before.Detection.Activity == session.Working {
 		outcome = Queued
 	}
 	w := witness{before: before, probes: probesOf(text), command: asItIs}
@@ -173,7 +173,7 @@ func (h Hands) again(ctx context.Context, w witness, now Sight, typed string) (S
 func (h Hands) Press(ctx context.Context, in session.Input) (Outcome, error) {
 	outcome := Unverified
 	if in.Key == "Enter" {
-		if s, err := h.Look(ctx); err == nil && s.Reading.Activity == session.Working {
+		if s, err := h.Look(ctx); err == nil && s.Detection.Activity == session.Working {
 			outcome = Queued
 		}
 	}
@@ -187,11 +187,11 @@ func (h Hands) ready(ctx context.Context) (Sight, error) {
 	for {
 		s, err := h.Look(ctx)
 		waited := time.Since(began)
-		switch does := s.Reading.Activity; {
+		switch does := s.Detection.Activity; {
 		case err != nil:
 			return s, err
 		case asks(s):
-			return s, &DialogError{Question: s.Reading.Detail, Screen: s.Screen}
+			return s, &DialogError{Question: s.Detection.Detail, Screen: s.Screen}
 		case does == session.Working:
 			return s, nil
 		case does != session.Booting && (h.takes(s) && s.Screen == before || waited > h.Boot):
@@ -218,7 +218,7 @@ func (h Hands) takes(s Sight) bool {
 }
 
 // asks reports whether what is typed would be an answer.
-func asks(s Sight) bool { return s.Reading.Activity == session.Blocked }
+func asks(s Sight) bool { return s.Detection.Activity == session.Blocked }
 
 // clear takes a draft out of the composer, line by line. The first line always: one
 // that was typed just now may not show yet. What stays there is no draft but a
@@ -262,7 +262,7 @@ func (h Hands) until(ctx context.Context, w witness, long time.Duration) (now Si
 	began := time.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
 		now, err = h.Look(ctx)
-		switch left := errors.Is(err, session.ErrGone) || now.Reading.Source == agentLeft; {
+		switch left := errors.Is(err, session.ErrGone) || now.Detection.Source == agentLeft; {
 		case left && w.command:
 			return now, true, nil // to leave is what some commands are for
 		case left && err == nil:

@@ -81,7 +81,7 @@ func nothing(*desk, int) {}
 
 // idle is what an agent at rest shows.
 func idle(screen string) Sight {
-	return Sight{Screen: screen, Reading: session.Reading{Activity: session.Idle}}
+	return Sight{Screen: screen, Detection: session.Detection{Activity: session.Idle}}
 }
 
 func TestSend(t *testing.T) {
@@ -95,7 +95,7 @@ func TestSend(t *testing.T) {
 			takes(d, n)
 		}
 	}
-	leaves := func(d *desk, _ int) { d.sight.Reading = session.Reading{Activity: session.Exited, Source: "exit"} }
+	leaves := func(d *desk, _ int) { d.sight.Detection = session.Detection{Activity: session.Exited, Source: "exit"} }
 	lost := func(d *desk, n int) {
 		if d.composed = ""; n == 2 {
 			d.composed = "do it"
@@ -115,18 +115,18 @@ func TestSend(t *testing.T) {
 		"what would be a command":        {"/clear", idle("hello\n"), "", takes, false, "submitted: C-u text  /clear"},
 		"what is a command":              {"/clear", idle("hello\n"), "", takes, true, "submitted: C-u text /clear"},
 		"a hook tells":                   {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Heard++ }, false, "submitted: C-u text do it"},
-		"the session file tells": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Native = &session.Native{Prompts: 1} }, false,
+		"the session file tells": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Transcript = &session.Transcript{Prompts: 1} }, false,
 			"submitted: C-u text do it"},
-		"it begins to work": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Reading.Activity = session.Working }, false, "submitted: C-u text do it"},
-		"it works already":  {"do it", Sight{Screen: "busy\n", Reading: session.Reading{Activity: session.Working}}, "", takes, false, "queued: C-u text do it"},
-		"only its end still shows": {"do it\n" + strings.Repeat("so\n", 99) + "and then this", Sight{Screen: "busy\n", Reading: session.Reading{Activity: session.Working}}, "",
+		"it begins to work": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Detection.Activity = session.Working }, false, "submitted: C-u text do it"},
+		"it works already":  {"do it", Sight{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}}, "", takes, false, "queued: C-u text do it"},
+		"only its end still shows": {"do it\n" + strings.Repeat("so\n", 99) + "and then this", Sight{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}}, "",
 			func(d *desk, _ int) { d.composed, d.sight.Screen = "", "busy\nso\n  and then this\n" }, false, "queued: C-u text do it\n" + strings.Repeat("so\n", 99) + "and then this"},
 		"Enter broke the line": {"do it", idle("hello\n"), "", second, false, "submitted: C-u text do it Enter"},
 		"Enter is never heard": {"do it", idle("hello\n"), "", nothing, false, "it was typed, and still stands in the composer, although Enter was pressed again: C-u text do it Enter Enter Enter Enter"},
 		"Enter is heard late":  {"do it", idle("hello\n"), "", fourth, false, "submitted: C-u text do it Enter Enter Enter"},
 		"nothing shows it":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.sight.Screen = "new\n" }, false, "it was typed, and nothing shows: C-u text do it"},
 		"a command to leave":   {"/exit", idle("hello\n"), "", leaves, true, "submitted: C-u text /exit"},
-		"it is lost while it draws": {"do it", Sight{Screen: "hello\n", Reading: session.Reading{Activity: session.Idle}, Native: &session.Native{Prompts: 1}}, "", func(d *desk, n int) {
+		"it is lost while it draws": {"do it", Sight{Screen: "hello\n", Detection: session.Detection{Activity: session.Idle}, Transcript: &session.Transcript{Prompts: 1}}, "", func(d *desk, n int) {
 			if d.composed, d.sight.Screen = "", "hello, and a hint\n"; n == 2 {
 				d.composed = "do it"
 				takes(d, n)
@@ -134,8 +134,8 @@ func TestSend(t *testing.T) {
 		}, false, "submitted: C-u text do it text do it"},
 		"it leaves instead":     {"do it", idle("hello\n"), "", leaves, false, "it was typed, and the agent has left: is gone: C-u text do it"},
 		"it is lost once":       {"do it", idle("hello\n"), "", lost, false, "submitted: C-u text do it text do it"},
-		"Enter raised a dialog": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Reading.Activity = session.Blocked }, false, "submitted: C-u text do it"},
-		"it asks something": {"do it", Sight{Screen: "May I?\n", Reading: session.Reading{Activity: session.Blocked, Detail: "May I?"}}, "", takes, false,
+		"Enter raised a dialog": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Detection.Activity = session.Blocked }, false, "submitted: C-u text do it"},
+		"it asks something": {"do it", Sight{Screen: "May I?\n", Detection: session.Detection{Activity: session.Blocked, Detail: "May I?"}}, "", takes, false,
 			"it asks something: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,10 +164,10 @@ func TestSend(t *testing.T) {
 func TestSendToOneThatBoots(t *testing.T) {
 	for _, up := range []int{8, 1000} {
 		synctest.Test(t, func(t *testing.T) {
-			d := &desk{enter: takes, sight: Sight{Screen: "…\n", Reading: session.Reading{Activity: session.Booting}}}
+			d := &desk{enter: takes, sight: Sight{Screen: "…\n", Detection: session.Detection{Activity: session.Booting}}}
 			d.onLook = func(d *desk) {
 				if d.looks == up {
-					d.sight.Reading.Activity = session.Idle
+					d.sight.Detection.Activity = session.Idle
 				}
 			}
 			_, err := Hands{Runtime: d, Agent: d, Look: d.look, Boot: 10 * time.Second}.Send(t.Context(), "do it", false)
@@ -206,7 +206,7 @@ func TestPress(t *testing.T) {
 		"another key at work":   {session.Working, session.Input{Key: "Escape"}, Unverified},
 		"a draft while at work": {session.Working, session.Input{Text: "x", NoEnter: true}, Unverified},
 	} {
-		d := &desk{enter: nothing, sight: Sight{Reading: session.Reading{Activity: c.does}}}
+		d := &desk{enter: nothing, sight: Sight{Detection: session.Detection{Activity: c.does}}}
 		got, err := Hands{Runtime: d, Agent: d, Look: d.look}.Press(t.Context(), c.in)
 		if err != nil || got != c.want || len(d.keys) != 1 {
 			t.Errorf("%s: %s, %v, typed %q; want %s", name, got, err, d.keys, c.want)

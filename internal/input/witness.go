@@ -53,7 +53,7 @@ func dense(text string) string {
 // knows reports whether the agent shows anything by which a text can be seen to be
 // taken.
 func (w witness) knows(s Sight) bool {
-	return w.composer != nil && w.shown(s) || s.Native != nil || s.Heard > 0
+	return w.composer != nil && w.shown(s) || s.Transcript != nil || s.Heard > 0
 }
 
 func (w witness) shown(s Sight) bool {
@@ -88,7 +88,7 @@ func (w witness) again(now Sight, text string) (session.Input, bool) {
 // screens, has it neither there nor on its screen.
 func (w witness) traceless(now Sight) bool {
 	return now.Screen == w.before.Screen ||
-		!w.command && w.before.Native != nil && now.Native != nil && len(w.probes) > 0 && !w.onScreen(now)
+		!w.command && w.before.Transcript != nil && now.Transcript != nil && len(w.probes) > 0 && !w.onScreen(now)
 }
 
 // taken reports whether the agent has the text: its hooks or its file tell so, it
@@ -98,9 +98,9 @@ func (w witness) taken(now Sight) bool {
 	switch {
 	case now.Heard > w.before.Heard:
 		return true
-	case is.Native != nil && (was.Native == nil && is.Native.Prompts > 0 || was.Native != nil && is.Native.Prompts > was.Native.Prompts):
+	case is.Transcript != nil && (was.Transcript == nil && is.Transcript.Prompts > 0 || was.Transcript != nil && is.Transcript.Prompts > was.Transcript.Prompts):
 		return true
-	case busy(is.Reading.Activity) && !busy(was.Reading.Activity):
+	case busy(is.Detection.Activity) && !busy(was.Detection.Activity):
 		return true
 	case w.composer == nil || !w.shown(now):
 		return w.composer == nil && now.Screen != w.before.Screen

@@ -44,11 +44,11 @@ func (a robot) Ready(screen string) bool {
 	return a.spec.Ready != "" && strings.Contains(screen, a.spec.Ready)
 }
 
-func (robot) Read(e session.Evidence) session.Reading {
+func (robot) Detect(e session.Evidence) session.Detection {
 	if strings.HasSuffix(e.Screen, "?") {
-		return session.Reading{Activity: session.Blocked, Detail: e.Screen, Source: "screen"}
+		return session.Detection{Activity: session.Blocked, Detail: e.Screen, Source: "screen"}
 	}
-	return session.Reading{Activity: session.Activity(e.Title), Source: "title"}
+	return session.Detection{Activity: session.Activity(e.Title), Source: "title"}
 }
 
 // The session file of a robot has a line for each message of the user.
@@ -56,8 +56,8 @@ func (robot) Files(of session.Lookup) []string {
 	return []string{filepath.Join(of.Home, "robot", "session.jsonl")}
 }
 
-func (robot) Native(lines [][]byte) session.Native {
-	return session.Native{Prompts: len(lines), At: time.Now()}
+func (robot) Transcript(lines [][]byte) session.Transcript {
+	return session.Transcript{Prompts: len(lines), At: time.Now()}
 }
 
 func (robot) Entries([]byte) []session.Entry { return nil }

@@ -116,11 +116,11 @@ func (r *Run) Activity(l *session.Live) activity.Look {
 	if r.Reader != nil {
 		return r.Reader.Read(*r.Record, l, r.Record.Run.DeliveredAt, r.now())
 	}
-	reading := r.Agent.Read(session.Evidence{
+	reading := r.Agent.Detect(session.Evidence{
 		Vital: l.Vital, Exit: l.Exit, Title: l.Title, Screen: l.Screen, Blank: l.Blank, OneShot: r.Record.Spec.Agent.OneShot,
 		Now: r.now(), StartedAt: r.Record.Run.StartedAt, Prompted: !r.Record.Run.DeliveredAt.IsZero(),
 	})
-	return activity.Look{Reading: reading, Activity: reading.Activity}
+	return activity.Look{Detection: reading, Activity: reading.Activity}
 }
 
 // Ready waits until the agent can take a prompt, and records when that was. An agent of
@@ -219,7 +219,7 @@ func (r *Run) Type(ctx context.Context, text string) (input.Outcome, error) {
 func (r *Run) Press(ctx context.Context, in session.Input) (input.Outcome, error) {
 	outcome := input.Unverified
 	if in.Key == "Enter" || in.Key == "" && !in.NoEnter {
-		if l, err := r.Live(ctx); err == nil && r.Activity(l).Reading.Activity == session.Working {
+		if l, err := r.Live(ctx); err == nil && r.Activity(l).Detection.Activity == session.Working {
 			outcome = input.Queued
 		}
 	}
@@ -238,7 +238,7 @@ func (r *Run) hands(left *bool) input.Hands {
 			}
 			*left = l.Vital == session.Dead && l.Exit != nil && l.Exit.Cause == "self" && l.Exit.Code == 0 && l.Exit.Signal == ""
 			seen := r.Activity(l)
-			return input.Sight{Screen: l.Screen, Reading: seen.Reading, Native: seen.Native, Heard: r.Reader.Heard([]string{r.Record.Run.ID})}, nil
+			return input.Sight{Screen: l.Screen, Detection: seen.Detection, Transcript: seen.Transcript, Heard: r.Reader.Heard([]string{r.Record.Run.ID})}, nil
 		},
 	}
 }

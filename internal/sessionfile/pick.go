@@ -93,23 +93,23 @@ func (r *Reader) begunFirst(a session.Agent, p *place, files []found, of session
 const headLines = 8
 
 // head is what the beginning of a file tells.
-func (r *Reader) head(a session.Agent, p *place, f found) session.Native {
+func (r *Reader) head(a session.Agent, p *place, f found) session.Transcript {
 	key := p.path(f)
 	if h, known := r.heads[key]; known && (h.size == f.info.Size() || h.size > small) {
 		return h.native
 	}
 	file, info, err := p.open(f)
 	if err != nil {
-		return session.Native{}
+		return session.Transcript{}
 	}
 	defer file.Close()
 	var l lines
 	if l.add(file, 0, min(info.Size(), headLimit)) != nil {
-		return session.Native{}
+		return session.Transcript{}
 	}
-	h := head{size: f.info.Size(), native: a.Native(l.lines[:min(len(l.lines), headLines)])}
+	h := head{size: f.info.Size(), native: a.Transcript(l.lines[:min(len(l.lines), headLines)])}
 	if h.size <= small {
-		all := a.Native(l.lines)
+		all := a.Transcript(l.lines)
 		h.silent = !all.Begun()
 	}
 	r.heads[key] = h
@@ -119,6 +119,6 @@ func (r *Reader) head(a session.Agent, p *place, f found) session.Native {
 // head is what the beginning of a file told when it was so long.
 type head struct {
 	size   int64
-	native session.Native
+	native session.Transcript
 	silent bool // nothing was said in the file, which was read as a whole
 }

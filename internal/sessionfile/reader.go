@@ -21,7 +21,7 @@ type Reader struct {
 type run struct {
 	all    []file            // in the order of their patterns
 	files  map[string]*lines // the same by path
-	native *session.Native
+	native *session.Transcript
 }
 
 // Forget lets go of what has been read of all runs but these.
@@ -38,7 +38,7 @@ func (r *Reader) Forget(but map[string]bool) {
 // Read is what the agent's own session files of a run tell; nil: there are none,
 // not yet, or none that can be found. The error says of one that is there why it
 // could not be read; what the others tell comes with it.
-func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.Native, error) {
+func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.Transcript, error) {
 	patterns := a.Files(of)
 	if len(patterns) == 0 {
 		return nil, nil
@@ -131,7 +131,7 @@ func (r *Reader) one(a session.Agent, pattern string, of session.Lookup, open ma
 }
 
 // native is what the files tell together.
-func native(a session.Agent, all []file) *session.Native {
+func native(a session.Agent, all []file) *session.Transcript {
 	var text [][]byte
 	cut := false
 	var written time.Time
@@ -141,7 +141,7 @@ func native(a session.Agent, all []file) *session.Native {
 			written = at
 		}
 	}
-	n := a.Native(text)
+	n := a.Transcript(text)
 	n.Path, n.Truncated = all[0].path, cut
 	if n.At.IsZero() {
 		n.At = written

@@ -32,12 +32,12 @@ type line struct {
 	Status string    `json:"status,omitempty"`
 }
 
-func (*scribe) Start(session.StartInput) session.Start        { return session.Start{} }
-func (*scribe) Ready(string) bool                             { return true }
-func (*scribe) Read(session.Evidence) (none session.Reading)  { return none }
-func (s *scribe) Files(of session.Lookup) (all []string) { return s.patterns }
+func (*scribe) Start(session.StartInput) session.Start           { return session.Start{} }
+func (*scribe) Ready(string) bool                                { return true }
+func (*scribe) Detect(session.Evidence) (none session.Detection) { return none }
+func (s *scribe) Files(of session.Lookup) (all []string)         { return s.patterns }
 
-func (s *scribe) Native(lines [][]byte) (n session.Native) {
+func (s *scribe) Transcript(lines [][]byte) (n session.Transcript) {
 	s.read++
 	for _, text := range lines {
 		var l line
@@ -102,7 +102,7 @@ func (d *desk) put(path, text string, at time.Time) {
 	}
 }
 
-func (d *desk) look() *session.Native {
+func (d *desk) look() *session.Transcript {
 	d.t.Helper()
 	n, err := d.Reader.Read(d.scribe, "run", d.of)
 	if err != nil {

@@ -31,7 +31,7 @@ func Followed(k Input, x api.Session, adapt func(session.Record) session.Agent) 
 	if look := k.Look; look != nil {
 		s.TurnAt = look.TurnAt
 		if x.Activity == session.Unobserved {
-			s.Activity = look.Reading.Activity // its screen still tells whether it is idle
+			s.Activity = look.Detection.Activity // its screen still tells whether it is idle
 		}
 	}
 	if r := k.Record; r != nil {

@@ -35,9 +35,9 @@ func (k Input) Address() session.Address { return k.spec().Address }
 // Of returns what is reported of a session.
 func Of(k Input) api.Session {
 	spec := k.spec()
-	var reading session.Reading
+	var reading session.Detection
 	if k.Look != nil {
-		reading = k.Look.Reading
+		reading = k.Look.Detection
 	}
 	s := api.Session{
 		Address: spec.Address, Name: spec.Address.Short(), Role: spec.Role, Agent: spec.Agent.Name,
@@ -147,7 +147,7 @@ func looked(s *api.Session, x activity.Look) {
 	if s.FirstTurnAt == nil {
 		s.FirstTurnAt = wire.UTCOrNil(x.FirstTurnAt)
 	}
-	if n := x.Native; n != nil {
+	if n := x.Transcript; n != nil {
 		s.Turns, s.Transcripts.Native = &n.Turns, n.Path
 		if n.Tokens > 0 {
 			s.Tokens = &n.Tokens
@@ -259,7 +259,7 @@ func (k Input) activity() session.Activity {
 	case k.Look == nil:
 		return session.NoActivity
 	}
-	return cmp.Or(k.Look.Activity, k.Look.Reading.Activity, session.NoActivity)
+	return cmp.Or(k.Look.Activity, k.Look.Detection.Activity, session.NoActivity)
 }
 
 func (k Input) health(does session.Activity) string {

@@ -30,9 +30,9 @@ func TestOf(t *testing.T) {
 			func(s api.Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBooting }},
 		"a question before it is ready": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Activity: session.Blocked, Starting: true}},
 			func(s api.Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBlocked }},
-		"booting is starting": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Reading: session.Reading{Activity: session.Booting}}},
+		"booting is starting": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Detection: session.Detection{Activity: session.Booting}}},
 			func(s api.Session) bool { return s.State == session.StateStarting && s.Status == session.StatusBooting }},
-		"running says what the agent says": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Reading: session.Reading{Activity: session.BlockedAPI, Detail: "limit until 3pm", PR: "https://example.org/pull/1"}}},
+		"running says what the agent says": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Detection: session.Detection{Activity: session.BlockedAPI, Detail: "limit until 3pm", PR: "https://example.org/pull/1"}}},
 			func(s api.Session) bool {
 				return s.Status == session.StatusBlockedAPI && s.Detail == "limit until 3pm" && s.PR == "https://example.org/pull/1"
 			}},

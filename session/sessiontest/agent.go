@@ -23,11 +23,11 @@ func (Agent) Ready(string) bool { return true }
 
 // Read is the activity that stands in the title, and on the last line of the
 // screen the question; an agent that is gone has exited.
-func (Agent) Read(e session.Evidence) session.Reading {
+func (Agent) Detect(e session.Evidence) session.Detection {
 	if e.Vital == session.Dead {
-		return session.Reading{Activity: session.Exited, Source: "exit"}
+		return session.Detection{Activity: session.Exited, Source: "exit"}
 	}
-	r := session.Reading{Activity: session.Activity(e.Title), Source: "title"}
+	r := session.Detection{Activity: session.Activity(e.Title), Source: "title"}
 	if r.Activity == "" {
 		r.Activity = session.Idle
 	}

@@ -227,7 +227,7 @@ func (w *attendance) answer(ctx context.Context, last status.Input) (string, err
 	e := eyesOf(w.app, w.project)
 	given, _ := activity.Given(*last.Record, last.Events)
 	for end := time.Now().Add(fileLag); ; {
-		n := last.Look.Native
+		n := last.Look.Transcript
 		if n == nil {
 			break
 		}

@@ -134,7 +134,7 @@ func (t *target) sight(ctx context.Context, r *activity.Reader) (input.Sight, er
 	for i := range lives {
 		if l := &lives[i]; l.Mark.Run == t.Live.Mark.Run {
 			look := r.Read(t.Record, l, t.Record.Run.DeliveredAt, time.Now())
-			return input.Sight{Screen: l.Screen, Reading: look.Reading, Native: look.Native, Heard: r.Heard([]string{t.Record.Run.ID})}, nil
+			return input.Sight{Screen: l.Screen, Detection: look.Detection, Transcript: look.Transcript, Heard: r.Heard([]string{t.Record.Run.ID})}, nil
 		}
 	}
 	return input.Sight{}, session.ErrGone

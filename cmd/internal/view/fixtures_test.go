@@ -150,7 +150,7 @@ func sampleSessions() []api.Session {
 		r := record(a, branch)
 		yes := true
 		return status.Input{Wanted: &r.Spec, Record: r, Diagnosis: plan.Diagnosis{State: session.StateRunning, Alive: &yes, Detail: "running"},
-			Look:       &activity.Look{Reading: session.Reading{Activity: act}, Observable: true},
+			Look:       &activity.Look{Detection: session.Detection{Activity: act}, Observable: true},
 			Checkout:   &session.Checkout{Path: r.Tree.Path, Exists: true, Git: true, Branch: branch},
 			Transcript: data + "/agents/builder/" + r.ID + "/transcript.log"}
 	}
@@ -158,7 +158,7 @@ func sampleSessions() []api.Session {
 	backend := running("session.api", "agents/api", session.Working)
 	backend.Checkout.Branch = "main"
 	asks := running("session.asks", "agents/asks", session.Blocked)
-	asks.Look.Reading.Detail = "Do you want to run npm test?"
+	asks.Look.Detection.Detail = "Do you want to run npm test?"
 	still := running("session.still", "agents/still", session.Idle)
 	still.Diagnosis.State, still.Diagnosis.Detail = session.StatePaused, "paused"
 	still.Record.Override = &session.Override{Desired: session.Paused, By: "ada", At: ago(12 * time.Minute)}

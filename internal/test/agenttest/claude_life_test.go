@@ -26,9 +26,9 @@ func TestClaudeTurn(t *testing.T) {
 	if run.Start.Conversation != run.Input.Fresh {
 		t.Errorf("conversation %q, not the one chosen", run.Start.Conversation)
 	}
-	look := run.Until("it asks", func(l agenttest.Look) bool { return l.Reading.Activity == session.Blocked })
-	if !strings.Contains(look.Reading.Detail, "echo hi > made") && !strings.Contains(look.Reading.Detail, "Do you want to proceed?") {
-		lab.Moved("a question is told", "%+v", look.Reading)
+	look := run.Until("it asks", func(l agenttest.Look) bool { return l.Detection.Activity == session.Blocked })
+	if !strings.Contains(look.Detection.Detail, "echo hi > made") && !strings.Contains(look.Detection.Detail, "Do you want to proceed?") {
+		lab.Moved("a question is told", "%+v", look.Detection)
 	}
 	if run.Ready() {
 		lab.Moved("at a question nothing can be typed", "%s", look.Screen)
@@ -38,7 +38,7 @@ func TestClaudeTurn(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(lab.Dir, "made")); err != nil {
 		lab.Moved("Enter at a question means yes", "%v", err)
 	}
-	n := look.Native
+	n := look.Transcript
 	if n.Conversation != run.Input.Fresh || n.Dir != lab.Dir || n.Prompts != 1 || n.LastMessage != "Done here." || n.Tokens != 2*1234 || n.FirstTurnAt.IsZero() {
 		lab.Moved("a transcript tells conversation, folder, prompt, answer, tokens and turns", "%+v", *n)
 	}
@@ -136,7 +136,7 @@ func TestClaudeEndsAndGoesOn(t *testing.T) {
 				lab.Moved("going on asks the model nothing", "%d requests", asked)
 			}
 			run.Type("second [[text Two.]]", turns(2))
-			n := run.Native()
+			n := run.Transcript()
 			if n.Conversation != id || n.Prompts != 2 {
 				lab.Moved("a conversation goes on in its transcript, under its id", "%+v", *n)
 			}
@@ -171,9 +171,9 @@ func TestClaudeRetries(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, "claude")
 			run := lab.Start("go [[status " + status + " x2]] [[text At last.]]")
-			look := run.Until("the turn ends", func(l agenttest.Look) bool { return l.Native != nil && l.Native.Turns == 1 })
-			if look.Native.LastMessage != "At last." || len(lab.Model.Turns()) != 3 {
-				lab.Moved("it tries again after "+status, "%d requests, %q", len(lab.Model.Turns()), look.Native.LastMessage)
+			look := run.Until("the turn ends", func(l agenttest.Look) bool { return l.Transcript != nil && l.Transcript.Turns == 1 })
+			if look.Transcript.LastMessage != "At last." || len(lab.Model.Turns()) != 3 {
+				lab.Moved("it tries again after "+status, "%d requests, %q", len(lab.Model.Turns()), look.Transcript.LastMessage)
 			}
 
 			lab.Env["CLAUDE_CODE_MAX_RETRIES"] = "0"
@@ -194,10 +194,10 @@ func TestClaudeStall(t *testing.T) {
 	run := lab.Start("go [[text Half of it]] [[stall]]")
 	half := run.Until("half of the answer", shows("● Half of it"))
 	look := run.Until("some seconds later", func(l agenttest.Look) bool { return l.Now.Sub(half.Now) > 6*time.Second })
-	if look.Reading.Activity != session.Working || look.Native.Activity != session.Working {
-		lab.Moved("a stalled turn looks like work", "%+v, its files: %s", look.Reading, look.Native.Activity)
+	if look.Detection.Activity != session.Working || look.Transcript.Activity != session.Working {
+		lab.Moved("a stalled turn looks like work", "%+v, its files: %s", look.Detection, look.Transcript.Activity)
 	}
-	if late := look.Native.At.Sub(half.Now); late > time.Second {
+	if late := look.Transcript.At.Sub(half.Now); late > time.Second {
 		lab.Moved("a stalled turn writes nothing", "it did, %s after what it last said", late)
 	}
 }

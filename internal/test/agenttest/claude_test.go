@@ -34,11 +34,11 @@ func left(code int) func(agenttest.Look) bool {
 
 // says is a look at session files that say what the agent does.
 func says(a session.Activity) func(agenttest.Look) bool {
-	return func(l agenttest.Look) bool { return l.Native != nil && l.Native.Activity == a }
+	return func(l agenttest.Look) bool { return l.Transcript != nil && l.Transcript.Activity == a }
 }
 
 // turned is a look at session files in which a turn has ended.
-func turned(l agenttest.Look) bool { return l.Native != nil && l.Native.Turns > 0 }
+func turned(l agenttest.Look) bool { return l.Transcript != nil && l.Transcript.Turns > 0 }
 
 func both(all ...func(agenttest.Look) bool) func(agenttest.Look) bool {
 	return func(l agenttest.Look) bool {

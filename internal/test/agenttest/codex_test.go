@@ -35,7 +35,7 @@ func permissions(p string) func(*session.StartInput) {
 
 // limitEnds is a look at a limit of which it is known when it ends.
 func limitEnds(l agenttest.Look) bool {
-	left := time.Until(l.Reading.Until)
+	left := time.Until(l.Detection.Until)
 	return left > time.Hour && left < 3*time.Hour
 }
 
@@ -52,7 +52,7 @@ var codexSituations = []agenttest.Situation{
 	{Name: "stalled", Prompt: "wait [[text I begin]] [[stall]]", Want: session.Working, Seen: shows("• I begin")},
 	{Name: "approval", Prompt: "make it [[tool ask: touch made]]", Input: permissions("ask"), Want: session.Blocked,
 		Seen: func(l agenttest.Look) bool {
-			return told("PermissionRequest")(l) && strings.Contains(l.Reading.Detail, "$ touch made") && shows("Press enter to confirm")(l)
+			return told("PermissionRequest")(l) && strings.Contains(l.Detection.Detail, "$ touch made") && shows("Press enter to confirm")(l)
 		}},
 	{Name: "trust-dialog", Before: distrusted, Want: session.Blocked, Seen: shows("Trust and continue")},
 	{Name: "login-dialog", Bare: true, Want: session.Blocked, Seen: shows("Sign in another way")},
@@ -78,16 +78,16 @@ var codexSituations = []agenttest.Situation{
 		Seen: both(shows("Conversation interrupted"), told("Interrupt"))},
 	{Name: "exited", Prompt: "go [[text It is made.]]", Want: session.Exited,
 		Steps: func(r *agenttest.Run) {
-			r.Until("the turn has ended", func(l agenttest.Look) bool { return l.Native != nil && l.Native.Turns == 1 })
+			r.Until("the turn has ended", func(l agenttest.Look) bool { return l.Transcript != nil && l.Transcript.Turns == 1 })
 			r.Press("C-c", exited) // one that comes before it rests interrupts
 		},
 		Seen: shows("To continue this session, run:")},
 }
 
-func idle(l agenttest.Look) bool { return l.Reading.Activity == session.Idle }
+func idle(l agenttest.Look) bool { return l.Detection.Activity == session.Idle }
 
 func turns(n int) func(agenttest.Look) bool {
-	return func(l agenttest.Look) bool { return idle(l) && l.Native != nil && l.Native.Turns == n }
+	return func(l agenttest.Look) bool { return idle(l) && l.Transcript != nil && l.Transcript.Turns == n }
 }
 
 func exited(l agenttest.Look) bool { return l.Exit != nil }
@@ -104,7 +104,7 @@ func TestCodexIsUnobservedBeforeItsFirstPrompt(t *testing.T) {
 	}
 	run.Type("go [[text Here.]]", turns(1))
 	look := run.Until("a turn", turns(1))
-	n := look.Native
+	n := look.Transcript
 	if n.Conversation == "" || n.Dir != lab.Dir || n.Prompts != 1 || n.LastPrompt != "go [[text Here.]]" || n.LastMessage != "Here." || n.Tokens == 0 || n.FirstTurnAt.IsZero() {
 		lab.Moved("a rollout tells conversation, folder, prompt, answer, tokens and turns", "%+v", *n)
 	}
@@ -131,7 +131,7 @@ func TestCodexEndsAndGoesOn(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, "codex")
 			run := lab.Start("first [[text One.]]")
-			first := run.Until("a turn", turns(1)).Native
+			first := run.Until("a turn", turns(1)).Transcript
 			end(run)
 			if name != "closed" {
 				run.Until("it left", exited)
@@ -147,7 +147,7 @@ func TestCodexEndsAndGoesOn(t *testing.T) {
 				lab.Moved("resuming asks the model nothing", "%d requests", asked)
 			}
 			run.Type("second [[text Two.]]", turns(2))
-			second := run.Until("another turn", turns(2)).Native
+			second := run.Until("another turn", turns(2)).Transcript
 			if second.Conversation != first.Conversation || second.Prompts != 2 {
 				lab.Moved("a resumed conversation goes on in its rollout", "%+v, before %+v", *second, *first)
 			}
@@ -222,7 +222,7 @@ func TestCodexPermissions(t *testing.T) {
 			run := lab.Start(c.prompt, permissions(name))
 			made := filepath.Join(lab.Dir, "made")
 			if c.asks {
-				look := run.Until("it asks", func(l agenttest.Look) bool { return l.Reading.Activity == session.Blocked })
+				look := run.Until("it asks", func(l agenttest.Look) bool { return l.Detection.Activity == session.Blocked })
 				if _, err := os.Stat(made); err == nil {
 					lab.Moved("it does nothing before it was answered", "%s is there\n%s", made, look.Screen)
 				}
@@ -250,7 +250,7 @@ func TestCodexTrustsNoHooksOfTheRepository(t *testing.T) {
 	}
 	run := lab.Start("go")
 	run.Until("it asks about the repository's hooks", func(l agenttest.Look) bool {
-		return l.Reading.Activity == session.Blocked && strings.Contains(l.Reading.Detail, "Hooks need review")
+		return l.Detection.Activity == session.Blocked && strings.Contains(l.Detection.Detail, "Hooks need review")
 	})
 	run.Keys("Down", "Down", "Enter") // continue without trusting
 	run.Until("a turn", both(turns(1), told("Stop")))

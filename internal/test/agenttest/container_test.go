@@ -87,8 +87,8 @@ func TestCodexInAContainer(t *testing.T) {
 	lab, name := contained(t)
 	run := lab.Start("go [[tool bash: touch made]] [[text It is made.]]", permissions("all"), sandboxed)
 	look := run.Until("a turn", both(turns(1), told("Stop")))
-	if look.Native.Dir != lab.Dir || look.Native.LastMessage != "It is made." {
-		lab.Moved("a rollout in a container is that of any other session", "%+v", *look.Native)
+	if look.Transcript.Dir != lab.Dir || look.Transcript.LastMessage != "It is made." {
+		lab.Moved("a rollout in a container is that of any other session", "%+v", *look.Transcript)
 	}
 	if _, err := os.Stat(filepath.Join(lab.Dir, "made")); err != nil {
 		lab.Moved("permissions = \"all\" lets tools run in a container", "%v", err)

@@ -5,7 +5,7 @@
 //
 //	lab := agenttest.New(t, "claude")
 //	run := lab.Start("fix it [[tool ask: make]] [[text Fixed.]]")
-//	run.Until("it asks", func(l agenttest.Look) bool { return l.Reading.Activity == session.Blocked })
+//	run.Until("it asks", func(l agenttest.Look) bool { return l.Detection.Activity == session.Blocked })
 //	run.Keys("Enter")
 //
 // The run is started as agentform's adapter says (command line, environment,

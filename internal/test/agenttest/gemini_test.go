@@ -76,7 +76,7 @@ func quit(r *agenttest.Run) {
 // answered is a look at a turn that has ended.
 func answered(n int) func(agenttest.Look) bool {
 	return func(l agenttest.Look) bool {
-		return idle(l) && l.Native != nil && l.Native.Turns == n && strings.Contains(l.Title, "Ready")
+		return idle(l) && l.Transcript != nil && l.Transcript.Turns == n && strings.Contains(l.Title, "Ready")
 	}
 }
 
@@ -93,7 +93,7 @@ var geminiSituations = []agenttest.Situation{
 	{Name: "stalled", Input: asGemini, Prompt: "wait [[text I begin]] [[stall]]", Want: session.Working, Seen: shows("(esc to cancel, 1s)")},
 	{Name: "approval", Input: asGemini, Prompt: "make it [[tool bash: touch made]]", Want: session.Blocked,
 		Seen: func(l agenttest.Look) bool {
-			return strings.Contains(l.Reading.Detail, "? Shell  touch made") && strings.Contains(l.Reading.Detail, "Allow execution of") && shows("1. Allow once")(l) && strings.Contains(l.Title, "Action Required")
+			return strings.Contains(l.Detection.Detail, "? Shell  touch made") && strings.Contains(l.Detection.Detail, "Allow execution of") && shows("1. Allow once")(l) && strings.Contains(l.Title, "Action Required")
 		}},
 	{Name: "trust-dialog", Before: unset(`"folderTrust": {"enabled": false}`, `"folderTrust": {"enabled": true}`), Input: asGemini, Want: session.Blocked,
 		Seen: shows("1. Trust folder (shop)")},
@@ -138,7 +138,7 @@ func TestGeminiTakesAChosenConversation(t *testing.T) {
 	run := lab.Start("", asGemini)
 	run.Until("it is ready and has its file", func(agenttest.Look) bool { return run.Ready() && len(run.Files()) == 1 })
 	say(run, "go [[text Here.]]")
-	n := run.Until("a turn", answered(1)).Native
+	n := run.Until("a turn", answered(1)).Transcript
 	if n.Conversation != run.Input.Fresh || n.Dir != lab.Dir || n.Prompts != 1 || n.LastPrompt != "go [[text Here.]]" || n.LastMessage != "Here." || n.Tokens == 0 || n.FirstTurnAt.IsZero() {
 		lab.Moved("a chat tells conversation, folder, prompt, answer, tokens and turns", "%+v", *n)
 	}
@@ -187,7 +187,7 @@ func TestGeminiEndsAndGoesOn(t *testing.T) {
 				lab.Moved("resuming asks the model nothing", "%d requests", asked)
 			}
 			say(run, "second [[text Two.]]")
-			second := run.Until("another turn", answered(2)).Native
+			second := run.Until("another turn", answered(2)).Transcript
 			if second.Conversation != conversation || second.Prompts != 2 {
 				lab.Moved("a resumed conversation goes on in its chat", "%+v", *second)
 			}
@@ -248,7 +248,7 @@ func TestGeminiPermissions(t *testing.T) {
 			run := lab.Start("go [[tool bash: touch made]] [[text Made.]]", asGemini, permissions(permission))
 			made := filepath.Join(lab.Dir, "made")
 			if asks {
-				run.Until("it asks", func(l agenttest.Look) bool { return l.Reading.Activity == session.Blocked })
+				run.Until("it asks", func(l agenttest.Look) bool { return l.Detection.Activity == session.Blocked })
 				if _, err := os.Stat(made); err == nil {
 					lab.Moved("it does nothing before it was answered", "%s is there", made)
 				}
@@ -293,7 +293,7 @@ func TestGeminiHooks(t *testing.T) {
 		run := lab.Start("go [[tool bash: touch made]] [[text Here.]]", asGemini, func(in *session.StartInput) {
 			in.Private, in.Spec.Secrets, in.Spec.Agent.Trust = private, []string{"GEMINI_API_KEY"}, true
 		})
-		run.Until("it asks", both(told("Notification"), func(l agenttest.Look) bool { return l.Reading.Activity == session.Blocked }))
+		run.Until("it asks", both(told("Notification"), func(l agenttest.Look) bool { return l.Detection.Activity == session.Blocked }))
 		run.Press("1", answered(1))
 		look := run.Until("a turn", both(answered(1), told("AfterAgent")))
 		for _, event := range []string{"SessionStart", "BeforeAgent"} {
@@ -319,9 +319,9 @@ func TestGeminiGoesOnAfterAFailure(t *testing.T) {
 	t.Parallel()
 	lab := agenttest.New(t, "gemini")
 	run := lab.Start("go [[status 401]]", asGemini)
-	look := run.Until("it failed", func(l agenttest.Look) bool { return l.Reading.Activity == session.Failed })
-	if look.Reading.Source != "native" || !strings.Contains(look.Reading.Detail, "401") {
-		lab.Moved("the chat has the error", "%+v", look.Reading)
+	look := run.Until("it failed", func(l agenttest.Look) bool { return l.Detection.Activity == session.Failed })
+	if look.Detection.Source != "native" || !strings.Contains(look.Detection.Detail, "401") {
+		lab.Moved("the chat has the error", "%+v", look.Detection)
 	}
 	say(run, "again [[text Here.]]")
 	run.Until("a turn", answered(2))

@@ -36,7 +36,7 @@ type Run struct {
 // Look is what was seen of a run at one time.
 type Look struct {
 	session.Evidence
-	Reading session.Reading // what the adapter makes of all of it
+	Detection session.Detection // what the adapter makes of all of it
 }
 
 // Start starts the agent as its adapter says, with hooks, and pastes nothing: a
@@ -146,13 +146,13 @@ func (r *Run) Lines() [][]byte {
 	return all
 }
 
-// Native is what the agent's own session files say; nil when there are none.
-func (r *Run) Native() *session.Native {
+// Transcript is what the agent's own session files say; nil when there are none.
+func (r *Run) Transcript() *session.Transcript {
 	lines := r.Lines()
 	if len(lines) == 0 {
 		return nil
 	}
-	n := r.agent.Native(lines)
+	n := r.agent.Transcript(lines)
 	return &n
 }
 
@@ -162,13 +162,13 @@ func (r *Run) Look() Look {
 	e := session.Evidence{
 		Vital: session.Alive, Exit: r.Exit(), Title: r.Title(), Screen: strings.TrimSuffix(r.Screen(), "\n"),
 		Now: time.Now(), StartedAt: r.At, Prompted: r.Input.Prompt != "",
-		Native: r.Native(), Signals: r.Signals(),
+		Transcript: r.Transcript(), Signals: r.Signals(),
 	}
 	e.Blank = e.Screen == ""
 	if e.Exit != nil {
 		e.Vital = session.Dead
 	}
-	return Look{Evidence: e, Reading: r.agent.Read(e)}
+	return Look{Evidence: e, Detection: r.agent.Detect(e)}
 }
 
 // Ready reports whether the adapter takes the screen for one that a prompt can be
@@ -193,9 +193,9 @@ func (r *Run) Until(what string, seen func(Look) bool) Look {
 // report is a look for people.
 func (r *Run) report(l Look) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "reading  %+v\nexit     %+v\ntitle    %q\n", l.Reading, l.Exit, l.Title)
-	if l.Native != nil {
-		fmt.Fprintf(&b, "native   %+v\n", *l.Native)
+	fmt.Fprintf(&b, "reading  %+v\nexit     %+v\ntitle    %q\n", l.Detection, l.Exit, l.Title)
+	if l.Transcript != nil {
+		fmt.Fprintf(&b, "native   %+v\n", *l.Transcript)
 	}
 	for _, s := range l.Signals {
 		fmt.Fprintf(&b, "told     %.300s\n", s.Data)

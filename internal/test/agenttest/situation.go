@@ -57,12 +57,12 @@ func (s Situation) Reach(t testing.TB, agent string) (*Run, Look) {
 		run = s.Next(run)
 	}
 	return run, run.Until(s.Name+": "+string(s.Want), func(l Look) bool {
-		return l.Reading.Activity == s.Want && (s.Seen == nil || s.Seen(l)) && s.written(l)
+		return l.Detection.Activity == s.Want && (s.Seen == nil || s.Seen(l)) && s.written(l)
 	})
 }
 
 // written reports whether the prompt is in the session file, which agents write
 // to a little later than they show what they do.
 func (s Situation) written(l Look) bool {
-	return s.Prompt == "" || l.Exit != nil || l.Native != nil && l.Native.Prompts > 0
+	return s.Prompt == "" || l.Exit != nil || l.Transcript != nil && l.Transcript.Prompts > 0
 }

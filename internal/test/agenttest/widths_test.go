@@ -35,7 +35,7 @@ func init() {
 					Steps: func(r *agenttest.Run) {
 						r.Until("an error", both(shows("API Error: 500"), turned))
 						r.Type("and [[text All is well.]]", shows("● All is well."))
-						r.Until("two turns", func(l agenttest.Look) bool { return l.Native != nil && l.Native.Turns == 2 && idle(l) })
+						r.Until("two turns", func(l agenttest.Look) bool { return l.Transcript != nil && l.Transcript.Turns == 2 && idle(l) })
 						r.Type("/exit", exited)
 					}, Next: resumed},
 			},
@@ -57,7 +57,7 @@ func init() {
 					Steps: func(r *agenttest.Run) {
 						r.Until("a limit", shows("■ exceeded retry limit"))
 						r.Type("and [[text All is well.]]", shows("• All is well."))
-						r.Until("a turn", func(l agenttest.Look) bool { return idle(l) && l.Native != nil && l.Native.Turns == 2 })
+						r.Until("a turn", func(l agenttest.Look) bool { return idle(l) && l.Transcript != nil && l.Transcript.Turns == 2 })
 						r.Press("C-c", exited)
 					}, Next: resumed},
 			},
@@ -67,7 +67,7 @@ func init() {
 					Steps: func(r *agenttest.Run) {
 						// A farewell in the last turn reads as done, so answered does not fit.
 						r.Until("a turn", func(l agenttest.Look) bool {
-							return l.Native != nil && l.Native.Turns == 1 && strings.Contains(l.Title, "Ready")
+							return l.Transcript != nil && l.Transcript.Turns == 1 && strings.Contains(l.Title, "Ready")
 						})
 						r.Type("and [[status 400]]", shows("✕ [API Error: "))
 					}},
@@ -128,6 +128,6 @@ func warned(l agenttest.Look) bool { return !shows("f2 to view")(l) }
 
 // resumed is a run that goes on with the conversation of one that has left.
 func resumed(r *agenttest.Run) *agenttest.Run {
-	id := r.Native().Conversation
+	id := r.Transcript().Conversation
 	return r.Lab.Start("", func(in *session.StartInput) { in.Conversation = id })
 }

@@ -37,7 +37,7 @@ func TestLanguageAndPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	var schema struct {
-		Native struct{ Blocks []block } `json:"x-agentform"`
+		Transcript struct{ Blocks []block } `json:"x-agentform"`
 	}
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestLanguageAndPlan(t *testing.T) {
 			read(prefix+inner.Type+".", inner)
 		}
 	}
-	for _, b := range schema.Native.Blocks {
+	for _, b := range schema.Transcript.Blocks {
 		switch b.Type {
 		case "session":
 			read("", b)
