@@ -35,6 +35,9 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/install"
+	"github.com/agentform/agentform/internal/shim/program"
+	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -46,7 +49,7 @@ import (
 func Init() []string {
 	self, err := os.Executable()
 	if len(os.Args) > 2 && os.Args[1] == "guest" {
-		os.Exit(shim.Main(os.Args[2:]))
+		os.Exit(program.Main(os.Args[2:]))
 	}
 	if err != nil {
 		return nil // Open then looks for agentform-shim
@@ -96,11 +99,11 @@ func open(dir string, o Options) (*Launcher, error) {
 			return nil, err
 		}
 	}
-	sockets, err := shim.SocketDir(dir)
+	sockets, err := socketdir.Create(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := shim.KeepSocketDir(dir, sockets); err != nil {
+	if err := socketdir.Remember(dir, sockets); err != nil {
 		return nil, err
 	}
 	l := &Launcher{
@@ -154,7 +157,7 @@ func Available(name string) error {
 
 // findShim returns the command of agentform-shim.
 func findShim(dir string) ([]string, error) {
-	_, argv, err := shim.Install(dir)
+	_, argv, err := install.Install(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -162,9 +165,9 @@ func findShim(dir string) ([]string, error) {
 		return argv, nil
 	}
 	// Without the program, Install returns this one, which is a shim only after Init.
-	path, err := exec.LookPath(shim.Binary)
+	path, err := exec.LookPath(install.Binary)
 	if err != nil {
-		return nil, errors.New("there is no " + shim.Binary + " beside this program or on PATH; call agentform.Init first in main and set Options.Shim to what it returns, or go install github.com/agentform/agentform/cmd/agentform-shim@latest")
+		return nil, errors.New("there is no " + install.Binary + " beside this program or on PATH; call agentform.Init first in main and set Options.Shim to what it returns, or go install github.com/agentform/agentform/cmd/agentform-shim@latest")
 	}
 	return []string{path}, nil
 }

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -37,7 +37,7 @@ func (r *run) replaced(rec session.Record) []string {
 // removeRuns removes the directories of runs and returns those that stay.
 func (r *run) removeRuns(runs []string) []string {
 	return slices.DeleteFunc(slices.Clone(runs), func(id string) bool {
-		return !r.Facts(id).Alive && shim.RemoveRun(runDir(r.DataDir, id)) == nil
+		return !r.Facts(id).Alive && rundir.Remove(runDir(r.DataDir, id)) == nil
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/launch"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
@@ -58,7 +58,7 @@ func (j *job) setUp(ctx context.Context, argv []string) error {
 	}
 	id := j.rec.ID
 	mark := "setup-" + id[max(0, len(id)-50):] // its end, which differs most, and as much as a mark may have
-	if _, err := shim.Sweep(mark, time.Second, "SIGTERM"); err != nil {
+	if _, err := proc.Sweep(mark, time.Second, "SIGTERM"); err != nil {
 		return fmt.Errorf("setup: end the one that was begun before: %w", err)
 	}
 	folder := j.run.Folder(j.rec)

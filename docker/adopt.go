@@ -14,7 +14,8 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -61,7 +62,7 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	if err != nil {
 		return fail(err)
 	}
-	l := session.Live{Foreign: true, PlaceUp: true, Vital: session.Alive, BootID: shim.BootID(), Agent: session.Process{PID: p.PID},
+	l := session.Live{Foreign: true, PlaceUp: true, Vital: session.Alive, BootID: proc.BootID(), Agent: session.Process{PID: p.PID},
 		Started: p.Created, Dir: onHost(i.Mounts, p.Cwd), Command: p.Argv,
 		Place: session.Place{Runtime: "docker", Name: strings.TrimPrefix(i.Name, "/"), Container: i.ID, Pane: p.ID}}
 	if show(&l, p.Pane, false); p.Dead {
@@ -132,8 +133,8 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at sess
 		return at, errors.Join(err, fmt.Errorf("let its pane stay when it has ended: %.200s", t.Stderr))
 	}
 	f, dir := r.files.session(m.ID), r.files.run(m.Run)
-	c := shim.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: f.shimSocket(), Argv: l.Command}
-	err = shim.Adopt(dir, c, shim.Proc{PID: l.Agent.PID}, l.Started)
+	c := rundir.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: f.shimSocket(), Argv: l.Command}
+	err = rundir.Adopt(dir, c, proc.Process{PID: l.Agent.PID}, l.Started)
 	for _, folder := range []string{f.own, f.adoptions()} {
 		if err == nil {
 			err = os.MkdirAll(folder, 0o700)

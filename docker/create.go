@@ -59,7 +59,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Plac
 		}
 		return at, explain(err)
 	}
-	p := session.Place{Runtime: "docker", Socket: shim.KeptSocket, Name: l.Name, Container: made.ID}
+	p := session.Place{Runtime: "docker", Socket: shim.TmuxSocket, Name: l.Name, Container: made.ID}
 	if err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{})); err == nil {
 		err = start{c, f, l, r.config.Guest}.run(ctx, p, of)
 	}
@@ -113,7 +113,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	if err != nil {
 		return at, err
 	}
-	p = session.Place{Runtime: "docker", Socket: shim.KeptSocket, Name: strings.TrimPrefix(t.container.Name, "/"), Container: t.container.ID}
+	p = session.Place{Runtime: "docker", Socket: shim.TmuxSocket, Name: strings.TrimPrefix(t.container.Name, "/"), Container: t.container.ID}
 	if err := (start{t.engine, t.folders, l, r.config.programIn(t.container)}).run(ctx, p, of); err != nil {
 		// The container stays, without the run.
 		undo, cancel := detached(ctx)
@@ -126,7 +126,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 // programIn returns the shim's program as a container has it mounted: that of the
 // agentform that made the container, which may be an earlier version.
 func (c Config) programIn(i container.InspectResponse) []string {
-	if at := slices.Index(i.Config.Entrypoint, shim.KeepMode); at > 0 {
+	if at := slices.Index(i.Config.Entrypoint, shim.InitMode); at > 0 {
 		return i.Config.Entrypoint[:at]
 	}
 	return c.Guest

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -34,7 +34,7 @@ func TestUnstuck(t *testing.T) {
 
 // What a container says of an exit is one line, and not long.
 func TestExitOf(t *testing.T) {
-	e := exitOf(&shim.Exit{Cause: "self", Signal: "SIGKILL", Detail: "killed\n\n\tPlan: 0 to destroy " + strings.Repeat("ü", 9999)})
+	e := exitOf(&rundir.Exit{Cause: "self", Signal: "SIGKILL", Detail: "killed\n\n\tPlan: 0 to destroy " + strings.Repeat("ü", 9999)})
 	if want := "killed Plan: 0 to destroy üü"; !strings.HasPrefix(e.Detail, want) || len([]rune(e.Detail)) != detailLimit+1 {
 		t.Errorf("%.80q…, %d runes", e.Detail, len([]rune(e.Detail)))
 	}

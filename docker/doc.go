@@ -1,6 +1,6 @@
 // Package docker is the runtime that keeps sessions in containers, one each.
 //
-// The first process of a container is its init (shim.KeepMode). It stays when the agent
+// The first process of a container is its init (shim.InitMode). It stays when the agent
 // ends, so that a container with a dead session (stale) differs from one that is gone,
 // and a session can be restarted in its container. The init serves requests on a unix
 // socket in a mounted directory: it runs tmux, in which each run of the agent has a shim

@@ -20,7 +20,7 @@ import (
 	"github.com/docker/docker/client"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
@@ -96,7 +96,7 @@ func stopReason(s *container.State) string {
 	case s.ExitCode == 128+int(syscall.SIGINT) || s.ExitCode == 128+int(syscall.SIGTERM):
 		return "the container was stopped"
 	case s.ExitCode > 128:
-		return fmt.Sprintf("the container was killed (%s)", shim.SignalName(s.ExitCode-128))
+		return fmt.Sprintf("the container was killed (%s)", proc.SignalName(syscall.Signal(s.ExitCode-128)))
 	}
 	return fmt.Sprintf("the container ended (exit status %d)", s.ExitCode)
 }

@@ -8,12 +8,15 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 )
 
@@ -30,7 +33,7 @@ const (
 type executor struct {
 	engine      func() (engine, error)
 	slots       chan struct{}
-	postMortems sync.Map // *shim.Exit by a run's directory; nil: the exit is unknown
+	postMortems sync.Map // *rundir.Exit by a run's directory; nil: the exit is unknown
 }
 
 // run runs a command in a container and returns what it printed.
@@ -113,9 +116,9 @@ func (x byExec) look(ctx context.Context) (p tmuxwire.Pane, row string, ok bool,
 }
 
 // Look returns what tmux reports of the pane's process.
-func (x byExec) Look(ctx context.Context, runDir, _, _ string, screen bool) (shim.Inside, error) {
-	f, _ := shim.ReadFacts(runDir) // written when the session was adopted
-	in := shim.Inside{Claimed: true, Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit}
+func (x byExec) Look(ctx context.Context, runDir, _, _ string, screen bool) (shim.ContainerRun, error) {
+	f, _ := rundir.ReadFacts(runDir) // written when the session was adopted
+	in := shim.ContainerRun{Claimed: true, Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit}
 	p, row, ok, err := x.look(ctx)
 	in.Row = row
 	if !ok {
@@ -141,9 +144,9 @@ func (x byExec) Look(ctx context.Context, runDir, _, _ string, screen bool) (shi
 
 // postMortem returns what zombieExit does, which is asked again only while its answer may
 // change.
-func (x byExec) postMortem(ctx context.Context, runDir string, pid int, at time.Time, changes bool) *shim.Exit {
+func (x byExec) postMortem(ctx context.Context, runDir string, pid int, at time.Time, changes bool) *rundir.Exit {
 	known, asked := x.exec.postMortems.Load(runDir)
-	if exit, _ := known.(*shim.Exit); exit != nil || asked && !changes {
+	if exit, _ := known.(*rundir.Exit); exit != nil || asked && !changes {
 		return exit
 	}
 	exit := x.zombieExit(ctx, pid, at)
@@ -153,28 +156,28 @@ func (x byExec) postMortem(ctx context.Context, runDir string, pid int, at time.
 	return exit
 }
 
-// stillThere prints /proc/PID/stat if the kernel shows all of it: see shim.CorpseIn.
+// stillThere prints /proc/PID/stat if the kernel shows all of it: see proc.ParseZombieExit.
 const stillThere = `IFS= read -r stat <"/proc/$1/stat" && IFS= read -r io <"/proc/$1/io" && printf '%s' "$stat"`
 
 // zombieExit returns the exit of a pane's process that tmux has not reaped, which 3.3a
 // may not do for long; nil if it is unknown.
-func (x byExec) zombieExit(ctx context.Context, pid int, at time.Time) *shim.Exit {
+func (x byExec) zombieExit(ctx context.Context, pid int, at time.Time) *rundir.Exit {
 	t, err := x.exec.run(ctx, x.container, "", "sh", "-c", stillThere, "sh", strconv.Itoa(pid))
 	if err != nil {
 		return nil
 	}
-	if code, signal, ok := shim.CorpseIn([]byte(t.Stdout)); ok && t.Code == 0 {
-		return &shim.Exit{Cause: shim.CauseSelf, Code: code, Signal: signal, At: at.UTC()}
+	if code, signal, ok := proc.ParseZombieExit([]byte(t.Stdout)); ok && t.Code == 0 {
+		return &rundir.Exit{Cause: rundir.CauseSelf, Code: code, Signal: signal, At: at.UTC()}
 	}
 	p, _, _, _ := x.look(ctx) // it may have been reaped since
 	return exitOfPane(p)
 }
 
 // exitOfPane returns the exit of a pane's process; nil if tmux has not reaped it.
-func exitOfPane(p tmuxwire.Pane) *shim.Exit {
-	e := shim.Exit{Cause: shim.CauseSelf, At: p.ActiveAt.UTC()}
+func exitOfPane(p tmuxwire.Pane) *rundir.Exit {
+	e := rundir.Exit{Cause: rundir.CauseSelf, At: p.ActiveAt.UTC()}
 	if signal, err := strconv.Atoi(p.ExitSignal); err == nil {
-		e.Signal = shim.SignalName(signal)
+		e.Signal = proc.SignalName(syscall.Signal(signal))
 	} else if e.Code, err = strconv.Atoi(p.ExitStatus); err != nil {
 		return nil
 	}
@@ -207,7 +210,7 @@ done
 
 // End ends the processes in the pane's terminal.
 func (x byExec) End(ctx context.Context, _, runDir, signal string, grace time.Duration) error {
-	f, err := shim.ReadFacts(runDir)
+	f, err := rundir.ReadFacts(runDir)
 	if err != nil || f.Exit != nil || f.Agent.PID == 0 {
 		return err
 	}
@@ -226,5 +229,5 @@ func (x byExec) End(ctx context.Context, _, runDir, signal string, grace time.Du
 	if err != nil {
 		return err
 	}
-	return shim.WriteExit(runDir, shim.Exit{Cause: shim.CauseRequested, Signal: "SIG" + signal, At: time.Now().UTC(), Ran: time.Since(f.StartedAt)})
+	return rundir.EndAdopted(runDir, rundir.Exit{Cause: rundir.CauseRequested, Signal: "SIG" + signal, At: time.Now().UTC(), Ran: time.Since(f.StartedAt)})
 }

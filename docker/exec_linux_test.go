@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 )
 
 // What is asked in a container's shell, in this machine's.
@@ -30,7 +30,7 @@ func TestStillThere(t *testing.T) {
 		if stat, err = ask(left.Process.Pid, nil); err != nil {
 			t.Fatal(err)
 		}
-		if code, signal, ok := shim.CorpseIn([]byte(stat)); ok {
+		if code, signal, ok := proc.ParseZombieExit([]byte(stat)); ok {
 			if code != 7 || signal != "" {
 				t.Errorf("it left with %d %s", code, signal)
 			}

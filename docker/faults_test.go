@@ -48,7 +48,7 @@ func (b *bed) restarts(t *testing.T, p session.Place) {
 func TestStale(t *testing.T) {
 	for what, end := range map[string]string{
 		"the guest is killed": "kill -9 $(ps -o ppid= -p %d)",
-		"tmux is killed":      "tmux -S " + shim.KeptSocket + " kill-server; : %d",
+		"tmux is killed":      "tmux -S " + shim.TmuxSocket + " kill-server; : %d",
 		"all is killed":       "kill -9 -1; : %d",
 	} {
 		t.Run(what, func(t *testing.T) {

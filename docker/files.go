@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -68,7 +69,7 @@ func (f files) session(id string) folders {
 func (f folders) shimSocket() string { return filepath.Join(f.sockets, "g") }
 
 // init returns the client of the container's init.
-func (f folders) init() shim.Keeper { return shim.Keeper{Dir: f.sockets} }
+func (f folders) init() shim.Init { return shim.Init{Dir: f.sockets} }
 
 // make creates the directories for a user of the container.
 func (f folders) make(of owner) error {
@@ -168,12 +169,12 @@ var runForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // facts returns what a run's directory says. Nothing is read through a link: the
 // container can write there.
-func (f folders) facts(run string) shim.Facts {
+func (f folders) facts(run string) rundir.Facts {
 	folder := filepath.Join(f.runs, run)
 	if info, err := os.Lstat(folder); !runForm.MatchString(run) || err != nil || !info.IsDir() {
-		return shim.Facts{}
+		return rundir.Facts{}
 	}
-	facts, _ := shim.ReadFacts(folder)
+	facts, _ := rundir.ReadFacts(folder)
 	return facts
 }
 
@@ -197,7 +198,7 @@ func (f folders) askShim(ctx context.Context, run string, do func(*shim.Client, 
 
 // Facts returns what the directory of a run in a container says, and whether the run's
 // shim answers, so that its agent is alive. ok is false for other runs.
-func Facts(dataDir, socketDir, run string) (facts shim.Facts, alive, ok bool) {
+func Facts(dataDir, socketDir, run string) (facts rundir.Facts, alive, ok bool) {
 	f := files{dataDir: dataDir, socketDir: socketDir}
 	to, err := os.Readlink(f.run(run))
 	within, ok := strings.CutPrefix(to, f.containers()+string(filepath.Separator))

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agentform/agentform/docker"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/program"
 	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -30,7 +30,7 @@ var image = sync.OnceValues(func() (string, error) { return dockertest.Build(doc
 // The test binary is also the guest, and so a container's first process.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "guest" {
-		os.Exit(shim.Main(os.Args[2:]))
+		os.Exit(program.Main(os.Args[2:]))
 	}
 	// Most of the time is the engine's.
 	if err := flag.Set("test.parallel", "6"); err != nil {

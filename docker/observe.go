@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -87,7 +88,7 @@ func listed(x container.Summary, lineage, adopted string) session.Live {
 		Copied: adopted == "" && mark.ID != "" && !slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
 			return strings.HasSuffix(m.Source, own)
 		}),
-		Place:   session.Place{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: shim.KeptSocket},
+		Place:   session.Place{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: shim.TmuxSocket},
 		Foreign: mark.ID == "" || lineage != "" && mark.Project != lineage,
 		PlaceUp: x.State == container.StateRunning || x.State == container.StatePaused,
 		Frozen:  x.State == container.StatePaused,
@@ -156,7 +157,7 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 
 // fromDisk adds what a run's directory says of a container that is paused or does not
 // run.
-func (o *observation) fromDisk(ctx context.Context, l *session.Live, f shim.Facts) {
+func (o *observation) fromDisk(ctx context.Context, l *session.Live, f rundir.Facts) {
 	l.BootID, l.Started, l.Agent = f.BootID, f.StartedAt, session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
 	l.Exit = exitOf(f.Exit)
 	if l.PlaceUp {
@@ -182,7 +183,7 @@ func (o *observation) fromDisk(ctx context.Context, l *session.Live, f shim.Fact
 // judge decides whether a run's agent is alive by its processes, as the init sees them,
 // and by its directory. doubt says why that is unknown. created reports whether the
 // container was created just now.
-func judge(in shim.Inside, created bool) (v session.Vital, exit *session.Exit, doubt string) {
+func judge(in shim.ContainerRun, created bool) (v session.Vital, exit *session.Exit, doubt string) {
 	switch {
 	case in.Agent && in.Exit != nil:
 		return session.Unknown, nil, "an exit is recorded, and the agent's process runs"
@@ -213,7 +214,7 @@ func show(l *session.Live, p tmuxwire.Pane, watching bool) {
 const detailLimit = 500
 
 // exitOf returns an exit that a container reported, with a detail of one line.
-func exitOf(e *shim.Exit) *session.Exit {
+func exitOf(e *rundir.Exit) *session.Exit {
 	if e == nil {
 		return nil
 	}

@@ -16,10 +16,10 @@ import (
 
 // Config says whose containers a Runtime manages and where their directories are.
 type Config struct {
-	SocketDir string   // of shim.SocketDir; each container has a directory below it
+	SocketDir string   // of socketdir.Create; each container has a directory below it
 	DataDir   string   // runs/RUN and containers/ID
 	Lineage   string   // Mark.Project of managed containers; empty: every container with a mark
-	Guest     []string // the shim's program, of shim.Install
+	Guest     []string // the shim's program, of install.Install
 	Attach    []string // the shim's program, for the method Attach; empty: Guest
 	Host      string   // a docker context, or a URL as in DOCKER_HOST; empty: the environment's
 }
@@ -88,7 +88,7 @@ func (r *Runtime) Attach(p session.Place) []string {
 		sockets := r.files.session(r.files.sessionIn(p.Container)).sockets
 		argv = slices.Concat(program, []string{shim.AttachMode, sockets}, argv, []string{"-e", shim.ClientVariable})
 	}
-	return slices.Concat(argv, []string{p.Container}, tmuxwire.Attach("tmux", shim.KeptSocket, tmuxwire.Session(p.Name)))
+	return slices.Concat(argv, []string{p.Container}, tmuxwire.Attach("tmux", shim.TmuxSocket, tmuxwire.Session(p.Name)))
 }
 
 // annotate adds to an error what was attempted on which session.

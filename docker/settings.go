@@ -25,7 +25,7 @@ const stopReserve = 10 * time.Second
 func (c Config) sessionSettings(l session.Launch, f folders, of owner) (*container.Config, *container.HostConfig) {
 	config, host := c.settings(l.Spec, l.Dir, of)
 	config.Hostname = l.Name[:min(len(l.Name), 63)] // Linux's limit
-	config.Entrypoint = append(slices.Clone(c.Guest), shim.KeepMode, f.sockets)
+	config.Entrypoint = append(slices.Clone(c.Guest), shim.InitMode, f.sockets)
 	maps.Copy(config.Labels, map[string]string{labelAddress: string(l.Mark.Address), labelID: l.Mark.ID,
 		labelRun: l.Mark.Run, labelHash: l.Mark.Hash})
 	config.StopSignal = "SIGTERM" // an image's own is for its own program
@@ -36,7 +36,7 @@ func (c Config) sessionSettings(l session.Launch, f folders, of owner) (*contain
 	if of.gid >= 0 {
 		private += ",gid=" + strconv.Itoa(of.gid)
 	}
-	host.Tmpfs[shim.KeptFolder] = private
+	host.Tmpfs[shim.InitFolder] = private
 	return config, host
 }
 

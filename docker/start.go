@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -59,12 +60,12 @@ func (s start) run(ctx context.Context, p session.Place, of owner) error {
 }
 
 // awaitInit returns when the container's init answers.
-func (s start) awaitInit(ctx context.Context, init shim.Keeper, p session.Place) error {
+func (s start) awaitInit(ctx context.Context, init shim.Init, p session.Place) error {
 	var silent error
 	err := await(ctx, func() (bool, error) {
 		version, err := init.Hello(ctx)
-		if err == nil && version > shim.ProtocolVersion {
-			return false, fmt.Errorf("the init of its container is of a newer agentform (protocol %d, this one has %d): use that one", version, shim.ProtocolVersion)
+		if err == nil && version > rundir.Version {
+			return false, fmt.Errorf("the init of its container is of a newer agentform (protocol %d, this one has %d): use that one", version, rundir.Version)
 		}
 		silent = err
 		return err == nil, nil
@@ -91,9 +92,9 @@ func (s start) prepare(of owner) error {
 	if err != nil {
 		return err
 	}
-	err = shim.Prepare(l.RunDir, shim.Config{
+	err = rundir.Prepare(l.RunDir, rundir.Config{
 		Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: s.folders.shimSocket(),
-		Argv: l.Argv, Env: l.Env, Inherit: true, Keeper: filepath.Join(s.folders.sockets, shim.KeeperSocket),
+		Argv: l.Argv, Env: l.Env, Inherit: true, Keeper: filepath.Join(s.folders.sockets, shim.InitSocket),
 		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec,
 	}, nil)
 	if err != nil {
@@ -103,10 +104,10 @@ func (s start) prepare(of owner) error {
 }
 
 // awaitAgent returns when the shim has started the agent, or why it did not.
-func (s start) awaitAgent(ctx context.Context, init shim.Keeper) error {
+func (s start) awaitAgent(ctx context.Context, init shim.Init) error {
 	err := await(ctx, func() (bool, error) {
 		f := s.folders.facts(s.launch.Mark.Run)
-		if f.Exit != nil && f.Exit.Cause == shim.CauseFailedStart {
+		if f.Exit != nil && f.Exit.Cause == rundir.CauseFailedStart {
 			return false, errors.New(exitOf(f.Exit).String())
 		}
 		return f.Agent.PID != 0 || f.Exit != nil, nil // an exit is reported by the next Observe

@@ -18,13 +18,13 @@ import (
 // inside inspects and acts in a container: its init does, or, in an adopted container,
 // commands that the engine executes there.
 type inside interface {
-	Look(ctx context.Context, runDir, target, format string, screen bool) (shim.Inside, error)
+	Look(ctx context.Context, runDir, target, format string, screen bool) (shim.ContainerRun, error)
 	Tmux(ctx context.Context, stdin string, args ...string) (shim.TmuxReply, error)
 	End(ctx context.Context, run, runDir, signal string, grace time.Duration) error
 }
 
 var (
-	_ inside = shim.Keeper{}
+	_ inside = shim.Init{}
 	_ inside = byExec{}
 )
 

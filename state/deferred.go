@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -53,7 +53,7 @@ func deferredName(path string) string {
 // readDeferred returns the deferred changes of the state with a lineage (empty: any) and
 // a serial; nil: there are none.
 func readDeferred(path string, lineage string, serial uint64) []entry {
-	dir, found := shim.FindSocketDir(filepath.Dir(path))
+	dir, found := socketdir.Find(filepath.Dir(path))
 	if !found {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (s *Store) DeferDelete(a session.Address) error {
 func (s *Store) keepDeferred(c change) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	dir, err := shim.SocketDir(filepath.Dir(s.path))
+	dir, err := socketdir.Create(filepath.Dir(s.path))
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *Store) dropDeferred() {
 		return
 	}
 	s.deferred = nil
-	if dir, found := shim.FindSocketDir(filepath.Dir(s.path)); found {
+	if dir, found := socketdir.Find(filepath.Dir(s.path)); found {
 		_ = os.Remove(filepath.Join(dir, deferredName(s.path))) // one that stays is of an earlier state, and counts for nothing
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -88,7 +89,7 @@ func parseID(id string) (socket, name string, err error) {
 func (o *observer) found(ctx context.Context, s *server, process tmuxwire.Process) (session.Live, error) {
 	p, pid := pane{Pane: process.Pane}, process.PID
 	l := o.live(s, p)
-	seen := shim.Seen(pid)
+	seen := proc.ReadInfo(pid)
 	if l.Dir = seen.Dir; l.Dir == "" {
 		l.Dir = process.Cwd
 	}
@@ -102,13 +103,13 @@ func (o *observer) found(ctx context.Context, s *server, process tmuxwire.Proces
 	case l.Mark.Run != "":
 		return session.Live{}, fmt.Errorf("it is %s of another agentform project, whose record it is on", l.Mark.Address)
 	}
-	start, runs := shim.StartTime(pid)
+	start, runs := proc.StartTime(pid)
 	l.Vital = session.Dead
-	if !p.Dead && runs && (shim.Proc{PID: pid, Start: start}).Alive() {
+	if !p.Dead && runs && (proc.Process{PID: pid, Start: start}).Alive() {
 		l.Vital = session.Alive
 	}
 	l.Agent = session.Process{PID: pid, Start: start}
-	l.BootID, l.Started = shim.BootID(), process.Created
+	l.BootID, l.Started = proc.BootID(), process.Created
 	return l, nil
 }
 
@@ -159,8 +160,8 @@ func (r *Runtime) adopt(ctx context.Context, id string, m session.Mark) (session
 		return session.Place{}, err
 	}
 	dir := r.runs.dir(m.Run)
-	c := shim.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: r.runs.socket(m.Run), Argv: l.Command}
-	if err := shim.Adopt(dir, c, shim.Proc{PID: l.Agent.PID, Start: l.Agent.Start}, l.Started); err != nil {
+	c := rundir.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: r.runs.socket(m.Run), Argv: l.Command}
+	if err := rundir.Adopt(dir, c, proc.Process{PID: l.Agent.PID, Start: l.Agent.Start}, l.Started); err != nil {
 		return session.Place{}, err
 	}
 	s := r.servers.at(l.Place.Socket)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -80,9 +80,9 @@ func TestFind(t *testing.T) {
 			break
 		}
 	}
-	start, _ := shim.StartTime(l.Agent.PID)
+	start, _ := proc.StartTime(l.Agent.PID)
 	if !l.Foreign || !l.PlaceUp || l.Vital != session.Alive || l.Dir != o.dir || l.Place.Name != "work" || l.Place.Socket != o.socket ||
-		l.Agent.PID == 0 || l.Agent.Start != start || l.BootID != shim.BootID() || time.Since(l.Started) > time.Minute || l.Started.IsZero() {
+		l.Agent.PID == 0 || l.Agent.Start != start || l.BootID != proc.BootID() || time.Since(l.Started) > time.Minute || l.Started.IsZero() {
 		t.Errorf("found %+v", l)
 	}
 	if want := []string{"sh", "-c", listener}; !slices.Equal(l.Command, want) {
@@ -292,7 +292,7 @@ func TestStopAndRestartAdopted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if start, runs := shim.StartTime(pid); runs && (shim.Proc{PID: pid, Start: start}).Alive() {
+				if start, runs := proc.StartTime(pid); runs && (proc.Process{PID: pid, Start: start}).Alive() {
 					t.Errorf("process %d lives on", pid)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -44,7 +44,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (session.Place, 
 	}
 	s, pane, err := r.create(ctx, l)
 	if s == nil { // nothing was created
-		return fail(errors.Join(err, shim.Discard(l.RunDir)))
+		return fail(errors.Join(err, rundir.Discard(l.RunDir)))
 	}
 	p := session.Place{Runtime: "tmux", Socket: s.socket, Name: l.Name, Pane: pane}
 	if err == nil {
@@ -93,7 +93,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (on *server, pan
 			on = nil
 			return err
 		}
-		if f, _ := shim.Glance(l.RunDir); f.Claimed {
+		if f, _ := rundir.ReadLiveness(l.RunDir); f.Claimed {
 			// The server exited after the run had started, which cannot start again.
 			return &Error{Command: "new-session", Output: err.Error(), Err: session.ErrGone}
 		}
@@ -122,7 +122,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	}
 	mark, err := setMark(l.Mark, p.Name)
 	if err != nil {
-		return fail(errors.Join(err, shim.Discard(l.RunDir)))
+		return fail(errors.Join(err, rundir.Discard(l.RunDir)))
 	}
 	pane := live.Place.Pane
 	start := tmuxwire.Command{"respawn-pane", "-k", "-t", pane}
@@ -176,9 +176,9 @@ func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Place, l 
 	defer cancel()
 	began := time.Now()
 	err := poll(ctx, 10*time.Millisecond, func() (bool, error) {
-		f, _ := shim.Glance(l.RunDir)
+		f, _ := rundir.ReadLiveness(l.RunDir)
 		switch {
-		case f.Exit != nil && f.Exit.Cause == shim.CauseFailedStart:
+		case f.Exit != nil && f.Exit.Cause == rundir.CauseFailedStart:
 			return false, errors.New(exitOf(f.Exit).String())
 		case f.Agent.PID != 0 || f.Exit != nil:
 			return true, nil
@@ -189,7 +189,7 @@ func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Place, l 
 		if err != nil || !now.Dead && !now.closed {
 			return false, err
 		}
-		if f, _ := shim.Glance(l.RunDir); f.Agent.PID != 0 || f.Exit != nil {
+		if f, _ := rundir.ReadLiveness(l.RunDir); f.Agent.PID != 0 || f.Exit != nil {
 			return false, nil // it has written that meanwhile
 		}
 		screen, err := r.Capture(ctx, p, 20)

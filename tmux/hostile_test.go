@@ -13,14 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
 // carrying are the processes that carry a run's mark.
 func carrying(run string) []string {
 	var found []string
-	for p := range shim.Find(func(environ []byte) bool { return bytes.Contains(environ, []byte("AGENTFORM_RUN="+run)) }) {
+	for p := range proc.Find(func(environ []byte) bool { return bytes.Contains(environ, []byte("AGENTFORM_RUN="+run)) }) {
 		pid := strconv.Itoa(p.PID)
 		found = append(found, pid+" "+strings.ReplaceAll(read("/proc/"+pid+"/cmdline"), "\x00", " "))
 	}
@@ -79,7 +79,7 @@ func TestLookRightAfterAKill(t *testing.T) {
 		if err := syscall.Kill(l.Agent.PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		agent := shim.Proc{PID: l.Agent.PID, Start: l.Agent.Start}
+		agent := proc.Process{PID: l.Agent.PID, Start: l.Agent.Start}
 		until(t, "the agent is gone", func() bool { return !agent.Alive() })
 		if l, ok := b.see(t, p); !ok || l.Vital != session.Dead || l.Exit == nil || l.Exit.Signal != "SIGKILL" {
 			t.Fatalf("look %d: there %v, %s, exit %+v", i, ok, l.Vital, l.Exit)

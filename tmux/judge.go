@@ -1,7 +1,7 @@
 package tmux
 
 import (
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -17,7 +17,7 @@ type evidence struct {
 	started bool // the agent was started
 	agent   bool // it runs
 	stopped bool // by a signal
-	exit    *shim.Exit
+	exit    *rundir.Exit
 }
 
 // judge says whether a run's agent lives and how it ended. Neither tmux nor the
@@ -40,7 +40,7 @@ type evidence struct {
 //
 // A clean exit means that the work is done and is never run again, so it takes
 // both: where tmux knows that the guest left otherwise, the exit is not 0.
-func judge(e evidence) (session.Vital, *shim.Exit) {
+func judge(e evidence) (session.Vital, *rundir.Exit) {
 	switch {
 	case e.agent:
 		if !e.paneUp || e.exit != nil {
@@ -78,7 +78,7 @@ func (e evidence) doubt() string {
 }
 
 // gather looks at the processes that the facts name.
-func gather(p pane, f shim.Facts) evidence {
+func gather(p pane, f rundir.Facts) evidence {
 	alive, stopped := f.Agent.Runs()
 	e := evidence{
 		paneUp:  !p.Dead && !p.closed,

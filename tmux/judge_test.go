@@ -3,17 +3,17 @@ package tmux
 import (
 	"testing"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
 func TestJudge(t *testing.T) {
-	zero := &shim.Exit{Cause: shim.CauseSelf}
-	three := &shim.Exit{Cause: shim.CauseSelf, Code: 3}
+	zero := &rundir.Exit{Cause: rundir.CauseSelf}
+	three := &rundir.Exit{Cause: rundir.CauseSelf, Code: 3}
 	for name, c := range map[string]struct {
 		e    evidence
 		want session.Vital
-		exit *shim.Exit
+		exit *rundir.Exit
 	}{
 		"runs":                                    {evidence{paneUp: true, claimed: true, guest: true, started: true, agent: true}, session.Alive, nil},
 		"the guest has yet to claim":              {evidence{paneUp: true}, session.Alive, nil},
@@ -21,7 +21,7 @@ func TestJudge(t *testing.T) {
 		"left, and tmux agrees":                   {evidence{reaped: true, claimed: true, started: true, exit: three}, session.Dead, three},
 		"left, and the guest is about to":         {evidence{paneUp: true, claimed: true, guest: true, started: true, exit: three}, session.Dead, three},
 		"left with 0, and tmux agrees":            {evidence{reaped: true, clean: true, claimed: true, started: true, exit: zero}, session.Dead, zero},
-		"left with 0, and tmux says otherwise":    {evidence{reaped: true, claimed: true, started: true, exit: zero}, session.Dead, &shim.Exit{Code: 1}},
+		"left with 0, and tmux says otherwise":    {evidence{reaped: true, claimed: true, started: true, exit: zero}, session.Dead, &rundir.Exit{Code: 1}},
 		"left with 0, and tmux does not know":     {evidence{claimed: true, started: true, exit: zero}, session.Dead, zero},
 		"an exit is forged while it runs":         {evidence{paneUp: true, claimed: true, guest: true, started: true, agent: true, exit: zero}, session.Unknown, nil},
 		"the guest was killed":                    {evidence{reaped: true, claimed: true, started: true}, session.Dead, nil},

@@ -17,7 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/program"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 	"github.com/agentform/agentform/tmux"
@@ -27,7 +27,7 @@ import (
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "guest":
-		os.Exit(shim.Main(os.Args[2:]))
+		os.Exit(program.Main(os.Args[2:]))
 	case len(os.Args) > 3 && os.Args[1] == "hold":
 		os.Exit(hold(os.Args[2], os.Args[3]))
 	}

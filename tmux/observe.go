@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -201,7 +203,7 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 	vital, exit := judge(seen)
 	if checkRun(l.Mark.Run) == nil && vital != session.Alive && exit == nil {
 		// The exit may have been written after it was read and before the processes were.
-		f, _ = shim.ReadFacts(o.runs.dir(l.Mark.Run))
+		f, _ = rundir.ReadFacts(o.runs.dir(l.Mark.Run))
 		seen = gather(p, f)
 		vital, exit = judge(seen)
 	}
@@ -228,7 +230,7 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 	}
 }
 
-func exitOf(e *shim.Exit) *session.Exit {
+func exitOf(e *rundir.Exit) *session.Exit {
 	if e == nil {
 		return nil
 	}
@@ -237,13 +239,13 @@ func exitOf(e *shim.Exit) *session.Exit {
 
 // exitOfPane returns how the process of an adopted pane ended: as tmux reports it or,
 // where tmux has not reaped it (3.3a may take long), as the kernel does; nil if unknown.
-func exitOfPane(p tmuxwire.Pane, f shim.Facts) *shim.Exit {
+func exitOfPane(p tmuxwire.Pane, f rundir.Facts) *rundir.Exit {
 	// tmux writes the last output itself when the process has ended.
-	e := shim.Exit{Cause: shim.CauseSelf, At: p.ActiveAt.UTC(), Ran: p.ActiveAt.Sub(f.StartedAt)}
+	e := rundir.Exit{Cause: rundir.CauseSelf, At: p.ActiveAt.UTC(), Ran: p.ActiveAt.Sub(f.StartedAt)}
 	number, err := strconv.Atoi(p.ExitSignal)
 	switch {
 	case p.ExitSignal != "" && err == nil:
-		e.Signal = shim.SignalName(number)
+		e.Signal = proc.SignalName(syscall.Signal(number))
 	case p.ExitSignal != "":
 		e.Signal = "SIG" + strings.TrimPrefix(strings.ToUpper(p.ExitSignal), "SIG")
 	case p.ExitStatus != "":
@@ -252,7 +254,7 @@ func exitOfPane(p tmuxwire.Pane, f shim.Facts) *shim.Exit {
 		}
 	default:
 		var ok bool
-		if e.Code, e.Signal, ok = shim.Corpse(f.Agent); !ok {
+		if e.Code, e.Signal, ok = proc.ZombieExit(f.Agent); !ok {
 			return nil
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
@@ -61,7 +61,7 @@ func (b *bed) server(t *testing.T, socket string) int {
 }
 
 // stuck is a server that was told to leave and cannot. It takes some attempts.
-func (b *bed) stuck(t *testing.T) shim.Proc {
+func (b *bed) stuck(t *testing.T) proc.Process {
 	t.Helper()
 	socket := b.socket(0)
 	for range 100 {
@@ -70,8 +70,8 @@ func (b *bed) stuck(t *testing.T) shim.Proc {
 			continue
 		}
 		pid := b.server(t, socket)
-		start, _ := shim.StartTime(pid)
-		server := shim.Proc{PID: pid, Start: start}
+		start, _ := proc.StartTime(pid)
+		server := proc.Process{PID: pid, Start: start}
 		var clients sync.WaitGroup
 		client := func(args ...string) {
 			clients.Go(func() { _ = exec.Command("tmux", append([]string{"-S", socket, "-f", "/dev/null"}, args...)...).Run() })
@@ -93,5 +93,5 @@ func (b *bed) stuck(t *testing.T) shim.Proc {
 		_ = exec.Command("tmux", "-S", socket, "kill-server").Run() // the one that came after it
 	}
 	t.Fatal("this fact has moved: every tmux server left that was told to; remind may not be needed any more")
-	return shim.Proc{}
+	return proc.Process{}
 }

@@ -14,7 +14,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -32,7 +34,7 @@ func checkRun(run string) error {
 type runs struct {
 	dataDir, socketDir string
 
-	glances shim.Glances
+	glances rundir.Cache
 	stopped boundedSet
 	sweeps  batcher[*sweep]
 }
@@ -42,9 +44,9 @@ func (r *runs) socket(run string) string { return filepath.Join(r.socketDir, "g-
 
 // facts returns what a run's directory says, without its launch; nothing for an invalid
 // id.
-func (r *runs) facts(run string) (shim.Facts, error) {
+func (r *runs) facts(run string) (rundir.Facts, error) {
 	if checkRun(run) != nil {
-		return shim.Facts{}, nil
+		return rundir.Facts{}, nil
 	}
 	return r.glances.Glance(r.dir(run))
 }
@@ -54,7 +56,7 @@ func (r *runs) spec(run string) (*session.Spec, error) {
 	if err := checkRun(run); err != nil {
 		return nil, fmt.Errorf("read run: %w", err)
 	}
-	f, err := shim.ReadFacts(r.dir(run))
+	f, err := rundir.ReadFacts(r.dir(run))
 	if len(f.Spec) == 0 {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func (r *runs) prepare(l session.Launch) error {
 	if err != nil {
 		return err
 	}
-	return shim.Prepare(l.RunDir, shim.Config{
+	return rundir.Prepare(l.RunDir, rundir.Config{
 		Run:     l.Mark.Run,
 		Address: string(l.Mark.Address),
 		Dir:     l.Dir,
@@ -115,14 +117,14 @@ func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
 		}
 	}
 	// A shim that owns its tree writes the exit after it has seen that nothing is left.
-	seen := shim.OwnsTree && f.Exit != nil && !f.Adopted()
+	seen := proc.OwnsTree && f.Exit != nil && !f.Adopted()
 	if f.Guest.Alive() {
 		err := r.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
 			_, err := c.Stop(ctx, how.Signal, grace)
 			return err
 		})
 		if err == nil {
-			grace, seen = 0, shim.OwnsTree
+			grace, seen = 0, proc.OwnsTree
 		} else if ctx.Err() != nil {
 			return err
 		}
@@ -148,23 +150,23 @@ func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
 
 // stopAdopted ends the processes of a run without a shim and writes its exit. A process
 // of an earlier boot does not belong to the run.
-func (r *runs) stopAdopted(ctx context.Context, run string, f shim.Facts, how session.Stop) error {
-	if f.BootID != shim.BootID() || f.Exit != nil {
+func (r *runs) stopAdopted(ctx context.Context, run string, f rundir.Facts, how session.Stop) error {
+	if f.BootID != proc.BootID() || f.Exit != nil {
 		return nil
 	}
 	alive := f.Agent.Alive()
-	killed, err := shim.EndTree(ctx, f.Agent, how.Signal, how.Grace.D())
+	killed, err := proc.EndTree(ctx, f.Agent, how.Signal, how.Grace.D())
 	if err != nil || !alive {
 		return err
 	}
-	e := shim.Exit{Cause: shim.CauseRequested, Signal: how.Signal, At: time.Now().UTC(), Ran: time.Since(f.StartedAt)}
+	e := rundir.Exit{Cause: rundir.CauseRequested, Signal: how.Signal, At: time.Now().UTC(), Ran: time.Since(f.StartedAt)}
 	switch {
 	case killed:
 		e.Signal = "SIGKILL"
 	case e.Signal == "":
 		e.Signal = "SIGTERM"
 	}
-	return shim.WriteExit(r.dir(run), e)
+	return rundir.EndAdopted(r.dir(run), e)
 }
 
 // exitTimeout bounds the time from an agent's end until its shim has written the exit
@@ -206,11 +208,11 @@ func (r *runs) removeSocket(run string) error {
 // by the socket that it names.
 func (r *runs) discard(ctx context.Context, l session.Launch) error {
 	err := r.stop(ctx, l.Mark.Run, session.Stop{Signal: "SIGKILL"})
-	return errors.Join(err, shim.Discard(l.RunDir))
+	return errors.Join(err, rundir.Discard(l.RunDir))
 }
 
 // kill kills a process, if it is alive, and waits until it has exited.
-func kill(ctx context.Context, p shim.Proc) error {
+func kill(ctx context.Context, p proc.Process) error {
 	err := poll(ctx, 100*time.Millisecond, func() (bool, error) {
 		if !p.Alive() {
 			return true, nil
@@ -263,7 +265,7 @@ func sweepAll(batch []*sweep) {
 			for i, s := range sweeps {
 				ids[i] = s.run
 			}
-			left, err := shim.SweepAll(ids, kind.grace, kind.signal)
+			left, err := proc.SweepAll(ids, kind.grace, kind.signal)
 			for _, s := range sweeps {
 				if left != nil && len(left[s.run]) == 0 {
 					s.done <- nil // processes of another run are left

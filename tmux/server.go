@@ -14,7 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -265,7 +266,7 @@ const socketTimeout = 2 * time.Second
 // it. Otherwise nobody could remove the run's session or see the server's other sessions.
 // The server is recognized as the parent of the run's shim with the socket in its command
 // line. A failure does not keep the run from being stopped.
-func (s *server) restoreSocket(ctx context.Context, f shim.Facts) {
+func (s *server) restoreSocket(ctx context.Context, f rundir.Facts) {
 	if s.external {
 		return
 	}
@@ -273,7 +274,7 @@ func (s *server) restoreSocket(ctx context.Context, f shim.Facts) {
 		return
 	}
 	pid := f.Guest.Parent()
-	if f.Adopted() || pid <= 1 || !slices.Contains(shim.Seen(pid).Argv, s.socket) {
+	if f.Adopted() || pid <= 1 || !slices.Contains(proc.ReadInfo(pid).Argv, s.socket) {
 		return
 	}
 	if os.MkdirAll(filepath.Dir(s.socket), 0o700) != nil || syscall.Kill(pid, syscall.SIGUSR1) != nil {

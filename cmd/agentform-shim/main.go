@@ -11,7 +11,7 @@ package main
 import (
 	"os"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/program"
 )
 
-func main() { os.Exit(shim.Main(os.Args[1:])) }
+func main() { os.Exit(program.Main(os.Args[1:])) }

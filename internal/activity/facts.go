@@ -1,13 +1,13 @@
 package activity
 
 import (
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
 // Facts returns what the directory of a run tells of it.
 func Facts(dir string) session.RunFacts {
-	f, err := shim.Glance(dir)
+	f, err := rundir.ReadLiveness(dir)
 	if err != nil && !f.Claimed {
 		return session.RunFacts{}
 	}
@@ -21,7 +21,7 @@ func Facts(dir string) session.RunFacts {
 }
 
 // ExitOf returns the end of a run as its guest recorded it; nil: it did not.
-func ExitOf(e *shim.Exit) *session.Exit {
+func ExitOf(e *rundir.Exit) *session.Exit {
 	if e == nil {
 		return nil
 	}

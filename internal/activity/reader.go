@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/echo"
 	"github.com/agentform/agentform/internal/sessionfile"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -280,7 +280,7 @@ func (r *Reader) environ(run string) map[string]string {
 	defer r.mu.Unlock()
 	s := r.run(run)
 	if s.env == nil && run != "" {
-		list, _, err := shim.LaunchEnv(filepath.Join(r.runs, run))
+		list, _, err := rundir.LaunchEnv(filepath.Join(r.runs, run))
 		if err != nil {
 			return nil
 		}
@@ -299,11 +299,11 @@ func (r *Reader) signals(rec session.Record) []session.Signal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.run(rec.Run.ID)
-	size := shim.SignalsSize(dir)
+	size := rundir.SignalsSize(dir)
 	if size == s.heard {
 		return s.signals
 	}
-	told, err := shim.ReadSignals(dir)
+	told, err := rundir.ReadSignals(dir)
 	if err != nil {
 		return s.signals
 	}
@@ -319,7 +319,7 @@ func (r *Reader) signals(rec session.Record) []session.Signal {
 func (r *Reader) Heard(runs []string) int64 {
 	var all int64
 	for _, run := range runs {
-		all += shim.SignalsSize(filepath.Join(r.runs, run))
+		all += rundir.SignalsSize(filepath.Join(r.runs, run))
 	}
 	return all
 }

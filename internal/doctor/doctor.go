@@ -22,7 +22,8 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/preflight"
 	"github.com/agentform/agentform/internal/rebuild"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/install"
+	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -116,11 +117,11 @@ func (f *findings) program(ctx context.Context, in Input, name, versionFlag, rem
 
 func (f *findings) shim() {
 	self, err := os.Executable()
-	if err == nil && environ.Executable(filepath.Join(filepath.Dir(self), shim.Binary)) {
-		f.fine(shim.Binary, "beside agentform")
+	if err == nil && environ.Executable(filepath.Join(filepath.Dir(self), install.Binary)) {
+		f.fine(install.Binary, "beside agentform")
 		return
 	}
-	f.warn(shim.Binary, "not beside agentform, which then takes its place for each session and needs more memory",
+	f.warn(install.Binary, "not beside agentform, which then takes its place for each session and needs more memory",
 		"install both programs: go install ./cmd/...")
 }
 
@@ -180,7 +181,7 @@ func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
 				return err
 			}
 		}
-		if err := shim.MoveSocketDir(in.Manifest.DataDir); err != nil {
+		if err := socketdir.RememberMoved(in.Manifest.DataDir); err != nil {
 			return err
 		}
 		if err := docker.Moved(in.Manifest.DataDir); err != nil {
@@ -242,7 +243,7 @@ func (f *findings) dataDir(ctx context.Context, in Input) {
 				"take them out: git -C "+plaintext.ShellWord(filepath.Dir(dir))+" rm -r --cached "+plaintext.ShellWord(filepath.Base(dir))+"; replace keys that were committed")
 		}
 	}
-	if sockets, err := shim.SocketDir(dir); err != nil {
+	if sockets, err := socketdir.Create(dir); err != nil {
 		f.fault("socket folder", err.Error(), "set XDG_RUNTIME_DIR to a short folder of your own")
 	} else {
 		f.fine("socket folder", sockets)

@@ -15,7 +15,7 @@ import (
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/sessionfile"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
@@ -70,7 +70,7 @@ func (f *findings) reach(in SessionInput) {
 		f.warn("container", r.Place.Name+" was not found", "docker ps --all --filter name="+r.Place.Name+"\ndocker inspect "+r.Place.Name)
 		return
 	}
-	facts, err := shim.ReadFacts(in.RunDir)
+	facts, err := rundir.ReadFacts(in.RunDir)
 	switch {
 	case facts.Agent.Alive():
 		f.fine("agent", fmt.Sprintf("process %d runs", facts.Agent.PID))
@@ -89,7 +89,7 @@ func (f *findings) reach(in SessionInput) {
 }
 
 // tmuxSession reports whether the session's tmux session was found.
-func (f *findings) tmuxSession(in SessionInput, facts shim.Facts) {
+func (f *findings) tmuxSession(in SessionInput, facts rundir.Facts) {
 	r, socket := *in.Record, in.Record.Place.Socket
 	if in.Live != nil {
 		f.fine("tmux session", in.Live.Place.Name+" on "+in.Live.Place.Socket)
@@ -121,7 +121,7 @@ func (f *findings) tmuxSession(in SessionInput, facts shim.Facts) {
 
 // shimSocket reports whether the session's shim can be asked to freeze, to probe and to
 // change a timeout.
-func (f *findings) shimSocket(facts shim.Facts) {
+func (f *findings) shimSocket(facts rundir.Facts) {
 	if _, err := os.Lstat(facts.Socket); err != nil {
 		f.warn("guest", fmt.Sprintf("its socket %s does not exist: pause by freezing, heartbeats and changes of the timeout fail; stop works", facts.Socket),
 			"it is created again when the session is next restarted; until then leave the agent alone")

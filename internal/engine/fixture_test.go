@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/program"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -24,7 +24,7 @@ import (
 // The test binary is also the guest of real sessions.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "guest" {
-		os.Exit(shim.Main(os.Args[2:]))
+		os.Exit(program.Main(os.Args[2:]))
 	}
 	goleak.VerifyTestMain(m)
 }

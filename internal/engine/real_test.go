@@ -16,7 +16,8 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -46,7 +47,7 @@ func newHost(t *testing.T) (r *room, repo string) {
 		t.Fatal(err)
 	}
 	facts := func(id string) session.RunFacts {
-		f, err := shim.ReadFacts(filepath.Join(data, "runs", id))
+		f, err := rundir.ReadFacts(filepath.Join(data, "runs", id))
 		if err != nil {
 			t.Error(err)
 		}
@@ -63,7 +64,7 @@ func newHost(t *testing.T) (r *room, repo string) {
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
 			return tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Guest: []string{self, "guest"}}), nil
 		},
-		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: facts, BootID: shim.BootID, Now: time.Now},
+		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: facts, BootID: proc.BootID, Now: time.Now},
 		Applier: apply.Applier{
 			Agent:   func(s session.AgentSpec) session.Agent { return shell{} },
 			Git:     apply.HostGit(),
@@ -178,7 +179,7 @@ func TestRealWorld(t *testing.T) {
 	if _, _, err := r.converge(engine.Request{Options: plan.Options{Destroy: true}}); err != nil {
 		t.Fatal(err)
 	}
-	if (shim.Proc{PID: agent.PID, Start: agent.Start}).Alive() {
+	if (proc.Process{PID: agent.PID, Start: agent.Start}).Alive() {
 		t.Error("an agent outlives destroy")
 	}
 	for _, s := range specs {

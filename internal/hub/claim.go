@@ -13,7 +13,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/agentform/agentform/internal/layout"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/state"
 )
 
@@ -90,7 +90,7 @@ func ended(h, us state.Holder) bool {
 // lives, and does nothing.
 func Suspended(h state.Holder) bool {
 	here, err := os.Hostname()
-	return err == nil && h.Host == here && h.PID > 1 && shim.Stopped(h.PID)
+	return err == nil && h.Host == here && h.PID > 1 && proc.Stopped(h.PID)
 }
 
 // Continue says how a suspended hub continues.

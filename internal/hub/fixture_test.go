@@ -22,7 +22,7 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/notify"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/program"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 	"github.com/agentform/agentform/state"
@@ -31,7 +31,7 @@ import (
 // The test binary is also the guest of real sessions, and a hub of its own.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "guest" {
-		os.Exit(shim.Main(os.Args[2:]))
+		os.Exit(program.Main(os.Args[2:]))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "hub" {
 		os.Exit(serve(os.Args[2]))

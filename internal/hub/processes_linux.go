@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
@@ -93,7 +93,7 @@ func (p *Processes) sync() {
 			continue
 		}
 		fd, err := unix.PidfdOpen(x.PID, 0)
-		if err != nil || !(shim.Proc{PID: x.PID, Start: x.Start}).Alive() { // or its number is another's already
+		if err != nil || !(proc.Process{PID: x.PID, Start: x.Start}).Alive() { // or its number is another's already
 			if err == nil {
 				_ = unix.Close(fd)
 			}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
@@ -44,6 +44,6 @@ func (p *Processes) gone() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := len(p.wanted)
-	p.wanted = slices.DeleteFunc(p.wanted, func(x session.Process) bool { return !(shim.Proc{PID: x.PID, Start: x.Start}).Alive() })
+	p.wanted = slices.DeleteFunc(p.wanted, func(x session.Process) bool { return !(proc.Process{PID: x.PID, Start: x.Start}).Alive() })
 	return len(p.wanted) < before
 }

@@ -22,7 +22,8 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -70,7 +71,7 @@ func open(dir, by string) *engine.Engine {
 	data := filepath.Join(dir, "data")
 	self, _ := os.Executable() // without it no guest starts, which every test sees
 	facts := func(run string) session.RunFacts {
-		f, _ := shim.ReadFacts(filepath.Join(data, "runs", run))
+		f, _ := rundir.ReadFacts(filepath.Join(data, "runs", run))
 		facts := session.RunFacts{Claimed: f.Claimed, Alive: f.Agent.Alive(), BootID: f.BootID, Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
 		if f.Exit != nil {
 			facts.Exit = &session.Exit{Cause: f.Exit.Cause, Code: f.Exit.Code, Signal: f.Exit.Signal, At: f.Exit.At, Ran: session.Duration(f.Exit.Ran)}
@@ -83,7 +84,7 @@ func open(dir, by string) *engine.Engine {
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
 			return tmux.New(tmux.Config{SocketDir: filepath.Join(dir, "s"), DataDir: data, Lineage: lineage, Guest: []string{self, "guest"}}), nil
 		},
-		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: facts, BootID: shim.BootID, Now: time.Now},
+		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: facts, BootID: proc.BootID, Now: time.Now},
 		Applier: apply.Applier{
 			Agent: agent.For, Git: apply.HostGit(), Blobs: state.Blobs{Dir: filepath.Join(data, "blobs")},
 			Secrets: func(string) (string, bool) { return "", true }, Facts: facts, BaseEnv: os.Environ(),

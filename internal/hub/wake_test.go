@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/hub"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
@@ -21,7 +21,7 @@ func TestWakers(t *testing.T) {
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)
 	}
-	start, ok := shim.StartTime(sleeper.Process.Pid)
+	start, ok := proc.StartTime(sleeper.Process.Pid)
 	if !ok {
 		t.Fatal("the process cannot be seen")
 	}

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -94,9 +94,9 @@ func (r *Run) Prepare(o Options) (l session.Launch, err error) {
 		return l, fmt.Errorf("write the run's settings: %w", err)
 	}
 	env, secrets := Environ(s, o.Inherited, o.Secrets, o.Identity, start.Env)
-	env = append(env, shim.SessionVariable+"="+string(r.Record.Address))
+	env = append(env, rundir.SessionVariable+"="+string(r.Record.Address))
 	if o.ProjectDir != "" {
-		env = append(env, shim.ProjectVariable+"="+o.ProjectDir)
+		env = append(env, rundir.ProjectVariable+"="+o.ProjectDir)
 	}
 	return session.Launch{
 		Mark: session.Mark{Project: o.Project, Address: r.Record.Address, ID: r.Record.ID, Run: r.Record.Run.ID, Hash: s.Hash()},

@@ -18,7 +18,9 @@ import (
 	"syscall"
 
 	"github.com/agentform/agentform/internal/fileid"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -29,7 +31,7 @@ func Here(project, dataDir, lineage string) session.Owner {
 	return session.Owner{
 		Host:         named(host),
 		Machine:      machine(host),
-		BootID:       shim.BootID(),
+		BootID:       proc.BootID(),
 		PIDNamespace: pidNamespace(),
 		UID:          os.Geteuid(),
 		Project:      Resolve(project),
@@ -273,7 +275,7 @@ func (e *PreviousError) Error() string {
 // checkPrevious looks for running sessions of the same project in other data
 // directories.
 func checkPrevious(here session.Owner, project string) error {
-	sockets, err := shim.SocketDir(here.DataDir)
+	sockets, err := socketdir.Create(here.DataDir)
 	if err != nil {
 		return nil // whoever needs the sockets gets this error
 	}
@@ -303,7 +305,7 @@ func running(dataDir string) []session.Address {
 	}
 	var found []session.Address
 	for _, r := range st.Sessions {
-		f, _ := shim.Glance(filepath.Join(dataDir, "runs", r.Run.ID)) // what cannot be read does not run
+		f, _ := rundir.ReadLiveness(filepath.Join(dataDir, "runs", r.Run.ID)) // what cannot be read does not run
 		contained := r.Place.Container != "" && f.Exit == nil && r.Run.EndedAt.IsZero()
 		if r.Run.ID != "" && (contained || f.Agent.Alive() || f.Guest.Alive()) {
 			found = append(found, r.Address)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/fileid"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -142,7 +142,7 @@ func TestChangedDataDirIsRefusedWhileSessionsRun(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", short(t))
 	project := Resolve(t.TempDir())
 	was, now := Here(project, filepath.Join(project, "st"), ""), Here(project, filepath.Join(project, "st2"), "")
-	sockets, err := shim.SocketDir(was.DataDir)
+	sockets, err := socketdir.Create(was.DataDir)
 	if err != nil {
 		t.Fatal(err)
 	}

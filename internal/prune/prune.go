@@ -19,7 +19,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -138,7 +138,7 @@ func remove(ctx context.Context, l Leftover) error {
 		_ = os.Remove(filepath.Dir(l.Path)) // likewise: another branch's may be there
 		return nil
 	case Run:
-		return shim.RemoveRun(l.Path)
+		return rundir.Remove(l.Path)
 	}
 	return os.Remove(l.Path)
 }
@@ -240,7 +240,7 @@ func (x *search) oldRuns() {
 		if x.runs[e.Name()] || !e.IsDir() {
 			continue
 		}
-		f, err := shim.ReadFacts(path)
+		f, err := rundir.ReadFacts(path)
 		switch {
 		case f.Guest.Alive() || f.Agent.Alive():
 			x.runs[e.Name()] = true
@@ -341,8 +341,8 @@ func (x *search) guests() {
 		used[program] = true
 	}
 	for run := range x.runs {
-		f, _ := shim.ReadFacts(x.path("runs", run)) // unreadable: it names no process
-		if x.contained(run) || !f.Guest.Alive() {   // a container has its own process ids
+		f, _ := rundir.ReadFacts(x.path("runs", run)) // unreadable: it names no process
+		if x.contained(run) || !f.Guest.Alive() {     // a container has its own process ids
 			continue
 		}
 		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", f.Guest.PID))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/config"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -188,12 +188,12 @@ func (x *Found) addRuns(in Input) {
 	}
 	type left struct {
 		run string
-		shim.Facts
+		rundir.Facts
 	}
 	var runs []left
 	entries, _ := os.ReadDir(in.runDir("")) // unreadable: there are none
 	for _, e := range entries {
-		f, _ := shim.ReadFacts(in.runDir(e.Name())) // unreadable: it has no spec
+		f, _ := rundir.ReadFacts(in.runDir(e.Name())) // unreadable: it has no spec
 		if !known[e.Name()] && len(f.Spec) > 0 {
 			runs = append(runs, left{e.Name(), f})
 		}
@@ -205,7 +205,7 @@ func (x *Found) addRuns(in Input) {
 			continue
 		}
 		alive := f.Agent.Alive()
-		stopped := !alive && f.Exit != nil && f.Exit.Cause == shim.CauseRequested && in.declares(spec.Address)
+		stopped := !alive && f.Exit != nil && f.Exit.Cause == rundir.CauseRequested && in.declares(spec.Address)
 		if !alive && !stopped {
 			continue
 		}

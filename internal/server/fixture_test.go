@@ -21,8 +21,10 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/server"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/program"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -35,7 +37,7 @@ const token = "0123456789abcdef0123456789abcdef"
 // process of its own.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "guest" {
-		os.Exit(shim.Main(os.Args[2:]))
+		os.Exit(program.Main(os.Args[2:]))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "hub" {
 		os.Exit(serve(os.Args[2]))
@@ -119,7 +121,7 @@ func open(dir, by string) *engine.Engine {
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
 			return tmux.New(tmux.Config{SocketDir: filepath.Join(dir, "s"), DataDir: data, Lineage: lineage, Guest: []string{self, "guest"}}), nil
 		},
-		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: factsIn(data), BootID: shim.BootID, Now: time.Now},
+		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: factsIn(data), BootID: proc.BootID, Now: time.Now},
 		Applier: apply.Applier{
 			Agent: agent.For, Git: apply.HostGit(), Blobs: state.Blobs{Dir: filepath.Join(data, "blobs")},
 			Secrets: func(string) (string, bool) { return "", true }, Facts: factsIn(data), BaseEnv: []string{"PATH=" + os.Getenv("PATH")},
@@ -131,7 +133,7 @@ func open(dir, by string) *engine.Engine {
 // factsIn is what the folders of runs tell.
 func factsIn(data string) func(string) session.RunFacts {
 	return func(run string) session.RunFacts {
-		f, _ := shim.ReadFacts(filepath.Join(data, "runs", run)) // without it the run has not begun
+		f, _ := rundir.ReadFacts(filepath.Join(data, "runs", run)) // without it the run has not begun
 		facts := session.RunFacts{Claimed: f.Claimed, Alive: f.Agent.Alive(), BootID: f.BootID, Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
 		if f.Exit != nil {
 			facts.Exit = &session.Exit{Cause: f.Exit.Cause, Code: f.Exit.Code, Signal: f.Exit.Signal, At: f.Exit.At}

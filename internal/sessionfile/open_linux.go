@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
@@ -20,7 +20,7 @@ const writable = 0o200
 // be the session's: Gemini CLI reads those of all conversations when it resumes one. A
 // process of other rights or in another container tells none.
 func openFiles(root session.Process) map[string]bool {
-	if start, lives := shim.StartTime(root.PID); !lives || start != root.Start {
+	if start, lives := proc.StartTime(root.PID); !lives || start != root.Start {
 		return nil
 	}
 	open := map[string]bool{}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
@@ -275,7 +275,7 @@ func TestTheFileThatTheAgentHasOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reading.Close()
-	start, ok := shim.StartTime(os.Getpid())
+	start, ok := proc.StartTime(os.Getpid())
 	if !ok {
 		t.Fatal("this process is not to be seen")
 	}

@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
 // answerTimeout is how long a guest may take for anything but a stop, when the
 // context sets no earlier end. A pause looks for two seconds at most.
-const answerTimeout = 5 * time.Second
+const AnswerTimeout = 5 * time.Second
 
 // Client speaks to one guest. Its methods must not be called at once from
 // several goroutines. A refusal is an *Error. The guest hangs up after five
@@ -25,14 +28,14 @@ type Client struct {
 // Dial connects to a guest's socket. Without a guest it fails with an error
 // that is os.ErrNotExist or syscall.ECONNREFUSED.
 func Dial(ctx context.Context, socket string) (*Client, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	conn, err := dial(ctx, socket)
 	if err != nil {
 		return nil, fmt.Errorf("ask guest: %w", err)
 	}
 	lines := bufio.NewScanner(conn)
-	lines.Buffer(make([]byte, 0, 1024), lineLimit)
+	lines.Buffer(make([]byte, 0, 1024), LineLimit)
 	return &Client{conn: conn, lines: lines}, nil
 }
 
@@ -41,18 +44,18 @@ func (c *Client) Close() error { return c.conn.Close() }
 
 // Hello asks which guest this is and which version it speaks.
 func (c *Client) Hello(ctx context.Context) (Hello, error) {
-	r, err := c.ask(ctx, answerTimeout, request{Op: opHello})
+	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpHello})
 	if err != nil || r.Hello == nil {
-		return Hello{}, wrap(opHello, err)
+		return Hello{}, wrap(OpHello, err)
 	}
 	return *r.Hello, nil
 }
 
 // Status asks how the run stands.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	r, err := c.ask(ctx, answerTimeout, request{Op: opStatus})
+	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpStatus})
 	if err != nil || r.Status == nil {
-		return Status{}, wrap(opStatus, err)
+		return Status{}, wrap(OpStatus, err)
 	}
 	return *r.Status, nil
 }
@@ -60,49 +63,49 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // Pause makes the agent and everything below it stand still, and returns when
 // it does. The timeout's clock stands still too.
 func (c *Client) Pause(ctx context.Context) error {
-	_, err := c.ask(ctx, answerTimeout, request{Op: opPause})
-	return wrapIf(opPause, err)
+	_, err := c.ask(ctx, AnswerTimeout, Request{Op: OpPause})
+	return wrapIf(OpPause, err)
 }
 
 // Resume lets them go on. It is no error if they do.
 func (c *Client) Resume(ctx context.Context) error {
-	_, err := c.ask(ctx, answerTimeout, request{Op: opResume})
-	return wrapIf(opResume, err)
+	_, err := c.ask(ctx, AnswerTimeout, Request{Op: OpResume})
+	return wrapIf(OpResume, err)
 }
 
 // Stop ends the agent and everything below it with the signal, then, after the
 // grace, SIGKILL. It returns how the run ended once the guest has seen that
 // nothing is left and has written the exit. A second stop can only shorten the
 // grace of the first.
-func (c *Client) Stop(ctx context.Context, signal string, grace time.Duration) (Exit, error) {
+func (c *Client) Stop(ctx context.Context, signal string, grace time.Duration) (rundir.Exit, error) {
 	grace = max(grace, 0)
-	r, err := c.ask(ctx, grace+killTimeout+answerTimeout, request{Op: opStop, Settings: Settings{Signal: &signal, Grace: &grace}})
+	r, err := c.ask(ctx, grace+proc.KillTimeout+AnswerTimeout, Request{Op: OpStop, Settings: Settings{Signal: &signal, Grace: &grace}})
 	if err != nil || r.Exit == nil {
-		return Exit{}, wrap(opStop, err)
+		return rundir.Exit{}, wrap(OpStop, err)
 	}
 	return *r.Exit, nil
 }
 
 // Set changes the run's timeout, signal or grace.
 func (c *Client) Set(ctx context.Context, s Settings) error {
-	_, err := c.ask(ctx, answerTimeout, request{Op: opSet, Settings: s})
-	return wrapIf(opSet, err)
+	_, err := c.ask(ctx, AnswerTimeout, Request{Op: OpSet, Settings: s})
+	return wrapIf(OpSet, err)
 }
 
 // Probe runs a command beside the agent, and tells how that went.
 func (c *Client) Probe(ctx context.Context, p Probe) (Probed, error) {
-	r, err := c.ask(ctx, min(max(p.Timeout, probeDefault), probeLimit)+answerTimeout, request{Op: opProbe, Probe: p})
+	r, err := c.ask(ctx, min(max(p.Timeout, ProbeDefault), ProbeLimit)+AnswerTimeout, Request{Op: OpProbe, Probe: p})
 	if err != nil || r.Probed == nil {
-		return Probed{}, wrap(opProbe, err)
+		return Probed{}, wrap(OpProbe, err)
 	}
 	return *r.Probed, nil
 }
 
 // Unread asks how many bytes of what was typed the agent has not read yet.
 func (c *Client) Unread(ctx context.Context) (int, error) {
-	r, err := c.ask(ctx, answerTimeout, request{Op: opUnread})
+	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpUnread})
 	if err != nil || r.Unread == nil {
-		return 0, wrap(opUnread, err)
+		return 0, wrap(OpUnread, err)
 	}
 	return *r.Unread, nil
 }
@@ -123,24 +126,24 @@ func wrapIf(op string, err error) error {
 	return fmt.Errorf("ask guest to %s: %w", op, err)
 }
 
-func (c *Client) ask(ctx context.Context, limit time.Duration, q request) (reply, error) {
+func (c *Client) ask(ctx context.Context, limit time.Duration, q Request) (Reply, error) {
 	b, err := json.Marshal(q)
 	if err != nil {
-		return reply{}, err
+		return Reply{}, err
 	}
 	if ctx.Err() != nil {
-		return reply{}, context.Cause(ctx)
+		return Reply{}, context.Cause(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	c.conn.SetDeadline(time.Time{})
 	stop := context.AfterFunc(ctx, func() { c.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	fail := func(err error) (reply, error) {
+	fail := func(err error) (Reply, error) {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return reply{}, err
+		return Reply{}, err
 	}
 	if _, err := c.conn.Write(append(b, '\n')); err != nil {
 		return fail(err)
@@ -151,7 +154,7 @@ func (c *Client) ask(ctx context.Context, limit time.Duration, q request) (reply
 		}
 		return fail(errors.New("it hung up without an answer"))
 	}
-	var r reply
+	var r Reply
 	if err := json.Unmarshal(c.lines.Bytes(), &r); err != nil {
 		return fail(fmt.Errorf("answer: %w", err))
 	}
@@ -159,7 +162,7 @@ func (c *Client) ask(ctx context.Context, limit time.Duration, q request) (reply
 	case r.OK:
 		return r, nil
 	case r.Error != nil:
-		return reply{}, r.Error
+		return Reply{}, r.Error
 	}
-	return reply{}, errIncomplete
+	return Reply{}, errIncomplete
 }

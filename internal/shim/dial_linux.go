@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+
+	"github.com/agentform/agentform/internal/proc"
 )
 
 // dial connects to a socket, and to nothing that a link in its place leads to: its
@@ -14,7 +16,7 @@ import (
 func dial(ctx context.Context, path string) (net.Conn, error) {
 	const oPath = 0x200000 // O_PATH: named, not opened
 	var fd int
-	err := again(func() (err error) {
+	err := proc.IgnoringEINTR(func() (err error) {
 		fd, err = syscall.Open(path, oPath|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
 		return err
 	})

@@ -1,26 +1,81 @@
 package shim
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
 
-// ProtocolVersion is the version of Config and of the protocol. Both only ever
-// gain fields and operations, so that each later agentform speaks to each guest
-// that still runs.
-const ProtocolVersion = 1
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
+)
+
+const ExitUsage = 2
+
+const (
+	// probeLimit is the longest that a probe may take, whatever is asked for.
+	ProbeLimit = 10 * time.Minute
+)
+
+const (
+	// probeDefault is how long one may take that nothing is said of.
+	ProbeDefault = 5 * time.Second
+)
+
+// Probe is what to run beside the agent.
+type Probe struct {
+	Argv    []string      `json:"argv,omitempty"`
+	Timeout time.Duration `json:"probe_timeout_ns,omitempty"` // 0: five seconds
+}
+
+// Probed is how a probe went.
+type Probed struct {
+	Code     int    `json:"code"`             // its exit status; 127 and 126 as of a shell
+	Signal   string `json:"signal,omitempty"` // it was ended by
+	TimedOut bool   `json:"timed_out,omitempty"`
+	Output   string `json:"output,omitempty"` // the end of what it printed, at most 4 KiB
+}
+
+// Failure returns why a probe with that timeout failed; nothing if it did not.
+func (p Probed) Failure(timeout time.Duration) string {
+	how := ""
+	switch {
+	case p.TimedOut:
+		how = fmt.Sprintf("it took longer than %s", timeout)
+	case p.Signal != "":
+		how = "ended by " + p.Signal
+	case p.Code != 0:
+		how = fmt.Sprintf("exit status %d", p.Code)
+	default:
+		return ""
+	}
+	if printed := strings.TrimSpace(p.Output); printed != "" {
+		how += ": " + printed[strings.LastIndexByte(printed, '\n')+1:]
+	}
+	return how
+}
+
+// The arguments of agentform-shim that select what it does. Without one it is the
+// parent of an agent.
+const (
+	InitMode   = "keep"   // PID 1 of a container; the directory of its socket follows
+	AttachMode = "attach" // attaches a terminal to a container; that directory and a command follow
+	NotifyMode = "notify" // keeps what a hook reports; the run's directory follows
+)
 
 // lineLimit bounds a request and a reply, each one JSON line: 64 KiB.
-const lineLimit = 64 << 10
+const LineLimit = 64 << 10
 
 // The operations. Restart is known by name and answers CodeUnsupported.
 const (
-	opHello   = "hello"
-	opStatus  = "status"
-	opPause   = "pause"
-	opResume  = "resume"
-	opStop    = "stop"
-	opSet     = "set"
-	opProbe   = "probe"
-	opUnread  = "unread"
-	opRestart = "restart"
+	OpHello   = "hello"
+	OpStatus  = "status"
+	OpPause   = "pause"
+	OpResume  = "resume"
+	OpStop    = "stop"
+	OpSet     = "set"
+	OpProbe   = "probe"
+	OpUnread  = "unread"
+	OpRestart = "restart"
 )
 
 // The codes of an Error.
@@ -49,14 +104,14 @@ type Settings struct {
 
 // Hello is what a guest says of itself.
 type Hello struct {
-	Protocol int    `json:"protocol"` // its ProtocolVersion
-	Run      string `json:"run"`
-	Guest    Proc   `json:"guest"`
+	Protocol int          `json:"protocol"` // its rundir.Version
+	Run      string       `json:"run"`
+	Guest    proc.Process `json:"guest"`
 }
 
 // Status is how a run stands.
 type Status struct {
-	Agent     Proc          `json:"agent"`
+	Agent     proc.Process  `json:"agent"`
 	StartedAt time.Time     `json:"started_at"`
 	Ran       time.Duration `json:"ran_ns"` // without the time it was frozen: what the timeout is compared with
 	Frozen    bool          `json:"frozen,omitempty"`
@@ -66,22 +121,27 @@ type Status struct {
 	Grace     time.Duration `json:"grace_ns"`
 }
 
-type request struct {
+type Request struct {
 	Op string `json:"op"`
 	Settings
 	Probe
 }
 
-type reply struct {
-	OK     bool    `json:"ok"`
-	Error  *Error  `json:"error,omitempty"`
-	Hello  *Hello  `json:"hello,omitempty"`
-	Status *Status `json:"status,omitempty"`
-	Exit   *Exit   `json:"exit,omitempty"`
-	Probed *Probed `json:"probed,omitempty"`
-	Unread *int    `json:"unread,omitempty"`
+type Reply struct {
+	OK     bool         `json:"ok"`
+	Error  *Error       `json:"error,omitempty"`
+	Hello  *Hello       `json:"hello,omitempty"`
+	Status *Status      `json:"status,omitempty"`
+	Exit   *rundir.Exit `json:"exit,omitempty"`
+	Probed *Probed      `json:"probed,omitempty"`
+	Unread *int         `json:"unread,omitempty"`
 }
 
-func refuse(code, message string) reply {
-	return reply{Error: &Error{Code: code, Message: message}}
+func Refuse(code, message string) Reply {
+	return Reply{Error: &Error{Code: code, Message: message}}
 }
+
+const (
+	ExitNotFound = 127 // the command is not there
+	ExitCannot   = 126 // anything else kept it from running
+)

@@ -10,31 +10,37 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/agentform/agentform/internal/shim/rundir"
 )
+
+func PrintError(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "agentform: "+format+"\r\n", args...)
+}
 
 const (
 	// maxConns is how many clients a guest hears at once; more are turned away.
 	// There is one agentform at a time that acts, and a few that look.
-	maxConns = 16
+	MaxConns = 16
 	// lineTimeout is how long a client may take to send a request, and to take
 	// its reply. It frees the place of one that says nothing.
-	lineTimeout = 5 * time.Second
+	LineTimeout = 5 * time.Second
 )
 
 // server hears a protocol of JSON lines. No client can hold it up: lines are bounded
 // in size and time, and so are the clients.
-type server struct {
+type Server struct {
 	listener net.Listener
-	limit    int              // of a request, in bytes
-	answer   func([]byte) any // the reply to a request
+	Limit    int // of a request, in bytes
+	Answer   Answer
 	places   chan struct{}
 	busy     sync.RWMutex // read-held while a request is answered
 }
 
 // listen opens the guest's socket, 0600. A socket of that name is left over:
 // the run is claimed, so no other guest has it.
-func listen(path string) (net.Listener, error) {
-	if err := checkSocket(path); err != nil {
+func Listen(path string) (net.Listener, error) {
+	if err := rundir.CheckSocket(path); err != nil {
 		return nil, err
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -45,13 +51,18 @@ func listen(path string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-func serve(l net.Listener, limit int, answer func([]byte) any) *server {
-	s := &server{listener: l, limit: limit, answer: answer, places: make(chan struct{}, maxConns)}
+// Answer answers a request with a value that becomes the reply's JSON. release, if it is
+// not nil, keeps the connection open and is called when it is closed.
+type Answer func(line []byte) (reply any, release func())
+
+// serve answers the clients of a listener with one goroutine each.
+func Serve(l net.Listener, limit int, answer Answer) *Server {
+	s := &Server{listener: l, Limit: limit, Answer: answer, places: make(chan struct{}, MaxConns)}
 	go s.accept()
 	return s
 }
 
-func (s *server) accept() {
+func (s *Server) accept() {
 	for {
 		conn, err := s.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -65,7 +76,7 @@ func (s *server) accept() {
 		case s.places <- struct{}{}:
 			go func() {
 				defer func() { <-s.places }()
-				s.hear(conn)
+				s.Handle(conn)
 			}()
 		default:
 			conn.Close()
@@ -73,27 +84,27 @@ func (s *server) accept() {
 	}
 }
 
-// hear answers one client, request by request, until it says nothing more. A client that
+// Handle answers one client, request by request, until it says nothing more. A client that
 // holds something may be silent for as long as it likes.
-func (s *server) hear(conn net.Conn) {
+func (s *Server) Handle(conn net.Conn) {
 	defer conn.Close()
 	lines := bufio.NewScanner(conn)
-	lines.Buffer(make([]byte, 0, 1024), s.limit)
+	lines.Buffer(make([]byte, 0, 1024), s.Limit)
 	lasts := false
 	for {
-		if conn.SetDeadline(time.Now().Add(lineTimeout)); lasts {
+		if conn.SetDeadline(time.Now().Add(LineTimeout)); lasts {
 			conn.SetDeadline(time.Time{})
 		}
 		if !lines.Scan() {
 			if errors.Is(lines.Err(), bufio.ErrTooLong) {
-				send(conn, refuse(CodeInvalid, fmt.Sprintf("the request is longer than %d KiB", s.limit>>10)))
+				send(conn, Refuse(CodeInvalid, fmt.Sprintf("the request is longer than %d KiB", s.Limit>>10)))
 			}
 			return
 		}
-		r, sent := s.reply(conn, lines.Bytes())
-		if k, ok := r.(keeperReply); ok && k.release != nil {
+		release, sent := s.reply(conn, lines.Bytes())
+		if release != nil {
 			lasts = true
-			defer k.release()
+			defer release()
 		}
 		if !sent {
 			return
@@ -101,11 +112,11 @@ func (s *server) hear(conn net.Conn) {
 	}
 }
 
-func (s *server) reply(conn net.Conn, line []byte) (r any, sent bool) {
+func (s *Server) reply(conn net.Conn, line []byte) (release func(), sent bool) {
 	s.busy.RLock()
 	defer s.busy.RUnlock()
-	r = s.answer(line)
-	return r, send(conn, r)
+	r, release := s.Answer(line)
+	return release, send(conn, r)
 }
 
 func send(conn net.Conn, r any) bool {
@@ -113,14 +124,14 @@ func send(conn net.Conn, r any) bool {
 	if err != nil {
 		return false
 	}
-	conn.SetWriteDeadline(time.Now().Add(lineTimeout))
+	conn.SetWriteDeadline(time.Now().Add(LineTimeout))
 	_, err = conn.Write(append(b, '\n'))
 	return err == nil
 }
 
-// close takes the socket away and lets answers under way be sent, for at most
+// Close takes the socket away and lets answers under way be sent, for at most
 // a second.
-func (s *server) close() {
+func (s *Server) Close() {
 	s.listener.Close()
 	sent := make(chan struct{})
 	go func() {

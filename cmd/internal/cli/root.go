@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/program"
 )
 
 // jsonKey marks, in a command's annotations, that it has JSON to give.
@@ -189,7 +189,7 @@ one of its hooks says. agentform and agents start it; people do not.`,
 		Args:               arguments(1, 3),
 		DisableFlagParsing: true, // what a hook says is no flag
 		RunE: func(_ *cobra.Command, args []string) error {
-			if code := shim.Main(args); code != 0 {
+			if code := program.Main(args); code != 0 {
 				return outcome(code)
 			}
 			return nil

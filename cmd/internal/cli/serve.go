@@ -24,7 +24,7 @@ import (
 	"github.com/agentform/agentform/internal/hub/service"
 	"github.com/agentform/agentform/internal/secret"
 	"github.com/agentform/agentform/internal/server"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/socketdir"
 )
 
 // serveOptions are how the hub is run.
@@ -300,7 +300,7 @@ func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *ser
 	if err != nil {
 		return err
 	}
-	if err := shim.KeepSocketDir(p.Manifest.DataDir, filepath.Dir(path)); err != nil {
+	if err := socketdir.Remember(p.Manifest.DataDir, filepath.Dir(path)); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	doors := []server.Door{{Listener: l}}

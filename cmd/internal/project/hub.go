@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/secret"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -37,7 +37,7 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 		},
 		Activity:   reader,
 		Secret:     func(name string) error { _, err := p.Secrets.Fetch(name); return err },
-		Inherited:  func(run string) []string { _, names, _ := shim.LaunchEnv(p.RunDir(run)); return names },
+		Inherited:  func(run string) []string { _, names, _ := rundir.LaunchEnv(p.RunDir(run)); return names },
 		MaxRunning: p.MaxRunning,
 		AtOnce:     min(hub.DefaultAtOnce, p.Parallelism),
 		Notify:     n.Tell,
@@ -54,7 +54,7 @@ func (p *Project) lastEnviron(address session.Address) ([]string, error) {
 	if err != nil || r == nil {
 		return nil, nil
 	}
-	env, names, err := shim.LaunchEnv(p.RunDir(r.Run.ID))
+	env, names, err := rundir.LaunchEnv(p.RunDir(r.Run.ID))
 	if err != nil {
 		return nil, nil // the run's directory is gone
 	}

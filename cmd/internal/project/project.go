@@ -30,7 +30,8 @@ import (
 	"github.com/agentform/agentform/internal/preflight"
 	"github.com/agentform/agentform/internal/secret"
 	"github.com/agentform/agentform/internal/server"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -165,13 +166,13 @@ func (p *Project) SessionDirs() []string {
 
 // HubSocket returns the path of the unix socket of the project's hub.
 func (p *Project) HubSocket() (string, error) {
-	sockets, err := shim.SocketDir(p.Manifest.DataDir)
+	sockets, err := socketdir.Create(p.Manifest.DataDir)
 	return filepath.Join(sockets, server.SocketName), err
 }
 
 // Facts returns what the directory of a run records.
 func (p *Project) Facts(run string) session.RunFacts {
-	if sockets, err := shim.SocketDir(p.Manifest.DataDir); err == nil {
+	if sockets, err := socketdir.Create(p.Manifest.DataDir); err == nil {
 		if f, alive, contained := docker.Facts(p.Manifest.DataDir, sockets, run); contained {
 			return session.RunFacts{Claimed: f.Claimed, Alive: alive, Exit: activity.ExitOf(f.Exit), BootID: f.BootID,
 				Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
@@ -182,7 +183,7 @@ func (p *Project) Facts(run string) session.RunFacts {
 
 // Launched returns the spec that a run was started with; nil: it cannot be read.
 func (p *Project) Launched(run string) *session.Spec {
-	f, err := shim.ReadFacts(p.RunDir(run))
+	f, err := rundir.ReadFacts(p.RunDir(run))
 	var s session.Spec
 	if err != nil || len(f.Spec) == 0 || json.Unmarshal(f.Spec, &s) != nil {
 		return nil

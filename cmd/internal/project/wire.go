@@ -17,7 +17,10 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/owner"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/install"
+	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 	"github.com/agentform/agentform/tmux"
@@ -58,7 +61,7 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 			Worktrees: git.Worktrees,
 			Facts:     p.Facts,
 			Launched:  p.Launched,
-			BootID:    shim.BootID,
+			BootID:    proc.BootID,
 			Overdue:   overdue(p, sync.OnceValue(p.Activity)),
 			Now:       time.Now,
 		},
@@ -85,16 +88,16 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 // Runtime opens the runtime that a session names.
 func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose) (session.Runtime, error) {
 	dataDir := p.Manifest.DataDir
-	sockets, err := shim.SocketDir(dataDir)
+	sockets, err := socketdir.Create(dataDir)
 	if err != nil {
 		return nil, err
 	}
 	var argv []string
 	if why == ToAct {
-		if _, argv, err = shim.Install(dataDir); err != nil {
+		if _, argv, err = install.Install(dataDir); err != nil {
 			return nil, err
 		}
-		if err := shim.KeepSocketDir(dataDir, sockets); err != nil {
+		if err := socketdir.Remember(dataDir, sockets); err != nil {
 			return nil, err
 		}
 		if err := owner.Keep(sockets, p.Owner(), p.Manifest.Project); err != nil {
@@ -102,7 +105,7 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 		}
 	}
 	if spec.Kind == "docker" {
-		c := docker.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Attach: shim.Program(), Guest: argv}
+		c := docker.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Attach: install.Command(), Guest: argv}
 		if spec.Docker != nil {
 			c.Host = spec.Docker.Host
 		}
@@ -129,7 +132,7 @@ func overdue(p *Project, reader func() *activity.Reader) func(session.Record, ti
 // hooks returns what installs the shim and returns the command that agents' hooks run.
 func hooks(dataDir string) func() ([]string, error) {
 	return sync.OnceValues(func() ([]string, error) {
-		_, argv, err := shim.Install(dataDir)
+		_, argv, err := install.Install(dataDir)
 		return append(argv, shim.NotifyMode), err
 	})
 }

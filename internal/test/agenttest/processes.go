@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 )
 
 // Alive are the processes that were started in the lab and live, as "pid command
@@ -26,9 +26,9 @@ func (l *Lab) Alive() []string {
 }
 
 // processes are those that carry the lab's mark in their environment.
-func (l *Lab) processes() iter.Seq2[shim.Proc, []byte] {
+func (l *Lab) processes() iter.Seq2[proc.Process, []byte] {
 	entry := []byte("\x00" + l.mark + "\x00")
-	return shim.Find(func(environ []byte) bool { return bytes.Contains(append([]byte{0}, environ...), entry) })
+	return proc.Find(func(environ []byte) bool { return bytes.Contains(append([]byte{0}, environ...), entry) })
 }
 
 // end kills what lives in the lab, and is what still does.

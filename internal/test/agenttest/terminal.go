@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
@@ -71,7 +71,7 @@ func (r *Run) child() session.Process {
 		children, err := os.ReadFile("/proc/" + pane + "/task/" + pane + "/children")
 		if pid, _, found := strings.Cut(string(children), " "); err == nil && found {
 			if n, err := strconv.Atoi(pid); err == nil {
-				start, _ := shim.StartTime(n)
+				start, _ := proc.StartTime(n)
 				return session.Process{PID: n, Start: start}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -73,7 +73,7 @@ func (x *torture) inspect() {
 	for _, r := range s.Sessions {
 		runs[r.Run.ID] = true
 	}
-	seen := map[string]shim.Proc{}
+	seen := map[string]proc.Process{}
 	for _, a := range agents {
 		if !runs[a.run] && a.Alive() {
 			x.tally.unrecorded++
@@ -83,7 +83,7 @@ func (x *torture) inspect() {
 			x.tally.doubled++
 			x.t.Fatalf("%s has two agents: %d and %d", a.session(), other.PID, a.PID)
 		}
-		seen[a.session()] = a.Proc
+		seen[a.session()] = a.Process
 	}
 	for name, mark := range marks {
 		if !slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return strings.Contains(mark, `"`+r.ID+`"`) }) {

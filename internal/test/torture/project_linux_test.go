@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/state"
 )
 
@@ -125,7 +125,7 @@ func (p *project) state() (state.State, error) { return state.Read(p.statePath()
 
 // process is one that lives and has to do with the project.
 type process struct {
-	shim.Proc
+	proc.Process
 	command []string
 	run     string // of agentform; empty: of none
 }
@@ -142,9 +142,9 @@ func (x process) session() string {
 // program; empty: all.
 func (p *project) processes(program string) []process {
 	var found []process
-	for at, env := range shim.Find(func(environ []byte) bool { return bytes.Contains(environ, []byte(p.root+"/")) }) {
+	for at, env := range proc.Find(func(environ []byte) bool { return bytes.Contains(environ, []byte(p.root+"/")) }) {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", at.PID)) // gone meanwhile: none
-		x := process{Proc: at, command: strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")}
+		x := process{Process: at, command: strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")}
 		for _, v := range strings.Split(string(env), "\x00") {
 			if run, ok := strings.CutPrefix(v, "AGENTFORM_RUN="); ok {
 				x.run = run

@@ -1,0 +1,160 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// loop is a shell script, and the file without which it ends: its argument.
+func loop(t *testing.T, script string) (path, on string) {
+	t.Helper()
+	dir := t.TempDir()
+	path, on = filepath.Join(dir, "loop"), filepath.Join(dir, "on")
+	for file, text := range map[string]string{path: "#!/bin/sh\n" + script + "\n", on: ""} {
+		if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path, on
+}
+
+// A process that starts its successor and ends is another one at every look, and
+// for a moment, while it becomes another program, one without an environment.
+func TestSweepEndsWhatFlees(t *testing.T) {
+	hop, on := loop(t, `[ ! -e "$1" ] || "$0" "$1" &`)
+	mark := []byte(RunVariable + "=fleeing\x00")
+	fleeing := func() bool {
+		for range 20 { // a single look may miss it
+			for _, pid := range pids() {
+				if env, _ := environ(pid); bytes.Contains(env, mark) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for i := range 40 {
+		cmd := exec.Command(hop, on)
+		cmd.Env = append(os.Environ(), RunVariable+"=fleeing")
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if left, err := Sweep("fleeing", 0, "KILL"); err != nil || len(left) > 0 {
+			t.Fatalf("left %v: %v", left, err)
+		}
+		if took := time.Since(began); took > 2*time.Second { // it has to stand still to be caught
+			t.Fatalf("it took %s", took)
+		}
+		if fleeing() {
+			t.Errorf("sweep %d: it goes on", i)
+			break
+		}
+	}
+	if err := os.Remove(on); err != nil {
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(10 * time.Second); fleeing() && time.Now().Before(until); {
+	}
+}
+
+// One that becomes another program again and again has, at many looks, no environment
+// yet, or half of it.
+func TestFindWhatBecomesAnother(t *testing.T) {
+	again, on := loop(t, `[ ! -e "$1" ] || exec "$0" "$1"`)
+	cmd := exec.Command(again, on)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), RunVariable + "=again"}
+	for i := range 4000 {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("V%d=%d", i, i))
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	mark := []byte(RunVariable + "=again\x00")
+	for i := range 200 {
+		found := 0
+		for p := range Find(func(environ []byte) bool { return bytes.Contains(environ, mark) }) {
+			if found++; p.PID != cmd.Process.Pid {
+				t.Errorf("look %d: found %d", i, p.PID)
+			}
+		}
+		if found != 1 {
+			t.Errorf("look %d: found %d times", i, found)
+			break
+		}
+	}
+	if err := os.Remove(on); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+}
+
+func TestFindIsNotOfItself(t *testing.T) {
+	for p := range Find(func([]byte) bool { return true }) {
+		if p.PID == os.Getpid() {
+			t.Error("it has found itself")
+		}
+	}
+}
+
+// Who is asked to go has its grace, and its own way, in whatever group of processes
+// it is: nobody is stopped meanwhile, or hung up on because it was.
+func TestSweepLetsThemGo(t *testing.T) {
+	for name, script := range map[string]string{
+		"alone":              `trap 'sleep 0.2; echo clean >clean; exit 0' TERM; touch up; while :; do sleep 0.02; done`,
+		"in another group":   `set -m; bash -c 'trap "sleep 0.1; echo clean >clean; exit 0" TERM; touch up; while :; do sleep 0.02; done' & wait`,
+		"in a stopped group": `set -m; bash -c 'trap "sleep 0.1; echo clean >clean; exit 0" TERM; touch up; kill -STOP $PPID $$; while :; do sleep 0.02; done' & wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 10 {
+				dir := t.TempDir()
+				cmd := exec.Command("bash", "-c", script)
+				cmd.Dir, cmd.Env = dir, append(os.Environ(), RunVariable+"=slowly")
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error, 1)
+				go func() { done <- cmd.Wait() }()
+				for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+					if _, err := os.Stat(filepath.Join(dir, "up")); err == nil {
+						break
+					}
+					if time.Now().After(end) {
+						t.Fatal("it does not begin")
+					}
+				}
+				began := time.Now()
+				if left, err := Sweep("slowly", 10*time.Second, "TERM"); err != nil || len(left) > 0 || time.Since(began) > 5*time.Second {
+					t.Errorf("left %v, %v after %s", left, err, time.Since(began))
+				}
+				<-done
+				if _, err := os.Stat(filepath.Join(dir, "clean")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func TestFindKnowsWhatHasNoEnvironment(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	cmd.Env = []string{}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	began := time.Now()
+	for p := range Find(func(environ []byte) bool { return bytes.Contains(environ, []byte("AGENTFORM_NOBODY=1\x00")) }) {
+		t.Errorf("found %v", p)
+	}
+	if took := time.Since(began); took >= settleTimeout {
+		t.Errorf("it took %s", took)
+	}
+}

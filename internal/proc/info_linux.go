@@ -1,0 +1,71 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Seen looks at the first process of a terminal.
+func ReadInfo(pid int) Info {
+	var s Info
+	s.Dir, _ = os.Readlink(procPath(pid, "cwd")) // another user's: not known
+	if strings.HasSuffix(s.Dir, " (deleted)") {
+		s.Dir = ""
+	}
+	at := pid
+	if b, err := os.ReadFile(procPath(pid, "stat")); err == nil {
+		// tpgid, the terminal's foreground group, is field 8: the sixth after the name.
+		f := statFields(b)
+		if len(f) > 5 {
+			if group, err := strconv.Atoi(string(f[5])); err == nil && group > 0 {
+				at = group
+			}
+		}
+	}
+	for _, p := range []int{at, pid} { // the group's leader may have left
+		b, err := os.ReadFile(procPath(p, "cmdline"))
+		if b = bytes.TrimSuffix(b, []byte{0}); err == nil && len(b) > 0 {
+			s.Argv = strings.Split(string(b), "\x00")
+			break
+		}
+	}
+	return s
+}
+
+// Corpse is how a process ended that its parent has not reaped yet. False: it is
+// gone for good, or lives, or the kernel does not tell us.
+func ZombieExit(p Process) (code int, signal string, ok bool) {
+	s, found := ReadStat(p.PID)
+	if !found || s.Start != p.Start {
+		return 0, "", false
+	}
+	stat, err := os.ReadFile(procPath(p.PID, "stat"))
+	if err != nil {
+		return 0, "", false
+	}
+	// To whom it does not tell, it shows a clean exit; and io fails (both ask
+	// ptrace_may_access, fs/proc/array.c and base.c).
+	if _, err := os.ReadFile(procPath(p.PID, "io")); err != nil {
+		return 0, "", false
+	}
+	return ParseZombieExit(stat)
+}
+
+// ignores reports whether a process takes no notice of a signal.
+func ignores(pid int, sig syscall.Signal) bool {
+	b, err := os.ReadFile(procPath(pid, "status"))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(b), "\nSigIgn:")
+	mask, _, _ := strings.Cut(rest, "\n")
+	bits, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+	return err == nil && bits&(1<<(uint(sig)-1)) != 0
+}
+
+// OwnsTree says that nothing the agent starts gets away from its guest: the kernel
+// hands it every orphan, so a guest that answers a stop has seen the last of them end.
+const OwnsTree = true

@@ -1,0 +1,129 @@
+package proc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"syscall"
+	"unsafe"
+)
+
+// The parts of <sys/sysctl.h> and struct kinfo_proc that are read here.
+const (
+	ctlKern      = 1
+	kernProc     = 14
+	kernProcArgs = 49
+	procAll      = 0
+	procPID      = 1
+	kinfoSize    = 648
+	offSec       = 0
+	offUsec      = 8
+	offStat      = 36
+	offPID       = 40
+	offParent    = 560
+)
+
+// BootID names this boot of the machine; empty if the kernel does not tell.
+func BootID() string {
+	id, err := syscall.Sysctl("kern.bootsessionuuid")
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
+// sysctl asks twice: how much there is, and for it. What grew in between is cut
+// off by the kernel.
+func sysctl(mib ...int32) []byte {
+	call := func(out *byte, size *uintptr) bool {
+		_, _, errno := syscall.Syscall6(syscall.SYS___SYSCTL, uintptr(unsafe.Pointer(&mib[0])), uintptr(len(mib)),
+			uintptr(unsafe.Pointer(out)), uintptr(unsafe.Pointer(size)), 0, 0)
+		return errno == 0
+	}
+	var size uintptr
+	if !call(nil, &size) || size == 0 {
+		return nil
+	}
+	b := make([]byte, size+16*kinfoSize)
+	size = uintptr(len(b))
+	if !call(&b[0], &size) {
+		return nil
+	}
+	return b[:size]
+}
+
+func decode(b []byte) Stat {
+	order := binary.LittleEndian
+	s := Stat{
+		Process: Process{
+			PID:   int(int32(order.Uint32(b[offPID:]))),
+			Start: order.Uint64(b[offSec:])*1e6 + uint64(order.Uint32(b[offUsec:])),
+		},
+		Parent:  int(int32(order.Uint32(b[offParent:]))),
+		State:   'S',
+		Threads: 1,
+	}
+	switch b[offStat] { // SSTOP, SZOMB
+	case 4:
+		s.State = 'T'
+	case 5:
+		s.State = 'Z'
+	}
+	return s
+}
+
+func ReadStat(pid int) (Stat, bool) {
+	if pid <= 0 {
+		return Stat{}, false
+	}
+	b := sysctl(ctlKern, kernProc, procPID, int32(pid))
+	if len(b) < kinfoSize {
+		return Stat{}, false
+	}
+	return decode(b), true
+}
+
+// processes looks at every process there is.
+func processes() []Stat {
+	var all []Stat
+	for b := sysctl(ctlKern, kernProc, procAll, 0); len(b) >= kinfoSize; b = b[kinfoSize:] {
+		all = append(all, decode(b))
+	}
+	return all
+}
+
+func pids() []int {
+	var found []int
+	for _, s := range processes() {
+		found = append(found, s.PID)
+	}
+	return found
+}
+
+// descendants lists what still hangs below a process, parents first. What an
+// agent detached with a double fork is launchd's child and not among it.
+func Descendants(root int) []Stat { return below(processes(), root) }
+
+// environ is what KERN_PROCARGS2 tells: the argument count, then arguments and
+// environment, each ended by a NUL. It is always true: what the kernel tells while
+// a process becomes another program is not known here.
+func environ(pid int) ([]byte, bool) {
+	b := sysctl(ctlKern, kernProcArgs, int32(pid))
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return b[i:], true
+	}
+	return nil, true
+}
+
+// children lists the children of a process.
+func Children(pid int) []int {
+	var found []int
+	for _, s := range processes() {
+		if s.Parent == pid {
+			found = append(found, s.PID)
+		}
+	}
+	return found
+}
+
+// OwnsTree is false: an orphan goes to launchd, and is known by its mark alone.
+const OwnsTree = false

@@ -1,0 +1,125 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// isRun reports whether a run id is safe in a file name and in an environment.
+func ValidRun(id string) bool {
+	if id == "" || len(id) > 64 || id[0] == '.' || id[0] == '-' {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// RunVariable is the environment variable that marks every process of a run
+// with the run's id.
+const RunVariable = "AGENTFORM_RUN"
+
+// Sweep ends whatever still carries a run's mark in its environment, and what
+// is below that, with the signal, then, after the grace, SIGKILL. It is meant
+// for after a stop, and for a run whose guest was killed. It returns when a look
+// at every process finds nothing more, or with what is left and an error. It
+// never ends the calling process. It sees the processes of this user only, and a
+// process can forge the mark or shed it.
+//
+// Each call looks at every process of the machine: for many runs at once use
+// SweepAll.
+func Sweep(run string, grace time.Duration, signal string) (left []Process, err error) {
+	all, err := SweepAll([]string{run}, grace, signal)
+	return all[run], err
+}
+
+// SweepAll is Sweep for many runs in one go. What is left is told by run.
+func SweepAll(runs []string, grace time.Duration, signal string) (left map[string][]Process, err error) {
+	sig, err := ParseSignal(signal)
+	if err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	wanted := make(map[string]bool, len(runs))
+	for _, run := range runs {
+		if !ValidRun(run) {
+			return nil, fmt.Errorf("sweep: invalid run id %q", run)
+		}
+		wanted[run] = true
+	}
+	asked := map[Process]bool{}
+	var deadline time.Time
+	for wait := time.Millisecond; ; wait = min(2*wait, MaxWait) {
+		kill := !deadline.IsZero() && !time.Now().Before(deadline) || grace <= 0
+		marked := marked(wanted, kill)
+		if len(marked) == 0 {
+			return nil, nil
+		}
+		if deadline.IsZero() { // it begins when they are asked
+			deadline = time.Now().Add(grace)
+		}
+		var all []Process
+		for _, procs := range marked {
+			all = append(all, procs...)
+		}
+		Signal(all, sig, kill, asked)
+		if time.Now().After(deadline.Add(KillTimeout)) {
+			return marked, fmt.Errorf("sweep: %d runs have processes that outlive SIGKILL", len(marked))
+		}
+		time.Sleep(wait)
+	}
+}
+
+// marked finds the living processes of the runs, each run's descendants behind
+// it. With still, what it finds stands still from then on, or it would have started
+// others and ended before it is.
+func marked(wanted map[string]bool, still bool) map[string][]Process {
+	self := os.Getpid()
+	found := map[string][]Process{}
+	for p, environ := range Find(func(environ []byte) bool { return wanted[markOf(environ)] }) {
+		if still {
+			syscall.Kill(p.PID, syscall.SIGSTOP)
+		}
+		run := markOf(environ)
+		found[run] = append(found[run], p)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	all := processes()
+	for run, procs := range found {
+		roots := make([]int, len(procs))
+		for i, p := range procs {
+			roots[i] = p.PID
+		}
+		for _, d := range below(all, roots...) {
+			if d.PID != self && d.Alive() {
+				found[run] = append(found[run], d.Process)
+			}
+		}
+	}
+	return found
+}
+
+// markOf is the run in an environment whose entries are ended by NULs; empty
+// without a mark.
+func markOf(environ []byte) string { return Getenv(environ, RunVariable) }
+
+// valueOf returns a variable of an environment whose entries are ended by NULs.
+func Getenv(environ []byte, name string) string {
+	for len(environ) > 0 {
+		entry, rest, _ := bytes.Cut(environ, []byte{0})
+		if value, ok := bytes.CutPrefix(entry, []byte(name+"=")); ok {
+			return string(value)
+		}
+		environ = rest
+	}
+	return ""
+}

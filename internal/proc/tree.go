@@ -1,0 +1,127 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// EndTree ends a process that has no guest and everything below it: with the
+// signal, then, after the grace, with SIGKILL. It returns when a look finds
+// nothing of it, and reports whether SIGKILL was needed. What was started below
+// it and left the tree before the first look is not found; what leaves later is.
+// It never ends the calling process.
+//
+// An interactive shell ignores SIGTERM: once nothing is left below it, a process
+// that does is hung up on, as when its terminal closes.
+func EndTree(ctx context.Context, root Process, signal string, grace time.Duration) (killed bool, err error) {
+	sig, err := ParseSignal(signal)
+	if err != nil {
+		return false, fmt.Errorf("end process %d: %w", root.PID, err)
+	}
+	known := []Process{root}
+	asked := map[Process]bool{}
+	hungUp := false
+	deadline := time.Now().Add(grace)
+	for wait := time.Millisecond; ; wait = min(2*wait, MaxWait) {
+		var left []Process
+		known, left = tree(known)
+		if len(left) == 0 {
+			return killed, nil
+		}
+		now := time.Now()
+		if now.After(deadline.Add(KillTimeout)) {
+			return killed, fmt.Errorf("end process %d: %d processes outlive SIGKILL", root.PID, len(left))
+		}
+		kill := !now.Before(deadline)
+		killed = killed || kill
+		Signal(left, sig, kill, asked)
+		if !hungUp && len(left) == 1 && left[0] == root && ignores(root.PID, sig) {
+			syscall.Kill(root.PID, syscall.SIGHUP)
+			hungUp = true
+		}
+		select {
+		case <-ctx.Done():
+			return killed, fmt.Errorf("end process %d: %w", root.PID, ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+}
+
+// tree adds to the known processes what is below those that live, and tells
+// which live.
+func tree(known []Process) (all, living []Process) {
+	self := os.Getpid()
+	seen := make(map[Process]bool, len(known))
+	for _, p := range known {
+		seen[p] = true
+	}
+	for i := 0; i < len(known); i++ {
+		p := known[i]
+		if p.PID == self || !p.Alive() {
+			continue
+		}
+		living = append(living, p)
+		for _, s := range Descendants(p.PID) {
+			if d := s.Process; !seen[d] {
+				seen[d] = true
+				known = append(known, d)
+			}
+		}
+	}
+	return known, living
+}
+
+const (
+	// killTimeout is how long processes may outlive SIGKILL before that is an
+	// error: they wait for a disk or a network file system.
+	KillTimeout = 5 * time.Second
+)
+
+const (
+	// maxWait is the longest wait between two looks at the tree.
+	MaxWait = 50 * time.Millisecond
+)
+
+// gone returns when a process is. One that takes too long is killed.
+func AwaitExit(ctx context.Context, p Process, patience time.Duration) error {
+	deadline := time.Now().Add(patience)
+	for wait := time.Millisecond; p.Alive(); wait = min(2*wait, MaxWait) {
+		if time.Now().After(deadline) {
+			syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("process %d: %w", p.PID, ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+	return nil
+}
+
+// end asks processes, parents before their children, each once to go, and later makes
+// them. It is those that it signalled. They are woken when all are asked, children
+// first: the kernel hangs up on a group that is stopped when it loses its parent.
+func Signal(procs []Process, sig syscall.Signal, kill bool, asked map[Process]bool) (signalled []Process) {
+	for _, p := range procs {
+		switch {
+		case kill:
+			syscall.Kill(p.PID, syscall.SIGKILL)
+		case asked[p]:
+			continue
+		default:
+			syscall.Kill(p.PID, sig)
+		}
+		asked[p] = true
+		signalled = append(signalled, p)
+	}
+	if !kill {
+		for _, p := range slices.Backward(signalled) {
+			syscall.Kill(p.PID, syscall.SIGCONT)
+		}
+	}
+	return signalled
+}

@@ -1,0 +1,34 @@
+package proc
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+)
+
+func TestEndTreeLeavesNothing(t *testing.T) {
+	// The child leaves the tree when its parent dies, and takes no signal.
+	cmd := exec.Command("sh", "-c", `setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.05; done' & wait`)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = cmd.Wait() }()
+	start, _ := StartTime(cmd.Process.Pid)
+	root := Process{PID: cmd.Process.Pid, Start: start}
+	var below []Stat
+	for end := time.Now().Add(5 * time.Second); len(below) < 2; time.Sleep(5 * time.Millisecond) {
+		if below = Descendants(root.PID); time.Now().After(end) {
+			t.Fatal("it starts nothing")
+		}
+	}
+	killed, err := EndTree(t.Context(), root, "SIGTERM", 200*time.Millisecond)
+	if err != nil || !killed {
+		t.Errorf("killed %v, %v", killed, err)
+	}
+	if _, living := tree(append([]Process{root}, below[0].Process, below[1].Process)); len(living) != 0 {
+		t.Errorf("left: %v", living)
+	}
+	if _, err := EndTree(t.Context(), root, "SIGSTOP", 0); err == nil {
+		t.Error("a signal that ends nothing was taken")
+	}
+}

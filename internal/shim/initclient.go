@@ -1,0 +1,186 @@
+package shim
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/agentform/agentform/internal/proc"
+)
+
+// Hold asks the keeper to end the processes of a client when the connection that it
+// returns is closed.
+func (k Init) Hold(client string) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), AnswerTimeout)
+	defer cancel()
+	conn, _, err := k.open(ctx, lookLine, InitRequest{Op: OpHold, Client: client})
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	return conn.(*net.UnixConn).File()
+}
+
+// lookTimeout is how long a keeper may take to answer a look. It takes well under a
+// millisecond; a machine that starts fifty containers may be slow.
+const lookTimeout = 3 * time.Second
+
+// Keeper speaks to the first process of a container, whose socket lies in Dir.
+// What it answers was written in there: a claim, bounded in size and time. A
+// refusal is an *Error. Its methods may be called from many goroutines.
+type Init struct{ Dir string }
+
+// Hello asks which version of the protocol the keeper speaks: rundir.Version of
+// its program.
+func (k Init) Hello(ctx context.Context) (int, error) {
+	r, err := k.ask(ctx, AnswerTimeout, lookLine, InitRequest{Op: OpHello})
+	if err == nil && r.Protocol <= 0 {
+		err = k.wrong(OpHello)
+	}
+	return r.Protocol, err
+}
+
+// Look asks how the run of a folder stands. Of the tmux session target it tells what
+// format says, with screen also what is to be seen; format empty: nothing of it.
+func (k Init) Look(ctx context.Context, runDir, target, format string, screen bool) (ContainerRun, error) {
+	r, err := k.ask(ctx, lookTimeout, lookLine, InitRequest{Op: OpInspect, RunDir: runDir, Target: target, Format: format, Screen: screen})
+	if err == nil && (r.Seen == nil || r.Seen.check() != nil) {
+		err = k.wrong(OpInspect)
+	}
+	if err != nil {
+		return ContainerRun{}, err
+	}
+	return *r.Seen, nil
+}
+
+// Begin starts the prepared run of a folder (see Prepare) on a tmux server of its own:
+// args is the tmux command for that. The run's guest is handed the secrets, and of the
+// names held those that an earlier run was given. It returns when tmux has started
+// the guest; the run's folder tells what becomes of it.
+func (k Init) Begin(ctx context.Context, runDir string, args []string, secrets map[string]string, held []string) error {
+	_, err := k.ask(ctx, TmuxTimeout+ServerTimeout+AnswerTimeout, lookLine,
+		InitRequest{Op: OpBegin, RunDir: runDir, Args: args, Secrets: secrets, Held: held})
+	return err
+}
+
+// End ends a run and everything below it, with the signal and, after the grace,
+// SIGKILL, and returns when nothing of it is left.
+func (k Init) End(ctx context.Context, run, runDir, signal string, grace time.Duration) error {
+	grace = max(grace, 0)
+	_, err := k.ask(ctx, 2*(grace+proc.KillTimeout)+2*AnswerTimeout, lookLine,
+		InitRequest{Op: OpEnd, Run: run, RunDir: runDir, Signal: signal, Grace: grace})
+	return err
+}
+
+// Tmux runs a tmux command in the container.
+func (k Init) Tmux(ctx context.Context, stdin string, args ...string) (TmuxReply, error) {
+	r, err := k.ask(ctx, TmuxTimeout+AnswerTimeout, InitLineLimit, InitRequest{Op: OpTmux, Args: args, Stdin: stdin})
+	if err == nil && r.Tmux == nil {
+		err = k.wrong(OpTmux)
+	}
+	if err != nil {
+		return TmuxReply{}, err
+	}
+	return *r.Tmux, nil
+}
+
+// Secrets returns the secrets of a run to its shim, once.
+func (k Init) Secrets(ctx context.Context, run string) (map[string]string, error) {
+	r, err := k.ask(ctx, AnswerTimeout, InitLineLimit, InitRequest{Op: OpSecrets, Run: run})
+	return r.Secrets, err
+}
+
+func (k Init) wrong(op string) error {
+	return fmt.Errorf("ask the container's first process to %s: %w", op, errIncomplete)
+}
+
+// ask sends one request and reads at most limit bytes of an answer.
+func (k Init) ask(ctx context.Context, timeout time.Duration, limit int, q InitRequest) (InitReply, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	conn, r, err := k.open(ctx, limit, q)
+	if err != nil {
+		return InitReply{}, err
+	}
+	return r, conn.Close()
+}
+
+// open connects, sends one request, and reads at most limit bytes of an answer. The
+// connection stays open, and without a deadline.
+func (k Init) open(ctx context.Context, limit int, q InitRequest) (net.Conn, InitReply, error) {
+	fail := func(err error) (net.Conn, InitReply, error) {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, InitReply{}, fmt.Errorf("ask the container's first process to %s: %w", q.Op, err)
+	}
+	b, err := json.Marshal(q)
+	if err != nil {
+		return fail(err)
+	}
+	if len(b) >= InitLineLimit {
+		return fail(fmt.Errorf("the request is longer than %d MiB", InitLineLimit>>20))
+	}
+	conn, err := dial(ctx, filepath.Join(k.Dir, InitSocket))
+	if err != nil {
+		return fail(err)
+	}
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+	r := InitReply{}
+	if _, err = conn.Write(append(b, '\n')); err == nil {
+		r, err = readReply(conn, limit)
+	}
+	if err != nil {
+		conn.Close()
+		return fail(err)
+	}
+	return conn, r, nil
+}
+
+// readReply reads one answer of at most limit bytes.
+func readReply(from io.Reader, limit int) (InitReply, error) {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(make([]byte, 0, 4096), limit)
+	if !lines.Scan() {
+		if err := lines.Err(); err != nil {
+			return InitReply{}, err
+		}
+		return InitReply{}, errors.New("it hung up without an answer")
+	}
+	return decodeReply(lines.Bytes())
+}
+
+// refusalLimit is how much of what a keeper refuses with is told, in runes.
+const refusalLimit = 500
+
+// decodeReply reads a keeper's answer; a refusal is an error.
+func decodeReply(line []byte) (InitReply, error) {
+	var r InitReply
+	switch err := json.Unmarshal(line, &r); {
+	case err != nil:
+		return InitReply{}, fmt.Errorf("answer: %w", err)
+	case r.OK:
+		return r, nil
+	case r.Error != nil:
+		return InitReply{}, &Error{Code: r.Error.Code, Message: oneLine(r.Error.Message, refusalLimit)}
+	}
+	return InitReply{}, errIncomplete
+}
+
+// oneLine is a text as one line without control characters, of at most so many runes.
+func oneLine(text string, limit int) string {
+	said := []rune(strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " "))
+	if len(said) > limit {
+		said = append(said[:limit], '…')
+	}
+	return string(said)
+}

@@ -1,0 +1,113 @@
+package initd
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
+)
+
+// keeping serves a keeper as its program does, and returns its client.
+func keeping(t *testing.T) shim.Init {
+	t.Helper()
+	dir := short(t)
+	l, err := shim.Listen(filepath.Join(dir, shim.InitSocket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &container{folder: dir, own: map[int]bool{}}
+	k.terminal.keeper = k
+	s := shim.Serve(l, shim.InitLineLimit, k.answer)
+	t.Cleanup(s.Close)
+	return shim.Init{Dir: dir}
+}
+
+// Whatever stands in a line is answered with a refusal, and the next one is heard.
+func TestKeeperRefusesWhatIsNoRequest(t *testing.T) {
+	k := keeping(t)
+	conn, err := net.Dial("unix", filepath.Join(k.Dir, shim.InitSocket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	answers := bufio.NewReader(conn)
+	for _, line := range []string{
+		"", "\x00\xff", "null", "[]", `"look"`, `{"op":7}`, `{"op":"dance"}`, `{}`, `{"op":"tmux","args":{}}`, `{"op":"end","grace_ns":1e99}`,
+		`{"op":"secrets"}`, `{"op":"secrets","run":"another"}`, `{"op":"begin","run_dir":"/nowhere"}`, strings.Repeat("[", 100_000),
+	} {
+		if _, err := io.WriteString(conn, line+"\n"); err != nil {
+			t.Fatalf("%.40q: %v", line, err)
+		}
+		said, err := answers.ReadBytes('\n')
+		if err != nil {
+			t.Fatalf("%.40q: %v", line, err)
+		}
+		var r shim.InitReply
+		if err := json.Unmarshal(said, &r); err != nil || r.OK || r.Error == nil || len(said) > 1000 {
+			t.Errorf("%.40q is answered %.200q", line, said)
+		}
+	}
+	if v, err := k.Hello(t.Context()); err != nil || v != rundir.Version {
+		t.Errorf("after that it says %d, %v", v, err)
+	}
+}
+
+// Clients that say too much, or half of it and nothing more, are let go, and take no
+// place from the others for longer than a request may take.
+func TestKeeperLetsHostileClientsGo(t *testing.T) {
+	t.Parallel()
+	k := keeping(t)
+	dialed := func() net.Conn {
+		conn, err := net.Dial("unix", filepath.Join(k.Dir, shim.InitSocket))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		return conn
+	}
+	huge := dialed()
+	go func() { _, _ = huge.Write(bytes.Repeat([]byte("x"), shim.InitLineLimit+1)) }()
+	said, err := bufio.NewReader(huge).ReadString('\n')
+	if err != nil || !strings.Contains(said, "longer than 8192 KiB") {
+		t.Errorf("a huge frame is answered %.200q, %v", said, err)
+	}
+	var half []net.Conn
+	for range shim.MaxConns {
+		conn := dialed()
+		if _, err := io.WriteString(conn, `{"op":"hel`); err != nil {
+			t.Fatal(err)
+		}
+		half = append(half, conn)
+	}
+	for _, conn := range half { // each is hung up on
+		if said, err := io.ReadAll(conn); err != nil && !errors.Is(err, syscall.ECONNRESET) || bytes.Contains(said, []byte(`"ok":true`)) {
+			t.Errorf("half a frame is answered %.200q, %v", said, err)
+		}
+	}
+	if v, err := k.Hello(t.Context()); err != nil || v != rundir.Version {
+		t.Errorf("after that it says %d, %v", v, err)
+	}
+}
+
+// short is a folder with a short path: a unix socket's may have 107 bytes.
+func short(t *testing.T) string {
+	dir, err := os.MkdirTemp("/tmp", "g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}

@@ -1,0 +1,56 @@
+package initd
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+)
+
+// FuzzRequest sends anything to a keeper: it answers each line with one JSON
+// line that is either ok or a refusal, and comes to an end. What would start or end
+// processes is left out; that is for tests in a container.
+func FuzzRequest(f *testing.F) {
+	f.Add([]byte(`{"op":"hello"}` + "\n" + `{"op":"secrets","run":"r"}`))
+	f.Add([]byte(`{"op":"look","run_dir":"/nowhere","screen":true}`))
+	f.Add([]byte("\n\n{}\n[]\nnull\n"))
+	f.Add([]byte(`{"op":"begin","run_dir":"x","secrets":{"A":"b"},"held":["A"]}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		k := &container{own: map[int]bool{}}
+		k.terminal.keeper = k
+		s := &shim.Server{Limit: shim.LineLimit, Answer: func(line []byte) (any, func()) {
+			var q shim.InitRequest
+			if json.Unmarshal(line, &q) == nil && (q.Op == shim.OpEnd || q.Op == shim.OpTmux || q.Op == shim.OpBegin || q.Op == shim.OpHold || q.Format != "") {
+				return shim.Refuse(shim.CodeBusy, "not in this test"), nil
+			}
+			return k.answer(line)
+		}}
+		ours, theirs := net.Pipe()
+		over := make(chan struct{})
+		go func() {
+			s.Handle(theirs)
+			close(over)
+		}()
+		lines := append(bytes.TrimSuffix(in, []byte("\n")), '\n')
+		ours.SetDeadline(time.Now().Add(10 * time.Second))
+		go func() { _, _ = ours.Write(lines) }() // it is hung up on after a line that is too long
+		answers := json.NewDecoder(ours)
+		for range bytes.Count(lines, []byte("\n")) {
+			var r shim.InitReply
+			if err := answers.Decode(&r); err != nil {
+				if len(in) >= shim.LineLimit {
+					break
+				}
+				t.Fatalf("answer: %v", err)
+			}
+			if r.OK == (r.Error != nil) {
+				t.Fatalf("answer is %+v", r)
+			}
+		}
+		ours.Close()
+		<-over
+	})
+}

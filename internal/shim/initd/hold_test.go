@@ -1,0 +1,96 @@
+package initd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+)
+
+// TestHold shows that a keeper ends the processes of a terminal once the connection of who
+// holds it is closed, and not before, also those that are stubborn or started late.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // else what nohup ignores is ignored below, too
+	k := keeping(t)
+	begin := func(client, script string) <-chan error {
+		c := exec.Command("sh", "-c", script)
+		c.Env = append(os.Environ(), shim.ClientVariable+"="+client)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Process.Kill() })
+		ended := make(chan error, 1)
+		go func() { ended <- c.Wait() }()
+		return ended
+	}
+	killedBy := func(what string, ended <-chan error, want syscall.Signal) {
+		t.Helper()
+		select {
+		case err := <-ended:
+			exit, ok := errors.AsType[*exec.ExitError](err)
+			if !ok || exit.Sys().(syscall.WaitStatus).Signal() != want {
+				t.Errorf("%s: %v, want %v", what, err, want)
+			}
+		case <-time.After(30 * time.Second):
+			t.Errorf("%s: still runs", what)
+		}
+	}
+	// Names that an earlier run of the test did not have: what is late of those is ended still.
+	one := fmt.Sprintf("test-hold-%d", time.Now().UnixNano())
+	two := one + "-other"
+	held, err := k.Hold(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := k.Hold(two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	simple, others := begin(one, "exec sleep 1000"), begin(two, "exec sleep 1000")
+	stubborn := begin(one, "trap '' HUP; while :; do sleep 0.1; done")
+	time.Sleep(shim.LineTimeout + 500*time.Millisecond) // a silent client would have been hung up on
+	select {
+	case err := <-simple:
+		t.Fatalf("it ended while its terminal was held: %v", err)
+	default:
+	}
+	held.Close()
+	killedBy("a process", simple, syscall.SIGHUP)
+	killedBy("a late one", begin(one, "exec sleep 1000"), syscall.SIGHUP)
+	killedBy("a stubborn one", stubborn, syscall.SIGKILL)
+	select {
+	case err := <-others:
+		t.Errorf("the process of another terminal ended: %v", err)
+	default:
+	}
+}
+
+// TestHolds shows that held terminals leave a keeper room for others.
+func TestHolds(t *testing.T) {
+	k := keeping(t)
+	if _, err := k.Hold("no name\n"); err == nil || !strings.Contains(err.Error(), "no valid name") {
+		t.Errorf("a client without a name: %v", err)
+	}
+	for range maxHolds {
+		f, err := k.Hold("test-holds")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+	}
+	if _, err := k.Hold("test-holds"); err == nil || !strings.Contains(err.Error(), "too many terminals") {
+		t.Errorf("one more: %v", err)
+	}
+	if _, err := k.Hello(t.Context()); err != nil {
+		t.Errorf("it answers nobody else: %v", err)
+	}
+}

@@ -1,0 +1,180 @@
+package initd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
+)
+
+// keeper is the first process of a container. It stays when the agent has gone, so
+// that a container without its session can be told from one that is gone, reaps
+// what nobody else does, and does in the container what it is asked to from outside.
+type container struct {
+	folder   string // of its socket
+	terminal terminal
+	secrets  secrets
+	turn     sync.Mutex // held while a run is begun or ended
+
+	mu   sync.Mutex
+	own  map[int]bool // children that somebody here waits for
+	last string       // the folder of the run that was begun last
+	// holds is how many terminals are watched.
+	holds int
+}
+
+// keepContainer is the program: it never returns but for SIGTERM and SIGINT, by which an
+// engine stops a container, and then ends the run first.
+func Main(args []string) int {
+	if len(args) != 1 || !filepath.IsAbs(args[0]) {
+		fmt.Fprintln(os.Stderr, "usage: agentform-shim keep FOLDER")
+		return shim.ExitUsage
+	}
+	runtime.GOMAXPROCS(1) // there is one keeper for each container, and little to do
+	if home := os.Getenv("HOME"); home == "" || home == "/" {
+		os.Setenv("HOME", "/tmp") // of a user whom the image does not know
+	}
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, syscall.SIGTERM, syscall.SIGINT)
+	drop := make(chan os.Signal, 1)
+	for _, s := range append(slices.Clone(proc.GroupSignals), syscall.SIGHUP) {
+		if s != syscall.SIGTERM && s != syscall.SIGINT {
+			signal.Notify(drop, s)
+		}
+	}
+	k := &container{folder: args[0], own: map[int]bool{}}
+	k.terminal.keeper, k.terminal.folder = k, shim.InitFolder
+	l, err := shim.Listen(filepath.Join(k.folder, shim.InitSocket))
+	if err != nil {
+		shim.PrintError("the keeper's socket: %v", err)
+		return shim.ExitCannot
+	}
+	go k.reap()
+	s := shim.Serve(l, shim.InitLineLimit, k.answer)
+	end := (<-ends).(syscall.Signal)
+	k.leave()
+	s.Close()
+	return 128 + int(end)
+}
+
+// leave ends the run, with the signal and the grace that it was started with: the
+// engine has its own idea of how long that may take, and kills what is late.
+func (k *container) leave() {
+	k.mu.Lock()
+	dir := k.last
+	k.mu.Unlock()
+	if dir == "" {
+		return
+	}
+	if c, err := rundir.Load(dir); err == nil {
+		if err := k.end(shim.InitRequest{Run: c.Run, RunDir: dir, Signal: c.Signal, Grace: c.Grace}); err != nil {
+			shim.PrintError("end the run: %v", err)
+		}
+	}
+}
+
+// reap collects the processes that were handed over to the first one. Children of
+// its own are left to whoever waits for them.
+func (k *container) reap() {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	for range ended {
+		k.mu.Lock()
+		for _, pid := range proc.Children(os.Getpid()) {
+			if s, ok := proc.ReadStat(pid); ok && !k.own[pid] && !s.Alive() {
+				_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // gone meanwhile is as well
+			}
+		}
+		k.mu.Unlock()
+	}
+}
+
+// begin starts a child of its own, which has to be awaited by wait.
+func (k *container) begin(c *exec.Cmd) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	err := c.Start()
+	if err == nil {
+		k.own[c.Process.Pid] = true
+	}
+	return err
+}
+
+func (k *container) wait(c *exec.Cmd) error {
+	err := c.Wait()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.own, c.Process.Pid)
+	return err
+}
+
+// orphans are the living children that nobody here started: what an agent has left
+// behind whose guest was killed.
+func (k *container) orphans() []proc.Process {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var found []proc.Process
+	for _, pid := range proc.Children(os.Getpid()) {
+		if s, ok := proc.ReadStat(pid); ok && !k.own[pid] && s.Alive() {
+			found = append(found, s.Process)
+		}
+	}
+	return found
+}
+
+// answer answers one request, a JSON line.
+func (k *container) answer(line []byte) (reply any, release func()) {
+	var q shim.InitRequest
+	if err := json.Unmarshal(line, &q); err != nil {
+		return shim.InitReply{Error: &shim.Error{Code: shim.CodeInvalid, Message: "the request is not a JSON object as it should be"}}, nil
+	}
+	if q.Op == shim.OpHold {
+		release, err := k.hold(q.Client)
+		return replyOf(shim.InitReply{}, err), release
+	}
+	return replyOf(k.do(q)), nil
+}
+
+func replyOf(r shim.InitReply, err error) shim.InitReply {
+	if err != nil {
+		refusal, ok := errors.AsType[*shim.Error](err)
+		if !ok {
+			refusal = &shim.Error{Code: shim.CodeFailed, Message: err.Error()}
+		}
+		return shim.InitReply{Error: refusal}
+	}
+	r.OK = true
+	return r
+}
+
+func (k *container) do(q shim.InitRequest) (r shim.InitReply, err error) {
+	switch q.Op {
+	case shim.OpHello:
+		return shim.InitReply{Protocol: rundir.Version}, nil
+	case shim.OpInspect:
+		r.Seen = k.look(q)
+		return r, nil
+	case shim.OpBegin:
+		return r, k.start(q)
+	case shim.OpEnd:
+		return r, k.end(q)
+	case shim.OpTmux:
+		r.Tmux, err = k.terminal.run(q.Args, q.Stdin)
+		return r, err
+	case shim.OpSecrets:
+		r.Secrets, err = k.secrets.hand(q.Run)
+		return r, err
+	}
+	return r, &shim.Error{Code: shim.CodeUnsupported, Message: fmt.Sprintf("this keeper does not know %.40q", q.Op)}
+}

@@ -1,0 +1,118 @@
+package shim
+
+import (
+	"time"
+
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
+)
+
+// ClientVariable is the environment variable that marks the processes of one attached
+// terminal. The command of AttachMode has to pass it on into the container.
+const ClientVariable = "AGENTFORM_CLIENT"
+
+const (
+	// KeeperSocket is the name of a keeper's socket in its folder.
+	InitSocket = "k"
+	// KeptFolder is a folder in a container that is in memory and its user's alone.
+	InitFolder = "/run/agentform"
+	// KeptSocket is the socket of the tmux server in a container.
+	TmuxSocket     = InitFolder + "/" + TmuxSocketName
+	TmuxSocketName = "tmux"
+)
+
+// keeperLine bounds a request to a keeper and its reply, each one JSON line: 8 MiB. An
+// environment has at most 2 MiB, and JSON makes odd characters longer.
+const InitLineLimit = 8 << 20
+
+// lookLine bounds what is read of the answer to a look, which is asked of every
+// container: a row, a screen, and what JSON makes of them.
+const lookLine = 1 << 20
+
+// The operations of a keeper, besides hello.
+const (
+	OpInspect = "look"
+	OpBegin   = "begin"
+	OpEnd     = "end"
+	OpTmux    = "tmux"
+	OpSecrets = "secrets" // asked by a guest
+	OpHold    = "hold"    // for as long as the connection lasts
+)
+
+// keeperRequest asks a keeper for something.
+type InitRequest struct {
+	Op     string `json:"op"`
+	Run    string `json:"run,omitempty"`
+	RunDir string `json:"run_dir,omitempty"`
+	// Of look.
+	Target string `json:"target,omitempty"`
+	Format string `json:"format,omitempty"`
+	Screen bool   `json:"screen,omitempty"`
+	// Of begin; Args of tmux, too.
+	Args    []string          `json:"args,omitempty"`
+	Secrets map[string]string `json:"secrets,omitempty"`
+	Held    []string          `json:"held,omitempty"`
+	// Of tmux.
+	Stdin string `json:"stdin,omitempty"`
+	// Of end.
+	Signal string        `json:"signal,omitempty"`
+	Grace  time.Duration `json:"grace_ns,omitempty"`
+	// Of hold: the value of ClientVariable.
+	Client string `json:"client,omitempty"`
+}
+
+type InitReply struct {
+	OK       bool              `json:"ok"`
+	Error    *Error            `json:"error,omitempty"`
+	Protocol int               `json:"protocol,omitempty"`
+	Seen     *ContainerRun     `json:"seen,omitempty"`
+	Tmux     *TmuxReply        `json:"tmux,omitempty"`
+	Secrets  map[string]string `json:"secrets,omitempty"`
+}
+
+// Inside is what a keeper sees of a run: it shares the run's processes, which this
+// machine numbers otherwise. It is a claim.
+type ContainerRun struct {
+	Claimed   bool         `json:"claimed,omitempty"` // a guest took it up
+	Guest     bool         `json:"guest,omitempty"`   // it runs
+	Agent     bool         `json:"agent,omitempty"`   // it runs
+	Frozen    bool         `json:"frozen,omitempty"`
+	Process   proc.Process `json:"process"` // the agent, as numbered in there
+	StartedAt time.Time    `json:"started_at,omitzero"`
+	BootID    string       `json:"boot_id,omitempty"`
+	Exit      *rundir.Exit `json:"exit,omitempty"`
+	// Row is what tmux tells of the session, in the format that was asked for; empty:
+	// there is no such session. Watching says that one of its clients is the keeper.
+	Row      string `json:"row,omitempty"`
+	Watching bool   `json:"watching,omitempty"`
+	Screen   string `json:"screen,omitempty"`
+}
+
+// TmuxReply is what a tmux command in the container came to.
+type TmuxReply struct {
+	Code   int    `json:"code"`
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"`
+}
+
+// bootIDLimit is longer than the name of any boot: Linux's is a UUID, of 36 bytes. It
+// is kept on record, so that it is bounded.
+const bootIDLimit = 64
+
+// check refuses what no keeper says.
+func (in *ContainerRun) check() error {
+	if in.Process.PID < 0 || len(in.BootID) > bootIDLimit || in.Exit != nil && !rundir.KnownCause(in.Exit.Cause) {
+		return errIncomplete
+	}
+	return nil
+}
+
+const (
+	// tmuxTimeout bounds one tmux command, and tmuxOutput what it may print.
+	TmuxTimeout = 20 * time.Second
+)
+
+const (
+	// serverTimeout is how long a tmux server may take to come up, and to go.
+	ServerTimeout = 10 * time.Second
+)

@@ -1,0 +1,2 @@
+// Package install copies agentform-shim to where an upgrade does not touch it.
+package install

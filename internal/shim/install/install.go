@@ -1,0 +1,131 @@
+package install
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/agentform/agentform/internal/layout"
+)
+
+// Binary is the name of the guest's own program.
+const Binary = "agentform-shim"
+
+// Install finds the guest's program beside the running executable, where
+// release archives and `go install ./cmd/...` put it, and copies it to
+// DATA_DIR/bin/guest-<sha256>, so that an upgrade never touches a running guest.
+// Without that program the running executable serves, by its hidden subcommand
+// guest; it is not copied. argv is the command to put before the run's folder.
+func Install(dataDir string) (path string, argv []string, err error) {
+	self, places, err := beside()
+	if err != nil {
+		return "", nil, fmt.Errorf("install guest: %w", err)
+	}
+	if err := layout.MakeDataDir(dataDir); err != nil {
+		return "", nil, fmt.Errorf("install guest: %w", err)
+	}
+	for _, program := range places {
+		path, err := keep(program, filepath.Join(dataDir, "bin"))
+		if err == nil {
+			return path, []string{path}, nil
+		}
+		if !errors.Is(err, errNoBinary) {
+			return "", nil, fmt.Errorf("install guest: %w", err)
+		}
+	}
+	return self, []string{self, "guest"}, nil
+}
+
+// Program returns the command that Install would install, for a process that lasts no
+// longer than this one; nil if it is not known.
+func Command() []string {
+	self, places, err := beside()
+	if err != nil {
+		return nil
+	}
+	for _, program := range places {
+		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return []string{program}
+		}
+	}
+	return []string{self, "guest"}
+}
+
+// beside returns the running executable and where the guest's program is looked for.
+func beside() (self string, places []string, err error) {
+	if self, err = os.Executable(); err != nil {
+		return "", nil, err
+	}
+	places = []string{filepath.Join(filepath.Dir(self), Binary)}
+	if real, err := filepath.EvalSymlinks(self); err == nil && filepath.Dir(real) != filepath.Dir(self) {
+		places = append(places, filepath.Join(filepath.Dir(real), Binary))
+	}
+	return self, places, nil
+}
+
+var errNoBinary = errors.New("no guest there")
+
+// keep copies a program into a folder under its digest and returns the copy,
+// which is absolute. One that is there already is used again.
+func keep(program, folder string) (string, error) {
+	src, err := os.Open(program)
+	if err != nil {
+		return "", errNoBinary
+	}
+	defer src.Close()
+	info, err := src.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		return "", errNoBinary
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, src); err != nil {
+		return "", err
+	}
+	folder, err = filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "guest-"+hex.EncodeToString(sum.Sum(nil)))
+	if there, err := os.Lstat(path); err == nil && there.Mode().IsRegular() && there.Size() == info.Size() {
+		return path, nil
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	if _, err := src.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	return path, copyProgram(src, path)
+}
+
+// copyProgram writes under another name and renames. No process may be forked
+// meanwhile: one that inherits the open file makes its execution fail with
+// ETXTBSY.
+func copyProgram(src io.Reader, path string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	f, err := os.CreateTemp(filepath.Dir(path), ".guest-*")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, src)
+	if err == nil {
+		err = f.Chmod(0o700)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package program
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	"github.com/agentform/agentform/internal/shim"
+
+	"github.com/agentform/agentform/internal/proc"
+)
+
+// attach becomes the command, and returns only if that fails. An engine lets what it
+// executes in a container run on when the docker command is killed. So the command
+// inherits a connection to the keeper, which ends what carries the client's mark as
+// soon as the kernel has closed the connection.
+func attach(args []string) int {
+	if len(args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: agentform-shim attach FOLDER COMMAND...")
+		return shim.ExitUsage
+	}
+	program, err := exec.LookPath(args[1])
+	if err != nil {
+		shim.PrintError("%v", err)
+		return shim.ExitNotFound
+	}
+	self, _ := proc.ReadStat(os.Getpid())
+	client := fmt.Sprintf("%d-%d", self.PID, self.Start)
+	// Without the keeper, or with one of an earlier agentform, which does not know how,
+	// the terminal is attached all the same.
+	if held, err := (shim.Init{Dir: args[0]}).Hold(client); err == nil {
+		defer runtime.KeepAlive(held)
+		_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, held.Fd(), syscall.F_SETFD, 0) // not close-on-exec
+	}
+	if err := os.Setenv(shim.ClientVariable, client); err == nil {
+		err = syscall.Exec(program, args[1:], os.Environ())
+		shim.PrintError("%s: %v", program, err)
+	}
+	return shim.ExitCannot
+}

@@ -1,0 +1,49 @@
+package program
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+
+	"github.com/agentform/agentform/internal/proc"
+)
+
+// TestAttachCommand shows that the command of shim.AttachMode runs marked, with its own exit
+// code, whether or not there is a keeper.
+func TestAttachCommand(t *testing.T) {
+	dir, err := os.MkdirTemp("/tmp", "g") // short: sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	keeper := exec.Command(program, shim.InitMode, dir)
+	if err := keeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer keeper.Wait()
+	defer keeper.Process.Kill()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := (shim.Init{Dir: dir}).Hello(t.Context()); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the keeper does not answer")
+		}
+	}
+	for _, dir := range []string{dir, "/nowhere"} {
+		out, err := exec.Command(program, shim.AttachMode, dir, "sh", "-c", "echo is $"+shim.ClientVariable+"; exit 7").CombinedOutput()
+		exit, _ := errors.AsType[*exec.ExitError](err)
+		if name, ok := strings.CutPrefix(strings.TrimSpace(string(out)), "is "); exit == nil || exit.ExitCode() != 7 || !ok || !proc.ValidRun(name) {
+			t.Errorf("with a keeper in %s: %q, %v", dir, out, err)
+		}
+	}
+	out, err := exec.Command(program, shim.AttachMode, "/nowhere", "no-such-command").CombinedOutput()
+	if exit, _ := errors.AsType[*exec.ExitError](err); exit == nil || exit.ExitCode() != shim.ExitNotFound || !strings.Contains(string(out), "no-such-command") {
+		t.Errorf("a command that is not there: %q, %v", out, err)
+	}
+}

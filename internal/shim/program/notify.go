@@ -1,0 +1,41 @@
+package program
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+
+	"github.com/agentform/agentform/internal/shim/rundir"
+)
+
+const (
+	// saidLimit is the most that is read of what a hook says. What is longer than
+	// signalLimit is cut down to its short members.
+	saidLimit = 8 << 20
+)
+
+// notify is the guest's program in the mode that hooks call: args is the run's
+// folder and, for agents that say it so, the JSON; else that comes on standard
+// input. It always leaves with 0 and prints nothing on standard output: agents
+// take either for an answer, and no hook of ours may keep one from its work.
+func notify(args []string, stdin io.Reader, at time.Time) int {
+	if len(args) == 0 || args[0] == "" {
+		fmt.Fprintln(os.Stderr, "usage: agentform-shim notify RUNDIR [JSON]")
+		return 0
+	}
+	said := []byte(args[len(args)-1])
+	if len(args) == 1 {
+		var err error
+		if said, err = io.ReadAll(io.LimitReader(stdin, saidLimit)); err != nil {
+			shim.PrintError("read what the hook says: %v", err)
+			return 0
+		}
+	}
+	if err := rundir.AppendSignal(args[0], said, at); err != nil {
+		shim.PrintError("keep what the hook says: %v", err)
+	}
+	return 0
+}

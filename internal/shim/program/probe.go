@@ -1,0 +1,151 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+
+	"github.com/agentform/agentform/internal/proc"
+)
+
+const (
+	// probeOutput is how much of what a probe prints is told, its end.
+	probeOutput = 4 << 10
+)
+
+const (
+	// probeDrain is how long what a probe printed may take to arrive once it ended:
+	// what it left behind may hold its output open.
+	probeDrain = 100 * time.Millisecond
+)
+
+// probe runs a command beside the agent: in its folder, with its environment, away
+// from its terminal, in a session of its own. One that takes too long is killed with
+// all that is in its process group. One runs at a time.
+func (r *run) probe(p shim.Probe) shim.Reply {
+	if len(p.Argv) == 0 || p.Argv[0] == "" {
+		return shim.Refuse(shim.CodeInvalid, "a probe needs a command")
+	}
+	limit := p.Timeout
+	if limit <= 0 {
+		limit = shim.ProbeDefault
+	}
+	r.mu.Lock()
+	standing, ending := r.frozen, r.cause != ""
+	r.mu.Unlock()
+	switch {
+	case ending:
+		return shim.Refuse(shim.CodeEnding, "the run is being ended")
+	case standing:
+		return shim.Refuse(shim.CodeBusy, "the agent stands still, and its probes with it")
+	case !r.probing.TryLock():
+		return shim.Refuse(shim.CodeBusy, "a probe is under way")
+	}
+	defer r.probing.Unlock()
+	path, err := lookup(p.Argv[0], r.config.Dir, r.env)
+	if err != nil {
+		if s, ok := errors.AsType[*startError](err); ok {
+			return shim.Reply{OK: true, Probed: &shim.Probed{Code: s.code, Output: err.Error()}}
+		}
+		return shim.Refuse(shim.CodeFailed, err.Error())
+	}
+	done, err := r.runProbe(path, p.Argv, min(limit, shim.ProbeLimit))
+	if err != nil {
+		return shim.Refuse(shim.CodeFailed, fmt.Sprintf("start the probe: %v", err))
+	}
+	return shim.Reply{OK: true, Probed: done}
+}
+
+func (r *run) runProbe(path string, argv []string, limit time.Duration) (*shim.Probed, error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	printed := make(chan string, 1)
+	go func() { printed <- end4K(out) }()
+	pid, ended, err := r.startProbe(path, argv, []uintptr{null.Fd(), in.Fd(), in.Fd()})
+	in.Close()
+	if err != nil {
+		return nil, err
+	}
+	p := &shim.Probed{}
+	var status syscall.WaitStatus
+	select {
+	case status = <-ended:
+	case <-time.After(limit):
+		p.TimedOut = true
+		syscall.Kill(-pid, syscall.SIGKILL)
+		status = <-ended
+	}
+	if status.Signaled() {
+		p.Signal = proc.SignalName(status.Signal())
+	} else {
+		p.Code = status.ExitStatus()
+	}
+	_ = out.SetReadDeadline(time.Now().Add(probeDrain))
+	p.Output = <-printed
+	return p, nil
+}
+
+// startProbe starts a probe's process. Its end is told by the reaper, which collects
+// every child: so it must not look before the process is known to it.
+func (r *run) startProbe(path string, argv []string, files []uintptr) (int, <-chan syscall.WaitStatus, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	pid, _, err := syscall.StartProcess(path, argv, &syscall.ProcAttr{
+		Dir: r.config.Dir, Env: r.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	ended := make(chan syscall.WaitStatus, 1)
+	r.probed, r.ended = pid, ended
+	return pid, ended, nil
+}
+
+// reaped hands the end of a probe to whoever waits for it.
+func (r *run) reaped(pid int, status syscall.WaitStatus) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if pid == r.probed {
+		r.ended <- status
+		r.probed = 0
+	}
+}
+
+// end4K is the end of what is read, until that ends or may take no longer.
+func end4K(r io.Reader) string {
+	var kept []byte
+	for buf := make([]byte, 1024); ; {
+		n, err := r.Read(buf)
+		kept = append(kept, buf[:n]...)
+		if over := len(kept) - probeOutput; over > 0 {
+			kept = append(kept[:0], kept[over:]...)
+		}
+		if err != nil {
+			return strings.ToValidUTF8(string(kept), "")
+		}
+	}
+}
+
+// unread is how many bytes of what was typed the agent has not read: what waits in
+// the terminal that it shares with the guest.
+func unread() (int, error) {
+	var n int32
+	if errno := ioctl(0, inputWaiting, &n); errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}

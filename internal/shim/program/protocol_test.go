@@ -1,0 +1,159 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+
+	"github.com/agentform/agentform/internal/shim/rundir"
+)
+
+func TestHelloAndUnsupported(t *testing.T) {
+	r := prepare(t, "touch up; exec sleep 60", nil)
+	cmd, f := r.running()
+	c := r.client()
+	h, err := c.Hello(context.Background())
+	if err != nil || h != (shim.Hello{Protocol: rundir.Version, Run: r.config.Run, Guest: f.Guest}) {
+		t.Errorf("hello is %+v, %v", h, err)
+	}
+	for _, op := range []string{shim.OpRestart, "dance"} {
+		if answer := r.raw(`{"op":"` + op + `"}`); answer.Error == nil || answer.Error.Code != shim.CodeUnsupported {
+			t.Errorf("%s: %+v", op, answer)
+		}
+	}
+	s, err := c.Status(context.Background())
+	if err != nil || s.Agent != f.Agent || s.Frozen || s.Ending != "" || s.Ran <= 0 {
+		t.Errorf("status is %+v, %v", s, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := c.Status(ctx); err == nil {
+		t.Error("asked with a cancelled context")
+	}
+	r.stop("", 0)
+	r.ended(cmd)
+}
+
+// raw sends one line to the shim and returns its reply.
+func (r *room) raw(line string) (answer shim.Reply) {
+	r.t.Helper()
+	conn, err := net.Dial("unix", r.config.Socket)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, line+"\n"); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := json.NewDecoder(conn).Decode(&answer); err != nil {
+		r.t.Fatal(err)
+	}
+	return answer
+}
+
+func TestHostileClients(t *testing.T) {
+	r := prepare(t, "touch up; exec sleep 60", nil)
+	cmd, f := r.running()
+	var silent []net.Conn
+	for range 3 * shim.MaxConns { // say nothing, half a line, or far too much
+		conn, err := net.Dial("unix", r.config.Socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		silent = append(silent, conn)
+	}
+	for i, conn := range silent {
+		conn.SetDeadline(time.Now().Add(100 * time.Millisecond))
+		if i%2 == 0 {
+			io.WriteString(conn, `{"op":`)
+		} else {
+			conn.Write(bytes.Repeat([]byte{'x'}, 2*shim.LineLimit))
+		}
+		conn.Close()
+	}
+	r.until("their places are free", func() bool {
+		c, err := shim.Dial(context.Background(), r.config.Socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, err = c.Hello(context.Background())
+		return err == nil
+	})
+	for _, line := range []string{"\x00\xff", "[]", `"stop"`, `{"op":7}`, `{"op":"stop","signal":"SIGSTOP"}`, `{"op":"set","grace_ns":-1}`, `{"op":"stop","grace_ns":1e99}`, strings.Repeat("[", 60000)} {
+		conn, err := net.Dial("unix", r.config.Socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, line+"\n")
+		var got shim.Reply
+		if err := json.NewDecoder(conn).Decode(&got); err != nil || got.OK || got.Error == nil {
+			t.Errorf("%.20q was answered %+v, %v", line, got, err)
+		}
+		conn.Close()
+	}
+	if !f.Agent.Alive() {
+		t.Error("the agent is dead")
+	}
+	if exit := r.stop("", 0); exit.Cause != rundir.CauseRequested {
+		t.Errorf("exit is %+v", exit)
+	}
+	r.ended(cmd)
+}
+
+// FuzzProtocol sends anything to the server: it must answer each line with one
+// JSON line that is either ok or an error, and come to an end.
+func FuzzProtocol(f *testing.F) {
+	f.Add([]byte(`{"op":"hello"}` + "\n" + `{"op":"stop","grace_ns":5}` + "\n"))
+	f.Add([]byte("\n\n{}\n[]\nnull\n"))
+	f.Add([]byte(`{"op":"set","timeout_ns":-1,"signal":"SIG"}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		g := &run{config: rundir.Config{Run: "fuzz"}, cause: rundir.CauseSelf, done: make(chan struct{}), changed: make(chan struct{}, 1)}
+		close(g.done)
+		g.deadline = time.Now() // ending already: a stop signals nothing
+		s := &shim.Server{Limit: shim.LineLimit, Answer: func(line []byte) (any, func()) {
+			var r shim.Request
+			if json.Unmarshal(line, &r) == nil && r.Op == shim.OpPause {
+				return shim.Refuse(shim.CodeEnding, "not here: it would stop what is below the test"), nil
+			}
+			return g.answer(line)
+		}}
+		ours, theirs := net.Pipe()
+		go s.Handle(theirs)
+		go func() {
+			ours.Write(in)
+			ours.SetWriteDeadline(time.Now())
+			if !bytes.HasSuffix(in, []byte("\n")) {
+				ours.SetWriteDeadline(time.Time{})
+				ours.Write([]byte("\n"))
+			}
+		}()
+		ours.SetReadDeadline(time.Now().Add(5 * time.Second))
+		want := bytes.Count(in, []byte("\n"))
+		if !bytes.HasSuffix(in, []byte("\n")) {
+			want++
+		}
+		got := json.NewDecoder(ours)
+		for range want {
+			var r shim.Reply
+			if err := got.Decode(&r); err != nil {
+				if len(in) >= shim.LineLimit {
+					break
+				}
+				t.Fatalf("answer: %v", err)
+			}
+			if r.OK == (r.Error != nil) {
+				t.Fatalf("answer is %+v", r)
+			}
+		}
+		ours.Close()
+	})
+}

@@ -1,0 +1,34 @@
+package program
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// inputWaiting is the ioctl that tells how much can be read: FIONREAD.
+const inputWaiting = 0x4004667f
+
+// becomeSubreaper does nothing: macOS has no subreapers.
+func becomeSubreaper() error { return nil }
+
+// attributes are the default ones: macOS has no signal at the parent's death.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
+
+// moreKillable does nothing: macOS has no such score.
+func moreKillable(int) (undo func()) { return func() {} }
+
+// dieOf ends this process by one of the signals that Go's runtime passes on as
+// they are. It returns for any other.
+func dieOf(s syscall.Signal) {
+	switch s {
+	case syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL:
+		signal.Reset(s)
+		syscall.Kill(os.Getpid(), s)
+		time.Sleep(time.Second)
+	}
+}
+
+// lasting returns nothing: no path leads to a directory that was moved.
+func lasting(string) string { return "" }

@@ -1,0 +1,39 @@
+package rundir
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agentform/agentform/internal/proc"
+)
+
+// Adopt writes, in a guest's place, the folder of a run whose agent was started
+// by somebody else: which process it is and since when. Such a run is claimed
+// like any other, and no guest ever takes it up.
+func Adopt(runDir string, c Config, agent proc.Process, since time.Time) error {
+	if err := Prepare(runDir, c, nil); err != nil {
+		return err
+	}
+	err := Claim(runDir, proc.Process{})
+	if err == nil {
+		err = WriteRun(runDir, proc.Process{}, agent, since)
+	}
+	if err != nil {
+		return fmt.Errorf("adopt run %s: %w", c.Run, err)
+	}
+	return nil
+}
+
+// Adopted reports whether the run is one of Adopt: its agent has no guest.
+func (f Facts) Adopted() bool { return f.Claimed && f.Guest.PID == 0 && f.Agent.PID != 0 }
+
+// EndAdopted writes down how an adopted run ended. What is written already stays.
+func EndAdopted(runDir string, e Exit) error {
+	if f, err := ReadFacts(runDir); err == nil && f.Exit != nil {
+		return nil
+	}
+	if err := WriteExit(runDir, e); err != nil {
+		return fmt.Errorf("write exit of run %s: %w", runDir, err)
+	}
+	return nil
+}

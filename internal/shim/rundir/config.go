@@ -1,0 +1,204 @@
+package rundir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/agentform/agentform/internal/proc"
+)
+
+// Version is the version of Config and of the protocol of shims and container inits.
+// Both only ever gain fields and operations, so that each later agentform speaks to
+// each shim that still runs.
+const Version = 1
+
+// The files of a run's folder.
+const (
+	LaunchFile = "launch.json"
+	ClaimFile  = "claim"
+	RunFile    = "run"
+	ExitFile   = "exit"
+)
+
+// configLimit bounds launch.json and the secrets file: Linux takes 2 MiB of
+// arguments and environment by default, and the spec comes on top.
+const configLimit = 8 << 20
+
+// Config is what a guest is to start. Prepare writes it to the run's folder.
+type Config struct {
+	Version int             `json:"version"` // rundir.Version of the writer; Prepare fills it in
+	Run     string          `json:"run"`     // run id: letters, digits, dashes, dots, underscores; at most 64
+	Address string          `json:"address"` // of the session, for people
+	Dir     string          `json:"dir"`     // where the agent starts; absolute
+	Socket  string          `json:"socket"`  // of the guest; absolute
+	Argv    []string        `json:"argv"`    // Argv[0] is looked up in the agent's own PATH
+	Env     []string        `json:"env"`     // KEY=VALUE; a later one wins
+	Signal  string          `json:"signal"`  // how a stop begins; empty: SIGTERM
+	Grace   time.Duration   `json:"grace_ns"`
+	Timeout time.Duration   `json:"timeout_ns"`     // longest run; 0: none
+	Spec    json.RawMessage `json:"spec,omitempty"` // kept as it is, for ReadFacts
+	// Inherit begins the agent's environment with the guest's own: in a container
+	// that is the image's.
+	Inherit bool `json:"inherit,omitempty"`
+	// Keeper is the socket of the keeper that hands out the secrets; empty: there is
+	// none, and they are in SecretsFile.
+	Keeper string `json:"keeper,omitempty"`
+	// InheritedSecrets names the secrets that are variables of the caller's
+	// environment and not declared as secrets: a restart asks for them again.
+	InheritedSecrets []string `json:"inherited_secrets,omitempty"`
+	// SecretsFile is where the guest finds the secrets, and unlinks them. Prepare
+	// fills it in when there are any.
+	SecretsFile string `json:"secrets_file,omitempty"`
+}
+
+func (c Config) check() error {
+	switch {
+	case !proc.ValidRun(c.Run):
+		return fmt.Errorf("invalid run id %q", c.Run)
+	case len(c.Argv) == 0 || c.Argv[0] == "":
+		return errors.New("no command to start")
+	case !filepath.IsAbs(c.Dir):
+		return fmt.Errorf("the agent's folder %q is not an absolute path", c.Dir)
+	case !filepath.IsAbs(c.Socket):
+		return fmt.Errorf("the guest's socket %q is not an absolute path", c.Socket)
+	}
+	if err := CheckSocket(c.Socket); err != nil {
+		return err
+	}
+	_, err := proc.ParseSignal(c.Signal)
+	return err
+}
+
+// Prepare makes a run ready for a guest: it writes launch.json (0600) to the
+// run's folder, which it creates (0700) if need be. Secrets go to a 0600 file
+// in the socket's folder, that the guest reads and unlinks at once; they are
+// never in launch.json. It leaves nothing behind when it fails. A run that is
+// then not started needs Discard.
+func Prepare(runDir string, c Config, secrets map[string]string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("prepare run %s: %w", c.Run, err)
+		}
+	}()
+	if err := c.check(); err != nil {
+		return err
+	}
+	c.Version, c.SecretsFile = Version, ""
+	if err := os.MkdirAll(runDir, 0o700); err != nil {
+		return err
+	}
+	if len(secrets) > 0 {
+		c.SecretsFile = secretsFile(c)
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	// Before the secrets: by launch.json Discard finds them, should this process be killed.
+	if err := WriteFile(filepath.Join(runDir, LaunchFile), b, false); err != nil {
+		return err
+	}
+	if len(secrets) > 0 {
+		if b, err = json.Marshal(secrets); err == nil {
+			err = create(c.SecretsFile, b)
+		}
+		if err != nil {
+			err = errors.Join(err, os.Remove(filepath.Join(runDir, LaunchFile)))
+		}
+	}
+	return err
+}
+
+// Discard removes what a run can leave outside its folder: the file with the
+// secrets, if no guest took the run up, and the socket, if its guest was killed.
+// It is for runs that nobody lives for any more, and no error if there is
+// nothing.
+func Discard(runDir string) error {
+	c, err := Load(runDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	files := []string{secretsFile(c)}
+	if info, err := os.Lstat(c.Socket); err == nil && info.Mode().Type() == os.ModeSocket {
+		files = append(files, c.Socket)
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("discard run %s: %w", c.Run, err)
+		}
+	}
+	return nil
+}
+
+// secretsFile is derived and never taken from a file, so that a changed
+// launch.json cannot make anyone read or remove something else.
+func secretsFile(c Config) string {
+	return filepath.Join(filepath.Dir(c.Socket), "s-"+c.Run)
+}
+
+// load reads and checks launch.json.
+func Load(runDir string) (Config, error) {
+	var c Config
+	err := readJSON(filepath.Join(runDir, LaunchFile), configLimit, &c)
+	if err == nil {
+		err = c.check()
+	}
+	if err != nil {
+		return Config{}, fmt.Errorf("read launch.json: %w", err)
+	}
+	return c, nil
+}
+
+// TakeSecrets reads the file with the secrets of a run, if there is one, and removes it.
+func (c Config) TakeSecrets() (secrets map[string]string, err error) {
+	if c.SecretsFile != "" {
+		path := secretsFile(c)
+		err = errors.Join(readJSON(path, configLimit, &secrets), os.Remove(path))
+	}
+	return secrets, err
+}
+
+// LaunchEnv returns the environment that a run's agent was started with, as its
+// folder keeps it: KEY=VALUE, a later one wins, without secrets; and the names of
+// the secrets that it had from the environment of the caller.
+func LaunchEnv(runDir string) (env, inherited []string, err error) {
+	var launch struct {
+		Env       []string `json:"env"`
+		Inherited []string `json:"inherited_secrets"`
+	}
+	if err := readJSON(filepath.Join(runDir, LaunchFile), configLimit, &launch); err != nil {
+		return nil, nil, fmt.Errorf("read launch.json: %w", err)
+	}
+	return launch.Env, launch.Inherited, nil
+}
+
+// socketLimit is the longest path of a unix socket, without its NUL: 108 bytes
+// on Linux, 104 on macOS.
+func socketLimit() int {
+	if runtime.GOOS == "darwin" {
+		return 103
+	}
+	return 107
+}
+
+func CheckSocket(path string) error {
+	if n, limit := len(path), socketLimit(); n > limit {
+		return fmt.Errorf("the socket's path has %d bytes, the limit is %d: %s", n, limit, path)
+	}
+	return nil
+}
+
+// The environment variables by which an agent can ask agentform about itself: the
+// address of its session and the project's directory.
+const (
+	SessionVariable = "AGENTFORM_SESSION"
+	ProjectVariable = "AGENTFORM_PROJECT"
+)

@@ -1,0 +1,12 @@
+// Package rundir reads and writes the folder of a run.
+//
+// It holds launch.json (what to start, written by Prepare), claim (made with O_EXCL: a
+// run starts at most once), run (who runs), exit (how it ended), and signals.jsonl (what
+// the agent's hooks reported). All but launch.json are fsynced. The format only ever
+// gains fields: folders that an older version wrote are read, and older versions read
+// these.
+//
+// What stands in a run's folder was written by something with the agent's rights: it is a
+// claim and not a proof. It is read with size limits, never through a link, and never
+// makes the reader signal a process whose start time does not match.
+package rundir

@@ -1,0 +1,144 @@
+package rundir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/agentform/agentform/internal/proc"
+)
+
+// The causes of an exit.
+const (
+	CauseSelf        = "self"         // the agent left, or was killed by something else
+	CauseRequested   = "requested"    // a stop over the socket
+	CauseHangup      = "hangup"       // the terminal went away
+	CauseTimeout     = "timeout"      // the run was longer than it may be
+	CauseFailedStart = "failed_start" // it never ran
+)
+
+// factLimit bounds claim, run and exit; a detail is cut long before.
+const factLimit = 64 << 10
+
+// Exit is how a run ended.
+type Exit struct {
+	Cause     string        `json:"cause"`
+	Code      int           `json:"code"`             // exit status; 127 and 126 of failed_start, as of a shell
+	Signal    string        `json:"signal,omitempty"` // SIGKILL; empty: it exited by itself
+	At        time.Time     `json:"at"`
+	Ran       time.Duration `json:"ran_ns"`
+	Leftovers int           `json:"leftovers,omitempty"` // processes that had to be ended after the agent
+	Detail    string        `json:"detail,omitempty"`    // of failed_start; OutOfMemory
+}
+
+// Facts is what a run's folder tells. An agent can write there too: it is a
+// claim, to be compared with the live processes.
+type Facts struct {
+	Claimed   bool         // a guest took the run up
+	Guest     proc.Process // known once claimed
+	Agent     proc.Process // known once started
+	BootID    string
+	StartedAt time.Time
+	Exit      *Exit           // when the run has ended
+	Spec      json.RawMessage // of Config
+	Socket    string          // of Config
+}
+
+type claimed struct {
+	Guest  proc.Process `json:"guest"`
+	BootID string       `json:"boot_id"`
+}
+
+type running struct {
+	BootID    string       `json:"boot_id"`
+	Guest     proc.Process `json:"guest"`
+	Agent     proc.Process `json:"agent"`
+	StartedAt time.Time    `json:"started_at"`
+}
+
+// ReadFacts reads a run's folder. A folder or file that is missing is no error:
+// what it would tell is zero. The error of a file that cannot be read or makes
+// no sense comes with whatever the other files told.
+func ReadFacts(runDir string) (Facts, error) { return readFacts(runDir, true) }
+
+// readFacts is ReadFacts, which leaves Spec and Socket empty without launch.
+func readFacts(runDir string, withLaunch bool) (Facts, error) {
+	var f Facts
+	var errs []error
+	read := func(name string, limit int64, v any) bool {
+		err := readJSON(filepath.Join(runDir, name), limit, v)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+		return err == nil
+	}
+	var launch struct {
+		Socket string          `json:"socket"`
+		Spec   json.RawMessage `json:"spec"`
+	}
+	if withLaunch && read(LaunchFile, configLimit, &launch) {
+		f.Socket, f.Spec = launch.Socket, launch.Spec
+	}
+	// A claim is made empty and then written, so an empty one is a claim.
+	var c claimed
+	if info, err := os.Lstat(filepath.Join(runDir, ClaimFile)); err == nil {
+		f.Claimed = true
+		if info.Size() > 0 && read(ClaimFile, factLimit, &c) {
+			f.Guest, f.BootID = c.Guest, c.BootID
+		}
+	}
+	var r running
+	if read(RunFile, factLimit, &r) {
+		f.Claimed, f.Guest, f.Agent, f.BootID, f.StartedAt = true, r.Guest, r.Agent, r.BootID, r.StartedAt
+	}
+	var e Exit
+	if read(ExitFile, factLimit, &e) {
+		if KnownCause(e.Cause) {
+			f.Exit = &e
+		} else {
+			errs = append(errs, fmt.Errorf("%s: unknown cause %.40q", filepath.Join(runDir, ExitFile), e.Cause))
+		}
+	}
+	if f.Guest.PID < 0 || f.Agent.PID < 0 {
+		errs = append(errs, fmt.Errorf("%s: not a process: guest %d, agent %d", runDir, f.Guest.PID, f.Agent.PID))
+		f.Guest, f.Agent = proc.Process{}, proc.Process{}
+	}
+	if len(errs) > 0 {
+		return f, fmt.Errorf("read run: %w", errors.Join(errs...))
+	}
+	return f, nil
+}
+
+func KnownCause(cause string) bool {
+	switch cause {
+	case CauseSelf, CauseRequested, CauseHangup, CauseTimeout, CauseFailedStart:
+		return true
+	}
+	return false
+}
+
+// claim takes the run up for this process; os.ErrExist if another one did.
+func Claim(runDir string, self proc.Process) error {
+	return writeFact(runDir, ClaimFile, claimed{Guest: self, BootID: proc.BootID()}, create)
+}
+
+// writeRun writes down which processes a run has.
+func WriteRun(runDir string, guest, agent proc.Process, since time.Time) error {
+	return writeFact(runDir, RunFile, running{BootID: proc.BootID(), Guest: guest, Agent: agent, StartedAt: since.UTC()}, durably)
+}
+
+// writeExit writes down how a run ended.
+func WriteExit(runDir string, e Exit) error { return writeFact(runDir, ExitFile, e, durably) }
+
+func writeFact(runDir, name string, v any, write func(string, []byte) error) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return write(filepath.Join(runDir, name), append(b, '\n'))
+}
+
+func durably(path string, b []byte) error { return WriteFile(path, b, true) }

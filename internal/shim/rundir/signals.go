@@ -1,0 +1,141 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const (
+	// signalsFile, in a run's folder, is what the agent's hooks told; oldSignals
+	// is what it held before it grew over signalsLimit.
+	SignalsFile = "signals.jsonl"
+)
+
+const oldSignals = SignalsFile + ".1"
+
+const (
+	// signalLimit is the most that one signal keeps, signalsLimit the most that the
+	// file grows to before it is begun anew: some thousand hooks.
+	SignalLimit = 64 << 10
+)
+
+const SignalsLimit = 4 << 20
+
+const (
+	// shortMember is the longest text that stays of such a signal, in bytes.
+	shortMember = 2 << 10
+)
+
+const (
+	// signalsTail is how much of the file's end is read.
+	SignalsTail = 512 << 10
+)
+
+// Signal is one thing that an agent's hook told: a line of the run's signals.
+type Signal struct {
+	At   time.Time       `json:"at"`
+	Data json.RawMessage `json:"data"` // as the agent gave it, at most 64 KiB
+}
+
+// appendSignal adds what a hook says to the run's signals, in one write, so that
+// hooks that run at the same time never mix.
+func AppendSignal(runDir string, said []byte, at time.Time) error {
+	data, err := shortened(said)
+	if err != nil {
+		return err
+	}
+	line, err := json.Marshal(Signal{At: at.UTC(), Data: data})
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(runDir, SignalsFile)
+	if info, err := os.Lstat(path); err == nil && info.Size() > SignalsLimit {
+		// Two at once may each do so; the second then puts aside a line or two.
+		if err := os.Rename(path, filepath.Join(runDir, oldSignals)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// shortened is a JSON document of at most signalLimit bytes, in one line: as it is,
+// or, if it is longer, the short members of the object that it is.
+func shortened(said []byte) (json.RawMessage, error) {
+	var line bytes.Buffer
+	if err := json.Compact(&line, said); err != nil {
+		return nil, fmt.Errorf("it is no JSON: %w", err)
+	}
+	if line.Len() <= SignalLimit {
+		return line.Bytes(), nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(line.Bytes(), &members); err != nil {
+		return nil, fmt.Errorf("it is longer than %d KiB, and no object", SignalLimit>>10)
+	}
+	for name, value := range members {
+		if len(name)+len(value) > shortMember {
+			delete(members, name)
+		}
+	}
+	b, err := json.Marshal(members)
+	if err == nil && len(b) > SignalLimit {
+		err = fmt.Errorf("it is longer than %d KiB", SignalLimit>>10)
+	}
+	return b, err
+}
+
+// ReadSignals is the end of what the hooks of a run told, the oldest first: some
+// hundred signals. Lines that are none, and a last one that is not whole yet, are
+// passed over. A run without any is no error. What stands there was written with
+// the agent's rights: it is a claim.
+func ReadSignals(runDir string) ([]Signal, error) {
+	f, err := os.OpenFile(filepath.Join(runDir, SignalsFile), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("read signals: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("read signals: %s is no regular file", f.Name()))
+	}
+	from := max(0, info.Size()-SignalsTail)
+	b, err := io.ReadAll(io.NewSectionReader(f, from, SignalsTail))
+	if err != nil {
+		return nil, fmt.Errorf("read signals: %w", err)
+	}
+	if from > 0 { // begun in the middle of a line
+		_, b, _ = bytes.Cut(b, []byte("\n"))
+	}
+	var all []Signal
+	for line := range bytes.Lines(b) {
+		var s Signal
+		if json.Unmarshal(line, &s) == nil && !s.At.IsZero() {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// SignalsSize is how long a run's signals are in bytes; 0 without any. It
+// changes with each signal.
+func SignalsSize(runDir string) int64 {
+	info, err := os.Lstat(filepath.Join(runDir, SignalsFile))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

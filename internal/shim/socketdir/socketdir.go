@@ -1,0 +1,157 @@
+package socketdir
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/agentform/agentform/internal/layout"
+
+	"github.com/agentform/agentform/internal/shim/rundir"
+)
+
+// SocketDir is the folder for the sockets of everything that belongs to a data
+// folder: $XDG_RUNTIME_DIR/agentform/<8 hex of sha256(its absolute path)>, or
+// /tmp/agentform-<uid>/<8 hex> without XDG_RUNTIME_DIR. It creates the folder
+// (0700). Where the data folder knows the folder that is in use already
+// (KeepSocketDir), that is it: the same project is found again with another
+// XDG_RUNTIME_DIR, as cron and su have it. It fails if a folder on the way belongs to someone else or is a link,
+// or if the path is too long for a guest's socket.
+func Create(dataDir string) (string, error) {
+	abs, err := filepath.Abs(dataDir)
+	if err != nil {
+		return "", fmt.Errorf("socket folder of %s: %w", dataDir, err)
+	}
+	base, remedy := socketBase()
+	name := socketName(abs)
+	if kept, ok := keptSocketDir(abs, name); ok {
+		return kept, nil
+	}
+	dir := filepath.Join(base, name)
+	err = rundir.CheckSocket(filepath.Join(dir, "g-0123456789abcdef"))
+	for _, d := range []string{base, dir} {
+		if err == nil {
+			err = ownDir(d)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("socket folder of %s: %w (%s)", abs, err, remedy)
+	}
+	return dir, nil
+}
+
+// FindSocketDir is SocketDir of a folder that is there, and creates nothing.
+func Find(dataDir string) (string, bool) {
+	abs, err := filepath.Abs(dataDir)
+	if err != nil {
+		return "", false
+	}
+	name := socketName(abs)
+	if kept, ok := keptSocketDir(abs, name); ok {
+		return kept, true
+	}
+	base, _ := socketBase()
+	dir := filepath.Join(base, name)
+	if _, err := os.Lstat(dir); err != nil || ownDir(base) != nil || ownDir(dir) != nil {
+		return "", false
+	}
+	return dir, true
+}
+
+// socketBase returns the folder in which each data folder's sockets have a folder of
+// their own, and what to do where it cannot be used.
+func socketBase() (base, remedy string) {
+	if x := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(x) {
+		return filepath.Join(x, "agentform"), "set XDG_RUNTIME_DIR to a short folder of your own, or unset it"
+	}
+	return filepath.Join("/tmp", "agentform-"+strconv.Itoa(os.Getuid())), "remove or rename it"
+}
+
+// socketName returns the name of the folder for a data folder's sockets.
+func socketName(dataDir string) string {
+	sum := sha256.Sum256([]byte(dataDir))
+	return hex.EncodeToString(sum[:4])
+}
+
+// socketsFile in the data folder names the folder of its sockets.
+const socketsFile = "sockets"
+
+// KeepSocketDir remembers, in the data folder, where its sockets are.
+func Remember(dataDir, dir string) error {
+	path := filepath.Join(dataDir, socketsFile)
+	if b, _, err := rundir.ReadFile(path, 4096); err == nil && strings.HasPrefix(string(b), dir+"\n") {
+		return nil
+	}
+	err := layout.MakeDataDir(dataDir)
+	if err == nil {
+		err = rundir.WriteFile(path, []byte(dir+"\n"), false)
+	}
+	if err != nil {
+		return fmt.Errorf("remember the folder of the sockets: %w", err)
+	}
+	return nil
+}
+
+// MoveSocketDir remembers, in a data folder that was moved, that the sockets are where
+// they were: their folder is named after the old path.
+func RememberMoved(dataDir string) error {
+	abs, err := filepath.Abs(dataDir)
+	if err != nil {
+		return fmt.Errorf("remember the folder of the sockets: %w", err)
+	}
+	path := filepath.Join(abs, socketsFile)
+	b, _, err := rundir.ReadFile(path, 4096)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // nothing was ever started
+	}
+	if err == nil {
+		dir, _, _ := strings.Cut(string(b), "\n")
+		err = rundir.WriteFile(path, []byte(dir+"\n"+abs+"\n"), false)
+	}
+	if err != nil {
+		return fmt.Errorf("remember the folder of the sockets: %w", err)
+	}
+	return nil
+}
+
+// keptSocketDir is the folder that the data folder remembers, if it is still
+// there, ours, and this data folder's: a copy of the data folder has another
+// name. After a move the file has the new path on a second line.
+func keptSocketDir(dataDir, name string) (string, bool) {
+	b, _, err := rundir.ReadFile(filepath.Join(dataDir, socketsFile), 4096)
+	dir, rest, _ := strings.Cut(string(b), "\n")
+	if err != nil || !filepath.IsAbs(dir) || filepath.Base(dir) != name && rest != dataDir+"\n" {
+		return "", false
+	}
+	if _, err := os.Lstat(dir); err != nil || ownDir(dir) != nil {
+		return "", false
+	}
+	return dir, true
+}
+
+// ownDir makes sure that a folder is there, is ours, and is closed to others.
+func ownDir(path string) error {
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a folder", path)
+	case !ok || int(stat.Uid) != os.Getuid():
+		return fmt.Errorf("%s belongs to another user", path)
+	case info.Mode().Perm() != 0o700:
+		return os.Chmod(path, 0o700)
+	}
+	return nil
+}
