@@ -18,7 +18,7 @@ func (h *Hub) Capture(ctx context.Context, a session.Address, lines int) (string
 	if k.Live != nil {
 		place = k.Live.Place
 	}
-	rt, err := h.rec.Opened(s.Lineage, k.Record.Spec.Runtime)
+	rt, err := h.engine.Opened(s.Lineage, k.Record.Spec.Runtime)
 	if err != nil {
 		return "", err
 	}

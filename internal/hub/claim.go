@@ -136,9 +136,9 @@ type seen struct {
 	At time.Time `json:"at"`
 }
 
-// forgets is how old an event may be that happened while there was no hub, to be
+// maxNotifyAge is how old an event may be that happened while there was no hub, to be
 // told all the same.
-const forgets = time.Hour
+const maxNotifyAge = time.Hour
 
 // readSeen is the time of the last event that an earlier hub has told others of;
 // zero: there was none.

@@ -55,37 +55,26 @@ type Config struct {
 // parallelism is less: each takes most of a processor for seconds.
 const DefaultAtOnce = 4
 
-// Hub supervises the sessions of one project. Make it with New, and let it Run; its
-// other methods may be called from any goroutine while it does.
+// Hub supervises the sessions of one project. Its methods may be called from any
+// goroutine while Run runs.
 type Hub struct {
-	cfg    Config
-	rec    *engine.Engine
-	log    *slog.Logger
-	stream stream
-
+	cfg      Config
+	engine   *engine.Engine
+	log      *slog.Logger
 	snapshot atomic.Pointer[Snapshot]
 	wake     chan struct{}      // something may have changed
-	ask      chan chan struct{} // somebody wants a look now
-	probed   chan probed
-	repaired chan repaired
-	work     sync.WaitGroup // probes and repairs under way
+	ask      chan chan struct{} // a caller wants a look now
+	work     sync.WaitGroup     // heartbeats, repairs and subscriptions
 
-	// What follows is the loop's own.
-	memory   map[session.Address]*memory
-	state    known
-	acting   bool
-	notUntil time.Time // a repair that could not be begun is not tried before
-	past     time.Time // events up to it were notified by an earlier hub
-	began    bool      // the first look is over
-	probes   chan struct{}
-	// listening are the runtimes, by key, that tell when something happens, or cannot.
-	listening map[string]bool
-
-	asking  sync.Mutex        // held while a secret is asked for
-	answers map[string]answer // about secrets, by name
+	// These are used by the loop only, but for the feed's stream.
+	feed          feed
+	observer      observer
+	prober        prober
+	repairs       repairs
+	subscriptions subscriptions
 }
 
-// New is a hub that does nothing yet.
+// New returns a hub that is not running.
 func New(c Config) *Hub {
 	if c.AtOnce <= 0 {
 		c.AtOnce = DefaultAtOnce
@@ -96,17 +85,29 @@ func New(c Config) *Hub {
 	if c.Looked == nil {
 		c.Looked = func(time.Duration) {}
 	}
-	h := &Hub{
-		cfg: c, rec: c.Open(history.ByHub), log: c.Log,
-		wake: make(chan struct{}, 1), ask: make(chan chan struct{}),
-		probed: make(chan probed), repaired: make(chan repaired, 1),
-		memory: map[session.Address]*memory{}, probes: make(chan struct{}, probesAtOnce),
-		listening: map[string]bool{}, answers: map[string]answer{},
+	e := c.Open(history.ByHub)
+	h := &Hub{cfg: c, engine: e, log: c.Log, wake: make(chan struct{}, 1), ask: make(chan chan struct{})}
+	e.LockWait = 0
+	e.Applier.Emit = func(history.Event) { h.Wake() }
+	h.feed = feed{project: c.Project, dataDir: c.DataDir, notify: c.Notify, log: c.Log, branch: h.branch}
+	h.observer = observer{engine: e, activity: c.Activity, maxRunning: c.MaxRunning, atOnce: c.AtOnce,
+		feed: &h.feed, log: c.Log, memory: map[session.Address]*memory{}}
+	if c.Secret != nil {
+		h.observer.secrets = &secrets{ask: c.Secret, inherited: c.Inherited, answers: map[string]answer{}}
 	}
-	h.rec.LockWait = 0
-	h.rec.Applier.Emit = func(history.Event) { h.Wake() }
+	h.prober = prober{engine: e, agent: c.Activity.Agent, log: c.Log, work: &h.work, done: make(chan probed), slots: make(chan struct{}, probesAtOnce)}
+	h.repairs = repairs{engine: e, log: c.Log, work: &h.work, done: make(chan repaired, 1)}
+	h.subscriptions = subscriptions{engine: e, log: c.Log, work: &h.work, wake: h.Wake, known: map[string]bool{}}
 	h.snapshot.Store(&Snapshot{})
 	return h
+}
+
+// branch returns the branch of a session on record.
+func (h *Hub) branch(a session.Address) string {
+	if k, ok := h.Snapshot().Of(a); ok {
+		return k.Record.Spec.Branch
+	}
+	return ""
 }
 
 // Wake makes the hub look soon. It does not wait.
@@ -139,40 +140,39 @@ const (
 // cannot supervise at all, a *TakenError if another hub does, or any more: the data
 // folder was taken away under it.
 func (h *Hub) Run(ctx context.Context) error {
-	free, err := Claim(h.cfg.DataDir, h.rec.Who)
+	free, err := Claim(h.cfg.DataDir, h.engine.Who)
 	if err != nil {
 		return err
 	}
 	defer free()
-	lock, err := os.Stat(h.lockPath())
+	path := filepath.Join(h.cfg.DataDir, LockFile)
+	lock, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("claim the project for the hub: %w", err)
 	}
-	h.past = readSeen(h.cfg.DataDir)
-	stop := h.startWakers(ctx)
+	h.feed.past = readSeen(h.cfg.DataDir)
+	stop := startWakers(ctx, h.cfg.Wakers, h.Wake, h.log)
 	defer stop()
 	defer func() {
 		h.finish()
-		h.stream.close()
+		h.feed.close()
 	}()
-	return h.loop(ctx, lock)
+	return h.loop(ctx, func() error { return lostLock(path, lock) })
 }
 
-func (h *Hub) lockPath() string { return filepath.Join(h.cfg.DataDir, LockFile) }
-
-// dispossessed says that the lock file is gone, or another's: then a second hub could
-// begin, and this one has nothing to look after. Any other trouble with it may pass.
-func (h *Hub) dispossessed(lock os.FileInfo) error {
-	now, err := os.Stat(h.lockPath())
+// lostLock returns an error if the lock file was removed or replaced: then a second hub
+// could start, and this one has nothing to supervise. Other errors may pass.
+func lostLock(path string, lock os.FileInfo) error {
+	now, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(lock, now) {
-		return fmt.Errorf("the hub ends: %s was removed under it; agentform serve begins another", h.lockPath())
+		return fmt.Errorf("the hub ends: %s was removed under it; agentform serve begins another", path)
 	}
 	return nil
 }
 
 // loop looks, acts, and waits for the next reason to look, for as long as the lock
 // is the hub's.
-func (h *Hub) loop(ctx context.Context, lock os.FileInfo) error {
+func (h *Hub) loop(ctx context.Context, lost func() error) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var asked []chan struct{}
@@ -188,17 +188,16 @@ func (h *Hub) loop(ctx context.Context, lock os.FileInfo) error {
 			if !sleep(ctx, max(settled, time.Until(rest))) {
 				return nil
 			}
-		case x := <-h.probed:
-			h.beat(x)
+		case x := <-h.prober.done:
+			x.note(h.observer.memory[x.address])
 			if !x.outcome.OK {
 				break
 			}
 			continue // a probe that went well changes nothing
-		case r := <-h.repaired:
-			h.acting = false
-			h.after(r)
+		case r := <-h.repairs.done:
+			h.repairs.finish(r)
 		}
-		if err := h.dispossessed(lock); err != nil {
+		if err := lost(); err != nil {
 			return err
 		}
 		began := time.Now()
@@ -216,25 +215,28 @@ func (h *Hub) loop(ctx context.Context, lock os.FileInfo) error {
 
 // round is one look and what follows from it. It returns how long until the next.
 func (h *Hub) round(ctx context.Context) time.Duration {
-	s := h.look(ctx)
-	if ctx.Err() != nil {
+	s := h.observer.look(ctx, h.repairs.running)
+	if s == nil || ctx.Err() != nil {
 		return time.Hour
 	}
-	h.began = true
-	for _, m := range h.memory {
+	h.prober.start(ctx, s, h.observer.memory)
+	h.snapshot.Store(s)
+	for _, m := range h.observer.memory {
 		if m.resting() && (s.again == 0 || s.again > restFor) {
 			s.again = restFor
 		}
 	}
-	h.watch(s)
-	h.listen(ctx, s)
+	for _, w := range h.cfg.Wakers {
+		w.Watch(watched(s, h.engine.StatePath, h.cfg.DataDir))
+	}
+	h.subscriptions.update(ctx, s)
 	now := s.At
 	wait := h.interval(s)
-	if s.Fault == nil && s.Plan.Acts() && !h.acting {
-		if now.Before(h.notUntil) {
-			wait = min(wait, h.notUntil.Sub(now))
+	if s.Fault == nil && s.Plan.Acts() && !h.repairs.running {
+		if until := h.repairs.notUntil; now.Before(until) {
+			wait = min(wait, until.Sub(now))
 		} else {
-			h.repair(ctx, s.care)
+			h.repairs.start(ctx, s.input)
 		}
 	}
 	if next := s.Plan.Next(); !next.IsZero() {
@@ -257,7 +259,7 @@ func (h *Hub) interval(s *Snapshot) time.Duration {
 	if wait == 0 {
 		wait = defaultInterval
 	}
-	if h.stream.heard() { // others write histories too
+	if h.feed.heard() { // others write histories too
 		wait = min(wait, time.Second)
 	}
 	return max(wait, shortest)
@@ -269,11 +271,11 @@ func (h *Hub) finish() {
 	go func() { h.work.Wait(); close(done) }()
 	for {
 		select {
-		case <-h.probed:
-		case r := <-h.repaired:
-			h.after(r)
+		case <-h.prober.done:
+		case r := <-h.repairs.done:
+			h.repairs.finish(r)
 		case <-done:
-			h.rec.Close()
+			h.engine.Close()
 			return
 		}
 	}

@@ -4,75 +4,88 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/agentform/agentform/health"
-	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/session"
 )
 
 // probesAtOnce is how many heartbeats are taken at a time.
 const probesAtOnce = 8
 
-// probed is the outcome of a probe.
+// prober takes heartbeats.
+type prober struct {
+	engine *engine.Engine
+	agent  func(session.Record) session.Agent
+	log    *slog.Logger
+	work   *sync.WaitGroup
+	done   chan probed
+	slots  chan struct{}
+}
+
+// probed is the outcome of a heartbeat.
 type probed struct {
 	address session.Address
 	run     string
 	at      time.Time
 	outcome health.Probe
-	skipped bool // nothing was found out
+	skipped bool // there is no outcome
 }
 
-// probe begins the heartbeats that are due.
-func (h *Hub) probe(ctx context.Context, s *Snapshot) {
+// start starts the heartbeats that are due.
+func (x *prober) start(ctx context.Context, s *Snapshot, memories map[session.Address]*memory) {
 	for _, k := range s.Sessions {
-		r, m := k.Record, h.memory[k.Record.Address]
+		r, m := k.Record, memories[k.Record.Address]
 		p := r.Spec.Health
 		if p.Heartbeat == nil || k.Live == nil || k.Live.Vital != session.Alive || k.Live.Frozen || k.Live.InputOff || k.Live.Mark.Run != r.Run.ID ||
 			m.probing || s.At.Sub(r.Run.StartedAt) < p.StartPeriod.D() || s.At.Sub(m.probedAt) < p.Interval.D() {
 			continue
 		}
-		if p.Heartbeat.Key != "" && !h.typeable(k, m) {
+		// Over a dialog, a key could be an answer.
+		if p.Heartbeat.Key != "" && !(m.look.Detection.Activity == session.Idle && x.agent(*r).Ready(m.screen)) {
 			continue
 		}
-		rt, err := h.rec.Opened(s.Lineage, r.Spec.Runtime)
-		prober, can := rt.(session.Prober)
+		rt, err := x.engine.Opened(s.Lineage, r.Spec.Runtime)
+		target, can := rt.(session.Prober)
 		if err != nil || !can {
 			continue
 		}
 		m.probing, m.probedAt = true, s.At
-		x := probed{address: r.Address, run: r.Run.ID, at: s.At}
-		h.work.Go(func() {
+		out := probed{address: r.Address, run: r.Run.ID, at: s.At}
+		x.work.Go(func() {
 			select {
-			case h.probes <- struct{}{}:
-				defer func() { <-h.probes }()
+			case x.slots <- struct{}{}:
+				defer func() { <-x.slots }()
 			case <-ctx.Done():
-				x.skipped = true
-				h.probed <- x
+				out.skipped = true
+				x.done <- out
 				return
 			}
-			failed, err := heartbeat(ctx, rt, prober, k.Live.Place, r.Run.ID, p)
-			x.outcome = health.Probe{OK: failed == "", Detail: failed}
-			x.skipped = err != nil
+			failed, err := heartbeat(ctx, rt, target, k.Live.Place, r.Run.ID, p)
+			out.outcome = health.Probe{OK: failed == "", Detail: failed}
+			out.skipped = err != nil
 			if err != nil && !errors.Is(err, session.ErrUnprobeable) && ctx.Err() == nil {
-				h.log.Debug("a heartbeat could not be taken", "session", r.Address, "error", err)
+				x.log.Debug("a heartbeat could not be taken", "session", r.Address, "error", err)
 			}
-			h.probed <- x
+			x.done <- out
 		})
 	}
 }
 
-// heartbeat takes one.
-func heartbeat(ctx context.Context, rt session.Runtime, prober session.Prober, place session.Place, run string, p session.Health) (failed string, err error) {
+// heartbeat takes one heartbeat. It returns why that failed, or nothing.
+func heartbeat(ctx context.Context, rt session.Runtime, target session.Prober, place session.Place, run string, p session.Health) (failed string, err error) {
 	limit := p.Timeout.D()
 	if len(p.Heartbeat.Command) > 0 {
-		return prober.Probe(ctx, place, run, p.Heartbeat.Command, limit)
+		return target.Probe(ctx, place, run, p.Heartbeat.Command, limit)
 	}
 	if err := rt.Send(ctx, place, session.Input{Key: p.Heartbeat.Key}); err != nil {
 		return "", err
 	}
 	for until := time.Now().Add(limit); ; {
-		unread, err := prober.Unread(ctx, place, run)
+		unread, err := target.Unread(ctx, place, run)
 		switch {
 		case err != nil || unread == 0:
 			return "", err
@@ -84,15 +97,8 @@ func heartbeat(ctx context.Context, rt session.Runtime, prober session.Prober, p
 	}
 }
 
-// typeable reports whether a key may be typed into a session: only where its agent
-// rests before an empty composer. Over a dialog it could be an answer.
-func (h *Hub) typeable(k status.Input, m *memory) bool {
-	return m.look.Detection.Activity == session.Idle && h.cfg.Activity.Agent(*k.Record).Ready(m.screen)
-}
-
-// beat notes the outcome of a probe.
-func (h *Hub) beat(x probed) {
-	m := h.memory[x.address]
+// note records the outcome of a heartbeat.
+func (x probed) note(m *memory) {
 	if m == nil {
 		return
 	}

@@ -12,9 +12,9 @@ import (
 // what was shown within it may be older.
 const resolution = 1100 * time.Millisecond
 
-// show captures the screens of the sessions that have put something out since they
-// were last shown.
-func (h *Hub) show(ctx context.Context, s engine.Observation) {
+// readScreens reads the screens of the sessions that have written to them since they were
+// last read.
+func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 	type wanted struct {
 		runtime session.Runtime
 		seen    map[session.Place]*memory
@@ -22,7 +22,7 @@ func (h *Hub) show(ctx context.Context, s engine.Observation) {
 	by := map[string]*wanted{}
 	for i := range s.Sessions {
 		x := &s.Sessions[i]
-		m := h.memory[x.Record.Address]
+		m := o.memory[x.Record.Address]
 		if l := x.Live; l == nil || l.Screen != "" || !l.MovedAt.IsZero() && l.MovedAt.Equal(m.movedAt) && m.shownAt.Sub(l.MovedAt) > resolution {
 			continue
 		}
@@ -32,9 +32,9 @@ func (h *Hub) show(ctx context.Context, s engine.Observation) {
 		}
 		key := spec.Key()
 		if by[key] == nil {
-			rt, err := h.rec.Opened(s.State.Lineage, spec)
+			rt, err := o.engine.Opened(s.State.Lineage, spec)
 			if err != nil {
-				h.log.Debug("a screen cannot be shown", "session", x.Record.Address, "error", err)
+				o.log.Debug("a screen cannot be shown", "session", x.Record.Address, "error", err)
 				continue
 			}
 			by[key] = &wanted{rt, map[session.Place]*memory{}}
@@ -42,7 +42,7 @@ func (h *Hub) show(ctx context.Context, s engine.Observation) {
 		by[key].seen[x.Live.Place] = m
 	}
 	for _, w := range by {
-		for place, screen := range h.captured(ctx, w.runtime, w.seen) {
+		for place, screen := range o.capture(ctx, w.runtime, w.seen) {
 			m := w.seen[place]
 			m.shownAt = s.World.At
 			if screen != m.screen {
@@ -52,8 +52,8 @@ func (h *Hub) show(ctx context.Context, s engine.Observation) {
 	}
 }
 
-// captured are the screens of some places of a runtime.
-func (h *Hub) captured(ctx context.Context, rt session.Runtime, places map[session.Place]*memory) map[session.Place]string {
+// capture returns the screens of some places of a runtime.
+func (o *observer) capture(ctx context.Context, rt session.Runtime, places map[session.Place]*memory) map[session.Place]string {
 	list := make([]session.Place, 0, len(places))
 	for p := range places {
 		list = append(list, p)
@@ -61,13 +61,13 @@ func (h *Hub) captured(ctx context.Context, rt session.Runtime, places map[sessi
 	if s, can := rt.(session.ScreenReader); can {
 		shown, err := s.Screens(ctx, list)
 		if err != nil {
-			h.log.Debug("screens cannot be shown", "error", err)
+			o.log.Debug("screens cannot be shown", "error", err)
 		}
 		return shown
 	}
 	lives, err := rt.Observe(ctx, true)
 	if err != nil {
-		h.log.Debug("screens cannot be shown", "error", err)
+		o.log.Debug("screens cannot be shown", "error", err)
 	}
 	shown := map[session.Place]string{}
 	for _, l := range lives {

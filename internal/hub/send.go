@@ -26,7 +26,7 @@ func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session
 	if k.Live == nil || k.Live.Vital != session.Alive {
 		return "", fmt.Errorf("send to %s: its agent %w", a, session.ErrGone)
 	}
-	rt, err := h.rec.Opened(s.Lineage, k.Record.Spec.Runtime)
+	rt, err := h.engine.Opened(s.Lineage, k.Record.Spec.Runtime)
 	if err != nil {
 		return "", err
 	}
@@ -43,7 +43,7 @@ func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session
 	if outcome == input.Queued {
 		reason = history.Queued
 	}
-	return outcome, history.Open(h.folder(*k.Record)).Append(history.Event{Time: at, Address: a, ID: k.Record.ID,
+	return outcome, history.Open(h.engine.Applier.Folder(*k.Record)).Append(history.Event{Time: at, Address: a, ID: k.Record.ID,
 		Run: k.Record.Run.ID, Kind: history.Sent, By: by, Reason: reason, Detail: detail})
 }
 

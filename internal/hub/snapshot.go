@@ -21,13 +21,12 @@ type Snapshot struct {
 	// Sessions are those on record, in the order of addresses; status.Of makes
 	// what is shown of each.
 	Sessions []status.Input
-	Plan     plan.Plan    // what the hub does and holds back
-	Drift    []plan.Drift // how the live world differs from the record, orphans included
+	Plan     plan.Plan // what the hub does and holds
 	// Fault is why the hub only looks: the state cannot be read, or is in a newer
 	// format; nil: it repairs. Sessions is then what it knew before.
 	Fault error
 
-	care  engine.HubInput
+	input engine.HubInput
 	again time.Duration // look again so soon; 0: nothing asks for it
 }
 
@@ -71,5 +70,3 @@ func (h *Hub) Do(ctx context.Context, by string, hand engine.Override) (plan.Pla
 	h.Wake()
 	return p, tally, err
 }
-
-func (h *Hub) folder(r session.Record) string { return h.rec.Applier.Folder(r) }

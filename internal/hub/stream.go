@@ -152,10 +152,10 @@ func (s *stream) start(id string) (n uint64, from time.Time, behind bool, err er
 // come twice. It ends with ctx, with the hub, or when the caller stops. An error,
 // of an id that is none, is all that it yields.
 func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] {
-	at, from, behind, err := h.stream.start(after)
+	at, from, behind, err := h.feed.start(after)
 	return func(yield func(Event, error) bool) {
-		h.stream.listen(1)
-		defer h.stream.listen(-1)
+		h.feed.listen(1)
+		defer h.feed.listen(-1)
 		h.Wake() // it looks more often while somebody listens
 		if err != nil {
 			yield(Event{}, err)
@@ -171,7 +171,7 @@ func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] 
 			return true
 		}
 		for {
-			x := h.stream.after(at)
+			x := h.feed.after(at)
 			if behind || x.missed { // what is not kept any more stands in the histories
 				x.events = h.since(from)
 			}
@@ -193,7 +193,7 @@ func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] 
 func (h *Hub) since(at time.Time) []Event {
 	var all []Event
 	for _, k := range h.Snapshot().Sessions {
-		events, err := history.Read(h.folder(*k.Record), at.Add(1))
+		events, err := history.Read(h.engine.Applier.Folder(*k.Record), at.Add(1))
 		if err != nil {
 			h.log.Warn("a history cannot be read", "session", k.Record.Address, "error", err)
 		}

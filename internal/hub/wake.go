@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"sync"
 
@@ -29,26 +30,23 @@ type Watched struct {
 	Files []string
 }
 
-// startWakers lets the wakers notice, until the function that it returns is called.
-func (h *Hub) startWakers(ctx context.Context) (stop func()) {
+// startWakers runs wakers until stop is called.
+func startWakers(ctx context.Context, wakers []Waker, wake func(), log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	for _, w := range h.cfg.Wakers {
+	for _, w := range wakers {
 		running.Go(func() {
-			if err := w.Run(ctx, h.Wake); err != nil && ctx.Err() == nil {
-				h.log.Warn("what happens is noticed later: by the sweep only", "error", err)
+			if err := w.Run(ctx, wake); err != nil && ctx.Err() == nil {
+				log.Warn("changes are seen by the sweep only", "error", err)
 			}
 		})
 	}
 	return func() { cancel(); running.Wait() }
 }
 
-// watch tells the wakers what a look saw.
-func (h *Hub) watch(s *Snapshot) {
-	if len(h.cfg.Wakers) == 0 {
-		return
-	}
-	w := Watched{Files: []string{h.rec.StatePath, state.JournalOf(h.rec.StatePath)}}
+// watched returns what wakers watch from now on.
+func watched(s *Snapshot, statePath, dataDir string) Watched {
+	w := Watched{Files: []string{statePath, state.JournalOf(statePath)}}
 	for _, k := range s.Sessions {
 		if co := k.Checkout; co != nil && co.GitDir != "" {
 			w.Files = append(w.Files, filepath.Join(co.GitDir, "HEAD"))
@@ -57,14 +55,12 @@ func (h *Hub) watch(s *Snapshot) {
 			if l.Agent.PID > 0 && l.Place.Container == "" {
 				w.Agents = append(w.Agents, l.Agent)
 			}
-			run := filepath.Join(h.cfg.DataDir, "runs", l.Mark.Run)
+			run := filepath.Join(dataDir, "runs", l.Mark.Run)
 			w.Files = append(w.Files, filepath.Join(run, "signals.jsonl"))
 			if l.Place.Container != "" { // its processes are none of this host's
 				w.Files = append(w.Files, filepath.Join(run, "exit"))
 			}
 		}
 	}
-	for _, x := range h.cfg.Wakers {
-		x.Watch(w)
-	}
+	return w
 }

@@ -162,7 +162,6 @@ func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := snapshot.Plan
-	p.Drift = snapshot.Drift
 	return answer(w, http.StatusOK, status.PlanOf(p, s.cfg.Version))
 }
 

@@ -154,7 +154,6 @@ var larger = map[string]int{
 	"apply.job":                    77,
 	"apply.run":                    32,
 	"cmd/internal/view.page":       29,
-	"internal/hub.Hub":             41,
 	"internal/test/agenttest.Run":  29,
 	"session/sessiontest.Scripted": 43,
 }

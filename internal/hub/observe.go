@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -17,68 +18,86 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// soon is when to look again at a screen that was seen for the first time: one that
-// is caught between two states shows neither.
+// soon is when to look again at a screen that was seen for the first time: a screen that
+// is being redrawn shows no state.
 const soon = 300 * time.Millisecond
 
-// look sees all sessions once, tells their histories what is new, and publishes it.
-func (h *Hub) look(ctx context.Context) *Snapshot {
-	st, fault := h.read()
-	care := h.care(st)
-	survey := h.rec.Observe(ctx, st, care)
+// observer observes the sessions on record, and adds to their histories what is new.
+type observer struct {
+	engine     *engine.Engine
+	activity   *activity.Reader
+	maxRunning int
+	atOnce     int
+	secrets    *secrets // nil: all are available
+	feed       *feed
+	log        *slog.Logger
+
+	memory map[session.Address]*memory
+	state  known
+	began  bool // the first look is over
+}
+
+// look observes all sessions once. It returns nil if ctx ended meanwhile. While a
+// repair is running, that asks for secrets, and not the look.
+func (o *observer) look(ctx context.Context, repairing bool) *Snapshot {
+	st, fault := o.read()
+	in := o.input(st)
+	x := o.engine.Observe(ctx, st, in)
 	if ctx.Err() != nil {
-		return h.Snapshot()
+		return nil
 	}
-	s := &Snapshot{At: survey.World.At, Lineage: st.Lineage, Serial: st.Serial, Drift: survey.Plan.Drift, Fault: fault}
-	h.recall(st, s.At)
-	h.show(ctx, survey)
-	s.Sessions = make([]status.Input, 0, len(survey.Sessions))
-	for i := range survey.Sessions {
-		s.Sessions = append(s.Sessions, h.see(&survey.Sessions[i], s))
+	s := &Snapshot{At: x.World.At, Lineage: st.Lineage, Serial: st.Serial, Fault: fault}
+	o.recall(st, s.At)
+	o.readScreens(ctx, x)
+	s.Sessions = make([]status.Input, 0, len(x.Sessions))
+	for i := range x.Sessions {
+		s.Sessions = append(s.Sessions, o.join(&x.Sessions[i], s))
 	}
-	if now := h.care(st); !reflect.DeepEqual(now, care) {
-		care = now
-		survey = h.rec.Replan(survey, care)
+	if now := o.input(st); !reflect.DeepEqual(now, in) {
+		in = now
+		x = o.engine.Replan(x, in)
 	}
-	if h.cfg.Secret != nil && !h.acting && slices.ContainsFunc(survey.Plan.Changes, plan.Change.Starts) {
-		asking := care
-		asking.Missing = h.missing
-		survey = h.rec.Replan(survey, asking)
+	if o.secrets != nil {
+		in.Missing = o.secrets.missing
+		if !repairing && slices.ContainsFunc(x.Plan.Changes, plan.Change.Starts) {
+			x = o.engine.Replan(x, in)
+		}
 	}
-	s.Plan, s.care = survey.Plan, care
+	s.Plan, s.input = x.Plan, in
 	changes := status.Changes(s.Plan)
 	status.AnnotateHolds(s.Sessions, changes)
-	h.tell(s, changes)
-	h.probe(ctx, s)
-	h.snapshot.Store(s)
+	o.report(s, changes)
+	o.began = true
 	return s
 }
 
-// read is the state on record, read again only when it was written. If it cannot be
-// read, what was known before is looked at, and nothing is repaired.
-func (h *Hub) read() (state.State, error) {
-	serial, err := state.Serial(h.rec.StatePath)
-	if err == nil && h.state.read && serial == h.state.Serial && h.state.fault == nil {
-		return h.state.State, nil
+func (o *observer) folder(r session.Record) string { return o.engine.Applier.Folder(r) }
+
+// read returns the state, which it reads again only when it has changed. If the state
+// cannot be read, the last one is observed, and nothing is repaired.
+func (o *observer) read() (state.State, error) {
+	serial, err := state.Serial(o.engine.StatePath)
+	if err == nil && o.state.read && serial == o.state.Serial && o.state.fault == nil {
+		return o.state.State, nil
 	}
-	st, err := h.rec.Read()
+	st, err := o.engine.Read()
 	if err != nil {
-		if h.state.fault == nil || h.state.fault.Error() != err.Error() {
-			h.log.Error("the state cannot be read: sessions are looked at, and nothing is repaired", "error", err)
+		if o.state.fault == nil || o.state.fault.Error() != err.Error() {
+			o.log.Error("the state cannot be read: sessions are observed, and nothing is repaired", "error", err)
 		}
-		h.state.fault = err
-		return h.state.State, err
+		o.state.fault = err
+		return o.state.State, err
 	}
-	if h.state.fault != nil {
-		h.log.Info("the state can be read again")
+	if o.state.fault != nil {
+		o.log.Info("the state can be read again")
 	}
-	h.state = known{State: st, read: true}
+	o.state = known{State: st, read: true}
 	return st, nil
 }
 
-// care is what the memories say of the sessions on record.
-func (h *Hub) care(st state.State) engine.HubInput {
-	c := engine.HubInput{MaxRunning: h.cfg.MaxRunning, Hub: plan.Hub{AtOnce: h.cfg.AtOnce,
+// input returns what the memories add to the hub's plan.
+func (o *observer) input(st state.State) engine.HubInput {
+	c := engine.HubInput{MaxRunning: o.maxRunning, Hub: plan.Hub{AtOnce: o.atOnce,
 		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]time.Time{}},
 		Doing: map[session.Address]session.Doing{}}
 	awaited := map[session.Address]bool{}
@@ -88,7 +107,7 @@ func (h *Hub) care(st state.State) engine.HubInput {
 		}
 	}
 	for _, r := range st.Sessions {
-		m := h.memory[r.Address]
+		m := o.memory[r.Address]
 		if m == nil || m.run != r.Run.ID {
 			continue
 		}
@@ -96,7 +115,7 @@ func (h *Hub) care(st state.State) engine.HubInput {
 			c.Sick[r.Address] = plan.Sick{Run: m.run, Detail: m.finding.Detail}
 		}
 		if awaited[r.Address] && m.looked {
-			c.Doing[r.Address] = activity.DoingOf(r, m.look, m.movedAt, m.events, h.rec.Observer.Now())
+			c.Doing[r.Address] = activity.DoingOf(r, m.look, m.movedAt, m.events, o.engine.Observer.Now())
 		}
 		if n := m.look.Transcript; m.vital != session.Alive && n != nil && n.Activity == session.BlockedAPI {
 			if c.Limits[r.Address] = n.Until; n.Until.IsZero() {
@@ -107,40 +126,38 @@ func (h *Hub) care(st state.State) engine.HubInput {
 	return c
 }
 
-// recall makes the memories fit what is on record, and reads what the histories
-// have more.
-func (h *Hub) recall(st state.State, at time.Time) {
+// recall makes the memories match the state, and reads what the histories have more.
+func (o *observer) recall(st state.State, at time.Time) {
 	there, runs := make(map[session.Address]bool, len(st.Sessions)), make(map[string]bool, len(st.Sessions))
 	for _, r := range st.Sessions {
 		there[r.Address], runs[r.Run.ID] = true, true
-		m := h.memory[r.Address]
+		m := o.memory[r.Address]
 		if m == nil || m.id != r.ID {
-			m = &memory{id: r.ID, run: r.Run.ID, tail: history.TailOf(h.folder(r)), quietSince: at}
-			h.memory[r.Address] = m
-			h.hear(r.Address, m, !h.began)
+			m = &memory{id: r.ID, run: r.Run.ID, tail: history.TailOf(o.folder(r)), quietSince: at}
+			o.memory[r.Address] = m
+			o.feed.read(r.Address, m, !o.began)
 		} else {
-			h.hear(r.Address, m, false)
+			o.feed.read(r.Address, m, false)
 		}
 		m.begin(r.Run.ID, at)
 	}
-	maps.DeleteFunc(h.memory, func(a session.Address, _ *memory) bool { return !there[a] })
-	h.cfg.Activity.Forget(runs)
+	maps.DeleteFunc(o.memory, func(a session.Address, _ *memory) bool { return !there[a] })
+	o.activity.Forget(runs)
 }
 
-// see lays together what is to be known of a session. What it returns points into
-// what was seen.
-func (h *Hub) see(x *engine.Seen, s *Snapshot) status.Input {
+// join returns what is known of a session.
+func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 	r := &x.Record
-	m := h.memory[r.Address]
+	m := o.memory[r.Address]
 	if x.Live != nil && x.Live.Screen == "" && !m.shownAt.IsZero() {
 		live := *x.Live
 		live.Show(m.screen)
 		x.Live = &live
 	}
-	fresh := h.stirred(m, x, s.At)
+	fresh := o.needsReading(m, x, s.At)
 	if fresh {
 		before := m.look.Transcript
-		m.look, m.looked, m.readAt = h.cfg.Activity.Look(*r, x.Live, m.events, s.At), true, s.At
+		m.look, m.looked, m.readAt = o.activity.Look(*r, x.Live, m.events, s.At), true, s.At
 		if n := m.look; s.again == 0 && n.Transcript == nil && n.Activity == session.NoActivity && m.moving(s.At) {
 			s.again = rest // what it shows may be its last word
 		}
@@ -148,23 +165,23 @@ func (h *Hub) see(x *engine.Seen, s *Snapshot) status.Input {
 			m.quietSince = s.At
 		}
 		if m.transcript == "" {
-			m.transcript = status.Transcript(h.folder(*r))
+			m.transcript = status.Transcript(o.folder(*r))
 		}
 	}
 	k := status.Observed(x, m.look, m.events)
 	k.Transcript = m.transcript
 	if (fresh || m.untold) && k.Diagnosis.State != session.StateUnknown {
 		if m.untold = !activity.Tellable(*r); !m.untold {
-			h.status(k, m, s)
+			o.reportActivity(k, m, s)
 		}
 	}
 	m.finding = health.Check(r.Spec.Health, signs(m, x, s.At))
 	return k
 }
 
-// stirred notes what has moved since the last look, and reports whether the agent
-// has to be asked again what it does: nothing of one that rests changes by itself.
-func (h *Hub) stirred(m *memory, x *engine.Seen, at time.Time) bool {
+// needsReading notes what has changed since the last look, and reports whether the
+// agent's activity must be read again: that of an idle one does not change by itself.
+func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 	vital := vitalOf(x)
 	moved, came := false, false
 	if l := x.Live; l != nil {
@@ -175,7 +192,7 @@ func (h *Hub) stirred(m *memory, x *engine.Seen, at time.Time) bool {
 	if moved && m.advanced() {
 		m.quietSince = at
 	}
-	if heard := h.cfg.Activity.Heard([]string{m.run}); heard != m.heard {
+	if heard := o.activity.Heard([]string{m.run}); heard != m.heard {
 		m.heard, moved, m.quietSince = heard, true, at
 	}
 	if vital != session.Unknown {
@@ -188,7 +205,7 @@ func (h *Hub) stirred(m *memory, x *engine.Seen, at time.Time) bool {
 	return ask
 }
 
-// vitalOf is whether a session's agent lives: what cannot be reached is unknown, not dead.
+// vitalOf returns whether a session's agent lives. What cannot be reached is unknown.
 func vitalOf(x *engine.Seen) session.Vital {
 	switch {
 	case x.Live != nil:
@@ -199,8 +216,7 @@ func vitalOf(x *engine.Seen) session.Vital {
 	return session.Dead
 }
 
-// restless reports whether an agent that does this may do something else without
-// its screen telling.
+// restless reports whether the activity may change without a change on the screen.
 func restless(x activity.Look) bool {
 	switch x.Activity {
 	case session.Idle, session.Blocked, session.Done, session.Exited, session.Failed, session.NoActivity:
@@ -209,7 +225,7 @@ func restless(x activity.Look) bool {
 	return true
 }
 
-// signs are what the memory and a look say of a session's health.
+// signs returns the input of a session's health check.
 func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
 	s := health.Signs{Vital: vitalOf(x), Doubt: x.Diagnosis.Detail, Activity: m.look.Detection.Activity, Quiet: at.Sub(m.quietSince),
 		Age: at.Sub(x.Record.Run.StartedAt), Overdue: m.look.Overdue,

@@ -12,25 +12,25 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// status tells a session's history what its agent does now, if that is new.
-func (h *Hub) status(k status.Input, m *memory, s *Snapshot) {
+// reportActivity adds to a session's history what its agent does now, if that is new.
+func (o *observer) reportActivity(k status.Input, m *memory, s *Snapshot) {
 	x := k.Seen(s.At)
 	x.Screen, x.MovedAt = m.screen, m.movedAt // also of a session that is gone
-	told, err := h.cfg.Activity.Tell(h.folder(*k.Record), x, m.events)
+	told, err := o.activity.Tell(o.folder(*k.Record), x, m.events)
 	if err != nil {
-		h.log.Warn("what was seen cannot be kept", "session", k.Record.Address, "error", err)
+		o.log.Warn("what was seen cannot be kept", "session", k.Record.Address, "error", err)
 	}
 	if len(told) > 0 {
-		h.hear(k.Record.Address, m, false)
+		o.feed.read(k.Record.Address, m, false)
 	}
 	if m.look.Detection.Source == "screen" && len(activity.Changes(x, m.events)) > 0 {
 		s.again = soon // it counts when the screen shows the same again
 	}
 }
 
-// tell adds to the histories what the hub found and does not do, each once an
+// report adds to the histories what the hub found and does not do, once for each
 // episode.
-func (h *Hub) tell(s *Snapshot, changes map[session.Address]plan.Change) {
+func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) {
 	faults := map[session.Address][]session.Diagnostic{}
 	for _, d := range s.Plan.Problems {
 		if d.Severity == session.Error {
@@ -39,12 +39,12 @@ func (h *Hub) tell(s *Snapshot, changes map[session.Address]plan.Change) {
 	}
 	for _, k := range s.Sessions {
 		r := k.Record
-		m := h.memory[r.Address]
-		t := teller{hub: h, m: m, record: *r, at: s.At, screen: m.screen}
-		if !h.began {
+		m := o.memory[r.Address]
+		t := reporter{observer: o, m: m, record: *r, at: s.At, screen: m.screen}
+		if !o.began {
 			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
 		}
-		if (r.Intent == session.Settled || r.Intent == session.Queued || r.Trouble != "") && !m.begun(s.At, h.rec.Observer.Now()) { // else somebody is at it, who tells
+		if (r.Intent == session.Settled || r.Intent == session.Queued || r.Trouble != "") && !m.begun(s.At, o.engine.Observer.Now()) { // else somebody is at it, who tells
 			if c, ok := changes[r.Address]; ok {
 				t.change(c, faults[r.Address])
 			}
@@ -53,15 +53,15 @@ func (h *Hub) tell(s *Snapshot, changes map[session.Address]plan.Change) {
 		t.health(m.finding)
 		t.turn()
 		if t.told {
-			h.hear(r.Address, m, false)
+			o.feed.read(r.Address, m, false)
 		}
 	}
-	if !h.began {
-		h.discover(s)
+	if !o.began {
+		o.reportOrphans(s)
 	}
 }
 
-// found is what there is to say of a session besides its state.
+// found returns what there is to report of a session besides its state.
 func found(k status.Input) string {
 	if k.Diagnosis.Detail == string(k.Diagnosis.State) {
 		return ""
@@ -69,19 +69,20 @@ func found(k status.Input) string {
 	return k.Diagnosis.Detail
 }
 
-// discover says what lives, is ours, and is not on record. It has no history.
-func (h *Hub) discover(s *Snapshot) {
-	for _, d := range s.Drift {
+// reportOrphans reports live sessions of the project that are not on record, and so have
+// no history.
+func (o *observer) reportOrphans(s *Snapshot) {
+	for _, d := range s.Plan.Drift {
 		if d.Kind == plan.Orphaned {
-			h.log.Warn("found what is ours and not on record", "session", d.Address, "detail", d.Detail)
-			h.stream.put(history.Event{Time: s.At, Address: d.Address, Kind: history.Discovered, New: string(plan.Orphaned), Detail: d.Detail, By: history.ByHub})
+			o.log.Warn("found what is ours and not on record", "session", d.Address, "detail", d.Detail)
+			o.feed.put(history.Event{Time: s.At, Address: d.Address, Kind: history.Discovered, New: string(plan.Orphaned), Detail: d.Detail, By: history.ByHub})
 		}
 	}
 }
 
-// teller tells one session's history.
-type teller struct {
-	hub    *Hub
+// reporter adds events to the history of one session.
+type reporter struct {
+	*observer
 	m      *memory
 	record session.Record
 	at     time.Time
@@ -89,13 +90,13 @@ type teller struct {
 	told   bool
 }
 
-func (t *teller) say(e history.Event) {
+func (t *reporter) say(e history.Event) {
 	e = t.signed([]history.Event{e})[0]
-	t.noted([]history.Event{e}, history.Open(t.hub.folder(t.record)).Append(e))
+	t.noted([]history.Event{e}, history.Open(t.folder(t.record)).Append(e))
 }
 
 // signed says of events whose they are, when they happened, and that the hub tells them.
-func (t *teller) signed(events []history.Event) []history.Event {
+func (t *reporter) signed(events []history.Event) []history.Event {
 	for i := range events {
 		e := &events[i]
 		e.Time, e.Address, e.ID, e.Run, e.By = t.at, t.record.Address, t.record.ID, t.record.Run.ID, history.ByHub
@@ -104,13 +105,13 @@ func (t *teller) signed(events []history.Event) []history.Event {
 }
 
 // noted logs events that were added to the history, or why they could not be.
-func (t *teller) noted(events []history.Event, err error) {
+func (t *reporter) noted(events []history.Event, err error) {
 	if err != nil {
-		t.hub.log.Warn("what happens cannot be kept", "session", t.record.Address, "error", err)
+		t.log.Warn("what happens cannot be kept", "session", t.record.Address, "error", err)
 		return
 	}
 	for _, e := range events {
-		t.hub.log.Info(string(e.Kind), "session", e.Address, "reason", e.Reason, "detail", e.Detail)
+		t.log.Info(string(e.Kind), "session", e.Address, "reason", e.Reason, "detail", e.Detail)
 		t.told = true
 	}
 }
@@ -122,7 +123,7 @@ func started(e history.Event) bool {
 
 // change tells that the hub waits, and that a person is needed. faults are the problems of
 // the session that the plan found.
-func (t *teller) change(c plan.Change, faults []session.Diagnostic) {
+func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 	if c.Stuck() && len(faults) > 0 {
 		t.escalate(c.Reason, faults[0].Summary+": "+faults[0].Detail, started)
 	}
@@ -154,7 +155,7 @@ func (t *teller) change(c plan.Change, faults []session.Diagnostic) {
 
 // escalate tells that a person is needed, unless that was told since what ends the
 // episode.
-func (t *teller) escalate(reason plan.Reason, detail string, ends func(history.Event) bool) {
+func (t *reporter) escalate(reason plan.Reason, detail string, ends func(history.Event) bool) {
 	is := func(e history.Event) bool { return e.Kind == history.Escalated && e.Reason == string(reason) }
 	if last(t.m.events, is, ends) == nil {
 		t.say(history.Event{Kind: history.Escalated, Reason: string(reason), Detail: detail, Excerpt: t.screen})
@@ -162,7 +163,7 @@ func (t *teller) escalate(reason plan.Reason, detail string, ends func(history.E
 }
 
 // branch tells that the workspace has left its branch, and that it is back.
-func (t *teller) branch(faults []session.Diagnostic, co *session.Checkout) {
+func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 	if co != nil && co.Partial || t.record.Intent != session.Settled {
 		return
 	}
@@ -174,7 +175,7 @@ func (t *teller) branch(faults []session.Diagnostic, co *session.Checkout) {
 			return t.signed(activity.Astray(t.record, branchOf(co), faults[i].Detail, past))
 		}
 		if len(astray(t.m.events)) > 0 { // an apply may be faster
-			told, err := history.Tell(t.hub.folder(t.record), astray)
+			told, err := history.Tell(t.folder(t.record), astray)
 			t.noted(told, err)
 		}
 		return
@@ -197,7 +198,7 @@ func branchOf(co *session.Checkout) string {
 }
 
 // health tells that a session is not well, and that it is well again.
-func (t *teller) health(f health.Finding) {
+func (t *reporter) health(f health.Finding) {
 	was := last(t.m.events, of(history.Unhealthy, history.Healthy), func(e history.Event) bool { return e.Kind == history.Launched })
 	sick := was != nil && was.Kind == history.Unhealthy
 	switch {
@@ -217,7 +218,7 @@ func (t *teller) health(f health.Finding) {
 }
 
 // turn tells that the agent has done with what it was given last.
-func (t *teller) turn() {
+func (t *reporter) turn() {
 	at := t.m.turnEnded(t.record, t.at)
 	if at.IsZero() {
 		return
