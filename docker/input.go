@@ -13,7 +13,7 @@ import (
 // Send pastes the text, then presses Enter. Concurrent calls for one session take turns.
 func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) (err error) {
 	defer annotate(&err, "send to", p.Name)
-	if in.Key != "" && !input.Known(in.Key) {
+	if in.Key != "" && !input.IsKey(in.Key) {
 		return fmt.Errorf("unknown key %.40q", in.Key)
 	}
 	t, err := r.running(ctx, p)
@@ -32,7 +32,7 @@ func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) (
 		_, err := t.tmux(ctx, "", tmuxwire.Key(t.pane, in.Key))
 		return err
 	}
-	if text := input.Typed(in.Text); text != "" {
+	if text := input.Printable(in.Text); text != "" {
 		// By standard input: arguments of processes can be seen.
 		const buffer = "agentform"
 		if _, err := t.tmux(ctx, text, tmuxwire.Command{"load-buffer", "-b", buffer, "-"}, tmuxwire.Paste(t.pane, buffer)); err != nil {

@@ -85,7 +85,7 @@ func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) e
 }
 
 func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) error {
-	if in.Key != "" && !input.Known(in.Key) {
+	if in.Key != "" && !input.IsKey(in.Key) {
 		return fmt.Errorf("unknown key %.40q", in.Key)
 	}
 	release, err := r.typing.Acquire(ctx, p.Socket+" "+p.Name)
@@ -112,7 +112,7 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 		_, err := s.ask(ctx, append(cmds, tmuxwire.Key(pane, in.Key))...)
 		return err
 	}
-	if text := input.Typed(in.Text); text != "" {
+	if text := input.Printable(in.Text); text != "" {
 		// The text is in the client's input and in no argument of a process.
 		buffer := "agentform-" + newNonce()
 		if _, err := s.ask(ctx, append(cmds, tmuxwire.Command{"set-buffer", "-b", buffer, "--", text}, tmuxwire.Paste(pane, buffer))...); err != nil {

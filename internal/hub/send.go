@@ -14,7 +14,7 @@ import (
 
 // Send types into a session in a person's name, and keeps in its history that it was
 // done, not what. Of a text that is submitted it is seen that the agent took it: the
-// errors are those of input.Hands.Send. Else the error is session.ErrGone if the
+// errors are those of input.Sender.Send. Else the error is session.ErrGone if the
 // agent does not live, ErrRefused while it is paused, and a *engine.UnknownError if
 // the session is not on record.
 func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session.Input) (input.Outcome, error) {
@@ -52,25 +52,9 @@ func (h *Hub) give(ctx context.Context, rt session.Runtime, r session.Record, l 
 	if err := h.cfg.Activity.Note(r.Run.ID, in.Text, time.Now()); err != nil {
 		h.log.Warn("its echo may be read as the agent's words", "session", r.Address, "error", err)
 	}
-	hands := input.Hands{Runtime: rt, Place: l.Place, Agent: h.cfg.Activity.Agent(r), Boot: r.Spec.Agent.ReadyTimeout.D(),
-		Look: func(ctx context.Context) (input.Sight, error) { return sight(ctx, rt, h.cfg.Activity, r) }}
+	sender := activity.NewSender(h.cfg.Activity, rt, r, l)
 	if in.Key != "" || in.NoEnter {
-		return hands.Press(ctx, in)
+		return sender.Press(ctx, in)
 	}
-	return hands.Send(ctx, in.Text, false)
-}
-
-// sight is one look at the session that is typed into.
-func sight(ctx context.Context, rt session.Runtime, reader *activity.Reader, r session.Record) (input.Sight, error) {
-	lives, err := rt.Observe(ctx, true)
-	if err != nil {
-		return input.Sight{}, err
-	}
-	for i := range lives {
-		if l := &lives[i]; l.Mark.Run == r.Run.ID {
-			look := reader.Read(r, l, r.Run.DeliveredAt, time.Now())
-			return input.Sight{Screen: l.Screen, Detection: look.Detection, Transcript: look.Transcript, Heard: reader.Heard([]string{r.Run.ID})}, nil
-		}
-	}
-	return input.Sight{}, session.ErrGone
+	return sender.Send(ctx, in.Text, false)
 }

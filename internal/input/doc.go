@@ -1,10 +1,10 @@
-// Package input gives a text to an agent and sees that it was taken.
+// Package input sends text and keys to an agent and verifies that the agent received the
+// text.
 //
-// A terminal takes what is typed into it, and says nothing: the agent may show a
-// dialog, hold an older draft in its composer, or take Enter for a line break.
-// So the screen is looked at before, a draft is cleared away, the text is pasted
-// and submitted, and then it is waited for what says that the agent has it: a
-// hook, its session file, its title, or the text standing above an empty composer.
-// Enter is pressed again while the text still stands in the composer, and never over
-// a dialog: Enter there is an answer.
+// A terminal does not confirm what is typed: the agent may show a dialog, have an older
+// draft in its composer, or read Enter as a line break. So Send looks at the screen first,
+// clears a draft, pastes the text, presses Enter, and waits for a sign that the agent has
+// the text: a hook, its session file, its activity, or the text above an empty composer. It
+// presses Enter again while the text is still in the composer, and never in a dialog, where
+// Enter is an answer.
 package input

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-var known = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
+var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
 	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
 
-// Known reports whether tmux knows a key by that name. An unknown name would be typed
-// as text.
-func Known(name string) bool { return known.MatchString(name) }
+// IsKey reports whether tmux knows a key by that name. It would type an unknown name as
+// text.
+func IsKey(name string) bool { return keyForm.MatchString(name) }
 
-// Typed is the text without what could not be typed: control characters, with which a
-// text could end the paste and press keys. Line breaks and tabs stay.
-func Typed(text string) string {
+// Printable returns text without control characters, which could end a paste and press
+// keys. Line breaks and tabs stay.
+func Printable(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(c rune) rune {
 		switch {

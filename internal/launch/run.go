@@ -207,8 +207,7 @@ func (r *Run) Type(ctx context.Context, text string) (input.Outcome, error) {
 		return r.Press(ctx, session.Input{Text: text})
 	}
 	left := false
-	hands := r.hands(&left)
-	outcome, err := hands.Send(ctx, text, false)
+	outcome, err := r.sender(&left).Send(ctx, text, false)
 	if left && errors.Is(err, session.ErrGone) {
 		return input.Submitted, nil
 	}
@@ -217,28 +216,25 @@ func (r *Run) Type(ctx context.Context, text string) (input.Outcome, error) {
 
 // Press types a text without verification, or presses a key.
 func (r *Run) Press(ctx context.Context, in session.Input) (input.Outcome, error) {
-	outcome := input.Unverified
-	if in.Key == "Enter" || in.Key == "" && !in.NoEnter {
-		if l, err := r.Live(ctx); err == nil && r.Activity(l).Detection.Activity == session.Working {
-			outcome = input.Queued
-		}
-	}
-	return outcome, r.Runtime.Send(ctx, r.Record.Place, in)
+	return r.sender(new(bool)).Press(ctx, in)
 }
 
-// hands returns what types into the agent. It sets left when the agent is seen to have
+// sender returns what sends input to the agent. It sets left when the agent is seen to have
 // exited by itself with 0.
-func (r *Run) hands(left *bool) input.Hands {
-	return input.Hands{
-		Runtime: r.Runtime, Place: r.Record.Place, Agent: r.Agent, Boot: ReadyTimeout(r.Record.Spec.Agent),
-		Look: func(ctx context.Context) (input.Sight, error) {
+func (r *Run) sender(left *bool) input.Sender {
+	return input.Sender{
+		Runtime: r.Runtime, Place: r.Record.Place, Agent: r.Agent, BootTimeout: ReadyTimeout(r.Record.Spec.Agent),
+		Observe: func(ctx context.Context) (input.Snapshot, error) {
 			l, err := r.Live(ctx)
 			if err != nil {
-				return input.Sight{}, err
+				return input.Snapshot{}, err
 			}
 			*left = l.Vital == session.Dead && l.Exit != nil && l.Exit.Cause == "self" && l.Exit.Code == 0 && l.Exit.Signal == ""
-			seen := r.Activity(l)
-			return input.Sight{Screen: l.Screen, Detection: seen.Detection, Transcript: seen.Transcript, Heard: r.Reader.Heard([]string{r.Record.Run.ID})}, nil
+			read := r.Activity(l)
+			if r.Reader == nil {
+				return input.Snapshot{Screen: l.Screen, Detection: read.Detection}, nil
+			}
+			return r.Reader.Snapshot(*r.Record, l, read), nil
 		},
 	}
 }

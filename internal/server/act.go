@@ -155,7 +155,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 	if (in.Text == "") == (in.Key == "") || in.Key != "" && in.NoEnter {
 		return badRequest("want a text, or a key: one of the two", `{"text": "…"} or {"key": "Enter"}`)
 	}
-	if in.Key != "" && !input.Known(in.Key) {
+	if in.Key != "" && !input.IsKey(in.Key) {
 		return badRequest(fmt.Sprintf("there is no key %.40q", in.Key), "a key has tmux's name: Enter, Escape, C-c, F12, y")
 	}
 	sent := api.Sent{Format: api.FormatVersion, Address: k.Record.Address, Alive: k.Diagnosis.Alive}

@@ -158,7 +158,7 @@ func FuzzRequest(f *testing.F) {
 			}
 		}
 		for _, in := range hub.typed {
-			if told.verb != "send" || (in.Text == "") == (in.Key == "") || in.Key != "" && !input.Known(in.Key) || len(in.Text) > maxBody || !utf8.ValidString(in.Text) {
+			if told.verb != "send" || (in.Text == "") == (in.Key == "") || in.Key != "" && !input.IsKey(in.Key) || len(in.Text) > maxBody || !utf8.ValidString(in.Text) {
 				t.Errorf("%s %q %q: it typed %+v", method, target, body, in)
 			}
 		}

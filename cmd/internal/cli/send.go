@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/input"
@@ -117,25 +116,9 @@ func give(ctx context.Context, a *app, t *target, o sendOptions) (input.Outcome,
 	if err := reader.Note(t.Record.Run.ID, o.Text, time.Now()); err != nil {
 		a.log.Warn("its echo may be read as the agent's words", "error", err)
 	}
-	hands := input.Hands{Runtime: t.runtime, Place: t.place(), Agent: agent.For(t.Record.Spec.Agent), Boot: t.Record.Spec.Agent.ReadyTimeout.D(),
-		Look: func(ctx context.Context) (input.Sight, error) { return t.sight(ctx, reader) }}
+	sender := activity.NewSender(reader, t.runtime, t.Record, *t.Live)
 	if o.Key != "" || o.NoEnter {
-		return hands.Press(ctx, o.Input)
+		return sender.Press(ctx, o.Input)
 	}
-	return hands.Send(ctx, o.Text, o.command)
-}
-
-// sight looks at the session that is typed into.
-func (t *target) sight(ctx context.Context, r *activity.Reader) (input.Sight, error) {
-	lives, err := t.runtime.Observe(ctx, true)
-	if err != nil {
-		return input.Sight{}, err
-	}
-	for i := range lives {
-		if l := &lives[i]; l.Mark.Run == t.Live.Mark.Run {
-			look := r.Read(t.Record, l, t.Record.Run.DeliveredAt, time.Now())
-			return input.Sight{Screen: l.Screen, Detection: look.Detection, Transcript: look.Transcript, Heard: r.Heard([]string{t.Record.Run.ID})}, nil
-		}
-	}
-	return input.Sight{}, session.ErrGone
+	return sender.Send(ctx, o.Text, o.command)
 }

@@ -20,7 +20,7 @@ type desk struct {
 	composed        string
 	// enter is what the agent does with what Enter submits: the n-th time, from 1.
 	enter         func(d *desk, n int)
-	sight         Sight
+	now           Snapshot
 	enters, looks int
 	// before a look, by its number
 	onLook func(d *desk)
@@ -61,27 +61,27 @@ func (d *desk) Send(_ context.Context, _ session.Place, in session.Input) error 
 	return nil
 }
 
-func (d *desk) look(context.Context) (Sight, error) {
+func (d *desk) observe(context.Context) (Snapshot, error) {
 	d.looks++
 	if d.onLook != nil {
 		d.onLook(d)
 	}
-	s := d.sight
+	s := d.now
 	s.Screen += "> " + d.composed
 	return s, nil
 }
 
 // takes submits what is composed, as the screen shows.
 func takes(d *desk, _ int) {
-	d.sight.Screen += d.composed + "\n"
+	d.now.Screen += d.composed + "\n"
 	d.composed = ""
 }
 
 func nothing(*desk, int) {}
 
 // idle is what an agent at rest shows.
-func idle(screen string) Sight {
-	return Sight{Screen: screen, Detection: session.Detection{Activity: session.Idle}}
+func idle(screen string) Snapshot {
+	return Snapshot{Screen: screen, Detection: session.Detection{Activity: session.Idle}}
 }
 
 func TestSend(t *testing.T) {
@@ -95,7 +95,7 @@ func TestSend(t *testing.T) {
 			takes(d, n)
 		}
 	}
-	leaves := func(d *desk, _ int) { d.sight.Detection = session.Detection{Activity: session.Exited, Source: "exit"} }
+	leaves := func(d *desk, _ int) { d.now.Detection = session.Detection{Activity: session.Exited, Source: "exit"} }
 	lost := func(d *desk, n int) {
 		if d.composed = ""; n == 2 {
 			d.composed = "do it"
@@ -103,56 +103,56 @@ func TestSend(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		text   string
-		before Sight
-		draft  string
-		enter  func(*desk, int)
-		asItIs bool
-		want   string // the outcome or the error, then what was typed
+		text     string
+		before   Snapshot
+		draft    string
+		enter    func(*desk, int)
+		verbatim bool
+		want     string // the outcome or the error, then what was typed
 	}{
 		"stands above an empty composer": {"do it", idle("hello\n"), "", takes, false, "submitted: C-u text do it"},
 		"a draft is cleared":             {"do it", idle("hello\n"), "old", takes, false, "submitted: C-u BSpace text do it"},
 		"what would be a command":        {"/clear", idle("hello\n"), "", takes, false, "submitted: C-u text  /clear"},
 		"what is a command":              {"/clear", idle("hello\n"), "", takes, true, "submitted: C-u text /clear"},
-		"a hook tells":                   {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Heard++ }, false, "submitted: C-u text do it"},
-		"the session file tells": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Transcript = &session.Transcript{Prompts: 1} }, false,
+		"a hook tells":                   {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.HookEvents++ }, false, "submitted: C-u text do it"},
+		"the session file tells": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.Transcript = &session.Transcript{Prompts: 1} }, false,
 			"submitted: C-u text do it"},
-		"it begins to work": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Detection.Activity = session.Working }, false, "submitted: C-u text do it"},
-		"it works already":  {"do it", Sight{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}}, "", takes, false, "queued: C-u text do it"},
-		"only its end still shows": {"do it\n" + strings.Repeat("so\n", 99) + "and then this", Sight{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}}, "",
-			func(d *desk, _ int) { d.composed, d.sight.Screen = "", "busy\nso\n  and then this\n" }, false, "queued: C-u text do it\n" + strings.Repeat("so\n", 99) + "and then this"},
+		"it begins to work": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.Detection.Activity = session.Working }, false, "submitted: C-u text do it"},
+		"it works already":  {"do it", Snapshot{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}}, "", takes, false, "queued: C-u text do it"},
+		"only its end still shows": {"do it\n" + strings.Repeat("so\n", 99) + "and then this", Snapshot{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}}, "",
+			func(d *desk, _ int) { d.composed, d.now.Screen = "", "busy\nso\n  and then this\n" }, false, "queued: C-u text do it\n" + strings.Repeat("so\n", 99) + "and then this"},
 		"Enter broke the line": {"do it", idle("hello\n"), "", second, false, "submitted: C-u text do it Enter"},
-		"Enter is never heard": {"do it", idle("hello\n"), "", nothing, false, "it was typed, and still stands in the composer, although Enter was pressed again: C-u text do it Enter Enter Enter Enter"},
+		"Enter is never heard": {"do it", idle("hello\n"), "", nothing, false, "the text was typed, and is still in the composer after Enter was pressed again: C-u text do it Enter Enter Enter Enter"},
 		"Enter is heard late":  {"do it", idle("hello\n"), "", fourth, false, "submitted: C-u text do it Enter Enter Enter"},
-		"nothing shows it":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.sight.Screen = "new\n" }, false, "it was typed, and nothing shows: C-u text do it"},
+		"nothing shows it":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.now.Screen = "new\n" }, false, "the text was typed, and nothing shows: C-u text do it"},
 		"a command to leave":   {"/exit", idle("hello\n"), "", leaves, true, "submitted: C-u text /exit"},
-		"it is lost while it draws": {"do it", Sight{Screen: "hello\n", Detection: session.Detection{Activity: session.Idle}, Transcript: &session.Transcript{Prompts: 1}}, "", func(d *desk, n int) {
-			if d.composed, d.sight.Screen = "", "hello, and a hint\n"; n == 2 {
+		"it is lost while it draws": {"do it", Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Idle}, Transcript: &session.Transcript{Prompts: 1}}, "", func(d *desk, n int) {
+			if d.composed, d.now.Screen = "", "hello, and a hint\n"; n == 2 {
 				d.composed = "do it"
 				takes(d, n)
 			}
 		}, false, "submitted: C-u text do it text do it"},
-		"it leaves instead":     {"do it", idle("hello\n"), "", leaves, false, "it was typed, and the agent has left: is gone: C-u text do it"},
+		"it leaves instead":     {"do it", idle("hello\n"), "", leaves, false, "the text was typed, and the agent exited: the session is gone: C-u text do it"},
 		"it is lost once":       {"do it", idle("hello\n"), "", lost, false, "submitted: C-u text do it text do it"},
-		"Enter raised a dialog": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.sight.Detection.Activity = session.Blocked }, false, "submitted: C-u text do it"},
-		"it asks something": {"do it", Sight{Screen: "May I?\n", Detection: session.Detection{Activity: session.Blocked, Detail: "May I?"}}, "", takes, false,
-			"it asks something: "},
+		"Enter raised a dialog": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.Detection.Activity = session.Blocked }, false, "submitted: C-u text do it"},
+		"it asks something": {"do it", Snapshot{Screen: "May I?\n", Detection: session.Detection{Activity: session.Blocked, Detail: "May I?"}}, "", takes, false,
+			"the agent asks a question: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := &desk{enter: c.enter, sight: c.before, composed: c.draft}
-				outcome, err := Hands{Runtime: d, Agent: d, Look: d.look, Boot: time.Minute}.Send(t.Context(), c.text, c.asItIs)
+				d := &desk{enter: c.enter, now: c.before, composed: c.draft}
+				outcome, err := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: time.Minute}.Send(t.Context(), c.text, c.verbatim)
 				got := string(outcome)
 				if err != nil {
 					got, _, _ = strings.Cut(err.Error(), "; the screen")
-					got, _, _ = strings.Cut(got, ", and what")
+					got, _, _ = strings.Cut(got, ", which")
 					got, _, _ = strings.Cut(got, " that the agent")
 				}
 				if got = fmt.Sprintf("%s: %s", got, strings.Join(d.keys, " ")); got != c.want {
 					t.Errorf("%q\nwant %q", got, c.want)
 				}
 				var shows interface{ Excerpt() string }
-				if err != nil && !errors.Is(err, session.ErrGone) && (!errors.As(err, &shows) || !strings.Contains(shows.Excerpt(), d.sight.Screen)) {
+				if err != nil && !errors.Is(err, session.ErrGone) && (!errors.As(err, &shows) || !strings.Contains(shows.Excerpt(), d.now.Screen)) {
 					t.Errorf("the error does not show the screen: %v", err)
 				}
 			})
@@ -164,13 +164,13 @@ func TestSend(t *testing.T) {
 func TestSendToOneThatBoots(t *testing.T) {
 	for _, up := range []int{8, 1000} {
 		synctest.Test(t, func(t *testing.T) {
-			d := &desk{enter: takes, sight: Sight{Screen: "…\n", Detection: session.Detection{Activity: session.Booting}}}
+			d := &desk{enter: takes, now: Snapshot{Screen: "…\n", Detection: session.Detection{Activity: session.Booting}}}
 			d.onLook = func(d *desk) {
 				if d.looks == up {
-					d.sight.Detection.Activity = session.Idle
+					d.now.Detection.Activity = session.Idle
 				}
 			}
-			_, err := Hands{Runtime: d, Agent: d, Look: d.look, Boot: 10 * time.Second}.Send(t.Context(), "do it", false)
+			_, err := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: 10 * time.Second}.Send(t.Context(), "do it", false)
 			if up == 8 && err != nil || up == 1000 && (err == nil || len(d.keys) > 0) {
 				t.Errorf("ready at look %d: %v, typed %q", up, err, d.keys)
 			}
@@ -184,8 +184,8 @@ type blank struct{ session.Agent }
 func TestSendToOneOfWhichNothingIsKnown(t *testing.T) {
 	for screen, want := range map[string]Outcome{"": Unverified, "it says something\n": Submitted} {
 		synctest.Test(t, func(t *testing.T) {
-			d := &desk{enter: func(d *desk, _ int) { d.sight.Screen += screen; d.composed = "" }, sight: idle("hello\n")}
-			got, err := Hands{Runtime: d, Agent: blank{}, Look: d.look}.Send(t.Context(), "do it", false)
+			d := &desk{enter: func(d *desk, _ int) { d.now.Screen += screen; d.composed = "" }, now: idle("hello\n")}
+			got, err := Sender{Runtime: d, Agent: blank{}, Observe: d.observe}.Send(t.Context(), "do it", false)
 			if got != want || err != nil || len(d.keys) != 1 {
 				t.Errorf("%q: %s, %v, typed %q", screen, got, err, d.keys)
 			}
@@ -206,8 +206,8 @@ func TestPress(t *testing.T) {
 		"another key at work":   {session.Working, session.Input{Key: "Escape"}, Unverified},
 		"a draft while at work": {session.Working, session.Input{Text: "x", NoEnter: true}, Unverified},
 	} {
-		d := &desk{enter: nothing, sight: Sight{Detection: session.Detection{Activity: c.does}}}
-		got, err := Hands{Runtime: d, Agent: d, Look: d.look}.Press(t.Context(), c.in)
+		d := &desk{enter: nothing, now: Snapshot{Detection: session.Detection{Activity: c.does}}}
+		got, err := Sender{Runtime: d, Agent: d, Observe: d.observe}.Press(t.Context(), c.in)
 		if err != nil || got != c.want || len(d.keys) != 1 {
 			t.Errorf("%s: %s, %v, typed %q; want %s", name, got, err, d.keys, c.want)
 		}

@@ -1,0 +1,271 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Snapshot is what is known of a session at one moment.
+type Snapshot struct {
+	Screen     string
+	Detection  session.Detection
+	Transcript *session.Transcript // nil: no session file
+	HookEvents int64               // the number of events from its hooks
+}
+
+func (s Snapshot) working() bool { return s.Detection.Activity == session.Working }
+func (s Snapshot) asks() bool    { return s.Detection.Activity == session.Blocked }
+
+// exited reports whether the agent has exited.
+func (s Snapshot) exited() bool { return s.Detection.Source == "exit" }
+
+// end returns the end of the screen, for errors.
+func (s Snapshot) end() string {
+	rows := strings.Split(strings.TrimRight(s.Screen, "\n "), "\n")
+	return strings.Join(rows[max(0, len(rows)-12):], "\n")
+}
+
+// Sender sends input to one session.
+type Sender struct {
+	Runtime session.Runtime
+	Place   session.Place
+	Agent   session.Agent
+	Observe func(context.Context) (Snapshot, error)
+	// BootTimeout bounds the wait for an agent that is booting.
+	BootTimeout time.Duration
+}
+
+// Composer is implemented by agents whose composer, where text is edited, is known.
+type Composer interface {
+	// Composer returns the beginning of the text in the composer on a screen, and
+	// whether the screen shows a composer.
+	Composer(screen string) (text string, shown bool)
+	// Typed returns what has to be typed so that text is no command of the agent's own.
+	Typed(text string) string
+}
+
+// Outcome is what became of an input.
+type Outcome string
+
+// The outcomes. Unverified means that nothing is known of the agent's screen.
+const (
+	Submitted  Outcome = "submitted"
+	Queued     Outcome = "queued" // the agent is working and receives the text later
+	Unverified Outcome = "unverified"
+)
+
+// DialogError means that nothing was typed because the agent asks a question.
+type DialogError struct {
+	Question string
+	Screen   string
+}
+
+// Error returns the question.
+func (e *DialogError) Error() string {
+	return "the agent asks a question, which the text would answer:\n" + e.Question
+}
+
+// Excerpt returns the screen.
+func (e *DialogError) Excerpt() string { return e.Screen }
+
+// NotTakenError means that nothing shows that the agent received a typed text.
+type NotTakenError struct {
+	Draft  bool // it is still in the composer
+	Screen string
+}
+
+// Error returns the end of the screen.
+func (e *NotTakenError) Error() string {
+	what := "the text was typed, and nothing shows that the agent received it"
+	if e.Draft {
+		what = "the text was typed, and is still in the composer after Enter was pressed again"
+	}
+	return what + "; the screen ends:\n" + Snapshot{Screen: e.Screen}.end()
+}
+
+// Excerpt returns the screen.
+func (e *NotTakenError) Excerpt() string { return e.Screen }
+
+const (
+	// confirmTimeout is the time that an agent has to show a text before Enter is pressed
+	// again. It takes some tenths of a second, on a busy machine more.
+	confirmTimeout = 1500 * time.Millisecond
+	// retryTimeout bounds the retries after that.
+	retryTimeout = 6 * time.Second
+	// blindTimeout replaces confirmTimeout if nothing can confirm a text: the screen may
+	// change all the same.
+	blindTimeout = 300 * time.Millisecond
+	// stableFor is how long a screen must not change before text is typed.
+	stableFor = 200 * time.Millisecond
+	// draftLines is the most lines of a draft that are cleared.
+	draftLines = 50
+)
+
+// Send types a text and verifies that the agent received it. Verbatim means that a text
+// that looks like a command of the agent's own is one. The error is a *DialogError if
+// nothing was typed, and a *NotTakenError if the agent did not receive the text.
+func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, error) {
+	before, err := s.awaitReady(ctx)
+	if err == nil {
+		before, err = s.clearDraft(ctx, before)
+	}
+	if err != nil {
+		return "", err
+	}
+	d := newDelivery(before, s.Agent, text, verbatim)
+	if err := s.Runtime.Send(ctx, s.Place, session.Input{Text: d.typed}); err != nil {
+		return "", err
+	}
+	now, received, err := s.confirm(ctx, d, confirmTimeout)
+	if err == nil && !received && d.verifiable(before) {
+		now, received, err = s.retry(ctx, d, now)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case received && before.working():
+		return Queued, nil
+	case received:
+		return Submitted, nil
+	case !d.verifiable(before):
+		return Unverified, nil
+	}
+	return "", &NotTakenError{Draft: d.draft(now), Screen: now.Screen}
+}
+
+// retry types again what the agent did not receive: the text if it left no trace, and
+// Enter while the text is in the composer. Gemini CLI 0.61.0 shows a text while it loads a
+// conversation and ignores Enter until then.
+func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, bool, error) {
+	in, safe := d.next(now)
+	for end := time.Now().Add(retryTimeout); ; {
+		if safe {
+			if err := s.Runtime.Send(ctx, s.Place, in); err != nil {
+				return now, false, err
+			}
+		}
+		left := time.Until(end)
+		seen, received, err := s.confirm(ctx, d, min(confirmTimeout, left))
+		if now = seen; err != nil || received || left <= confirmTimeout {
+			return now, received, err
+		}
+		in, safe = session.Input{Key: "Enter"}, d.draft(now) && !now.asks()
+	}
+}
+
+// Press sends input without verification: a key, a draft or a text. An agent that is
+// working queues what is submitted.
+func (s Sender) Press(ctx context.Context, in session.Input) (Outcome, error) {
+	outcome := Unverified
+	if in.Key == "Enter" || in.Key == "" && !in.NoEnter {
+		if now, err := s.Observe(ctx); err == nil && now.working() {
+			outcome = Queued
+		}
+	}
+	return outcome, s.Runtime.Send(ctx, s.Place, in)
+}
+
+// awaitReady waits for an agent that is booting or drawing, since that would lose what is
+// typed, and checks that it does not ask a question.
+func (s Sender) awaitReady(ctx context.Context) (Snapshot, error) {
+	began, screen := time.Now(), ""
+	for {
+		now, err := s.Observe(ctx)
+		late := time.Since(began) > s.BootTimeout
+		switch booting := now.Detection.Activity == session.Booting; {
+		case err != nil:
+			return now, err
+		case now.asks():
+			return now, &DialogError{Question: now.Detection.Detail, Screen: now.Screen}
+		case now.working(), !booting && (late || s.editable(now) && now.Screen == screen):
+			return now, nil
+		case late:
+			return now, fmt.Errorf("the agent is still booting after %s; the screen ends:\n%s", s.BootTimeout, now.end())
+		}
+		screen = now.Screen
+		if err := pause(ctx, stableFor); err != nil {
+			return now, err
+		}
+	}
+}
+
+// editable reports whether the screen shows where text is typed, as far as that is known.
+func (s Sender) editable(now Snapshot) bool {
+	c, known := s.Agent.(Composer)
+	if !known {
+		return true
+	}
+	_, shown := c.Composer(now.Screen)
+	return shown || s.Agent.Ready(now.Screen)
+}
+
+// clearDraft removes a draft from the composer, line by line. It clears the first line
+// also if that looks empty: what was just typed may not show yet. What stays is a hint.
+func (s Sender) clearDraft(ctx context.Context, now Snapshot) (Snapshot, error) {
+	c, known := s.Agent.(Composer)
+	for n := 0; known && n < draftLines; n++ {
+		draft, shown := c.Composer(now.Screen)
+		if !shown || draft == "" && n > 0 {
+			break
+		}
+		keys := []string{"C-u"}
+		if draft != "" {
+			keys = append(keys, "BSpace") // the break before the line
+		}
+		for _, key := range keys {
+			if err := s.Runtime.Send(ctx, s.Place, session.Input{Key: key}); err != nil {
+				return now, err
+			}
+		}
+		if draft == "" {
+			break
+		}
+		if err := pause(ctx, 150*time.Millisecond); err != nil {
+			return now, err
+		}
+		screen := now.Screen
+		var err error
+		if now, err = s.Observe(ctx); err != nil || now.Screen == screen {
+			return now, err
+		}
+	}
+	return now, nil
+}
+
+// confirm observes the session until the agent has received the text, at most for timeout.
+func (s Sender) confirm(ctx context.Context, d delivery, timeout time.Duration) (now Snapshot, received bool, err error) {
+	if !d.verifiable(d.before) {
+		timeout = min(timeout, blindTimeout)
+	}
+	began := time.Now()
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
+		now, err = s.Observe(ctx)
+		switch gone := errors.Is(err, session.ErrGone) || now.exited(); {
+		case gone && d.verbatim:
+			return now, true, nil // some commands make the agent exit
+		case gone && err == nil:
+			return now, false, fmt.Errorf("the text was typed, and the agent exited: the session %w", session.ErrGone)
+		case err != nil || d.received(now):
+			return now, err == nil, err
+		case time.Since(began) > timeout:
+			return now, false, nil
+		}
+		if err := pause(ctx, wait); err != nil {
+			return now, false, err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the agent to receive the text: %w", ctx.Err())
+	case <-time.After(d):
+		return nil
+	}
+}
