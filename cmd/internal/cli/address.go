@@ -143,7 +143,7 @@ type selector struct {
 // command: "the sessions".
 func (s *selector) register(a *app, c *cobra.Command, what string) {
 	c.Flags().StringVar(&s.role, "role", "", what+" of this `role`")
-	c.Flags().Var(&labelFlag{into: &s.labels}, "label", what+" with this label, `key=value` (repeatable: with all of them)")
+	labelFlag(c.Flags(), &s.labels, what+" with this label, `key=value` (repeatable: with all of them)")
 	completeFlag(c, "role", completeRoles(a))
 	completeFlag(c, "label", completeLabels(a))
 }

@@ -88,7 +88,7 @@ asks. The same as apply --destroy.`,
 
 func (o *applyOptions) registerApply(c *cobra.Command) {
 	flags := c.Flags()
-	addTurnFlag(flags, &o.afterTurn, &o.turnLimit)
+	afterTurnFlag(flags, &o.afterTurn, &o.turnLimit)
 	flags.BoolVar(&o.autoApprove, "auto-approve", false, "do not ask")
 	flags.StringVar(&o.onError, "on-error", "continue", "what a failure means for the rest: continue, stop")
 	completeFlag(c, "on-error", words("continue", "stop"))
@@ -187,7 +187,7 @@ func attempt(ctx context.Context, a *app, t *teller, o applyOptions) error {
 		autoHub(ctx, a, p)
 	}
 	if o.wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
-		held := heldStarts{eyes: eyesOf(a, p), r: r, q: request, emit: t.event, tally: tally}
+		held := heldStarts{observer: newObserver(a, p), r: r, q: request, emit: t.event, tally: tally}
 		var followed error
 		tally, followed = held.follow(ctx, drain)
 		err = errors.Join(err, followed)

@@ -119,11 +119,11 @@ func (w *attendance) wait(ctx, waiting context.Context, rm bool) error {
 // follow looks until what is waited for has happened, and returns the last look. What
 // shows a session's end has to show it twice.
 func (w *attendance) follow(ctx context.Context) (last status.Input, reached bool, err error) {
-	e := eyesOf(w.app, w.project)
+	e := newObserver(w.app, w.project)
 	over := false
 	var runs []string
 	heard := func() int64 { return e.activity.Heard(runs) }
-	for s, err := range follow.Looks(ctx, lookWait, heard, e.look) {
+	for s, err := range follow.Looks(ctx, pollInterval, heard, e.observe) {
 		if err != nil {
 			return status.Input{}, false, err
 		}
@@ -224,7 +224,7 @@ const fileLag = 2 * time.Second
 // answer returns what the agent said last, as its session file tells, or what its
 // terminal shows if it keeps no such file.
 func (w *attendance) answer(ctx context.Context, last status.Input) (string, error) {
-	e := eyesOf(w.app, w.project)
+	e := newObserver(w.app, w.project)
 	given, _ := activity.Given(*last.Record, last.Events)
 	for end := time.Now().Add(fileLag); ; {
 		n := last.Look.Transcript
@@ -236,7 +236,7 @@ func (w *attendance) answer(ctx context.Context, last status.Input) (string, err
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(lookWait / 2):
+		case <-time.After(pollInterval / 2):
 		}
 		look := e.activity.Look(*last.Record, last.Live, last.Events, time.Now())
 		last.Look = &look

@@ -67,11 +67,11 @@ func runDoctor(ctx context.Context, a *app, fix, moved bool) error {
 }
 
 func runDoctorSession(ctx context.Context, a *app, typed string) error {
-	e, err := openEyes(a)
+	e, err := openObserver(a)
 	if err != nil {
 		return err
 	}
-	s, err := e.look(ctx)
+	s, err := e.observe(ctx)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	report.Project, report.Agentform, report.Dir = p.Manifest.Project, a.env.Version, p.Manifest.Root
 	report.Lineage = s.Lineage
 	locate(ctx, p, &report, o.format)
-	if err := tellDrift(a, report, o.format); err != nil {
+	if err := printDrift(a, report, o.format); err != nil {
 		return err
 	}
 	a.log.Debug("compared", "state", p.State, "serial", report.Serial, "complete", report.Complete, "differences", len(report.Items))
@@ -374,9 +374,9 @@ func moveHome(w session.Spec, r *session.Record) session.Spec {
 	return w
 }
 
-// tellDrift writes a report to standard output, and what GitHub wants of a step
+// printDrift writes a report to standard output, and what GitHub wants of a step
 // besides to the files that it names.
-func tellDrift(a *app, r view.DriftReport, format string) error {
+func printDrift(a *app, r view.DriftReport, format string) error {
 	switch format {
 	case "json":
 		return view.DriftJSON(a.env.Stdout, r)

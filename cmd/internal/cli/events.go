@@ -57,18 +57,9 @@ func runEvents(ctx context.Context, a *app, typed []string, since time.Time, tai
 	if err := printEvents(a, last(tail, past)); err != nil || !follow {
 		return err
 	}
-	ctx, stop := untilInterrupted(ctx)
-	defer stop()
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return outcome(exitInterrupted)
-		case <-tick.C:
-		}
+	return poll(ctx, func() error {
 		if readerGone(a.env.Stdout) {
-			return nil
+			return outcome(exitDone)
 		}
 		if n := len(past); n > 0 && past[n-1].Time.Add(-disorder).After(since) {
 			since = past[n-1].Time.Add(-disorder)
@@ -77,11 +68,10 @@ func runEvents(ctx context.Context, a *app, typed []string, since time.Time, tai
 		if err != nil {
 			return err
 		}
-		if err := printEvents(a, without(all, past)); err != nil {
-			return err
-		}
+		added := without(all, past)
 		past = all
-	}
+		return printEvents(a, added)
+	})
 }
 
 // disorder is how much older than the last event told one may be that was not

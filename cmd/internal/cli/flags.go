@@ -183,88 +183,67 @@ func fixBashCompletion(root *cobra.Command) {
 	}
 }
 
-// turnFlag is --after-turn[=LIMIT]: running turns may end first, for at most the
-// limit; without one as the manifest says.
-type turnFlag struct {
-	given *bool
-	limit *time.Duration
+// funcFlag is a flag that calls set with each value. Help and completion use kind.
+type funcFlag struct {
+	set  func(string) error
+	kind string
 }
 
-// addTurnFlag adds the flag to a command.
-func addTurnFlag(flags *pflag.FlagSet, given *bool, limit *time.Duration) {
-	flags.Var(turnFlag{given, limit}, "after-turn", "let a running turn end first, for at most this `time` (--after-turn=30m; default: the manifest's after_turn, or 5m)")
+func (f funcFlag) Set(s string) error { return f.set(s) }
+func (f funcFlag) String() string     { return "" }
+func (f funcFlag) Type() string       { return f.kind }
+
+// afterTurnFlag adds --after-turn[=LIMIT].
+func afterTurnFlag(flags *pflag.FlagSet, given *bool, limit *time.Duration) {
+	set := func(s string) error {
+		if s == "true" || s == "false" {
+			*given = s == "true"
+			return nil
+		}
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return errors.New("must be a length of time above 0, such as 30m")
+		}
+		*given, *limit = true, d
+		return nil
+	}
+	flags.Var(funcFlag{set, "duration"}, "after-turn", "let a running turn end first, for at most this `time` (--after-turn=30m; default: the manifest's after_turn, or 5m)")
 	flags.Lookup("after-turn").NoOptDefVal = "true"
 }
 
-// Set takes true, false or a length of time.
-func (f turnFlag) Set(s string) error {
-	switch s {
-	case "true", "false":
-		*f.given = s == "true"
+// varFlags adds --var and --var-file. Both append to one list, whose order counts.
+func varFlags(flags *pflag.FlagSet, vars *[]config.Var) {
+	add := func(s string) error {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || name == "" {
+			return errors.New("want NAME=VALUE")
+		}
+		*vars = append(*vars, config.Var{Name: name, Value: value})
 		return nil
 	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 {
-		return errors.New("must be a length of time above 0, such as 30m")
-	}
-	*f.given, *f.limit = true, d
-	return nil
-}
-
-// String is empty: the help names the default.
-func (f turnFlag) String() string { return "" }
-
-// Type is what the help calls the value.
-func (f turnFlag) Type() string { return "duration" }
-
-// varFlag is --var and --var-file: both append to one list, because the order
-// in which they are given decides.
-type varFlag struct {
-	into *[]config.Var
-	file bool
-}
-
-// Set appends one value of the flag.
-func (v *varFlag) Set(s string) error {
-	if v.file {
-		*v.into = append(*v.into, config.Var{File: s})
+	addFile := func(s string) error {
+		*vars = append(*vars, config.Var{File: s})
 		return nil
 	}
-	name, value, ok := strings.Cut(s, "=")
-	if !ok || name == "" {
-		return errors.New("want NAME=VALUE")
-	}
-	*v.into = append(*v.into, config.Var{Name: name, Value: value})
-	return nil
+	flags.Var(funcFlag{add, "stringArray"}, "var", "value of a variable, `name=value` (repeatable)")
+	flags.Var(funcFlag{addFile, "stringArray"}, "var-file", "read the values of variables from this `file` (repeatable)")
 }
 
-// String is empty: there is no default to show.
-func (v *varFlag) String() string { return "" }
-
-// Type is what the help calls the value.
-func (v *varFlag) Type() string { return "stringArray" }
-
-// labelFlag is --label: each one adds to a map.
-type labelFlag struct{ into *map[string]string }
-
-// Set adds one label.
-func (l *labelFlag) Set(s string) error {
-	key, value, ok := strings.Cut(s, "=")
-	if !ok || key == "" {
-		return errors.New("want KEY=VALUE")
+// labelFlag adds --label, which adds to a map.
+func labelFlag(flags *pflag.FlagSet, labels *map[string]string, usage string) {
+	set := func(s string) error {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" {
+			return errors.New("want KEY=VALUE")
+		}
+		if *labels == nil {
+			*labels = map[string]string{}
+		}
+		(*labels)[key] = value
+		return nil
 	}
-	if *l.into == nil {
-		*l.into = map[string]string{}
-	}
-	(*l.into)[key] = value
-	return nil
+	flags.Var(funcFlag{set, "stringToString"}, "label", usage)
 }
-
-// String is empty: there is no default to show.
-func (l *labelFlag) String() string { return "" }
-
-// Type is what the help calls the value.
-func (l *labelFlag) Type() string { return "stringToString" }
 
 // durationFlag is a flag with a length of time: 90s, 1h30m, or a plain number of
 // seconds.

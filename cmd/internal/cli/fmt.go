@@ -93,17 +93,16 @@ func fmtStream(a *app, o fmtOptions) error {
 	}
 	changed := string(src) != string(formatted)
 	if o.diff && changed {
-		if err := printDiff(a, "<stdin>", src, formatted); err != nil {
-			return err
-		}
+		err = printDiff(a.env.Stdout, "<stdin>", src, formatted)
 	}
 	switch {
+	case err != nil:
+		return err
 	case o.check && changed:
 		return outcome(exitUnformatted)
-	case o.check || o.diff:
-		return nil
+	case !o.check && !o.diff:
+		_, err = a.env.Stdout.Write(formatted)
 	}
-	_, err = a.env.Stdout.Write(formatted)
 	return err
 }
 
@@ -118,7 +117,7 @@ func fmtFile(a *app, file string, o fmtOptions) (changed bool, err error) {
 	}
 	fmt.Fprintln(a.env.Stdout, a.short(file))
 	if o.diff {
-		if err := printDiff(a, a.short(file), src, formatted); err != nil {
+		if err := printDiff(a.env.Stdout, a.short(file), src, formatted); err != nil {
 			return true, err
 		}
 	}
@@ -142,22 +141,22 @@ func rewrite(file string, text []byte) error {
 	return renameio.WriteFile(real, text, info.Mode().Perm(), renameio.IgnoreUmask())
 }
 
-func printDiff(a *app, name string, before, after []byte) error {
-	return difflib.WriteUnifiedDiff(a.env.Stdout, difflib.UnifiedDiff{
+func printDiff(w io.Writer, name string, before, after []byte) error {
+	return difflib.WriteUnifiedDiff(w, difflib.UnifiedDiff{
 		A: difflib.SplitLines(string(before)), FromFile: "a/" + name,
 		B: difflib.SplitLines(string(after)), ToFile: "b/" + name, Context: 3,
 	})
 }
 
-// formattable lists the files at a path that fmt rewrites: the file itself, or
-// a folder's manifests and files of variables.
+// formattable returns the files at a path that fmt rewrites: the file itself, or the
+// manifests and the files of variables in a directory.
 func formattable(path string, recursive bool) ([]string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.IsDir() && strings.HasSuffix(path, ".json"):
-		return nil, errors.New("the JSON syntax has no usual form here")
+		return nil, errors.New("the JSON syntax cannot be formatted")
 	case !info.IsDir():
 		return []string{path}, nil
 	}
@@ -168,7 +167,7 @@ func formattable(path string, recursive bool) ([]string, error) {
 			return err
 		case d.IsDir() && p != path && (!recursive || strings.HasPrefix(d.Name(), ".")):
 			return filepath.SkipDir
-		case !d.IsDir() && hasUsualForm(d.Name()):
+		case !d.IsDir() && isFormattable(d.Name()):
 			files = append(files, p)
 		}
 		return nil
@@ -176,14 +175,7 @@ func formattable(path string, recursive bool) ([]string, error) {
 	return files, err
 }
 
-func hasUsualForm(name string) bool {
-	if strings.HasPrefix(name, ".") {
-		return false
-	}
-	for _, known := range []string{"agentform.hcl", "agentform.vars.hcl"} {
-		if name == known {
-			return true
-		}
-	}
-	return strings.HasSuffix(name, ".agentform.hcl") || strings.HasSuffix(name, ".auto.vars.hcl")
+func isFormattable(name string) bool {
+	return name == "agentform.hcl" || name == "agentform.vars.hcl" ||
+		!strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".agentform.hcl") || strings.HasSuffix(name, ".auto.vars.hcl"))
 }

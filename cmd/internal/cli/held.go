@@ -20,13 +20,13 @@ const heldWait = 500 * time.Millisecond
 
 // heldStarts follows the sessions of one apply whose start was approved and waits.
 type heldStarts struct {
-	eyes  *eyes
-	r     *engine.Engine
-	q     engine.Request
-	emit  func(history.Event)
-	tally apply.Tally
-	left  []session.Address
-	errs  []error
+	observer *observer
+	r        *engine.Engine
+	q        engine.Request
+	emit     func(history.Event)
+	tally    apply.Tally
+	left     []session.Address
+	errs     []error
 }
 
 // follow returns when every session that waits for a dependency has started, or
@@ -50,7 +50,7 @@ func (h *heldStarts) follow(ctx context.Context, drain <-chan struct{}) (apply.T
 		case <-waiting.Done():
 		}
 	}()
-	for s, err := range follow.Looks(waiting, heldWait, nil, h.eyes.look) {
+	for s, err := range follow.Looks(waiting, heldWait, nil, h.observer.observe) {
 		if err != nil {
 			return h.tally, errors.Join(append(h.errs, err)...)
 		}
@@ -68,7 +68,7 @@ func (h *heldStarts) follow(ctx context.Context, drain <-chan struct{}) (apply.T
 
 // see takes note of what a look shows, and returns the sessions that can start now
 // and that no hub starts.
-func (h *heldStarts) see(s *sight) (due []session.Address) {
+func (h *heldStarts) see(s *snapshot) (due []session.Address) {
 	for _, a := range slices.Clone(h.left) {
 		k, c := s.of(a), s.outlook[a]
 		switch {
@@ -96,7 +96,7 @@ func (h *heldStarts) see(s *sight) (due []session.Address) {
 
 // abandoned returns a dependency whose agent is gone and that only a hub would
 // start again.
-func (s *sight) abandoned(spec session.Spec) (session.Address, bool) {
+func (s *snapshot) abandoned(spec session.Spec) (session.Address, bool) {
 	for _, on := range spec.DependsOn {
 		d := s.of(on).Diagnosis
 		if gone := d.State == session.StateStale || d.State == session.StateError; gone && (s.outlook[on].Action == plan.Restart || s.outlook[on].Reason == plan.ReasonBackingOff) {
@@ -110,7 +110,7 @@ func (h *heldStarts) drop(a session.Address) {
 	h.left = slices.DeleteFunc(h.left, func(b session.Address) bool { return a == b })
 }
 
-func (h *heldStarts) skip(s *sight, a session.Address, why string) {
+func (h *heldStarts) skip(s *snapshot, a session.Address, why string) {
 	h.drop(a)
 	h.tally.Held--
 	h.tally.Skipped++

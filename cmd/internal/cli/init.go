@@ -99,7 +99,7 @@ func runInit(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	tellInit(a, installed, first, ignored)
+	reportInit(a, installed, first, ignored)
 	if has, err := git.HasCommits(ctx, root); err == nil && !has {
 		fmt.Fprintf(a.env.Stdout, "\nThe repository has no commit yet, and a branch begins at one: %s\n", preflight.FirstCommit)
 	}
@@ -107,7 +107,7 @@ func runInit(ctx context.Context, a *app) error {
 	return nil
 }
 
-func tellInit(a *app, installed []string, first firstManifest, ignored bool) {
+func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 	out := a.env.Stdout
 	fmt.Fprintf(out, "Wrote %s: one session of %s, on a branch of its own.\n", manifestFile, first.Agent)
 	if ignored {

@@ -24,10 +24,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// lookAgain is how long a command that follows waits before it looks whether
-// something was added.
-const lookAgain = 250 * time.Millisecond
-
 func logsCommand(a *app) *cobra.Command {
 	var o logsOptions
 	c := &cobra.Command{
@@ -103,24 +99,24 @@ func runLogs(ctx context.Context, a *app, typed string, o logsOptions) error {
 		return fmt.Errorf("%s was never live: there is nothing to tell", address)
 	}
 	if !o.screen {
-		if told, err := tellEntries(ctx, a, p, *r, o); told || err != nil {
+		if told, err := printEntries(ctx, a, p, *r, o); told || err != nil {
 			return err
 		}
 	}
 	path := filepath.Join(p.SessionDir(*r), history.TranscriptName)
 	if a.globals.json {
-		text, err := endOf(transcripts(path))
+		text, err := transcriptEnd(path)
 		if err != nil {
 			return err
 		}
 		return view.TextJSON(a.env.Stdout, address, lastLines(o.tail, text))
 	}
-	n, err := printTranscript(a, path, o.tail)
+	n, err := printTranscript(a.env.Stdout, path, o.tail)
 	if err != nil {
 		return err
 	}
 	if o.follow {
-		return followTranscript(ctx, a, path, n)
+		return followTranscript(ctx, a.env.Stdout, path, n)
 	}
 	if n == 0 {
 		fmt.Fprintf(a.env.Stderr, "No transcript yet. The screen now: agentform capture %s\n", quoted(address))
@@ -128,138 +124,109 @@ func runLogs(ctx context.Context, a *app, typed string, o logsOptions) error {
 	return nil
 }
 
-// lastLines returns the last lines of a text, as many as --tail says.
 func lastLines(t tailFlag, text string) string {
 	return strings.Join(last(t, slices.Collect(strings.Lines(text))), "")
 }
 
-// printTranscript prints what is kept, the oldest first, or the end of it that --tail
-// says, and returns how many bytes of the file itself were read.
-func printTranscript(a *app, path string, tail tailFlag) (n int64, err error) {
+// printTranscript prints a transcript, or the end of it that --tail says. It returns how
+// many bytes of the newest file were read.
+func printTranscript(w io.Writer, path string, tail tailFlag) (n int64, err error) {
 	if tail.most >= 0 {
 		if info, err := os.Stat(path); err == nil {
 			n = info.Size()
 		}
-		text, err := endOf(transcripts(path))
-		if err != nil {
-			return 0, err
+		text, err := transcriptEnd(path)
+		if err == nil {
+			_, err = io.WriteString(w, plaintext.Safe(lastLines(tail, text)))
 		}
-		_, err = io.WriteString(a.env.Stdout, plaintext.Safe(lastLines(tail, text)))
 		return n, err
 	}
 	for _, file := range transcripts(path) {
-		if n, err = copyFrom(a.env.Stdout, file, 0); err != nil {
+		if n, err = printFrom(w, file, 0); err != nil {
 			return n, err
 		}
 	}
 	return n, nil
 }
 
-// followTranscript prints what is added to the file behind an offset. A file
-// that was moved aside meanwhile is told to its end first.
-func followTranscript(ctx context.Context, a *app, path string, at int64) error {
-	ctx, stop := untilInterrupted(ctx)
-	defer stop()
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return outcome(exitInterrupted)
-		case <-tick.C:
-		}
+// followTranscript prints what is added to a file after an offset. The rest of a file that
+// was rotated is printed first.
+func followTranscript(ctx context.Context, w io.Writer, path string, at int64) error {
+	return poll(ctx, func() error {
 		if info, err := os.Stat(path); err == nil && info.Size() < at {
-			if _, err := copyFrom(a.env.Stdout, path+".1", at); err != nil {
+			if _, err := printFrom(w, path+".1", at); err != nil {
 				return err
 			}
 			at = 0
 		}
-		n, err := copyFrom(a.env.Stdout, path, at)
-		if err != nil {
-			return err
-		}
+		n, err := printFrom(w, path, at)
 		at += n
-	}
+		return err
+	})
 }
 
-// transcripts are the files that a transcript is kept in, the oldest first: apply
-// moves what it has filled aside, to .1, and what was there to .2.
+// transcripts returns the files of a transcript, the oldest first. apply rotates them.
 func transcripts(path string) []string { return []string{path + ".3", path + ".2", path + ".1", path} }
 
-// endOf is the end of what files hold one after the other: more than is shown of
-// it, so that whoever cuts it knows that there was more.
-func endOf(files []string) (string, error) {
+// transcriptEnd returns the end of a transcript: more than is shown, so that whoever cuts it
+// knows that there was more.
+func transcriptEnd(path string) (string, error) {
 	text := ""
-	for _, file := range slices.Backward(files) {
+	for _, file := range slices.Backward(transcripts(path)) {
 		left := int64(2*session.TailLimit - len(text))
 		if left <= 0 {
 			break
 		}
-		part, err := lastOf(file, left)
+		part, _, err := readEnd(file, 0, left)
 		if err != nil {
-			return "", fmt.Errorf("read the transcript: %w", err)
+			return "", err
 		}
 		text = part + text
 	}
 	return text, nil
 }
 
-// lastOf is the last bytes of a file; nothing of one that is not there.
-func lastOf(file string, most int64) (string, error) {
-	f, err := layout.OpenRegular(file, syscall.O_NOFOLLOW)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	from := max(info.Size()-most, 0)
-	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
-	return string(text), err
-}
+// maxPrinted bounds what is read of a transcript's file at once. Those that agentform
+// writes are smaller.
+const maxPrinted = 64 << 20
 
-// mostCopied bounds what is read of a transcript's file at a time. One that agentform wrote
-// is smaller.
-const mostCopied = 64 << 20
-
-// copyFrom writes a file's text from an offset on, made safe for a terminal,
-// and returns how many bytes of the file that was. One that is not there, or
-// shorter than the offset, has nothing to tell.
-func copyFrom(w io.Writer, path string, at int64) (int64, error) {
-	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read the transcript: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, fmt.Errorf("read the transcript: %w", err)
-	}
-	if info.Size() <= at {
-		return 0, nil
-	}
-	from := max(at, info.Size()-mostCopied)
-	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
-	if err != nil {
-		return 0, fmt.Errorf("read the transcript: %w", err)
-	}
-	if _, err := io.WriteString(w, plaintext.Safe(string(text))); err != nil {
+// printFrom prints a file from an offset on and returns how many bytes were added since.
+func printFrom(w io.Writer, path string, at int64) (int64, error) {
+	text, size, err := readEnd(path, at, maxPrinted)
+	if err != nil || size <= at {
 		return 0, err
 	}
-	return info.Size() - at, nil
+	_, err = io.WriteString(w, plaintext.Safe(text))
+	return size - at, err
 }
 
-// tellEntries prints a session from its agent's own file. False: the agent keeps
+// readEnd returns the last bytes of a file after an offset, and its size. A file that does
+// not exist is empty.
+func readEnd(path string, at, most int64) (text string, size int64, err error) {
+	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", 0, nil
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("read the transcript: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	var b []byte
+	if err == nil {
+		size = info.Size()
+		from := max(min(at, size), size-most)
+		b, err = io.ReadAll(io.NewSectionReader(f, from, size-from))
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("read the transcript: %w", err)
+	}
+	return string(b), size, nil
+}
+
+// printEntries prints a session from its agent's own file. False: the agent keeps
 // none, or has not begun it, so there is only the screen to print.
-func tellEntries(ctx context.Context, a *app, p *project.Project, r session.Record, o logsOptions) (told bool, err error) {
+func printEntries(ctx context.Context, a *app, p *project.Project, r session.Record, o logsOptions) (told bool, err error) {
 	adapter, of := agent.For(r.Spec.Agent), p.Activity().Lookup(r)
 	var reader sessionfile.Reader
 	native, err := reader.Read(adapter, r.Run.ID, of)
@@ -288,21 +255,10 @@ func tellEntries(ctx context.Context, a *app, p *project.Project, r session.Reco
 	if err := view.Entries(a.env.Stdout, a.out(), entries, time.Now()); err != nil || !o.follow {
 		return true, err
 	}
-	ctx, stop := untilInterrupted(ctx)
-	defer stop()
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return true, outcome(exitInterrupted)
-		case <-tick.C:
-		}
+	return true, poll(ctx, func() (err error) {
 		if lines, place, _, err = reader.More(adapter, r.Run.ID, of, place); err != nil {
-			return true, err
+			return err
 		}
-		if err := view.Entries(a.env.Stdout, a.out(), sessionfile.Entries(adapter, lines), time.Now()); err != nil {
-			return true, err
-		}
-	}
+		return view.Entries(a.env.Stdout, a.out(), sessionfile.Entries(adapter, lines), time.Now())
+	})
 }

@@ -61,7 +61,7 @@ Exit 1 when nothing that lives is left to wait for, and when the timeout is over
 }
 
 func runNext(ctx context.Context, a *app, role string, timeout time.Duration) error {
-	f, err := newFollowing(a, nil)
+	f, err := openSelection(a, nil)
 	if err != nil {
 		return err
 	}
@@ -70,15 +70,15 @@ func runNext(ctx context.Context, a *app, role string, timeout time.Duration) er
 	limited, cancel := within(ctx, timeout)
 	defer cancel()
 	var follower follow.Follower
-	var last glance
-	for g, err := range follow.Looks(limited, lookWait, f.told, f.glance) {
+	var last observation
+	for g, err := range follow.Looks(limited, pollInterval, f.heard, f.observe) {
 		if err != nil {
 			return err
 		}
 		last = g.ofRole(role)
 		follower.See(last.at, last.sights)
 		if needs := follower.Needs(); len(needs) > 0 {
-			return tellNeed(a, needs[0], last)
+			return printNeed(a, needs[0], last)
 		}
 		if !follower.Hope() {
 			return hopeless(role, last)
@@ -90,12 +90,12 @@ func runNext(ctx context.Context, a *app, role string, timeout time.Duration) er
 	return fmt.Errorf("no session needed anybody within %s (%s)%s", timeout, last.words(), last.waits())
 }
 
-// ofRole is what the glance shows of the sessions of a role; empty: of all.
-func (g glance) ofRole(role string) glance {
+// ofRole is what the observation shows of the sessions of a role; empty: of all.
+func (g observation) ofRole(role string) observation {
 	if role == "" {
 		return g
 	}
-	some := glance{at: g.at}
+	some := observation{at: g.at}
 	for i, x := range g.sessions {
 		if x.Role == role {
 			some.sessions = append(some.sessions, x)
@@ -105,7 +105,7 @@ func (g glance) ofRole(role string) glance {
 	return some
 }
 
-func tellNeed(a *app, n follow.Need, g glance) error {
+func printNeed(a *app, n follow.Need, g observation) error {
 	x := *g.of(n.Address)
 	needy := view.Needy{Session: x, Priority: n.Priority, Reason: string(n.Reason), Since: n.Since}
 	if a.globals.json {
@@ -126,7 +126,7 @@ func tellNeed(a *app, n follow.Need, g glance) error {
 }
 
 // waiting are the sessions whose start was approved and waits.
-func (g glance) waiting() []api.Session {
+func (g observation) waiting() []api.Session {
 	var some []api.Session
 	for _, x := range g.sessions {
 		if x.State == session.StatePending && x.ID != "" && x.Detail != "" {
@@ -137,7 +137,7 @@ func (g glance) waiting() []api.Session {
 }
 
 // waits says, below a sentence, for what sessions wait.
-func (g glance) waits() string {
+func (g observation) waits() string {
 	text := ""
 	for _, x := range g.waiting() {
 		text += fmt.Sprintf("\n%s: %s", x.Address, x.Detail)
@@ -146,7 +146,7 @@ func (g glance) waits() string {
 }
 
 // hopeless is the error when no session can come to need anybody.
-func hopeless(role string, g glance) error {
+func hopeless(role string, g observation) error {
 	whose := ""
 	if role != "" {
 		whose = fmt.Sprintf(" of role %q", role)
@@ -158,7 +158,7 @@ func hopeless(role string, g glance) error {
 }
 
 // words are how many sessions there are of each kind, for people.
-func (g glance) words() string {
+func (g observation) words() string {
 	words := map[string]int{}
 	for _, x := range g.sessions {
 		words[view.Word(x)]++

@@ -21,10 +21,10 @@ import (
 )
 
 // sight is the project's sessions as they are now.
-type sight struct {
+type snapshot struct {
 	project *project.Project
 	engine.Observation
-	known []status.Input // on record, then what is only wanted, each in the order of addresses
+	sessions []status.Input // on record, then what is only wanted, each in the order of addresses
 	// holder is the hub, if one supervises the project.
 	holder     state.Holder
 	supervised bool
@@ -34,16 +34,16 @@ type sight struct {
 }
 
 // look sees the project's sessions once.
-func lookOnce(ctx context.Context, a *app) (*sight, error) {
-	e, err := openEyes(a)
+func observe(ctx context.Context, a *app) (*snapshot, error) {
+	e, err := openObserver(a)
 	if err != nil {
 		return nil, err
 	}
-	return e.look(ctx)
+	return e.observe(ctx)
 }
 
 // eyes look at the project's sessions, as often as they are asked to.
-type eyes struct {
+type observer struct {
 	project    *project.Project
 	reconciler *engine.Engine
 	activity   *activity.Reader
@@ -59,7 +59,7 @@ type past struct {
 
 // eyes opens the project for looking. Without a manifest that can be read, the
 // sessions on record are seen; that it cannot be read is said.
-func openEyes(a *app) (*eyes, error) {
+func openObserver(a *app) (*observer, error) {
 	p, _, err := a.openState()
 	if err != nil {
 		return nil, err
@@ -69,56 +69,56 @@ func openEyes(a *app) (*eyes, error) {
 			return nil, err
 		}
 	}
-	return eyesOf(a, p), nil
+	return newObserver(a, p), nil
 }
 
-// eyesOf look at an open project's sessions.
-func eyesOf(a *app, p *project.Project) *eyes {
-	return &eyes{project: p, reconciler: p.Reconciler(project.ToRead), activity: p.Activity(), histories: map[string]past{}, log: a.log}
+// newObserver look at an open project's sessions.
+func newObserver(a *app, p *project.Project) *observer {
+	return &observer{project: p, reconciler: p.Reconciler(project.ToRead), activity: p.Activity(), histories: map[string]past{}, log: a.log}
 }
 
 // look sees all sessions, with their screens.
-func (e *eyes) look(ctx context.Context) (*sight, error) {
+func (e *observer) observe(ctx context.Context) (*snapshot, error) {
 	p := e.project
 	found, err := e.reconciler.Inspect(ctx, true, p.Manifest.Sessions...)
 	if err != nil {
 		return nil, err
 	}
-	s := &sight{project: p, Observation: found}
+	s := &snapshot{project: p, Observation: found}
 	for i := range found.Sessions {
-		s.known = append(s.known, e.know(&found.Sessions[i], found.World.At))
+		s.sessions = append(s.sessions, e.input(&found.Sessions[i], found.World.At))
 	}
 	s.holder, s.supervised = hub.Running(p.Manifest.DataDir)
 	e.forecast(s)
 	for _, x := range found.Pending {
-		s.known = append(s.known, status.Pending(x))
+		s.sessions = append(s.sessions, status.Pending(x))
 	}
 	return s, nil
 }
 
 // forecast adds what a hub does with the sessions on record, unless all of their agents
 // live.
-func (e *eyes) forecast(s *sight) {
+func (e *observer) forecast(s *snapshot) {
 	gone := func(k status.Input) bool { return k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive }
-	if !slices.ContainsFunc(s.known, gone) {
+	if !slices.ContainsFunc(s.sessions, gone) {
 		return
 	}
 	care := engine.HubInput{MaxRunning: e.project.MaxRunning, Doing: map[session.Address]session.Doing{}}
-	for _, k := range s.known {
+	for _, k := range s.sessions {
 		care.Doing[k.Record.Address] = k.Doing(s.World.At)
 	}
 	s.outlook = status.Changes(e.reconciler.Forecast(s.Observation, care))
-	status.Forecast(s.known, s.outlook, s.supervised)
+	status.Forecast(s.sessions, s.outlook, s.supervised)
 }
 
 // addresses are all that can be named.
-func (s *sight) addresses() []session.Address {
+func (s *snapshot) addresses() []session.Address {
 	return addresses(s.project.Manifest.Sessions, s.State.Sessions)
 }
 
 // of is what is known of one session.
-func (s *sight) of(a session.Address) status.Input {
-	for _, k := range s.known {
+func (s *snapshot) of(a session.Address) status.Input {
+	for _, k := range s.sessions {
 		if k.Address() == a {
 			return k
 		}
@@ -128,7 +128,7 @@ func (s *sight) of(a session.Address) status.Input {
 
 // know returns what is known of a recorded session, and adds to its history what is new
 // in that.
-func (e *eyes) know(x *engine.Seen, at time.Time) status.Input {
+func (e *observer) input(x *engine.Seen, at time.Time) status.Input {
 	folder := e.project.SessionDir(x.Record)
 	past := e.history(folder)
 	k := status.Observed(x, e.activity.Look(x.Record, x.Live, past, at), past)
@@ -149,7 +149,7 @@ func (e *eyes) know(x *engine.Seen, at time.Time) status.Input {
 
 // history is what happened to the session of a folder. It is read again only
 // when it has grown; what cannot be read is not shown.
-func (e *eyes) history(folder string) []history.Event {
+func (e *observer) history(folder string) []history.Event {
 	size := history.Size(folder)
 	if h, read := e.histories[folder]; read && h.size == size {
 		return h.events
@@ -164,19 +164,15 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// lookWait is how often wait and next look. A change must last for as long to
-// count, so it is not made shorter.
-const lookWait = 250 * time.Millisecond
-
-// glance is one look at the sessions that are followed.
-type glance struct {
+// observation is one look at the sessions that are followed.
+type observation struct {
 	at       time.Time
 	sessions []api.Session
 	sights   []follow.Sight // of the same sessions
 }
 
-// of is what the glance shows of one session; nil: it is not there.
-func (g glance) of(a session.Address) *api.Session {
+// of is what the observation shows of one session; nil: it is not there.
+func (g observation) of(a session.Address) *api.Session {
 	i := slices.IndexFunc(g.sessions, func(x api.Session) bool { return x.Address == a })
 	if i < 0 {
 		return nil
@@ -185,8 +181,8 @@ func (g glance) of(a session.Address) *api.Session {
 }
 
 // following follows the sessions that somebody means.
-type following struct {
-	*eyes
+type selection struct {
+	*observer
 	meant  []session.Address
 	all    bool                                  // also those that come to be
 	agents map[session.Address]session.AgentSpec // of those that are meant
@@ -195,16 +191,16 @@ type following struct {
 
 // following opens the project for following the sessions that are typed, or all
 // if none is.
-func newFollowing(a *app, typed []string) (*following, error) {
+func openSelection(a *app, typed []string) (*selection, error) {
 	_, s, err := a.openState()
 	if err != nil {
 		return nil, err
 	}
-	e, err := openEyes(a)
+	e, err := openObserver(a)
 	if err != nil {
 		return nil, err
 	}
-	f := &following{eyes: e, all: len(typed) == 0, agents: map[session.Address]session.AgentSpec{}}
+	f := &selection{observer: e, all: len(typed) == 0, agents: map[session.Address]session.AgentSpec{}}
 	specs := e.project.Manifest.Sessions
 	if f.meant = addresses(specs, s.Sessions); !f.all {
 		if f.meant, err = resolveAll(f.meant, typed); err != nil {
@@ -220,15 +216,15 @@ func newFollowing(a *app, typed []string) (*following, error) {
 	return f, nil
 }
 
-// glance looks at them once.
-func (f *following) glance(ctx context.Context) (glance, error) {
-	s, err := f.look(ctx)
+// observation looks at them once.
+func (f *selection) observe(ctx context.Context) (observation, error) {
+	s, err := f.observer.observe(ctx)
 	if err != nil {
-		return glance{}, err
+		return observation{}, err
 	}
-	g := glance{at: s.World.At}
+	g := observation{at: s.World.At}
 	f.runs = f.runs[:0]
-	for _, k := range s.known {
+	for _, k := range s.sessions {
 		if f.all || slices.Contains(f.meant, k.Address()) {
 			if k.Record != nil {
 				f.runs = append(f.runs, k.Record.Run.ID)
@@ -242,4 +238,4 @@ func (f *following) glance(ctx context.Context) (glance, error) {
 }
 
 // told changes when a hook of a session that is followed tells something.
-func (f *following) told() int64 { return f.activity.Heard(f.runs) }
+func (f *selection) heard() int64 { return f.activity.Heard(f.runs) }

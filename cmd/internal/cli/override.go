@@ -60,11 +60,11 @@ what the manifest does not say, and names you.`,
 	o.register(a, c, "the sessions")
 	if hand.Desired == session.Stopped {
 		c.Aliases = []string{"terminate", "kill"}
-		addTurnFlag(flags, &o.hand.AfterTurn, &o.hand.TurnLimit)
+		afterTurnFlag(flags, &o.hand.AfterTurn, &o.hand.TurnLimit)
 		durationVar(flags, &o.hand.TurnLimit, "timeout", 0, "longest wait for the turn's end, with --after-turn; then it is stopped all the same (default: the manifest's after_turn, or 5m)")
 	}
 	if hand.Restart {
-		addTurnFlag(flags, &o.hand.AfterTurn, &o.hand.TurnLimit)
+		afterTurnFlag(flags, &o.hand.AfterTurn, &o.hand.TurnLimit)
 		flags.BoolVar(&o.hand.Fresh, "fresh", false, "begin a fresh conversation, with the prompt")
 	}
 	if hand.Desired == session.Running {

@@ -97,7 +97,7 @@ session.`,
 	f.StringVar(&o.asked.Branch, "branch", "", "a worktree on this `branch`")
 	f.StringVar(&o.asked.Profile, "profile", "", "the agent's own `profile`")
 	f.StringVar(&o.asked.Role, "role", "", "its `role` (default \"default\")")
-	f.Var(&labelFlag{into: &o.asked.Labels}, "label", "a label, `key=value` (repeatable)")
+	labelFlag(f, &o.asked.Labels, "a label, `key=value` (repeatable)")
 	durationVar(f, &o.timeout, "timeout", 0, "stop it after so long (default: never)")
 	durationVar(f, &o.readyTimeout, "ready-timeout", 0, "how long it may take to be ready for its prompt (default: as the agent says)")
 	f.BoolVar(&o.rm, "rm", false, "wait, then take it away")

@@ -32,11 +32,11 @@ which is not dead; a hub that runs is asked what it sees of them.`,
 }
 
 func runServices(ctx context.Context, a *app) error {
-	e, err := openEyes(a)
+	e, err := openObserver(a)
 	if err != nil {
 		return err
 	}
-	s, err := e.look(ctx)
+	s, err := e.observe(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func runServices(ctx context.Context, a *app) error {
 			orphans = append(orphans, l)
 		}
 	}
-	all := status.ServicesOf(s.known, orphans, hubSees(ctx, a, s))
+	all := status.ServicesOf(s.sessions, orphans, hubSees(ctx, a, s))
 	if a.globals.json {
 		return view.ServicesJSON(a.env.Stdout, all)
 	}
@@ -60,9 +60,9 @@ func runServices(ctx context.Context, a *app) error {
 
 // hubSees is what the hub sees of the sessions, asked for where something cannot be
 // seen from here; nil: there is no hub, or it need not be asked.
-func hubSees(ctx context.Context, a *app, s *sight) *api.StatusDocument {
+func hubSees(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
 	unknown := func(k status.Input) bool { return k.Diagnosis.State == session.StateUnknown }
-	if !s.supervised || !slices.ContainsFunc(s.known, unknown) {
+	if !s.supervised || !slices.ContainsFunc(s.sessions, unknown) {
 		return nil
 	}
 	if s.supervisor() == api.HubSuspended {
@@ -90,7 +90,7 @@ const askHub = 3 * time.Second
 
 // elsewhere is what lives in the engines that the manifest names and no record does.
 // One that does not answer has none of our sessions on record.
-func (e *eyes) elsewhere(ctx context.Context, seen session.World) (lives []session.Live) {
+func (e *observer) elsewhere(ctx context.Context, seen session.World) (lives []session.Live) {
 	asked := map[string]bool{}
 	for _, s := range e.project.Manifest.Sessions {
 		engine := s.Runtime.Engine()

@@ -48,7 +48,7 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 		}
 		noPlan = err // any file may have a session's name
 	}
-	s, err := lookOnce(ctx, a)
+	s, err := observe(ctx, a)
 	if err != nil {
 		return cmp.Or(noPlan, err)
 	}

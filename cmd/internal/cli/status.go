@@ -37,11 +37,11 @@ now, and says of each session whose agent is gone what the hub does about it.`,
 }
 
 func runStatus(ctx context.Context, a *app, typed []string) error {
-	s, err := lookOnce(ctx, a)
+	s, err := observe(ctx, a)
 	if err != nil {
 		return err
 	}
-	shown := s.known
+	shown := s.sessions
 	if len(typed) > 0 {
 		meant, err := resolveAll(s.addresses(), typed)
 		if err != nil {
@@ -77,7 +77,7 @@ func runStatus(ctx context.Context, a *app, typed []string) error {
 }
 
 // supervisor says what the project's hub does.
-func (s *sight) supervisor() api.Supervisor {
+func (s *snapshot) supervisor() api.Supervisor {
 	switch {
 	case !s.supervised:
 		return api.HubDown

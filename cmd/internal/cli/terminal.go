@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -52,6 +53,28 @@ func interruptible(ctx context.Context, a *app) (_ context.Context, drain <-chan
 // looks.
 func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+// pollInterval is how often a command that follows sessions checks them. wait and next
+// count a change that lasts for two checks, so it is not shorter.
+const pollInterval = 250 * time.Millisecond
+
+// poll calls f at intervals until it fails or the command is interrupted.
+func poll(ctx context.Context, f func() error) error {
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return outcome(exitInterrupted)
+		case <-tick.C:
+		}
+		if err := f(); err != nil {
+			return err
+		}
+	}
 }
 
 // confirm asks for a yes. instead is the flag that answers beforehand; without

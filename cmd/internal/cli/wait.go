@@ -80,13 +80,13 @@ type waiting struct {
 	waitOptions
 	meant    []session.Address
 	follower follow.Follower
-	last     glance
+	last     observation
 	told     map[session.Address]string // what was said of a session on the way
 	began    time.Time
 }
 
 func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
-	f, err := newFollowing(a, typed)
+	f, err := openSelection(a, typed)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
 	defer stop()
 	limited, cancel := within(ctx, o.timeout)
 	defer cancel()
-	for g, err := range follow.Looks(limited, lookWait, f.told, f.glance) {
+	for g, err := range follow.Looks(limited, pollInterval, f.heard, f.observe) {
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 
 // visible makes sure that it can be seen of the sessions that run when they reach a goal.
 // Of one that does not, or that cannot be reached, that comes first.
-func (f *following) visible(seen []api.Session, g follow.Goal) error {
+func (f *selection) visible(seen []api.Session, g follow.Goal) error {
 	var errs []error
 	for _, x := range seen {
 		switch x.State {

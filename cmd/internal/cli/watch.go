@@ -43,7 +43,7 @@ sessions there are. The manifest is read once.`,
 }
 
 func runWatch(ctx context.Context, a *app, typed []string, every time.Duration) error {
-	f, err := newFollowing(a, typed)
+	f, err := openSelection(a, typed)
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,12 @@ func runWatch(ctx context.Context, a *app, typed []string, every time.Duration) 
 		return err
 	}
 	if every == 0 {
-		every = lookWait
+		every = pollInterval
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	var follower follow.Follower
-	for g, err := range follow.Looks(ctx, every, f.told, f.glance) {
+	for g, err := range follow.Looks(ctx, every, f.heard, f.observe) {
 		if err != nil {
 			return err
 		}
@@ -74,16 +74,16 @@ func runWatch(ctx context.Context, a *app, typed []string, every time.Duration) 
 
 // allOver reports whether none of the sessions does anything more by itself. An agent
 // that lives, and says that it is done or has failed, may work on.
-func allOver(g glance, f follow.Follower) bool {
+func allOver(g observation, f follow.Follower) bool {
 	return !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !f.Ended(s.Address) })
 }
 
-// shower shows each glance as it fits where the output goes: a table that is
+// shower shows each observation as it fits where the output goes: a table that is
 // drawn again, or a line for each change.
-func shower(a *app) (func(glance) error, error) {
+func shower(a *app) (func(observation) error, error) {
 	if a.globals.json {
 		lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)
-		return byChange(a, func(steps []view.Step, _ glance) error {
+		return byChange(a, func(steps []view.Step, _ observation) error {
 			for _, s := range steps {
 				if err := lines.Step(s); err != nil {
 					return err
@@ -93,7 +93,7 @@ func shower(a *app) (func(glance) error, error) {
 		}), err
 	}
 	if style := a.out(); style.Width == 0 {
-		return byChange(a, func(steps []view.Step, g glance) error {
+		return byChange(a, func(steps []view.Step, g observation) error {
 			wide := 0
 			for _, x := range g.sessions {
 				wide = max(wide, len(x.Address))
@@ -102,7 +102,7 @@ func shower(a *app) (func(glance) error, error) {
 		}), nil
 	}
 	region := view.NewRegion(a.env.Stdout)
-	return func(g glance) error {
+	return func(g observation) error {
 		var table strings.Builder
 		style := a.out() // the terminal may have another size by now
 		if err := view.Status(&table, style, g.sessions, time.Now()); err != nil {
@@ -112,10 +112,10 @@ func shower(a *app) (func(glance) error, error) {
 	}, nil
 }
 
-// byChange shows what has changed since the glance before.
-func byChange(a *app, show func([]view.Step, glance) error) func(glance) error {
+// byChange shows what has changed since the observation before.
+func byChange(a *app, show func([]view.Step, observation) error) func(observation) error {
 	var old []api.Session
-	return func(g glance) error {
+	return func(g observation) error {
 		steps := view.Steps(old, g.sessions, g.at.Local())
 		old = g.sessions
 		return show(steps, g)
