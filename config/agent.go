@@ -10,14 +10,17 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// agent is an agent as sessions use it: what it is, and what its sessions start
-// from.
-type agent struct {
-	spec    session.AgentSpec
-	restart session.Restart
-	health  session.Health
-	stop    session.Stop
-	broken  bool // its problems are told
+// Agent is an agent with the defaults of its sessions.
+type Agent struct {
+	Spec    session.AgentSpec
+	Restart session.Restart
+	Health  session.Health
+	Stop    session.Stop
+}
+
+// agentWith returns an agent whose sessions have the language's defaults.
+func agentWith(spec session.AgentSpec) Agent {
+	return Agent{Spec: spec, Restart: defaultRestart(), Health: defaultHealth(), Stop: defaultStop()}
 }
 
 const day = 24 * time.Hour
@@ -45,28 +48,32 @@ func defaultStop() session.Stop {
 	return session.Stop{Signal: "SIGTERM", Grace: seconds(10)}
 }
 
-// readAgents makes the agents: the built-in ones, and those that blocks
-// change or add.
-func readAgents(l *loader) map[string]agent {
-	all := map[string]agent{}
-	for name, spec := range l.opts.Builtins {
-		all[name] = builtin(spec)
-	}
+// readAgents returns the built-in agents and those of agent blocks, by name. An agent with
+// problems, which were reported, is in broken.
+func readAgents(l *loader) (all map[string]Agent, broken map[string]bool) {
+	all, broken = builtinAgents(l.opts), map[string]bool{}
 	for _, b := range l.blocks["agent"] {
-		all[b.Labels[0]] = readAgent(l, b)
+		name := b.Labels[0]
+		all[name], broken[name] = readAgent(l, b)
+	}
+	return all, broken
+}
+
+func builtinAgents(o Options) map[string]Agent {
+	all := map[string]Agent{}
+	for name, spec := range o.Builtins {
+		all[name] = agentWith(spec)
 	}
 	return all
 }
 
 // readAgent evaluates one agent block.
-func readAgent(l *loader, b *expr.Block) agent {
+func readAgent(l *loader, b *expr.Block) (_ Agent, broken bool) {
 	l.checkAll(b, inProject)
 	spoiled := false
 	d := l.reader(l.ctx).spoiling(&spoiled)
 	name := b.Labels[0]
 	builtins := slices.Sorted(maps.Keys(l.opts.Builtins))
-	out := agent{restart: defaultRestart(), health: defaultHealth(), stop: defaultStop()}
-
 	_, builtin := l.opts.Builtins[name]
 	var base string
 	switch set := d.Word(b, "base", &base); {
@@ -109,20 +116,17 @@ func readAgent(l *loader, b *expr.Block) agent {
 	}
 	readInherit(d, b, &s.InheritEnv)
 	p := b.Block("patterns")
-	d.Regexes(p, "done", &s.Patterns.Done)
-	d.Regexes(p, "blocked", &s.Patterns.Blocked)
-	d.Regexes(p, "blocked_api", &s.Patterns.BlockedAPI)
-	d.Regexes(p, "failed", &s.Patterns.Failed)
-	d.Regexes(p, "working", &s.Patterns.Working)
-	d.Regexes(p, "ui", &s.Patterns.UI)
-	d.Regexes(p, "shell_prompt", &s.Patterns.ShellPrompt)
-
-	readRestart(d, b.Block("restart"), &out.restart)
-	readHealth(d, b.Block("health"), &out.health)
-	readStop(d, b.Block("stop"), &out.stop)
-	out.spec = s
-	out.broken = spoiled || b.Broken
-	return out
+	for name, into := range map[string]*[]string{
+		"done": &s.Patterns.Done, "blocked": &s.Patterns.Blocked, "blocked_api": &s.Patterns.BlockedAPI, "failed": &s.Patterns.Failed,
+		"working": &s.Patterns.Working, "ui": &s.Patterns.UI, "shell_prompt": &s.Patterns.ShellPrompt,
+	} {
+		d.Regexes(p, name, into)
+	}
+	out := agentWith(s)
+	readRestart(d, b.Block("restart"), &out.Restart)
+	readHealth(d, b.Block("health"), &out.Health)
+	readStop(d, b.Block("stop"), &out.Stop)
+	return out, spoiled || b.Broken
 }
 
 // cloneAgent copies what a block may add to.

@@ -13,14 +13,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Agent is an agent as sessions use it: what it is, and what they start from.
-type Agent struct {
-	Spec    session.AgentSpec
-	Restart session.Restart
-	Health  session.Health
-	Stop    session.Stop
-}
-
 // Asked is a session that is asked for without a session block.
 type Asked struct {
 	Address session.Address
@@ -79,7 +71,7 @@ func (m *Manifest) agent(a Asked) (Agent, error) {
 		}
 		spec := customAgent()
 		spec.Name, spec.Command, spec.PromptVia = session.Slug(filepath.Base(a.Command[0])), a.Command, "none"
-		return Agent{spec, defaultRestart(), defaultHealth(), defaultStop()}, nil
+		return agentWith(spec), nil
 	}
 	found, ok := m.Agents[a.Agent]
 	if !ok {
@@ -128,22 +120,6 @@ func IsWorkspaceName(name string) bool {
 	sum := name[i+1:]
 	_, err := hex.DecodeString(sum)
 	return i > 0 && len(sum) == 6 && err == nil && strings.ToLower(sum) == sum
-}
-
-// publicAgents is agents as others may have them.
-func publicAgents(all map[string]agent) map[string]Agent {
-	out := make(map[string]Agent, len(all))
-	for name, a := range all {
-		if !a.broken {
-			out[name] = Agent{a.spec, a.restart, a.health, a.stop}
-		}
-	}
-	return out
-}
-
-// builtin is a built-in agent as it is without a block.
-func builtin(spec session.AgentSpec) agent {
-	return agent{spec: spec, restart: defaultRestart(), health: defaultHealth(), stop: defaultStop()}
 }
 
 // customAgent is what an agent is that is none of the built-in ones, before

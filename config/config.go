@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -187,8 +188,9 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	l.ctx.Variables["local"] = readLocals(l)
 	readSettings(l, m)
 	settled(*m)
-	agents := readAgents(l)
-	m.Agents = publicAgents(agents)
+	agents, broken := readAgents(l)
+	m.Agents = maps.Clone(agents)
+	maps.DeleteFunc(m.Agents, func(name string, _ Agent) bool { return broken[name] })
 	runtimes := readRuntimes(l)
 	m.Secrets = readSecrets(l)
 	m.Notifies = readNotifies(l)
@@ -196,7 +198,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	if !ok {
 		return
 	}
-	built := readSessions(l, m, agents, runtimes, all)
+	built := readSessions(l, m, blockInputs{manifest: m, agents: agents, broken: broken, runtimes: runtimes, instances: all})
 	readAddressBlocks(l, m, all)
 	m.Outputs = readResults(l, m, all, built)
 }
@@ -225,11 +227,7 @@ func defaultManifest(l *loader) *Manifest {
 		DataDir:     filepath.Join(abs, ".agentform"),
 		HistoryKeep: session.Duration(30 * day),
 		Parallelism: 10,
-		Agents:      map[string]Agent{},
-	}
-	for name, spec := range l.opts.Builtins {
-		a := builtin(spec)
-		m.Agents[name] = Agent{a.spec, a.restart, a.health, a.stop}
+		Agents:      builtinAgents(l.opts),
 	}
 	if l.opts.DataDir != "" {
 		if path, err := l.Resolve(l.opts.DataDir, abs); err == nil {

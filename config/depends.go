@@ -31,30 +31,38 @@ type dependency struct {
 	until *expr.Attr // nil: the element does not say
 }
 
-// refs is what session.NAME stands for in expressions: a session, or the map or
-// list of its instances.
+// refs returns what session refers to in depends_on.
 func refs(instances map[string]*instances) cty.Value {
-	all := map[string]cty.Value{}
-	for name, in := range instances {
+	return sessionObject(instances, reference, true, func(i *instance) cty.Value { return cty.CapsuleVal(reference, i) })
+}
+
+// sessionObject returns the object session: for each block a value, or the list or map of
+// the values of its instances, which have one type. Instances that are not enabled are in a
+// map only if off is set.
+func sessionObject(blocks map[string]*instances, typ cty.Type, off bool, value func(*instance) cty.Value) cty.Value {
+	all := make(map[string]cty.Value, len(blocks))
+	for name, in := range blocks {
+		list, table := []cty.Value{}, map[string]cty.Value{}
+		for i := range in.list {
+			v := &in.list[i]
+			list = append(list, value(v))
+			if !in.single && !in.count && (off || !v.off) {
+				table[v.key.AsString()] = list[i]
+			}
+		}
 		switch {
 		case in.failed:
 			all[name] = cty.DynamicVal
 		case in.single:
-			all[name] = cty.CapsuleVal(reference, &in.list[0])
-		case len(in.list) == 0:
-			all[name] = cty.EmptyTupleVal
-		case in.count:
-			list := make([]cty.Value, len(in.list))
-			for i := range in.list {
-				list[i] = cty.CapsuleVal(reference, &in.list[i])
-			}
+			all[name] = list[0]
+		case in.count && len(list) > 0:
 			all[name] = cty.ListVal(list)
-		default:
-			table := make(map[string]cty.Value, len(in.list))
-			for i := range in.list {
-				table[in.list[i].key.AsString()] = cty.CapsuleVal(reference, &in.list[i])
-			}
+		case in.count:
+			all[name] = cty.ListValEmpty(typ)
+		case len(table) > 0:
 			all[name] = cty.MapVal(table)
+		default:
+			all[name] = cty.MapValEmpty(typ)
 		}
 	}
 	return cty.ObjectVal(all)
@@ -305,7 +313,30 @@ func settleDepends(l *loader, all []*built) {
 		}
 		s.spec.DependsOn, s.spec.Until = r.targets, r.until
 	}
-	w := walk{l: l, by: by, state: map[*built]int{}, told: map[string]bool{}}
+	reported := map[string]bool{} // by the blocks of the cycle, whatever their instances
+	w := walk[*built, edge]{
+		edges: func(s *built) []edge {
+			if s == nil { // not enabled
+				return nil
+			}
+			return s.edges
+		},
+		to:    func(e edge) *built { return by[e.to] },
+		leave: func(*built) {},
+		cycle: func(steps []step[*built, edge]) {
+			var blocks []string
+			var b strings.Builder
+			for _, s := range steps {
+				blocks = append(blocks, s.from.block.Title())
+				fmt.Fprintf(&b, "\n  %s depends on %s at %s", s.from.spec.Address, s.edge.to.address, expr.Place(s.edge.at))
+			}
+			slices.Sort(blocks)
+			if key := strings.Join(slices.Compact(blocks), "\x00"); !reported[key] {
+				reported[key] = true
+				l.FailFor(string(steps[0].from.spec.Address), steps[0].edge.at, "Dependency cycle", "These sessions wait for each other, so none could ever start:%s", b.String())
+			}
+		},
+	}
 	for _, s := range all {
 		w.visit(s)
 	}
@@ -333,54 +364,4 @@ func untilOf(l *loader, s *built, e edge, to *built) session.Await {
 	}
 	l.FailFor(string(s.spec.Address), e.says, "Dependency that is never met", "%s", wrong)
 	return e.until
-}
-
-// walk is a search for circles, depth first.
-type walk struct {
-	l     *loader
-	by    map[*instance]*built
-	state map[*built]int // 0 untouched, 1 on the way, 2 done
-	way   []*built
-	steps []edge // steps[i] leads from way[i] on
-	told  map[string]bool
-}
-
-func (w *walk) visit(s *built) {
-	w.state[s] = 1
-	w.way = append(w.way, s)
-	for _, e := range s.edges {
-		to := w.by[e.to]
-		if to == nil || w.state[to] == 2 {
-			continue
-		}
-		w.steps = append(w.steps, e)
-		if w.state[to] == 1 {
-			w.circle(to)
-		} else {
-			w.visit(to)
-		}
-		w.steps = w.steps[:len(w.steps)-1]
-	}
-	w.way = w.way[:len(w.way)-1]
-	w.state[s] = 2
-}
-
-// circle tells of the circle that the last step closes: once for the blocks in
-// it, whatever their instances.
-func (w *walk) circle(to *built) {
-	start := slices.Index(w.way, to)
-	var blocks []string
-	var b strings.Builder
-	for i := start; i < len(w.way); i++ {
-		blocks = append(blocks, w.way[i].block.Title())
-		step := w.steps[i]
-		fmt.Fprintf(&b, "\n  %s depends on %s at %s", w.way[i].spec.Address, step.to.address, expr.Place(step.at))
-	}
-	slices.Sort(blocks)
-	key := strings.Join(slices.Compact(blocks), "\x00")
-	if w.told[key] {
-		return
-	}
-	w.told[key] = true
-	w.l.FailFor(string(to.spec.Address), w.steps[start].at, "Dependency cycle", "These sessions wait for each other, so none could ever start:%s", b.String())
 }

@@ -126,44 +126,36 @@ func (s declared) off(a session.Address) bool {
 	return in != nil && in.off
 }
 
-// inOrder puts moves so that what is moved on is moved there first, and tells of
-// those that go in a circle.
-func inOrder(l *loader, list []*move) []*move {
+// inOrder sorts moves so that a session is moved to an address before it is moved on from
+// there, and reports cycles.
+func inOrder(l *loader, list []*move) (sorted []*move) {
 	by := map[session.Address]*move{}
 	for _, v := range list {
 		by[v.To] = v
 	}
-	state := map[*move]int{} // 0 untouched, 1 on the way, 2 done
-	var out []*move
-	for _, v := range list {
-		var chain []*move
-		for at := v; at != nil && state[at] != 2; at = by[at.From] {
-			if state[at] == 1 {
-				reportMoveCircle(l, chain, at)
-				break
+	w := walk[*move, *move]{
+		edges: func(v *move) []*move {
+			if before := by[v.From]; before != nil {
+				return []*move{before}
 			}
-			state[at] = 1
-			chain = append(chain, at)
-		}
-		slices.Reverse(chain)
-		for _, c := range chain {
-			state[c] = 2
-		}
-		out = append(out, chain...)
+			return nil
+		},
+		to:    func(v *move) *move { return v },
+		leave: func(v *move) { sorted = append(sorted, v) },
+		cycle: func(steps []step[*move, *move]) {
+			steps = slices.Clone(steps)
+			slices.Reverse(steps)
+			var b strings.Builder
+			for _, s := range steps {
+				fmt.Fprintf(&b, "\n  %s is moved to %s at %s", s.from.From, s.from.To, expr.Place(s.from.from.Range))
+			}
+			l.Fail(steps[0].from.from.Range, "Moves in a cycle", "These moves lead back to where they began:%s", b.String())
+		},
 	}
-	return out
-}
-
-// reportMoveCircle tells of moves that lead back to where they began; chain goes
-// against their direction.
-func reportMoveCircle(l *loader, chain []*move, start *move) {
-	steps := slices.Clone(chain[slices.Index(chain, start):])
-	slices.Reverse(steps)
-	var b strings.Builder
-	for _, v := range steps {
-		fmt.Fprintf(&b, "\n  %s is moved to %s at %s", v.From, v.To, expr.Place(v.from.Range))
+	for _, v := range list {
+		w.visit(v)
 	}
-	l.Fail(steps[0].from.Range, "Moves in a circle", "These moves lead back to where they began:%s", b.String())
+	return sorted
 }
 
 // readRemoved evaluates the removed blocks.

@@ -161,42 +161,12 @@ func sessionValues(l *loader, m *Manifest, instances map[string]*instances, all 
 		}
 		by[s.in] = v
 	}
-	value := func(i *instance) cty.Value {
+	return sessionObject(instances, sessionType, false, func(i *instance) cty.Value {
 		if v, ok := by[i]; ok {
 			return v
 		}
 		return cty.NullVal(sessionType)
-	}
-	blocks := make(map[string]cty.Value, len(instances))
-	for name, in := range instances {
-		switch {
-		case in.failed:
-			blocks[name] = cty.DynamicVal
-		case in.single:
-			blocks[name] = value(&in.list[0])
-		case in.count:
-			blocks[name] = cty.ListValEmpty(sessionType)
-			list := make([]cty.Value, len(in.list))
-			for i := range in.list {
-				list[i] = value(&in.list[i])
-			}
-			if len(list) > 0 {
-				blocks[name] = cty.ListVal(list)
-			}
-		default:
-			blocks[name] = cty.MapValEmpty(sessionType)
-			table := map[string]cty.Value{}
-			for i := range in.list {
-				if !in.list[i].off {
-					table[in.list[i].key.AsString()] = value(&in.list[i])
-				}
-			}
-			if len(table) > 0 {
-				blocks[name] = cty.MapVal(table)
-			}
-		}
-	}
-	return cty.ObjectVal(blocks)
+	})
 }
 
 // sessionValue is one session as outputs and checks see it, with the folder that

@@ -26,16 +26,16 @@ type built struct {
 // blockInputs are what the sessions of a block are read with.
 type blockInputs struct {
 	manifest  *Manifest
-	agents    map[string]agent
+	agents    map[string]Agent
+	broken    map[string]bool                // of the agents
 	runtimes  map[string]session.RuntimeSpec // by key
 	instances map[string]*instances          // by session block
 	depends   *dependsOn
 }
 
 // readSessions evaluates every session block.
-func readSessions(l *loader, m *Manifest, agents map[string]agent, runtimes map[string]session.RuntimeSpec, instances map[string]*instances) []*built {
-	l.ctx.Variables["session"] = refs(instances)
-	given := blockInputs{manifest: m, agents: agents, runtimes: runtimes, instances: instances}
+func readSessions(l *loader, m *Manifest, given blockInputs) []*built {
+	l.ctx.Variables["session"] = refs(given.instances)
 	var all []*built // in the order of the files, so that "the first" is what a person would call so
 	for _, b := range l.blocks["session"] {
 		each, count := b.Attr("for_each") != nil, b.Attr("count") != nil
@@ -46,7 +46,7 @@ func readSessions(l *loader, m *Manifest, agents map[string]agent, runtimes map[
 		l.checkOne(b, "enabled", header)
 		of := given
 		of.depends = splitDepends(l, b, inBlock)
-		in := instances[b.Labels[0]]
+		in := given.instances[b.Labels[0]]
 		if in.failed {
 			readSession(l, of, b, standIn(b))
 		}
@@ -108,7 +108,7 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	}
 	s := session.Spec{Address: in.address, Role: "default", Desired: session.Running, Pause: session.Pause{Mode: session.Detach}}
 	identity(d, b, in, &s)
-	known := agentOf(d, b, of.agents, &s)
+	known := agentOf(d, b, of, &s)
 
 	d.Whole(b, "priority", -1<<31, &s.Priority)
 	d.Text(b, "profile", &s.Profile)
@@ -170,7 +170,7 @@ func identity(d reader, b *expr.Block, in *instance, s *session.Spec) {
 }
 
 // agentOf finds the session's agent. False: there is none, and that is told.
-func agentOf(d reader, b *expr.Block, agents map[string]agent, s *session.Spec) bool {
+func agentOf(d reader, b *expr.Block, of blockInputs, s *session.Spec) bool {
 	a := b.Attr("agent")
 	if a == nil || d.Missing(b, "agent") {
 		if !b.Broken {
@@ -196,7 +196,7 @@ func agentOf(d reader, b *expr.Block, agents map[string]agent, s *session.Spec) 
 	if !ok {
 		return false
 	}
-	found, ok := agents[name]
+	found, ok := of.agents[name]
 	if !ok {
 		hint := expr.DidYouMean(name, d.l.known.agents)
 		if hint == "" {
@@ -205,8 +205,8 @@ func agentOf(d reader, b *expr.Block, agents map[string]agent, s *session.Spec) 
 		d.Fail(a, "Unknown agent", "There is no agent %q.%s", expr.Cut(name), hint)
 		return false
 	}
-	s.Agent, s.Restart, s.Health, s.Stop = found.spec, found.restart, found.health, found.stop
-	return !found.broken
+	s.Agent, s.Restart, s.Health, s.Stop = found.Spec, found.Restart, found.Health, found.Stop
+	return !of.broken[name]
 }
 
 // examples shows how the first of some agents would be given.
