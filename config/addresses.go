@@ -18,9 +18,9 @@ type placed struct {
 	attr    *expr.Attr
 }
 
-// addressOf reads session.NAME, session.NAME["KEY"] or session.NAME[0]; the key
-// can be any expression. What it names need not be declared. Not ok: it is
-// missing, or its problem is told.
+// addressOf decodes session.NAME, session.NAME["KEY"] or session.NAME[0]. The key can be
+// any expression, and the session need not be declared. Not ok: it is missing or invalid,
+// which was reported.
 func addressOf(d reader, b *expr.Block, name string) (p placed, ok bool) {
 	a := b.Attr(name)
 	if a == nil {
@@ -32,15 +32,15 @@ func addressOf(d reader, b *expr.Block, name string) (p placed, ok bool) {
 	}
 	address := a.Expr
 	if _, native := address.(hclsyntax.Expression); !native {
-		// in JSON an address is a text
-		var told bool
-		if address, told = unquote(d, a); told {
+		// in JSON an address is a string
+		var reported bool
+		if address, reported = unquote(d, a); reported {
 			return p, false
 		}
 	}
 	block, key, ok := addressParts(address)
 	if !ok || !addressable(block) {
-		d.Fail(a, "Invalid address", "%q needs the address of a session, written without quotes: session.api, session.worker[\"web\"] or session.pool[0].", name)
+		d.Fail(a, "Invalid address", "%q must be the address of a session, without quotes: session.api, session.worker[\"web\"] or session.pool[0].", name)
 		return p, false
 	}
 	if key == nil {
@@ -57,8 +57,8 @@ func addressOf(d reader, b *expr.Block, name string) (p placed, ok bool) {
 	return placed{of, a}, of != ""
 }
 
-// instanceAddress is the address of one instance. Both results are empty when
-// the key is not known, which is told elsewhere.
+// instanceAddress returns the address of an instance. Both results are empty if the key is
+// unknown, which was reported elsewhere.
 func instanceAddress(block string, key cty.Value) (_ session.Address, problem string) {
 	switch {
 	case key.IsMarked():
@@ -73,12 +73,12 @@ func instanceAddress(block string, key cty.Value) (_ session.Address, problem st
 		if n, exact := key.AsBigFloat().Int64(); exact == big.Exact && n >= 0 && n < maxSessions {
 			return session.Indexed(block, int(n)), ""
 		}
-		return "", fmt.Sprintf("An index counts from 0 and is less than %d.", maxSessions)
+		return "", fmt.Sprintf("An index must be from 0 to less than %d.", maxSessions)
 	}
-	return "", fmt.Sprintf("A key is a text or a whole number, not %s.", key.Type().FriendlyName())
+	return "", fmt.Sprintf("A key must be a string or a whole number, not %s.", key.Type().FriendlyName())
 }
 
-// addressParts takes session.NAME[KEY] apart; key is nil when there is none.
+// addressParts splits session.NAME[KEY]. key is nil without a key.
 func addressParts(e hcl.Expression) (block string, key hcl.Expression, ok bool) {
 	if index, is := e.(*hclsyntax.IndexExpr); is {
 		block, inner, ok := addressParts(index.Collection)
@@ -99,10 +99,9 @@ func addressParts(e hcl.Expression) (block string, key hcl.Expression, ok bool) 
 	return step.Name, hcl.StaticExpr(index.Key, index.SrcRange), true
 }
 
-// unquote is the expression that a text of JSON holds, with or without ${ }
-// around it. Told: it is none, and that is told.
-func unquote(d reader, a *expr.Attr) (_ hcl.Expression, told bool) {
-	v, _ := a.Expr.Value(nil) // without a context JSON's texts are what stands there
+// unquote returns the expression in a JSON string, with or without ${ } around it.
+func unquote(d reader, a *expr.Attr) (_ hcl.Expression, reported bool) {
+	v, _ := a.Expr.Value(nil) // without a context JSON strings are literal
 	if v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
 		return a.Expr, false
 	}
@@ -127,16 +126,16 @@ func unquote(d reader, a *expr.Attr) (_ hcl.Expression, told bool) {
 	return parsed, false
 }
 
-// inAddresses is what the expressions in moved, removed and import blocks may
-// refer to, besides the addresses themselves.
+// inAddresses returns what expressions in moved, removed and import blocks can refer to,
+// besides the addresses.
 func inAddresses(each bool) scope {
 	s := inProject
 	s.each = each
 	return s
 }
 
-// checkAddresses checks the references of a moved, removed or import block. The
-// sessions in its addresses need not be declared.
+// checkAddresses checks the references of a moved, removed or import block, whose
+// addresses need not be declared.
 func checkAddresses(l *loader, b *expr.Block) {
 	s := inAddresses(b.Attr("for_each") != nil)
 	for _, a := range b.Sorted() {
@@ -162,7 +161,7 @@ func checkAddresses(l *loader, b *expr.Block) {
 	}
 }
 
-// eachOf runs do for every element of a block's for_each, or once without.
+// eachOf calls do for every element of a block's for_each, or once without.
 func eachOf(l *loader, b *expr.Block, do func(reader)) {
 	checkAddresses(l, b)
 	a := b.Attr("for_each")

@@ -25,11 +25,9 @@ func agentWith(spec session.AgentSpec) Agent {
 
 const day = 24 * time.Hour
 
-// seconds is a number of seconds as a Duration.
 func seconds(n int) session.Duration { return session.Duration(time.Duration(n) * time.Second) }
 
-// The values of a session whose manifest says nothing about them. They are part
-// of the manifest language.
+// The defaults of sessions are part of the manifest language.
 func defaultRestart() session.Restart {
 	return session.Restart{
 		Policy: "on-failure", Attempts: 5, Window: seconds(15 * 60), EscalateAfter: 3, Resume: true,
@@ -78,9 +76,9 @@ func readAgent(l *loader, b *expr.Block) (_ Agent, broken bool) {
 	var base string
 	switch set := d.Word(b, "base", &base); {
 	case set && builtin && base != name:
-		d.Fail(b.Attr("base"), "Invalid base", "%q is a built-in agent itself and cannot inherit from %q; give the block another name.", name, base)
+		d.Fail(b.Attr("base"), "Invalid base", "%q is a built-in agent and cannot inherit from %q; give the block another name.", name, base)
 	case set && !slices.Contains(builtins, base):
-		d.Fail(b.Attr("base"), "Unknown base", "%q is no built-in agent; those are %s.%s", base, expr.Quoted(builtins, "and"), expr.DidYouMean(base, builtins))
+		d.Fail(b.Attr("base"), "Unknown base", "%q is not a built-in agent; these are %s.%s", base, expr.Quoted(builtins, "and"), expr.DidYouMean(base, builtins))
 	case !set && builtin:
 		base = name
 	}
@@ -93,11 +91,11 @@ func readAgent(l *loader, b *expr.Block) (_ Agent, broken bool) {
 
 	d.Command(b, "command", &s.Command)
 	if custom && d.Missing(b, "base") && d.Missing(b, "command") {
-		d.FailAt(b.Def, "Missing command", `The agent %q has no base to inherit from, so it needs a command: command = ["my-agent", "--flag"].`, name)
+		d.FailAt(b.Def, "Missing command", `The agent %q has no base, so it needs a command: command = ["my-agent", "--flag"].`, name)
 	}
 	d.OneOf(b, "permissions", &s.Permissions)
 	if custom && s.Permissions != "" {
-		l.Warn(b.At("permissions"), "Permissions without effect", "agentform knows the flags for permissions of built-in agents only. Put those of %q into its command, or give it a base.", name)
+		l.Warn(b.At("permissions"), "Permissions without effect", "Only built-in agents have flags for permissions. Put those of %q into its command, or set a base.", name)
 	}
 	d.Flag(b, "trust", &s.Trust)
 	d.OneOf(b, "prompt_via", &s.PromptVia)
@@ -129,14 +127,14 @@ func readAgent(l *loader, b *expr.Block) (_ Agent, broken bool) {
 	return out, spoiled || b.Broken
 }
 
-// cloneAgent copies what a block may add to.
+// cloneAgent returns a copy that a block can add to.
 func cloneAgent(s session.AgentSpec) session.AgentSpec {
 	s.Command, s.Env, s.InheritEnv = slices.Clone(s.Command), maps.Clone(s.Env), slices.Clone(s.InheritEnv)
 	return s
 }
 
-// readEnvironment is a map of environment variables. Those that agentform sets for
-// the agent itself, or hides from it, cannot be set.
+// readEnvironment decodes a map of environment variables. Those that agentform sets or
+// hides itself are refused.
 func readEnvironment(d reader, b *expr.Block, name string, into *map[string]string) bool {
 	var env map[string]string
 	if !d.Table(b, name, &env) {
@@ -146,10 +144,10 @@ func readEnvironment(d reader, b *expr.Block, name string, into *map[string]stri
 	for _, key := range slices.Sorted(maps.Keys(env)) {
 		switch {
 		case key == "" || strings.Contains(key, "="):
-			d.Fail(b.Attr(name), "Invalid environment variable", "%q cannot name an environment variable.", key)
+			d.Fail(b.Attr(name), "Invalid environment variable", "%q is not a name of an environment variable.", key)
 			right = false
 		case key == "TMUX" || key == "TMUX_PANE" || strings.HasPrefix(key, "AGENTFORM_"):
-			d.Fail(b.Attr(name), "Reserved environment variable", "%s is kept out of an agent's environment by agentform itself and cannot be set.", key)
+			d.Fail(b.Attr(name), "Reserved environment variable", "%s cannot be set, because agentform removes it from the environment of agents.", key)
 			right = false
 		}
 	}
@@ -157,7 +155,7 @@ func readEnvironment(d reader, b *expr.Block, name string, into *map[string]stri
 	return right
 }
 
-// readSecretNames is a list of the names of environment variables, sorted.
+// readSecretNames decodes a sorted list of the names of environment variables.
 func readSecretNames(d reader, b *expr.Block, name string, env map[string]string, into *[]string) {
 	var list []string
 	if !d.Words(b, name, &list) {
@@ -167,16 +165,15 @@ func readSecretNames(d reader, b *expr.Block, name string, env map[string]string
 	for _, s := range list {
 		switch _, both := env[s]; {
 		case !variableName(s):
-			d.Fail(b.Attr(name), "Invalid secret", "%q cannot name an environment variable. Secrets are given by name, never by value.", expr.Cut(s))
+			d.Fail(b.Attr(name), "Invalid secret", "%q is not a name of an environment variable. Secrets are given by name, never by value.", expr.Cut(s))
 		case both:
-			d.Fail(b.Attr(name), "Secret and plain", "%s is in both secrets and env; it can come from one of them only.", s)
+			d.Fail(b.Attr(name), "Secret and plain", "%s is in both secrets and env; use one of them.", s)
 		}
 	}
 	*into = slices.Compact(list)
 }
 
-// variableName reports whether a text can name an environment variable in every
-// shell.
+// variableName reports whether every shell accepts a name of a variable.
 func variableName(s string) bool {
 	return session.IsVariablePattern(s) && !strings.Contains(s, "*")
 }

@@ -13,30 +13,28 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Asked is a session that is asked for without a session block.
+// Asked is a request for a session without a session block.
 type Asked struct {
 	Address session.Address
-	Agent   string   // its name; empty: Command is one of its own
-	Command []string // of an agent that nothing declares
+	Agent   string   // its name; empty: Command
+	Command []string // of an undeclared agent
 	Args    []string
 	Profile string
 	Prompt  string
 	Role    string // empty: default
 	Labels  map[string]string
 	Timeout session.Duration // longest run; 0: none
-	// ReadyTimeout is how long its agent may take until it can be typed into; 0:
-	// as the agent says.
+	// ReadyTimeout bounds the agent's start; 0: the agent's own limit.
 	ReadyTimeout session.Duration
-	Conversation string // of the agent, to go on with
+	Conversation string // of the agent, to resume
 
-	// Branch gives it a worktree of the repository that Dir is in. Without one it
-	// works in Dir itself.
+	// Branch gives it a worktree of Dir's repository. Without one it works in Dir.
 	Branch string
-	Dir    session.Checkout // where to work, as it stands; its path is absolute
+	Dir    session.Checkout // absolute
 }
 
-// Compose makes the whole of what was asked for: every default filled in, as for
-// a session block. It says what is wrong with it, in the words of a command line.
+// Compose returns the spec of a request, with the defaults of a session block. Errors are
+// in terms of the command line.
 func (m *Manifest) Compose(a Asked) (session.Spec, error) {
 	s := session.Spec{
 		Address: a.Address, Role: a.Role, Labels: a.Labels, Desired: session.Running,
@@ -47,7 +45,7 @@ func (m *Manifest) Compose(a Asked) (session.Spec, error) {
 		s.Role = "default"
 	}
 	if !isRole(s.Role) {
-		return s, fmt.Errorf("role %q cannot name a folder: a role starts with a letter or digit and holds letters, digits, dots, dashes and underscores, at most 64", s.Role)
+		return s, fmt.Errorf("invalid role %q: a role starts with a letter or digit, followed by letters, digits, dots, dashes and underscores, at most 64 in all", s.Role)
 	}
 	if a.Conversation != "" {
 		s.Conversation = session.Conversation{Resume: true, ID: a.Conversation}
@@ -63,11 +61,11 @@ func (m *Manifest) Compose(a Asked) (session.Spec, error) {
 	return s, m.settle(a, &s)
 }
 
-// agent is the one that is asked for.
+// agent returns the agent of a request.
 func (m *Manifest) agent(a Asked) (Agent, error) {
 	if a.Agent == "" {
 		if len(a.Command) == 0 {
-			return Agent{}, errors.New("no agent is named")
+			return Agent{}, errors.New("no agent is given")
 		}
 		spec := customAgent()
 		spec.Name, spec.Command, spec.PromptVia = session.Slug(filepath.Base(a.Command[0])), a.Command, "none"
@@ -76,14 +74,14 @@ func (m *Manifest) agent(a Asked) (Agent, error) {
 	found, ok := m.Agents[a.Agent]
 	if !ok {
 		known := slices.Sorted(maps.Keys(m.Agents))
-		return Agent{}, fmt.Errorf("there is no agent %q: there are %s%s", a.Agent, expr.Quoted(known, "and"), expr.DidYouMean(a.Agent, known))
+		return Agent{}, fmt.Errorf("there is no agent %q, only %s%s", a.Agent, expr.Quoted(known, "and"), expr.DidYouMean(a.Agent, known))
 	}
 	found.Spec = cloneAgent(found.Spec)
 	return found, nil
 }
 
-// settle works out where it works: in a worktree of its own, in the checkout
-// itself, or in a folder that is the top of none, without a branch.
+// settle sets the workspace: a worktree, the checkout itself, or a directory that is not
+// the top of a checkout.
 func (m *Manifest) settle(a Asked, s *session.Spec) error {
 	s.Workspace.OnDestroy = session.Keep
 	w := &s.Workspace
@@ -95,11 +93,11 @@ func (m *Manifest) settle(a Asked, s *session.Spec) error {
 		s.Branch = a.Branch
 		w.Mode = session.Worktree
 		if w.Repo = (&expr.Dirs{Repos: map[string]string{}}).Repository(a.Dir.Path); w.Repo == "" {
-			return fmt.Errorf("%s is in no git repository, so there is no branch to work on: git init there, or leave the branch out", a.Dir.Path)
+			return fmt.Errorf("%s is not in a git repository, so it has no branches: run git init there, or omit the branch", a.Dir.Path)
 		}
 		w.Path = filepath.Join(m.DataDir, "workspaces", folderName(s.Address), branchFolder(s.Branch))
 	case !a.Dir.Exists:
-		return fmt.Errorf("there is no folder %s", a.Dir.Path)
+		return fmt.Errorf("there is no directory %s", a.Dir.Path)
 	case a.Dir.Git && a.Dir.Branch != "":
 		s.Branch = a.Dir.Branch
 		w.Mode, w.Repo, w.Path = session.InPlace, a.Dir.Path, a.Dir.Path
@@ -109,12 +107,11 @@ func (m *Manifest) settle(a Asked, s *session.Spec) error {
 	return nil
 }
 
-// WorkspaceName is the folder of a session among a project's workspaces, one of
-// its own for every address.
+// WorkspaceName returns the directory name of a session's workspaces. It is unique to the
+// address.
 func WorkspaceName(a session.Address) string { return folderName(a) }
 
-// IsWorkspaceName reports whether name has the form of what WorkspaceName returns: a
-// folder of another name was made by someone else.
+// IsWorkspaceName reports whether WorkspaceName could have returned a name.
 func IsWorkspaceName(name string) bool {
 	i := strings.LastIndexByte(name, '-')
 	sum := name[i+1:]
@@ -122,8 +119,7 @@ func IsWorkspaceName(name string) bool {
 	return i > 0 && len(sum) == 6 && err == nil && strings.ToLower(sum) == sum
 }
 
-// customAgent is what an agent is that is none of the built-in ones, before
-// anything is said of it.
+// customAgent returns the defaults of an agent without a base.
 func customAgent() session.AgentSpec {
 	return session.AgentSpec{PromptVia: "argument", ReadyTimeout: seconds(30), Observable: "at_start", UnobservedFor: session.Duration(day)}
 }

@@ -15,31 +15,26 @@ import (
 
 // Options say what to load and with what.
 type Options struct {
-	// Dir is the project folder. Empty: the current folder.
+	// Dir is the project directory. Empty: the current directory.
 	Dir string
-	// Files are manifests, or folders of them, to read instead of those in Dir.
-	// Relative ones are relative to Dir. The folder of the first is path.module:
-	// what the file functions start from, and what lies in the repository that
-	// sessions work in unless they name another. The project stays Dir.
+	// Files are manifests, or directories of them, to read instead of those in Dir.
+	// They may be relative to Dir. The directory of the first is path.module, which file
+	// functions and the default repository of sessions start from.
 	Files []string
-	// Vars are the --var and --var-file flags in the order given: a later one
-	// wins.
+	// Vars are the --var and --var-file flags. A later one wins.
 	Vars []Var
-	// Environ is the environment as NAME=VALUE: AGENTFORM_VAR_name, HOME, and
-	// what the function env may read.
+	// Environ is the environment as NAME=VALUE.
 	Environ []string
-	// Builtins are the agents that need no block, by name, with their defaults.
+	// Builtins are the agents that need no block, by name.
 	Builtins map[string]session.AgentSpec
 	// DataDir overrides the manifest's data_dir.
 	DataDir string
-	// Version is agentform's own, for required_version. One that is no version
-	// number (a development build) satisfies every constraint.
+	// Version is agentform's own, for required_version. A development build, which has
+	// no version number, satisfies every constraint.
 	Version string
-	// Workspace tells the folder in which a session of the manifest given works,
-	// for outputs and checks: one that is on record may be elsewhere than a path
-	// that nobody declared would be by now. Of that manifest everything is known
-	// but its outputs. It is called only where sessions are referred to. Nil: they
-	// work where they are declared to.
+	// Workspace returns the directory of a session, for outputs and checks that refer to
+	// it: a recorded session may not be where its declaration now says. The manifest is
+	// complete but for its outputs. Nil: the declared directory.
 	Workspace func(*Manifest, session.Spec) string
 }
 
@@ -49,10 +44,10 @@ type Var struct {
 	File        string
 }
 
-// Manifest is what a project's manifests say. All paths are absolute.
+// Manifest is the content of a project's manifests. All paths are absolute.
 type Manifest struct {
-	Root        string // the project folder, symbolic links resolved
-	Project     string // its name, as written: session.Slug makes it fit for outside names
+	Root        string // the project directory, symbolic links resolved
+	Project     string // its name as written; session.Slug makes it a name for tmux and docker
 	DataDir     string
 	OutputsDir  string // empty: DATA_DIR/agents
 	HistoryKeep session.Duration
@@ -70,19 +65,18 @@ type Manifest struct {
 	Secrets  map[string]SecretSource `json:",omitempty"` // by name; without one: agentform's own environment
 	Notifies []Notify                `json:",omitempty"` // sorted by name
 
-	// Bases is where the base of a session's workspace is declared.
+	// Bases are the places where the bases of workspaces are declared.
 	Bases map[session.Address]session.Range `json:"-"`
 
-	// NeedsHub are the parts of the manifest that only a hub carries out, in its
-	// words: notify, health, restart, depends_on.
+	// NeedsHub are the parts of the manifest that only a hub carries out: notify,
+	// health, restart, depends_on.
 	NeedsHub []string `json:"-"`
 
 	Files []string // every manifest that was read
 
 	Sensitive []string `json:"-"` // the names of sensitive variables, sorted
 
-	// Agents are the built-in agents and those of the manifests, by name, for
-	// sessions that are asked for without a block.
+	// Agents are the built-in agents and those of the manifests, by name.
 	Agents map[string]Agent `json:"-"`
 }
 
@@ -90,15 +84,13 @@ type Manifest struct {
 // and a quarter of the memory.
 var loadLimits = expr.Limits{Time: 10 * time.Second, Memory: 1 << 30}
 
-// Load reads and evaluates the manifests. It returns every problem there is,
-// sorted by file and line. The manifest is never nil: when one of the problems
-// is an error it has no sessions, and its other fields are the best that is
-// known, so that Root and DataDir can be used. The same files and options give
-// the same result.
+// Load reads and evaluates the manifests. It returns all problems, sorted by file and
+// line. The manifest is never nil. After an error it has no sessions, but Root and DataDir
+// can be used. The same files and options give the same result.
 //
-// A load that takes too much time or memory ends with an error where it was. Its
-// evaluation cannot be interrupted: it continues in the background until the next
-// function or attribute, so a program that gets this error should exit.
+// A load that takes too much time or memory ends with an error at what it evaluated. The
+// evaluation continues in the background until the next function or attribute, so a
+// program should exit after this error.
 func Load(o Options) (*Manifest, []session.Diagnostic) { return load(o, loadLimits) }
 
 func load(o Options, limits expr.Limits) (*Manifest, []session.Diagnostic) {
@@ -122,16 +114,16 @@ func load(o Options, limits expr.Limits) (*Manifest, []session.Diagnostic) {
 	return m, ds
 }
 
-// loader is one Load under way: what every phase may use.
+// loader is the state of a Load that every phase uses.
 type loader struct {
 	*expr.Problems
 	*expr.Dirs
 	eval    *expr.Evaluator
 	opts    Options
 	blocks  map[string][]*expr.Block // top-level blocks by type, in order
-	ctx     *hcl.EvalContext         // what every expression may use
+	ctx     *hcl.EvalContext         // of every expression
 	known   names
-	gitless bool // it was reported that the project is not in git
+	gitless bool // the project is not in git, which was reported
 }
 
 func newLoader(o Options, limits expr.Limits) *loader {
@@ -150,25 +142,25 @@ func newLoader(o Options, limits expr.Limits) *loader {
 	return l
 }
 
-// reader reads blocks of one context.
+// reader decodes blocks in one context.
 type reader struct {
 	expr.Decoder
 	l *loader
 }
 
-// reader returns a reader whose expressions may use ctx.
+// reader returns a reader that evaluates in ctx.
 func (l *loader) reader(ctx *hcl.EvalContext) reader {
 	return reader{expr.Decoder{Eval: l.eval, Ctx: ctx}, l}
 }
 
-// spoiling returns a reader that sets what into points to when a value is missing.
+// spoiling returns a reader that sets *into when a value is missing.
 func (d reader) spoiling(into *bool) reader {
 	d.Spoiled = into
 	return d
 }
 
-// load runs the phases. Each gets the values that the ones before it returned; settled
-// is called when the settings are known.
+// load runs the phases, each with the values of those before it. It calls settled once
+// the settings are known.
 func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	files := findManifests(l)
 	if l.Failed() {
@@ -180,7 +172,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	}
 	l.blocks = readBlocks(l, bodies)
 	if !whole {
-		return // what stands in the unreadable rest would be missed everywhere
+		return // references to the unreadable rest would all be errors
 	}
 	l.known = indexNames(l)
 	l.ctx = newContext(l)
@@ -203,7 +195,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	m.Outputs = readResults(l, m, all, built)
 }
 
-// defaultManifest is the manifest of a project whose manifests say nothing.
+// defaultManifest returns the manifest of a project with empty manifests.
 func defaultManifest(l *loader) *Manifest {
 	dir := l.opts.Dir
 	if dir == "" {
@@ -218,7 +210,7 @@ func defaultManifest(l *loader) *Manifest {
 		}
 	}
 	if err != nil {
-		l.FailNowhere("No such project folder", "The folder %q cannot be used: %s.", dir, expr.Reason(err))
+		l.FailNowhere("No such project directory", "The directory %q cannot be used: %s.", dir, expr.Reason(err))
 	}
 	l.Root, l.Module = abs, abs
 	m := &Manifest{
@@ -237,13 +229,13 @@ func defaultManifest(l *loader) *Manifest {
 	return m
 }
 
-// names is everything that is declared, known before anything is evaluated.
+// names are the declared names, known before anything is evaluated.
 type names struct {
 	variables, locals, agents, sessions []string // sorted
 	runtimes                            map[string][]string
 }
 
-// indexNames returns what is declared, and refuses what is declared twice.
+// indexNames returns the declared names and reports duplicates.
 func indexNames(l *loader) names {
 	var known names
 	known.variables = declaredNames(l, "variable")
@@ -265,14 +257,14 @@ func indexNames(l *loader) names {
 	}
 	if settings := l.blocks["agentform"]; len(settings) > 1 {
 		for _, b := range settings[1:] {
-			l.Fail(b.Def, "Duplicate agentform block", "The settings stand at %s already; there can be one such block in a project.", expr.Place(settings[0].Def))
+			l.Fail(b.Def, "Duplicate agentform block", "The agentform block is already declared at %s; a project has one.", expr.Place(settings[0].Def))
 		}
 	}
 	return known
 }
 
-// declaredNames lists the names of the blocks of a type. A second one of a name is
-// an error and dropped, and so is a name that cannot be referred to.
+// declaredNames returns the sorted names of the blocks of a type. It reports and drops
+// duplicates and invalid names.
 func declaredNames(l *loader, typ string) []string {
 	var list []string
 	var kept []*expr.Block
@@ -280,11 +272,11 @@ func declaredNames(l *loader, typ string) []string {
 	for _, b := range l.blocks[typ] {
 		name := b.Labels[0]
 		if !identifier(name) {
-			l.Fail(b.LabelRanges[0], "Invalid name", "%q cannot name %s: a name starts with a letter or underscore, and holds only letters, digits, underscores and dashes.", name, expr.Article(typ))
+			l.Fail(b.LabelRanges[0], "Invalid name", "%q is not a valid name of %s: a name starts with a letter or underscore, followed by letters, digits, underscores and dashes.", name, expr.Article(typ))
 			continue
 		}
 		if other := first[name]; other != nil {
-			l.Fail(b.Def, "Duplicate "+typ, "%q is the name of the %s at %s already; each needs a name of its own.", name, typ, expr.Place(other.Def))
+			l.Fail(b.Def, "Duplicate "+typ, "The name %q is already used by the %s at %s.", name, typ, expr.Place(other.Def))
 			continue
 		}
 		first[name] = b

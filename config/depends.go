@@ -12,23 +12,21 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// reference is the type of session.NAME["KEY"] in an expression: it names a
-// session and has nothing to look into.
+// reference is the type of session.NAME["KEY"] in depends_on.
 var reference = cty.Capsule("session", reflect.TypeFor[instance]())
 
 // edge is a dependency and where it is declared.
 type edge struct {
 	to    *instance
 	at    hcl.Range
-	until session.Await // empty: as fits the agent of the session that it leads to
+	until session.Await // empty: by the agent of the session that it leads to
 	says  hcl.Range     // where until is declared
 }
 
-// dependency is one element of depends_on: sessions, and until when they are
-// waited for.
+// dependency is an element of depends_on.
 type dependency struct {
 	*expr.Attr
-	until *expr.Attr // nil: the element does not say
+	until *expr.Attr // nil: not set
 }
 
 // refs returns what session refers to in depends_on.
@@ -71,11 +69,11 @@ func sessionObject(blocks map[string]*instances, typ cty.Type, off bool, value f
 // dependsOn is a block's depends_on.
 type dependsOn struct {
 	items []dependency
-	edges *[]edge // what they lead to, once evaluated, if that is the same for each instance
+	edges *[]edge // once evaluated, if they are the same for each instance
 }
 
-// dependencies evaluates a session's depends_on; once for all instances of a
-// block, if it is the same for each.
+// dependencies evaluates a session's depends_on, once for all instances if it is the same
+// for each.
 func dependencies(d reader, of blockInputs) []edge {
 	if of.depends.edges != nil {
 		return *of.depends.edges
@@ -94,8 +92,8 @@ func dependencies(d reader, of blockInputs) []edge {
 	return list
 }
 
-// splitDepends takes a block's depends_on apart into its elements, so that each
-// has its own place, and checks what they refer to.
+// splitDepends splits a block's depends_on into its elements, so that each has its own
+// place, and checks their references.
 func splitDepends(l *loader, b *expr.Block, s scope) *dependsOn {
 	a := b.Attr("depends_on")
 	if a == nil {
@@ -113,7 +111,7 @@ func splitDepends(l *loader, b *expr.Block, s scope) *dependsOn {
 		out.items = append(out.items, item)
 		e := item.Expr
 		if t, diags := hcl.AbsTraversalForExpr(e); !diags.HasErrors() && len(e.Variables()) == 0 {
-			// in JSON a reference is a text, and only here it becomes one
+			// in JSON a reference is a string, which is parsed only here
 			if summary, detail := l.wrong(t, s); summary != "" {
 				item.Bad = true
 				l.Fail(e.Range(), summary, "%s", detail)
@@ -125,8 +123,8 @@ func splitDepends(l *loader, b *expr.Block, s scope) *dependsOn {
 	return out
 }
 
-// splitDependency takes an element { session = …, until = … } apart. Any other
-// element is a reference.
+// splitDependency splits an element { session = …, until = … }. Any other element is a
+// reference.
 func splitDependency(l *loader, name string, e hcl.Expression, s scope) dependency {
 	whole := dependency{Attr: &expr.Attr{Name: name, Expr: e, Range: e.Range()}}
 	pairs, diags := hcl.ExprMap(e)
@@ -144,7 +142,7 @@ func splitDependency(l *loader, name string, e hcl.Expression, s scope) dependen
 			l.check(part, s)
 		default:
 			whole.Bad = true
-			l.Fail(pair.Key.Range(), "Invalid dependency", "A dependency has only session and until: { session = session.database, until = \"done\" }.")
+			l.Fail(pair.Key.Range(), "Invalid dependency", "A dependency has the attributes session and until: { session = session.database, until = \"done\" }.")
 			return whole
 		}
 	}
@@ -156,8 +154,7 @@ func splitDependency(l *loader, name string, e hcl.Expression, s scope) dependen
 	return found
 }
 
-// isKey reports whether the key of an object is that word: a keyword, or in JSON a
-// string.
+// isKey reports whether the key of an object is a word: a keyword, or in JSON a string.
 func isKey(e hcl.Expression, keyword, word string) bool {
 	if keyword != "" {
 		return keyword == word
@@ -166,8 +163,8 @@ func isKey(e hcl.Expression, keyword, word string) bool {
 	return !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && v.AsString() == word
 }
 
-// evaluateDependency evaluates one element of depends_on, or the whole where it is no
-// plain list.
+// evaluateDependency evaluates one element of depends_on, or the whole if that is not a
+// list.
 func evaluateDependency(d reader, a dependency, instances map[string]*instances, list []edge) []edge {
 	from := len(list)
 	list, ok := sessionsIn(d, a.Attr, instances, list)
@@ -184,7 +181,7 @@ func evaluateDependency(d reader, a dependency, instances map[string]*instances,
 	return list
 }
 
-// evaluateUntil evaluates what a dependency has to reach.
+// evaluateUntil evaluates what a dependency must reach.
 func evaluateUntil(d reader, a *expr.Attr) (session.Await, bool) {
 	v, ok := d.Evaluate(a)
 	if a.Bad || !ok || !d.Plain(a, v) {
@@ -224,13 +221,13 @@ func sessionsIn(d reader, a *expr.Attr, instances map[string]*instances, list []
 	}
 	found, ok := edges(v, a.Expr.Range(), list)
 	if !ok {
-		d.Fail(a, "Invalid dependency", "depends_on is a list of sessions, written without quotes: [session.database, session.worker[\"web\"]], or of objects { session = session.database, until = \"done\" }.")
+		d.Fail(a, "Invalid dependency", "depends_on must be a list of sessions, without quotes: [session.database, session.worker[\"web\"]], or of objects { session = session.database, until = \"done\" }.")
 		return list, false
 	}
 	return found, true
 }
 
-// leadsNowhere says why a reference leads nowhere.
+// leadsNowhere returns why there is no session for a reference.
 func leadsNowhere(t hcl.Traversal, all map[string]*instances) string {
 	name := t[1].(hcl.TraverseAttr).Name
 	in := all[name]
@@ -257,8 +254,7 @@ func leadsNowhere(t hcl.Traversal, all map[string]*instances) string {
 	return fmt.Sprintf("There is no %s.%s", expr.Traversal(t), hint)
 }
 
-// edges adds an edge to every session in a value. Not ok: there is something
-// else in it.
+// edges adds an edge to every session in a value. Not ok: it contains something else.
 func edges(v cty.Value, at hcl.Range, list []edge) ([]edge, bool) {
 	switch {
 	case v.IsNull():
@@ -276,8 +272,8 @@ func edges(v cty.Value, at hcl.Range, list []edge) ([]edge, bool) {
 	return list, ok
 }
 
-// settleDepends settles the dependencies once it is known which sessions are enabled,
-// and looks for circles. What is not enabled is waited for by nobody.
+// settleDepends sets the dependencies once the enabled sessions are known, and reports
+// cycles. Nobody waits for a session that is not enabled.
 func settleDepends(l *loader, all []*built) {
 	by := map[*instance]*built{}
 	for _, s := range all {
@@ -287,7 +283,7 @@ func settleDepends(l *loader, all []*built) {
 		targets []session.Address
 		until   map[session.Address]session.Await
 	}
-	settled := map[*edge]result{} // instances that share their edges share the result
+	settled := map[*edge]result{} // shared by instances that share their edges
 	for _, s := range all {
 		if len(s.edges) == 0 {
 			continue
@@ -342,9 +338,8 @@ func settleDepends(l *loader, all []*built) {
 	}
 }
 
-// untilOf returns what a dependency must have reached: what the edge says, else
-// done for a one-shot agent and ready for an interactive one. A dependency that
-// could never reach what the edge says is an error.
+// untilOf returns what a dependency must reach: the edge's until, else done for a one-shot
+// agent and ready for an interactive one. It reports an until that is never reached.
 func untilOf(l *loader, s *built, e edge, to *built) session.Await {
 	if to == nil || !to.ok {
 		return session.AwaitReady
@@ -358,7 +353,7 @@ func untilOf(l *loader, s *built, e edge, to *built) session.Await {
 	case e.until == session.AwaitTurn && agent.OneShot:
 		wrong = fmt.Sprintf("%s runs the one-shot agent %q, which has no turns: it is done when it exits with 0. Use until = \"done\".", e.to.address, agent.Name)
 	case e.until == session.AwaitDone && !agent.OneShot:
-		wrong = fmt.Sprintf("%s runs the interactive agent %q, which is never done: it rests after each turn. Use until = \"turn\" or \"ready\", or one_shot = true in its agent block.", e.to.address, agent.Name)
+		wrong = fmt.Sprintf("%s runs the interactive agent %q, which is never done: it waits for input after each turn. Use until = \"turn\" or \"ready\", or one_shot = true in its agent block.", e.to.address, agent.Name)
 	default:
 		return e.until
 	}

@@ -10,14 +10,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Schema is the manifest language for editors, as one JSON document: a JSON
-// Schema (draft 7) of the JSON syntax, which holds under "x-agentform" what the
-// native syntax has, block by block and attribute by attribute. It is made from
-// the tables that manifests are decoded by.
+// Schema returns the manifest language for editors: a JSON Schema (draft 7) of the JSON
+// syntax, with the native syntax under "x-agentform". It is made from the tables that
+// decode manifests.
 func Schema() ([]byte, error) {
 	all := language()
 	d := definitions{
-		"expression": {"type": "string", "pattern": `\$\{|%\{`, "description": "A text with an expression in it: ${ … }."},
+		"expression": {"type": "string", "pattern": `\$\{|%\{`, "description": "A string template: ${ … }."},
 		"text":       {"type": []string{"string", "number", "boolean", "null"}},
 	}
 	top := d.object("", nil, all)
@@ -46,13 +45,13 @@ type nativeSchema struct {
 // nativeBlock is a type of block.
 type nativeBlock struct {
 	Type        string            `json:"type"`
-	Labels      []string          `json:"labels,omitempty"`      // what each is
-	FirstLabel  string            `json:"first_label,omitempty"` // of a block in kinds
+	Labels      []string          `json:"labels,omitempty"`      // their names
+	FirstLabel  string            `json:"first_label,omitempty"` // of a block in Kinds
 	Repeatable  bool              `json:"repeatable"`            // in its parent
 	Description string            `json:"description"`
-	Forces      string            `json:"forces,omitempty"`         // it is compared as a whole
+	Forces      string            `json:"forces,omitempty"`         // of the block as a whole
 	Free        bool              `json:"any_attribute,omitempty"`  // locals
-	Kinds       []nativeBlock     `json:"by_first_label,omitempty"` // what it holds depends on its first label
+	Kinds       []nativeBlock     `json:"by_first_label,omitempty"` // if its content depends on the first label
 	Attributes  []nativeAttribute `json:"attributes"`
 	Blocks      []nativeBlock     `json:"blocks"`
 }
@@ -62,14 +61,14 @@ type nativeAttribute struct {
 	Name         string   `json:"name"`
 	Type         kind     `json:"type"`
 	Required     bool     `json:"required"`
-	Default      string   `json:"default,omitempty"`       // as it would be written
-	DefaultWords string   `json:"default_words,omitempty"` // where it is no value
-	Values       []string `json:"values,omitempty"`        // what it, or each element of it, can be
+	Default      string   `json:"default,omitempty"`       // in HCL
+	DefaultWords string   `json:"default_words,omitempty"` // if it has no literal
+	Values       []string `json:"values,omitempty"`        // of it, or of its elements
 	Forces       string   `json:"forces,omitempty"`        // none, restart or replace
 	Description  string   `json:"description"`
 }
 
-// nativeBlocks describes blocks, sorted by type.
+// nativeBlocks returns blocks, sorted by type.
 func nativeBlocks(all map[string]shape) []nativeBlock {
 	list := []nativeBlock{}
 	for _, typ := range slices.Sorted(maps.Keys(all)) {
@@ -100,7 +99,7 @@ func nativeOf(typ string, s shape) nativeBlock {
 	return b
 }
 
-// choices are the words that an attribute, or each of its elements, can be.
+// choices returns the words that an attribute, or its elements, can be.
 func choices(a attribute) []string {
 	switch a.kind {
 	case someFields:
@@ -113,11 +112,10 @@ func choices(a attribute) []string {
 // node is a part of a JSON Schema.
 type node map[string]any
 
-// definitions are the parts of a JSON Schema that others refer to, by name.
+// definitions are the named parts of a JSON Schema.
 type definitions map[string]node
 
-// object is a body: attributes and blocks, and nothing else but comments. Path
-// is where it stands.
+// object returns the schema of a body at a path.
 func (d definitions) object(path string, attrs []attribute, blocks map[string]shape) node {
 	properties, required := node{}, []string{}
 	for _, a := range attrs {
@@ -136,15 +134,15 @@ func (d definitions) object(path string, attrs []attribute, blocks map[string]sh
 	return n
 }
 
-// several is one of what is defined, or a list. A definition keeps the schema
-// from saying twice, at each level, what stands below it.
+// several defines a schema by name and returns one for it or a list of it. Without the
+// definition the schema would double at each level.
 func (d definitions) several(name string, n node) node {
 	d[name] = n
 	ref := node{"$ref": "#/definitions/" + name}
 	return node{"anyOf": []node{ref, {"type": "array", "items": ref}}}
 }
 
-// block is a block as its parent holds it: below its labels.
+// block returns the schema of a block below its type.
 func (d definitions) block(path string, s shape) node {
 	var body node
 	switch {
@@ -168,8 +166,7 @@ func (d definitions) block(path string, s shape) node {
 	return body
 }
 
-// attributeNode is what may stand for an attribute: its value, null, or a text
-// with an expression.
+// attributeNode returns the schema of an attribute: its value, null, or a template.
 func attributeNode(a attribute) node {
 	n := node{"anyOf": append(valueNodes(a), node{"$ref": "#/definitions/expression"}, node{"type": "null"})}
 	if a.kind == anything {
@@ -221,7 +218,7 @@ func valueNodes(a attribute) []node {
 	return []node{element}
 }
 
-// plain is a description without its Markdown.
+// plain returns a description without Markdown.
 func plain(doc string) string {
 	for {
 		before, rest, ok := strings.Cut(doc, "](")

@@ -9,16 +9,15 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// IsManifest reports whether a file of that name in the project folder is a
-// manifest.
+// IsManifest reports whether a file with that name in the project directory is a manifest.
 func IsManifest(name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") {
-		return false // hidden, or an editor's
+		return false // hidden, or of an editor
 	}
 	return name == "agentform.hcl" || strings.HasSuffix(name, ".agentform.hcl") || strings.HasSuffix(name, ".agentform.json")
 }
 
-// findManifests lists the manifests to read, without repeats.
+// findManifests returns the manifests to read, each once.
 func findManifests(l *loader) []expr.File {
 	if l.Failed() {
 		return nil
@@ -26,7 +25,7 @@ func findManifests(l *loader) []expr.File {
 	if len(l.opts.Files) == 0 {
 		found := manifestsIn(l, l.Root)
 		if len(found) == 0 && !l.Failed() {
-			l.FailNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in %s. `agentform init` writes a first one; --file names one that stands elsewhere.", l.Root)
+			l.FailNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in %s. `agentform init` writes a first one; --file selects another path.", l.Root)
 		}
 		return found
 	}
@@ -47,7 +46,7 @@ func findManifests(l *loader) []expr.File {
 		if info.IsDir() {
 			home = path
 			if found = manifestsIn(l, path); len(found) == 0 {
-				l.FailNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in the folder %q.", given)
+				l.FailNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in the directory %q.", given)
 			}
 		}
 		if i == 0 {
@@ -63,11 +62,11 @@ func findManifests(l *loader) []expr.File {
 	return all
 }
 
-// manifestsIn lists the manifests in a folder by name.
+// manifestsIn returns the manifests in a directory, by name.
 func manifestsIn(l *loader, dir string) []expr.File {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		l.FailNowhere("Unreadable folder", "The folder %s cannot be read: %s.", dir, expr.Reason(err))
+		l.FailNowhere("Unreadable directory", "The directory %s cannot be read: %s.", dir, expr.Reason(err))
 		return nil
 	}
 	var found []expr.File
@@ -84,8 +83,7 @@ func manifestsIn(l *loader, dir string) []expr.File {
 	return found
 }
 
-// parseFiles reads the files. It reports whether all of them could be read to the
-// end.
+// parseFiles parses the files. whole reports whether all of them are valid.
 func parseFiles(l *loader, files []expr.File) (bodies []hcl.Body, whole bool) {
 	whole = true
 	for _, f := range files {

@@ -8,15 +8,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// inheritEnv is the attribute that names variables of the caller's environment.
+// inheritEnv names the attribute for variables of the caller's environment.
 const inheritEnv = "inherit_env"
 
-// inheritAttr describes inherit_env for a block whose sessions it is for.
+// inheritAttr returns inherit_env for a block.
 func inheritAttr(forces, doc string) attribute {
 	return attribute{name: inheritEnv, kind: trueOrTexts, forces: forces, defWords: "none", doc: doc}
 }
 
-// readInherit adds the variables that inherit_env names to a list; true adds all.
+// readInherit adds the variables of inherit_env to a list; true adds all.
 func readInherit(d reader, b *expr.Block, into *[]string) {
 	a := b.Attr(inheritEnv)
 	if a == nil {
@@ -32,7 +32,7 @@ func readInherit(d reader, b *expr.Block, into *[]string) {
 		names = []string{"*"}
 	case t == cty.Bool:
 	case !t.IsTupleType() && !t.IsListType() && !t.IsSetType():
-		d.Fail(a, "Wrong type", `"inherit_env" needs true or a list of names, like ["NPM_TOKEN", "AWS_*"].`)
+		d.Fail(a, "Wrong type", `"inherit_env" must be true or a list of names, like ["NPM_TOKEN", "AWS_*"].`)
 		return
 	case !d.Words(b, inheritEnv, &names):
 		return
@@ -40,10 +40,10 @@ func readInherit(d reader, b *expr.Block, into *[]string) {
 	for _, name := range names {
 		switch {
 		case !session.IsVariablePattern(name):
-			d.Fail(a, "Invalid environment variable", "%q cannot name environment variables. Write a name, or a part of one with a star: AWS_*.", expr.Cut(name))
+			d.Fail(a, "Invalid environment variable", "%q is not a name of environment variables, use NPM_TOKEN or AWS_*.", expr.Cut(name))
 			return
 		case session.NeverInherited(name):
-			d.Fail(a, "Reserved environment variable", "%s belongs to the call in which agentform was started and is never passed on. A value of your own goes into env.", name)
+			d.Fail(a, "Reserved environment variable", "%s belongs to the process that started agentform and is never passed on. Set your own value in env.", name)
 			return
 		}
 	}
@@ -52,13 +52,13 @@ func readInherit(d reader, b *expr.Block, into *[]string) {
 	*into = slices.Compact(all)
 }
 
-// inherited sets which variables of the caller's environment a session gets: those of
+// inherited sets the variables of the caller's environment that a session gets: those of
 // the project and its own. A container gets none.
 func inherited(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	if s.Runtime.Kind != "docker" {
 		s.InheritEnv = slices.Clone(m.InheritEnv)
 	} else if !d.Missing(b, inheritEnv) && b.Attr(inheritEnv) != nil {
-		d.Fail(b.Attr(inheritEnv), "Environment of a container", `A container gets nothing of this machine's environment. Name what the agent needs in env, or in secrets.`)
+		d.Fail(b.Attr(inheritEnv), "Environment of a container", `A container gets nothing of this machine's environment. Set what the agent needs in env or secrets.`)
 		return
 	}
 	readInherit(d, b, &s.InheritEnv)

@@ -25,11 +25,11 @@ type instances struct {
 	list   []instance
 	single bool
 	count  bool
-	failed bool // what they are could not be found out, and that is told
+	failed bool // unknown, which was reported
 }
 
-// expandBlocks finds out which sessions each block stands for, before any of them is
-// evaluated, so that they can depend on each other.
+// expandBlocks returns the instances of each session block, before any is evaluated, so
+// that they can depend on each other.
 func expandBlocks(l *loader) (all map[string]*instances, ok bool) {
 	all = map[string]*instances{}
 	total := 0
@@ -43,7 +43,7 @@ func expandBlocks(l *loader) (all map[string]*instances, ok bool) {
 					at = a.Range
 				}
 			}
-			l.Fail(at, "Too many sessions", "With this the project has more than %d sessions, which is the most there can be.", maxSessions)
+			l.Fail(at, "Too many sessions", "The project has more than %d sessions, which is the limit.", maxSessions)
 			return nil, false
 		}
 	}
@@ -61,7 +61,7 @@ func expandBlock(l *loader, b *expr.Block) *instances {
 	d := l.reader(l.ctx)
 	switch {
 	case each != nil && count != nil:
-		l.Fail(count.Range, "Both count and for_each", "A session block has count or for_each, not both; for_each stands at %s.", expr.Place(each.Range))
+		l.Fail(count.Range, "Both count and for_each", "A session block has count or for_each, not both; for_each is at %s.", expr.Place(each.Range))
 		return &instances{failed: true}
 	case each != nil:
 		return expandEach(l, d, b, each)
@@ -74,7 +74,7 @@ func expandBlock(l *loader, b *expr.Block) *instances {
 func expandCount(l *loader, d reader, b *expr.Block, a *expr.Attr) *instances {
 	n := -1
 	if d.Missing(b, "count") {
-		d.Fail(a, "Invalid count", "%q is null; it must be a whole number.", a.Name)
+		d.Fail(a, "Invalid count", "%q must be a whole number, not null.", a.Name)
 	}
 	d.Whole(b, "count", 0, &n)
 	if n < 0 {
@@ -102,8 +102,7 @@ func expandEach(l *loader, d reader, b *expr.Block, a *expr.Attr) *instances {
 // element is one element of a for_each.
 type element struct{ key, value cty.Value }
 
-// elements evaluates a for_each. Not ok: what is in it could not be found out,
-// and that is told.
+// elements evaluates a for_each. Not ok: it is unknown, which was reported.
 func elements(l *loader, d reader, a *expr.Attr) ([]element, bool) {
 	v, ok := d.Evaluate(a)
 	if !ok || !v.IsKnown() {
@@ -111,17 +110,17 @@ func elements(l *loader, d reader, a *expr.Attr) ([]element, bool) {
 	}
 	t := v.Type()
 	switch {
-	case v.IsMarked(): // a set takes the marks of its elements
-		d.Fail(a, "Sensitive for_each", "The keys become part of addresses, so no sensitive value may flow into them.")
+	case v.IsMarked(): // a set has the marks of its elements
+		d.Fail(a, "Sensitive for_each", "Sensitive values are not allowed in for_each: its keys are part of addresses.")
 		return nil, false
 	case v.IsNull():
-		d.Fail(a, "Invalid for_each", "for_each is null; it must be a map or a set of texts.")
+		d.Fail(a, "Invalid for_each", "for_each must be a map or a set of strings, not null.")
 		return nil, false
 	case t.IsTupleType() || t.IsListType():
-		d.Fail(a, "Invalid for_each", "for_each needs keys that stay the same when others come and go, so it takes a map or a set of texts, not a list; write toset(…).")
+		d.Fail(a, "Invalid for_each", "for_each must be a map or a set of strings, not a list, because indices change when elements are added; use toset(…).")
 		return nil, false
 	case !t.IsSetType() && !t.IsMapType() && !t.IsObjectType():
-		d.Fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
+		d.Fail(a, "Invalid for_each", "for_each must be a map or a set of strings, not %s.", t.FriendlyName())
 		return nil, false
 	}
 	var list []element
@@ -129,24 +128,24 @@ func elements(l *loader, d reader, a *expr.Attr) ([]element, bool) {
 		key, value := it.Element()
 		if t.IsSetType() {
 			if key = value; !value.IsWhollyKnown() {
-				return nil, false // also of what type its elements are
+				return nil, false // its element type may be unknown, too
 			}
 		}
 		list = append(list, element{key, value})
 	}
 	switch {
 	case t.IsSetType() && t.ElementType() != cty.String && len(list) > 0:
-		d.Fail(a, "Invalid for_each", "for_each takes a map or a set of texts, not %s.", t.FriendlyName())
+		d.Fail(a, "Invalid for_each", "for_each must be a map or a set of strings, not %s.", t.FriendlyName())
 		return nil, false
 	case slices.ContainsFunc(list, func(e element) bool { return e.key.IsNull() }):
-		d.Fail(a, "Invalid for_each", "for_each holds a null, which cannot be a key.")
+		d.Fail(a, "Invalid for_each", "for_each contains null, which cannot be a key.")
 		return nil, false
 	}
 	return list, true
 }
 
-// standIn is one session of a block whose sessions could not be found out: what
-// else is wrong with the block is told by evaluating that. Nothing comes of it.
+// standIn returns an instance of a block whose instances are unknown. It is evaluated only
+// to report other problems of the block.
 func standIn(b *expr.Block) *instance {
 	i := &instance{address: session.Single(b.Labels[0]), key: cty.UnknownVal(cty.String), value: cty.DynamicVal}
 	if b.Attr("count") != nil {
@@ -155,7 +154,7 @@ func standIn(b *expr.Block) *instance {
 	return i
 }
 
-// instanceContext is what the expressions of one instance may use.
+// instanceContext returns the context of the expressions of an instance.
 func instanceContext(l *loader, b *expr.Block, in instance) *hcl.EvalContext {
 	ctx := l.ctx.NewChild()
 	ctx.Variables = map[string]cty.Value{}

@@ -1,6 +1,6 @@
 package config
 
-// The kinds of values that an attribute can take.
+// kind is the kind of values that an attribute can have.
 type kind string
 
 const (
@@ -27,40 +27,39 @@ const (
 	anything      kind = "any"
 )
 
-// The reaches of a change: what plan makes of it.
+// What a change of an attribute forces.
 const (
 	toNothing = "none"    // it is updated in place
 	toRestart = "restart" // the agent is started again
 	toReplace = "replace" // the session is made anew
 )
 
-// attribute is what is known of one attribute: how it is decoded, told to
-// editors and documented.
+// attribute describes an attribute, for decoding, editors and documentation.
 type attribute struct {
 	name     string
 	kind     kind
-	def      string   // its default as it would be written; "": none
-	defWords string   // its default in words, where it is no value that could be written
-	values   []string // of a text, or of the texts in a list: what it can be
+	def      string   // its default in HCL; "": none
+	defWords string   // its default in words, if it has no literal
+	values   []string // of a string, or of the strings in a list
 	required bool
-	forces   string   // how far a change reaches; "": it is not compared with what is on record
-	parts    []string // what it is compared by, where that is more than itself
-	doc      string   // one sentence or two
+	forces   string   // what a change forces; "": it is not compared with the record
+	parts    []string // fields that it is compared by
+	doc      string   // one or two sentences
 }
 
-// shape is what may stand in a block.
+// shape describes a type of block.
 type shape struct {
-	labels []string // what each label is
+	labels []string // names of the labels
 	attrs  []attribute
 	blocks map[string]shape
-	kinds  map[string]shape // by the first label: what may stand in it then
-	many   bool             // the block may stand in its parent more than once
-	free   bool             // any attribute: locals
-	forces string           // it is compared with what is on record as a whole
+	kinds  map[string]shape // by the first label
+	many   bool             // the parent can have several
+	free   bool             // any attributes: locals
+	forces string           // what a change of anything in it forces
 	doc    string
 }
 
-// names lists the attributes.
+// names returns the names of the attributes.
 func (s shape) names() []string {
 	list := make([]string, len(s.attrs))
 	for i, a := range s.attrs {
@@ -69,7 +68,7 @@ func (s shape) names() []string {
 	return list
 }
 
-// attr is the attribute of that name, or nil.
+// attr returns the attribute with a name, or nil.
 func (s *shape) attr(name string) *attribute {
 	if s == nil {
 		return nil
@@ -82,7 +81,7 @@ func (s *shape) attr(name string) *attribute {
 	return nil
 }
 
-// choices are the words that an attribute can take; nil: any.
+// choices returns the words that an attribute can be; nil: any value.
 func (s *shape) choices(name string) []string {
 	if a := s.attr(name); a != nil {
 		return a.values
@@ -90,44 +89,44 @@ func (s *shape) choices(name string) []string {
 	return nil
 }
 
-// language is every top-level block.
+// language returns the top-level blocks by type.
 func language() map[string]shape {
 	named := []string{"name"}
 	all := map[string]shape{
 		"agentform": {doc: "Settings of the project; at most once.", attrs: settingsAttrs()},
 		"variable": {
-			labels: named, doc: "A value that is given from outside: [where from](#files).",
+			labels: named, doc: "A value given from [outside](#files).",
 			attrs: []attribute{
-				{name: "type", kind: aType, defWords: "any", doc: "What its values must be: `string`, `number`, `bool`, `list(string)`, `map(string)`, `object({ … })`."},
-				{name: "default", kind: anything, doc: "Its value when none is given. Without a default, one must be given."},
-				{name: "description", kind: aText, doc: "What it is for."},
-				{name: "sensitive", kind: aFlag, def: "false", doc: "Keeps the value out of every message; where it would be stored it is refused."},
-				{name: "nullable", kind: aFlag, def: "true", doc: "Whether it can be null. If not, null stands for the default."},
+				{name: "type", kind: aType, defWords: "any", doc: "The type of its values: `string`, `number`, `bool`, `list(string)`, `map(string)`, `object({ … })`."},
+				{name: "default", kind: anything, doc: "The default. Without one, a value is required."},
+				{name: "description", kind: aText, doc: "Description."},
+				{name: "sensitive", kind: aFlag, def: "false", doc: "Hides the value in messages. It is refused wherever it would be stored."},
+				{name: "nullable", kind: aFlag, def: "true", doc: "Whether it can be null. If not, null means the default."},
 			},
 			blocks: map[string]shape{"validation": {
 				many: true, doc: "A rule for its values.",
 				attrs: []attribute{
-					{name: "condition", kind: aFlag, required: true, doc: "Must come out true."},
-					{name: "error_message", kind: aText, required: true, doc: "What is told otherwise."},
+					{name: "condition", kind: aFlag, required: true, doc: "Must be true."},
+					{name: "error_message", kind: aText, required: true, doc: "Error message."},
 				},
 			}},
 		},
-		"locals":  {free: true, doc: "Values under names: `local.NAME`. In any order, in as many blocks as wanted."},
+		"locals":  {free: true, doc: "Named values: `local.NAME`, in any order and any number of blocks."},
 		"agent":   agentShape(named),
 		"session": sessionShape(named),
 		"runtime": runtimeShape(),
 		"secret": {
-			labels: named, doc: "Where the value of a secret comes from: exactly one of the three. A secret without a block comes from the environment variable of its own name. Nothing is read before an apply.",
+			labels: named, doc: "The source of a secret: exactly one of the three. A secret without a block comes from the environment variable with its name. Nothing is read before an apply.",
 			attrs: []attribute{
-				{name: "env", kind: aText, doc: "An environment variable of agentform's own. No agent gets it under this name."},
-				{name: "file", kind: aPath, doc: "A file, which may lie outside of the repository; one line break at its end is left out."},
-				{name: "command", kind: aCommand, doc: "A program that prints it, run in the project folder; one line break at the end is left out."},
+				{name: "env", kind: aText, doc: "A variable of agentform's own environment. No agent gets it under this name."},
+				{name: "file", kind: aPath, doc: "A file, which may be outside the repository. One line break at its end is dropped."},
+				{name: "command", kind: aCommand, doc: "A program that prints it, run in the project directory. One line break at the end is dropped."},
 			},
 		},
 		"notify": {
-			labels: named, doc: "Where the hub (`agentform serve`) sends chosen events.",
+			labels: named, doc: "Where the hub (`agentform serve`) sends events.",
 			attrs: []attribute{
-				{name: "on", kind: someTexts, required: true, values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "pr_detected"}, doc: "Which events."},
+				{name: "on", kind: someTexts, required: true, values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "pr_detected"}, doc: "The events."},
 				{name: "command", kind: aCommand, doc: "A program that gets the event as JSON on its standard input."},
 				{name: "webhook", kind: aText, doc: "An `https://` or `http://` address that gets it as a POST instead."},
 			},
@@ -136,17 +135,17 @@ func language() map[string]shape {
 			labels: named, doc: "A value for people and programs.",
 			attrs: []attribute{
 				{name: "value", kind: anything, required: true, doc: "Any expression. Only here and in `check` does `session.NAME` have attributes: `address`, `name`, `key`, `role`, `agent`, `branch`, `prompt` (its sha256), `workspace`, `labels`, `desired`."},
-				{name: "description", kind: aText, doc: "What it is for."},
-				{name: "sensitive", kind: aFlag, def: "false", doc: "Allows a sensitive value, which is then shown only when asked for by name."},
+				{name: "description", kind: aText, doc: "Description."},
+				{name: "sensitive", kind: aFlag, def: "false", doc: "Allows a sensitive value, which is then shown only when requested by name."},
 			},
 		},
 		"check": {
-			labels: named, doc: "Assertions about the manifest. What does not hold is a warning.",
+			labels: named, doc: "Assertions about the manifest. A false one is a warning.",
 			blocks: map[string]shape{"assert": {
-				many: true, doc: "One assertion; at least one is needed.",
+				many: true, doc: "An assertion; at least one is required.",
 				attrs: []attribute{
-					{name: "condition", kind: aFlag, required: true, doc: "Must come out true."},
-					{name: "error_message", kind: aText, required: true, doc: "What is told otherwise."},
+					{name: "condition", kind: aFlag, required: true, doc: "Must be true."},
+					{name: "error_message", kind: aText, required: true, doc: "Error message."},
 				},
 			}},
 		},
@@ -157,32 +156,32 @@ func language() map[string]shape {
 	return all
 }
 
-// addressShapes are the blocks about what is on record under an address.
+// addressShapes returns the blocks about recorded addresses.
 func addressShapes() map[string]shape {
-	each := attribute{name: "for_each", kind: anything, doc: "A map or a set of texts: one for each, with `each.key` and `each.value`."}
+	each := attribute{name: "for_each", kind: anything, doc: "A map or a set of strings: one for each, with `each.key` and `each.value`."}
 	return map[string]shape{
 		"import": {
-			doc: "A live session that agentform did not start is taken over, as it runs.",
+			doc: "Takes over a live session that agentform did not start.",
 			attrs: []attribute{
 				each,
-				{name: "to", kind: anAddress, required: true, doc: "The session that is declared for it."},
-				{name: "id", kind: aText, required: true, doc: "What is taken over: `tmux:SOCKET/SESSION`, with the socket's name or absolute path, or `docker:CONTAINER`."},
+				{name: "to", kind: anAddress, required: true, doc: "The declared session."},
+				{name: "id", kind: aText, required: true, doc: "The live session: `tmux:SOCKET/SESSION`, with the socket's name or absolute path, or `docker:CONTAINER`."},
 			},
 		},
 		"moved": {
-			doc: "What is on record under one address is the session that is now declared under another, and runs on.",
+			doc: "Renames a session, which continues to run.",
 			attrs: []attribute{
 				each,
-				{name: "from", kind: anAddress, required: true, doc: "The address until now. It may be declared no longer. Without a key it is a whole block, with all its instances, if `to` is one too."},
-				{name: "to", kind: anAddress, required: true, doc: "The address from now on."},
+				{name: "from", kind: anAddress, required: true, doc: "The old address, which must not be declared any more. Without a key it is a whole block with all its instances, as `to` then must be."},
+				{name: "to", kind: anAddress, required: true, doc: "The new address."},
 			},
 		},
 		"removed": {
-			doc: "What becomes of a session that is declared no longer.",
+			doc: "What happens to a session that is no longer declared.",
 			attrs: []attribute{
 				each,
-				{name: "from", kind: anAddress, required: true, doc: "Its address; without a key, all instances of that block."},
-				{name: "destroy", kind: aFlag, def: "true", doc: "false: it is left alive and taken off the record."},
+				{name: "from", kind: anAddress, required: true, doc: "The address; without a key, all instances of the block."},
+				{name: "destroy", kind: aFlag, def: "true", doc: "false: the session continues, and its record is removed."},
 			},
 		},
 	}
@@ -191,40 +190,40 @@ func addressShapes() map[string]shape {
 func settingsAttrs() []attribute {
 	return []attribute{
 		{name: "required_version", kind: aText, defWords: "any", doc: "A constraint on agentform's version, like `\">= 0.1\"`."},
-		{name: "project", kind: aText, defWords: "the folder's name", doc: "Names the project; prefixes the tmux sessions."},
-		{name: "data_dir", kind: aPath, def: `".agentform"`, doc: "State, worktrees, transcripts. Relative to the project folder."},
-		{name: "outputs_dir", kind: aPath, defWords: "`DATA_DIR/agents`", doc: "Where each session's folder lies."},
+		{name: "project", kind: aText, defWords: "the folder's name", doc: "The project's name, which prefixes the tmux sessions."},
+		{name: "data_dir", kind: aPath, def: `".agentform"`, doc: "State, worktrees and transcripts. Relative to the project directory."},
+		{name: "outputs_dir", kind: aPath, defWords: "`DATA_DIR/agents`", doc: "The parent of each session's directory."},
 		{name: "history_keep", kind: aDuration, def: `"30d"`, doc: "How long events are kept."},
-		{name: "parallelism", kind: aWhole, def: "10", doc: "Actions at once. From 2 on, ten that only ask tmux count as one."},
-		{name: "max_running", kind: aWhole, defWords: "min(4 × cores, memory / 400 MB)", doc: "Agents alive at once; the rest waits as pending (queued), by priority."},
-		inheritAttr("", "Which variables of your environment all agents on this machine get also: names, with `*` for any characters, or `true`. See [the environment](security.md#the-environment-of-an-agent)."),
+		{name: "parallelism", kind: aWhole, def: "10", doc: "Actions at once. From 2, ten that only ask tmux count as one."},
+		{name: "max_running", kind: aWhole, defWords: "min(4 × cores, memory / 400 MB)", doc: "Agents alive at once. The rest are pending (queued), by priority."},
+		inheritAttr("", "Variables of your environment that all agents on this machine get: names, with `*` for any characters, or `true`. See [the environment](security.md#the-environment-of-an-agent)."),
 		{name: "hub", kind: aText, def: `"manual"`, values: []string{"manual", "auto"}, doc: "`auto`: an apply starts the hub (`agentform serve --detach`) if none runs; `destroy` leaves it running. `manual`: you start it."},
 	}
 }
 
-// runtimeShape is the runtime block, whose first label says what may stand in it.
+// runtimeShape returns the runtime block.
 func runtimeShape() shape {
 	return shape{
 		labels: []string{"kind", "name"},
 		doc:    "Where sessions run. tmux on this machine needs no block.",
 		kinds: map[string]shape{
 			"docker": {
-				doc: "Containers, one for each session that names it. See [containers](docker.md).",
+				doc: "A container for each session that uses it. See [containers](docker.md).",
 				attrs: []attribute{
-					{name: "image", kind: aText, forces: toReplace, required: true, doc: "Needs a shell, git, tmux and the agent. It has to be there: nothing is pulled."},
+					{name: "image", kind: aText, forces: toReplace, required: true, doc: "An image with a shell, git, tmux and the agent. It must exist: nothing is pulled."},
 					{name: "host", kind: aText, forces: toReplace, defWords: "the environment's", doc: "A docker context or a DOCKER_HOST URL."},
-					{name: "cpus", kind: aNumber, forces: toReplace, defWords: "no limit", doc: "How many processors it may use."},
-					{name: "memory", kind: aSize, forces: toReplace, defWords: "no limit", doc: "How much memory it may use, like `\"4GiB\"`."},
-					{name: "pids", kind: aWhole, forces: toReplace, defWords: "no limit", doc: "How many processes it may have."},
+					{name: "cpus", kind: aNumber, forces: toReplace, defWords: "no limit", doc: "Maximum number of processors."},
+					{name: "memory", kind: aSize, forces: toReplace, defWords: "no limit", doc: "Maximum memory, like `\"4GiB\"`."},
+					{name: "pids", kind: aWhole, forces: toReplace, defWords: "no limit", doc: "Maximum number of processes."},
 					{name: "network", kind: aText, forces: toReplace, defWords: "docker's", doc: "The network's name; `none` for none."},
-					{name: "user", kind: aText, forces: toReplace, defWords: "yours", doc: "Who the agent is in there, in numbers: `UID` or `UID:GID`. The workspace belongs to it."},
+					{name: "user", kind: aText, forces: toReplace, defWords: "yours", doc: "The user in the container, in numbers: `UID` or `UID:GID`. The user owns the workspace."},
 					{name: "env", kind: aTable, forces: toRestart, doc: "Added to the environment of every agent in it."},
-					{name: "mounts", kind: someMounts, forces: toReplace, doc: "Paths of the host that are seen inside: a list of `{ source, target, read_only }`. A source may begin with `~`, a target is absolute."},
-					{name: "read_only", kind: aFlag, forces: toReplace, def: "false", doc: "The container's own files cannot be changed: only /tmp, the workspace and what is mounted."},
+					{name: "mounts", kind: someMounts, forces: toReplace, doc: "Paths of the host to mount: a list of `{ source, target, read_only }`. A source may begin with `~`, a target is absolute."},
+					{name: "read_only", kind: aFlag, forces: toReplace, def: "false", doc: "Makes the container's file system read-only, except /tmp, the workspace and mounts."},
 				},
 			},
 			"tmux": {
-				doc: "A tmux server of your own: the sessions live in it, beside yours.",
+				doc: "A tmux server of your own, in which the sessions run beside yours.",
 				attrs: []attribute{
 					{name: "socket", kind: aPath, forces: toReplace, required: true, doc: "The name of its socket, as for `tmux -L`, or its path."},
 				},

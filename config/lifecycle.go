@@ -13,7 +13,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// readLifecycle reads a lifecycle block.
+// readLifecycle decodes a lifecycle block.
 func readLifecycle(d reader, b *expr.Block, c *session.Lifecycle) {
 	if b == nil {
 		return
@@ -23,8 +23,8 @@ func readLifecycle(d reader, b *expr.Block, c *session.Lifecycle) {
 	readReplaceTriggeredBy(d, b, c)
 }
 
-// readIgnoreChanges reads a list of field paths, written bare, as texts, or as an
-// expression that gives texts; or the word all.
+// readIgnoreChanges decodes a list of field paths, as references, strings or expressions,
+// or the word all.
 func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {
 	a := b.Attr("ignore_changes")
 	if a == nil {
@@ -66,8 +66,8 @@ func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {
 	c.IgnoreChanges = slices.Compact(paths)
 }
 
-// fieldPath is a bare path like health.interval. What starts with var, local or
-// a function is no path.
+// fieldPath returns a path that is written as a reference, like health.interval. Not ok:
+// it is an expression.
 func fieldPath(e hcl.Expression) (string, bool) {
 	t, diags := hcl.AbsTraversalForExpr(e)
 	if diags.HasErrors() {
@@ -77,17 +77,16 @@ func fieldPath(e hcl.Expression) (string, bool) {
 	return path, t.RootName() != "var" && t.RootName() != "local"
 }
 
-// addField adds one path if there is such a field.
+// addField adds a path if it is a field.
 func addField(d reader, a *expr.Attr, path string, known, paths []string) []string {
 	if path != "all" && !slices.Contains(known, path) {
-		d.Fail(a, "Unknown field", "ignore_changes names %q, which is no attribute or block of a session.%s", expr.Cut(path), expr.DidYouMean(path, known))
+		d.Fail(a, "Unknown field", "%q is not an attribute or block of a session.%s", expr.Cut(path), expr.DidYouMean(path, known))
 		return paths
 	}
 	return append(paths, path)
 }
 
-// readReplaceTriggeredBy digests values of any kind: when one changes, so does the
-// digest.
+// readReplaceTriggeredBy sets the digest of the values, which changes when one of them does.
 func readReplaceTriggeredBy(d reader, b *expr.Block, c *session.Lifecycle) {
 	a := b.Attr("replace_triggered_by")
 	if a == nil {
@@ -98,7 +97,7 @@ func readReplaceTriggeredBy(d reader, b *expr.Block, c *session.Lifecycle) {
 		return
 	}
 	if t := v.Type(); !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
-		d.Fail(a, "Wrong type", `"replace_triggered_by" needs a list of values: [local.areas, var.image].`)
+		d.Fail(a, "Wrong type", `"replace_triggered_by" must be a list of values: [local.areas, var.image].`)
 		return
 	}
 	if v.LengthInt() == 0 {
@@ -106,7 +105,7 @@ func readReplaceTriggeredBy(d reader, b *expr.Block, c *session.Lifecycle) {
 	}
 	text, err := ctyjson.SimpleJSONValue{Value: v}.MarshalJSON()
 	if err != nil {
-		d.Fail(a, "Wrong type", "\"replace_triggered_by\" holds what cannot be compared: %s.", strings.TrimSuffix(err.Error(), "."))
+		d.Fail(a, "Wrong type", "\"replace_triggered_by\" has a value that cannot be compared: %s.", strings.TrimSuffix(err.Error(), "."))
 		return
 	}
 	sum := sha256.Sum256(text)

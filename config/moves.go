@@ -12,8 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// declared is which sessions the manifest has, for the blocks that speak of what
-// is on record.
+// declared are the sessions of the manifest, for blocks about recorded addresses.
 type declared struct {
 	l      *loader
 	blocks map[string]*instances
@@ -36,8 +35,8 @@ func (s declared) has(a session.Address) bool {
 	return in != nil && !in.off
 }
 
-// any reports whether the address, or an instance of the block that it names, is
-// declared and enabled.
+// any reports whether an address, or an instance of the block that it names, is declared
+// and enabled.
 func (s declared) any(a session.Address) bool {
 	if _, keyed := a.Key(); keyed || s.has(a) {
 		return s.has(a)
@@ -46,13 +45,13 @@ func (s declared) any(a session.Address) bool {
 	return in != nil && slices.ContainsFunc(in.list, func(i instance) bool { return !i.off })
 }
 
-// unclear reports whether it could not be found out which instances a block has.
+// unclear reports whether the instances of a block are unknown.
 func (s declared) unclear(a session.Address) bool {
 	in := s.blocks[a.Block()]
 	return in != nil && in.failed
 }
 
-// at is the place of the block that declares an address.
+// at returns the place of the block that declares an address.
 func (s declared) at(a session.Address) string {
 	for _, b := range s.l.blocks["session"] {
 		if b.Labels[0] == a.Block() {
@@ -95,17 +94,17 @@ func readMoves(l *loader, s declared) []*move {
 			_, keyed := v.To.Key()
 			switch {
 			case v.From == v.To:
-				d.Fail(v.to, "Moved to itself", "%s is moved to where it is.", v.From)
+				d.Fail(v.to, "Moved to itself", "%s is moved to itself.", v.From)
 				return
 			case from[v.From] != nil:
-				d.Fail(v.from, "Moved twice", "%s is moved to %s at %s already.", v.From, from[v.From].To, expr.Place(from[v.From].from.Range))
+				d.Fail(v.from, "Moved twice", "%s is already moved to %s at %s.", v.From, from[v.From].To, expr.Place(from[v.From].from.Range))
 				return
 			case to[v.To] != nil:
-				d.Fail(v.to, "Two moves onto one address", "%s is where %s is moved to at %s already.", v.To, to[v.To].From, expr.Place(to[v.To].to.Range))
+				d.Fail(v.to, "Two moves to one address", "%s already gets %s at %s.", v.To, to[v.To].From, expr.Place(to[v.To].to.Range))
 				return
 			case s.unclear(v.From) || s.unclear(v.To):
 			case s.has(v.From) || !keyed && s.any(v.From):
-				d.Fail(v.from, "Moved and still declared", "%s is still declared, at %s, so its session is not another's. Remove one of the two.", v.From, s.at(v.From))
+				d.Fail(v.from, "Moved and still declared", "%s is still declared at %s, so its session cannot move. Remove one of the two.", v.From, s.at(v.From))
 				return
 			}
 			from[v.From], to[v.To] = v, v
@@ -114,7 +113,7 @@ func readMoves(l *loader, s declared) []*move {
 	}
 	for _, v := range list {
 		if from[v.To] == nil && !s.any(v.To) && !s.unclear(v.To) && !s.off(v.To) {
-			l.Warn(v.to.Expr.Range(), "Moved to nowhere", "%s is not declared, so what is moved there is destroyed.%s", v.To, expr.DidYouMean(v.To.Block(), l.known.sessions))
+			l.Warn(v.to.Expr.Range(), "Moved to an undeclared session", "%s is not declared, so the session moved there is destroyed.%s", v.To, expr.DidYouMean(v.To.Block(), l.known.sessions))
 		}
 	}
 	return list
@@ -178,13 +177,13 @@ func readRemoved(l *loader, s declared, moves []*move) []Removal {
 			v := moved[r.From]
 			switch {
 			case twice:
-				d.Fail(from.attr, "Removed twice", "%s is removed at %s already.", r.From, expr.Place(first))
+				d.Fail(from.attr, "Removed twice", "%s is already removed at %s.", r.From, expr.Place(first))
 				return
 			case v != nil:
-				d.Fail(from.attr, "Moved and removed", "%s is moved to %s at %s; it can be one of the two.", r.From, v.To, expr.Place(v.from.Range))
+				d.Fail(from.attr, "Moved and removed", "%s is moved to %s at %s; remove one of the two.", r.From, v.To, expr.Place(v.from.Range))
 				return
 			case !s.unclear(r.From) && s.any(r.From):
-				d.Fail(from.attr, "Removed and still declared", "%s is still declared, at %s. Remove one of the two.", r.From, s.at(r.From))
+				d.Fail(from.attr, "Removed and still declared", "%s is still declared at %s. Remove one of the two.", r.From, s.at(r.From))
 				return
 			}
 			seen[r.From] = from.attr.Range
@@ -194,12 +193,12 @@ func readRemoved(l *loader, s declared, moves []*move) []Removal {
 	return list
 }
 
-// tmuxID is what an import names: a tmux socket, by its name or absolute path,
-// and a session on it, after the last slash. No tmux session's name has a dot or
-// a colon, nor begins as an id or an exact match does.
+// tmuxID matches a tmux socket, by its name or absolute path, and a session after the last
+// slash. Names of tmux sessions have no dot or colon, and do not begin like an id or an
+// exact match.
 var tmuxID = regexp.MustCompile(`^tmux:(?:[^/.-][^/]*|/.*[^/])/[^.:/$@%=][^.:/]*$`)
 
-// dockerID is a container, by its name or its id.
+// dockerID matches a container, by its name or id.
 var dockerID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^docker:[A-Za-z0-9][A-Za-z0-9_.-]{0,254}$`)
 })
@@ -223,15 +222,15 @@ func readImports(l *loader, s declared) []Import {
 			}
 			im.To = to.address
 			if why := s.lacks(im.To); why != "" {
-				d.Fail(to.attr, "Import of what is not declared", "%s", why)
+				d.Fail(to.attr, "Import to an undeclared session", "%s", why)
 				return
 			}
 			if first, twice := tos[im.To]; twice {
-				d.Fail(to.attr, "Two imports onto one address", "%s is imported at %s already.", im.To, expr.Place(first))
+				d.Fail(to.attr, "Two imports to one address", "%s is already imported at %s.", im.To, expr.Place(first))
 				return
 			}
 			if first, twice := ids[im.ID]; twice {
-				d.Fail(b.Attr("id"), "Imported twice", "%q is imported at %s already.", im.ID, expr.Place(first))
+				d.Fail(b.Attr("id"), "Imported twice", "%q is already imported at %s.", im.ID, expr.Place(first))
 				return
 			}
 			tos[im.To], ids[im.ID] = to.attr.Range, b.Attr("id").Range
@@ -241,25 +240,25 @@ func readImports(l *loader, s declared) []Import {
 	return list
 }
 
-// checkImportID checks the form of what is imported.
+// checkImportID reports whether an id is valid.
 func checkImportID(d reader, a *expr.Attr, id string) bool {
 	switch {
 	case dockerID().MatchString(id):
 	case !tmuxID.MatchString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		d.Fail(a, "Invalid import", `%q names nothing that can be imported; write it like "tmux:SOCKET/SESSION", with the socket's name or absolute path, or "docker:CONTAINER".`, expr.Cut(id))
+		d.Fail(a, "Invalid import", `%q cannot be imported, use "tmux:SOCKET/SESSION", with the socket's name or absolute path, or "docker:CONTAINER".`, expr.Cut(id))
 		return false
 	}
 	return true
 }
 
-// lacks says why nothing can be imported onto an address; empty: it can.
+// lacks returns why nothing can be imported to an address; empty: it can.
 func (s declared) lacks(a session.Address) string {
 	in := s.blocks[a.Block()]
 	switch {
 	case s.has(a) || s.unclear(a):
 		return ""
 	case s.off(a):
-		return fmt.Sprintf("%s is declared, but not enabled.", a)
+		return fmt.Sprintf("%s is not enabled.", a)
 	case in == nil:
 		return fmt.Sprintf("There is no session named %q; declare it in a session block.%s", a.Block(), expr.DidYouMean(a.Block(), s.l.known.sessions))
 	case in.single:

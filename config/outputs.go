@@ -12,7 +12,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// readResults returns the outputs, and evaluates the checks, in which sessions have attributes.
+// readResults returns the outputs and evaluates the checks. In both, sessions have
+// attributes.
 func readResults(l *loader, m *Manifest, instances map[string]*instances, all []*built) (list []Output) {
 	outputs, checks := l.blocks["output"], l.blocks["check"]
 	if len(outputs)+len(checks) == 0 {
@@ -39,7 +40,7 @@ func readResults(l *loader, m *Manifest, instances map[string]*instances, all []
 	return list
 }
 
-// refersToSessions reports whether an expression in a block does.
+// refersToSessions reports whether a block has a reference to a session.
 func refersToSessions(b *expr.Block) bool {
 	for _, a := range b.Attrs {
 		if slices.ContainsFunc(a.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "session" }) {
@@ -54,7 +55,7 @@ func refersToSessions(b *expr.Block) bool {
 	return false
 }
 
-// readOutput evaluates one output. Not ok: it has no value, and why is told.
+// readOutput evaluates one output. Not ok: it has no value, which was reported.
 func readOutput(d reader, b *expr.Block) (Output, bool) {
 	o := Output{Name: b.Labels[0]}
 	d.Text(b, "description", &o.Description)
@@ -71,7 +72,7 @@ func readOutput(d reader, b *expr.Block) (Output, bool) {
 		return o, false
 	}
 	if v.ContainsMarked() && !o.Sensitive {
-		d.Fail(a, "Sensitive output", "A sensitive value flows into the output. If that is meant, write sensitive = true; it is then shown only when asked for by name.")
+		d.Fail(a, "Sensitive output", "The value is sensitive. To allow that, set sensitive = true; the output is then shown only when requested by name.")
 		return o, false
 	}
 	v, _ = v.UnmarkDeep()
@@ -90,11 +91,11 @@ func readOutput(d reader, b *expr.Block) (Output, bool) {
 	return o, true
 }
 
-// readCheck evaluates the assertions of one check. What does not hold is a warning.
+// readCheck evaluates the assertions of a check. One that is false is a warning.
 func readCheck(d reader, b *expr.Block) {
 	rules := b.Blocks["assert"]
 	if len(rules) == 0 && !b.Broken {
-		d.FailAt(b.Def, "Missing assert", "%s asserts nothing: assert { condition = …, error_message = … }, each on a line of its own.", b.Title())
+		d.FailAt(b.Def, "Missing assert", "%s needs an assert block with condition and error_message, each on its own line.", b.Title())
 	}
 	for _, rule := range rules {
 		holds, ok := readCondition(d, rule)
@@ -110,12 +111,12 @@ func readCheck(d reader, b *expr.Block) {
 	}
 }
 
-// readCondition evaluates a rule's condition; what is not known holds. Not ok: the
-// rule is no rule, and that is told.
+// readCondition evaluates a rule's condition. An unknown one holds. Not ok: the rule is
+// invalid, which was reported.
 func readCondition(d reader, rule *expr.Block) (holds, ok bool) {
 	for _, name := range []string{"condition", "error_message"} {
 		if rule.Attr(name) == nil && !rule.Broken {
-			d.l.Fail(rule.Def, "Incomplete rule", "A rule needs a condition and an error_message; there is no %s.", name)
+			d.l.Fail(rule.Def, "Incomplete rule", "A rule needs a condition and an error_message, but has no %s.", name)
 			rule.Broken = true
 		}
 	}
@@ -139,15 +140,14 @@ func readCondition(d reader, rule *expr.Block) (holds, ok bool) {
 	return is.True(), true
 }
 
-// sessionType is what session.NAME is in an output or a check.
+// sessionType is the type of a session in outputs and checks.
 var sessionType = cty.Object(map[string]cty.Type{
 	"address": cty.String, "name": cty.String, "key": cty.String, "role": cty.String, "agent": cty.String,
 	"branch": cty.String, "prompt": cty.String, "workspace": cty.String, "desired": cty.String, "labels": cty.Map(cty.String),
 })
 
-// sessionValues is what session is in outputs and checks: for each block a session, a
-// map by key, or a list by index. A session that is not enabled is null, or
-// missing in a map; one with a mistake is unknown.
+// sessionValues returns what session refers to in outputs and checks. A session that is
+// not enabled is null, or missing in a map. One with an error is unknown.
 func sessionValues(l *loader, m *Manifest, instances map[string]*instances, all []*built) cty.Value {
 	by := make(map[*instance]cty.Value, len(all))
 	for _, s := range all {
@@ -169,8 +169,7 @@ func sessionValues(l *loader, m *Manifest, instances map[string]*instances, all 
 	})
 }
 
-// sessionValue is one session as outputs and checks see it, with the folder that
-// it works in.
+// sessionValue returns a session for outputs and checks.
 func sessionValue(s *built, workspace string) cty.Value {
 	orNull := func(text string) cty.Value {
 		if text == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// needsHub returns what the manifest declares that only a hub carries out. A
-// restart block counts if its policy restarts anything.
+// needsHub returns what the manifest declares that only a hub carries out. A restart block
+// counts unless its policy is never.
 func needsHub(l *loader, m *Manifest) []string {
 	declared := map[string]bool{"notify": len(l.blocks["notify"]) > 0}
 	for _, s := range m.Sessions {
@@ -29,8 +29,7 @@ func needsHub(l *loader, m *Manifest) []string {
 	return needs
 }
 
-// declares reports whether the session's own block or its agent's has a block of
-// that type.
+// declares reports whether a session's block or its agent's has a block of a type.
 func declares(l *loader, s session.Spec, typ string) bool {
 	for _, b := range l.blocks["session"] {
 		if b.Labels[0] == s.Address.Block() && b.Block(typ) != nil {
@@ -45,7 +44,7 @@ func declares(l *loader, s session.Spec, typ string) bool {
 	return false
 }
 
-// readRestart reads a restart block over what stands in r.
+// readRestart decodes a restart block over the defaults in r.
 func readRestart(d reader, b *expr.Block, r *session.Restart) {
 	d.OneOf(b, "policy", &r.Policy)
 	d.Whole(b, "attempts", 0, &r.Attempts)
@@ -60,11 +59,11 @@ func readRestart(d reader, b *expr.Block, r *session.Restart) {
 	d.Decimal(back, "jitter", 0, 1, &r.Backoff.Jitter)
 	readDuration(d, back, "reset_after", 0, &r.Backoff.ResetAfter)
 	if a := back.Attr("max"); a != nil && r.Backoff.Max < r.Backoff.Initial {
-		d.Fail(a, "Invalid backoff", "The longest wait, %s, is shorter than the first, %s.", r.Backoff.Max.Short(), r.Backoff.Initial.Short())
+		d.Fail(a, "Invalid backoff", "The maximum wait, %s, is shorter than the first, %s.", r.Backoff.Max.Short(), r.Backoff.Initial.Short())
 	}
 }
 
-// readHealth reads a health block over what stands in h.
+// readHealth decodes a health block over the defaults in h.
 func readHealth(d reader, b *expr.Block, h *session.Health) {
 	readDuration(d, b, "interval", 1, &h.Interval)
 	readDuration(d, b, "timeout", 1, &h.Timeout)
@@ -78,7 +77,7 @@ func readHealth(d reader, b *expr.Block, h *session.Health) {
 	}
 }
 
-// readHeartbeat reads a probe: a command or a key.
+// readHeartbeat decodes a probe: a command or a key.
 func readHeartbeat(d reader, b *expr.Block, h *session.Health) {
 	switch d.ExactlyOne(b, "command", "key") {
 	case "command":
@@ -92,19 +91,19 @@ func readHeartbeat(d reader, b *expr.Block, h *session.Health) {
 			return
 		}
 		if !keyForm.MatchString(key) {
-			d.Fail(b.Attr("key"), "Invalid key", "%q is no key as tmux calls them, like F12, Escape or C-x.", expr.Cut(key))
+			d.Fail(b.Attr("key"), "Invalid key", "%q is not a key name of tmux, like F12, Escape or C-x.", expr.Cut(key))
 			return
 		}
 		h.Heartbeat = &session.Heartbeat{Key: key}
 	}
 }
 
-// keyForm are the keys that tmux can press: a character or a name, after modifiers.
-// It would type any other name as text.
+// keyForm matches tmux's key names: modifiers and a character or a name. tmux types any
+// other name as text.
 var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
 	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
 
-// readConversation reads which conversation a session goes on with.
+// readConversation decodes the conversation that a session resumes.
 func readConversation(d reader, b *expr.Block, s *session.Spec) {
 	if b == nil {
 		return
@@ -114,21 +113,21 @@ func readConversation(d reader, b *expr.Block, s *session.Spec) {
 	given := d.Word(b, "id", &c.ID)
 	switch {
 	case given && (c.ID[0] == '-' || strings.ContainsFunc(c.ID, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })):
-		d.Fail(b.Attr("id"), "Invalid conversation", "%q is no id of a conversation: it begins with a dash or holds white space.", expr.Cut(c.ID))
+		d.Fail(b.Attr("id"), "Invalid conversation", "%q is not a conversation id: it begins with a dash or contains white space.", expr.Cut(c.ID))
 	case c.Resume && s.Agent.Name != "" && s.Agent.Base == "":
-		d.FailAt(b.Def, "Conversation of a custom agent", "agentform knows how a built-in agent goes on with a conversation only. Give the agent %q a base, or put the conversation into the args.", s.Agent.Name)
+		d.FailAt(b.Def, "Conversation of a custom agent", "Only built-in agents can resume a conversation. Give the agent %q a base, or put the conversation into args.", s.Agent.Name)
 	}
 	s.Conversation = c
 }
 
-// readStop reads a stop block over what stands in s.
+// readStop decodes a stop block over the defaults in s.
 func readStop(d reader, b *expr.Block, s *session.Stop) {
 	d.OneOf(b, "signal", &s.Signal)
 	readDuration(d, b, "grace", 0, &s.Grace)
 	readDuration(d, b, "after_turn", 0, &s.AfterTurn)
 }
 
-// readDuration reads a length of time of at least low.
+// readDuration decodes a duration of at least low.
 func readDuration(d reader, b *expr.Block, name string, low session.Duration, into *session.Duration) {
 	d.Duration(b, name, time.Duration(low), (*time.Duration)(into))
 }

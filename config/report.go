@@ -11,15 +11,15 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// maxProblems is how many problems are told; nobody reads more.
+// maxProblems is how many problems are reported.
 const maxProblems = 1000
 
-// report returns the gathered problems as the rest of agentform knows them: sorted by
-// file and line, those without a place last, each once.
+// report converts the problems to diagnostics, sorted by file and line and each once.
+// Those without a place come last.
 func report(p *expr.Problems) []session.Diagnostic {
 	var list []session.Diagnostic
 	seen := map[string]bool{}
-	untold := 0
+	dropped := 0
 	for _, d := range p.Diags {
 		key := d.Summary + "\x00" + d.Detail
 		if d.Subject != nil {
@@ -30,15 +30,15 @@ func report(p *expr.Problems) []session.Diagnostic {
 		}
 		seen[key] = true
 		if len(list) == maxProblems {
-			untold++
+			dropped++
 			continue
 		}
 		list = append(list, diagnostic(p, d))
 	}
-	if untold > 0 {
+	if dropped > 0 {
 		list = append(list, session.Diagnostic{
 			Severity: session.Error, Summary: "Too many problems",
-			Detail: fmt.Sprintf("%d more are not told; they may go with the ones above.", untold),
+			Detail: fmt.Sprintf("%d more errors not shown.", dropped),
 		})
 	}
 	slices.SortStableFunc(list, func(a, b session.Diagnostic) int {
@@ -60,7 +60,7 @@ func report(p *expr.Problems) []session.Diagnostic {
 	return list
 }
 
-// diagnostic translates one problem.
+// diagnostic converts one problem.
 func diagnostic(p *expr.Problems, d *hcl.Diagnostic) session.Diagnostic {
 	out := session.Diagnostic{Severity: session.Error, Summary: d.Summary, Detail: p.Blot(d.Detail)}
 	if d.Severity == hcl.DiagWarning {
@@ -83,7 +83,6 @@ func diagnostic(p *expr.Problems, d *hcl.Diagnostic) session.Diagnostic {
 	return out
 }
 
-// rangeOf is a range as the rest of agentform knows it.
 func rangeOf(r hcl.Range) session.Range {
 	return session.Range{Filename: r.Filename, Start: position(r.Start), End: position(r.End)}
 }

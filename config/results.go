@@ -6,45 +6,44 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Move is a moved block: what is on record under From is the session that is
-// declared as To. Both name an instance, or both a block and mean its instances.
+// Move is a moved block: the record of From belongs to the session declared as To. Both
+// are instances, or both are blocks and stand for their instances.
 type Move struct {
 	From, To session.Address
 	Range    session.Range
 }
 
-// Removal is a removed block: what becomes of a session, or of all instances of
-// a block, that is declared no longer.
+// Removal is a removed block: what happens to a session, or all instances of a block,
+// that is no longer declared.
 type Removal struct {
 	From    session.Address
-	Destroy bool // false: it is left alive and taken off the record
+	Destroy bool // false: the session continues, and its record is removed
 	Range   session.Range
 }
 
-// Import is an import block: a live session that is not ours is to be taken over
-// as To.
+// Import is an import block: a live session that agentform did not start becomes To.
 type Import struct {
 	To    session.Address
 	ID    string // tmux:SOCKET/SESSION
 	Range session.Range
 }
 
-// Output is an output block's value.
+// Output is the value of an output block.
 type Output struct {
 	Name        string
 	Value       json.RawMessage
-	Sensitive   bool // not to be shown unless asked for by name
+	Sensitive   bool // shown only when requested by name
 	Description string
 }
 
-// SecretSource says where a secret's value comes from; one of the three is set.
+// SecretSource is where a secret's value comes from. One field is set.
 type SecretSource struct {
-	Env     string   // the name of an environment variable of agentform's own
+	Env     string   // a variable of agentform's own environment
 	File    string   // the absolute path of a file
-	Command []string // what prints it
+	Command []string // prints it
 }
 
-// Notify is a notify block: where chosen events go.
+// Notify is a notify block: where events of some kinds are sent.
 type Notify struct {
 	Name    string
 	On      []string // kinds of events

@@ -10,21 +10,21 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// reword puts what HCL says about unknown attributes, blocks and labels into
-// agentform's words, with what HCL cannot know: where the thing belongs.
+// reword rewrites HCL's messages about unknown attributes, blocks and labels to say where
+// they belong, which HCL does not know.
 func reword(l *loader, diags hcl.Diagnostics, b *expr.Block, s shape, parent shape) {
 	for _, d := range diags {
 		switch {
 		case d.Subject == nil:
 		case d.Summary == "Unsupported argument", d.Summary == "Extraneous JSON object property":
 			name := sourceAt(l, *d.Subject)
-			d.Summary, d.Detail = "Unknown attribute", strangeAttribute(name, b, s, parent)
+			d.Summary, d.Detail = "Unknown attribute", unknownAttribute(name, b, s, parent)
 			if _, block := s.blocks[name]; block {
 				d.Summary = "Block written as an attribute"
 			}
 		case d.Summary == "Unsupported block type":
 			name := sourceAt(l, *d.Subject)
-			d.Summary, d.Detail = "Unknown block", strangeBlock(name, b, s)
+			d.Summary, d.Detail = "Unknown block", unknownBlock(name, b, s)
 			if s.attr(name) != nil {
 				d.Summary = "Attribute written as a block"
 			}
@@ -40,7 +40,7 @@ func reword(l *loader, diags hcl.Diagnostics, b *expr.Block, s shape, parent sha
 	}
 }
 
-// sourceAt is the name that stands at a range, without quotes.
+// sourceAt returns the name in a range, without quotes.
 func sourceAt(l *loader, r hcl.Range) string {
 	f := l.Sources[r.Filename]
 	if f == nil || r.End.Byte > len(f.Bytes) || r.Start.Byte > r.End.Byte {
@@ -49,7 +49,7 @@ func sourceAt(l *loader, r hcl.Range) string {
 	return strings.Trim(string(f.Bytes[r.Start.Byte:r.End.Byte]), `"`)
 }
 
-// headerForm is how a block's header is written.
+// headerForm returns a block's header as it is written.
 func headerForm(typ string, s shape) string {
 	for _, label := range s.labels {
 		typ += ` "` + strings.ToUpper(label) + `"`
@@ -57,12 +57,12 @@ func headerForm(typ string, s shape) string {
 	return typ
 }
 
-func strangeAttribute(name string, b *expr.Block, s, parent shape) string {
+func unknownAttribute(name string, b *expr.Block, s, parent shape) string {
 	if b.Type == "" {
 		if _, known := s.blocks[name]; known {
 			return fmt.Sprintf("%q is a block: write %s { … }, without an equals sign.", name, headerForm(name, s.blocks[name]))
 		}
-		return fmt.Sprintf("%q stands outside of any block; a manifest consists of blocks.%s", name, expr.DidYouMean(name, slices.Sorted(maps.Keys(s.blocks))))
+		return fmt.Sprintf("%q is outside of any block; a manifest consists of blocks.%s", name, expr.DidYouMean(name, slices.Sorted(maps.Keys(s.blocks))))
 	}
 	if _, known := s.blocks[name]; known {
 		return fmt.Sprintf("%q is a block: write %s { … }, without an equals sign.", name, name)
@@ -79,7 +79,7 @@ func strangeAttribute(name string, b *expr.Block, s, parent shape) string {
 	if parent.attr(name) != nil {
 		return fmt.Sprintf("%q does not belong in the %s block, but in the block around it.", name, b.Type)
 	}
-	// What an agent is told and what its session is told are easily taken for one.
+	// Settings of an agent and of its session are easily confused.
 	for typ, other := range map[string]string{"session": "agent", "agent": "session"} {
 		if sibling := parent.blocks[other]; b.Type == typ && sibling.attr(name) != nil {
 			return fmt.Sprintf("%q belongs in the %s block: %s { %s = … }.", name, other, headerForm(other, sibling), name)
@@ -94,7 +94,7 @@ func strangeAttribute(name string, b *expr.Block, s, parent shape) string {
 	return fmt.Sprintf("There is no attribute %q in %s block.%s", name, expr.Article(b.Type), expr.DidYouMean(name, choices))
 }
 
-func strangeBlock(name string, b *expr.Block, s shape) string {
+func unknownBlock(name string, b *expr.Block, s shape) string {
 	if s.attr(name) != nil {
 		return fmt.Sprintf("%q is an attribute: write %s = …, with an equals sign.", name, name)
 	}

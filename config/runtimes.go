@@ -25,11 +25,11 @@ func readRuntimes(l *loader) map[string]session.RuntimeSpec {
 			continue // of no known kind
 		}
 		if !identifier(spec.Name) {
-			l.Fail(b.LabelRanges[1], "Invalid name", "%q cannot name a runtime: a name starts with a letter or underscore, and holds only letters, digits, underscores and dashes.", spec.Name)
+			l.Fail(b.LabelRanges[1], "Invalid name", "%q is not a valid name of a runtime: a name starts with a letter or underscore, followed by letters, digits, underscores and dashes.", spec.Name)
 			continue
 		}
 		if other := first[spec.Key()]; other != nil {
-			l.Fail(b.Def, "Duplicate runtime", "%s stands at %s already; each needs a name of its own.", b.Title(), expr.Place(other.Def))
+			l.Fail(b.Def, "Duplicate runtime", "%s is already declared at %s.", b.Title(), expr.Place(other.Def))
 			continue
 		}
 		first[spec.Key()] = b
@@ -46,34 +46,34 @@ func readRuntimes(l *loader) map[string]session.RuntimeSpec {
 	return all
 }
 
-// readSocket is which tmux server a runtime block means: a name, or an absolute path.
+// readSocket returns the tmux server of a runtime block: a name, or an absolute path.
 func readSocket(d reader, b *expr.Block) string {
 	var socket string
 	switch {
 	case !d.Word(b, "socket", &socket):
 		d.Require(b, "socket", `the name of its socket, as for tmux -L, or its path`)
 	case strings.HasPrefix(socket, "-") || strings.ContainsFunc(socket, unicode.IsControl):
-		d.Fail(b.Attr("socket"), "Invalid socket", "%q cannot name a socket.", expr.Cut(socket))
+		d.Fail(b.Attr("socket"), "Invalid socket", "%q is not a valid socket name.", expr.Cut(socket))
 	case strings.Contains(socket, "/"):
 		return readPath(d, b, "socket", socket, "")
 	}
 	return socket
 }
 
-// leastMemory is the least that a container can be given: Docker's own limit.
+// leastMemory is Docker's minimum for a container.
 const leastMemory = 6 << 20
 
-// userForm is numbers: the workspace and the run's folders become that user's,
-// and what number a name has only the image knows.
+// userForm matches numeric users. The workspace is given to the user, and only the image
+// knows the number of a name.
 var userForm = regexp.MustCompile(`^\d{1,9}(?::\d{1,9})?$`)
 
-// readDocker reads a runtime block of kind docker.
+// readDocker decodes a runtime block of kind docker.
 func readDocker(d reader, b *expr.Block) *session.DockerConfig {
 	c := &session.DockerConfig{}
 	if !d.Word(b, "image", &c.Image) {
 		d.Require(b, "image", `image = "agents:1"`)
 	} else if strings.HasPrefix(c.Image, "-") || strings.ContainsFunc(c.Image, unicode.IsSpace) {
-		d.Fail(b.Attr("image"), "Invalid image", "%q cannot name an image.", expr.Cut(c.Image))
+		d.Fail(b.Attr("image"), "Invalid image", "%q is not a valid image name.", expr.Cut(c.Image))
 	}
 	d.Word(b, "host", &c.Host)
 	d.Decimal(b, "cpus", 0.01, math.Inf(1), &c.CPUs)
@@ -83,7 +83,7 @@ func readDocker(d reader, b *expr.Block) *session.DockerConfig {
 	c.PIDs = int64(pids)
 	d.Word(b, "network", &c.Network)
 	if d.Word(b, "user", &c.User) && !userForm.MatchString(c.User) {
-		d.Fail(b.Attr("user"), "Invalid user", `%q is no user; write it in numbers, like "1000:1000", since the workspace becomes that user's.`, expr.Cut(c.User))
+		d.Fail(b.Attr("user"), "Invalid user", `%q is not a user id, use numbers like "1000:1000": the workspace is given to that user.`, expr.Cut(c.User))
 	}
 	readEnvironment(d, b, "env", &c.Env)
 	readMounts(d, b, "mounts", &c.Mounts)
@@ -94,7 +94,7 @@ func readDocker(d reader, b *expr.Block) *session.DockerConfig {
 // mountType is one element of mounts.
 var mountType = cty.ObjectWithOptionalAttrs(map[string]cty.Type{"source": cty.String, "target": cty.String, "read_only": cty.Bool}, []string{"read_only"})
 
-// readMounts reads the paths of the host that are seen in a container.
+// readMounts decodes the paths of the host that a container has.
 func readMounts(d reader, b *expr.Block, name string, into *[]session.Mount) {
 	v, a, ok := d.ValueLike(b, name, cty.List(mountType), `a list of mounts, like [{ source = "~/.codex", target = "/home/agent/.codex" }]`)
 	if !ok {
@@ -125,7 +125,7 @@ func readMounts(d reader, b *expr.Block, name string, into *[]session.Mount) {
 			d.Fail(a, "Invalid mount", "A mount's source: %s.", err)
 			return
 		case !path.IsAbs(m.Target) || path.Clean(m.Target) == "/":
-			d.Fail(a, "Invalid mount", "%q cannot be a mount's target, which is an absolute path in the container, and not / itself.", expr.Cut(m.Target))
+			d.Fail(a, "Invalid mount", "%q cannot be a mount's target, which must be an absolute path in the container other than /.", expr.Cut(m.Target))
 			return
 		case taken[path.Clean(m.Target)]:
 			d.Fail(a, "Invalid mount", "Two mounts have the target %q.", expr.Cut(m.Target))
@@ -137,8 +137,7 @@ func readMounts(d reader, b *expr.Block, name string, into *[]session.Mount) {
 	}
 }
 
-// checkMountAttributes tells of an attribute that a mount does not have. A conversion
-// would drop it.
+// checkMountAttributes reports unknown attributes of mounts, which a conversion drops.
 func checkMountAttributes(d reader, a *expr.Attr, v cty.Value) {
 	if v.IsNull() || !v.IsKnown() || v.IsMarked() || !v.CanIterateElements() {
 		return
@@ -150,14 +149,14 @@ func checkMountAttributes(d reader, a *expr.Attr, v cty.Value) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(e.Type().AttributeTypes())) {
 			if known := slices.Sorted(maps.Keys(mountType.AttributeTypes())); !slices.Contains(known, name) {
-				d.Fail(a, "Unknown attribute", "There is no attribute %q in a mount; there are %s.%s", name, expr.Quoted(known, "and"), expr.DidYouMean(name, known))
+				d.Fail(a, "Unknown attribute", "There is no attribute %q in a mount, only %s.%s", name, expr.Quoted(known, "and"), expr.DidYouMean(name, known))
 				return
 			}
 		}
 	}
 }
 
-// runtimeOf finds where the session runs.
+// runtimeOf sets the runtime of a session.
 func runtimeOf(d reader, b *expr.Block, runtimes map[string]session.RuntimeSpec, s *session.Spec) {
 	s.Runtime = session.RuntimeSpec{Kind: "tmux"}
 	a := b.Attr("runtime")
@@ -166,7 +165,7 @@ func runtimeOf(d reader, b *expr.Block, runtimes map[string]session.RuntimeSpec,
 	}
 	var v cty.Value
 	if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() && t.RootName() == "runtime" {
-		// in JSON a reference is a text, and only here it becomes one
+		// in JSON a reference is a string, which is parsed only here
 		if summary, detail := d.l.wrong(t, inProject); summary != "" {
 			d.Fail(a, summary, "%s", detail)
 			return
@@ -186,7 +185,7 @@ func runtimeOf(d reader, b *expr.Block, runtimes map[string]session.RuntimeSpec,
 		}
 	case v.Type() == cty.String && v.AsString() == "tmux":
 	case v.Type() == cty.String && v.AsString() == "docker":
-		d.Fail(a, "Missing runtime block", `Docker needs a block that says which image: runtime "docker" "sandbox" { image = … }, and in the session runtime = runtime.docker.sandbox.`)
+		d.Fail(a, "Missing runtime block", `Docker needs a block with an image: runtime "docker" "sandbox" { image = … }, and in the session runtime = runtime.docker.sandbox.`)
 	default:
 		d.Fail(a, "Unknown runtime", `"runtime" must be "tmux" or a reference to a runtime block, like runtime.docker.sandbox.`)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// readBlocks takes the bodies apart by the language's shapes. It returns the top-level
-// blocks by type, in order.
+// readBlocks decodes the bodies by the language's shapes. It returns the top-level blocks
+// by type, in order.
 func readBlocks(l *loader, bodies []hcl.Body) map[string][]*expr.Block {
 	all := map[string][]*expr.Block{}
 	top := shape{blocks: language()}
@@ -24,7 +24,7 @@ func readBlocks(l *loader, bodies []hcl.Body) map[string][]*expr.Block {
 	return all
 }
 
-// fillBlock reads a body into b.
+// fillBlock decodes a body into b.
 func fillBlock(l *loader, b *expr.Block, body hcl.Body, s, parent shape) {
 	b.Attrs, b.Blocks = map[string]*expr.Attr{}, map[string][]*expr.Block{}
 	var attrs hcl.Attributes
@@ -46,7 +46,7 @@ func fillBlock(l *loader, b *expr.Block, body hcl.Body, s, parent shape) {
 	for _, child := range blocks {
 		cs := s.blocks[child.Type]
 		if first := b.Blocks[child.Type]; len(first) > 0 && b.Type != "" && !cs.many {
-			l.Fail(child.DefRange, "Duplicate "+child.Type+" block", "There can be one %s block in %s, and it stands at %s.", child.Type, b.Title(), expr.Place(first[0].Def))
+			l.Fail(child.DefRange, "Duplicate "+child.Type+" block", "%[2]s can have one %[1]s block, which is at %[3]s.", child.Type, b.Title(), expr.Place(first[0].Def))
 			continue
 		}
 		c := &expr.Block{Type: child.Type, Labels: child.Labels, LabelRanges: child.LabelRanges, Def: header(child)}
@@ -54,7 +54,7 @@ func fillBlock(l *loader, b *expr.Block, body hcl.Body, s, parent shape) {
 			of, ok := cs.kinds[c.Labels[0]]
 			if !ok {
 				kinds := slices.Sorted(maps.Keys(cs.kinds))
-				l.Fail(c.LabelRanges[0], "Unknown kind of "+c.Type, "There is no %s %q; there are %s.%s", c.Type, c.Labels[0], expr.Quoted(kinds, "and"), expr.DidYouMean(c.Labels[0], kinds))
+				l.Fail(c.LabelRanges[0], "Unknown kind of "+c.Type, "There is no %s %q, only %s.%s", c.Type, c.Labels[0], expr.Quoted(kinds, "and"), expr.DidYouMean(c.Labels[0], kinds))
 				c.Broken = true
 			}
 			cs = of
@@ -68,8 +68,8 @@ func fillBlock(l *loader, b *expr.Block, body hcl.Body, s, parent shape) {
 	}
 }
 
-// header is the range of a block's type and labels. In JSON a block's own range
-// is only its brace.
+// header returns the range of a block's type and labels. In JSON a block's own range is
+// only its brace.
 func header(b *hcl.Block) hcl.Range {
 	_, native := b.Body.(*hclsyntax.Body)
 	switch {
@@ -82,7 +82,7 @@ func header(b *hcl.Block) hcl.Range {
 	return b.DefRange
 }
 
-// schema is the shape as HCL wants it.
+// schema returns the shape as an HCL schema.
 func (s shape) schema() *hcl.BodySchema {
 	out := &hcl.BodySchema{}
 	for _, name := range s.names() {
@@ -94,8 +94,7 @@ func (s shape) schema() *hcl.BodySchema {
 	return out
 }
 
-// identifier reports whether a name can be written in a reference and in an
-// address.
+// identifier reports whether a name can be part of references and addresses.
 func identifier(name string) bool {
 	return hclsyntax.ValidIdentifier(name) && addressable(name)
 }

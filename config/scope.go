@@ -10,8 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// scope is what the expressions of a block may refer to, besides path and
-// functions.
+// scope is what the expressions of a block can refer to, besides path and functions.
 type scope struct {
 	variables, locals, agents bool
 	each, count, self         bool
@@ -24,8 +23,8 @@ var (
 	inProject    = scope{variables: true, locals: true, agents: true}
 )
 
-// newContext returns what every expression may use; variables and locals follow as
-// they become known.
+// newContext returns the context of every expression. Variables and locals are added once
+// they are known.
 func newContext(l *loader) *hcl.EvalContext {
 	repo := l.Repository(l.Module)
 	path := map[string]cty.Value{"module": cty.StringVal(l.Module), "repo": cty.StringVal(repo), "root": cty.StringVal(l.Root)}
@@ -54,8 +53,7 @@ func newContext(l *loader) *hcl.EvalContext {
 	}
 }
 
-// checkAll checks the references of every attribute of a block and of the blocks
-// in it, once for all instances.
+// checkAll checks the references in a block and its nested blocks, once for all instances.
 func (l *loader) checkAll(b *expr.Block, s scope, except ...string) {
 	for _, a := range b.Sorted() {
 		if !slices.Contains(except, a.Name) {
@@ -69,7 +67,7 @@ func (l *loader) checkAll(b *expr.Block, s scope, except ...string) {
 	}
 }
 
-// check tells what an attribute refers to that is not there.
+// check reports the invalid references of an attribute.
 func (l *loader) check(a *expr.Attr, s scope) {
 	for _, t := range a.Expr.Variables() {
 		root := t.RootName()
@@ -83,7 +81,7 @@ func (l *loader) check(a *expr.Attr, s scope) {
 	}
 }
 
-// wrong says what is wrong with a reference; an empty summary: nothing.
+// wrong returns what is wrong with a reference. The summary is empty if nothing is.
 func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 	name := ""
 	if len(t) > 1 {
@@ -130,12 +128,12 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		return among("local value", l.known.locals, "; define it in a locals block")
 	case "agent":
 		if !s.agents {
-			return misplaced("Agents cannot be referred to here.")
+			return misplaced("Agents cannot be used here.")
 		}
 		return among("agent", l.known.agents, "; declare it in an agent block")
 	case "runtime":
 		if !s.agents {
-			return misplaced("Runtimes cannot be referred to here.")
+			return misplaced("Runtimes cannot be used here.")
 		}
 		if kinds := []string{"docker", "tmux"}; !slices.Contains(kinds, name) {
 			return fixed(kinds...)
@@ -150,7 +148,7 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		return "", ""
 	case "session":
 		if !s.sessions {
-			return misplaced("Sessions can be referred to only in depends_on, in outputs and checks, and as addresses in moved, removed and import blocks: what they are is known only once all of them are evaluated.")
+			return misplaced("Sessions can be used only in depends_on, outputs and checks, and as addresses in moved, removed and import blocks: their attributes are known only after all sessions are evaluated.")
 		}
 		return among("session", l.known.sessions, "; declare it in a session block")
 	case "each":
@@ -181,11 +179,11 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		if hint := expr.DidYouMean(root, roots); hint != "" {
 			return "Invalid reference", fmt.Sprintf("There is nothing called %q.%s", root, hint)
 		}
-		return "Invalid reference", fmt.Sprintf("There is nothing called %q. A reference starts with %s; a text stands in quotes.", root, strings.Join(roots, ", "))
+		return "Invalid reference", fmt.Sprintf("There is nothing called %q. A reference starts with %s; a string is in quotes.", root, strings.Join(roots, ", "))
 	}
 }
 
-// nth is a step of a traversal, or nil.
+// nth returns a step of a traversal, or nil.
 func nth(t hcl.Traversal, n int) hcl.Traverser {
 	if n >= len(t) {
 		return nil

@@ -8,14 +8,13 @@ import (
 	"github.com/agentform/agentform/config/expr"
 )
 
-// readSecrets evaluates the secret blocks. A sensitive value in one would be
-// the secret itself, and is refused as everywhere.
+// readSecrets evaluates the secret blocks.
 func readSecrets(l *loader) (all map[string]SecretSource) {
 	for _, b := range l.blocks["secret"] {
 		name := b.Labels[0]
 		l.checkAll(b, inProject)
 		if !variableName(name) {
-			l.Fail(b.LabelRanges[0], "Invalid secret", "%q cannot name an environment variable, and that is how an agent gets it.", expr.Cut(name))
+			l.Fail(b.LabelRanges[0], "Invalid secret", "%q is not a name of an environment variable, in which an agent gets the secret.", expr.Cut(name))
 			continue
 		}
 		d := l.reader(l.ctx)
@@ -23,7 +22,7 @@ func readSecrets(l *loader) (all map[string]SecretSource) {
 		switch d.ExactlyOne(b, "env", "file", "command") {
 		case "env":
 			if d.Word(b, "env", &src.Env) && !variableName(src.Env) {
-				d.Fail(b.Attr("env"), "Invalid secret", "%q cannot name an environment variable.", expr.Cut(src.Env))
+				d.Fail(b.Attr("env"), "Invalid secret", "%q is not a name of an environment variable.", expr.Cut(src.Env))
 			}
 		case "file":
 			if d.Word(b, "file", &src.File) {
@@ -61,20 +60,20 @@ func readNotifies(l *loader) (all []Notify) {
 	return all
 }
 
-// readEvents is a list of the few words that the language has for it, at least one.
+// readEvents decodes a list of at least one of the attribute's choices.
 func readEvents(d reader, b *expr.Block, name string, into *[]string) {
 	var list []string
 	if !d.Words(b, name, &list) {
-		d.Require(b, name, `which events, like `+name+` = ["blocked", "failed"]`)
+		d.Require(b, name, `the events, like `+name+` = ["blocked", "failed"]`)
 		return
 	}
 	known := b.Attr(name).Choices
 	if len(list) == 0 {
-		d.Fail(b.Attr(name), "Empty list", "%q names nothing, so nothing would ever be sent; there are %s.", name, expr.Quoted(known, "and"))
+		d.Fail(b.Attr(name), "Empty list", "%q must not be empty; there are %s.", name, expr.Quoted(known, "and"))
 	}
 	for _, s := range list {
 		if !slices.Contains(known, s) {
-			d.Fail(b.Attr(name), "Invalid value", "%q can hold %s, not %q.%s", name, expr.Quoted(known, "and"), expr.Cut(s), expr.DidYouMean(s, known))
+			d.Fail(b.Attr(name), "Invalid value", "%q can contain %s, not %q.%s", name, expr.Quoted(known, "and"), expr.Cut(s), expr.DidYouMean(s, known))
 		}
 	}
 	slices.Sort(list)
@@ -84,6 +83,6 @@ func readEvents(d reader, b *expr.Block, name string, into *[]string) {
 func checkWebhook(d reader, b *expr.Block, text string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		d.Fail(b.Attr("webhook"), "Invalid webhook", "%q is no address that begins with https:// or http://.", expr.Cut(text))
+		d.Fail(b.Attr("webhook"), "Invalid webhook", "%q is not an https:// or http:// URL.", expr.Cut(text))
 	}
 }

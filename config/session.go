@@ -14,16 +14,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// built is a session as evaluated, with what checks across sessions need.
+// built is an evaluated session, with what checks across sessions need.
 type built struct {
 	spec  session.Spec
 	block *expr.Block
 	in    *instance
 	edges []edge
-	ok    bool // nothing in it is wrong
+	ok    bool // without errors
 }
 
-// blockInputs are what the sessions of a block are read with.
+// blockInputs are the results of earlier phases that sessions need.
 type blockInputs struct {
 	manifest  *Manifest
 	agents    map[string]Agent
@@ -36,7 +36,7 @@ type blockInputs struct {
 // readSessions evaluates every session block.
 func readSessions(l *loader, m *Manifest, given blockInputs) []*built {
 	l.ctx.Variables["session"] = refs(given.instances)
-	var all []*built // in the order of the files, so that "the first" is what a person would call so
+	var all []*built // in the order of the files, for messages about the first of several
 	for _, b := range l.blocks["session"] {
 		each, count := b.Attr("for_each") != nil, b.Attr("count") != nil
 		inBlock := scope{variables: true, locals: true, agents: true, each: each, count: count, self: true}
@@ -80,10 +80,9 @@ func (l *loader) checkOne(b *expr.Block, name string, s scope) {
 	}
 }
 
-// isRole reports whether a word can be a role: it begins with a letter, digit or
-// underscore, dots and dashes may follow, 64 characters at most. A regular
-// expression that counts to 64 over all of Unicode takes 2 ms to compile, at
-// every start.
+// isRole reports whether a role is valid: a letter, digit or underscore, which dots and
+// dashes may follow, at most 64 characters. A regular expression for it takes 2 ms to
+// compile.
 func isRole(s string) bool {
 	n := 0
 	for _, r := range s {
@@ -95,7 +94,7 @@ func isRole(s string) bool {
 	return n > 0 && n <= 64
 }
 
-// readSession evaluates one instance. Nil: it is not enabled.
+// readSession evaluates one instance. It returns nil if that is not enabled.
 func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built {
 	spoiled := false
 	d := l.reader(instanceContext(l, b, *in)).spoiling(&spoiled)
@@ -113,14 +112,14 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	d.Whole(b, "priority", -1<<31, &s.Priority)
 	d.Text(b, "profile", &s.Profile)
 	if s.Profile != "" && s.Agent.Name != "" && s.Agent.Base != "codex" {
-		l.Warn(b.At("profile"), "Profile without effect", "Only codex has profiles; %s has none, so this changes nothing.", s.Agent.Name)
+		l.Warn(b.At("profile"), "Profile without effect", "Only codex has profiles, so the profile has no effect with %s.", s.Agent.Name)
 	}
 	var prompt string
 	if d.Text(b, "prompt", &prompt) {
-		// The same text is the same prompt, however git checks lines out (autocrlf).
+		// The prompt is the same if git checks out other line endings (autocrlf).
 		s.Prompt = session.PromptOf(strings.ReplaceAll(prompt, "\r\n", "\n"))
 		if prompt != "" && s.Agent.PromptVia == "none" {
-			l.Warn(b.At("prompt"), "Prompt that is not delivered", "The agent %q has prompt_via = \"none\", so this prompt reaches nobody.", s.Agent.Name)
+			l.Warn(b.At("prompt"), "Prompt that is not delivered", "The agent %q has prompt_via = \"none\", so the prompt is not delivered.", s.Agent.Name)
 		}
 	}
 	d.Words(b, "args", &s.Args)
@@ -143,7 +142,7 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !spoiled && !b.Broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)}
 }
 
-// identity evaluates what the other attributes may call self.
+// identity evaluates what other attributes refer to as self.
 func identity(d reader, b *expr.Block, in *instance, s *session.Spec) {
 	key := cty.NullVal(cty.String)
 	if k, ok := in.address.Key(); ok {
@@ -154,7 +153,7 @@ func identity(d reader, b *expr.Block, in *instance, s *session.Spec) {
 	self := map[string]cty.Value{"address": cty.StringVal(string(in.address)), "name": cty.StringVal(b.Labels[0]), "key": key}
 	d.Ctx.Variables["self"] = cty.ObjectVal(self)
 	if d.Word(b, "role", &s.Role) && !isRole(s.Role) {
-		d.Fail(b.Attr("role"), "Invalid role", "%q cannot name a folder; a role starts with a letter or digit and holds letters, digits, dots, dashes and underscores, at most 64.", s.Role)
+		d.Fail(b.Attr("role"), "Invalid role", "%q is not a valid role: a role starts with a letter or digit, followed by letters, digits, dots, dashes and underscores, at most 64 in all.", s.Role)
 	}
 	self["role"] = cty.StringVal(s.Role)
 	self["branch"] = cty.NullVal(cty.String)
@@ -164,12 +163,12 @@ func identity(d reader, b *expr.Block, in *instance, s *session.Spec) {
 			d.Fail(b.Attr("branch"), "Invalid branch name", "git refuses %q: %s.", s.Branch, strings.TrimPrefix(err.Error(), fmt.Sprintf("invalid branch name %q: ", s.Branch)))
 		}
 	} else if !d.Missing(b, "branch") {
-		self["branch"] = cty.UnknownVal(cty.String) // its problem is told
+		self["branch"] = cty.UnknownVal(cty.String) // invalid, which was reported
 	}
 	d.Ctx.Variables["self"] = cty.ObjectVal(self)
 }
 
-// agentOf finds the session's agent. False: there is none, and that is told.
+// agentOf sets the session's agent. It reports whether that is valid.
 func agentOf(d reader, b *expr.Block, of blockInputs, s *session.Spec) bool {
 	a := b.Attr("agent")
 	if a == nil || d.Missing(b, "agent") {
@@ -188,7 +187,7 @@ func agentOf(d reader, b *expr.Block, of blockInputs, s *session.Spec) bool {
 			v = v.GetAttr("name")
 		}
 		if v.Type() != cty.String || v.IsNull() {
-			d.Fail(a, "Wrong type", `"agent" needs the name of an agent, or a reference to one: %s.`, examples(d.l.known.agents))
+			d.Fail(a, "Wrong type", `"agent" must be the name of an agent, or a reference to one: %s.`, examples(d.l.known.agents))
 			return false
 		}
 		name, ok = v.AsString(), true
@@ -200,7 +199,7 @@ func agentOf(d reader, b *expr.Block, of blockInputs, s *session.Spec) bool {
 	if !ok {
 		hint := expr.DidYouMean(name, d.l.known.agents)
 		if hint == "" {
-			hint = fmt.Sprintf(" There are %s; an agent block declares others.", expr.Quoted(d.l.known.agents, "and"))
+			hint = fmt.Sprintf(" There are %s; declare others in agent blocks.", expr.Quoted(d.l.known.agents, "and"))
 		}
 		d.Fail(a, "Unknown agent", "There is no agent %q.%s", expr.Cut(name), hint)
 		return false
@@ -209,7 +208,7 @@ func agentOf(d reader, b *expr.Block, of blockInputs, s *session.Spec) bool {
 	return !of.broken[name]
 }
 
-// examples shows how the first of some agents would be given.
+// examples returns how to write the first of some agents.
 func examples(agents []string) string {
 	if len(agents) == 0 {
 		return "agent.NAME, with a block agent \"NAME\" that declares it"
@@ -217,25 +216,25 @@ func examples(agents []string) string {
 	return fmt.Sprintf("%q, or agent.%s", agents[0], agents[0])
 }
 
-// addressable reports whether a name can stand in an address.
+// addressable reports whether a name can be part of an address.
 func addressable(name string) bool {
 	a, err := session.ParseAddress(string(session.Single(name)))
 	return err == nil && a == session.Single(name)
 }
 
-// ignorable lists what ignore_changes may name: whatever of a session is compared with
-// what is on record, and the blocks that it stands in.
+// ignorable returns what ignore_changes can contain: the fields of a session that are
+// compared with the record, and their blocks.
 var ignorable = sync.OnceValue(func() []string {
 	lang := language()
 	agent := lang["agent"]
-	maps.DeleteFunc(agent.blocks, func(typ string, _ shape) bool { return lang["session"].blocks[typ].doc != "" }) // they are its sessions'
+	maps.DeleteFunc(agent.blocks, func(typ string, _ shape) bool { return lang["session"].blocks[typ].doc != "" }) // they are the sessions'
 	paths := append(compared("", lang["session"]), compared("agent.", agent)...)
 	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.HasPrefix(p, "lifecycle") })
 	slices.Sort(paths)
 	return slices.Compact(paths)
 })
 
-// compared lists the paths of what is compared in a block.
+// compared returns the paths of the fields of a block that are compared.
 func compared(prefix string, s shape) []string {
 	var paths []string
 	for _, a := range s.attrs {

@@ -23,7 +23,7 @@ func readSettings(l *loader, m *Manifest) {
 		requireVersion(l, d, b, required)
 	}
 	if d.Word(b, "project", &m.Project) && !strings.ContainsFunc(m.Project, plainLetter) {
-		d.Fail(b.Attr("project"), "Invalid project", "%q holds no ASCII letter or digit, so nothing could be named after it.", m.Project)
+		d.Fail(b.Attr("project"), "Invalid project", "%q has no ASCII letter or digit, so it cannot be part of a name.", m.Project)
 	}
 	var dir string
 	if d.Word(b, "data_dir", &dir) && l.opts.DataDir == "" {
@@ -45,7 +45,7 @@ func plainLetter(r rune) bool {
 	return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// readPath is an attribute's path, absolute; fallback when it is none.
+// readPath returns an attribute's path as an absolute one, or fallback if it is invalid.
 func readPath(d reader, b *expr.Block, name, path, fallback string) string {
 	full, err := d.l.Resolve(path, d.l.Root)
 	if err != nil {
@@ -53,25 +53,25 @@ func readPath(d reader, b *expr.Block, name, path, fallback string) string {
 		return fallback
 	}
 	if full == filepath.Dir(full) || name != "path" && expr.Within(full, d.l.Root) {
-		d.Fail(b.Attr(name), "Invalid path", "%q must be a folder of its own, not %s.", name, full)
+		d.Fail(b.Attr(name), "Invalid path", "%q must be a directory of its own, not %s.", name, full)
 		return fallback
 	}
 	return full
 }
 
-// requireVersion checks agentform's version against a constraint. A pre-release counts
-// as its release.
+// requireVersion checks agentform's version against a constraint. A pre-release counts as
+// its release.
 func requireVersion(l *loader, d reader, b *expr.Block, constraint string) {
 	c, err := version.NewConstraint(constraint)
 	if err != nil {
-		d.Fail(b.Attr("required_version"), "Invalid version constraint", `%q is no version constraint; write it like ">= 0.1" or "~> 1.2".`, constraint)
+		d.Fail(b.Attr("required_version"), "Invalid version constraint", `%q is not a version constraint, use ">= 0.1" or "~> 1.2".`, constraint)
 		return
 	}
 	have, err := version.NewSemver(l.opts.Version)
 	if err != nil || !strings.Contains(l.opts.Version, ".") {
-		return // a development build: a commit's hash is no version
+		return // a development build, whose version is a commit
 	}
 	if !c.Check(have.Core()) {
-		d.Fail(b.Attr("required_version"), "Unsuitable version", "This project asks for agentform %s, and this is %s.", constraint, l.opts.Version)
+		d.Fail(b.Attr("required_version"), "Unsuitable version", "This project requires agentform %s, but this is %s.", constraint, l.opts.Version)
 	}
 }

@@ -15,15 +15,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The most of a source that is shown.
+// Limits of a snippet.
 const (
-	maxLines = 8
-	maxCode  = 2 << 10
-
-	maxValues = 10 // of an expression's variables
+	maxLines  = 8
+	maxCode   = 2 << 10 // bytes
+	maxValues = 10      // of an expression's variables
 )
 
-// snippet is the source lines around a problem.
+// snippet returns the source lines of a problem.
 func snippet(p *expr.Problems, d *hcl.Diagnostic) *session.Snippet {
 	f := p.Sources[d.Subject.Filename]
 	if f == nil {
@@ -50,7 +49,7 @@ func snippet(p *expr.Problems, d *hcl.Diagnostic) *session.Snippet {
 			end = len(src)
 		}
 	}
-	if from-start > maxCode/2 { // a very long line: what stands before is left out
+	if from-start > maxCode/2 { // the beginning of a very long line is left out
 		start = runeStart(src, from-maxCode/2)
 	}
 	if end-start > maxCode {
@@ -71,7 +70,7 @@ func snippet(p *expr.Problems, d *hcl.Diagnostic) *session.Snippet {
 
 func clamp(n, low, high int) int { return min(max(n, low), high) }
 
-// runeStart is the offset of the character that holds byte i.
+// runeStart returns the offset of the character that byte i is part of.
 func runeStart(src []byte, i int) int {
 	for i > 0 && i < len(src) && !utf8.RuneStart(src[i]) {
 		i--
@@ -79,7 +78,7 @@ func runeStart(src []byte, i int) int {
 	return i
 }
 
-// snippetValues are the variables of the faulty expression and what they were.
+// snippetValues returns the values of the variables in a faulty expression.
 func snippetValues(p *expr.Problems, d *hcl.Diagnostic) []session.Value {
 	if d.Expression == nil || d.EvalContext == nil {
 		return nil
@@ -106,7 +105,7 @@ func snippetValues(p *expr.Problems, d *hcl.Diagnostic) []session.Value {
 	return list
 }
 
-// statement says what a value is, in the words of a sentence about it.
+// statement returns a value as a predicate: is "api".
 func statement(v cty.Value) string {
 	switch {
 	case v.ContainsMarked():

@@ -24,13 +24,13 @@ type variable struct {
 	fallback  *given // its default
 }
 
-// given is a value for a variable and where it comes from.
+// given is a value of a variable, and where it comes from.
 type given struct {
 	value  cty.Value
-	from   string    // in words, when no file's line says it: --var, AGENTFORM_VAR_x
-	at     hcl.Range // of the value, when it stands in a file
+	from   string    // the flag or variable, if not a file: --var, AGENTFORM_VAR_x
+	at     hcl.Range // of the value, if in a file
 	inFile bool
-	broken bool // its problem is told
+	broken bool // invalid, which was reported
 }
 
 // readVariables returns the value of var, and the names of the sensitive variables.
@@ -53,14 +53,13 @@ func readVariables(l *loader, files valueFiles) (all cty.Value, hidden []string)
 		}
 		l.checkAll(v.block, inValidation, "type", "default", "description", "sensitive", "nullable")
 		if !validVariable(l, given, v, values[name]) {
-			result[name] = v.unknown(result[name].Type()) // what it leads to is no other problem
+			result[name] = v.unknown(result[name].Type()) // to report no consequences of it
 		}
 	}
 	return cty.ObjectVal(result), hidden
 }
 
-// readVariable reads a variable block. Nothing in it but validation may refer to
-// anything.
+// readVariable decodes a variable block. Only its validation may have references.
 func readVariable(l *loader, b *expr.Block) *variable {
 	v := &variable{block: b, typ: cty.DynamicPseudoType, nullable: true}
 	if a := b.Attr("type"); a != nil {
@@ -85,8 +84,7 @@ func readVariable(l *loader, b *expr.Block) *variable {
 	return v
 }
 
-// unknown is what the variable is when it has no value that could be used, and
-// that is told.
+// unknown returns the value of a variable after its problem was reported.
 func (v *variable) unknown(t cty.Type) cty.Value {
 	if v.sensitive {
 		return cty.UnknownVal(t).Mark(expr.Sensitive)
@@ -94,8 +92,8 @@ func (v *variable) unknown(t cty.Type) cty.Value {
 	return cty.UnknownVal(t)
 }
 
-// settleVariable is the variable's value: converted, marked, and unknown where there is
-// none.
+// settleVariable returns a variable's value, converted and marked. It is unknown if there
+// is none.
 func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
 	wrong := func(summary, detail string, args ...any) cty.Value {
 		l.Fail(v.block.Def, summary, detail, args...)
@@ -136,7 +134,7 @@ func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
 	}
 	converted, err := convert.Convert(value, v.typ)
 	if err != nil {
-		return wrong("Invalid value for variable", "The value of the variable %q%s does not fit its type, %s: %s.", name, from(), typeexpr.TypeString(v.typ), expr.Conversion(err))
+		return wrong("Invalid value for variable", "The value of the variable %q%s does not have its type, %s: %s.", name, from(), typeexpr.TypeString(v.typ), expr.Conversion(err))
 	}
 	if v.sensitive {
 		return converted.Mark(expr.Sensitive)
@@ -144,7 +142,7 @@ func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
 	return converted
 }
 
-// validVariable checks a variable's value against its validation blocks.
+// validVariable reports whether a variable's value satisfies its validation blocks.
 func validVariable(l *loader, ctx *hcl.EvalContext, v *variable, g *given) bool {
 	value := ctx.Variables["var"].GetAttr(v.block.Labels[0])
 	if !value.IsKnown() {
@@ -157,8 +155,7 @@ func validVariable(l *loader, ctx *hcl.EvalContext, v *variable, g *given) bool 
 	return good
 }
 
-// validateRule checks one rule in a context that has the values before any of them
-// was found wanting.
+// validateRule checks one rule, in a context with the values before any validation.
 func validateRule(l *loader, ctx *hcl.EvalContext, v *variable, g *given, rule *expr.Block) bool {
 	d := l.reader(ctx)
 	holds, ok := readCondition(d, rule)
@@ -188,8 +185,8 @@ func validateRule(l *loader, ctx *hcl.EvalContext, v *variable, g *given, rule *
 	return false
 }
 
-// givenValues gathers the values given to variables, weakest first: environment,
-// agentform.vars.hcl, *.auto.vars.hcl, and then the flags in order.
+// givenValues returns the values of variables. Of several, the last counts: environment,
+// agentform.vars.hcl, *.auto.vars.hcl, and the flags in their order.
 func givenValues(l *loader, declared map[string]*variable, files valueFiles) map[string]*given {
 	values := map[string]*given{}
 	for _, name := range l.known.variables {
@@ -216,14 +213,13 @@ func givenValues(l *loader, declared map[string]*variable, files valueFiles) map
 	return values
 }
 
-// valueFiles are the files of values, parsed: those that are read unasked, weakest first,
-// and those that flags name.
+// valueFiles are the parsed files of values.
 type valueFiles struct {
-	auto   []string
-	bodies map[string]hcl.Body // by path; nil: unreadable, which is reported
+	auto   []string            // paths of those that no flag names; the last counts
+	bodies map[string]hcl.Body // by path; nil: invalid, which was reported
 }
 
-// readValueFiles parses the files of values. Nothing is parsed once evaluation has begun.
+// readValueFiles parses the files of values.
 func readValueFiles(l *loader) valueFiles {
 	out := valueFiles{bodies: map[string]hcl.Body{}}
 	entries, err := os.ReadDir(l.Root)
@@ -255,7 +251,7 @@ func readValueFiles(l *loader) valueFiles {
 	return out
 }
 
-// readValueFile takes the values of one file.
+// readValueFile adds the values of a file.
 func readValueFile(l *loader, declared map[string]*variable, values map[string]*given, body hcl.Body) {
 	if body == nil {
 		return
@@ -263,7 +259,7 @@ func readValueFile(l *loader, declared map[string]*variable, values map[string]*
 	attrs, diags := body.JustAttributes()
 	for _, d := range diags {
 		if strings.HasPrefix(d.Summary, "Unexpected ") {
-			d.Detail = "A file of values holds only lines like name = value."
+			d.Detail = "A file of values has only lines like name = value."
 		}
 	}
 	l.Add(diags)
@@ -284,8 +280,8 @@ func readValueFile(l *loader, declared map[string]*variable, values map[string]*
 	}
 }
 
-// literal is a value given as text: the text itself for a variable of a simple
-// type, else an HCL expression.
+// literal returns a value that is given as a string: the string itself for a variable of a
+// simple type, else the HCL expression in it.
 func literal(l *loader, v *variable, text, from string) *given {
 	g := &given{value: cty.StringVal(text), from: from}
 	if v.typ == cty.DynamicPseudoType || v.typ.IsPrimitiveType() {
@@ -302,7 +298,7 @@ func literal(l *loader, v *variable, text, from string) *given {
 		if v.typ.IsMapType() || v.typ.IsObjectType() {
 			example = `{ a = "b" }`
 		}
-		l.Fail(v.block.Def, "Invalid value for variable", "The variable %q has the type %s, so its value from %s is read as an HCL expression, like %s, and it is none.", v.block.Labels[0], typeexpr.TypeString(v.typ), from, example)
+		l.Fail(v.block.Def, "Invalid value for variable", "The variable %q has the type %s, so its value from %s must be an HCL expression like %s.", v.block.Labels[0], typeexpr.TypeString(v.typ), from, example)
 		g.broken = true
 	}
 	return g

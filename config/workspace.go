@@ -11,7 +11,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// workspace works out where a session works.
+// workspace sets the workspace of a session.
 func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	w := b.Block("workspace")
 	s.Workspace = session.Workspace{Mode: session.Worktree, OnDestroy: session.Keep}
@@ -24,10 +24,10 @@ func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	d.Flag(w, "trust_git", &ws.TrustGit)
 	d.Command(w, "setup", &ws.Setup)
 	if d.Word(w, "base", &ws.Base) && strings.HasPrefix(ws.Base, "-") {
-		d.Fail(w.Attr("base"), "Invalid base", "%q starts with a dash, which no branch, tag or commit does.", ws.Base)
+		d.Fail(w.Attr("base"), "Invalid base", "%q starts with a dash, as no branch, tag or commit can.", ws.Base)
 	}
 	if s.Runtime.Kind == "docker" && !ws.TrustGit && (ws.Mode == session.Worktree || ws.Mode == session.InPlace) {
-		d.FailAt(w.At("mode"), "Shared git in a container", "A workspace of mode %q shares the repository's .git with the container: what an agent writes into it, a program for git to run, runs on this machine at the next git command. Leave the mode out for a clone, or allow it with trust_git = true.", ws.Mode)
+		d.FailAt(w.At("mode"), "Shared git in a container", "A workspace of mode %q shares the repository's .git with the container, and programs that an agent configures there run on this machine at the next git command. Omit the mode for a clone, or allow it with trust_git = true.", ws.Mode)
 	}
 	if ws.Mode == session.Plain {
 		plainWorkspace(d, b, w, s)
@@ -37,27 +37,27 @@ func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	workspacePath(d, m, w, s)
 }
 
-// plainWorkspace refuses what has no meaning without git.
+// plainWorkspace reports settings that have no meaning without git.
 func plainWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 	if s.Branch != "" {
-		d.Fail(b.Attr("branch"), "Branch without git", "A workspace of mode \"plain\" is a folder without git, so its session has no branch. Leave out branch, or the mode.")
+		d.Fail(b.Attr("branch"), "Branch without git", "A workspace of mode \"plain\" has no git, so its session has no branch. Omit the branch or the mode.")
 	}
 	for _, name := range []string{"repo", "base", "trust_git"} {
 		if a := w.Attr(name); a != nil && !d.Missing(w, name) {
-			d.Fail(a, "Setting without git", "A workspace of mode \"plain\" is a folder without git, so %q has no meaning in it.", name)
+			d.Fail(a, "Setting without git", "A workspace of mode \"plain\" has no git, so %q has no meaning.", name)
 		}
 	}
 }
 
-// gitWorkspace finds the repository and asks for a branch.
+// gitWorkspace sets the repository and requires a branch.
 func gitWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 	if d.Missing(b, "branch") {
-		d.FailAt(b.Def, "Missing branch", "A session works on a branch of its own: branch = \"agents/%s\". For a folder without git write workspace { mode = \"plain\" }.", session.Slug(b.Labels[0]))
+		d.FailAt(b.Def, "Missing branch", "A session needs a branch of its own: branch = \"agents/%s\". For a directory without git use workspace { mode = \"plain\" }.", session.Slug(b.Labels[0]))
 	}
 	var given string
 	if !d.Word(w, "repo", &given) {
 		if w.Attr("repo") != nil && !d.Missing(w, "repo") {
-			return // its problem is told
+			return // invalid, which was reported
 		}
 		if s.Workspace.Repo = d.l.Repository(d.l.Module); s.Workspace.Repo == "" {
 			reportNoRepository(d.l, b)
@@ -70,32 +70,32 @@ func gitWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 		return
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		d.Fail(w.Attr("repo"), "No such folder", "There is no folder %s.", path)
+		d.Fail(w.Attr("repo"), "No such directory", "There is no directory %s.", path)
 		return
 	}
 	if s.Workspace.Repo = d.l.Repository(path); s.Workspace.Repo == "" {
 		if dir := bareRepository(path); dir != "" {
-			d.Fail(w.Attr("repo"), "Bare git repository", "%s is a bare repository: it has no checkout. Name a checkout of it; git worktree add makes one.", dir)
+			d.Fail(w.Attr("repo"), "Bare git repository", "%s is a bare repository, without a checkout. Use a checkout of it; git worktree add makes one.", dir)
 			return
 		}
-		d.Fail(w.Attr("repo"), "Not a git repository", "%s is not in a git repository. Run `git init` there, or name another folder.", path)
+		d.Fail(w.Attr("repo"), "Not a git repository", "%s is not in a git repository. Run `git init` there, or use another directory.", path)
 	}
 }
 
-// reportNoRepository tells, once, that the project is not in git.
+// reportNoRepository reports once that the project is not in git.
 func reportNoRepository(l *loader, b *expr.Block) {
 	if l.gitless {
 		return
 	}
 	l.gitless = true
 	if dir := bareRepository(l.Module); dir != "" {
-		l.Fail(b.Def, "Bare git repository", "%s is a bare repository: it has no checkout. Move the manifest into a checkout of it (git worktree add makes one), or name one with workspace { repo = … }.", dir)
+		l.Fail(b.Def, "Bare git repository", "%s is a bare repository, without a checkout. Move the manifest into a checkout (git worktree add makes one), or set workspace { repo = … }.", dir)
 		return
 	}
-	l.Fail(b.Def, "Not a git repository", "Sessions work in git, and neither %s nor a folder above it is a git repository. Run `git init` there, or name another repository with workspace { repo = … }; a folder without git is workspace { mode = \"plain\" }.", l.Module)
+	l.Fail(b.Def, "Not a git repository", "Sessions work in git, but %s is not in a git repository. Run `git init` there, or set workspace { repo = … }, or workspace { mode = \"plain\" } for a directory without git.", l.Module)
 }
 
-// bareRepository returns the bare repository that dir is, or is in; empty: none.
+// bareRepository returns the bare repository that contains dir, or "".
 func bareRepository(dir string) string {
 	for {
 		found := true
@@ -114,8 +114,8 @@ func bareRepository(dir string) string {
 	}
 }
 
-// workspacePath is the workspace's folder: the repository itself, the one given,
-// or one of its own below the data folder.
+// workspacePath sets the workspace's directory: the repository, the given one, or one in
+// the data directory.
 func workspacePath(d reader, m *Manifest, w *expr.Block, s *session.Spec) {
 	ws := &s.Workspace
 	var given string
@@ -124,13 +124,13 @@ func workspacePath(d reader, m *Manifest, w *expr.Block, s *session.Spec) {
 	case ws.Mode == session.InPlace:
 		ws.Path = ws.Repo
 		if explicit {
-			d.Fail(w.Attr("path"), "Path of an in-place session", "A workspace of mode \"in_place\" is the repository's own checkout, so it cannot have another path; name the repository with repo.")
+			d.Fail(w.Attr("path"), "Path of an in-place session", "A workspace of mode \"in_place\" is the repository's own checkout and cannot have a path; set repo instead.")
 		}
 	case explicit:
 		ws.Explicit = true
 		ws.Path = readPath(d, w, "path", given, "")
 		if (ws.Mode == session.Worktree || ws.Mode == session.Clone) && ws.Path == ws.Repo && ws.Path != "" {
-			d.Fail(w.Attr("path"), "Invalid path", "%s is the repository itself; to work in it write mode = \"in_place\".", ws.Path)
+			d.Fail(w.Attr("path"), "Invalid path", "%s is the repository itself; to work in it use mode = \"in_place\".", ws.Path)
 		}
 	default:
 		branch := "plain"
@@ -141,9 +141,8 @@ func workspacePath(d reader, m *Manifest, w *expr.Block, s *session.Spec) {
 	}
 }
 
-// branchFolder is a branch's name as a folder: agents-api for agents/api. Where
-// the slug loses more than the slashes, six hex digits of the name's sha256
-// follow, because each branch gets a folder of its own.
+// branchFolder returns a directory name for a branch: agents-api for agents/api. If the
+// slug loses more than slashes, six hex digits of the name's sha256 make it unique.
 func branchFolder(branch string) string {
 	slug := session.Slug(branch)
 	if slug == strings.ReplaceAll(branch, "/", "-") {
@@ -153,8 +152,7 @@ func branchFolder(branch string) string {
 	return slug + "-" + hex.EncodeToString(sum[:3])
 }
 
-// folderName is the tail of an outside name, which is one of its own for every
-// address.
+// folderName returns a directory name that is unique to an address.
 func folderName(a session.Address) string {
 	return strings.TrimPrefix(a.OutsideName("x"), "x-")
 }
