@@ -24,7 +24,7 @@ func (e *BaseError) Error() string {
 	return text
 }
 
-// Short is the same.
+// Short returns the same.
 func (e *BaseError) Short() string { return e.Error() }
 
 // CheckBase returns a *BaseError if the branch does not exist in the repository and

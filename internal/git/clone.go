@@ -29,14 +29,7 @@ type Owner struct{ UID, GID int }
 //
 // It appears at path whole or not at all, also when agentform is killed.
 func AddClone(ctx context.Context, repo, path, branch, base string, owner *Owner) (made bool, err error) {
-	made, err = addClone(ctx, repo, path, branch, base, owner)
-	if err != nil {
-		return false, fmt.Errorf("clone %s to %s on branch %q: %w", repo, path, branch, err)
-	}
-	return made, nil
-}
-
-func addClone(ctx context.Context, repo, path, branch, base string, owner *Owner) (made bool, err error) {
+	defer wrap(&err, "clone %s to %s on branch %q", repo, path, branch)
 	if err := session.CheckBranch(branch); err != nil {
 		return false, err
 	}
@@ -83,7 +76,10 @@ func addClone(ctx context.Context, repo, path, branch, base string, owner *Owner
 	if err := syscall.Rmdir(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, err
 	}
-	return !exists, os.Rename(part, path)
+	if err := os.Rename(part, path); err != nil {
+		return false, err
+	}
+	return !exists, nil
 }
 
 // uploadPack gives any commit that is asked for by its name: the branch may have

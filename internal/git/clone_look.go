@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 )
 
@@ -179,7 +180,7 @@ func (d dirs) reflogs() ([]string, error) {
 
 // readReflog adds the commits that a reflog names, and returns the last.
 func readReflog(path string, b *budget, seen map[string]bool) (last string, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
@@ -188,13 +189,10 @@ func readReflog(path string, b *budget, seen map[string]bool) (last string, err 
 	}
 	defer f.Close()
 	fi, err := f.Stat()
+	if err == nil {
+		err = b.take(fi.Size())
+	}
 	if err != nil {
-		return "", err
-	}
-	if !fi.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a file", path)
-	}
-	if err := b.take(fi.Size()); err != nil {
 		return "", err
 	}
 	lines := bufio.NewScanner(io.LimitReader(f, fi.Size()))
@@ -214,7 +212,7 @@ func readReflog(path string, b *budget, seen map[string]bool) (last string, err 
 // packedRefs adds what the file packed-refs has.
 func (d dirs) packedRefs(found map[string]string) error {
 	path := filepath.Join(d.common, "packed-refs")
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -222,8 +220,8 @@ func (d dirs) packedRefs(found map[string]string) error {
 		return err
 	}
 	defer f.Close()
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() || fi.Size() > refLimit {
-		return errors.Join(fmt.Errorf("%s is no file, or too large", path), err)
+	if fi, err := f.Stat(); err != nil || fi.Size() > refLimit {
+		return errors.Join(fmt.Errorf("%s is too large", path), err)
 	}
 	lines := bufio.NewScanner(io.LimitReader(f, refLimit))
 	for lines.Scan() {

@@ -17,15 +17,8 @@ import (
 // repository; git is not run in it. The rest git has to tell from where it may be
 // run in it. The error says that it could not be told: then everything may be at
 // risk.
-func CloneRisk(ctx context.Context, path, repo string, git Runner) (Risk, error) {
-	r, err := cloneRisk(ctx, path, repo, git)
-	if err != nil {
-		return r, fmt.Errorf("look for unsaved work in %s: %w", path, err)
-	}
-	return r, nil
-}
-
-func cloneRisk(ctx context.Context, path, repo string, git Runner) (r Risk, err error) {
+func CloneRisk(ctx context.Context, path, repo string, git Runner) (r Risk, err error) {
+	defer wrap(&err, "look for unsaved work in %s", path)
 	d, err := cloneDirs(path)
 	if err != nil {
 		return r, err
@@ -156,14 +149,8 @@ func counted(status string) (uncommitted, untracked int) {
 // RemoveClone removes the clone of the repository at path. It refuses with a
 // *RiskError if anything in it would be lost (CloneRisk). What is gone already is
 // no error.
-func RemoveClone(ctx context.Context, path, repo string, git Runner) error {
-	if err := removeClone(ctx, path, repo, git); err != nil {
-		return fmt.Errorf("remove clone %s: %w", path, err)
-	}
-	return nil
-}
-
-func removeClone(ctx context.Context, path, repo string, git Runner) error {
+func RemoveClone(ctx context.Context, path, repo string, git Runner) (err error) {
+	defer wrap(&err, "remove clone %s", path)
 	clearAside(path)
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -358,7 +358,7 @@ func TestRemoveCloneThatWasFetched(t *testing.T) {
 	}
 	cannot := errors.New("no container")
 	repo, path = newClone(t, "agents/doc")
-	if err := removeClone(t.Context(), path, repo, func(context.Context, ...string) (string, error) { return "", cannot }); !errors.Is(err, cannot) {
+	if err := RemoveClone(t.Context(), path, repo, func(context.Context, ...string) (string, error) { return "", cannot }); !errors.Is(err, cannot) {
 		t.Errorf("%v, want %v", err, cannot)
 	}
 }

@@ -21,15 +21,8 @@ type Fetched struct {
 // It runs no git in the clone: its configuration may name programs (a promisor
 // remote, a hook, a transport) that an agent chose. Only its objects are read, by
 // way of a repository of our own that borrows them, and they are checked.
-func Fetch(ctx context.Context, repo, from, branch, ref string) (Fetched, error) {
-	f, err := fetch(ctx, repo, from, branch, ref)
-	if err != nil {
-		return f, fmt.Errorf("fetch %s from %s: %w", branch, from, err)
-	}
-	return f, nil
-}
-
-func fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err error) {
+func Fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err error) {
+	defer wrap(&err, "fetch %s from %s", branch, from)
 	commit, err := cloneTip(from, branch)
 	if err != nil {
 		return f, err

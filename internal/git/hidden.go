@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/agentform/agentform/internal/layout"
 )
 
 // hidden counts the changed files that git status leaves out because someone has
@@ -117,17 +119,14 @@ func globEscape(path string) string {
 
 // copyFile copies a regular file of at most limit bytes. It follows no link.
 func copyFile(from, to string, limit int64) (err error) {
-	in, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	in, err := layout.OpenRegular(from, syscall.O_NOFOLLOW)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	fi, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	if !fi.Mode().IsRegular() || fi.Size() > limit {
-		return fmt.Errorf("%s is not a file, or too large", from)
+	if err != nil || fi.Size() > limit {
+		return errors.Join(fmt.Errorf("%s is too large", from), err)
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

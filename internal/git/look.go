@@ -316,48 +316,31 @@ func isCommit(s string) bool {
 	return true
 }
 
-// readSmall reads one of git's one-line files. An agent may have put anything
-// there: links are not followed, nothing but a file is read, and not too much
-// of it. It asks the system directly, which makes a look a quarter cheaper than
-// with os.File (27 against 35 us): it is done for every session, every time.
+// readSmall reads one of git's one-line files. It follows no link, and reads only the
+// beginning of a regular file: an agent may have written anything. System calls make a look
+// a quarter cheaper than os.File does, and there is a look for every session, every time.
 func readSmall(path string) (string, error) {
-	fail := func(what string, err error) (string, error) {
-		return "", &os.PathError{Op: what, Path: path, Err: err}
-	}
-	var fd, n int
-	err := again(func() (err error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	for errors.Is(err, syscall.EINTR) {
 		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-		return err
-	})
+	}
 	if err != nil {
-		return fail("open", err)
+		return "", &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer syscall.Close(fd)
 	var stat syscall.Stat_t
-	if err := syscall.Fstat(fd, &stat); err != nil {
-		return fail("stat", err)
-	}
-	if stat.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		return "", fmt.Errorf("%s is no file", path)
+	if err := syscall.Fstat(fd, &stat); err != nil || stat.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		return "", errors.Join(fmt.Errorf("%s is not a regular file", path), err)
 	}
 	buf := make([]byte, 4<<10)
-	err = again(func() (err error) {
+	n, err := syscall.Read(fd, buf)
+	for errors.Is(err, syscall.EINTR) {
 		n, err = syscall.Read(fd, buf)
-		return err
-	})
+	}
 	if err != nil {
-		return fail("read", err)
+		return "", &os.PathError{Op: "read", Path: path, Err: err}
 	}
 	return strings.TrimRight(string(buf[:n]), "\r\n"), nil
-}
-
-// again calls f until no signal comes between.
-func again(f func() error) error {
-	for {
-		if err := f(); !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-	}
 }
 
 func isEmpty(folder string) (bool, error) {

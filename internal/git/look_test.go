@@ -227,8 +227,8 @@ func TestLookFails(t *testing.T) {
 		"garbage .git":    {func(p string) { write(t, p+"/.git", strings.Repeat("x", 1<<20)) }, "does not say where"},
 		"garbage HEAD":    {func(p string) { write(t, p+"/.git/HEAD", "hello\n") }, "neither a branch nor a commit"},
 		"empty HEAD":      {func(p string) { write(t, p+"/.git/HEAD", "") }, "neither a branch nor a commit"},
-		"HEAD is a pipe":  {func(p string) { os.Mkdir(p+"/.git", 0o700); syscall.Mkfifo(p+"/.git/HEAD", 0o600) }, "is no file"},
-		".git is a pipe":  {func(p string) { syscall.Mkfifo(p+"/.git", 0o600) }, "is no file"},
+		"HEAD is a pipe":  {func(p string) { os.Mkdir(p+"/.git", 0o700); syscall.Mkfifo(p+"/.git/HEAD", 0o600) }, "is not a regular file"},
+		".git is a pipe":  {func(p string) { syscall.Mkfifo(p+"/.git", 0o600) }, "is not a regular file"},
 		"a loop":          {func(p string) { os.Symlink(".git", p+"/.git") }, "too many levels"},
 	}
 	for name, c := range cases {

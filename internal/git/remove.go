@@ -15,14 +15,8 @@ import (
 // and with git's own words what git refuses: a locked worktree, the main checkout. Of a worktree whose folder is gone it removes
 // what the repository still knows of it; one that the repository does not know
 // either is no error.
-func RemoveWorktree(ctx context.Context, repo, path string) error {
-	if err := removeWorktree(ctx, repo, path); err != nil {
-		return fmt.Errorf("remove worktree %s: %w", path, err)
-	}
-	return nil
-}
-
-func removeWorktree(ctx context.Context, repo, path string) error {
+func RemoveWorktree(ctx context.Context, repo, path string) (err error) {
+	defer wrap(&err, "remove worktree %s", path)
 	d, err := repository(repo)
 	if err != nil {
 		return err

@@ -159,9 +159,9 @@ func exitCode(err error) int {
 	return -1
 }
 
-// Toplevel is the top of the checkout that dir is in. The error is
-// ErrNotRepository if it is in none.
-func Toplevel(ctx context.Context, dir string) (string, error) {
-	out, err := run(ctx, dir, "rev-parse", "--show-toplevel")
-	return strings.TrimSuffix(out, "\n"), err
+// wrap adds what failed to an error, unless that is nil.
+func wrap(err *error, format string, args ...any) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), *err)
+	}
 }

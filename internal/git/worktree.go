@@ -73,14 +73,7 @@ func parseHeld(lines []string) (h session.Held, ok bool) {
 // One worktree is made at a time in a repository. When it fails, or ctx ends,
 // it leaves behind neither the worktree nor a folder or branch that it made.
 func AddWorktree(ctx context.Context, repo, path, branch, base string) (branchMade bool, err error) {
-	branchMade, err = addWorktree(ctx, repo, path, branch, base)
-	if err != nil {
-		return false, fmt.Errorf("add worktree %s on branch %q: %w", path, branch, err)
-	}
-	return branchMade, nil
-}
-
-func addWorktree(ctx context.Context, repo, path, branch, base string) (branchMade bool, err error) {
+	defer wrap(&err, "add worktree %s on branch %q", path, branch)
 	if err := session.CheckBranch(branch); err != nil {
 		return false, err
 	}
@@ -275,4 +268,21 @@ func commitOf(ctx context.Context, repo, base string) (string, error) {
 		return "", &BaseError{repo, base, nearestRef(ctx, repo, base)}
 	}
 	return strings.TrimSpace(out), err
+}
+
+// RepairWorktrees makes a repository and its worktrees at the paths know each other
+// again, after any of them was moved.
+func RepairWorktrees(ctx context.Context, repo string, paths ...string) (err error) {
+	defer wrap(&err, "repair the worktrees of %s", repo)
+	common, err := CommonDir(repo)
+	if err != nil {
+		return err
+	}
+	release, err := hold(ctx, common)
+	if err != nil {
+		return err
+	}
+	defer release()
+	_, err = run(ctx, repo, append([]string{"worktree", "repair"}, paths...)...)
+	return err
 }
