@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/cmd/internal/view/ci"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/plan"
@@ -381,16 +382,16 @@ func printDrift(a *app, r view.DriftReport, format string) error {
 	case "json":
 		return view.DriftJSON(a.env.Stdout, r)
 	case "markdown":
-		return view.DriftMarkdown(a.env.Stdout, r)
+		return ci.Markdown(a.env.Stdout, r)
 	case "junit":
-		return view.DriftJUnit(a.env.Stdout, r)
+		return ci.JUnit(a.env.Stdout, r)
 	case "sarif":
-		return view.DriftSARIF(a.env.Stdout, r)
+		return ci.SARIF(a.env.Stdout, r)
 	case "github":
 		return errors.Join(
-			view.DriftGitHub(a.env.Stdout, r),
-			addTo(a, "GITHUB_STEP_SUMMARY", func(w io.Writer) error { return view.DriftMarkdown(w, r) }),
-			addTo(a, "GITHUB_OUTPUT", func(w io.Writer) error { return view.DriftGitHubOutputs(w, r) }),
+			ci.GitHub(a.env.Stdout, r),
+			addTo(a, "GITHUB_STEP_SUMMARY", func(w io.Writer) error { return ci.Markdown(w, r) }),
+			addTo(a, "GITHUB_OUTPUT", func(w io.Writer) error { return ci.GitHubOutputs(w, r) }),
 		)
 	}
 	if len(r.Problems) > 0 {

@@ -70,8 +70,8 @@ func (r DriftReport) count() driftCount {
 	return c
 }
 
-// near is the report with the paths below its folder shown from there.
-func (r DriftReport) near() DriftReport {
+// Near returns the report with the paths below its folder relative to it.
+func (r DriftReport) Near() DriftReport {
 	s := Style{Dir: r.Dir}
 	r.Items, r.Problems = slices.Clone(r.Items), slices.Clone(r.Problems)
 	for i := range r.Items {
@@ -83,15 +83,15 @@ func (r DriftReport) near() DriftReport {
 	return r
 }
 
-// words are the difference in words, that begin with its kind.
-func (i DriftItem) words() string {
-	kind := kindWords(i.Kind) + ": "
+// Words returns the difference in words, which begin with its kind.
+func (i DriftItem) Words() string {
+	kind := KindWords(i.Kind) + ": "
 	return kind + strings.TrimPrefix(i.Detail, kind)
 }
 
-// verdict is the report in one or two sentences. It says that there is no drift
-// only if everything was looked at.
-func (r DriftReport) verdict() string {
+// Verdict returns the report in one or two sentences. It says that there is no drift
+// only if everything was inspected.
+func (r DriftReport) Verdict() string {
 	const unseen = " What is live is unknown: nothing was looked at (offline)."
 	c, n := r.count(), len(r.Sessions)
 	var found []string
@@ -134,17 +134,18 @@ func Drift(w io.Writer, s Style, r DriftReport) error {
 	if len(r.Items) > 0 {
 		rows := make([][]cell, 0, len(r.Items))
 		for _, i := range r.Items {
-			rows = append(rows, []cell{{string(i.Address), bold}, {kindWords(i.Kind), driftInk(i.Kind)}, {i.Detail, noInk}})
+			rows = append(rows, []cell{{string(i.Address), bold}, {KindWords(i.Kind), driftInk(i.Kind)}, {i.Detail, noInk}})
 		}
 		whole := page{Style: Style{Color: s.Color, Dir: s.Dir}} // details are told in full, however narrow the terminal
 		whole.table("  ", []column{{title: "SESSION"}, {title: "DRIFT"}, {title: "DETAIL"}}, rows)
 		p.line(whole.String())
 	}
-	p.line(p.paint(bold, r.verdict()))
+	p.line(p.paint(bold, r.Verdict()))
 	return p.flush(w)
 }
 
-func kindWords(k plan.DriftKind) string { return strings.ReplaceAll(string(k), "_", " ") }
+// KindWords returns a kind of drift in words.
+func KindWords(k plan.DriftKind) string { return strings.ReplaceAll(string(k), "_", " ") }
 
 func driftInk(k plan.DriftKind) ink {
 	switch k {

@@ -1,4 +1,4 @@
-package view
+package view_test
 
 import (
 	"bytes"
@@ -16,33 +16,37 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 	"pgregory.net/rapid"
 
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/cmd/internal/view/ci"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
 // driftFormats is every format by the end of its golden file's name.
-func driftFormats() map[string]func(io.Writer, DriftReport) error {
-	return map[string]func(io.Writer, DriftReport) error{
-		".txt":        func(w io.Writer, r DriftReport) error { return Drift(w, Style{}, r) },
-		".color.txt":  func(w io.Writer, r DriftReport) error { return Drift(w, Style{Color: true, Width: 60}, r) },
-		".json":       DriftJSON,
-		".md":         DriftMarkdown,
-		".xml":        DriftJUnit,
-		".sarif":      DriftSARIF,
-		".github.txt": DriftGitHub,
-		".output.txt": DriftGitHubOutputs,
+func driftFormats() map[string]func(io.Writer, view.DriftReport) error {
+	return map[string]func(io.Writer, view.DriftReport) error{
+		".txt": func(w io.Writer, r view.DriftReport) error { return view.Drift(w, view.Style{}, r) },
+		".color.txt": func(w io.Writer, r view.DriftReport) error {
+			return view.Drift(w, view.Style{Color: true, Width: 60}, r)
+		},
+		".json":       view.DriftJSON,
+		".md":         ci.Markdown,
+		".xml":        ci.JUnit,
+		".sarif":      ci.SARIF,
+		".github.txt": ci.GitHub,
+		".output.txt": ci.GitHubOutputs,
 	}
 }
 
-func sampleDrift() DriftReport {
+func sampleDrift() view.DriftReport {
 	web := session.Keyed("worker", "web")
 	at12 := &session.Range{Filename: "agents/shop.agentform.hcl",
 		Start: session.Pos{Line: 12, Column: 1, Byte: 200}, End: session.Pos{Line: 12, Column: 17, Byte: 216}}
-	return DriftReport{
-		Project: "shop", Lineage: "5b0c9d1e-3f41-4a8e-9d55-0c6b2f7a8e90", Serial: 41, At: at, Agentform: "0.1.0", Complete: true,
+	return view.DriftReport{
+		Project: "shop", Lineage: "5b0c9d1e-3f41-4a8e-9d55-0c6b2f7a8e90", Serial: 41, At: view.At, Agentform: "0.1.0", Complete: true,
 		Sessions: []session.Address{"session.api", "session.db", web}, Dir: "/home/ada/shop",
-		Items: []DriftItem{
+		Items: []view.DriftItem{
 			{"session.api", plan.BranchMismatch, `workspace /home/ada/shop/.agentform/workspaces/api is on "main", "agents/api" is on record`, nil},
 			{"session.api", plan.Changed, "paused outside of agentform", nil},
 			{web, plan.Stale, "stale: tmux session stands, session is gone (exit status 1)", at12},
@@ -52,19 +56,19 @@ func sampleDrift() DriftReport {
 }
 
 // driftReports is a report of each sort.
-func driftReports() map[string]DriftReport {
+func driftReports() map[string]view.DriftReport {
 	calm, partial, offline, agreed := sampleDrift(), sampleDrift(), sampleDrift(), sampleDrift()
 	calm.Items = nil
 	partial.Complete = false
-	partial.Items = append(partial.Items[2:3:3], DriftItem{"session.db", plan.Unreachable, "docker/sandbox: connection refused", nil})
+	partial.Items = append(partial.Items[2:3:3], view.DriftItem{"session.db", plan.Unreachable, "docker/sandbox: connection refused", nil})
 	partial.Problems = []session.Diagnostic{
 		{Severity: session.Error, Summary: "docker/sandbox could not be looked at", Detail: "connection refused\nits sessions are unknown, not dead"},
 		{Severity: session.Warning, Summary: "state_moved", Detail: "someone is at work on it"},
 	}
 	offline.Offline, offline.Complete = true, false
-	offline.Items = []DriftItem{{"session.db", NotApplied, "not on record", sampleDrift().Items[2].Range}}
+	offline.Items = []view.DriftItem{{"session.db", view.NotApplied, "not on record", sampleDrift().Items[2].Range}}
 	agreed.Offline, agreed.Complete, agreed.Items = true, false, nil
-	return map[string]DriftReport{"drift": sampleDrift(), "drift-none": calm, "drift-partial": partial, "drift-offline": offline, "drift-agreed": agreed}
+	return map[string]view.DriftReport{"drift": sampleDrift(), "drift-none": calm, "drift-partial": partial, "drift-offline": offline, "drift-agreed": agreed}
 }
 
 func TestDrift(t *testing.T) {
@@ -73,28 +77,28 @@ func TestDrift(t *testing.T) {
 			if name != "drift" && slices.Contains([]string{".json", ".sarif", ".color.txt", ".output.txt"}, suffix) {
 				continue // the others say nothing in another way
 			}
-			golden(t, name+suffix, func(w io.Writer) error { return write(w, r) })
+			view.Golden(t, name+suffix, func(w io.Writer) error { return write(w, r) })
 		}
 	}
 }
 
 // No report says that nothing has drifted unless everything was looked at.
 func TestDriftVerdict(t *testing.T) {
-	unknown := []DriftItem{{"session.a", plan.Unreachable, "no answer", nil}}
+	unknown := []view.DriftItem{{"session.a", plan.Unreachable, "no answer", nil}}
 	for name, c := range map[string]struct {
-		report DriftReport
+		report view.DriftReport
 		want   string
 	}{
-		"nothing on record": {DriftReport{Complete: true}, "No drift. 0 sessions are as on record."},
-		"all ignored":       {DriftReport{Complete: true, Ignored: 2}, "Nothing was compared: 2 sessions ignored."},
-		"some ignored":      {DriftReport{Complete: true, Ignored: 2, Sessions: []session.Address{"session.a"}}, "No drift. 1 session is as on record. 2 ignored."},
-		"one":               {DriftReport{Complete: true, Sessions: []session.Address{"session.a"}}, "No drift. 1 session is as on record."},
-		"state moved":       {DriftReport{Sessions: []session.Address{"session.a"}}, "No drift was found where it could be looked. Not everything could be looked at."},
-		"unknown":           {DriftReport{Sessions: []session.Address{"session.a"}, Items: unknown}, "No drift was found where it could be looked. Unknown: 1 session that could not be looked at."},
-		"offline": {DriftReport{Offline: true, Sessions: []session.Address{"session.a"}},
+		"nothing on record": {view.DriftReport{Complete: true}, "No drift. 0 sessions are as on record."},
+		"all ignored":       {view.DriftReport{Complete: true, Ignored: 2}, "Nothing was compared: 2 sessions ignored."},
+		"some ignored":      {view.DriftReport{Complete: true, Ignored: 2, Sessions: []session.Address{"session.a"}}, "No drift. 1 session is as on record. 2 ignored."},
+		"one":               {view.DriftReport{Complete: true, Sessions: []session.Address{"session.a"}}, "No drift. 1 session is as on record."},
+		"state moved":       {view.DriftReport{Sessions: []session.Address{"session.a"}}, "No drift was found where it could be looked. Not everything could be looked at."},
+		"unknown":           {view.DriftReport{Sessions: []session.Address{"session.a"}, Items: unknown}, "No drift was found where it could be looked. Unknown: 1 session that could not be looked at."},
+		"offline": {view.DriftReport{Offline: true, Sessions: []session.Address{"session.a"}},
 			"What is on record is what the manifest declares (1 session). What is live is unknown: nothing was looked at (offline)."},
 	} {
-		if got := c.report.verdict(); got != c.want {
+		if got := c.report.Verdict(); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
 		}
 		if c.report.Drifted() {
@@ -135,11 +139,21 @@ func TestDriftSARIFIsValid(t *testing.T) {
 	schema := schemaOfSARIF(t)
 	for name, r := range driftReports() {
 		var b bytes.Buffer
-		if err := DriftSARIF(&b, r); err != nil {
+		if err := ci.SARIF(&b, r); err != nil {
 			t.Fatal(err)
 		}
 		holdSARIF(t, schema, b.Bytes())
-		var log struct{ Runs []sarifRun }
+		var log struct {
+			Runs []struct {
+				Tool struct {
+					Driver struct{ Rules []struct{ ID string } }
+				}
+				Results []struct {
+					RuleID    string
+					RuleIndex int
+				}
+			}
+		}
 		if err := json.Unmarshal(b.Bytes(), &log); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +172,7 @@ func TestDriftSARIFIsValid(t *testing.T) {
 	}
 	for _, x := range []string{"", "a b|c%20#?&", "\x1b[31m\n<x>", "C:\\x", "größe/日本", ":x", "//host/x", "%zz"} {
 		var b bytes.Buffer
-		if err := DriftSARIF(&b, hostileDrift(x)); err != nil {
+		if err := ci.SARIF(&b, hostileDrift(x)); err != nil {
 			t.Fatal(err)
 		}
 		holdSARIF(t, schema, b.Bytes())
@@ -166,13 +180,13 @@ func TestDriftSARIFIsValid(t *testing.T) {
 }
 
 // hostileDrift is a report with the text wherever a text can be.
-func hostileDrift(x string) DriftReport {
+func hostileDrift(x string) view.DriftReport {
 	r := sampleDrift()
 	r.Project, r.Agentform, r.Manifest, r.Complete = x, x, x, false
 	r.Sessions = append(r.Sessions, session.Address(x))
 	r.Items = append(r.Items,
-		DriftItem{session.Address(x), plan.Unreachable, x, &session.Range{Filename: x, Start: session.Pos{Line: 1, Column: 1}, End: session.Pos{Line: 2, Column: 1}}},
-		DriftItem{"session.api", plan.Changed, x, nil})
+		view.DriftItem{session.Address(x), plan.Unreachable, x, &session.Range{Filename: x, Start: session.Pos{Line: 1, Column: 1}, End: session.Pos{Line: 2, Column: 1}}},
+		view.DriftItem{"session.api", plan.Changed, x, nil})
 	r.Problems = []session.Diagnostic{{Severity: session.Error, Summary: x, Detail: x}}
 	return r
 }
@@ -187,7 +201,7 @@ func holdDrift(t *rapid.T, x string) {
 		if err := write(&b, hostileDrift(x)); err != nil {
 			t.Fatal(err)
 		}
-		text := ours.ReplaceAllString(b.String(), "")
+		text := view.Painted.ReplaceAllString(b.String(), "")
 		if i := strings.IndexFunc(text, plaintext.Harmful); i >= 0 || !utf8.ValidString(text) {
 			t.Fatalf("%s is not safe for a terminal: %q", suffix, text)
 		}
@@ -250,7 +264,7 @@ func TestHostileDrift(t *testing.T) {
 	evil := rapid.SampledFrom([]string{"a|b", "a\n| x | y | z |", "`rm`", "``", "<script>alert(1)</script>", "--> <img src=x>", "--!>", "%0A::error::x",
 		"\r\n::set-output name=x::y", "50%", "a,line=1", "a:b", "]]>", "@ada #1 !2 GH-3", "https://x.example www.x.example", `\`, `\|`, "&lt;", "\x00", "](x)", "- [ ] x", " "})
 	rapid.Check(t, func(t *rapid.T) {
-		holdDrift(t, strings.Join(rapid.SliceOfN(rapid.OneOf(evil, hostile()), 1, 4).Draw(t, "text"), rapid.SampledFrom([]string{"", " "}).Draw(t, "between")))
+		holdDrift(t, strings.Join(rapid.SliceOfN(rapid.OneOf(evil, view.Hostile()), 1, 4).Draw(t, "text"), rapid.SampledFrom([]string{"", " "}).Draw(t, "between")))
 	})
 }
 
@@ -263,15 +277,15 @@ func TestDriftMany(t *testing.T) {
 	for i := range n {
 		a := session.Indexed("pool", i)
 		r.Sessions = append(r.Sessions, a)
-		r.Items = append(r.Items, DriftItem{a, plan.Missing, strings.Repeat("größe | ", 20+i%300), sampleDrift().Items[2].Range})
+		r.Items = append(r.Items, view.DriftItem{a, plan.Missing, strings.Repeat("größe | ", 20+i%300), sampleDrift().Items[2].Range})
 	}
 	var markdown, again bytes.Buffer
 	for _, b := range []*bytes.Buffer{&markdown, &again} {
-		if err := DriftMarkdown(b, r); err != nil {
+		if err := ci.Markdown(b, r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := markdown.Len(); got >= markdownLimit || got < markdownLimit/2 {
+	if got := markdown.Len(); got >= 65536 || got < 65536/2 {
 		t.Errorf("%d bytes of Markdown", got)
 	}
 	if markdown.String() != again.String() {
@@ -297,7 +311,7 @@ func TestDriftMany(t *testing.T) {
 
 func TestDriftWriteErrors(t *testing.T) {
 	for suffix, write := range driftFormats() {
-		if write(broken{}, sampleDrift()) == nil {
+		if write(view.Broken{}, sampleDrift()) == nil {
 			t.Errorf("%s says nothing of a write that failed", suffix)
 		}
 	}

@@ -1,4 +1,4 @@
-package view
+package ci
 
 import (
 	"encoding/xml"
@@ -6,17 +6,18 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
-// DriftJUnit writes the report as JUnit XML, which GitLab and Jenkins show: a
+// JUnit writes the report as JUnit XML, which GitLab and Jenkins show: a
 // test case for each session, failed where it drifted, in error where it could
 // not be looked at. One more case says what was not looked at at all.
-func DriftJUnit(w io.Writer, r DriftReport) error {
-	r = r.near()
+func JUnit(w io.Writer, r view.DriftReport) error {
+	r = r.Near()
 	s := junitSuite{
 		Name: "agentform drift: " + plaintext.OneLine(r.Project), Timestamp: wire.UTC(r.At).Format("2006-01-02T15:04:05"),
 		class: "agentform." + plaintext.OneLine(r.Project), at: map[session.Address]int{},
@@ -93,7 +94,7 @@ func (s *junitSuite) of(a session.Address) *junitCase {
 }
 
 // add lets a session's case fail. It fails once, whatever there is to tell.
-func (s *junitSuite) add(i DriftItem) {
+func (s *junitSuite) add(i view.DriftItem) {
 	c := s.of(i.Address)
 	if i.Range != nil {
 		c.File = plaintext.OneLine(i.Range.Filename)
@@ -103,20 +104,20 @@ func (s *junitSuite) add(i DriftItem) {
 		into = &c.Error
 	}
 	if *into == nil {
-		*into = &junitOutcome{Message: plaintext.OneLine(i.words()), Type: plaintext.OneLine(string(i.Kind)), Text: plaintext.Safe(i.Detail)}
+		*into = &junitOutcome{Message: plaintext.OneLine(i.Words()), Type: plaintext.OneLine(string(i.Kind)), Text: plaintext.Safe(i.Detail)}
 		return
 	}
-	(*into).Text += "\n" + plaintext.Safe(i.words())
+	(*into).Text += "\n" + plaintext.Safe(i.Words())
 }
 
 // look adds the case that says whether there was a look at what is live.
-func (s *junitSuite) look(r DriftReport) {
+func (s *junitSuite) look(r view.DriftReport) {
 	c := junitCase{Name: "what is live was looked at", Class: s.class}
 	var told []string
 	for _, d := range r.Problems {
 		told = append(told, plaintext.Safe(strings.TrimSpace(d.Summary+"\n"+d.Detail)))
 	}
-	outcome := &junitOutcome{Message: plaintext.OneLine(r.verdict()), Text: strings.Join(told, "\n")}
+	outcome := &junitOutcome{Message: plaintext.OneLine(r.Verdict()), Text: strings.Join(told, "\n")}
 	switch {
 	case r.Offline:
 		c.Skipped = outcome

@@ -1,19 +1,20 @@
-package view
+package ci
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
-// DriftGitHub writes the report as GitHub's workflow commands: an annotation for
+// GitHub writes the report as GitHub's workflow commands: an annotation for
 // each difference, at the session's block in the manifest, and last the verdict.
 // (docs.github.com, "Workflow commands for GitHub Actions".)
-func DriftGitHub(w io.Writer, r DriftReport) error {
-	r = r.near()
+func GitHub(w io.Writer, r view.DriftReport) error {
+	r = r.Near()
 	var b strings.Builder
 	for _, i := range r.Items {
 		var where string
@@ -23,7 +24,7 @@ func DriftGitHub(w io.Writer, r DriftReport) error {
 				where += fmt.Sprintf("col=%d,endColumn=%d,", i.Range.Start.Column, i.Range.End.Column)
 			}
 		}
-		workflowCommand(&b, "error", where+"title="+commandProperty(string(i.Address)+": "+kindWords(i.Kind)), i.Detail)
+		workflowCommand(&b, "error", where+"title="+commandProperty(string(i.Address)+": "+view.KindWords(i.Kind)), i.Detail)
 	}
 	for _, d := range r.Problems {
 		level := "error"
@@ -36,15 +37,15 @@ func DriftGitHub(w io.Writer, r DriftReport) error {
 	if !r.Complete || r.Offline {
 		level = "warning"
 	}
-	workflowCommand(&b, level, "title=agentform drift", r.verdict())
+	workflowCommand(&b, level, "title=agentform drift", r.Verdict())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// DriftGitHubOutputs writes the step's outputs, for the file that GITHUB_OUTPUT
+// GitHubOutputs writes the step's outputs, for the file that GITHUB_OUTPUT
 // names: drift and complete, each true or false; count, of differences; live,
 // looked_at or unknown.
-func DriftGitHubOutputs(w io.Writer, r DriftReport) error {
+func GitHubOutputs(w io.Writer, r view.DriftReport) error {
 	live := "looked_at"
 	if r.Offline {
 		live = "unknown"

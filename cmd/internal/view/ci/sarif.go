@@ -1,4 +1,4 @@
-package view
+package ci
 
 import (
 	"io"
@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
@@ -26,7 +27,7 @@ func driftRules() []driftRule {
 		{plan.Exited, "The agent of a session was left"},
 		{plan.Failed, "The agent of a session failed"},
 		{plan.Missing, "A session that is on record is gone"},
-		{NotApplied, "The manifest differs from what is on record"},
+		{view.NotApplied, "The manifest differs from what is on record"},
 		{plan.Orphaned, "A live session of the project is not on record"},
 		{plan.Stale, "The place of a session stands and the session in it is dead"},
 		{plan.Unreachable, "A session could not be looked at"},
@@ -99,12 +100,12 @@ type (
 	}
 )
 
-// DriftSARIF writes the report as SARIF 2.1.0, which code scanning shows at the
+// SARIF writes the report as SARIF 2.1.0, which code scanning shows at the
 // manifest's lines. A difference without a line of its own is at the first line
 // of the manifest, since GitHub takes no result without a place. What was not
 // looked at is a notification; the run is no success if that was not what was asked for.
-func DriftSARIF(w io.Writer, r DriftReport) error {
-	r = r.near()
+func SARIF(w io.Writer, r view.DriftReport) error {
+	r = r.Near()
 	run := sarifRun{Columns: "unicodeCodePoints", Results: []sarifResult{}}
 	d := &run.Tool.Driver
 	d.Name, d.Version, d.URI = "agentform", r.Agentform, "https://github.com/agentform/agentform"
@@ -119,11 +120,11 @@ func DriftSARIF(w io.Writer, r DriftReport) error {
 			RuleIndex:    slices.IndexFunc(rules, func(k driftRule) bool { return k.kind == i.Kind }),
 			Level:        "error",
 			Message:      sarifText{plaintext.Safe(string(i.Address) + ": " + i.Detail)},
-			Locations:    []sarifLocation{{r.place(i), []sarifLogical{{string(i.Address), "resource"}}}},
+			Locations:    []sarifLocation{{place(r, i), []sarifLogical{{string(i.Address), "resource"}}}},
 			Fingerprints: map[string]string{"agentform/v1": r.Project + "/" + string(i.Address) + "/" + string(i.Kind)},
 		})
 	}
-	run.Invocations = []sarifInvocation{{r.Complete || r.Offline, r.notifications()}}
+	run.Invocations = []sarifInvocation{{r.Complete || r.Offline, notifications(r)}}
 	return wire.Write(w, struct {
 		Schema  string     `json:"$schema"`
 		Version string     `json:"version"`
@@ -131,7 +132,7 @@ func DriftSARIF(w io.Writer, r DriftReport) error {
 	}{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-func (r DriftReport) place(i DriftItem) sarifPhysical {
+func place(r view.DriftReport, i view.DriftItem) sarifPhysical {
 	file, region := r.Manifest, sarifRegion{StartLine: 1}
 	if file == "" {
 		file = "agentform.hcl"
@@ -144,12 +145,12 @@ func (r DriftReport) place(i DriftItem) sarifPhysical {
 	return sarifPhysical{sarifArtifact{u.String(), "%SRCROOT%"}, region}
 }
 
-func (r DriftReport) notifications() []sarifNotification {
+func notifications(r view.DriftReport) []sarifNotification {
 	level := "note"
 	if r.Offline || !r.Complete {
 		level = "warning"
 	}
-	all := []sarifNotification{{level, sarifText{plaintext.Safe(r.verdict())}}}
+	all := []sarifNotification{{level, sarifText{plaintext.Safe(r.Verdict())}}}
 	for _, d := range r.Problems {
 		level := "error"
 		if d.Severity == session.Warning {

@@ -1,4 +1,4 @@
-package view
+package ci
 
 import (
 	"crypto/sha256"
@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
@@ -15,23 +16,23 @@ import (
 // is written has less bytes than that, and so is shorter still.
 const markdownLimit = 65536
 
-// DriftMarkdown writes the report as Markdown, for a comment on a pull request
+// Markdown writes the report as Markdown, for a comment on a pull request
 // or a step's summary. Its first line is a marker that is not shown and is the
 // same in every report of a project: by it a comment is found again and
 // replaced. It has less than 65 536 characters: rows that do not fit are
 // counted. The same drift gives the same text.
-func DriftMarkdown(w io.Writer, r DriftReport) error {
-	r = r.near()
+func Markdown(w io.Writer, r view.DriftReport) error {
+	r = r.Near()
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- agentform:drift:%s -->\n### agentform drift: %s\n\n%s\n",
-		marker(r.Project), markdownText(r.Project), markdownText(r.verdict()))
+		marker(r.Project), markdownText(r.Project), markdownText(r.Verdict()))
 	if len(r.Items) > 0 {
 		b.WriteString("\n| session | drift | detail |\n| --- | --- | --- |\n")
 	}
 	const more = "\n… and %d more: `agentform drift` tells them all.\n"
 	room := markdownLimit - len(more) - 10 // digits of the number
 	for n, i := range r.Items {
-		row := fmt.Sprintf("| %s | %s | %s |\n", markdownText(string(i.Address)), markdownText(kindWords(i.Kind)), markdownText(i.Detail))
+		row := fmt.Sprintf("| %s | %s | %s |\n", markdownText(string(i.Address)), markdownText(view.KindWords(i.Kind)), markdownText(i.Detail))
 		if b.Len()+len(row) > room {
 			fmt.Fprintf(&b, more, len(r.Items)-n)
 			break
