@@ -15,15 +15,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// unquoted is an address whose key lost its quotes to the shell: worker[web].
+// unquoted matches an address whose key lost its quotes to the shell: worker[web].
 var unquoted = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)\[(.+)\]$`)
 })
 
-// resolve finds the sessions that a typed address means, among those that are
-// known: itself, or every instance of the block that it names. A key that the
-// shell took the quotes from is understood. The error of an address that means
-// nothing lists those that come near.
+// resolve returns the known sessions that a typed address names: itself, or every instance
+// of the block. It accepts a key without quotes. Its error lists similar addresses.
 func resolve(known []session.Address, typed string) ([]session.Address, error) {
 	a, err := session.ParseAddress(typed)
 	if m := unquoted().FindStringSubmatch(typed); m != nil {
@@ -52,7 +50,6 @@ func resolve(known []session.Address, typed string) ([]session.Address, error) {
 	return nil, fmt.Errorf("no session %s. There are:\n%s", a, listed(known))
 }
 
-// resolveOne finds the one session that a typed address means.
 func resolveOne(known []session.Address, typed string) (session.Address, error) {
 	found, err := resolve(known, typed)
 	if err != nil {
@@ -64,8 +61,8 @@ func resolveOne(known []session.Address, typed string) (session.Address, error) 
 	return found[0], nil
 }
 
-// resolveAll finds the sessions that typed addresses mean, each once, and tells
-// all of the faulty ones at once.
+// resolveAll returns the sessions that typed addresses name, each once, and reports all
+// faulty ones.
 func resolveAll(known []session.Address, typed []string) ([]session.Address, error) {
 	var all []session.Address
 	var errs []error
@@ -83,8 +80,7 @@ func resolveAll(known []session.Address, typed []string) ([]session.Address, err
 	return all, errors.Join(errs...)
 }
 
-// nearest lists the known addresses that a mistyped one comes near to, the
-// nearest first.
+// nearest returns the known addresses that are a few edits away from a, the closest first.
 func nearest(known []session.Address, a session.Address) []session.Address {
 	type candidate struct {
 		address  session.Address
@@ -110,7 +106,6 @@ func nearest(known []session.Address, a session.Address) []session.Address {
 	return found
 }
 
-// listed is a list of addresses below an error, ten of them at most.
 func listed(addresses []session.Address) string {
 	const most = 10
 	var b strings.Builder
@@ -124,7 +119,7 @@ func listed(addresses []session.Address) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// quoted is an address as a person types it into a shell: api, 'worker["web"]'.
+// quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
 func quoted(a session.Address) string {
 	short := strings.TrimPrefix(string(a), "session.")
 	if !strings.ContainsAny(short, `"'[] `) {
@@ -133,14 +128,13 @@ func quoted(a session.Address) string {
 	return "'" + strings.ReplaceAll(short, "'", `'\''`) + "'"
 }
 
-// selector chooses sessions by what they are instead of by name.
+// selector selects sessions by role and labels.
 type selector struct {
 	role   string
 	labels map[string]string
 }
 
-// register adds --role and --label; what says what the chosen ones are to the
-// command: "the sessions".
+// register adds --role and --label. what names the sessions in their help.
 func (s *selector) register(a *app, c *cobra.Command, what string) {
 	c.Flags().StringVar(&s.role, "role", "", what+" of this `role`")
 	labelFlag(c.Flags(), &s.labels, what+" with this label, `key=value` (repeatable: with all of them)")
@@ -148,10 +142,8 @@ func (s *selector) register(a *app, c *cobra.Command, what string) {
 	completeFlag(c, "label", completeLabels(a))
 }
 
-// given reports whether anything is asked for.
 func (s *selector) given() bool { return s.role != "" || len(s.labels) > 0 }
 
-// fits reports whether a session is one of those.
 func (s *selector) fits(spec session.Spec) bool {
 	if s.role != "" && spec.Role != s.role {
 		return false
@@ -164,8 +156,8 @@ func (s *selector) fits(spec session.Spec) bool {
 	return true
 }
 
-// choose are the addresses of those that fit, among what is wanted and what is
-// on record, in order. None: an error, since a typing error must not mean all.
+// choose returns the addresses of the sessions that match. No match is an error, since a
+// typing error must not mean all.
 func (s *selector) choose(specs []session.Spec, records []session.Record) ([]session.Address, error) {
 	found := map[session.Address]bool{}
 	for _, spec := range specs {
@@ -188,7 +180,6 @@ func (s *selector) choose(specs []session.Spec, records []session.Record) ([]ses
 	return slices.SortedFunc(maps.Keys(found), session.Address.Compare), nil
 }
 
-// String is the selector as it was typed.
 func (s *selector) String() string {
 	var parts []string
 	if s.role != "" {

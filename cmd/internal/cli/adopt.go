@@ -83,7 +83,7 @@ func runAdopt(ctx context.Context, a *app, typed, id string) error {
 	return bring(ctx, a, p, t, q, address, session.FromAdopt)
 }
 
-// describe makes a spec of what is seen under an id.
+// describeFound returns the spec of the session that runs under an id.
 func describeFound(ctx context.Context, a *app, p *project.Project, address session.Address, id string) (*session.Spec, error) {
 	rt, err := p.Reconciler(project.ToRead).For(session.Spec{Runtime: session.RuntimeSpec{Kind: "tmux"}})
 	if err != nil {
@@ -109,11 +109,10 @@ func describeFound(ctx context.Context, a *app, p *project.Project, address sess
 	return &spec, nil
 }
 
-// interpreters run the program that their first argument names.
 var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby", "sh", "bash"}
 
-// recognise tells which of the agents a command line is one of, and with which
-// arguments; else it is an agent of its own.
+// recognise returns the agent that a command line starts and its arguments, or the command
+// line itself.
 func recognise(agents map[string]config.Agent, argv []string) (name string, command, args []string) {
 	if len(argv) == 0 {
 		return "", nil, nil

@@ -111,13 +111,12 @@ func runApply(a *app, c *cobra.Command, o applyOptions) error {
 	return converge(ctx, a, o)
 }
 
-// replans is how often an apply that need not ask plans again because somebody
-// else changed something meanwhile.
+// replans bounds how often an apply that need not ask plans again because something
+// changed.
 const replans = 3
 
-// converge plans, or reads the plan, has it approved and carries it out. Who
-// approved beforehand approved whatever there is to do: a plan that is not true
-// any more once the lock is ours is then made again.
+// converge plans, or reads the plan, asks and applies it. Approval in advance covers any
+// plan, so a plan that is outdated once the state is locked is made again.
 func converge(ctx context.Context, a *app, o applyOptions) error {
 	t, err := newTeller(a, o.verb)
 	if err != nil {
@@ -136,8 +135,7 @@ func converge(ctx context.Context, a *app, o applyOptions) error {
 	}
 }
 
-// attempt plans and carries out, once. That something changed meanwhile is
-// returned untold.
+// attempt plans and applies once. It returns a ChangedError without reporting it.
 func attempt(ctx context.Context, a *app, t *teller, o applyOptions) error {
 	p, made, request, err := approvable(ctx, a, o)
 	if err != nil {
@@ -199,7 +197,6 @@ func attempt(ctx context.Context, a *app, t *teller, o applyOptions) error {
 	return err
 }
 
-// check holds the flags against each other.
 func (o *applyOptions) check(c *cobra.Command) error {
 	if o.onError != "continue" && o.onError != "stop" {
 		return fmt.Errorf("--on-error %s: want continue or stop", o.onError)
@@ -222,8 +219,8 @@ func (o *applyOptions) question(project string) string {
 	return fmt.Sprintf("Carry this plan out for %q?", project)
 }
 
-// approvable is the plan that there is to approve: made now, or read from a
-// file, in which case it has been approved already.
+// approvable returns the plan that is to be approved: a new one, or a saved one, which has
+// been approved.
 func approvable(ctx context.Context, a *app, o applyOptions) (*project.Project, plan.Plan, engine.Request, error) {
 	if o.file == "" {
 		return makePlan(ctx, a, o.planFlags)
@@ -242,7 +239,6 @@ func approvable(ctx context.Context, a *app, o applyOptions) (*project.Project, 
 	return p, made, engine.Request{Wanted: made.Wanted(), Options: made.Options, Moves: made.Moves, Removed: made.Removed, Imports: made.Imports}, nil
 }
 
-// readPlan reads a saved plan.
 func readPlan(a *app, file string) (plan.Plan, error) {
 	b, err := os.ReadFile(a.absolute(file))
 	if err != nil {
@@ -255,8 +251,7 @@ func readPlan(a *app, file string) (plan.Plan, error) {
 	return p, nil
 }
 
-// ready makes sure, before anything is touched and anybody asked, that what the
-// plan is to start can start.
+// ready checks that what the plan starts can start, before anything is changed.
 func ready(ctx context.Context, a *app, t *teller, p plan.Plan) error {
 	lacks := a.open().Host().Plan(ctx, p, session.Error)
 	if len(lacks) == 0 {

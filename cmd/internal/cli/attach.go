@@ -70,8 +70,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	return handOver(ctx, a, t)
 }
 
-// handOver gives the terminal to the session until the person detaches or it
-// ends.
+// handOver attaches the terminal to the session until the user detaches or it ends.
 func handOver(ctx context.Context, a *app, t *target) error {
 	argv := t.runtime.Attach(t.place())
 	if _, found := a.env.Environ.Program(argv[0], a.env.Dir); !found {
@@ -102,8 +101,8 @@ func handOver(ctx context.Context, a *app, t *target) error {
 	return nil
 }
 
-// stale is asked what to do with a session whose agent is gone. It returns the
-// session to attach to after a restart, or nothing.
+// stale asks what to do with a session whose agent is gone. It returns the session to
+// attach to after a restart, or nil.
 func stale(ctx context.Context, a *app, t *target, o attachOptions) (*target, error) {
 	choice := o.onStale
 	if choice == "" {
@@ -132,7 +131,6 @@ func stale(ctx context.Context, a *app, t *target, o attachOptions) (*target, er
 	return nil, nil
 }
 
-// choose shows the menu of a stale session and reads the choice.
 func choose(a *app, t *target) (string, error) {
 	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, plaintext.Safe(t.Diagnosis.Detail))
 	answer, err := answer(a)
@@ -148,9 +146,8 @@ func choose(a *app, t *target) (string, error) {
 	return "cancel", nil
 }
 
-// detachKey is what a person types to come back from a session. Inside another
-// tmux that one sees the keys first: its own prefix has to be typed twice to
-// reach ours, if it is the same.
+// detachKey returns the keys that detach. Another tmux around this one handles them first:
+// if it has the same prefix, the prefix must be typed twice.
 func detachKey(ctx context.Context, a *app, bin string) string {
 	const ours = "C-b"
 	if !tmux.Inside(a.env.Environ) {
@@ -164,7 +161,7 @@ func detachKey(ctx context.Context, a *app, bin string) string {
 	return "Ctrl-b Ctrl-b d" // also when it does not answer: this is what tmux begins with
 }
 
-// within reports whether agentform runs inside the tmux server of that socket.
+// insideServer reports whether agentform runs inside the tmux server of a socket.
 func insideServer(a *app, socket string) bool {
 	if !tmux.Inside(a.env.Environ) {
 		return false
@@ -173,8 +170,8 @@ func insideServer(a *app, socket string) bool {
 	return socket != "" && around == socket
 }
 
-// switchOver shows the session in the terminal that agentform's own tmux server
-// has already: there one would only see itself in itself.
+// switchOver switches the client of agentform's own tmux server to the session: attached
+// to it, the session would show itself.
 func switchOver(ctx context.Context, a *app, t *target, attach []string) error {
 	argv := make([]string, len(attach))
 	for i, word := range attach {

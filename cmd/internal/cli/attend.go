@@ -20,7 +20,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// attendance is a one-off session that is waited for.
+// attendance waits for a session of agentform run.
 type attendance struct {
 	app      *app
 	project  *project.Project
@@ -32,13 +32,10 @@ type attendance struct {
 	began    time.Time
 }
 
-// untilWords are the values of run --for.
 func untilWords() []string { return []string{"turn", "exit"} }
 
-// untilTurn reports whether run waits for the end of a turn, as --for says or, if
-// it is not given, as the session allows: a one-shot agent ends by itself, and
-// without a prompt there is no turn. Why not a turn is for people; empty: no word
-// is needed.
+// untilTurn reports whether run waits for the end of a turn: as --for says, else as the
+// session allows. why is the reason to wait for its exit, if that is worth a message.
 func untilTurn(spec session.Spec, given string) (turn bool, why string, err error) {
 	unseen := follow.Visible(spec.Agent, follow.Turn)
 	switch {
@@ -54,8 +51,8 @@ func untilTurn(spec session.Spec, given string) (turn bool, why string, err erro
 	return true, "", nil
 }
 
-// run starts the session, waits for it, and removes it if it is to be removed, also
-// if it cannot start.
+// run starts the session, waits for it and, with --rm, removes it, also if it cannot
+// start.
 func (w *attendance) run(ctx context.Context, q engine.Request, spec session.Spec, o runOptions) error {
 	a := w.app
 	turn, why, err := untilTurn(spec, o.until)
@@ -78,9 +75,8 @@ func (w *attendance) run(ctx context.Context, q engine.Request, spec session.Spe
 	return w.wait(ctx, waiting, o.rm)
 }
 
-// wait waits until the session's turn, or the session itself, has ended. Then it
-// prints the agent's answer and, if rm, removes the session. If waiting is
-// interrupted, it removes the session, or leaves it running.
+// wait waits for the session, prints the agent's answer and, with rm, removes the session.
+// If waiting is interrupted, it removes the session or leaves it running.
 func (w *attendance) wait(ctx, waiting context.Context, rm bool) error {
 	a := w.app
 	last, reached, err := w.follow(waiting)
@@ -116,8 +112,8 @@ func (w *attendance) wait(ctx, waiting context.Context, rm bool) error {
 	return nil
 }
 
-// follow looks until what is waited for has happened, and returns the last look. What
-// shows a session's end has to show it twice.
+// follow observes the session until it reaches what is waited for. An end must be observed
+// twice.
 func (w *attendance) follow(ctx context.Context) (last status.Input, reached bool, err error) {
 	e := newObserver(w.app, w.project)
 	over := false
@@ -148,8 +144,7 @@ func (w *attendance) follow(ctx context.Context) (last status.Input, reached boo
 	return status.Input{}, false, ctx.Err()
 }
 
-// tell shows how the session goes on: to people on standard error, with --json as
-// the lines of watch.
+// tell reports progress: to people on standard error, with --json as watch does.
 func (w *attendance) tell(x api.Session, at time.Time) error {
 	if lines := w.teller.lines; lines != nil {
 		if old := w.shown.last; old == nil || view.Word(*old) != view.Word(x) {
@@ -161,7 +156,7 @@ func (w *attendance) tell(x api.Session, at time.Time) error {
 	return w.shown.show(w.app.env.Stderr, w.app.err(), x, at)
 }
 
-// progress shows what a session does while it is waited for.
+// progress shows what a session does while someone waits for it.
 type progress struct {
 	last   *api.Session
 	since  time.Time // when it began with that
@@ -169,12 +164,9 @@ type progress struct {
 	region *view.Region
 }
 
-// remindEvery is how often a state that lasts is shown again where nothing can be
-// drawn anew.
+// remindEvery is how often an unchanged state is printed where no line can be redrawn.
 const remindEvery = time.Minute
 
-// show shows what the session does and for how long: on a terminal in one line
-// that is drawn again, elsewhere in a line at each change and every minute.
 func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Time) error {
 	if p.last == nil || view.Word(*p.last) != view.Word(x) || p.last.Detail != x.Detail {
 		p.since, p.told, p.region = at, time.Time{}, view.NewRegion(w)
@@ -193,8 +185,8 @@ func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Ti
 	return err
 }
 
-// finish prints the agent's answer on standard output and how the session ended on
-// standard error; with --json both are one line.
+// finish prints the agent's answer to standard output and the session's end to standard
+// error; with --json both as one line.
 func (w *attendance) finish(ctx context.Context, last status.Input, reached bool) error {
 	answer, err := w.answer(ctx, last)
 	if err != nil {
@@ -218,11 +210,11 @@ func (w *attendance) finish(ctx context.Context, last status.Input, reached bool
 	return err
 }
 
-// fileLag is how long an agent's session file may lag behind its hooks and screen.
+// fileLag bounds how long an agent's session file lags behind its hooks and screen.
 const fileLag = 2 * time.Second
 
-// answer returns what the agent said last, as its session file tells, or what its
-// terminal shows if it keeps no such file.
+// answer returns the agent's last message from its session file, or what its terminal
+// shows if it keeps none.
 func (w *attendance) answer(ctx context.Context, last status.Input) (string, error) {
 	e := newObserver(w.app, w.project)
 	given, _ := activity.Given(*last.Record, last.Events)
@@ -263,8 +255,6 @@ func (w *attendance) answer(ctx context.Context, last status.Input) (string, err
 	return tail, nil
 }
 
-// remove ends the session and removes it from the state if rm, also after an
-// interruption. One that is not in the state needs nothing.
 func (w *attendance) remove(ctx context.Context, rm bool) error {
 	if !rm {
 		return nil
@@ -283,8 +273,7 @@ func (w *attendance) remove(ctx context.Context, rm bool) error {
 	return bring(context.WithoutCancel(ctx), w.app, w.project, w.teller, removal(), w.address, "")
 }
 
-// well reports whether a session that has ended did so well: its work is done, or
-// it exited by itself with 0.
+// well reports whether a session ended successfully: done, or exited by itself with 0.
 func well(k status.Input) bool {
 	switch status.Of(k).Status {
 	case session.StatusDone:

@@ -30,7 +30,6 @@ type driftOptions struct {
 	exitcode, offline        bool
 }
 
-// driftFormats are what --format takes.
 func driftFormats() []string { return []string{"text", "json", "markdown", "junit", "sarif", "github"} }
 
 func driftCommand(a *app) *cobra.Command {
@@ -118,8 +117,8 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	return nil
 }
 
-// comparable opens the project for drift: its state must be there, and offline
-// its manifest as well. Otherwise what is wrong with the manifest is only said.
+// comparable opens the project for drift. The state must exist, and with --offline the
+// manifest must be valid.
 func comparable(a *app, offline bool) (*project.Project, state.State, error) {
 	p := a.open()
 	if offline {
@@ -138,8 +137,8 @@ func comparable(a *app, offline bool) (*project.Project, state.State, error) {
 	return p, s, err
 }
 
-// liveDrift holds what is live against what is on record. What the manifest
-// declares besides is only looked for: it may be live without being on record.
+// liveDrift compares what runs with the state. It includes declared sessions without a
+// record, because they may run.
 func liveDrift(ctx context.Context, a *app, p *project.Project, s state.State, options plan.Options) (view.DriftReport, error) {
 	const tries = 3
 	r := p.Reconciler(project.ToRead)
@@ -174,7 +173,7 @@ func recordedOrDeclared(p *project.Project, s state.State) []session.Spec {
 	return specs
 }
 
-// driftOf is the report of a plan whose wanted sessions are the recorded ones.
+// driftOf returns the report of a plan whose wanted sessions are the recorded ones.
 func driftOf(made plan.Plan) view.DriftReport {
 	report := view.DriftReport{Serial: made.Serial, At: made.At}
 	ambiguous := map[session.Address]bool{}
@@ -206,14 +205,14 @@ func driftOf(made plan.Plan) view.DriftReport {
 	return report
 }
 
-// selects reports whether targets and exclusions leave an address in that is
-// neither declared nor on record.
+// selects reports whether targets and exclusions include an address that is neither
+// declared nor recorded.
 func selects(o plan.Options, a session.Address) bool {
 	return (len(o.Targets) == 0 || slices.ContainsFunc(o.Targets, a.Within)) && !slices.ContainsFunc(o.Exclude, a.Within)
 }
 
-// leaveOut takes what is ignored out of a report. If that is all that could not
-// be looked at, the report is complete without it.
+// leaveOut removes what is ignored from a report. A report without anything else unknown
+// is complete.
 func leaveOut(a *app, r *view.DriftReport, known []session.Address, typed []string) error {
 	for _, i := range r.Items {
 		known = append(known, i.Address)
@@ -243,7 +242,6 @@ func leaveOut(a *app, r *view.DriftReport, known []session.Address, typed []stri
 	return nil
 }
 
-// unknown reports whether an item says that its session could not be looked at.
 func unknown(i view.DriftItem) bool { return i.Kind == plan.Unreachable }
 
 func stateMoved(problems []session.Diagnostic) bool {
@@ -254,9 +252,8 @@ func mismatched(items []view.DriftItem) bool {
 	return slices.ContainsFunc(items, func(i view.DriftItem) bool { return i.Kind == plan.BranchMismatch })
 }
 
-// offlineDrift holds the record against the manifest: what apply would do if
-// everything on record were as it is there. Nothing is looked at, so the report
-// is never complete.
+// offlineDrift compares the state with the manifest as if every recorded session were as
+// recorded. The report is never complete, because nothing is observed.
 func offlineDrift(p *project.Project, s state.State, options plan.Options) view.DriftReport {
 	q := p.Request(options)
 	records := make(map[session.Address]*session.Record, len(s.Sessions))
@@ -301,8 +298,8 @@ func offlineDrift(p *project.Project, s state.State, options plan.Options) view.
 	return report
 }
 
-// unapplied says how a session's record is not as the manifest declares it;
-// empty: it is.
+// unapplied returns how a session's record differs from the manifest, or "" if it does
+// not.
 func unapplied(c plan.Change) string {
 	switch {
 	case c.Action == plan.None:
@@ -321,8 +318,8 @@ func unapplied(c plan.Change) string {
 	return c.Detail
 }
 
-// asRecorded is the world in which every recorded session is as it is on record,
-// and nothing stands in the way of those that are not.
+// asRecorded returns a world in which every session is as recorded and nothing prevents
+// the others.
 func asRecorded(s state.State, wanted []session.Spec) session.World {
 	w := session.World{Runtimes: map[string]error{}, Checkouts: map[string]session.Checkout{}}
 	for _, spec := range wanted {
@@ -349,9 +346,9 @@ func asRecorded(s state.State, wanted []session.Spec) session.World {
 	return w
 }
 
-// moveHome is a wanted session as it would be on the machine that its record is
-// of. Paths are absolute in both: where the recorded repository is not here, the
-// manifest is read in another clone of it, and only that would differ.
+// moveHome returns a wanted session as on the machine of its record. Paths are absolute:
+// where the recorded repository does not exist, the manifest is in another clone of it,
+// and only the paths would differ.
 func moveHome(w session.Spec, r *session.Record) session.Spec {
 	if r == nil {
 		return w
@@ -375,8 +372,6 @@ func moveHome(w session.Spec, r *session.Record) session.Spec {
 	return w
 }
 
-// printDrift writes a report to standard output, and what GitHub wants of a step
-// besides to the files that it names.
 func printDrift(a *app, r view.DriftReport, format string) error {
 	switch format {
 	case "json":
@@ -402,8 +397,7 @@ func printDrift(a *app, r view.DriftReport, format string) error {
 	return view.Drift(a.env.Stdout, a.out(), r)
 }
 
-// addTo writes to the end of the file that an environment variable names, if it
-// is set.
+// addTo appends to the file that an environment variable names, if it is set.
 func addTo(a *app, variable string, write func(io.Writer) error) error {
 	name := a.env.Environ.Get(variable)
 	if name == "" {
@@ -419,9 +413,8 @@ func addTo(a *app, variable string, write func(io.Writer) error) error {
 	return nil
 }
 
-// locate gives each difference its place in the manifest. What a CI system shows
-// beside a repository's files is named from the top of that repository, else
-// from the project folder.
+// locate sets where the manifest declares each difference. CI systems expect paths from
+// the top of the repository.
 func locate(ctx context.Context, p *project.Project, r *view.DriftReport, format string) {
 	name := func(file string) string { return file }
 	if format != "text" && format != "json" {
@@ -443,8 +436,8 @@ func locate(ctx context.Context, p *project.Project, r *view.DriftReport, format
 	}
 }
 
-// from is a file of the project folder as seen from the top of the repository.
-// One that lies elsewhere keeps its name.
+// from returns a file of the project as a path from the top of the repository, if it is in
+// it.
 func from(top, root, file string) string {
 	path := file
 	if !filepath.IsAbs(path) {

@@ -74,12 +74,11 @@ func runEvents(ctx context.Context, a *app, typed []string, since time.Time, tai
 	})
 }
 
-// disorder is how much older than the last event told one may be that was not
-// told: several sessions, and several agentforms, write at the same time, and a
-// session comes on record after its first event.
+// disorder bounds how late an event is written: several processes write at once, and a
+// session enters the state after its first event.
 const disorder = 10 * time.Second
 
-// events are what happened to the sessions that are meant, the oldest first.
+// readEvents returns the events of the named sessions, the oldest first.
 func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error) {
 	p, s, err := a.openState()
 	if err != nil {
@@ -115,8 +114,8 @@ func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error
 	return all, nil
 }
 
-// departed are the events of sessions that are not on record any more, by the address
-// that they had last; not of an address at which another is on record.
+// departed returns the events of sessions that left the state, by their last address,
+// unless another session has it now.
 func departed(p *project.Project, records []session.Record) map[session.Address][]history.Event {
 	own := make(map[string]bool, len(records))
 	for _, r := range records {
@@ -138,12 +137,11 @@ func departed(p *project.Project, records []session.Record) map[session.Address]
 	return gone
 }
 
-// after are the events that are not older than since.
 func after(events []history.Event, since time.Time) []history.Event {
 	return slices.DeleteFunc(events, func(e history.Event) bool { return e.Time.Before(since) })
 }
 
-// without are the events that are not among the old ones, in order.
+// without returns the events that are not among old, in order.
 func without(all, old []history.Event) []history.Event {
 	type key struct {
 		at      time.Time

@@ -58,8 +58,6 @@ func runFetch(ctx context.Context, a *app, typed []string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// bringBranch brings the branch of one session into its repository, if it is not
-// there already.
 func bringBranch(ctx context.Context, r session.Record) (view.Fetched, error) {
 	t := r.Tree
 	f := view.Fetched{Address: r.Address, Branch: t.Branch}

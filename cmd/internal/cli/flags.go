@@ -17,8 +17,8 @@ import (
 	"github.com/agentform/agentform/config"
 )
 
-// flagError returns the usage error of a flag that cannot be parsed. It names the flag
-// of the command that an unknown one comes near to.
+// flagError returns the usage error of a flag. It suggests the closest flag for an unknown
+// one.
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -33,8 +33,6 @@ func flagError(c *cobra.Command, err error) error {
 	return usageError{command: c.CommandPath(), err: err}
 }
 
-// nearestFlag returns the name of the command's flag that is the fewest edits away from
-// typed; empty: none is near.
 func nearestFlag(c *cobra.Command, typed string) string {
 	if len(typed) < 3 {
 		return ""
@@ -48,9 +46,8 @@ func nearestFlag(c *cobra.Command, typed string) string {
 	return best
 }
 
-// doubleDashed returns a command line with flags as Terraform writes them, with one
-// dash, in the form that Cobra parses: -auto-approve becomes --auto-approve. Only whole
-// names count, so that -fx stays --file x; the value of a flag stays as it is.
+// doubleDashed rewrites flags with one dash, as Terraform has them: -auto-approve becomes
+// --auto-approve. Only whole names count, so -fx stays --file x.
 func doubleDashed(root *cobra.Command, args []string) []string {
 	known := map[string]bool{} // --name and -n, of all commands; true: one of them takes a value
 	var collect func(c *cobra.Command)
@@ -87,11 +84,9 @@ func doubleDashed(root *cobra.Command, args []string) []string {
 	return all
 }
 
-// many is no limit to the arguments of a command.
 const many = math.MaxInt
 
-// arguments refuses fewer or more arguments than a command has use for, and says
-// how it is written.
+// arguments checks the number of arguments.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		written := strings.TrimSuffix(c.UseLine(), " [flags]")
@@ -105,9 +100,8 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// joined are a command line's words with each negative number joined to the flag
-// before it (--parallelism -3). Cobra would take it for a flag, and the command
-// after it for that one's value, and refuse what is right.
+// joinNegatives joins negative numbers with the flag before them (--parallelism -3). Cobra
+// would take them for flags.
 func joinNegatives(args []string) []string {
 	var all []string
 	for i, word := range args {
@@ -124,8 +118,7 @@ func joinNegatives(args []string) []string {
 	return all
 }
 
-// checkHelpArgs lets help and completion refuse what they do not know, as every
-// command does.
+// checkHelpArgs makes help and completion refuse unknown arguments, as other commands do.
 func checkHelpArgs(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -161,8 +154,7 @@ const (
 	bashMended = `[[ $comp == "$cur"* || $compline == "$cur"* ]] || continue`
 )
 
-// fixBashCompletion lets bash complete the addresses of instances past their bracket. The
-// commands of completion write to what is the root's output now.
+// fixBashCompletion lets bash complete the addresses of instances after their bracket.
 func fixBashCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	bash, _, err := root.Find([]string{"completion", "bash"})
@@ -229,7 +221,6 @@ func varFlags(flags *pflag.FlagSet, vars *[]config.Var) {
 	flags.Var(funcFlag{addFile, "stringArray"}, "var-file", "read the values of variables from this `file` (repeatable)")
 }
 
-// labelFlag adds --label, which adds to a map.
 func labelFlag(flags *pflag.FlagSet, labels *map[string]string, usage string) {
 	set := func(s string) error {
 		key, value, ok := strings.Cut(s, "=")
@@ -245,11 +236,9 @@ func labelFlag(flags *pflag.FlagSet, labels *map[string]string, usage string) {
 	flags.Var(funcFlag{set, "stringToString"}, "label", usage)
 }
 
-// durationFlag is a flag with a length of time: 90s, 1h30m, or a plain number of
-// seconds.
+// durationFlag is a duration: 90s, 1h30m, or a number of seconds.
 type durationFlag time.Duration
 
-// Set parses a value of the flag.
 func (d *durationFlag) Set(s string) error {
 	value, err := time.ParseDuration(s)
 	if err != nil {
@@ -263,8 +252,7 @@ func (d *durationFlag) Set(s string) error {
 	return nil
 }
 
-// String returns the value as Go writes it. Zero is empty, which the help does not show
-// as a default.
+// String is empty for zero, so that the help shows no default.
 func (d *durationFlag) String() string {
 	if *d == 0 {
 		return ""
@@ -272,10 +260,8 @@ func (d *durationFlag) String() string {
 	return time.Duration(*d).String()
 }
 
-// Type returns what the help calls the value.
 func (d *durationFlag) Type() string { return "duration" }
 
-// durationVar defines a flag with a length of time.
 func durationVar(flags *pflag.FlagSet, into *time.Duration, name string, value time.Duration, usage string) {
 	*into = value
 	flags.Var((*durationFlag)(into), name, usage)

@@ -15,10 +15,10 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// heldWait is how often apply --wait looks at sessions whose start waits.
+// heldWait is how often apply --wait observes sessions whose start is held.
 const heldWait = 500 * time.Millisecond
 
-// heldStarts follows the sessions of one apply whose start was approved and waits.
+// heldStarts follows the held starts of one apply.
 type heldStarts struct {
 	observer *observer
 	r        *engine.Engine
@@ -29,9 +29,9 @@ type heldStarts struct {
 	errs     []error
 }
 
-// follow returns when every session that waits for a dependency has started, or
-// cannot any more. Where no hub runs, it starts them. Sessions that wait for
-// max_running are left: the agents before them may run for days.
+// follow waits until every session that waits for a dependency has started or cannot
+// start. It starts them where no hub runs. Sessions that wait for max_running are left:
+// the agents before them may run for days.
 func (h *heldStarts) follow(ctx context.Context, drain <-chan struct{}) (apply.Tally, error) {
 	for _, res := range h.tally.Results {
 		if res.Outcome == apply.Held {
@@ -66,8 +66,8 @@ func (h *heldStarts) follow(ctx context.Context, drain <-chan struct{}) (apply.T
 	return h.tally, errors.Join(append(h.errs, apply.ErrInterrupted)...)
 }
 
-// see takes note of what a look shows, and returns the sessions that can start now
-// and that no hub starts.
+// see updates the tally and returns the sessions that can start now and that no hub
+// starts.
 func (h *heldStarts) see(s *snapshot) (due []session.Address) {
 	for _, a := range slices.Clone(h.left) {
 		k, c := s.of(a), s.outlook[a]
@@ -94,8 +94,7 @@ func (h *heldStarts) see(s *snapshot) (due []session.Address) {
 	return due
 }
 
-// abandoned returns a dependency whose agent is gone and that only a hub would
-// start again.
+// abandoned returns a dependency whose agent is gone and that only a hub would restart.
 func (s *snapshot) abandoned(spec session.Spec) (session.Address, bool) {
 	for _, on := range spec.DependsOn {
 		d := s.of(on).Diagnosis
@@ -118,7 +117,6 @@ func (h *heldStarts) skip(s *snapshot, a session.Address, why string) {
 	h.emit(history.Event{Time: s.World.At, Kind: history.ApplySkipped, Address: a, Action: string(plan.Create), Detail: why})
 }
 
-// start starts sessions as they were approved.
 func (h *heldStarts) start(ctx context.Context, due []session.Address, drain <-chan struct{}) error {
 	p, err := h.r.Plan(ctx, h.q)
 	if err != nil {

@@ -32,7 +32,6 @@ adds the data folder to .gitignore. A file that is there is never overwritten.`,
 	}
 }
 
-// firstManifest is what init knows for the manifest that it writes.
 type firstManifest struct {
 	Agent string
 	Base  string // branch that new branches start from; empty: HEAD
@@ -124,7 +123,7 @@ func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 	}
 }
 
-// writeNew writes a file that must not be there yet.
+// writeNew writes a file that must not exist yet.
 func writeNew(path string, text []byte) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -137,9 +136,8 @@ func writeNew(path string, text []byte) (err error) {
 	return nil
 }
 
-// ignore adds a line to a folder's .gitignore unless it is there. It says
-// whether it did. A link is left alone: git reads no .gitignore through one, and
-// the data folder has its own.
+// ignore adds a line to a directory's .gitignore and reports whether it did. It leaves a
+// link alone: git does not read it, and the data directory has its own .gitignore.
 func ignore(dir, line string) (added bool, err error) {
 	path := filepath.Join(dir, ".gitignore")
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {

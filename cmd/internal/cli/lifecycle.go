@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// lifecycleTopic is help without a command: how a session lives.
+// lifecycleTopic is a help topic.
 func lifecycleTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "lifecycle",

@@ -57,13 +57,12 @@ right now is for capture.`,
 	return c
 }
 
-// logsOptions say what is printed of a session.
 type logsOptions struct {
 	follow, screen bool
 	tail           tailFlag
 }
 
-// tailFlag is --tail: how many of the last things are printed.
+// tailFlag is --tail.
 type tailFlag struct{ most int }
 
 func (t *tailFlag) register(c *cobra.Command, things string) {
@@ -77,7 +76,6 @@ func (t tailFlag) check() error {
 	return nil
 }
 
-// last returns the last items, as many as --tail says.
 func last[T any](t tailFlag, items []T) []T {
 	if t.most < 0 || t.most >= len(items) {
 		return items
@@ -128,8 +126,8 @@ func lastLines(t tailFlag, text string) string {
 	return strings.Join(last(t, slices.Collect(strings.Lines(text))), "")
 }
 
-// printTranscript prints a transcript, or the end of it that --tail says. It returns how
-// many bytes of the newest file were read.
+// printTranscript prints a transcript, or its last lines. It returns how many bytes of the
+// newest file it read.
 func printTranscript(w io.Writer, path string, tail tailFlag) (n int64, err error) {
 	if tail.most >= 0 {
 		if info, err := os.Stat(path); err == nil {
@@ -224,8 +222,8 @@ func readEnd(path string, at, most int64) (text string, size int64, err error) {
 	return string(b), size, nil
 }
 
-// printEntries prints a session from its agent's own file. False: the agent keeps
-// none, or has not begun it, so there is only the screen to print.
+// printEntries prints a session from its agent's own file. It reports false if the agent
+// has none yet.
 func printEntries(ctx context.Context, a *app, p *project.Project, r session.Record, o logsOptions) (told bool, err error) {
 	adapter, of := agent.For(r.Spec.Agent), p.Activity().Lookup(r)
 	var reader sessionfile.Reader

@@ -90,7 +90,6 @@ func runNext(ctx context.Context, a *app, role string, timeout time.Duration) er
 	return fmt.Errorf("no session needed anybody within %s (%s)%s", timeout, last.words(), last.waits())
 }
 
-// ofRole is what the observation shows of the sessions of a role; empty: of all.
 func (g observation) ofRole(role string) observation {
 	if role == "" {
 		return g
@@ -125,7 +124,7 @@ func printNeed(a *app, n follow.Need, g observation) error {
 	return nil
 }
 
-// waiting are the sessions whose start was approved and waits.
+// waiting returns the sessions whose start is held.
 func (g observation) waiting() []api.Session {
 	var some []api.Session
 	for _, x := range g.sessions {
@@ -136,7 +135,6 @@ func (g observation) waiting() []api.Session {
 	return some
 }
 
-// waits says, below a sentence, for what sessions wait.
 func (g observation) waits() string {
 	text := ""
 	for _, x := range g.waiting() {
@@ -145,7 +143,7 @@ func (g observation) waits() string {
 	return text
 }
 
-// hopeless is the error when no session can come to need anybody.
+// hopeless returns the error of a next that would wait forever.
 func hopeless(role string, g observation) error {
 	whose := ""
 	if role != "" {
@@ -157,7 +155,6 @@ func hopeless(role string, g observation) error {
 	return fmt.Errorf("no session%s lives that could need anybody (%s)\nagentform apply starts what the manifest declares%s", whose, g.words(), g.waits())
 }
 
-// words are how many sessions there are of each kind, for people.
 func (g observation) words() string {
 	words := map[string]int{}
 	for _, x := range g.sessions {

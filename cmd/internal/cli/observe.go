@@ -20,7 +20,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// sight is the project's sessions as they are now.
+// snapshot is the project's sessions at one time.
 type snapshot struct {
 	project *project.Project
 	engine.Observation
@@ -33,7 +33,6 @@ type snapshot struct {
 	outlook map[session.Address]plan.Change
 }
 
-// look sees the project's sessions once.
 func observe(ctx context.Context, a *app) (*snapshot, error) {
 	e, err := openObserver(a)
 	if err != nil {
@@ -42,7 +41,7 @@ func observe(ctx context.Context, a *app) (*snapshot, error) {
 	return e.observe(ctx)
 }
 
-// eyes look at the project's sessions, as often as they are asked to.
+// observer observes the project's sessions.
 type observer struct {
 	project    *project.Project
 	reconciler *engine.Engine
@@ -51,14 +50,14 @@ type observer struct {
 	log        *slog.Logger
 }
 
-// past is a session's history as it was read.
+// past is a session's history as of a size of its file.
 type past struct {
 	size   int64
 	events []history.Event
 }
 
-// eyes opens the project for looking. Without a manifest that can be read, the
-// sessions on record are seen; that it cannot be read is said.
+// openObserver opens the project for observing. It warns of a manifest that cannot be
+// read: the recorded sessions are shown without it.
 func openObserver(a *app) (*observer, error) {
 	p, _, err := a.openState()
 	if err != nil {
@@ -72,12 +71,11 @@ func openObserver(a *app) (*observer, error) {
 	return newObserver(a, p), nil
 }
 
-// newObserver look at an open project's sessions.
 func newObserver(a *app, p *project.Project) *observer {
 	return &observer{project: p, reconciler: p.Reconciler(project.ToRead), activity: p.Activity(), histories: map[string]past{}, log: a.log}
 }
 
-// look sees all sessions, with their screens.
+// observe observes all sessions, with their screens.
 func (e *observer) observe(ctx context.Context) (*snapshot, error) {
 	p := e.project
 	found, err := e.reconciler.Inspect(ctx, true, p.Manifest.Sessions...)
@@ -96,8 +94,7 @@ func (e *observer) observe(ctx context.Context) (*snapshot, error) {
 	return s, nil
 }
 
-// forecast adds what a hub does with the sessions on record, unless all of their agents
-// live.
+// forecast adds what a hub does with the recorded sessions, if an agent is gone.
 func (e *observer) forecast(s *snapshot) {
 	gone := func(k status.Input) bool { return k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive }
 	if !slices.ContainsFunc(s.sessions, gone) {
@@ -111,12 +108,11 @@ func (e *observer) forecast(s *snapshot) {
 	status.Forecast(s.sessions, s.outlook, s.supervised)
 }
 
-// addresses are all that can be named.
 func (s *snapshot) addresses() []session.Address {
 	return addresses(s.project.Manifest.Sessions, s.State.Sessions)
 }
 
-// of is what is known of one session.
+// of returns what is known of a session.
 func (s *snapshot) of(a session.Address) status.Input {
 	for _, k := range s.sessions {
 		if k.Address() == a {
@@ -126,8 +122,7 @@ func (s *snapshot) of(a session.Address) status.Input {
 	return status.Input{}
 }
 
-// know returns what is known of a recorded session, and adds to its history what is new
-// in that.
+// input returns what is known of a recorded session and adds what is new to its history.
 func (e *observer) input(x *engine.Seen, at time.Time) status.Input {
 	folder := e.project.SessionDir(x.Record)
 	past := e.history(folder)
@@ -147,8 +142,7 @@ func (e *observer) input(x *engine.Seen, at time.Time) status.Input {
 	return k
 }
 
-// history is what happened to the session of a folder. It is read again only
-// when it has grown; what cannot be read is not shown.
+// history returns a session's events. It reads the file again only when it has grown.
 func (e *observer) history(folder string) []history.Event {
 	size := history.Size(folder)
 	if h, read := e.histories[folder]; read && h.size == size {
@@ -164,14 +158,13 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// observation is one look at the sessions that are followed.
+// observation is one observation of the sessions that are followed.
 type observation struct {
 	at       time.Time
 	sessions []api.Session
 	sights   []follow.Sight // of the same sessions
 }
 
-// of is what the observation shows of one session; nil: it is not there.
 func (g observation) of(a session.Address) *api.Session {
 	i := slices.IndexFunc(g.sessions, func(x api.Session) bool { return x.Address == a })
 	if i < 0 {
@@ -180,7 +173,7 @@ func (g observation) of(a session.Address) *api.Session {
 	return &g.sessions[i]
 }
 
-// following follows the sessions that somebody means.
+// selection observes the sessions that someone named.
 type selection struct {
 	*observer
 	meant  []session.Address
@@ -189,8 +182,7 @@ type selection struct {
 	runs   []string                              // of those that were looked at
 }
 
-// following opens the project for following the sessions that are typed, or all
-// if none is.
+// openSelection opens the project for observing the typed sessions, or all.
 func openSelection(a *app, typed []string) (*selection, error) {
 	_, s, err := a.openState()
 	if err != nil {
@@ -216,7 +208,6 @@ func openSelection(a *app, typed []string) (*selection, error) {
 	return f, nil
 }
 
-// observation looks at them once.
 func (f *selection) observe(ctx context.Context) (observation, error) {
 	s, err := f.observer.observe(ctx)
 	if err != nil {
@@ -237,5 +228,5 @@ func (f *selection) observe(ctx context.Context) (observation, error) {
 	return g, nil
 }
 
-// told changes when a hook of a session that is followed tells something.
+// heard changes when a hook of one of the sessions reports something.
 func (f *selection) heard() int64 { return f.activity.Heard(f.runs) }

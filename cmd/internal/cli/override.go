@@ -19,7 +19,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// handOptions say which sessions a person means, and what they are told.
 type handOptions struct {
 	hand  engine.Override
 	verb  string // as the last line calls it: Stop
@@ -28,10 +27,10 @@ type handOptions struct {
 	selector
 }
 
-// resume is the verb that lets go on, and does not start.
+// resume is the verb that starts nothing.
 const resume = "Resume"
 
-// handCommand is a command that tells sessions something by hand.
+// handCommand returns a command that overrides what the manifest wants.
 func handCommand(a *app, verb, short, long string, hand engine.Override) *cobra.Command {
 	o := handOptions{hand: hand, verb: strings.ToUpper(verb[:1]) + verb[1:]}
 	c := &cobra.Command{
@@ -113,7 +112,6 @@ stopped is for start.`,
 		engine.Override{Desired: session.Running})
 }
 
-// resumeAllCommand is resume --all under a name of its own.
 func resumeAllCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:         "resume-all",
@@ -175,7 +173,7 @@ func runHand(ctx context.Context, a *app, o handOptions) error {
 	return t.end(tally, nil, err)
 }
 
-// meant are the sessions on record that the arguments and flags name.
+// meant returns the recorded sessions that the arguments and flags name.
 func (o *handOptions) meant(specs []session.Spec, records []session.Record) ([]session.Address, error) {
 	byFlag := o.all || o.given()
 	switch {
@@ -192,8 +190,7 @@ func (o *handOptions) meant(specs []session.Spec, records []session.Record) ([]s
 	return addresses(nil, records), nil
 }
 
-// recordedOnly finds the sessions in the state that typed addresses mean. One that is
-// only in the manifest is an error that says so.
+// recordedOnly returns the recorded sessions that typed addresses name.
 func recordedOnly(specs []session.Spec, records []session.Record, typed []string) ([]session.Address, error) {
 	all, err := resolveAll(addresses(specs, records), typed)
 	errs := []error{err}
@@ -205,9 +202,8 @@ func recordedOnly(specs []session.Spec, records []session.Record, typed []string
 	return all, errors.Join(errs...)
 }
 
-// onlyLiving leaves out the sessions that have no agent to pause, or to let go on unless
-// they are paused: that must not start what was stopped. If it was named, that is an
-// error; of --all and the like none may be left.
+// onlyLiving removes the sessions without an agent to pause or, unless they are paused, to
+// resume: resume must not start what was stopped. A session that was named is an error.
 func (o *handOptions) onlyLiving(ctx context.Context, r *engine.Engine) error {
 	status, err := r.Inspect(ctx, false)
 	if err != nil {
@@ -235,8 +231,8 @@ func (o *handOptions) onlyLiving(ctx context.Context, r *engine.Engine) error {
 	return nil
 }
 
-// alreadySo tells that sessions are already what they are told to be, or that this was
-// only recorded, as of one that waits for its start. before are the records as they were.
+// alreadySo reports on sessions that already are as they should be, and on changes that
+// were only recorded. before has the records as they were.
 func alreadySo(a *app, p plan.Plan, told []session.Address, before []session.Record) {
 	for _, c := range p.Changes {
 		if slices.Contains(told, c.Address) {

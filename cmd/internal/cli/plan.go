@@ -86,7 +86,7 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 	return nil
 }
 
-// unplanned prints the document of a plan that could not be made: why.
+// unplanned prints the document of a plan that could not be made.
 func unplanned(a *app, err error) error {
 	none := plan.Plan{At: time.Now()}
 	if a.project != nil {
@@ -127,7 +127,7 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 	return p, made, request, err
 }
 
-// point gives each warning about a session the place of its block in the manifest.
+// point sets where the manifest declares the session of each warning.
 func point(p *project.Project, problems []session.Diagnostic) {
 	for i, d := range problems {
 		if at, declared := p.Manifest.Ranges[d.Address]; declared && d.Severity == session.Warning && d.Range == nil {
@@ -136,8 +136,6 @@ func point(p *project.Project, problems []session.Diagnostic) {
 	}
 }
 
-// showPlan prints a plan: the document to standard output, what is only to be
-// heard besides to standard error.
 func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic) error {
 	if a.globals.json {
 		p.Problems = append(p.Problems, warnings...)
@@ -151,7 +149,7 @@ func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic)
 	return view.Plan(a.env.Stdout, a.out(), p, view.PlanOptions{Full: detail == "full"})
 }
 
-// keepPlan writes a plan to a file that only its owner reads: prompts are in it.
+// keepPlan writes a plan to a file that only its owner reads, because it has prompts.
 func keepPlan(a *app, p plan.Plan, file string) error {
 	b, err := plan.Encode(p)
 	if err != nil {
@@ -179,7 +177,6 @@ func lostState(p *project.Project, made plan.Plan) []session.Diagnostic {
 	return []session.Diagnostic{{Severity: session.Warning, Summary: "the state is lost", Detail: problem + "\n" + remedy}}
 }
 
-// planFlags are the flags that plan, apply and destroy share.
 type planFlags struct {
 	targets, exclude, replace []string
 	selector                  // chooses targets besides
@@ -198,7 +195,7 @@ func (f *planFlags) register(a *app, c *cobra.Command) {
 	completeFlag(c, "detail", words("changes", "full"))
 }
 
-// registerMore adds what makes no sense with destroy.
+// registerMore adds the flags that destroy does not have.
 func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.replace, "replace", nil, "make this `address` anew, whatever its state (repeatable)")
@@ -207,8 +204,7 @@ func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 	completeFlag(c, "replace", completeAddresses(a, 0))
 }
 
-// options turns the flags into a plan's options; addresses are held against
-// what is in the manifest or on record.
+// options returns the options of a plan. Addresses must be in the manifest or the state.
 func (f *planFlags) options(p *project.Project) (plan.Options, error) {
 	o := plan.Options{Destroy: f.destroy, RefreshOnly: f.refreshOnly, MaxRunning: p.MaxRunning}
 	if f.detail != "changes" && f.detail != "full" {

@@ -23,8 +23,8 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// teller tells how a command that acts goes, as it goes: to people, or with
-// --json to programs.
+// teller reports the progress of a command that acts: to people or, with --json, to
+// programs.
 type teller struct {
 	app      *app
 	command  string // as the last line calls it: Apply
@@ -46,15 +46,14 @@ func newTeller(a *app, command string) (*teller, error) {
 	return t, err
 }
 
-// stepAside makes standard output free for what a command prints: people read how it
-// goes on standard error, and that it went well only at its end.
+// stepAside moves progress to standard error for a command that prints data, and its
+// summary to complete.
 func (t *teller) stepAside() {
 	if t.lines == nil {
 		t.aside, t.progress = true, view.NewProgress(t.app.env.Stderr, t.app.err())
 	}
 }
 
-// complete tells people that a command that stepped aside is done.
 func (t *teller) complete(good bool) error {
 	if !t.aside {
 		return nil
@@ -66,7 +65,6 @@ func (t *teller) complete(good bool) error {
 	return view.Summary(t.app.env.Stderr, t.app.err(), summary)
 }
 
-// plan tells what is going to be done.
 func (t *teller) plan(p plan.Plan, detail string) error {
 	if t.lines != nil {
 		return t.lines.Plan(p)
@@ -75,7 +73,6 @@ func (t *teller) plan(p plan.Plan, detail string) error {
 	return view.Plan(t.app.env.Stdout, t.app.out(), p, view.PlanOptions{Full: detail == "full"})
 }
 
-// event tells one thing that happened.
 func (t *teller) event(e history.Event) {
 	if t.lines != nil {
 		t.lines.Event(e)
@@ -87,7 +84,6 @@ func (t *teller) event(e history.Event) {
 	t.progress.Event(e)
 }
 
-// diagnostics tells problems.
 func (t *teller) diagnostics(ds []session.Diagnostic) error {
 	if t.lines == nil {
 		if len(ds) == 0 {
@@ -103,8 +99,6 @@ func (t *teller) diagnostics(ds []session.Diagnostic) error {
 	return nil
 }
 
-// environment reports, to people and once in a project, which variables the sessions
-// of the plan did not get.
 func (t *teller) environment(a apply.Applier, p plan.Plan) error {
 	if t.lines != nil {
 		return nil
@@ -141,8 +135,7 @@ func reportNotInherited(a *app, dataDir string, environ []string, started []sess
 	return err
 }
 
-// end tells how it ended: the warnings, then all errors together, what the plan
-// could not do among them, and the tally. It returns what the command does.
+// end prints the warnings, all errors and the summary. It returns the command's outcome.
 func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error) error {
 	if err != nil && len(tally.Results) == 0 && t.lines == nil {
 		return err // nothing was begun
@@ -183,8 +176,7 @@ func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error
 	return nil
 }
 
-// bring does what one session alone is asked for by hand: to be made, taken over
-// or ended. The others are left as they are, whatever the manifest says of them.
+// bring creates, adopts or destroys one session. It leaves the others as they are.
 func bring(ctx context.Context, a *app, p *project.Project, t *teller, q engine.Request, address session.Address, origin session.Origin) error {
 	q.Options.Targets, q.Options.MaxRunning = []session.Address{address}, p.MaxRunning
 	r := p.Reconciler(project.ToAct)
@@ -212,8 +204,7 @@ func bring(ctx context.Context, a *app, p *project.Project, t *teller, q engine.
 	return t.end(tally, nil, err)
 }
 
-// about are the problems that keep a session from what it is asked for: its own,
-// and those of no session.
+// about returns the problems of a session and those of no session.
 func about(all []session.Diagnostic, address session.Address) []session.Diagnostic {
 	var found []session.Diagnostic
 	for _, d := range all {
@@ -233,8 +224,7 @@ func changeOf(p plan.Plan, address session.Address) plan.Change {
 	return plan.Change{}
 }
 
-// newAddress reads an address that is to be given to a session, with or without
-// its "session."; a key that the shell took the quotes from is understood.
+// newAddress parses the address of a new session. It accepts a key without quotes.
 func newAddress(typed string) (session.Address, error) {
 	address, err := session.ParseAddress(typed)
 	if m := unquoted().FindStringSubmatch(typed); err != nil && m != nil {
@@ -243,8 +233,6 @@ func newAddress(typed string) (session.Address, error) {
 	return address, err
 }
 
-// hubNeeds returns what of the project only a hub carries out: what the manifest
-// declares, and starts that wait.
 func hubNeeds(p *project.Project, waits bool) []string {
 	needs := slices.Clone(p.Manifest.NeedsHub)
 	if waits {
@@ -253,7 +241,7 @@ func hubNeeds(p *project.Project, waits bool) []string {
 	return needs
 }
 
-// reportNoHub says in one line, to people, what needs the hub while none runs.
+// reportNoHub reports in one line what needs a hub while none runs.
 func reportNoHub(a *app, p *project.Project, waits bool) {
 	needs := hubNeeds(p, waits)
 	if a.globals.json || len(needs) == 0 {
@@ -277,22 +265,21 @@ func reportNoHub(a *app, p *project.Project, waits bool) {
 	fmt.Fprintf(a.env.Stderr, "\n%s %s the hub, %s\n", list, verb, how)
 }
 
-// waitsInPlan reports whether a plan holds starts that the hub makes when it can.
 func waitsInPlan(p plan.Plan) bool { return slices.ContainsFunc(p.Changes, plan.Change.Waits) }
 
-// toQueue reports whether a plan has starts that wait and are not on record yet.
+// toQueue reports whether a plan holds starts that are not recorded yet.
 func toQueue(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Queues() && !c.Queued() })
 }
 
-// waitsOnRecord reports whether a start that was approved waits.
+// waitsOnRecord reports whether the state has held starts.
 func waitsOnRecord(p *project.Project) bool {
 	s, err := state.Read(p.State)
 	return err == nil && slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return r.Intent == session.Queued })
 }
 
-// autoHub starts the hub for a manifest that says hub = "auto", unless one runs. That
-// it cannot is said: what was applied stays.
+// autoHub starts the hub of a manifest with hub = "auto", unless one runs. A failure is a
+// warning.
 func autoHub(ctx context.Context, a *app, p *project.Project) {
 	if _, runs := hub.Running(p.Manifest.DataDir); runs || !p.Manifest.HubAuto {
 		return

@@ -1,9 +1,5 @@
-// Package cli is agentform's command line: one file a command, each from flags
-// to options to a run of what the lower packages do.
-//
-// Nothing here decides, looks or formats: reconcile and plan decide, observe
-// looks, cmd/internal/view prints. What is here is which of them a command needs,
-// how a person is asked, and what a failure is as an exit code.
+// Package cli is agentform's command line. Each command is one file: flags, options, and a
+// function that runs it. The packages below decide and act; package view prints.
 package cli
 
 import (
@@ -17,20 +13,11 @@ import (
 	"github.com/agentform/agentform/internal/shim/program"
 )
 
-// jsonKey marks, in a command's annotations, that it has JSON to give.
+// jsonKey annotates a command that supports --json.
 const jsonKey = "json"
 
-// withJSON are the annotations of a command that honours --json.
 func withJSON() map[string]string { return map[string]string{jsonKey: "yes"} }
 
-// The groups of commands in the help.
-const (
-	groupMain    = "main"
-	groupSession = "session"
-	groupProject = "project"
-)
-
-// root is the whole tree of commands.
 func newRoot(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agentform",
@@ -54,23 +41,23 @@ between what is wanted and what is live, and applies it.`,
 	c.SetFlagErrorFunc(flagError)
 	globalFlags(a, c)
 	c.AddGroup(
-		&cobra.Group{ID: groupMain, Title: "From a manifest to live sessions:"},
-		&cobra.Group{ID: groupSession, Title: "With one session:"},
-		&cobra.Group{ID: groupProject, Title: "Besides:"},
+		&cobra.Group{ID: "main", Title: "Main commands:"},
+		&cobra.Group{ID: "session", Title: "Session commands:"},
+		&cobra.Group{ID: "project", Title: "Other commands:"},
 	)
-	c.SetHelpCommandGroupID(groupProject)
-	c.SetCompletionCommandGroupID(groupProject)
+	c.SetHelpCommandGroupID("project")
+	c.SetCompletionCommandGroupID("project")
 	add := func(group string, commands ...*cobra.Command) {
 		for _, sub := range commands {
 			sub.GroupID = group
 			c.AddCommand(sub)
 		}
 	}
-	add(groupMain, initCommand(a), validateCommand(a), fmtCommand(a), planCommand(a), driftCommand(a), graphCommand(a), applyCommand(a),
+	add("main", initCommand(a), validateCommand(a), fmtCommand(a), planCommand(a), driftCommand(a), graphCommand(a), applyCommand(a),
 		destroyCommand(a), statusCommand(a), servicesCommand(a), watchCommand(a), showCommand(a))
-	add(groupSession, attachCommand(a), sendCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
+	add("session", attachCommand(a), sendCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
 		startCommand(a), stopCommand(a), restartCommand(a), pauseCommand(a), resumeCommand(a), resumeAllCommand(a), runCommand(a), adoptCommand(a), fetchCommand(a))
-	add(groupProject, serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), versionCommand(a))
+	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), versionCommand(a))
 	c.AddCommand(guestCommand(a), lifecycleTopic())
 	return c
 }
@@ -93,8 +80,7 @@ func globalFlags(a *app, c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// subcommand refuses what is no command below c, and says which one may have
-// been meant.
+// subcommand refuses unknown commands and suggests known ones.
 func subcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -106,8 +92,7 @@ func subcommand(c *cobra.Command, args []string) error {
 	return usageError{c.CommandPath(), err}
 }
 
-// otherNames are what other programs call the commands, by the name that they have
-// here. docker, kubectl, Terraform and their users' fingers.
+// otherNames are the names of commands in docker, kubectl, Terraform and others.
 var otherNames = map[string][]string{
 	"apply":   {"up", "create"},
 	"plan":    {"refresh"},
@@ -125,8 +110,7 @@ var otherNames = map[string][]string{
 	"watch":   {"top"},
 }
 
-// suggestions returns the commands below c that an unknown word can mean: what other
-// programs call so, else what is spelled much like it.
+// suggestions returns the commands that an unknown word may mean.
 func suggestions(c *cobra.Command, typed string) []string {
 	if !c.HasParent() {
 		for name, others := range otherNames {
@@ -148,7 +132,7 @@ func suggestions(c *cobra.Command, typed string) []string {
 	return near
 }
 
-// swapped reports whether two words differ by two neighboring letters that are swapped.
+// swapped reports whether two words differ by two swapped neighboring letters.
 func swapped(a, b string) bool {
 	for i := 1; i < min(len(a), len(b)); i++ {
 		if a[:i-1]+a[i:i+1]+a[i-1:i]+a[i+1:] == b {
@@ -160,15 +144,14 @@ func swapped(a, b string) bool {
 
 const fileUsage = "read the manifest at this `path`, or every one in that folder (repeatable)"
 
-// fileWithoutShorthand gives a command its own --file, so that -f is free in it:
-// to follow is what -f means for whatever prints as it comes.
+// fileWithoutShorthand defines --file without -f, for commands in which -f is --follow.
 func fileWithoutShorthand(a *app, c *cobra.Command) {
 	c.Flags().StringArrayVar(&a.globals.files, "file", nil, fileUsage)
 	_ = c.MarkFlagFilename("file") // fails only for a flag that does not exist
 }
 
-// Commands is the whole tree of commands, for what describes them: the reference
-// and the man pages. It is not to be run.
+// Commands returns the tree of commands for the reference and the man pages. It cannot
+// run.
 func Commands() *cobra.Command {
 	c := newRoot(&app{})
 	c.InitDefaultHelpCmd()
@@ -176,8 +159,7 @@ func Commands() *cobra.Command {
 	return c
 }
 
-// guestCommand is every agent's parent where the small program for it,
-// agentform-shim, is not installed beside agentform.
+// guestCommand runs the shim where the program agentform-shim is not installed.
 func guestCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "guest RUNDIR | notify RUNDIR [JSON]",

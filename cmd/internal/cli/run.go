@@ -112,7 +112,7 @@ session.`,
 	return c
 }
 
-// behind are the arguments that stand behind --.
+// behind returns the arguments after --.
 func behind(c *cobra.Command, args []string) []string {
 	if at := c.ArgsLenAtDash(); at >= 0 {
 		return args[at:]
@@ -152,7 +152,7 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 	return nil
 }
 
-// compose is the session that is asked for.
+// compose returns the spec of the session that run starts.
 func compose(a *app, p *project.Project, s state.State, o runOptions) (session.Spec, error) {
 	if o.name == "" {
 		o.name = "task-" + randomHex(4)
@@ -200,7 +200,7 @@ func compose(a *app, p *project.Project, s state.State, o runOptions) (session.S
 	return spec, err
 }
 
-// shared warns when the session is to work where another one does.
+// shared warns of another session in the same directory.
 func shared(a *app, spec session.Spec, s state.State) error {
 	other := plan.Neighbor(spec, s.Sessions)
 	if other == "" {
@@ -216,5 +216,4 @@ func randomHex(bytes int) string {
 	return hex.EncodeToString(b)
 }
 
-// removal is the request that ends one session and forgets it.
 func removal() engine.Request { return engine.Request{Options: plan.Options{Destroy: true}} }

@@ -16,11 +16,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// maxSend is the most that is typed into an agent at once: a prompt, and not a
-// file by mistake.
+// maxSend bounds a text: a prompt, and not a file by mistake.
 const maxSend = 1 << 20
 
-// sendOptions say what is typed.
 type sendOptions struct {
 	session.Input
 	command bool // a command of the agent's own
@@ -109,8 +107,8 @@ func runSend(ctx context.Context, a *app, typed string, o sendOptions) error {
 	return nil
 }
 
-// give types into the session. A key and a draft are typed as they are; of a text
-// that is submitted it is seen that it was taken.
+// give types into the session. A text that is submitted is verified; keys and drafts are
+// not.
 func give(ctx context.Context, a *app, t *target, o sendOptions) (input.Outcome, error) {
 	reader := t.project.Activity()
 	if err := reader.Note(t.Record.Run.ID, o.Text, time.Now()); err != nil {

@@ -58,8 +58,8 @@ func runServices(ctx context.Context, a *app) error {
 	return view.Services(a.env.Stdout, a.out(), all)
 }
 
-// hubSees is what the hub sees of the sessions, asked for where something cannot be
-// seen from here; nil: there is no hub, or it need not be asked.
+// hubSees returns what the hub knows, where something is unknown here; nil: there is no
+// hub, or it need not be asked.
 func hubSees(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
 	unknown := func(k status.Input) bool { return k.Diagnosis.State == session.StateUnknown }
 	if !s.supervised || !slices.ContainsFunc(s.sessions, unknown) {
@@ -85,11 +85,9 @@ func hubSees(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
 	return &d
 }
 
-// askHub is how long the hub may take to say what it saw last.
 const askHub = 3 * time.Second
 
-// elsewhere is what lives in the engines that the manifest names and no record does.
-// One that does not answer has none of our sessions on record.
+// elsewhere returns what runs in engines that only the manifest names.
 func (e *observer) elsewhere(ctx context.Context, seen session.World) (lives []session.Live) {
 	asked := map[string]bool{}
 	for _, s := range e.project.Manifest.Sessions {

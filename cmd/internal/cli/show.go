@@ -13,8 +13,7 @@ import (
 	"github.com/agentform/agentform/internal/status"
 )
 
-// lastEvents is how many events show tells: what fits beside the rest on a
-// screen.
+// lastEvents is how many events fit on a screen with the rest.
 const lastEvents = 10
 
 func showCommand(a *app) *cobra.Command {
@@ -37,8 +36,7 @@ its screen, and the commands to look at it by hand. A saved plan is shown as pla
 	return c
 }
 
-// runShow shows a saved plan if there is one in a file of that name, else a
-// session.
+// runShow shows the saved plan in a file of that name, else a session.
 func runShow(ctx context.Context, a *app, typed, detail string) error {
 	var noPlan error // why the file of that name is none; nil: there is no such file
 	if info, err := os.Stat(a.absolute(typed)); err == nil && info.Mode().IsRegular() {

@@ -216,8 +216,8 @@ func runStateMv(ctx context.Context, a *app, from, to string) error {
 	})
 }
 
-// renamed are the new addresses of the sessions that are meant: the target for one,
-// the target's instances for the instances of a block.
+// renamed returns the new addresses of sessions: the target, or its instances for the
+// instances of a block.
 func renamed(known, meant []session.Address, to session.Address) (map[session.Address]session.Address, error) {
 	_, keyed := to.Key()
 	moves := map[session.Address]session.Address{}

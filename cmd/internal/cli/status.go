@@ -76,7 +76,6 @@ func runStatus(ctx context.Context, a *app, typed []string) error {
 	return nil
 }
 
-// supervisor says what the project's hub does.
 func (s *snapshot) supervisor() api.Supervisor {
 	switch {
 	case !s.supervised:

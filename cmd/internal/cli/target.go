@@ -20,7 +20,6 @@ type target struct {
 	runtime session.Runtime
 }
 
-// aim finds the session that an address means and sees how it is.
 func aim(ctx context.Context, a *app, typed string) (*target, error) {
 	p, s, err := a.openState()
 	if err != nil {
@@ -58,14 +57,12 @@ func aim(ctx context.Context, a *app, typed string) (*target, error) {
 	return t, err
 }
 
-// errNotApplied returns the error of a command for a session that is in the manifest
-// and not in the state.
+// errNotApplied returns the error of a command for a session that is only in the manifest.
 func errNotApplied(address session.Address) error {
 	return fmt.Errorf("%s is in the manifest and has not been applied\nagentform apply --target %s creates it", address, quoted(address))
 }
 
-// live makes sure that the session's agent lives, for a command that talks to
-// it. The error says what brings it back.
+// live returns an error with a remedy if the agent does not run.
 func (t *target) live() error {
 	name := quoted(t.Record.Address)
 	switch {
@@ -77,7 +74,7 @@ func (t *target) live() error {
 	return fmt.Errorf("%s: %s\nagentform restart %s starts it again", t.Record.Address, t.Diagnosis.Detail, name)
 }
 
-// place is where the session is, as seen, or else as recorded.
+// place returns where the session runs, or where it ran last.
 func (t *target) place() session.Place {
 	if t.Live != nil {
 		return t.Live.Place
@@ -85,8 +82,7 @@ func (t *target) place() session.Place {
 	return t.Record.Place
 }
 
-// standing makes sure that the session's place is there, for a command that
-// only looks at it.
+// standing returns an error if the session has no screen.
 func (t *target) standing() error {
 	if t.Live == nil {
 		return fmt.Errorf("%s has no screen: %s\nagentform logs %s shows what it had", t.Record.Address, t.Diagnosis.Detail, quoted(t.Record.Address))
@@ -94,7 +90,7 @@ func (t *target) standing() error {
 	return nil
 }
 
-// refused adds to the failure of talking to a session what to do about it.
+// refused adds the remedy to an error of talking to a session.
 func (t *target) refused(err error) error {
 	var dialog *input.DialogError
 	switch {
@@ -108,7 +104,6 @@ func (t *target) refused(err error) error {
 	return err
 }
 
-// note adds an event to the session's history.
 func (t *target) note(e history.Event) error {
 	e.Address, e.ID, e.Run = t.Record.Address, t.Record.ID, t.Record.Run.ID
 	return history.Open(t.project.SessionDir(t.Record)).Append(e)

@@ -16,10 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruptible lets Ctrl-C end a command in two steps. The first closes drain:
-// nothing new is begun, what is under way finishes. The second ends the
-// returned context: stop now. SIGTERM and SIGHUP count like Ctrl-C. done gives
-// the signals back.
+// interruptible makes Ctrl-C end a command in two steps. The first closes drain: start
+// nothing new. The second cancels the returned context. SIGTERM and SIGHUP count as
+// Ctrl-C. done restores the signals.
 func interruptible(ctx context.Context, a *app) (_ context.Context, drain <-chan struct{}, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	draining := make(chan struct{})
@@ -49,8 +48,7 @@ func interruptible(ctx context.Context, a *app) (_ context.Context, drain <-chan
 	}
 }
 
-// untilInterrupted is a context that ends with Ctrl-C, for a command that only
-// looks.
+// untilInterrupted returns a context that Ctrl-C cancels.
 func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 }
@@ -77,8 +75,7 @@ func poll(ctx context.Context, f func() error) error {
 	}
 }
 
-// confirm asks for a yes. instead is the flag that answers beforehand; without
-// a terminal to ask at, the error names it.
+// confirm asks for a yes. instead is the command line that needs no answer.
 func confirm(a *app, question, instead string) error {
 	if !terminal(a.env.Stdin) {
 		return fmt.Errorf("cannot ask for approval: standard input is no terminal\nGo on with: %s", instead)
@@ -94,9 +91,8 @@ func confirm(a *app, question, instead string) error {
 	return nil
 }
 
-// answer reads the line that answers a question, without its end and the space
-// around it. An input that ends is an empty line. Ctrl-C is an answer, too: the
-// command ends then, as interrupted.
+// answer reads the line that answers a question. The end of the input is an empty line.
+// Ctrl-C ends the command as interrupted.
 func answer(a *app) (string, error) {
 	ctx, stop := untilInterrupted(context.Background())
 	defer stop()
@@ -125,8 +121,8 @@ func answer(a *app) (string, error) {
 	return strings.TrimSpace(l.text), nil
 }
 
-// readerGone reports whether w is a pipe whose read end is closed. A command that follows
-// something then ends at once, and not with its next write.
+// readerGone reports whether w is a pipe that no process reads any more. A command that
+// follows something then ends without waiting for its next write.
 func readerGone(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

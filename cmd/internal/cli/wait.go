@@ -16,7 +16,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// waitOptions say what is waited for.
 type waitOptions struct {
 	goal    follow.Goal
 	any     bool
@@ -74,7 +73,7 @@ that is blocked on the way is told on standard error, and waited for.`,
 	return c
 }
 
-// waiting is one wait under way.
+// waiting is one wait.
 type waiting struct {
 	*app
 	waitOptions
@@ -117,7 +116,7 @@ func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
 	return w.end(false, true)
 }
 
-// within is a context that ends after a timeout; 0: never.
+// within returns a context with a timeout; 0: none.
 func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout > 0 {
 		return context.WithTimeout(ctx, timeout)
@@ -125,8 +124,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 	return context.WithCancel(ctx)
 }
 
-// visible makes sure that it can be seen of the sessions that run when they reach a goal.
-// Of one that does not, or that cannot be reached, that comes first.
+// visible returns an error if a session's agent does not show when it reaches a goal.
 func (f *selection) visible(seen []api.Session, g follow.Goal) error {
 	var errs []error
 	for _, x := range seen {
@@ -140,7 +138,7 @@ func (f *selection) visible(seen []api.Session, g follow.Goal) error {
 	return errors.Join(errs...)
 }
 
-// judge says whether there is nothing more to wait for, and whether it happened.
+// judge reports whether waiting is over, and whether the goal was reached.
 func (w *waiting) judge() (ended, reached bool) {
 	counts := map[follow.Verdict]int{}
 	for _, a := range w.meant {
@@ -153,7 +151,7 @@ func (w *waiting) judge() (ended, reached bool) {
 	return counts[follow.Reached] == all || counts[follow.Over] > 0, counts[follow.Reached] == all
 }
 
-// tell says, once each time, which sessions do not go on by themselves.
+// tell reports, once each, the sessions that cannot continue by themselves.
 func (w *waiting) tell() error {
 	for _, x := range w.last.sessions {
 		now := view.Word(x)
@@ -170,7 +168,6 @@ func (w *waiting) tell() error {
 	return nil
 }
 
-// stuck reports whether a session needs somebody, or something, to go on.
 func stuck(x api.Session) bool {
 	switch x.State {
 	case session.StatePaused, session.StatePending, session.StateUnknown:
@@ -183,7 +180,7 @@ func (w *waiting) line(to io.Writer, x view.Waited) error {
 	return view.WaitedLine(to, w.style(to), x, time.Now())
 }
 
-// end tells how every session stands, and is the command's end.
+// end prints how the sessions ended up and returns the command's outcome.
 func (w *waiting) end(reached, timedOut bool) error {
 	var all []view.Waited
 	for _, a := range w.meant {
@@ -209,7 +206,7 @@ func (w *waiting) end(reached, timedOut bool) error {
 	return w.over(all)
 }
 
-// over is the error when a session cannot come so far any more.
+// over returns the error of sessions that cannot reach the goal.
 func (w *waiting) over(all []view.Waited) error {
 	var errs []error
 	for _, x := range all {
@@ -225,8 +222,8 @@ func (w *waiting) over(all []view.Waited) error {
 	return errors.Join(errs...)
 }
 
-// lines are how the sessions stand: those that have come so far are the data,
-// the others are why it took no better end.
+// lines prints the sessions that reached the goal to standard output, the others to
+// standard error.
 func (w *waiting) lines(all []view.Waited, reached bool) error {
 	for _, x := range all {
 		to := w.env.Stderr

@@ -72,14 +72,14 @@ func runWatch(ctx context.Context, a *app, typed []string, every time.Duration) 
 	return outcome(exitInterrupted)
 }
 
-// allOver reports whether none of the sessions does anything more by itself. An agent
-// that lives, and says that it is done or has failed, may work on.
+// allOver reports whether no session does anything more by itself. An agent that reports
+// done or failed may continue.
 func allOver(g observation, f follow.Follower) bool {
 	return !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !f.Ended(s.Address) })
 }
 
-// shower shows each observation as it fits where the output goes: a table that is
-// drawn again, or a line for each change.
+// shower returns what prints each observation: a table that is redrawn, or a line for each
+// change.
 func shower(a *app) (func(observation) error, error) {
 	if a.globals.json {
 		lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)
@@ -112,7 +112,6 @@ func shower(a *app) (func(observation) error, error) {
 	}, nil
 }
 
-// byChange shows what has changed since the observation before.
 func byChange(a *app, show func([]view.Step, observation) error) func(observation) error {
 	var old []api.Session
 	return func(g observation) error {
