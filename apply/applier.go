@@ -2,7 +2,8 @@ package apply
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
@@ -12,10 +13,6 @@ import (
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
-
-// ErrInterrupted is among the errors of a run that was told to end before all
-// was done.
-var ErrInterrupted = errors.New("interrupted")
 
 // Store keeps the records. Put, Move and Delete return when what they were told
 // is durable. *state.Store is one.
@@ -122,53 +119,82 @@ type Tally struct {
 	Warnings []session.Diagnostic
 }
 
-// Run carries out what the plan's changes say. Before anything is touched it
-// sees to it that every agent's command can be found and every secret is set;
-// if not, nothing is done. A failure is told when it happens, what depends on
-// the session is skipped, and the rest goes on.
+// Run carries out the plan's changes. Before anything is touched it verifies that every
+// agent's command exists and every secret is set; if not, nothing is done. A failure is
+// reported when it happens, what depends on the session is skipped, and the rest goes on.
 //
-// When drain is closed nothing new starts, and what is under way finishes. When
-// ctx ends, what is under way is broken off; whatever is known to exist by then
-// is on record, with what was about to happen to it.
+// When drain is closed, no change is started any more, and those under way are
+// completed. When ctx ends, those under way are aborted; all that exists by then is
+// recorded, with what was about to happen to it.
 //
-// The error gathers all failures; ErrInterrupted is among them if something was
-// not done because of drain or ctx.
+// The error joins all failures, and ErrInterrupted if drain or ctx kept a change from
+// being carried out.
 func (a *Applier) Run(ctx context.Context, p plan.Plan, drain <-chan struct{}) (Tally, error) {
 	r := newRun(a, p)
-	if !r.preflight(ctx) {
-		return r.tally()
+	interrupted := false
+	if r.preflight(ctx) {
+		r.move()
+		interrupted = schedule(ctx, r.jobs, share*max(1, a.Parallelism), a.StopOnError, drain)
 	}
-	r.move()
-	r.schedule(ctx, drain)
-	return r.tally()
+	return r.tally(interrupted)
 }
 
-// Tell emits an event about a session that somebody else than Run caused, and
-// keeps it in the session's history.
-func (a *Applier) Tell(e history.Event, rec session.Record) {
-	newRun(a, plan.Plan{}).emit(e, &rec)
-}
-
-// TellNew adds to a session's history what compute returns of what is in it, and emits
-// that. Of several processes that do so, one computes at a time.
-func (a *Applier) TellNew(rec session.Record, compute func(past []history.Event) []history.Event) {
+// Await waits until every session that the tally says was started is ready, each as long
+// as its agent may take, and emits that for those that are not on record as ready. It
+// writes no state and needs no lock. The error joins those that did not become ready.
+func (a *Applier) Await(ctx context.Context, t Tally) error {
 	r := newRun(a, plan.Plan{})
-	told, err := history.Tell(r.Folder(rec), func(past []history.Event) []history.Event {
+	var wg sync.WaitGroup
+	errs := make([]error, len(t.Results))
+	for i, res := range t.Results {
+		if !res.Started || res.Outcome != Done || res.Record == nil || !res.Record.Run.ReadyAt.IsZero() {
+			continue
+		}
+		wg.Go(func() {
+			rec := *res.Record
+			run, err := r.starter.run(&rec, a.Agent(rec.Spec.Agent))
+			if err == nil {
+				err = r.starter.await(ctx, run)
+			}
+			if err != nil {
+				errs[i] = fmt.Errorf("%s: %w", res.Address, readable(err))
+			}
+		})
+	}
+	wg.Wait()
+	var all *multierror.Error
+	for _, err := range errs {
+		if err != nil {
+			all = multierror.Append(all, err)
+		}
+	}
+	return all.ErrorOrNil()
+}
+
+// Tell emits an event that something else than Run caused, and keeps it in the session's
+// history.
+func (a *Applier) Tell(e history.Event, rec session.Record) { a.journal().emit(e, &rec) }
+
+// TellNew adds to a session's history what compute returns for it, and emits that. Of
+// several processes that do so, one computes at a time.
+func (a *Applier) TellNew(rec session.Record, compute func(past []history.Event) []history.Event) {
+	l := a.journal()
+	told, err := history.Tell(a.Folder(rec), func(past []history.Event) []history.Event {
 		found := compute(past)
 		for i := range found {
-			found[i].Time, found[i].By = r.now(), r.By
+			found[i].Time, found[i].By = l.now(), l.by
 		}
 		return found
 	})
 	if err != nil {
-		r.unwritable(err)
+		l.unwritable(err)
 	}
 	for _, e := range told {
-		r.emit(e, nil)
+		l.emit(e, nil)
 	}
 }
 
-// Folder is the session's own folder, for its record, events and transcript.
+// Folder returns the session's own folder, for its record, events and transcript.
 func (a *Applier) Folder(r session.Record) string {
 	if a.OutputsDir != "" {
 		return state.FolderIn(a.OutputsDir, r)
@@ -176,27 +202,10 @@ func (a *Applier) Folder(r session.Record) string {
 	return state.Folder(a.DataDir, r)
 }
 
-func (r *run) tally() (Tally, error) {
-	var t Tally
-	var errs *multierror.Error
-	for _, j := range r.inPlanOrder() {
-		res := j.result()
-		t.Results = append(t.Results, res)
-		switch res.Outcome {
-		case Done:
-			t.Done++
-		case Failed:
-			t.Failed++
-			errs = multierror.Append(errs, res.Err)
-		case Skipped:
-			t.Skipped++
-		case Held:
-			t.Held++
-		}
+func (a *Applier) journal() *journal {
+	l := &journal{folder: a.Folder, report: a.Emit, by: a.By, now: a.Now}
+	if l.now == nil {
+		l.now = time.Now
 	}
-	if r.interrupted {
-		errs = multierror.Append(errs, ErrInterrupted)
-	}
-	t.Warnings = r.warnings
-	return t, errs.ErrorOrNil()
+	return l
 }

@@ -1,9 +1,6 @@
 package apply
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,12 +8,20 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// inherited returns what a session gets of the environment that agentform was called
-// with, or of that of its last run. No session gets what another one calls a secret.
-func (r *run) inherited(s session.Spec) (session.Inherited, error) {
-	base := r.BaseEnv
-	if r.BaseOf != nil {
-		own, err := r.BaseOf(s.Address)
+// environments computes the environments of sessions.
+type environments struct {
+	base      []string
+	baseOf    func(session.Address) ([]string, error)
+	agent     func(session.AgentSpec) session.Agent
+	concealed map[string]bool // variables that any session declares as a secret
+}
+
+// inherited returns the part of the caller's environment that a session gets, or of that
+// of its last run. No session gets a variable that another one declares as a secret.
+func (e *environments) inherited(s session.Spec) (session.Inherited, error) {
+	base := e.base
+	if e.baseOf != nil {
+		own, err := e.baseOf(s.Address)
 		if err != nil {
 			return session.Inherited{}, err
 		}
@@ -26,78 +31,24 @@ func (r *run) inherited(s session.Spec) (session.Inherited, error) {
 	}
 	base = slices.DeleteFunc(slices.Clone(base), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return r.secrets[name]
+		return e.concealed[name]
 	})
-	return session.Inherit(base, s, r.Agent(s.Agent)), nil
+	return session.Inherit(base, s, e.agent(s.Agent)), nil
 }
 
-// environ returns an agent's whole environment, and its secrets.
-func (r *run) environ(s session.Spec, beneath ...map[string]string) (env []string, secrets map[string]string, err error) {
-	in, err := r.inherited(s)
+// of returns a session's whole environment, and what of it is secret.
+func (e *environments) of(s session.Spec, given ...map[string]string) (env []string, secrets map[string]string, err error) {
+	in, err := e.inherited(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	env, secrets = launch.Environ(s, in, nil, beneath...)
+	env, secrets = launch.Environ(s, in, nil, given...)
 	return env, secrets, nil
 }
 
-// Search finds commands, and remembers which PATH has which, since most sessions ask
-// for the same: it is kept for one look at many of them.
-type Search map[[2]string]searched // by PATH and command
-
-type searched struct {
-	path string
-	err  error
-}
-
-// lookUp looks a command up as the function does, on each PATH only once.
-func (s Search) lookUp(command, dir string, env []string) (string, error) {
-	if strings.Contains(command, "/") {
-		return lookUp(command, dir, env)
+// conceal takes variables out of the environments that sessions inherit.
+func (e *environments) conceal(names []string) {
+	for _, name := range names {
+		e.concealed[name] = true
 	}
-	key := [2]string{searchPath(env), command}
-	found, known := s[key]
-	if !known {
-		found.path, found.err = lookUp(command, dir, env)
-		s[key] = found
-	}
-	return found.path, found.err
-}
-
-// searchPath is the PATH of an environment.
-func searchPath(env []string) string {
-	search := ""
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
-			search = v
-		}
-	}
-	return search
-}
-
-// lookUp finds a command as the session would, from its workspace and with its
-// environment: agentform's own PATH does not count.
-func lookUp(command, dir string, env []string) (string, error) {
-	if strings.Contains(command, "/") {
-		path := command
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		if !executable(path) {
-			return "", fmt.Errorf("command %s is no executable file", path)
-		}
-		return path, nil
-	}
-	search := searchPath(env)
-	for _, folder := range filepath.SplitList(search) {
-		if path := filepath.Join(folder, command); folder != "" && executable(path) {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("command %q is not on its PATH (%s)", command, search)
-}
-
-func executable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }

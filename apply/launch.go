@@ -3,146 +3,165 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/session"
 )
 
-// launch starts the recorded run, in a place that exists (nil: in a new one), and
-// settles the record once nothing is missing: an agent whose prompt is typed is complete
-// when it has it.
-func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
-	r, err := j.launching()
-	if err != nil {
-		return err
-	}
-	l, err := j.prepare(ctx, r, d)
-	if err != nil {
-		return err
-	}
-	taken := func(why error) (session.Place, error) { return j.taken(ctx, r.Runtime, l, why) }
-	err = r.Start(ctx, l, in, taken)
-	var failed *launch.FailedStartError
-	j.started = err == nil || errors.As(err, &failed)
-	if err != nil {
-		return err
-	}
-	if r.Paste != "" {
-		err = j.save()
-	} else {
-		if patternless(j.rec.Spec.Agent) && j.run.Facts(j.rec.Run.ID).Alive {
-			j.rec.Run.ReadyAt = j.rec.Run.StartedAt
-		}
-		if !j.awaited && j.change.Then == "" {
-			j.idle()
-		}
-		err = j.settle()
-	}
-	if err != nil {
-		return err
-	}
-	j.tell(history.Event{Kind: history.Launched})
-	j.tell(history.Event{Kind: history.IOAttached, Detail: j.rec.Place.Name})
-	if !j.rec.Run.ReadyAt.IsZero() {
-		j.tell(history.Event{Kind: history.Ready})
-	}
-	if r.Paste != "" {
-		return j.deliver(ctx, r)
-	}
-	if d.prompt {
-		j.tell(history.Event{Kind: history.PromptDelivered, Detail: "with its command line", New: j.rec.Run.PromptSHA})
-	}
-	if !j.awaited || !j.rec.Run.ReadyAt.IsZero() {
-		return nil
-	}
-	if err := j.becomeReady(ctx, r); err != nil {
-		return err
-	}
-	return j.save()
+// starter launches the recorded runs of sessions.
+type starter struct {
+	config   *Applier
+	lineage  string
+	journal  *journal
+	runs     runDirs
+	runtimes *runtimes
+	environs *environments
+	reader   *activity.Reader
+	newID    func(digits int) string
 }
 
-// launching returns the session's run, as it is launched and looked at.
-func (j *job) launching() (*launch.Run, error) {
-	return j.run.launching(&j.rec, j.agent())
+// launchOptions say what a launch is part of.
+type launchOptions struct {
+	in    *session.Place // that exists; nil: a new place
+	ready bool           // other sessions wait until the agent is ready
+	// last is called when all that is left is a write; nil: more follows.
+	last func()
 }
 
-func (r *run) launching(rec *session.Record, a session.Agent) (*launch.Run, error) {
-	rt, err := r.runtime(rec.Spec)
+// run returns the recorded run of a session, as it is launched and observed.
+func (s *starter) run(rec *session.Record, a session.Agent) (*launch.Run, error) {
+	rt, err := s.runtimes.of(rec.Spec)
 	if err != nil {
 		return nil, err
 	}
 	return &launch.Run{
-		Record: rec, Agent: a, Runtime: rt, Facts: r.Facts, Reader: r.activity, Now: r.Now,
-		Lives: func(ctx context.Context) ([]session.Live, error) { return r.look(ctx, rec.Spec, true) },
+		Record: rec, Agent: a, Runtime: rt, Facts: s.config.Facts, Reader: s.reader, Now: s.config.Now,
+		Lives: func(ctx context.Context) ([]session.Live, error) { return s.runtimes.lives(ctx, rec.Spec, true) },
 	}, nil
 }
 
-// prepare returns what the runtime needs to start the run.
-func (j *job) prepare(ctx context.Context, run *launch.Run, d delivery) (l session.Launch, err error) {
-	s, r := j.rec.Spec, j.run
-	o := launch.Options{
-		Name: j.rec.Address.OutsideName(r.Project), Project: r.plan.Lineage, Dir: runDir(r.DataDir, j.rec.Run.ID),
-		Conversation: d.conversation, Fresh: launch.UUID(r.newID), Root: r.asRoot(s),
+// launch starts the recorded run and settles the record once the start is complete,
+// which is when an agent whose prompt is typed has it. It reports whether the run was
+// started.
+func (s *starter) launch(ctx context.Context, e *entry, a session.Agent, d delivery, o launchOptions) (started bool, err error) {
+	r, err := s.run(&e.rec, a)
+	if err != nil {
+		return false, err
+	}
+	l, err := s.prepare(ctx, e, r, d)
+	if err != nil {
+		return false, err
+	}
+	err = r.Start(ctx, l, o.in, func(why error) (session.Place, error) { return s.taken(ctx, r.Runtime, l, why) })
+	var failed *launch.FailedStartError
+	if err != nil {
+		return errors.As(err, &failed), err
+	}
+	run := &e.rec.Run
+	if r.Paste != "" {
+		err = e.save()
+	} else {
+		if patternless(e.rec.Spec.Agent) && s.config.Facts(run.ID).Alive {
+			run.ReadyAt = run.StartedAt
+		}
+		if o.last != nil {
+			o.last()
+		}
+		err = e.settle()
+	}
+	if err != nil {
+		return true, err
+	}
+	e.emit(history.Event{Kind: history.Launched})
+	e.emit(history.Event{Kind: history.IOAttached, Detail: e.rec.Place.Name})
+	if !run.ReadyAt.IsZero() {
+		e.emit(history.Event{Kind: history.Ready})
+	}
+	if r.Paste != "" {
+		return true, s.deliver(ctx, e, r)
 	}
 	if d.prompt {
-		if o.Prompt, err = j.promptText(); err != nil {
-			return l, err
-		}
+		e.emit(history.Event{Kind: history.PromptDelivered, Detail: "with its command line", New: run.PromptSHA})
 	}
-	if o.Secrets, err = launch.Secrets(s, r.Secrets); err != nil {
-		return l, err
+	if !o.ready || !run.ReadyAt.IsZero() {
+		return true, nil
 	}
-	if r.Hooks != nil {
-		if o.Hook, err = r.Hooks(); err != nil {
-			return l, err
-		}
+	if err := s.await(ctx, r); err != nil {
+		return true, err
 	}
-	if o.Identity, err = j.identity(ctx); err != nil {
-		return l, err
-	}
-	if o.Inherited, err = r.inherited(s); err != nil {
-		return l, err
-	}
-	if s.Runtime.Docker == nil {
-		o.ProjectDir = r.ProjectDir
-	}
-	return run.Prepare(o)
+	return true, e.save()
 }
 
-// lateFor is how long a container may take to show after the engine has given its
-// name away.
-const lateFor = 5 * time.Second
-
-// taken starts a run whose place's name was taken, if what has it is ours; else it
-// returns why that could not be, which is given.
-func (j *job) taken(ctx context.Context, rt session.Runtime, l session.Launch, why error) (session.Place, error) {
-	beside := func() (session.Place, error) {
-		// Another clone of the repository has a session of this name.
-		l.Name += "-" + l.Mark.Project[:min(len(l.Mark.Project), 6)]
-		return rt.Create(ctx, l)
+// prepare returns what the runtime needs to start the run.
+func (s *starter) prepare(ctx context.Context, e *entry, r *launch.Run, d delivery) (l session.Launch, err error) {
+	spec, c := e.rec.Spec, s.config
+	o := launch.Options{
+		Name: e.rec.Address.OutsideName(c.Project), Project: s.lineage, Dir: s.runs.dir(e.rec.Run.ID),
+		Conversation: d.conversation, Fresh: launch.UUID(s.newID), Root: c.Root,
 	}
-	for until := time.Now().Add(lateFor); ; {
-		has, found := j.run.standing(ctx, l)
+	if owner, err := ownerOf(spec); err == nil && owner != nil {
+		o.Root = owner.UID == 0
+	}
+	if d.prompt {
+		if o.Prompt, err = e.prompt(); err != nil {
+			return l, err
+		}
+	}
+	if o.Secrets, err = launch.Secrets(spec, c.Secrets); err != nil {
+		return l, err
+	}
+	if c.Hooks != nil {
+		if o.Hook, err = c.Hooks(); err != nil {
+			return l, err
+		}
+	}
+	// A container has none of this machine's settings of git, and a clone has its own.
+	if t := e.rec.Tree; spec.Runtime.Traits().OwnHome && (t.Mode == session.Worktree || t.Mode == session.InPlace) {
+		if o.Identity, err = c.Git.Identity(ctx, t.Repo); err != nil {
+			return l, err
+		}
+	}
+	if o.Inherited, err = s.environs.inherited(spec); err != nil {
+		return l, err
+	}
+	if spec.Runtime.Docker == nil {
+		o.ProjectDir = c.ProjectDir
+	}
+	return r.Prepare(o)
+}
+
+// engineDelay bounds how long a container may stay invisible after the engine has given
+// its name away.
+const engineDelay = 5 * time.Second
+
+// taken starts a run under another name if the wanted one is taken by a session of
+// agentform. Otherwise it returns why.
+func (s *starter) taken(ctx context.Context, rt session.Runtime, l session.Launch, why error) (session.Place, error) {
+	for until := time.Now().Add(engineDelay); ; {
+		has := s.runtimes.named(ctx, l)
 		switch {
-		case found && !has.Foreign && has.Mark.ID != l.Mark.ID:
-			// A session keeps its name when its address moves; the next one at the old
-			// address gets another.
+		case has != nil && !has.Foreign && has.Mark.ID != l.Mark.ID:
+			// A session keeps its name when its address moves.
 			l.Name += "-" + l.Mark.Run[:4]
 			return rt.Create(ctx, l)
-		case found && !has.Foreign && has.Vital == session.Dead:
-			// An apply that was killed told the engine to make it, which did that after
-			// we had looked.
+		case has != nil && !has.Foreign && has.Vital == session.Dead:
+			// A killed apply had it created after this one had observed the engine.
 			if err := rt.Remove(ctx, has.Place); err != nil {
 				return session.Place{}, errors.Join(why, err)
 			}
 			return rt.Create(ctx, l)
-		case found && has.Foreign && has.Mark.Project != "":
-			return beside()
-		case !found && l.Spec.Runtime.Socket != "": // on a person's server others are not listed
-			return beside()
-		case found || time.Now().After(until):
+		case has != nil && has.Foreign && has.Mark.Project != "",
+			has == nil && l.Spec.Runtime.Socket != "": // on a user's own server, others are not listed
+			// Another clone of the repository has a session of this name.
+			l.Name += "-" + l.Mark.Project[:min(len(l.Mark.Project), 6)]
+			return rt.Create(ctx, l)
+		case has != nil || time.Now().After(until):
 			return session.Place{}, why
 		}
 		select {
@@ -152,3 +171,67 @@ func (j *job) taken(ctx context.Context, rt session.Runtime, l session.Launch, w
 		}
 	}
 }
+
+// await waits until the agent of a run can take a prompt, and emits that. Saving the
+// record is left to the caller.
+func (s *starter) await(ctx context.Context, r *launch.Run) error {
+	if !r.Record.Run.ReadyAt.IsZero() {
+		return nil
+	}
+	began := time.Now()
+	if err := r.Ready(ctx); err != nil {
+		return err
+	}
+	rec := r.Record
+	s.journal.emit(history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Ready,
+		Elapsed: session.Duration(time.Since(began))}, rec)
+	return nil
+}
+
+// deliver types the prompt into an agent once it is ready, and records that. Until then
+// the session's intent says that the start is not complete.
+func (s *starter) deliver(ctx context.Context, e *entry, r *launch.Run) error {
+	if err := s.await(ctx, r); err != nil {
+		return err
+	}
+	outcome, err := r.Deliver(ctx)
+	if err != nil {
+		return fmt.Errorf("type the prompt: %w", err)
+	}
+	how := "typed, and taken"
+	if outcome == input.Unverified {
+		how = "typed; nothing shows whether it was taken"
+	}
+	return e.delivered(how, e.rec.Run.DeliveredAt)
+}
+
+// complete completes a start that was interrupted: the command line had the prompt, or
+// it is typed now.
+func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error {
+	starting := e.rec.Intent == session.Creating || e.rec.Intent == session.Restarting
+	if !starting || !e.rec.Run.DeliveredAt.IsZero() || !takesPrompt(e.rec.Spec) {
+		return nil
+	}
+	text, err := e.prompt()
+	if err != nil {
+		return err
+	}
+	r, err := s.run(&e.rec, a)
+	if err != nil {
+		return err
+	}
+	r.Paste = a.Start(session.StartInput{Spec: e.rec.Spec, Prompt: text, Conversation: e.rec.Run.Conversation}).Paste
+	if r.Paste == "" {
+		return e.delivered("with its command line", s.journal.now())
+	}
+	return s.deliver(ctx, e, r)
+}
+
+// takesPrompt reports whether a session has a prompt that its agent is given.
+func takesPrompt(s session.Spec) bool {
+	return s.Prompt.Digest != "" && s.Agent.PromptVia != agent.ViaNone
+}
+
+// patternless reports whether an agent is known by its command alone, so that it is
+// ready when its process lives.
+func patternless(a session.AgentSpec) bool { return a.Base == "" && a.Ready == "" }

@@ -2,144 +2,108 @@ package apply
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"slices"
-	"sync"
-	"time"
 
-	"github.com/agentform/agentform/history"
+	"github.com/hashicorp/go-multierror"
+
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
-// run is one plan being carried out.
+// run is one plan being carried out: its jobs and what they share.
 type run struct {
-	*Applier
-	plan plan.Plan
-	jobs []*job // the higher priority first
-	// secrets are the names of all that any session calls a secret: none of them
-	// may reach an agent by the plain environment.
-	secrets   map[string]bool
-	observers sync.Map // of *launch.Observer, by engine and whether screens are wanted
-	// activity reads what agents keep and tell of themselves.
-	activity *activity.Reader
+	config *Applier
+	plan   plan.Plan
+	jobs   []*job // the higher priority first
 
-	interrupted bool
-
-	mu       sync.Mutex // guards what follows, and makes events come one at a time
-	warnings []session.Diagnostic
-	unlogged bool // that the history cannot be written has been told
+	journal       *journal
+	runtimes      *runtimes
+	environs      *environments
+	workspaces    *workspaces
+	conversations *conversations
+	starter       *starter
+	stopper       *stopper
 }
 
 func newRun(a *Applier, p plan.Plan) *run {
-	r := &run{Applier: a, plan: p, secrets: map[string]bool{}, activity: activity.New(a.DataDir, launch.Home(a.BaseEnv), a.Agent)}
+	r := &run{config: a, plan: p, journal: a.journal()}
+	runs := runDirs{a.DataDir, a.Facts}
+	reader := activity.New(a.DataDir, launch.Home(a.BaseEnv), a.Agent)
+	r.runtimes = &runtimes{open: a.Runtime}
+	r.environs = &environments{base: a.BaseEnv, baseOf: a.BaseOf, agent: a.Agent, concealed: map[string]bool{}}
+	r.workspaces = &workspaces{git: a.Git, dataDir: a.DataDir, folder: a.Folder, runtimes: r.runtimes, environs: r.environs}
+	r.conversations = &conversations{reader: reader, folder: a.Folder, now: r.journal.now}
+	r.starter = &starter{config: a, lineage: p.Lineage, journal: r.journal, runs: runs, runtimes: r.runtimes, environs: r.environs, reader: reader, newID: r.newID}
+	r.stopper = &stopper{runtimes: r.runtimes, reader: reader, journal: r.journal, facts: a.Facts, afterTurn: a.AfterTurn}
 	for i := range p.Changes {
 		c := &p.Changes[i]
+		e := &entry{store: a.Store, blobs: a.Blobs, journal: r.journal, runs: runs, change: c, lifts: c.Lifts}
 		if c.After != nil {
-			r.conceal(c.After.Secrets)
+			r.environs.conceal(c.After.Secrets)
 		}
 		if c.Before != nil {
-			r.conceal(c.Before.Spec.Secrets)
+			r.environs.conceal(c.Before.Spec.Secrets)
+			e.rec, e.saved = *c.Before, true
 		}
 		if c.Action.Acts() || waits(*c) || queues(*c) {
-			r.jobs = append(r.jobs, newJob(r, c))
+			r.jobs = append(r.jobs, &job{run: r, change: c, entry: e})
 		}
 	}
 	slices.SortStableFunc(r.jobs, func(a, b *job) int {
-		return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.change.Address, b.change.Address))
+		return cmp.Or(cmp.Compare(priority(b.change), priority(a.change)), cmp.Compare(a.change.Address, b.change.Address))
 	})
+	link(r.jobs)
 	for i, j := range r.jobs {
-		j.rank = i
+		j.rank, j.weight = i, weigh(j, a.Parallelism)
 	}
-	r.link()
 	return r
 }
 
-// conceal takes variables out of the environment that agents start from.
-func (r *run) conceal(secrets []string) {
-	for _, name := range secrets {
-		r.secrets[name] = true
+// newID returns random hex digits.
+func (r *run) newID(digits int) string {
+	if r.config.NewID != nil {
+		return r.config.NewID(digits)
 	}
+	return launch.RandomHex(digits)
 }
 
-// waits reports whether the plan holds the change because something that it
-// depends on failed: it is skipped.
-func waits(c plan.Change) bool {
-	return c.Action == plan.Hold && c.Skips && c.Approved
+// newRecord returns the record of a session that is about to be created.
+func (r *run) newRecord(c *plan.Change) session.Record {
+	return session.Record{ID: c.Address.Slug() + "-" + r.newID(8), Address: c.Address, Origin: r.origin(), Spec: *c.After, CreatedAt: r.journal.now()}
 }
 
-func (r *run) inPlanOrder() []*job {
+// origin returns the origin of what is recorded now.
+func (r *run) origin() session.Origin { return cmp.Or(r.config.Origin, session.FromManifest) }
+
+// tally returns the results in the plan's order.
+func (r *run) tally(interrupted bool) (Tally, error) {
 	at := make(map[session.Address]int, len(r.plan.Changes))
 	for i := range r.plan.Changes {
 		at[r.plan.Changes[i].Address] = i
 	}
 	jobs := slices.Clone(r.jobs)
 	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Compare(at[a.change.Address], at[b.change.Address]) })
-	return jobs
-}
-
-func (r *run) now() time.Time {
-	if r.Now != nil {
-		return r.Now()
-	}
-	return time.Now()
-}
-
-func (r *run) newID(digits int) string {
-	if r.NewID != nil {
-		return r.NewID(digits)
-	}
-	return launch.RandomHex(digits)
-}
-
-// emit tells an event, and keeps it in the history of the session that the
-// record is of; nil: it is only told.
-func (r *run) emit(e history.Event, of *session.Record) {
-	e.Time, e.By = r.now(), r.By
-	if of != nil && of.ID != "" {
-		if err := history.Open(r.Folder(*of)).Append(e); err != nil {
-			r.unwritable(err)
+	t := Tally{Warnings: r.journal.warnings}
+	var errs *multierror.Error
+	for _, j := range jobs {
+		res := result(j)
+		t.Results = append(t.Results, res)
+		switch res.Outcome {
+		case Done:
+			t.Done++
+		case Failed:
+			t.Failed++
+			errs = multierror.Append(errs, res.Err)
+		case Skipped:
+			t.Skipped++
+		case Held:
+			t.Held++
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.Emit != nil {
-		r.Emit(e)
+	if interrupted {
+		errs = multierror.Append(errs, ErrInterrupted)
 	}
-}
-
-// unwritable warns, once, that what happens is not kept.
-func (r *run) unwritable(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.unlogged {
-		r.unlogged = true
-		r.warnings = append(r.warnings, session.Diagnostic{Severity: session.Warning,
-			Summary: "the history cannot be written", Detail: err.Error() + "\nwhat happens is carried out and not kept"})
-	}
-}
-
-func (r *run) warn(a session.Address, summary, detail string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.warnings = append(r.warnings, session.Diagnostic{Severity: session.Warning, Summary: summary, Detail: detail, Address: a})
-}
-
-// runtime opens the runtime of a spec.
-func (r *run) runtime(s session.Spec) (session.Runtime, error) { return r.Runtime(s.Runtime) }
-
-// look is what a spec's runtime shows now, with screens or without.
-func (r *run) look(ctx context.Context, s session.Spec, screens bool) ([]session.Live, error) {
-	key := fmt.Sprint(s.Runtime.Engine(), " ", screens)
-	o, _ := r.observers.LoadOrStore(key, &launch.Observer{Observe: func(ctx context.Context) ([]session.Live, error) {
-		rt, err := r.runtime(s)
-		if err != nil {
-			return nil, err
-		}
-		return rt.Observe(ctx, screens)
-	}})
-	return o.(*launch.Observer).Lives(ctx, 0)
+	return t, errs.ErrorOrNil()
 }

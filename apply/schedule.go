@@ -4,94 +4,183 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
-// share is how many sessions that only ask tmux count as one: tmux takes what many
-// ask in one go, so they cost the machine little and each other nothing, and one by
-// one they would wait for each other's answers.
-const share = 10
-
-// weight is how much of what may be done at once the job takes, in shares.
-func (j *job) weight() int {
-	if j.takes == 0 {
-		j.takes = share
-		if j.run.Parallelism > 1 && j.light() {
-			j.takes = 1
+// link lets jobs wait for each other. A session that starts waits for what it depends
+// on, and for the end of what is in its way; a session that ends waits for the end of
+// what depends on it.
+func link(jobs []*job) {
+	at := make(map[session.Address]*job, len(jobs))
+	ending := map[string][]*job{} // by what they hold
+	for _, j := range jobs {
+		at[j.change.Address] = j
+		if ends(j.change) {
+			for _, key := range holds(j.change.Before.Tree) {
+				ending[key] = append(ending[key], j)
+			}
 		}
 	}
-	return j.takes
+	for _, j := range jobs {
+		c := j.change
+		switch {
+		case queues(*c):
+			for _, a := range c.After.DependsOn {
+				if d := at[a]; d != nil && (starts(d.change) || waits(*d.change) || queues(*d.change)) {
+					j.waitFor(d)
+				}
+			}
+		case starts(c):
+			for _, a := range c.After.DependsOn {
+				if d := at[a]; d != nil && (starts(d.change) || repairs(d.change) || waits(*d.change)) {
+					j.waitFor(d)
+					d.awaited = d.awaited || starts(d.change)
+				}
+			}
+			for _, key := range holds(session.WorkspaceState{Path: c.After.Workspace.Path, Repo: c.After.Workspace.Repo, Branch: c.After.Branch}) {
+				for _, d := range ending[key] {
+					j.waitFor(d)
+				}
+			}
+		case ends(c):
+			for _, a := range c.Before.Spec.DependsOn {
+				if d := at[a]; d != nil && ends(d.change) {
+					d.waitFor(j)
+				}
+			}
+		}
+	}
 }
 
-// light reports whether a job does nothing but ask tmux: no workspace is made, set up
-// or removed, nothing is typed, and nobody waits for the agent to be ready.
-func (j *job) light() bool {
-	for _, s := range []*session.Spec{j.change.After, j.wasWanted()} {
-		if s != nil && s.Runtime.Traits().Server == "" {
-			return false
-		}
+func (j *job) waitFor(d *job) {
+	if d == j || slices.Contains(d.then, j) {
+		return
 	}
-	switch j.change.Action {
+	d.then = append(d.then, j)
+	j.waiting++
+}
+
+// holds returns what no two sessions can have at once: a directory, and a branch of a
+// repository.
+func holds(t session.WorkspaceState) []string {
+	var keys []string
+	if t.Path != "" {
+		keys = append(keys, "path "+t.Path)
+	}
+	if t.Repo != "" && t.Branch != "" {
+		keys = append(keys, "branch "+t.Repo+" "+t.Branch)
+	}
+	return keys
+}
+
+// starts reports whether a change starts a session.
+func starts(c *plan.Change) bool {
+	start := []plan.Action{plan.Create, plan.Restart, plan.Replace}
+	return slices.Contains(start, c.Action) || slices.Contains(start, c.Then)
+}
+
+// repairs reports whether a change settles a live session on which an earlier action
+// failed: its agent may not be ready yet.
+func repairs(c *plan.Change) bool {
+	return c.Action == plan.Update && c.Before != nil && c.Before.Trouble != ""
+}
+
+// ends reports whether a change stops or removes a session.
+func ends(c *plan.Change) bool {
+	return c.Before != nil && (c.Action == plan.Delete || c.Action == plan.Stop || c.Action == plan.Forget)
+}
+
+// waits reports whether a change is held because what it depends on failed: it is
+// skipped.
+func waits(c plan.Change) bool { return c.Action == plan.Hold && c.Skips && c.Approved }
+
+// priority returns the priority of a change's session.
+func priority(c *plan.Change) int {
+	switch {
+	case c.After != nil:
+		return c.After.Priority
+	case c.Before != nil:
+		return c.Before.Spec.Priority
+	}
+	return 0
+}
+
+// share is how many jobs that only ask a tmux server count as one: a server answers many
+// at once, so they cost the machine little and would wait for each other's answers.
+const share = 10
+
+// weigh returns how much of the parallelism a job takes, in shares.
+func weigh(j *job, parallelism int) int {
+	if parallelism > 1 && light(j) {
+		return 1
+	}
+	return share
+}
+
+// light reports whether a job only asks a server: no workspace is created, set up or
+// removed, nothing is typed, and nobody waits for the agent to be ready.
+func light(j *job) bool {
+	c, rec := j.change, j.entry.rec
+	if c.After != nil && c.After.Runtime.Traits().Server == "" || c.Before != nil && c.Before.Spec.Runtime.Traits().Server == "" {
+		return false
+	}
+	switch c.Action {
 	case plan.Stop, plan.Hold:
 		return true
 	case plan.Delete:
-		return !j.rec.Tree.Created || j.rec.Spec.Workspace.OnDestroy != session.RemoveClean
+		return !rec.Tree.Created || rec.Spec.Workspace.OnDestroy != session.RemoveClean
 	case plan.Create, plan.Restart:
-		s := *j.change.After
-		typed := takesPrompt(s) && j.agent().Start(session.StartInput{Spec: s, Prompt: "."}).Paste != ""
-		made := s.Workspace.Mode == session.InPlace || s.Workspace.Mode == session.Plain
-		if j.change.Action == plan.Restart {
-			made = j.rec.Tree.Ready
+		s := *c.After
+		exists := rec.Tree.Ready
+		if c.Action == plan.Create {
+			exists = s.Workspace.Mode == session.InPlace || s.Workspace.Mode == session.Plain
 		}
-		return made && (len(s.Workspace.Setup) == 0 || j.rec.Tree.Ready) && !typed && !j.awaited && j.change.Then == ""
+		typed := takesPrompt(s) && j.agent().Start(session.StartInput{Spec: s, Prompt: "."}).Paste != ""
+		return exists && (len(s.Workspace.Setup) == 0 || rec.Tree.Ready) && !typed && !j.awaited && c.Then == ""
 	}
 	return false
 }
 
-// wasWanted is the recorded spec; nil: the session is not on record.
-func (j *job) wasWanted() *session.Spec {
-	if j.change.Before == nil {
-		return nil
-	}
-	return &j.change.Before.Spec
-}
+// interruption is why jobs are skipped that were interrupted.
+const interruption = "interrupted"
 
-// schedule carries the jobs out: those that wait for nothing, the first in rank
-// first, as many at once as may be.
-func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
+// schedule performs the jobs, those first that wait for nothing and rank first, and as
+// many at once as the limit allows, in shares. It reports whether it was interrupted, by
+// the end of ctx or by drain.
+func schedule(ctx context.Context, jobs []*job, limit int, stopOnError bool, drain <-chan struct{}) (interrupted bool) {
 	var free ranks
-	for _, j := range r.jobs {
+	for _, j := range jobs {
 		switch {
 		case j.outcome != "": // it could not be moved
 		case waits(*j.change):
-			r.skip(j, j.change.Detail)
+			j.skip(j.change.Detail)
 		case j.waiting == 0:
 			heap.Push(&free, j)
 		}
 	}
 	ended, freed := make(chan *job), make(chan int)
 	cancelled := ctx.Done()
-	why := "" // nothing new starts
-	// busy is the weight of those at work outside; running are those and the ones that
-	// only wait for their last record to be on disk.
-	limit := share * max(1, r.Parallelism)
+	why := "" // no job is started any more
+	// busy is the weight of the jobs that work; running counts those that only wait for
+	// their last write, too.
 	for busy, running := 0, 0; ; {
 		select {
 		case <-drain:
-			why, drain = "interrupted", nil
+			why, drain = interruption, nil
 		case <-cancelled:
-			why, cancelled = "interrupted", nil
+			why, cancelled = interruption, nil
 		default:
 		}
-		for why == "" && free.Len() > 0 && busy+free[0].weight() <= limit {
+		for why == "" && free.Len() > 0 && busy+free[0].weight <= limit {
 			j := heap.Pop(&free).(*job)
-			busy, running = busy+j.weight(), running+1
+			busy, running = busy+j.weight, running+1
 			j.idle = func() {
 				j.idling = true
-				freed <- j.weight()
+				freed <- j.weight
 			}
 			go func() {
 				j.perform(ctx)
@@ -107,11 +196,11 @@ func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
 		case j := <-ended:
 			running--
 			if !j.idling {
-				busy -= j.weight()
+				busy -= j.weight
 			}
 			if j.outcome == Failed {
-				r.skipAfter(j)
-				if r.StopOnError && why == "" {
+				j.skipDependents()
+				if stopOnError && why == "" {
 					why = fmt.Sprintf("not begun after the failure of %s", j.change.Address)
 				}
 				continue
@@ -122,49 +211,49 @@ func (r *run) schedule(ctx context.Context, drain <-chan struct{}) {
 				}
 			}
 		case <-drain:
-			why, drain = "interrupted", nil
+			why, drain = interruption, nil
 		case <-cancelled:
-			why, cancelled = "interrupted", nil
+			why, cancelled = interruption, nil
 		}
 	}
 	if why == "" {
 		why = "its dependencies wait for each other"
 	}
-	for _, j := range r.jobs {
+	for _, j := range jobs {
+		interrupted = interrupted || j.outcome == "" && why == interruption || j.outcome == Failed && ctx.Err() != nil
 		if j.outcome == "" {
-			r.skip(j, why)
-			r.interrupted = r.interrupted || why == "interrupted"
+			j.skip(why)
 		}
-		r.interrupted = r.interrupted || j.outcome == Failed && ctx.Err() != nil
 	}
+	return interrupted
 }
 
-// skipAfter skips all that waits for a job that failed or was skipped, naming
-// it.
-func (r *run) skipAfter(d *job) {
-	for _, j := range d.then {
-		if j.outcome != "" {
+// skip skips a job and those that wait for it.
+func (j *job) skip(why string) {
+	j.outcome, j.detail = Skipped, why
+	j.run.journal.emit(j.entry.event(history.Event{Kind: history.ApplySkipped, Detail: why}), j.change.Before)
+	j.skipDependents()
+}
+
+// skipDependents skips the jobs that wait for one that failed or was skipped.
+func (j *job) skipDependents() {
+	how := "failed"
+	if j.outcome == Skipped {
+		how = "was skipped"
+	}
+	for _, next := range j.then {
+		if next.outcome != "" {
 			continue
-		}
-		how := "failed"
-		if d.outcome == Skipped {
-			how = "was skipped"
 		}
 		relation := "depends on"
 		switch {
-		case d.ends() && j.ends():
+		case ends(j.change) && ends(next.change):
 			relation = "is needed by"
-		case d.ends():
+		case ends(j.change):
 			relation = "waits for the end of"
 		}
-		r.skip(j, fmt.Sprintf("%s %s, which %s", relation, d.change.Address, how))
+		next.skip(fmt.Sprintf("%s %s, which %s", relation, j.change.Address, how))
 	}
-}
-
-func (r *run) skip(j *job, why string) {
-	j.outcome, j.detail = Skipped, why
-	r.emit(j.event(history.Event{Kind: history.ApplySkipped, Detail: why}), j.change.Before)
-	r.skipAfter(j)
 }
 
 // ranks is a heap of jobs, the first in rank on top.

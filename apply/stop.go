@@ -5,121 +5,169 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
 
-// pause lets the session stand: by the mode that the wanted spec says. A prompt
-// that is still to be typed is typed first, since a paused session takes none.
-func (j *job) pause(ctx context.Context) error {
-	j.takeUp()
-	rt, err := j.run.runtime(j.rec.Spec)
-	if err != nil {
-		return err
-	}
-	if err := j.complete(ctx); err != nil {
-		return err
-	}
-	if err := rt.Pause(ctx, j.rec.Place, j.rec.Run.ID, j.rec.Spec.Pause.Mode); err != nil {
-		return err
-	}
-	return j.settle()
+// stopper ends agents and removes the places of sessions.
+type stopper struct {
+	runtimes  *runtimes
+	reader    *activity.Reader
+	journal   *journal
+	facts     func(run string) session.RunFacts
+	afterTurn func(session.Spec) time.Duration // nil: as the stop block says
 }
 
-// resume ends a pause.
-func (j *job) resume(ctx context.Context) error {
-	j.takeUp()
-	rt, err := j.run.runtime(j.rec.Spec)
-	if err != nil {
-		return err
+// end ends the session's agent, after its turn if that is wanted, and keeps its screen.
+// The place remains.
+func (s *stopper) end(ctx context.Context, e *entry) error {
+	c, live := e.change, e.change.Live
+	limit := e.rec.Spec.Stop.AfterTurn.D()
+	if s.afterTurn != nil {
+		limit = s.afterTurn(e.rec.Spec)
 	}
-	if err := rt.Resume(ctx, j.rec.Place, j.rec.Run.ID); err != nil {
-		return err
-	}
-	if err := j.complete(ctx); err != nil {
-		return err
-	}
-	return j.settle()
-}
-
-// stop ends the session's agent and takes its place away. Its record and its
-// workspace stay.
-func (j *job) stop(ctx context.Context) error {
-	j.observe()
-	if err := intend(j, session.Stopping); err != nil {
-		return err
-	}
-	if err := j.clear(ctx); err != nil {
-		return err
-	}
-	j.rec.Place = session.Place{}
-	if j.change.After != nil {
-		switch err := j.keepPrompt(*j.change.After); {
-		case err == nil:
-			j.want(*j.change.After)
-		case !state.Unwritable(err): // else what it is to be at its next start is for the next apply to say
+	interrupted := c.Interrupts != nil && c.Action != plan.Delete && c.Action != plan.Replace
+	if limit > 0 && live != nil {
+		rests, err := s.awaitTurn(ctx, e.rec, *live, limit)
+		if err != nil {
 			return err
 		}
+		interrupted = interrupted && !rests
 	}
-	j.idle()
-	return settleEnded(j)
-}
-
-// remove takes a session away: agent, place, workspace where that is wanted and
-// safe, and, once it has been seen to be gone, its record.
-func (j *job) remove(ctx context.Context) error {
-	if err := intend(j, session.Removing); err != nil {
+	rt, err := s.runtimes.of(e.rec.Spec)
+	if err != nil {
 		return err
 	}
-	if err := j.clear(ctx); err != nil {
-		return err
+	place, runs := e.rec.Place, []string{e.rec.Run.ID}
+	if live != nil {
+		place = live.Place
+		s.keepScreen(ctx, e, rt, place)
+		if live.Mark.Run != e.rec.Run.ID {
+			runs = append(runs, live.Mark.Run)
+		}
 	}
-	j.dropWorkspace(ctx)
-	if j.change.Action == plan.Delete {
-		j.idle()
+	for _, run := range runs {
+		if run == "" {
+			continue
+		}
+		lived := s.facts(run).Alive
+		if err := rt.Stop(ctx, place, run, e.rec.Spec.Stop); err != nil {
+			return fmt.Errorf("stop run %s: %w", run, err)
+		}
+		s.reportEnd(e, run, lived)
 	}
-	return forgetEnded(j)
-}
-
-// forget takes a session off the record.
-func (j *job) forget() error {
-	if err := j.run.Store.Delete(j.rec.Address); err != nil {
-		return fmt.Errorf("take the session off the record: %w", err)
+	if interrupted {
+		e.emit(history.Event{Kind: history.TurnInterrupted, Reason: string(c.Reason)})
 	}
-	j.run.dropRuns(j.rec)
-	j.kept = false
 	return nil
 }
 
-// replace makes a session anew under its address: another one, with an identity
-// of its own.
-func (j *job) replace(ctx context.Context) error {
-	if err := j.remove(ctx); err != nil {
-		return err
+// reportEnd emits, once, how a run ended: by this change, or by itself before. A run that
+// is on record and was never started has no end.
+func (s *stopper) reportEnd(e *entry, run string, lived bool) {
+	recorded := run == e.rec.Run.ID
+	if recorded && !e.rec.Run.EndedAt.IsZero() || !lived && recorded && e.rec.Run.StartedAt.IsZero() {
+		return
 	}
-	old := j.rec
-	j.rec = j.fresh()
-	j.rec.Tree = old.Tree // a workspace that is kept stays whose it was
-	spec := j.rec.Spec
-	return j.begin(ctx, spec, delivery{prompt: takesPrompt(spec)})
+	x := history.Event{Kind: history.RunEnded, Run: run, Reason: string(e.change.Reason)}
+	if exit := s.facts(run).Exit; exit != nil {
+		x.Detail, x.Elapsed = exit.String(), exit.Ran
+		if !lived || exit.Cause == "timeout" {
+			x.Reason = exit.Cause
+		}
+	}
+	if recorded {
+		e.rec.Run.EndedAt = s.journal.now()
+	}
+	e.emit(x)
 }
 
-// clear ends the session's agent, takes its place away, and looks that it is
-// gone.
-func (j *job) clear(ctx context.Context) error {
-	if err := j.end(ctx); err != nil {
+// awaitTurn waits until the agent no longer works, but not longer than limit, and reports
+// whether it rests. An agent that cannot be seen, or is frozen, counts as resting, since
+// nothing would show the end of its turn. The error says that ctx ended first.
+func (s *stopper) awaitTurn(ctx context.Context, rec session.Record, l session.Live, limit time.Duration) (rests bool, err error) {
+	if l.Vital != session.Alive {
+		return true, nil
+	}
+	var course turn.Course
+	for began, pause := time.Now(), 20*time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		if s.rests(ctx, rec, l.Mark.Run, &course) {
+			return true, nil
+		}
+		left := limit - time.Since(began)
+		if left <= 0 {
+			return false, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, fmt.Errorf("let its turn end: %w", ctx.Err())
+		case <-time.After(min(pause, left)):
+		}
+	}
+}
+
+// rests reports whether a run's agent does not work. A runtime that does not answer now
+// may answer in a moment, and an agent whose screen alone says that it is done or has
+// failed may work on.
+func (s *stopper) rests(ctx context.Context, rec session.Record, run string, course *turn.Course) bool {
+	lives, err := s.runtimes.lives(ctx, rec.Spec, true)
+	if err != nil {
+		return false
+	}
+	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Mark.Run == run })
+	if i < 0 || lives[i].Vital != session.Alive || lives[i].Frozen {
+		return true
+	}
+	l, now := &lives[i], time.Now()
+	var seen session.Detection
+	if run == rec.Run.ID {
+		seen = s.reader.Read(rec, l, rec.Run.DeliveredAt, now).Detection
+	} else { // it is not on record, so that its files are not known
+		seen = s.reader.Agent(rec).Detect(session.Evidence{Vital: session.Alive, Title: l.Title, Screen: l.Screen})
+	}
+	does := seen.Activity
+	phrase := seen.Source == "screen" && (does == session.Done || does == session.Failed)
+	course.See(turn.Look{At: now, Run: run, Is: string(does), Alive: true, Working: does == session.Working, Phrase: phrase, Moved: l.MovedAt})
+	return does != session.Working && (!phrase || course.Settled())
+}
+
+// keepScreen appends the session's screen to its transcript. A transcript that cannot be
+// written is a warning: a session can also be ended on a full disk.
+func (s *stopper) keepScreen(ctx context.Context, e *entry, rt session.Runtime, p session.Place) {
+	text, err := rt.Capture(ctx, p, 0)
+	if errors.Is(err, session.ErrGone) {
+		return
+	}
+	if err == nil {
+		why := string(e.change.Action)
+		if e.change.Detail != "" {
+			why += ": " + firstLine(e.change.Detail)
+		}
+		err = history.Keep(s.journal.folder(e.rec), s.journal.now(), e.rec.Run.ID, why, text)
+	}
+	if err != nil {
+		s.journal.warn(e.change.Address, "the screen could not be kept in the transcript", err.Error())
+	}
+}
+
+// remove ends the session's agent, removes its place, and verifies that it is gone.
+func (s *stopper) remove(ctx context.Context, e *entry) error {
+	if err := s.end(ctx, e); err != nil {
 		return err
 	}
-	place := j.rec.Place
-	if j.change.Live != nil {
-		place = j.change.Live.Place
+	place := e.rec.Place
+	if e.change.Live != nil {
+		place = e.change.Live.Place
 	}
 	if place == (session.Place{}) {
 		return nil
 	}
-	rt, err := j.run.runtime(j.rec.Spec)
+	rt, err := s.runtimes.of(e.rec.Spec)
 	if err != nil {
 		return err
 	}
@@ -130,14 +178,31 @@ func (j *job) clear(ctx context.Context) error {
 		}
 		return fmt.Errorf("its agent has ended, but its %s could not be removed (repeat the command once that is possible): %w", kind, err)
 	}
-	lives, err := j.run.look(ctx, j.rec.Spec, false)
+	lives, err := s.runtimes.lives(ctx, e.rec.Spec, false)
 	if err != nil {
-		return fmt.Errorf("look that it is gone: %w", err)
+		return fmt.Errorf("verify that it is gone: %w", err)
 	}
 	if slices.ContainsFunc(lives, func(l session.Live) bool {
-		return !l.Foreign && l.Mark.ID == j.rec.ID && (place.Container == "" || l.Place.Container == place.Container)
+		return !l.Foreign && l.Mark.ID == e.rec.ID && (place.Container == "" || l.Place.Container == place.Container)
 	}) {
 		return errors.New("it was removed and is still there")
+	}
+	return nil
+}
+
+// sweep ends what is left of the recorded run: its place may be gone while a process in
+// it still lives.
+func (s *stopper) sweep(ctx context.Context, rec session.Record) error {
+	run := rec.Run.ID
+	if run == "" || !s.facts(run).Claimed {
+		return nil
+	}
+	rt, err := s.runtimes.of(rec.Spec)
+	if err != nil {
+		return err
+	}
+	if err := rt.Stop(ctx, rec.Place, run, rec.Spec.Stop); err != nil {
+		return fmt.Errorf("end what is left of run %s: %w", run, err)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentform/agentform/history"
@@ -13,78 +15,126 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// plannedTree is the workspace that is about to be made. It says already that
-// agentform makes it, when nothing is there yet: an agentform that is killed
-// right after making it must not forget whose it is. What stands among
-// agentform's own workspaces was made by it before.
-func (j *job) plannedTree() session.WorkspaceState {
-	s := j.rec.Spec
+// workspaces creates and removes the workspaces of sessions.
+type workspaces struct {
+	git      Git
+	dataDir  string
+	folder   func(session.Record) string
+	runtimes *runtimes
+	environs *environments
+}
+
+// checkout returns the workspace as it is on disk. In a clone no git is run.
+func (w *workspaces) checkout(t session.WorkspaceState) session.Checkout {
+	if t.Mode == session.Clone || t.Mode == session.Plain {
+		return w.git.LookClone(t.Path)
+	}
+	return w.git.Look(t.Path)
+}
+
+// planned returns the workspace that is about to be created. It says that agentform
+// creates it before it does, so that an agentform that is killed right after does not
+// forget it. A workspace below the data directory was created by agentform before.
+func (w *workspaces) planned(rec session.Record) session.WorkspaceState {
+	s := rec.Spec
 	t := session.WorkspaceState{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
-	there := j.look(t).Exists
-	if old := j.rec.Tree; old.Path == t.Path && old.Mode == t.Mode && old.Branch == t.Branch && there {
+	exists := w.checkout(t).Exists
+	if old := rec.Tree; old.Path == t.Path && old.Mode == t.Mode && old.Branch == t.Branch && exists {
 		t.Created, t.Made, t.Ready = old.Created, old.Made, old.Ready
 		return t
 	}
-	t.Created = t.Mode != session.InPlace && (!there || j.run.owns(t.Path))
+	t.Created = t.Mode != session.InPlace && (!exists || madeIn(w.dataDir, t.Path))
 	return t
 }
 
-// workspace sees to it that the workspace is there, on its branch, and set up.
-// It never checks anything out where something is.
-func (j *job) workspace(ctx context.Context) error {
-	t := &j.rec.Tree
-	var err error
-	switch t.Mode {
-	case session.Worktree:
-		err = j.worktree(ctx)
-	case session.InPlace:
-		err = onBranch(j.run.Git.Look(t.Path), t.Branch)
-	case session.Clone:
-		err = j.clone(ctx)
-	case session.Plain:
-		err = j.plain()
-	default:
-		err = fmt.Errorf("workspace mode %q is not supported", t.Mode)
-	}
-	if err != nil {
+// prepare ensures that the workspace exists, is on its branch, and is set up. It never
+// checks out a branch in a workspace that exists.
+func (w *workspaces) prepare(ctx context.Context, e *entry) error {
+	t := &e.rec.Tree
+	if err := w.create(ctx, e.rec.Spec, t); err != nil {
 		return err
 	}
-	setup := j.rec.Spec.Workspace.Setup
+	setup := e.rec.Spec.Workspace.Setup
 	if t.Ready || len(setup) == 0 {
 		t.Ready = true
 		return nil
 	}
-	if err := j.setUp(ctx, setup); err != nil {
+	if err := w.setUp(ctx, e.rec, setup); err != nil {
 		return err
 	}
 	t.Ready = true
-	if err := j.save(); err != nil {
+	if err := e.save(); err != nil {
 		return err
 	}
-	j.tell(history.Event{Kind: history.WorkspaceReady, Detail: t.Path})
+	e.emit(history.Event{Kind: history.WorkspaceReady, Detail: t.Path})
 	return nil
 }
 
-// worktree makes the worktree, or takes the one that stands there on the
-// branch: kept from before, or made by an apply that was interrupted.
-func (j *job) worktree(ctx context.Context) error {
-	t := &j.rec.Tree
-	seen := j.run.Git.Look(t.Path)
-	if seen.Exists && !seen.Empty && !seen.Partial {
+// create creates a workspace, or accepts one that exists and is on its branch: it was
+// kept, or created by an apply that was interrupted.
+func (w *workspaces) create(ctx context.Context, s session.Spec, t *session.WorkspaceState) error {
+	var created bool
+	var err error
+	switch seen := w.checkout(*t); {
+	case t.Mode == session.Plain:
+		return createPlain(s, t.Path)
+	case t.Mode == session.InPlace, (t.Mode == session.Worktree || t.Mode == session.Clone) && seen.Exists && !seen.Empty && (t.Mode == session.Clone || !seen.Partial):
 		return onBranch(seen, t.Branch)
+	case t.Mode == session.Worktree:
+		if err := os.MkdirAll(filepath.Dir(t.Path), 0o755); err != nil {
+			return err
+		}
+		created, err = w.git.AddWorktree(ctx, t.Repo, t.Path, t.Branch, s.Workspace.Base)
+	case t.Mode == session.Clone:
+		var owner *git.Owner
+		if owner, err = ownerOf(s); err != nil {
+			return err
+		}
+		created, err = w.git.AddClone(ctx, t.Repo, t.Path, t.Branch, s.Workspace.Base, owner)
+	default:
+		return fmt.Errorf("workspace mode %q is not supported", t.Mode)
 	}
-	if err := os.MkdirAll(filepath.Dir(t.Path), 0o755); err != nil {
+	t.Made = t.Made || err == nil && created
+	return err
+}
+
+// createPlain creates a workspace without git.
+func createPlain(s session.Spec, path string) error {
+	_, err := os.Lstat(path)
+	if exists := err == nil; exists {
+		return os.MkdirAll(path, 0o755) // fails if it is not a directory
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err
 	}
-	made, err := j.run.Git.AddWorktree(ctx, t.Repo, t.Path, t.Branch, j.rec.Spec.Workspace.Base)
-	if err != nil {
+	owner, err := ownerOf(s)
+	if owner == nil || err != nil || owner.UID == os.Geteuid() {
 		return err
 	}
-	t.Made = t.Made || made
+	if err := os.Lchown(path, owner.UID, owner.GID); err != nil {
+		return fmt.Errorf("give it to user %s: %w (only root may give files away)", s.Runtime.Docker.User, err)
+	}
 	return nil
 }
 
-// onBranch says how a checkout is not what the manifest declares.
+// ownerOf returns the owner of a session's workspace; nil: the current user.
+func ownerOf(s session.Spec) (*git.Owner, error) {
+	if s.Runtime.Docker == nil || s.Runtime.Docker.User == "" {
+		return nil, nil
+	}
+	user, group, grouped := strings.Cut(s.Runtime.Docker.User, ":")
+	uid, err := strconv.Atoi(user)
+	o := git.Owner{UID: uid, GID: -1} // -1: unchanged
+	if err == nil && grouped {
+		o.GID, err = strconv.Atoi(group)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("user %q of the container is not a number", s.Runtime.Docker.User)
+	}
+	return &o, nil
+}
+
+// onBranch returns an error if a checkout is not what the manifest declares.
 func onBranch(seen session.Checkout, branch string) error {
 	switch {
 	case seen.Err != nil:
@@ -103,58 +153,58 @@ func onBranch(seen session.Checkout, branch string) error {
 	return nil
 }
 
-// dropWorkspace removes a workspace that the manifest says to remove, if
-// agentform made it and nothing would be lost by it; else it stays, and that is
-// told.
-func (j *job) dropWorkspace(ctx context.Context) {
-	t, wanted := j.rec.Tree, j.rec.Spec.Workspace.OnDestroy
+// remove removes a workspace that the manifest says to remove, if agentform created it
+// and no work would be lost. Otherwise it keeps the workspace and reports why.
+func (w *workspaces) remove(ctx context.Context, e *entry) {
+	t := e.rec.Tree
 	if !t.Created {
 		return
 	}
-	if co := j.look(t); !co.Exists {
-		if t.Mode == session.Worktree && co.Err == nil {
-			j.tellOfGone(ctx)
+	if seen := w.checkout(t); !seen.Exists {
+		if t.Mode == session.Worktree && seen.Err == nil {
+			w.reportGone(ctx, e)
 		}
 		return
 	}
 	why := "on_destroy is keep"
-	if wanted == session.RemoveClean {
-		why = j.removeClean(ctx)
+	if e.rec.Spec.Workspace.OnDestroy == session.RemoveClean {
+		why = w.removeClean(ctx, e.rec.Spec, t)
 	}
-	if why == "" {
-		j.removeEmptyParent()
+	if why != "" {
+		e.emit(history.Event{Kind: history.WorkKept, Detail: t.Path + " stays: " + why})
 		return
 	}
-	j.tell(history.Event{Kind: history.WorkKept, Detail: t.Path + " stays: " + why})
-}
-
-// tellOfGone records what the repository still holds of a worktree whose folder is gone.
-// Once the session is removed from the state, nothing else names it.
-func (j *job) tellOfGone(ctx context.Context) {
-	t := j.rec.Tree
-	if risk, err := j.run.Git.AtRisk(ctx, t.Path, t.Repo); err == nil && risk.Any() {
-		j.tell(history.Event{Kind: history.WorkKept, Detail: fmt.Sprintf("the folder %s is gone, and its repository still has %s (until: git -C %s worktree prune)", t.Path, risk, t.Repo)})
+	// The session's directory of workspaces, if this was its last one.
+	if parent := filepath.Dir(t.Path); madeIn(w.dataDir, parent) {
+		_ = os.Remove(parent) // fails if it is not empty
 	}
 }
 
-// removeClean removes the workspace or says why not.
-func (j *job) removeClean(ctx context.Context) (why string) {
-	t := j.rec.Tree
+// reportGone reports what the repository still holds of a worktree whose directory is
+// gone. Once the session is removed from the state, nothing else names it.
+func (w *workspaces) reportGone(ctx context.Context, e *entry) {
+	t := e.rec.Tree
+	if risk, err := w.git.AtRisk(ctx, t.Path, t.Repo); err == nil && risk.Any() {
+		e.emit(history.Event{Kind: history.WorkKept, Detail: fmt.Sprintf("the folder %s is gone, and its repository still has %s (until: git -C %s worktree prune)", t.Path, risk, t.Repo)})
+	}
+}
+
+// removeClean removes the workspace or returns why it did not.
+func (w *workspaces) removeClean(ctx context.Context, s session.Spec, t session.WorkspaceState) (why string) {
 	var err error
 	switch t.Mode {
 	case session.Worktree:
-		err = j.run.Git.RemoveWorktree(ctx, t.Repo, t.Path)
+		err = w.git.RemoveWorktree(ctx, t.Repo, t.Path)
 	case session.Clone:
 		var runner git.Runner
-		if runner, err = j.runner(); err == nil {
-			err = j.run.Git.RemoveClone(ctx, t.Path, t.Repo, runner)
+		if runner, err = w.runner(s, t.Path); err == nil {
+			err = w.git.RemoveClone(ctx, t.Path, t.Repo, runner)
 		}
 	default:
-		// Nothing tells what would be lost in a folder without git.
+		// Without git, nothing says what would be lost.
 		if err := os.Remove(t.Path); err != nil {
 			return "it is not empty"
 		}
-		return ""
 	}
 	var risky *git.RiskError
 	switch {
@@ -166,18 +216,24 @@ func (j *job) removeClean(ctx context.Context) (why string) {
 	return ""
 }
 
-// removeEmptyParent removes the session's folder among the workspaces, when the
-// last of its branches' folders is gone.
-func (j *job) removeEmptyParent() {
-	if parent := filepath.Dir(j.rec.Tree.Path); j.run.owns(parent) {
-		_ = os.Remove(parent) // refuses if it is not empty, which is as well
+// runner returns how git is run in a session's clone: in a container, if the session was
+// in one.
+func (w *workspaces) runner(s session.Spec, path string) (git.Runner, error) {
+	c, err := w.runtimes.container(s)
+	if err != nil {
+		return nil, err
 	}
+	if c == nil {
+		return git.Here(path), nil
+	}
+	return func(ctx context.Context, args ...string) (string, error) {
+		argv := slices.Concat([]string{"git"}, git.ArgsElsewhere(args...))
+		return c.Run(ctx, s, path, argv, []string{"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0"})
+	}, nil
 }
 
-// owns reports whether a path is among the workspaces that only agentform makes.
-func (r *run) owns(path string) bool { return madeIn(r.DataDir, path) }
-
-// madeIn reports whether a path is among the workspaces of a data directory.
+// madeIn reports whether a path is among the workspaces of a data directory, which
+// agentform alone creates.
 func madeIn(dataDir, path string) bool {
 	return strings.HasPrefix(path, filepath.Join(dataDir, "workspaces")+string(filepath.Separator))
 }

@@ -1,0 +1,343 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// create creates a session: its record, its workspace, its run. One whose creation was
+// interrupted continues under a new run.
+func (j *job) create(ctx context.Context) error {
+	spec := *j.change.After
+	d, err := j.run.conversations.due(j.entry.rec, j.agent(), spec, false)
+	if err != nil {
+		return err
+	}
+	if j.change.Before != nil {
+		if err := j.run.stopper.sweep(ctx, j.entry.rec); err != nil {
+			return err
+		}
+	}
+	return j.begin(ctx, spec, d)
+}
+
+// begin records what is about to be created, and creates it.
+func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
+	e := j.entry
+	if err := e.keepPrompt(spec); err != nil {
+		return err
+	}
+	e.rec.Spec = spec
+	e.rec.Intent, e.rec.Trouble = session.Creating, ""
+	e.rec.Place = session.Place{}
+	e.rec.Tree = j.run.workspaces.planned(e.rec)
+	e.newRun(j.run.newID(16), d)
+	if err := e.save(); err != nil {
+		return err
+	}
+	if err := j.run.workspaces.prepare(ctx, e); err != nil {
+		return err
+	}
+	return j.launch(ctx, nil, d)
+}
+
+// launch starts the recorded run, in a place that exists (nil: in a new one).
+func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
+	o := launchOptions{in: in, ready: j.awaited}
+	if !j.awaited && j.change.Then == "" {
+		o.last = j.idle
+	}
+	started, err := j.run.starter.launch(ctx, j.entry, j.agent(), d, o)
+	j.started = j.started || started
+	return err
+}
+
+// restart starts the agent again, in the same place if that exists. What is left of the
+// old run is ended first.
+func (j *job) restart(ctx context.Context) error {
+	spec, e := *j.change.After, j.entry
+	if err := e.keepPrompt(spec); err != nil {
+		return err
+	}
+	j.run.conversations.observe(e)
+	d, err := j.run.conversations.due(e.rec, j.agent(), spec, j.change.Fresh)
+	if err != nil {
+		return err
+	}
+	e.rec.Intent = session.Restarting
+	if err := e.save(); err != nil {
+		return err
+	}
+	if err := j.run.stopper.end(ctx, e); err != nil {
+		return err
+	}
+	j.want(spec)
+	e.newRun(j.run.newID(16), d)
+	if err := e.save(); err != nil {
+		return err
+	}
+	if !e.rec.Tree.Ready { // its setup never succeeded
+		if err := j.run.workspaces.prepare(ctx, e); err != nil {
+			return err
+		}
+	}
+	var in *session.Place
+	if l := j.change.Live; l != nil && (l.PlaceUp || l.Place.Container != "") { // a container that does not run is started
+		in = &l.Place
+	}
+	return j.launch(ctx, in, d)
+}
+
+// replace removes a session and creates another one at its address.
+func (j *job) replace(ctx context.Context) error {
+	if err := j.remove(ctx); err != nil {
+		return err
+	}
+	old := j.entry.rec
+	j.entry.rec = j.run.newRecord(j.change)
+	j.entry.rec.Tree = old.Tree // a workspace that is kept keeps its creator
+	spec := j.entry.rec.Spec
+	return j.begin(ctx, spec, delivery{prompt: takesPrompt(spec)})
+}
+
+// update records what changed without touching the agent, and completes what an
+// interrupted action left.
+func (j *job) update(ctx context.Context) error {
+	e, before := j.entry, j.entry.rec.Spec.Timeout
+	j.syncRun()
+	if err := e.keepPrompt(e.rec.Spec); err != nil {
+		return err
+	}
+	live := j.change.Live
+	if live == nil || live.Vital != session.Alive {
+		return e.settle()
+	}
+	rt, err := j.run.runtimes.of(e.rec.Spec)
+	if err != nil {
+		return err
+	}
+	if setter, can := rt.(session.TimeoutSetter); can && before != e.rec.Spec.Timeout {
+		if err := setter.SetTimeout(ctx, live.Place, live.Mark.Run, e.rec.Spec.Timeout.D()); err != nil {
+			return err
+		}
+	}
+	if repairs(j.change) {
+		r, err := j.run.starter.run(&e.rec, j.agent())
+		if err != nil {
+			return err
+		}
+		if err := j.run.starter.await(ctx, r); err != nil {
+			return err
+		}
+	}
+	return j.complete(ctx)
+}
+
+// complete completes a start that was interrupted, and settles the record.
+func (j *job) complete(ctx context.Context) error {
+	if err := j.run.starter.complete(ctx, j.entry, j.agent()); err != nil {
+		return err
+	}
+	return j.entry.settle()
+}
+
+// syncRun makes the record say what is wanted, and which run is live: another one than
+// recorded if an apply was interrupted.
+func (j *job) syncRun() {
+	if j.change.After != nil {
+		j.want(*j.change.After)
+	}
+	l, rec := j.change.Live, &j.entry.rec
+	if l == nil || j.started {
+		return
+	}
+	rec.Place, rec.Tree.Ready = l.Place, true
+	if l.Mark.Run != rec.Run.ID {
+		before := *rec
+		before.Past = slices.DeleteFunc(slices.Clone(before.Past), func(id string) bool { return id == l.Mark.Run })
+		rec.Past = j.entry.runs.replaced(before)
+		rec.Run.ID = l.Mark.Run
+		rec.Run.StartedAt, rec.Run.ReadyAt, rec.Run.EndedAt = time.Time{}, time.Time{}, time.Time{}
+	}
+	if rec.Run.StartedAt.IsZero() {
+		facts := j.run.config.Facts(l.Mark.Run)
+		rec.Run.StartedAt, rec.Run.BootID, rec.Run.Agent = l.Started, facts.BootID, facts.Agent
+	}
+}
+
+// want makes the record say what is wanted, and on which branch the workspace is if
+// someone has brought it to the declared one.
+func (j *job) want(s session.Spec) {
+	rec := &j.entry.rec
+	rec.Spec = s
+	if t := &rec.Tree; t.Branch != s.Branch && j.run.workspaces.checkout(*t).Branch == s.Branch {
+		t.Branch = s.Branch
+	}
+}
+
+// pause pauses the session in the mode of the wanted spec. A prompt that is still to be
+// typed is typed first: a paused session takes none.
+func (j *job) pause(ctx context.Context) error {
+	j.syncRun()
+	e := j.entry
+	rt, err := j.run.runtimes.of(e.rec.Spec)
+	if err != nil {
+		return err
+	}
+	if err := j.run.starter.complete(ctx, e, j.agent()); err != nil {
+		return err
+	}
+	if err := rt.Pause(ctx, e.rec.Place, e.rec.Run.ID, e.rec.Spec.Pause.Mode); err != nil {
+		return err
+	}
+	return e.settle()
+}
+
+// resume ends a pause.
+func (j *job) resume(ctx context.Context) error {
+	j.syncRun()
+	rt, err := j.run.runtimes.of(j.entry.rec.Spec)
+	if err != nil {
+		return err
+	}
+	if err := rt.Resume(ctx, j.entry.rec.Place, j.entry.rec.Run.ID); err != nil {
+		return err
+	}
+	return j.complete(ctx)
+}
+
+// stop ends the session's agent and removes its place. Record and workspace remain.
+func (j *job) stop(ctx context.Context) error {
+	e := j.entry
+	j.run.conversations.observe(e)
+	if err := e.intend(session.Stopping); err != nil {
+		return err
+	}
+	if err := j.run.stopper.remove(ctx, e); err != nil {
+		return err
+	}
+	e.rec.Place = session.Place{}
+	if j.change.After != nil {
+		switch err := e.keepPrompt(*j.change.After); {
+		case err == nil:
+			j.want(*j.change.After)
+		case !state.Unwritable(err): // else the next apply plans what it is to be when it starts
+			return err
+		}
+	}
+	j.idle()
+	return e.settleEnded()
+}
+
+// remove removes a session: agent, place, workspace if that is wanted and safe, and
+// then its record.
+func (j *job) remove(ctx context.Context) error {
+	if err := j.entry.intend(session.Removing); err != nil {
+		return err
+	}
+	if err := j.run.stopper.remove(ctx, j.entry); err != nil {
+		return err
+	}
+	j.run.workspaces.remove(ctx, j.entry)
+	if j.change.Action == plan.Delete {
+		j.idle()
+	}
+	return j.entry.forget()
+}
+
+// adoptForeign puts a session that somebody else started under management, as it runs.
+// It is marked first and recorded then: one with a mark that is not on record is found.
+func (j *job) adoptForeign(ctx context.Context) error {
+	e, s := j.entry, j.entry.rec.Spec
+	rt, err := j.run.runtimes.of(s)
+	if err != nil {
+		return err
+	}
+	adopter, can := rt.(session.Adopter)
+	if !can {
+		return errors.New("its runtime cannot take over what somebody else started")
+	}
+	if err := e.keepPrompt(s); err != nil {
+		return err
+	}
+	id := j.run.newID(16)
+	place, err := adopter.Adopt(ctx, j.change.Import, session.Mark{Project: j.run.plan.Lineage,
+		Address: e.rec.Address, ID: e.rec.ID, Run: id, Hash: s.Hash()})
+	if err != nil {
+		return err
+	}
+	l := *j.change.Live
+	l.Place, l.Mark.Run, l.Mark.ID = place, id, e.rec.ID
+	facts, created := j.run.config.Facts(id), e.rec.CreatedAt
+	l.BootID = facts.BootID
+	e.rec = Restored(l, s, facts, e.rec.Address, e.rec.Origin, "")
+	e.rec.Tree.Created = false // whoever started the session made it
+	if l.Started.IsZero() {
+		e.rec.CreatedAt = created
+	}
+	return e.settle()
+}
+
+// Restored returns the record of a live session that is in no state, from what it says
+// of itself and what its run's directory keeps. A workspace that is not among those of
+// dataDir counts as the user's.
+func Restored(l session.Live, spec session.Spec, facts session.RunFacts, address session.Address, origin session.Origin, dataDir string) session.Record {
+	run := session.Run{ID: l.Mark.Run, Number: 1, StartedAt: l.Started, BootID: l.BootID, Agent: facts.Agent, PromptSHA: spec.Prompt.Digest}
+	if spec.Prompt.Digest != "" {
+		run.DeliveredAt = l.Started // or somebody has seen that it was not
+	}
+	return session.Record{
+		ID: l.Mark.ID, Address: address, Origin: origin, Spec: spec, Place: l.Place, Run: run,
+		Tree: session.WorkspaceState{Path: spec.Workspace.Path, Mode: spec.Workspace.Mode, Repo: spec.Workspace.Repo,
+			Branch: spec.Branch, Created: spec.Workspace.Mode != session.InPlace && madeIn(dataDir, spec.Workspace.Path), Ready: true},
+		CreatedAt: l.Started,
+	}
+}
+
+// queues reports whether the change is an approved start that waits.
+func queues(c plan.Change) bool { return c.Approved && c.Queues() }
+
+// queue records that the start of the session was approved, so that whoever can start it
+// later starts exactly that.
+func (j *job) queue() {
+	j.outcome, j.detail = Held, j.change.Detail
+	if j.change.Queued() {
+		return
+	}
+	if err := j.enqueue(); err != nil {
+		j.outcome, j.detail, j.err = Failed, "", fmt.Errorf("hold %s: %w", j.change.Address, err)
+		j.entry.emit(history.Event{Kind: history.ApplyErrored, Detail: j.err.Error()})
+		return
+	}
+	j.entry.emit(history.Event{Kind: history.Held, Reason: string(j.change.Reason), Detail: j.detail})
+}
+
+func (j *job) enqueue() error {
+	e, spec := j.entry, *j.change.After
+	if j.change.Before == nil {
+		e.rec = j.run.newRecord(j.change)
+	}
+	if j.change.Holds == plan.Create { // nothing of an earlier attempt is left
+		e.rec.Run, e.rec.Place = session.Run{Number: e.rec.Run.Number}, session.Place{}
+	}
+	if err := e.keepPrompt(spec); err != nil {
+		return err
+	}
+	in, err := j.run.environs.inherited(spec)
+	if err != nil {
+		return err
+	}
+	e.rec.Spec, e.rec.Inherits = spec, slices.Sorted(maps.Keys(in.Secrets))
+	e.rec.Intent, e.rec.Trouble = session.Queued, ""
+	e.liftOverride()
+	return e.save()
+}

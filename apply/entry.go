@@ -1,0 +1,165 @@
+package apply
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// entry is the state's record of one session while a change is carried out.
+type entry struct {
+	store   Store
+	blobs   Blobs
+	journal *journal
+	runs    runDirs
+	change  *plan.Change
+
+	rec   session.Record    // with what has become true since it was saved
+	saved bool              // the store has it
+	lifts *session.Override // to be lifted when the change is complete
+}
+
+// emit emits an event of the session and keeps it in its history.
+func (e *entry) emit(x history.Event) { e.journal.emit(e.event(x), &e.rec) }
+
+// event returns an event of the session.
+func (e *entry) event(x history.Event) history.Event {
+	x.Address, x.ID, x.Run, x.Action = e.change.Address, e.rec.ID, cmp.Or(x.Run, e.rec.Run.ID), string(e.change.Action)
+	return x
+}
+
+// save saves the record.
+func (e *entry) save() error {
+	e.rec.UpdatedAt = e.journal.now()
+	if err := e.store.Put(e.rec); err != nil {
+		return fmt.Errorf("record the session: %w", err)
+	}
+	e.saved = true
+	return nil
+}
+
+// settle records that the change is complete. That ends an override which the plan
+// lifts or which says what the spec says.
+func (e *entry) settle() error {
+	lifted := e.lifts
+	e.rec.Intent, e.rec.Trouble = session.Settled, ""
+	e.liftOverride()
+	if err := e.save(); err != nil {
+		return err
+	}
+	if lifted != nil {
+		e.lifts = nil
+		e.emit(history.Event{Kind: history.OverrideLifted, Old: string(lifted.Desired), New: string(e.rec.Spec.Desired),
+			Detail: fmt.Sprintf("%s by %s at %s", lifted.Desired, lifted.By, lifted.At.UTC().Format(time.RFC3339))})
+	}
+	return nil
+}
+
+func (e *entry) liftOverride() {
+	if o := e.rec.Override; o != nil && (e.lifts != nil || o.Desired == e.rec.Spec.Desired) {
+		e.rec.Override = nil
+	}
+}
+
+// keepPrompt keeps the prompt's text under its digest, so that a later start finds it
+// without the manifest.
+func (e *entry) keepPrompt(s session.Spec) error {
+	if s.Prompt.Text == "" {
+		return nil
+	}
+	if _, err := e.blobs.Put(s.Prompt.Text); err != nil {
+		return fmt.Errorf("keep the prompt: %w", err)
+	}
+	return nil
+}
+
+// prompt returns the text of the session's prompt, from the manifest or as it was kept.
+func (e *entry) prompt() (string, error) {
+	p := e.rec.Spec.Prompt
+	if p.Digest == "" || p.Text != "" {
+		return p.Text, nil
+	}
+	text, err := e.blobs.Get(p.Digest)
+	if err != nil {
+		return "", fmt.Errorf("read the kept prompt: %w", err)
+	}
+	return text, nil
+}
+
+// delivered records that the run has its prompt, since when.
+func (e *entry) delivered(how string, at time.Time) error {
+	e.rec.Run.DeliveredAt = at
+	if err := e.settle(); err != nil {
+		return err
+	}
+	e.emit(history.Event{Kind: history.PromptDelivered, Detail: how, New: e.rec.Run.PromptSHA})
+	return nil
+}
+
+// newRun records the session's next run, before it exists.
+func (e *entry) newRun(id string, d delivery) {
+	old := e.rec.Run
+	e.rec.Past, e.rec.Inherits = e.runs.replaced(e.rec), nil
+	e.rec.Run = session.Run{ID: id, Number: old.Number + 1, PromptSHA: e.rec.Spec.Prompt.Digest, Conversation: d.conversation}
+	if d.delivered {
+		e.rec.Run.DeliveredAt = old.DeliveredAt
+	}
+}
+
+// A session can be ended on a disk that accepts no writes: an agent that fills the disk
+// has to be stopped first of all. The store keeps elsewhere what could not be recorded.
+
+// intend records what is about to happen to a session. If that cannot be written, a
+// session is ended all the same, and one that is to be started again stays as it is.
+func (e *entry) intend(i session.Intent) error {
+	e.rec.Intent = i
+	err := e.save()
+	if state.Unwritable(err) && (e.change.Action == plan.Stop || e.change.Action == plan.Delete) {
+		return nil
+	}
+	return err
+}
+
+// settleEnded is settle for a session that was ended.
+func (e *entry) settleEnded() error {
+	err := e.settle()
+	if !state.Unwritable(err) {
+		return err
+	}
+	return e.reportDeferred(err, e.store.Defer(e.rec))
+}
+
+// forget removes a session that was ended from the state.
+func (e *entry) forget() error {
+	err := e.store.Delete(e.rec.Address)
+	switch {
+	case err == nil:
+		e.runs.drop(e.rec)
+		e.saved = false
+		return nil
+	case !state.Unwritable(err) || e.change.Action == plan.Replace:
+		return fmt.Errorf("remove the session from the state: %w", err)
+	}
+	if err = e.reportDeferred(fmt.Errorf("remove the session from the state: %w", err), e.store.DeferDelete(e.rec.Address)); err == nil {
+		e.saved = false
+	}
+	return err
+}
+
+// reportDeferred reports that the end of a session could not be recorded: as a warning
+// if it was deferred, and as an error if that failed, too.
+func (e *entry) reportDeferred(why, failed error) error {
+	if failed != nil {
+		return errors.Join(fmt.Errorf("the agent has ended, but this could not be recorded: %w", why), failed,
+			errors.New("make room and repeat the command: until then the session counts as running, and the next apply starts it again"))
+	}
+	e.journal.warn(e.change.Address, "the agent has ended, but this could not be recorded",
+		why.Error()+"\nthe next command that changes a session and can write records it")
+	return nil
+}

@@ -1,0 +1,65 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/agentform/agentform/internal/launch"
+	"github.com/agentform/agentform/session"
+)
+
+// runtimes opens the runtimes of sessions and shares observations of them.
+type runtimes struct {
+	open      func(session.RuntimeSpec) (session.Runtime, error)
+	observers sync.Map // of *launch.Observer, by engine and whether screens are wanted
+}
+
+// of returns the runtime of a session.
+func (r *runtimes) of(s session.Spec) (session.Runtime, error) { return r.open(s.Runtime) }
+
+// lives returns what a session's runtime shows now, with screens or without.
+func (r *runtimes) lives(ctx context.Context, s session.Spec, screens bool) ([]session.Live, error) {
+	o, _ := r.observers.LoadOrStore(fmt.Sprint(s.Runtime.Engine(), " ", screens), &launch.Observer{
+		Observe: func(ctx context.Context) ([]session.Live, error) {
+			rt, err := r.of(s)
+			if err != nil {
+				return nil, err
+			}
+			return rt.Observe(ctx, screens)
+		},
+	})
+	return o.(*launch.Observer).Lives(ctx, 0)
+}
+
+// container returns the runtime of a session that has programs of its own; nil: the
+// session has those of this machine.
+func (r *runtimes) container(s session.Spec) (session.Container, error) {
+	if !s.Runtime.Traits().OwnHome {
+		return nil, nil
+	}
+	rt, err := r.of(s)
+	if err != nil {
+		return nil, err
+	}
+	c, is := rt.(session.Container)
+	if !is {
+		return nil, fmt.Errorf("runtime %s holds no containers", s.Runtime.Key())
+	}
+	return c, nil
+}
+
+// named returns what has the name that a launch wants; nil: nothing, as far as can be
+// seen.
+func (r *runtimes) named(ctx context.Context, l session.Launch) *session.Live {
+	lives, err := r.lives(ctx, l.Spec, false)
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(lives, func(x session.Live) bool { return x.Place.Name == l.Name })
+	if i < 0 {
+		return nil
+	}
+	return &lives[i]
+}
