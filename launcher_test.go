@@ -189,12 +189,12 @@ func TestLaunchedWithItsPrompt(t *testing.T) {
 func TestLaunchWhileTheRuntimeDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, rt := newLauncher(sessiontest.Agent{})
-		rt.Fail(sessiontest.OpObserve, 1, errors.New("busy"))
+		rt.Faults.Fail(sessiontest.OpObserve, 1, errors.New("busy"))
 		if _, err := l.Launch(t.Context(), "api", robot("")); err != nil {
 			t.Error(err)
 		}
 		for n := range 1000 {
-			rt.Fail(sessiontest.OpObserve, n+1, errors.New("down"))
+			rt.Faults.Fail(sessiontest.OpObserve, n+1, errors.New("down"))
 		}
 		var failed *agentform.LaunchError
 		if _, err := l.Launch(t.Context(), "web", robot("")); !errors.As(err, &failed) || !strings.Contains(err.Error(), "down") {
@@ -226,7 +226,7 @@ func TestWithAlwaysStops(t *testing.T) {
 		if len(rt.Places()) != 0 {
 			t.Errorf("after a panic: left %v", rt.Places())
 		}
-		rt.Fail(sessiontest.OpRemove, 1, broken)
+		rt.Faults.Fail(sessiontest.OpRemove, 1, broken)
 		if err := l.With(t.Context(), "api", robot(""), func(context.Context, *agentform.Session) error { return nil }); !errors.Is(err, broken) {
 			t.Errorf("when it cannot be stopped: %v", err)
 		}
@@ -288,11 +288,11 @@ func TestMonitorAndWatch(t *testing.T) {
 		if !last.Status.Terminal() || last.Status != session.StatusExited || last.Exit == nil || n != 1 {
 			t.Errorf("after %d looks: %+v", n, last)
 		}
-		rt.Unreachable(errors.New("down"))
+		rt.Faults.Unreachable(errors.New("down"))
 		if _, err := s.Observe(t.Context()); err == nil {
 			t.Error("a runtime that does not answer was no error")
 		}
-		rt.Unreachable(nil)
+		rt.Faults.Unreachable(nil)
 		rt.Vanish("api")
 		if o, err := s.Observe(t.Context()); o.Status != session.StatusExited || err != nil {
 			t.Errorf("gone: %+v, %v", o, err)
@@ -300,7 +300,7 @@ func TestMonitorAndWatch(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		n = 0
-		rt.Unreachable(errors.New("down"))
+		rt.Faults.Unreachable(errors.New("down"))
 		for _, err := range s.Watch(ctx, time.Second) {
 			if n++; err == nil {
 				t.Error("no error")
@@ -339,7 +339,7 @@ func TestFind(t *testing.T) {
 		if _, err := l.Find(t.Context(), "api", robot("")); !errors.Is(err, session.ErrGone) {
 			t.Errorf("of another project: %v", err)
 		}
-		rt.Unreachable(errors.New("down"))
+		rt.Faults.Unreachable(errors.New("down"))
 		if _, err := l.Find(t.Context(), "api", robot("")); err == nil || errors.Is(err, session.ErrGone) {
 			t.Errorf("of a runtime that does not answer: %v", err)
 		}
@@ -351,7 +351,7 @@ func TestFind(t *testing.T) {
 func TestLooksAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, rt := newLauncher(sessiontest.Agent{})
-		rt.Slow(sessiontest.OpObserve, 20*time.Millisecond)
+		rt.Faults.Slow(sessiontest.OpObserve, 20*time.Millisecond)
 		var all sync.WaitGroup
 		for i := range 100 {
 			name := fmt.Sprintf("s%d", i)
@@ -390,7 +390,7 @@ func TestALookThatIsCanceled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rt.Slow(sessiontest.OpObserve, time.Second)
+		rt.Faults.Slow(sessiontest.OpObserve, time.Second)
 		hasty, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
 		var all sync.WaitGroup

@@ -90,7 +90,7 @@ func TestCreateThenPause(t *testing.T) {
 func TestARunStartsBeforeItsAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
-		r.rt.Slow(sessiontest.OpCreate, 2*time.Second)
+		r.rt.Faults.Slow(sessiontest.OpCreate, 2*time.Second)
 		began := time.Now()
 		r.must(r.create(r.spec("api")))
 		if late := r.record("api").Run.StartedAt.Sub(began); late >= 2*time.Second {

@@ -172,7 +172,7 @@ func TestMovedAndForgotten(t *testing.T) {
 func TestMadeLate(t *testing.T) {
 	r := newRoom(t)
 	p := r.create(r.spec("a"))
-	r.rt.FailAfter(sessiontest.OpCreate, 1, errors.New("killed"))
+	r.rt.Faults.FailAfter(sessiontest.OpCreate, 1, errors.New("killed"))
 	if _, err := r.run(p); err == nil {
 		t.Fatal("it was created")
 	}

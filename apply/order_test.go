@@ -84,7 +84,7 @@ func TestDependencyThatDoesNotBecomeReady(t *testing.T) {
 func TestFailureIsToldAtOnceAndDependentsAreSkippedByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
-		r.rt.Slow(sessiontest.OpCreate, time.Minute)
+		r.rt.Faults.Slow(sessiontest.OpCreate, time.Minute)
 		r.git.fails["agents/db"] = errors.New("no space left")
 		tally, err := r.run(r.create(r.spec("front", "api"), r.spec("api", "db"), r.spec("db"), r.spec("other")))
 		if tally.Done != 1 || tally.Failed != 1 || tally.Skipped != 2 {
@@ -128,7 +128,7 @@ func TestHeldForADependencyIsSkippedByName(t *testing.T) {
 func TestStopOnError(t *testing.T) {
 	r := newRoom(t)
 	r.applier.StopOnError, r.applier.Parallelism = true, 1
-	r.rt.Fail(sessiontest.OpCreate, 2, errors.New("broken"))
+	r.rt.Faults.Fail(sessiontest.OpCreate, 2, errors.New("broken"))
 	tally, err := r.run(r.create(r.spec("a"), r.spec("b"), r.spec("c"), r.spec("d")))
 	if tally.Done != 1 || tally.Failed != 1 || tally.Skipped != 2 || errors.Is(err, apply.ErrInterrupted) {
 		t.Errorf("%+v: %v", tally, err)
@@ -138,7 +138,7 @@ func TestStopOnError(t *testing.T) {
 func TestParallelismIsABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
-		r.rt.Slow(sessiontest.OpCreate, 3*time.Second)
+		r.rt.Faults.Slow(sessiontest.OpCreate, 3*time.Second)
 		var specs []session.Spec
 		for i := range 10 {
 			specs = append(specs, r.spec(fmt.Sprintf("s%d", i)))
@@ -169,7 +169,7 @@ func TestLightSessionsCountForLess(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRoom(t)
 				r.applier.Parallelism = c.parallelism
-				r.rt.Slow(sessiontest.OpCreate, 3*time.Second)
+				r.rt.Faults.Slow(sessiontest.OpCreate, 3*time.Second)
 				var specs []session.Spec
 				for i := range 20 {
 					s := r.spec(fmt.Sprintf("s%d", i))
@@ -190,7 +190,7 @@ func TestLightSessionsCountForLess(t *testing.T) {
 func TestProgressIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
-		r.rt.Slow(sessiontest.OpCreate, 25*time.Second)
+		r.rt.Faults.Slow(sessiontest.OpCreate, 25*time.Second)
 		r.must(r.create(r.spec("a")))
 		var at []time.Duration
 		for _, e := range r.events {
@@ -211,7 +211,7 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
 		r.applier.Parallelism = 2
-		r.rt.Slow(sessiontest.OpCreate, 5*time.Second)
+		r.rt.Faults.Slow(sessiontest.OpCreate, 5*time.Second)
 		drain := make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(drain) })
 		tally, err := r.applier.Run(t.Context(), r.create(r.spec("a"), r.spec("b"), r.spec("c")), drain)
@@ -231,7 +231,7 @@ func TestCancelStopsNowAndTheStateIsRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
 		r.applier.Parallelism = 1
-		r.rt.Slow(sessiontest.OpCreate, 5*time.Second)
+		r.rt.Faults.Slow(sessiontest.OpCreate, 5*time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(7*time.Second, cancel)
 		tally, err := r.applier.Run(ctx, r.create(r.spec("a"), r.spec("b"), r.spec("c")), nil)

@@ -56,7 +56,7 @@ func ExampleToCompletion() {
 	result, err := effect.ToCompletion("api", spec("write the tests"), effect.Completion{})(context.Background(), h)
 	fmt.Println(result.Status, result.Succeeded(), err)
 	fmt.Println(result.Output)
-	fmt.Println("slept", rt.Slept())
+	fmt.Println("slept", rt.Clock.Slept())
 	// Output:
 	// done true <nil>
 	// all tasks completed
@@ -115,9 +115,9 @@ func ExampleDryRun() {
 
 func ExampleRetry() {
 	h, rt := scripted()
-	rt.Fail(sessiontest.OpCreate, 1, fmt.Errorf("the engine restarts"))
+	rt.Faults.Fail(sessiontest.OpCreate, 1, fmt.Errorf("the engine restarts"))
 	_, err := effect.Do(context.Background(), effect.Retry(h, 3, 5*time.Second), effect.Launch{Name: "api", Spec: spec("")})
-	fmt.Println(err, rt.Slept())
+	fmt.Println(err, rt.Clock.Slept())
 	// Output: <nil> 5s
 }
 

@@ -15,7 +15,7 @@ import (
 // slept is told by Scripted.State and Scripted.Slept.
 func New(rt *sessiontest.Scripted) effect.Handler {
 	return effect.New(&agentform.Launcher{
-		Runtime: rt, Now: rt.Now, Facts: rt.Facts,
+		Runtime: rt, Now: rt.Clock.Now, Facts: rt.Facts,
 		Adapt: func(session.AgentSpec) session.Agent { return sessiontest.Agent{} },
-	}).SleepBy(rt.Sleep)
+	}).SleepBy(rt.Clock.Sleep)
 }

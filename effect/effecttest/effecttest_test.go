@@ -54,8 +54,8 @@ func TestToCompletion(t *testing.T) {
 	if !slices.Equal(asked, []string{"May I write?"}) {
 		t.Errorf("asked %q", asked)
 	}
-	if rt.Slept() != time.Minute {
-		t.Errorf("slept %v", rt.Slept())
+	if rt.Clock.Slept() != time.Minute {
+		t.Errorf("slept %v", rt.Clock.Slept())
 	}
 	if left := rt.Places(); len(left) != 0 {
 		t.Errorf("left %v", left)
@@ -123,8 +123,8 @@ func TestToCompletionHasALimit(t *testing.T) {
 	if !errors.Is(err, effect.ErrLimit) || r.Status != session.StatusRunning || r.Output != "thinking" || r.Succeeded() {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if rt.Slept() != time.Hour || len(rt.Places()) != 0 {
-		t.Errorf("slept %v, left %v", rt.Slept(), rt.Places())
+	if rt.Clock.Slept() != time.Hour || len(rt.Places()) != 0 {
+		t.Errorf("slept %v, left %v", rt.Clock.Slept(), rt.Places())
 	}
 }
 
@@ -176,13 +176,13 @@ func TestRetry(t *testing.T) {
 	rt := sessiontest.New("")
 	h := effect.Retry(effecttest.New(rt), 3, time.Second)
 	down := errors.New("down")
-	rt.Fail(sessiontest.OpCreate, 1, down)
-	rt.Fail(sessiontest.OpCreate, 2, down)
+	rt.Faults.Fail(sessiontest.OpCreate, 1, down)
+	rt.Faults.Fail(sessiontest.OpCreate, 2, down)
 	s, err := effect.Do(t.Context(), h, effect.Launch{Name: "api", Spec: robot("")})
-	if err != nil || rt.Slept() != 2*time.Second {
-		t.Fatalf("the third time: %v after %v", err, rt.Slept())
+	if err != nil || rt.Clock.Slept() != 2*time.Second {
+		t.Fatalf("the third time: %v after %v", err, rt.Clock.Slept())
 	}
-	rt.Fail(sessiontest.OpSend, 1, down)
+	rt.Faults.Fail(sessiontest.OpSend, 1, down)
 	if _, err := effect.Do(t.Context(), h, effect.Send{Session: s, Input: session.Input{Text: "x"}}); !errors.Is(err, down) {
 		t.Errorf("what was sent was sent again: %v", err)
 	}
@@ -190,7 +190,7 @@ func TestRetry(t *testing.T) {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	for range 3 {
-		rt.Fail(sessiontest.OpObserve, 1, down)
+		rt.Faults.Fail(sessiontest.OpObserve, 1, down)
 	}
 	if _, err := effect.Do(t.Context(), effect.Retry(effecttest.New(rt), 1, time.Second), effect.Monitor{Session: s}); err == nil {
 		t.Error("a session of another handler was found")
@@ -278,8 +278,8 @@ func TestToCompletionOfATurn(t *testing.T) {
 	if err != nil || !r.TurnEnded || !r.Succeeded() || r.Status != session.StatusRunning || r.Activity != session.Idle || r.Output != "it is written" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if rt.Slept() < 10*time.Second || rt.Slept() > 12*time.Second || len(rt.Places()) != 0 {
-		t.Errorf("slept %v, left %v", rt.Slept(), rt.Places())
+	if rt.Clock.Slept() < 10*time.Second || rt.Clock.Slept() > 12*time.Second || len(rt.Places()) != 0 {
+		t.Errorf("slept %v, left %v", rt.Clock.Slept(), rt.Places())
 	}
 
 	rt, h = script()

@@ -232,7 +232,7 @@ func TestPauseFails(t *testing.T) {
 	api, db := r.spec("api"), r.spec("db")
 	r.must(api, db)
 	both := []session.Address{"session.api", "session.db"}
-	r.rt.Fail(sessiontest.OpPause, 1, errors.New("no guest answers"))
+	r.rt.Faults.Fail(sessiontest.OpPause, 1, errors.New("no guest answers"))
 	if _, tally, err := r.Override(t.Context(), engine.Override{Addresses: both, Desired: session.Paused}, nil); err == nil || tally.Failed != 1 || tally.Done != 1 {
 		t.Fatalf("%+v: %v", tally, err)
 	}
@@ -256,7 +256,7 @@ func TestHandOnWhatIsNotThere(t *testing.T) {
 	if !errors.As(err, &unknown) || unknown.Address != "session.other" {
 		t.Errorf("error: %v", err)
 	}
-	r.rt.Unreachable(errors.New("no server"))
+	r.rt.Faults.Unreachable(errors.New("no server"))
 	_, _, err = r.Override(t.Context(), engine.Override{Addresses: []session.Address{"session.api"}, Desired: session.Stopped}, nil)
 	if err == nil || !strings.Contains(err.Error(), "no server") || r.record("api").Override != nil {
 		t.Errorf("override %+v, error: %v", r.record("api").Override, err)

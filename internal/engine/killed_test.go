@@ -203,7 +203,7 @@ func (r *room) nothingUnrecorded() {
 func TestBegunAndKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
-		r.rt.FailAfter(sessiontest.OpCreate, 1, errKilled)
+		r.rt.Faults.FailAfter(sessiontest.OpCreate, 1, errKilled)
 		if _, _, err := r.converge(engine.Request{Wanted: []session.Spec{r.spec("a")}}); err == nil {
 			t.Fatal("it was created")
 		}

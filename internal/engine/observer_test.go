@@ -115,7 +115,7 @@ func TestEachRuntimeIsAskedOnce(t *testing.T) {
 
 func TestRuntimeThatDoesNotAnswer(t *testing.T) {
 	down := sessiontest.New("")
-	down.Unreachable(errors.New("no server"))
+	down.Faults.Unreachable(errors.New("no server"))
 	h := &host{runtimes: map[string]session.Runtime{"tmux": down}}
 	w := h.eyes().World(t.Context(), []session.Spec{spec("a", "tmux", "", "")}, nil, false)
 	if w.Runtimes["tmux"] == nil {

@@ -371,7 +371,7 @@ func TestOnlyLooksBesideAnApply(t *testing.T) {
 	in(t, func(r *room) {
 		r.apply(r.spec("api"))
 		h, _ := r.hub()
-		r.rt.Slow(sessiontest.OpStop, 2*time.Minute)
+		r.rt.Faults.Slow(sessiontest.OpStop, 2*time.Minute)
 		done := make(chan error, 1)
 		go func() {
 			rec := r.open("ada")

@@ -1,16 +1,16 @@
-// Package sessiontest holds what tests of sessions share: Scripted, a
-// session.Runtime that lives in memory and does what a test tells it, and Suite,
-// the tests that every runtime passes. Scripted passes them too, so what is
-// tested against it is tested against the truth.
+// Package sessiontest has what tests of sessions share: Scripted, a session.Runtime in
+// memory that does what a test tells it, and Suite, the tests that every runtime passes,
+// Scripted too.
 //
-// Who writes a program uses Scripted, with Agent as the agent: Script says what
-// happens in a session and when, and State, Last, Calls and Slept tell afterwards
-// what was done with it. Time passes as time.Now does, so inside testing/synctest
-// an hour takes no time; outside of it, Sleep lets time pass without a wait.
+// A test of a program uses Scripted, with Agent as the agent. Script says what happens in
+// a session and when, and Faults what goes wrong; State, Last, Calls and Clock.Slept tell
+// what was done. Time passes as time.Now does, so that inside testing/synctest an hour
+// takes no time. Outside of it Clock.Sleep advances the time without a wait.
 //
-// Who writes a runtime passes Suite. A Harness is the runtime, empty, and the hands
-// that the tests need on what runs in it: a way to have its agent leave, print, and
-// tell what it heard. A shell script that does one thing a line is agent enough.
+// A test of a runtime calls Suite with a Harness: the empty runtime, and functions that
+// have an agent exit, print, and report what it was sent. A shell script that does one
+// thing a line is agent enough. The suite reads and writes no files itself, and asks the
+// runtime's Traits, so that a runtime on another machine passes it too.
 //
 //	func TestRuntime(t *testing.T) {
 //		sessiontest.Suite(t, func(t *testing.T) sessiontest.Harness {
@@ -20,6 +20,5 @@
 //		})
 //	}
 //
-// The names of the tests say what a runtime promises besides what session.Runtime
-// does.
+// The names of the suite's tests are what a runtime promises besides session.Runtime.
 package sessiontest

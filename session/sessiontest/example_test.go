@@ -27,7 +27,7 @@ func ExampleScripted() {
 	if err := s.Send(context.Background(), "write the tests"); err != nil {
 		fmt.Println(err)
 	}
-	if err := rt.Sleep(context.Background(), time.Hour); err != nil { // no wait
+	if err := rt.Clock.Sleep(context.Background(), time.Hour); err != nil { // no wait
 		fmt.Println(err)
 	}
 	o, err := s.Observe(context.Background())
@@ -35,7 +35,7 @@ func ExampleScripted() {
 
 	fmt.Println(s.Stop(context.Background()))
 	state, _ := rt.Last("api") // it is gone, and how it was is known
-	fmt.Println(state.Launches, state.Sent[0].Text, rt.Slept())
+	fmt.Println(state.Launches, state.Sent[0].Text, rt.Clock.Slept())
 	// Output:
 	// done <nil>
 	// <nil>

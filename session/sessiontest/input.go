@@ -40,6 +40,21 @@ func pauses(t *testing.T, h Harness, mode string) {
 	}
 }
 
+// freezes checks that a runtime freezes agents, or refuses to and changes nothing.
+func freezes(t *testing.T, h Harness) {
+	if h.Runtime.Traits().Freeze {
+		pauses(t, h, session.Freeze)
+		return
+	}
+	p, l := h.create(t, "app-web-a1b2c3")
+	if err := h.Runtime.Pause(t.Context(), p, l.Mark.Run, session.Freeze); err == nil {
+		t.Error("froze an agent, which its traits deny")
+	}
+	if live := h.see(t, l.Name); live.InputOff || live.Frozen {
+		t.Errorf("input off %v, frozen %v", live.InputOff, live.Frozen)
+	}
+}
+
 func pauseByNonsense(t *testing.T, h Harness) {
 	p, l := h.create(t, "app-web-a1b2c3")
 	if err := h.Runtime.Pause(t.Context(), p, l.Mark.Run, "nonsense"); err == nil {
@@ -64,7 +79,7 @@ func pauseOfAnotherRun(t *testing.T, h Harness) {
 
 func restartLiftsPause(t *testing.T, h Harness) {
 	p, l := h.create(t, "app-web-a1b2c3")
-	if err := h.Runtime.Pause(t.Context(), p, l.Mark.Run, session.Freeze); err != nil {
+	if err := h.Runtime.Pause(t.Context(), p, l.Mark.Run, h.pauseMode()); err != nil {
 		t.Fatal(err)
 	}
 	h.Kill(t, p)
@@ -79,9 +94,9 @@ func restartLiftsPause(t *testing.T, h Harness) {
 	h.hears(t, p, "hello")
 }
 
-func stopFrozen(t *testing.T, h Harness) {
+func stopPaused(t *testing.T, h Harness) {
 	p, l := h.create(t, "app-web-a1b2c3")
-	if err := h.Runtime.Pause(t.Context(), p, l.Mark.Run, session.Freeze); err != nil {
+	if err := h.Runtime.Pause(t.Context(), p, l.Mark.Run, h.pauseMode()); err != nil {
 		t.Fatal(err)
 	}
 	h.stop(t, p, l)

@@ -1,67 +1,81 @@
 package sessiontest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/agentform/agentform/session"
 )
 
-// Scripted is a session.Runtime in memory: places by name, each holding one
-// agent that does what its script says. Nothing happens in it by itself, and
-// its only clock is time.Now and what Sleep adds to it, so it is deterministic
-// and works inside testing/synctest. It is safe for use by many goroutines.
+// Scripted is a session.Runtime in memory: places by name, each with one agent that does
+// what its script says. Its only clock is its Clock, so that it is deterministic and
+// works inside testing/synctest. It is safe for use by many goroutines.
 type Scripted struct {
-	lineage string
-	kind    string
-	boot    string
-
-	mu      sync.Mutex
-	places  map[string]*State
-	last    map[string]State // of places that were taken away
-	scripts map[string][][]Step
-	faults  map[Op][]fault
-	slow    map[Op]time.Duration
-	down    error
-	calls   []Call
-	runs    map[string]session.RunFacts
-	pids    int
-	slept   time.Duration // that nobody waited for
+	Clock  *Clock
+	Faults *Faults
+	world  *world
+	calls  []Call
 }
 
-// New is a runtime with nothing in it. Objects whose mark names another lineage
-// are foreign; with an empty lineage only those without a mark are. A
-// agentform.Launcher marks what it launches with its Project as the lineage: give New
-// the same, or nothing.
-func New(lineage string) *Scripted {
+var _ session.Runtime = (*Scripted)(nil)
+
+// New returns a runtime with nothing in it. Objects whose mark names another lineage are
+// foreign; with an empty lineage only those without a mark are. A session.Launcher uses
+// its Project as the lineage.
+func New(lineage string) *Scripted { return NewWith(lineage, session.TraitsOf(kind)) }
+
+// NewWith is New with other traits.
+func NewWith(lineage string, t session.Traits) *Scripted {
+	clock := &Clock{}
 	return &Scripted{
-		lineage: lineage,
-		kind:    "scripted",
-		boot:    "scripted-boot",
-		places:  map[string]*State{},
-		last:    map[string]State{},
-		scripts: map[string][][]Step{},
-		faults:  map[Op][]fault{},
-		slow:    map[Op]time.Duration{},
-		runs:    map[string]session.RunFacts{},
-		pids:    1000,
+		Clock:  clock,
+		Faults: &Faults{next: map[Op][]fault{}, slow: map[Op]time.Duration{}},
+		world: &world{lineage: lineage, traits: t, clock: clock, pids: 1000, places: map[string]*State{}, last: map[string]State{},
+			scripts: map[string][][]Step{}, runs: map[string]session.RunFacts{}},
 	}
 }
 
-// Traits returns those of a kind that nobody knows.
-func (s *Scripted) Traits() session.Traits { return session.TraitsOf(s.kind) }
+// do makes one call: it records the call, waits, fails as Faults says, or works.
+func (s *Scripted) do(ctx context.Context, c Call, work func(*world) error) error {
+	unlock := s.world.lock()
+	s.calls = append(s.calls, c)
+	unlock()
+	delay, err, after := s.Faults.of(c.Op)
+	if err == nil && delay > 0 {
+		t := time.NewTimer(delay)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	if err = cmp.Or(err, ctx.Err(), s.Faults.unreachable()); err == nil {
+		unlock := s.world.lock()
+		err = work(s.world)
+		unlock()
+	}
+	switch err = cmp.Or(err, after); {
+	case err == nil:
+		return nil
+	case c.Op == OpObserve:
+		return fmt.Errorf("look at sessions: %w", err)
+	}
+	return fmt.Errorf("%s session %q: %w", c.Op, c.Name, err)
+}
+
+// Traits returns the traits that the runtime was made with.
+func (s *Scripted) Traits() session.Traits { return s.world.traits }
 
 // Observe returns every place, sorted by name.
 func (s *Scripted) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	var out []session.Live
-	err := s.do(ctx, Call{Op: OpObserve}, func() error {
-		for _, st := range s.places {
+	err := s.do(ctx, Call{Op: OpObserve}, func(w *world) error {
+		for _, st := range w.places {
 			l := st.Live
 			l.Exit = clone(l.Exit)
 			if l.Show(l.Screen); !screens {
@@ -81,15 +95,15 @@ func (s *Scripted) Observe(ctx context.Context, screens bool) ([]session.Live, e
 // Create makes the place and starts its script.
 func (s *Scripted) Create(ctx context.Context, l session.Launch) (session.Place, error) {
 	var p session.Place
-	err := s.do(ctx, Call{Op: OpCreate, Name: l.Name, Run: l.Mark.Run}, func() error {
-		if s.places[l.Name] != nil {
+	err := s.do(ctx, Call{Op: OpCreate, Name: l.Name, Run: l.Mark.Run}, func(w *world) error {
+		if w.places[l.Name] != nil {
 			return fmt.Errorf("the place %w", session.ErrExists)
 		}
-		p = session.Place{Runtime: s.kind, Name: l.Name, Pane: fmt.Sprintf("%%%d", s.pids)}
+		p = session.Place{Runtime: kind, Name: l.Name, Pane: fmt.Sprintf("%%%d", w.pids)}
 		st := &State{Live: session.Live{Place: p, PlaceUp: true, Size: [2]int{200, 50}}}
-		s.places[l.Name] = st
-		if err := s.start(st, l); err != nil {
-			delete(s.places, l.Name)
+		w.places[l.Name] = st
+		if err := w.start(st, l); err != nil {
+			delete(w.places, l.Name)
 			return err
 		}
 		return nil
@@ -102,18 +116,15 @@ func (s *Scripted) Create(ctx context.Context, l session.Launch) (session.Place,
 
 // Restart starts the next run, and its script, in a place whose agent is dead.
 func (s *Scripted) Restart(ctx context.Context, p session.Place, l session.Launch) (session.Place, error) {
-	err := s.do(ctx, Call{Op: OpRestart, Name: p.Name, Run: l.Mark.Run}, func() error {
-		st := s.places[p.Name]
-		if st == nil || !st.Live.PlaceUp {
-			return session.ErrGone
+	err := s.do(ctx, Call{Op: OpRestart, Name: p.Name, Run: l.Mark.Run}, func(w *world) error {
+		st, err := w.find(p)
+		if err == nil && st.Live.Vital != session.Dead {
+			err = fmt.Errorf("its agent is %s", st.Live.Vital)
 		}
-		if st.Live.Foreign {
-			return errForeign
+		if err != nil {
+			return err
 		}
-		if st.Live.Vital != session.Dead {
-			return fmt.Errorf("its agent is %s", st.Live.Vital)
-		}
-		return s.start(st, l)
+		return w.start(st, l)
 	})
 	if err != nil {
 		return session.Place{}, err
@@ -121,86 +132,44 @@ func (s *Scripted) Restart(ctx context.Context, p session.Place, l session.Launc
 	return p, nil
 }
 
-// start begins a run in the place. A script whose first step fails the start at
-// once is the error of it, as a guest would report it.
-func (s *Scripted) start(st *State, l session.Launch) error {
-	if run := l.Mark.Run; run != "" && s.runs[run].Claimed {
-		return fmt.Errorf("run %s was started before", run)
-	}
-	st.script = nil
-	if queue := s.scripts[l.Name]; len(queue) > 0 {
-		st.script = queue[0]
-		if len(queue) > 1 {
-			s.scripts[l.Name] = queue[1:]
-		}
-	}
-	now := s.now()
-	s.pids++
-	st.Launch = l
-	st.Launches++
-	lv := &st.Live
-	lv.Mark = l.Mark
-	lv.Foreign = s.foreign(l.Mark)
-	lv.Vital = session.Alive
-	lv.Agent = session.Process{PID: s.pids, Start: uint64(s.pids)}
-	lv.Exit = nil
-	lv.Frozen, lv.InputOff = false, false
-	lv.Dir, lv.Title, lv.Screen = l.Dir, "", ""
-	lv.BootID, lv.Started, lv.MovedAt = s.boot, now, now
-	s.runs[l.Mark.Run] = session.RunFacts{Claimed: true, Alive: true, Agent: lv.Agent, BootID: s.boot}
-	s.play(st)
-	if lv.Exit != nil && lv.Exit.Cause == "failed_start" {
-		return fmt.Errorf("failed_start: %s", lv.Exit.Detail)
-	}
-	return nil
-}
-
-// Stop ends the run's agent, if it is still there.
+// Stop ends the run's agent if it is alive.
 func (s *Scripted) Stop(ctx context.Context, p session.Place, run string, how session.Stop) error {
-	return s.do(ctx, Call{Op: OpStop, Name: p.Name, Run: run}, func() error {
-		st := s.places[p.Name]
-		if st == nil || st.Live.Mark.Run != run || st.Live.Vital == session.Dead {
-			return nil
+	return s.do(ctx, Call{Op: OpStop, Name: p.Name, Run: run}, func(w *world) error {
+		if st := w.places[p.Name]; st != nil && st.Live.Mark.Run == run && st.Live.Vital != session.Dead {
+			w.end(st, session.Exit{Cause: "requested", Signal: cmp.Or(how.Signal, "SIGTERM")})
 		}
-		signal := how.Signal
-		if signal == "" {
-			signal = "SIGTERM"
-		}
-		s.end(st, session.Exit{Cause: "requested", Signal: signal})
 		return nil
 	})
 }
 
-// Remove takes the place away.
+// Remove removes the place.
 func (s *Scripted) Remove(ctx context.Context, p session.Place) error {
-	return s.do(ctx, Call{Op: OpRemove, Name: p.Name}, func() error {
-		if st := s.places[p.Name]; st != nil {
+	return s.do(ctx, Call{Op: OpRemove, Name: p.Name}, func(w *world) error {
+		if st := w.places[p.Name]; st != nil {
 			if st.Live.Foreign {
 				return errForeign
 			}
-			s.clear(st)
+			w.clear(st)
 		}
 		return nil
 	})
 }
 
-// Pause sets what the mode says: InputOff always, Frozen too with Freeze.
+// Pause sets InputOff, and Frozen with session.Freeze.
 func (s *Scripted) Pause(ctx context.Context, p session.Place, run, mode string) error {
-	return s.do(ctx, Call{Op: OpPause, Name: p.Name, Run: run}, func() error {
-		st, err := s.holding(p, run)
-		if err != nil {
+	return s.do(ctx, Call{Op: OpPause, Name: p.Name, Run: run}, func(w *world) error {
+		st, err := w.holding(p, run)
+		switch {
+		case err != nil:
 			return err
-		}
-		switch mode {
-		case session.Detach:
-		case session.Freeze:
-			if st.Live.Vital != session.Alive {
-				return fmt.Errorf("its agent is %s", st.Live.Vital)
-			}
-			st.Live.Frozen = true
-		default:
+		case mode == session.Freeze && !w.traits.Freeze:
+			return errors.New("the runtime cannot freeze an agent")
+		case mode == session.Freeze && st.Live.Vital != session.Alive:
+			return fmt.Errorf("its agent is %s", st.Live.Vital)
+		case mode != session.Freeze && mode != session.Detach:
 			return fmt.Errorf("unknown mode %q", mode)
 		}
+		st.Live.Frozen = st.Live.Frozen || mode == session.Freeze
 		st.Live.InputOff, st.Live.Attached = true, 0
 		return nil
 	})
@@ -208,44 +177,26 @@ func (s *Scripted) Pause(ctx context.Context, p session.Place, run, mode string)
 
 // Resume undoes both modes of Pause.
 func (s *Scripted) Resume(ctx context.Context, p session.Place, run string) error {
-	return s.do(ctx, Call{Op: OpResume, Name: p.Name, Run: run}, func() error {
-		st, err := s.holding(p, run)
-		if err != nil {
-			return err
+	return s.do(ctx, Call{Op: OpResume, Name: p.Name, Run: run}, func(w *world) error {
+		st, err := w.holding(p, run)
+		if err == nil {
+			st.Live.InputOff, st.Live.Frozen = false, false
 		}
-		st.Live.InputOff, st.Live.Frozen = false, false
-		return nil
+		return err
 	})
 }
 
-// holding is the place, if it stands and holds that run.
-func (s *Scripted) holding(p session.Place, run string) (*State, error) {
-	st := s.places[p.Name]
-	if st == nil || !st.Live.PlaceUp {
-		return nil, session.ErrGone
-	}
-	if st.Live.Foreign {
-		return nil, errForeign
-	}
-	if st.Live.Mark.Run != run {
-		return nil, fmt.Errorf("it holds run %s, not %s", st.Live.Mark.Run, run)
-	}
-	return st, nil
-}
-
-// Send keeps the input in State.Sent; the screen does not change by it.
+// Send adds the input to State.Sent. The screen does not change.
 func (s *Scripted) Send(ctx context.Context, p session.Place, in session.Input) error {
-	return s.do(ctx, Call{Op: OpSend, Name: p.Name}, func() error {
-		st := s.places[p.Name]
+	return s.do(ctx, Call{Op: OpSend, Name: p.Name}, func(w *world) error {
+		st, err := w.find(p)
 		switch {
-		case st == nil || !st.Live.PlaceUp:
-			return session.ErrGone
-		case st.Live.Foreign:
-			return errForeign
+		case err != nil:
+			return err
 		case st.Live.InputOff || st.Live.Frozen:
 			return session.ErrRefused
 		case st.Live.Vital == session.Dead:
-			return fmt.Errorf("its agent is dead")
+			return errors.New("its agent is dead")
 		}
 		st.Sent = append(st.Sent, in)
 		return nil
@@ -253,10 +204,9 @@ func (s *Scripted) Send(ctx context.Context, p session.Place, in session.Input) 
 }
 
 // Capture returns the last lines of State.Live.Screen.
-func (s *Scripted) Capture(ctx context.Context, p session.Place, lines int) (string, error) {
-	var text string
-	err := s.do(ctx, Call{Op: OpCapture, Name: p.Name}, func() error {
-		st := s.places[p.Name]
+func (s *Scripted) Capture(ctx context.Context, p session.Place, lines int) (text string, err error) {
+	err = s.do(ctx, Call{Op: OpCapture, Name: p.Name}, func(w *world) error {
+		st := w.places[p.Name]
 		if st == nil || !st.Live.PlaceUp {
 			return session.ErrGone
 		}
@@ -270,49 +220,5 @@ func (s *Scripted) Capture(ctx context.Context, p session.Place, lines int) (str
 	return text, err
 }
 
-// Attach is a command that only says where it would lead.
-func (s *Scripted) Attach(p session.Place) []string {
-	return []string{"echo", "attach " + p.Name}
-}
-
-// Facts is what a run's folder would say of it. It goes on knowing a run whose
-// place has vanished.
-func (s *Scripted) Facts(run string) session.RunFacts {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.advance()
-	f := s.runs[run]
-	f.Exit = clone(f.Exit)
-	return f
-}
-
-// BootID is the boot that the runtime's runs belong to.
-func (s *Scripted) BootID() string { return s.boot }
-
-// Places are the names of all places, sorted.
-func (s *Scripted) Places() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	names := make([]string, 0, len(s.places))
-	for n := range s.places {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
-
-var errForeign = errors.New("what is there is not ours")
-
-func (s *Scripted) foreign(m session.Mark) bool {
-	return m == (session.Mark{}) || s.lineage != "" && m.Project != s.lineage
-}
-
-func clone(e *session.Exit) *session.Exit {
-	if e == nil {
-		return nil
-	}
-	c := *e
-	return &c
-}
-
-var _ session.Runtime = (*Scripted)(nil)
+// Attach returns a command that prints which session it would attach to.
+func (s *Scripted) Attach(p session.Place) []string { return []string{"echo", "attach " + p.Name} }

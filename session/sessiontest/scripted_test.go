@@ -62,8 +62,8 @@ func TestScriptPlaysOnTheClock(t *testing.T) {
 func TestFaults(t *testing.T) {
 	s := sessiontest.New("p")
 	boom := errors.New("boom")
-	s.Fail(sessiontest.OpCreate, 2, boom)
-	s.FailAfter(sessiontest.OpCreate, 3, boom)
+	s.Faults.Fail(sessiontest.OpCreate, 2, boom)
+	s.Faults.FailAfter(sessiontest.OpCreate, 3, boom)
 	for i, c := range []struct {
 		name string
 		err  error
@@ -76,11 +76,11 @@ func TestFaults(t *testing.T) {
 			t.Errorf("create %d: %d places, want %d", i, n, c.left)
 		}
 	}
-	s.Unreachable(boom)
+	s.Faults.Unreachable(boom)
 	if lives, err := s.Observe(t.Context(), false); !errors.Is(err, boom) || lives != nil {
 		t.Errorf("observe: %v, %v, want nothing but the error", lives, err)
 	}
-	s.Unreachable(nil)
+	s.Faults.Unreachable(nil)
 	if _, err := s.Observe(t.Context(), false); err != nil {
 		t.Errorf("observe again: %v", err)
 	}
@@ -92,7 +92,7 @@ func TestFaults(t *testing.T) {
 func TestSlowHonoursTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := sessiontest.New("p")
-		s.Slow(sessiontest.OpCreate, time.Minute)
+		s.Faults.Slow(sessiontest.OpCreate, time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := s.Create(ctx, launch("a", "r")); !errors.Is(err, context.DeadlineExceeded) {
@@ -132,9 +132,17 @@ func TestFailedStart(t *testing.T) {
 	}
 }
 
-func TestScriptedConforms(t *testing.T) {
+func TestScriptedConforms(t *testing.T) { conforms(t, session.TraitsOf("scripted")) }
+
+// TestRemoteConforms passes the suite with a runtime that shares neither files nor
+// processes with this machine and cannot freeze an agent.
+func TestRemoteConforms(t *testing.T) {
+	conforms(t, session.Traits{OwnHome: true, Sandbox: true, Place: "pod"})
+}
+
+func conforms(t *testing.T, traits session.Traits) {
 	sessiontest.Suite(t, func(t *testing.T) sessiontest.Harness {
-		s := sessiontest.New("lineage")
+		s := sessiontest.NewWith("lineage", traits)
 		runs := 0
 		return sessiontest.Harness{
 			Runtime: s,
@@ -142,7 +150,7 @@ func TestScriptedConforms(t *testing.T) {
 			Launch: func(t *testing.T, name string) session.Launch {
 				runs++
 				l := launch(name, fmt.Sprintf("%016x", runs))
-				l.Mark.Project = "lineage"
+				l.Mark.Project, l.RunDir = "lineage", "/runs/"+l.Mark.Run
 				return l
 			},
 			Exit: func(t *testing.T, p session.Place, code int) { s.Exit(p.Name, session.Exit{Code: code}) },

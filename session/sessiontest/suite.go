@@ -9,34 +9,36 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Harness is a runtime under test and the hands that the tests need on it. The
-// functions that tell an agent something return when it has done it, or when it
-// cannot be known, soon before.
+// Harness is a runtime under test, and what the tests need to know of its sessions. The
+// suite reads and writes no files: what is in a session's files is known to these
+// functions alone. A function that tells an agent something returns when the agent has
+// done it or will soon.
 type Harness struct {
-	Runtime session.Runtime // empty; what it needs to be closed is the harness's
-	Lineage string          // Mark.Project of what is ours
+	Runtime session.Runtime // empty; the harness closes it
+	Lineage string          // Mark.Project of managed objects
 
-	// Launch describes a run, under a new run id, of an agent that stays until it
-	// is told to leave.
+	// Launch describes a run, under a new run id, of an agent that stays until it is told
+	// to exit. The suite clears RunDir if the runtime does not share files (Traits).
 	Launch func(t *testing.T, name string) session.Launch
-	// Exit tells the agent in the place to leave with the code.
+	// Exit tells the agent in the place to exit with the code.
 	Exit func(t *testing.T, p session.Place, code int)
 	// Kill ends the agent in the place with SIGKILL, from outside.
 	Kill func(t *testing.T, p session.Place)
 	// Say tells the agent to print the lines, and nothing else.
 	Say func(t *testing.T, p session.Place, lines ...string)
-	// Heard is all that the agent has been sent so far, a line a line.
+	// Heard returns the lines that the agent has been sent.
 	Heard func(t *testing.T, p session.Place) []string
-	// Environment is the variable as the agent sees it.
+	// Environment returns a variable as the agent sees it.
 	Environment func(t *testing.T, p session.Place, name string) string
-	// Visible is everything about the place that others can see: the arguments
-	// of its processes, the runtime's own description of it.
+	// Visible returns what others can see of the place: the arguments of its processes,
+	// the runtime's own description of it.
 	Visible func(t *testing.T, p session.Place) string
-	// Foreign puts someone else's object of that name there.
+	// Foreign creates someone else's object of that name.
 	Foreign func(t *testing.T, name string) session.Place
 }
 
-// Suite runs the tests that every runtime passes, each on a harness of its own.
+// Suite runs the tests that every runtime passes, each with a harness of its own. Traits
+// say which of the tests ask more of the runtime.
 func Suite(t *testing.T, open func(t *testing.T) Harness) {
 	for _, c := range []struct {
 		name string
@@ -55,11 +57,11 @@ func Suite(t *testing.T, open func(t *testing.T) Harness) {
 		{"exit code", exitCode},
 		{"exit signal", exitSignal},
 		{"pause by detach", func(t *testing.T, h Harness) { pauses(t, h, session.Detach) }},
-		{"pause by freeze", func(t *testing.T, h Harness) { pauses(t, h, session.Freeze) }},
+		{"pause by freeze", freezes},
 		{"pause by nonsense", pauseByNonsense},
 		{"pause of another run", pauseOfAnotherRun},
 		{"a restart lifts a pause", restartLiftsPause},
-		{"a frozen agent is stopped", stopFrozen},
+		{"a paused agent is stopped", stopPaused},
 		{"what is sent stays in its session", sentStays},
 		{"text without enter, then a key", sendKey},
 		{"capture", captures},
@@ -70,22 +72,39 @@ func Suite(t *testing.T, open func(t *testing.T) Harness) {
 		{"secrets", secrets},
 		{"attach names the session", attach},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
+		t.Run(c.name, func(t *testing.T) {
+			h := open(t)
+			if launch := h.Launch; !h.Runtime.Traits().HostFiles {
+				h.Launch = func(t *testing.T, name string) session.Launch {
+					l := launch(t, name)
+					l.RunDir = ""
+					return l
+				}
+			}
+			c.test(t, h)
+		})
 	}
 }
 
-// patience is how long something may take to show. It takes milliseconds; a
-// machine that builds meanwhile may be slow.
-const patience = 20 * time.Second
+// timeout bounds each wait. What is awaited takes milliseconds on an idle machine.
+const timeout = 20 * time.Second
 
-// until waits for something to become true.
+// until waits until true returns true.
 func until(t *testing.T, what string, true func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !true(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(timeout); !true(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after %v it is still not so: %s", patience, what)
+			t.Fatalf("after %v it is still not so: %s", timeout, what)
 		}
 	}
+}
+
+// pauseMode returns the strongest mode of Pause that the runtime has.
+func (h Harness) pauseMode() string {
+	if h.Runtime.Traits().Freeze {
+		return session.Freeze
+	}
+	return session.Detach
 }
 
 func (h Harness) create(t *testing.T, name string) (session.Place, session.Launch) {
@@ -107,7 +126,7 @@ func (h Harness) observe(t *testing.T, screens bool) []session.Live {
 	return lives
 }
 
-// find is the session of that name, and whether it is there.
+// find returns the session of that name, and whether it exists.
 func (h Harness) find(t *testing.T, name string) (session.Live, bool) {
 	t.Helper()
 	for _, l := range h.observe(t, false) {
@@ -118,7 +137,7 @@ func (h Harness) find(t *testing.T, name string) (session.Live, bool) {
 	return session.Live{}, false
 }
 
-// see is the session of that name, which must be there.
+// see returns the session of that name, which must exist.
 func (h Harness) see(t *testing.T, name string) session.Live {
 	t.Helper()
 	l, ok := h.find(t, name)
@@ -128,7 +147,7 @@ func (h Harness) see(t *testing.T, name string) session.Live {
 	return l
 }
 
-// dies waits until the session's agent is seen dead.
+// dies waits until the session's agent is dead.
 func (h Harness) dies(t *testing.T, name string) session.Live {
 	t.Helper()
 	var l session.Live

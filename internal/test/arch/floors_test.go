@@ -154,7 +154,6 @@ const most = 25
 var larger = map[string]int{
 	"cmd/internal/view.page":       29,
 	"internal/test/agenttest.Run":  29,
-	"session/sessiontest.Scripted": 43,
 }
 
 type pkg struct {
