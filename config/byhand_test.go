@@ -71,12 +71,12 @@ session "task" {
 		t.Errorf("plain: %+v %+v, %v", s.Workspace, s.Agent, err)
 	}
 	for want, a := range map[string]Asked{
-		"Did you mean":                {Agent: "fkae", Dir: checkout},
-		"no agent is named":           {Dir: checkout},
-		"cannot name a folder":        {Agent: "fake", Role: "a/b", Dir: checkout},
-		"invalid branch name":         {Agent: "fake", Branch: "a..b", Dir: checkout},
-		"is in no git repository":     {Agent: "fake", Branch: "a", Dir: session.Checkout{Path: "/"}},
-		"there is no folder /nowhere": {Agent: "fake", Dir: session.Checkout{Path: "/nowhere"}},
+		"Did you mean":                   {Agent: "fkae", Dir: checkout},
+		"no agent is given":              {Dir: checkout},
+		"invalid role":                   {Agent: "fake", Role: "a/b", Dir: checkout},
+		"invalid branch name":            {Agent: "fake", Branch: "a..b", Dir: checkout},
+		"is not in a git repository":     {Agent: "fake", Branch: "a", Dir: session.Checkout{Path: "/"}},
+		"there is no directory /nowhere": {Agent: "fake", Dir: session.Checkout{Path: "/nowhere"}},
 	} {
 		a.Address = "session.x"
 		if _, err := m.Compose(a); err == nil || !strings.Contains(err.Error(), want) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// atWork reports whether a process makes the worktree at path: it was told to by
-// its command line, or works in it.
+// atWork reports whether a process makes the worktree at path: by its command line or its
+// working directory.
 func atWork(path string) bool {
 	procs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, p := range procs {

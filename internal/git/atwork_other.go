@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// still is how long nothing may happen in a worktree until it counts as left.
-const still = 30 * time.Second
+// abandonedAfter is how long an unfinished worktree is unchanged until it counts as abandoned.
+const abandonedAfter = 30 * time.Second
 
-// atWork reports whether something was made in the worktree at path a short
-// while ago. It is weaker than on Linux, where the process itself is looked for.
+// atWork reports whether the worktree at path changed a short while ago. It is weaker than
+// on Linux, where it searches for the process.
 func atWork(path string) bool {
 	fi, err := os.Stat(path)
-	return err == nil && time.Since(fi.ModTime()) < still
+	return err == nil && time.Since(fi.ModTime()) < abandonedAfter
 }

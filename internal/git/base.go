@@ -8,14 +8,13 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// BaseError says that the base of a branch that does not exist yet is not in its
-// repository.
+// BaseError reports that the base of a new branch does not exist in its repository.
 type BaseError struct {
 	Repo, Base string
-	Near       string // the branch or tag that may be meant; empty: none is near
+	Near       string // the most similar branch or tag; empty: none is
 }
 
-// Error suggests what may be meant.
+// Error suggests the most similar name.
 func (e *BaseError) Error() string {
 	text := fmt.Sprintf("base %q does not exist in repository %s", e.Base, e.Repo)
 	if e.Near != "" {
@@ -27,8 +26,8 @@ func (e *BaseError) Error() string {
 // Short returns the same.
 func (e *BaseError) Short() string { return e.Error() }
 
-// CheckBase returns a *BaseError if the branch does not exist in the repository and
-// could not be made at base. Any other error says that git could not be asked.
+// CheckBase returns a *BaseError if the branch does not exist in the repository and cannot
+// be created at base. Any other error is git's.
 func CheckBase(ctx context.Context, repo, branch, base string) error {
 	if there, err := hasBranch(ctx, repo, branch); there || err != nil {
 		return err
@@ -37,8 +36,7 @@ func CheckBase(ctx context.Context, repo, branch, base string) error {
 	return err
 }
 
-// nearestRef returns the branch or tag whose name is at most two edits away from
-// name; empty: there is none.
+// nearestRef returns the branch or tag whose name is at most two edits away from name, or "".
 func nearestRef(ctx context.Context, repo, name string) string {
 	out, err := run(ctx, repo, "for-each-ref", "--count=1000", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
 	if err != nil {

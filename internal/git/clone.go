@@ -13,21 +13,19 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Owner is whose a clone is to be, by number; a GID of -1 stays as it is.
+// Owner is the owner of a clone. A GID of -1 keeps the group.
 type Owner struct{ UID, GID int }
 
-// AddClone makes a clone of the repository (the top of any of its checkouts) at
-// path, with one branch: as the repository has it, or, if it has none of that
-// name, made in the clone from base (empty: HEAD), and made says so. The
-// repository itself is only read. path must be absolute, and nothing or an empty
-// folder.
+// AddClone clones one branch of the repository (the top of any of its checkouts) to path,
+// which must be absolute, and nothing or an empty directory. It creates a branch that the
+// repository does not have in the clone from base (empty: HEAD), and made reports that. The
+// repository is only read.
 //
-// What the clone has is what its branch holds, and the tags on that: nothing of
-// other branches, no hook, no setting of the repository but the name and address
-// that commits bear. No file is shared with the repository. It belongs to the
-// owner; nil: to whoever runs this.
+// The clone has the commits of its branch and their tags, and the name and address for
+// commits. It has no other branch, hook or setting, and shares no file with the repository.
+// It belongs to owner, or for nil to the caller.
 //
-// It appears at path whole or not at all, also when agentform is killed.
+// The clone appears at path as a whole, also if agentform is killed.
 func AddClone(ctx context.Context, repo, path, branch, base string, owner *Owner) (made bool, err error) {
 	defer wrap(&err, "clone %s to %s on branch %q", repo, path, branch)
 	if err := session.CheckBranch(branch); err != nil {
@@ -64,7 +62,7 @@ func AddClone(ctx context.Context, repo, path, branch, base string, owner *Owner
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(part) // after the rename there is nothing there
+	defer os.RemoveAll(part) // renamed if all went well
 	if err := fill(ctx, part, repo, branch, from); err != nil {
 		return false, err
 	}
@@ -82,14 +80,12 @@ func AddClone(ctx context.Context, repo, path, branch, base string, owner *Owner
 	return !exists, nil
 }
 
-// uploadPack gives any commit that is asked for by its name: the branch may have
-// to begin at one that no branch is at. Of a partial repository, the user's own, what
-// is missing is fetched from where it is to be had, as for a worktree.
+// uploadPack serves any commit by its name: the branch may begin at one that no branch has.
+// It fetches what a partial repository lacks from its remote, as for a worktree.
 const uploadPack = "GIT_NO_LAZY_FETCH=0 git -c uploadpack.allowAnySHA1InWant=true -c core.hooksPath=/dev/null upload-pack"
 
-// fill makes the clone in an empty folder. It is not git clone: that copies every
-// object of a repository on the same disk, whatever branch is asked for, and what
-// the repository borrows from others would be missing in a container.
+// fill makes the clone in an empty directory. git clone would copy all objects of a local
+// repository, and not those that it borrows, which a container needs.
 func fill(ctx context.Context, dir, repo, branch, commit string) error {
 	steps := [][]string{
 		{"init", "--quiet", "--template=", "--initial-branch=" + branch, "--object-format=" + formatOf(commit)},
@@ -116,7 +112,7 @@ func fill(ctx context.Context, dir, repo, branch, commit string) error {
 	return nil
 }
 
-// formatOf is the object format of a repository by the name of one of its commits.
+// formatOf returns the object format of a repository by the name of a commit.
 func formatOf(commit string) string {
 	if len(commit) == 64 {
 		return "sha256"
@@ -124,11 +120,11 @@ func formatOf(commit string) string {
 	return "sha1"
 }
 
-// asidePrefix begins the name of what is not a workspace yet, or not any more. It
-// stands beside the workspace.
+// asidePrefix is the prefix of directories beside a workspace that are to become it, or
+// were it.
 const asidePrefix = ".agentform-part-"
 
-// aside makes a folder beside path that becomes it by a rename.
+// aside makes a directory beside path that is renamed to it.
 func aside(path string) (string, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(path), asidePrefix+filepath.Base(path)+"-")
 	if err == nil {
@@ -137,8 +133,8 @@ func aside(path string) (string, error) {
 	return dir, err
 }
 
-// clearAside removes what an agentform that was killed left aside for path. What
-// cannot be removed is in nobody's way.
+// clearAside removes the directories that a killed agentform left beside path, as far as
+// it can.
 func clearAside(path string) {
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {
@@ -148,21 +144,20 @@ func clearAside(path string) {
 	}
 }
 
-// giveAway makes everything below dir, and dir, somebody else's.
+// giveAway changes the owner of dir and everything below it.
 func giveAway(dir string, to Owner) error {
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if err := os.Lchown(path, to.UID, to.GID); err != nil {
-			return fmt.Errorf("give it to user %d:%d: %w (only root may give files away)", to.UID, to.GID, err)
+			return fmt.Errorf("change its owner to %d:%d: %w (only root can)", to.UID, to.GID, err)
 		}
 		return nil
 	})
 }
 
-// removeTree is os.RemoveAll that also removes folders which nobody may write to,
-// as caches have them.
+// removeTree is os.RemoveAll, also for read-only directories, which caches have.
 func removeTree(path string) error {
 	err := os.RemoveAll(path)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -170,7 +165,7 @@ func removeTree(path string) error {
 	}
 	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
-			_ = os.Chmod(p, 0o700) // what cannot be changed cannot be removed, which is told
+			_ = os.Chmod(p, 0o700) // RemoveAll reports what stays
 		}
 		return nil
 	})

@@ -17,10 +17,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// LookClone is Look for a clone whose agent is not trusted with this machine: the
-// workspace of a container. It starts no process whatever stands there, follows
-// nothing that leads out of the clone, and takes only a folder .git of its own for
-// a clone.
+// LookClone is Look for the workspace of a container, whose agent is not trusted. It starts
+// no process, follows nothing out of the clone, and requires a directory .git.
 func LookClone(path string) session.Checkout {
 	co := session.Checkout{Path: path}
 	switch fi, err := os.Lstat(path); {
@@ -55,7 +53,7 @@ func LookClone(path string) session.Checkout {
 	return d.checkout(co)
 }
 
-// cloneDirs are the folders of a clone that has a .git of its own.
+// cloneDirs returns the directories of a clone with a .git of its own.
 func cloneDirs(path string) (dirs, error) {
 	dot := filepath.Join(path, ".git")
 	switch fi, err := os.Lstat(dot); {
@@ -64,16 +62,15 @@ func cloneDirs(path string) (dirs, error) {
 	case err != nil:
 		return dirs{}, err
 	case !fi.IsDir():
-		return dirs{}, fmt.Errorf("%s is no folder: it leads out of the clone", dot)
+		return dirs{}, fmt.Errorf("%s is not a directory: it leads out of the clone", dot)
 	}
 	return dirs{git: dot, common: dot}, nil
 }
 
-// refLimit bounds how much of a clone's refs is read: an agent may have made as
-// many as it likes.
+// refLimit bounds how much of a clone's refs is read: an agent may have made any number.
 const refLimit = 16 << 20
 
-// budget is how many bytes of refs and reflogs may be read yet.
+// budget is how many more bytes of refs and reflogs can be read.
 type budget struct{ left int64 }
 
 func (b *budget) take(n int64) error {
@@ -83,8 +80,7 @@ func (b *budget) take(n int64) error {
 	return nil
 }
 
-// refs are all refs of the clone and of its worktrees, by name, and the commits
-// of detached HEADs as HEAD. They are read from its files.
+// refs returns all refs of the clone and its worktrees, and detached HEADs, from its files.
 func (d dirs) refs() (map[string]string, error) {
 	all := map[string]string{}
 	if err := d.packedRefs(all); err != nil {
@@ -110,12 +106,12 @@ func (d dirs) refs() (map[string]string, error) {
 	return all, nil
 }
 
-// name is a file's name in the clone's git folder.
+// name returns a file's name in the clone's git directory.
 func (d dirs) name(path string) string {
 	return strings.TrimPrefix(path, d.common+string(filepath.Separator))
 }
 
-// worktreeDirs are the git folders of the clone's linked worktrees.
+// worktreeDirs returns the git directories of the clone's linked worktrees.
 func (d dirs) worktreeDirs() (all []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(d.common, "worktrees"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -127,7 +123,7 @@ func (d dirs) worktreeDirs() (all []string, err error) {
 	return all, err
 }
 
-// looseRefs adds the refs below a git folder that have files of their own.
+// looseRefs adds the refs of a git directory that have files of their own.
 func (d dirs) looseRefs(dir string, b *budget, all map[string]string) error {
 	return filepath.WalkDir(filepath.Join(dir, "refs"), func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, os.ErrNotExist) {
@@ -146,14 +142,13 @@ func (d dirs) looseRefs(dir string, b *budget, all map[string]string) error {
 		case isCommit(text):
 			all[d.name(path)] = text
 		case !strings.HasPrefix(text, "ref:") && !strings.HasSuffix(path, ".lock"):
-			return fmt.Errorf("%s holds no commit", path)
+			return fmt.Errorf("%s has no commit", path)
 		}
 		return nil
 	})
 }
 
-// reflogs lists the commits that the reflogs of the clone and of its worktrees
-// name. They are read from its files.
+// reflogs returns the commits in the reflogs of the clone and its worktrees, from its files.
 func (d dirs) reflogs() ([]string, error) {
 	seen, b := map[string]bool{}, &budget{refLimit}
 	entries, err := d.worktreeDirs()
@@ -178,7 +173,7 @@ func (d dirs) reflogs() ([]string, error) {
 	return slices.Collect(maps.Keys(seen)), nil
 }
 
-// readReflog adds the commits that a reflog names, and returns the last.
+// readReflog adds the commits of a reflog and returns the last.
 func readReflog(path string, b *budget, seen map[string]bool) (last string, err error) {
 	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
 	if errors.Is(err, os.ErrNotExist) {
@@ -209,7 +204,7 @@ func readReflog(path string, b *budget, seen map[string]bool) (last string, err 
 	return last, lines.Err()
 }
 
-// packedRefs adds what the file packed-refs has.
+// packedRefs adds the refs of the file packed-refs.
 func (d dirs) packedRefs(found map[string]string) error {
 	path := filepath.Join(d.common, "packed-refs")
 	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
@@ -233,7 +228,7 @@ func (d dirs) packedRefs(found map[string]string) error {
 	return lines.Err()
 }
 
-// cloneTip is the commit that a branch of the clone at path is at, out of its files.
+// cloneTip returns the commit of a branch of the clone at path, from its files.
 func cloneTip(path, branch string) (string, error) {
 	d, err := cloneDirs(path)
 	if err != nil {
@@ -252,7 +247,7 @@ func cloneTip(path, branch string) (string, error) {
 		return text, nil
 	}
 	if err == nil && !isCommit(text) {
-		err = fmt.Errorf("its branch %q is at no commit", branch)
+		err = fmt.Errorf("its branch %q has no commit", branch)
 	}
 	return text, err
 }

@@ -12,11 +12,9 @@ import (
 	"strings"
 )
 
-// CloneRisk says what would be lost if the clone of the repository at path were
-// removed. Its refs, reflogs and marked files are read, and compared with the
-// repository; git is not run in it. The rest git has to tell from where it may be
-// run in it. The error says that it could not be told: then everything may be at
-// risk.
+// CloneRisk returns what would be lost if the clone of the repository at path were removed.
+// It reads refs, reflogs and marked files and compares them with the repository. The rest it
+// asks git, by the Runner. After an error everything may be at risk.
 func CloneRisk(ctx context.Context, path, repo string, git Runner) (r Risk, err error) {
 	defer wrap(&err, "look for unsaved work in %s", path)
 	d, err := cloneDirs(path)
@@ -38,7 +36,7 @@ func CloneRisk(ctx context.Context, path, repo string, git Runner) (r Risk, err 
 		}
 	}
 	if r.Lacking > 0 {
-		return r, nil // it is kept: nothing more has to be asked
+		return r, nil // enough to keep it
 	}
 	past, err := d.reflogs()
 	if err != nil {
@@ -63,14 +61,14 @@ func CloneRisk(ctx context.Context, path, repo string, git Runner) (r Risk, err 
 	return w, err
 }
 
-// lacking returns those of the objects that no ref of the repository holds.
+// lacking returns the objects that no ref of the repository holds.
 func lacking(ctx context.Context, repo string, names []string) (map[string]bool, error) {
 	lost := map[string]bool{}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	if len(names) == 0 {
 		return lost, nil
 	}
-	// A tag stands for the commit that it names. Anything else is held by nobody.
+	// A tag stands for its commit. Nobody holds anything else.
 	out, err := feed(ctx, repo, strings.Join(names, "^{commit}\n")+"^{commit}\n", "cat-file", "--batch-check")
 	if err != nil {
 		return nil, err
@@ -78,7 +76,7 @@ func lacking(ctx context.Context, repo string, names []string) (map[string]bool,
 	commits := map[string][]string{}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(lines) != len(names) {
-		return nil, fmt.Errorf("git told of %d objects, asked for %d", len(lines), len(names))
+		return nil, fmt.Errorf("git printed %d objects for %d names", len(lines), len(names))
 	}
 	for i, line := range lines {
 		if commit, kind, _ := strings.Cut(line, " "); isCommit(commit) && strings.HasPrefix(kind, "commit ") {
@@ -102,7 +100,7 @@ func lacking(ctx context.Context, repo string, names []string) (map[string]bool,
 	return lost, nil
 }
 
-// largeFiles counts the files of git-lfs and git-annex that only the clone has.
+// largeFiles returns the number of files of git-lfs and git-annex that only the clone has.
 func (d dirs) largeFiles(repo string) (n int, err error) {
 	of, err := repository(repo)
 	if err != nil {
@@ -146,9 +144,8 @@ func counted(status string) (uncommitted, untracked int) {
 	return uncommitted, untracked
 }
 
-// RemoveClone removes the clone of the repository at path. It refuses with a
-// *RiskError if anything in it would be lost (CloneRisk). What is gone already is
-// no error.
+// RemoveClone removes the clone of the repository at path. It returns a *RiskError if
+// anything would be lost (CloneRisk). A clone that does not exist is no error.
 func RemoveClone(ctx context.Context, path, repo string, git Runner) (err error) {
 	defer wrap(&err, "remove clone %s", path)
 	clearAside(path)
@@ -162,8 +159,7 @@ func RemoveClone(ctx context.Context, path, repo string, git Runner) (err error)
 	if risk.Any() {
 		return &RiskError{path, risk}
 	}
-	// Out of the way at once, so that a removal which is broken off leaves no half
-	// of a clone that somebody takes for one.
+	// Renamed first, so that an interrupted removal leaves no partial clone at path.
 	part, err := aside(path)
 	if err != nil {
 		return err

@@ -1,19 +1,17 @@
-// Package git is the door to git: it makes and removes the worktrees and clones
-// that sessions work in, and says what is checked out where.
+// Package git makes and removes the worktrees and clones that sessions work in, and reports
+// what is checked out where.
 //
-// Looking reads git's files and starts no process, because it is done for every
-// session at every look. Changing runs git, in a clean environment and with
-// what a repository could make it run (fsmonitor, hooks) switched off; only
-// making a worktree runs the repository's hooks, as a person's own git would.
-// It is still git in that repository. In a clone, the workspace of a container
-// whose agent may not be trusted, no git is run at all: LookClone and CloneRisk
-// read its files, Fetch takes its objects alone, and what is not committed there
-// has to be asked for inside the container, by a Runner.
+// Looking reads git's files and starts no process, because it is done for every session all
+// the time. Changing runs git in a clean environment, without programs of the repository
+// (fsmonitor, hooks). Only making a worktree runs its hooks, as git does for a person.
 //
-// What would be lost with a checkout is examined in one way for worktrees and
-// clones: changes, also of marked files; commits that nothing else holds, by refs
-// and by reflogs; and the same of every worktree and repository below it.
+// In a clone, the workspace of a container whose agent is not trusted, no git runs: LookClone
+// and CloneRisk read its files, Fetch reads its objects, and a Runner asks for what is not
+// committed inside the container.
 //
-// Nothing here ever switches a branch, deletes one that it has not just made,
-// or removes work that is not committed and reachable.
+// Removal is refused if anything would be lost: changes, also of marked files; commits that
+// nothing else holds, by refs and by reflogs; and the same of every worktree and repository
+// below the checkout.
+//
+// Nothing here switches a branch, or deletes one that it has not just made.
 package git

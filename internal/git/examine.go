@@ -14,40 +14,38 @@ import (
 // Runner runs git in a checkout, with arguments, and returns what it printed.
 type Runner func(ctx context.Context, args ...string) (string, error)
 
-// Here runs git on this machine. It is for a checkout whose agent runs here too,
-// with the same rights.
+// Here runs git on this machine, for a checkout whose agent runs here too.
 func Here(path string) Runner {
 	return func(ctx context.Context, args ...string) (string, error) { return run(ctx, path, args...) }
 }
 
-// ArgsElsewhere returns git's arguments for a Runner that does not run git on
-// this machine, such as in a container.
+// ArgsElsewhere returns git's arguments for a Runner elsewhere, such as in a container.
 func ArgsElsewhere(args ...string) []string {
 	return slices.Concat(safe, []string{"-c", "safe.directory=*"}, quiet, args)
 }
 
-// examiner examines a checkout that is about to be removed.
+// examiner examines a checkout that is to be removed.
 type examiner struct {
 	top   string // of the checkout, absolute
 	dirs  dirs   // of the checkout
 	git   Runner // at top
-	apart bool   // it is a clone: its repository goes with it, and no git is run in it but by git
-	// entries are git folders of linked worktrees that are removed with the checkout and
-	// lie outside it. The repositories of a worktree's submodules are in there.
+	apart bool   // a clone: its repository goes with it, and only the Runner runs git in it
+	// entries are git directories of linked worktrees that go with the checkout and are
+	// outside it. They contain the repositories of submodules.
 	entries []string
 }
 
-// work is what is not committed in the checkout at path: the one that is
-// examined, or one below it. d are its git folders.
+// work returns what is not committed in the checkout at path, which is the examined one or
+// one below it.
 func (g examiner) work(ctx context.Context, path string, d dirs) (r Risk, err error) {
 	r.Busy = d.busy()
-	// A work tree that the settings name is not taken instead.
+	// --work-tree overrides one in the settings.
 	out, err := g.git(ctx, "-C", path, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none")
 	if err != nil {
 		return r, fmt.Errorf("ask git in it: %w", err)
 	}
-	if out == "" { // the branch at least is always printed
-		return r, errors.New("ask git in it: what it printed was lost")
+	if out == "" { // at least the branch is always printed
+		return r, errors.New("ask git in it: its output was lost")
 	}
 	r.Uncommitted, r.Untracked = counted(out)
 	hidden, err := g.hidden(ctx, path, d)
@@ -55,14 +53,14 @@ func (g examiner) work(ctx context.Context, path string, d dirs) (r Risk, err er
 	return r, err
 }
 
-// found are the checkouts and the repositories below the top of a checkout.
+// found are the checkouts and repositories below a checkout.
 type found struct {
-	checkouts []string // folders with a .git
-	stores    []string // folders with refs and objects
+	checkouts []string // directories with a .git
+	stores    []string // directories with refs and objects
 }
 
-// search looks for checkouts and repositories everywhere below a folder, also in
-// what git ignores and in the git folder itself. Links are not followed.
+// search returns the checkouts and repositories below a directory, also in what git ignores
+// and in the git directory. It follows no links.
 func search(ctx context.Context, top string) (f found, err error) {
 	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		if err == nil {
@@ -82,7 +80,7 @@ func search(ctx context.Context, top string) (f found, err error) {
 	return f, err
 }
 
-// isStore reports whether a folder is a repository: what git init makes.
+// isStore reports whether a directory is a repository, as git init makes it.
 func isStore(dir string) bool {
 	for _, name := range []string{"objects", "refs"} {
 		if fi, err := os.Lstat(filepath.Join(dir, name)); err != nil || !fi.IsDir() {
@@ -92,8 +90,8 @@ func isStore(dir string) bool {
 	return true
 }
 
-// nested looks for worktrees and repositories below the checkout that hold work,
-// and names the first. inner are the repository's other worktrees below it.
+// nested returns the first worktree or repository below the checkout that holds work, and
+// the repository's other worktrees below it.
 func (g examiner) nested(ctx context.Context) (inner []string, holds string, err error) {
 	f, err := search(ctx, g.top)
 	if err != nil {
@@ -125,19 +123,19 @@ func (g examiner) nested(ctx context.Context) (inner []string, holds string, err
 			return nil, holds, err
 		}
 	}
-	slices.Reverse(inner) // what lies in another one first
+	slices.Reverse(inner) // innermost first
 	return inner, "", nil
 }
 
-// addEntry adds the git folder of a linked worktree to the entries, unless it lies
-// below the top and is searched anyway.
+// addEntry adds the git directory of a linked worktree, unless it is below the top, which
+// is searched anyway.
 func (g *examiner) addEntry(d dirs) {
 	if d.git != d.common && !g.holds(d.git) {
 		g.entries = append(g.entries, d.git)
 	}
 }
 
-// checkout says what a checkout below the top holds; empty: nothing.
+// checkout returns what a checkout below the top holds; empty: nothing.
 func (g examiner) checkout(ctx context.Context, path string, d dirs) (string, error) {
 	kind := "a repository"
 	if d.git != d.common {
@@ -159,8 +157,7 @@ func (g examiner) checkout(ctx context.Context, path string, d dirs) (string, er
 	return fmt.Sprintf("%s with %s: %s", kind, r, path), nil
 }
 
-// holds reports whether a path is removed with the checkout: it is below the top or in
-// one of the entries.
+// holds reports whether a path goes with the checkout: it is below the top or an entry.
 func (g examiner) holds(path string) bool {
 	path = resolve(path)
 	return slices.ContainsFunc(append([]string{g.top}, g.entries...), func(dir string) bool {
@@ -169,14 +166,13 @@ func (g examiner) holds(path string) bool {
 	})
 }
 
-// store says what a repository below the top holds that neither a remote nor a
-// checkout below the top has; empty: nothing. What a remote had when it was last
-// asked counts as held there.
+// store returns what a repository below the top holds that no remote has, as of the last
+// fetch; empty: nothing.
 func (g examiner) store(ctx context.Context, path string) (string, error) {
 	if holds, err := g.ownWorktrees(ctx, path); err != nil || holds != "" {
 		return holds, err
 	}
-	// The settings of a submodule name a work tree, which may be gone.
+	// The work tree in the settings of a submodule may be gone.
 	remotes, err := g.git(ctx, "--git-dir="+path, "--work-tree=.", "remote", "--verbose")
 	if err != nil {
 		return "", err
@@ -196,8 +192,8 @@ func (g examiner) store(ctx context.Context, path string) (string, error) {
 	return fmt.Sprintf("a repository with %s: %s", plural(n, "commit that no remote has", "commits that no remote has"), path), nil
 }
 
-// elsewhere reports whether there are remotes, all at places that stay. base is what
-// their relative paths begin at.
+// elsewhere reports whether there are remotes, none of which goes with the checkout. base
+// is what relative paths start from.
 func (g examiner) elsewhere(base, remotes string) bool {
 	if remotes == "" {
 		return false
@@ -221,9 +217,8 @@ func (g examiner) elsewhere(base, remotes string) bool {
 	return true
 }
 
-// ownWorktrees says what linked worktrees of a repository below the top would
-// lose with it; empty: nothing. Those that are below the top themselves are
-// examined for themselves.
+// ownWorktrees returns what linked worktrees outside the top would lose with a repository
+// below it; empty: nothing.
 func (g examiner) ownWorktrees(ctx context.Context, common string) (string, error) {
 	entries, err := os.ReadDir(filepath.Join(common, "worktrees"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -250,7 +245,7 @@ func (g examiner) ownWorktrees(ctx context.Context, common string) (string, erro
 			return "", err
 		}
 		if n > 0 {
-			return fmt.Sprintf("the staged changes of the worktree %s, whose folder is gone", path), nil
+			return fmt.Sprintf("the staged changes of the worktree %s, whose directory is gone", path), nil
 		}
 	}
 	return "", nil

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Fetched is what a fetch brought.
+// Fetched is the result of a fetch.
 type Fetched struct {
-	Commit string // that the ref is at now
-	Moved  bool   // it was elsewhere before, or not there
+	Commit string // of the ref now
+	Moved  bool   // it was another one before, or none
 	Ahead  int    // commits below it that no other ref of the repository holds
 }
 
-// Fetch brings a branch of the clone at from into the repository, as the full name
-// of a ref that is made, or moved wherever the branch is.
+// Fetch fetches a branch of the clone at from into the repository, as a ref with a full
+// name, which it creates or moves.
 //
-// It runs no git in the clone: its configuration may name programs (a promisor
-// remote, a hook, a transport) that an agent chose. Only its objects are read, by
-// way of a repository of our own that borrows them, and they are checked.
+// It runs no git in the clone, whose configuration may have programs of the agent (a
+// promisor remote, a hook, a transport). It reads and checks only the objects, through a
+// temporary repository that borrows them.
 func Fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err error) {
 	defer wrap(&err, "fetch %s from %s", branch, from)
 	commit, err := cloneTip(from, branch)
@@ -60,9 +60,9 @@ func Fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err 
 // borrowed is the only ref of a repository that borrows.
 const borrowed = "refs/heads/borrowed"
 
-// borrow makes a repository of our own in dir that has somebody else's objects,
-// and one branch at a commit of theirs. It does not get their list of shallow commits:
-// a client that fetches sends its own list, and git would silently refuse a branch that needs more.
+// borrow makes a repository in dir that borrows objects, with one branch at a commit. It
+// does not borrow the list of shallow commits: a client sends its own, and git would silently
+// refuse a branch that needs more.
 func borrow(ctx context.Context, dir, objects, commit string) error {
 	if err := borrowObjects(ctx, dir, objects, formatOf(commit)); err != nil {
 		return err
@@ -71,11 +71,10 @@ func borrow(ctx context.Context, dir, objects, commit string) error {
 	return err
 }
 
-// borrowObjects makes an empty repository of our own in dir that has somebody
-// else's objects.
+// borrowObjects makes an empty repository in dir that borrows objects.
 func borrowObjects(ctx context.Context, dir, objects, format string) error {
 	if strings.ContainsRune(objects, '\n') {
-		return fmt.Errorf("%q: a path with a line break cannot be borrowed from", objects)
+		return fmt.Errorf("%q: git cannot borrow from a path with a line break", objects)
 	}
 	if _, err := run(ctx, dir, "init", "--quiet", "--bare", "--template=", "--object-format="+format); err != nil {
 		return err
@@ -87,7 +86,7 @@ func borrowObjects(ctx context.Context, dir, objects, format string) error {
 	return os.WriteFile(filepath.Join(info, "alternates"), []byte(objects+"\n"), 0o600)
 }
 
-// tip is the commit that a ref is at; empty: there is no such ref.
+// tip returns the commit of a ref; empty: there is no such ref.
 func tip(ctx context.Context, repo, ref string) (string, error) {
 	out, err := run(ctx, repo, "for-each-ref", "--format=%(objectname) %(refname)", ref)
 	for line := range strings.Lines(out) {

@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/internal/layout"
 )
 
-// hidden counts the changed files that git status leaves out because someone has
-// marked them (update-index --assume-unchanged, --skip-worktree).
+// hidden returns the number of changed files that git status omits because they are marked
+// (update-index --assume-unchanged, --skip-worktree).
 func (g examiner) hidden(ctx context.Context, path string, d dirs) (int, error) {
 	at, list, hash := path, []string{"ls-files", "-v", "--stage", "-z"}, []string{"hash-object", "--stdin-paths"}
 	if g.apart {
@@ -43,12 +43,12 @@ func (g examiner) hidden(ctx context.Context, path string, d dirs) (int, error) 
 		file := filepath.Join(path, name)
 		fi, err := os.Lstat(file)
 		switch {
-		case errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR): // a sparse checkout, or a deletion: nothing to lose
+		case errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR): // a sparse checkout, or deleted
 		case err != nil || len(fields) != 4:
 			return 0, fmt.Errorf("look at marked file %s: %w", name, err)
-		case fi.IsDir() && fields[1] == "160000": // a submodule is examined for itself
+		case fi.IsDir() && fields[1] == "160000": // a submodule, which is examined itself
 		case !fi.Mode().IsRegular() || strings.ContainsAny(file, "\n\""):
-			changed++ // cannot be asked for: to be safe
+			changed++ // cannot be compared
 		default:
 			files, blobs = append(files, file), append(blobs, fields[2])
 		}
@@ -68,13 +68,11 @@ func (g examiner) hidden(ctx context.Context, path string, d dirs) (int, error) 
 	return changed, nil
 }
 
-// indexLimit bounds an index that is read for a clone: an agent may have written
-// anything.
+// indexLimit bounds the size of a clone's index, which an agent may have written.
 const indexLimit = 256 << 20
 
-// borrowIndex makes a repository of our own that has the index of a checkout and
-// borrows its objects, so that git need not run in the checkout. There is none,
-// and no error, if the checkout has no index.
+// borrowIndex makes a repository with the index of a checkout and its objects, so that git
+// need not run in the checkout. view is empty if the checkout has no index.
 func borrowIndex(ctx context.Context, d dirs) (view string, err error) {
 	index := filepath.Join(d.git, "index")
 	if _, err := os.Lstat(index); errors.Is(err, os.ErrNotExist) {
@@ -99,7 +97,7 @@ func borrowIndex(ctx context.Context, d dirs) (view string, err error) {
 	if err := borrowObjects(ctx, view, filepath.Join(d.common, "objects"), formatOf(named)); err != nil {
 		return "", err
 	}
-	// A split index is in two files.
+	// A split index has two files.
 	parts, err := filepath.Glob(filepath.Join(globEscape(d.git), "sharedindex.*"))
 	if err != nil {
 		return "", err
@@ -112,7 +110,7 @@ func borrowIndex(ctx context.Context, d dirs) (view string, err error) {
 	return view, nil
 }
 
-// globEscape returns a pattern of filepath.Glob that matches path alone.
+// globEscape returns a pattern for filepath.Glob that matches only path.
 func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }

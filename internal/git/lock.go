@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	// lockFile lies in the repository's common folder. It is never deleted.
+	// lockFile is in the repository's common directory. It is never deleted.
 	lockFile = "agentform.lock"
-	// lockRetry is how often a lock that somebody holds is tried again.
+	// lockRetry is the time between two attempts.
 	lockRetry = 10 * time.Millisecond
-	// patience is how long one other process may hold the lock without letting
-	// go of it once. Our own worktrees wait for each other as long as it takes.
-	patience = time.Minute
+	// lockTimeout bounds how long one other process may hold the lock at a time. Within a
+	// process there is no limit.
+	lockTimeout = time.Minute
 )
 
-// hold makes the caller the only one, in this process and others, that changes
-// the worktrees of the repository: git itself fails on its configuration file
-// when two do. It waits for as long as ctx and patience allow, and then says who
-// has it.
+// hold locks the worktrees of the repository against changes, in this process and others:
+// two gits at a time fail on the configuration file. The error after a timeout names the
+// holder.
 func hold(ctx context.Context, common string) (release func(), err error) {
 	file := filepath.Join(common, lockFile)
 	host, _ := os.Hostname()
@@ -48,9 +47,9 @@ func hold(ctx context.Context, common string) (release func(), err error) {
 			return nil, fmt.Errorf("lock repository %s: %w", common, err)
 		}
 		if b, err := os.ReadFile(file); err == nil && string(b) != holder {
-			holder, since = string(b), time.Now() // it goes on
+			holder, since = string(b), time.Now() // another holder
 		}
-		if time.Since(since) > patience && !strings.HasPrefix(holder, mine) {
+		if time.Since(since) > lockTimeout && !strings.HasPrefix(holder, mine) {
 			return nil, heldBy(common, holder)
 		}
 		select {
@@ -59,11 +58,10 @@ func hold(ctx context.Context, common string) (release func(), err error) {
 		case <-time.After(lockRetry):
 		}
 	}
-	// For people, and to tell one holding from the next: a failure costs only that.
+	// For people, and to notice another holder.
 	_ = os.WriteFile(file, []byte(mine+"since "+time.Now().Format(time.RFC3339Nano)+"\n"), 0o600)
 	return func() {
-		// Unlocked first, since a process that is being started may have it open still.
-		// Closing gives it back where that fails; else our own would wait for ever.
+		// Unlocked first: a process that is being started may still have it open.
 		_ = syscall.Flock(int(l.Fd()), syscall.LOCK_UN)
 		_ = l.Close()
 	}, nil

@@ -14,15 +14,12 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Look says what stands at path: whether it is the top of a git checkout, of
-// which repository, and on which branch. It reads git's files and starts no
-// process, except git symbolic-ref in a repository whose refs are not files
-// (reftable). Relative paths and links are followed.
+// Look returns what is at path: whether it is the top of a git checkout, of which
+// repository, and on which branch. It reads git's files and starts no process, except git
+// symbolic-ref in a repository whose refs are not files (reftable). It follows links.
 //
-// While a rebase or bisect is under way, Branch is the branch that it is about,
-// Busy says so and Head is the commit that is checked out. A HEAD that is on no
-// branch and no commit gives neither. A branch that HEAD names and that does not
-// exist any more is BranchGone.
+// During a rebase or bisect, Branch is the branch that it is about, Busy is set and Head is
+// the checked out commit. A branch that HEAD names and that no longer exists is BranchGone.
 func Look(path string) session.Checkout {
 	co := session.Checkout{Path: path}
 	d, none := findDirs(path)
@@ -34,7 +31,7 @@ func Look(path string) session.Checkout {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		if _, err := os.Lstat(path); err == nil {
-			co.Err = fmt.Errorf("look at %s: it is a link to what is not there", path)
+			co.Err = fmt.Errorf("look at %s: it is a dangling link", path)
 		}
 		return co
 	case err != nil:
@@ -52,7 +49,7 @@ func Look(path string) session.Checkout {
 	return co
 }
 
-// checkout adds what git's files tell.
+// checkout adds the facts from git's files.
 func (d dirs) checkout(co session.Checkout) session.Checkout {
 	var err error
 	co.Git, co.Repo, co.GitDir, co.Partial = true, d.common, d.git, d.partial()
@@ -70,20 +67,19 @@ func (d dirs) checkout(co session.Checkout) session.Checkout {
 	return co
 }
 
-// errMoved says that a worktree's repository is not where it was.
+// errMoved reports that a worktree's repository is no longer at its place.
 var errMoved = errors.New("is gone")
 
-// repair says how to connect the worktree at path with its repository again.
+// repair returns advice on how to reconnect the worktree at path with its repository.
 func (d dirs) repair(err error, path string) string {
 	if !errors.Is(err, errMoved) || d.git == filepath.Join(path, ".git") {
 		return ""
 	}
-	return fmt.Sprintf("; if the repository was moved, in its new folder: git worktree repair %q", path)
+	return fmt.Sprintf("; if the repository was moved, run there: git worktree repair %q", path)
 }
 
-// branchGone reports whether HEAD had commits on a branch that does not exist any
-// more, and returns the last of them if the reflog tells. A branch without any
-// commit yet is not gone.
+// branchGone reports whether HEAD had commits on a branch that no longer exists, and
+// returns the last of them by the reflog. A branch without any commit yet is not gone.
 func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 	ref := headsPrefix + branch
 	for range 5 { // as many as git follows
@@ -93,7 +89,7 @@ func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 		}
 		to := ""
 		if fi.Mode().IsRegular() {
-			to, err = d.standsFor(ref)
+			to, err = d.symbolicRef(ref)
 		}
 		if to == "" {
 			return "", false, err
@@ -108,16 +104,16 @@ func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 		return "", false, nil
 	}
 	if reftable, err := os.Lstat(filepath.Join(d.common, "reftable")); err == nil && reftable.IsDir() {
-		return "", false, nil // HEAD was asked for
+		return "", false, nil // git resolved HEAD
 	}
 	last, err = readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit}, map[string]bool{})
 	return last, last != "" || d.git != d.common, err
 }
 
-// standsFor returns the branch that the file of a branch names instead of a commit (git
-// symbolic-ref). It returns an error if the file has neither: nobody can commit there. A
-// crash of the machine leaves it empty or full of zeros.
-func (d dirs) standsFor(ref string) (to string, err error) {
+// symbolicRef returns the branch in the file of a branch that has no commit (git
+// symbolic-ref). A file with neither is an error: after a crash of the machine it may be
+// empty or full of zeros.
+func (d dirs) symbolicRef(ref string) (to string, err error) {
 	file := filepath.Join(d.common, filepath.FromSlash(ref))
 	text, err := readSmall(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -141,9 +137,8 @@ func (d dirs) standsFor(ref string) (to string, err error) {
 	return "", fmt.Errorf("branch %q is damaged: %s has no commit; to restore it: rm %q && git -C %q branch %s %s", branch, file, file, d.common, branch, last)
 }
 
-// CommonDir is the folder that all checkouts of a repository share, absolute
-// and without links, for the checkout whose top is path. It starts no process.
-// The error is ErrNotRepository if path is the top of none.
+// CommonDir returns the directory that all checkouts of a repository share, absolute and
+// without links. path is the top of one of them, else the error is ErrNotRepository.
 func CommonDir(path string) (string, error) {
 	d, err := findDirs(path)
 	if err != nil {
@@ -152,8 +147,7 @@ func CommonDir(path string) (string, error) {
 	return d.common, nil
 }
 
-// Origin returns the repository on this machine that the clone at path was made of, as
-// the clone's settings name it. It is empty where they name none. It starts no process.
+// Origin returns the local repository that the clone at path was made from, or "".
 func Origin(path string) string {
 	text, err := readSmall(filepath.Join(path, ".git", "config"))
 	if err != nil {
@@ -170,23 +164,23 @@ func Origin(path string) string {
 	return ""
 }
 
-// dirs are the folders in which git keeps a checkout.
+// dirs are the git directories of a checkout.
 type dirs struct {
 	git    string // of this checkout: HEAD, index, rebase-merge
 	common string // of the repository: refs, objects, worktrees
 }
 
-// findDirs finds the folders of the checkout whose top is path.
+// findDirs returns the git directories of the checkout with its top at path.
 func findDirs(path string) (dirs, error) {
 	dot := filepath.Join(path, ".git")
 	d := dirs{git: dot}
-	// A worktree's is a file: to read it at once spares a look.
+	// It is a file in a worktree.
 	text, err := readSmall(dot)
 	switch {
 	case err == nil:
 		to, ok := strings.CutPrefix(text, "gitdir: ")
 		if !ok {
-			return dirs{}, fmt.Errorf("%s does not say where its repository is", dot)
+			return dirs{}, fmt.Errorf("%s does not name a repository", dot)
 		}
 		d.git = within(path, to)
 	case errors.Is(err, os.ErrNotExist):
@@ -199,7 +193,7 @@ func findDirs(path string) (dirs, error) {
 	return d.settle()
 }
 
-// settle completes the folders, beginning with that of the checkout.
+// settle sets the other directories by that of the checkout.
 func (d dirs) settle() (dirs, error) {
 	abs, err := filepath.Abs(d.git)
 	if err != nil {
@@ -229,12 +223,12 @@ func within(dir, path string) string {
 
 const headsPrefix = "refs/heads/"
 
-// head reads what is checked out.
+// head returns what is checked out.
 func (d dirs) head() (branch, commit, busy string, err error) {
 	file := filepath.Join(d.git, "HEAD")
 	text, err := readSmall(file)
 	if errors.Is(err, syscall.ELOOP) {
-		// As git did it long ago: a link to the branch.
+		// Old versions of git make a link to the branch.
 		if text, err = os.Readlink(file); err == nil {
 			text = "ref: " + text
 		}
@@ -258,25 +252,24 @@ func (d dirs) head() (branch, commit, busy string, err error) {
 		if branch == ref {
 			branch = ""
 		} else if err := session.CheckBranch(branch); err != nil {
-			return "", "", "", fmt.Errorf("%s: %w", file, err) // somebody wrote it past git
+			return "", "", "", fmt.Errorf("%s: %w", file, err) // not written by git
 		}
 		return branch, "", "", nil
 	case !isCommit(text):
-		return "", "", "", fmt.Errorf("%s holds neither a branch nor a commit", file)
+		return "", "", "", fmt.Errorf("%s has neither a branch nor a commit", file)
 	}
 	branch, busy = d.underWay()
 	return branch, text, busy, nil
 }
 
-// underWay is the branch that a detached HEAD will come back to, and what is
-// under way until then.
+// underWay returns the operation that detached HEAD, and the branch that it is about.
 func (d dirs) underWay() (branch, busy string) {
 	for _, folder := range []string{"rebase-merge", "rebase-apply"} {
 		if text, err := readSmall(filepath.Join(d.git, folder, "head-name")); err == nil {
 			if branch, ok := strings.CutPrefix(text, headsPrefix); ok && session.CheckBranch(branch) == nil {
 				return branch, "rebase"
 			}
-			return "", "rebase" // of a HEAD that was detached before
+			return "", "rebase" // HEAD was detached before
 		}
 	}
 	if text, err := readSmall(filepath.Join(d.git, "BISECT_START")); err == nil {
@@ -289,7 +282,7 @@ func (d dirs) underWay() (branch, busy string) {
 	return "", ""
 }
 
-// askHead asks git for a HEAD that is not in the file.
+// askHead returns a HEAD that only git can read.
 func askHead(gitDir string) (ref, commit string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

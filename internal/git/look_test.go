@@ -221,10 +221,10 @@ func TestLookFails(t *testing.T) {
 		spoil func(path string)
 		says  string
 	}{
-		"link to nothing": {func(p string) { os.Remove(p); os.Symlink("nowhere", p) }, "link to what is not there"},
-		"moved":           {func(p string) { write(t, p+"/.git", "gitdir: /nowhere/.git/worktrees/x\n") }, "in its new folder: git worktree repair \""},
+		"link to nothing": {func(p string) { os.Remove(p); os.Symlink("nowhere", p) }, "dangling link"},
+		"moved":           {func(p string) { write(t, p+"/.git", "gitdir: /nowhere/.git/worktrees/x\n") }, "run there: git worktree repair \""},
 		"empty .git":      {func(p string) { os.Mkdir(p+"/.git", 0o700) }, "HEAD is gone"},
-		"garbage .git":    {func(p string) { write(t, p+"/.git", strings.Repeat("x", 1<<20)) }, "does not say where"},
+		"garbage .git":    {func(p string) { write(t, p+"/.git", strings.Repeat("x", 1<<20)) }, "does not name a repository"},
 		"garbage HEAD":    {func(p string) { write(t, p+"/.git/HEAD", "hello\n") }, "neither a branch nor a commit"},
 		"empty HEAD":      {func(p string) { write(t, p+"/.git/HEAD", "") }, "neither a branch nor a commit"},
 		"HEAD is a pipe":  {func(p string) { os.Mkdir(p+"/.git", 0o700); syscall.Mkfifo(p+"/.git/HEAD", 0o600) }, "is not a regular file"},

@@ -10,12 +10,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Looks is a look for who looks again and again, as a hub does: what two looks told
-// alike is taken to be so until a file has changed that they read. A checkout whose
-// HEAD is on no branch or on one that is a symbolic ref, in which something is under
-// way, or whose refs are not files is looked at every time, and so is what is not there. Of a repository that was moved,
-// with a link left in its place, the old path is told until something else changes.
-// Make it with NewLooks; it may be used from many goroutines.
+// Looks caches the results of looks, for a hub: after two equal ones it returns the same
+// until a file changes that they read. It does not cache what is missing, or a checkout with
+// a detached HEAD, a symbolic ref, an operation under way, or refs that are not files. If a
+// repository was moved and replaced by a link, it returns the old path until something else
+// changes. A Looks can be used from many goroutines.
 type Looks struct {
 	look func(string) session.Checkout
 	stat func(string) (stamp.Stamp, error) // of the folder
@@ -25,23 +24,23 @@ type Looks struct {
 	known map[string]looked
 }
 
-// looked is what a look told, and what it read was before.
+// looked is the result of a look, with the files from before it.
 type looked struct {
 	checkout session.Checkout
 	files    files
-	holds    bool // as long as the files are as they were
+	holds    bool // while the files do not change
 }
 
-// mostLooked bounds what is remembered: then it begins anew.
+// mostLooked is the size at which the cache is cleared.
 const mostLooked = 20_000
 
-// NewLooks remembers what Look tells.
+// NewLooks returns a cache for Look.
 func NewLooks() *Looks { return &Looks{look: Look, stat: stamp.Stat, now: time.Now} }
 
-// NewCloneLooks remembers what LookClone tells.
+// NewCloneLooks returns a cache for LookClone.
 func NewCloneLooks() *Looks { return &Looks{look: LookClone, stat: stamp.Lstat, now: time.Now} }
 
-// Look is as the function that is remembered.
+// Look returns the result of the cached function for a path.
 func (l *Looks) Look(path string) session.Checkout {
 	l.mu.Lock()
 	before, known := l.known[path]
@@ -66,16 +65,15 @@ func (l *Looks) Look(path string) session.Checkout {
 	return co
 }
 
-// files are those that a look reads: the folder, its .git, HEAD, and of a linked
-// worktree commondir, locked and the repository; at last where the branch is: its own
-// file, or the file of all that are packed. One that is not there has none.
+// files are the stamps of what a look reads: the directory, its .git, HEAD, of a linked
+// worktree commondir, locked and the repository, and the file of the branch or packed-refs.
 type files [7]stamp.Stamp
 
-// files stamps what a look read that told this.
+// files returns the stamps of what a look with this result read.
 func (l *Looks) files(path string, co session.Checkout) (f files) {
 	f[0], _ = l.stat(path)
 	if !co.Git {
-		return f // whatever is made in it changes the folder
+		return f // a new file changes the directory
 	}
 	f[0] = f[0].Place()
 	f[1], _ = stamp.Lstat(filepath.Join(path, ".git"))
@@ -85,7 +83,7 @@ func (l *Looks) files(path string, co session.Checkout) (f files) {
 		f[6], _ = stamp.Lstat(filepath.Join(co.Repo, "packed-refs"))
 	}
 	if co.GitDir == filepath.Join(path, ".git") {
-		f[1] = f[1].Place() // a folder, to which git's work makes no difference
+		f[1] = f[1].Place() // a directory, which git changes all the time
 		return f
 	}
 	f[3], _ = stamp.Lstat(filepath.Join(co.GitDir, "commondir"))
@@ -95,7 +93,7 @@ func (l *Looks) files(path string, co session.Checkout) (f files) {
 	return f
 }
 
-// settled reports whether all that happens to the files after a moment can be seen.
+// settled reports whether changes of the files after a time are visible.
 func (f files) settled(at time.Time) bool {
 	for _, s := range f {
 		if !s.Settled(at) {
@@ -105,7 +103,7 @@ func (f files) settled(at time.Time) bool {
 	return true
 }
 
-// lasts reports whether nothing but the files tells when a look would tell otherwise.
+// lasts reports whether the result of a look depends on the files alone.
 func lasts(co session.Checkout) bool {
 	if !co.Exists || co.Err != nil || co.Busy != "" || co.Partial || co.Git && co.Branch == "" {
 		return false
@@ -114,8 +112,8 @@ func lasts(co session.Checkout) bool {
 		return true
 	}
 	if ref, err := readSmall(filepath.Join(co.Repo, headsPrefix+co.Branch)); err == nil && strings.HasPrefix(ref, "ref:") {
-		return false // where it leads may go, and the file stays
+		return false // its target may change, not the file
 	}
 	head, err := readSmall(filepath.Join(co.GitDir, "HEAD"))
-	return err != nil || !strings.HasSuffix(head, headsPrefix+".invalid") // an old git's link is as good as a file
+	return err != nil || !strings.HasSuffix(head, headsPrefix+".invalid") // the link of an old git is fine
 }

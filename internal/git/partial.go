@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// finishing is how long a git that outlived its agentform may take to finish a
-// worktree: a checkout of a large repository, with files that a filter fetches.
-const finishing = 10 * time.Minute
+// finishTimeout bounds how long a git that outlived its agentform may take to finish a
+// worktree, with files that a filter fetches.
+const finishTimeout = 10 * time.Minute
 
-// partial reports whether git has begun to make this linked worktree and not
-// finished: it keeps it locked meanwhile, for that reason (git's
-// builtin/worktree.c, "initializing").
+// partial reports whether git has not finished making this linked worktree. It locks it
+// meanwhile with the reason "initializing" (git's builtin/worktree.c).
 func (d dirs) partial() bool {
 	if d.git == d.common {
 		return false
@@ -23,19 +22,17 @@ func (d dirs) partial() bool {
 	return err == nil && strings.HasPrefix(why, "initializing")
 }
 
-// finish deals with a worktree at path that an agentform which was killed had
-// begun. There may be a git that goes on with it: then it is waited for. One that
-// nobody makes any more is removed, to be made again: it never had anything in
-// it but a part of the branch. there says that the worktree is now as it should
-// be.
+// finish handles a worktree at path that a killed agentform had begun. It waits for a git
+// that continues, and removes a worktree that nobody makes any more: that has only a part of
+// the branch. there reports whether the worktree is complete.
 func (d dirs) finish(ctx context.Context, repo, path, branch, entry string) (there bool, err error) {
 	began := dirs{git: entry, common: d.common}
 	if !began.partial() {
 		return false, nil
 	}
-	for until := time.Now().Add(finishing); began.partial(); {
+	for until := time.Now().Add(finishTimeout); began.partial(); {
 		if !atWork(path) {
-			if !began.partial() { // it ended between the two looks
+			if !began.partial() { // finished meanwhile
 				break
 			}
 			if _, err := run(ctx, repo, "worktree", "remove", "--force", "--force", "--", path); err != nil {
@@ -44,7 +41,7 @@ func (d dirs) finish(ctx context.Context, repo, path, branch, entry string) (the
 			return false, nil
 		}
 		if time.Now().After(until) {
-			return false, fmt.Errorf("a git that was started before is still making it, after %s", finishing)
+			return false, fmt.Errorf("a git that was started before is still making it, after %s", finishTimeout)
 		}
 		select {
 		case <-ctx.Done():

@@ -7,22 +7,20 @@ import (
 	"strings"
 )
 
-// Toplevel is the top of the checkout that dir is in. The error is
-// ErrNotRepository if it is in none.
+// Toplevel returns the top of the checkout that contains dir. The error is ErrNotRepository
+// if there is none.
 func Toplevel(ctx context.Context, dir string) (string, error) {
 	out, err := run(ctx, dir, "rev-parse", "--show-toplevel")
 	return strings.TrimSuffix(out, "\n"), err
 }
 
-// HasCommits reports whether there is any commit in the repository that a folder
-// belongs to: a branch has to begin somewhere.
+// HasCommits reports whether the repository of a directory has any commit.
 func HasCommits(ctx context.Context, dir string) (bool, error) {
 	out, err := run(ctx, dir, "rev-list", "--all", "-n", "1")
 	return out != "", err
 }
 
-// Tracked returns how many files below a directory are in the index of the repository
-// around it; none if there is no repository.
+// Tracked returns how many files below a directory are in the index of its repository.
 func Tracked(ctx context.Context, dir string) int {
 	out, err := run(ctx, dir, "ls-files", "-z", "--", ".")
 	if err != nil {
@@ -31,10 +29,9 @@ func Tracked(ctx context.Context, dir string) int {
 	return strings.Count(out, "\x00")
 }
 
-// Progress says how far the work in the checkout at path has come since it left
-// base (empty: HEAD, so that only what is not committed counts): the commits
-// that base lacks, and the files that differ, committed or not. A renamed file
-// is two; ignored files do not count.
+// Progress returns how far the checkout at path is from base (empty: HEAD): the commits
+// that base lacks, and the files that differ, committed or not. A renamed file counts twice,
+// ignored files do not count.
 func Progress(ctx context.Context, path, base string) (ahead, changed int, err error) {
 	defer wrap(&err, "measure progress of %s", path)
 	from, err := commitOf(ctx, path, base)
@@ -48,10 +45,10 @@ func Progress(ctx context.Context, path, base string) (ahead, changed int, err e
 	if ahead, err = count(out); err != nil {
 		return 0, 0, err
 	}
-	if ahead > 0 { // else HEAD is where they parted
+	if ahead > 0 { // else HEAD is the merge base
 		if out, err = run(ctx, path, "merge-base", from, "HEAD"); err == nil {
 			from = strings.TrimSpace(out)
-		} else if exitCode(err) != 1 { // 1: they have nothing in common
+		} else if exitCode(err) != 1 { // 1: there is no merge base
 			return 0, 0, err
 		}
 	} else {
@@ -68,7 +65,7 @@ func Progress(ctx context.Context, path, base string) (ahead, changed int, err e
 	return ahead, strings.Count(tracked, "\x00") + strings.Count(untracked, "\x00"), nil
 }
 
-// count reads the number that git printed.
+// count parses a number that git printed.
 func count(out string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(out))
 	if err != nil {
@@ -77,8 +74,8 @@ func count(out string) (int, error) {
 	return n, nil
 }
 
-// Identity is who commits in a repository, as variables for the git of somebody who
-// does not see this machine's settings. What is not set is not in it.
+// Identity returns who commits in a repository, as variables for a git without this
+// machine's settings.
 func Identity(ctx context.Context, repo string) (env map[string]string, err error) {
 	defer wrap(&err, "read who commits in %s", repo)
 	env = map[string]string{}
@@ -98,7 +95,7 @@ func Identity(ctx context.Context, repo string) (env map[string]string, err erro
 	return env, nil
 }
 
-// setting is a value of git's configuration; empty: it is not set.
+// setting returns a value of git's configuration; empty: not set.
 func setting(ctx context.Context, dir, key string) (string, error) {
 	value, err := run(ctx, dir, "config", "--get", key)
 	if err != nil && exitCode(err) != 1 { // 1: it is not set

@@ -10,11 +10,10 @@ import (
 	"syscall"
 )
 
-// RemoveWorktree removes the repository's worktree at path, and never its
-// branch. It refuses with a *RiskError if anything in it would be lost (AtRisk),
-// and with git's own words what git refuses: a locked worktree, the main checkout. Of a worktree whose folder is gone it removes
-// what the repository still knows of it; one that the repository does not know
-// either is no error.
+// RemoveWorktree removes the repository's worktree at path, and never its branch. It
+// returns a *RiskError if anything would be lost (AtRisk), and git's error for a locked
+// worktree and the main checkout. Of a worktree whose directory is gone it removes the
+// repository's entry. A worktree that does not exist is no error.
 func RemoveWorktree(ctx context.Context, repo, path string) (err error) {
 	defer wrap(&err, "remove worktree %s", path)
 	d, err := repository(repo)
@@ -28,7 +27,7 @@ func RemoveWorktree(ctx context.Context, repo, path string) (err error) {
 	defer release()
 	switch fi, err := os.Lstat(path); {
 	case err == nil && fi.Mode()&os.ModeSymlink != 0:
-		return errors.New("it is a link now, and what it leads to was not made as this worktree")
+		return errors.New("it was replaced by a link")
 	case errors.Is(err, os.ErrNotExist):
 		if entry := d.entry(path); entry != "" {
 			return forget(ctx, repo, path, entry)
@@ -42,7 +41,7 @@ func RemoveWorktree(ctx context.Context, repo, path string) (err error) {
 	if risk.Any() {
 		return &RiskError{path, risk}
 	}
-	for _, p := range inner { // else their branches are held by what is gone
+	for _, p := range inner { // else git takes their branches for used
 		if err := removeExamined(ctx, repo, p); err != nil {
 			return err
 		}
@@ -50,9 +49,8 @@ func RemoveWorktree(ctx context.Context, repo, path string) (err error) {
 	return removeExamined(ctx, repo, path)
 }
 
-// removeExamined removes a worktree in which nothing is at risk. Without --force git
-// looks again itself, but it then refuses every worktree with submodules, whatever is in
-// them.
+// removeExamined removes a worktree in which nothing is at risk. Without --force git checks
+// again, but refuses every worktree with submodules.
 func removeExamined(ctx context.Context, repo, path string) error {
 	args := []string{"worktree", "remove"}
 	if has, err := hasSubmodules(ctx, path); err != nil {
@@ -64,8 +62,8 @@ func removeExamined(ctx context.Context, repo, path string) error {
 	return err
 }
 
-// hasSubmodules reports whether the worktree at path has submodules, as git decides it:
-// its index names one, or its git folder has repositories of some.
+// hasSubmodules reports whether git takes the worktree at path to have submodules: in its
+// index, or as repositories in its git directory.
 func hasSubmodules(ctx context.Context, path string) (bool, error) {
 	d, err := findDirs(path)
 	if err != nil {
@@ -81,18 +79,17 @@ func hasSubmodules(ctx context.Context, path string) (bool, error) {
 // gitlink begins the line of a submodule in the index.
 const gitlink = "160000 "
 
-// forget removes what the repository knows of a worktree whose folder is gone or
-// empty, unless that is the last that holds some commits. entry is where it
-// knows it. The caller holds the repository.
+// forget removes the entry of a worktree whose directory is gone or empty, unless it is the
+// last that holds some commits. The caller holds the repository.
 func forget(ctx context.Context, repo, path, entry string) error {
 	risk, err := goneRisk(ctx, repo, entry)
 	if err != nil {
 		return err
 	}
 	if risk.Any() {
-		return fmt.Errorf("its folder is gone, and %w (what is known of it is in %s; to give that up: git -C %s worktree prune)", &RiskError{path, risk}, entry, repo)
+		return fmt.Errorf("its directory is gone, and %w (its entry is %s; to remove that: git -C %s worktree prune)", &RiskError{path, risk}, entry, repo)
 	}
-	_ = syscall.Rmdir(path) // git takes away what is gone, and not what is only empty
+	_ = syscall.Rmdir(path) // git removes it only if it is gone
 	args := []string{"worktree", "remove", "--force"}
 	if reason, err := readSmall(filepath.Join(entry, "locked")); err == nil && reason == "initializing" {
 		// git was killed while it made it. Any other lock is a person's.

@@ -5,25 +5,23 @@ import (
 	"strings"
 )
 
-// Risk is what would be lost if a checkout were removed. Plain files that git is
-// told to ignore do not count, as with git itself, nor do stash entries of a
-// worktree, which stay in the repository.
+// Risk is what would be lost if a checkout were removed. Ignored files do not count, nor
+// do stash entries of a worktree, which stay in the repository.
 type Risk struct {
 	Uncommitted int    // tracked files that differ from HEAD or the index
-	Untracked   int    // files, or folders of nothing else
-	Unreachable int    // commits that no branch, tag or other ref of the repository holds
-	Dropped     int    // commits that only a reflog holds which goes with the checkout
-	Lacking     int    // of a clone: refs that are at a commit which the repository lacks
-	Large       int    // of a clone: files of git-lfs or git-annex that the repository lacks
-	Busy        string // what is under way: rebase, merge, cherry-pick, revert, bisect, am
-	Nested      string // the first worktree or repository below it that holds work: "a worktree with 1 uncommitted change: PATH"
+	Untracked   int    // files, or directories of such files
+	Unreachable int    // commits that no ref of the repository holds
+	Dropped     int    // commits that only the reflog of the checkout holds
+	Lacking     int    // refs of a clone with a commit that the repository lacks
+	Large       int    // git-lfs or git-annex files of a clone that the repository lacks
+	Busy        string // the operation under way: rebase, merge, cherry-pick, revert, bisect, am
+	Nested      string // the first worktree or repository below it that holds work
 }
 
 // Any reports whether anything is at risk.
 func (r Risk) Any() bool { return r != Risk{} }
 
-// String names it for people: "2 uncommitted changes, rebase under way".
-// Nothing at risk gives "nothing".
+// String returns the risk for people: "2 uncommitted changes, rebase under way".
 func (r Risk) String() string {
 	var parts []string
 	count := func(n int, one, more string) {
@@ -56,13 +54,13 @@ func plural(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// RiskError says that a checkout was not removed because of what is in it.
+// RiskError reports that a checkout was not removed because of what it holds.
 type RiskError struct {
 	Path string
 	Risk Risk
 }
 
-// Error names what would have been lost.
+// Error describes what would have been lost.
 func (e *RiskError) Error() string {
 	return fmt.Sprintf("%s was kept, it holds %s", e.Path, e.Risk)
 }

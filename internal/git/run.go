@@ -14,22 +14,22 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Errors that are found in an *Error with errors.Is.
+// Errors in an *Error, for errors.Is.
 var (
-	// ErrNotRepository: the folder is in no git repository.
+	// ErrNotRepository: the directory is not in a git repository.
 	ErrNotRepository = errors.New("not a git repository")
-	// ErrNotInstalled: there is no git on PATH.
+	// ErrNotInstalled: git is not on PATH.
 	ErrNotInstalled = errors.New("git is not installed, or not on PATH")
 )
 
 // Error is a git command that failed.
 type Error struct {
 	Args   []string // without "git"
-	Output string   // what it printed, at most session.TailLimit
-	Err    error    // how it ended
+	Output string   // at most session.TailLimit bytes
+	Err    error    // of the process
 }
 
-// Error is the command and what it printed.
+// Error returns the command and its output.
 func (e *Error) Error() string {
 	command := "git " + strings.Join(e.Args, " ")
 	if e.Output == "" {
@@ -38,7 +38,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %v: %s", command, e.Err, e.Output)
 }
 
-// Short is what git complained of, in one line, without its progress and the arguments.
+// Short returns git's complaint on one line, without its progress and the arguments.
 func (e *Error) Short() string {
 	words := []string{"git"}
 	for _, word := range e.Args {
@@ -60,7 +60,7 @@ func (e *Error) Short() string {
 	return command + ": " + strings.TrimPrefix(said, "fatal: ")
 }
 
-// Unwrap gives how it ended, and ErrNotRepository when that is what git said.
+// Unwrap returns the process's error, and ErrNotRepository if git printed that.
 func (e *Error) Unwrap() []error {
 	if strings.Contains(e.Output, "not a git repository") {
 		return []error{ErrNotRepository, e.Err}
@@ -68,39 +68,39 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err}
 }
 
-// killAfter is how long a git that was told to end may take to clean up, and
-// how long what a hook has left running may hold its output.
+// killAfter bounds git's cleanup after SIGTERM, and the wait for output of processes that a
+// hook left running.
 const killAfter = 2 * time.Second
 
-// quiet are settings for every command but the one that makes a worktree.
+// quiet are settings for every command but git worktree add.
 var quiet = []string{
 	"-c", "core.hooksPath=/dev/null",
 }
 
-// safe are settings for every command: no program of the repository's choice,
-// and nothing hidden by a person's taste.
+// safe are settings for every command: they run no program of the repository and hide no
+// files.
 var safe = []string{
 	"-c", "core.fsmonitor=false",
 	"-c", "status.showUntrackedFiles=normal",
 	"-c", "advice.detachedHead=false",
 }
 
-// run runs git in dir and returns what it wrote to stdout.
+// run runs git in dir and returns its stdout.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	return start(ctx, dir, "", append(quiet[:len(quiet):len(quiet)], args...), args)
 }
 
-// feed is run with something on stdin.
+// feed is run with stdin.
 func feed(ctx context.Context, dir, stdin string, args ...string) (string, error) {
 	return start(ctx, dir, stdin, append(quiet[:len(quiet):len(quiet)], args...), args)
 }
 
-// runHooked is run with the repository's own hooks.
+// runHooked is run with the repository's hooks.
 func runHooked(ctx context.Context, dir string, args ...string) (string, error) {
 	return start(ctx, dir, "", args, args)
 }
 
-// start runs git with all its arguments; said is how an error names it.
+// start runs git with args. Errors show said instead.
 func start(ctx context.Context, dir, stdin string, args, said []string) (string, error) {
 	bin, err := exec.LookPath("git")
 	if err != nil {
@@ -111,8 +111,8 @@ func start(ctx context.Context, dir, stdin string, args, said []string) (string,
 	c.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
-	// A group of its own: a Ctrl-C at the terminal is agentform's to handle.
-	// Told to end, git removes what it has begun, and so do its children.
+	// In a group of its own, git does not get the terminal's Ctrl-C. On SIGTERM, git and
+	// its children remove what they have begun.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error {
 		if err := syscall.Kill(-c.Process.Pid, syscall.SIGTERM); err != nil {
@@ -123,13 +123,13 @@ func start(ctx context.Context, dir, stdin string, args, said []string) (string,
 	c.WaitDelay = killAfter
 	err = c.Run()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
-		// The delay: a hook has left something running that holds our pipe.
+		// ErrWaitDelay: a process that a hook left running has our pipe.
 		return stdout.String(), nil
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	// git says why on stderr, hooks wherever they like.
+	// git prints errors on stderr, hooks on either.
 	output := bytes.TrimSpace(append(stderr.Bytes(), stdout.Bytes()...))
 	if over := len(output) - session.TailLimit; over > 0 {
 		output = output[over:]
@@ -137,8 +137,7 @@ func start(ctx context.Context, dir, stdin string, args, said []string) (string,
 	return "", &Error{Args: said, Output: string(output), Err: err}
 }
 
-// environ is the environment without anything that points git elsewhere, in a
-// language that can be read.
+// environ returns the environment without git's variables, in English.
 func environ() []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -150,7 +149,7 @@ func environ() []string {
 	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0")
 }
 
-// exitCode is the code that git left with; -1: it did not.
+// exitCode returns git's exit status, or -1.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

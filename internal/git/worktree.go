@@ -14,14 +14,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// undoFor is how long taking back a worktree that failed may take, which also
-// happens when the caller's context has ended.
-const undoFor = 30 * time.Second
+// undoTimeout bounds the removal of a worktree that failed, also after the caller's context
+// has ended.
+const undoTimeout = 30 * time.Second
 
-// Worktrees lists every checkout of the repository and the branch it holds. A
-// checkout in the middle of a rebase or bisect holds the branch that it is
-// about. Paths are as git records them, absolute and without links, and the
-// list is sorted by them.
+// Worktrees returns every checkout of the repository with its branch, sorted by path. A
+// checkout during a rebase or bisect holds the branch that it is about. Paths are absolute
+// and without links.
 func Worktrees(ctx context.Context, repo string) ([]session.Held, error) {
 	sep := "\x00"
 	out, err := run(ctx, repo, "worktree", "list", "--porcelain", "-z")
@@ -43,8 +42,8 @@ func Worktrees(ctx context.Context, repo string) ([]session.Held, error) {
 	return all, nil
 }
 
-// parseHeld reads one entry of git worktree list --porcelain. A bare repository
-// is in the list and is no checkout.
+// parseHeld parses an entry of git worktree list --porcelain. Not ok: it is a bare
+// repository.
 func parseHeld(lines []string) (h session.Held, ok bool) {
 	for _, line := range lines {
 		key, value, _ := strings.Cut(line, " ")
@@ -64,14 +63,12 @@ func parseHeld(lines []string) (h session.Held, ok bool) {
 	return h, ok
 }
 
-// AddWorktree makes a worktree of the repository (the top of any of its
-// checkouts, or its git folder) at path, on branch. A branch that does not
-// exist is made from base (empty: HEAD), without an upstream, and branchMade
-// says so. path must be absolute, and nothing or an empty folder. The
-// repository's post-checkout hook runs, and may refuse.
+// AddWorktree makes a worktree of the repository (the top of any of its checkouts, or its
+// git directory) on branch. path must be absolute, and nothing or an empty directory. A new
+// branch starts at base (empty: HEAD), without an upstream, and branchMade reports that. The
+// repository's post-checkout hook runs, and can fail.
 //
-// One worktree is made at a time in a repository. When it fails, or ctx ends,
-// it leaves behind neither the worktree nor a folder or branch that it made.
+// A repository gets one worktree at a time. After an error nothing is left behind.
 func AddWorktree(ctx context.Context, repo, path, branch, base string) (branchMade bool, err error) {
 	defer wrap(&err, "add worktree %s on branch %q", path, branch)
 	if err := session.CheckBranch(branch); err != nil {
@@ -122,16 +119,16 @@ func AddWorktree(ctx context.Context, repo, path, branch, base string) (branchMa
 		}
 		err = errors.Join(fmt.Errorf("git made a worktree on branch %q at %q instead", co.Branch, co.Head), co.Err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	if undo := d.undo(ctx, repo, path, branch, from, was); undo != nil {
-		return false, fmt.Errorf("%w; taking it back: %w", err, undo)
+		return false, fmt.Errorf("%w; undo: %w", err, undo)
 	}
 	return false, err
 }
 
-// undo takes back what an attempt to add a worktree has left. from is the commit
-// of the branch if the attempt may have made it.
+// undo removes what a failed AddWorktree left. from is the commit of the branch if that may
+// be new.
 func (d dirs) undo(ctx context.Context, repo, path, branch, from string, was ground) error {
 	var errs []error
 	if d.entry(path) != "" {
@@ -142,7 +139,7 @@ func (d dirs) undo(ctx context.Context, repo, path, branch, from string, was gro
 		if made, err := hasBranch(ctx, repo, branch); err != nil {
 			errs = append(errs, err)
 		} else if made {
-			// Only as long as it is where it was made.
+			// Only while it has no new commit.
 			_, err := run(ctx, repo, "update-ref", "-d", headsPrefix+branch, from)
 			errs = append(errs, err)
 		}
@@ -151,26 +148,25 @@ func (d dirs) undo(ctx context.Context, repo, path, branch, from string, was gro
 	return errors.Join(errs...)
 }
 
-// ground is what stood at a path before a worktree was made there.
+// ground is what was at a path before a worktree was made there.
 type ground struct {
-	empty bool        // an empty folder
+	empty bool        // an empty directory
 	mode  os.FileMode // of that
-	above string      // the lowest folder above it that was there
+	above string      // the lowest directory above it that existed
 }
 
-// surroundings says what stands at path, and refuses all but nothing and an
-// empty folder.
+// surroundings returns what is at path. Anything but an empty directory is an error.
 func surroundings(path string) (ground, error) {
 	g := ground{above: filepath.Dir(path)}
 	switch fi, err := os.Lstat(path); {
 	case err == nil && !fi.IsDir():
-		return g, errors.New("there is something at the path that is no folder")
+		return g, errors.New("the path exists and is not a directory")
 	case err == nil:
 		if g.empty, err = isEmpty(path); err != nil {
 			return g, err
 		}
 		if !g.empty {
-			return g, errors.New("the folder is not empty")
+			return g, errors.New("the directory is not empty")
 		}
 		g.mode = fi.Mode().Perm()
 	case !errors.Is(err, os.ErrNotExist):
@@ -184,11 +180,11 @@ func surroundings(path string) (ground, error) {
 	}
 }
 
-// restore brings back an empty folder that was there, or removes the folders
-// that were made on the way to path. It touches nothing that is not empty.
+// restore recreates the empty directory, or removes the empty directories that were made
+// for path.
 func (g ground) restore(path string) {
 	if g.empty {
-		_ = os.Mkdir(path, g.mode) // it may be there still
+		_ = os.Mkdir(path, g.mode) // it may still exist
 		return
 	}
 	for p := path; p != g.above; p = filepath.Dir(p) {
@@ -198,8 +194,8 @@ func (g ground) restore(path string) {
 	}
 }
 
-// repository finds the folders of a repository by the top of a checkout or by
-// its git folder.
+// repository returns the directories of a repository by the top of a checkout or its git
+// directory.
 func repository(repo string) (dirs, error) {
 	d, err := findDirs(repo)
 	if errors.Is(err, ErrNotRepository) {
@@ -213,8 +209,7 @@ func repository(repo string) (dirs, error) {
 	return d, nil
 }
 
-// entry is the folder in which the repository keeps its linked worktree at
-// path; empty: there is none. The worktree itself may be gone.
+// entry returns the git directory of the linked worktree at path, which may be gone, or "".
 func (d dirs) entry(path string) string {
 	all := filepath.Join(d.common, "worktrees")
 	entries, _ := os.ReadDir(all) // none: no linked worktrees
@@ -229,7 +224,7 @@ func (d dirs) entry(path string) string {
 	return ""
 }
 
-// resolve follows the links in a path, as far as it exists.
+// resolve follows the links in the part of a path that exists.
 func resolve(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -248,7 +243,7 @@ func hasBranch(ctx context.Context, repo, branch string) (bool, error) {
 	return err == nil, err
 }
 
-// commitOf is the commit that base names; empty: HEAD.
+// commitOf returns the commit of base; empty: HEAD.
 func commitOf(ctx context.Context, repo, base string) (string, error) {
 	what := base
 	if base == "" {
@@ -260,18 +255,17 @@ func commitOf(ctx context.Context, repo, base string) (string, error) {
 	out, err := run(ctx, repo, "rev-parse", "--verify", "--quiet", what+"^{commit}")
 	switch {
 	case exitCode(err) == 1 && what == "HEAD":
-		return "", fmt.Errorf("repository %s has no commit to begin the branch from; make a first one: git -C %s commit --allow-empty -m start", repo, repo)
+		return "", fmt.Errorf("repository %s has no commit to start the branch from; make a first one: git -C %s commit --allow-empty -m start", repo, repo)
 	case exitCode(err) == 1:
 		if _, err := run(ctx, repo, "rev-parse", "--verify", "--quiet", what); err == nil {
-			return "", fmt.Errorf("base %q is no commit of repository %s", base, repo)
+			return "", fmt.Errorf("base %q is not a commit in repository %s", base, repo)
 		}
 		return "", &BaseError{repo, base, nearestRef(ctx, repo, base)}
 	}
 	return strings.TrimSpace(out), err
 }
 
-// RepairWorktrees makes a repository and its worktrees at the paths know each other
-// again, after any of them was moved.
+// RepairWorktrees reconnects a repository and its worktrees at the paths after a move.
 func RepairWorktrees(ctx context.Context, repo string, paths ...string) (err error) {
 	defer wrap(&err, "repair the worktrees of %s", repo)
 	common, err := CommonDir(repo)

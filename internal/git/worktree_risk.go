@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// AtRisk says what would be lost if the checkout at path, of the repository,
-// were removed. One whose folder is gone may still hold commits. The error says
-// that it could not be told: then everything may be at risk.
+// AtRisk returns what would be lost if the repository's checkout at path were removed. One
+// whose directory is gone may still hold commits. After an error everything may be at risk.
 func AtRisk(ctx context.Context, path, repo string) (Risk, error) {
 	r, _, err := atRisk(ctx, path, repo)
 	if err != nil {
@@ -52,8 +51,8 @@ func atRisk(ctx context.Context, path, repo string) (r Risk, inner []string, err
 	return r, inner, err
 }
 
-// goneRisk is what is left of a worktree whose folder is gone: what its HEAD, its
-// reflog, its index and the repositories of its submodules hold.
+// goneRisk returns what is left of a worktree whose directory is gone: in its HEAD, reflog,
+// index and the repositories of its submodules.
 func goneRisk(ctx context.Context, repo, entry string) (r Risk, err error) {
 	d, err := dirs{git: entry}.settle()
 	if err != nil {
@@ -66,8 +65,7 @@ func goneRisk(ctx context.Context, repo, entry string) (r Risk, err error) {
 	if r.Uncommitted, err = staged(ctx, entry, Here(repo)); err != nil {
 		return r, err
 	}
-	// Submodules of a linked worktree have their repositories in its git folder, and
-	// their settings name a work tree, which is gone as well.
+	// The work tree in the settings of a submodule is gone as well.
 	g := examiner{top: entry, dirs: d, git: func(ctx context.Context, args ...string) (string, error) {
 		return run(ctx, entry, append([]string{"--work-tree=."}, args...)...)
 	}}
@@ -75,8 +73,8 @@ func goneRisk(ctx context.Context, repo, entry string) (r Risk, err error) {
 	return r, err
 }
 
-// staged counts the contents in the index of a worktree that neither its HEAD nor
-// what its reflog names last has. entry is the worktree's git folder.
+// staged returns the number of files in the index of a worktree that neither HEAD nor the
+// last commit of its reflog has. entry is the worktree's git directory.
 func staged(ctx context.Context, entry string, git Runner) (int, error) {
 	if _, err := os.Lstat(filepath.Join(entry, "index")); errors.Is(err, os.ErrNotExist) {
 		return 0, nil
@@ -92,19 +90,18 @@ func staged(ctx context.Context, entry string, git Runner) (int, error) {
 	out, err := git(ctx, args...)
 	n := 0
 	for line := range strings.Lines(out) {
-		if _, name, _ := strings.Cut(line, " "); strings.TrimSpace(name) != "" { // no name: the tree of all
+		if _, name, _ := strings.Cut(line, " "); strings.TrimSpace(name) != "" { // no name: the root tree
 			n++
 		}
 	}
 	return n, err
 }
 
-// own are the refs that a worktree has for itself and that go with it.
+// own are the refs of a worktree, which go with it.
 var own = []string{"refs/worktree/*", "refs/bisect/*", "refs/rewritten/*"}
 
-// addUnreachable counts the commits that only this checkout holds: by a detached
-// HEAD, a ref of its own, or the reflog of its HEAD. A commit of another
-// checkout's detached HEAD counts as held by nobody.
+// addUnreachable counts the commits that only this checkout holds: by a detached HEAD, a
+// ref of its own, or its reflog. Detached HEADs of other checkouts do not count as holders.
 func (d dirs) addUnreachable(ctx context.Context, r *Risk) error {
 	_, head, _, err := d.head()
 	if err != nil {
@@ -143,7 +140,7 @@ func (d dirs) addUnreachable(ctx context.Context, r *Risk) error {
 	return err
 }
 
-// reflog lists the commits at which the HEAD of the checkout was.
+// reflog returns the commits in the reflog of the checkout's HEAD.
 func (d dirs) reflog(ctx context.Context) ([]string, error) {
 	if text, err := readSmall(filepath.Join(d.git, "HEAD")); err == nil && strings.HasSuffix(text, headsPrefix+".invalid") {
 		out, err := run(ctx, d.common, "--git-dir="+d.git, "rev-list", "--walk-reflogs", "HEAD")
@@ -154,7 +151,7 @@ func (d dirs) reflog(ctx context.Context) ([]string, error) {
 	return slices.Collect(maps.Keys(seen)), err
 }
 
-// busy is what is under way in the checkout.
+// busy returns the operation under way in the checkout.
 func (d dirs) busy() string {
 	for _, sign := range []struct{ file, what string }{
 		{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
