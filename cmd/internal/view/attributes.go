@@ -13,12 +13,12 @@ import (
 // attribute is one field of a spec or record with its value, as text.
 type attribute struct{ path, value string }
 
-// attributes adds what changes in a session: for a new one what it is in short,
+// writeAttributes adds what changes in a session: for a new one what it is in short,
 // for one that goes what becomes of its workspace, else its changed fields; all
 // fields besides, if full.
-func (p *page) attributes(c plan.Change, full bool) {
+func writeAttributes(p *page, c plan.Change, full bool) {
 	if c.Action == plan.Delete && c.Before != nil {
-		p.leaves(*c.Before, c.Keeps)
+		writeWorkspaceFate(p, *c.Before, c.Keeps)
 	}
 	switch {
 	case c.Action == plan.Create:
@@ -27,7 +27,7 @@ func (p *page) attributes(c plan.Change, full bool) {
 		return // that of one which has to wait is told once it is its turn
 	}
 	for _, f := range c.Fields {
-		p.field("      ", f, c.After)
+		writeField(p, "      ", f, c.After)
 	}
 	if o := c.Lifts; o != nil && c.Reason != plan.ReasonOverride {
 		p.line("      ", p.paint(red, "-"), " override: ", p.paint(noInk, fmt.Sprintf("%s by %s", o.Desired, o.By)))
@@ -35,15 +35,15 @@ func (p *page) attributes(c plan.Change, full bool) {
 	switch {
 	case c.After == nil:
 	case full:
-		p.rest(c)
+		writeUnchangedFields(p, c)
 	case c.Action == plan.Create:
 		p.aligned("      ", outline(*c.After))
 	}
 }
 
-// leaves says what becomes of the workspace of a session that goes, and which work in it
+// writeWorkspaceFate says what becomes of the workspace of a session that goes, and which work in it
 // keeps it.
-func (p *page) leaves(r session.Record, work string) {
+func writeWorkspaceFate(p *page, r session.Record, work string) {
 	if r.Tree.Path == "" {
 		return
 	}
@@ -74,8 +74,8 @@ func outline(s session.Spec) []attribute {
 	return all
 }
 
-// rest adds the fields that do not change.
-func (p *page) rest(c plan.Change) {
+// writeUnchangedFields adds the fields that do not change.
+func writeUnchangedFields(p *page, c plan.Change) {
 	var same []attribute
 	for _, a := range flatten(*c.After) {
 		if a.path != "address" && !covered(a.path, c.Fields) {

@@ -19,7 +19,7 @@ import (
 func Diagnostics(w io.Writer, s Style, ds []session.Diagnostic) error {
 	p := &page{Style: s}
 	for _, d := range ds {
-		p.diagnostic(d)
+		writeDiagnostic(p, d)
 	}
 	return p.flush(w)
 }
@@ -70,7 +70,7 @@ func joined(err error) []error {
 	return nil
 }
 
-func (p *page) diagnostic(d session.Diagnostic) {
+func writeDiagnostic(p *page, d session.Diagnostic) {
 	word, color := "Error", red
 	if d.Severity == session.Warning {
 		word, color = "Warning", yellow
@@ -89,7 +89,7 @@ func (p *page) diagnostic(d session.Diagnostic) {
 	for _, l := range rest {
 		say(p.paint(noInk, l))
 	}
-	for _, l := range p.whereabouts(d) {
+	for _, l := range location(p, d) {
 		say(l)
 	}
 	// Commands stand below the frame, a line each, so that they can be copied.
@@ -99,7 +99,7 @@ func (p *page) diagnostic(d session.Diagnostic) {
 	}
 	if prose != "" {
 		say("")
-		for _, l := range p.wrapped(prose, 2) {
+		for _, l := range wrap(p, prose, 2) {
 			say(p.paint(noInk, l))
 		}
 	}
@@ -129,9 +129,9 @@ func withoutCommands(text string) (prose string, commands []string) {
 	return strings.Trim(strings.Join(rest, "\n"), "\n"), commands
 }
 
-// whereabouts is the file, the code and the session that a problem is about,
+// location is the file, the code and the session that a problem is about,
 // each in a paragraph of its own.
-func (p *page) whereabouts(d session.Diagnostic) (lines []string) {
+func location(p *page, d session.Diagnostic) (lines []string) {
 	switch {
 	case d.Range != nil:
 		at := fmt.Sprintf("  on %s line %d", d.Range.Filename, d.Range.Start.Line)
@@ -141,16 +141,16 @@ func (p *page) whereabouts(d session.Diagnostic) (lines []string) {
 		if d.Snippet.Context != "" {
 			at += ", in " + d.Snippet.Context
 		}
-		return append([]string{"", p.paint(noInk, at+":")}, p.snippet(*d.Snippet)...)
+		return append([]string{"", p.paint(noInk, at+":")}, snippetLines(p, *d.Snippet)...)
 	case d.Address != "":
 		return []string{"", p.paint(noInk, "  with "+string(d.Address))}
 	}
 	return nil
 }
 
-// snippet is numbered lines of code with the faulty part underlined, and the
+// snippetLines is numbered lines of code with the faulty part underlined, and the
 // values of the variables in it.
-func (p *page) snippet(s session.Snippet) (lines []string) {
+func snippetLines(p *page, s session.Snippet) (lines []string) {
 	offset := 0 // of the line's first byte in the code
 	for i, code := range strings.Split(strings.TrimRight(s.Code, "\n"), "\n") {
 		lines = append(lines, p.paint(dim, fmt.Sprintf("  %4d: ", s.Line+i))+p.paint(noInk, tabless(code)))
@@ -174,9 +174,9 @@ func (p *page) snippet(s session.Snippet) (lines []string) {
 
 func tabless(s string) string { return strings.ReplaceAll(s, "\t", "  ") }
 
-// wrapped is a text as lines that fit the terminal beside a margin. Lines that
+// wrap is a text as lines that fit the terminal beside a margin. Lines that
 // are indented (code, commands) are left as they are.
-func (p *page) wrapped(text string, margin int) (lines []string) {
+func wrap(p *page, text string, margin int) (lines []string) {
 	g := glyphs()
 	for l := range strings.SplitSeq(strings.TrimRight(plaintext.Safe(text), "\n"), "\n") {
 		if p.Width == 0 || strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t") || command().MatchString(l) {

@@ -17,12 +17,12 @@ import (
 // To follow a history, call it with each event as it comes.
 func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
 	p := &page{Style: s}
-	p.events(events, now.Location(), true)
+	writeEvents(p, events, now.Location(), true)
 	return p.flush(w)
 }
 
-// events adds a line an event. Without addresses, they are all of one session.
-func (p *page) events(events []history.Event, zone *time.Location, addresses bool) {
+// writeEvents adds a line an event. Without addresses, they are all of one session.
+func writeEvents(p *page, events []history.Event, zone *time.Location, addresses bool) {
 	columns := []column{{}, {wide: len("prompt delivered")}, {}, {}} // so wide that those of a followed history align
 	indent := "  "
 	if addresses {

@@ -20,9 +20,9 @@ import (
 
 const nothing = "(none)"
 
-// field adds one attribute that changes: old and new value in one line, or
+// writeField adds one attribute that changes: old and new value in one line, or
 // element by element where that would be too long to read.
-func (p *page) field(indent string, f plan.Field, after *session.Spec) {
+func writeField(p *page, indent string, f plan.Field, after *session.Spec) {
 	forces := ""
 	if f.Forces == plan.ForcesRestart || f.Forces == plan.ForcesReplace {
 		forces = p.paint(red, " # forces "+string(f.Forces))
@@ -35,20 +35,20 @@ func (p *page) field(indent string, f plan.Field, after *session.Spec) {
 		if after != nil && f.Path == "prompt" {
 			prompt = after.Prompt
 		}
-		p.oneLineField(indent, f.Path, promptWords(text(f.Before), session.Prompt{}), promptWords(text(f.After), prompt), forces)
+		writeFieldLine(p, indent, f.Path, promptWords(text(f.Before), session.Prompt{}), promptWords(text(f.After), prompt), forces)
 	default:
-		p.values(indent, f.Path, tidy(f.Path, plainValue(f.Before)), tidy(f.Path, plainValue(f.After)), forces)
+		writeValues(p, indent, f.Path, tidy(f.Path, plainValue(f.Before)), tidy(f.Path, plainValue(f.After)), forces)
 	}
 }
 
-// values adds the change of one value. Maps are told key by key, long lists
+// writeValues adds the change of one value. Maps are told key by key, long lists
 // element by element.
-func (p *page) values(indent, name string, before, after any, forces string) {
+func writeValues(p *page, indent, name string, before, after any, forces string) {
 	bm, isMapB := before.(map[string]any)
 	am, isMapA := after.(map[string]any)
 	if (isMapB || before == nil) && (isMapA || after == nil) && (isMapB || isMapA) {
 		p.line(indent, p.paint(yellow, "~"), " ", p.paint(noInk, name), ":", forces)
-		p.mapping(indent+"    ", bm, am)
+		writeMap(p, indent+"    ", bm, am)
 		return
 	}
 	b, a := shownAt(name, before), shownAt(name, after)
@@ -56,13 +56,13 @@ func (p *page) values(indent, name string, before, after any, forces string) {
 	al, isListA := after.([]any)
 	if (isListB || isListA) && len(b)+len(a) > 80 {
 		p.line(indent, p.paint(yellow, "~"), " ", p.paint(noInk, name), ":", forces)
-		p.elements(indent+"    ", bl, al)
+		writeList(p, indent+"    ", bl, al)
 		return
 	}
-	p.oneLineField(indent, name, b, a, forces)
+	writeFieldLine(p, indent, name, b, a, forces)
 }
 
-func (p *page) oneLineField(indent, name, before, after, forces string) {
+func writeFieldLine(p *page, indent, name, before, after, forces string) {
 	switch {
 	case before == nothing:
 		p.line(indent, p.paint(green, "+"), " ", p.paint(noInk, name), ": ", p.paint(noInk, after), forces)
@@ -73,7 +73,7 @@ func (p *page) oneLineField(indent, name, before, after, forces string) {
 	}
 }
 
-func (p *page) mapping(indent string, before, after map[string]any) {
+func writeMap(p *page, indent string, before, after map[string]any) {
 	keys := slices.Sorted(maps.Keys(before))
 	for k := range after {
 		if _, both := before[k]; !both {
@@ -87,12 +87,12 @@ func (p *page) mapping(indent string, before, after map[string]any) {
 			same++
 			continue
 		}
-		p.values(indent, k, before[k], after[k], "")
+		writeValues(p, indent, k, before[k], after[k], "")
 	}
-	p.unchanged(indent, same)
+	writeUnchanged(p, indent, same)
 }
 
-func (p *page) elements(indent string, before, after []any) {
+func writeList(p *page, indent string, before, after []any) {
 	b, a := make([]string, len(before)), make([]string, len(after))
 	for i, v := range before {
 		b[i] = shown(v)
@@ -113,10 +113,10 @@ func (p *page) elements(indent string, before, after []any) {
 			p.line(indent, p.paint(green, "+"), " ", p.paint(noInk, v))
 		}
 	}
-	p.unchanged(indent, same)
+	writeUnchanged(p, indent, same)
 }
 
-func (p *page) unchanged(indent string, n int) {
+func writeUnchanged(p *page, indent string, n int) {
 	if n > 0 {
 		p.line(indent, p.paint(dim, fmt.Sprintf("# %d unchanged", n)))
 	}

@@ -44,9 +44,9 @@ func WaitingLine(s Style, x api.Session, took time.Duration, answer string) stri
 	case x.Activity == session.Blocked:
 		p.line(p.paint(yellow, "asks"), colon(p, plaintext.OneLine(x.Detail)), " (", p.paint(noInk, answer), ")")
 	case took < time.Second:
-		p.line(p.wordAndWhy(x, time.Now()))
+		p.line(wordAndReason(p, x, time.Now()))
 	default:
-		p.line(p.word(x), " ", long)
+		p.line(paintWord(p, x), " ", long)
 	}
 	return p.String()
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
@@ -18,128 +19,116 @@ type PlanOptions struct {
 // Plan writes a plan for people: a legend of the symbols used, each session
 // that changes with the reason and the attributes that change, what is wrong,
 // and last the summary.
-func Plan(w io.Writer, s Style, p plan.Plan, o PlanOptions) error {
-	b := planPage{page: &page{Style: s}, plan: p, options: o, told: map[session.Address]bool{}}
-	b.write()
-	return b.flush(w)
-}
-
-// planPage is a plan being written.
-type planPage struct {
-	*page
-	plan    plan.Plan
-	options PlanOptions
-	told    map[session.Address]bool // sessions that have a line of their own
-}
-
-func (p *planPage) write() {
-	inLine, boxed := p.problems()
-	var body page
-	body.Style = p.Style
-	for _, c := range p.plan.Changes {
-		p.change(&body, c, inLine[c.Address])
-		delete(inLine, c.Address)
+func Plan(w io.Writer, s Style, pl plan.Plan, o PlanOptions) error {
+	p, body := &page{Style: s}, &page{Style: s}
+	inline, boxed := splitProblems(pl.Problems)
+	listed := map[session.Address]bool{} // sessions with a line of their own
+	for a := range inline {
+		listed[a] = true
 	}
-	for _, d := range p.plan.Problems { // of sessions that the plan has no change for
-		if ds := inLine[d.Address]; len(ds) > 0 {
-			p.mismatch(&body, ds)
-			delete(inLine, d.Address)
-		}
+	errs := len(inline) > 0
+	for _, c := range pl.Changes {
+		listed[c.Address] = listed[c.Address] || c.Action != plan.None
+		writeChange(body, c, pl.At, o.Full, inline[c.Address])
+		delete(inline, c.Address)
 	}
-	p.drift()
+	for _, d := range pl.Problems { // of sessions that the plan has no change for
+		writeErrors(body, inline[d.Address])
+		delete(inline, d.Address)
+	}
+	writeDrift(p, pl.Drift, listed)
 	if body.Len() > 0 {
-		p.legend()
+		writeLegend(p, pl, errs)
 		p.line(body.String())
 	}
 	for _, d := range boxed {
-		p.diagnostic(d)
+		writeDiagnostic(p, d)
 	}
 	if len(boxed) > 0 {
 		p.blank()
 	}
-	if !p.plan.Complete {
+	if !pl.Complete {
 		p.line(p.paint(yellow, "This plan is not complete: not everything could be looked at."))
 	}
-	p.line(p.paint(bold, planSummary(p.plan)))
+	p.line(p.paint(bold, planSummary(pl)))
+	return p.flush(w)
 }
 
-// problems parts the errors that a session's own line tells from the problems
-// that need more room.
-func (p *planPage) problems() (inLine map[session.Address][]session.Diagnostic, boxed []session.Diagnostic) {
-	inLine = map[session.Address][]session.Diagnostic{}
-	for _, d := range p.plan.Problems {
+// splitProblems separates the errors that fit into a session's own lines from the
+// problems that need more room.
+func splitProblems(all []session.Diagnostic) (inline map[session.Address][]session.Diagnostic, boxed []session.Diagnostic) {
+	inline = map[session.Address][]session.Diagnostic{}
+	for _, d := range all {
 		if d.Severity == session.Error && d.Address != "" && d.Range == nil {
-			inLine[d.Address] = append(inLine[d.Address], d)
+			inline[d.Address] = append(inline[d.Address], d)
 		} else {
 			boxed = append(boxed, d)
 		}
 	}
-	return inLine, boxed
+	return inline, boxed
 }
 
-// change adds one session: its header, the attributes that change, its errors.
-func (p *planPage) change(b *page, c plan.Change, errs []session.Diagnostic) {
+// writeChange adds one session: its header, the attributes that change, its errors.
+func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []session.Diagnostic) {
 	switch {
-	case c.Action == plan.None && p.options.Full && len(errs) == 0 && c.Reason != plan.ReasonNotTargeted && c.Before == nil && c.Live == nil:
-		b.line("    "+b.paint(bold, string(c.Address)), " is not there", because(b, c.Detail))
-		b.attributes(c, true)
-	case c.Action == plan.None && p.options.Full && len(errs) == 0 && c.Reason != plan.ReasonNotTargeted:
-		b.line("    "+b.paint(bold, string(c.Address)), b.was(c), " is unchanged", because(b, c.Detail))
-		b.attributes(c, true)
-	case c.Action == plan.None:
-	default:
-		p.told[c.Address] = true
+	case c.Action != plan.None:
 		head, rest := headAndRest(c.Detail)
-		b.line("  "+b.paint(actionInk(c.Action), c.Action.Symbol())+" "+b.paint(bold, string(c.Address)),
-			b.was(c), " ", willBe(c), p.until(c), because(b, head), p.interrupts(c))
+		p.line("  "+p.paint(actionInk(c.Action), c.Action.Symbol())+" "+p.paint(bold, string(c.Address)),
+			previousAddress(p, c), " ", willBe(c), until(c, now), because(p, head), interrupts(p, c, now))
 		for _, l := range rest {
-			b.line("      ", b.paint(noInk, l))
+			p.line("      ", p.paint(noInk, l))
 		}
-		b.attributes(c, p.options.Full)
+		writeAttributes(p, c, full)
+	case full && len(errs) == 0 && c.Reason != plan.ReasonNotTargeted:
+		state := previousAddress(p, c) + " is unchanged"
+		if c.Before == nil && c.Live == nil {
+			state = " is not there"
+		}
+		p.line("    "+p.paint(bold, string(c.Address)), state, because(p, c.Detail))
+		writeAttributes(p, c, true)
 	}
-	p.mismatch(b, errs)
+	writeErrors(p, errs)
 }
 
-// was is the address that a session moves from, if it does.
-func (p *page) was(c plan.Change) string {
+// previousAddress returns the address that a session moves from, if it does.
+func previousAddress(p *page, c plan.Change) string {
 	if c.Moved == "" {
 		return ""
 	}
 	return p.paint(noInk, " (was "+string(c.Moved)+")")
 }
 
-// mismatch adds the errors of one session, a line each, and what they say
-// besides below it.
-func (p *planPage) mismatch(b *page, errs []session.Diagnostic) {
+// writeErrors adds the errors of one session, a line each, and below it the rest of
+// their details.
+func writeErrors(p *page, errs []session.Diagnostic) {
 	for _, d := range errs {
-		p.told[d.Address] = true
 		head, rest := headAndRest(d.Detail)
 		text := plaintext.OneLine(d.Summary)
 		if head != "" {
 			text += ": " + head
 		}
-		b.line("  " + b.paint(red, "!") + " " + b.paint(bold, string(d.Address)) + b.paint(red, ": "+text))
+		p.line("  " + p.paint(red, "!") + " " + p.paint(bold, string(d.Address)) + p.paint(red, ": "+text))
 		for _, l := range rest {
-			b.line("      ", b.paint(noInk, l))
+			p.line("      ", p.paint(noInk, l))
 		}
 	}
 }
 
-// until is when a hold ends, if that is known.
-func (p *planPage) until(c plan.Change) string {
+// until returns when a hold ends, if that is known.
+func until(c plan.Change, now time.Time) string {
 	if c.Action != plan.Hold || c.Until.IsZero() {
 		return ""
 	}
-	return " until " + clock(c.Until, p.plan.At) + " (in " + Age(c.Until.Sub(p.plan.At)) + ")"
+	return " until " + clock(c.Until, now) + " (in " + Age(c.Until.Sub(now)) + ")"
 }
 
-// interrupts says which turn a change cuts off.
-func (p *planPage) interrupts(c plan.Change) string {
+// interrupts returns which turn a change interrupts.
+func interrupts(p *page, c plan.Change, now time.Time) string {
 	if c.Interrupts == nil {
 		return ""
 	}
 	does := string(c.Interrupts.Activity)
-	if since := c.Interrupts.For(p.plan.At); since > 0 {
+	if since := c.Interrupts.For(now); since > 0 {
 		does += " for " + Age(since)
 	}
 	if limit := c.TurnLimit.D(); limit > 0 {
@@ -171,45 +160,41 @@ func willBe(c plan.Change) string {
 	return text
 }
 
-// drift notes what was found changed and has no line of its own in the plan.
-func (p *planPage) drift() {
+// writeDrift adds drift of sessions that are not listed, and orphans.
+func writeDrift(p *page, drift []plan.Drift, listed map[session.Address]bool) {
 	var rows [][]cell
-	for _, d := range p.plan.Drift {
-		if p.told[d.Address] && d.Kind != plan.Orphaned {
-			continue
+	for _, d := range drift {
+		if !listed[d.Address] || d.Kind == plan.Orphaned {
+			rows = append(rows, []cell{{string(d.Address), bold}, {KindWords(d.Kind), yellow}, {d.Detail, noInk}})
 		}
-		rows = append(rows, []cell{
-			{string(d.Address), bold}, {strings.ReplaceAll(string(d.Kind), "_", " "), yellow}, {d.Detail, noInk},
-		})
 	}
 	if len(rows) == 0 {
 		return
 	}
 	p.line(p.paint(bold, "Objects have changed outside of agentform:"))
 	p.line()
-	whole := page{Style: Style{Color: p.Color}} // notes are told in full, however narrow the terminal
+	whole := page{Style: Style{Color: p.Color}} // details are shown in full, however narrow the terminal
 	whole.table("  ", make([]column, 3), rows)
 	p.line(whole.String())
 }
 
-// legend explains the symbols that the plan uses.
-func (p *planPage) legend() {
-	all := []struct {
+// writeLegend explains the symbols that the plan uses.
+func writeLegend(p *page, pl plan.Plan, errs bool) {
+	var parts []string
+	for _, l := range []struct {
 		symbol plan.Action
 		does   string
 	}{
 		{plan.Create, "create"}, {plan.Update, "update in place"}, {plan.Restart, "restart"}, {plan.Replace, "replace"},
 		{plan.Delete, "destroy"}, {plan.Adopt, "adopt"}, {plan.Forget, "forget"}, {plan.Pause, "pause, resume or stop"}, {plan.Hold, "held"},
-	}
-	var parts []string
-	for _, l := range all {
-		if slices.ContainsFunc(p.plan.Changes, func(c plan.Change) bool {
+	} {
+		if slices.ContainsFunc(pl.Changes, func(c plan.Change) bool {
 			return c.Action != plan.None && c.Action.Symbol() == l.symbol.Symbol()
 		}) {
 			parts = append(parts, p.paint(actionInk(l.symbol), l.symbol.Symbol())+" "+l.does)
 		}
 	}
-	if inLine, _ := p.problems(); len(inLine) > 0 {
+	if errs {
 		parts = append(parts, p.paint(red, "!")+" error")
 	}
 	if len(parts) > 0 {
@@ -218,22 +203,9 @@ func (p *planPage) legend() {
 	}
 }
 
-func actionInk(a plan.Action) ink {
-	switch a {
-	case plan.Create:
-		return green
-	case plan.Update, plan.Restart:
-		return yellow
-	case plan.Replace:
-		return magenta
-	case plan.Delete:
-		return red
-	case plan.Adopt:
-		return cyan
-	case plan.Pause, plan.Resume, plan.Stop:
-		return blue
-	case plan.Forget, plan.Hold:
-		return dim
-	}
-	return noInk
+var actionInks = map[plan.Action]ink{
+	plan.Create: green, plan.Update: yellow, plan.Restart: yellow, plan.Replace: magenta, plan.Delete: red, plan.Adopt: cyan,
+	plan.Pause: blue, plan.Resume: blue, plan.Stop: blue, plan.Forget: dim, plan.Hold: dim,
 }
+
+func actionInk(a plan.Action) ink { return actionInks[a] }

@@ -29,7 +29,7 @@ func NewProgress(w io.Writer, s Style) *Progress { return &Progress{w: w, style:
 // (workspace ready, launched, …) say nothing; the log keeps them.
 func (p *Progress) Event(e history.Event) {
 	b := &page{Style: p.style}
-	b.event(e)
+	writeEvent(b, e)
 	if b.Len() == 0 {
 		return
 	}
@@ -38,7 +38,7 @@ func (p *Progress) Event(e history.Event) {
 	_ = b.flush(p.w) // a terminal that went away does not end what is under way
 }
 
-func (p *page) event(e history.Event) {
+func writeEvent(p *page, e history.Event) {
 	v := verbs(plan.Action(e.Action))
 	address := p.paint(bold, string(e.Address)+":") + " "
 	head, rest := headAndRest(e.Detail)

@@ -35,7 +35,7 @@ func Services(w io.Writer, st Style, all []status.Service) error {
 		p.table("  ", []column{{}, {}, {min: 20}}, rows)
 	}
 	p.line()
-	numbers := p.stateNumbers(counts)
+	numbers := paintCounts(p, counts)
 	if n := places(all); n != "" {
 		numbers = n + "; " + numbers
 	}

@@ -26,7 +26,7 @@ func Show(w io.Writer, s Style, x status.Detail, now time.Time) error {
 	p.aligned("  ", facts(x, now))
 	if len(x.Events) > 0 {
 		p.heading("Last events")
-		p.events(x.Events, now.Location(), false)
+		writeEvents(p, x.Events, now.Location(), false)
 	}
 	if screen, cut := wire.Tail(plaintext.Safe(strings.TrimRight(x.Screen, " \t\r\n"))); screen != "" {
 		title := "Screen"

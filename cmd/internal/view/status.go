@@ -41,13 +41,13 @@ func Status(w io.Writer, s Style, sessions []api.Session, now time.Time) error {
 	}
 	p.table("", columns, rows)
 	p.line()
-	p.notes(sessions, now)
-	p.line(p.stateCounts(sessions))
+	writeNotes(p, sessions, now)
+	p.line(countStates(p, sessions))
 	return p.flush(w)
 }
 
-// notes says more about the sessions of which there is more to say.
-func (p *page) notes(sessions []api.Session, now time.Time) {
+// writeNotes says more about the sessions of which there is more to say.
+func writeNotes(p *page, sessions []api.Session, now time.Time) {
 	told := false
 	for _, x := range sessions {
 		if x.ID == "" && x.State == session.StatePending && !status.WrongBranch(x) {
@@ -131,8 +131,8 @@ func states() []session.State {
 	}
 }
 
-// stateCounts is the last line of a status: 1 wrong branch, 1 stale, 6 running.
-func (p *page) stateCounts(sessions []api.Session) string {
+// countStates is the last line of a status: 1 wrong branch, 1 stale, 6 running.
+func countStates(p *page, sessions []api.Session) string {
 	counts := status.Counts(sessions)
 	for _, x := range sessions {
 		if status.WrongBranch(x) {
@@ -140,14 +140,14 @@ func (p *page) stateCounts(sessions []api.Session) string {
 		}
 	}
 	wrong := status.WrongBranches(sessions)
-	numbers := p.stateNumbers(counts)
+	numbers := paintCounts(p, counts)
 	if wrong > 0 {
 		numbers = strings.TrimSuffix(p.paint(red, fmt.Sprintf("%d %s", wrong, wrongBranch))+", "+numbers, ", ")
 	}
 	return numbers
 }
 
-func (p *page) stateNumbers(counts map[session.State]int) string {
+func paintCounts(p *page, counts map[session.State]int) string {
 	var parts []string
 	for _, s := range states() {
 		if n := counts[s]; n > 0 {

@@ -69,12 +69,12 @@ func Word(x api.Session) string {
 func StepLines(w io.Writer, s Style, steps []Step, wide int) error {
 	p := &page{Style: s}
 	for _, st := range steps {
-		p.step(st, wide)
+		writeStep(p, st, wide)
 	}
 	return p.flush(w)
 }
 
-func (p *page) step(st Step, wide int) {
+func writeStep(p *page, st Step, wide int) {
 	x := st.New
 	if x == nil {
 		x = st.Old
@@ -83,21 +83,21 @@ func (p *page) step(st Step, wide int) {
 	pad := strings.Repeat(" ", max(wide-glyphs().StringWidth(address), 0))
 	p.WriteString(p.paint(dim, st.At.Format(time.TimeOnly)) + gap + p.paint(bold, address) + pad + gap)
 	if st.New == nil {
-		p.line(p.word(*st.Old), " → ", "gone")
+		p.line(paintWord(p, *st.Old), " → ", "gone")
 		return
 	}
 	if st.Old != nil && Word(*st.Old) != Word(*st.New) {
-		p.WriteString(p.word(*st.Old) + " → ")
+		p.WriteString(paintWord(p, *st.Old) + " → ")
 	}
-	p.WriteString(p.wordAndWhy(*st.New, st.At))
+	p.WriteString(wordAndReason(p, *st.New, st.At))
 	if st.New.PR != "" && (st.Old == nil || st.Old.PR != st.New.PR) {
 		p.WriteString(", " + p.paint(noInk, st.New.PR))
 	}
 	p.line()
 }
 
-// word is a session's word, in its colour.
-func (p *page) word(x api.Session) string {
+// paintWord is a session's word, in its colour.
+func paintWord(p *page, x api.Session) string {
 	word := Word(x)
 	if word == string(x.Activity) {
 		return p.paint(activityInk(x.Activity), word)
@@ -105,18 +105,18 @@ func (p *page) word(x api.Session) string {
 	return p.paint(stateInk(x.State), word)
 }
 
-// wordAndWhy is a session's word and what there is to say besides, which often
+// wordAndReason is a session's word and what there is to say besides, which often
 // begins with the same word.
-func (p *page) wordAndWhy(x api.Session, now time.Time) string {
+func wordAndReason(p *page, x api.Session, now time.Time) string {
 	word, why := Word(x), why(x, now)
 	rest, same := strings.CutPrefix(why, word)
 	switch {
 	case why == "":
-		return p.word(x)
+		return paintWord(p, x)
 	case same && (strings.HasPrefix(rest, ": ") || strings.HasPrefix(rest, " by ")):
-		return p.word(x) + p.paint(noInk, rest)
+		return paintWord(p, x) + p.paint(noInk, rest)
 	}
-	return p.word(x) + ": " + p.paint(noInk, why)
+	return paintWord(p, x) + ": " + p.paint(noInk, why)
 }
 
 // Step writes the line of what became of a session.

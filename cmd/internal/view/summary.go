@@ -94,11 +94,11 @@ func Summary(w io.Writer, s Style, t Tally) error {
 	for _, err := range flat(t.Errors) {
 		var told interface{ Reported() string }
 		if errors.As(err, &told) {
-			p.diagnostic(session.Diagnostic{Severity: session.Error, Summary: told.Reported()})
+			writeDiagnostic(p, session.Diagnostic{Severity: session.Error, Summary: told.Reported()})
 			continue
 		}
 		for _, d := range diagnosticsOf([]error{err}) {
-			p.diagnostic(d)
+			writeDiagnostic(p, d)
 		}
 	}
 	command, word, color := t.Command, "complete!", green
@@ -122,7 +122,7 @@ func Summary(w io.Writer, s Style, t Tally) error {
 func Valid(w io.Writer, s Style, sessions int, ds []session.Diagnostic) error {
 	p := &page{Style: s}
 	for _, d := range ds {
-		p.diagnostic(d)
+		writeDiagnostic(p, d)
 	}
 	if len(ds) > 0 {
 		p.blank()

@@ -111,8 +111,8 @@ func TestWrongBranch(t *testing.T) {
 	} {
 		p := &page{}
 		want := "1 " + c.word
-		if word, _ := stateWord(c.Session); word != c.word || c.BranchReason != c.reason || p.stateCounts([]api.Session{c.Session}) != want {
-			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, p.stateCounts([]api.Session{c.Session}), c.word, c.reason)
+		if word, _ := stateWord(c.Session); word != c.word || c.BranchReason != c.reason || countStates(p, []api.Session{c.Session}) != want {
+			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, countStates(p, []api.Session{c.Session}), c.word, c.reason)
 		}
 		if d := status.DocumentOf([]api.Session{c.Session}, api.HubDown); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == wrongBranch) {
 			t.Errorf("%s: in JSON %+v, %d", name, d.Counts, d.WrongBranch)

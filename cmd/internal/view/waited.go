@@ -26,7 +26,7 @@ func WaitedLine(w io.Writer, s Style, x Waited, now time.Time) error {
 	if x.State == "" {
 		p.line("neither on record nor in the manifest any more")
 	} else {
-		p.line(p.wordAndWhy(x.Session, now))
+		p.line(wordAndReason(p, x.Session, now))
 	}
 	return p.flush(w)
 }
