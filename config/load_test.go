@@ -48,7 +48,7 @@ func TestDataDir(t *testing.T) {
 		t.Errorf("overridden: %s", got)
 	}
 	o.Dir = filepath.Join(o.Dir, "nowhere")
-	if m, ds := Load(o); m == nil || len(ds) != 1 || ds[0].Summary != "No such project folder" {
+	if m, ds := Load(o); m == nil || len(ds) != 1 || ds[0].Summary != "No such project directory" {
 		t.Errorf("%v, %v", m, ds)
 	}
 }
