@@ -20,7 +20,7 @@ func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) (
 	if err != nil {
 		return err
 	}
-	release, err := r.turns.take(ctx, t.id)
+	release, err := r.turns.Acquire(ctx, t.id)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
@@ -32,7 +33,7 @@ type Runtime struct {
 	engine func() (engine, error)
 	exec   *executor
 	images images
-	turns  turns
+	turns  input.Turns
 }
 
 var _ session.Runtime = (*Runtime)(nil)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -99,30 +98,4 @@ func (t target) unpause(ctx context.Context) error {
 		return nil
 	}
 	return explain(t.engine.ContainerUnpause(ctx, t.container.ID))
-}
-
-// turns lets one caller at a time type into a session.
-type turns struct {
-	mu   sync.Mutex
-	held map[string]chan struct{} // by session; full while someone types
-}
-
-// take waits for the caller's turn and returns what ends it.
-func (t *turns) take(ctx context.Context, id string) (release func(), err error) {
-	t.mu.Lock()
-	if t.held == nil {
-		t.held = map[string]chan struct{}{}
-	}
-	held := t.held[id]
-	if held == nil {
-		held = make(chan struct{}, 1)
-		t.held[id] = held
-	}
-	t.mu.Unlock()
-	select {
-	case held <- struct{}{}:
-		return func() { <-held }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }

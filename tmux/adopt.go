@@ -134,15 +134,12 @@ func (s *server) otherNames(ctx context.Context) string {
 // The session has no shim until Restart: the pane and its process show whether it is
 // alive, Stop ends that process and all below it, and the session cannot be frozen. The
 // error is session.ErrExists if it is the project's already.
-func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (session.Place, error) {
-	p, err := r.adopt(ctx, id, m)
-	if err != nil {
-		return session.Place{}, fmt.Errorf("adopt %s: %w", id, err)
-	}
-	return p, nil
-}
-
-func (r *Runtime) adopt(ctx context.Context, id string, m session.Mark) (session.Place, error) {
+func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (p session.Place, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("adopt %s: %w", id, err)
+		}
+	}()
 	if err := checkRun(m.Run); err != nil {
 		return session.Place{}, err
 	}

@@ -173,7 +173,7 @@ func TestAdopt(t *testing.T) {
 		text, _ := o.runtime.Capture(t.Context(), p, 0)
 		return strings.Contains(text, "heard hello")
 	})
-	if err := o.runtime.Pause(t.Context(), p, m.Run, session.Freeze); err == nil || !strings.Contains(err.Error(), "without a guest") {
+	if err := o.runtime.Pause(t.Context(), p, m.Run, session.Freeze); err == nil || !strings.Contains(err.Error(), "no shim that could suspend it") {
 		t.Errorf("frozen: %v", err)
 	}
 	if err := o.runtime.Pause(t.Context(), p, m.Run, session.Detach); err != nil {

@@ -28,25 +28,23 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Create creates the session, its mark and its shim in one command, so that a session of
 // the project is never seen without its mark. It returns when the agent has started.
-func (r *Runtime) Create(ctx context.Context, l session.Launch) (session.Place, error) {
-	fail := func(err error) (session.Place, error) {
-		return session.Place{}, fmt.Errorf("start session %q: %w", l.Name, err)
-	}
+func (r *Runtime) Create(ctx context.Context, l session.Launch) (p session.Place, err error) {
+	defer annotate(&err, "start", l.Name)
 	if !nameForm.MatchString(l.Name) {
-		return fail(errors.New("the name has characters that tmux changes"))
+		return p, errors.New("the name has characters that tmux changes")
 	}
 	if _, taken := r.creating.LoadOrStore(l.Name, true); taken {
-		return fail(session.ErrExists)
+		return p, session.ErrExists
 	}
 	defer r.creating.Delete(l.Name)
 	if err := r.runs.prepare(l); err != nil {
-		return fail(err)
+		return p, err
 	}
 	s, pane, err := r.create(ctx, l)
 	if s == nil { // nothing was created
-		return fail(errors.Join(err, rundir.Discard(l.RunDir)))
+		return p, errors.Join(err, rundir.Discard(l.RunDir))
 	}
-	p := session.Place{Runtime: "tmux", Socket: s.socket, Name: l.Name, Pane: pane}
+	p = session.Place{Runtime: "tmux", Socket: s.socket, Name: l.Name, Pane: pane}
 	if err == nil {
 		err = r.awaitAgent(ctx, s, p, l)
 	}
@@ -58,7 +56,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (session.Place, 
 			killErr = nil
 		}
 		s.removed(p.Name)
-		return fail(errors.Join(err, killErr, r.runs.discard(ctx, l)))
+		return session.Place{}, errors.Join(err, killErr, r.runs.discard(ctx, l))
 	}
 	return p, nil
 }
@@ -105,24 +103,22 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (on *server, pan
 // Restart starts a shim in the session's pane and clears what the last run has shown, its
 // title too. If the pane was closed while another one of the session exists, the session
 // gets a new window.
-func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch) (session.Place, error) {
-	fail := func(err error) (session.Place, error) {
-		return session.Place{}, fmt.Errorf("restart session %q: %w", p.Name, err)
-	}
+func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch) (in session.Place, err error) {
+	defer annotate(&err, "restart", p.Name)
 	s := r.servers.at(p.Socket)
 	now, live, err := r.observer.owned(ctx, s, p)
 	if err != nil {
-		return fail(err)
+		return in, err
 	}
 	if live.Vital != session.Dead {
-		return fail(fmt.Errorf("the agent in it is %s", live.Vital))
+		return in, fmt.Errorf("the agent in it is %s", live.Vital)
 	}
 	if err := r.runs.prepare(l); err != nil {
-		return fail(err)
+		return in, err
 	}
 	mark, err := setMark(l.Mark, p.Name)
 	if err != nil {
-		return fail(errors.Join(err, rundir.Discard(l.RunDir)))
+		return in, errors.Join(err, rundir.Discard(l.RunDir))
 	}
 	pane := live.Place.Pane
 	start := tmuxwire.Command{"respawn-pane", "-k", "-t", pane}
@@ -153,7 +149,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 		// The session existed before and stays; the run must not.
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
-		return fail(errors.Join(err, r.runs.discard(cleanup, l)))
+		return in, errors.Join(err, r.runs.discard(cleanup, l))
 	}
 	return p, nil
 }
@@ -210,16 +206,13 @@ const removeGrace = 2 * time.Second
 
 // Remove ends what is left of the run, kills the session, and checks that it is gone. It
 // touches only sessions of the project.
-func (r *Runtime) Remove(ctx context.Context, p session.Place) error {
-	if err := r.remove(ctx, p); err != nil && !errors.Is(err, session.ErrGone) {
-		return fmt.Errorf("remove session %q: %w", p.Name, err)
-	}
-	return nil
-}
-
-func (r *Runtime) remove(ctx context.Context, p session.Place) error {
+func (r *Runtime) Remove(ctx context.Context, p session.Place) (err error) {
+	defer annotate(&err, "remove", p.Name)
 	s := r.servers.at(p.Socket)
 	_, live, err := r.observer.owned(ctx, s, p)
+	if errors.Is(err, session.ErrGone) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

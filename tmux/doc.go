@@ -1,44 +1,33 @@
-// Package tmux is the runtime that holds sessions in tmux servers of the
-// project's own.
+// Package tmux is the runtime that runs sessions in tmux servers of the project's own.
 //
-// Programs open it by package local, with all that it needs (New is for those that
-// keep runs, guests and sockets themselves). Server has tmux's plain operations, for
-// panes that are no agents.
+// Programs use it through package agentform; New is for those that keep runs, shims and
+// sockets themselves. Server has tmux's plain operations, for panes that are no agents.
 //
-// A server is a socket in the project's socket folder: tmux-0, tmux-1, …, each
-// with at most 128 sessions. Each session has one pane with the guest of one
-// run in it, and three user options: @agentform is the mark (JSON of
-// session.Mark), @agentform_pane the pane that is ours, should a person split
-// the window, and @agentform_pause the mode in which the session is paused.
+// A server is a socket in the project's socket directory: tmux-0, tmux-1, …, each with at
+// most 128 sessions. A session has one pane, in which the shim of one run is the process,
+// and three user options: its mark, the id of that pane, and the mode of a pause (see
+// package tmuxwire).
 //
-// tmux does everything in one thread, and every client that connects costs it
-// time for each session it holds. So nothing here takes a process or a round
-// trip a session:
+// tmux is single-threaded, and every client that connects costs it time for each session.
+// So no operation takes a process or a round trip for each session:
 //
-//   - Observe asks each server with one list-panes for all panes, and, when
-//     screens are wanted, with one source-file that has all the captures in it.
-//   - Everything else is written as lines for source-file, one line a request,
-//     and the requests that come while a batch is under way go together in the
-//     next. Alone a request takes one short process; the more there are, the less
-//     each costs.
+//   - Observe asks each server with one list-panes for all panes and, for screens, with one
+//     source-file for all of them.
+//   - Everything else is written as lines for source-file. Requests that arrive while a
+//     batch runs share the next process.
 //
-// The other way is a control-mode client, kept open. Measured, 100 new-session
-// with a mark: control mode 143 to 184 ms; source-file in one batch 149 to 157
-// ms, in batches of ten 178 to 223 ms. It is no faster, it has to be attached to
-// a session, and tmux 3.3a falls (a segmentation fault, and all sessions with it)
-// when that session goes by destroy-unattached while its client is leaving and
-// another one leaves too: 10 of 40 times when agentform was killed at work.
+// A control-mode client that is kept open is no faster: 100 new sessions with a mark took
+// 143 to 184 ms by one, 149 to 157 ms in one batch, and 178 to 223 ms in batches of ten.
+// And tmux 3.3a can crash, with all its sessions, when such a client is killed: it did in
+// 10 of 40 cases.
 //
-// A session that somebody else started, on whatever server, can be adopted: a
-// link tmux-x-<8 hex> in the socket folder leads to that server's socket, and
-// what bears our mark there is ours. Nothing else on such a server is listed or
-// touched, and no option of it is set but on the adopted pane and session. A
-// server that cannot be asked makes all of the project's sessions unknown, like
-// one of its own.
+// A session that somebody else started, on any server, can be adopted: a link
+// tmux-x-<8 hex> in the socket directory leads to that server's socket, and sessions there
+// with the project's mark are the project's. Nothing else on such a server is listed or
+// changed. A server that cannot be asked makes all of the project's sessions unknown, like
+// one of the project's own. With Config.Server all sessions run on a server of the user's
+// own, which has to run and keeps its options.
 //
-// Sessions can also live on a tmux server of a person's own (Config.Server), beside
-// what runs there. It has to run already, and keeps its settings.
-//
-// tmux says what became of the pane, the guest's facts say what became of the
-// agent. Where one of them could lie, two must agree; see judge.
+// tmux reports what became of the pane, the shim's files what became of the agent. Where
+// one of them could be wrong, two must agree; see judge.
 package tmux

@@ -15,22 +15,22 @@ import (
 
 // Pause detaches the clients and disables input; with session.Freeze it also suspends the
 // agent and everything below it.
-func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) error {
-	fail := func(err error) error { return fmt.Errorf("pause session %q: %w", p.Name, err) }
+func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) (err error) {
+	defer annotate(&err, "pause", p.Name)
 	if mode != session.Detach && mode != session.Freeze {
-		return fail(fmt.Errorf("unknown mode %q", mode))
+		return fmt.Errorf("unknown mode %q", mode)
 	}
 	s := r.servers.at(p.Socket)
 	live, err := r.observer.holding(ctx, s, p, run)
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	if mode == session.Freeze {
 		if f, _ := r.runs.facts(run); f.Adopted() {
-			return fail(errors.New("it was adopted as it runs, without a guest that could make it stand still: pause { mode = \"detach\" }, or restart it first"))
+			return errors.New("an adopted agent has no shim that could suspend it: use pause { mode = \"detach\" }, or restart it first")
 		}
 		if err := r.runs.ask(ctx, run, (*shim.Client).Pause); err != nil {
-			return fail(err)
+			return err
 		}
 	}
 	target := tmuxwire.Session(p.Name)
@@ -38,22 +38,22 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 		tmuxwire.DisableInput(live.Place.Pane),
 		tmuxwire.Command{"set-option", "-t", target, tmuxwire.PauseOption, mode})
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	// detach-client fails if no client is attached to the server, even with -s.
 	if _, err = s.ask(ctx, tmuxwire.Command{"detach-client", "-s", target}); err != nil && !strings.Contains(err.Error(), "no current client") {
-		return fail(err)
+		return err
 	}
 	return nil
 }
 
 // Resume undoes a pause of either mode.
-func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) error {
-	fail := func(err error) error { return fmt.Errorf("resume session %q: %w", p.Name, err) }
+func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) (err error) {
+	defer annotate(&err, "resume", p.Name)
 	s := r.servers.at(p.Socket)
 	live, err := r.observer.holding(ctx, s, p, run)
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	if live.Vital != session.Dead {
 		// Whatever the option says: to resume what is not suspended is no error. A session
@@ -63,28 +63,19 @@ func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) error
 			err = syscall.Kill(live.Agent.PID, syscall.SIGCONT)
 		}
 		if err != nil && live.Frozen {
-			return fail(err)
+			return err
 		}
 	}
 	_, err = s.ask(ctx,
 		tmuxwire.EnableInput(live.Place.Pane),
 		tmuxwire.Command{"set-option", "-u", "-t", tmuxwire.Session(p.Name), tmuxwire.PauseOption})
-	if err != nil {
-		return fail(err)
-	}
-	return nil
+	return err
 }
 
 // Send pastes the text as a terminal does, in one piece and bracketed if the agent asked
 // for that, then presses Enter. Texts for one session are typed one after the other.
-func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) error {
-	if err := r.send(ctx, p, in); err != nil {
-		return fmt.Errorf("send to session %q: %w", p.Name, err)
-	}
-	return nil
-}
-
-func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) error {
+func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) (err error) {
+	defer annotate(&err, "send to", p.Name)
 	if in.Key != "" && !input.IsKey(in.Key) {
 		return fmt.Errorf("unknown key %.40q", in.Key)
 	}
@@ -123,7 +114,7 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 		return nil
 	}
 	if err := sleep(ctx, tmuxwire.PasteDelay); err != nil {
-		return fmt.Errorf("the text was typed and Enter was not: %w", err)
+		return fmt.Errorf("the text was typed, and Enter was not: %w", err)
 	}
 	_, err = s.ask(ctx, tmuxwire.Key(pane, "Enter"))
 	return err
@@ -131,14 +122,11 @@ func (r *Runtime) send(ctx context.Context, p session.Place, in session.Input) e
 
 // Capture returns the last lines of the screen and its history, with wrapped lines joined,
 // so that the width of the pane does not show.
-func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (string, error) {
+func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (text string, err error) {
+	defer annotate(&err, "capture", p.Name)
 	target := p.Pane
 	if target == "" {
 		target = tmuxwire.Session(p.Name)
 	}
-	text, err := r.servers.at(p.Socket).capture(ctx, target, lines)
-	if err != nil {
-		return "", fmt.Errorf("capture session %q: %w", p.Name, err)
-	}
-	return text, nil
+	return r.servers.at(p.Socket).capture(ctx, target, lines)
 }

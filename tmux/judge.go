@@ -5,41 +5,36 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// evidence is all that can be known of a run: what tmux says of its pane, what
-// its folder says, and what the kernel says of the processes named there.
+// evidence is what tmux reports of a run's pane, what the run's directory says, and whether
+// the processes named there are alive.
 type evidence struct {
-	paneUp bool // a process runs in our pane
-	reaped bool // tmux has the exit status of the guest: it is gone for certain
+	paneUp bool // a process runs in the agent's pane
+	reaped bool // tmux has the shim's exit status, so the shim has exited
 	clean  bool // that status is 0
 
-	claimed bool // a guest took the run up
-	guest   bool // that guest runs
+	claimed bool // a shim has taken the run
+	shim    bool // it is alive
 	started bool // the agent was started
-	agent   bool // it runs
+	agent   bool // it is alive
 	stopped bool // by a signal
 	exit    *rundir.Exit
 }
 
-// judge says whether a run's agent lives and how it ended. Neither tmux nor the
-// folder is believed alone that it is dead:
+// judge returns whether a run's agent is alive and how it ended. It takes two signals for
+// dead:
 //
-//   - An exit file and an agent that does not run are two witnesses: dead, even
-//     if the guest still holds the pane for a moment.
-//   - A dead pane and an agent that does not run are two: dead. Without an exit
-//     file nobody knows how (the guest was killed, and its agent with it); while
-//     the guest still runs it is about to say, and until then it is unknown.
-//   - A dead pane whose guest never took the run up, or never came to start the
-//     agent, is dead only once tmux has reaped the guest: "dead" with an empty
-//     status has been seen seconds before the process was gone.
-//   - An agent that runs while the pane is dead or an exit is written down:
-//     unknown.
-//   - A live pane whose agent does not run, and no exit file: unknown. The guest
-//     is about to write it, or someone else's process is in the pane.
-//   - Everything else is a pane with a process in it and nothing against it:
-//     alive, also while the guest has yet to start the agent.
+//   - An exit file and an agent that is gone: dead, even if the shim is still in the pane.
+//   - A dead pane and an agent that is gone: dead, without an exit if the shim was killed
+//     too. While the shim is alive, it is about to write the exit: unknown.
+//   - A dead pane whose shim never started the agent: dead once tmux has reaped the shim.
+//     tmux has reported dead panes seconds before the process had exited.
+//   - An agent that is alive although the pane is dead or an exit is written: unknown.
+//   - A live pane, no agent and no exit file: unknown. The shim is about to write the exit,
+//     or the pane has another process.
+//   - Everything else: alive, also before the shim has started the agent.
 //
-// A clean exit means that the work is done and is never run again, so it takes
-// both: where tmux knows that the guest left otherwise, the exit is not 0.
+// A session with a clean exit is finished and never run again, so if tmux reports another
+// status for the shim, the exit is not 0.
 func judge(e evidence) (session.Vital, *rundir.Exit) {
 	switch {
 	case e.agent:
@@ -54,44 +49,44 @@ func judge(e evidence) (session.Vital, *rundir.Exit) {
 		}
 		return session.Dead, &exit
 	case !e.paneUp:
-		if !e.guest && (e.started || e.reaped) {
+		if !e.shim && (e.started || e.reaped) {
 			return session.Dead, nil
 		}
 		return session.Unknown, nil
-	case e.started, e.claimed && !e.guest:
+	case e.started, e.claimed && !e.shim:
 		return session.Unknown, nil
 	}
 	return session.Alive, nil
 }
 
-// doubt says, for people, why it is unknown whether the agent lives.
+// doubt returns why it is unknown whether the agent is alive.
 func (e evidence) doubt() string {
 	switch {
 	case e.agent && e.exit != nil:
-		return "an exit is written down, and the agent's process runs"
+		return "an exit is recorded, but the agent's process is running"
 	case e.agent:
-		return "its pane is dead, and the agent's process runs"
-	case e.guest && e.paneUp:
-		return "its agent has ended, and what that left behind is being ended"
+		return "its pane is dead, but the agent's process is running"
+	case e.shim && e.paneUp:
+		return "its agent has exited, and the processes that it left are being ended"
 	}
 	return "its signals contradict each other"
 }
 
-// gather looks at the processes that the facts name.
+// gather returns the evidence of a pane and a run.
 func gather(p pane, f rundir.Facts) evidence {
 	alive, stopped := f.Agent.Runs()
 	e := evidence{
 		paneUp:  !p.Dead && !p.closed,
 		reaped:  p.closed || p.ExitStatus != "" || p.ExitSignal != "",
-		clean:   p.closed || p.ExitStatus == "0", // of a closed pane tmux forgot how, and so contradicts nothing
+		clean:   p.closed || p.ExitStatus == "0", // tmux has no status of a closed pane
 		claimed: f.Claimed,
 		started: f.Agent.PID != 0,
 		agent:   alive,
 		stopped: stopped,
 		exit:    f.Exit,
 	}
-	if !e.agent || !e.paneUp { // elsewhere it makes no difference, and costs a look
-		e.guest = f.Guest.Alive()
+	if !e.agent || !e.paneUp { // otherwise it makes no difference
+		e.shim = f.Guest.Alive()
 	}
 	return e
 }

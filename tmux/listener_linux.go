@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// listener is the process of this user that listens where the connection leads to; 0:
-// there is none.
+// listener returns the process of this user that listens at the other end of a connection;
+// 0 if there is none.
 func listener(conn net.Conn) (pid int) {
 	c, ok := conn.(*net.UnixConn)
 	if !ok {

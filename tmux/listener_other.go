@@ -4,5 +4,6 @@ package tmux
 
 import "net"
 
-// listener is not known here: there a server that does not leave is a person's to end.
+// listener returns 0: it is unknown here, so that the user has to end a server that does
+// not exit.
 func listener(net.Conn) int { return 0 }

@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,19 +13,17 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Available says whether there is a tmux program on PATH: nil, or an error that
-// is ErrNotAvailable (errors.Is) and says how to get one.
+// Available returns an error if there is no tmux program on PATH. The error wraps
+// ErrNotAvailable and says how to get one.
 func Available() error {
 	_, err := program{}.path()
 	return err
 }
 
-// Server is one tmux server, by its socket: the plain operations of tmux (Has,
-// List, New, SendKeys, Capture, Kill, Attach; beside it Available and Inside), for
-// programs that want panes and not agents. What is made with it is not marked, is
-// nobody's session for agentform, and has no guest that looks after it; for that
-// there is Runtime. Its methods may be called from many goroutines, and each
-// takes one short tmux process.
+// Server is one tmux server, by its socket, with the plain operations of tmux, for programs
+// that need panes and not agents. Its sessions have no mark and no shim; for those there is
+// Runtime. Its methods may be called from many goroutines, and each takes one short tmux
+// process.
 type Server struct {
 	Socket string // absolute; tmux -S
 	Bin    string // tmux program; empty: tmux on PATH
@@ -38,12 +37,9 @@ type Info struct {
 	Dead bool   // that process has ended, and the pane was kept
 }
 
-// errRelative: a socket path that depends on where the program stands.
-var errRelative = errors.New("the socket's path is not absolute")
-
 func (s Server) run(ctx context.Context, args ...string) (string, error) {
 	if !filepath.IsAbs(s.Socket) {
-		return "", fmt.Errorf("tmux %s: %w: %q", args[0], errRelative, s.Socket)
+		return "", fmt.Errorf("tmux %s: the socket's path is not absolute: %q", args[0], s.Socket)
 	}
 	text, err := program{bin: s.Bin}.run(ctx, s.Socket, nil, args...)
 	if errors.Is(err, tmuxwire.ErrNoServer) {
@@ -52,8 +48,8 @@ func (s Server) run(ctx context.Context, args ...string) (string, error) {
 	return text, err
 }
 
-// Has reports whether there is a session of exactly that name. No server is no
-// session, and no error.
+// Has reports whether there is a session of exactly that name. Without a server there is
+// none.
 func (s Server) Has(ctx context.Context, name string) (bool, error) {
 	_, err := s.run(ctx, "has-session", "-t", tmuxwire.Session(name))
 	if errors.Is(err, session.ErrGone) {
@@ -62,8 +58,7 @@ func (s Server) Has(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// List is every session of the server, in the order of their names. No server is
-// no session, and no error.
+// List returns the sessions of the server, ordered by name. Without a server there is none.
 func (s Server) List(ctx context.Context) ([]Info, error) {
 	nonce := newNonce()
 	text, err := s.run(ctx, "list-panes", "-a", "-F", nonce+"|#{q:session_name}|#{pane_id}|#{pane_pid}|#{pane_dead}")
@@ -78,7 +73,7 @@ func (s Server) List(ctx context.Context) ([]Info, error) {
 	for _, row := range tmuxwire.Rows(text, nonce) {
 		f := tmuxwire.Fields(row)
 		if len(f) != 4 {
-			return nil, fmt.Errorf("tmux: a row of %d columns, want 4: %.200q", len(f), row)
+			return nil, fmt.Errorf("tmux: a row of %d columns, expected 4: %.200q", len(f), row)
 		}
 		if pid, err := strconv.Atoi(f[2]); !seen[f[0]] && err == nil {
 			seen[f[0]] = true
@@ -88,26 +83,25 @@ func (s Server) List(ctx context.Context) ([]Info, error) {
 	return all, nil
 }
 
-// New makes a session with one pane, 200 columns by 50 rows, that runs the
-// command in the folder, and returns the pane's id. tmux runs one word by a shell
-// and more as they are; none is a shell. The server is started if need be, with
-// no configuration file and little of this program's environment. The error is
-// session.ErrExists if the name is taken. tmux writes . and : in a name as _.
+// New creates a session with one pane, 200 columns by 50 rows, that runs the command in the
+// directory, and returns the pane's id. tmux runs a single word by a shell and several as
+// they are; without a command the pane runs a shell. New starts the server if necessary,
+// without a configuration file and with little of this program's environment. The error
+// is session.ErrExists if the name is taken. tmux changes . and : in a name to _.
 func (s Server) New(ctx context.Context, name, dir string, argv ...string) (pane string, err error) {
 	text, err := s.run(ctx, tmuxwire.NewSession(name, "", dir, argv...)...)
 	return strings.TrimSpace(text), err
 }
 
-// SendKeys types into a pane, as tmux's send-keys: a key by its name (Enter,
-// Escape, C-c, Up), and what is no key's name letter by letter. target is a pane's
-// id or a session's name.
+// SendKeys types into a pane, like tmux's send-keys: a key by its name (Enter, Escape, C-c,
+// Up), other text letter by letter. target is a pane's id or a session's name.
 func (s Server) SendKeys(ctx context.Context, target string, keys ...string) error {
 	_, err := s.run(ctx, append([]string{"send-keys", "-t", targetOf(target), "--"}, keys...)...)
 	return err
 }
 
-// Capture is the last lines of a pane's screen and history as plain text, without
-// blanks at the ends; 0: all there is.
+// Capture returns the last lines of a pane's screen and history as plain text, without
+// blanks at the ends; 0 returns all.
 func (s Server) Capture(ctx context.Context, target string, lines int) (string, error) {
 	text, err := s.run(ctx, tmuxwire.Capture(targetOf(target), 0)...)
 	if err != nil {
@@ -116,8 +110,7 @@ func (s Server) Capture(ctx context.Context, target string, lines int) (string, 
 	return tmuxwire.LastLines(text, lines), nil
 }
 
-// Kill ends a session; what runs in it is sent a hangup. No such session is no
-// error.
+// Kill ends a session; its processes get a hangup. That there is none is no error.
 func (s Server) Kill(ctx context.Context, name string) error {
 	_, err := s.run(ctx, "kill-session", "-t", tmuxwire.Session(name))
 	if errors.Is(err, session.ErrGone) {
@@ -126,17 +119,13 @@ func (s Server) Kill(ctx context.Context, name string) error {
 	return err
 }
 
-// Attach is the command that shows a session in a terminal until the person
-// detaches. Inside another tmux it needs TMUX unset; see Inside.
+// Attach returns the command that attaches a terminal to a session. Inside another tmux it
+// needs TMUX unset; see Inside.
 func (s Server) Attach(name string) []string {
-	bin := s.Bin
-	if bin == "" {
-		bin = "tmux"
-	}
-	return tmuxwire.Attach(bin, s.Socket, tmuxwire.Session(name))
+	return tmuxwire.Attach(cmp.Or(s.Bin, "tmux"), s.Socket, tmuxwire.Session(name))
 }
 
-// targetOf is a pane's id as it is, and a session's name exactly.
+// targetOf returns the target of a pane's id or a session's name.
 func targetOf(target string) string {
 	if strings.HasPrefix(target, "%") {
 		return target

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,15 +19,14 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// ErrNotAvailable: there is no tmux program on this machine. The error that
-// wraps it says how to get one.
+// ErrNotAvailable means that this machine has no tmux program.
 var ErrNotAvailable = errors.New("tmux is not installed")
 
 // Error is a tmux command that failed.
 type Error struct {
-	Command string // without text that was to be typed
+	Command string // its name
 	Output  string // what tmux printed, at most session.TailLimit bytes
-	Err     error  // why, where that is known: session.ErrGone, session.ErrExists
+	Err     error  // the reason, if known: session.ErrGone, session.ErrExists
 }
 
 func (e *Error) Error() string {
@@ -40,13 +40,13 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Short is the same.
+// Short returns Error.
 func (e *Error) Short() string { return e.Error() }
 
-// Unwrap is the reason.
+// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// failure makes an Error of what tmux printed, and recognises what it means.
+// failure returns the Error of a command that printed output.
 func failure(command, output string, err error) *Error {
 	output = strings.TrimSpace(output)
 	if len(output) > session.TailLimit {
@@ -64,7 +64,7 @@ func failure(command, output string, err error) *Error {
 	return &Error{Command: command, Output: output, Err: err}
 }
 
-// program is the tmux program, as something to start.
+// program runs the tmux program.
 type program struct {
 	bin   string   // empty: tmux on PATH
 	scope []string // of a command that may start a server; see Config.Scope
@@ -94,11 +94,7 @@ func (p program) enterScope(cmd *exec.Cmd) error {
 }
 
 func (p program) path() (string, error) {
-	bin := p.bin
-	if bin == "" {
-		bin = "tmux"
-	}
-	path, err := exec.LookPath(bin)
+	path, err := exec.LookPath(cmp.Or(p.bin, "tmux"))
 	if err != nil {
 		remedy := "apt-get install tmux"
 		if runtime.GOOS == "darwin" {
@@ -109,9 +105,8 @@ func (p program) path() (string, error) {
 	return path, nil
 }
 
-// command is tmux on a socket, ready to be started. It reads no configuration
-// file, since a person's would change what we rely on. It gets a session of its
-// own, so that Ctrl-C at the terminal reaches only agentform.
+// command returns a tmux command, without a configuration file of the user's. It has a
+// session of its own, so that Ctrl-C in the terminal reaches only agentform.
 func (p program) command(ctx context.Context, socket string, args ...string) (*exec.Cmd, error) {
 	path, err := p.path()
 	if err != nil {
@@ -150,7 +145,7 @@ func (p program) run(ctx context.Context, socket string, stdin io.Reader, args .
 		}
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && !exit.Exited() {
-			// Half of what it printed is missing, so nothing is concluded from the rest.
+			// A part of what it printed may be missing.
 			return out.String(), &Error{Command: args[0], Err: err}
 		}
 		return out.String(), failure(args[0], errs.String(), err)
@@ -159,21 +154,12 @@ func (p program) run(ctx context.Context, socket string, stdin io.Reader, args .
 	return out.String(), nil
 }
 
-// environment is what the tmux server and its clients get: the server hands its
-// first environment to every later session, so nothing of a person's shell may
-// be in it.
+// environment returns the environment of the tmux server and its clients. The server
+// passes it on to every session, so that it has nothing of the user's shell.
 func environment(environ []string) []string {
-	var kept []string
-	for _, e := range environ {
+	return slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		switch name {
-		case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM":
-			kept = append(kept, e)
-		default:
-			if strings.HasPrefix(name, "LC_") {
-				kept = append(kept, e)
-			}
-		}
-	}
-	return kept
+		return !strings.HasPrefix(name, "LC_") &&
+			!slices.Contains([]string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM"}, name)
+	})
 }

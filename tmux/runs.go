@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 	"syscall"
@@ -20,11 +19,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// runForm matches run ids, which name directories.
-var runForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-
 func checkRun(run string) error {
-	if !runForm.MatchString(run) {
+	if !proc.ValidRun(run) {
 		return fmt.Errorf("invalid run id %.80q", run)
 	}
 	return nil

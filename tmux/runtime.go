@@ -69,6 +69,13 @@ func (r *Runtime) Close() { r.servers.close() }
 // no longer has it.
 func (r *Runtime) LaunchSpec(run string) (*session.Spec, error) { return r.runs.spec(run) }
 
+// annotate adds to an error what was attempted on which session.
+func annotate(err *error, doing, name string) {
+	if *err != nil {
+		*err = fmt.Errorf("%s session %q: %w", doing, name, *err)
+	}
+}
+
 // Attach returns the command that attaches a terminal to the session. Inside another
 // tmux it needs TMUX unset; see Inside.
 func (r *Runtime) Attach(p session.Place) []string {
@@ -138,42 +145,34 @@ func (r *Runtime) Screens(ctx context.Context, places []session.Place) (map[sess
 // Stop asks the run's shim to end the agent and everything below it, which on Linux it
 // sees to the end. If no shim answers, or it cannot know, every process with the run's
 // mark is ended. The recorded agent must be gone afterwards.
-func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, how session.Stop) error {
+func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, how session.Stop) (err error) {
+	defer annotate(&err, "stop", p.Name)
 	f, _ := r.runs.facts(run)
 	r.servers.at(p.Socket).restoreSocket(ctx, f)
-	if err := r.runs.stop(ctx, run, how); err != nil {
-		return fmt.Errorf("stop session %q: %w", p.Name, err)
-	}
-	return nil
+	return r.runs.stop(ctx, run, how)
 }
 
 // SetTimeout changes how long a live run may take, counted from its start; 0: without
 // limit. A run that has taken longer is ended at once.
-func (r *Runtime) SetTimeout(ctx context.Context, p session.Place, run string, timeout time.Duration) error {
-	_, err := r.observer.holding(ctx, r.servers.at(p.Socket), p, run)
-	if err == nil {
-		err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
-			return c.Set(ctx, shim.Settings{Timeout: &timeout})
-		})
+func (r *Runtime) SetTimeout(ctx context.Context, p session.Place, run string, timeout time.Duration) (err error) {
+	defer annotate(&err, "change the timeout of", p.Name)
+	if _, err := r.observer.holding(ctx, r.servers.at(p.Socket), p, run); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("change the timeout of session %q: %w", p.Name, err)
-	}
-	return nil
+	return r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
+		return c.Set(ctx, shim.Settings{Timeout: &timeout})
+	})
 }
 
 // Probe lets the run's shim run a command beside the agent. Failed is why it failed;
 // empty: it exited with 0. The error is session.ErrUnprobeable if no shim answers.
 func (r *Runtime) Probe(ctx context.Context, _ session.Place, run string, argv []string, timeout time.Duration) (failed string, err error) {
-	var p shim.Probed
-	err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) (err error) {
-		p, err = c.Probe(ctx, shim.Probe{Argv: argv, Timeout: timeout})
+	err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
+		p, err := c.Probe(ctx, shim.Probe{Argv: argv, Timeout: timeout})
+		failed = p.Failure(timeout)
 		return err
 	})
-	if err != nil {
-		return "", unprobeable(err)
-	}
-	return p.Failure(timeout), nil
+	return failed, unprobeable(err)
 }
 
 // Unread returns how many bytes of the session's input its agent has not read. The error

@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	// answerTimeout is how long a tmux server may take to answer. It is far beyond
-	// what any command takes, and there so that a stopped server stops nobody else.
+	// answerTimeout is the time that a server has to answer. It is far more than any
+	// command takes, and keeps a suspended server from blocking the others.
 	answerTimeout = 20 * time.Second
-	// silentTimeout is how long a server may take that has not answered just now: a
-	// command asks several times, and is to end in bounded time.
+	// silentTimeout replaces it for a server that has not answered just now, since a
+	// command of agentform asks several times.
 	silentTimeout = 2 * time.Second
-	// silenceLasts is for how long a server that did not answer has silentTimeout.
+	// silenceLasts is for how long that is.
 	silenceLasts = time.Minute
 )
 
-// silence remembers since when a server does not answer. The zero value is one that does,
-// and so is nil, of which nothing is remembered.
+// silence remembers when a server did not answer. The zero value is of one that does, and
+// nil remembers nothing.
 type silence struct {
 	mu    sync.Mutex
 	since time.Time
 }
 
-// timeout returns how long the server may take to answer the next question.
+// timeout returns the time that the server has for the next answer.
 func (s *silence) timeout() time.Duration {
 	if s == nil {
 		return answerTimeout
@@ -38,32 +38,32 @@ func (s *silence) timeout() time.Duration {
 	return answerTimeout
 }
 
-// answered notes that the server answered, or that it did not within a time.
-func (s *silence) answered(did bool, within time.Duration) {
+// answered records whether the server answered within a timeout.
+func (s *silence) answered(ok bool, timeout time.Duration) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case did:
+	case ok:
 		s.since = time.Time{}
-	case within == answerTimeout:
+	case timeout == answerTimeout:
 		s.since = time.Now()
 	}
 }
 
-// noAnswer is the error of a server that did not answer within a time. It names the
-// server's process, which may be stopped.
-func noAnswer(socket string, within time.Duration) error {
-	conn, err := net.DialTimeout("unix", socket, time.Second)
-	if err != nil {
-		return fmt.Errorf("no answer within %v from the server on %s", within, socket)
+// noAnswer returns the error of a server that did not answer, with its process, which may
+// be suspended.
+func noAnswer(socket string, timeout time.Duration) error {
+	err := fmt.Errorf("no answer within %v from the server on %s", timeout, socket)
+	conn, dialErr := net.DialTimeout("unix", socket, time.Second)
+	if dialErr != nil {
+		return err
 	}
 	defer conn.Close()
-	pid := listener(conn)
-	if pid == 0 {
-		return fmt.Errorf("no answer within %v from the server on %s", within, socket)
+	if pid := listener(conn); pid != 0 {
+		return fmt.Errorf("%w (process %d): kill -CONT %[2]d wakes it if it is suspended", err, pid)
 	}
-	return fmt.Errorf("no answer within %v from the server on %s (process %d): kill -CONT %[3]d wakes it if it is suspended", within, socket, pid)
+	return err
 }
