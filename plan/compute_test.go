@@ -575,13 +575,15 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestProblemsNameWhatMendsThem(t *testing.T) {
+func TestProblemsHaveRemedies(t *testing.T) {
 	s := newStage().checkout("/ws/a", "main").all(spec("a"))
 	s.checkout("/home/ada/my shop", "agents/a")
 	p := Compute(s.in)
-	want := `workspace /ws/a is on "main", manifest declares "agents/a"
-to mend it: "agents/a" is held by /home/ada/my shop; free it there first, then git -C /ws/a switch agents/a`
-	if diff := cmp.Diff(want, p.Problems[0].Detail); diff != "" {
+	if want, got := `workspace /ws/a is on "main", manifest declares "agents/a"`, p.Problems[0].Detail; got != want {
+		t.Errorf("detail = %q, want %q", got, want)
+	}
+	want := session.Remedy{Code: session.RemedySwitch, Address: "session.a", Path: "/ws/a", Branch: "agents/a", HolderPath: "/home/ada/my shop"}
+	if diff := cmp.Diff(want, p.Problems[0].Remedy); diff != "" {
 		t.Error(diff)
 	}
 }

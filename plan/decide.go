@@ -8,17 +8,27 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// decide applies the decision table of docs/ARCHITECTURE.md to one session: first
-// the rows for whatever is unknown, then those for a new, a removed or an existing
-// session, in the order of the table.
+// decide decides for one session, and adds the remedy of its diagnosis to a change
+// that has the diagnosis as its detail.
 func decide(j *join, a session.Address) (Change, []session.Diagnostic) {
 	c := j.base(a, ReasonInSync)
+	d := Diagnose(c.Before, c.Live, j.in.World)
+	c.State, c.Detail = d.State, d.Detail
+	c, problems := lookUp(j, c, d)
+	if c.Detail == d.Detail {
+		c.Remedy = d.Remedy
+	}
+	return c, problems
+}
+
+// lookUp applies the decision table of docs/ARCHITECTURE.md to one session: first
+// the rows for whatever is unknown, then those for a new, a removed or an existing
+// session, in the order of the table.
+func lookUp(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	if c.Before != nil && c.After != nil {
 		c.After = keepIgnored(&c.Before.Spec, c.After)
 	}
-	d := Diagnose(c.Before, c.Live, j.in.World)
-	c.State, c.Detail = d.State, d.Detail
-	clash, ambiguous := j.ambiguity(a)
+	clash, ambiguous := j.ambiguity(c.Address)
 	switch {
 	case d.Reason == ReasonElsewhere:
 		return decideForeign(j, c, d)
@@ -26,7 +36,7 @@ func decide(j *join, a session.Address) (Change, []session.Diagnostic) {
 		c.Reason, c.Detail = ReasonAmbiguous, clash.Summary
 		return c, []session.Diagnostic{clash}
 	case d.State == session.StateUnknown && !endable(j, c) && !lost(j, c), c.Before == nil && j.unreachable(*c.After):
-		return decideUnknown(j, c)
+		return decideUnknown(j, c, d)
 	case c.Before == nil:
 		return decideNew(j, c, d)
 	case c.After == nil:
@@ -46,18 +56,22 @@ func decideForeign(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic
 	if j.in.ByHand || c.After == nil && c.Before.Origin != session.FromManifest && !j.in.Options.Destroy {
 		return c, nil
 	}
-	return c, []session.Diagnostic{problem(c.Address, ReasonElsewhere, "its state is unknown", d.Detail)}
+	p := problem(c.Address, ReasonElsewhere, "its state is unknown", d.Detail)
+	p.Remedy = d.Remedy
+	return c, []session.Diagnostic{p}
 }
 
 // decideUnknown leaves a session as it is whose runtime does not show it. That a
 // runtime did not answer is a problem already.
-func decideUnknown(j *join, c Change) (Change, []session.Diagnostic) {
+func decideUnknown(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	c.State, c.Reason = session.StateUnknown, ReasonUnreachable
 	if c.After != nil || j.in.ByHand || j.unreachable(c.Before.Spec) ||
 		c.Before.Origin != session.FromManifest && !j.in.Options.Destroy {
 		return c, nil
 	}
-	return c, []session.Diagnostic{problem(c.Address, ReasonUnreachable, "its state is unknown, so it is not destroyed", c.Detail)}
+	p := problem(c.Address, ReasonUnreachable, "its state is unknown, so it is not destroyed", c.Detail)
+	p.Remedy = d.Remedy
+	return c, []session.Diagnostic{p}
 }
 
 // endable reports whether a session in an unknown state can be ended, and someone
@@ -149,13 +163,14 @@ func takeOver(j *join, c Change, id string) (Change, []session.Diagnostic) {
 	}
 	l := *found.Live
 	if !l.Foreign && l.Mark.Project == j.in.Lineage {
-		detail := fmt.Sprintf("%s is %s, and off the record; agentform adopt %s %s takes it back", id, l.Mark.Address, shell(string(l.Mark.Address)), shell(id))
+		d := fixable(session.Remedy{Code: session.RemedyAdopt, Address: c.Address, Holder: l.Mark.Address, ID: id}, ReasonBlockedByError,
+			"session is ours already", fmt.Sprintf("%s is %s, and off the record", id, l.Mark.Address))
 		for a, r := range j.records {
 			if r.ID == l.Mark.ID {
-				detail = fmt.Sprintf("%s is %s; a moved block gives it another address", id, a)
+				d.Detail, d.Remedy = fmt.Sprintf("%s is %s; a moved block gives it another address", id, a), session.Remedy{}
 			}
 		}
-		return fault("session is ours already", detail)
+		return stuck(c, d)
 	}
 	w := c.After
 	if l.Dir != w.Workspace.Path && !strings.HasPrefix(l.Dir, w.Workspace.Path+"/") {

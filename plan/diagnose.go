@@ -14,6 +14,7 @@ type Diagnosis struct {
 	Alive    *bool            // nil: cannot be known
 	Reason   Reason
 	Detail   string // for people
+	Remedy   session.Remedy
 }
 
 // Diagnose says what the record and the live object together tell of a session.
@@ -48,7 +49,8 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	case l.Vital == session.Dead:
 		return ended(r, l)
 	case l.Suspended:
-		return Diagnosis{State: session.StatePaused, Alive: yes(), Reason: ReasonInSync, Detail: suspended(*l)}
+		return Diagnosis{State: session.StatePaused, Alive: yes(), Reason: ReasonInSync,
+			Detail: "its process is stopped (SIGSTOP or Ctrl-Z)", Remedy: session.Remedy{Code: session.RemedyResume, Address: l.Mark.Address}}
 	case l.Frozen || l.InputOff:
 		return Diagnosis{State: session.StatePaused, Alive: yes(), Reason: ReasonInSync, Detail: "paused"}
 	}
@@ -141,14 +143,8 @@ func absent(r *session.Record, w session.World) Diagnosis {
 // unknown, and a process that runs outweighs a place that does not answer.
 func outOfReach(r session.Record, facts session.RunFacts) Diagnosis {
 	return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
-		Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d): agentform doctor %s shows why and what to do",
-			r.Place.Traits().Place, facts.Agent.PID, shell(r.Address.Short()))}
-}
-
-// suspended says that the process of a live agent stands still, and how it continues.
-func suspended(l session.Live) string {
-	return fmt.Sprintf("its process is stopped (SIGSTOP or Ctrl-Z): agentform resume %s continues it",
-		shell(l.Mark.Address.Short()))
+		Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d)", r.Place.Traits().Place, facts.Agent.PID),
+		Remedy: session.Remedy{Code: session.RemedyDoctor, Address: r.Address}}
 }
 
 // approved diagnoses a session whose start was approved and waits.
@@ -233,7 +229,7 @@ func timedOut(e *session.Exit) bool { return e != nil && e.Cause == "timeout" }
 // starts again only when somebody asks for it, or the limit would limit nothing.
 func overTime(e session.Exit) Diagnosis {
 	return Diagnosis{State: session.StateStopped, Activity: session.Exited, Alive: no(), Reason: ReasonTimeout,
-		Detail: fmt.Sprintf("stopped: its timeout passed after %s; agentform restart runs it again", e.Ran)}
+		Detail: fmt.Sprintf("stopped: its timeout passed after %s", e.Ran), Remedy: session.Remedy{Code: session.RemedyRestart}}
 }
 
 func failure(e session.Exit) bool { return e.Code != 0 || e.Signal != "" || e.Cause == "failed_start" }

@@ -73,7 +73,7 @@ func TestContainers(t *testing.T) {
 			return s
 		}(), "  a finished\n", "finished", session.StateStopped},
 		"its time was up before it was stopped": {contained(exitedWith("timeout", 143, ""), stopped("the container was stopped")),
-			"  a timeout\n", "stopped: its timeout passed after 0s; agentform restart runs it again", session.StateStopped},
+			"  a timeout\n", "stopped: its timeout passed after 0s; restart", session.StateStopped},
 		"at work when it was stopped": {func() *stage {
 			s := finished(stopped("the container was stopped"))
 			s.in.World.Lives[0].Exit = nil
@@ -97,7 +97,7 @@ func TestContainers(t *testing.T) {
 			if diff := cmp.Diff(test.want, story(p)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
-			if c := p.Changes[0]; c.Detail != test.detail || c.State != test.state {
+			if c := p.Changes[0]; withCode(c.Detail, c.Remedy) != test.detail || c.State != test.state {
 				t.Errorf("%s: %q, want %s: %q", c.State, c.Detail, test.state, test.detail)
 			}
 		})
@@ -159,7 +159,7 @@ func TestCloneThatIsThere(t *testing.T) {
 		want, detail string
 	}{
 		"kept from before":  {clone("agents/a"), "+ a not_recorded\n", ""},
-		"on another branch": {clone("main"), "  a branch_mismatch\n! a branch mismatch\n", "in its container, agentform attach session.a: git switch agents/a"},
+		"on another branch": {clone("main"), "  a branch_mismatch\n! a branch mismatch\n", "; switch in its container"},
 		"no clone":          {clone(""), "  a path_occupied\n! a workspace path is occupied\n", "no clone that agentform made"},
 		"a person's":        {clone("agents/a", explicit), "  a path_occupied\n! a workspace path is occupied\n", "no clone that agentform made"},
 		"that cannot be told": {func() *stage {
@@ -173,7 +173,7 @@ func TestCloneThatIsThere(t *testing.T) {
 			if diff := cmp.Diff(test.want, story(p)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
-			if len(p.Problems) > 0 && !strings.Contains(p.Problems[0].Detail, test.detail) {
+			if len(p.Problems) > 0 && !strings.Contains(withCode(p.Problems[0].Detail, p.Problems[0].Remedy), test.detail) {
 				t.Errorf("it says %q", p.Problems[0].Detail)
 			}
 		})
@@ -260,7 +260,7 @@ func TestAdoptedContainer(t *testing.T) {
 			if diff := cmp.Diff(test.want, story(p)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
-			if len(p.Problems) > 0 && !strings.Contains(p.Problems[0].Detail, "agentform apply --replace session.a") {
+			if len(p.Problems) > 0 && p.Problems[0].Remedy != (session.Remedy{Code: session.RemedyReplaceContainer, Address: "session.a"}) {
 				t.Errorf("it says %q", p.Problems[0].Detail)
 			}
 		})
@@ -276,4 +276,15 @@ func (s *stage) options(o Options) *stage {
 func (s *stage) gone() *stage {
 	s.in.World.Lives = nil
 	return s
+}
+
+// withCode returns a detail with the code of its remedy.
+func withCode(detail string, r session.Remedy) string {
+	if r.Code != "" {
+		detail += "; " + string(r.Code)
+	}
+	if r.InContainer {
+		detail += " in its container"
+	}
+	return detail
 }

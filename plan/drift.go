@@ -34,26 +34,29 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 		found = append(found, Drift{Address: r.Address, Kind: k, Detail: detail})
 	}
 	d := Diagnose(r, l, w)
+	diagnosed := func(k DriftKind) {
+		found = append(found, Drift{Address: r.Address, Kind: k, Detail: d.Detail, Remedy: d.Remedy})
+	}
 	switch d.State {
 	case session.StateUnknown:
-		add(Unreachable, d.Detail)
+		diagnosed(Unreachable)
 	case session.StateError:
 		if r.Intent != session.Creating && !r.Unmade() { // what never stood is not missing
-			add(Missing, d.Detail)
+			diagnosed(Missing)
 		}
 	case session.StateStale:
 		switch { // as status names it
 		case d.Activity == session.Failed:
-			add(Failed, d.Detail)
+			diagnosed(Failed)
 		case d.Reason == ReasonExited:
-			add(Exited, d.Detail)
+			diagnosed(Exited)
 		default:
-			add(Stale, d.Detail)
+			diagnosed(Stale)
 		}
 	case session.StatePaused:
 		switch {
 		case standing(*r) == session.Running && l.Suspended:
-			add(Changed, d.Detail)
+			diagnosed(Changed)
 		case standing(*r) == session.Running:
 			add(Changed, "paused outside of agentform")
 		}

@@ -23,6 +23,9 @@ type file struct {
 	Prompts   map[string]string `json:"prompts"`
 }
 
+// ErrNotPlan says that a file is not a plan file.
+var ErrNotPlan = errors.New("not a plan file")
+
 // Encode writes a plan as a file that Decode reads.
 func Encode(p Plan) ([]byte, error) {
 	f := file{Agentform: fileVersion, Plan: p, Prompts: map[string]string{}}
@@ -45,13 +48,13 @@ func Decode(b []byte) (Plan, error) {
 	if err := json.Unmarshal(b, &f); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return Plan{}, errors.New("not a plan file: make one with agentform plan --out FILE")
+			return Plan{}, ErrNotPlan
 		}
 		return Plan{}, fmt.Errorf("damaged plan file: %w", err)
 	}
 	switch {
 	case f.Agentform == 0:
-		return Plan{}, errors.New("not a plan file: make one with agentform plan --out FILE")
+		return Plan{}, ErrNotPlan
 	case f.Agentform != fileVersion:
 		return Plan{}, fmt.Errorf("plan file of version %d: this agentform reads version %d; plan again", f.Agentform, fileVersion)
 	}

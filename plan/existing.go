@@ -51,8 +51,8 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 		c = boundsOf(j).apply(c)
 	}
 	if c.Action == Restart && c.Live != nil && c.Live.Place.Container != "" && c.Live.Place.Pane != "" { // an adopted container
-		return stuck(c, problem(c.Address, ReasonNoGuest, "nothing can be started in its container",
-			fmt.Sprintf("%s; container %s was adopted, and has no guest that could start anything in it\nto have another made in its place: agentform apply --replace %s", c.Detail, c.Live.Place.Name, shell(string(c.Address)))))
+		return stuck(c, fixable(session.Remedy{Code: session.RemedyReplaceContainer, Address: c.Address}, ReasonNoGuest, "nothing can be started in its container",
+			fmt.Sprintf("%s; container %s was adopted, and has no guest that could start anything in it", c.Detail, c.Live.Place.Name)))
 	}
 	if l, ok := j.taken(c.Address); ok && starts(c) && c.Live == nil {
 		return stuck(c, nameTaken(c.Address, l))

@@ -51,7 +51,9 @@ func (b hubBounds) apply(c Change) Change {
 		return held(c, ReasonUnderWay, busy)
 	}
 	if c.Before.Intent == session.Removing {
-		return held(c, ReasonInterrupted, "its removal was interrupted: agentform apply goes on with it")
+		c = held(c, ReasonInterrupted, "its removal was interrupted")
+		c.Remedy.Code = session.RemedyApply
+		return c
 	}
 	switch c.Action {
 	case None:

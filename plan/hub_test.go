@@ -80,7 +80,7 @@ func TestHub(t *testing.T) {
 		"sick":                   {newStage().record(restartable("a")).live("a"), sick(a, "run-a"), "hold backing_off: backing off, next try 2026-11-21T12:00:05Z (1 of 5)"},
 		"sick, of another run":   {newStage().record(restartable("a")).live("a"), sick(a, "run-z"), "none in_sync: running"},
 		"sick, and never":        {newStage().record(restartable("a", never)).live("a"), sick(a, "run-a"), "hold restart_policy: hung; the restart policy leaves it as it is"},
-		"a removal":              {newStage().record(restartable("a"), func(r *session.Record) { r.Intent = session.Removing }), nil, "hold interrupted: its removal was interrupted: agentform apply goes on with it"},
+		"a removal":              {newStage().record(restartable("a"), func(r *session.Record) { r.Intent = session.Removing }), nil, "hold interrupted: its removal was interrupted; apply"},
 		"an interrupted restart": {newStage().record(restartable("a"), func(r *session.Record) { r.Intent = session.Restarting }).live("a"), nil, "update interrupted: an interrupted restart is settled"},
 	} {
 		s := c.stage.byHub()
@@ -88,7 +88,7 @@ func TestHub(t *testing.T) {
 			c.hub(s.in.Hub)
 		}
 		p := Compute(s.in)
-		got := fmt.Sprintf("%s %s: %s", p.Changes[0].Action, p.Changes[0].Reason, p.Changes[0].Detail)
+		got := fmt.Sprintf("%s %s: %s", p.Changes[0].Action, p.Changes[0].Reason, withCode(p.Changes[0].Detail, p.Changes[0].Remedy))
 		if got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
 		}

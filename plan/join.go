@@ -196,6 +196,13 @@ func where(p session.Place) string {
 	return "tmux session " + p.Name + " on " + p.Socket
 }
 
+// fixable returns a problem of the remedy's session.
+func fixable(fix session.Remedy, r Reason, summary, detail string) session.Diagnostic {
+	d := problem(fix.Address, r, summary, detail)
+	d.Remedy = fix
+	return d
+}
+
 func problem(a session.Address, r Reason, summary, detail string) session.Diagnostic {
 	return session.Diagnostic{Code: string(r), Severity: session.Error, Summary: summary, Detail: detail, Address: a}
 }

@@ -27,8 +27,8 @@ func applyMoves(recorded []session.Record, moves []Move) (records map[session.Ad
 		for _, a := range from {
 			to := m.To + session.Address(strings.TrimPrefix(string(a), string(m.From)))
 			if records[to] != nil {
-				problems = append(problems, problem(to, ReasonBlockedByError, "address is occupied",
-					fmt.Sprintf("%s cannot move to %s: another session is on record there\ntake one of them off the record first: agentform state rm %s", a, to, shell(string(to)))))
+				problems = append(problems, fixable(session.Remedy{Code: session.RemedyForgetRecord, Address: to}, ReasonBlockedByError, "address is occupied",
+					fmt.Sprintf("%s cannot move to %s: another session is on record there", a, to)))
 				continue
 			}
 			r := *records[a]

@@ -13,15 +13,17 @@ func elsewhere(r session.Record, w session.World) (d Diagnosis, ok bool) {
 	d = Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonElsewhere}
 	switch o.Differs(here) {
 	case session.OtherHost:
-		d.Detail = fmt.Sprintf("started on host %s, and this is %s; run agentform there, or, if %s no longer exists: agentform state rm %s",
-			o.Host, here.Host, o.Host, shell(string(r.Address)))
+		d.Detail = fmt.Sprintf("started on host %s, and this is %s", o.Host, here.Host)
+		d.Remedy = session.Remedy{Code: session.RemedyOtherHost, Address: r.Address, Host: o.Host}
 	case session.OtherNamespace:
-		d.Detail = fmt.Sprintf("started outside of this container, or inside of another one (pid namespace %s, and this is %s); run agentform there, or, if it no longer exists: agentform state rm %s",
-			namespace(o), namespace(here), shell(string(r.Address)))
+		d.Detail = fmt.Sprintf("started outside of this container, or inside of another one (pid namespace %s, and this is %s)", namespace(o), namespace(here))
+		d.Remedy = session.Remedy{Code: session.RemedyOtherNamespace, Address: r.Address}
 	case session.OtherUser:
-		d.Detail = fmt.Sprintf("started by the user with uid %d, and this is uid %d; run agentform as that user", o.UID, here.UID)
+		d.Detail = fmt.Sprintf("started by the user with uid %d, and this is uid %d", o.UID, here.UID)
+		d.Remedy.Code = session.RemedyOtherUser
 	case session.OtherDataDir:
-		d.Detail = fmt.Sprintf("started with the data directory %s, and this is %s; if the project was moved: agentform doctor --fix", o.DataDir, here.DataDir)
+		d.Detail = fmt.Sprintf("started with the data directory %s, and this is %s", o.DataDir, here.DataDir)
+		d.Remedy.Code = session.RemedyMoveProject
 	default:
 		return Diagnosis{}, false
 	}

@@ -24,10 +24,10 @@ func TestSessionsOfOtherOwnersAreLeftAlone(t *testing.T) {
 		owner session.Owner
 		says  string
 	}{
-		"host":           {of(func(o *session.Owner) { o.Host, o.Machine, o.BootID = "a", "m1", "b0" }), "started on host a, and this is b"},
+		"host":           {of(func(o *session.Owner) { o.Host, o.Machine, o.BootID = "a", "m1", "b0" }), "started on host a, and this is b; other_host"},
 		"pid namespace":  {of(func(o *session.Owner) { o.PIDNamespace = "77" }), "pid namespace 77"},
-		"user":           {of(func(o *session.Owner) { o.UID = 1000 }), "uid 1000"},
-		"data directory": {of(func(o *session.Owner) { o.DataDir = "/old/.agentform" }), "agentform doctor --fix"},
+		"user":           {of(func(o *session.Owner) { o.UID = 1000 }), "started by the user with uid 1000, and this is uid 0; other_user"},
+		"data directory": {of(func(o *session.Owner) { o.DataDir = "/old/.agentform" }), "; move_project"},
 	} {
 		for how, change := range map[string]func(*Input){
 			"apply":            func(*Input) {},
@@ -47,7 +47,7 @@ func TestSessionsOfOtherOwnersAreLeftAlone(t *testing.T) {
 			change(&s.in)
 			p := Compute(s.in)
 			got := p.Changes[0]
-			if got.Action.Acts() || got.State != session.StateUnknown || got.Reason != ReasonElsewhere || !strings.Contains(got.Detail, c.says) {
+			if got.Action.Acts() || got.State != session.StateUnknown || got.Reason != ReasonElsewhere || !strings.Contains(withCode(got.Detail, got.Remedy), c.says) {
 				t.Errorf("%s, %s: %s, %s, %s: %s", what, how, got.Action, got.State, got.Reason, got.Detail)
 			}
 			if told := len(p.Problems) == 1; told == s.in.ByHand {

@@ -90,7 +90,8 @@ type Change struct {
 	Action  Action
 	Then    Action // after adopt: what the adopted session needs besides
 	Reason  Reason
-	Detail  string // for people: the reason in words
+	Detail  string         // for people: the reason in words
+	Remedy  session.Remedy `json:"-"`
 	Fields  []Field
 	Until   time.Time // of a hold, when it is known
 	Holds   Action    `json:",omitempty"` // of a hold: what it holds back
@@ -150,6 +151,7 @@ type Drift struct {
 	Address session.Address `json:"address"`
 	Kind    DriftKind       `json:"kind"`
 	Detail  string          `json:"detail"`
+	Remedy  session.Remedy  `json:"-"`
 }
 
 // Reason is why a change is planned, as a code that programs can rely on.

@@ -17,10 +17,9 @@ func unobserved(w session.World, changes []Change) []session.Diagnostic {
 		if c.Before == nil || !w.Overdue[c.Before.Run.ID] || c.Live == nil || c.Live.Vital != session.Alive || ends(c.Action) {
 			continue
 		}
-		name := shell(c.Address.Short())
-		told = append(told, problem(c.Address, ReasonUnobserved,
+		told = append(told, fixable(session.Remedy{Code: session.RemedySearchFile, Address: c.Address}, ReasonUnobserved,
 			fmt.Sprintf("its session file cannot be found, for longer than unobserved_for = %s", c.Before.Spec.Agent.UnobservedFor),
-			fmt.Sprintf("its agent runs and is left alone\nagentform doctor %[1]s shows where the file was looked for, agentform capture %[1]s shows the screen", name)))
+			"its agent runs and is left alone"))
 	}
 	return told
 }

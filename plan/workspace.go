@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/agentform/agentform/session"
 )
@@ -18,35 +17,33 @@ func checkWorkspace(j *join, r *session.Record, w *session.Spec, replacing bool)
 		return false, nil
 	}
 	at := fmt.Sprintf("workspace %s is ", tree.Path)
-	fault := func(detail, remedy string) (bool, []session.Diagnostic) {
-		return false, []session.Diagnostic{problem(w.Address, ReasonBranchMismatch, "branch mismatch", at+detail+"\n"+remedy)}
+	fault := func(detail string, fix session.Remedy) (bool, []session.Diagnostic) {
+		return false, []session.Diagnostic{fixable(fix, ReasonBranchMismatch, "branch mismatch", at+detail)}
 	}
+	fix := func(code session.RemedyCode) session.Remedy { return switchBranch(code, j.in.World, tree.Path, w) }
 	switch {
 	case co.Err != nil:
 		return false, []session.Diagnostic{unreadable(w.Address, tree.Path, co)}
 	case !co.Exists:
 		// Not git worktree prune: it removes the commits of submodules, which a
 		// replacement keeps.
-		return false, []session.Diagnostic{problem(w.Address, ReasonWorkspaceGone, "workspace is gone",
-			at+"gone"+onBranch(tree.Branch)+"\nbring it back, or make the session anew: agentform apply --replace "+shell(string(w.Address)))}
+		return false, []session.Diagnostic{fixable(fix(session.RemedyReplaceSession), ReasonWorkspaceGone, "workspace is gone", at+"gone"+onBranch(tree.Branch))}
 	case tree.Mode == session.Plain:
 		return false, nil
 	case !co.Git:
-		return fault(fmt.Sprintf("no git checkout any more, manifest declares %q", w.Branch), "bring the checkout back and plan again")
+		return fault(fmt.Sprintf("no git checkout any more, manifest declares %q", w.Branch), fix(session.RemedyRestoreCheckout))
 	case co.BranchGone != "":
 		return fault(fmt.Sprintf("%s, manifest declares %q", position(co), w.Branch), restoreBranch(j.in.World, tree.Path, w, co))
 	case co.Branch == "":
-		return fault(fmt.Sprintf("%s, manifest declares %q", position(co), w.Branch),
-			"to mend it, keeping the commits there: "+switchBranch(j.in.World, tree.Path, w))
+		return fault(fmt.Sprintf("%s, manifest declares %q", position(co), w.Branch), fix(session.RemedySwitchDetached))
 	case co.Branch == w.Branch:
 		return tree.Branch != w.Branch, nil
 	case co.Branch == tree.Branch && w.Workspace.Path != tree.Path:
 		return false, nil // a new branch gets a new directory
 	case co.Branch == tree.Branch:
-		return fault(fmt.Sprintf("on %q, manifest now declares %q, and its path is fixed", co.Branch, w.Branch),
-			"agentform never switches branches by itself: "+switchBranch(j.in.World, tree.Path, w))
+		return fault(fmt.Sprintf("on %q, manifest now declares %q, and its path is fixed", co.Branch, w.Branch), fix(session.RemedySwitchDeclared))
 	}
-	return fault(fmt.Sprintf("on %q, manifest declares %q", co.Branch, w.Branch), "to mend it: "+switchBranch(j.in.World, tree.Path, w))
+	return fault(fmt.Sprintf("on %q, manifest declares %q", co.Branch, w.Branch), fix(session.RemedySwitch))
 }
 
 // keepPath returns what is wanted, in the workspace that the session has. A default
@@ -63,38 +60,27 @@ func keepPath(r *session.Record, w *session.Spec, settled bool) *session.Spec {
 	return &kept
 }
 
-// switchBranch is the command that brings a workspace to its branch, or who holds it.
-func switchBranch(world session.World, path string, w *session.Spec) string {
-	if inContainer(w) {
-		return fmt.Sprintf("in its container, agentform attach %s: git switch %s", shell(string(w.Address)), shell(w.Branch))
-	}
+// switchBranch returns the remedy of a workspace that is not on its branch, with
+// the other worktree that has the branch.
+func switchBranch(code session.RemedyCode, world session.World, path string, w *session.Spec) session.Remedy {
+	fix := session.Remedy{Code: code, Address: w.Address, Path: path, Branch: w.Branch,
+		InContainer: !w.Runtime.Traits().HostGit && w.Workspace.Mode == session.Clone}
 	for _, h := range world.Worktrees[w.Workspace.Repo] {
-		if h.Branch == w.Branch && h.Path != path {
-			return fmt.Sprintf("%q is held by %s; free it there first, then git -C %s switch %s", w.Branch, h.Path, shell(path), shell(w.Branch))
+		if h.Branch == w.Branch && h.Path != path && fix.HolderPath == "" {
+			fix.HolderPath = h.Path
 		}
 	}
-	return fmt.Sprintf("git -C %s switch %s", shell(path), shell(w.Branch))
+	return fix
 }
 
-// inContainer reports whether git must run in the session's container only.
-func inContainer(w *session.Spec) bool {
-	return !w.Runtime.Traits().HostGit && w.Workspace.Mode == session.Clone
-}
-
-// restoreBranch is the command that recreates the missing branch of a workspace.
-func restoreBranch(world session.World, path string, w *session.Spec, co session.Checkout) string {
+// restoreBranch returns the remedy of a workspace on a missing branch.
+func restoreBranch(world session.World, path string, w *session.Spec, co session.Checkout) session.Remedy {
 	if co.BranchGone != w.Branch {
-		return "to fix it: " + switchBranch(world, path, w)
+		return switchBranch(session.RemedySwitchMissing, world, path, w)
 	}
-	commit := co.Head
-	if commit == "" {
-		commit = "COMMIT"
-	}
-	command := fmt.Sprintf("branch %s %s", shell(w.Branch), short(commit))
-	if inContainer(w) {
-		return fmt.Sprintf("to restore it: in its container, agentform attach %s: git %s", shell(string(w.Address)), command)
-	}
-	return "to restore it: git -C " + shell(path) + " " + command
+	fix := switchBranch(session.RemedyRestoreBranch, world, path, w)
+	fix.Commit = short(co.Head)
+	return fix
 }
 
 // creatable returns what prevents the creation of a session.
@@ -105,8 +91,8 @@ func creatable(j *join, w *session.Spec) []session.Diagnostic {
 	}
 	path := w.Workspace.Path
 	co := j.in.World.Checkouts[path]
-	occupied := func(detail string) *session.Diagnostic {
-		d := problem(w.Address, ReasonPathOccupied, "workspace path is occupied", detail)
+	occupied := func(code session.RemedyCode, detail string) *session.Diagnostic {
+		d := fixable(session.Remedy{Code: code, Address: w.Address, Holder: inherited(j, w)}, ReasonPathOccupied, "workspace path is occupied", detail)
 		return &d
 	}
 	var d *session.Diagnostic
@@ -115,7 +101,7 @@ func creatable(j *join, w *session.Spec) []session.Diagnostic {
 		unread := unreadable(w.Address, path, co)
 		d = &unread
 	case mode == session.InPlace && !co.Git:
-		d = occupied(fmt.Sprintf("workspace %s is no git checkout", path))
+		d = occupied("", fmt.Sprintf("workspace %s is no git checkout", path))
 	case mode == session.InPlace && co.Branch != w.Branch:
 		d = offBranch(j, w, co, "is")
 	case mode == session.Worktree:
@@ -135,20 +121,21 @@ func unreadable(a session.Address, path string, co session.Checkout) session.Dia
 
 func nameTaken(a session.Address, l session.Live) session.Diagnostic {
 	if l.Spec != nil { // this data directory has its run
-		return problem(a, ReasonNameTaken, "session belongs to a lost state", fmt.Sprintf(
-			"it runs in %s, and the state that had it is lost with its lineage %s\nto restore the state: agentform state rebuild", where(l.Place), l.Mark.Project))
+		return fixable(session.Remedy{Code: session.RemedyRebuildState, Address: a}, ReasonNameTaken, "session belongs to a lost state", fmt.Sprintf(
+			"it runs in %s, and the state that had it is lost with its lineage %s", where(l.Place), l.Mark.Project))
 	}
 	id := "tmux:" + l.Place.Socket + "/" + l.Place.Name
 	if l.Place.Container != "" {
 		id = "docker:" + l.Place.Name
 	}
-	return problem(a, ReasonNameTaken, "name is taken", fmt.Sprintf("a %s that is not ours stands there; end or rename it, or take it over: agentform adopt %s %s", where(l.Place), a.Block(), id))
+	return fixable(session.Remedy{Code: session.RemedyAdoptForeign, Address: a, ID: id}, ReasonNameTaken, "name is taken",
+		fmt.Sprintf("a %s that is not ours stands there", where(l.Place)))
 }
 
 // worktree returns what prevents the use of a session's worktree. An existing
 // directory must be the repository's worktree on the branch, and no other worktree
 // may hold the branch.
-func worktree(j *join, w *session.Spec, co session.Checkout, occupied func(detail string) *session.Diagnostic) *session.Diagnostic {
+func worktree(j *join, w *session.Spec, co session.Checkout, occupied func(code session.RemedyCode, detail string) *session.Diagnostic) *session.Diagnostic {
 	path := w.Workspace.Path
 	// git's list is there only when something about a workspace changes.
 	r := j.records[w.Address]
@@ -158,21 +145,21 @@ func worktree(j *join, w *session.Spec, co session.Checkout, occupied func(detai
 		if h.Branch != w.Branch || h.Path == path {
 			continue
 		}
-		remedy := "free it there (another branch, or git worktree remove), or declare another branch"
+		fix := session.Remedy{Code: session.RemedyFreeBranch, Address: w.Address, Repo: w.Workspace.Repo}
 		if h.Prunable {
-			remedy = fmt.Sprintf("that folder is gone: bring it back, or forget it, with the commits of its submodules: git -C %s worktree prune", shell(w.Workspace.Repo))
+			fix.Code = session.RemedyPruneWorktree
 		} else if holder := holderOf(j, h.Path); holder != "" {
-			remedy = heldBy(j, holder, w, remedy)
+			fix = heldBy(j, holder, w)
 		}
-		d := problem(w.Address, ReasonBranchHeld, "branch is held elsewhere",
-			fmt.Sprintf("branch %q is checked out in %s, and git lets one worktree hold a branch\n%s", w.Branch, h.Path, remedy))
+		d := fixable(fix, ReasonBranchHeld, "branch is held elsewhere",
+			fmt.Sprintf("branch %q is checked out in %s, and git lets one worktree hold a branch", w.Branch, h.Path))
 		return &d
 	}
 	switch {
 	case !co.Exists || co.Empty || co.Partial && registered: // an incomplete worktree is made again
 		return nil
 	case !co.Git || !registered:
-		return occupied(fmt.Sprintf("%s is there already and is no worktree of %s\nmove it away, or give the session another workspace path", path, w.Workspace.Repo))
+		return occupied(session.RemedyMovePath, fmt.Sprintf("%s is there already and is no worktree of %s", path, w.Workspace.Repo))
 	case co.Branch != w.Branch:
 		return offBranch(j, w, co, "is there already,")
 	}
@@ -189,31 +176,22 @@ func holderOf(j *join, path string) session.Address {
 	return ""
 }
 
-// heldBy says what to do about a branch that a recorded session holds.
-func heldBy(j *join, holder session.Address, w *session.Spec, remedy string) string {
+// heldBy returns the remedy of a branch that a recorded session holds.
+func heldBy(j *join, holder session.Address, w *session.Spec) session.Remedy {
 	held, own, next := j.records[holder], j.records[w.Address], j.wanted[holder]
-	from, to := shell(string(holder)), shell(string(w.Address))
+	fix := session.Remedy{Code: session.RemedyHolderStays, Address: w.Address, Holder: holder,
+		Repo: w.Workspace.Repo, Branch: w.Branch, HolderPath: held.Tree.Path}
 	switch {
 	case next == nil && own == nil && !j.in.ByHand:
-		return fmt.Sprintf("%s\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
-			ifRenamed(holder, w.Address), from, shell(w.Workspace.Repo), shell(held.Tree.Path))
+		fix.Code = session.RemedyHolderRemoved
 	case next == nil && own != nil && !j.in.ByHand:
-		return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, move %s to its new address first, then: agentform state mv %s %s\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
-			holder, w.Address, from, to, from, shell(w.Workspace.Repo), shell(held.Tree.Path))
+		fix.Code = session.RemedyMoveHolder
 	case next != nil && own == nil && next.Branch != held.Tree.Branch:
-		return fmt.Sprintf("it is the workspace of %s, which is to be on another branch\nif it was renamed: agentform state mv %s %s\nelse %s", holder, from, to, remedy)
+		fix.Code = session.RemedyHolderMoves
 	case next != nil && own != nil && next.Branch == own.Tree.Branch && own.Tree.Mode == session.Worktree && next.Branch != held.Tree.Branch:
-		mine, theirs := shell(own.Tree.Path), shell(held.Tree.Path)
-		return fmt.Sprintf("it is the workspace of %s: the two sessions swap their branches, and agentform switches none by itself\nto swap them: git -C %s switch --detach && git -C %s switch %s && git -C %s switch %s",
-			holder, mine, theirs, shell(next.Branch), mine, shell(w.Branch))
+		fix.Code, fix.Path, fix.HolderBranch = session.RemedySwapBranches, own.Tree.Path, next.Branch
 	}
-	return fmt.Sprintf("it is the workspace of %s; %s", holder, remedy)
-}
-
-// ifRenamed says what to do about the workspace of a removed session, if it was
-// renamed.
-func ifRenamed(from, to session.Address) string {
-	return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, write in the manifest:\nmoved {\n  from = %[1]s\n  to   = %s\n}", from, to)
+	return fix
 }
 
 // inherited returns the removed session whose workspace a new session is to take.
@@ -253,18 +231,17 @@ func successor(j *join, r *session.Record) session.Address {
 // clone returns what prevents the use of a session's clone. An existing directory
 // must be a clone that agentform made, on the branch. A declared path belongs to a
 // person unless it is recorded.
-func clone(j *join, w *session.Spec, co session.Checkout, occupied func(detail string) *session.Diagnostic) *session.Diagnostic {
+func clone(j *join, w *session.Spec, co session.Checkout, occupied func(code session.RemedyCode, detail string) *session.Diagnostic) *session.Diagnostic {
 	path := w.Workspace.Path
 	r := j.records[w.Address]
 	own := !w.Workspace.Explicit || r != nil && r.Tree.Mode == session.Clone && r.Tree.Path == path
-	holder := inherited(j, w)
 	switch {
 	case !co.Exists || co.Empty:
 		return nil
-	case !own && holder != "":
-		return occupied(fmt.Sprintf("%s is there already\n%s\nelse end it, and move its workspace away: agentform destroy --target %s", path, ifRenamed(holder, w.Address), shell(string(holder))))
+	case !own && inherited(j, w) != "":
+		return occupied(session.RemedyDestroyHolder, path+" is there already")
 	case !co.Git || !own:
-		return occupied(fmt.Sprintf("%s is there already and is no clone that agentform made\nmove it away, or give the session another workspace path", path))
+		return occupied(session.RemedyMovePath, path+" is there already and is no clone that agentform made")
 	case co.Branch != w.Branch:
 		return offBranch(j, w, co, "is there already,")
 	}
@@ -274,15 +251,13 @@ func clone(j *join, w *session.Spec, co session.Checkout, occupied func(detail s
 // offBranch is the problem of an existing workspace that is not on its branch.
 func offBranch(j *join, w *session.Spec, co session.Checkout, is string) *session.Diagnostic {
 	path := w.Workspace.Path
-	remedy := "to mend it: " + switchBranch(j.in.World, path, w)
+	fix := switchBranch(session.RemedySwitch, j.in.World, path, w)
 	if co.BranchGone != "" {
-		remedy = restoreBranch(j.in.World, path, w, co)
+		fix = restoreBranch(j.in.World, path, w, co)
 	}
-	if holder := inherited(j, w); holder != "" {
-		remedy = ifRenamed(holder, w.Address) + "\n" + remedy
-	}
-	d := problem(w.Address, ReasonBranchMismatch, "branch mismatch",
-		fmt.Sprintf("workspace %s %s %s, manifest declares %q\n%s", path, is, position(co), w.Branch, remedy))
+	fix.Renamed = inherited(j, w)
+	d := fixable(fix, ReasonBranchMismatch, "branch mismatch",
+		fmt.Sprintf("workspace %s %s %s, manifest declares %q", path, is, position(co), w.Branch))
 	return &d
 }
 
@@ -305,13 +280,3 @@ func onBranch(b string) string {
 }
 
 func short(commit string) string { return commit[:min(len(commit), 9)] }
-
-// shell quotes a string as one word of a command line.
-func shell(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%", r))
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

@@ -21,11 +21,13 @@ type Diagnostic struct {
 	// particular.
 	Code     string   `json:"-"`
 	Severity Severity `json:"severity"`
-	Summary  string   `json:"summary"`
-	Detail   string   `json:"detail,omitempty"`
-	Address  Address  `json:"address,omitempty"`
-	Range    *Range   `json:"range,omitempty"`
-	Snippet  *Snippet `json:"snippet,omitempty"`
+	// Remedy is what would fix the problem.
+	Remedy  Remedy   `json:"-"`
+	Summary string   `json:"summary"`
+	Detail  string   `json:"detail,omitempty"`
+	Address Address  `json:"address,omitempty"`
+	Range   *Range   `json:"range,omitempty"`
+	Snippet *Snippet `json:"snippet,omitempty"`
 }
 
 // Range is a place in a file.

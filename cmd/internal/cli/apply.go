@@ -245,7 +245,10 @@ func readPlan(a *app, file string) (plan.Plan, error) {
 		return plan.Plan{}, fmt.Errorf("read the plan: %w", err)
 	}
 	p, err := plan.Decode(b)
-	if err != nil {
+	switch {
+	case errors.Is(err, plan.ErrNotPlan):
+		return p, fmt.Errorf("read the plan %s: %w: make one with agentform plan --out FILE", file, err)
+	case err != nil:
 		return p, fmt.Errorf("read the plan %s: %w", file, err)
 	}
 	return p, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view/ci"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -271,10 +272,10 @@ func offlineDrift(p *project.Project, s state.State, options plan.Options) view.
 		wanted[i] = moveHome(w, records[w.Address])
 	}
 	// Imports are left out: what stands under an id is not looked for.
-	made := plan.Compute(plan.Input{
+	made := remedy.Explain(plan.Compute(plan.Input{
 		Now: time.Now(), Project: p.Manifest.Project, Lineage: s.Lineage, Serial: s.Serial,
 		Wanted: wanted, Moves: q.Moves, Removed: q.Removed, Records: s.Sessions, World: asRecorded(s, wanted), Options: options,
-	})
+	}))
 	report := view.DriftReport{Serial: made.Serial, At: made.At, Offline: true}
 	faults := map[session.Address]session.Diagnostic{}
 	for _, d := range made.Problems {

@@ -58,6 +58,7 @@ var floors = map[string]int{
 	"internal/activity":       2,
 	"internal/launch":         3,
 	"apply":                   4,
+	"internal/remedy":         3,
 	".":                       4,
 	"api":                     5,
 	"internal/engine":         5,

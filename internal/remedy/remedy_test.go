@@ -1,0 +1,108 @@
+package remedy
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// A remedy without words would be lost.
+func TestEveryRemedyHasWords(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../../session/remedy.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok {
+			code, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes++
+			words := with("", session.Remedy{Code: session.RemedyCode(code), Address: "session.a"})
+			if words == "" || strings.Contains(words, "%!") {
+				t.Errorf("%s: %q", code, words)
+			}
+		}
+		return true
+	})
+	if codes != len(table) {
+		t.Errorf("%d codes, and words for %d", codes, len(table))
+	}
+}
+
+func TestWords(t *testing.T) {
+	a := session.Remedy{Address: `session.a["x"]`, Holder: "session.b", Renamed: "", ID: "tmux:/run/t/b c", Host: "mars",
+		Repo: "/src/my shop", Path: "/ws/a", Branch: "agents/a", HolderPath: "/ws/b", HolderBranch: "agents/b", Commit: "012345678"}
+	of := func(code session.RemedyCode, change ...func(*session.Remedy)) session.Remedy {
+		r := a
+		r.Code = code
+		for _, c := range change {
+			c(&r)
+		}
+		return r
+	}
+	free := func(r *session.Remedy) { r.HolderPath = "" }
+	inside := func(r *session.Remedy) { r.InContainer = true }
+	const gone = "it is the workspace of session.b, which the manifest no longer has, and which stays as it is\n"
+	const moved = gone + "if it was renamed, write in the manifest:\nmoved {\n  from = session.b\n  to   = session.a[\"x\"]\n}\n"
+	for want, r := range map[string]session.Remedy{
+		"x; agentform adopt session.b 'tmux:/run/t/b c' takes it back":                                                                          of(session.RemedyAdopt),
+		"x; end or rename it, or take it over: agentform adopt a tmux:/run/t/b c":                                                               of(session.RemedyAdoptForeign),
+		"x: agentform doctor 'a[\"x\"]' shows why and what to do":                                                                               of(session.RemedyDoctor),
+		"x: agentform resume 'a[\"x\"]' continues it":                                                                                           of(session.RemedyResume),
+		"x\ntake one of them off the record first: agentform state rm 'session.a[\"x\"]'":                                                       of(session.RemedyForgetRecord),
+		"x\n" + moved + "else end it, and move its workspace away: agentform destroy --target session.b":                                        of(session.RemedyDestroyHolder),
+		"x\n" + moved + "else end it, and free the branch: agentform destroy --target session.b && git -C '/src/my shop' worktree remove /ws/b": of(session.RemedyHolderRemoved),
+		"x\n" + gone + "if it was renamed, move session.a[\"x\"] to its new address first, then: agentform state mv session.b 'session.a[\"x\"]'\n" +
+			"else end it, and free the branch: agentform destroy --target session.b && git -C '/src/my shop' worktree remove /ws/b": of(session.RemedyMoveHolder),
+		"x\nit is the workspace of session.b, which is to be on another branch\nif it was renamed: agentform state mv session.b 'session.a[\"x\"]'\nelse " + freeBranch: of(session.RemedyHolderMoves),
+		"x\nit is the workspace of session.b; " + freeBranch: of(session.RemedyHolderStays),
+		"x\nit is the workspace of session.b: the two sessions swap their branches, and agentform switches none by itself\n" +
+			"to swap them: git -C /ws/a switch --detach && git -C /ws/b switch agents/b && git -C /ws/a switch agents/a": of(session.RemedySwapBranches),
+		"x\nto mend it: \"agents/a\" is held by /ws/b; free it there first, then git -C /ws/a switch agents/a":   of(session.RemedySwitch),
+		"x\nto mend it: git -C /ws/a switch agents/a":                                                            of(session.RemedySwitch, free),
+		"x\nto mend it: in its container, agentform attach 'session.a[\"x\"]': git switch agents/a":              of(session.RemedySwitch, inside),
+		"x\nagentform never switches branches by itself: git -C /ws/a switch agents/a":                           of(session.RemedySwitchDeclared, free),
+		"x\nto mend it, keeping the commits there: git -C /ws/a switch agents/a":                                 of(session.RemedySwitchDetached, free),
+		"x\nto fix it: git -C /ws/a switch agents/a":                                                             of(session.RemedySwitchMissing, free),
+		"x\nto restore it: git -C /ws/a branch agents/a 012345678":                                               of(session.RemedyRestoreBranch),
+		"x\nto restore it: git -C /ws/a branch agents/a COMMIT":                                                  of(session.RemedyRestoreBranch, func(r *session.Remedy) { r.Commit = "" }),
+		"x\nto restore it: in its container, agentform attach 'session.a[\"x\"]': git branch agents/a 012345678": of(session.RemedyRestoreBranch, inside),
+		"x; run agentform there, or, if mars no longer exists: agentform state rm 'session.a[\"x\"]'":            of(session.RemedyOtherHost),
+		"x\n" + moved + "to mend it: git -C /ws/a switch agents/a":                                               of(session.RemedySwitch, free, func(r *session.Remedy) { r.Renamed = "session.b" }),
+		"x": {},
+	} {
+		if diff := cmp.Diff(want, with("x", r)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", r.Code, diff)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	restart := session.Remedy{Code: session.RemedyRestart}
+	p := plan.Plan{
+		Problems: []session.Diagnostic{{Detail: "p", Remedy: restart}},
+		Changes:  []plan.Change{{Detail: "c", Remedy: restart}},
+		Drift:    []plan.Drift{{Detail: "d", Remedy: restart}},
+	}
+	const words = "; agentform restart runs it again"
+	for range 2 { // once is enough
+		p = Explain(p)
+		if p.Problems[0].Detail != "p"+words || p.Changes[0].Detail != "c"+words || p.Drift[0].Detail != "d"+words {
+			t.Errorf("explained: %+v", p)
+		}
+	}
+	if d := Diagnosis(plan.Diagnosis{Detail: "d", Remedy: restart}); d.Detail != "d"+words {
+		t.Errorf("diagnosis: %q", d.Detail)
+	}
+}

@@ -1,0 +1,37 @@
+package arch_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// factual are the packages that leave the words of remedies to internal/remedy.
+var factual = []string{"plan", "session", "tmux"}
+
+var commandLine = regexp.MustCompile(`\bagentform (adopt|apply|attach|capture|destroy|doctor|drift|events|fetch|init|logs|next|output|pause|plan|prune|restart|resume|run|send|serve|show|start|state|status|stop|validate|wait|watch)\b`)
+
+func TestNoCommandLines(t *testing.T) {
+	for _, p := range packages(t) {
+		if !slices.Contains(factual, p.name()) {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			files := token.NewFileSet()
+			file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if s, ok := n.(*ast.BasicLit); ok && s.Kind == token.STRING && commandLine.MatchString(s.Value) {
+					t.Errorf("%s: %s: command lines are in internal/remedy, by the code of the problem", files.Position(s.Pos()), s.Value)
+				}
+				return true
+			})
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package session
+
+// A Remedy is what would fix a problem, as facts. The zero Remedy is none.
+type Remedy struct {
+	Code    RemedyCode
+	Address Address // of the session with the problem
+	Holder  Address // of the session in the way
+	Renamed Address // a removed session that may be this one under its old name
+	ID      string  // of a live session
+	Host    string
+
+	Repo, Path, Branch       string // of the session with the problem
+	HolderPath, HolderBranch string // of the session in the way
+	Commit                   string
+	InContainer              bool // git has to run in the session's container
+}
+
+// RemedyCode says what to do.
+type RemedyCode string
+
+// The remedies.
+const (
+	RemedyAdopt            RemedyCode = "adopt"             // the managed session ID is not recorded
+	RemedyAdoptForeign     RemedyCode = "adopt_foreign"     // the foreign session ID has the name
+	RemedyApply            RemedyCode = "apply"             // an interrupted removal continues with it
+	RemedyDestroyHolder    RemedyCode = "destroy_holder"    // Holder has the path
+	RemedyDoctor           RemedyCode = "doctor"            // the agent runs out of reach
+	RemedyFreeBranch       RemedyCode = "free_branch"       // another worktree has the branch
+	RemedyForgetRecord     RemedyCode = "forget_record"     // two records have the address
+	RemedyHolderMoves      RemedyCode = "holder_moves"      // Holder is to leave the branch
+	RemedyHolderStays      RemedyCode = "holder_stays"      // Holder is to keep the branch
+	RemedyHolderRemoved    RemedyCode = "holder_removed"    // Holder is no longer wanted
+	RemedyMoveHolder       RemedyCode = "move_holder"       // the same, and the session has a workspace
+	RemedyMoveProject      RemedyCode = "move_project"      // the data directory was moved
+	RemedyMovePath         RemedyCode = "move_path"         // the path is occupied
+	RemedyOtherHost        RemedyCode = "other_host"        // Host has the session
+	RemedyOtherNamespace   RemedyCode = "other_namespace"   // another container has the session
+	RemedyOtherUser        RemedyCode = "other_user"        // another user has the session
+	RemedyPruneWorktree    RemedyCode = "prune_worktree"    // the worktree with the branch is gone
+	RemedyRebuildState     RemedyCode = "rebuild_state"     // the state is lost
+	RemedyReplaceContainer RemedyCode = "replace_container" // nothing can be started in it
+	RemedyReplaceSession   RemedyCode = "replace_session"   // the workspace is gone
+	RemedyRestart          RemedyCode = "restart"           // the timeout has passed
+	RemedyRestoreBranch    RemedyCode = "restore_branch"    // the branch is gone
+	RemedyRestoreCheckout  RemedyCode = "restore_checkout"  // the workspace is not a checkout
+	RemedyResume           RemedyCode = "resume"            // the process is suspended
+	RemedySearchFile       RemedyCode = "search_file"       // the session file is missing
+	RemedySwapBranches     RemedyCode = "swap_branches"     // two sessions have each other's branch
+	RemedySwitch           RemedyCode = "switch"            // the workspace is on another branch
+	RemedySwitchDeclared   RemedyCode = "switch_declared"   // the same, since the manifest changed
+	RemedySwitchDetached   RemedyCode = "switch_detached"   // the workspace is on no branch
+	RemedySwitchMissing    RemedyCode = "switch_missing"    // the workspace is on a missing branch
+)
