@@ -137,7 +137,7 @@ type selector struct {
 // register adds --role and --label. what names the sessions in their help.
 func (s *selector) register(a *app, c *cobra.Command, what string) {
 	c.Flags().StringVar(&s.role, "role", "", what+" of this `role`")
-	labelFlag(c.Flags(), &s.labels, what+" with this label, `key=value` (repeatable: with all of them)")
+	labelFlag(c.Flags(), &s.labels, what+" with this label, `key=value` (repeat to require several)")
 	completeFlag(c, "role", completeRoles(a))
 	completeFlag(c, "label", completeLabels(a))
 }

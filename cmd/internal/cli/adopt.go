@@ -22,22 +22,21 @@ import (
 func adoptCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt ADDR ID",
-		Short: "Take a running tmux session or container over",
-		Long: `Takes a tmux session or a container that somebody else started over, as it runs: it is
-marked as ours, goes on undisturbed, and is looked at, stopped and restarted like any other
-from then on. Nothing else on its tmux server is touched.
+		Short: "Bring a running tmux session or container under management",
+		Long: `Brings a running tmux session or container under management without interrupting it. From
+then on it is inspected, stopped and restarted like any other session. Nothing else on its
+tmux server is touched.
 
 ID is ` + tmux.IDForm + `,
-or docker:CONTAINER. What stands last, behind the last slash, is the tmux session's name.
-A container has to be declared in the manifest, with its image.
+or docker:CONTAINER. The part after the last slash is the name of the tmux session. A
+container must be declared in the manifest, with its image.
 
 If the manifest declares ADDR, the session becomes that one; it must work in the declared
-workspace, on the declared branch. Else it is described as it is seen: the program in it,
-its folder, the branch there. It is on record as adopted, so a manifest's silence never
-destroys it.
+workspace, on the declared branch. Otherwise its program, directory and branch are
+detected. Adopted sessions are never destroyed for missing from the manifest.
 
-A session that is ours and off the record (see state rm) is taken back by its own address.
-An import block in a manifest does the same with apply.`,
+A managed session that was removed from the state (see state rm) is adopted by its own
+address. An import block in a manifest does the same with apply.`,
 		Example: `  agentform adopt api tmux:default/work
   agentform adopt 'worker["web"]' tmux:/tmp/tmux-1000/mine/web
   agentform adopt api docker:old-one`,

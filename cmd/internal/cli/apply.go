@@ -32,16 +32,16 @@ func applyCommand(a *app) *cobra.Command {
 	o := applyOptions{verb: "Apply"}
 	c := &cobra.Command{
 		Use:   "apply [PLANFILE]",
-		Short: "Make it so",
-		Long: `Plans, asks, and carries the plan out: several sessions at once, dependencies first.
-A failure is told when it happens, what depends on it is skipped by name, and the
-rest goes on; all errors come together at the end.
+		Short: "Create or update sessions",
+		Long: `Creates a plan, asks for confirmation, and applies it in parallel, dependencies first. If a
+session fails, its dependents are skipped and the others continue; all errors are listed
+at the end.
 
-With PLANFILE, exactly the plan in it is carried out; it is refused if anything that
-it would touch has changed since.
+With PLANFILE it applies exactly that plan. The plan is refused if anything that it would
+change has changed since.
 
-The first Ctrl-C begins nothing new and finishes what is under way; the second stops
-at once. What is on record is right in both cases.`,
+The first Ctrl-C finishes the operations in progress and starts no new ones; the second
+stops immediately. The state is consistent in both cases.`,
 		Example: `  agentform apply
   agentform apply --auto-approve --wait
   agentform apply --target 'worker["web"]'
@@ -58,7 +58,7 @@ at once. What is on record is right in both cases.`,
 	o.register(a, c)
 	o.registerMore(a, c)
 	o.registerApply(c)
-	c.Flags().BoolVar(&o.wait, "wait", false, "return when every session that was started is ready, and what waits for a dependency has started")
+	c.Flags().BoolVar(&o.wait, "wait", false, "wait until the started sessions are ready and those that wait for a dependency have started")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only plan (the same as agentform plan)")
 	return c
 }
@@ -67,11 +67,10 @@ func destroyCommand(a *app) *cobra.Command {
 	o := applyOptions{verb: "Destroy"}
 	c := &cobra.Command{
 		Use:   "destroy",
-		Short: "End every session and forget it",
-		Long: `Stops every session that is on record, verifies that nothing of it is left, and
-forgets it. Work that would be lost stays where it is: branches always, and a
-workspace with anything uncommitted; the workspaces that hold work are named before it
-asks. The same as apply --destroy.`,
+		Short: "Stop all sessions and remove them from the state",
+		Long: `Stops all sessions, verifies that no process is left, and removes them from the state.
+Branches are always kept, and so is a workspace with uncommitted work; the confirmation
+lists those workspaces. The same as apply --destroy.`,
 		Example: `  agentform destroy
   agentform destroy --target api --auto-approve`,
 		Args:        arguments(0, 0),
@@ -89,8 +88,8 @@ asks. The same as apply --destroy.`,
 func (o *applyOptions) registerApply(c *cobra.Command) {
 	flags := c.Flags()
 	afterTurnFlag(flags, &o.afterTurn, &o.turnLimit)
-	flags.BoolVar(&o.autoApprove, "auto-approve", false, "do not ask")
-	flags.StringVar(&o.onError, "on-error", "continue", "what a failure means for the rest: continue, stop")
+	flags.BoolVar(&o.autoApprove, "auto-approve", false, "skip the confirmation")
+	flags.StringVar(&o.onError, "on-error", "continue", "after a failure: continue or stop")
 	completeFlag(c, "on-error", words("continue", "stop"))
 }
 

@@ -44,7 +44,7 @@ cancel: on a terminal you are asked, elsewhere --on-stale says.`,
 			return runAttach(c.Context(), a, o)
 		},
 	}
-	c.Flags().StringVar(&o.onStale, "on-stale", "", "what to do if the agent is gone: restart, teardown, cancel")
+	c.Flags().StringVar(&o.onStale, "on-stale", "", "if the agent has exited: restart, teardown, cancel")
 	completeFlag(c, "on-stale", words("restart", "teardown", "cancel"))
 	return c
 }
@@ -118,8 +118,8 @@ func stale(ctx context.Context, a *app, t *target, o attachOptions) (*target, er
 	}
 	switch choice {
 	case "restart":
-		if err := runHand(ctx, a, handOptions{verb: "Restart", typed: []string{string(t.Record.Address)},
-			hand: engine.Override{Desired: session.Running, Restart: true}}); err != nil {
+		if err := runOverride(ctx, a, overrideOptions{verb: "Restart", typed: []string{string(t.Record.Address)},
+			Override: engine.Override{Desired: session.Running, Restart: true}}); err != nil {
 			return nil, err
 		}
 		return aim(ctx, a, string(t.Record.Address))

@@ -17,9 +17,9 @@ func captureCommand(a *app) *cobra.Command {
 	var lines int
 	c := &cobra.Command{
 		Use:   "capture ADDR",
-		Short: "Print the session's screen",
-		Long: `Prints the end of the session's screen and of what scrolled off it, as plain text, at
-most 48 KiB. An agent that is gone has left its last screen.`,
+		Short: "Print a session's screen",
+		Long: `Prints the session's screen and recent scrollback as plain text, at most 48 KiB. For an
+exited agent it prints the last screen.`,
 		Example: `  agentform capture api
   agentform capture api --lines 20 --json`,
 		Args:              arguments(1, 1),
@@ -32,7 +32,7 @@ most 48 KiB. An agent that is gone has left its last screen.`,
 			return runCapture(c.Context(), a, args[0], lines)
 		},
 	}
-	c.Flags().IntVar(&lines, "lines", 100, "how many lines at most")
+	c.Flags().IntVar(&lines, "lines", 100, "maximum number of lines")
 	return c
 }
 

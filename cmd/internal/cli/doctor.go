@@ -18,20 +18,20 @@ func doctorCommand(a *app) *cobra.Command {
 	var fix, moved bool
 	c := &cobra.Command{
 		Use:   "doctor [ADDR]",
-		Short: "Say what is installed, reachable and left over",
-		Long: `Looks at what agentform needs and at what nobody accounts for: programs, folders, the
-agents that are installed and whether each is logged in, the state and its lock, live
-sessions that are not on record, workspaces that no session uses. Each finding says what to do about it. It changes nothing, unless told to with
---fix: some agents look into a file of your own for what no flag tells them, such as
-that they may use the key they are given, and without it ask at every start. --fix adds
-that, and nothing else, to those files. It also repairs the worktrees and the state of a
-project that was moved while its sessions run. A project that was moved from another file
-system looks like a copy, and needs --fix --moved. Exit 1 says that agentform cannot do its work.
+		Short: "Check the installation and find orphans",
+		Long: `Checks programs, directories, installed agents and their logins, the state and its lock, and
+finds running sessions that are not in the state and workspaces that no session uses. Each
+finding has a remedy. Nothing is changed without --fix. Exit 1 means that agentform cannot
+work.
 
-With the address of a session doctor examines that session: whether its agent runs, whether
-its tmux session or container and its guest can be reached, in which directories its agent's
-own session file was looked for, which files are there, and what they were matched against.
-It prints the commands to look manually.`,
+--fix adds settings that some agents read only from your own files, such as the approval of
+an API key, without which they ask at every start. It also repairs the worktrees and the
+state of a project that was moved while its sessions run. A project that was moved from
+another file system looks like a copy and needs --fix --moved.
+
+With ADDR, doctor examines one session: whether its agent runs, whether its tmux session or
+container and its shim can be reached, and where its agent's own session file was looked
+for, with the files that are there. It prints the commands to check these manually.`,
 		Example:           "  agentform doctor --json\n  agentform doctor --fix\n  agentform doctor api",
 		Args:              arguments(0, 1),
 		Annotations:       withJSON(),
@@ -48,7 +48,7 @@ It prints the commands to look manually.`,
 			return runDoctorSession(c.Context(), a, args[0])
 		},
 	}
-	c.Flags().BoolVar(&fix, "fix", false, "add what agents look for in files of your own, such as ~/.claude.json; repair a moved project")
+	c.Flags().BoolVar(&fix, "fix", false, "add missing settings to the agents' own files, such as ~/.claude.json; repair a moved project")
 	c.Flags().BoolVar(&moved, "moved", false, "with --fix: the project was moved here, also if it looks like a copy; the original no longer exists")
 	return c
 }

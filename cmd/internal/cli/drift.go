@@ -37,16 +37,14 @@ func driftCommand(a *app) *cobra.Command {
 	var o driftOptions
 	c := &cobra.Command{
 		Use:   "drift",
-		Short: "Tell how what is live differs from what is on record",
-		Long: `Looks at what is live, lays it beside what is on record, and tells the differences:
-plan's read-only half, for CI. It changes nothing, takes no lock and starts nothing.
-Without a state to compare with it is an error.
+		Short: "Report drift between running sessions and the state",
+		Long: `Compares running sessions with the state and reports the differences, for CI. It changes
+nothing and takes no lock. A missing state is an error.
 
-A workspace on another branch makes the exit code 1, and so does whatever could not
-be looked at: that there is no drift is said only of what was seen.
+A workspace on another branch and a session that cannot be inspected make the exit code 1.
 
---offline looks at nothing. It compares the record with the manifest, on any machine
-that has both; what is live is then unknown.`,
+--offline compares the state with the manifest, on any machine that has both. Running
+sessions are not inspected.`,
 		Example: `  agentform drift
   agentform drift --detailed-exitcode --ignore experiment
   agentform drift --format=github
@@ -69,12 +67,12 @@ that has both; what is live is then unknown.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.format, "format", "text", "`one` of "+strings.Join(driftFormats(), ", "))
-	flags.BoolVar(&o.exitcode, "detailed-exitcode", false, "exit 2 if there is drift (0: none, 1: an error)")
-	flags.StringArrayVar(&o.ignore, "ignore", nil, "leave out what this `address` has drifted (repeatable)")
-	flags.BoolVar(&o.offline, "offline", false, "look at nothing: compare the record with the manifest")
-	flags.StringArrayVar(&o.targets, "target", nil, "only this `address` and what it depends on (repeatable)")
-	flags.StringArrayVar(&o.exclude, "exclude", nil, "not this `address`, nor what depends on it (repeatable)")
+	flags.StringVar(&o.format, "format", "text", "output `format`: "+strings.Join(driftFormats(), ", "))
+	flags.BoolVar(&o.exitcode, "detailed-exitcode", false, "exit 0: no drift, 1: error, 2: drift")
+	flags.StringArrayVar(&o.ignore, "ignore", nil, "ignore drift of this `address` (repeatable)")
+	flags.BoolVar(&o.offline, "offline", false, "compare the state with the manifest; do not inspect running sessions")
+	flags.StringArrayVar(&o.targets, "target", nil, "only this `address` and its dependencies (repeatable)")
+	flags.StringArrayVar(&o.exclude, "exclude", nil, "leave out this `address` and its dependents (repeatable)")
 	o.register(a, c, "only sessions")
 	completeFlag(c, "format", words(driftFormats()...))
 	for _, flag := range []string{"ignore", "target", "exclude"} {

@@ -21,9 +21,9 @@ func eventsCommand(a *app) *cobra.Command {
 	var tail tailFlag
 	c := &cobra.Command{
 		Use:   "events [ADDR]",
-		Short: "Print what happened",
-		Long: `Prints the history of a session, or of all that are on record: what was done with it,
-by whom and why. By its address, that of one that was destroyed is printed as well.`,
+		Short: "Show the event history",
+		Long: `Prints the history of a session, or of all sessions in the state: what was done, by whom and
+why. The history of destroyed sessions remains available by address.`,
 		Example: `  agentform events api
   agentform events --since 1h
   agentform events -n 20
@@ -42,9 +42,9 @@ by whom and why. By its address, that of one that was destroyed is printed as we
 			return runEvents(c.Context(), a, args, from, tail, follow)
 		},
 	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens, until interrupted")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow new events")
 	fileWithoutShorthand(a, c)
-	durationVar(c.Flags(), &since, "since", 0, "only what is not older, such as 90m (default: all)")
+	durationVar(c.Flags(), &since, "since", 0, "only events newer than this, such as 90m")
 	tail.register(c, "events")
 	return c
 }

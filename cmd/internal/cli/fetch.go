@@ -17,11 +17,10 @@ import (
 func fetchCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fetch ADDR...",
-		Short: "Bring the branches of clones into the repository",
-		Long: `Brings the branch of a session that works in a clone of its own into the repository, as
-refs/agentform/NAME/BRANCH, where nothing of yours is. It fetches from the clone, so that
-nothing which an agent wrote there is run. A session in a worktree or in place works in the
-repository itself: there is nothing to bring, and that is said.`,
+		Short: "Fetch branches from container clones",
+		Long: `Fetches the branch of a session that works in a clone of its own into the repository, as
+refs/agentform/NAME/BRANCH. Your own branches are not touched, and no hook in the clone is
+run. Sessions in a worktree or in place need no fetch.`,
 		Example: `  agentform fetch api
   git diff main...refs/agentform/api-5e897c/agents/api`,
 		Args:              arguments(1, many),

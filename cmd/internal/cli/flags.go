@@ -199,7 +199,7 @@ func afterTurnFlag(flags *pflag.FlagSet, given *bool, limit *time.Duration) {
 		*given, *limit = true, d
 		return nil
 	}
-	flags.Var(funcFlag{set, "duration"}, "after-turn", "let a running turn end first, for at most this `time` (--after-turn=30m; default: the manifest's after_turn, or 5m)")
+	flags.Var(funcFlag{set, "duration"}, "after-turn", "wait for the current turn to finish, for at most this `time` (--after-turn=30m; default: the manifest's after_turn, or 5m)")
 	flags.Lookup("after-turn").NoOptDefVal = "true"
 }
 
@@ -217,8 +217,8 @@ func varFlags(flags *pflag.FlagSet, vars *[]config.Var) {
 		*vars = append(*vars, config.Var{File: s})
 		return nil
 	}
-	flags.Var(funcFlag{add, "stringArray"}, "var", "value of a variable, `name=value` (repeatable)")
-	flags.Var(funcFlag{addFile, "stringArray"}, "var-file", "read the values of variables from this `file` (repeatable)")
+	flags.Var(funcFlag{add, "stringArray"}, "var", "set a variable, `name=value` (repeatable)")
+	flags.Var(funcFlag{addFile, "stringArray"}, "var-file", "set variables from this `file` (repeatable)")
 }
 
 func labelFlag(flags *pflag.FlagSet, labels *map[string]string, usage string) {

@@ -27,10 +27,10 @@ func fmtCommand(a *app) *cobra.Command {
 	var o fmtOptions
 	c := &cobra.Command{
 		Use:   "fmt [PATH | -]...",
-		Short: "Bring manifests into the usual form",
-		Long: `Rewrites manifests and files of variables in the usual form, and names those that
-it changed. PATH is a file or a folder; without one it is the current directory, and
-"-" reads standard input and writes standard output. The JSON syntax stays as it is.`,
+		Short: "Format manifest files",
+		Long: `Formats manifest and variable files in place and lists the files it changed. PATH is a file
+or a directory, by default the current directory; "-" formats standard input to standard
+output. JSON manifests are left as they are.`,
 		Example: `  agentform fmt
   agentform fmt --check --diff --recursive
   agentform fmt - < agentform.hcl`,
@@ -39,9 +39,9 @@ it changed. PATH is a file or a folder; without one it is the current directory,
 			return runFmt(a, o)
 		},
 	}
-	c.Flags().BoolVar(&o.check, "check", false, "write nothing; exit 3 if there is something to do")
+	c.Flags().BoolVar(&o.check, "check", false, "check only; exit 3 if files would change")
 	c.Flags().BoolVar(&o.diff, "diff", false, "show what changes")
-	c.Flags().BoolVarP(&o.recursive, "recursive", "r", false, "also the folders below")
+	c.Flags().BoolVarP(&o.recursive, "recursive", "r", false, "also format subdirectories")
 	return c
 }
 

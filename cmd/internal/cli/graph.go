@@ -9,10 +9,10 @@ import (
 func graphCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "graph",
-		Short: "Print the sessions and what they depend on, for Graphviz",
-		Long: `Prints the sessions of the manifest and their dependencies in DOT, the language of
-Graphviz: an arrow leads from a session to what it waits for, and each role has a box
-of its own. It looks at nothing live.`,
+		Short: "Print the dependency graph in DOT format",
+		Long: `Prints the sessions of the manifest and their dependencies in DOT, the language of Graphviz.
+Arrows point from a session to its dependencies; roles are clusters. Running sessions are
+not inspected.`,
 		Example: `  agentform graph | dot -Tsvg > graph.svg
   agentform graph --json`,
 		Args:        arguments(0, 0),

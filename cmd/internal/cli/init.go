@@ -23,9 +23,9 @@ const manifestFile = "agentform.hcl"
 func initCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
-		Short: "Write a first manifest for this repository",
-		Long: `Looks at the repository and at which agents are installed, writes ` + manifestFile + ` and
-adds the data folder to .gitignore. A file that is there is never overwritten.`,
+		Short: "Create a starter manifest",
+		Long: `Writes ` + manifestFile + ` for this repository and the agents that are installed, and adds the
+data directory to .gitignore. An existing manifest is never overwritten.`,
 		Example: "  agentform init",
 		Args:    arguments(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return runInit(c.Context(), a) },

@@ -28,11 +28,10 @@ func logsCommand(a *app) *cobra.Command {
 	var o logsOptions
 	c := &cobra.Command{
 		Use:   "logs ADDR",
-		Short: "Print what the agent was told, did and said",
-		Long: `Prints the session from the agent's own session file, turns, tools, errors and use of
-tokens, where the agent keeps one. Else, and with --screen, it prints the session's
-transcript: its screen at each change of its state, with time and reason. What it shows
-right now is for capture.`,
+		Short: "Show an agent's conversation log",
+		Long: `Prints prompts, tool calls, answers, errors and token use from the agent's session file. If
+there is none, or with --screen, it prints the recorded screens: one for each change of
+state, with time and reason. See capture for the current screen.`,
 		Example: `  agentform logs api
   agentform logs api -f
   agentform logs api -n 20
@@ -50,8 +49,8 @@ right now is for capture.`,
 			return runLogs(c.Context(), a, args[0], o)
 		},
 	}
-	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with what is added, until interrupted")
-	c.Flags().BoolVar(&o.screen, "screen", false, "the screens, also of an agent that keeps a session file")
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow new output")
+	c.Flags().BoolVar(&o.screen, "screen", false, "print the recorded screens instead of the session file")
 	o.tail.register(c, "entries, or lines of the screens")
 	fileWithoutShorthand(a, c)
 	return c

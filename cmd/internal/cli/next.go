@@ -20,28 +20,27 @@ func nextCommand(a *app) *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "next",
-		Short: "Wait for the session that next needs somebody, and print it",
-		Long: `Prints the address of the session that needs somebody, on standard output, and why, on
-standard error. If none does, it waits until one does. A session needs somebody when
+		Short: "Print the next session that needs attention",
+		Long: `Prints the address of the session that needs attention to standard output and the reason to
+standard error. It waits until there is one. The reasons are
 
   blocked          its agent asks something
-  turn_ended       its agent has done with what it was given, and rests
-  blocked_api      its agent has met a rate or usage limit
-  failed           its agent says that it failed, or left with a failure
-  exited, stale    its agent has left; a shell has the terminal, or nothing
-  timeout          its run was stopped for its time
-  error            its place is gone, or the last action on it failed
+  turn_ended       its agent has finished its turn and is idle
+  blocked_api      its agent has reached a rate or usage limit
+  failed           its agent reported a failure, or exited with one
+  exited, stale    its agent has exited
+  timeout          it was stopped after its time limit
+  error            its tmux session or container is gone, or the last operation failed
   branch_mismatch  its workspace is on another branch
   stuck            its start was approved, and a problem prevents it
-  unhealthy        the hub found that it does not work as it should, and left it as it is
+  unhealthy        the hub found it unhealthy and left it as it is
 
-Of several it is one that is blocked, then one where something is wrong, then one at a limit,
-then one whose turn has ended; of these the one of the highest priority, and of these the one
-that has waited for the longest. It is printed again until it does not need anybody any more: it was sent something,
-was restarted or stopped. Sessions that are done, stopped, paused or were not started need
-nobody, nor do agents that were not given anything yet.
+A blocked session comes first, then problems, then limits, then finished turns; of these the
+highest priority, then the longest wait. The same session is printed until it no longer
+needs attention. Sessions that are done, stopped, paused or never started need none, nor
+do agents that were not given anything yet.
 
-Exit 1 when nothing that lives is left to wait for, and when the timeout is over.`,
+Exit 1 if no running session is left to wait for, or on timeout.`,
 		Example: `  agentform attach "$(agentform next)"
   agentform next --role builder --timeout 10m
   agentform next --json`,
@@ -55,7 +54,7 @@ Exit 1 when nothing that lives is left to wait for, and when the timeout is over
 		},
 	}
 	c.Flags().StringVar(&role, "role", "", "only sessions of this `role`")
-	durationVar(c.Flags(), &timeout, "timeout", 0, "wait no longer than this, such as 10m (default: for ever)")
+	durationVar(c.Flags(), &timeout, "timeout", 0, "give up after this time (default: no limit)")
 	completeFlag(c, "role", completeRoles(a))
 	return c
 }

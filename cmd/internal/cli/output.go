@@ -18,11 +18,10 @@ func outputCommand(a *app) *cobra.Command {
 	var lines int
 	c := &cobra.Command{
 		Use:   "output [NAME | ADDR]",
-		Short: "Print the manifest's outputs, or a session's screen",
-		Long: `Prints the values of the manifest's output blocks, or of the one that is named: a text
-as it is, so that a shell can use it. Values of sensitive outputs are shown only when
-they are named. The address of a session, where no output has that name, prints the
-session's screen, as capture does.`,
+		Short: "Print output values",
+		Long: `Prints the values of the manifest's output blocks, or of the one that is named: a string as
+it is, for use in a shell. Sensitive outputs are shown only by name. If no output has that
+name, the screen of the session with that address is printed, as capture does.`,
 		Example: `  agentform output
   agentform output branches --json
   cd "$(agentform output workspace)"
@@ -53,7 +52,7 @@ session's screen, as capture does.`,
 		}
 		return found, directive
 	}
-	c.Flags().IntVar(&lines, "lines", 100, "of a session's screen: how many lines at most")
+	c.Flags().IntVar(&lines, "lines", 100, "maximum number of lines of a session's screen")
 	return c
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-type handOptions struct {
-	hand  engine.Override
+type overrideOptions struct {
+	engine.Override
 	verb  string // as the last line calls it: Stop
 	typed []string
 	all   bool
@@ -30,116 +30,94 @@ type handOptions struct {
 // resume is the verb that starts nothing.
 const resume = "Resume"
 
-// handCommand returns a command that overrides what the manifest wants.
-func handCommand(a *app, verb, short, long string, hand engine.Override) *cobra.Command {
-	o := handOptions{hand: hand, verb: strings.ToUpper(verb[:1]) + verb[1:]}
-	c := &cobra.Command{
-		Use:   verb + " ADDR...",
-		Short: short,
-		Long: long + `
+// overrides are the commands that override what the manifest wants.
+var overrides = []struct {
+	verb, short, long string
+	override          engine.Override
+}{
+	{"start", "Start stopped or exited sessions", "Starts stopped or exited sessions. The conversation is resumed if the agent supports it.", engine.Override{Desired: session.Running}},
+	{"stop", "Stop sessions and all their processes", `Sends the stop signal, then SIGKILL after the grace period, and returns when all processes
+are gone. Workspaces and branches are kept.
 
-What is done by hand is on record with your name and the time. The next apply lifts
-what the manifest does not say, and names you.`,
-		Example: fmt.Sprintf(`  agentform %[1]s api
-  agentform %[1]s 'worker["web"]' docs
-  agentform %[1]s --all
-  agentform %[1]s --role builder --label team=shop`, verb),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 0),
-		RunE: func(c *cobra.Command, args []string) error {
-			if o.hand.TurnLimit < 0 || o.hand.TurnLimit > 0 && !o.hand.AfterTurn {
-				return usageError{c.CommandPath(), errors.New("--timeout says how long --after-turn waits: give both, and a time above 0")}
-			}
-			o.typed = args
-			return runHand(c.Context(), a, o)
-		},
-	}
-	flags := c.Flags()
-	flags.BoolVar(&o.all, "all", false, "every session on record")
-	o.register(a, c, "the sessions")
-	if hand.Desired == session.Stopped {
-		c.Aliases = []string{"terminate", "kill"}
-		afterTurnFlag(flags, &o.hand.AfterTurn, &o.hand.TurnLimit)
-		durationVar(flags, &o.hand.TurnLimit, "timeout", 0, "longest wait for the turn's end, with --after-turn; then it is stopped all the same (default: the manifest's after_turn, or 5m)")
-	}
-	if hand.Restart {
-		afterTurnFlag(flags, &o.hand.AfterTurn, &o.hand.TurnLimit)
-		flags.BoolVar(&o.hand.Fresh, "fresh", false, "begin a fresh conversation, with the prompt")
-	}
-	if hand.Desired == session.Running {
-		flags.BoolVar(&o.hand.Wait, "wait", false, "return when every session that was started is ready")
-	}
-	return c
+A working agent finishes its turn first if its stop block has after_turn, or with
+--after-turn.`, engine.Override{Desired: session.Stopped}},
+	{"restart", "Restart sessions", `Restarts sessions in any state, also finished ones.
+
+The conversation is resumed if the agent supports it; the prompt is not sent again. If the
+conversation no longer exists, the command fails without stopping anything; --fresh starts
+a new one, with the prompt.`, engine.Override{Desired: session.Running, Restart: true}},
+	{"pause", "Pause sessions", `Pauses sessions as their manifest says (pause { mode = … }): "detach" disconnects clients
+and blocks input while the agent keeps working; "freeze" suspends its processes.`, engine.Override{Desired: session.Paused}},
+	{"resume", "Resume paused sessions", "Resumes paused sessions. Use start for stopped ones.", engine.Override{Desired: session.Running}},
 }
 
-func startCommand(a *app) *cobra.Command {
-	return handCommand(a, "start", "Start sessions that were stopped, or whose agent is gone",
-		"Starts sessions again, with their conversation where the agent can go on with it.",
-		engine.Override{Desired: session.Running})
-}
-
-func stopCommand(a *app) *cobra.Command {
-	return handCommand(a, "stop", "Stop sessions, and see that nothing of them is left",
-		`Ends the agents with their stop signal, after the grace with SIGKILL, and returns when
-it has seen that nothing is left of them. Their workspaces and branches stay.
-
-An agent that is at work is let end its turn first if its stop block says so
-(after_turn), or with --after-turn.`,
-		engine.Override{Desired: session.Stopped})
-}
-
-func restartCommand(a *app) *cobra.Command {
-	return handCommand(a, "restart", "Start sessions again, whatever their state",
-		`Stops the agents if they live and starts them again, also those that finished.
-
-They go on with their conversation where their agent keeps it, and are not given their
-prompt a second time. If the conversation is gone that is an error, and nothing is
-stopped: --fresh begins a new one, with the prompt.`,
-		engine.Override{Desired: session.Running, Restart: true})
-}
-
-func pauseCommand(a *app) *cobra.Command {
-	return handCommand(a, "pause", "Pause sessions",
-		`Pauses sessions as their manifest says (pause { mode = … }): "detach" takes clients
-off and refuses input while the agent works on, "freeze" makes its processes stand
-still.`, engine.Override{Desired: session.Paused})
-}
-
-func resumeCommand(a *app) *cobra.Command {
-	return handCommand(a, "resume", "Let paused sessions go on",
-		`Lets paused sessions go on: input is taken again, frozen processes run on. What was
-stopped is for start.`,
-		engine.Override{Desired: session.Running})
-}
-
-func resumeAllCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+func overrideCommands(a *app) []*cobra.Command {
+	all := []*cobra.Command{{
 		Use:         "resume-all",
-		Short:       "Let every paused session go on (the same as resume --all)",
-		Long:        "Lets every session that is paused go on. The same as agentform resume --all.",
+		Short:       "Resume all paused sessions (the same as resume --all)",
+		Long:        "Resumes all paused sessions. The same as agentform resume --all.",
 		Example:     "  agentform resume-all",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runHand(c.Context(), a, handOptions{verb: resume, all: true, hand: engine.Override{Desired: session.Running}})
+			return runOverride(c.Context(), a, overrideOptions{verb: resume, all: true, Override: engine.Override{Desired: session.Running}})
 		},
+	}}
+	for _, x := range overrides {
+		o := overrideOptions{Override: x.override, verb: strings.ToUpper(x.verb[:1]) + x.verb[1:]}
+		c := &cobra.Command{
+			Use:   x.verb + " ADDR...",
+			Short: x.short,
+			Long:  x.long + "\n\nManual changes are recorded as overrides with your name and time; the next apply removes\nthem and names you.",
+			Example: fmt.Sprintf(`  agentform %[1]s api
+  agentform %[1]s 'worker["web"]' docs
+  agentform %[1]s --all
+  agentform %[1]s --role builder --label team=shop`, x.verb),
+			Annotations:       withJSON(),
+			ValidArgsFunction: completeAddresses(a, 0),
+			RunE: func(c *cobra.Command, args []string) error {
+				if o.TurnLimit < 0 || o.TurnLimit > 0 && !o.AfterTurn {
+					return usageError{c.CommandPath(), errors.New("--timeout says how long --after-turn waits: give both, and a time above 0")}
+				}
+				o.typed = args
+				return runOverride(c.Context(), a, o)
+			},
+		}
+		flags := c.Flags()
+		flags.BoolVar(&o.all, "all", false, "all sessions")
+		o.register(a, c, "the sessions")
+		if o.Desired == session.Stopped || o.Restart {
+			afterTurnFlag(flags, &o.AfterTurn, &o.TurnLimit)
+		}
+		switch {
+		case o.Desired == session.Stopped:
+			c.Aliases = []string{"terminate", "kill"}
+			durationVar(flags, &o.TurnLimit, "timeout", 0, "with --after-turn: maximum wait; then the session is stopped anyway (default: the manifest's after_turn, or 5m)")
+		case o.Restart:
+			flags.BoolVar(&o.Fresh, "fresh", false, "start a new conversation with the initial prompt")
+		}
+		if o.Desired == session.Running {
+			flags.BoolVar(&o.Wait, "wait", false, "wait until the started sessions are ready")
+		}
+		all = append(all, c)
 	}
+	return all
 }
 
-func runHand(ctx context.Context, a *app, o handOptions) error {
+func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	p, s, err := a.openState()
 	if err != nil {
 		return err
 	}
-	if o.hand.Addresses, err = o.meant(p.Manifest.Sessions, s.Sessions); err != nil {
+	if o.Addresses, err = o.meant(p.Manifest.Sessions, s.Sessions); err != nil {
 		return err
 	}
-	if len(o.hand.Addresses) == 0 {
+	if len(o.Addresses) == 0 {
 		fmt.Fprintln(a.env.Stderr, "No session on record is meant: nothing was done.")
 		return nil
 	}
 	var specs []session.Spec
-	for _, address := range o.hand.Addresses {
+	for _, address := range o.Addresses {
 		specs = append(specs, project.Find(s.Sessions, address).Spec)
 	}
 	if err := p.Host().Tmux(specs...); err != nil {
@@ -150,11 +128,11 @@ func runHand(ctx context.Context, a *app, o handOptions) error {
 		return err
 	}
 	r := p.Reconciler(project.ToAct)
-	if o.hand.Desired == session.Paused || o.verb == resume {
+	if o.Desired == session.Paused || o.verb == resume {
 		if err := o.onlyLiving(ctx, r); err != nil {
 			return err
 		}
-		if len(o.hand.Addresses) == 0 {
+		if len(o.Addresses) == 0 {
 			fmt.Fprintf(a.env.Stderr, "No session to %s: nothing was done.\n", strings.ToLower(o.verb))
 			if t.lines != nil {
 				return t.end(apply.Tally{}, nil, nil)
@@ -165,16 +143,16 @@ func runHand(ctx context.Context, a *app, o handOptions) error {
 	r.Applier.Emit = t.event
 	ctx, drain, done := interruptible(ctx, a)
 	defer done()
-	made, tally, err := r.Override(ctx, o.hand, drain)
+	made, tally, err := r.Override(ctx, o.Override, drain)
 	if err == nil && len(tally.Results) == 0 && t.lines == nil {
-		alreadySo(a, made, o.hand.Addresses, s.Sessions)
+		alreadySo(a, made, o.Addresses, s.Sessions)
 		return nil
 	}
 	return t.end(tally, nil, err)
 }
 
 // meant returns the recorded sessions that the arguments and flags name.
-func (o *handOptions) meant(specs []session.Spec, records []session.Record) ([]session.Address, error) {
+func (o *overrideOptions) meant(specs []session.Spec, records []session.Record) ([]session.Address, error) {
 	byFlag := o.all || o.given()
 	switch {
 	case byFlag && len(o.typed) > 0:
@@ -204,13 +182,13 @@ func recordedOnly(specs []session.Spec, records []session.Record, typed []string
 
 // onlyLiving removes the sessions without an agent to pause or, unless they are paused, to
 // resume: resume must not start what was stopped. A session that was named is an error.
-func (o *handOptions) onlyLiving(ctx context.Context, r *engine.Engine) error {
+func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine) error {
 	status, err := r.Inspect(ctx, false)
 	if err != nil {
 		return err
 	}
 	var gone []error
-	living := slices.Clone(o.hand.Addresses)
+	living := slices.Clone(o.Addresses)
 	for _, seen := range status.Sessions {
 		address := seen.Record.Address
 		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive ||
@@ -227,7 +205,7 @@ func (o *handOptions) onlyLiving(ctx context.Context, r *engine.Engine) error {
 	if len(gone) > 0 && len(o.typed) > 0 {
 		return errors.Join(gone...)
 	}
-	o.hand.Addresses = living
+	o.Addresses = living
 	return nil
 }
 

@@ -30,12 +30,11 @@ func planCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show what apply would do, and why",
-		Long: `Looks at what is live, lays it beside what is wanted and what is on record, and
-says what apply would do with each session and why. It touches nothing and takes no
-lock.
+		Long: `Compares the manifest, the state and the running sessions, and shows what apply would do and
+why. It changes nothing and takes no lock.
 
-A session in error (its workspace is on another branch, say) makes the exit code 1;
-the others are planned all the same.`,
+If a session is in error (for example, on the wrong branch) the exit code is 1; the others
+are still planned.`,
 		Example: `  agentform plan
   agentform plan --detailed-exitcode
   agentform plan --target api --out api.plan
@@ -46,8 +45,8 @@ the others are planned all the same.`,
 	}
 	o.register(a, c)
 	o.registerMore(a, c)
-	c.Flags().StringVar(&o.out, "out", "", "keep the plan in this `file`, for apply")
-	c.Flags().BoolVar(&o.exitcode, "detailed-exitcode", false, "exit 2 if there is something to do (0: nothing, 1: an error)")
+	c.Flags().StringVar(&o.out, "out", "", "save the plan to this `file`")
+	c.Flags().BoolVar(&o.exitcode, "detailed-exitcode", false, "exit 0: no changes, 1: error, 2: changes")
 	return c
 }
 
@@ -186,9 +185,9 @@ type planFlags struct {
 
 func (f *planFlags) register(a *app, c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringArrayVar(&f.targets, "target", nil, "only this `address` and what it depends on (repeatable)")
-	flags.StringArrayVar(&f.exclude, "exclude", nil, "not this `address`, nor what depends on it (repeatable)")
-	flags.StringVar(&f.detail, "detail", "changes", "how much to show: changes, full (what stays as it is, too)")
+	flags.StringArrayVar(&f.targets, "target", nil, "only this `address` and its dependencies (repeatable)")
+	flags.StringArrayVar(&f.exclude, "exclude", nil, "leave out this `address` and its dependents (repeatable)")
+	flags.StringVar(&f.detail, "detail", "changes", "changes only, or full (includes unchanged sessions)")
 	f.selector.register(a, c, "only sessions")
 	completeFlag(c, "target", completeAddresses(a, 0))
 	completeFlag(c, "exclude", completeAddresses(a, 0))
@@ -198,9 +197,9 @@ func (f *planFlags) register(a *app, c *cobra.Command) {
 // registerMore adds the flags that destroy does not have.
 func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringArrayVar(&f.replace, "replace", nil, "make this `address` anew, whatever its state (repeatable)")
-	flags.BoolVar(&f.destroy, "destroy", false, "plan the end of everything that is on record")
-	flags.BoolVar(&f.refreshOnly, "refresh-only", false, "only tell how the live world differs from the record")
+	flags.StringArrayVar(&f.replace, "replace", nil, "recreate the session at this `address` (repeatable)")
+	flags.BoolVar(&f.destroy, "destroy", false, "plan to destroy all sessions")
+	flags.BoolVar(&f.refreshOnly, "refresh-only", false, "only show drift; plan no changes")
 	completeFlag(c, "replace", completeAddresses(a, 0))
 }
 

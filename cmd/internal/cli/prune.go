@@ -19,15 +19,14 @@ func pruneCommand(a *app) *cobra.Command {
 	var apply, approved bool
 	c := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove what no session needs any more",
-		Long: `Shows what is left of sessions that are no longer on record, and with --apply removes it:
-clean workspaces, runs, prompts, old guests, and sockets that nobody listens on.
+		Short: "Remove unused worktrees and files",
+		Long: `Shows the workspaces, runs, prompts, old shims and dead sockets that no session needs, and
+with --apply removes them.
 
-A workspace is removed only if nothing would be lost: no uncommitted change, no untracked
-file, no commit that no branch holds, also in worktrees and repositories below it. Else it
-is kept, and the reason is printed. Files that git ignores are removed with it. Branches
-always stay, and so do the histories and transcripts. What a live session needs is kept, on
-record or not.`,
+A workspace is removed only if it has no uncommitted changes, untracked files or
+unreferenced commits, also in worktrees and repositories below it; otherwise it is kept and
+the reason shown. Files that git ignores are removed with it. Branches, histories and
+transcripts are always kept, and so is what a running session needs, in the state or not.`,
 		Example: `  agentform prune
   agentform prune --apply
   agentform prune --auto-approve`,
@@ -40,8 +39,8 @@ record or not.`,
 			return runPrune(c.Context(), a, apply || approved, approved)
 		},
 	}
-	c.Flags().BoolVar(&apply, "apply", false, "remove it, after asking")
-	c.Flags().BoolVar(&approved, "auto-approve", false, "remove it, and do not ask")
+	c.Flags().BoolVar(&apply, "apply", false, "remove after confirmation")
+	c.Flags().BoolVar(&approved, "auto-approve", false, "remove without confirmation")
 	return c
 }
 

@@ -22,9 +22,9 @@ func newRoot(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agentform",
 		Short: "Terraform for coding-agent sessions",
-		Long: `Agentform keeps coding-agent sessions as a manifest declares them: which agent,
-on which branch, in which workspace, with which prompt. It plans the difference
-between what is wanted and what is live, and applies it.`,
+		Long: `agentform runs coding-agent sessions from a manifest: which agent, on which branch, in
+which worktree, with which prompt. plan shows what differs from the manifest; apply
+makes the changes.`,
 		Example: `  agentform init
   agentform plan
   agentform apply
@@ -56,7 +56,8 @@ between what is wanted and what is live, and applies it.`,
 	add("main", initCommand(a), validateCommand(a), fmtCommand(a), planCommand(a), driftCommand(a), graphCommand(a), applyCommand(a),
 		destroyCommand(a), statusCommand(a), servicesCommand(a), watchCommand(a), showCommand(a))
 	add("session", attachCommand(a), sendCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
-		startCommand(a), stopCommand(a), restartCommand(a), pauseCommand(a), resumeCommand(a), resumeAllCommand(a), runCommand(a), adoptCommand(a), fetchCommand(a))
+		runCommand(a), adoptCommand(a), fetchCommand(a))
+	add("session", overrideCommands(a)...)
 	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), versionCommand(a))
 	c.AddCommand(guestCommand(a), lifecycleTopic())
 	return c
@@ -64,14 +65,14 @@ between what is wanted and what is live, and applies it.`,
 
 func globalFlags(a *app, c *cobra.Command) {
 	g, f := &a.globals, c.PersistentFlags()
-	f.StringVarP(&g.chdir, "chdir", "C", "", "work in this `folder`")
+	f.StringVarP(&g.chdir, "chdir", "C", "", "change to this `directory` first")
 	f.StringArrayVarP(&g.files, "file", "f", nil, fileUsage)
 	varFlags(f, &g.vars)
-	f.StringVar(&g.stateFile, "state", "", "the state `file` (default DATA_DIR/state.json)")
-	f.BoolVar(&g.noColor, "no-color", false, "no colours (also with NO_COLOR in the environment)")
-	f.StringVar(&g.logLevel, "log-level", "warn", "how much to tell on standard error: debug, info, warn, error")
-	f.IntVar(&g.parallelism, "parallelism", 0, "how many sessions to work on at once (default: the manifest's, 10)")
-	durationVar(f, &g.lockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state's lock")
+	f.StringVar(&g.stateFile, "state", "", "state `file` (default DATA_DIR/state.json)")
+	f.BoolVar(&g.noColor, "no-color", false, "disable colors (also: NO_COLOR)")
+	f.StringVar(&g.logLevel, "log-level", "warn", "log level for standard error: debug, info, warn, error")
+	f.IntVar(&g.parallelism, "parallelism", 0, "number of concurrent operations (default: from the manifest, 10)")
+	durationVar(f, &g.lockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state lock")
 	f.BoolVar(&g.json, "json", false, "print JSON")
 	for _, flag := range []string{"file", "var-file", "state"} {
 		_ = c.MarkPersistentFlagFilename(flag) // fails only for a flag that does not exist
@@ -142,7 +143,7 @@ func swapped(a, b string) bool {
 	return false
 }
 
-const fileUsage = "read the manifest at this `path`, or every one in that folder (repeatable)"
+const fileUsage = "manifest file or directory, a `path` (repeatable)"
 
 // fileWithoutShorthand defines --file without -f, for commands in which -f is --follow.
 func fileWithoutShorthand(a *app, c *cobra.Command) {

@@ -37,30 +37,26 @@ func runCommand(a *app) *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
 		Use:   "run -a AGENT [NAME] [-- ARGS...]",
-		Short: "Start a session without a manifest line",
-		Long: `Starts a session that no manifest declares. It is on record as such, so a manifest's
-silence never destroys it; everything else is as with any session: status, attach, stop.
-It works without any manifest; where there is one, its agents can be named.
+		Short: "Start a one-off session",
+		Long: `Starts a session that no manifest declares. It is not destroyed for missing from the
+manifest; otherwise it behaves like any session. No manifest is needed; where there is one,
+its agents can be named.
 
-With --branch it gets a worktree of its own on that branch, which is made if need be.
-Without, it works in --work-dir itself, or here, on the branch that is checked out there.
+With --branch it gets its own worktree (the branch is created if needed); otherwise it runs
+in --work-dir. The default NAME is task-XXXXXXXX. Arguments after -- are passed to the agent.
 
-Without NAME it is called task- and eight hex digits. What stands behind -- goes to the
-agent's command line.
-
-With --wait it returns when the agent has finished its turn, that is when it has done what
---prompt says and waits for more, or when the session has ended. A one-shot agent, and one
-without a prompt or of which nothing shows when a turn ends, is waited for until it exits;
---for=exit does that with every agent. The agent's answer goes to standard output, from its
-session file, or what its terminal shows where it keeps none. Progress goes to standard
-error. A question of the agent is shown there, and waited for.
+With --wait it returns when the agent has finished its turn or the session has ended. It
+waits for the exit of a one-shot agent, of an agent without a prompt, of one that does not
+show when a turn ends, and with --for=exit of any agent. It prints the agent's answer to
+standard output: from its session file, or from its screen where it has none. Progress and
+questions of the agent go to standard error.
 
 Exit status: 0 if the turn has ended, or the session is done or exited with 0. 1 if the
 session failed, exited otherwise, was stopped, or could not start. 130 if interrupted.
 
-With --rm the session is then removed, and its workspace if it has no unsaved work; branches
-always stay. So it is when it cannot start. Ctrl-C ends the waiting, and with --rm the
-session.`,
+With --rm the session is then removed, also if it could not start, and its workspace if it
+has no unsaved work; branches are always kept. Ctrl-C stops waiting and, with --rm, ends
+the session.`,
 		Example: `  agentform run -a claude -p 'Update the changelog.' --branch agents/changelog
   agentform run -a codex -w ../shop review -- --search
   git diff | agentform run -a gemini -p - --rm`,
@@ -92,18 +88,18 @@ session.`,
 	}
 	f := c.Flags()
 	f.StringVarP(&o.asked.Agent, "agent", "a", "", "the `agent`: a built-in one, or one of the manifest")
-	f.StringVarP(&o.prompt, "prompt", "p", "", "what to tell it; - reads standard input")
-	f.StringVarP(&o.dir, "work-dir", "w", "", "the `folder` to work in, or whose repository (default: here)")
-	f.StringVar(&o.asked.Branch, "branch", "", "a worktree on this `branch`")
+	f.StringVarP(&o.prompt, "prompt", "p", "", "the prompt; - reads standard input")
+	f.StringVarP(&o.dir, "work-dir", "w", "", "working `directory`, or the repository for --branch (default: .)")
+	f.StringVar(&o.asked.Branch, "branch", "", "create a worktree on this `branch`")
 	f.StringVar(&o.asked.Profile, "profile", "", "the agent's own `profile`")
 	f.StringVar(&o.asked.Role, "role", "", "its `role` (default \"default\")")
 	labelFlag(f, &o.asked.Labels, "a label, `key=value` (repeatable)")
-	durationVar(f, &o.timeout, "timeout", 0, "stop it after so long (default: never)")
-	durationVar(f, &o.readyTimeout, "ready-timeout", 0, "how long it may take to be ready for its prompt (default: as the agent says)")
-	f.BoolVar(&o.rm, "rm", false, "wait, then take it away")
-	f.BoolVar(&o.wait, "wait", false, "return when its turn has ended, with the agent's answer")
+	durationVar(f, &o.timeout, "timeout", 0, "stop the session after this time (default: no limit)")
+	durationVar(f, &o.readyTimeout, "ready-timeout", 0, "how long to wait for the agent to be ready (default: from the agent)")
+	f.BoolVar(&o.rm, "rm", false, "wait, then remove the session")
+	f.BoolVar(&o.wait, "wait", false, "wait for the end of the turn and print the agent's answer")
 	f.StringVar(&o.until, "for", "", "what --wait and --rm wait for: turn or exit (default turn)")
-	f.StringVar(&o.asked.Conversation, "resume", "", "go on with this conversation of the agent, by its `id`")
+	f.StringVar(&o.asked.Conversation, "resume", "", "resume the agent's conversation with this `id`")
 	_ = c.MarkFlagRequired("agent") // fails only for a flag that does not exist
 	_ = c.MarkFlagDirname("work-dir")
 	completeFlag(c, "agent", completeAgents(a))

@@ -11,11 +11,10 @@ import (
 func schemaCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
-		Short: "Print the manifest's schema for editors",
-		Long: `Prints the manifest language as JSON: a JSON Schema of the JSON syntax, by which
-editors complete and check *.agentform.json, and in it, under "x-agentform", the
-blocks and attributes of the native syntax with their types, defaults and
-descriptions. It needs no project. docs/manifest.md says how to give it to an editor.`,
+		Short: "Print the JSON schema of the manifest",
+		Long: `Prints a JSON Schema of the manifest's JSON syntax, for completion and validation in editors.
+In it, "x-agentform" describes the blocks and attributes of the native syntax. It needs no
+project. See docs/manifest.md for the setup of editors.`,
 		Example:     `  agentform schema > .vscode/agentform.schema.json`,
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),

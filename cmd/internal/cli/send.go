@@ -28,18 +28,16 @@ func sendCommand(a *app) *cobra.Command {
 	var o sendOptions
 	c := &cobra.Command{
 		Use:   "send ADDR [TEXT | -]",
-		Short: "Type into an agent, and see that it was submitted",
-		Long: `Types TEXT into the session and submits it, and returns when the agent has it: its hooks,
-its session file, its title or its screen show it. A draft that stands in its composer is
-cleared away first. To an agent at work it is told that it queues. "-" reads the text from
-standard input.
+		Short: "Send a prompt or key to an agent",
+		Long: `Types TEXT into the session, submits it, and returns once the agent has accepted it. A draft
+in the input box is cleared first. If the agent is busy, the message is queued. "-" reads
+the text from standard input.
 
-Nothing is typed while the agent asks something: it would be the answer. Answer with
---key, which presses one named key and looks at nothing: y, 1, Enter, Escape, Up, C-c
-(tmux's names).
+Text is refused while the agent asks a question; answer with --key (tmux key names: y, 1,
+Enter, Escape, Up, C-c).
 
-A text that begins as a command of the agent's own does, such as /clear, is made text;
-with --command it is the command. With --no-enter the text is only typed.`,
+Text that looks like an agent command, such as /clear, is sent as plain text unless
+--command is given. With --no-enter the text is typed and not submitted.`,
 		Example: `  agentform send api 'Use plain net/http, please.'
   agentform send api - < review.md
   agentform send api --key y
@@ -59,9 +57,9 @@ with --command it is the command. With --no-enter the text is only typed.`,
 			return runSend(c.Context(), a, args[0], o)
 		},
 	}
-	c.Flags().BoolVar(&o.NoEnter, "no-enter", false, "only type, do not submit")
-	c.Flags().StringVar(&o.Key, "key", "", "press this `key`, also over a dialog")
-	c.Flags().BoolVar(&o.command, "command", false, "the text is a command of the agent's own")
+	c.Flags().BoolVar(&o.NoEnter, "no-enter", false, "type without submitting")
+	c.Flags().StringVar(&o.Key, "key", "", "send a `key`, also when a dialog is open")
+	c.Flags().BoolVar(&o.command, "command", false, "send TEXT as an agent command, such as /compact")
 	completeFlag(c, "key", words("y", "n", "Enter", "Escape", "Up", "Down", "Left", "Right", "Tab", "BSpace", "C-c", "C-d", "C-u"))
 	return c
 }

@@ -50,22 +50,21 @@ func serveCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "serve",
 		Aliases: []string{"hub"},
-		Short:   "Run the hub: it watches the sessions and repairs what was applied",
-		Long: `Runs the hub of this project until it is interrupted: it looks at the sessions on
-record when something happens to them, and at least once an interval, starts again what
-died, as the restart block of each session allows, judges their health, and tells whom
-the notify blocks name. It repairs what a person applied, and never makes, changes or
-takes away what a person wanted; what was stopped or paused by hand stays so.
+		Short:   "Run the hub, which restarts failed sessions and sends notifications",
+		Long: `Runs the hub of this project until it is interrupted. The hub inspects the sessions in the
+state when something happens to them, and at least once an interval. It restarts failed
+sessions as their restart blocks allow, checks health, and sends notifications. It never
+creates, changes or removes sessions; manual stops and pauses are respected.
 
-There is one hub a project. The sessions do not need it: it may be ended, or die, at any
-time, and the next one goes on where it was. It reads the manifest's settings (notify,
-max_running, data_dir) when it starts.
+One hub runs per project. Sessions do not depend on it; it can be stopped at any time and
+continues where it left off. It reads the manifest's settings (notify, max_running,
+data_dir) when it starts.
 
-Other programs ask it, and tell sessions what to do, over HTTP on a unix socket that only
-you can connect to (--print-socket). With --listen it serves the same, and a dashboard
-for a browser, on TCP, to whoever brings the token.
+Other programs use its HTTP API on a unix socket that only you can connect to
+(--print-socket). With --listen it serves the API and a dashboard on TCP to clients with
+the token.
 
-With --print-unit it prints a systemd unit that runs it, for your user's systemd:
+--print-unit prints a systemd unit for your user's systemd:
 
   agentform serve --print-unit > ~/.config/systemd/user/agentform-shop.service
   systemctl --user daemon-reload
@@ -105,15 +104,15 @@ With --print-unit it prints a systemd unit that runs it, for your user's systemd
 			return runServe(c.Context(), a, o)
 		},
 	}
-	c.Flags().BoolVar(&o.detach, "detach", false, "run it in the background, in a session of its own; it logs to DATA_DIR/hub.log")
-	c.Flags().BoolVar(&o.stop, "stop", false, "end the hub of this project, and return when it has ended; the sessions go on")
-	c.Flags().BoolVar(&o.printUnit, "print-unit", false, "print a systemd unit that runs it, and do nothing else")
-	c.Flags().StringVar(&o.logFile, "log-file", "", "log to this `file`, which is rotated, and not to standard error")
-	c.Flags().BoolVar(&o.openAPI, "print-openapi", false, "print the OpenAPI document of the HTTP API, and do nothing else")
-	c.Flags().BoolVar(&o.socket, "print-socket", false, "print the path of the hub's unix socket, and do nothing else")
-	c.Flags().StringVar(&o.listen, "listen", "", "serve the API and the dashboard at this `host:port`, too; without a host on this machine only")
-	c.Flags().StringVar(&o.tokenFile, "token-file", "", "with --listen: read the token from this `file`, which only you may read (default: $AGENTFORM_TOKEN)")
-	c.Flags().BoolVar(&o.remote, "allow-remote", false, "with --listen: at an address that other machines reach, though nothing is encrypted")
+	c.Flags().BoolVar(&o.detach, "detach", false, "run in the background; log to DATA_DIR/hub.log")
+	c.Flags().BoolVar(&o.stop, "stop", false, "stop the hub; sessions keep running")
+	c.Flags().BoolVar(&o.printUnit, "print-unit", false, "print a systemd unit and exit")
+	c.Flags().StringVar(&o.logFile, "log-file", "", "log to this `file`, which is rotated, instead of standard error")
+	c.Flags().BoolVar(&o.openAPI, "print-openapi", false, "print the OpenAPI document of the HTTP API and exit")
+	c.Flags().BoolVar(&o.socket, "print-socket", false, "print the path of the hub's unix socket and exit")
+	c.Flags().StringVar(&o.listen, "listen", "", "also serve the API and dashboard on this TCP `host:port` (default host: 127.0.0.1)")
+	c.Flags().StringVar(&o.tokenFile, "token-file", "", "`file` with the API token, not readable by others (default: $AGENTFORM_TOKEN)")
+	c.Flags().BoolVar(&o.remote, "allow-remote", false, "allow --listen on a non-loopback address (unencrypted)")
 	c.Flags().BoolVar(&o.vars, varsOnStdin, false, "")
 	_ = c.Flags().MarkHidden(varsOnStdin) // fails only for a flag that does not exist
 	for _, flag := range []string{"log-file", "token-file"} {

@@ -17,13 +17,12 @@ import (
 func servicesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "services",
-		Short: "Show the places in which sessions live: tmux servers and containers",
-		Long: `Shows each tmux server and each container of the project, whether it runs, and the
-state of the sessions in it; also of those that are not on record. Sessions that are
-stopped or were never started come last, without a place. A container that runs
-while the session in it is gone is stale: agentform restart starts the session again in
-the same container. Where a place cannot be looked at, its sessions' state is unknown,
-which is not dead; a hub that runs is asked what it sees of them.`,
+		Short: "List tmux servers and containers",
+		Long: `Lists the tmux servers and containers of the project, whether they run, and the state of
+their sessions, including sessions that are not in the state. Stopped sessions and those
+that were never started come last. A running container whose session has exited is stale:
+agentform restart starts the session again in the same container. If a server cannot be
+reached, its sessions are unknown; a running hub is asked about them.`,
 		Example:     "  agentform services\n  agentform services --json",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),

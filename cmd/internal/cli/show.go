@@ -21,8 +21,8 @@ func showCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show ADDR | PLANFILE",
 		Short: "Show one session in full, or a saved plan",
-		Long: `Shows one session in full: what it is and does, its ids, its last events, the end of
-its screen, and the commands to look at it by hand. A saved plan is shown as plan did.`,
+		Long: `Shows one session in full: its state and activity, ids, last events, the end of its screen,
+and the commands to inspect it manually. A saved plan is shown as plan does.`,
 		Example: `  agentform show api
   agentform show --json 'worker["web"]'
   agentform show api.plan`,

@@ -20,10 +20,9 @@ import (
 func stateCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
-		Short: "Look at the records, or change them",
-		Long: `The state file holds what agentform has on record of every session. These commands
-look at it, or change it, without looking at anything live. Before a change the state is
-kept as it was; where is told.`,
+		Short: "Inspect and edit the state",
+		Long: `Inspects and edits the state file, without inspecting running sessions. A backup is written
+before every change.`,
 		Example: `  agentform state list
   agentform state show api --json
   agentform state mv api server
@@ -38,8 +37,8 @@ kept as it was; where is told.`,
 func stateListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "list [ADDR]...",
-		Short:             "List the sessions on record",
-		Long:              "Lists the addresses of the sessions on record, one a line: all, or those that ADDR means.",
+		Short:             "List the sessions in the state",
+		Long:              "Lists the addresses of the sessions in the state, one a line: all, or those that ADDR names.",
 		Example:           "  agentform state list worker",
 		Annotations:       withJSON(),
 		ValidArgsFunction: completeAddresses(a, 0),
@@ -72,8 +71,8 @@ func runStateList(a *app, typed []string) error {
 func stateShowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show ADDR",
-		Short:             "Show one record",
-		Long:              "Shows what is on record of one session, a field a line.",
+		Short:             "Show one session's state",
+		Long:              "Shows the record of one session, a field a line.",
 		Example:           "  agentform state show api --json",
 		Args:              arguments(1, 1),
 		Annotations:       withJSON(),
@@ -100,10 +99,9 @@ func runStateShow(a *app, typed string) error {
 func stateRmCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm ADDR...",
-		Short: "Forget sessions, and leave them running",
-		Long: `Takes sessions off the record and touches nothing else: what lives lives on. A later
-apply finds it by its mark and adopts it, if the manifest wants it; otherwise doctor
-lists it as an orphan.`,
+		Short: "Remove sessions from the state without stopping them",
+		Long: `Removes sessions from the state. Running sessions keep running: a later apply adopts those
+that are in the manifest, and doctor lists the others as orphans.`,
 		Example:           "  agentform state rm api",
 		Args:              arguments(1, many),
 		ValidArgsFunction: completeAddresses(a, 0),
@@ -168,10 +166,10 @@ func changeState(ctx context.Context, p *project.Project, stderr io.Writer, chan
 func stateMvCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mv FROM TO",
-		Short: "Give a session another address",
-		Long: `Puts a session on record under another address, and touches nothing else: it runs on.
-A block's address means all its instances. A moved block in the manifest does the same
-for everybody who applies it.`,
+		Short: "Move a session to another address",
+		Long: `Moves a session in the state to another address. The session keeps running. The address of a
+block moves all its instances. A moved block in the manifest does the same for everyone who
+applies it.`,
 		Example: `  agentform state mv api server
   agentform state mv api 'worker["api"]'
   agentform state mv worker builder`,
@@ -242,8 +240,8 @@ func renamed(known, meant []session.Address, to session.Address) (map[session.Ad
 func statePullCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:         "pull",
-		Short:       "Print the whole state",
-		Long:        "Prints the whole state as a state file has it, for a look or for a change that state push puts\nback.",
+		Short:       "Print the state as JSON",
+		Long:        "Prints the state as JSON, to inspect it or to edit it and push it back.",
 		Example:     "  agentform state pull >state.json",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
@@ -269,16 +267,16 @@ func statePushCommand(a *app) *cobra.Command {
 	force := false
 	c := &cobra.Command{
 		Use:   "push FILE",
-		Short: "Put a changed state back",
-		Long: `Puts the state in FILE, or on standard input with -, in place of the one that is there.
-It has to be of the same lineage, and nobody may have written since it was pulled; --force
-passes over both. Nothing live is touched.`,
+		Short: "Replace the state from a file",
+		Long: `Replaces the state with FILE, or with standard input (-). It must have the same lineage and
+not be older than the current state; --force skips both checks. Running sessions are not
+touched.`,
 		Example: `  agentform state pull >state.json
   agentform state push state.json`,
 		Args: arguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error { return runStatePush(c.Context(), a, args[0], force) },
 	}
-	c.Flags().BoolVar(&force, "force", false, "also one of another lineage, or an older one")
+	c.Flags().BoolVar(&force, "force", false, "skip the lineage and serial checks")
 	return c
 }
 

@@ -20,18 +20,17 @@ func stateRebuildCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Rebuild a lost or damaged state",
-		Long: `Rebuilds the state from what the sessions left: the copy of each record in the session's
-own directory, the marks of running tmux sessions and containers, and the directories of
-their runs. What was stopped or paused stays so, sessions of agentform run are kept, and so
-is the lineage. It shows what it found and asks before it writes. What is there is copied
-first. Nothing that runs is touched. Where the state is sound, only what is missing in it is
-added.`,
+		Long: `Rebuilds the state from what the sessions left: the copies of their records, the marks of
+running tmux sessions and containers, and the directories of their runs. Stopped and paused
+sessions stay so, sessions of agentform run are kept, and so is the lineage. It shows what
+it found, asks, and backs up what is there. Running sessions are not touched. To a valid
+state it only adds what is missing.`,
 		Example: `  agentform state rebuild
   agentform state rebuild --auto-approve`,
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return runStateRebuild(c.Context(), a, approved) },
 	}
-	c.Flags().BoolVar(&approved, "auto-approve", false, "do not ask")
+	c.Flags().BoolVar(&approved, "auto-approve", false, "skip the confirmation")
 	return c
 }
 

@@ -18,14 +18,13 @@ func statusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status [ADDR]",
 		Aliases: []string{"ps", "ls", "list"},
-		Short:   "Show every session: what is wanted, what is there, what the agent does",
-		Long: `Shows every session that is wanted or on record as it is now, last how many there are
-in each state; with ADDR only that one, or the instances of that block. What is wrong
-is shown, and makes no exit code: that is for plan --detailed-exitcode. A session whose
-workspace is on another branch than the declared one is shown as "wrong branch".
+		Short:   "Show the status of all sessions",
+		Long: `Shows all sessions in the manifest and the state, followed by totals; with ADDR only that
+session, or the instances of that block. status always exits 0; use plan --detailed-exitcode
+in scripts. A session whose workspace is not on the declared branch has "wrong branch".
 
-In a project that a hub has supervised (agentform serve) it begins with whether one does
-now, and says of each session whose agent is gone what the hub does about it.`,
+Once a hub has run in the project (agentform serve), the first line shows whether it runs,
+and exited sessions show the hub's next step.`,
 		Example: `  agentform status
   agentform status worker
   agentform ps --json`,

@@ -10,10 +10,9 @@ import (
 func validateCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
-		Short: "Check the manifest without touching anything",
-		Long: `Reads the manifest and tells everything that is wrong with it, each with its place.
-Commands of agents that are not installed and secrets that are not set are warnings.
-It neither looks at what is live nor at the state.`,
+		Short: "Check the manifest",
+		Long: `Checks the manifest and reports all errors with their position. Missing programs of agents
+and secrets that are not set are warnings. Running sessions and the state are not read.`,
 		Example: `  agentform validate
   agentform validate --json --var ticket=SHOP-1`,
 		Args:        arguments(0, 0),

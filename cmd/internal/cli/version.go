@@ -13,7 +13,7 @@ func versionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:         "version",
 		Short:       "Print agentform's version",
-		Long:        "Prints the version of agentform, and of Go and the system that it was built with and for.",
+		Long:        "Prints the version of agentform, its Go version and its platform.",
 		Example:     "  agentform version --json",
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),

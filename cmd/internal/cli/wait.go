@@ -27,28 +27,24 @@ func waitCommand(a *app) *cobra.Command {
 	goal := string(follow.Turn)
 	c := &cobra.Command{
 		Use:   "wait ADDR...",
-		Short: "Wait until agents have done with their turn, are done, blocked or ready",
-		Long: `Waits until all of the sessions, or with --any one of them, have come so far:
+		Short: "Wait for sessions to finish their turn or reach a state",
+		Long: `Waits until all sessions (with --any: one) reach a state:
 
-  turn     the agent has done with what it was last given, and rests
-  done     its work is done: a one-shot agent left with 0, or its screen says so
-  blocked  it waits for an answer
-  ready    a prompt can be typed
+  turn     the agent has finished its turn and is idle
+  done     the work is done: a one-shot agent exited with 0, or the screen says so
+  blocked  the agent waits for an answer
+  ready    the agent accepts a prompt
 
-A turn begins with what the session was last given: its prompt, or what send typed. So
-after send, "wait" returns when the agent has answered that, also if it has before wait
-looks; it gives the agent five seconds to begin. An agent that was given nothing yet is
-waited for until it was seen at work and rests again. What a person types in attach is
-known only by its effect.
+A turn starts with what the session was last given: its prompt, or what send typed. After
+send, wait returns when the agent has answered, even if it already has; an agent gets 5 s to
+start working. An agent that was given nothing yet must work first. What is typed in attach
+is known only by its effect.
 
-An agent with hooks, or with a session file, tells by them when its turn has ended, and
-wait returns at once. All others are followed by what can be seen from outside, the title
-and the screen: an agent that does not write its file before its first turn has ended is
-followed as well as any other.
+Agents with hooks or a session file report the end of a turn at once. Others are followed by
+their title and screen, also before they write a session file.
 
-Exit 0 when it happened. Exit 1 when a session cannot come so far by itself any more, since
-it is stopped, has failed or left, and when the timeout is over; what was seen is told. One
-that is blocked on the way is told on standard error, and waited for.`,
+Exit 1 if a session can no longer get there, because it is stopped, has failed or has exited,
+or on timeout. Blocked sessions are reported on standard error.`,
 		Example: `  agentform send api 'Add a test for that.' && agentform wait api
   agentform wait api web --timeout 30m
   agentform wait 'worker["web"]' --for=blocked --any`,
@@ -66,9 +62,9 @@ that is blocked on the way is told on standard error, and waited for.`,
 			return runWait(c.Context(), a, args, o)
 		},
 	}
-	c.Flags().StringVar(&goal, "for", goal, "what to wait for: turn, done, blocked, ready")
-	c.Flags().BoolVar(&o.any, "any", false, "one of the sessions is enough")
-	durationVar(c.Flags(), &o.timeout, "timeout", 0, "wait no longer than this, such as 30m (default: for ever)")
+	c.Flags().StringVar(&goal, "for", goal, "state to wait for: turn, done, blocked, ready")
+	c.Flags().BoolVar(&o.any, "any", false, "return when any of the sessions gets there")
+	durationVar(c.Flags(), &o.timeout, "timeout", 0, "give up after this time (default: no limit)")
 	completeFlag(c, "for", words("turn", "done", "blocked", "ready"))
 	return c
 }

@@ -18,14 +18,12 @@ func watchCommand(a *app) *cobra.Command {
 	var every time.Duration
 	c := &cobra.Command{
 		Use:   "watch [ADDR...]",
-		Short: "Show every session as it is, until all are done",
-		Long: `Shows what status shows, for as long as it goes on, and ends when every session is done,
-failed, exited or stopped. On a terminal the table is drawn again in its place; elsewhere,
-and with --json, each change is a line: the time, the session, what it was and is.
+		Short: "Show a live status table",
+		Long: `Shows a live status table until all sessions are done, failed, exited or stopped. Elsewhere
+than on a terminal, and with --json, it prints a line for each change.
 
-It looks every second, or as often as --interval says; 0 looks as often as is cheap, and
-whatever has changed is shown at once. A look costs two calls of tmux, however many
-sessions there are. The manifest is read once.`,
+It refreshes every second, or as set with --interval; 0 refreshes continuously, on each
+change. Each refresh takes two tmux calls. The manifest is read once.`,
 		Example: `  agentform watch
   agentform watch api 'worker["web"]' --interval 5s
   agentform watch --json | jq -r 'select(.new.status == "blocked") | .address'`,
@@ -38,7 +36,7 @@ sessions there are. The manifest is read once.`,
 			return runWatch(c.Context(), a, args, every)
 		},
 	}
-	durationVar(c.Flags(), &every, "interval", time.Second, "how often to look, such as 5s; 0: as often as is cheap")
+	durationVar(c.Flags(), &every, "interval", time.Second, "refresh interval, such as 5s; 0: on every change")
 	return c
 }
 
