@@ -15,22 +15,22 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// verb is something that a session is told by hand: POST /v1/sessions/{id}/VERB.
+// verb is an action on a session: POST /v1/sessions/{id}/VERB.
 type verb struct {
 	name, id       string
 	summary, about string
 	aliases        []string
 	hand           engine.Override
 	in             func() any
-	// refuse says why it cannot be told to a session as it is now; nil: it can.
+	// refuse returns why the session's state forbids the action. If it is nil, none does.
 	refuse func(api.Session) error
 }
 
-// Nothing is the body of a verb that has nothing more to say.
+// Nothing is the body of a verb without options.
 type Nothing struct{}
 
-// adds sets in a hand what the body of a verb says.
-func adds(body any, h *engine.Override) error {
+// addOptions sets the options in the body of a verb.
+func addOptions(body any, h *engine.Override) error {
 	switch o := body.(type) {
 	case *api.Start:
 		h.Wait = o.Wait
@@ -47,13 +47,13 @@ func adds(body any, h *engine.Override) error {
 	return nil
 }
 
-// verbs is what a session can be told.
+// verbs are the actions on a session.
 var verbs = []verb{
 	{
 		name: "restart-session", id: "restartStaleSession", aliases: []string{"/v1/agents/{id}/restart-session", "/agents/{id}/restart-session"},
 		summary: "Start a stale session again, where it was",
 		about:   "In the same container or tmux session, with its conversation; answers when the agent is ready. 409 unless the session is stale: its place stands, and its agent is gone.",
-		hand:    engine.Override{Desired: session.Running}, // without Restart: one that came back meanwhile is left alone
+		hand:    engine.Override{Desired: session.Running}, // without Restart: a session that runs again is left alone
 		in:      func() any { return &api.RestartSession{} }, refuse: unlessStale,
 	}, {
 		name: "start", id: "startSession", summary: "Start a session that was stopped, or whose agent is gone", about: "With its conversation where the agent can go on with it.",
@@ -77,7 +77,7 @@ func (v verb) route() route {
 	return route{
 		method: "POST", path: "/v1/sessions/{id}/" + v.name, aliases: v.aliases, id: v.id, summary: v.summary, about: v.about,
 		in: v.in(), out: api.Done{}, fails: []int{404, 409, 413, 415, 500, 503},
-		handle: func(s *Server, w http.ResponseWriter, r *http.Request) error { return s.tell(w, r, v) },
+		handle: func(s *Server, w http.ResponseWriter, r *http.Request) error { return s.command(w, r, v) },
 	}
 }
 
@@ -106,16 +106,16 @@ func unlessAlive(x api.Session) error {
 	return &api.Error{Status: http.StatusConflict, Code: "gone", Message: fmt.Sprintf("%s has no agent to pause: it is %s", x.Address, x.State), Next: "POST start starts it"}
 }
 
-// tell tells a session something by hand.
-func (s *Server) tell(w http.ResponseWriter, r *http.Request, v verb) error {
+// command carries out an action on a session.
+func (s *Server) command(w http.ResponseWriter, r *http.Request, v verb) error {
 	body := v.in()
-	k, err := s.aim(w, r, body)
+	k, err := s.target(w, r, body)
 	if err != nil {
 		return err
 	}
-	hand := v.hand
-	hand.Addresses = []session.Address{k.Record.Address}
-	if err := adds(body, &hand); err != nil {
+	o := v.hand
+	o.Addresses = []session.Address{k.Record.Address}
+	if err := addOptions(body, &o); err != nil {
 		return err
 	}
 	if v.refuse != nil {
@@ -125,14 +125,14 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request, v verb) error {
 	}
 	done := api.Done{Format: api.FormatVersion, Address: k.Record.Address, Actions: []api.Act{}}
 	err = s.act(func(ctx context.Context) error {
-		_, tally, err := s.cfg.Hub.Do(ctx, by(r), hand)
+		_, tally, err := s.cfg.Hub.Do(ctx, by(r), o)
 		for _, x := range tally.Results {
 			done.Actions = append(done.Actions, api.Act{Address: x.Address, Action: x.Action, Outcome: x.Outcome,
 				Detail: cmp.Or(errText(x.Err), x.Detail), Seconds: x.Elapsed.Round(time.Millisecond).Seconds()})
 		}
 		return err
 	})
-	s.log.Info("told by hand", "session", k.Record.Address, "what", v.name, "by", by(r), "error", errText(err))
+	s.log.Info("action", "session", k.Record.Address, "what", v.name, "by", by(r), "error", errText(err))
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request, v verb) error {
 
 func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 	var in api.Input
-	k, err := s.aim(w, r, &in)
+	k, err := s.target(w, r, &in)
 	if err != nil {
 		return err
 	}
@@ -170,10 +170,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, sent)
 }
 
-// aim reads what a request that acts says, and finds the session that it is about, as
-// it is now.
-func (s *Server) aim(w http.ResponseWriter, r *http.Request, body any) (status.Input, error) {
-	if _, err := queried(r); err != nil {
+// target reads the body of an action, and observes and returns its session.
+func (s *Server) target(w http.ResponseWriter, r *http.Request, body any) (status.Input, error) {
+	if _, err := parseQuery(r); err != nil {
 		return status.Input{}, err
 	}
 	if err := decode(w, r, body); err != nil {
@@ -186,8 +185,7 @@ func (s *Server) aim(w http.ResponseWriter, r *http.Request, body any) (status.I
 	return find(snapshot, r.PathValue("id"))
 }
 
-// act does something that goes on when whoever asked for it is gone, until the hub
-// ends.
+// act carries out an action, which goes on when the client is gone, until the hub ends.
 func (s *Server) act(what func(context.Context) error) error {
 	s.doing.RLock()
 	defer s.doing.RUnlock()
@@ -198,7 +196,7 @@ func (s *Server) act(what func(context.Context) error) error {
 	return err
 }
 
-// by is the name in which a request acts.
+// by returns the author of a request.
 func by(r *http.Request) string {
 	name, _ := r.Context().Value(who{}).(string)
 	return name

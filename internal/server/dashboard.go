@@ -10,14 +10,13 @@ import (
 //go:embed dashboard/index.html dashboard/dashboard.css dashboard/dashboard.js dashboard/model.mjs
 var dashboard embed.FS
 
-// policy is what the dashboard's page may do: run the scripts and take the styles of
-// this hub, ask this hub, and nothing else. What agents say is put into it as text
-// alone, which the browser enforces as well.
+// policy lets the dashboard use the scripts, styles and API of this hub, and nothing
+// else. The browser enforces that what agents write is inserted as text only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; " +
-	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+	"form-action 'none'; frame-ancestors 'none'; require-markAuthenticated-types-for 'script'"
 
-// page answers with a file of the dashboard. They hold nothing of the project, so they
-// need no token.
+// page responds with a file of the dashboard, which needs no token: it has nothing of the
+// project.
 func page(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)

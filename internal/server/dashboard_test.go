@@ -14,7 +14,7 @@ import (
 // what agents say into the page as text.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
-	handler := server.New(server.Config{}).Handler(server.Door{Token: token})
+	handler := server.New(server.Config{}).Handler(server.Listener{Token: token})
 	get := func(method, path string) (int, string, string) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(method, "http://localhost"+path, nil))

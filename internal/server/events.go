@@ -27,9 +27,8 @@ func isEventID(s string) bool {
 	return number == nil && at == nil && !strings.ContainsFunc(parts[0], odd)
 }
 
-// streamEvents tells events as they come, until the reader goes, is too slow, or the
-// hub ends. The hub waits for no reader: each takes from what the hub keeps, in its
-// own time.
+// streamEvents sends events as they happen, until the client is gone or too slow, or the
+// hub ends. Clients do not slow down the hub or each other.
 func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	from, only, err := s.wantedEvents(r)
 	if err != nil {
@@ -44,7 +43,7 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	ctx, done := context.WithCancel(r.Context())
 	defer done()
 	events := s.take(ctx, from)
-	tell := func(text []byte) bool {
+	send := func(text []byte) bool {
 		_ = control.SetWriteDeadline(time.Now().Add(s.patience))
 		if _, err := w.Write(text); err != nil {
 			return false
@@ -53,12 +52,12 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	pulse := time.NewTicker(s.pace)
 	defer pulse.Stop()
-	for on := tell([]byte("retry: 2000\n\n")); on; {
+	for on := send([]byte("retry: 2000\n\n")); on; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-pulse.C:
-			on = tell([]byte(": the hub lives\n\n"))
+			on = send([]byte(": the hub lives\n\n"))
 		case e, more := <-events:
 			if !more {
 				return nil
@@ -70,18 +69,18 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 			if err != nil {
 				return err
 			}
-			on = tell(text)
+			on = send(text)
 		}
 	}
 	return nil
 }
 
-// wantedEvents is what a request says of the events that it wants: after which, and
-// of which sessions; empty: of all.
+// wantedEvents returns which events a request wants: those after one, and those of some
+// sessions, or of all.
 func (s *Server) wantedEvents(r *http.Request) (from string, only map[session.Address]bool, err error) {
-	q, err := queried(r, after, of)
+	q, err := parseQuery(r, after, of)
 	if err == nil {
-		err = bare(r)
+		err = noBody(r)
 	}
 	if err != nil {
 		return "", nil, err
@@ -91,7 +90,7 @@ func (s *Server) wantedEvents(r *http.Request) (from string, only map[session.Ad
 		from = last
 	}
 	if from != "" && !isEventID(from) {
-		return "", nil, badRequest(brief(from)+" is no id of an event", "leave it out to begin now")
+		return "", nil, badRequest(shorten(from)+" is no id of an event", "leave it out to begin now")
 	}
 	only = map[session.Address]bool{}
 	for _, name := range q["session"] {
@@ -104,7 +103,7 @@ func (s *Server) wantedEvents(r *http.Request) (from string, only map[session.Ad
 	return from, only, nil
 }
 
-// take are the hub's events after one, until ctx ends.
+// take returns the hub's events after one, until ctx ends.
 func (s *Server) take(ctx context.Context, from string) <-chan hub.Event {
 	events := make(chan hub.Event)
 	all := s.cfg.Hub.Events(ctx, from) // from here on nothing is missed
@@ -125,7 +124,7 @@ func (s *Server) take(ctx context.Context, from string) <-chan hub.Event {
 	return events
 }
 
-// record is an event as it is sent.
+// record returns an event as it is sent.
 func record(e hub.Event) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "id: %s\ndata: ", e.ID)

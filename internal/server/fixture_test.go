@@ -170,7 +170,7 @@ func serve(dir string) int {
 	if err == nil {
 		l, problem := server.ListenUnix(filepath.Join(dir, "s", server.SocketName))
 		if err = problem; err == nil {
-			err = served.Run(ctx, server.Door{Listener: l})
+			err = served.Run(ctx, server.Listener{Listener: l})
 		}
 	}
 	end()
@@ -207,7 +207,7 @@ func (s *shop) serve() {
 	listening, endAPI := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		if err := serves.Run(listening, server.Door{Listener: unix}, server.Door{Listener: tcp, Token: token}); err != nil {
+		if err := serves.Run(listening, server.Listener{Listener: unix}, server.Listener{Listener: tcp, Token: token}); err != nil {
 			s.t.Errorf("the API: %v", err)
 		}
 	})

@@ -128,7 +128,7 @@ func FuzzRequest(f *testing.F) {
 		q.Header.Set("Content-Type", kind)
 		q.Header.Set("Last-Event-ID", last)
 		w := httptest.NewRecorder()
-		server.Handler(Door{}).ServeHTTP(w, q)
+		server.Handler(Listener{}).ServeHTTP(w, q)
 
 		moved := w.Code == http.StatusMovedPermanently || w.Code == http.StatusTemporaryRedirect || w.Code == http.StatusPermanentRedirect // the mux cleans a path
 		if !documented[w.Code] && !moved {

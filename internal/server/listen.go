@@ -11,12 +11,11 @@ import (
 	"sync"
 )
 
-// SocketName is the unix socket's, in the folder of the project's sockets.
+// SocketName is the name of the unix socket in the folder of the project's sockets.
 const SocketName = "hub.sock"
 
-// ListenUnix listens at a path that is the hub's: the caller is the project's only
-// hub, and what stands there was left by one that is gone. Nobody but its owner can
-// connect, from the first moment on. Closing it removes the path.
+// ListenUnix listens at a path. The caller is the project's only hub, so a socket that is
+// there was left by an earlier one. Only its owner can connect. Close removes the path.
 func ListenUnix(path string) (net.Listener, error) {
 	fail := func(err error) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on the hub's socket: %w", err)
@@ -24,8 +23,7 @@ func ListenUnix(path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket == 0 {
 		return fail(fmt.Errorf("%s is no socket: remove it", path))
 	}
-	// Under another name it gets its mode before anybody can find it; the name is
-	// not longer than a socket's of this folder may be.
+	// The socket gets its mode under another name, which is short enough for a socket.
 	folder, err := os.MkdirTemp(filepath.Dir(path), ".h")
 	if err != nil {
 		return fail(err)
@@ -47,11 +45,11 @@ func ListenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return fail(errors.Join(err, l.Close()))
 	}
-	return &unixDoor{Listener: l, path: path, info: info}, nil
+	return &unixListener{Listener: l, path: path, info: info}, nil
 }
 
-// unixDoor takes its path away when it is closed, unless another hub's stands there.
-type unixDoor struct {
+// unixListener removes its path when it is closed, unless another hub has replaced it.
+type unixListener struct {
 	net.Listener
 	path string
 	info os.FileInfo
@@ -59,7 +57,7 @@ type unixDoor struct {
 }
 
 // Close removes the path and stops listening.
-func (d *unixDoor) Close() error {
+func (d *unixListener) Close() error {
 	d.once.Do(func() {
 		if now, err := os.Lstat(d.path); err == nil && os.SameFile(now, d.info) {
 			_ = os.Remove(d.path) // the next hub replaces it
@@ -68,9 +66,9 @@ func (d *unixDoor) Close() error {
 	return d.Listener.Close()
 }
 
-// ListenTCP listens at HOST:PORT; without a host, at 127.0.0.1. Without remote the host
-// has to be this machine's own loopback: what is sent is not encrypted. Host is the
-// name that was asked for; empty: an address was.
+// ListenTCP listens at HOST:PORT; the default host is 127.0.0.1. Since nothing is
+// encrypted, the host must be a loopback address unless remote is set. It returns the
+// host's name, or nothing if that is an address.
 func ListenTCP(address string, remote bool) (l net.Listener, host string, err error) {
 	host, _, err = net.SplitHostPort(address)
 	if err != nil {
@@ -86,7 +84,7 @@ func ListenTCP(address string, remote bool) (l net.Listener, host string, err er
 	at := netip.MustParseAddrPort(l.Addr().String()).Addr()
 	if !at.IsLoopback() && !remote {
 		_ = l.Close()
-		return nil, "", fmt.Errorf("listen at %s: other machines reach this address, and what is sent there, the token too, is not encrypted\nlisten at 127.0.0.1 and come by ssh -L, or give --allow-remote", address)
+		return nil, "", fmt.Errorf("listen at %s: other machines reach this address, and what is sent there, the token too, is not encrypted\nlisten at 127.0.0.1 and connect with ssh -L, or set --allow-remote", address)
 	}
 	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		host = ""

@@ -16,7 +16,7 @@ import (
 	"github.com/agentform/agentform/plan"
 )
 
-// Metrics are what /metrics tells. A nil one counts nothing.
+// Metrics are the metrics of /metrics. A nil Metrics counts nothing.
 type Metrics struct {
 	registry  *prometheus.Registry
 	looks     prometheus.Histogram
@@ -24,7 +24,7 @@ type Metrics struct {
 	listeners prometheus.Gauge
 }
 
-// NewMetrics are those of one hub's process. Version is agentform's.
+// NewMetrics returns the metrics of a hub's process. version is that of agentform.
 func NewMetrics(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -42,7 +42,7 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
-// Looked counts a look of the hub's.
+// Looked counts a look of the hub.
 func (m *Metrics) Looked(took time.Duration) {
 	if m != nil {
 		m.looks.Observe(took.Seconds())
@@ -61,7 +61,7 @@ func (m *Metrics) listen(n float64) {
 	}
 }
 
-// of adds what the hub's last look says.
+// of returns the metrics with those of the hub's last snapshot.
 func (m *Metrics) of(hub Hub, project string) prometheus.Gatherer {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(sessions{hub, project})
@@ -71,7 +71,7 @@ func (m *Metrics) of(hub Hub, project string) prometheus.Gatherer {
 	return prometheus.Gatherers{m.registry, registry}
 }
 
-// sessions collects what a snapshot says.
+// sessions collects metrics from the last snapshot.
 type sessions struct {
 	hub     Hub
 	project string
@@ -81,10 +81,10 @@ func described(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("agentform_"+name, help, labels, nil)
 }
 
-// Describe sends nothing: what there is depends on the sessions.
+// Describe sends nothing: the metrics depend on the sessions.
 func (c sessions) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends what the last look says.
+// Collect sends the metrics of the last snapshot.
 func (c sessions) Collect(to chan<- prometheus.Metric) {
 	s := c.hub.Snapshot()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
@@ -124,7 +124,7 @@ func (c sessions) Collect(to chan<- prometheus.Metric) {
 }
 
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
-	if err := bare(r); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	promhttp.HandlerFor(s.cfg.Metrics.of(s.cfg.Hub, s.cfg.Project), promhttp.HandlerOpts{}).ServeHTTP(w, r)

@@ -10,11 +10,11 @@ import (
 	"github.com/agentform/agentform/api"
 )
 
-// object is one of a JSON document.
+// object is a JSON object.
 type object = map[string]any
 
-// OpenAPI is the document that describes the API (OpenAPI 3.1), made from the routes
-// and from the types of what they take and answer.
+// OpenAPI returns the OpenAPI 3.1 document of the API, generated from the routes and the
+// types of their bodies.
 func OpenAPI() map[string]any {
 	s := &schemas{types: map[string]reflect.Type{}, found: object{}}
 	paths := object{}

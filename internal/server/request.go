@@ -18,14 +18,14 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// maxID is the longest name of a session that is looked for.
+// maxID bounds the name of a session.
 const maxID = 512
 
-// find is the session of a snapshot that a name means: its id, its address, or its
-// short name if no other is meant by that.
+// find returns the session of a snapshot with an id, an address or an unambiguous short
+// name.
 func find(s *hub.Snapshot, name string) (status.Input, error) {
 	if name == "" || len(name) > maxID || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return status.Input{}, badRequest(brief(name)+" is no name of a session", "it is an id, an address or a short name: api, worker[\"web\"]")
+		return status.Input{}, badRequest(shorten(name)+" is not a name of a session", "it is an id, an address or a short name: api, worker[\"web\"]")
 	}
 	address, err := session.ParseAddress(name)
 	var within []status.Input
@@ -41,20 +41,20 @@ func find(s *hub.Snapshot, name string) (status.Input, error) {
 	case 1:
 		return within[0], nil
 	case 0:
-		return status.Input{}, &api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "no session " + brief(name) + " is on record",
+		return status.Input{}, &api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "no session " + shorten(name) + " is on record",
 			Next: "GET /v1/sessions lists what there is; agentform apply makes what the manifest has"}
 	}
 	var meant []string
 	for _, k := range within[:min(len(within), 10)] {
 		meant = append(meant, string(k.Record.Address))
 	}
-	return status.Input{}, &api.Error{Status: http.StatusBadRequest, Code: "ambiguous", Message: brief(name) + " means several sessions",
+	return status.Input{}, &api.Error{Status: http.StatusBadRequest, Code: "ambiguous", Message: shorten(name) + " means several sessions",
 		Next: "name one of them: " + strings.Join(meant, ", ")}
 }
 
-// queried is the query of a request that has only what its route knows, each in
-// bounds.
-func queried(r *http.Request, known ...param) (url.Values, error) {
+// parseQuery returns the query of a request. It refuses parameters that the route does
+// not have, or that are out of bounds.
+func parseQuery(r *http.Request, known ...param) (url.Values, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, badRequest("the query cannot be read", "")
@@ -62,7 +62,7 @@ func queried(r *http.Request, known ...param) (url.Values, error) {
 	for name, values := range q {
 		i := slices.IndexFunc(known, func(p param) bool { return p.name == name })
 		if i < 0 {
-			return nil, badRequest("there is no parameter "+brief(name), "GET /v1/openapi.json says which there are")
+			return nil, badRequest("there is no parameter "+shorten(name), "GET /v1/openapi.json says which there are")
 		}
 		p := known[i]
 		if len(values) > 1 && !p.many || len(values) > 100 {
@@ -70,7 +70,7 @@ func queried(r *http.Request, known ...param) (url.Values, error) {
 		}
 		for _, v := range values {
 			if !p.fits(v) {
-				return nil, badRequest(p.name+" cannot be "+brief(v), p.about)
+				return nil, badRequest(p.name+" cannot be "+shorten(v), p.about)
 			}
 		}
 	}
@@ -88,8 +88,8 @@ func (p param) fits(v string) bool {
 	return len(v) <= p.most
 }
 
-// decode reads the body of a request strictly: JSON, one value, no field that is not
-// known, not too long. Without a body everything is as its zero value says.
+// decode reads the body of a request strictly: one JSON value within the size limit and
+// without unknown fields. An empty body leaves the zero value.
 func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var long *http.MaxBytesError
@@ -108,7 +108,7 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	d := json.NewDecoder(strings.NewReader(string(body)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return badRequest("the body cannot be understood: "+brief(err.Error()), "GET /v1/openapi.json says what it may have")
+		return badRequest("the body cannot be understood: "+shorten(err.Error()), "GET /v1/openapi.json says what it may have")
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return badRequest("there is more than one value in the body", "")
@@ -116,10 +116,10 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// bare refuses a body where there is nothing to say.
-func bare(r *http.Request) error {
+// noBody refuses a body where the route has none.
+func noBody(r *http.Request) error {
 	if r.ContentLength != 0 {
-		return badRequest("there is nothing that a body could say here", "leave it out")
+		return badRequest("this request has no body", "leave it out")
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/api"
 )
 
-// route is one thing that can be asked for. The handlers are registered from it, and
-// it is what the OpenAPI document says.
+// route is an endpoint. Its handler is registered from it, and the OpenAPI document
+// describes it.
 type route struct {
 	method, path string
 	aliases      []string // the same under other paths
@@ -18,12 +18,12 @@ type route struct {
 	summary      string
 	about        string
 	query        []param
-	in           any    // a value of the body's type; nil: it has none
-	out          any    // a value of the answer's type; nil: it is no JSON
-	media        string // of an answer that is no JSON
+	in           any    // a value of the body's type; nil: no body
+	out          any    // a value of the response's type; nil: not JSON
+	media        string // of a response that is not JSON
 	fails        []int  // the statuses of errors, besides 400, 401 and 403
-	also         int    // a status besides 200 with the same answer; 0: none
-	open         bool   // no token is needed
+	also         int    // a status besides 200 with the same body; 0: none
+	open         bool   // needs no token
 	handle       func(*Server, http.ResponseWriter, *http.Request) error
 }
 
@@ -43,7 +43,7 @@ var (
 	of    = param{name: "session", kind: "string", most: maxID, many: true, about: "only events of this session: an id, an address or a short name"}
 )
 
-// routes is all that can be asked for.
+// routes returns all endpoints.
 func routes() []route {
 	all := []route{
 		{
@@ -89,7 +89,7 @@ func routes() []route {
 	)
 }
 
-// byPath are the routes by their paths, aliases among them, and methods.
+// byPath returns the routes by path or alias, and method.
 func byPath(all []route) map[string]map[string]route {
 	found := map[string]map[string]route{}
 	for _, r := range all {

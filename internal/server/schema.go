@@ -14,8 +14,8 @@ type schemas struct {
 	found object
 }
 
-// of is the schema of a type as encoding/json writes it. Structs are described once,
-// and referred to. A pointer can be null.
+// of returns the schema of a type as encoding/json writes it. Structs are described once,
+// and referred to. A pointer may be null.
 func (s *schemas) of(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -44,12 +44,12 @@ func (s *schemas) of(t reflect.Type) object {
 	return object{"type": "integer"}
 }
 
-// writesText reports whether a type writes itself, which ours do as a text.
+// writesText reports whether a type has its own encoding, which is a string here.
 func writesText(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())
 }
 
-// refer describes a struct, unless it is described already, and refers to it.
+// refer describes a struct once, and returns a reference.
 func (s *schemas) refer(t reflect.Type) object {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if other := s.types[name]; other != nil && other != t { // of another package
@@ -70,14 +70,14 @@ func (s *schemas) refer(t reflect.Type) object {
 	return ref
 }
 
-// strict is the schema of a body: it has no field that is not known.
+// strict returns the schema of a request body, which has no unknown fields.
 func (s *schemas) strict(t reflect.Type) object {
 	properties, required := object{}, []string{}
 	s.fields(t, properties, &required)
 	return object{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
-// fields adds those of a struct, and of what it embeds.
+// fields adds the fields of a struct, and of those that it embeds.
 func (s *schemas) fields(t reflect.Type, properties object, required *[]string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -22,7 +22,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Hub is what is served: a *hub.Hub.
+// Hub is what a Server serves: a *hub.Hub.
 type Hub interface {
 	Snapshot() *hub.Snapshot
 	Look(ctx context.Context) (*hub.Snapshot, error)
@@ -32,58 +32,54 @@ type Hub interface {
 	Capture(ctx context.Context, a session.Address, lines int) (string, error)
 }
 
-// Config is what a server works with.
+// Config is the input of New.
 type Config struct {
 	Hub      Hub
 	Activity *activity.Reader
-	// Facts is what the folder of a run tells: of one of which nothing is to be seen
-	// any more, how it ended; nil: that is not known.
+	// Facts reads the folder of a run: how a run ended of which nothing is live. If Facts
+	// is nil, that is not known.
 	Facts   func(run string) session.RunFacts
 	Metrics *Metrics
 	Project string
 	Version string // of agentform
-	// By is the name in which those act who come by the unix socket: the person's
-	// whose hub it is.
+	// By is the author of actions that come over the unix socket: the owner of the hub.
 	By  string
 	Log *slog.Logger // nil: nowhere
 }
 
-// ByToken is the name in which those act who come with the token: it says no more.
+// ByToken is the author of actions that come with the token.
 const ByToken = "api"
 
-// The limits, so that whoever is slow, or means ill, costs little.
+// Limits, so that slow and malicious clients cost little.
 const (
 	maxConnections = 1000
 	maxHeader      = 16 << 10
-	headerSlack    = 4 << 10 // so many bytes more than it is told net/http reads
+	headerSlack    = 4 << 10 // what net/http reads beyond MaxHeaderBytes
 	maxBody        = 64 << 10
 	headerTime     = 5 * time.Second
 	readTime       = 5 * time.Second  // of a whole request
 	writeTime      = 10 * time.Second // of an answer, and of each event
 	idleTime       = time.Minute
-	lookTime       = 15 * time.Second // of a look that is asked for
+	lookTime       = 15 * time.Second // of a requested look
 	heartbeat      = 15 * time.Second
-	// graceTime is how long, when the hub ends, what somebody asked for may take to
-	// be finished.
+	// graceTime bounds how long requests may take once the hub ends.
 	graceTime = 30 * time.Second
 )
 
-// Server serves one hub. Make it with New.
+// Server serves one hub. New returns one.
 type Server struct {
 	cfg   Config
 	log   *slog.Logger
 	began time.Time
-	// acting is what is done by hand: it goes on when whoever asked is gone.
-	acting context.Context
-	cancel context.CancelFunc
-	doing  sync.RWMutex // held for reading by what acts
-	// pace is the time between two signs of life of a stream of events.
-	pace time.Duration
-	// patience is how long a reader may take for what is written.
-	patience time.Duration
+	// acting is the context of actions, which go on when the client is gone.
+	acting   context.Context
+	cancel   context.CancelFunc
+	doing    sync.RWMutex  // read-locked by actions
+	pace     time.Duration // between heartbeats of an event stream
+	patience time.Duration // how long a client may take to read what is written
 }
 
-// New is a server of a hub that runs.
+// New returns a server of a running hub.
 func New(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -96,34 +92,33 @@ func New(c Config) *Server {
 	return s
 }
 
-// Door is a way in.
-type Door struct {
+// Listener is an address at which a Server listens.
+type Listener struct {
 	net.Listener
-	// Token is what a request has to bring; empty: nothing, who can connect may.
+	// Token is required of requests. If it is empty, whoever can connect is trusted.
 	Token string
-	// Host is a name by which it is reached besides localhost and by address.
+	// Host is a name of the server besides localhost and its addresses.
 	Host string
 }
 
-// Run serves until ctx ends, and returns when what somebody asked for by then is
-// finished, or half a minute after. It closes the doors. The error is that a door
-// does not work any more.
-func (s *Server) Run(ctx context.Context, doors ...Door) error {
+// Run serves until ctx ends, and then waits for the requests in progress, for at most
+// graceTime. It closes the listeners. The error is that of a listener that failed.
+func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 	defer s.cancel()
-	ended := make(chan error, len(doors))
+	ended := make(chan error, len(listeners))
 	streams, endStreams := context.WithCancel(context.Background())
 	defer endStreams()
 	var servers []*http.Server
-	for _, d := range doors {
+	for _, l := range listeners {
 		server := &http.Server{
-			Handler: s.Handler(d), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime,
-			MaxHeaderBytes: maxHeader - headerSlack, ConnContext: withVisitor, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+			Handler: s.Handler(l), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime,
+			MaxHeaderBytes: maxHeader - headerSlack, ConnContext: withConn, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 			BaseContext: func(net.Listener) context.Context { return streams },
 		}
 		servers = append(servers, server)
-		limited := netutil.LimitListener(d.Listener, maxConnections)
-		if d.Token != "" {
-			limited = &crowd{Listener: d.Listener, most: maxConnections}
+		limited := netutil.LimitListener(l.Listener, maxConnections)
+		if l.Token != "" {
+			limited = &connLimiter{Listener: l.Listener, limit: maxConnections}
 		}
 		go func() { ended <- server.Serve(limited) }()
 	}
@@ -137,11 +132,11 @@ func (s *Server) Run(ctx context.Context, doors ...Door) error {
 	defer done()
 	for _, server := range servers {
 		if server.Shutdown(last) != nil {
-			s.cancel() // what takes longer is interrupted; the state stays right
+			s.cancel() // interrupts what takes longer; the state stays consistent
 			_ = server.Close()
 		}
 	}
-	s.doing.Lock() // what was interrupted has ended
+	s.doing.Lock() // waits for the interrupted actions
 	defer s.doing.Unlock()
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -149,54 +144,24 @@ func (s *Server) Run(ctx context.Context, doors ...Door) error {
 	return err
 }
 
-// Handler answers the requests that come by a door.
-func (s *Server) Handler(d Door) http.Handler {
+// Handler returns the handler of requests to a listener.
+func (s *Server) Handler(l Listener) http.Handler {
 	mux := http.NewServeMux()
 	for path, methods := range byPath(routes()) {
-		mux.Handle(path, s.dispatch(methods, newGuard(d)))
+		mux.Handle(path, s.dispatch(methods, newGuard(l)))
 	}
 	mux.HandleFunc("GET /{$}", page("index.html"))
 	for _, name := range []string{"dashboard.css", "dashboard.js", "model.mjs"} {
 		mux.HandleFunc("GET /"+name, page(name))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, &api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing at " + brief(r.URL.Path),
+		s.refuse(w, r, &api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing at " + shorten(r.URL.Path),
 			Next: "GET /v1/openapi.json says what there is"})
 	})
-	return s.outer(d, mux)
+	return s.middleware(l, mux)
 }
 
-// who is the key of the name in which a request acts, in its context.
-type who struct{}
-
-// outer is what is done with every request, whatever it asks for.
-func (s *Server) outer(d Door, next http.Handler) http.Handler {
-	by := s.cfg.By
-	if d.Token != "" {
-		by = ByToken
-	}
-	foreign := http.NewCrossOriginProtection()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
-		w = &seer{ResponseWriter: w, patience: s.patience}
-		if !knownHost(r.Host, d.Host) {
-			s.refuse(w, r, &api.Error{Status: http.StatusForbidden, Code: "unknown_host", Message: "this hub is not called " + brief(r.Host),
-				Next: "ask for it as localhost, by its address, or by the name that --listen has"})
-			return
-		}
-		if err := foreign.Check(r); err != nil {
-			s.refuse(w, r, &api.Error{Status: http.StatusForbidden, Code: "cross_origin", Message: "a page of another origin may not ask for this"})
-			return
-		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), who{}, by)))
-	})
-}
-
-// dispatch answers the requests of one path, by their methods.
+// dispatch returns the handler of one path, with its methods.
 func (s *Server) dispatch(methods map[string]route, g guard) http.Handler {
 	allowed := allow(methods)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -223,40 +188,4 @@ func (s *Server) dispatch(methods map[string]route, g guard) http.Handler {
 		s.cfg.Metrics.request(x.id, status)
 		s.log.Debug("asked", "what", x.id, "path", r.URL.Path, "status", status, "took", time.Since(began))
 	})
-}
-
-// seer notes the status of an answer, and bounds how long it may be taken, from when
-// it begins.
-type seer struct {
-	http.ResponseWriter
-	status   int // 0: it has not begun
-	patience time.Duration
-}
-
-// WriteHeader begins the answer.
-func (w *seer) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.patience))
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write begins with 200, as net/http does.
-func (w *seer) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap lets deadlines and flushing reach the connection.
-func (w *seer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// statusOf is that of an answer; 0: it has not begun.
-func statusOf(w http.ResponseWriter) int {
-	if x, is := w.(*seer); is {
-		return x.status
-	}
-	return 0
 }

@@ -52,7 +52,7 @@ func TestSlowReader(t *testing.T) {
 	s := New(Config{Hub: flood{}})
 	s.patience = 200 * time.Millisecond
 	gone := make(chan struct{})
-	handler := s.Handler(Door{})
+	handler := s.Handler(Listener{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r)
 		gone <- struct{}{}
@@ -98,7 +98,7 @@ func TestSlowReader(t *testing.T) {
 func TestHeartbeat(t *testing.T) {
 	s := New(Config{Hub: silent{}})
 	s.pace = 10 * time.Millisecond
-	server := httptest.NewServer(s.Handler(Door{}))
+	server := httptest.NewServer(s.Handler(Listener{}))
 	defer server.Close()
 	r, err := http.Get(server.URL + "/v1/events")
 	if err != nil {
@@ -121,7 +121,7 @@ func TestStuck(t *testing.T) {
 	s := New(Config{Hub: asleep{}})
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/healthz", nil)
-	s.Handler(Door{}).ServeHTTP(w, r)
+	s.Handler(Listener{}).ServeHTTP(w, r)
 	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), `"stuck"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -139,7 +139,7 @@ func TestLongAct(t *testing.T) {
 	api := session.Single("api")
 	s := New(Config{Hub: slowly{snapshot: &hub.Snapshot{At: time.Now(), Sessions: []status.Input{{Record: &session.Record{Address: api, ID: "api-1"}}}}}})
 	s.patience = 100 * time.Millisecond
-	server := httptest.NewUnstartedServer(s.Handler(Door{}))
+	server := httptest.NewUnstartedServer(s.Handler(Listener{}))
 	server.Config.ReadTimeout = 100 * time.Millisecond
 	server.Start()
 	defer server.Close()

@@ -243,7 +243,7 @@ func hubLog(a *app, path string) (*slog.Logger, func(), error) {
 }
 
 // listenTCP listens at --listen; nil: it is not given.
-func listenTCP(a *app, o serveOptions) (*server.Door, error) {
+func listenTCP(a *app, o serveOptions) (*server.Listener, error) {
 	if o.listen == "" {
 		return nil, nil
 	}
@@ -255,7 +255,7 @@ func listenTCP(a *app, o serveOptions) (*server.Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &server.Door{Listener: l, Token: token, Host: host}, nil
+	return &server.Listener{Listener: l, Token: token, Host: host}, nil
 }
 
 // minToken is the length of a token of 128 bits in hex.
@@ -290,7 +290,7 @@ func readToken(a *app, file string) (string, error) {
 }
 
 // serveAPI serves a hub until ctx ends, and finishes the requests that it has by then.
-func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *server.Door) error {
+func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *server.Listener) error {
 	path, err := p.HubSocket()
 	if err != nil {
 		return err
@@ -302,7 +302,7 @@ func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *ser
 	if err := socketdir.Remember(p.Manifest.DataDir, filepath.Dir(path)); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	doors := []server.Door{{Listener: l}}
+	doors := []server.Listener{{Listener: l}}
 	c.Log.Info("the API is served", "socket", path)
 	if tcp != nil {
 		doors = append(doors, *tcp)

@@ -18,11 +18,11 @@ import (
 // lastEvents is how many events one session in full has, as in show.
 const lastEvents = 10
 
-// seen is the snapshot that a request is about: the last, or a new one.
-func (s *Server) seen(r *http.Request, query ...param) (*hub.Snapshot, error) {
-	q, err := queried(r, query...)
+// requested returns the snapshot for a request: the last one, or a fresh one.
+func (s *Server) requested(r *http.Request, query ...param) (*hub.Snapshot, error) {
+	q, err := parseQuery(r, query...)
 	if err == nil {
-		err = bare(r)
+		err = noBody(r)
 	}
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (s *Server) seen(r *http.Request, query ...param) (*hub.Snapshot, error) {
 	return s.cfg.Hub.Snapshot(), nil
 }
 
-// look is a look that begins now.
+// look returns a snapshot that is taken now.
 func (s *Server) look(ctx context.Context) (*hub.Snapshot, error) {
 	ctx, done := context.WithTimeout(ctx, lookTime)
 	defer done()
@@ -41,7 +41,7 @@ func (s *Server) look(ctx context.Context) (*hub.Snapshot, error) {
 }
 
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
-	snapshot, err := s.seen(r, fresh)
+	snapshot, err := s.requested(r, fresh)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
-	snapshot, err := s.seen(r, fresh)
+	snapshot, err := s.requested(r, fresh)
 	if err != nil {
 		return err
 	}
@@ -71,14 +71,14 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
-	q, err := queried(r, tail)
+	q, err := parseQuery(r, tail)
 	if err == nil {
-		err = bare(r)
+		err = noBody(r)
 	}
 	if err != nil {
 		return err
 	}
-	most, _ := strconv.Atoi(q.Get("tail")) // it was looked at; 0: all
+	most, _ := strconv.Atoi(q.Get("tail")) // it was validated; 0: all
 	k, err := find(s.cfg.Hub.Snapshot(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -90,9 +90,8 @@ func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, d)
 }
 
-// data is the end of what is known of a session. The agent's own file is left alone
-// as long as it may not be looked for. Of an agent without one, the screen comes with
-// what scrolled off it.
+// data returns the end of a session's conversation and screen. A session file is not
+// read before the agent is observable. Without one, the scrollback is included.
 func (s *Server) data(ctx context.Context, k status.Input, most int) (api.Data, error) {
 	x := status.Of(k)
 	d := api.Data{Format: api.FormatVersion, Address: x.Address, ID: x.ID, Alive: x.Alive, Observable: x.Observable, Activity: x.Activity}
@@ -113,14 +112,14 @@ func (s *Server) data(ctx context.Context, k status.Input, most int) (api.Data, 
 	return d, nil
 }
 
-// screen is the end of a session's screen; whole, with what scrolled off it, as far as
-// the runtime still has that.
+// screen returns the end of a session's screen, or, if whole, of its scrollback, as far
+// as the runtime has that.
 func (s *Server) screen(ctx context.Context, l session.Live, a session.Address, most int, whole bool) (shown api.Screen) {
 	text, gone := l.Screen, scrolled(l)
 	if gone && whole {
 		ctx, done := context.WithTimeout(ctx, lookTime)
 		defer done()
-		lines := most + 1 // one more shows that there are more
+		lines := most + 1 // to see whether there are more
 		if most == 0 {
 			lines = session.TailLimit // a line takes a byte at least
 		}
@@ -134,14 +133,13 @@ func (s *Server) screen(ctx context.Context, l session.Live, a session.Address, 
 	return shown
 }
 
-// scrolled reports whether lines may have left a session's screen, which is all that is
-// kept of it here: it is full.
+// scrolled reports whether the screen is full, so that lines may have scrolled off it.
 func scrolled(l session.Live) bool {
 	shown := strings.TrimRight(l.Screen, " \t\r\n")
 	return l.Size[1] > 0 && strings.Count(shown, "\n")+1 >= l.Size[1]-1
 }
 
-// lastLines are the last lines of a text, all for 0, and whether there were more.
+// lastLines returns the last lines of a text, all for 0, and whether there are more.
 func lastLines(text string, most int) (string, bool) {
 	if most == 0 {
 		return text, false
@@ -157,7 +155,7 @@ func lastLines(text string, most int) (string, bool) {
 }
 
 func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) error {
-	snapshot, err := s.seen(r, fresh)
+	snapshot, err := s.requested(r, fresh)
 	if err != nil {
 		return err
 	}
@@ -165,12 +163,12 @@ func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, status.PlanOf(p, s.cfg.Version))
 }
 
-// stuckAfter is how long ago the last look of a hub may be that does its work: its
-// longest interval, and what a look may wait for an engine that does not answer.
+// stuckAfter is the age of the last look at which a hub counts as stuck: more than a look
+// may wait for an engine that does not answer.
 const stuckAfter = 5 * time.Minute
 
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
-	snapshot, err := s.seen(r)
+	snapshot, err := s.requested(r)
 	if err != nil {
 		return err
 	}
@@ -189,7 +187,7 @@ func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
-	if err := bare(r); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	return answer(w, http.StatusOK, OpenAPI())

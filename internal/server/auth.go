@@ -11,26 +11,26 @@ import (
 	"github.com/agentform/agentform/api"
 )
 
-// guard lets in who may come by a door.
+// guard checks the token of requests to a listener.
 type guard struct {
 	token  [sha256.Size]byte
-	closed bool // a token is needed
+	needed bool
 }
 
-func newGuard(d Door) guard {
-	return guard{token: sha256.Sum256([]byte(d.Token)), closed: d.Token != ""}
+func newGuard(l Listener) guard {
+	return guard{token: sha256.Sum256([]byte(l.Token)), needed: l.Token != ""}
 }
 
-// check refuses a request that lacks the token. How long it takes says nothing about
-// the token: digests of the same length are compared, all of them.
+// check refuses a request without the token. Comparing digests takes the same time for
+// every token.
 func (g guard) check(r *http.Request, x route) error {
-	if !g.closed || x.open {
+	if !g.needed || x.open {
 		return nil
 	}
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	digest := sha256.Sum256([]byte(strings.TrimSpace(given)))
 	if subtle.ConstantTimeCompare(digest[:], g.token[:]) == 1 && strings.EqualFold(scheme, "Bearer") {
-		trusted(r.Context())
+		markAuthenticated(r.Context())
 		return nil
 	}
 	e := &api.Error{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "this token is not the hub's",
@@ -41,9 +41,9 @@ func (g guard) check(r *http.Request, x route) error {
 	return e
 }
 
-// knownHost reports whether a request asks for this hub by a name that nobody else
-// can give it: an address, localhost, or the name it was told to listen at. A page
-// whose own name was made to lead here (DNS rebinding) says another.
+// knownHost reports whether a request names this hub by an address, localhost, or the
+// name that it listens at. A page whose name resolves to this hub (DNS rebinding) names
+// another.
 func knownHost(host, own string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

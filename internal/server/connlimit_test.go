@@ -20,16 +20,16 @@ func TestStrangersMakeRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newGuard(Door{Token: strings.Repeat("x", 32)})
-	server := &http.Server{ConnContext: withVisitor, ReadHeaderTimeout: time.Minute,
+	g := newGuard(Listener{Token: strings.Repeat("x", 32)})
+	server := &http.Server{ConnContext: withConn, ReadHeaderTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if g.check(r, route{open: r.URL.Path == "/healthz"}) != nil {
 				w.WriteHeader(http.StatusUnauthorized)
 			}
 		})}
-	crowd := &crowd{Listener: l, most: most}
+	limiter := &connLimiter{Listener: l, limit: most}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(crowd) }()
+	go func() { ended <- server.Serve(limiter) }()
 	defer func() { server.Close(); <-ended }()
 	type client struct {
 		net.Conn
@@ -62,13 +62,13 @@ func TestStrangersMakeRoom(t *testing.T) {
 	if code, err := ask(owner, "/v1", token); code != http.StatusOK || err != nil {
 		t.Fatal(code, err)
 	}
-	var strangers []client
+	var unauthenticated []client
 	for range 5 * most {
 		c := dial()
 		if code, err := ask(c, "/healthz", ""); code != http.StatusOK || err != nil {
 			t.Fatalf("a new connection: %d, %v", code, err)
 		}
-		strangers = append(strangers, c)
+		unauthenticated = append(unauthenticated, c)
 	}
 	if code, err := ask(owner, "/v1", token); code != http.StatusOK || err != nil {
 		t.Errorf("the connection of who has the token: %d, %v", code, err)
@@ -76,7 +76,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 	if code, err := ask(dial(), "/v1", token); code != http.StatusOK || err != nil {
 		t.Errorf("another one: %d, %v", code, err)
 	}
-	if _, err := ask(strangers[0], "/healthz", ""); err == nil {
+	if _, err := ask(unauthenticated[0], "/healthz", ""); err == nil {
 		t.Error("the oldest one without the token is still there")
 	}
 	// A connection with the token that is closed gives its place away.
@@ -92,9 +92,9 @@ func TestStrangersMakeRoom(t *testing.T) {
 	if code, err := ask(dial(), "/healthz", ""); code != http.StatusOK || err != nil {
 		t.Errorf("one without the token, when others have left: %d, %v", code, err)
 	}
-	crowd.mu.Lock()
-	defer crowd.mu.Unlock()
-	if n := crowd.known + crowd.strangers.Len(); n > most {
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
+	if n := limiter.authenticated + len(limiter.unauthenticated); n > most {
 		t.Errorf("%d connections are held, want at most %d", n, most)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/engine"
@@ -16,14 +15,13 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// refuse answers with an error. What was begun to be answered cannot be taken back:
-// then the connection ends.
+// refuse responds with an error. If the response has started, it closes the connection.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if statusOf(w) != 0 {
 		s.log.Debug("an answer was broken off", "path", r.URL.Path, "error", err)
 		panic(http.ErrAbortHandler)
 	}
-	e := faultOf(err)
+	e := errorOf(err)
 	if e.Status == http.StatusInternalServerError {
 		s.log.Warn("a request failed", "path", r.URL.Path, "error", err)
 	}
@@ -33,18 +31,18 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if e.Status == http.StatusRequestEntityTooLarge {
 		w.Header().Set("Connection", "close")
 	}
-	_ = answer(w, e.Status, api.Failure{Error: e}) // whoever is gone hears nothing
+	_ = answer(w, e.Status, api.Failure{Error: e}) // the client may be gone
 }
 
-// answer writes a document.
+// answer responds with a document.
 func answer(w http.ResponseWriter, status int, document any) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	return wire.Write(w, document)
 }
 
-// faultOf is what an error of the hub's is to whoever asked.
-func faultOf(err error) *api.Error {
+// errorOf returns the response to an error.
+func errorOf(err error) *api.Error {
 	conflict := func(code, next string) *api.Error {
 		return &api.Error{Status: http.StatusConflict, Code: code, Message: err.Error(), Next: next}
 	}
@@ -84,16 +82,12 @@ func badRequest(message, next string) *api.Error {
 	return &api.Error{Status: http.StatusBadRequest, Code: "bad_request", Message: message, Next: next}
 }
 
-// brief is a text of a stranger's that is repeated to them, and to the log.
-func brief(s string) string {
+// shorten returns the start of a client's text, safe for responses and the log.
+func shorten(s string) string {
 	const most = 80
-	s = plaintext.Safe(strings.ToValidUTF8(s, "\ufffd"))
+	s = plaintext.Safe(s)
 	if len(s) <= most {
 		return s
 	}
-	s = s[:most]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-	return s + "…"
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
