@@ -11,13 +11,12 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// sizeLimit is how large a history may become. One that is larger is shortened to half
-// of that: an agent whose screen changes all day would fill the disk, and a history is
-// read as a whole.
+// sizeLimit is the size of a history in bytes from which it is shortened to half: an agent
+// whose screen changes all day would fill the disk.
 const sizeLimit = 1 << 20
 
-// bound shortens the history at a path if it is larger than most. The caller must not
-// have it locked. A history that cannot be shortened, for want of space, stays as it is.
+// bound shortens the history at a path if it is larger than most, and if there is space to.
+// The caller must not have it locked.
 func bound(path string, most int64) {
 	if fi, err := os.Stat(path); err != nil || fi.Size() <= most {
 		return
@@ -30,15 +29,15 @@ func bound(path string, most int64) {
 	})
 }
 
-// rewrite replaces the text of a history by what change returns of it, while no event
-// is added; nil: it stays as it is.
+// rewrite replaces the text of a history by the result of change, unless that is nil. No
+// event is appended meanwhile.
 func rewrite(path string, change func(text []byte) []byte) (err error) {
 	f, err := openLocked(path, os.O_RDWR, exclusive)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	text, err := end(f, mostRead)
+	text, err := end(f, readLimit)
 	if err != nil {
 		return err
 	}
@@ -48,11 +47,7 @@ func rewrite(path string, change func(text []byte) []byte) (err error) {
 	return renameio.WriteFile(path, text, 0o600)
 }
 
-// mostRead bounds what is read of a history that is rewritten, whatever its size: the
-// rest is lost then.
-const mostRead = readLimit
-
-// end returns the last bytes of a file, from the beginning of a line on.
+// end returns at most the last bytes of a file, from the beginning of a line.
 func end(f *os.File, most int64) ([]byte, error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -69,9 +64,8 @@ func end(f *os.File, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// shortened returns at most half as many bytes of a history as it may have: the newest
-// events as they are, and of older ones, without their excerpts, those that somebody
-// may still ask for.
+// shortened returns at most half of most bytes of a history: the newest events, and of
+// older ones, without their excerpts, those that still count.
 func shortened(text []byte, most int) []byte {
 	lines := slices.Collect(bytes.Lines(text))
 	recent, size := len(lines), 0
@@ -87,7 +81,7 @@ func shortened(text []byte, most int) []byte {
 		if !ok {
 			continue
 		}
-		// The last of its kind says how things stand, and a pull request is told once.
+		// The last of each kind is the current state, and a pull request is reported once.
 		room := &others
 		if what := fmt.Sprint(e.Kind, " ", e.Reason); !seen[what] || e.Kind == PRDetected {
 			seen[what] = true
@@ -105,8 +99,8 @@ func shortened(text []byte, most int) []byte {
 	return slices.Concat(append(kept, lines[recent:]...)...)
 }
 
-// counts reports whether restarts are counted from events of a kind, or somebody may
-// look for one after weeks.
+// counts reports whether events of a kind are needed to count restarts, or by people after
+// weeks.
 func counts(k Kind) bool {
 	switch k {
 	case StatusChanged, ApplyProgress, Sent, Observable, FirstTurnDone, IOAttached, Ready, WorkspaceReady, PromptDelivered,

@@ -1,8 +1,5 @@
-// Package history keeps what happened to each session: append-only events, one
-// JSON line each, in the session's own folder. The log keeps an event, the view
-// prints it as progress, and programs read it; restart counts are a fold over
-// it.
+// Package history records what happens to each session: append-only events, one JSON line
+// each, in the session's directory. Restart counts are computed from it.
 //
-// The log knows no retention: whoever calls it decides what is old and may cut
-// the file; Read and Follow bear that.
+// Callers decide when events are too old and call Trim. Read and Follow tolerate that.
 package history

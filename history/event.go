@@ -6,11 +6,10 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Kind says what an event tells.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds of events. Those with a start have a Complete or an Errored that
-// follows.
+// The kinds of events. A Complete or an Errored follows each Start.
 const (
 	ApplyStart    Kind = "apply_start"
 	ApplyProgress Kind = "apply_progress" // something takes longer than a second
@@ -24,12 +23,12 @@ const (
 	IOAttached      Kind = "io_attached"
 	PromptDelivered Kind = "prompt_delivered"
 	RunEnded        Kind = "run_ended"
-	TurnInterrupted Kind = "turn_interrupted" // the run ended in the midst of a turn; Reason is why
-	StatusChanged   Kind = "status_changed"   // Old and New; told by whoever sees it first
+	TurnInterrupted Kind = "turn_interrupted" // the run ended during a turn; Reason is why
+	StatusChanged   Kind = "status_changed"   // Old and New; recorded by whoever sees it first
 	FirstTurnDone   Kind = "first_turn_done"  // of the run
-	Observable      Kind = "observable"       // the agent's own session file is there: New is its conversation
+	Observable      Kind = "observable"       // the agent's own session file exists: New is its conversation
 	PRDetected      Kind = "pr_detected"      // New is its URL; once each
-	ClientAttached  Kind = "client_attached"  // a terminal; told by whoever sees it first
+	ClientAttached  Kind = "client_attached"  // a terminal; recorded by whoever sees it first
 	ClientDetached  Kind = "client_detached"  // the last one
 	BranchMismatch  Kind = "branch_mismatch"
 	OverrideSet     Kind = "override_set"
@@ -38,20 +37,20 @@ const (
 	Moved           Kind = "moved"     // to another address: Old and New
 	WorkKept        Kind = "work_kept" // a workspace was not removed, and why
 
-	// What the hub tells. Each is told once an episode.
-	Discovered     Kind = "discovered"      // in its first look: New is the state
-	TurnEnded      Kind = "turn_ended"      // its agent has done with what it was given, and rests
-	Held           Kind = "held"            // it waits with a start: Reason is why, New until when (RFC 3339), if that is known
-	Unhealthy      Kind = "unhealthy"       // Reason is the sickness
+	// Events of the hub, each once an episode.
+	Discovered     Kind = "discovered"      // at its start: New is the state
+	TurnEnded      Kind = "turn_ended"      // its agent waits for input
+	Held           Kind = "held"            // a start waits: Reason is why, New the time (RFC 3339), if known
+	Unhealthy      Kind = "unhealthy"       // Reason is the diagnosis
 	Healthy        Kind = "healthy"         // again
 	Escalated      Kind = "escalated"       // a person is needed: Reason is why
 	BranchRestored Kind = "branch_restored" // the workspace is on its branch again
 )
 
-// ByHub is who caused what the hub does.
+// ByHub is the By of events that the hub causes.
 const ByHub = "hub"
 
-// Queued is the Reason of a Sent event if the agent was at work with something else.
+// Queued is the Reason of a Sent event if the agent was working.
 const Queued = "queued"
 
 // Event is one thing that happened to one session.

@@ -161,7 +161,7 @@ func TestFollow(t *testing.T) {
 		1: func() { appendAll(t, folder, event(2), event(3)) },
 		3: func() {
 			write(t, folder, `{"time":"2026-01-02T12:00:04Z",`, os.O_APPEND)
-			time.AfterFunc(2*pollEvery, func() {
+			time.AfterFunc(2*pollInterval, func() {
 				write(t, folder, `"address":"session.api","type":"ready"}`+"\n", os.O_APPEND) // the rest of the line
 			})
 		},
@@ -170,7 +170,7 @@ func TestFollow(t *testing.T) {
 			write(t, folder, `{"time":"2026-01-02T12:00:03Z","type":"ready"}`+"\n"+`{"time":"2026-01-02T12:00:09Z","type":"run_ended"}`+"\n", os.O_TRUNC)
 		},
 	}
-	time.AfterFunc(pollEvery/2, func() { appendAll(t, folder, event(1)) }) // the folder comes after Follow
+	time.AfterFunc(pollInterval/2, func() { appendAll(t, folder, event(1)) }) // the folder comes after Follow
 	var got []string
 	for e, err := range Follow(ctx, folder, 0) {
 		if err != nil {
@@ -205,7 +205,7 @@ func TestFollowFrom(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	time.AfterFunc(pollEvery, func() { appendAll(t, folder, event(3)) })
+	time.AfterFunc(pollInterval, func() { appendAll(t, folder, event(3)) })
 	n := 0
 	for e, err := range Follow(ctx, folder, -1) {
 		if n++; err != nil || !e.Time.Equal(event(3).Time) {

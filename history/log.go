@@ -13,21 +13,19 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// fileName is the log in a session's folder.
+// fileName is the log in a session's directory.
 const fileName = "events.jsonl"
 
-// Log is the history of one session. Its methods may be called from many
-// goroutines, and by many processes on one folder.
+// Log is the history of one session. Many goroutines and processes can use it at once.
 type Log struct{ folder string }
 
-// Open is the log in the session's folder (DATA_DIR/agents/ROLE/ID). The folder
-// and the file are made with the first Append.
+// Open returns the log in the session's directory (DATA_DIR/agents/ROLE/ID). The first
+// Append creates the directory and the file.
 func Open(folder string) *Log { return &Log{folder} }
 
-// Append adds the event as one line, in one write, so that events of several
-// writers never mix. It is not synced: a crash of the machine may cost the last
-// events, never one of agentform. An excerpt over session.TailLimit keeps its
-// end. A history that has become larger than 1 MiB is shortened.
+// Append appends the event as one line in one write. It does not sync: a crash of the
+// machine may lose the last events. An excerpt longer than session.TailLimit loses its
+// beginning. A history larger than 1 MiB is shortened.
 func (l *Log) Append(e Event) error {
 	if err := l.append(e); err != nil {
 		return fmt.Errorf("record event %s of %s: %w", e.Kind, e.Address, err)
@@ -51,7 +49,7 @@ func (l *Log) append(e Event) error {
 	return nil
 }
 
-// put adds the event to an open history.
+// put appends the event to an open history.
 func put(f *os.File, e Event) error {
 	e.Excerpt = tail(e.Excerpt)
 	line, err := json.Marshal(e)
@@ -66,20 +64,20 @@ func put(f *os.File, e Event) error {
 	return err
 }
 
-// torn reports whether the file ends in the middle of a line, because a writer
-// died or the disk was full. What follows must not become part of that line.
+// torn reports whether the file ends in the middle of a line, because a writer died or the
+// disk was full.
 func torn(f *os.File) bool {
 	size, open := openLine(f)
 	if !open {
 		return false
 	}
-	// Somebody may be in the middle of writing it: then it grows.
+	// If somebody is writing it, it grows.
 	time.Sleep(time.Millisecond)
 	again, open := openLine(f)
 	return open && again == size
 }
 
-// openLine is the file's size, and whether its last line has no end.
+// openLine returns the file's size, and whether its last line has no end.
 func openLine(f *os.File) (size int64, open bool) {
 	fi, err := f.Stat()
 	if err != nil || fi.Size() == 0 {
@@ -90,8 +88,7 @@ func openLine(f *os.File) (size int64, open bool) {
 	return fi.Size(), n == 1 && last[0] != '\n'
 }
 
-// tail is the end of the text that fits into an event, beginning with a whole
-// character.
+// tail returns the end of a text that fits into an event, from a whole character.
 func tail(s string) string {
 	if len(s) <= session.TailLimit {
 		return s

@@ -11,16 +11,16 @@ import (
 	"github.com/agentform/agentform/internal/layout"
 )
 
-// readLimit bounds what is read of a history at a time, whatever somebody has put there:
-// its last bytes. A history that agentform wrote is smaller.
+// readLimit bounds how many bytes of a history are read, from its end. A history that
+// agentform wrote is smaller.
 const readLimit = 8 * sizeLimit
 
-// openRead opens a file in a session's folder for reading. The agent may have put anything
-// there: no link is followed, and only a regular file is opened.
+// openRead opens a regular file in a session's directory for reading. The agent may have
+// put anything there, so it follows no link.
 func openRead(path string) (*os.File, error) { return layout.OpenRegular(path, syscall.O_NOFOLLOW) }
 
-// linesFrom returns a reader of whole lines from an offset on, and where it starts: later
-// where more than readLimit follows the offset.
+// linesFrom returns a reader of whole lines from an offset, and its start, which is later
+// if more than readLimit bytes follow.
 func linesFrom(f *os.File, at int64) (lines *bufio.Reader, from int64, err error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -41,8 +41,7 @@ func linesFrom(f *os.File, at int64) (lines *bufio.Reader, from int64, err error
 	return lines, from, nil
 }
 
-// makeFolder makes a session's folder. A link in its place is an error: nothing is written
-// through it.
+// makeFolder creates a session's directory. A link in its place is an error.
 func makeFolder(folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err

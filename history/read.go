@@ -13,14 +13,13 @@ import (
 	"time"
 )
 
-// pollEvery is how often Follow looks for more.
-const pollEvery = 200 * time.Millisecond
+// pollInterval is the time between two reads of Follow.
+const pollInterval = 200 * time.Millisecond
 
-// Read returns the events in the session's folder that happened at since or
-// later (the zero time: all), in the order in which they were recorded. Lines
-// that are no event, such as one that a crash has torn, are passed over. A
-// folder without a history has no events. Of a file of more than 8 MiB, which somebody
-// else has written, only the end is read.
+// Read returns the events in the session's directory from a time on (zero: all), in the
+// order in which they were recorded. It skips invalid lines, such as one that a crash has
+// torn. Without a history there are no events. Of a file of more than 8 MiB, which agentform
+// does not write, it reads only the end.
 func Read(folder string, since time.Time) ([]Event, error) {
 	f, err := openRead(filepath.Join(folder, fileName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -47,8 +46,8 @@ func Read(folder string, since time.Time) ([]Event, error) {
 	}
 }
 
-// Size is how many bytes the history in the session's folder has; 0 without one.
-// It grows with each event, so that who has read it knows whether to read again.
+// Size returns the size of the history in the session's directory, which grows with each
+// event.
 func Size(folder string) int64 {
 	fi, err := os.Stat(filepath.Join(folder, fileName))
 	if err != nil {
@@ -57,12 +56,10 @@ func Size(folder string) int64 {
 	return fi.Size()
 }
 
-// Follow returns the events in the session's folder from the byte offset on (0:
-// all there are; negative: only those that come), and goes on with what is
-// added, until ctx ends or the caller stops. It looks every 200 ms. A file that
-// was shortened is read on after the last event, or, where that is not in it any more,
-// from its beginning, passing over what is not later. An error other than that of ctx, which ends it silently,
-// is the last thing that it returns.
+// Follow returns the events in the session's directory from a byte offset (0: all, negative:
+// only new ones), and then new ones as they are appended, until ctx ends, the caller stops or
+// an error occurs. It polls every 200 ms. It reads a shortened file after the last event,
+// or, if that is gone, from the beginning without events that are not later.
 func Follow(ctx context.Context, folder string, from int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := follower{path: filepath.Join(folder, fileName), at: from}
@@ -73,7 +70,7 @@ func Follow(ctx context.Context, folder string, from int64) iter.Seq2[Event, err
 				f.at = fi.Size()
 			}
 		}
-		for tick := time.NewTicker(pollEvery); ; {
+		for tick := time.NewTicker(pollInterval); ; {
 			events, err := f.more()
 			for _, e := range events {
 				if ctx.Err() != nil || !yield(e, nil) {
@@ -96,16 +93,15 @@ func Follow(ctx context.Context, folder string, from int64) iter.Seq2[Event, err
 	}
 }
 
-// Tail reads a history bit by bit. Its methods are for one goroutine.
+// Tail reads the new events of a history. It is for one goroutine.
 type Tail struct{ follower }
 
-// TailOf reads the history in the session's folder, from its beginning.
+// TailOf returns a Tail from the beginning of the history in a session's directory.
 func TailOf(folder string) *Tail {
 	return &Tail{follower{path: filepath.Join(folder, fileName)}}
 }
 
-// More are the events that were added since it was last called; the first time, all
-// there are. Without anything new it costs a stat.
+// More returns the events since the last call. Without new ones it costs a stat.
 func (t *Tail) More() ([]Event, error) {
 	if fi, err := os.Stat(t.path); err == nil && fi.Size() == t.at && (t.file == nil || os.SameFile(t.file, fi)) {
 		return nil, nil
@@ -117,17 +113,16 @@ func (t *Tail) More() ([]Event, error) {
 	return events, nil
 }
 
-// follower is how far a file has been read.
+// follower is a position in a history.
 type follower struct {
 	path string
-	at   int64     // every line before it has been returned
-	last time.Time // of the latest event returned
-	sum  uint64    // of the last line returned; 0: none
+	at   int64     // the end of the last line read
+	last time.Time // the latest event's
+	sum  uint64    // of the last line with an event; 0: none
 	file os.FileInfo
 }
 
-// more returns the events in whole lines that were added. A file that is not
-// there (yet) has none.
+// more returns the events in new whole lines.
 func (f *follower) more() ([]Event, error) {
 	file, err := openRead(f.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -142,7 +137,7 @@ func (f *follower) more() ([]Event, error) {
 	}
 	passed := int64(0)
 	if size := fi.Size(); size < f.at || f.file != nil && !os.SameFile(f.file, fi) {
-		// It was cut: where the last event stands in it now, if it still does.
+		// The file was shortened: continue after the last event, if that is still there.
 		if f.at, err = after(file, f.sum); err != nil {
 			return nil, err
 		}
@@ -162,7 +157,7 @@ func (f *follower) more() ([]Event, error) {
 	for last := f.last; ; {
 		line, err := reader.ReadBytes('\n')
 		if err == io.EOF {
-			return events, nil // a line that is not whole yet is read again
+			return events, nil // an unfinished line is read again
 		} else if err != nil {
 			return events, err
 		}
@@ -182,7 +177,7 @@ func (f *follower) more() ([]Event, error) {
 	}
 }
 
-// after returns where the line after one with that sum begins; 0: there is no such line.
+// after returns the end of the last line with a sum; 0: there is no such line.
 func after(file *os.File, of uint64) (at int64, err error) {
 	found := int64(0)
 	r, at, err := linesFrom(file, 0)
@@ -208,9 +203,9 @@ func sum(line []byte) uint64 {
 	return h.Sum64()
 }
 
-// parse reads one line. Every event has a kind.
+// parse parses one line. Every event has a kind.
 func parse(line []byte) (e Event, ok bool) {
-	if len(line) == 0 || line[0] != '{' { // cheap, where somebody has written something else
+	if len(line) == 0 || line[0] != '{' { // cheap
 		return e, false
 	}
 	return e, json.Unmarshal(line, &e) == nil && e.Kind != ""

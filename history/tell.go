@@ -10,58 +10,64 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tell appends what compute makes of the events there are, and returns it. Of all
-// that tell in the folder at the same time one computes at a time, so that who
-// tells only what has not been told, tells it once. Append waits for a second at most.
-func Tell(folder string, compute func(past []Event) []Event) (told []Event, err error) {
+// Tell appends the events that compute returns for the past ones, and returns them. Only
+// one call computes at a time in a session's directory, so an event that compute derives
+// from the past is recorded once. Append waits for at most a second meanwhile.
+func Tell(folder string, compute func(past []Event) []Event) (added []Event, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("record events: %w", err)
+		}
+	}()
 	if err := makeFolder(folder); err != nil {
-		return nil, fmt.Errorf("tell what happened: %w", err)
+		return nil, err
 	}
 	path := filepath.Join(folder, fileName)
-	told, err = tell(path, folder, compute)
-	if len(told) > 0 {
+	added, err = tell(path, folder, compute)
+	if len(added) > 0 {
 		bound(path, sizeLimit)
 	}
-	if err != nil {
-		return told, fmt.Errorf("tell what happened: %w", err)
-	}
-	return told, nil
+	return added, err
 }
 
-func tell(path, folder string, compute func(past []Event) []Event) (told []Event, err error) {
+func tell(path, folder string, compute func(past []Event) []Event) (added []Event, err error) {
 	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, exclusive)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }() // that ends the lock, too
+	defer func() { err = errors.Join(err, f.Close()) }() // unlocks
 	past, err := Read(folder, time.Time{})
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range compute(past) {
 		if err := put(f, e); err != nil {
-			return told, err
+			return added, err
 		}
-		told = append(told, e)
+		added = append(added, e)
 	}
-	return told, nil
+	return added, nil
 }
 
-// How a history is locked: by one that reads and then writes, or rewrites, and by those
-// that only add to it.
+// Locks of a history: exclusive to write what depends on its content, shared to append.
 const (
 	exclusive = unix.LOCK_EX
 	shared    = unix.LOCK_SH
 )
 
-// addWithin is how long an event waits for those who rewrite the history. Then it is
-// added all the same: a process that is stopped meanwhile must not hold others up.
-const addWithin = time.Second
+const (
+	// exclusiveTimeout bounds the wait for an exclusive lock. agentform holds one for
+	// milliseconds.
+	exclusiveTimeout = 10 * time.Second
+	// sharedTimeout bounds the wait for a shared lock. Then the event is appended without:
+	// a stopped process must not block others.
+	sharedTimeout = time.Second
+)
 
-// openLocked opens the history at a path and locks it until it is closed. If it was
-// replaced meanwhile, the one that took its place is opened.
+// openLocked opens a file and locks it until it is closed. It opens the new file if the file
+// is replaced meanwhile.
 func openLocked(path string, flags, how int) (*os.File, error) {
-	for began := time.Now(); ; {
+	for {
 		f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 		if err != nil {
 			return nil, err
@@ -73,12 +79,7 @@ func openLocked(path string, flags, how int) (*os.File, error) {
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		if how == shared {
-			err = tryUntil(f, began.Add(addWithin))
-		} else {
-			err = await(f)
-		}
-		if err != nil {
+		if err := lock(f, how); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 		if now, err := os.Stat(path); err == nil && os.SameFile(ours, now) {
@@ -90,37 +91,23 @@ func openLocked(path string, flags, how int) (*os.File, error) {
 	}
 }
 
-// tryUntil locks a file that others may share, or gives up at a time.
-func tryUntil(f *os.File, end time.Time) error {
-	for {
-		err := unix.Flock(int(f.Fd()), shared|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return nil
-		case !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EWOULDBLOCK):
-			return fmt.Errorf("lock the history: %w", err)
-		case !time.Now().Before(end):
-			return nil
-		}
-		time.Sleep(time.Millisecond)
+// lock locks a file until it is closed.
+func lock(f *os.File, how int) error {
+	timeout := exclusiveTimeout
+	if how == shared {
+		timeout = sharedTimeout
 	}
-}
-
-// awaitLimit is how long somebody else may keep a file locked. Nobody of agentform does so
-// for more than some milliseconds, and whoever else does must not hold others up.
-const awaitLimit = 10 * time.Second
-
-// await returns when nobody else has the file: it is locked until it is closed.
-func await(f *os.File) error {
-	for end := time.Now().Add(awaitLimit); ; time.Sleep(time.Millisecond) {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	for end := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return nil
 		case !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EWOULDBLOCK):
-			return fmt.Errorf("wait for others: %w", err)
+			return fmt.Errorf("lock %s: %w", f.Name(), err)
+		case time.Now().After(end) && how == shared:
+			return nil
 		case time.Now().After(end):
-			return fmt.Errorf("%s has been locked by somebody else for %v", f.Name(), awaitLimit)
+			return fmt.Errorf("another process has locked %s for %v", f.Name(), timeout)
 		}
 	}
 }

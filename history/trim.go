@@ -12,20 +12,19 @@ import (
 	"time"
 )
 
-// Trim takes the events that happened before a time out of the history in the
-// session's folder, and returns how many. Nothing is written as long as the
-// first event is not older.
+// Trim removes the events before a time from the history in the session's directory, and
+// returns their number. It writes nothing unless the first event is older.
 func Trim(folder string, before time.Time) (int, error) {
 	path := filepath.Join(folder, fileName)
 	if old, err := begins(path, before); err != nil || !old {
 		return 0, err
 	}
-	taken := 0
+	removed := 0
 	err := rewrite(path, func(text []byte) []byte {
 		kept := make([]byte, 0, len(text))
 		for line := range bytes.Lines(text) {
 			if e, ok := parse(line); ok && e.Time.Before(before) {
-				taken++
+				removed++
 				continue
 			}
 			kept = append(kept, line...)
@@ -35,7 +34,7 @@ func Trim(folder string, before time.Time) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("trim history: %w", err)
 	}
-	return taken, nil
+	return removed, nil
 }
 
 // begins reports whether the first event of a history happened before a time.
@@ -50,7 +49,7 @@ func begins(path string, before time.Time) (bool, error) {
 	defer f.Close()
 	line, err := bufio.NewReader(io.LimitReader(f, readLimit)).ReadBytes('\n')
 	if err != nil {
-		return false, nil // empty, or its only line is under way
+		return false, nil // empty, or an unfinished line
 	}
 	var first struct{ Time time.Time }
 	return json.Unmarshal(line, &first) == nil && first.Time.Before(before), nil
