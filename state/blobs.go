@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 )
 
-// Blobs keeps texts under their sha256, each once: the prompts, which the state
-// file names by digest only.
+// Blobs stores texts by their sha256: the prompts, of which the state has the digests.
 type Blobs struct{ Dir string } // DATA_DIR/blobs
 
-// Put keeps the text and returns its digest in hex when that is durable.
+// Put stores a text durably and returns its digest in hex.
 func (b Blobs) Put(text string) (digest string, err error) {
 	sum := sha256.Sum256([]byte(text))
 	digest = hex.EncodeToString(sum[:])
@@ -20,26 +19,26 @@ func (b Blobs) Put(text string) (digest string, err error) {
 		return digest, nil
 	}
 	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
-		return "", fmt.Errorf("keep text %s: %w", digest[:12], err)
+		return "", fmt.Errorf("store text %s: %w", digest[:12], err)
 	}
 	if _, err := replace(filepath.Join(b.Dir, digest), []byte(text)); err != nil {
-		return "", fmt.Errorf("keep text %s: %w", digest[:12], err)
+		return "", fmt.Errorf("store text %s: %w", digest[:12], err)
 	}
 	return digest, nil
 }
 
-// Get is the text with that digest. The error is os.ErrNotExist if it is not
-// kept, and says so if the file is not what was put there.
+// Get returns the text with a digest. The error is os.ErrNotExist if there is none, and
+// another one if the file was changed.
 func (b Blobs) Get(digest string) (string, error) {
 	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
-		return "", fmt.Errorf("read text: %q is no sha256", digest)
+		return "", fmt.Errorf("read text: %q is not a sha256", digest)
 	}
 	text, err := readRegular(filepath.Join(b.Dir, digest))
 	if err != nil {
 		return "", fmt.Errorf("read text: %w", err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != digest {
-		return "", fmt.Errorf("read text: %s was changed: it no longer has its digest", filepath.Join(b.Dir, digest))
+		return "", fmt.Errorf("read text: %s was changed: it does not have its digest", filepath.Join(b.Dir, digest))
 	}
 	return string(text), nil
 }

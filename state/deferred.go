@@ -13,17 +13,17 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/session"
 )
 
-// A session has to end also where its end cannot be recorded: on a disk that is full or
-// read-only. Such a change is deferred: it is kept in the runtime directory, which is
-// usually on another disk. Readers see it there, and the next command that can write
-// the state takes it in.
+// A session can also end if the disk is full or read-only. Such a change is deferred: it is
+// written to the runtime directory, usually on another disk, where readers find it. The next
+// command that can write the state includes it.
 
-// Unwritable reports whether an error says that the disk accepts no writes: it is full,
-// read-only, broken, or its rights forbid it.
+// Unwritable reports whether an error means that the disk accepts no writes: it is full,
+// read-only or broken, or permissions are missing.
 func Unwritable(err error) bool {
 	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.EACCES, syscall.EPERM} {
 		if errors.Is(err, e) {
@@ -33,47 +33,42 @@ func Unwritable(err error) bool {
 	return false
 }
 
-// deferred is the file of deferred changes. It counts only for the very state that it
-// was written for.
+// deferred is the file of deferred changes. It is valid only for the state with its serial.
 type deferred struct {
 	Lineage string  `json:"lineage"`
 	Serial  uint64  `json:"serial"` // of the state file and its journal
 	Changes []entry `json:"changes"`
 }
 
-// deferredLimit bounds what is read of the file.
+// deferredLimit bounds how much of the file is read.
 const deferredLimit = 64 << 20
 
-// deferredName is the name of the file for the state file at path.
+// deferredName returns the name of the file for the state file at path.
 func deferredName(path string) string {
 	sum := sha256.Sum256([]byte(canonical(path)))
 	return "state-" + hex.EncodeToString(sum[:4])
 }
 
-// readDeferred returns the deferred changes of the state with a lineage (empty: any) and
-// a serial; nil: there are none.
+// readDeferred returns the deferred changes of the state with a lineage (empty: any) and a
+// serial.
 func readDeferred(path string, lineage string, serial uint64) []entry {
 	dir, found := socketdir.Find(filepath.Dir(path))
 	if !found {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(dir, deferredName(path)), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := layout.OpenRegular(filepath.Join(dir, deferredName(path)), syscall.O_NOFOLLOW)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	var d deferred
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
 	if json.NewDecoder(io.LimitReader(f, deferredLimit)).Decode(&d) != nil || lineage != "" && d.Lineage != lineage || d.Serial != serial {
 		return nil
 	}
 	return d.Changes
 }
 
-// withDeferred returns a state as it is with its deferred changes. Each counts as one
-// write.
+// withDeferred returns a state with its deferred changes, each of which counts as a write.
 func withDeferred(path string, st State) (State, []entry) {
 	changes := readDeferred(path, st.Lineage, st.Serial)
 	with := st
@@ -86,23 +81,23 @@ func withDeferred(path string, st State) (State, []entry) {
 	return with, changes
 }
 
-// Defer keeps a record that could not be put: the session has ended, and the disk
-// accepts no writes. Readers and this store see it as it is now.
+// Defer records a session that has ended in the runtime directory, because the disk accepts
+// no writes. Readers and this store see the new record.
 func (s *Store) Defer(r session.Record) error {
 	raw, err := json.Marshal(r)
 	if err == nil {
 		err = s.keepDeferred(change{r.Address, &row{r, raw}})
 	}
 	if err != nil {
-		return fmt.Errorf("keep the record of %s in the runtime directory: %w", r.Address, err)
+		return fmt.Errorf("write the record of %s to the runtime directory: %w", r.Address, err)
 	}
 	return nil
 }
 
-// DeferDelete is Defer of a session that is to be forgotten.
+// DeferDelete is Delete to the runtime directory.
 func (s *Store) DeferDelete(a session.Address) error {
 	if err := s.keepDeferred(change{a, nil}); err != nil {
-		return fmt.Errorf("keep in the runtime directory that %s is gone: %w", a, err)
+		return fmt.Errorf("delete %s in the runtime directory: %w", a, err)
 	}
 	return nil
 }
@@ -144,18 +139,18 @@ func (s *Store) keepDeferred(c change) error {
 	return nil
 }
 
-// dropDeferred removes the file of deferred changes, which the state file has now.
+// dropDeferred removes the file of deferred changes, which are now in the state file.
 func (s *Store) dropDeferred() {
 	if len(s.deferred) == 0 {
 		return
 	}
 	s.deferred = nil
 	if dir, found := socketdir.Find(filepath.Dir(s.path)); found {
-		_ = os.Remove(filepath.Join(dir, deferredName(s.path))) // one that stays is of an earlier state, and counts for nothing
+		_ = os.Remove(filepath.Join(dir, deferredName(s.path))) // else it is invalid for the new serial
 	}
 }
 
-// onto makes the change in a list of rows, and reports whether it changes anything.
+// onto applies the change to a list of rows, and reports whether that changes anything.
 func (c change) onto(rows []*row) ([]*row, bool) {
 	i, found := slices.BinarySearchFunc(rows, c.address, func(r *row, a session.Address) int {
 		return strings.Compare(string(r.record.Address), string(a))

@@ -16,34 +16,32 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// The journal holds what has changed since the state file was written whole, so that
-// a change writes as much in a project of ten sessions as in one of ten thousand. It
-// is a text of lines, each with its checksum: first which state file it continues,
-// then a line for each write. A last line that is not whole was never acknowledged.
-// The state file is written whole again, and the journal removed, when the journal is
-// as long as it: so each byte of a change is written about twice.
+// The journal has the changes since the state file was written, so that a change costs as
+// much with ten sessions as with ten thousand. Each line has a checksum: the first names the
+// state file that the journal continues, and each other is a write. An unfinished last line
+// was never acknowledged. A journal as long as the state file is merged into that, so each
+// byte of a change is written about twice.
 
 const (
-	// smallState is the size in bytes up to which a store leaves nothing in the
-	// journal when it is closed: writing so little whole costs as much as one change.
+	// smallState is the size in bytes up to which Close merges any journal: writing so
+	// little costs as much as one change.
 	smallState = 128 << 10
 	// shortJournal is the size in bytes up to which a journal may be longer than the
 	// state file.
 	shortJournal = 32 << 10
-	// closingShare is the part of the state file's size from which a journal is
-	// taken into it when a store is closed, so that readers have little to go through.
+	// closingShare is the fraction of the state file's size from which Close merges a
+	// journal.
 	closingShare = 8
 )
 
-// whole tells one state file from another.
+// whole identifies a version of the state file.
 type whole struct {
 	Serial uint64 `json:"serial"`
 	Size   int    `json:"size"`
 	Sum    uint32 `json:"crc32c"`
 }
 
-// entry is one write: records that are put in place of those with their addresses,
-// and addresses that are forgotten.
+// entry is one write: the new records, and the addresses of deleted ones.
 type entry struct {
 	Serial    uint64            `json:"serial"`
 	Project   string            `json:"project"`
@@ -59,16 +57,15 @@ type header struct {
 	Continues whole  `json:"continues"`
 }
 
-// journal is what was read of one.
+// journal is the content of a journal.
 type journal struct {
 	head    header
 	entries []entry
-	size    int  // in bytes; 0: there is none
-	torn    bool // its last line is not whole
+	size    int  // in bytes; 0: no journal
+	torn    bool // its last line is unfinished
 }
 
-// JournalOf is the path of the journal of the state file at path. It is written more
-// often than that.
+// JournalOf returns the path of the journal of the state file at path.
 func JournalOf(path string) string { return path + ".journal" }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -77,7 +74,7 @@ func wholeOf(serial uint64, text []byte) whole {
 	return whole{Serial: serial, Size: len(text), Sum: crc32.Checksum(text, castagnoli)}
 }
 
-// line is v as a line of a journal: its checksum, a space, and what it is.
+// line returns v as a line of a journal: its checksum, a space, and JSON.
 func line(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -86,8 +83,8 @@ func line(v any) ([]byte, error) {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(text, castagnoli), text), nil
 }
 
-// readJournal reads the journal of the state file at path. A reader reads it before the
-// state file: should that be written whole in between, it holds what the journal held.
+// readJournal reads the journal of the state file at path. It must be called before the
+// state file is read, as that may be written in between.
 func readJournal(path string) (journal, error) {
 	b, err := readRegular(JournalOf(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +111,7 @@ func parseJournal(b []byte) (journal, error) {
 		text, rest, ended := bytes.Cut(b, []byte("\n"))
 		text, sound := checked(text)
 		if !ended || !sound {
-			if len(bytes.Trim(rest, "\x00")) > 0 { // a machine that crashed may leave zeros
+			if len(bytes.Trim(rest, "\x00")) > 0 { // a crash of the machine may leave zeros
 				return journal{}, fmt.Errorf("line %d is damaged", n+1)
 			}
 			j.torn = true
@@ -139,7 +136,7 @@ func parseJournal(b []byte) (journal, error) {
 	return j, nil
 }
 
-// checked is a line without its checksum, and whether that is right.
+// checked returns a line without its checksum, and whether that is correct.
 func checked(text []byte) ([]byte, bool) {
 	sum, text, ok := bytes.Cut(text, []byte(" "))
 	if !ok || len(sum) != 8 {
@@ -149,7 +146,7 @@ func checked(text []byte) ([]byte, bool) {
 	return text, err == nil && uint32(want) == crc32.Checksum(text, castagnoli)
 }
 
-// serial is that of the last write in it; 0: there is none.
+// serial returns the serial of the last write; 0: none.
 func (j journal) serial() uint64 {
 	if len(j.entries) == 0 {
 		return 0
@@ -157,8 +154,8 @@ func (j journal) serial() uint64 {
 	return j.entries[len(j.entries)-1].Serial
 }
 
-// lastSerial is the serial of the state file that a journal continues, and that of its
-// last write; sound is false when that takes a closer look.
+// lastSerial returns the serial of the state file that a journal continues, and of its last
+// write. Not sound: the journal must be parsed.
 func lastSerial(b []byte) (continues, last uint64, sound bool) {
 	end := bytes.LastIndexByte(b, '\n')
 	if end < 0 {
@@ -174,9 +171,8 @@ func lastSerial(b []byte) (continues, last uint64, sound bool) {
 	return h.Continues.Serial, e.Serial, sound
 }
 
-// onto replays the journal on what the state file at path says, whose text is text.
-// continues is false when the journal is of an earlier state file, which the one that
-// is there replaced: then there is nothing in it that is not there.
+// onto replays the journal on the state of the file at path. continues is false if the
+// journal is of an earlier state file: then the state has all of it.
 func (j journal) onto(path string, st State, text []byte) (_ State, continues bool, err error) {
 	if j.size == 0 || j.head.Version == 0 {
 		return st, false, nil
@@ -196,7 +192,7 @@ func (j journal) onto(path string, st State, text []byte) (_ State, continues bo
 	return st, true, nil
 }
 
-// onto makes the changes of an entry in a state.
+// onto applies an entry to a state.
 func (e entry) onto(st *State) error {
 	for _, raw := range e.Put {
 		var r session.Record
@@ -233,32 +229,31 @@ func insert(rs []session.Record, r session.Record) []session.Record {
 	return slices.Insert(rs, i, r)
 }
 
-// JournalError is a journal that cannot be understood, or does not belong to the state
-// file that it lies beside. Neither is ever overwritten.
+// JournalError reports a journal that is damaged or belongs to another state file. Neither
+// file is ever overwritten.
 type JournalError struct {
 	Path string // of the state file
 	Err  error
 }
 
-// Error says what is wrong and how to go on.
+// Error includes how to continue.
 func (e *JournalError) Error() string {
 	j := JournalOf(e.Path)
-	return fmt.Sprintf("read state %s: its journal %s: %v; both were left as they are; to rebuild the state from what the sessions left: agentform state rebuild; or, to go on with the state file alone, move the journal away: mv %[2]s %[2]s.broken", e.Path, j, e.Err)
+	return fmt.Sprintf("read state %s: its journal %s: %v; nothing was changed; to rebuild the state from the copies of the sessions: agentform state rebuild; to continue with the state file alone: mv %[2]s %[2]s.broken", e.Path, j, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *JournalError) Unwrap() error { return e.Err }
 
-// appended is a journal that a store writes.
+// appended is a journal that a store appends to.
 type appended struct {
 	path string
-	file *os.File // nil: not opened yet
-	size int      // in bytes; 0: there is none
+	file *os.File // nil: not open
+	size int      // in bytes; 0: no journal
 }
 
-// add appends one write and returns when it is durable. written without a nil error
-// means that it is there and may not survive a crash. After any error the state file
-// must be written whole before anything is appended again.
+// add appends one write durably. written with an error means that it may not survive a
+// crash. After an error the state file must be written before anything else is appended.
 func (a *appended) add(of header, e entry) (written bool, err error) {
 	text, err := line(e)
 	if err != nil {
@@ -273,7 +268,7 @@ func (a *appended) add(of header, e entry) (written bool, err error) {
 		text = append(head, text...)
 	}
 	if a.file == nil {
-		if fresh { // one that is left of an earlier state file says nothing any more
+		if fresh { // left from an earlier state file
 			if err := removeFile(a.path); err != nil {
 				return false, err
 			}
@@ -283,23 +278,23 @@ func (a *appended) add(of header, e entry) (written bool, err error) {
 		}
 	}
 	if _, err := a.file.Write(text); err != nil {
-		_ = a.file.Truncate(int64(a.size)) // else nobody takes what is torn for whole
+		_ = a.file.Truncate(int64(a.size)) // else readers ignore the unfinished line
 		return false, err
 	}
 	a.size += len(text)
 	if err := a.file.Sync(); err != nil {
-		return true, fmt.Errorf("it is written and may not survive a crash: %w", err)
+		return true, fmt.Errorf("it is written, but may not survive a crash: %w", err)
 	}
 	if fresh {
 		if err := syncFolder(filepath.Dir(a.path)); err != nil {
-			return true, fmt.Errorf("it is written and may not survive a crash: %w", err)
+			return true, fmt.Errorf("it is written, but may not survive a crash: %w", err)
 		}
 	}
 	return true, nil
 }
 
-// end removes the journal: the state file holds all of it. One that stays is of an
-// earlier state file, and so counts for nothing.
+// end removes the journal, which the state file now includes. If it stays, it is ignored as
+// one of an earlier state file.
 func (a *appended) end() {
 	if a.file != nil || a.size > 0 {
 		a.close()

@@ -11,16 +11,14 @@ import (
 	"github.com/agentform/agentform/internal/fileid"
 )
 
-// The lineage is what live sessions are marked with, so it must outlive the
-// state file: it stands in a file of its own beside it, and a state that is
-// begun anew takes it up. Thus what is alive can be adopted again.
+// Live sessions are marked with the lineage, so it must outlive the state file: it has a file
+// of its own, and a new state continues it. Live sessions can then be adopted again.
 
 var lineageForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// Lineage is the lineage that a state begun at path would have: that of an
-// earlier state file there, as its own file or the copies of the records tell. It is
-// empty when there was none. outputs are the directories besides DATA_DIR/agents that
-// hold the sessions' own folders, such as the manifest's outputs_dir.
+// Lineage returns the lineage of a new state at path: that of an earlier state file, by the
+// lineage file or the copies of the records, or "". outputs are directories of sessions
+// besides DATA_DIR/agents, such as the manifest's outputs_dir.
 func Lineage(path string, outputs ...string) (string, error) {
 	k, err := identity(path)
 	if k.lineage == "" && err == nil {
@@ -32,14 +30,13 @@ func Lineage(path string, outputs ...string) (string, error) {
 // lineageFile is the content of a lineage file.
 type lineageFile struct {
 	lineage string
-	home    string // the path of the state file that it was last kept for
-	id      string // the identity of the directory of that; earlier versions kept none
+	home    string // the path of the state file
+	id      string // the identity of the state file's directory; empty: not known
 }
 
 var identityForm = regexp.MustCompile(`^[0-9a-f]+(\.-?[0-9a-f]+)?$`)
 
-// identity reads the lineage file of the state file at path. It is empty if there is
-// none.
+// identity reads the lineage file of the state file at path, if any.
 func identity(path string) (k lineageFile, err error) {
 	b, err := readRegular(lineageOf(path))
 	if errors.Is(err, os.ErrNotExist) {
@@ -50,7 +47,7 @@ func identity(path string) (k lineageFile, err error) {
 	}
 	k.lineage, k.home, _ = strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
 	if !lineageForm.MatchString(k.lineage) {
-		return k, fmt.Errorf("read lineage %s: it is damaged; to restore it from what the sessions left: agentform state rebuild", lineageOf(path))
+		return k, fmt.Errorf("read lineage %s: it is damaged; to restore it from the copies of the sessions: agentform state rebuild", lineageOf(path))
 	}
 	if i := strings.LastIndexByte(k.home, '\n'); i >= 0 && identityForm.MatchString(k.home[i+1:]) {
 		k.home, k.id = k.home[:i], k.home[i+1:]
@@ -58,16 +55,15 @@ func identity(path string) (k lineageFile, err error) {
 	return k, nil
 }
 
-// CopiedError is a state that was copied, with its directory or without: its sessions
-// are those of the original, and must not be touched from the copy.
+// CopiedError reports a state that was copied: its sessions belong to the original.
 type CopiedError struct {
 	Path, Original string
-	// Gone says that the original is no longer at its place: somebody renamed it, or it was
-	// moved here from another file system. The two cannot be told apart.
+	// Gone: the original no longer exists. Either it was renamed, or it was moved here from
+	// another file system, which looks the same.
 	Gone bool
 }
 
-// Error names the original and how to go on.
+// Error names the original and how to continue.
 func (e *CopiedError) Error() string {
 	if e.Gone {
 		return fmt.Sprintf("read state %s: it is a copy of %s, which is no longer there, or was moved from there across file systems; nothing was changed; if it was moved: agentform doctor --fix --moved; if the original was renamed, its sessions belong to it, and to start a separate project, delete the copy: rm -r %s",
@@ -77,8 +73,8 @@ func (e *CopiedError) Error() string {
 		e.Path, e.Original, filepath.Dir(e.Path))
 }
 
-// original returns a *CopiedError for the state file at path if its directory is a copy.
-// One that was renamed is not, whatever is at its old place now.
+// original returns a *CopiedError if the directory of the state file at path is a copy. A
+// renamed directory is not.
 func original(path string) error {
 	k, err := identity(path)
 	dir, home := filepath.Dir(path), filepath.Dir(k.home)
@@ -92,8 +88,7 @@ func original(path string) error {
 	return &CopiedError{Path: path, Original: k.home}
 }
 
-// keepLineage sees to it that the lineage outlives the state file, and that a
-// copy of both is told from the original.
+// keepLineage writes the lineage file, by which a copy is told from the original.
 func keepLineage(path, lineage string) error {
 	now := lineageFile{lineage, canonical(path), fileid.Of(filepath.Dir(path))}
 	if k, err := identity(path); err == nil && k == now {
@@ -104,12 +99,12 @@ func keepLineage(path, lineage string) error {
 		text += now.id + "\n"
 	}
 	if _, err := replace(lineageOf(path), []byte(text)); err != nil {
-		return fmt.Errorf("keep lineage: %w", err)
+		return fmt.Errorf("write lineage: %w", err)
 	}
 	return nil
 }
 
-// canonical is a path in one form, whatever links lead there.
+// canonical returns a path as an absolute one without links.
 func canonical(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

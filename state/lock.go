@@ -13,11 +13,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockRetry is how often a lock that somebody holds is tried again.
+// lockRetry is the time between two attempts.
 const lockRetry = 25 * time.Millisecond
 
-// Holder is who holds the state's lock. It stands in the lock file for people:
-// the lock itself is the operating system's.
+// Holder is who holds the state's lock. The lock file has it for people; the lock itself is
+// the operating system's.
 type Holder struct {
 	PID     int       `json:"pid"`
 	User    string    `json:"user"`
@@ -26,23 +26,22 @@ type Holder struct {
 	Since   time.Time `json:"since"`
 }
 
-// LockedError says that somebody else is changing the state.
+// LockedError reports that another process is changing the state.
 type LockedError struct {
 	Path   string // of the state file
-	Holder Holder // zero if the holder has not told
+	Holder Holder // zero if unknown
 }
 
-// Error names the holder and what to do.
+// Error names the holder and how to continue.
 func (e *LockedError) Error() string {
 	who := "another process"
 	if h := e.Holder; h.PID != 0 {
 		who = fmt.Sprintf("%s (pid %d on %s, %q) since %s", h.User, h.PID, h.Host, h.Command, h.Since.Local().Format("2006-01-02 15:04:05"))
 	}
-	return fmt.Sprintf("state %s is locked by %s; wait until that ends, or wait longer with --lock-timeout", e.Path, who)
+	return fmt.Sprintf("state %s is locked by %s; wait for it, or raise --lock-timeout", e.Path, who)
 }
 
-// lock takes the lock of the state file, trying for as long as wait and ctx
-// allow, and at least once.
+// lock takes the lock of the state file. It tries at least once, until wait or ctx ends.
 func lock(ctx context.Context, path string, who Holder, wait time.Duration) (*flock.Flock, error) {
 	file := path + ".lock"
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -51,7 +50,7 @@ func lock(ctx context.Context, path string, who Holder, wait time.Duration) (*fl
 	l := flock.New(file, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	for deadline := time.Now().Add(wait); ; {
 		taken, err := l.TryLock()
-		if errors.Is(err, syscall.EROFS) { // a session can be ended all the same
+		if errors.Is(err, syscall.EROFS) { // sessions can end on a read-only disk
 			l = flock.New(file, flock.SetFlag(os.O_RDONLY))
 			taken, err = l.TryLock()
 		}
@@ -75,34 +74,32 @@ func lock(ctx context.Context, path string, who Holder, wait time.Duration) (*fl
 	return l, nil
 }
 
-// Locked reports whether somebody is changing the state file at path now.
+// Locked reports whether a process is changing the state file at path.
 func Locked(path string) bool {
 	_, locked := HeldBy(path)
 	return locked
 }
 
-// HeldBy returns who is changing the state file at path now, and whether anybody is.
-// The holder is zero if it has not written its name.
+// HeldBy returns the holder of the lock of the state file at path, which is zero if unknown,
+// and whether anybody holds it.
 func HeldBy(path string) (Holder, bool) {
 	file := path + ".lock"
 	l := flock.New(file, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))
-	free, err := l.TryRLock() // a shared lock that can be had: nobody has the other
-	_ = l.Close()             // never cleared: the name in it is nobody's of now
+	free, err := l.TryRLock() // succeeds unless somebody has the exclusive lock
+	_ = l.Close()             // without clearing the holder
 	if err != nil || free {
 		return Holder{}, false
 	}
 	return readHolder(file), true
 }
 
-// unlock clears the holder, so that the next one is never taken for this one,
-// and gives the lock back.
+// unlock clears the holder and releases the lock.
 func unlock(l *flock.Flock) error {
 	_ = os.Truncate(l.Path(), 0) // for people only
 	return l.Unlock()
 }
 
-// writeHolder names the holder. It has no error: a full disk must not keep
-// anybody from a lock that is held already.
+// writeHolder writes the holder. It ignores errors: a full disk does not prevent locking.
 func writeHolder(file string, who Holder) {
 	if who.Since.IsZero() {
 		who.Since = time.Now()
@@ -118,8 +115,7 @@ func writeHolder(file string, who Holder) {
 	}
 }
 
-// readHolder reads who holds the lock. Between taking the lock and writing the
-// name there is a moment: it tries twice.
+// readHolder reads the holder. It tries twice, as the holder writes after locking.
 func readHolder(file string) (h Holder) {
 	for range 2 {
 		b, err := readRegular(file)

@@ -17,20 +17,19 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Folder is the session's own folder: DATA_DIR/agents/ROLE/ID. Its record, its
-// events and its transcript lie there.
+// Folder returns the session's own directory, DATA_DIR/agents/ROLE/ID, with a copy of its
+// record, its events and its transcript.
 func Folder(dataDir string, r session.Record) string {
 	return FolderIn(filepath.Join(dataDir, "agents"), r)
 }
 
-// FolderIn is the session's own folder when outputs_dir puts the sessions'
-// folders elsewhere: OUTPUTS_DIR/ROLE/ID.
+// FolderIn returns the session's own directory in outputs_dir: OUTPUTS_DIR/ROLE/ID.
 func FolderIn(outputsDir string, r session.Record) string {
 	return filepath.Join(outputsDir, roleFolder(r.Spec.Role), r.ID)
 }
 
-// roleFolder is the role as a folder's name. A role is a free word; one that is
-// no good name is reduced, with six hex digits that tell it from others.
+// roleFolder returns a directory name for a role. A role that is not a good name becomes a
+// slug with six hex digits that make it unique.
 func roleFolder(role string) string {
 	switch {
 	case role == "":
@@ -42,33 +41,31 @@ func roleFolder(role string) string {
 	return session.Slug(role) + "-" + hex.EncodeToString(sum[:3])
 }
 
-// mirror writes each record into its session's folder.
+// mirror writes copies of records into the sessions' directories.
 type mirror struct {
 	mu     sync.Mutex
 	folder string // OUTPUTS_DIR
-	own    bool   // the folder is outside the data folder, and git does not ignore it
+	own    bool   // outside the data directory, so that git does not ignore it yet
 	err    error
 }
 
-// MirrorTo puts the sessions' folders below outputsDir from now on. Git ignores
-// them there as well: the folder of each role, which nobody else uses.
+// MirrorTo moves the sessions' directories below outputsDir from now on, and makes git ignore
+// them there.
 func (s *Store) MirrorTo(outputsDir string) {
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()
 	s.mirror.folder, s.mirror.own = outputsDir, true
 }
 
-// MirrorErr is the last failure to write a record into its session's folder, or
-// nil.
+// MirrorErr returns the last error of writing a copy of a record, or nil.
 func (s *Store) MirrorErr() error {
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()
 	return s.mirror.err
 }
 
-// reflect brings the folder of the session to what is on record now, which may
-// be newer than the change that led here. last is the record whose folder it
-// is if there is none any more.
+// reflect writes the current record of a session, which may be newer than last, to its
+// directory, or removes the copy if last is no longer on record.
 func (s *Store) reflect(a session.Address, last session.Record) {
 	m := &s.mirror
 	m.mu.Lock()
@@ -80,7 +77,7 @@ func (s *Store) reflect(a session.Address, last session.Record) {
 		err = m.forget(last)
 	}
 	if err != nil {
-		m.err = fmt.Errorf("write the record of %s into its folder: %w", a, err)
+		m.err = fmt.Errorf("copy the record of %s into its directory: %w", a, err)
 	}
 }
 
@@ -96,15 +93,12 @@ func (m *mirror) write(r session.Record) error {
 	return overwrite(filepath.Join(folder, "state.json"), append(b, '\n'))
 }
 
-// padLimit bounds the blank lines of overwrite: a file that is longer is none of its
-// own, and is cut.
+// padLimit bounds the padding of overwrite. It truncates a longer file.
 const padLimit = 1 << 20
 
-// overwrite writes the file in place, in one write: 36 times cheaper than a new
-// file that is renamed (11 to 400 µs on ext4), for what is only a copy. A text
-// that is shorter than the last one is filled up with blank lines, which JSON
-// allows, because truncating costs as much as the renaming saves. It writes through no
-// link, and into nothing but a regular file.
+// overwrite writes a file in place, in one write: 36 times cheaper than renaming a new one
+// (11 and 400 µs on ext4). It pads a shorter text with blank lines, which JSON allows, because
+// truncating costs as much. It follows no link and refuses anything but a regular file.
 func overwrite(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -135,8 +129,7 @@ func (m *mirror) forget(r session.Record) error {
 	return err
 }
 
-// settle makes the session's folder, or moves it here from below the role that
-// it had before.
+// settle creates the session's directory, or moves it from its former role.
 func (m *mirror) settle(folder, id string) error {
 	role := filepath.Dir(folder)
 	switch info, err := os.Lstat(folder); {
@@ -164,7 +157,7 @@ func (m *mirror) settle(folder, id string) error {
 	return os.Mkdir(folder, 0o700)
 }
 
-// ignore makes git ignore the folder of a role.
+// ignore makes git ignore the directory of a role.
 func (m *mirror) ignore(role string) error {
 	if !m.own {
 		return nil

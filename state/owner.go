@@ -11,9 +11,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// OwnedBy sets the owner of the runs that are recorded from now on. The store keeps
-// it in each record: Put writes the owner when the record's run is new or has none,
-// and else leaves the one that is there.
+// OwnedBy sets the owner of runs that are recorded from now on. Put sets it in a record
+// whose run is new or has no owner.
 func (s *Store) OwnedBy(o session.Owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -21,8 +20,8 @@ func (s *Store) OwnedBy(o session.Owner) {
 	s.owner = o
 }
 
-// own returns the changes that record r with its owner, and with it every record of
-// an earlier version, which has none. besides has the address that r leaves, if any.
+// own returns the changes that record r with its owner, and the owner in every record that
+// has none. besides has the address that r leaves, if any.
 func (s *Store) own(r session.Record, besides []change) ([]change, error) {
 	s.mu.Lock()
 	owner, rows := s.owner, s.rows
@@ -56,17 +55,16 @@ func (s *Store) own(r session.Record, besides []change) ([]change, error) {
 	return list, add(r)
 }
 
-// CopyOf returns the state file that the sessions of a state belong to, where that is
-// not the one in dataDir: the state was copied from there, and the original still
-// exists. Empty: it is no copy.
+// CopyOf returns the state file that the sessions of a state belong to, if the state was
+// copied from there to dataDir and that file still exists, or "".
 func (s State) CopyOf(dataDir string) string {
-	asked := map[string]bool{}
+	seen := map[string]bool{}
 	for _, r := range s.Sessions {
 		for _, dir := range []string{r.Owner.DataDir, MadeIn(r.Tree)} {
-			if dir == "" || asked[dir] {
+			if dir == "" || seen[dir] {
 				continue
 			}
-			asked[dir] = true
+			seen[dir] = true
 			original := filepath.Join(dir, "state.json")
 			if !sameFile(dir, dataDir) && !fileid.Renamed(r.Owner.DataDirID, dir, dataDir) && lineageAt(original) == s.Lineage {
 				return original
@@ -76,8 +74,7 @@ func (s State) CopyOf(dataDir string) string {
 	return ""
 }
 
-// MadeIn returns the data directory in which agentform made a workspace, by its
-// path; empty if it made it elsewhere. Records of earlier versions have no owner.
+// MadeIn returns the data directory of a workspace that agentform made, by its path, or "".
 func MadeIn(t session.WorkspaceState) string {
 	in := filepath.Dir(filepath.Dir(t.Path))
 	if !t.Created || filepath.Base(in) != "workspaces" {
@@ -86,8 +83,7 @@ func MadeIn(t session.WorkspaceState) string {
 	return filepath.Dir(in)
 }
 
-// lineageAt returns the lineage of the state file at path, also where only one of
-// the two files with it is left.
+// lineageAt returns the lineage of the state file at path, from either of its two files.
 func lineageAt(path string) string {
 	if k, err := identity(path); err == nil && k.lineage != "" {
 		return k.lineage

@@ -14,19 +14,18 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// mirrored is the content of the copy of a record in its session's folder.
+// mirrored is the copy of a record in its session's directory.
 type mirrored struct {
 	session.Record
-	// State is the session's state as agentform last recorded it.
-	State session.State `json:"state"`
-	// Transcripts are the files that tell what the session did.
+	// State is the recorded state.
+	State       session.State `json:"state"`
 	Transcripts struct {
 		Events string `json:"events"`
 		Screen string `json:"screen"`
 	} `json:"transcripts"`
 }
 
-// mirrorOf returns the copy of a record for its folder.
+// mirrorOf returns the copy of a record for its directory.
 func mirrorOf(r session.Record, folder string) mirrored {
 	m := mirrored{Record: r, State: lastState(r)}
 	m.Transcripts.Events = filepath.Join(folder, "events.jsonl")
@@ -34,7 +33,7 @@ func mirrorOf(r session.Record, folder string) mirrored {
 	return m
 }
 
-// lastState returns the state of a session that its record tells.
+// lastState returns the state of a session by its record.
 func lastState(r session.Record) session.State {
 	desired := r.Spec.Desired
 	if r.Override != nil {
@@ -55,17 +54,17 @@ func lastState(r session.Record) session.State {
 	return session.StateRunning
 }
 
-// Mirror is a copy of a record, as it was found in a session's own folder.
+// Mirror is a copy of a record in a session's own directory.
 type Mirror struct {
 	Path   string
 	Record session.Record
 	State  session.State
 }
 
-// Mirrors reads the copies of the records below the folder of the sessions' own
-// folders. One that makes no sense is left out, and is among the damaged.
+// Mirrors reads the copies of records below a directory. damaged are the paths of invalid
+// ones.
 func Mirrors(outputsDir string) (found []Mirror, damaged []string) {
-	paths, _ := filepath.Glob(filepath.Join(outputsDir, "*", "*", "state.json")) // fails only for a bad pattern
+	paths, _ := filepath.Glob(filepath.Join(outputsDir, "*", "*", "state.json")) // the pattern is valid
 	for _, path := range paths {
 		var m mirrored
 		b, err := readRegular(path)
@@ -81,8 +80,8 @@ func Mirrors(outputsDir string) (found []Mirror, damaged []string) {
 	return found, damaged
 }
 
-// Sum returns a checksum of what is at path and in its journal, whether that can be read
-// as a state or not. It is another one after each write.
+// Sum returns a checksum of the file at path and its journal, valid or not. It changes with
+// each write.
 func Sum(path string) string {
 	h := sha256.New()
 	for _, file := range []string{path, JournalOf(path)} {
@@ -92,10 +91,9 @@ func Sum(path string) string {
 	return string(h.Sum(nil))
 }
 
-// Rebuild puts a state in place of what is at path, under its lock, whatever that is:
-// missing, empty or damaged. What was there is copied first; the copies are returned.
-// seen is the Sum of path from before st was gathered: what was written since is not in
-// it, and Rebuild refuses to replace that.
+// Rebuild replaces the state at path, which may be missing, empty or damaged, under its
+// lock. It returns the paths of backups of the replaced files. seen is the Sum of path from
+// before st was made: Rebuild does not replace what was written since.
 func Rebuild(ctx context.Context, path string, st State, seen string, who Holder, wait time.Duration) (backups []string, err error) {
 	l, err := lock(ctx, path, who, wait)
 	if err != nil {
@@ -103,7 +101,7 @@ func Rebuild(ctx context.Context, path string, st State, seen string, who Holder
 	}
 	defer func() { err = errors.Join(err, unlock(l)) }()
 	if Sum(path) != seen {
-		return nil, fmt.Errorf("rebuild state: %s was written meanwhile, and nothing was changed; look again: agentform state rebuild", path)
+		return nil, fmt.Errorf("rebuild state: %s was written meanwhile, so nothing was changed; run agentform state rebuild again", path)
 	}
 	suffix := time.Now().UTC().Format(".20060102T150405.backup")
 	for _, file := range []string{path, JournalOf(path), lineageOf(path)} {
@@ -123,7 +121,6 @@ func Rebuild(ctx context.Context, path string, st State, seen string, who Holder
 	if err != nil {
 		return backups, fmt.Errorf("rebuild state: %w", err)
 	}
-	// A journal goes on from the file that it was written for, and from no other.
 	if err := removeFile(JournalOf(path)); err != nil {
 		return backups, fmt.Errorf("rebuild state: %w", err)
 	}
@@ -133,9 +130,8 @@ func Rebuild(ctx context.Context, path string, st State, seen string, who Holder
 	return backups, keepLineage(path, st.Lineage)
 }
 
-// mirroredLineage returns the lineage that the copies of records of the state file at
-// path name: it is known also where both files with it are lost. The copies are in
-// outputs or beside the file. Those that another data directory's state has are ignored.
+// mirroredLineage returns the lineage in the copies of records, if the state and lineage
+// files are lost. It ignores copies of another data directory's records.
 func mirroredLineage(path string, outputs []string) string {
 	for _, dir := range slices.Concat(outputs, []string{filepath.Join(filepath.Dir(path), "agents")}) {
 		if dir == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/internal/layout"
 )
 
-// fileLimit bounds what is read of a file of the state. Ten thousand sessions take 30 MB.
+// fileLimit bounds the size of files of the state. Ten thousand sessions take 30 MB.
 const fileLimit = 1 << 30
 
 // openRegular opens a file of the state for reading.
@@ -39,7 +39,7 @@ func readRegular(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := make([]byte, info.Size(), info.Size()+512) // to see its end without growing
+	text := make([]byte, info.Size(), info.Size()+512) // room to see the end of the file
 	n, err := io.ReadFull(f, text)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err

@@ -14,51 +14,49 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Version is the newest format of the state file that this package reads, and
-// the one that it writes.
+// Version is the format of the state file.
 const Version = 1
 
 // State is the content of a state file.
 type State struct {
 	Version   int              `json:"version"`
 	Serial    uint64           `json:"serial"`    // grows by one with each write
-	Lineage   string           `json:"lineage"`   // made once, and then the project's identity for ever
+	Lineage   string           `json:"lineage"`   // the project's identity, which never changes
 	Project   string           `json:"project"`   // as the last writer called it
 	Agentform string           `json:"agentform"` // version of the last writer
 	Sessions  []session.Record `json:"sessions"`  // sorted by address, one record each
 }
 
-// ErrNone says that there is no state file: nothing is on record.
+// ErrNone reports that there is no state file.
 var ErrNone = errors.New("no state file")
 
-// CorruptError is a state file that cannot be understood. It is never
-// overwritten.
+// CorruptError reports a damaged state file, which is never overwritten.
 type CorruptError struct {
 	Path   string
-	Backup string // the backup beside it; empty: there is none
+	Backup string // the path of its backup, if any
 	Err    error
 }
 
 // Error says what is wrong and how to go on.
 func (e *CorruptError) Error() string {
-	advice := "to rebuild the state from what the sessions left: agentform state rebuild"
+	advice := "to rebuild the state from the copies of the sessions: agentform state rebuild"
 	if e.Backup != "" {
-		advice += fmt.Sprintf("; or, to go back to the state before the last write: cp %s %s", e.Backup, e.Path)
+		advice += fmt.Sprintf("; to restore the state before the last write: cp %s %s", e.Backup, e.Path)
 	}
-	return fmt.Sprintf("read state %s: %v; the file was left as it is; %s", e.Path, e.Err, advice)
+	return fmt.Sprintf("read state %s: %v; nothing was changed; %s", e.Path, e.Err, advice)
 }
 
 // Unwrap gives the cause.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// NewerError is a state file in a format that came after Version.
+// NewerError reports a state file in a newer format than Version.
 type NewerError struct {
 	Path      string // empty: it was not read from a file
 	Version   int
 	Agentform string // the version of agentform that wrote it
 }
 
-// Error says which agentform is needed.
+// Error names the required agentform.
 func (e *NewerError) Error() string {
 	by := "a newer agentform"
 	if e.Agentform != "" {
@@ -68,26 +66,25 @@ func (e *NewerError) Error() string {
 	if e.Path == "" {
 		of = "the state that was given"
 	}
-	return fmt.Sprintf("read %s: it is in format %d, written by %s, and this agentform knows up to %d; the file was left as it is; upgrade agentform to go on",
+	return fmt.Sprintf("read %s: it has format %d, written by %s, and this agentform supports up to %d; nothing was changed; upgrade agentform",
 		of, e.Version, by, Version)
 }
 
-// Read reads a state file without taking its lock. It returns an error that is
-// ErrNone when there is no file, a *NewerError or a *CorruptError when it
-// cannot be understood, a *JournalError when that is so of its journal, a *CopiedError
-// when it belongs to another folder.
+// Read reads a state file without its lock. The error is ErrNone without a file, a
+// *NewerError or a *CorruptError for an unreadable file, a *JournalError for an unreadable
+// journal, and a *CopiedError for a state that belongs to another directory.
 func Read(path string) (State, error) {
 	st, _, err := read(path)
 	return st, err
 }
 
-// kept is how a state lies on the disk.
+// kept describes a state on disk.
 type kept struct {
 	whole   whole
-	journal int  // its size in bytes; 0: nothing in it counts
-	torn    bool // something follows that was never acknowledged
+	journal int  // its size in bytes; 0: empty, or of an earlier state file
+	torn    bool // with an unfinished write
 
-	deferred []entry // changes that only the runtime directory has
+	deferred []entry // changes in the runtime directory
 }
 
 func read(path string) (State, kept, error) {
@@ -117,8 +114,8 @@ func read(path string) (State, kept, error) {
 	return st, k, err
 }
 
-// Serial reads the serial of a state, without the rest: 0 when there is none. It
-// serves to see whether somebody has written since.
+// Serial returns the serial of a state, which grows with each write; 0 without a state. It
+// is cheaper than Read.
 func Serial(path string) (uint64, error) {
 	serial, err := serialOnDisk(path)
 	if err != nil {
@@ -127,7 +124,7 @@ func Serial(path string) (uint64, error) {
 	return serial + uint64(len(readDeferred(path, "", serial))), nil
 }
 
-// serialOnDisk is the serial of a state file and its journal.
+// serialOnDisk returns the serial of a state file and its journal.
 func serialOnDisk(path string) (uint64, error) {
 	journal, err := readRegular(JournalOf(path))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -146,7 +143,7 @@ func serialOnDisk(path string) (uint64, error) {
 	return serial, nil
 }
 
-// serialOf is the serial in a state file.
+// serialOf returns the serial in a state file.
 func serialOf(path string) (uint64, error) {
 	f, err := openRegular(path)
 	if err != nil {
@@ -156,7 +153,7 @@ func serialOf(path string) (uint64, error) {
 		return 0, err
 	}
 	defer f.Close()
-	// What this package writes has the serial in the first bytes.
+	// The serial is in the first bytes of what this package writes.
 	d := json.NewDecoder(io.LimitReader(f, 512))
 	for {
 		key, err := d.Token()
@@ -182,7 +179,7 @@ func unreadable(path string, err error) error {
 	return fmt.Errorf("read state: %w", err)
 }
 
-// decode is the parser of the state file at path.
+// decode parses the state file at path.
 func decode(path string, b []byte) (State, error) {
 	corrupt := func(err error) (State, error) {
 		e := &CorruptError{Path: path, Err: err}
@@ -197,7 +194,7 @@ func decode(path string, b []byte) (State, error) {
 	var s State
 	err := json.Unmarshal(b, &s)
 	if err != nil || s.Version != Version {
-		// Another format may look different in all but its version.
+		// Another format may differ in everything but the version.
 		var head struct {
 			Version   *int            `json:"version"`
 			Agentform json.RawMessage `json:"agentform"`
@@ -236,8 +233,8 @@ func decode(path string, b []byte) (State, error) {
 	return s, nil
 }
 
-// check refuses records that the rest of agentform could not live with: an
-// address that is none, an id that is no file name.
+// check returns an error about a record with an invalid address, or an id that is not a
+// file name.
 func check(r session.Record) error {
 	block, ok := strings.CutPrefix(string(r.Address), "session.")
 	open := strings.IndexByte(block, '[')

@@ -20,57 +20,53 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Store is an open state: the only way to change a state file. Its methods may
-// be called from many goroutines.
+// Store is an open state, the only way to change a state file. Many goroutines can use it.
 type Store struct {
 	path   string
 	lock   *flock.Flock
 	mirror mirror
 	owner  session.Owner // see OwnedBy
 
-	writing  sync.Mutex // held by the one that writes; guards what follows up to mu
-	backed   bool       // the backup of this store's beginning has been made
-	unsure   bool       // what is on the disk may not be there for ever: write it whole, even if nothing changes
-	deferred []entry    // changes that only the runtime directory has
+	writing  sync.Mutex // guards the fields up to mu; held while writing
+	backed   bool       // the backup was made
+	unsure   bool       // the disk may not have the last write: write the whole file next
+	deferred []entry    // changes in the runtime directory
 	closed   bool
-	whole    whole    // the state file as it was written last; its size is 0: there is none
-	journal  appended // what has changed since
+	whole    whole    // the state file; size 0: none
+	journal  appended // the changes since
 
 	mu   sync.Mutex
-	head State    // what the file says, without its sessions
-	rows []*row   // what the file says, sorted by address; the slice is replaced, never changed
-	next *changes // gathers until the next write
+	head State    // the state without its sessions
+	rows []*row   // the sessions, sorted by address; replaced, never changed
+	next *changes // changes of the next write
 }
 
-// row is one record, as it is and as it stands in the file. It never changes.
+// row is a record with its JSON. It never changes.
 type row struct {
 	record session.Record
 	raw    []byte
 }
 
-// changes are written together, and succeed or fail together.
+// changes are written together.
 type changes struct {
 	list []change
 	done bool
 	err  error
 }
 
-// change puts a row, or takes the address away.
+// change puts a row or deletes an address.
 type change struct {
 	address session.Address
 	row     *row // nil: delete
 }
 
-// Open takes the lock of the state file at path and reads it, or begins a new
-// state, which is written with the first Put. Folders that are missing are
-// made. who is shown to others that want the lock; project and version (of
-// agentform) are what the next write records. It tries to get the lock for as
-// long as wait and ctx allow, and returns a *LockedError if somebody else
-// keeps it. A file that cannot be understood is refused as Read refuses it.
+// Open locks and reads the state file at path, or starts a new state, which the first Put
+// writes. It creates missing directories. Others that want the lock see who; the next write
+// records project and version (of agentform). Open waits for the lock until wait or ctx
+// ends, and then returns a *LockedError. Other errors are those of Read.
 //
-// The session folders (Folder) lie beside the file unless MirrorTo says
-// otherwise. A new state takes up the lineage that those there, or in outputs, name.
-// The caller must Close the store.
+// The sessions' directories (Folder) are beside the file unless MirrorTo moves them. A new
+// state continues the lineage of those there or in outputs. The caller must Close the store.
 func Open(ctx context.Context, path string, project, version string, who Holder, wait time.Duration, outputs ...string) (*Store, error) {
 	l, err := lock(ctx, path, who, wait)
 	if err != nil {
@@ -157,8 +153,7 @@ func (s *Store) State() State {
 // it fails, Put returns nil and MirrorErr tells.
 func (s *Store) Put(r session.Record) error { return s.put(r) }
 
-// Move is Put of a session that was on record under another address: one
-// change, so that it is never on record twice, nor not at all.
+// Move is Put of a session under a new address, as one change.
 func (s *Store) Move(from session.Address, r session.Record) error {
 	if from == r.Address {
 		return s.put(r)
@@ -171,7 +166,7 @@ func (s *Store) put(r session.Record, besides ...change) error {
 	if err != nil {
 		return fmt.Errorf("record %s in state: %w", r.Address, err)
 	}
-	// Kept as it will be read: nothing of it is the caller's any more.
+	// A deep copy, as it will be read.
 	var kept session.Record
 	if err := json.Unmarshal(raw, &kept); err != nil {
 		return fmt.Errorf("record %s in state: %w", r.Address, err)
@@ -194,8 +189,8 @@ func (s *Store) put(r session.Record, besides ...change) error {
 	return nil
 }
 
-// Delete forgets the session and returns when that is durable. Its folder
-// keeps its history. An address that is not on record is no error.
+// Delete deletes the record of a session durably. Its directory keeps its history. Deleting
+// an address that is not on record does nothing.
 func (s *Store) Delete(a session.Address) error {
 	gone, known := s.record(a)
 	if err := s.commit(change{a, nil}); err != nil {
@@ -207,8 +202,7 @@ func (s *Store) Delete(a session.Address) error {
 	return nil
 }
 
-// Close waits for a write that is under way, takes a journal of some length into the
-// state file, and gives the lock back.
+// Close waits for a write that is under way, merges a long journal, and releases the lock.
 func (s *Store) Close() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -217,7 +211,7 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	if j := s.journal.size; j > 0 && (s.whole.Size < smallState || j > s.whole.Size/closingShare) {
-		_, _ = s.writeWhole(s.head, s.rows) // else the journal goes on holding it
+		_, _ = s.writeWhole(s.head, s.rows) // else the journal still has it
 	}
 	s.journal.close()
 	if err := unlock(s.lock); err != nil {
@@ -226,7 +220,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// commit makes the changes durable, all or none, together with whatever else waits.
+// commit writes the changes durably, together with others that wait.
 func (s *Store) commit(c ...change) error {
 	s.mu.Lock()
 	if s.next == nil {
@@ -239,17 +233,17 @@ func (s *Store) commit(c ...change) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if mine.done {
-		return mine.err // somebody else who waited has written it with his own
+		return mine.err // written with another commit
 	}
 	s.mu.Lock()
-	s.next = nil // who comes now is in the next write
+	s.next = nil // later changes are in the next write
 	s.mu.Unlock()
 	mine.err = s.write(mine.list)
 	mine.done = true
 	return mine.err
 }
 
-// write makes the changes, in their order. The caller holds s.writing.
+// write applies the changes in their order. The caller holds s.writing.
 func (s *Store) write(list []change) error {
 	if s.closed {
 		return os.ErrClosed
@@ -302,8 +296,7 @@ func (s *Store) append(head State, changed map[session.Address]*row) (written bo
 	return written, err
 }
 
-// writeWhole writes the state file whole, so that nothing of the journal counts any
-// more.
+// writeWhole writes the state file and ends the journal.
 func (s *Store) writeWhole(head State, rows []*row) (written bool, err error) {
 	text, err := encode(head, rows)
 	if err != nil {
@@ -323,7 +316,7 @@ func (s *Store) writeWhole(head State, rows []*row) (written bool, err error) {
 	return written, err
 }
 
-// record is what is on record of the address now.
+// record returns the current record of an address.
 func (s *Store) record(a session.Address) (session.Record, bool) {
 	s.mu.Lock()
 	rows := s.rows
@@ -337,8 +330,7 @@ func (s *Store) record(a session.Address) (session.Record, bool) {
 	return rows[i].record, true
 }
 
-// encode lays the state out: one line for each record, so that a person can
-// read it and a diff shows which session changed.
+// encode returns the text of a state, with a line for each record.
 func encode(head State, rows []*row) ([]byte, error) {
 	head.Sessions = []session.Record{}
 	text, err := json.MarshalIndent(head, "", " ")

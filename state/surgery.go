@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Decode reads the text of a state file that is in none yet: one to be pushed. A
-// newer format is a *NewerError; any other error says what is wrong with it.
+// Decode parses the text of a state file, which is to be pushed. The error about a newer
+// format is a *NewerError.
 func Decode(text []byte) (State, error) {
 	s, err := decode("", text)
 	var corrupt *CorruptError
@@ -20,9 +20,8 @@ func Decode(text []byte) (State, error) {
 	return s, err
 }
 
-// Backup writes the state as it is to a file beside it that nothing overwrites, named
-// after the serial (state.json.41.backup), and returns its path; empty: there is no
-// state file.
+// Backup writes the state to a file named after its serial, state.json.41.backup, and
+// returns the path, which is empty without a state.
 func (s *Store) Backup() (path string, err error) {
 	st := s.State()
 	if st.Serial == 0 {
@@ -39,7 +38,7 @@ func (s *Store) Backup() (path string, err error) {
 	return path, nil
 }
 
-// Encode is the state as a state file holds it: the text that Decode reads.
+// Encode returns the text of a state file, which Decode parses.
 func (s State) Encode() ([]byte, error) {
 	rows := make([]*row, len(s.Sessions))
 	for i, r := range s.Sessions {
@@ -52,25 +51,23 @@ func (s State) Encode() ([]byte, error) {
 	return encode(s, rows)
 }
 
-// StaleError is a state that may not be pushed over the one that is there.
+// StaleError reports a state that must not replace the current one.
 type StaleError struct {
-	Lineage bool // it is another project's; else it is older
+	Lineage bool // of another project; else it is older
 	Have    State
 	Given   State
 }
 
-// Error says what is wrong and how to go on.
+// Error includes how to continue.
 func (e *StaleError) Error() string {
 	if e.Lineage {
-		return fmt.Sprintf("it is the state of another project: its lineage is %s, here it is %s; what lives here would not be known as ours any more", e.Given.Lineage, e.Have.Lineage)
+		return fmt.Sprintf("it belongs to another project: its lineage is %s instead of %s, so live sessions would be lost", e.Given.Lineage, e.Have.Lineage)
 	}
-	return fmt.Sprintf("it is older than the state here: serial %d, here it is %d; pull again, and make the change in that", e.Given.Serial, e.Have.Serial)
+	return fmt.Sprintf("it is older than the current state: serial %d instead of %d; pull again and change that", e.Given.Serial, e.Have.Serial)
 }
 
-// Push puts another state in place of the one that is there, all of it in one
-// write, whose serial is higher than both. It must be of the same lineage, and of
-// a serial that is not lower than the one here, else it is a *StaleError; force
-// lets both pass. Where nothing is on record yet any state may be pushed.
+// Push replaces the state in one write, with a serial higher than both. A state of another
+// lineage or a lower serial is a *StaleError, unless force is set or nothing is on record.
 func (s *Store) Push(st State, force bool) error {
 	have := s.State()
 	blank := have.Serial == 0 && len(have.Sessions) == 0
@@ -96,7 +93,7 @@ func (s *Store) Push(st State, force bool) error {
 		list = append(list, change{r.Address, &row{r, raw}})
 	}
 	s.writing.Lock()
-	s.unsure = true // the head changes, also if no record does
+	s.unsure = true // the head changes even if no record does
 	s.mu.Lock()
 	s.head.Lineage, s.head.Serial = st.Lineage, max(st.Serial, have.Serial)
 	s.mu.Unlock()

@@ -66,7 +66,7 @@ func TestPush(t *testing.T) {
 	}
 	// What was pulled before is older now.
 	var stale *StaleError
-	if err := s.Push(pulled, false); !errors.As(err, &stale) || stale.Lineage || !strings.Contains(err.Error(), "serial 2, here it is 3") {
+	if err := s.Push(pulled, false); !errors.As(err, &stale) || stale.Lineage || !strings.Contains(err.Error(), "serial 2 instead of 3") {
 		t.Errorf("an older one: %v", err)
 	}
 	other := edited

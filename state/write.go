@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/renameio/v2"
 )
 
-// replace puts text in place of the file at path, or leaves the file as it is:
-// a temporary file beside it, fsync, rename, fsync of the folder. replaced
-// without a nil error means that the new file is there and may not survive a
-// crash of the machine.
+// replace replaces the file at path atomically: a temporary file, fsync, rename, fsync of
+// the directory. replaced with an error means that the new file may not survive a crash of
+// the machine.
 func replace(path string, text []byte) (replaced bool, err error) {
 	folder := filepath.Dir(path)
 	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(folder), renameio.WithStaticPermissions(0o600))
@@ -26,7 +26,7 @@ func replace(path string, text []byte) (replaced bool, err error) {
 		return false, fmt.Errorf("write %s: %w", path, err)
 	}
 	if err := syncFolder(folder); err != nil {
-		return true, fmt.Errorf("write %s: it is written and may not survive a crash: %w", path, err)
+		return true, fmt.Errorf("write %s: it is written, but may not survive a crash: %w", path, err)
 	}
 	return true, nil
 }
@@ -40,11 +40,10 @@ func syncFolder(folder string) error {
 	return d.Sync()
 }
 
-// backup keeps the state file as it is beside it, before it is written whole for the
-// first time: so looking, and an apply with nothing to do, leave an older and more
-// telling one alone. It costs no copy where the file system has links.
+// backup backs up the state file before it is first written, so that an apply without
+// changes keeps an older backup. It makes a link if the file system has links.
 func backup(path string) error {
-	link := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"0") // sweep takes it away
+	link := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"0") // sweep removes it
 	err := removeFile(link)
 	if err == nil {
 		err = os.Link(path, link)
@@ -62,8 +61,7 @@ func backup(path string) error {
 	return nil
 }
 
-// sweep removes the temporary files of writers that were killed. The caller
-// holds the lock, so nobody is writing.
+// sweep removes the temporary files of killed writers. The caller holds the lock.
 func sweep(path string) {
 	left, _ := filepath.Glob(filepath.Join(globQuote(filepath.Dir(path)), "."+globQuote(filepath.Base(path))+"[0-9]*"))
 	for _, f := range left {
@@ -71,15 +69,7 @@ func sweep(path string) {
 	}
 }
 
-// globQuote takes the meaning from the characters that Glob knows.
+// globQuote returns a pattern of filepath.Glob that matches s alone.
 func globQuote(s string) string {
-	var b []byte
-	for i := range len(s) {
-		switch s[i] {
-		case '*', '?', '[', '\\':
-			b = append(b, '\\')
-		}
-		b = append(b, s[i])
-	}
-	return string(b)
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
