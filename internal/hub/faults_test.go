@@ -79,7 +79,7 @@ func TestWebhookThatHangs(t *testing.T) {
 	quick := r.spec("api")
 	quick.Restart.Attempts, quick.Restart.EscalateAfter, quick.Restart.Backoff.Initial, quick.Restart.Backoff.Factor = 1000, 1, 1, 1
 	r.apply(quick, r.spec("web"))
-	_, stop := r.hub(func(c *hub.Config) { c.Notify = n.Tell })
+	_, stop := r.hub(func(c *hub.Config) { c.Notify = n.Send })
 	deadline := time.Now().Add(time.Minute)
 	for launched := 1; launched < 5; {
 		if r.alive("api") {

@@ -1,10 +1,8 @@
-// Package notify tells people, by a command or a webhook, what the hub thinks they
-// should hear of.
+// Package notify sends the hub's notifications to commands and webhooks.
 //
-// Telling blocks nobody: each target has a queue and a goroutine of its own, every
-// attempt has a time limit, and a target that takes nothing loses what does not fit
-// into its queue, which is logged. The same thing about the same session is told
-// once within a while.
+// Send never blocks. Each target has a queue and a goroutine, and each attempt a timeout.
+// Events that do not fit into a queue are dropped and logged. The same event about the same
+// session is sent once in a while.
 package notify
 
 import (
@@ -32,10 +30,10 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// Event is what a target is given, as JSON.
+// Event is the JSON that a target gets.
 type Event struct {
 	Event     string    `json:"event"` // escalated, blocked, failed, blocked_api, done, exited, stale, turn_ended, unhealthy, branch_mismatch, pr_detected
-	Also      string    `json:"-"`     // another name of the same event, for targets that want that
+	Also      string    `json:"-"`     // another name of the same event
 	Given     time.Time `json:"-"`     // of turn_ended and blocked: when the agent was last given something, so that the next turn is not the same
 	Time      time.Time `json:"time"`
 	Project   string    `json:"project"`
@@ -51,15 +49,15 @@ type Event struct {
 	Truncated bool      `json:"truncated"`         // the excerpt is not all there was
 }
 
-// Target is who is told.
+// Target is a command or a webhook, with the events that it gets.
 type Target struct {
 	Name    string
-	On      []string // the Events it wants
+	On      []string // the names of events
 	Command []string // gets the event on standard input
 	Webhook string   // gets it as a POST
 }
 
-// Config is what a Notifier works with.
+// Config configures a Notifier.
 type Config struct {
 	Targets []Target
 	Dir     string   // in which commands run
@@ -70,13 +68,13 @@ type Config struct {
 }
 
 const (
-	// queued is how many events may wait for a target.
-	queued = 256
-	// once is for how long the same thing is not told again.
-	once = 5 * time.Minute
+	// queueSize is how many events may wait for a target.
+	queueSize = 256
+	// repeatAfter is how long the same event is not sent again.
+	repeatAfter = 5 * time.Minute
 )
 
-// Notifier tells targets of events. Tell may be called from many goroutines.
+// Notifier sends events to targets. Its methods may be called concurrently.
 type Notifier struct {
 	config  Config
 	queues  []chan Event
@@ -84,37 +82,37 @@ type Notifier struct {
 
 	mu     sync.Mutex
 	closed bool
-	told   map[told]time.Time
+	sent   map[eventKey]time.Time
 }
 
-type told struct {
+type eventKey struct {
 	address, event, detail string
 	given                  int64
 }
 
-// New starts telling. Close ends it.
+// New starts a notifier. Close ends it.
 func New(ctx context.Context, c Config) *Notifier {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	n := &Notifier{config: c, told: map[told]time.Time{}}
+	n := &Notifier{config: c, sent: map[eventKey]time.Time{}}
 	for _, t := range c.Targets {
-		q := make(chan Event, queued)
+		q := make(chan Event, queueSize)
 		n.queues = append(n.queues, q)
 		n.workers.Go(func() { n.serve(ctx, t, q) })
 	}
 	return n
 }
 
-// Tell hands an event to the targets that want it, and returns at once.
-func (n *Notifier) Tell(e Event) {
+// Send queues an event for the targets that match it and returns immediately.
+func (n *Notifier) Send(e Event) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed || n.repeats(e) {
 		return
 	}
 	for i, t := range n.config.Targets {
-		name := t.wants(e)
+		name := t.match(e)
 		if name == "" {
 			continue
 		}
@@ -123,13 +121,13 @@ func (n *Notifier) Tell(e Event) {
 		select {
 		case n.queues[i] <- e:
 		default:
-			n.config.Log.Warn("not notified: too much waits already", "target", t.Name, "event", e.Event, "session", e.Address)
+			n.config.Log.Warn("not notified: the queue is full", "target", t.Name, "event", e.Event, "session", e.Address)
 		}
 	}
 }
 
-// wants returns by which of its names a target wants an event; empty: it does not.
-func (t Target) wants(e Event) string {
+// match returns the name by which a target gets an event, or "" if it does not.
+func (t Target) match(e Event) string {
 	for _, name := range []string{e.Event, e.Also} {
 		if slices.Contains(t.On, name) {
 			return name
@@ -138,24 +136,24 @@ func (t Target) wants(e Event) string {
 	return ""
 }
 
-// repeats reports whether the same was told a moment ago.
+// repeats reports whether the same event was sent a moment ago.
 func (n *Notifier) repeats(e Event) bool {
 	now := time.Now()
-	for k, at := range n.told {
-		if now.Sub(at) >= once {
-			delete(n.told, k)
+	for k, at := range n.sent {
+		if now.Sub(at) >= repeatAfter {
+			delete(n.sent, k)
 		}
 	}
-	k := told{e.Address, e.Event, e.Reason + "\x00" + e.New + "\x00" + e.Detail, e.Given.UnixMicro()}
-	if _, is := n.told[k]; is {
+	k := eventKey{e.Address, e.Event, e.Reason + "\x00" + e.New + "\x00" + e.Detail, e.Given.UnixMicro()}
+	if _, is := n.sent[k]; is {
 		return true
 	}
-	n.told[k] = now
+	n.sent[k] = now
 	return false
 }
 
-// Close takes nothing more, and returns when what waits was told, or when ctx of
-// New has ended.
+// Close refuses further events, sends those that are queued and returns. It returns early if
+// the context of New ends.
 func (n *Notifier) Close() {
 	n.mu.Lock()
 	if !n.closed {
@@ -188,18 +186,18 @@ func (n *Notifier) serve(ctx context.Context, t Target, q <-chan Event) {
 }
 
 const (
-	// patience is how long a command may take.
-	patience = 30 * time.Second
-	// complaint is how much of what it prints is told, in bytes.
-	complaint = 2 << 10
+	// commandTimeout bounds a command.
+	commandTimeout = 30 * time.Second
+	// maxOutput bounds, in bytes, what an error quotes of its output.
+	maxOutput = 2 << 10
 )
 
-// run gives a command the event on standard input, and what is short of it in its
-// environment. One that takes too long is killed with all that it started, and what it
-// leaves behind in its process group is killed after the same time.
+// run runs a command with the event on standard input and a summary in its environment. A
+// command that exceeds its timeout is killed with its children; what it leaves behind in its
+// process group is killed after the same time.
 func (n *Notifier) run(parent context.Context, argv []string, e Event, body []byte) error {
-	began := time.Now()
-	ctx, cancel := context.WithTimeout(parent, patience)
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(parent, commandTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var printed tail
@@ -209,19 +207,18 @@ func (n *Notifier) run(parent context.Context, argv []string, e Event, body []by
 	c.WaitDelay = time.Second
 	err := c.Run()
 	if c.Process != nil {
-		n.workers.Go(func() { endGroup(parent, c.Process.Pid, began.Add(patience)) })
+		n.workers.Go(func() { endGroup(parent, c.Process.Pid, start.Add(commandTimeout)) })
 	}
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it did, and left something behind that holds its output
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a process that it left behind has its output open
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("command %q: %w after %s", argv[0], context.Cause(ctx), patience)
+		return fmt.Errorf("command %q: %w after %s", argv[0], context.Cause(ctx), commandTimeout)
 	}
 	return fmt.Errorf("command %q: %w: %s", argv[0], err, strings.TrimSpace(string(printed)))
 }
 
-// endGroup kills what is left of a process group when ctx ends or the time has come, and
-// returns when nothing is.
+// endGroup waits for the end of a process group, and kills it at a time or when ctx ends.
 func endGroup(ctx context.Context, group int, at time.Time) {
 	for left := time.NewTicker(100 * time.Millisecond); ; {
 		if errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
@@ -235,7 +232,7 @@ func endGroup(ctx context.Context, group int, at time.Time) {
 	}
 }
 
-// environ returns the variables that a command finds the event in.
+// environ returns the variables of a command.
 func (e Event) environ() []string {
 	return []string{"AGENTFORM_EVENT=" + e.Event, "AGENTFORM_ADDRESS=" + e.Address, "AGENTFORM_BRANCH=" + e.Branch,
 		"AGENTFORM_DETAIL=" + strings.ReplaceAll(cmp.Or(e.Detail, e.New), "\x00", "")}
@@ -246,20 +243,19 @@ type tail []byte
 
 func (t *tail) Write(b []byte) (int, error) {
 	*t = append(*t, b...)
-	if over := len(*t) - complaint; over > 0 {
+	if over := len(*t) - maxOutput; over > 0 {
 		*t = append((*t)[:0], (*t)[over:]...)
 	}
 	return len(b), nil
 }
 
 const (
-	// perTry is how long a webhook may take to answer.
-	perTry = 10 * time.Second
-	// tries is how often it is tried again: after 1, 2, 4 and 8 seconds, or as long
-	// as it says itself.
-	tries = 4
-	// inAll bounds all of that.
-	inAll = 2 * time.Minute
+	// requestTimeout bounds one request to a webhook.
+	requestTimeout = 10 * time.Second
+	// maxRetries bounds the retries: after 1, 2, 4 and 8 seconds, or as the webhook says.
+	maxRetries = 4
+	// deliveryTimeout bounds all requests for one event.
+	deliveryTimeout = 2 * time.Minute
 )
 
 // The headers of what a webhook is sent.
@@ -268,7 +264,7 @@ const (
 	SignatureHeader = "X-Agentform-Signature" // see Sign
 )
 
-// Sign is the signature of a body sent at a time (Unix seconds, as in TimeHeader):
+// Sign returns the signature of a body sent at a time (Unix seconds, as in TimeHeader):
 // sha256= and the hex HMAC-SHA256 of the time, a dot and the body under the key.
 func Sign(key []byte, at string, body []byte) string {
 	mac := hmac.New(sha256.New, key)
@@ -277,10 +273,9 @@ func Sign(key []byte, at string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// post sends the event to a webhook, again while it does not answer or says that it
-// cannot now.
+// post sends an event to a webhook and retries while it is unavailable.
 func (n *Notifier) post(ctx context.Context, address string, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, inAll)
+	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	r, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, address, body)
 	if err != nil {
@@ -296,10 +291,9 @@ func (n *Notifier) post(ctx context.Context, address string, body []byte) error 
 		}
 	}
 	c := retryablehttp.NewClient()
-	c.Logger, c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = nil, tries, time.Second, 30*time.Second
-	c.HTTPClient.Timeout, c.ErrorHandler = perTry, retryablehttp.PassthroughErrorHandler
-	// What was on the screen goes to the address that the manifest names, and to no
-	// other that this one would send it to.
+	c.Logger, c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = nil, maxRetries, time.Second, 30*time.Second
+	c.HTTPClient.Timeout, c.ErrorHandler = requestTimeout, retryablehttp.PassthroughErrorHandler
+	// The event has a part of the screen: it goes to the address in the manifest only.
 	c.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	defer c.HTTPClient.CloseIdleConnections()
 	answer, err := c.Do(r)

@@ -68,8 +68,8 @@ func TestCommand(t *testing.T) {
 	e := Event{Event: "blocked", Time: time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC), Project: "shop", Address: "session.api", ID: "api-1",
 		Old: "running", New: "blocked", Detail: "may I?", Excerpt: "❯ 1. Yes"}
 	e.Branch = "agents/api"
-	n.Tell(e)
-	n.Tell(Event{Event: "exited", Also: "stale", Address: "session.web"})
+	n.Send(e)
+	n.Send(Event{Event: "exited", Also: "stale", Address: "session.web"})
 	n.Close()
 	env, err := os.ReadFile(filepath.Join(dir, "env"))
 	if want := "blocked|session.api|agents/api|may I?\nstale|session.web||\n"; string(env) != want || err != nil {
@@ -90,15 +90,15 @@ func TestOnce(t *testing.T) {
 	dir := t.TempDir()
 	n := start(t, Config{Dir: dir, Environ: os.Environ(), Targets: []Target{{Name: "a", On: []string{"blocked"}, Command: []string{"sh", "-c", "echo x >> told"}}}})
 	for range 50 {
-		n.Tell(Event{Event: "blocked", Address: "session.api", Detail: "may I?"})
+		n.Send(Event{Event: "blocked", Address: "session.api", Detail: "may I?"})
 	}
-	n.Tell(Event{Event: "blocked", Address: "session.api", Detail: "may I go?"})
-	n.Tell(Event{Event: "blocked", Address: "session.web", Detail: "may I?"})
+	n.Send(Event{Event: "blocked", Address: "session.api", Detail: "may I go?"})
+	n.Send(Event{Event: "blocked", Address: "session.web", Detail: "may I?"})
 	for range 2 { // and the same of the next turn
-		n.Tell(Event{Event: "blocked", Address: "session.web", Detail: "may I?", Given: time.Unix(1, 0)})
+		n.Send(Event{Event: "blocked", Address: "session.web", Detail: "may I?", Given: time.Unix(1, 0)})
 	}
 	n.Close()
-	n.Tell(Event{Event: "blocked", Address: "session.late"}) // after the end it is no panic
+	n.Send(Event{Event: "blocked", Address: "session.late"}) // after the end it is no panic
 	if b, _ := os.ReadFile(filepath.Join(dir, "told")); strings.Count(string(b), "x") != 4 {
 		t.Errorf("told %d times, want 4", strings.Count(string(b), "x"))
 	}
@@ -125,7 +125,7 @@ func TestCommandLeavesADaemon(t *testing.T) {
 	defer cancel()
 	n := New(ctx, Config{Dir: dir, Environ: os.Environ(), Targets: []Target{{Name: "a", On: []string{"done"},
 		Command: []string{"sh", "-c", "sleep 1000 >/dev/null 2>&1 </dev/null & echo $! > pid.new; mv pid.new pid"}}}})
-	n.Tell(Event{Event: "done"})
+	n.Send(Event{Event: "done"})
 	var pid int
 	for pid == 0 {
 		b, _ := os.ReadFile(filepath.Join(dir, "pid"))
@@ -133,7 +133,7 @@ func TestCommandLeavesADaemon(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if err := syscall.Kill(pid, 0); err != nil {
-		t.Errorf("it has %s to do what it was started for: %v", patience, err)
+		t.Errorf("it has %s to do what it was started for: %v", commandTimeout, err)
 	}
 	time.AfterFunc(50*time.Millisecond, cancel)
 	n.Close()
@@ -213,7 +213,7 @@ func TestWebhookLimits(t *testing.T) {
 		t.Errorf("a redirect: %v, and %d calls elsewhere", err, elsewhere.Load())
 	}
 	began := time.Now()
-	if err := n.post(t.Context(), s.URL+"/endless", []byte(`{}`)); err != nil || time.Since(began) > perTry {
+	if err := n.post(t.Context(), s.URL+"/endless", []byte(`{}`)); err != nil || time.Since(began) > requestTimeout {
 		t.Errorf("an answer without an end: %v after %s", err, time.Since(began))
 	}
 }
@@ -231,8 +231,8 @@ func TestWebhookThatHangs(t *testing.T) {
 		{Name: "ops", On: []string{"failed"}, Command: []string{"sh", "-c", "echo x >> told"}},
 	}})
 	began := time.Now()
-	for i := range 2 * queued {
-		n.Tell(Event{Event: "failed", Address: "session.api", Detail: strings.Repeat("x", i)})
+	for i := range 2 * queueSize {
+		n.Send(Event{Event: "failed", Address: "session.api", Detail: strings.Repeat("x", i)})
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("telling took %s", took)
@@ -248,10 +248,10 @@ func TestTooMuch(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := New(ctx, Config{Dir: t.TempDir(), Environ: os.Environ(), Log: textLog(&log), Targets: []Target{
 		{Name: "slow", On: []string{"failed"}, Command: []string{"sh", "-c", "while [ ! -e " + block + " ]; do sleep 0.05; done"}}}})
-	for i := range queued + 10 {
-		n.Tell(Event{Event: "failed", Address: "session.api", Detail: strings.Repeat("x", i)})
+	for i := range queueSize + 10 {
+		n.Send(Event{Event: "failed", Address: "session.api", Detail: strings.Repeat("x", i)})
 	}
-	until(t, "it is logged", func() bool { return strings.Contains(log.String(), "too much waits already") })
+	until(t, "it is logged", func() bool { return strings.Contains(log.String(), "the queue is full") })
 	cancel()
 	n.Close()
 }

@@ -40,7 +40,7 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 		Inherited:  func(run string) []string { _, names, _ := rundir.LaunchEnv(p.RunDir(run)); return names },
 		MaxRunning: p.MaxRunning,
 		AtOnce:     min(hub.DefaultAtOnce, p.Parallelism),
-		Notify:     n.Tell,
+		Notify:     n.Send,
 		Wakers:     []hub.Waker{&hub.Processes{}, &hub.Files{}},
 		Log:        log,
 	}
