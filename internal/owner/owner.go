@@ -1,9 +1,10 @@
-// Package owner tells whose the sessions of a state are: of which host, user,
-// project and data directory. It only reads.
+// Package owner identifies whose the sessions of a state are: of which host, user, project
+// and data directory. It only reads.
 package owner
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -25,11 +26,11 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Here returns the owner of what this process starts for a project.
+// Here returns the owner of the sessions that this process starts.
 func Here(project, dataDir, lineage string) session.Owner {
 	host, _ := os.Hostname() // without one the machine's own id has to do
 	return session.Owner{
-		Host:         named(host),
+		Host:         cmp.Or(host, "localhost"),
 		Machine:      machine(host),
 		BootID:       proc.BootID(),
 		PIDNamespace: pidNamespace(),
@@ -38,13 +39,6 @@ func Here(project, dataDir, lineage string) session.Owner {
 		DataDir:      Resolve(dataDir),
 		Lineage:      lineage,
 	}
-}
-
-func named(host string) string {
-	if host == "" {
-		return "localhost"
-	}
-	return host
 }
 
 // digest hides a machine's id, which is confidential, and keeps it comparable.
@@ -72,21 +66,21 @@ func Resolve(path string) string {
 	}
 }
 
-// UserError says that a data directory belongs to another user.
+// A UserError reports that a data directory belongs to another user.
 type UserError struct {
 	DataDir string
 	UID     int // of its owner
 }
 
-// Error names the user and how to run agentform as that user.
+// Error names the user and the command to run agentform as that user.
 func (e *UserError) Error() string {
 	return fmt.Sprintf("data directory %s belongs to %s, and this is %s; nothing was changed; run agentform as that user, for example: sudo -u %s agentform status",
-		e.DataDir, person(e.UID), person(os.Geteuid()), sudoName(e.UID))
+		e.DataDir, userName(e.UID), userName(os.Geteuid()), sudoName(e.UID))
 }
 
-// Check refuses a state that may not be used from here: its data directory belongs
-// to another user, it is a copy of another one's, the project was moved, or its sessions
-// run with another data directory. project is the project's name.
+// Check refuses a state that may not be used from here: its data directory belongs to
+// another user, it is a copy, its project was moved, or its sessions run with another data
+// directory.
 func Check(here session.Owner, project string, st state.State) error {
 	if err := CheckUser(here.DataDir); err != nil {
 		return err
@@ -94,17 +88,16 @@ func Check(here session.Owner, project string, st state.State) error {
 	if original := st.CopyOf(here.DataDir); original != "" {
 		return &state.CopiedError{Path: filepath.Join(here.DataDir, "state.json"), Original: original}
 	}
-	if from := movedAcross(st, here); from != "" {
+	if from := copiedFrom(st, here); from != "" {
 		return &state.CopiedError{Path: filepath.Join(here.DataDir, "state.json"), Original: filepath.Join(from, "state.json"), Gone: true}
 	}
-	if moved := moves(st, here); len(moved) > 0 {
+	if moved := findMoves(st, here); len(moved) > 0 {
 		return moved[0]
 	}
 	return checkPrevious(here, project)
 }
 
-// CheckUser refuses a data directory that belongs to another user. One that does not
-// exist belongs to nobody.
+// CheckUser refuses a data directory of another user. A missing one belongs to no user.
 func CheckUser(dataDir string) error {
 	info, err := os.Stat(dataDir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -119,15 +112,14 @@ func CheckUser(dataDir string) error {
 	return nil
 }
 
-// person returns a user's name and id.
-func person(uid int) string {
+func userName(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return fmt.Sprintf("%s (uid %d)", u.Username, uid)
 	}
 	return fmt.Sprintf("uid %d", uid)
 }
 
-// sudoName returns a user as sudo -u takes it.
+// sudoName returns a user in the form of sudo -u.
 func sudoName(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return u.Username
@@ -135,13 +127,13 @@ func sudoName(uid int) string {
 	return "'#" + strconv.Itoa(uid) + "'"
 }
 
-// MovedError says that a project was moved, with sessions that know its old place.
+// A MovedError reports that a project was moved while its sessions name the old place.
 type MovedError struct {
 	From, To session.Owner
 	Sessions []session.Address
 }
 
-// Error names both places and how to go on.
+// Error names both places and the remedy.
 func (e *MovedError) Error() string {
 	from, to := e.From.Project, e.To.Project
 	if from == to {
@@ -161,9 +153,9 @@ func Moved(err error, moved bool) bool {
 	return errors.As(err, &e)
 }
 
-// moves returns the moves that a state shows: records of the same host and user that
-// name another data directory, where the state is no copy.
-func moves(st state.State, here session.Owner) []*MovedError {
+// findMoves returns the moves that a state shows: records of this host and user that name
+// another data directory.
+func findMoves(st state.State, here session.Owner) []*MovedError {
 	var found []*MovedError
 	for _, r := range st.Sessions {
 		if r.Owner.Differs(here) != session.OtherDataDir {
@@ -179,9 +171,9 @@ func moves(st state.State, here session.Owner) []*MovedError {
 	return found
 }
 
-// movedAcross returns the data directory that a state names in place of this one, where
-// this one is not that directory renamed: it is a copy, or was moved across file systems.
-func movedAcross(st state.State, here session.Owner) string {
+// copiedFrom returns the data directory that the records name, if this one is not it
+// renamed: this one is a copy, or was moved across file systems.
+func copiedFrom(st state.State, here session.Owner) string {
 	for _, r := range st.Sessions {
 		o := r.Owner
 		if o.Differs(here) == session.OtherDataDir && o.DataDirID != "" && o.DataDirID != fileid.Of(here.DataDir) {
@@ -191,8 +183,8 @@ func movedAcross(st state.State, here session.Owner) string {
 	return ""
 }
 
-// Relocate returns a moved session's record with the paths that it has now. root and
-// dataDir are the project's directories as the manifest names them.
+// Relocate returns a moved session's record with its new paths. root and dataDir are the
+// project's directories as the manifest names them.
 func Relocate(r session.Record, here session.Owner, root, dataDir string) session.Record {
 	pairs := [][2]string{{r.Owner.DataDir, dataDir}, {r.Owner.Project, root}}
 	if made := state.MadeIn(r.Tree); made != "" && made != r.Owner.DataDir { // it was named by a link
@@ -225,22 +217,20 @@ func Relocate(r session.Record, here session.Owner, root, dataDir string) sessio
 	return r
 }
 
-// projectFile is what the name of a file adds to that of the directory of sockets that it
-// lies beside. The file names the project that the sockets belong to. It lasts as long
-// as the sockets, so that a changed data_dir is recognized while sessions run.
+// projectFile is the suffix of a file beside a directory of sockets. It names the project and
+// data directory of the sockets, so that a changed data_dir is recognized while they exist.
 const projectFile = ".project"
 
-// used is the content of such a file.
-type used struct {
+// socketOwner is the content of a project file.
+type socketOwner struct {
 	Dir     string `json:"dir"`  // the project's directory
 	Name    string `json:"name"` // the project's name
 	DataDir string `json:"data_dir"`
 }
 
-// Keep writes down, beside the directory of the sockets, which project and data
-// directory they belong to.
+// Keep writes the project file of a directory of sockets.
 func Keep(sockets string, here session.Owner, project string) error {
-	b, err := json.Marshal(used{Dir: here.Project, Name: project, DataDir: here.DataDir})
+	b, err := json.Marshal(socketOwner{Dir: here.Project, Name: project, DataDir: here.DataDir})
 	if err != nil {
 		return err
 	}
@@ -254,15 +244,14 @@ func Keep(sockets string, here session.Owner, project string) error {
 	return nil
 }
 
-// PreviousError says that sessions of a project run with another data directory than
-// the one that is configured now.
+// A PreviousError reports that sessions run with a previous data directory.
 type PreviousError struct {
 	Previous string // data directory
 	Now      string
 	Running  []session.Address
 }
 
-// Error names the sessions and how to go on.
+// Error names the sessions and the remedy.
 func (e *PreviousError) Error() string {
 	names := make([]string, len(e.Running))
 	for i, a := range e.Running {
@@ -272,8 +261,7 @@ func (e *PreviousError) Error() string {
 		e.Now, e.Previous, strings.Join(names, ", "), e.Previous)
 }
 
-// checkPrevious looks for running sessions of the same project in other data
-// directories.
+// checkPrevious looks for running sessions of the project in other data directories.
 func checkPrevious(here session.Owner, project string) error {
 	sockets, err := socketdir.Create(here.DataDir)
 	if err != nil {
@@ -281,7 +269,7 @@ func checkPrevious(here session.Owner, project string) error {
 	}
 	found, _ := filepath.Glob(filepath.Join(filepath.Dir(sockets), "*"+projectFile)) // fails only for a bad pattern
 	for _, path := range found {
-		var u used
+		var u socketOwner
 		b, err := os.ReadFile(path)
 		if err != nil || json.Unmarshal(b, &u) != nil {
 			continue
@@ -289,15 +277,15 @@ func checkPrevious(here session.Owner, project string) error {
 		if u.Dir != here.Project || u.Name != project || u.DataDir == here.DataDir {
 			continue
 		}
-		if running := running(u.DataDir); len(running) > 0 {
-			return &PreviousError{Previous: u.DataDir, Now: here.DataDir, Running: running}
+		if addresses := running(u.DataDir); len(addresses) > 0 {
+			return &PreviousError{Previous: u.DataDir, Now: here.DataDir, Running: addresses}
 		}
 	}
 	return nil
 }
 
-// running returns the sessions of a data directory's state whose agent runs, as far as
-// that can be told without a runtime. A container that was not seen to end counts.
+// running returns the sessions of a data directory whose agent runs. No runtime is asked: a
+// container counts unless its end is known.
 func running(dataDir string) []session.Address {
 	st, err := state.Read(filepath.Join(dataDir, "state.json"))
 	if err != nil {

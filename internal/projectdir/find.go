@@ -15,7 +15,7 @@ import (
 // dataDir is the data directory of a project whose manifest names no other.
 const dataDir = ".agentform"
 
-// Found is the project of a directory.
+// Found is the project that a directory belongs to.
 type Found struct {
 	Dir       string          // the project's directory
 	Workspace bool            // the directory is in a workspace of the project
@@ -24,10 +24,9 @@ type Found struct {
 
 // Find returns the project that dir, an absolute path, belongs to.
 //
-// In a workspace of a project it is that project, also where the workspace has a
-// manifest of its own: a checkout has the files that are checked in. Elsewhere it is
-// the nearest directory, dir or one above it, with a manifest or a state. Where there
-// is none, it is dir itself.
+// A workspace belongs to the project that it was made for, even if it has a manifest: a
+// checkout has the files that are checked in. Any other directory belongs to the nearest
+// directory, itself or one above it, with a manifest or a state, or else to itself.
 func Find(dir string) Found {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -45,8 +44,8 @@ func Find(dir string) Found {
 	return Found{Dir: dir} // as it was given, with its links
 }
 
-// fromDataDir finds the project of a directory below workspaces/ of its data
-// directory. One with the usual name is known by that, also where its state is lost.
+// fromDataDir finds the project of a directory below workspaces/ of a data directory. One
+// with the usual name is recognized without its state.
 func fromDataDir(dir string) (Found, bool) {
 	for data := range parents(dir) {
 		below, err := filepath.Rel(filepath.Join(data, "workspaces"), dir)
@@ -70,8 +69,8 @@ func fromDataDir(dir string) (Found, bool) {
 	return Found{}, false
 }
 
-// fromCheckout finds the project of a directory in a git worktree or clone, by the state
-// of the same directory in the repository that the checkout was made of.
+// fromCheckout finds the project of a directory in a git worktree or clone by the state in
+// the repository that the checkout was made from.
 func fromCheckout(dir string) (Found, bool) {
 	for top := range parents(dir) {
 		info, err := os.Lstat(filepath.Join(top, ".git"))
@@ -103,8 +102,8 @@ func fromCheckout(dir string) (Found, bool) {
 	return Found{}, false
 }
 
-// record returns the session whose workspace dir is in, by the state in a data
-// directory; without an ID: none, or the state cannot be read.
+// record returns the session whose workspace dir is in. It has no ID if the state in the data
+// directory has none.
 func record(data, dir string) session.Record {
 	path := filepath.Join(data, "state.json")
 	if !isFile(path) {
@@ -127,12 +126,10 @@ func record(data, dir string) session.Record {
 	return session.Record{}
 }
 
-// nearest returns dir or the nearest directory above it that has a manifest or a
-// state.
+// nearest returns dir, or the nearest directory above it, with a manifest or a state.
 //
-// As git does, it passes over files above dir that belong to another user: in a
-// directory that everyone may write to, such as /tmp, a manifest could be anyone's. The
-// owner of dir and root are trusted.
+// As git does, it ignores files above dir that belong to other users: in a directory such as
+// /tmp, anyone could put a manifest. The owner of dir and root are trusted.
 func nearest(dir string) (string, bool) {
 	home, err := os.Stat(dir)
 	if err != nil {
@@ -156,7 +153,7 @@ func nearest(dir string) (string, bool) {
 	return "", false
 }
 
-// trusted reports whether the user me may use a file of owner above a directory of home.
+// trusted reports whether the user me may use owner's file above a directory of home.
 func trusted(owner, home, me int) bool {
 	return owner == home || owner == 0 || owner == me
 }
