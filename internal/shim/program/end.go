@@ -177,7 +177,7 @@ func (r *run) freeze() error {
 	r.tree.Lock()
 	defer r.tree.Unlock()
 	deadline := time.Now().Add(freezeTimeout)
-	var moving int
+	var moving, looks int
 	for quiet := 0; quiet < 2; {
 		if r.ending() {
 			return &shim.Error{Code: shim.CodeEnding, Message: "the run is being ended"}
@@ -194,6 +194,11 @@ func (r *run) freeze() error {
 			continue
 		}
 		quiet = 0
+		// A process that waits for a vfork is stopped only once its child, which may be
+		// stopped already, has become another program.
+		if looks++; looks%100 == 0 {
+			r.wake()
+		}
 		if time.Now().After(deadline) {
 			r.wake()
 			return &shim.Error{Code: shim.CodeFailed, Message: fmt.Sprintf("%d processes do not stand still after %s", moving, freezeTimeout)}
