@@ -164,7 +164,9 @@ func (r *run) run() int {
 	}
 	noCores()
 	r.env = environment(r.config, secrets, os.Environ())
-	r.starved = oomKills(memoryEvents)
+	if r.config.Keeper != "" { // elsewhere the count is of the whole machine
+		r.starved = oomKills(memoryEvents)
+	}
 	started := make(chan error)
 	go r.parent(started)
 	if err := <-started; err != nil {

@@ -82,11 +82,11 @@ func readFacts(runDir string, withLaunch bool) (Facts, error) {
 	if withLaunch && read(LaunchFile, configLimit, &launch) {
 		f.Socket, f.Spec = launch.Socket, launch.Spec
 	}
-	// A claim is made empty and then written, so an empty one is a claim.
+	// A claim is created and then written, so an empty one is a claim.
 	var c claimed
-	if info, err := os.Lstat(filepath.Join(runDir, ClaimFile)); err == nil {
+	if _, err := os.Lstat(filepath.Join(runDir, ClaimFile)); err == nil {
 		f.Claimed = true
-		if info.Size() > 0 && read(ClaimFile, factLimit, &c) {
+		if read(ClaimFile, factLimit, &c) {
 			f.Guest, f.BootID = c.Guest, c.BootID
 		}
 	}
@@ -112,6 +112,7 @@ func readFacts(runDir string, withLaunch bool) (Facts, error) {
 	return f, nil
 }
 
+// KnownCause reports whether an exit can have that cause.
 func KnownCause(cause string) bool {
 	switch cause {
 	case CauseSelf, CauseRequested, CauseHangup, CauseTimeout, CauseFailedStart:
@@ -120,25 +121,32 @@ func KnownCause(cause string) bool {
 	return false
 }
 
-// claim takes the run up for this process; os.ErrExist if another one did.
+// Claim takes the run up for this process; os.ErrExist if another one did. Neither a
+// claim nor WriteRun is synced to the disk: after a power cut the boot id says that every
+// process is gone.
 func Claim(runDir string, self proc.Process) error {
-	return writeFact(runDir, ClaimFile, claimed{Guest: self, BootID: proc.BootID()}, create)
+	b, err := json.Marshal(claimed{Guest: self, BootID: proc.BootID()})
+	if err != nil {
+		return err
+	}
+	return create(filepath.Join(runDir, ClaimFile), append(b, '\n'))
 }
 
-// writeRun writes down which processes a run has.
-func WriteRun(runDir string, guest, agent proc.Process, since time.Time) error {
-	return writeFact(runDir, RunFile, running{BootID: proc.BootID(), Guest: guest, Agent: agent, StartedAt: since.UTC()}, durably)
+// WriteRun writes down which processes a run has.
+func WriteRun(runDir string, shim, agent proc.Process, since time.Time) error {
+	return writeFact(runDir, RunFile, running{BootID: proc.BootID(), Guest: shim, Agent: agent, StartedAt: since.UTC()}, false)
 }
 
-// writeExit writes down how a run ended.
-func WriteExit(runDir string, e Exit) error { return writeFact(runDir, ExitFile, e, durably) }
+// WriteExit writes down how a run ended. The exit is synced to the disk if it decides
+// whether the run is started again: that of a requested stop is in the state.
+func WriteExit(runDir string, e Exit) error {
+	return writeFact(runDir, ExitFile, e, e.Cause != CauseRequested && e.Cause != CauseHangup)
+}
 
-func writeFact(runDir, name string, v any, write func(string, []byte) error) error {
+func writeFact(runDir, name string, v any, durable bool) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(runDir, name), append(b, '\n'))
+	return WriteFile(filepath.Join(runDir, name), append(b, '\n'), durable)
 }
-
-func durably(path string, b []byte) error { return WriteFile(path, b, true) }

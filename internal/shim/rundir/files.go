@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,10 @@ func readJSON(path string, limit int64, v any) error {
 	b, _, err := ReadFile(path, limit)
 	if err != nil {
 		return err
+	}
+	if len(bytes.Trim(b, "\x00")) == 0 {
+		// A power cut leaves this of a file that was not synced.
+		return &os.PathError{Op: "read", Path: path, Err: os.ErrNotExist}
 	}
 	if err := json.Unmarshal(b, v); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -71,20 +76,17 @@ func ReadFile(path string, limit int64) ([]byte, stamp.Stamp, error) {
 	return b[:min(read, len(b)-1)], stamp.Of(&stat), nil
 }
 
-// create makes a 0600 file that was not there before (os.ErrExist), durably.
+// create writes a 0600 file that did not exist before (os.ErrExist).
 func create(path string, b []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
-	return syncDir(filepath.Dir(path))
+	return nil
 }
 
 // replace writes a 0600 file that readers see whole or not at all.
@@ -107,11 +109,7 @@ func WriteFile(path string, b []byte, durable bool) error {
 	if !durable {
 		return nil
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
+	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,6 @@ func TestReadFactsOfHostileFiles(t *testing.T) {
 	for name, make := range map[string]func(dir string){
 		"garbage":        func(d string) { write(d, RunFile, "\x00\xff{") },
 		"huge":           func(d string) { write(d, ExitFile, `{"cause":"`+strings.Repeat("x", factLimit)+`"}`) },
-		"empty":          func(d string) { write(d, ExitFile, "") },
 		"unknown cause":  func(d string) { write(d, ExitFile, `{"cause":"magic","code":0}`) },
 		"negative pid":   func(d string) { write(d, RunFile, `{"agent":{"pid":-1,"start":1}}`) },
 		"not a number":   func(d string) { write(d, RunFile, `{"agent":{"pid":1e30}}`) },
@@ -53,6 +52,23 @@ func TestReadFactsOfHostileFiles(t *testing.T) {
 	write(dir, RunFile, "{")
 	if f, err := ReadFacts(dir); err == nil || !f.Claimed || f.Exit == nil || f.Exit.Code != 3 {
 		t.Errorf("one bad file hides the others: %+v, %v", f, err)
+	}
+}
+
+// A power cut leaves files that were not synced empty or with zeros in them.
+func TestReadFactsAfterAPowerCut(t *testing.T) {
+	for _, rest := range []string{"", "\x00\x00\x00"} {
+		dir := t.TempDir()
+		for _, name := range []string{LaunchFile, ClaimFile, RunFile, ExitFile} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(rest), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, read := range []func(string) (Facts, error){ReadFacts, ReadLiveness} {
+			if f, err := read(dir); err != nil || !f.Claimed || f.Exit != nil || f.Agent.PID != 0 || f.BootID != "" {
+				t.Errorf("%q: %+v, %v", rest, f, err)
+			}
+		}
 	}
 }
 
