@@ -116,7 +116,7 @@ func open(dir string, o Options) (*Launcher, error) {
 	if o.Secrets == nil {
 		l.Secrets = os.LookupEnv
 	}
-	l.tmux = tmux.New(tmux.Config{SocketDir: sockets, DataDir: dir, Guest: o.Shim})
+	l.tmux = tmux.New(tmux.Config{SocketDir: sockets, DataDir: dir, Shim: o.Shim})
 	l.Runtime = l.tmux
 	return l, nil
 }

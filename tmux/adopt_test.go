@@ -300,7 +300,7 @@ func TestStopAndRestartAdopted(t *testing.T) {
 			if !ok || l.Vital != session.Dead || l.Exit == nil || l.Exit.Cause != "requested" || l.Exit.Signal != c.signal {
 				t.Fatalf("after the stop: %+v %+v", l, l.Exit)
 			}
-			// Its next run has a guest.
+			// Its next run has a shim.
 			launch := o.launch(t, "api")
 			launch.Mark.Address, launch.Mark.ID = m.Address, m.ID
 			p, err := o.runtime.Restart(t.Context(), p, launch)

@@ -20,7 +20,7 @@ import (
 // hold makes, looks at and removes sessions until it is killed. It says when it
 // begins.
 func hold(sockets, data string) int {
-	r := tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Guest: []string{os.Args[0], "guest"}})
+	r := tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Shim: []string{os.Args[0], "shim"}})
 	ctx := context.Background()
 	fmt.Println("at work")
 	var wg sync.WaitGroup

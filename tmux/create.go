@@ -74,7 +74,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (on *server, pan
 			return err
 		}
 		begin, cmds := on.begin, []tmuxwire.Command{
-			tmuxwire.NewSession(l.Name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, append(slices.Clone(r.config.Guest), l.RunDir)...),
+			tmuxwire.NewSession(l.Name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, append(slices.Clone(r.config.Shim), l.RunDir)...),
 			{"set-option", "-F", "-t", tmuxwire.Session(l.Name), tmuxwire.PaneOption, "#{pane_id}"},
 			mark,
 		}
@@ -125,7 +125,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	if now.closed {
 		start = tmuxwire.Command{"new-window", "-d", "-P", "-F", "#{pane_id}", "-n", tmuxwire.WindowName(l.Mark.Address.Short()), "-t", tmuxwire.Session(p.Name)}
 	}
-	start = slices.Concat(start, []string{"-c", tmuxwire.Literal(l.Dir), "--"}, r.config.Guest, []string{l.RunDir})
+	start = slices.Concat(start, []string{"-c", tmuxwire.Literal(l.Dir), "--"}, r.config.Shim, []string{l.RunDir})
 	cmds := []tmuxwire.Command{start, mark, {"set-option", "-u", "-t", tmuxwire.Session(p.Name), tmuxwire.PauseOption}}
 	if s.external {
 		cmds = append(cmds, keepPane(p.Name))
@@ -190,12 +190,12 @@ func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Place, l 
 		}
 		screen, err := r.Capture(ctx, p, 20)
 		if err == nil {
-			err = fmt.Errorf("the guest %q ended at once: %s", r.config.Guest, screen)
+			err = fmt.Errorf("the shim %q exited at once: %s", r.config.Shim, screen)
 		}
 		return false, err
 	})
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return fmt.Errorf("the guest did not start the agent: %w", err)
+		return fmt.Errorf("the shim did not start the agent: %w", err)
 	}
 	return err
 }

@@ -150,17 +150,17 @@ func TestClientThatIsKilled(t *testing.T) {
 	}
 }
 
-func TestGuestThatCannotBeStarted(t *testing.T) {
+func TestShimThatCannotBeStarted(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	c := b.config
-	c.Guest = []string{filepath.Join(b.root, "no-such-guest"), "guest"}
+	c.Shim = []string{filepath.Join(b.root, "no-such-shim"), "shim"}
 	r := tmux.New(c)
 	defer r.Close()
 	l := b.launch(t, "app")
 	l.Secrets = map[string]string{"A": "b"}
-	if _, err := r.Create(t.Context(), l); err == nil || !strings.Contains(err.Error(), "no-such-guest") {
-		t.Errorf("create: %v, want the guest's path", err)
+	if _, err := r.Create(t.Context(), l); err == nil || !strings.Contains(err.Error(), "no-such-shim") {
+		t.Errorf("create: %v, want the shim's path", err)
 	}
 	b.nothingLeft(t, l)
 }

@@ -103,7 +103,7 @@ func TestAgentThatIgnoresTERM(t *testing.T) {
 	}
 }
 
-func TestGuestKilled(t *testing.T) {
+func TestShimKilled(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	l := b.shell(t, "orphan", `trap '' TERM HUP INT; setsid sleep 5000 & while :; do sleep 1; done`)

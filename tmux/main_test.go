@@ -23,10 +23,10 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// The test binary is also the guest, and a process that is killed at work.
+// The test binary is also the shim, and a process that is killed at work.
 func TestMain(m *testing.M) {
 	switch {
-	case len(os.Args) > 1 && os.Args[1] == "guest":
+	case len(os.Args) > 1 && os.Args[1] == "shim":
 		os.Exit(program.Main(os.Args[2:]))
 	case len(os.Args) > 3 && os.Args[1] == "hold":
 		os.Exit(hold(os.Args[2], os.Args[3]))
@@ -58,7 +58,7 @@ type bed struct {
 	root    string
 }
 
-// newBed ends every server and guest that is left when the test ends.
+// newBed ends every server and shim that is left when the test ends.
 func newBed(t testing.TB) *bed {
 	t.Helper()
 	// A test's own folder has too long a name for a socket.
@@ -74,7 +74,7 @@ func newBed(t testing.TB) *bed {
 		SocketDir: filepath.Join(root, "s"),
 		DataDir:   filepath.Join(root, "data dir.ü"),
 		Lineage:   lineage,
-		Guest:     []string{self, "guest"},
+		Shim:      []string{self, "shim"},
 	}}
 	for _, d := range []string{b.config.SocketDir, b.config.DataDir} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -129,7 +129,7 @@ func (b *bed) socket(n int) string {
 }
 
 // processes are the command lines of all processes that name the bed's folder:
-// tmux servers and clients, guests and agents.
+// tmux servers and clients, shims and agents.
 func (b *bed) processes(t testing.TB) []string {
 	var found []string
 	for _, pid := range pids(t) {

@@ -20,10 +20,10 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// pane is one session as tmux reports it: the session and its one pane that is ours.
+// pane is one session as tmux reports it: the session and its agent's pane.
 type pane struct {
 	tmuxwire.Pane
-	closed bool // ours is gone and another pane of the session exists
+	closed bool // the agent's pane is gone, and this is another one of the session
 }
 
 // parsePanes reads a list of tmuxwire.PaneFormat behind a nonce and returns one pane for
@@ -177,7 +177,7 @@ func (o *observer) owned(ctx context.Context, s *server, p session.Place) (pane,
 	}
 	l := o.live(s, now)
 	if l.Foreign {
-		return pane{}, session.Live{}, errors.New("a session of that name is there, and is not ours")
+		return pane{}, session.Live{}, errors.New("a session of that name exists, and is not managed by agentform")
 	}
 	o.assess(ctx, s, &l, now)
 	return now, l, nil

@@ -21,7 +21,7 @@ type Config struct {
 	SocketDir string   // of socketdir.Create: tmux-0, tmux-1, … and the shims' sockets
 	DataDir   string   // its runs/RUN has what became of each run
 	Lineage   string   // Mark.Project of the project's sessions; empty: all with a mark
-	Guest     []string // the command to put before a run's directory, of install.Install
+	Shim      []string // the command to put before a run's directory, of install.Install
 	Bin       string   // tmux program; empty: tmux on PATH
 	// Scope is the command to put before tmux when that starts a server, which then is
 	// not in the caller's control group: systemd-run --user --scope --. It gets the

@@ -8,7 +8,7 @@ import (
 )
 
 // TestWindowBearsTheAddress: who attaches reads the session's address in the
-// status line, and not the name of the guest; tmux finds no format in it.
+// status line, and not the name of the shim; tmux finds no format in it.
 func TestWindowBearsTheAddress(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -62,7 +62,7 @@ func newHost(t *testing.T) (r *room, repo string) {
 	r.Engine = &engine.Engine{
 		Project: "shop", StatePath: filepath.Join(data, "state.json"), Version: "test",
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
-			return tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Guest: []string{self, "guest"}}), nil
+			return tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Shim: []string{self, "guest"}}), nil
 		},
 		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: facts, BootID: proc.BootID, Now: time.Now},
 		Applier: apply.Applier{

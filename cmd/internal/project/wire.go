@@ -111,7 +111,7 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 		}
 		return docker.New(c), nil
 	}
-	c := tmux.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Bin: "tmux", Scope: p.Scope, Server: spec.Socket, Guest: argv}
+	c := tmux.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Bin: "tmux", Scope: p.Scope, Server: spec.Socket, Shim: argv}
 	if path, found := p.Environ.Program("tmux", p.Dir); found {
 		c.Bin = path
 	}
