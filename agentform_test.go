@@ -61,7 +61,7 @@ func TestSessionsInTmux(t *testing.T) {
 	var pid string
 	err := sessions.With(t.Context(), "api", spec, func(ctx context.Context, s *agentform.Session) error {
 		h := s.Handle()
-		if h.Place.Runtime != "tmux" || !strings.HasPrefix(h.Pane, "%") || h.Dir != spec.Workspace.Path {
+		if h.Location.Runtime != "tmux" || !strings.HasPrefix(h.Pane, "%") || h.Dir != spec.Workspace.Path {
 			t.Errorf("handle %+v", h)
 		}
 		await(t, s, "heard hello there")
@@ -74,7 +74,7 @@ func TestSessionsInTmux(t *testing.T) {
 		if o, err := s.Observe(ctx); err != nil || o.Status.Terminal() || !strings.Contains(o.Snippet, "ready>") {
 			t.Errorf("observation %+v, %v", o, err)
 		}
-		if argv := s.Attach(); argv[0] != "tmux" || !strings.Contains(strings.Join(argv, " "), h.Place.Socket) {
+		if argv := s.Attach(); argv[0] != "tmux" || !strings.Contains(strings.Join(argv, " "), h.Location.Socket) {
 			t.Errorf("attach %q", argv)
 		}
 		if _, err := sessions.Launch(ctx, "api", spec); !errors.Is(err, session.ErrExists) {
@@ -129,7 +129,7 @@ func TestWaitTurnInTmux(t *testing.T) {
 	spec.Agent.Ready = "ready> *$"
 	spec.Prompt = session.PromptOf("hello there")
 	err := sessions.With(t.Context(), "api", spec, func(ctx context.Context, s *agentform.Session) error {
-		servers := filepath.Dir(s.Handle().Place.Socket)
+		servers := filepath.Dir(s.Handle().Location.Socket)
 		if err := os.Rename(servers, servers+"-away"); err != nil {
 			return err
 		}

@@ -22,17 +22,17 @@ type Session struct {
 
 // Handle names a session. It is a plain value that can be copied, compared and kept.
 type Handle struct {
-	Name  string // of the tmux session or container
-	Pane  string // of tmux, %42; empty elsewhere
-	Agent string // name of the agent
-	Dir   string // where it works
-	Run   string // run id
-	Place session.Place
+	Name     string // of the tmux session or container
+	Pane     string // of tmux, %42; empty elsewhere
+	Agent    string // name of the agent
+	Dir      string // where it works
+	Run      string // run id
+	Location session.Location
 }
 
 // Handle returns the session's name and location.
 func (s *Session) Handle() Handle {
-	return Handle{Name: s.rec.ID, Pane: s.rec.Place.Pane, Agent: s.rec.Spec.Agent.Name, Dir: s.rec.Spec.Workspace.Path, Run: s.rec.Run.ID, Place: s.rec.Place}
+	return Handle{Name: s.rec.ID, Pane: s.rec.Location.Pane, Agent: s.rec.Spec.Agent.Name, Dir: s.rec.Spec.Workspace.Path, Run: s.rec.Run.ID, Location: s.rec.Location}
 }
 
 // Record returns the session as a state file would have it.
@@ -73,10 +73,10 @@ func (s *Session) find(ctx context.Context) error {
 		return err
 	}
 	for _, l := range lives {
-		if l.Foreign || l.Place.Name != s.rec.ID || l.Mark.Project != s.launcher.project() {
+		if l.Foreign || l.Location.Name != s.rec.ID || l.Mark.Project != s.launcher.project() {
 			continue
 		}
-		s.rec.Address, s.rec.ID, s.rec.Place = l.Mark.Address, l.Mark.ID, l.Place
+		s.rec.Address, s.rec.ID, s.rec.Location = l.Mark.Address, l.Mark.ID, l.Location
 		// Launch leaves no session that was not ready or has not got its prompt.
 		s.rec.Run = session.Run{ID: l.Mark.Run, Number: 1, StartedAt: l.Started, BootID: l.BootID, Agent: l.Agent, ReadyAt: l.Started}
 		if s.rec.Spec.Prompt.Text != "" {
@@ -119,7 +119,7 @@ func (s *Session) Status() session.Status { return s.tracker.lastStatus() }
 
 // Capture returns the last lines of the screen and its history as plain text; 0: all.
 func (s *Session) Capture(ctx context.Context, lines int) (string, error) {
-	text, err := s.launcher.Runtime.Capture(ctx, s.rec.Place, lines)
+	text, err := s.launcher.Runtime.Capture(ctx, s.rec.Location, lines)
 	if err != nil {
 		return "", fmt.Errorf("capture session %q: %w", s.rec.ID, err)
 	}
@@ -127,15 +127,15 @@ func (s *Session) Capture(ctx context.Context, lines int) (string, error) {
 }
 
 // Attach returns the command that connects a terminal to the session.
-func (s *Session) Attach() []string { return s.launcher.Runtime.Attach(s.rec.Place) }
+func (s *Session) Attach() []string { return s.launcher.Runtime.Attach(s.rec.Location) }
 
 // Stop ends the agent and all its processes, removes the tmux session or container and
 // the run's directory, and returns when it has verified that nothing is left. A session
 // that is gone or was stopped before is no error.
 func (s *Session) Stop(ctx context.Context) error {
-	err := s.launcher.Runtime.Stop(ctx, s.rec.Place, s.rec.Run.ID, s.rec.Spec.Stop)
+	err := s.launcher.Runtime.Stop(ctx, s.rec.Location, s.rec.Run.ID, s.rec.Spec.Stop)
 	if err == nil || errors.Is(err, session.ErrGone) {
-		err = s.launcher.Runtime.Remove(ctx, s.rec.Place)
+		err = s.launcher.Runtime.Remove(ctx, s.rec.Location)
 	}
 	if err == nil || errors.Is(err, session.ErrGone) {
 		err = s.launcher.removeRun(s.rec.Run.ID)
@@ -149,7 +149,7 @@ func (s *Session) Stop(ctx context.Context) error {
 
 // discard removes what a failed launch has left.
 func (s *Session) discard(ctx context.Context) error {
-	if s.rec.Place == (session.Place{}) {
+	if s.rec.Location == (session.Location{}) {
 		return s.launcher.removeRun(s.rec.Run.ID)
 	}
 	return s.Stop(ctx)

@@ -113,12 +113,12 @@ const (
 type ShownDocument struct {
 	Format string `json:"format_version"`
 	Session
-	Run    *session.Run   `json:"run"`
-	Exit   *session.Exit  `json:"exit"`
-	Place  *session.Place `json:"place"`
-	Look   []string       `json:"look_by_hand"`
-	Events []EventRecord  `json:"events"`
-	Screen Screen         `json:"screen"`
+	Run      *session.Run      `json:"run"`
+	Exit     *session.Exit     `json:"exit"`
+	Location *session.Location `json:"place"`
+	Look     []string          `json:"look_by_hand"`
+	Events   []EventRecord     `json:"events"`
+	Screen   Screen            `json:"screen"`
 }
 
 // Screen is the end of a screen in a document.

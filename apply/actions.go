@@ -38,7 +38,7 @@ func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 	}
 	e.rec.Spec = spec
 	e.rec.Intent, e.rec.Trouble = session.Creating, ""
-	e.rec.Place = session.Place{}
+	e.rec.Location = session.Location{}
 	e.rec.Tree = j.run.workspaces.planned(e.rec)
 	e.newRun(j.run.newID(16), d)
 	if err := e.save(); err != nil {
@@ -51,7 +51,7 @@ func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 }
 
 // launch starts the recorded run, in a place that exists (nil: in a new one).
-func (j *job) launch(ctx context.Context, in *session.Place, d delivery) error {
+func (j *job) launch(ctx context.Context, in *session.Location, d delivery) error {
 	o := launchOptions{in: in, ready: j.awaited}
 	if !j.awaited && j.change.Then == "" {
 		o.last = j.idle
@@ -90,9 +90,9 @@ func (j *job) restart(ctx context.Context) error {
 			return err
 		}
 	}
-	var in *session.Place
-	if l := j.change.Live; l != nil && (l.PlaceUp || l.Place.Container != "") { // a container that does not run is started
-		in = &l.Place
+	var in *session.Location
+	if l := j.change.Live; l != nil && (l.PlaceUp || l.Location.Container != "") { // a container that does not run is started
+		in = &l.Location
 	}
 	return j.launch(ctx, in, d)
 }
@@ -126,7 +126,7 @@ func (j *job) update(ctx context.Context) error {
 		return err
 	}
 	if setter, can := rt.(session.TimeoutSetter); can && before != e.rec.Spec.Timeout {
-		if err := setter.SetTimeout(ctx, live.Place, live.Mark.Run, e.rec.Spec.Timeout.D()); err != nil {
+		if err := setter.SetTimeout(ctx, live.Location, live.Mark.Run, e.rec.Spec.Timeout.D()); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (j *job) syncRun() {
 	if l == nil || j.started {
 		return
 	}
-	rec.Place, rec.Tree.Ready = l.Place, true
+	rec.Location, rec.Tree.Ready = l.Location, true
 	if l.Mark.Run != rec.Run.ID {
 		before := *rec
 		before.Past = slices.DeleteFunc(slices.Clone(before.Past), func(id string) bool { return id == l.Mark.Run })
@@ -196,7 +196,7 @@ func (j *job) pause(ctx context.Context) error {
 	if err := j.run.starter.complete(ctx, e, j.agent()); err != nil {
 		return err
 	}
-	if err := rt.Pause(ctx, e.rec.Place, e.rec.Run.ID, e.rec.Spec.Pause.Mode); err != nil {
+	if err := rt.Pause(ctx, e.rec.Location, e.rec.Run.ID, e.rec.Spec.Pause.Mode); err != nil {
 		return err
 	}
 	return e.settle()
@@ -209,7 +209,7 @@ func (j *job) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := rt.Resume(ctx, j.entry.rec.Place, j.entry.rec.Run.ID); err != nil {
+	if err := rt.Resume(ctx, j.entry.rec.Location, j.entry.rec.Run.ID); err != nil {
 		return err
 	}
 	return j.complete(ctx)
@@ -225,7 +225,7 @@ func (j *job) stop(ctx context.Context) error {
 	if err := j.run.stopper.remove(ctx, e); err != nil {
 		return err
 	}
-	e.rec.Place = session.Place{}
+	e.rec.Location = session.Location{}
 	if j.change.After != nil {
 		switch err := e.keepPrompt(*j.change.After); {
 		case err == nil:
@@ -276,7 +276,7 @@ func (j *job) adoptForeign(ctx context.Context) error {
 		return err
 	}
 	l := *j.change.Live
-	l.Place, l.Mark.Run, l.Mark.ID = place, id, e.rec.ID
+	l.Location, l.Mark.Run, l.Mark.ID = place, id, e.rec.ID
 	facts, created := j.run.config.Facts(id), e.rec.CreatedAt
 	l.BootID = facts.BootID
 	e.rec = Restored(l, s, facts, e.rec.Address, e.rec.Origin, "")
@@ -296,7 +296,7 @@ func Restored(l session.Live, spec session.Spec, facts session.RunFacts, address
 		run.DeliveredAt = l.Started // or somebody has seen that it was not
 	}
 	return session.Record{
-		ID: l.Mark.ID, Address: address, Origin: origin, Spec: spec, Place: l.Place, Run: run,
+		ID: l.Mark.ID, Address: address, Origin: origin, Spec: spec, Location: l.Location, Run: run,
 		Tree: session.WorkspaceState{Path: spec.Workspace.Path, Mode: spec.Workspace.Mode, Repo: spec.Workspace.Repo,
 			Branch: spec.Branch, Created: spec.Workspace.Mode != session.InPlace && madeIn(dataDir, spec.Workspace.Path), Ready: true},
 		CreatedAt: l.Started,
@@ -327,7 +327,7 @@ func (j *job) enqueue() error {
 		e.rec = j.run.newRecord(j.change)
 	}
 	if j.change.Holds == plan.Create { // nothing of an earlier attempt is left
-		e.rec.Run, e.rec.Place = session.Run{Number: e.rec.Run.Number}, session.Place{}
+		e.rec.Run, e.rec.Location = session.Run{Number: e.rec.Run.Number}, session.Location{}
 	}
 	if err := e.keepPrompt(spec); err != nil {
 		return err

@@ -134,7 +134,7 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 		if want := `it was not ready within 5s: it asks something first (attach shows it, send --key answers)`; rec.Trouble != want {
 			t.Errorf("trouble %q, want %q", rec.Trouble, want)
 		}
-		if rec.Intent != session.Creating || rec.Place.Name == "" || !rec.Run.DeliveredAt.IsZero() {
+		if rec.Intent != session.Creating || rec.Location.Name == "" || !rec.Run.DeliveredAt.IsZero() {
 			t.Fatalf("record %+v", rec)
 		}
 		time.Sleep(time.Minute)

@@ -28,8 +28,8 @@ type starter struct {
 
 // launchOptions say what a launch is part of.
 type launchOptions struct {
-	in    *session.Place // that exists; nil: a new place
-	ready bool           // other sessions wait until the agent is ready
+	in    *session.Location // that exists; nil: a new place
+	ready bool              // other sessions wait until the agent is ready
 	// last is called when all that is left is a write; nil: more follows.
 	last func()
 }
@@ -58,7 +58,7 @@ func (s *starter) launch(ctx context.Context, e *entry, a session.Agent, d deliv
 	if err != nil {
 		return false, err
 	}
-	err = r.Start(ctx, l, o.in, func(why error) (session.Place, error) { return s.taken(ctx, r.Runtime, l, why) })
+	err = r.Start(ctx, l, o.in, func(why error) (session.Location, error) { return s.taken(ctx, r.Runtime, l, why) })
 	var failed *launch.FailedStartError
 	if err != nil {
 		return errors.As(err, &failed), err
@@ -79,7 +79,7 @@ func (s *starter) launch(ctx context.Context, e *entry, a session.Agent, d deliv
 		return true, err
 	}
 	e.emit(history.Event{Kind: history.Launched})
-	e.emit(history.Event{Kind: history.IOAttached, Detail: e.rec.Place.Name})
+	e.emit(history.Event{Kind: history.IOAttached, Detail: e.rec.Location.Name})
 	if !run.ReadyAt.IsZero() {
 		e.emit(history.Event{Kind: history.Ready})
 	}
@@ -142,7 +142,7 @@ const engineDelay = 5 * time.Second
 
 // taken starts a run under another name if the wanted one is taken by a session of
 // agentform. Otherwise it returns why.
-func (s *starter) taken(ctx context.Context, rt session.Runtime, l session.Launch, why error) (session.Place, error) {
+func (s *starter) taken(ctx context.Context, rt session.Runtime, l session.Launch, why error) (session.Location, error) {
 	for until := time.Now().Add(engineDelay); ; {
 		has := s.runtimes.named(ctx, l)
 		switch {
@@ -152,8 +152,8 @@ func (s *starter) taken(ctx context.Context, rt session.Runtime, l session.Launc
 			return rt.Create(ctx, l)
 		case has != nil && !has.Foreign && has.Vital == session.Dead:
 			// A killed apply had it created after this one had observed the engine.
-			if err := rt.Remove(ctx, has.Place); err != nil {
-				return session.Place{}, errors.Join(why, err)
+			if err := rt.Remove(ctx, has.Location); err != nil {
+				return session.Location{}, errors.Join(why, err)
 			}
 			return rt.Create(ctx, l)
 		case has != nil && has.Foreign && has.Mark.Project != "",
@@ -162,11 +162,11 @@ func (s *starter) taken(ctx context.Context, rt session.Runtime, l session.Launc
 			l.Name += "-" + l.Mark.Project[:min(len(l.Mark.Project), 6)]
 			return rt.Create(ctx, l)
 		case has != nil || time.Now().After(until):
-			return session.Place{}, why
+			return session.Location{}, why
 		}
 		select {
 		case <-ctx.Done():
-			return session.Place{}, why
+			return session.Location{}, why
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -108,7 +108,7 @@ func TestStopKeepsTheRecordAndTheWorkspace(t *testing.T) {
 	s.Desired = session.Stopped
 	r.must(r.one(plan.Stop, s))
 	rec := r.record("api")
-	if rec.Spec.Desired != session.Stopped || rec.Intent != session.Settled || rec.Place != (session.Place{}) || rec.Run.ID == "" {
+	if rec.Spec.Desired != session.Stopped || rec.Intent != session.Settled || rec.Location != (session.Location{}) || rec.Run.ID == "" {
 		t.Errorf("record %+v", rec)
 	}
 	if _, err := os.Stat(s.Workspace.Path); err != nil || len(r.rt.Places()) != 0 {
@@ -198,7 +198,7 @@ func TestDeleteNeverRemovesWhatItDidNotMake(t *testing.T) {
 // stubborn says that it removed a place, and did not.
 type stubborn struct{ session.Runtime }
 
-func (s stubborn) Remove(ctx ctx, p session.Place) error { return nil }
+func (s stubborn) Remove(ctx ctx, p session.Location) error { return nil }
 
 func TestDeleteLooksBeforeItForgets(t *testing.T) {
 	r := newRoom(t)
@@ -250,7 +250,7 @@ func TestAdopt(t *testing.T) {
 	}
 	r.must(r.one(plan.Adopt, s))
 	rec := r.record("api")
-	if rec.ID != old.ID || rec.Run.ID != old.Run.ID || rec.Run.Agent != old.Run.Agent || rec.Run.DeliveredAt.IsZero() || rec.Place != old.Place || !rec.Tree.Created {
+	if rec.ID != old.ID || rec.Run.ID != old.Run.ID || rec.Run.Agent != old.Run.Agent || rec.Run.DeliveredAt.IsZero() || rec.Location != old.Location || !rec.Tree.Created {
 		t.Errorf("record %+v, was %+v", rec, old)
 	}
 	if err := r.store.Delete(s.Address); err != nil {

@@ -87,11 +87,11 @@ func TestOldAddressIsUsedAgain(t *testing.T) {
 	spec := r.spec("a")
 	spec.Branch, spec.Workspace.Path = "agents/a2", spec.Workspace.Path+"2"
 	r.must(r.create(spec))
-	if a, b := r.record("a").Place.Name, r.record("b").Place.Name; a == b || b != r.place("a") || !strings.HasPrefix(a, b+"-") {
+	if a, b := r.record("a").Location.Name, r.record("b").Location.Name; a == b || b != r.place("a") || !strings.HasPrefix(a, b+"-") {
 		t.Errorf("a is called %s, b %s", a, b)
 	}
 	// A name that is not ours is not given another.
-	r.rt.Plant(session.Live{Place: session.Place{Name: r.place("x")}, PlaceUp: true})
+	r.rt.Plant(session.Live{Location: session.Location{Name: r.place("x")}, PlaceUp: true})
 	if _, err := r.run(r.create(r.spec("x"))); !errors.Is(err, session.ErrExists) {
 		t.Errorf("beside a stranger of that name: %v", err)
 	}
@@ -105,9 +105,9 @@ type taker struct {
 	err   error
 }
 
-func (k *taker) Adopt(_ context.Context, id string, m session.Mark) (session.Place, error) {
+func (k *taker) Adopt(_ context.Context, id string, m session.Mark) (session.Location, error) {
 	k.marks = append(k.marks, m)
-	return session.Place{Runtime: "scripted", Name: strings.TrimPrefix(id, "tmux:x/")}, k.err
+	return session.Location{Runtime: "scripted", Name: strings.TrimPrefix(id, "tmux:x/")}, k.err
 }
 
 func TestTakeOver(t *testing.T) {
@@ -134,7 +134,7 @@ func TestTakeOver(t *testing.T) {
 		if len(k.marks) != 1 || k.marks[0] != (session.Mark{Project: lineage, Address: spec.Address, ID: rec.ID, Run: rec.Run.ID, Hash: spec.Hash()}) {
 			t.Errorf("marked with %+v", k.marks)
 		}
-		if rec.Origin != origin || rec.Place.Name != "theirs" || rec.Intent != session.Settled || !rec.Run.StartedAt.Equal(began) ||
+		if rec.Origin != origin || rec.Location.Name != "theirs" || rec.Intent != session.Settled || !rec.Run.StartedAt.Equal(began) ||
 			rec.Run.DeliveredAt.IsZero() || rec.Tree.Created || !rec.Tree.Ready || rec.Tree.Path != r.dir || len(rec.Run.ID) != 16 {
 			t.Errorf("on record: %+v", rec)
 		}
@@ -181,7 +181,7 @@ func TestMadeLate(t *testing.T) {
 	p = r.create(r.spec("a"))
 	p.Changes[0].Live = nil
 	r.must(p)
-	if got := r.record("a"); got.ID != was.ID || got.Place.Name != was.Place.Name && was.Place.Name != "" || got.Trouble != "" {
+	if got := r.record("a"); got.ID != was.ID || got.Location.Name != was.Location.Name && was.Location.Name != "" || got.Trouble != "" {
 		t.Errorf("on record: %+v, was %+v", got, was)
 	}
 	if s, ok := r.rt.State(r.place("a")); !ok || s.Live.Vital != session.Alive {

@@ -57,7 +57,7 @@ func (r *runtimes) named(ctx context.Context, l session.Launch) *session.Live {
 	if err != nil {
 		return nil
 	}
-	i := slices.IndexFunc(lives, func(x session.Live) bool { return x.Place.Name == l.Name })
+	i := slices.IndexFunc(lives, func(x session.Live) bool { return x.Location.Name == l.Name })
 	if i < 0 {
 		return nil
 	}

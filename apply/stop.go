@@ -43,9 +43,9 @@ func (s *stopper) end(ctx context.Context, e *entry) error {
 	if err != nil {
 		return err
 	}
-	place, runs := e.rec.Place, []string{e.rec.Run.ID}
+	place, runs := e.rec.Location, []string{e.rec.Run.ID}
 	if live != nil {
-		place = live.Place
+		place = live.Location
 		s.keepScreen(ctx, e, rt, place)
 		if live.Mark.Run != e.rec.Run.ID {
 			runs = append(runs, live.Mark.Run)
@@ -138,7 +138,7 @@ func (s *stopper) rests(ctx context.Context, rec session.Record, run string, cou
 
 // keepScreen appends the session's screen to its transcript. A transcript that cannot be
 // written is a warning: a session can also be ended on a full disk.
-func (s *stopper) keepScreen(ctx context.Context, e *entry, rt session.Runtime, p session.Place) {
+func (s *stopper) keepScreen(ctx context.Context, e *entry, rt session.Runtime, p session.Location) {
 	text, err := rt.Capture(ctx, p, 0)
 	if errors.Is(err, session.ErrGone) {
 		return
@@ -160,11 +160,11 @@ func (s *stopper) remove(ctx context.Context, e *entry) error {
 	if err := s.end(ctx, e); err != nil {
 		return err
 	}
-	place := e.rec.Place
+	place := e.rec.Location
 	if e.change.Live != nil {
-		place = e.change.Live.Place
+		place = e.change.Live.Location
 	}
-	if place == (session.Place{}) {
+	if place == (session.Location{}) {
 		return nil
 	}
 	rt, err := s.runtimes.of(e.rec.Spec)
@@ -183,7 +183,7 @@ func (s *stopper) remove(ctx context.Context, e *entry) error {
 		return fmt.Errorf("verify that it is gone: %w", err)
 	}
 	if slices.ContainsFunc(lives, func(l session.Live) bool {
-		return !l.Foreign && l.Mark.ID == e.rec.ID && (place.Container == "" || l.Place.Container == place.Container)
+		return !l.Foreign && l.Mark.ID == e.rec.ID && (place.Container == "" || l.Location.Container == place.Container)
 	}) {
 		return errors.New("it was removed and is still there")
 	}
@@ -201,7 +201,7 @@ func (s *stopper) sweep(ctx context.Context, rec session.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := rt.Stop(ctx, rec.Place, run, rec.Spec.Stop); err != nil {
+	if err := rt.Stop(ctx, rec.Location, run, rec.Spec.Stop); err != nil {
 		return fmt.Errorf("end what is left of run %s: %w", run, err)
 	}
 	return nil

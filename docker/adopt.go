@@ -50,7 +50,7 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	_, adopted := r.files.adopted(i.ID)
 	if adopted || labels[labelID] != "" && (r.config.Lineage == "" || labels[labelProject] == r.config.Lineage) {
 		lives, err := r.Observe(ctx, false)
-		if at := slices.IndexFunc(lives, func(l session.Live) bool { return l.Place.Container == i.ID }); at >= 0 {
+		if at := slices.IndexFunc(lives, func(l session.Live) bool { return l.Location.Container == i.ID }); at >= 0 {
 			return session.Found{Live: &lives[at]}
 		}
 		return fail(errors.Join(err, session.ErrGone))
@@ -64,7 +64,7 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	}
 	l := session.Live{Foreign: true, PlaceUp: true, Vital: session.Alive, BootID: proc.BootID(), Agent: session.Process{PID: p.PID},
 		Started: p.Created, Dir: onHost(i.Mounts, p.Cwd), Command: p.Argv,
-		Place: session.Place{Runtime: "docker", Name: strings.TrimPrefix(i.Name, "/"), Container: i.ID, Pane: p.ID}}
+		Location: session.Location{Runtime: "docker", Name: strings.TrimPrefix(i.Name, "/"), Container: i.ID, Pane: p.ID}}
 	if show(&l, p.Pane, false); p.Dead {
 		l.Vital = session.Dead
 	}
@@ -109,7 +109,7 @@ func onHost(mounts []container.MountPoint, dir string) string {
 // has no shim: it is inspected by commands that the engine executes in it, frozen by
 // pausing the container, and cannot be restarted. The error is session.ErrExists if it is
 // managed already.
-func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at session.Place, err error) {
+func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at session.Location, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("adopt %s: %w", id, err)
@@ -128,8 +128,8 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at sess
 	case l.Vital != session.Alive:
 		return at, fmt.Errorf("the session in it is %s", l.Vital)
 	}
-	x := byExec{r.exec, l.Place.Container, l.Place.Pane}
-	if t, err := x.Tmux(ctx, "", "set-option", "-p", "-t", l.Place.Pane, "remain-on-exit", "on"); err != nil || t.Code != 0 {
+	x := byExec{r.exec, l.Location.Container, l.Location.Pane}
+	if t, err := x.Tmux(ctx, "", "set-option", "-p", "-t", l.Location.Pane, "remain-on-exit", "on"); err != nil || t.Code != 0 {
 		return at, errors.Join(err, fmt.Errorf("let its pane stay when it has ended: %.200s", t.Stderr))
 	}
 	f, dir := r.files.session(m.ID), r.files.run(m.Run)
@@ -141,13 +141,13 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at sess
 		}
 	}
 	if err == nil {
-		err = f.save(record{Mark: m, Container: l.Place.Container, Pane: l.Place.Pane})
+		err = f.save(record{Mark: m, Container: l.Location.Container, Pane: l.Location.Pane})
 	}
 	if err == nil {
-		err = os.Symlink(m.ID, filepath.Join(f.adoptions(), l.Place.Container))
+		err = os.Symlink(m.ID, filepath.Join(f.adoptions(), l.Location.Container))
 	}
 	if err != nil {
 		return at, errors.Join(err, os.RemoveAll(dir), os.RemoveAll(f.own))
 	}
-	return l.Place, nil
+	return l.Location, nil
 }

@@ -57,7 +57,7 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("adopted twice: %v", err)
 	}
 	l, ok := b.see(t, p)
-	if !ok || l.Foreign || l.Mark != m || l.Place != p || l.Vital != session.Alive || l.Agent.PID == 0 || l.Size == [2]int{} {
+	if !ok || l.Foreign || l.Mark != m || l.Location != p || l.Vital != session.Alive || l.Agent.PID == 0 || l.Size == [2]int{} {
 		t.Errorf("there %v, %+v; want ours, alive, in %+v", ok, l, p)
 	}
 	if err := r.Send(ctx, p, session.Input{Text: "say well"}); err != nil {
@@ -146,7 +146,7 @@ func TestFindNothing(t *testing.T) {
 			t.Errorf("%s: %v, want %q", id, f.Err, want)
 		}
 	}
-	if f := b.runtime.Find(t.Context(), "docker:"+ours.Name); f.Err != nil || f.Live.Foreign || f.Live.Place != ours {
+	if f := b.runtime.Find(t.Context(), "docker:"+ours.Name); f.Err != nil || f.Live.Foreign || f.Live.Location != ours {
 		t.Errorf("ours: %+v, %v", f.Live, f.Err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,12 +16,12 @@ import (
 )
 
 // Create makes the container and starts the run in it.
-func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Place, err error) {
+func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Location, err error) {
 	defer annotate(&err, "start", l.Name)
 	return r.create(ctx, l)
 }
 
-func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Place, err error) {
+func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Location, err error) {
 	if len(r.config.Guest) == 0 {
 		return at, errors.New("docker: there is no shim to start")
 	}
@@ -59,7 +59,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Plac
 		}
 		return at, explain(err)
 	}
-	p := session.Place{Runtime: "docker", Socket: shim.TmuxSocket, Name: l.Name, Container: made.ID}
+	p := session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: l.Name, Container: made.ID}
 	if err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{})); err == nil {
 		err = start{c, f, l, r.config.Guest}.run(ctx, p, of)
 	}
@@ -73,7 +73,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Plac
 
 // Restart starts a new run in the session's container, which is started if it does not
 // run. A container that can never start is replaced.
-func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch) (at session.Place, err error) {
+func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Launch) (at session.Location, err error) {
 	defer annotate(&err, "restart", l.Name)
 	t, err := r.target(ctx, p)
 	switch {
@@ -113,7 +113,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	if err != nil {
 		return at, err
 	}
-	p = session.Place{Runtime: "docker", Socket: shim.TmuxSocket, Name: strings.TrimPrefix(t.container.Name, "/"), Container: t.container.ID}
+	p = session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: strings.TrimPrefix(t.container.Name, "/"), Container: t.container.ID}
 	if err := (start{t.engine, t.folders, l, r.config.programIn(t.container)}).run(ctx, p, of); err != nil {
 		// The container stays, without the run.
 		undo, cancel := detached(ctx)

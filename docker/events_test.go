@@ -41,7 +41,7 @@ func TestEvents(t *testing.T) {
 	if n := len(told); n != 0 {
 		t.Errorf("told %d times of what does not concern it", n)
 	}
-	if err := b.runtime.Remove(t.Context(), session.Place{Container: p.Container, Name: p.Name}); err != nil {
+	if err := b.runtime.Remove(t.Context(), session.Location{Container: p.Container, Name: p.Name}); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -19,7 +19,7 @@ import (
 )
 
 // dies waits until the session's agent is seen dead.
-func (b *bed) dies(t *testing.T, p session.Place) session.Live {
+func (b *bed) dies(t *testing.T, p session.Location) session.Live {
 	t.Helper()
 	var l session.Live
 	until(t, "the agent is dead", func() bool {
@@ -30,7 +30,7 @@ func (b *bed) dies(t *testing.T, p session.Place) session.Live {
 }
 
 // restarts starts a new run, which has to take what is sent, in the same container.
-func (b *bed) restarts(t *testing.T, p session.Place) {
+func (b *bed) restarts(t *testing.T, p session.Location) {
 	t.Helper()
 	again, err := b.runtime.Restart(t.Context(), p, b.launch(t, p.Name))
 	if err != nil {
@@ -103,11 +103,11 @@ func TestNeverStarted(t *testing.T) {
 	old := b.docker(t, "create", "--name", l.Name, "--network", "none", "--label", "agentform.project="+l.Mark.Project,
 		"--label", "agentform.id="+l.Mark.ID, "--label", "agentform.address="+string(l.Mark.Address),
 		"-v", filepath.Join(b.config.DataDir, "containers", l.Mark.ID, "runs")+":/runs", b.image, "sleep", "1000")
-	live, ok := b.see(t, session.Place{Name: l.Name})
+	live, ok := b.see(t, session.Location{Name: l.Name})
 	if !ok || live.Foreign || live.PlaceUp || live.Doubt != "the container was never started" {
 		t.Errorf("there %v, %+v; want ours, and never started", ok, live)
 	}
-	p, err := b.runtime.Restart(t.Context(), live.Place, l)
+	p, err := b.runtime.Restart(t.Context(), live.Location, l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestHostileSocket(t *testing.T) {
 }
 
 // keeperSocket is the socket of the first process of the place's container.
-func (b *bed) keeperSocket(t *testing.T, p session.Place) string {
+func (b *bed) keeperSocket(t *testing.T, p session.Location) string {
 	t.Helper()
 	for m := range strings.FieldsSeq(b.docker(t, "inspect", "-f", `{{range .Mounts}}{{.Source}}{{"\n"}}{{end}}`, p.Name)) {
 		if strings.HasPrefix(m, b.config.SocketDir) {
@@ -322,8 +322,8 @@ func TestNoEngine(t *testing.T) {
 	_, observe := none.Observe(t.Context(), false)
 	_, create := none.Create(t.Context(), b.launch(t, "x"))
 	for what, err := range map[string]error{"observe": observe, "create": create,
-		"stop":   none.Stop(t.Context(), session.Place{Runtime: "docker", Name: "x"}, newRun(), session.Stop{}),
-		"remove": none.Remove(t.Context(), session.Place{Runtime: "docker", Name: "x"})} {
+		"stop":   none.Stop(t.Context(), session.Location{Runtime: "docker", Name: "x"}, newRun(), session.Stop{}),
+		"remove": none.Remove(t.Context(), session.Location{Runtime: "docker", Name: "x"})} {
 		if err == nil || !strings.Contains(err.Error(), "systemctl start docker") {
 			t.Errorf("%s: %v; want what to do", what, err)
 		}

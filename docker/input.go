@@ -11,7 +11,7 @@ import (
 )
 
 // Send pastes the text, then presses Enter. Concurrent calls for one session take turns.
-func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) (err error) {
+func (r *Runtime) Send(ctx context.Context, p session.Location, in session.Input) (err error) {
 	defer annotate(&err, "send to", p.Name)
 	if in.Key != "" && !input.IsKey(in.Key) {
 		return fmt.Errorf("unknown key %.40q", in.Key)
@@ -77,7 +77,7 @@ func (t target) acceptsInput(ctx context.Context) error {
 }
 
 // Capture returns the end of the screen and its history, wrapped lines joined.
-func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (text string, err error) {
+func (r *Runtime) Capture(ctx context.Context, p session.Location, lines int) (text string, err error) {
 	defer annotate(&err, "capture", p.Name)
 	t, err := r.running(ctx, p)
 	if err != nil {

@@ -171,20 +171,20 @@ func (b *bed) launch(t testing.TB, name string) session.Launch {
 }
 
 // see is the session as observed.
-func (b *bed) see(t testing.TB, p session.Place) (session.Live, bool) {
+func (b *bed) see(t testing.TB, p session.Location) (session.Live, bool) {
 	t.Helper()
 	lives, err := b.runtime.Observe(t.Context(), false)
 	if err != nil {
 		t.Fatalf("observe: %v", err)
 	}
-	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Place.Name == p.Name })
+	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Location.Name == p.Name })
 	if i < 0 {
 		return session.Live{}, false
 	}
 	return lives[i], true
 }
 
-func (b *bed) create(t testing.TB, l session.Launch) session.Place {
+func (b *bed) create(t testing.TB, l session.Launch) session.Location {
 	t.Helper()
 	p, err := b.runtime.Create(t.Context(), l)
 	if err != nil {
@@ -194,7 +194,7 @@ func (b *bed) create(t testing.TB, l session.Launch) session.Place {
 }
 
 // state is a file that the agent in the place wrote.
-func (b *bed) state(t testing.TB, p session.Place, name string) string {
+func (b *bed) state(t testing.TB, p session.Location, name string) string {
 	t.Helper()
 	l, ok := b.see(t, p)
 	if !ok {
@@ -222,7 +222,7 @@ func until(t testing.TB, what string, true func() bool) {
 }
 
 // listening waits until the agent reads.
-func (b *bed) listening(t testing.TB, p session.Place) {
+func (b *bed) listening(t testing.TB, p session.Location) {
 	t.Helper()
 	l, _ := b.see(t, p)
 	until(t, p.Name+" reads", func() bool {
@@ -231,7 +231,7 @@ func (b *bed) listening(t testing.TB, p session.Place) {
 	})
 }
 
-func (b *bed) send(t testing.TB, p session.Place, text string) {
+func (b *bed) send(t testing.TB, p session.Location, text string) {
 	t.Helper()
 	b.listening(t, p)
 	if err := b.runtime.Send(t.Context(), p, session.Input{Text: text}); err != nil {
@@ -240,7 +240,7 @@ func (b *bed) send(t testing.TB, p session.Place, text string) {
 }
 
 // kill ends the agent by its number in the container.
-func (b *bed) kill(t testing.TB, p session.Place) {
+func (b *bed) kill(t testing.TB, p session.Location) {
 	t.Helper()
 	l, _ := b.see(t, p)
 	b.docker(t, "exec", p.Name, "sh", "-c", fmt.Sprintf("kill -9 %d", l.Agent.PID))
@@ -254,7 +254,7 @@ type own struct {
 
 func (o own) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	lives, err := o.Runtime.Observe(ctx, screens)
-	return slices.DeleteFunc(lives, func(l session.Live) bool { return !strings.HasPrefix(l.Place.Name, o.word) }), err
+	return slices.DeleteFunc(lives, func(l session.Live) bool { return !strings.HasPrefix(l.Location.Name, o.word) }), err
 }
 
 func TestConformance(t *testing.T) {
@@ -265,17 +265,17 @@ func TestConformance(t *testing.T) {
 			Runtime: own{b.runtime, b.word},
 			Lineage: b.config.Lineage,
 			Launch:  func(t *testing.T, name string) session.Launch { return b.launch(t, name) },
-			Exit: func(t *testing.T, p session.Place, code int) {
+			Exit: func(t *testing.T, p session.Location, code int) {
 				b.send(t, p, fmt.Sprintf("exit %d", code))
 			},
-			Kill: func(t *testing.T, p session.Place) { b.kill(t, p) },
-			Say: func(t *testing.T, p session.Place, lines ...string) {
+			Kill: func(t *testing.T, p session.Location) { b.kill(t, p) },
+			Say: func(t *testing.T, p session.Location, lines ...string) {
 				b.send(t, p, "say "+strings.Join(lines, "\nsay "))
 			},
-			Heard: func(t *testing.T, p session.Place) []string {
+			Heard: func(t *testing.T, p session.Location) []string {
 				return strings.Split(strings.TrimSuffix(b.state(t, p, "heard"), "\n"), "\n")
 			},
-			Environment: func(t *testing.T, p session.Place, name string) string {
+			Environment: func(t *testing.T, p session.Location, name string) string {
 				b.listening(t, p)
 				for v := range strings.SplitSeq(b.state(t, p, "environ"), "\x00") {
 					if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -284,7 +284,7 @@ func TestConformance(t *testing.T) {
 				}
 				return ""
 			},
-			Visible: func(t *testing.T, p session.Place) string {
+			Visible: func(t *testing.T, p session.Location) string {
 				l, _ := b.see(t, p)
 				processes, err := exec.Command("ps", "axww", "-o", "args").Output()
 				if err != nil {
@@ -294,10 +294,10 @@ func TestConformance(t *testing.T) {
 					b.docker(t, "exec", p.Name, "sh", "-c", "cat /proc/1/environ /proc/1/cmdline") + b.docker(t, "logs", p.Name) +
 					read(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, "launch.json"))
 			},
-			Foreign: func(t *testing.T, name string) session.Place {
+			Foreign: func(t *testing.T, name string) session.Location {
 				name = b.called(name)
 				id := b.docker(t, "run", "-d", "--network", "none", "--name", name, b.image, "sleep", "1000")
-				return session.Place{Runtime: "docker", Name: name, Container: id}
+				return session.Location{Runtime: "docker", Name: name, Container: id}
 			},
 		}
 	})

@@ -70,7 +70,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		}
 	}
 	wg.Wait()
-	slices.SortFunc(lives, func(a, b session.Live) int { return strings.Compare(a.Place.Name, b.Place.Name) })
+	slices.SortFunc(lives, func(a, b session.Live) int { return strings.Compare(a.Location.Name, b.Location.Name) })
 	return lives, nil
 }
 
@@ -88,11 +88,11 @@ func listed(x container.Summary, lineage, adopted string) session.Live {
 		Copied: adopted == "" && mark.ID != "" && !slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
 			return strings.HasSuffix(m.Source, own)
 		}),
-		Place:   session.Place{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: shim.TmuxSocket},
-		Foreign: mark.ID == "" || lineage != "" && mark.Project != lineage,
-		PlaceUp: x.State == container.StateRunning || x.State == container.StatePaused,
-		Frozen:  x.State == container.StatePaused,
-		Vital:   session.Unknown,
+		Location: session.Location{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: shim.TmuxSocket},
+		Foreign:  mark.ID == "" || lineage != "" && mark.Project != lineage,
+		PlaceUp:  x.State == container.StateRunning || x.State == container.StatePaused,
+		Frozen:   x.State == container.StatePaused,
+		Vital:    session.Unknown,
 	}
 }
 
@@ -109,7 +109,7 @@ type observation struct {
 func (o *observation) assess(ctx context.Context, l *session.Live, created time.Time) {
 	f := o.files.session(l.Mark.ID)
 	k, err := f.load()
-	if l.Copied = l.Copied || k.Container != l.Place.Container && o.exists[k.Container]; l.Copied {
+	if l.Copied = l.Copied || k.Container != l.Location.Container && o.exists[k.Container]; l.Copied {
 		l.Doubt = "it has the labels of another container"
 		return
 	}
@@ -119,8 +119,8 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 	var in inside = f.init()
 	at := pane
 	if k.Pane != "" {
-		l.Place.Socket, l.Place.Pane = "", k.Pane
-		in, at = byExec{o.exec, l.Place.Container, k.Pane}, k.Pane
+		l.Location.Socket, l.Location.Pane = "", k.Pane
+		in, at = byExec{o.exec, l.Location.Container, k.Pane}, k.Pane
 	}
 	if !l.PlaceUp || l.Frozen { // nobody can be asked
 		o.fromDisk(ctx, l, f.facts(l.Mark.Run))
@@ -168,7 +168,7 @@ func (o *observation) fromDisk(ctx context.Context, l *session.Live, f rundir.Fa
 		return
 	}
 	l.Vital, l.Doubt = session.Dead, "the container does not run"
-	i, err := inspect(ctx, o.engine, l.Place.Container)
+	i, err := inspect(ctx, o.engine, l.Location.Container)
 	if err != nil {
 		return
 	}

@@ -117,7 +117,7 @@ func TestBeside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(lives, func(l session.Live) bool { return l.Place == p && strings.Contains(l.Screen, "shown") })
+		return slices.ContainsFunc(lives, func(l session.Live) bool { return l.Location == p && strings.Contains(l.Screen, "shown") })
 	})
 	if err := b.runtime.SetTimeout(ctx, p, run, time.Millisecond); err != nil {
 		t.Fatal(err)

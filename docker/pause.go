@@ -12,7 +12,7 @@ import (
 
 // Pause detaches clients and disables input. With session.Freeze it also freezes the
 // agent and its children.
-func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) (err error) {
+func (r *Runtime) Pause(ctx context.Context, p session.Location, run, mode string) (err error) {
 	defer annotate(&err, "pause", p.Name)
 	if mode != session.Detach && mode != session.Freeze {
 		return fmt.Errorf("unknown mode %q", mode)
@@ -43,7 +43,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 }
 
 // Resume undoes any pause, also of the container by someone else.
-func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) (err error) {
+func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (err error) {
 	defer annotate(&err, "resume", p.Name)
 	t, k, err := r.holding(ctx, p, run)
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) (err 
 }
 
 // SetTimeout changes the timeout of a run.
-func (r *Runtime) SetTimeout(ctx context.Context, p session.Place, run string, timeout time.Duration) (err error) {
+func (r *Runtime) SetTimeout(ctx context.Context, p session.Location, run string, timeout time.Duration) (err error) {
 	defer annotate(&err, "set the timeout of", p.Name)
 	t, _, err := r.holding(ctx, p, run)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *Runtime) SetTimeout(ctx context.Context, p session.Place, run string, t
 }
 
 // holding returns the container of a place, which must run and hold the run.
-func (r *Runtime) holding(ctx context.Context, p session.Place, run string) (t target, k record, err error) {
+func (r *Runtime) holding(ctx context.Context, p session.Location, run string) (t target, k record, err error) {
 	if t, err = r.running(ctx, p); err == nil {
 		k, err = t.loadRun(run)
 	}

@@ -15,7 +15,7 @@ import (
 // Probe runs a command next to the agent, in its container, for at most the timeout, and
 // returns why the command failed, or nothing. The error is session.ErrUnprobeable if no
 // shim answers.
-func (r *Runtime) Probe(ctx context.Context, p session.Place, run string, argv []string, timeout time.Duration) (failed string, err error) {
+func (r *Runtime) Probe(ctx context.Context, p session.Location, run string, argv []string, timeout time.Duration) (failed string, err error) {
 	err = r.probe(ctx, p, run, func(c *shim.Client, ctx context.Context) error {
 		done, err := c.Probe(ctx, shim.Probe{Argv: argv, Timeout: timeout})
 		failed = done.Failure(timeout)
@@ -26,7 +26,7 @@ func (r *Runtime) Probe(ctx context.Context, p session.Place, run string, argv [
 
 // Unread returns how many bytes of its input the agent has not read. The error is
 // session.ErrUnprobeable if no shim answers.
-func (r *Runtime) Unread(ctx context.Context, p session.Place, run string) (n int, err error) {
+func (r *Runtime) Unread(ctx context.Context, p session.Location, run string) (n int, err error) {
 	err = r.probe(ctx, p, run, func(c *shim.Client, ctx context.Context) (err error) {
 		n, err = c.Unread(ctx)
 		return err
@@ -34,7 +34,7 @@ func (r *Runtime) Unread(ctx context.Context, p session.Place, run string) (n in
 	return n, err
 }
 
-func (r *Runtime) probe(ctx context.Context, p session.Place, run string, do func(*shim.Client, context.Context) error) error {
+func (r *Runtime) probe(ctx context.Context, p session.Location, run string, do func(*shim.Client, context.Context) error) error {
 	t, err := r.running(ctx, p)
 	if err == nil {
 		err = t.askShim(ctx, run, do)

@@ -67,7 +67,7 @@ const (
 
 // Attach returns the command that attaches a terminal to the session. The terminal is
 // detached however the command ends.
-func (r *Runtime) Attach(p session.Place) []string {
+func (r *Runtime) Attach(p session.Location) []string {
 	argv := []string{"docker"}
 	switch {
 	case strings.Contains(r.config.Host, "://"):

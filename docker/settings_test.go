@@ -16,7 +16,7 @@ import (
 )
 
 // asks is what a command says whose output goes to a file in the run's folder.
-func (b *bed) asks(t *testing.T, p session.Place, script string) string {
+func (b *bed) asks(t *testing.T, p session.Location, script string) string {
 	t.Helper()
 	return b.docker(t, "exec", p.Name, "sh", "-c", script)
 }

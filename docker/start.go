@@ -32,7 +32,7 @@ type start struct {
 }
 
 // run returns when the shim has started the agent.
-func (s start) run(ctx context.Context, p session.Place, of owner) error {
+func (s start) run(ctx context.Context, p session.Location, of owner) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	l, init := s.launch, s.folders.init()
@@ -60,7 +60,7 @@ func (s start) run(ctx context.Context, p session.Place, of owner) error {
 }
 
 // awaitInit returns when the container's init answers.
-func (s start) awaitInit(ctx context.Context, init shim.Init, p session.Place) error {
+func (s start) awaitInit(ctx context.Context, init shim.Init, p session.Location) error {
 	var silent error
 	err := await(ctx, func() (bool, error) {
 		version, err := init.Hello(ctx)

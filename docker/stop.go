@@ -15,7 +15,7 @@ import (
 
 // Stop ends a run and returns when nothing of it is left. A container whose init does
 // not do that is killed.
-func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, s session.Stop) (err error) {
+func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s session.Stop) (err error) {
 	defer annotate(&err, "stop", p.Name)
 	if !runForm.MatchString(run) {
 		return fmt.Errorf("invalid run id %.80q", run)
@@ -62,7 +62,7 @@ func kill(ctx context.Context, c engine, id string) error {
 }
 
 // Remove removes the container and returns when the engine has none.
-func (r *Runtime) Remove(ctx context.Context, p session.Place) (err error) {
+func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	defer annotate(&err, "remove", p.Name)
 	t, err := r.target(ctx, p)
 	if errors.Is(err, session.ErrGone) {

@@ -43,7 +43,7 @@ type target struct {
 
 // target returns the container of a place. The error is session.ErrGone if there is
 // none.
-func (r *Runtime) target(ctx context.Context, p session.Place) (target, error) {
+func (r *Runtime) target(ctx context.Context, p session.Location) (target, error) {
 	c, err := r.engine()
 	if err != nil {
 		return target{}, err
@@ -71,7 +71,7 @@ func (r *Runtime) target(ctx context.Context, p session.Place) (target, error) {
 }
 
 // running returns the container of a place if it runs.
-func (r *Runtime) running(ctx context.Context, p session.Place) (target, error) {
+func (r *Runtime) running(ctx context.Context, p session.Location) (target, error) {
 	t, err := r.target(ctx, p)
 	if err == nil && !t.container.State.Running {
 		err = fmt.Errorf("its container does not run: it %w", session.ErrGone)

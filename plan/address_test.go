@@ -24,7 +24,7 @@ func TestAddresses(t *testing.T) {
 		return s
 	}
 	byHand := func(change ...func(*session.Live)) session.Found {
-		l := session.Live{Foreign: true, PlaceUp: true, Vital: session.Alive, Dir: "/ws/a", Place: session.Place{Runtime: "tmux", Name: "api"}}
+		l := session.Live{Foreign: true, PlaceUp: true, Vital: session.Alive, Dir: "/ws/a", Location: session.Location{Runtime: "tmux", Name: "api"}}
 		for _, c := range change {
 			c(&l)
 		}

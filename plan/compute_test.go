@@ -69,8 +69,8 @@ func (s *stage) record(sp session.Spec, change ...func(*session.Record)) *stage 
 	sp.Prompt.Text = ""
 	r := session.Record{
 		ID: "id-" + sp.Address.Block(), Address: sp.Address, Origin: session.FromManifest, Spec: sp,
-		Place: session.Place{Runtime: "tmux", Name: sp.Address.OutsideName("shop")},
-		Run:   session.Run{ID: "run-" + sp.Address.Block(), Number: 1, BootID: boot},
+		Location: session.Location{Runtime: "tmux", Name: sp.Address.OutsideName("shop")},
+		Run:      session.Run{ID: "run-" + sp.Address.Block(), Number: 1, BootID: boot},
 		Tree: session.WorkspaceState{Path: sp.Workspace.Path, Mode: sp.Workspace.Mode, Repo: sp.Workspace.Repo,
 			Branch: sp.Branch, Created: true, Ready: true},
 	}
@@ -93,9 +93,9 @@ func (s *stage) checkout(path, branch string) *stage {
 func (s *stage) live(name string, change ...func(*session.Live)) *stage {
 	a := session.Single(name)
 	l := session.Live{
-		Mark:    session.Mark{Project: lineage, Address: a, ID: "id-" + name, Run: "run-" + name, Hash: "1:x"},
-		Place:   session.Place{Runtime: "tmux", Name: a.OutsideName("shop"), Socket: "/run/tmux-0"},
-		PlaceUp: true, Vital: session.Alive,
+		Mark:     session.Mark{Project: lineage, Address: a, ID: "id-" + name, Run: "run-" + name, Hash: "1:x"},
+		Location: session.Location{Runtime: "tmux", Name: a.OutsideName("shop"), Socket: "/run/tmux-0"},
+		PlaceUp:  true, Vital: session.Alive,
 	}
 	for _, c := range change {
 		c(&l)

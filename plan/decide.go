@@ -77,7 +77,7 @@ func decideUnknown(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic
 // endable reports whether a session in an unknown state can be ended, and someone
 // asked for that: a container can be killed whatever answers in it.
 func endable(j *join, c Change) bool {
-	if c.Before == nil || c.Live == nil || !c.Live.PlaceUp || c.Live.Place.Container == "" || j.in.Hub != nil {
+	if c.Before == nil || c.Live == nil || !c.Live.PlaceUp || c.Live.Location.Container == "" || j.in.Hub != nil {
 		return false
 	}
 	return toEnd(j, c) || within(c.Address, j.in.Options.Restart) || within(c.Address, j.in.Options.Replace)
@@ -126,7 +126,7 @@ func adopt(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	}
 	found := c
 	found.Action, found.Before = None, &session.Record{
-		ID: c.Live.Mark.ID, Address: c.Address, Spec: *spec, Place: c.Live.Place,
+		ID: c.Live.Mark.ID, Address: c.Address, Spec: *spec, Location: c.Live.Location,
 		Run: session.Run{ID: c.Live.Mark.Run, BootID: j.in.World.BootID}, Tree: treeOf(spec),
 	}
 	next, problems := decideExisting(j, found, d)

@@ -78,7 +78,7 @@ func TestTheHubStartsWhatWasApproved(t *testing.T) {
 		s.DependsOn, s.Until = []session.Address{a}, map[session.Address]session.Await{a: session.AwaitDone}
 	})
 	queued := func(r *session.Record) {
-		r.Intent, r.Run, r.Place, r.Tree = session.Queued, session.Run{}, session.Place{}, session.WorkspaceState{}
+		r.Intent, r.Run, r.Location, r.Tree = session.Queued, session.Run{}, session.Location{}, session.WorkspaceState{}
 	}
 	for name, c := range map[string]struct {
 		exit *session.Exit

@@ -101,7 +101,7 @@ func down(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	if r != nil && rebooted(*r, w) {
 		return dead(session.StateError, ReasonRebooted, rebootWords(*r, w), nil)
 	}
-	d := dead(session.StateError, ReasonGone, "the "+l.Place.Traits().Place+" does not run", l.Exit)
+	d := dead(session.StateError, ReasonGone, "the "+l.Location.Traits().Noun+" does not run", l.Exit)
 	if l.Doubt != "" {
 		d.Detail = l.Doubt
 	}
@@ -135,7 +135,7 @@ func absent(r *session.Record, w session.World) Diagnosis {
 	case rebooted(*r, w):
 		return dead(session.StateError, ReasonRebooted, rebootWords(*r, w), nil)
 	}
-	return dead(session.StateError, ReasonGone, r.Place.Traits().Place+" is gone", facts.Exit)
+	return dead(session.StateError, ReasonGone, r.Location.Traits().Noun+" is gone", facts.Exit)
 }
 
 // outOfReach diagnoses a session whose agent runs and whose place cannot be found: its
@@ -143,7 +143,7 @@ func absent(r *session.Record, w session.World) Diagnosis {
 // unknown, and a process that runs outweighs a place that does not answer.
 func outOfReach(r session.Record, facts session.RunFacts) Diagnosis {
 	return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
-		Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d)", r.Place.Traits().Place, facts.Agent.PID),
+		Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d)", r.Location.Traits().Noun, facts.Agent.PID),
 		Remedy: session.Remedy{Code: session.RemedyDoctor, Address: r.Address}}
 }
 
@@ -174,10 +174,10 @@ func ended(r *session.Record, l *session.Live) Diagnosis {
 		}
 	}
 	stands := " stands"
-	if !l.Place.Traits().HostProcesses {
+	if !l.Location.Traits().HostProcesses {
 		stands = " runs"
 	}
-	d := dead(session.StateStale, reason, "stale: "+l.Place.Traits().Place+stands+", session is gone", l.Exit)
+	d := dead(session.StateStale, reason, "stale: "+l.Location.Traits().Noun+stands+", session is gone", l.Exit)
 	d.Activity = session.Exited
 	if l.Exit != nil && failure(*l.Exit) && (agent.OneShot || l.Exit.Cause == "failed_start") {
 		d.Activity = session.Failed

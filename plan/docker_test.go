@@ -23,10 +23,10 @@ func contained(change ...func(*session.Live)) *stage {
 	s.in.World.Runtimes["docker"] = nil
 	sp := spec("a", inDocker)
 	change = append([]func(*session.Live){func(l *session.Live) {
-		l.Place = session.Place{Runtime: "docker", Name: l.Mark.Address.OutsideName("shop"), Container: "c0ffee"}
+		l.Location = session.Location{Runtime: "docker", Name: l.Mark.Address.OutsideName("shop"), Container: "c0ffee"}
 	}}, change...)
 	return s.want(sp).record(sp, func(r *session.Record) {
-		r.Place = session.Place{Runtime: "docker", Name: r.Address.OutsideName("shop"), Container: "c0ffee"}
+		r.Location = session.Location{Runtime: "docker", Name: r.Address.OutsideName("shop"), Container: "c0ffee"}
 	}).live("a", change...)
 }
 
@@ -216,7 +216,7 @@ func TestContainerThatDoesNotAnswer(t *testing.T) {
 // TestCopiedContainer: what bears the mark of another that stands is never the session,
 // whether that is on record or not.
 func TestCopiedContainer(t *testing.T) {
-	copied := func(l *session.Live) { l.Copied, l.Place.Container = true, "c0fefe" }
+	copied := func(l *session.Live) { l.Copied, l.Location.Container = true, "c0fefe" }
 	both := contained().live("a", copied)
 	unrecorded := contained().live("a", copied)
 	unrecorded.in.Records = nil
@@ -242,7 +242,7 @@ func TestCopiedContainer(t *testing.T) {
 // TestAdoptedContainer: in a container that was adopted nothing can be started, so
 // nothing in it is ended for that either; another can be made in its place.
 func TestAdoptedContainer(t *testing.T) {
-	adopted := func(l *session.Live) { l.Place.Pane = "%0" }
+	adopted := func(l *session.Live) { l.Location.Pane = "%0" }
 	a := []session.Address{session.Single("a")}
 	for name, test := range map[string]struct {
 		stage *stage

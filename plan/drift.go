@@ -19,11 +19,11 @@ func drift(j *join, selected func(session.Address) bool) []Drift {
 		}
 	}
 	slices.SortFunc(j.orphans, func(a, b session.Live) int {
-		return cmp.Or(session.Address.Compare(a.Mark.Address, b.Mark.Address), strings.Compare(where(a.Place), where(b.Place)))
+		return cmp.Or(session.Address.Compare(a.Mark.Address, b.Mark.Address), strings.Compare(where(a.Location), where(b.Location)))
 	})
 	for _, l := range j.orphans {
 		found = append(found, Drift{Address: l.Mark.Address, Kind: Orphaned,
-			Detail: fmt.Sprintf("%s (run %s) is ours and not on record; it is left alone", where(l.Place), l.Mark.Run)})
+			Detail: fmt.Sprintf("%s (run %s) is ours and not on record; it is left alone", where(l.Location), l.Mark.Run)})
 	}
 	return found
 }

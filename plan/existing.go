@@ -50,9 +50,9 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 	if j.in.Hub != nil {
 		c = boundsOf(j).apply(c)
 	}
-	if c.Action == Restart && c.Live != nil && c.Live.Place.Container != "" && c.Live.Place.Pane != "" { // an adopted container
+	if c.Action == Restart && c.Live != nil && c.Live.Location.Container != "" && c.Live.Location.Pane != "" { // an adopted container
 		return stuck(c, fixable(session.Remedy{Code: session.RemedyReplaceContainer, Address: c.Address}, ReasonNoGuest, "nothing can be started in its container",
-			fmt.Sprintf("%s; container %s was adopted, and has no guest that could start anything in it", c.Detail, c.Live.Place.Name)))
+			fmt.Sprintf("%s; container %s was adopted, and has no guest that could start anything in it", c.Detail, c.Live.Location.Name)))
 	}
 	if l, ok := j.taken(c.Address); ok && starts(c) && c.Live == nil {
 		return stuck(c, nameTaken(c.Address, l))

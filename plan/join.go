@@ -63,7 +63,7 @@ func (j *join) match() {
 	}
 	for _, l := range j.in.World.Lives {
 		if l.Foreign || l.Mark.Project != j.in.Lineage {
-			j.foreign[l.Place.Name] = l
+			j.foreign[l.Location.Name] = l
 			continue
 		}
 		a, ok := recorded[l.Mark.ID] // the mark of a moved session has the old address
@@ -113,16 +113,16 @@ func (j *join) belongs(l session.Live, r *session.Record, w *session.Spec) bool 
 // sortLives puts the object at the recorded place first: a mark can be copied.
 func sortLives(lives []session.Live, r *session.Record) {
 	slices.SortFunc(lives, func(a, b session.Live) int {
-		if r != nil && a.Place != b.Place {
-			if a.Place == r.Place {
+		if r != nil && a.Location != b.Location {
+			if a.Location == r.Location {
 				return -1
 			}
-			if b.Place == r.Place {
+			if b.Location == r.Location {
 				return 1
 			}
 		}
-		return cmp.Or(strings.Compare(a.Place.Socket, b.Place.Socket), strings.Compare(a.Place.Name, b.Place.Name),
-			strings.Compare(a.Place.Container, b.Place.Container), strings.Compare(a.Mark.Run, b.Mark.Run))
+		return cmp.Or(strings.Compare(a.Location.Socket, b.Location.Socket), strings.Compare(a.Location.Name, b.Location.Name),
+			strings.Compare(a.Location.Container, b.Location.Container), strings.Compare(a.Mark.Run, b.Mark.Run))
 	})
 }
 
@@ -183,13 +183,13 @@ func (j *join) ambiguity(a session.Address) (session.Diagnostic, bool) {
 	lives, ok := j.ambiguous[a]
 	detail := "none of them is the recorded run, so it cannot be told which one to keep:"
 	for _, l := range lives {
-		detail += fmt.Sprintf("\n  %s, run %s", where(l.Place), l.Mark.Run)
+		detail += fmt.Sprintf("\n  %s, run %s", where(l.Location), l.Mark.Run)
 	}
 	return problem(a, ReasonAmbiguous, "two live sessions carry this address", detail+"\nend the one that is not needed and plan again"), ok
 }
 
 // where names a place for people.
-func where(p session.Place) string {
+func where(p session.Location) string {
 	if p.Container != "" {
 		return "container " + p.Name
 	}

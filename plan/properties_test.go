@@ -37,7 +37,7 @@ func anyStage(t *rapid.T) *stage {
 		}
 		for i := range rapid.SampledFrom([]int{0, 1, 1, 1, 2}).Draw(t, name+" lives") {
 			s.live(name, anyLife(t, name), func(l *session.Live) {
-				l.Place.Socket = fmt.Sprintf("/run/tmux-%d", i)
+				l.Location.Socket = fmt.Sprintf("/run/tmux-%d", i)
 				if i > 0 {
 					l.Mark.Run = "run-y" // a run is claimed once: no two live ones are one run
 				}
@@ -112,14 +112,14 @@ func carryOut(in Input, p Plan) Input {
 	held := slices.Clone(in.World.Worktrees[repo])
 	drop := func(l *session.Live) {
 		lives = slices.DeleteFunc(lives, func(o session.Live) bool {
-			return l != nil && o.Mark == l.Mark && o.Place == l.Place && o.Foreign == l.Foreign
+			return l != nil && o.Mark == l.Mark && o.Location == l.Location && o.Foreign == l.Foreign
 		})
 	}
 	launch := func(r *session.Record, paused bool) {
 		r.Run.ID += "'"
 		r.Run.BootID = boot
 		lives = append(lives, session.Live{Mark: session.Mark{Project: lineage, Address: r.Address, ID: r.ID, Run: r.Run.ID},
-			Place: session.Place{Runtime: "tmux", Name: r.Address.OutsideName("shop")}, PlaceUp: true, Vital: session.Alive, InputOff: paused})
+			Location: session.Location{Runtime: "tmux", Name: r.Address.OutsideName("shop")}, PlaceUp: true, Vital: session.Alive, InputOff: paused})
 	}
 	var do func(c Change, a Action)
 	do = func(c Change, a Action) {
@@ -158,7 +158,7 @@ func carryOut(in Input, p Plan) Input {
 		case Pause, Resume:
 			r.Run.ID = c.Live.Mark.Run
 			for i := range lives {
-				if lives[i].Mark == c.Live.Mark && lives[i].Place == c.Live.Place && !lives[i].Foreign {
+				if lives[i].Mark == c.Live.Mark && lives[i].Location == c.Live.Location && !lives[i].Foreign {
 					lives[i].InputOff = a == Pause
 				}
 			}

@@ -14,7 +14,7 @@ func Neighbor(w session.Spec, records []session.Record) session.Address {
 		return ""
 	}
 	for _, r := range records {
-		if r.Address != w.Address && r.Tree.Path == w.Workspace.Path && r.Place != (session.Place{}) {
+		if r.Address != w.Address && r.Tree.Path == w.Workspace.Path && r.Location != (session.Location{}) {
 			return r.Address
 		}
 	}
@@ -40,7 +40,7 @@ func sharedDirectories(changes []Change) []session.Diagnostic {
 				Summary: fmt.Sprintf("%s works in the same directory as %s", c.Address, other),
 				Detail:  fmt.Sprintf("both agents edit %s\nto give a session a worktree of its own, leave its workspace mode out", c.After.Workspace.Path)})
 		}
-		stay = append(stay, session.Record{Address: c.Address, Place: session.Place{Runtime: c.After.Runtime.Kind}, Tree: session.WorkspaceState{Path: c.After.Workspace.Path}})
+		stay = append(stay, session.Record{Address: c.Address, Location: session.Location{Runtime: c.After.Runtime.Kind}, Tree: session.WorkspaceState{Path: c.After.Workspace.Path}})
 	}
 	return told
 }

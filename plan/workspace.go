@@ -122,14 +122,14 @@ func unreadable(a session.Address, path string, co session.Checkout) session.Dia
 func nameTaken(a session.Address, l session.Live) session.Diagnostic {
 	if l.Spec != nil { // this data directory has its run
 		return fixable(session.Remedy{Code: session.RemedyRebuildState, Address: a}, ReasonNameTaken, "session belongs to a lost state", fmt.Sprintf(
-			"it runs in %s, and the state that had it is lost with its lineage %s", where(l.Place), l.Mark.Project))
+			"it runs in %s, and the state that had it is lost with its lineage %s", where(l.Location), l.Mark.Project))
 	}
-	id := "tmux:" + l.Place.Socket + "/" + l.Place.Name
-	if l.Place.Container != "" {
-		id = "docker:" + l.Place.Name
+	id := "tmux:" + l.Location.Socket + "/" + l.Location.Name
+	if l.Location.Container != "" {
+		id = "docker:" + l.Location.Name
 	}
 	return fixable(session.Remedy{Code: session.RemedyAdoptForeign, Address: a, ID: id}, ReasonNameTaken, "name is taken",
-		fmt.Sprintf("a %s that is not ours stands there", where(l.Place)))
+		fmt.Sprintf("a %s that is not ours stands there", where(l.Location)))
 }
 
 // worktree returns what prevents the use of a session's worktree. An existing

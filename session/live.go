@@ -25,17 +25,17 @@ const (
 
 // Live is one session object as a runtime sees it now.
 type Live struct {
-	Mark    Mark
-	Place   Place
-	Foreign bool   // no mark, or another project's: never touched
-	Copied  bool   `json:",omitempty"` // its mark is another's, which stands too: never touched
-	PlaceUp bool   // the tmux session exists, the container runs
-	Vital   Vital  // of the agent in it
-	Doubt   string `json:",omitempty"` // why Vital is unknown, for people
-	Agent   Process
-	Exit    *Exit // how the run ended, when it has
-	Spec    *Spec // as launched, when the run's folder still has it
-	Frozen  bool  // the agent's processes stand still
+	Mark     Mark
+	Location Location `json:"Place"`
+	Foreign  bool     // no mark, or another project's: never touched
+	Copied   bool     `json:",omitempty"` // its mark is another's, which stands too: never touched
+	PlaceUp  bool     // the tmux session exists, the container runs
+	Vital    Vital    // of the agent in it
+	Doubt    string   `json:",omitempty"` // why Vital is unknown, for people
+	Agent    Process
+	Exit     *Exit // how the run ended, when it has
+	Spec     *Spec // as launched, when the run's folder still has it
+	Frozen   bool  // the agent's processes stand still
 	// Suspended says that it stands still though nobody paused it here: its process was
 	// stopped by a signal, or by Ctrl-Z.
 	Suspended bool `json:",omitempty"`

@@ -37,7 +37,7 @@ type Record struct {
 	Origin   Origin         `json:"origin"`
 	Spec     Spec           `json:"spec"`
 	Intent   Intent         `json:"intent,omitempty"`
-	Place    Place          `json:"place,omitzero"`
+	Location Location       `json:"place,omitzero"`
 	Run      Run            `json:"run,omitzero"`
 	Past     []string       `json:"past_runs,omitempty"` // ids of earlier runs whose directories are kept, the newest first
 	Owner    Owner          `json:"owner,omitzero"`
@@ -57,9 +57,9 @@ type Record struct {
 // approved, and waits.
 func (r Record) Unmade() bool { return r.Intent == Queued && r.Run.ID == "" }
 
-// Place is where a session lives: a tmux session on a server's socket, or a
+// Location is where a session lives: a tmux session on a server's socket, or a
 // container. Names are hints; the run id in the place's mark is the identity.
-type Place struct {
+type Location struct {
 	Runtime   string `json:"runtime,omitempty"` // tmux, docker, scripted
 	Socket    string `json:"socket,omitempty"`  // of the tmux server
 	Name      string `json:"name,omitempty"`    // tmux session or container name

@@ -50,28 +50,28 @@ type Runtime interface {
 	// Create creates the place and starts the run in it. The run is claimed when Create
 	// returns. The error is ErrExists if the name is taken. A failed Create leaves nothing
 	// behind.
-	Create(ctx context.Context, l Launch) (Place, error)
+	Create(ctx context.Context, l Launch) (Location, error)
 	// Restart starts a new run in an existing place whose agent is dead. The error is
 	// ErrGone if the place does not exist.
-	Restart(ctx context.Context, p Place, l Launch) (Place, error)
+	Restart(ctx context.Context, p Location, l Launch) (Location, error)
 	// Stop ends the run's agent and its children with the signal and, after the grace,
 	// SIGKILL. It returns when none are left. The place stays. Stopping a run that has
 	// ended is no error.
-	Stop(ctx context.Context, p Place, run string, s Stop) error
+	Stop(ctx context.Context, p Location, run string, s Stop) error
 	// Remove removes the place and returns when it is gone. Removing a place that is gone
 	// is no error.
-	Remove(ctx context.Context, p Place) error
+	Remove(ctx context.Context, p Location) error
 	// Pause makes the session refuse input, and freezes its agent if the mode is Freeze.
-	Pause(ctx context.Context, p Place, run, mode string) error
+	Pause(ctx context.Context, p Location, run, mode string) error
 	// Resume undoes Pause.
-	Resume(ctx context.Context, p Place, run string) error
+	Resume(ctx context.Context, p Location, run string) error
 	// Send types into the session. The error is ErrRefused while the session is paused.
-	Send(ctx context.Context, p Place, in Input) error
+	Send(ctx context.Context, p Location, in Input) error
 	// Capture returns the last lines of the screen and its history as plain text, without
 	// trailing blank lines. 0 returns all lines.
-	Capture(ctx context.Context, p Place, lines int) (string, error)
+	Capture(ctx context.Context, p Location, lines int) (string, error)
 	// Attach returns the command that attaches a terminal to the session.
-	Attach(p Place) []string
+	Attach(p Location) []string
 }
 
 // Input is what Send types: text and Enter, or one key.

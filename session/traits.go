@@ -15,28 +15,28 @@ type Traits struct {
 	Sandbox       bool // what an agent may do without asking is confined; StartInput.Sandbox
 	Freeze        bool // Pause takes the mode Freeze
 
-	Place  string // what holds one session, for people: container
+	Noun   string // what holds one session, for people: container
 	Server string // what holds many places, for people: tmux server; empty: each place stands alone
 }
 
 // TraitsOf returns the traits of the runtimes of a kind (RuntimeSpec.Kind,
-// Place.Runtime). Kinds that it does not know, such as a test's, have those of
+// Location.Runtime). Kinds that it does not know, such as a test's, have those of
 // processes on this machine.
 func TraitsOf(kind string) Traits {
 	switch kind {
 	case "docker":
-		return Traits{HostFiles: true, OwnHome: true, Sandbox: true, Freeze: true, Place: "container"}
+		return Traits{HostFiles: true, OwnHome: true, Sandbox: true, Freeze: true, Noun: "container"}
 	case "tmux":
-		return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Place: "tmux session", Server: "tmux server"}
+		return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Noun: "tmux session", Server: "tmux server"}
 	}
-	return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Place: "place"}
+	return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Noun: "place"}
 }
 
 // Traits returns the traits of the runtime that the spec names.
 func (r RuntimeSpec) Traits() Traits { return TraitsOf(r.Kind) }
 
 // Traits returns the traits of the runtime that the place is in.
-func (p Place) Traits() Traits { return TraitsOf(p.Runtime) }
+func (p Location) Traits() Traits { return TraitsOf(p.Runtime) }
 
 // The interfaces below are optional: a Runtime implements those that it can.
 
@@ -45,7 +45,7 @@ type Adopter interface {
 	// Find looks up what an id of that runtime names. It changes nothing.
 	Find(ctx context.Context, id string) Found
 	// Adopt puts a mark on what Find returned for the id and leaves it running.
-	Adopt(ctx context.Context, id string, m Mark) (Place, error)
+	Adopt(ctx context.Context, id string, m Mark) (Location, error)
 }
 
 // Container is a Runtime whose sessions have programs of their own (Traits.OwnHome):
@@ -65,15 +65,15 @@ type Container interface {
 type Prober interface {
 	// Probe runs a command in the agent's directory and environment for at most the
 	// timeout. It returns why the command failed, or nothing.
-	Probe(ctx context.Context, p Place, run string, argv []string, timeout time.Duration) (failed string, err error)
+	Probe(ctx context.Context, p Location, run string, argv []string, timeout time.Duration) (failed string, err error)
 	// Unread returns how many bytes of the agent's input it has not read yet.
-	Unread(ctx context.Context, p Place, run string) (int, error)
+	Unread(ctx context.Context, p Location, run string) (int, error)
 }
 
 // TimeoutSetter is a Runtime that can change the timeout of a run while it lasts.
 // Elsewhere a change applies to the next run.
 type TimeoutSetter interface {
-	SetTimeout(ctx context.Context, p Place, run string, timeout time.Duration) error
+	SetTimeout(ctx context.Context, p Location, run string, timeout time.Duration) error
 }
 
 // EventSource is a Runtime that reports changes without being asked.
@@ -87,7 +87,7 @@ type EventSource interface {
 type ScreenReader interface {
 	// Screens returns the screens of the places that are still there, in a number of
 	// calls that does not grow with theirs.
-	Screens(ctx context.Context, places []Place) (map[Place]string, error)
+	Screens(ctx context.Context, places []Location) (map[Location]string, error)
 }
 
 // Closer is a Runtime that keeps connections or processes of its own. Its sessions

@@ -134,43 +134,43 @@ func (s *server) otherNames(ctx context.Context) string {
 // The session has no shim until Restart: the pane and its process show whether it is
 // alive, Stop ends that process and all below it, and the session cannot be frozen. The
 // error is session.ErrExists if it is the project's already.
-func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (p session.Place, err error) {
+func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (p session.Location, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("adopt %s: %w", id, err)
 		}
 	}()
 	if err := checkRun(m.Run); err != nil {
-		return session.Place{}, err
+		return session.Location{}, err
 	}
 	l, err := r.find(ctx, id)
 	switch {
 	case err != nil:
-		return session.Place{}, err
+		return session.Location{}, err
 	case !l.Foreign:
-		return session.Place{}, fmt.Errorf("it is %s: it %w", l.Mark.Address, session.ErrExists)
+		return session.Location{}, fmt.Errorf("it is %s: it %w", l.Mark.Address, session.ErrExists)
 	case l.Vital != session.Alive:
-		return session.Place{}, fmt.Errorf("the session in it is %s", l.Vital)
+		return session.Location{}, fmt.Errorf("the session in it is %s", l.Vital)
 	}
-	mark, err := setMark(m, l.Place.Name)
+	mark, err := setMark(m, l.Location.Name)
 	if err != nil {
-		return session.Place{}, err
+		return session.Location{}, err
 	}
 	dir := r.runs.dir(m.Run)
 	c := rundir.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: r.runs.socket(m.Run), Argv: l.Command}
 	if err := rundir.Adopt(dir, c, proc.Process{PID: l.Agent.PID, Start: l.Agent.Start}, l.Started); err != nil {
-		return session.Place{}, err
+		return session.Location{}, err
 	}
-	s := r.servers.at(l.Place.Socket)
+	s := r.servers.at(l.Location.Socket)
 	if err = r.servers.link(s); err == nil {
 		_, err = s.ask(ctx,
-			tmuxwire.Command{"set-option", "-p", "-t", l.Place.Pane, "remain-on-exit", "on"},
-			tmuxwire.Command{"set-option", "-t", tmuxwire.Session(l.Place.Name), tmuxwire.PaneOption, l.Place.Pane},
+			tmuxwire.Command{"set-option", "-p", "-t", l.Location.Pane, "remain-on-exit", "on"},
+			tmuxwire.Command{"set-option", "-t", tmuxwire.Session(l.Location.Name), tmuxwire.PaneOption, l.Location.Pane},
 			mark)
 	}
 	if err != nil {
 		r.servers.unlink(context.WithoutCancel(ctx), r.observer, s)
-		return session.Place{}, errors.Join(err, os.RemoveAll(dir))
+		return session.Location{}, errors.Join(err, os.RemoveAll(dir))
 	}
-	return l.Place, nil
+	return l.Location, nil
 }

@@ -53,7 +53,7 @@ func (o *other) sessions(t *testing.T) []string {
 	return strings.Fields(o.tmux(t, o.socket, "list-sessions", "-F", "#{session_name}"))
 }
 
-func (o *other) adopt(t *testing.T, name string) (session.Place, session.Mark) {
+func (o *other) adopt(t *testing.T, name string) (session.Location, session.Mark) {
 	t.Helper()
 	m := session.Mark{Project: lineage, Address: "session.api", ID: "api-1", Run: newRun(), Hash: "1:abc"}
 	p, err := o.runtime.Adopt(t.Context(), o.id(name), m)
@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	start, _ := proc.StartTime(l.Agent.PID)
-	if !l.Foreign || !l.PlaceUp || l.Vital != session.Alive || l.Dir != o.dir || l.Place.Name != "work" || l.Place.Socket != o.socket ||
+	if !l.Foreign || !l.PlaceUp || l.Vital != session.Alive || l.Dir != o.dir || l.Location.Name != "work" || l.Location.Socket != o.socket ||
 		l.Agent.PID == 0 || l.Agent.Start != start || l.BootID != proc.BootID() || time.Since(l.Started) > time.Minute || l.Started.IsZero() {
 		t.Errorf("found %+v", l)
 	}
@@ -104,7 +104,7 @@ func TestFindByNameOfTheSocket(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	defer b.tmux(t, socket, "kill-server")
-	if f := b.runtime.Find(t.Context(), "tmux:mine/work"); f.Err != nil || f.Live.Place.Socket != socket {
+	if f := b.runtime.Find(t.Context(), "tmux:mine/work"); f.Err != nil || f.Live.Location.Socket != socket {
 		t.Errorf("found %+v", f)
 	}
 }
@@ -156,7 +156,7 @@ func TestAdopt(t *testing.T) {
 		t.Fatalf("seen: %+v, %v; want what is ours and nothing else", lives, err)
 	}
 	l := lives[0]
-	if l.Foreign || l.Mark != m || l.Vital != session.Alive || l.Place != p || l.Dir != o.dir || l.Agent.PID == 0 {
+	if l.Foreign || l.Mark != m || l.Vital != session.Alive || l.Location != p || l.Dir != o.dir || l.Agent.PID == 0 {
 		t.Errorf("seen: %+v", l)
 	}
 	if _, err := o.runtime.Adopt(t.Context(), o.id("work"), m); !errors.Is(err, session.ErrExists) {

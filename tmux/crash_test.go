@@ -93,7 +93,7 @@ func TestKilledAtWork(t *testing.T) {
 	t.Logf("%d sessions are left", len(lives)-1)
 	for _, l := range lives {
 		if l.Foreign {
-			t.Errorf("%s has no mark", l.Place.Name)
+			t.Errorf("%s has no mark", l.Location.Name)
 		}
 	}
 }

@@ -28,7 +28,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Create creates the session, its mark and its shim in one command, so that a session of
 // the project is never seen without its mark. It returns when the agent has started.
-func (r *Runtime) Create(ctx context.Context, l session.Launch) (p session.Place, err error) {
+func (r *Runtime) Create(ctx context.Context, l session.Launch) (p session.Location, err error) {
 	defer annotate(&err, "start", l.Name)
 	if !nameForm.MatchString(l.Name) {
 		return p, errors.New("the name has characters that tmux changes")
@@ -44,7 +44,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (p session.Place
 	if s == nil { // nothing was created
 		return p, errors.Join(err, rundir.Discard(l.RunDir))
 	}
-	p = session.Place{Runtime: "tmux", Socket: s.socket, Name: l.Name, Pane: pane}
+	p = session.Location{Runtime: "tmux", Socket: s.socket, Name: l.Name, Pane: pane}
 	if err == nil {
 		err = r.awaitAgent(ctx, s, p, l)
 	}
@@ -56,7 +56,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (p session.Place
 			killErr = nil
 		}
 		s.removed(p.Name)
-		return session.Place{}, errors.Join(err, killErr, r.runs.discard(ctx, l))
+		return session.Location{}, errors.Join(err, killErr, r.runs.discard(ctx, l))
 	}
 	return p, nil
 }
@@ -103,7 +103,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (on *server, pan
 // Restart starts a shim in the session's pane and clears what the last run has shown, its
 // title too. If the pane was closed while another one of the session exists, the session
 // gets a new window.
-func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch) (in session.Place, err error) {
+func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Launch) (in session.Location, err error) {
 	defer annotate(&err, "restart", p.Name)
 	s := r.servers.at(p.Socket)
 	now, live, err := r.observer.owned(ctx, s, p)
@@ -120,7 +120,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Place, l session.Launch
 	if err != nil {
 		return in, errors.Join(err, rundir.Discard(l.RunDir))
 	}
-	pane := live.Place.Pane
+	pane := live.Location.Pane
 	start := tmuxwire.Command{"respawn-pane", "-k", "-t", pane}
 	if now.closed {
 		start = tmuxwire.Command{"new-window", "-d", "-P", "-F", "#{pane_id}", "-n", tmuxwire.WindowName(l.Mark.Address.Short()), "-t", tmuxwire.Session(p.Name)}
@@ -167,7 +167,7 @@ func keepPane(name string) tmuxwire.Command {
 }
 
 // awaitAgent waits until the shim has started the agent. The error is why it did not.
-func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Place, l session.Launch) error {
+func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Location, l session.Launch) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	began := time.Now()
@@ -206,7 +206,7 @@ const removeGrace = 2 * time.Second
 
 // Remove ends what is left of the run, kills the session, and checks that it is gone. It
 // touches only sessions of the project.
-func (r *Runtime) Remove(ctx context.Context, p session.Place) (err error) {
+func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	defer annotate(&err, "remove", p.Name)
 	s := r.servers.at(p.Socket)
 	_, live, err := r.observer.owned(ctx, s, p)

@@ -20,7 +20,7 @@ import (
 // secret.
 func (b *bed) nothingLeft(t *testing.T, l session.Launch) {
 	t.Helper()
-	if _, ok := b.see(t, session.Place{Name: l.Name}); ok {
+	if _, ok := b.see(t, session.Location{Name: l.Name}); ok {
 		t.Error("the session is there")
 	}
 	if left := carrying(l.Mark.Run); len(left) > 0 {
@@ -214,7 +214,7 @@ func TestCancelledCreateLeavesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, ok := b.see(t, session.Place{Name: "app"}); ok {
+		if _, ok := b.see(t, session.Location{Name: "app"}); ok {
 			t.Errorf("cancelled after %v: the session is there", after)
 		}
 		if left := carrying(l.Mark.Run); len(left) > 0 {

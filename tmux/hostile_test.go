@@ -44,7 +44,7 @@ func TestAgentThatKillsTheServer(t *testing.T) {
 	if got := b.state(t, p, "tmux"); got != "unset unset\n" {
 		t.Errorf("it sees TMUX, TMUX_PANE: %q", got)
 	}
-	for _, p := range []session.Place{p, other} {
+	for _, p := range []session.Location{p, other} {
 		if l, ok := b.see(t, p); !ok || l.Vital != session.Alive {
 			t.Errorf("%s: there %v, %s", p.Name, ok, l.Vital)
 		}
@@ -159,8 +159,8 @@ func TestPaneKilledBesideAPersons(t *testing.T) {
 	b := newBed(t)
 	p := b.create(t, b.launch(t, "app"))
 	b.tmux(t, p.Socket, "split-window", "-t", "=app:", "--", "sleep", "1000")
-	if l, _ := b.see(t, p); l.Place != p || l.Vital != session.Alive {
-		t.Fatalf("with a pane beside it: %+v, %s", l.Place, l.Vital)
+	if l, _ := b.see(t, p); l.Location != p || l.Vital != session.Alive {
+		t.Fatalf("with a pane beside it: %+v, %s", l.Location, l.Vital)
 	}
 	b.tmux(t, p.Socket, "kill-pane", "-t", p.Pane)
 	var l session.Live
@@ -173,8 +173,8 @@ func TestPaneKilledBesideAPersons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, _ := b.see(t, p); l.Place != again || l.Mark != next.Mark || l.Vital != session.Alive {
-		t.Errorf("%+v in %+v, %s; want the new run in %+v", l.Mark, l.Place, l.Vital, again)
+	if l, _ := b.see(t, p); l.Location != again || l.Mark != next.Mark || l.Vital != session.Alive {
+		t.Errorf("%+v in %+v, %s; want the new run in %+v", l.Mark, l.Location, l.Vital, again)
 	}
 	b.send(t, again, "hello")
 	until(t, "it hears", func() bool { return b.state(t, again, "heard") == "hello\n" })
@@ -292,7 +292,7 @@ func TestOddTitlesAndOptions(t *testing.T) {
 	}
 	names := map[string]bool{}
 	for _, l := range lives {
-		names[l.Place.Name] = l.Foreign
+		names[l.Location.Name] = l.Foreign
 	}
 	if len(lives) != 2 || names["app"] || !names["garbage"] {
 		t.Errorf("%d sessions, foreign: %v", len(lives), names)

@@ -15,7 +15,7 @@ import (
 
 // Pause detaches the clients and disables input; with session.Freeze it also suspends the
 // agent and everything below it.
-func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) (err error) {
+func (r *Runtime) Pause(ctx context.Context, p session.Location, run, mode string) (err error) {
 	defer annotate(&err, "pause", p.Name)
 	if mode != session.Detach && mode != session.Freeze {
 		return fmt.Errorf("unknown mode %q", mode)
@@ -35,7 +35,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 	}
 	target := tmuxwire.Session(p.Name)
 	_, err = s.ask(ctx,
-		tmuxwire.DisableInput(live.Place.Pane),
+		tmuxwire.DisableInput(live.Location.Pane),
 		tmuxwire.Command{"set-option", "-t", target, tmuxwire.PauseOption, mode})
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Place, run, mode string) 
 }
 
 // Resume undoes a pause of either mode.
-func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) (err error) {
+func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (err error) {
 	defer annotate(&err, "resume", p.Name)
 	s := r.servers.at(p.Socket)
 	live, err := r.observer.holding(ctx, s, p, run)
@@ -67,14 +67,14 @@ func (r *Runtime) Resume(ctx context.Context, p session.Place, run string) (err 
 		}
 	}
 	_, err = s.ask(ctx,
-		tmuxwire.EnableInput(live.Place.Pane),
+		tmuxwire.EnableInput(live.Location.Pane),
 		tmuxwire.Command{"set-option", "-u", "-t", tmuxwire.Session(p.Name), tmuxwire.PauseOption})
 	return err
 }
 
 // Send pastes the text as a terminal does, in one piece and bracketed if the agent asked
 // for that, then presses Enter. Texts for one session are typed one after the other.
-func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) (err error) {
+func (r *Runtime) Send(ctx context.Context, p session.Location, in session.Input) (err error) {
 	defer annotate(&err, "send to", p.Name)
 	if in.Key != "" && !input.IsKey(in.Key) {
 		return fmt.Errorf("unknown key %.40q", in.Key)
@@ -94,7 +94,7 @@ func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) (
 	case now.Dead || now.closed:
 		return errors.New("nothing runs in it")
 	}
-	pane := live.Place.Pane
+	pane := live.Location.Pane
 	var cmds []tmuxwire.Command
 	if now.InMode { // keys would scroll
 		cmds = append(cmds, tmuxwire.CancelMode(pane))
@@ -122,7 +122,7 @@ func (r *Runtime) Send(ctx context.Context, p session.Place, in session.Input) (
 
 // Capture returns the last lines of the screen and its history, with wrapped lines joined,
 // so that the width of the pane does not show.
-func (r *Runtime) Capture(ctx context.Context, p session.Place, lines int) (text string, err error) {
+func (r *Runtime) Capture(ctx context.Context, p session.Location, lines int) (text string, err error) {
 	defer annotate(&err, "capture", p.Name)
 	target := p.Pane
 	if target == "" {

@@ -96,11 +96,11 @@ func (b *bed) clean(t testing.TB) {
 	var wg sync.WaitGroup
 	for _, l := range lives {
 		if l.Foreign {
-			b.tmux(t, l.Place.Socket, "kill-session", "-t", "="+l.Place.Name)
+			b.tmux(t, l.Location.Socket, "kill-session", "-t", "="+l.Location.Name)
 			continue
 		}
 		wg.Go(func() {
-			if err := b.runtime.Remove(ctx, l.Place); err != nil {
+			if err := b.runtime.Remove(ctx, l.Location); err != nil {
 				t.Errorf("clean up: %v", err)
 			}
 		})
@@ -192,20 +192,20 @@ func (b *bed) launch(t testing.TB, name string) session.Launch {
 }
 
 // see is the session as observed.
-func (b *bed) see(t testing.TB, p session.Place) (session.Live, bool) {
+func (b *bed) see(t testing.TB, p session.Location) (session.Live, bool) {
 	t.Helper()
 	lives, err := b.runtime.Observe(t.Context(), false)
 	if err != nil {
 		t.Fatalf("observe: %v", err)
 	}
-	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Place.Name == p.Name })
+	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Location.Name == p.Name })
 	if i < 0 {
 		return session.Live{}, false
 	}
 	return lives[i], true
 }
 
-func (b *bed) create(t testing.TB, l session.Launch) session.Place {
+func (b *bed) create(t testing.TB, l session.Launch) session.Location {
 	t.Helper()
 	p, err := b.runtime.Create(t.Context(), l)
 	if err != nil {
@@ -215,7 +215,7 @@ func (b *bed) create(t testing.TB, l session.Launch) session.Place {
 }
 
 // state is a file that the agent in the place wrote.
-func (b *bed) state(t testing.TB, p session.Place, name string) string {
+func (b *bed) state(t testing.TB, p session.Location, name string) string {
 	t.Helper()
 	l, ok := b.see(t, p)
 	if !ok {
@@ -225,7 +225,7 @@ func (b *bed) state(t testing.TB, p session.Place, name string) string {
 }
 
 // listening waits until the agent reads.
-func (b *bed) listening(t testing.TB, p session.Place) {
+func (b *bed) listening(t testing.TB, p session.Location) {
 	t.Helper()
 	l, _ := b.see(t, p)
 	until(t, p.Name+" reads", func() bool {
@@ -243,7 +243,7 @@ func until(t testing.TB, what string, true func() bool) {
 	}
 }
 
-func (b *bed) send(t testing.TB, p session.Place, text string) {
+func (b *bed) send(t testing.TB, p session.Location, text string) {
 	t.Helper()
 	b.listening(t, p)
 	if err := b.runtime.Send(t.Context(), p, session.Input{Text: text}); err != nil {
@@ -259,22 +259,22 @@ func TestConformance(t *testing.T) {
 			Runtime: b.runtime,
 			Lineage: lineage,
 			Launch:  func(t *testing.T, name string) session.Launch { return b.launch(t, name) },
-			Exit: func(t *testing.T, p session.Place, code int) {
+			Exit: func(t *testing.T, p session.Location, code int) {
 				b.send(t, p, fmt.Sprintf("exit %d", code))
 			},
-			Kill: func(t *testing.T, p session.Place) {
+			Kill: func(t *testing.T, p session.Location) {
 				l, _ := b.see(t, p)
 				if err := syscall.Kill(l.Agent.PID, syscall.SIGKILL); err != nil {
 					t.Fatal(err)
 				}
 			},
-			Say: func(t *testing.T, p session.Place, lines ...string) {
+			Say: func(t *testing.T, p session.Location, lines ...string) {
 				b.send(t, p, "say "+strings.Join(lines, "\nsay "))
 			},
-			Heard: func(t *testing.T, p session.Place) []string {
+			Heard: func(t *testing.T, p session.Location) []string {
 				return strings.Split(strings.TrimSuffix(b.state(t, p, "heard"), "\n"), "\n")
 			},
-			Environment: func(t *testing.T, p session.Place, name string) string {
+			Environment: func(t *testing.T, p session.Location, name string) string {
 				b.listening(t, p)
 				for v := range strings.SplitSeq(b.state(t, p, "environ"), "\x00") {
 					if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -283,7 +283,7 @@ func TestConformance(t *testing.T) {
 				}
 				return ""
 			},
-			Visible: func(t *testing.T, p session.Place) string {
+			Visible: func(t *testing.T, p session.Location) string {
 				shown := strings.Join(b.processes(t), "\n") +
 					b.tmux(t, p.Socket, "show-environment", "-g") + b.tmux(t, p.Socket, "show-environment", "-t", "="+p.Name) +
 					b.tmux(t, p.Socket, "show-options", "-t", "="+p.Name+":") +
@@ -291,9 +291,9 @@ func TestConformance(t *testing.T) {
 				l, _ := b.see(t, p)
 				return shown + read(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, "launch.json"))
 			},
-			Foreign: func(t *testing.T, name string) session.Place {
+			Foreign: func(t *testing.T, name string) session.Location {
 				b.tmux(t, b.socket(0), "new-session", "-d", "-s", name, "--", "sleep", "1000")
-				return session.Place{Runtime: "tmux", Socket: b.socket(0), Name: name}
+				return session.Location{Runtime: "tmux", Socket: b.socket(0), Name: name}
 			},
 		}
 	})

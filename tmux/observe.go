@@ -143,7 +143,7 @@ func (o *observer) settle(ctx context.Context, s *server, lives []session.Live, 
 // live returns a session without what only the facts of its run say.
 func (o *observer) live(s *server, p pane) session.Live {
 	l := session.Live{
-		Place:    session.Place{Runtime: "tmux", Socket: s.socket, Name: p.Session, Pane: p.ID},
+		Location: session.Location{Runtime: "tmux", Socket: s.socket, Name: p.Session, Pane: p.ID},
 		PlaceUp:  true,
 		InputOff: p.InputOff,
 		Frozen:   p.Pause == session.Freeze,
@@ -154,7 +154,7 @@ func (o *observer) live(s *server, p pane) session.Live {
 		MovedAt:  p.ActiveAt,
 	}
 	if p.AgentPane != "" {
-		l.Place.Pane = p.AgentPane
+		l.Location.Pane = p.AgentPane
 	}
 	l.Mark, l.Foreign = o.markOf(p)
 	return l
@@ -170,7 +170,7 @@ func (o *observer) markOf(p pane) (m session.Mark, foreign bool) {
 }
 
 // owned returns the session of a place. The error is session.ErrGone if there is none.
-func (o *observer) owned(ctx context.Context, s *server, p session.Place) (pane, session.Live, error) {
+func (o *observer) owned(ctx context.Context, s *server, p session.Location) (pane, session.Live, error) {
 	now, err := s.look(ctx, p.Name)
 	if err != nil {
 		return pane{}, session.Live{}, err
@@ -184,7 +184,7 @@ func (o *observer) owned(ctx context.Context, s *server, p session.Place) (pane,
 }
 
 // holding is owned for a session that has to have that run.
-func (o *observer) holding(ctx context.Context, s *server, p session.Place, run string) (session.Live, error) {
+func (o *observer) holding(ctx context.Context, s *server, p session.Location, run string) (session.Live, error) {
 	_, l, err := o.owned(ctx, s, p)
 	if err == nil && l.Mark.Run != run {
 		err = fmt.Errorf("it holds run %s, not %s", l.Mark.Run, run)
@@ -211,7 +211,7 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 		// Without a shim nobody writes the exit, and the pane's process is the agent. If it
 		// stays unknown, it is asked for only once.
 		if exit = exitOfPane(p.Pane, f); exit == nil && o.asked.add(l.Mark.Run) {
-			if now, err := s.look(ctx, l.Place.Name); err == nil && now.ID == p.ID && now.Dead {
+			if now, err := s.look(ctx, l.Location.Name); err == nil && now.ID == p.ID && now.Dead {
 				exit = exitOfPane(now.Pane, f)
 			}
 		}

@@ -105,7 +105,7 @@ func TestTwoRuntimesOnOneSocket(t *testing.T) {
 	for i, l := range lives {
 		r := []*tmux.Runtime{b.runtime, other}[i%2]
 		wg.Go(func() {
-			if err := r.Remove(t.Context(), l.Place); err != nil {
+			if err := r.Remove(t.Context(), l.Location); err != nil {
 				t.Error(err)
 			}
 		})
@@ -182,7 +182,7 @@ func TestTwoHundred(t *testing.T) {
 		took := time.Since(begun)
 		t.Logf("%s: %v, %v a session", what, took.Round(time.Millisecond), (took / n).Round(time.Microsecond))
 	}
-	places := make([]session.Place, n)
+	places := make([]session.Location, n)
 	each("create", func(i int) (err error) { places[i], err = b.runtime.Create(t.Context(), launches[i]); return err })
 	sockets := map[string]int{}
 	for _, p := range places {

@@ -16,23 +16,23 @@ func TestScreens(t *testing.T) {
 	for _, name := range []string{"one", "two"} {
 		b.create(t, b.shell(t, name, "echo I am "+name+"; read x"))
 	}
-	var one session.Place
+	var one session.Location
 	until(t, "both are there", func() bool {
 		lives, err := b.runtime.Observe(t.Context(), true)
 		if err != nil || len(lives) != 2 {
 			t.Fatalf("%d live, %v", len(lives), err)
 		}
-		one = lives[0].Place
+		one = lives[0].Location
 		return strings.Contains(lives[0].Screen, "I am one")
 	})
 	gone := one
 	gone.Name, gone.Pane = "gone", "%99"
-	shown, err := b.runtime.Screens(t.Context(), []session.Place{one, gone})
+	shown, err := b.runtime.Screens(t.Context(), []session.Location{one, gone})
 	if err != nil || len(shown) != 1 || shown[one] != "I am one" {
 		t.Errorf("Screens = %q, %v", shown, err)
 	}
 	gone.Socket += "x"
-	if shown, err = b.runtime.Screens(t.Context(), []session.Place{gone}); len(shown) != 0 {
+	if shown, err = b.runtime.Screens(t.Context(), []session.Location{gone}); len(shown) != 0 {
 		t.Errorf("of a server that is gone: %q, %v", shown, err)
 	}
 }

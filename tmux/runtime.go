@@ -78,7 +78,7 @@ func annotate(err *error, doing, name string) {
 
 // Attach returns the command that attaches a terminal to the session. Inside another
 // tmux it needs TMUX unset; see Inside.
-func (r *Runtime) Attach(p session.Place) []string {
+func (r *Runtime) Attach(p session.Location) []string {
 	return Server{Socket: p.Socket, Bin: r.config.Bin}.Attach(p.Name)
 }
 
@@ -117,7 +117,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 
 // Screens returns what the sessions in some places show now, with one call a server.
 // Places that are gone are left out.
-func (r *Runtime) Screens(ctx context.Context, places []session.Place) (map[session.Place]string, error) {
+func (r *Runtime) Screens(ctx context.Context, places []session.Location) (map[session.Location]string, error) {
 	panes := map[string][]string{} // by socket
 	for _, p := range places {
 		if p.Pane != "" {
@@ -133,7 +133,7 @@ func (r *Runtime) Screens(ctx context.Context, places []session.Place) (map[sess
 		}
 		shown[socket] = screens
 	}
-	found := make(map[session.Place]string, len(places))
+	found := make(map[session.Location]string, len(places))
 	for _, p := range places {
 		if text, ok := shown[p.Socket][p.Pane]; ok {
 			found[p] = text
@@ -145,7 +145,7 @@ func (r *Runtime) Screens(ctx context.Context, places []session.Place) (map[sess
 // Stop asks the run's shim to end the agent and everything below it, which on Linux it
 // sees to the end. If no shim answers, or it cannot know, every process with the run's
 // mark is ended. The recorded agent must be gone afterwards.
-func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, how session.Stop) (err error) {
+func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, how session.Stop) (err error) {
 	defer annotate(&err, "stop", p.Name)
 	f, _ := r.runs.facts(run)
 	r.servers.at(p.Socket).restoreSocket(ctx, f)
@@ -154,7 +154,7 @@ func (r *Runtime) Stop(ctx context.Context, p session.Place, run string, how ses
 
 // SetTimeout changes how long a live run may take, counted from its start; 0: without
 // limit. A run that has taken longer is ended at once.
-func (r *Runtime) SetTimeout(ctx context.Context, p session.Place, run string, timeout time.Duration) (err error) {
+func (r *Runtime) SetTimeout(ctx context.Context, p session.Location, run string, timeout time.Duration) (err error) {
 	defer annotate(&err, "change the timeout of", p.Name)
 	if _, err := r.observer.holding(ctx, r.servers.at(p.Socket), p, run); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (r *Runtime) SetTimeout(ctx context.Context, p session.Place, run string, t
 
 // Probe lets the run's shim run a command beside the agent. Failed is why it failed;
 // empty: it exited with 0. The error is session.ErrUnprobeable if no shim answers.
-func (r *Runtime) Probe(ctx context.Context, _ session.Place, run string, argv []string, timeout time.Duration) (failed string, err error) {
+func (r *Runtime) Probe(ctx context.Context, _ session.Location, run string, argv []string, timeout time.Duration) (failed string, err error) {
 	err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
 		p, err := c.Probe(ctx, shim.Probe{Argv: argv, Timeout: timeout})
 		failed = p.Failure(timeout)
@@ -177,7 +177,7 @@ func (r *Runtime) Probe(ctx context.Context, _ session.Place, run string, argv [
 
 // Unread returns how many bytes of the session's input its agent has not read. The error
 // is session.ErrUnprobeable if no shim answers.
-func (r *Runtime) Unread(ctx context.Context, _ session.Place, run string) (n int, err error) {
+func (r *Runtime) Unread(ctx context.Context, _ session.Location, run string) (n int, err error) {
 	err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) (err error) {
 		n, err = c.Unread(ctx)
 		return err

@@ -38,7 +38,7 @@ func TestEveryScreenIsSeen(t *testing.T) {
 		}
 		shown := 0
 		for _, l := range lives {
-			if strings.Contains(l.Screen, "I am "+l.Place.Name+".") {
+			if strings.Contains(l.Screen, "I am "+l.Location.Name+".") {
 				shown++
 			}
 		}

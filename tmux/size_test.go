@@ -31,13 +31,13 @@ func TestSmallTerminalLeaves(t *testing.T) {
 		t.Fatalf("the sessions are on two servers, %s and %s", p.Socket, other.Socket)
 	}
 	outer := filepath.Join(b.root, "outer")
-	asked := func(p session.Place) bool {
+	asked := func(p session.Location) bool {
 		lives, err := b.runtime.Observe(t.Context(), true)
 		return err == nil && slices.ContainsFunc(lives, func(l session.Live) bool {
-			return l.Place.Name == p.Name && strings.Contains(l.Screen, "Do you want to run") && strings.Contains(l.Screen, "Esc to cancel")
+			return l.Location.Name == p.Name && strings.Contains(l.Screen, "Do you want to run") && strings.Contains(l.Screen, "Esc to cancel")
 		})
 	}
-	sized := func(p session.Place, attached, columns, rows int) func() bool {
+	sized := func(p session.Location, attached, columns, rows int) func() bool {
 		return func() bool {
 			l, _ := b.see(t, p)
 			return l.Attached == attached && l.Size == [2]int{columns, rows}

@@ -12,7 +12,7 @@ import (
 func TestWindowBearsTheAddress(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	window := func(p session.Place) string {
+	window := func(p session.Location) string {
 		return strings.TrimSpace(b.tmux(t, p.Socket, "list-windows", "-t", "="+p.Name, "-F", "#{window_name}"))
 	}
 	l := b.launch(t, "plain")

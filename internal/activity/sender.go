@@ -11,7 +11,7 @@ import (
 // NewSender returns a sender to a live session that verifies texts by what r reads.
 func NewSender(r *Reader, rt session.Runtime, rec session.Record, live session.Live) input.Sender {
 	return input.Sender{
-		Runtime: rt, Place: live.Place, Agent: r.Agent(rec), BootTimeout: rec.Spec.Agent.ReadyTimeout.D(),
+		Runtime: rt, Location: live.Location, Agent: r.Agent(rec), BootTimeout: rec.Spec.Agent.ReadyTimeout.D(),
 		Observe: func(ctx context.Context) (input.Snapshot, error) {
 			lives, err := rt.Observe(ctx, true)
 			if err != nil {

@@ -76,13 +76,13 @@ func managed(l session.Live, dataDir string) bool {
 	if l.Mark.Project == "" {
 		return false
 	}
-	return l.Place.Container == "" || exists(filepath.Join(dataDir, "containers", l.Mark.ID))
+	return l.Location.Container == "" || exists(filepath.Join(dataDir, "containers", l.Mark.ID))
 }
 
 func (f *findings) orphan(l session.Live, lineage string) {
-	name := l.Place.Name
-	end := fmt.Sprintf("to end it: tmux -S %s kill-session -t '=%s'", l.Place.Socket, name)
-	if l.Place.Container != "" {
+	name := l.Location.Name
+	end := fmt.Sprintf("to end it: tmux -S %s kill-session -t '=%s'", l.Location.Socket, name)
+	if l.Location.Container != "" {
 		name, end = "container "+name, "to end it: docker rm -f "+name
 	}
 	subject := string(l.Mark.Address)

@@ -48,7 +48,7 @@ func Session(in SessionInput) []Finding {
 	default:
 		f.fine(string(shown.Address), detail)
 	}
-	if in.Live == nil && in.Record.Place == (session.Place{}) {
+	if in.Live == nil && in.Record.Location == (session.Location{}) {
 		f.fine("run", "it was never started: there is no place and no session file to look for")
 		return f
 	}
@@ -63,11 +63,11 @@ func Session(in SessionInput) []Finding {
 func (f *findings) reach(in SessionInput) {
 	r := *in.Record
 	switch {
-	case !r.Place.Traits().HostProcesses && in.Live != nil:
-		f.fine("container", r.Place.Name)
+	case !r.Location.Traits().HostProcesses && in.Live != nil:
+		f.fine("container", r.Location.Name)
 		return
-	case !r.Place.Traits().HostProcesses:
-		f.warn("container", r.Place.Name+" was not found", "docker ps --all --filter name="+r.Place.Name+"\ndocker inspect "+r.Place.Name)
+	case !r.Location.Traits().HostProcesses:
+		f.warn("container", r.Location.Name+" was not found", "docker ps --all --filter name="+r.Location.Name+"\ndocker inspect "+r.Location.Name)
 		return
 	}
 	facts, err := rundir.ReadFacts(in.RunDir)
@@ -90,9 +90,9 @@ func (f *findings) reach(in SessionInput) {
 
 // tmuxSession reports whether the session's tmux session was found.
 func (f *findings) tmuxSession(in SessionInput, facts rundir.Facts) {
-	r, socket := *in.Record, in.Record.Place.Socket
+	r, socket := *in.Record, in.Record.Location.Socket
 	if in.Live != nil {
-		f.fine("tmux session", in.Live.Place.Name+" on "+in.Live.Place.Socket)
+		f.fine("tmux session", in.Live.Location.Name+" on "+in.Live.Location.Socket)
 		return
 	}
 	server := 0
@@ -110,12 +110,12 @@ func (f *findings) tmuxSession(in SessionInput, facts rundir.Facts) {
 	case err != nil:
 		f.warn("tmux session", err.Error(), "")
 	default:
-		problem := fmt.Sprintf("no session of agentform is called %s on %s", r.Place.Name, socket)
+		problem := fmt.Sprintf("no session of agentform is called %s on %s", r.Location.Name, socket)
 		if own := r.Spec.Runtime.Socket; own != "" {
 			problem += fmt.Sprintf("; runtime socket %q is looked up below TMUX_TMPDIR (%s)", own, in.Environ.Get("TMUX_TMPDIR"))
 		}
 		f.warn("tmux session", problem,
-			fmt.Sprintf("look: %s\nits mark: tmux -S %s show-options -v -t '=%s' @agentform", list, socket, r.Place.Name))
+			fmt.Sprintf("look: %s\nits mark: tmux -S %s show-options -v -t '=%s' @agentform", list, socket, r.Location.Name))
 	}
 }
 

@@ -89,37 +89,37 @@ func (f frailRuntime) Observe(ctx context.Context, screens bool) (lives []sessio
 	return lives, err
 }
 
-func (f frailRuntime) Create(ctx context.Context, l session.Launch) (p session.Place, err error) {
+func (f frailRuntime) Create(ctx context.Context, l session.Launch) (p session.Location, err error) {
 	err = f.edge.call("create", l.Mark.Address, func() (err error) { p, err = f.Runtime.Create(ctx, l); return err })
 	return p, err
 }
 
-func (f frailRuntime) Restart(ctx context.Context, in session.Place, l session.Launch) (p session.Place, err error) {
+func (f frailRuntime) Restart(ctx context.Context, in session.Location, l session.Launch) (p session.Location, err error) {
 	err = f.edge.call("restart", l.Mark.Address, func() (err error) { p, err = f.Runtime.Restart(ctx, in, l); return err })
 	return p, err
 }
 
-func (f frailRuntime) Stop(ctx context.Context, p session.Place, run string, s session.Stop) error {
+func (f frailRuntime) Stop(ctx context.Context, p session.Location, run string, s session.Stop) error {
 	return f.edge.call("stop", f.of(p.Name), func() error { return f.Runtime.Stop(ctx, p, run, s) })
 }
 
-func (f frailRuntime) Remove(ctx context.Context, p session.Place) error {
+func (f frailRuntime) Remove(ctx context.Context, p session.Location) error {
 	return f.edge.call("remove", f.of(p.Name), func() error { return f.Runtime.Remove(ctx, p) })
 }
 
-func (f frailRuntime) Pause(ctx context.Context, p session.Place, run, mode string) error {
+func (f frailRuntime) Pause(ctx context.Context, p session.Location, run, mode string) error {
 	return f.edge.call("pause", f.of(p.Name), func() error { return f.Runtime.Pause(ctx, p, run, mode) })
 }
 
-func (f frailRuntime) Resume(ctx context.Context, p session.Place, run string) error {
+func (f frailRuntime) Resume(ctx context.Context, p session.Location, run string) error {
 	return f.edge.call("resume", f.of(p.Name), func() error { return f.Runtime.Resume(ctx, p, run) })
 }
 
-func (f frailRuntime) Send(ctx context.Context, p session.Place, in session.Input) error {
+func (f frailRuntime) Send(ctx context.Context, p session.Location, in session.Input) error {
 	return f.edge.call("send", f.of(p.Name), func() error { return f.Runtime.Send(ctx, p, in) })
 }
 
-func (f frailRuntime) Capture(ctx context.Context, p session.Place, lines int) (text string, err error) {
+func (f frailRuntime) Capture(ctx context.Context, p session.Location, lines int) (text string, err error) {
 	err = f.edge.call("capture", f.of(p.Name), func() (err error) { text, err = f.Runtime.Capture(ctx, p, lines); return err })
 	return text, err
 }
@@ -135,7 +135,7 @@ func (r *room) applyBehind(e *edge, specs []session.Spec) error {
 	st := store.State()
 	addresses := map[string]session.Address{}
 	for _, rec := range st.Sessions {
-		addresses[rec.Place.Name] = rec.Address
+		addresses[rec.Location.Name] = rec.Address
 	}
 	for _, s := range specs {
 		addresses[s.Address.OutsideName("shop")] = s.Address

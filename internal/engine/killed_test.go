@@ -59,33 +59,33 @@ type mortalRuntime struct {
 	life *life
 }
 
-func (m mortalRuntime) Create(ctx context.Context, l session.Launch) (p session.Place, err error) {
+func (m mortalRuntime) Create(ctx context.Context, l session.Launch) (p session.Location, err error) {
 	err = m.life.act(func() (err error) { p, err = m.Runtime.Create(ctx, l); return err })
 	return p, err
 }
 
-func (m mortalRuntime) Restart(ctx context.Context, in session.Place, l session.Launch) (p session.Place, err error) {
+func (m mortalRuntime) Restart(ctx context.Context, in session.Location, l session.Launch) (p session.Location, err error) {
 	err = m.life.act(func() (err error) { p, err = m.Runtime.Restart(ctx, in, l); return err })
 	return p, err
 }
 
-func (m mortalRuntime) Stop(ctx context.Context, p session.Place, run string, s session.Stop) error {
+func (m mortalRuntime) Stop(ctx context.Context, p session.Location, run string, s session.Stop) error {
 	return m.life.act(func() error { return m.Runtime.Stop(ctx, p, run, s) })
 }
 
-func (m mortalRuntime) Remove(ctx context.Context, p session.Place) error {
+func (m mortalRuntime) Remove(ctx context.Context, p session.Location) error {
 	return m.life.act(func() error { return m.Runtime.Remove(ctx, p) })
 }
 
-func (m mortalRuntime) Pause(ctx context.Context, p session.Place, run, mode string) error {
+func (m mortalRuntime) Pause(ctx context.Context, p session.Location, run, mode string) error {
 	return m.life.act(func() error { return m.Runtime.Pause(ctx, p, run, mode) })
 }
 
-func (m mortalRuntime) Resume(ctx context.Context, p session.Place, run string) error {
+func (m mortalRuntime) Resume(ctx context.Context, p session.Location, run string) error {
 	return m.life.act(func() error { return m.Runtime.Resume(ctx, p, run) })
 }
 
-func (m mortalRuntime) Send(ctx context.Context, p session.Place, in session.Input) error {
+func (m mortalRuntime) Send(ctx context.Context, p session.Location, in session.Input) error {
 	return m.life.act(func() error { return m.Runtime.Send(ctx, p, in) })
 }
 

@@ -102,7 +102,7 @@ func runtimes(wanted []session.Spec, recorded []session.Record) map[string]sessi
 	}
 	for _, r := range recorded {
 		add(r.Spec.Runtime)
-		if kind := r.Place.Runtime; r.Place.Traits().Server != "" && kind != r.Spec.Runtime.Kind {
+		if kind := r.Location.Runtime; r.Location.Traits().Server != "" && kind != r.Spec.Runtime.Kind {
 			add(session.RuntimeSpec{Kind: kind})
 		}
 	}
@@ -122,15 +122,15 @@ func (o Observer) lives(ctx context.Context, w *session.World, specs map[string]
 			answers[key] = o.ask(ctx, spec, screens)
 		}
 	}
-	seen := map[session.Place]bool{}
+	seen := map[session.Location]bool{}
 	for _, engine := range slices.Sorted(maps.Keys(specs)) {
 		lives, err := answers[engine]()
 		w.Runtimes[engine] = err
 		for _, l := range lives {
-			if len(specs) == 1 || !seen[l.Place] {
+			if len(specs) == 1 || !seen[l.Location] {
 				w.Lives = append(w.Lives, l)
 			}
-			seen[l.Place] = true
+			seen[l.Location] = true
 		}
 	}
 }

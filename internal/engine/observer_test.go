@@ -87,10 +87,10 @@ func standing(branch string) session.Checkout {
 
 func TestEachRuntimeIsAskedOnce(t *testing.T) {
 	tmux := sessiontest.New("line")
-	tmux.Plant(session.Live{Mark: session.Mark{Project: "line", Run: "r1"}, Place: session.Place{Name: "a"}, Screen: "$"})
+	tmux.Plant(session.Live{Mark: session.Mark{Project: "line", Run: "r1"}, Location: session.Location{Name: "a"}, Screen: "$"})
 	h := &host{runtimes: map[string]session.Runtime{"tmux": tmux}}
 	moved := record(spec("c", "docker", "", ""), "")
-	moved.Place.Runtime = "tmux"
+	moved.Location.Runtime = "tmux"
 	w := h.eyes().World(t.Context(), []session.Spec{spec("a", "scripted", "", ""), spec("b", "scripted", "", "")}, []session.Record{moved}, true)
 
 	if diff := cmp.Diff([]string{"docker", "scripted", "tmux"}, h.opened); diff != "" {
@@ -159,7 +159,7 @@ func TestRepositoryThatCannotBeListed(t *testing.T) {
 func TestFactsOfRunsThatAreNotSeenOrNotSettled(t *testing.T) {
 	tmux := sessiontest.New("")
 	for _, run := range []string{"seen", "busy"} {
-		tmux.Plant(session.Live{Mark: session.Mark{Project: "p", Run: run}, Place: session.Place{Name: run}})
+		tmux.Plant(session.Live{Mark: session.Mark{Project: "p", Run: run}, Location: session.Location{Name: run}})
 	}
 	h := &host{runtimes: map[string]session.Runtime{"tmux": tmux}}
 	busy := record(spec("c", "tmux", "", ""), "busy")
@@ -208,11 +208,11 @@ func BenchmarkWorld(b *testing.B) {
 func TestWhatIsLiveAndNotOnRecordIsRemembered(t *testing.T) {
 	tmux := sessiontest.New("p")
 	for _, name := range []string{"web", "lost"} {
-		tmux.Plant(session.Live{Mark: session.Mark{Project: "p", ID: name, Run: "run-" + name}, Place: session.Place{Name: name}})
+		tmux.Plant(session.Live{Mark: session.Mark{Project: "p", ID: name, Run: "run-" + name}, Location: session.Location{Name: name}})
 	}
 	// Of a lost lineage: its run's folder is still there.
-	tmux.Plant(session.Live{Mark: session.Mark{Project: "q", ID: "other", Run: "run-other"}, Place: session.Place{Name: "other"}, Foreign: true})
-	tmux.Plant(session.Live{Place: session.Place{Name: "unmarked"}, Foreign: true})
+	tmux.Plant(session.Live{Mark: session.Mark{Project: "q", ID: "other", Run: "run-other"}, Location: session.Location{Name: "other"}, Foreign: true})
+	tmux.Plant(session.Live{Location: session.Location{Name: "unmarked"}, Foreign: true})
 	h := &host{runtimes: map[string]session.Runtime{"tmux": tmux}}
 	web := spec("web", "tmux", "", "web")
 	w := h.eyes().World(t.Context(), []session.Spec{web}, []session.Record{record(web, "run-web")}, false)

@@ -155,7 +155,7 @@ func TestRealWorld(t *testing.T) {
 	if diff := cmp.Diff([]string{"session.web"}, r.heard(history.RunEnded)); diff != "" {
 		t.Error(diff)
 	}
-	if rec := r.record("web"); rec.Run.Number != 2 || rec.ID != before.ID || rec.Place.Name != before.Place.Name {
+	if rec := r.record("web"); rec.Run.Number != 2 || rec.ID != before.ID || rec.Location.Name != before.Location.Name {
 		t.Errorf("record %+v", rec)
 	}
 	run(t, api.Workspace.Path, "git", "checkout", "-q", "agents/api")
@@ -170,7 +170,7 @@ func TestRealWorld(t *testing.T) {
 			t.Errorf("%s: %v", desired, err)
 		}
 	}
-	if r.record("docs").Place != (session.Place{}) {
+	if r.record("docs").Location != (session.Location{}) {
 		t.Errorf("record %+v", r.record("docs"))
 	}
 

@@ -14,9 +14,9 @@ func (h *Hub) Capture(ctx context.Context, a session.Address, lines int) (string
 	if !ok {
 		return "", &engine.UnknownError{Address: a}
 	}
-	place := k.Record.Place
+	place := k.Record.Location
 	if k.Live != nil {
-		place = k.Live.Place
+		place = k.Live.Location
 	}
 	rt, err := h.engine.Opened(s.Lineage, k.Record.Spec.Runtime)
 	if err != nil {

@@ -27,14 +27,14 @@ type probed struct {
 	r *room
 }
 
-func (p probed) Probe(_ context.Context, place session.Place, _ string, argv []string, _ time.Duration) (string, error) {
+func (p probed) Probe(_ context.Context, place session.Location, _ string, argv []string, _ time.Duration) (string, error) {
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	p.r.asked[place.Name]++
 	return p.r.failing[place.Name], nil
 }
 
-func (p probed) Unread(_ context.Context, place session.Place, _ string) (int, error) {
+func (p probed) Unread(_ context.Context, place session.Location, _ string) (int, error) {
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	p.r.asked[place.Name]++

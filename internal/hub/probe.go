@@ -64,7 +64,7 @@ func (x *prober) start(ctx context.Context, s *Snapshot, memories map[session.Ad
 				x.done <- out
 				return
 			}
-			failed, err := heartbeat(ctx, rt, target, k.Live.Place, r.Run.ID, p)
+			failed, err := heartbeat(ctx, rt, target, k.Live.Location, r.Run.ID, p)
 			out.outcome = health.Probe{OK: failed == "", Detail: failed}
 			out.skipped = err != nil
 			if err != nil && !errors.Is(err, session.ErrUnprobeable) && ctx.Err() == nil {
@@ -76,7 +76,7 @@ func (x *prober) start(ctx context.Context, s *Snapshot, memories map[session.Ad
 }
 
 // heartbeat takes one heartbeat. It returns why that failed, or nothing.
-func heartbeat(ctx context.Context, rt session.Runtime, target session.Prober, place session.Place, run string, p session.Health) (failed string, err error) {
+func heartbeat(ctx context.Context, rt session.Runtime, target session.Prober, place session.Location, run string, p session.Health) (failed string, err error) {
 	limit := p.Timeout.D()
 	if len(p.Heartbeat.Command) > 0 {
 		return target.Probe(ctx, place, run, p.Heartbeat.Command, limit)

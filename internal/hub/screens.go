@@ -17,7 +17,7 @@ const resolution = 1100 * time.Millisecond
 func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 	type wanted struct {
 		runtime session.Runtime
-		seen    map[session.Place]*memory
+		seen    map[session.Location]*memory
 	}
 	by := map[string]*wanted{}
 	for i := range s.Sessions {
@@ -27,7 +27,7 @@ func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 			continue
 		}
 		spec := x.Record.Spec.Runtime
-		if p := x.Live.Place; p.Traits().Server != "" { // where it stands, whatever its spec says
+		if p := x.Live.Location; p.Traits().Server != "" { // where it stands, whatever its spec says
 			spec = session.RuntimeSpec{Kind: p.Runtime}
 		}
 		key := spec.Key()
@@ -37,9 +37,9 @@ func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 				o.log.Debug("a screen cannot be shown", "session", x.Record.Address, "error", err)
 				continue
 			}
-			by[key] = &wanted{rt, map[session.Place]*memory{}}
+			by[key] = &wanted{rt, map[session.Location]*memory{}}
 		}
-		by[key].seen[x.Live.Place] = m
+		by[key].seen[x.Live.Location] = m
 	}
 	for _, w := range by {
 		for place, screen := range o.capture(ctx, w.runtime, w.seen) {
@@ -53,8 +53,8 @@ func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 }
 
 // capture returns the screens of some places of a runtime.
-func (o *observer) capture(ctx context.Context, rt session.Runtime, places map[session.Place]*memory) map[session.Place]string {
-	list := make([]session.Place, 0, len(places))
+func (o *observer) capture(ctx context.Context, rt session.Runtime, places map[session.Location]*memory) map[session.Location]string {
+	list := make([]session.Location, 0, len(places))
 	for p := range places {
 		list = append(list, p)
 	}
@@ -69,10 +69,10 @@ func (o *observer) capture(ctx context.Context, rt session.Runtime, places map[s
 	if err != nil {
 		o.log.Debug("screens cannot be shown", "error", err)
 	}
-	shown := map[session.Place]string{}
+	shown := map[session.Location]string{}
 	for _, l := range lives {
-		if places[l.Place] != nil && l.PlaceUp {
-			shown[l.Place] = l.Screen
+		if places[l.Location] != nil && l.PlaceUp {
+			shown[l.Location] = l.Screen
 		}
 	}
 	return shown

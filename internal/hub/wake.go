@@ -52,12 +52,12 @@ func watched(s *Snapshot, statePath, dataDir string) Watched {
 			w.Files = append(w.Files, filepath.Join(co.GitDir, "HEAD"))
 		}
 		if l := k.Live; l != nil && l.Vital == session.Alive {
-			if l.Agent.PID > 0 && l.Place.Container == "" {
+			if l.Agent.PID > 0 && l.Location.Container == "" {
 				w.Agents = append(w.Agents, l.Agent)
 			}
 			run := filepath.Join(dataDir, "runs", l.Mark.Run)
 			w.Files = append(w.Files, filepath.Join(run, "signals.jsonl"))
-			if l.Place.Container != "" { // its processes are none of this host's
+			if l.Location.Container != "" { // its processes are none of this host's
 				w.Files = append(w.Files, filepath.Join(run, "exit"))
 			}
 		}

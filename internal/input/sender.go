@@ -32,10 +32,10 @@ func (s Snapshot) end() string {
 
 // Sender sends input to one session.
 type Sender struct {
-	Runtime session.Runtime
-	Place   session.Place
-	Agent   session.Agent
-	Observe func(context.Context) (Snapshot, error)
+	Runtime  session.Runtime
+	Location session.Location
+	Agent    session.Agent
+	Observe  func(context.Context) (Snapshot, error)
 	// BootTimeout bounds the wait for an agent that is booting.
 	BootTimeout time.Duration
 }
@@ -118,7 +118,7 @@ func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, 
 		return "", err
 	}
 	d := newDelivery(before, s.Agent, text, verbatim)
-	if err := s.Runtime.Send(ctx, s.Place, session.Input{Text: d.typed}); err != nil {
+	if err := s.Runtime.Send(ctx, s.Location, session.Input{Text: d.typed}); err != nil {
 		return "", err
 	}
 	now, received, err := s.confirm(ctx, d, confirmTimeout)
@@ -145,7 +145,7 @@ func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, 
 	in, safe := d.next(now)
 	for end := time.Now().Add(retryTimeout); ; {
 		if safe {
-			if err := s.Runtime.Send(ctx, s.Place, in); err != nil {
+			if err := s.Runtime.Send(ctx, s.Location, in); err != nil {
 				return now, false, err
 			}
 		}
@@ -167,7 +167,7 @@ func (s Sender) Press(ctx context.Context, in session.Input) (Outcome, error) {
 			outcome = Queued
 		}
 	}
-	return outcome, s.Runtime.Send(ctx, s.Place, in)
+	return outcome, s.Runtime.Send(ctx, s.Location, in)
 }
 
 // awaitReady waits for an agent that is booting or drawing, since that would lose what is
@@ -218,7 +218,7 @@ func (s Sender) clearDraft(ctx context.Context, now Snapshot) (Snapshot, error) 
 			keys = append(keys, "BSpace") // the break before the line
 		}
 		for _, key := range keys {
-			if err := s.Runtime.Send(ctx, s.Place, session.Input{Key: key}); err != nil {
+			if err := s.Runtime.Send(ctx, s.Location, session.Input{Key: key}); err != nil {
 				return now, err
 			}
 		}

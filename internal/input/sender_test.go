@@ -43,7 +43,7 @@ func (d *desk) Typed(text string) string {
 
 func (d *desk) Ready(string) bool { return true }
 
-func (d *desk) Send(_ context.Context, _ session.Place, in session.Input) error {
+func (d *desk) Send(_ context.Context, _ session.Location, in session.Input) error {
 	switch {
 	case in.Key != "":
 		d.keys = append(d.keys, in.Key)

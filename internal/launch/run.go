@@ -42,10 +42,10 @@ func (r *Run) now() time.Time {
 // exists, else in a new place. If its name is taken, taken may start the run elsewhere;
 // nil: that is an error. Start records place, process and time. The error is a
 // *FailedStartError if the agent's command could not be executed.
-func (r *Run) Start(ctx context.Context, l session.Launch, in *session.Place, taken func(why error) (session.Place, error)) error {
+func (r *Run) Start(ctx context.Context, l session.Launch, in *session.Location, taken func(why error) (session.Location, error)) error {
 	// Before the start: a fast agent ends its first turn before the runtime returns.
 	started := r.now()
-	place, err := session.Place{}, session.ErrGone
+	place, err := session.Location{}, session.ErrGone
 	if in != nil {
 		place, err = r.Runtime.Restart(ctx, *in, l)
 	}
@@ -58,7 +58,7 @@ func (r *Run) Start(ctx context.Context, l session.Launch, in *session.Place, ta
 	if err != nil {
 		return err
 	}
-	r.Record.Place, r.Record.Run.StartedAt = place, started
+	r.Record.Location, r.Record.Run.StartedAt = place, started
 	if exit := r.findProcess(ctx); exit != nil && exit.Cause == "failed_start" {
 		return &FailedStartError{*exit}
 	}
@@ -223,7 +223,7 @@ func (r *Run) Press(ctx context.Context, in session.Input) (input.Outcome, error
 // exited by itself with 0.
 func (r *Run) sender(left *bool) input.Sender {
 	return input.Sender{
-		Runtime: r.Runtime, Place: r.Record.Place, Agent: r.Agent, BootTimeout: ReadyTimeout(r.Record.Spec.Agent),
+		Runtime: r.Runtime, Location: r.Record.Location, Agent: r.Agent, BootTimeout: ReadyTimeout(r.Record.Spec.Agent),
 		Observe: func(ctx context.Context) (input.Snapshot, error) {
 			l, err := r.Live(ctx)
 			if err != nil {

@@ -294,7 +294,7 @@ func running(dataDir string) []session.Address {
 	var found []session.Address
 	for _, r := range st.Sessions {
 		f, _ := rundir.ReadLiveness(filepath.Join(dataDir, "runs", r.Run.ID)) // what cannot be read does not run
-		contained := r.Place.Container != "" && f.Exit == nil && r.Run.EndedAt.IsZero()
+		contained := r.Location.Container != "" && f.Exit == nil && r.Run.EndedAt.IsZero()
 		if r.Run.ID != "" && (contained || f.Agent.Alive() || f.Guest.Alive()) {
 			found = append(found, r.Address)
 		}

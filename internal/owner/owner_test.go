@@ -166,7 +166,7 @@ func TestChangedDataDirIsRefusedWhileSessionsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("no agent runs", "shop", false)
-	record.Place.Container = "c"
+	record.Location.Container = "c"
 	if err := store.Put(record); err != nil {
 		t.Fatal(err)
 	}

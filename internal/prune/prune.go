@@ -199,7 +199,7 @@ func within(path, dir string) bool {
 func (x *search) workspace(ctx context.Context, path string) (Action, string) {
 	for _, l := range x.lives {
 		if within(l.Dir, path) {
-			return Keep, fmt.Sprintf("%s, which is not on record, lives in it", l.Place.Name)
+			return Keep, fmt.Sprintf("%s, which is not on record, lives in it", l.Location.Name)
 		}
 	}
 	co := inspect(path)
@@ -376,7 +376,7 @@ func (x *search) guests() {
 func (x *search) sockets(ctx context.Context) {
 	needed := map[string]bool{}
 	for _, l := range x.lives {
-		needed[l.Place.Socket] = true
+		needed[l.Location.Socket] = true
 	}
 	dir := filepath.Dir(x.HubSocket)
 	for _, e := range entries(dir) {

@@ -169,11 +169,11 @@ func (x *Found) addRunning(in Input, l session.Live) {
 	}
 	spec := in.Launched(l.Mark.Run)
 	if l.Mark.Project != x.State.Lineage || spec == nil {
-		x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: it belongs to another state, or what it was started with is lost", l.Mark.Address, l.Place.Name))
+		x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: it belongs to another state, or what it was started with is lost", l.Mark.Address, l.Location.Name))
 		return
 	}
 	spec.Address = l.Mark.Address
-	x.add(x.restore(in, l, *spec), fmt.Sprintf("running in %s; no record left, restored from its run", l.Place.Name))
+	x.add(x.restore(in, l, *spec), fmt.Sprintf("running in %s; no record left, restored from its run", l.Location.Name))
 }
 
 // addRuns adds sessions that left only the directories of their runs: those whose agent
@@ -210,7 +210,7 @@ func (x *Found) addRuns(in Input) {
 			continue
 		}
 		l := session.Live{Mark: session.Mark{ID: spec.Address.Block() + "-" + f.run[:min(len(f.run), 8)], Run: f.run},
-			Place: session.Place{Runtime: spec.Runtime.Kind}, Started: f.StartedAt, BootID: f.BootID}
+			Location: session.Location{Runtime: spec.Runtime.Kind}, Started: f.StartedAt, BootID: f.BootID}
 		detail := fmt.Sprintf("its agent runs (process %d)", f.Agent.PID)
 		r := x.restore(in, l, *spec)
 		if stopped {
@@ -249,7 +249,7 @@ func describe(m state.Mirror, l session.Live, runs bool) string {
 		text += ", from " + string(r.Origin)
 	}
 	if runs {
-		text += ", found in " + l.Place.Name
+		text += ", found in " + l.Location.Name
 	}
 	return text + " (" + m.Path + ")"
 }

@@ -21,7 +21,7 @@ type Detail struct {
 func (x Detail) Document() api.ShownDocument {
 	d := api.ShownDocument{Format: api.FormatVersion, Session: x.Session, Exit: x.Exit, Events: eventsOf(x.Events), Look: wire.List(x.Commands())}
 	if x.Record != nil {
-		d.Run, d.Place = &x.Record.Run, &x.Record.Place
+		d.Run, d.Location = &x.Record.Run, &x.Record.Location
 	}
 	d.Screen.Text, d.Screen.Truncated = wire.Tail(x.Screen)
 	return d
@@ -30,10 +30,10 @@ func (x Detail) Document() api.ShownDocument {
 // Commands returns the commands with which a person looks into a session without
 // agentform.
 func (x Detail) Commands() []string {
-	if x.Record == nil || x.Record.Place.Name == "" || x.State == session.StateStopped || x.State == session.StateError {
+	if x.Record == nil || x.Record.Location.Name == "" || x.State == session.StateStopped || x.State == session.StateError {
 		return nil
 	}
-	place := x.Record.Place
+	place := x.Record.Location
 	prefix := "tmux"
 	if place.Container != "" {
 		prefix = "docker exec -it " + plaintext.ShellWord(place.Container) + " tmux"

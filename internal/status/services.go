@@ -33,18 +33,18 @@ type Housed struct {
 // was never started, is in a last one of kind none. Hub is what the hub sees of them,
 // which may reach what cannot be reached from here; nil: there is none.
 func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) []Service {
-	found := map[session.Place]*Service{}
-	in := func(p session.Place, r session.RuntimeSpec, up *bool) *Service {
-		key := session.Place{Runtime: p.Runtime, Socket: p.Socket}
+	found := map[session.Location]*Service{}
+	in := func(p session.Location, r session.RuntimeSpec, up *bool) *Service {
+		key := session.Location{Runtime: p.Runtime, Socket: p.Socket}
 		s := Service{Kind: p.Runtime, Name: p.Socket, Up: up}
 		if p.Traits().Server == "" {
-			key = session.Place{Runtime: p.Runtime, Container: p.Container, Name: p.Name}
+			key = session.Location{Runtime: p.Runtime, Container: p.Container, Name: p.Name}
 			s.Name, s.Container = p.Name, p.Container
 			if r.Docker != nil {
 				s.Engine = r.Docker.Host
 			}
 		}
-		if p == (session.Place{}) {
+		if p == (session.Location{}) {
 			s = Service{Kind: NoPlace, Up: up}
 		}
 		x := found[key]
@@ -62,7 +62,7 @@ func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) 
 			continue
 		}
 		s := Of(k)
-		place, up := k.Record.Place, new(bool)
+		place, up := k.Record.Location, new(bool)
 		if x, sees := sees(hub, s); sees {
 			x.Detail, *up = "as the hub sees it", x.State != session.StateError
 			y := in(place, k.Record.Spec.Runtime, up)
@@ -71,7 +71,7 @@ func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) 
 		}
 		switch {
 		case k.Live != nil:
-			place, *up = k.Live.Place, k.Live.PlaceUp
+			place, *up = k.Live.Location, k.Live.PlaceUp
 		case s.State == session.StateUnknown:
 			up = nil
 		}
@@ -87,7 +87,7 @@ func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) 
 		case alive:
 			h.State = session.StateRunning
 		}
-		x := in(l.Place, session.RuntimeSpec{}, &l.PlaceUp)
+		x := in(l.Location, session.RuntimeSpec{}, &l.PlaceUp)
 		x.Sessions = append(x.Sessions, h)
 	}
 	all := make([]Service, 0, len(found))
@@ -118,7 +118,7 @@ func (s Service) rank() int {
 // Noun returns what the service is called, such as tmux server.
 func (s Service) Noun() string {
 	t := session.TraitsOf(s.Kind)
-	return cmp.Or(t.Server, t.Place)
+	return cmp.Or(t.Server, t.Noun)
 }
 
 // upRank orders what sessions prove about the place that they share: that it runs, that

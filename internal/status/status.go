@@ -117,7 +117,7 @@ func (k Input) spec() session.Spec {
 	case k.Live != nil && k.Live.Spec != nil:
 		return *k.Live.Spec
 	case k.Live != nil:
-		return session.Spec{Address: k.Live.Mark.Address, Runtime: session.RuntimeSpec{Kind: k.Live.Place.Runtime}}
+		return session.Spec{Address: k.Live.Mark.Address, Runtime: session.RuntimeSpec{Kind: k.Live.Location.Runtime}}
 	}
 	return session.Spec{}
 }
@@ -125,7 +125,7 @@ func (k Input) spec() session.Spec {
 func recorded(s *api.Session, r session.Record) {
 	s.ID, s.Origin, s.Override = r.ID, r.Origin, r.Override
 	s.CreatedAt, s.StartedAt = wire.UTCOrNil(r.CreatedAt), wire.UTCOrNil(r.Run.StartedAt)
-	s.PaneID, s.Container, s.ConversationID = r.Place.Pane, r.Place.Container, r.Run.Conversation
+	s.PaneID, s.Container, s.ConversationID = r.Location.Pane, r.Location.Container, r.Run.Conversation
 	s.Restarts = max(r.Run.Number-1, 0)
 	if r.Tree.Path != "" {
 		s.Workspace = r.Tree.Path
@@ -136,7 +136,7 @@ func recorded(s *api.Session, r session.Record) {
 	if r.Trouble != "" && !gaveUp(*s) {
 		s.Detail = r.Trouble
 	}
-	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Place.Container == "" { // in a container it has another number
+	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Location.Container == "" { // in a container it has another number
 		s.PID = &r.Run.Agent.PID
 	}
 }
@@ -200,13 +200,13 @@ func live(s *api.Session, l session.Live) {
 	if s.ID == "" {
 		s.ID = l.Mark.ID
 	}
-	if l.Place.Pane != "" {
-		s.PaneID = l.Place.Pane
+	if l.Location.Pane != "" {
+		s.PaneID = l.Location.Pane
 	}
-	if l.Place.Container != "" {
-		s.Container = l.Place.Container
+	if l.Location.Container != "" {
+		s.Container = l.Location.Container
 	}
-	if l.Agent.PID > 0 && l.Vital == session.Alive && l.Place.Container == "" {
+	if l.Agent.PID > 0 && l.Vital == session.Alive && l.Location.Container == "" {
 		s.PID = &l.Agent.PID
 	}
 	if !l.Started.IsZero() {

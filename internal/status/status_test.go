@@ -46,9 +46,9 @@ func TestOf(t *testing.T) {
 			func(s api.Session) bool {
 				return s.Detail == "setup: exit status 2" && s.Status == session.StatusFailed
 			}},
-		"live ids win": {Input{Record: r, Diagnosis: alive, Live: &session.Live{Vital: session.Alive, Agent: session.Process{PID: 7}, Place: session.Place{Pane: "%9"}, Started: at}},
+		"live ids win": {Input{Record: r, Diagnosis: alive, Live: &session.Live{Vital: session.Alive, Agent: session.Process{PID: 7}, Location: session.Location{Pane: "%9"}, Started: at}},
 			func(s api.Session) bool { return *s.PID == 7 && s.PaneID == "%9" && s.StartedAt.Equal(wire.UTC(at)) }},
-		"only live": {Input{Live: &session.Live{Mark: session.Mark{Address: "session.ghost", ID: "ghost-1"}, Place: session.Place{Runtime: "tmux"}}, Diagnosis: alive},
+		"only live": {Input{Live: &session.Live{Mark: session.Mark{Address: "session.ghost", ID: "ghost-1"}, Location: session.Location{Runtime: "tmux"}}, Diagnosis: alive},
 			func(s api.Session) bool {
 				return s.Address == "session.ghost" && s.ID == "ghost-1" && s.Runtime == "tmux" && s.Origin == ""
 			}},
@@ -119,12 +119,12 @@ func TestGaveUpIsSaid(t *testing.T) {
 
 func TestLookByHand(t *testing.T) {
 	x := Detail{Record: record("session.api", "agents/api")}
-	x.Record.Place = session.Place{Runtime: "docker", Name: "shop-api", Container: "shop-api", Socket: "/run/a b"}
+	x.Record.Location = session.Location{Runtime: "docker", Name: "shop-api", Container: "shop-api", Socket: "/run/a b"}
 	want := "docker exec -it shop-api tmux -S '/run/a b' attach -t '=shop-api'"
 	if got := x.Commands(); len(got) != 2 || got[0] != want {
 		t.Errorf("got %q, want first %q", got, want)
 	}
-	x.Record.Place = session.Place{Runtime: "docker", Name: "theirs", Container: "theirs"}
+	x.Record.Location = session.Location{Runtime: "docker", Name: "theirs", Container: "theirs"}
 	if got := x.Commands(); len(got) != 2 || got[0] != "docker exec -it theirs tmux attach" || got[1] != "docker exec -it theirs tmux capture-pane -p" {
 		t.Errorf("of an adopted container, whose tmux session has a name of its own: %q", got)
 	}
@@ -161,7 +161,7 @@ func record(a session.Address, branch string) *session.Record {
 	s := spec(a, branch)
 	return &session.Record{
 		ID: a.Slug() + "-1f2e3d4c", Address: a, Origin: session.FromManifest, Spec: s,
-		Place: session.Place{Runtime: "tmux", Socket: "/run/user/1000/agentform/0a1b2c3d/tmux-0", Name: a.OutsideName("shop"), Pane: "%4"},
+		Location: session.Location{Runtime: "tmux", Socket: "/run/user/1000/agentform/0a1b2c3d/tmux-0", Name: a.OutsideName("shop"), Pane: "%4"},
 		Run: session.Run{ID: "00112233445566aa", Number: 2, StartedAt: ago(125 * time.Minute), BootID: "b0",
 			Agent: session.Process{PID: 4242, Start: 990}, PromptSHA: s.Prompt.Digest, DeliveredAt: ago(124 * time.Minute),
 			Conversation: "6d1f0a52-8d0e-4f7e-9c58-1b2a3c4d5e6f"},

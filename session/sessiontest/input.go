@@ -167,7 +167,7 @@ func screens(t *testing.T, h Harness) {
 	shown := func() map[string]string {
 		all := map[string]string{}
 		for _, l := range h.observe(t, true) {
-			all[l.Place.Name] = l.Screen
+			all[l.Location.Name] = l.Screen
 		}
 		return all
 	}
@@ -180,7 +180,7 @@ func screens(t *testing.T, h Harness) {
 	}
 	for _, l := range h.observe(t, false) {
 		if l.Screen != "" {
-			t.Errorf("%s: a screen that nobody asked for", l.Place.Name)
+			t.Errorf("%s: a screen that nobody asked for", l.Location.Name)
 		}
 	}
 }

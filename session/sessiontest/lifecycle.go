@@ -22,8 +22,8 @@ func createdIsSeen(t *testing.T, h Harness) {
 	switch {
 	case live.Mark != l.Mark:
 		t.Errorf("mark %+v, want it as given: %+v", live.Mark, l.Mark)
-	case live.Place != p:
-		t.Errorf("place %+v, want the one that create returned: %+v", live.Place, p)
+	case live.Location != p:
+		t.Errorf("place %+v, want the one that create returned: %+v", live.Location, p)
 	case live.Foreign || !live.PlaceUp || live.Vital != session.Alive || live.Exit != nil:
 		t.Errorf("foreign %v, up %v, %s, exit %+v; want ours, up, alive, none", live.Foreign, live.PlaceUp, live.Vital, live.Exit)
 	case live.Frozen || live.InputOff:
@@ -204,7 +204,7 @@ func manyAtOnce(t *testing.T, h Harness) {
 	marks := map[session.Mark]bool{}
 	for _, l := range h.observe(t, false) {
 		if l.Vital != session.Alive {
-			t.Errorf("%s is %s", l.Place.Name, l.Vital)
+			t.Errorf("%s is %s", l.Location.Name, l.Vital)
 		}
 		marks[l.Mark] = true
 	}

@@ -77,17 +77,17 @@ func (s *Scripted) Edit(name string, change func(*State)) {
 }
 
 // Plant adds an object that was not created through the runtime: someone else's, or
-// what another agentform left. Live.Place.Name is its name. Whether it is foreign
+// what another agentform left. Live.Location.Name is its name. Whether it is foreign
 // follows from its mark.
-func (s *Scripted) Plant(l session.Live) session.Place {
+func (s *Scripted) Plant(l session.Live) session.Location {
 	defer s.world.lock()()
-	l.Place.Runtime = kind
+	l.Location.Runtime = kind
 	l.Foreign = s.world.foreign(l.Mark)
-	s.world.places[l.Place.Name] = &State{Live: l}
+	s.world.places[l.Location.Name] = &State{Live: l}
 	if run := l.Mark.Run; run != "" {
 		s.world.runs[run] = session.RunFacts{Claimed: true, Alive: l.Vital == session.Alive, Agent: l.Agent, Exit: clone(l.Exit), BootID: l.BootID}
 	}
-	return l.Place
+	return l.Location
 }
 
 // Exit makes the agent of a place exit. An empty cause is "self".

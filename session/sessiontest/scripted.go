@@ -88,19 +88,19 @@ func (s *Scripted) Observe(ctx context.Context, screens bool) ([]session.Live, e
 	if err != nil {
 		return nil, err
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Place.Name < out[j].Place.Name })
+	sort.Slice(out, func(i, j int) bool { return out[i].Location.Name < out[j].Location.Name })
 	return out, nil
 }
 
 // Create makes the place and starts its script.
-func (s *Scripted) Create(ctx context.Context, l session.Launch) (session.Place, error) {
-	var p session.Place
+func (s *Scripted) Create(ctx context.Context, l session.Launch) (session.Location, error) {
+	var p session.Location
 	err := s.do(ctx, Call{Op: OpCreate, Name: l.Name, Run: l.Mark.Run}, func(w *world) error {
 		if w.places[l.Name] != nil {
 			return fmt.Errorf("the place %w", session.ErrExists)
 		}
-		p = session.Place{Runtime: kind, Name: l.Name, Pane: fmt.Sprintf("%%%d", w.pids)}
-		st := &State{Live: session.Live{Place: p, PlaceUp: true, Size: [2]int{200, 50}}}
+		p = session.Location{Runtime: kind, Name: l.Name, Pane: fmt.Sprintf("%%%d", w.pids)}
+		st := &State{Live: session.Live{Location: p, PlaceUp: true, Size: [2]int{200, 50}}}
 		w.places[l.Name] = st
 		if err := w.start(st, l); err != nil {
 			delete(w.places, l.Name)
@@ -109,13 +109,13 @@ func (s *Scripted) Create(ctx context.Context, l session.Launch) (session.Place,
 		return nil
 	})
 	if err != nil {
-		return session.Place{}, err
+		return session.Location{}, err
 	}
 	return p, nil
 }
 
 // Restart starts the next run, and its script, in a place whose agent is dead.
-func (s *Scripted) Restart(ctx context.Context, p session.Place, l session.Launch) (session.Place, error) {
+func (s *Scripted) Restart(ctx context.Context, p session.Location, l session.Launch) (session.Location, error) {
 	err := s.do(ctx, Call{Op: OpRestart, Name: p.Name, Run: l.Mark.Run}, func(w *world) error {
 		st, err := w.find(p)
 		if err == nil && st.Live.Vital != session.Dead {
@@ -127,13 +127,13 @@ func (s *Scripted) Restart(ctx context.Context, p session.Place, l session.Launc
 		return w.start(st, l)
 	})
 	if err != nil {
-		return session.Place{}, err
+		return session.Location{}, err
 	}
 	return p, nil
 }
 
 // Stop ends the run's agent if it is alive.
-func (s *Scripted) Stop(ctx context.Context, p session.Place, run string, how session.Stop) error {
+func (s *Scripted) Stop(ctx context.Context, p session.Location, run string, how session.Stop) error {
 	return s.do(ctx, Call{Op: OpStop, Name: p.Name, Run: run}, func(w *world) error {
 		if st := w.places[p.Name]; st != nil && st.Live.Mark.Run == run && st.Live.Vital != session.Dead {
 			w.end(st, session.Exit{Cause: "requested", Signal: cmp.Or(how.Signal, "SIGTERM")})
@@ -143,7 +143,7 @@ func (s *Scripted) Stop(ctx context.Context, p session.Place, run string, how se
 }
 
 // Remove removes the place.
-func (s *Scripted) Remove(ctx context.Context, p session.Place) error {
+func (s *Scripted) Remove(ctx context.Context, p session.Location) error {
 	return s.do(ctx, Call{Op: OpRemove, Name: p.Name}, func(w *world) error {
 		if st := w.places[p.Name]; st != nil {
 			if st.Live.Foreign {
@@ -156,7 +156,7 @@ func (s *Scripted) Remove(ctx context.Context, p session.Place) error {
 }
 
 // Pause sets InputOff, and Frozen with session.Freeze.
-func (s *Scripted) Pause(ctx context.Context, p session.Place, run, mode string) error {
+func (s *Scripted) Pause(ctx context.Context, p session.Location, run, mode string) error {
 	return s.do(ctx, Call{Op: OpPause, Name: p.Name, Run: run}, func(w *world) error {
 		st, err := w.holding(p, run)
 		switch {
@@ -176,7 +176,7 @@ func (s *Scripted) Pause(ctx context.Context, p session.Place, run, mode string)
 }
 
 // Resume undoes both modes of Pause.
-func (s *Scripted) Resume(ctx context.Context, p session.Place, run string) error {
+func (s *Scripted) Resume(ctx context.Context, p session.Location, run string) error {
 	return s.do(ctx, Call{Op: OpResume, Name: p.Name, Run: run}, func(w *world) error {
 		st, err := w.holding(p, run)
 		if err == nil {
@@ -187,7 +187,7 @@ func (s *Scripted) Resume(ctx context.Context, p session.Place, run string) erro
 }
 
 // Send adds the input to State.Sent. The screen does not change.
-func (s *Scripted) Send(ctx context.Context, p session.Place, in session.Input) error {
+func (s *Scripted) Send(ctx context.Context, p session.Location, in session.Input) error {
 	return s.do(ctx, Call{Op: OpSend, Name: p.Name}, func(w *world) error {
 		st, err := w.find(p)
 		switch {
@@ -204,7 +204,7 @@ func (s *Scripted) Send(ctx context.Context, p session.Place, in session.Input) 
 }
 
 // Capture returns the last lines of State.Live.Screen.
-func (s *Scripted) Capture(ctx context.Context, p session.Place, lines int) (text string, err error) {
+func (s *Scripted) Capture(ctx context.Context, p session.Location, lines int) (text string, err error) {
 	err = s.do(ctx, Call{Op: OpCapture, Name: p.Name}, func(w *world) error {
 		st := w.places[p.Name]
 		if st == nil || !st.Live.PlaceUp {
@@ -221,4 +221,4 @@ func (s *Scripted) Capture(ctx context.Context, p session.Place, lines int) (tex
 }
 
 // Attach returns a command that prints which session it would attach to.
-func (s *Scripted) Attach(p session.Place) []string { return []string{"echo", "attach " + p.Name} }
+func (s *Scripted) Attach(p session.Location) []string { return []string{"echo", "attach " + p.Name} }

@@ -137,7 +137,7 @@ func TestScriptedConforms(t *testing.T) { conforms(t, session.TraitsOf("scripted
 // TestRemoteConforms passes the suite with a runtime that shares neither files nor
 // processes with this machine and cannot freeze an agent.
 func TestRemoteConforms(t *testing.T) {
-	conforms(t, session.Traits{OwnHome: true, Sandbox: true, Place: "pod"})
+	conforms(t, session.Traits{OwnHome: true, Sandbox: true, Noun: "pod"})
 }
 
 func conforms(t *testing.T, traits session.Traits) {
@@ -153,25 +153,25 @@ func conforms(t *testing.T, traits session.Traits) {
 				l.Mark.Project, l.RunDir = "lineage", "/runs/"+l.Mark.Run
 				return l
 			},
-			Exit: func(t *testing.T, p session.Place, code int) { s.Exit(p.Name, session.Exit{Code: code}) },
-			Kill: func(t *testing.T, p session.Place) { s.Kill(p.Name) },
-			Say: func(t *testing.T, p session.Place, lines ...string) {
+			Exit: func(t *testing.T, p session.Location, code int) { s.Exit(p.Name, session.Exit{Code: code}) },
+			Kill: func(t *testing.T, p session.Location) { s.Kill(p.Name) },
+			Say: func(t *testing.T, p session.Location, lines ...string) {
 				s.Edit(p.Name, func(st *sessiontest.State) { st.Live.Screen += strings.Join(lines, "\n") + "\n" })
 			},
-			Heard: func(t *testing.T, p session.Place) []string {
+			Heard: func(t *testing.T, p session.Location) []string {
 				st, _ := s.State(p.Name)
 				return lines(st.Sent)
 			},
-			Environment: func(t *testing.T, p session.Place, name string) string {
+			Environment: func(t *testing.T, p session.Location, name string) string {
 				st, _ := s.State(p.Name)
 				return st.Launch.Secrets[name]
 			},
-			Visible: func(t *testing.T, p session.Place) string {
+			Visible: func(t *testing.T, p session.Location) string {
 				st, _ := s.State(p.Name)
 				return fmt.Sprint(st.Launch.Argv, st.Launch.Env, st.Live)
 			},
-			Foreign: func(t *testing.T, name string) session.Place {
-				return s.Plant(session.Live{Place: session.Place{Name: name}, PlaceUp: true, Vital: session.Alive})
+			Foreign: func(t *testing.T, name string) session.Location {
+				return s.Plant(session.Live{Location: session.Location{Name: name}, PlaceUp: true, Vital: session.Alive})
 			},
 		}
 	})

@@ -21,20 +21,20 @@ type Harness struct {
 	// to exit. The suite clears RunDir if the runtime does not share files (Traits).
 	Launch func(t *testing.T, name string) session.Launch
 	// Exit tells the agent in the place to exit with the code.
-	Exit func(t *testing.T, p session.Place, code int)
+	Exit func(t *testing.T, p session.Location, code int)
 	// Kill ends the agent in the place with SIGKILL, from outside.
-	Kill func(t *testing.T, p session.Place)
+	Kill func(t *testing.T, p session.Location)
 	// Say tells the agent to print the lines, and nothing else.
-	Say func(t *testing.T, p session.Place, lines ...string)
+	Say func(t *testing.T, p session.Location, lines ...string)
 	// Heard returns the lines that the agent has been sent.
-	Heard func(t *testing.T, p session.Place) []string
+	Heard func(t *testing.T, p session.Location) []string
 	// Environment returns a variable as the agent sees it.
-	Environment func(t *testing.T, p session.Place, name string) string
+	Environment func(t *testing.T, p session.Location, name string) string
 	// Visible returns what others can see of the place: the arguments of its processes,
 	// the runtime's own description of it.
-	Visible func(t *testing.T, p session.Place) string
+	Visible func(t *testing.T, p session.Location) string
 	// Foreign creates someone else's object of that name.
-	Foreign func(t *testing.T, name string) session.Place
+	Foreign func(t *testing.T, name string) session.Location
 }
 
 // Suite runs the tests that every runtime passes, each with a harness of its own. Traits
@@ -107,7 +107,7 @@ func (h Harness) pauseMode() string {
 	return session.Detach
 }
 
-func (h Harness) create(t *testing.T, name string) (session.Place, session.Launch) {
+func (h Harness) create(t *testing.T, name string) (session.Location, session.Launch) {
 	t.Helper()
 	l := h.Launch(t, name)
 	p, err := h.Runtime.Create(t.Context(), l)
@@ -130,7 +130,7 @@ func (h Harness) observe(t *testing.T, screens bool) []session.Live {
 func (h Harness) find(t *testing.T, name string) (session.Live, bool) {
 	t.Helper()
 	for _, l := range h.observe(t, false) {
-		if l.Place.Name == name {
+		if l.Location.Name == name {
 			return l, true
 		}
 	}
@@ -159,19 +159,19 @@ func (h Harness) dies(t *testing.T, name string) session.Live {
 }
 
 // hears waits until the agent has been sent the line.
-func (h Harness) hears(t *testing.T, p session.Place, line string) {
+func (h Harness) hears(t *testing.T, p session.Location, line string) {
 	t.Helper()
 	until(t, p.Name+" hears "+line, func() bool { return slices.Contains(h.Heard(t, p), line) })
 }
 
-func (h Harness) send(t *testing.T, p session.Place, in session.Input) {
+func (h Harness) send(t *testing.T, p session.Location, in session.Input) {
 	t.Helper()
 	if err := h.Runtime.Send(t.Context(), p, in); err != nil {
 		t.Fatalf("send: %v", err)
 	}
 }
 
-func (h Harness) stop(t *testing.T, p session.Place, l session.Launch) {
+func (h Harness) stop(t *testing.T, p session.Location, l session.Launch) {
 	t.Helper()
 	if err := h.Runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
 		t.Fatalf("stop: %v", err)

@@ -51,7 +51,7 @@ func (w *world) foreign(m session.Mark) bool {
 }
 
 // find returns a place that exists and is not foreign.
-func (w *world) find(p session.Place) (*State, error) {
+func (w *world) find(p session.Location) (*State, error) {
 	st := w.places[p.Name]
 	switch {
 	case st == nil || !st.Live.PlaceUp:
@@ -63,7 +63,7 @@ func (w *world) find(p session.Place) (*State, error) {
 }
 
 // holding returns a place that holds the run.
-func (w *world) holding(p session.Place, run string) (*State, error) {
+func (w *world) holding(p session.Location, run string) (*State, error) {
 	st, err := w.find(p)
 	if err == nil && st.Live.Mark.Run != run {
 		err = fmt.Errorf("it holds run %s, not %s", st.Live.Mark.Run, run)
@@ -85,7 +85,7 @@ func (w *world) start(st *State, l session.Launch) error {
 	}
 	st.Launch, st.Launches = l, st.Launches+1
 	now, old := w.clock.Now(), st.Live
-	st.Live = session.Live{Mark: l.Mark, Place: old.Place, PlaceUp: old.PlaceUp, Size: old.Size, Attached: old.Attached, Spec: old.Spec,
+	st.Live = session.Live{Mark: l.Mark, Location: old.Location, PlaceUp: old.PlaceUp, Size: old.Size, Attached: old.Attached, Spec: old.Spec,
 		Foreign: w.foreign(l.Mark), Vital: session.Alive, Dir: l.Dir, Started: now, MovedAt: now}
 	w.pids++
 	if w.traits.HostFiles { // where the shim writes them
@@ -152,7 +152,7 @@ func (w *world) end(st *State, e session.Exit) {
 // clear removes a place and ends its agent.
 func (w *world) clear(st *State) {
 	w.end(st, session.Exit{Cause: "hangup", Signal: "SIGHUP"})
-	name := st.Live.Place.Name
+	name := st.Live.Location.Name
 	w.last[name] = st.copy()
 	delete(w.places, name)
 }

@@ -244,7 +244,7 @@ func (w *attendance) answer(ctx context.Context, last status.Input) (string, err
 	if err != nil {
 		return "", err
 	}
-	text, err := rt.Capture(ctx, last.Live.Place, 0)
+	text, err := rt.Capture(ctx, last.Live.Location, 0)
 	if errors.Is(err, session.ErrGone) {
 		return "", nil
 	}

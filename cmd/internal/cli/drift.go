@@ -338,8 +338,8 @@ func asRecorded(s state.State, wanted []session.Spec) session.World {
 			continue
 		}
 		w.Lives = append(w.Lives, session.Live{
-			Mark:  session.Mark{Project: s.Lineage, Address: r.Address, ID: r.ID, Run: r.Run.ID},
-			Place: r.Place, PlaceUp: true, Vital: session.Alive, InputOff: told == session.Paused,
+			Mark:     session.Mark{Project: s.Lineage, Address: r.Address, ID: r.ID, Run: r.Run.ID},
+			Location: r.Location, PlaceUp: true, Vital: session.Alive, InputOff: told == session.Paused,
 		})
 	}
 	return w

@@ -75,11 +75,11 @@ func (t *target) live() error {
 }
 
 // place returns where the session runs, or where it ran last.
-func (t *target) place() session.Place {
+func (t *target) place() session.Location {
 	if t.Live != nil {
-		return t.Live.Place
+		return t.Live.Location
 	}
-	return t.Record.Place
+	return t.Record.Location
 }
 
 // standing returns an error if the session has no screen.

@@ -38,7 +38,7 @@ func record(a session.Address, branch string) *session.Record {
 	s := spec(a, branch)
 	return &session.Record{
 		ID: a.Slug() + "-1f2e3d4c", Address: a, Origin: session.FromManifest, Spec: s,
-		Place: session.Place{Runtime: "tmux", Socket: "/run/user/1000/agentform/0a1b2c3d/tmux-0", Name: a.OutsideName("shop"), Pane: "%4"},
+		Location: session.Location{Runtime: "tmux", Socket: "/run/user/1000/agentform/0a1b2c3d/tmux-0", Name: a.OutsideName("shop"), Pane: "%4"},
 		Run: session.Run{ID: "00112233445566aa", Number: 2, StartedAt: ago(125 * time.Minute), BootID: "b0",
 			Agent: session.Process{PID: 4242, Start: 990}, PromptSHA: s.Prompt.Digest, DeliveredAt: ago(124 * time.Minute),
 			Conversation: "6d1f0a52-8d0e-4f7e-9c58-1b2a3c4d5e6f"},

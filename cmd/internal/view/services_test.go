@@ -17,22 +17,22 @@ func TestServices(t *testing.T) {
 	const sandbox = "c0ffee00112233445566778899aabbccddeeff00112233445566778899aabbcc"
 	tmux := func(a session.Address, state session.State, alive *bool, detail string) status.Input {
 		r := record(a, "agents/x")
-		r.Place = session.Place{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: a.OutsideName("shop")}
-		return status.Input{Record: r, Live: &session.Live{Mark: session.Mark{ID: r.ID}, Place: r.Place, PlaceUp: true}, Diagnosis: plan.Diagnosis{State: state, Alive: alive, Detail: detail}}
+		r.Location = session.Location{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: a.OutsideName("shop")}
+		return status.Input{Record: r, Live: &session.Live{Mark: session.Mark{ID: r.ID}, Location: r.Location, PlaceUp: true}, Diagnosis: plan.Diagnosis{State: state, Alive: alive, Detail: detail}}
 	}
 	docker := func(a session.Address, host string, d plan.Diagnosis, live, up bool) status.Input {
 		k := tmux(a, d.State, d.Alive, d.Detail)
 		k.Diagnosis = d
 		k.Record.Spec.Runtime = session.RuntimeSpec{Kind: "docker", Name: "box", Docker: &session.DockerConfig{Image: "agents:1", Host: host}}
-		k.Record.Place = session.Place{Runtime: "docker", Name: a.OutsideName("shop"), Container: sandbox[:62] + a.Slug()[:2]}
-		k.Live.Place, k.Live.PlaceUp = k.Record.Place, up
+		k.Record.Location = session.Location{Runtime: "docker", Name: a.OutsideName("shop"), Container: sandbox[:62] + a.Slug()[:2]}
+		k.Live.Location, k.Live.PlaceUp = k.Record.Location, up
 		if !live {
 			k.Live = nil
 		}
 		return k
 	}
 	orphan := session.Live{Mark: session.Mark{Address: "session.lost", ID: "x"}, PlaceUp: true, Vital: session.Alive,
-		Place: session.Place{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: "shop-lost-1a2b3c"}}
+		Location: session.Location{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: "shop-lost-1a2b3c"}}
 	known := []status.Input{
 		tmux("session.api", session.StateRunning, &yes, "running"),
 		tmux(session.Keyed("worker", "web"), session.StateStale, &no, "stale: tmux session stands, session is gone (exit status 1)"),
@@ -45,7 +45,7 @@ func TestServices(t *testing.T) {
 	lost.Live = nil
 	stopped := lost
 	stopped.Record = record("session.halted", "agents/x")
-	stopped.Record.Place, stopped.Diagnosis = session.Place{}, plan.Diagnosis{State: session.StateStopped, Alive: &no, Detail: "stopped"}
+	stopped.Record.Location, stopped.Diagnosis = session.Location{}, plan.Diagnosis{State: session.StateStopped, Alive: &no, Detail: "stopped"}
 	known = append([]status.Input{lost, stopped}, known...)
 	all := status.ServicesOf(known, []session.Live{orphan}, nil)
 	styles(t, "services", true, func(w io.Writer, s Style) error { return Services(w, s, all) })
@@ -84,9 +84,9 @@ func TestServices(t *testing.T) {
 func TestServicesThatDied(t *testing.T) {
 	no := false
 	died := status.Input{Record: record("session.api", "agents/x"), Diagnosis: plan.Diagnosis{State: session.StateError, Alive: &no, Detail: "tmux session is gone"}}
-	died.Record.Place = session.Place{Runtime: "tmux", Socket: "/run/tmux-0", Name: "shop-api"}
+	died.Record.Location = session.Location{Runtime: "tmux", Socket: "/run/tmux-0", Name: "shop-api"}
 	stopped := status.Input{Record: record("session.web", "agents/y"), Diagnosis: plan.Diagnosis{State: session.StateStopped, Alive: &no, Detail: "stopped"}}
-	stopped.Record.Place = session.Place{}
+	stopped.Record.Location = session.Location{}
 	for name, c := range map[string]struct {
 		known []status.Input
 		want  string
