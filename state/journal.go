@@ -154,23 +154,6 @@ func (j journal) serial() uint64 {
 	return j.entries[len(j.entries)-1].Serial
 }
 
-// lastSerial returns the serial of the state file that a journal continues, and of its last
-// write. Not sound: the journal must be parsed.
-func lastSerial(b []byte) (continues, last uint64, sound bool) {
-	end := bytes.LastIndexByte(b, '\n')
-	if end < 0 {
-		return 0, 0, len(b) == 0
-	}
-	head, headSound := checked(b[:bytes.IndexByte(b, '\n')])
-	tail, tailSound := checked(b[bytes.LastIndexByte(b[:end], '\n')+1 : end])
-	var h header
-	var e struct {
-		Serial uint64 `json:"serial"`
-	}
-	sound = headSound && tailSound && json.Unmarshal(head, &h) == nil && h.Version == Version && json.Unmarshal(tail, &e) == nil
-	return h.Continues.Serial, e.Serial, sound
-}
-
 // onto replays the journal on the state of the file at path. continues is false if the
 // journal is of an earlier state file: then the state has all of it.
 func (j journal) onto(path string, st State, text []byte) (_ State, continues bool, err error) {

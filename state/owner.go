@@ -20,55 +20,38 @@ func (s *Store) OwnedBy(o session.Owner) {
 	s.owner = o
 }
 
-// own returns the changes that record r with its owner, and the owner in every record that
-// has none. besides has the address that r leaves, if any.
-func (s *Store) own(r session.Record, besides []change) ([]change, error) {
+// withOwner returns r with its owner: that of its run on record, under its own address or
+// the one that it leaves, else the store's.
+func (s *Store) withOwner(r session.Record, leaves session.Address) session.Record {
 	s.mu.Lock()
-	owner, rows := s.owner, s.rows
+	owner := s.owner
 	s.mu.Unlock()
-	var list []change
-	add := func(r session.Record) error {
-		raw, err := json.Marshal(r)
-		list = append(list, change{r.Address, &row{r, raw}})
-		return err
+	if !owner.Known() {
+		return r
 	}
-	left := map[session.Address]bool{r.Address: true}
-	for _, c := range besides {
-		left[c.address] = true
-	}
-	if owner.Known() {
-		run := r.Run.ID
-		r.Owner = owner
-		for _, x := range rows {
-			was := x.record
-			switch {
-			case left[was.Address] && was.Run.ID == run && was.Owner.Known():
-				r.Owner = was.Owner
-			case !left[was.Address] && !was.Owner.Known():
-				was.Owner = owner
-				if err := add(was); err != nil {
-					return nil, err
-				}
-			}
+	run := r.Run.ID
+	r.Owner = owner
+	for _, a := range []session.Address{leaves, r.Address} {
+		if was, known := s.record(a); known && was.Run.ID == run && was.Owner.Known() {
+			r.Owner = was.Owner
 		}
 	}
-	return list, add(r)
+	return r
 }
 
 // CopyOf returns the state file that the sessions of a state belong to, if the state was
 // copied from there to dataDir and that file still exists, or "".
 func (s State) CopyOf(dataDir string) string {
-	seen := map[string]bool{}
+	seen := map[string]bool{"": true}
 	for _, r := range s.Sessions {
-		for _, dir := range []string{r.Owner.DataDir, MadeIn(r.Tree)} {
-			if dir == "" || seen[dir] {
-				continue
-			}
-			seen[dir] = true
-			original := filepath.Join(dir, "state.json")
-			if !sameFile(dir, dataDir) && !fileid.Renamed(r.Owner.DataDirID, dir, dataDir) && lineageAt(original) == s.Lineage {
-				return original
-			}
+		dir := r.Owner.DataDir
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		original := filepath.Join(dir, "state.json")
+		if !sameFile(dir, dataDir) && !fileid.Renamed(r.Owner.DataDirID, dir, dataDir) && lineageAt(original) == s.Lineage {
+			return original
 		}
 	}
 	return ""

@@ -64,29 +64,6 @@ func TestOwnerIsWrittenWithTheRun(t *testing.T) {
 	}
 }
 
-// Records of earlier versions have no owner, and get one with the next write of
-// whatever record.
-func TestOlderRecordsGetAnOwner(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.json")
-	begin(t, path)
-	s := openOwned(t, path, session.Owner{Host: "a"})
-	if err := s.Put(session.Record{ID: "b-1", Address: "session.b", Run: session.Run{ID: "r"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	st, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range st.Sessions {
-		if r.Owner.Host != "a" {
-			t.Errorf("%s is owned by %+v", r.Address, r.Owner)
-		}
-	}
-}
-
 func TestCopyOf(t *testing.T) {
 	root := t.TempDir()
 	home, other := filepath.Join(root, "home", ".agentform"), filepath.Join(root, "other", ".agentform")
@@ -95,8 +72,7 @@ func TestCopyOf(t *testing.T) {
 	}
 	lineage := begin(t, filepath.Join(home, "state.json"))
 	owned := State{Lineage: lineage, Sessions: []session.Record{{Owner: session.Owner{Host: "a", DataDir: home}}}}
-	older := State{Lineage: lineage, Sessions: []session.Record{{Tree: session.WorkspaceState{Created: true, Path: filepath.Join(home, "workspaces", "a", "b")}}}}
-	foreign := older
+	foreign := owned
 	foreign.Lineage = "another"
 	original := filepath.Join(home, "state.json")
 	check := func(what string, st State, dataDir, want string) {
@@ -107,7 +83,6 @@ func TestCopyOf(t *testing.T) {
 	}
 	check("the original", owned, home, "")
 	check("a copy", owned, other, original)
-	check("a copy without owners", older, other, original)
 	check("another project's sessions", foreign, other, "")
 	if err := os.Remove(lineageOf(original)); err != nil {
 		t.Fatal(err)

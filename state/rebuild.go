@@ -99,9 +99,14 @@ func Rebuild(ctx context.Context, path string, st State, seen string, who Holder
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, unlock(l)) }()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("rebuild state: %w", err)
+		}
+		err = errors.Join(err, unlock(l))
+	}()
 	if Sum(path) != seen {
-		return nil, fmt.Errorf("rebuild state: %s was written meanwhile, so nothing was changed; run agentform state rebuild again", path)
+		return nil, fmt.Errorf("%s was written meanwhile, so nothing was changed; run agentform state rebuild again", path)
 	}
 	suffix := time.Now().UTC().Format(".20060102T150405.backup")
 	for _, file := range []string{path, JournalOf(path), lineageOf(path)} {
@@ -113,21 +118,21 @@ func Rebuild(ctx context.Context, path string, st State, seen string, who Holder
 			_, err = replace(file+suffix, b)
 		}
 		if err != nil {
-			return backups, fmt.Errorf("rebuild state: back up %s: %w", file, err)
+			return backups, fmt.Errorf("back up %s: %w", file, err)
 		}
 		backups = append(backups, file+suffix)
 	}
 	text, err := st.Encode()
-	if err != nil {
-		return backups, fmt.Errorf("rebuild state: %w", err)
+	if err == nil {
+		err = removeFile(JournalOf(path))
 	}
-	if err := removeFile(JournalOf(path)); err != nil {
-		return backups, fmt.Errorf("rebuild state: %w", err)
+	if err == nil {
+		_, err = replace(path, text)
 	}
-	if _, err := replace(path, text); err != nil {
-		return backups, fmt.Errorf("rebuild state: %w", err)
+	if err == nil {
+		err = keepLineage(path, st.Lineage)
 	}
-	return backups, keepLineage(path, st.Lineage)
+	return backups, err
 }
 
 // mirroredLineage returns the lineage in the copies of records, if the state and lineage

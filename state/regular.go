@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -39,12 +40,8 @@ func readRegular(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := make([]byte, info.Size(), info.Size()+512) // room to see the end of the file
-	n, err := io.ReadFull(f, text)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, err
-	}
-	text = text[:n]
-	rest, err := io.ReadAll(io.LimitReader(f, fileLimit-int64(n)))
-	return append(text, rest...), err
+	var b bytes.Buffer
+	b.Grow(int(info.Size()) + bytes.MinRead) // to see the end without growing
+	_, err = b.ReadFrom(io.LimitReader(f, fileLimit))
+	return b.Bytes(), err
 }

@@ -126,21 +126,15 @@ func Serial(path string) (uint64, error) {
 
 // serialOnDisk returns the serial of a state file and its journal.
 func serialOnDisk(path string) (uint64, error) {
-	journal, err := readRegular(JournalOf(path))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return 0, fmt.Errorf("read state: %w", err)
+	j, err := readJournal(path)
+	if err != nil {
+		return 0, err
 	}
 	serial, err := serialOf(path)
-	if err != nil || len(journal) == 0 {
-		return serial, err
+	if err == nil && j.head.Continues.Serial == serial {
+		serial = max(serial, j.serial())
 	}
-	if continues, last, sound := lastSerial(journal); !sound {
-		s, err := Read(path)
-		return s.Serial, err
-	} else if continues == serial {
-		serial = max(serial, last)
-	}
-	return serial, nil
+	return serial, err
 }
 
 // serialOf returns the serial in a state file.

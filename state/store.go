@@ -151,36 +151,37 @@ func (s *Store) State() State {
 // It also writes the record into the session's folder, for people and other
 // programs. That copy is neither synced nor what agentform relies on: if only
 // it fails, Put returns nil and MirrorErr tells.
-func (s *Store) Put(r session.Record) error { return s.put(r) }
+func (s *Store) Put(r session.Record) error { return s.put(r, "") }
 
 // Move is Put of a session under a new address, as one change.
 func (s *Store) Move(from session.Address, r session.Record) error {
 	if from == r.Address {
-		return s.put(r)
+		return s.put(r, "")
 	}
-	return s.put(r, change{from, nil})
+	return s.put(r, from, change{from, nil})
 }
 
-func (s *Store) put(r session.Record, besides ...change) error {
-	raw, err := json.Marshal(r)
+func (s *Store) put(r session.Record, leaves session.Address, besides ...change) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("record %s in state: %w", r.Address, err)
+		}
+	}()
+	raw, err := json.Marshal(s.withOwner(r, leaves))
 	if err != nil {
-		return fmt.Errorf("record %s in state: %w", r.Address, err)
+		return err
 	}
 	// A deep copy, as it will be read.
 	var kept session.Record
 	if err := json.Unmarshal(raw, &kept); err != nil {
-		return fmt.Errorf("record %s in state: %w", r.Address, err)
+		return err
 	}
 	if err := check(kept); err != nil {
-		return fmt.Errorf("record %s in state: %w", r.Address, err)
+		return err
 	}
 	before, known := s.record(kept.Address)
-	own, err := s.own(kept, besides)
-	if err != nil {
-		return fmt.Errorf("record %s in state: %w", r.Address, err)
-	}
-	if err := s.commit(append(besides, own...)...); err != nil {
-		return fmt.Errorf("record %s in state: %w", r.Address, err)
+	if err := s.commit(append(besides, change{kept.Address, &row{kept, raw}})...); err != nil {
+		return err
 	}
 	if known && before.ID != kept.ID {
 		s.reflect(kept.Address, before)
