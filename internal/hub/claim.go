@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// LockFile, in the data folder, is there once a hub has supervised the project.
+	// LockFile is in the data folder once a hub has supervised the project.
 	LockFile = "hub.lock"
 	seenName = "hub.json"
 )
 
-// TakenError says that another hub supervises the project.
+// TakenError reports that another hub supervises the project.
 type TakenError struct{ Holder state.Holder }
 
-// Error names it.
+// Error names the other hub.
 func (e *TakenError) Error() string {
 	if e.Holder.PID == 0 {
 		return "another hub supervises this project already"
@@ -39,9 +39,9 @@ func (e *TakenError) Error() string {
 	return words
 }
 
-// Claim makes this process the project's hub until it calls free or ends: the lock
-// is the operating system's. Who stands in its file for others to read. The error
-// is a *TakenError if there is a hub.
+// Claim makes this process the project's hub until it calls free or ends: the lock is
+// the operating system's. Others can read who from the lock file. The error is a
+// *TakenError if there is a hub.
 func Claim(dataDir string, who state.Holder) (free func(), err error) {
 	path := filepath.Join(dataDir, LockFile)
 	if err := layout.MakeDataDir(dataDir); err != nil {
@@ -77,8 +77,8 @@ func Claim(dataDir string, who state.Holder) (free func(), err error) {
 	}, nil
 }
 
-// lateRelease is how long the lock of a hub that was killed may outlive it: a process
-// that it was about to start has it until it is another program.
+// lateRelease is how long the lock of a killed hub may outlive it: a process that it was
+// starting holds the lock until it executes its program.
 const lateRelease = 5 * time.Second
 
 // ended reports whether the process that holds a claim on this machine is gone.
@@ -86,20 +86,18 @@ func ended(h, us state.Holder) bool {
 	return h.PID > 0 && h.Host == us.Host && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH)
 }
 
-// Suspended reports whether the process of a hub on this host is stopped by a signal: it
-// lives, and does nothing.
+// Suspended reports whether the process of a hub on this host is stopped by a signal.
 func Suspended(h state.Holder) bool {
 	here, err := os.Hostname()
 	return err == nil && h.Host == here && h.PID > 1 && proc.Stopped(h.PID)
 }
 
-// Continue says how a suspended hub continues.
+// Continue returns how to continue a suspended hub.
 func Continue(h state.Holder) string {
 	return fmt.Sprintf("its process is stopped (SIGSTOP or Ctrl-Z): kill -CONT %d continues it", h.PID)
 }
 
-// Running is who supervises the project of a data folder now, and whether anybody
-// does.
+// Running returns who supervises the project of a data folder, and whether a hub does.
 func Running(dataDir string) (state.Holder, bool) {
 	path := filepath.Join(dataDir, LockFile)
 	f, err := os.Open(path)
@@ -107,7 +105,7 @@ func Running(dataDir string) (state.Holder, bool) {
 		return state.Holder{}, false
 	}
 	defer f.Close()
-	// A shared lock that is to be had means that nobody has the other.
+	// A shared lock is available only if no hub has the exclusive one.
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := l.TryRLock()
 	if err != nil || free {
@@ -118,8 +116,8 @@ func Running(dataDir string) (state.Holder, bool) {
 	return readHolder(path), true
 }
 
-// readHolder reads who holds a claim. Between taking it and writing the name there
-// is a moment: it tries twice.
+// readHolder returns who holds a claim. It tries twice, since the name is written after
+// the claim.
 func readHolder(path string) (h state.Holder) {
 	for range 2 {
 		b, err := os.ReadFile(path)
@@ -131,17 +129,17 @@ func readHolder(path string) (h state.Holder) {
 	return state.Holder{}
 }
 
-// seen is how far a hub came with telling others of what happened.
+// seen is the last event that a hub has notified of.
 type seen struct {
 	At time.Time `json:"at"`
 }
 
-// maxNotifyAge is how old an event may be that happened while there was no hub, to be
-// told all the same.
+// maxNotifyAge limits the age of events that happened without a hub and are notified
+// later.
 const maxNotifyAge = time.Hour
 
-// readSeen is the time of the last event that an earlier hub has told others of;
-// zero: there was none.
+// readSeen returns the time of the last event that an earlier hub notified of; zero if
+// there was none.
 func readSeen(dataDir string) time.Time {
 	f, err := layout.OpenRegular(filepath.Join(dataDir, seenName), syscall.O_NOFOLLOW)
 	if err != nil {
@@ -155,8 +153,8 @@ func readSeen(dataDir string) time.Time {
 	return s.At
 }
 
-// writeSeen keeps it for the next hub, whatever is there. It has no error: at worst
-// something is told twice.
+// writeSeen records the time of the last event for the next hub. It ignores errors: at
+// worst, an event is notified twice.
 func writeSeen(dataDir string, at time.Time) {
 	if b, err := json.Marshal(seen{at}); err == nil {
 		_ = renameio.WriteFile(filepath.Join(dataDir, seenName), append(b, '\n'), 0o600, renameio.WithTempDir(dataDir))

@@ -24,7 +24,7 @@ type feed struct {
 // read reads what a session's history has more, and passes it on. Of events from before
 // the first look, only those are notified that happened since the last hub ended.
 func (f *feed) read(a session.Address, m *memory, before bool) {
-	fresh, err := m.hear()
+	fresh, err := m.readHistory()
 	if err != nil {
 		f.log.Warn("a history cannot be read", "session", a, "error", err)
 	}

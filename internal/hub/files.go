@@ -9,8 +9,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Files wakes the hub when files are written that count: the state, and what hooks
-// tell. Their folders are watched, since both are also made anew.
+// Files wakes the hub when watched files are written, such as the state. It watches their
+// folders, since files are also replaced.
 type Files struct {
 	mu      sync.Mutex
 	watcher *fsnotify.Watcher // nil: not running
@@ -18,7 +18,7 @@ type Files struct {
 	folders map[string]bool   // watched
 }
 
-// Watch says which files count.
+// Watch sets the files to watch.
 func (f *Files) Watch(w Watched) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -29,9 +29,8 @@ func (f *Files) Watch(w Watched) {
 	f.sync()
 }
 
-// sync watches the folders of what is wanted. A folder that cannot be watched,
-// because the system's watches are used up, is left to the sweep. The caller holds
-// the lock.
+// sync watches the folders of the wanted files. If the system's watches are used up, the
+// rest is left to the sweep. The caller holds the lock.
 func (f *Files) sync() {
 	if f.watcher == nil {
 		return
@@ -46,13 +45,13 @@ func (f *Files) sync() {
 	}
 	for dir := range f.folders {
 		if !wanted[dir] {
-			_ = f.watcher.Remove(dir) // it may be gone with its folder
+			_ = f.watcher.Remove(dir) // the folder may be gone
 			delete(f.folders, dir)
 		}
 	}
 }
 
-// Run tells of writes until ctx ends.
+// Run calls wake for each write until ctx ends.
 func (f *Files) Run(ctx context.Context, wake func()) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -83,14 +82,14 @@ func (f *Files) Run(ctx context.Context, wake func()) error {
 			if !ok {
 				return nil
 			}
-			if err != nil { // too much at once: something may have been missed
+			if err != nil { // events may have been lost
 				wake()
 			}
 		}
 	}
 }
 
-// counts reports whether an event is that something which counts was written.
+// counts reports whether an event is a write to a wanted file.
 func (f *Files) counts(e fsnotify.Event) bool {
 	if !e.Has(fsnotify.Write) && !e.Has(fsnotify.Create) && !e.Has(fsnotify.Rename) {
 		return false

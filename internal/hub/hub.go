@@ -19,40 +19,38 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Config is what a hub works with. All functions may be called from many
-// goroutines.
+// Config is the input of New. Its functions must be safe for concurrent use.
 type Config struct {
-	// Project is its name, for those who are notified.
+	// Project is the name of the project in notifications.
 	Project string
-	// DataDir is where the hub keeps its lock, and the project its runs.
+	// DataDir has the hub's lock and the folders of runs.
 	DataDir string
-	// Open gives a reconciler of the project that acts in somebody's name. The hub
-	// keeps one for itself, and opens one for each thing that a person asks for.
+	// Open returns an engine of the project for an author. The hub keeps one for itself,
+	// and opens another for each action of a person.
 	Open func(by string) *engine.Engine
 	// Activity reads what the agents do.
 	Activity *activity.Reader
-	// Secret says why a secret cannot be had now; nil: it can.
+	// Secret returns why a secret is unavailable. If it is nil, all are available.
 	Secret func(name string) error
-	// Inherited returns the names of the secrets that a run had from the environment
-	// of its caller; nil: there are none.
+	// Inherited returns the names of the secrets that a run inherited from the
+	// environment of its caller. If it is nil, there are none.
 	Inherited func(run string) []string
-	// MaxRunning is how many agents may live at once; 0: no limit.
+	// MaxRunning limits how many agents live at once; 0: no limit.
 	MaxRunning int
-	// AtOnce is how many sessions are started at a time; 0: DefaultAtOnce.
+	// AtOnce limits concurrent starts; 0: DefaultAtOnce.
 	AtOnce int
-	// Notify is told what somebody may want to hear of. It must not block. It may be
-	// nil.
+	// Notify receives events that notify blocks may name. It must not block, and may be nil.
 	Notify func(notify.Event)
-	// Looked is told how long each look took. It must not block. It may be nil.
+	// Looked receives the duration of each look. It must not block, and may be nil.
 	Looked func(took time.Duration)
-	// Wakers tell the hub when to look before its sweep is due.
+	// Wakers wake the hub before its next sweep.
 	Wakers []Waker
-	// Log is where it says what it does; nil: nowhere.
+	// Log may be nil.
 	Log *slog.Logger
 }
 
-// DefaultAtOnce is how many sessions are started at a time unless the manifest's
-// parallelism is less: each takes most of a processor for seconds.
+// DefaultAtOnce limits concurrent starts, unless the manifest's parallelism is less: each
+// takes most of a processor for seconds.
 const DefaultAtOnce = 4
 
 // Hub supervises the sessions of one project. Its methods may be called from any
@@ -110,7 +108,7 @@ func (h *Hub) branch(a session.Address) string {
 	return ""
 }
 
-// Wake makes the hub look soon. It does not wait.
+// Wake makes the hub look soon. It returns immediately.
 func (h *Hub) Wake() {
 	select {
 	case h.wake <- struct{}{}:
@@ -119,26 +117,23 @@ func (h *Hub) Wake() {
 }
 
 const (
-	// settled is how long the hub waits after it was woken: what happens rarely
-	// happens alone.
-	settled = 50 * time.Millisecond
-	// lockedFor is how long it only looks after it found the state locked.
-	lockedFor = time.Second
+	// wakeDelay is how long the hub waits after it was woken: events come in groups.
+	wakeDelay = 50 * time.Millisecond
+	// lockRetry is how long the hub only observes after it found the state locked.
+	lockRetry = time.Second
 	// defaultInterval is the sweep of a project without sessions.
 	defaultInterval = 10 * time.Second
-	// shortest is the shortest time between two looks that nothing else asks for.
-	shortest = 250 * time.Millisecond
-	// busiest bounds what looks cost where something happens all the time: after
-	// one, so many times as long as it took is waited, at most longestRest, so that
-	// what ends is still seen within a second.
-	busiest     = 5
-	longestRest = 700 * time.Millisecond
+	// minInterval is the minInterval time between two looks that nobody asked for.
+	minInterval = 250 * time.Millisecond
+	// A look is followed by a pause of pauseFactor times its duration, at most maxPause,
+	// which limits the load and still shows within a second what has ended.
+	pauseFactor = 5
+	maxPause    = 700 * time.Millisecond
 )
 
-// Run supervises until ctx ends, and returns when nothing of it is under way any
-// more. What it repairs at that moment is finished first. The error says that it
-// cannot supervise at all, a *TakenError if another hub does, or any more: the data
-// folder was taken away under it.
+// Run supervises until ctx ends. It finishes a repair in progress first. The error is a
+// *TakenError if another hub supervises the project, or says that the data folder was
+// removed.
 func (h *Hub) Run(ctx context.Context) error {
 	free, err := Claim(h.cfg.DataDir, h.engine.Who)
 	if err != nil {
@@ -170,13 +165,12 @@ func lostLock(path string, lock os.FileInfo) error {
 	return nil
 }
 
-// loop looks, acts, and waits for the next reason to look, for as long as the lock
-// is the hub's.
+// loop observes, acts, and waits for the next reason to look, until the lock is lost.
 func (h *Hub) loop(ctx context.Context, lost func() error) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var asked []chan struct{}
-	var rest time.Time // nothing wakes it before
+	var pause time.Time // no wake-up ends it
 	for {
 		select {
 		case <-ctx.Done():
@@ -185,7 +179,7 @@ func (h *Hub) loop(ctx context.Context, lost func() error) error {
 			asked = append(asked, c)
 		case <-timer.C:
 		case <-h.wake:
-			if !sleep(ctx, max(settled, time.Until(rest))) {
+			if !sleep(ctx, max(wakeDelay, time.Until(pause))) {
 				return nil
 			}
 		case x := <-h.prober.done:
@@ -193,7 +187,7 @@ func (h *Hub) loop(ctx context.Context, lost func() error) error {
 			if !x.outcome.OK {
 				break
 			}
-			continue // a probe that went well changes nothing
+			continue // a heartbeat that succeeded changes nothing
 		case r := <-h.repairs.done:
 			h.repairs.finish(r)
 		}
@@ -204,7 +198,7 @@ func (h *Hub) loop(ctx context.Context, lost func() error) error {
 		next := h.round(ctx)
 		took := time.Since(began)
 		h.cfg.Looked(took)
-		rest = began.Add(took + min(max(shortest, busiest*took), longestRest))
+		pause = began.Add(took + min(max(minInterval, pauseFactor*took), maxPause))
 		for _, c := range asked {
 			close(c)
 		}
@@ -213,7 +207,7 @@ func (h *Hub) loop(ctx context.Context, lost func() error) error {
 	}
 }
 
-// round is one look and what follows from it. It returns how long until the next.
+// round observes and acts once. It returns the time until the next round.
 func (h *Hub) round(ctx context.Context) time.Duration {
 	s := h.observer.look(ctx, h.repairs.running)
 	if s == nil || ctx.Err() != nil {
@@ -222,8 +216,8 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.prober.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)
 	for _, m := range h.observer.memory {
-		if m.resting() && (s.again == 0 || s.again > restFor) {
-			s.again = restFor
+		if m.turnEnding() && (s.again == 0 || s.again > idleTime) {
+			s.again = idleTime
 		}
 	}
 	for _, w := range h.cfg.Wakers {
@@ -245,10 +239,10 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	if s.again > 0 {
 		wait = min(wait, s.again)
 	}
-	return max(wait, shortest)
+	return max(wait, minInterval)
 }
 
-// interval is the sweep: the shortest of the sessions' own.
+// interval returns the sweep interval: the minInterval of the sessions' own.
 func (h *Hub) interval(s *Snapshot) time.Duration {
 	wait := time.Duration(0)
 	for _, k := range s.Sessions {
@@ -259,13 +253,13 @@ func (h *Hub) interval(s *Snapshot) time.Duration {
 	if wait == 0 {
 		wait = defaultInterval
 	}
-	if h.feed.heard() { // others write histories too
+	if h.feed.heard() { // other processes write histories too
 		wait = min(wait, time.Second)
 	}
-	return max(wait, shortest)
+	return max(wait, minInterval)
 }
 
-// finish waits for what is under way.
+// finish waits for repairs, heartbeats and subscriptions.
 func (h *Hub) finish() {
 	done := make(chan struct{})
 	go func() { h.work.Wait(); close(done) }()
@@ -281,14 +275,12 @@ func (h *Hub) finish() {
 	}
 }
 
-// sleep waits, unless ctx ends first.
+// sleep reports whether ctx was still active after d.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	}
 }

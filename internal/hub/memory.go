@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// memory is what the hub keeps of one session from look to look. All of it is made
-// anew by a new hub, but for what stands in the history.
+// memory is what the hub keeps of one session between looks. A new hub rebuilds it from
+// the history and its own looks.
 type memory struct {
 	id, run string
 	tail    *history.Tail
@@ -22,43 +22,43 @@ type memory struct {
 
 	look       activity.Look
 	looked     bool
-	readAt     time.Time // when the look was made
+	readAt     time.Time // when the activity was read
 	vital      session.Vital
 	screen     string
-	still      string    // the screen without what moves on it by itself
+	still      string    // the screen without spinners and timers
 	shownAt    time.Time // when the screen was captured
-	redrawn    bool      // it shows something else than when the agent was asked last
+	redrawn    bool      // the screen has changed since the activity was read
 	movedAt    time.Time // last output, as the runtime says
 	attached   int       // terminals
-	heard      int64     // how much the hooks have told
+	heard      int64     // bytes that the hooks have reported
 	transcript string
-	untold     bool      // what it does was seen while something was under way with it
-	worked     bool      // it was seen at work since a turn of it ended
-	restsSince time.Time // zero: it does not rest
+	unreported bool      // an operation was in progress when the activity was read
+	worked     bool      // it has worked since its last turn ended
+	idleSince  time.Time // zero: it is not idle
 
-	quietSince time.Time // nothing has moved since
-	doubtSince time.Time // zero: it is known whether it lives
-	pulse      health.Pulse
-	probing    bool
-	probedAt   time.Time
-	finding    health.Finding
+	quietSince   time.Time // nothing has moved since
+	unknownSince time.Time // zero: it is known whether it lives
+	pulse        health.Pulse
+	probing      bool
+	probedAt     time.Time
+	finding      health.Finding
 }
 
-// rest is for how long an agent must have put nothing out for a phrase on its screen to
-// count: see agent.
-const rest = 2 * time.Second
+// quietTime is how long a screen must not have changed for a phrase on it to count: see
+// agent.
+const quietTime = 2 * time.Second
 
-// moving reports whether the session had put something out just before a time. By a
-// clock that was set back it had not: it would be moving until the clock is there again.
+// moving reports whether the session had output just before a time. After the clock was
+// set back it had not.
 func (m *memory) moving(at time.Time) bool {
 	since := at.Sub(m.movedAt)
-	return !m.movedAt.IsZero() && since >= 0 && since < rest
+	return !m.movedAt.IsZero() && since >= 0 && since < quietTime
 }
 
-// advanced reports whether the screen shows something else than when it was asked last,
-// what moves by itself aside: a spinner and its timer go on while a model is stalled. A
-// screen that was captured while its program redrew it lacks its end, which is no change.
-// Of a screen that was never captured every output counts.
+// advanced reports whether the screen has changed since the last call, apart from
+// spinners and timers, which go on while a model is stalled. A screen that was captured
+// while it was redrawn lacks its end, which is no change. If the screen was never
+// captured, any output counts.
 func (m *memory) advanced() bool {
 	now := agent.Still(m.screen)
 	if !m.shownAt.IsZero() && strings.HasPrefix(m.still, strings.TrimSuffix(now, "\n")) {
@@ -68,10 +68,10 @@ func (m *memory) advanced() bool {
 	return true
 }
 
-// keptPast is how many of a session's events are kept in memory.
+// keptPast limits the events of a session that are kept in memory.
 const keptPast = 400
 
-// begin lets a memory be that of another run of its session.
+// begin resets a memory for a new run of its session.
 func (m *memory) begin(run string, at time.Time) {
 	if m.run == run {
 		return
@@ -79,9 +79,9 @@ func (m *memory) begin(run string, at time.Time) {
 	*m = memory{id: m.id, run: run, tail: m.tail, events: m.events, transcript: m.transcript, probing: m.probing, quietSince: at}
 }
 
-// hear reads what the history has more. Events come without their excerpts into the
-// memory, and with them to whoever asked.
-func (m *memory) hear() ([]history.Event, error) {
+// readHistory reads what the history has more. The memory keeps the events without their
+// excerpts.
+func (m *memory) readHistory() ([]history.Event, error) {
 	fresh, err := m.tail.More()
 	for _, e := range fresh {
 		e.Excerpt = ""
@@ -93,8 +93,8 @@ func (m *memory) hear() ([]history.Event, error) {
 	return fresh, err
 }
 
-// thin drops the oldest events, but not the last of each kind, which says how things
-// stand, nor pull requests, which are told once.
+// thin drops the oldest events, but not the last of each kind, nor pull requests, which
+// are reported once.
 func thin(events []history.Event, over int) []history.Event {
 	last := map[history.Kind]int{}
 	for i, e := range events {
@@ -111,8 +111,8 @@ func thin(events []history.Event, over int) []history.Event {
 	})
 }
 
-// last is the youngest event that fits; nil: there is none, or one before which it
-// does not count was met.
+// last returns the youngest event that fits, or nil if there is none after the last one
+// that ends an episode.
 func last(events []history.Event, fits, ends func(history.Event) bool) *history.Event {
 	for i := range slices.Backward(events) {
 		switch e := &events[i]; {
@@ -125,33 +125,31 @@ func last(events []history.Event, fits, ends func(history.Event) bool) *history.
 	return nil
 }
 
-// begun reports whether the session was begun to be started since a look began: what
-// the look says is then of before, while the tries that it counted are of after.
-func (m *memory) begun(looked, now time.Time) bool {
+// startedSince reports whether a start of the session began after a look did: the look
+// then shows the state before it, and counts restarts after it.
+func (m *memory) startedSince(looked, now time.Time) bool {
 	is := func(e history.Event) bool { return started(e) && e.Time.After(looked) && !e.Time.After(now) }
 	return slices.ContainsFunc(m.events, is)
 }
 
-// of reports whether an event is of one of the kinds.
+// of returns a function that reports whether an event is of one of the kinds.
 func of(kinds ...history.Kind) func(history.Event) bool {
 	return func(e history.Event) bool { return slices.Contains(kinds, e.Kind) }
 }
 
-// known is the state as it was read last.
+// known is the state as last read.
 type known struct {
 	state.State
 	read  bool
 	fault error
 }
 
-// restFor is how long an agent that tells only by its screen that it rests has to do so
-// until its turn counts as ended: between two steps of a turn it may show an empty
-// composer.
-const restFor = 2 * time.Second
+// idleTime is how long an agent must be idle by its screen alone until its turn counts
+// as ended: between two steps of a turn it may show an empty composer.
+const idleTime = 2 * time.Second
 
-// turnEnded returns when the agent's last turn ended, if it rests after one; zero: it does
-// not, or that is not certain yet. A turn that ended before it was given the next thing is
-// not its last.
+// turnEnded returns when the agent's last turn ended; zero if the agent is not idle, or
+// that is not certain yet. A turn that ended before the last input is not the last one.
 func (m *memory) turnEnded(rec session.Record, now time.Time) time.Time {
 	rests := m.vital == session.Alive && (m.look.Activity == session.Idle || m.look.Activity == session.Done)
 	switch m.look.Activity {
@@ -159,24 +157,24 @@ func (m *memory) turnEnded(rec session.Record, now time.Time) time.Time {
 		m.worked = true
 	}
 	if !rests {
-		m.restsSince = time.Time{}
+		m.idleSince = time.Time{}
 		return time.Time{}
 	}
-	if m.restsSince.IsZero() {
-		m.restsSince = now
+	if m.idleSince.IsZero() {
+		m.idleSince = now
 	}
 	given, _ := activity.Given(rec, m.events)
 	switch {
 	case m.look.TurnAt.After(given):
 		m.worked = false
 		return m.look.TurnAt
-	case m.worked && m.restsSince.After(given) && now.Sub(m.restsSince) >= restFor:
+	case m.worked && m.idleSince.After(given) && now.Sub(m.idleSince) >= idleTime:
 		m.worked = false
-		return m.restsSince
+		return m.idleSince
 	}
 	return time.Time{}
 }
 
-// resting reports whether an agent rests after work, and not for long enough to say that
-// its turn has ended.
-func (m *memory) resting() bool { return m.worked && !m.restsSince.IsZero() }
+// turnEnding reports whether an agent is idle after work, and not for long enough to
+// end its turn.
+func (m *memory) turnEnding() bool { return m.worked && !m.idleSince.IsZero() }

@@ -10,7 +10,7 @@ import (
 func TestMovingByAClockThatWasSet(t *testing.T) {
 	at := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	for since, want := range map[time.Duration]bool{
-		0: true, rest - 1: true, rest: false, time.Hour: false, -1: false, -time.Hour: false,
+		0: true, quietTime - 1: true, quietTime: false, time.Hour: false, -1: false, -time.Hour: false,
 	} {
 		m := memory{movedAt: at}
 		if got := m.moving(at.Add(since)); got != want {

@@ -18,9 +18,9 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// soon is when to look again at a screen that was seen for the first time: a screen that
+// redrawTime is when to look again at a screen that was seen for the first time: one that
 // is being redrawn shows no state.
-const soon = 300 * time.Millisecond
+const redrawTime = 300 * time.Millisecond
 
 // observer observes the sessions on record, and adds to their histories what is new.
 type observer struct {
@@ -159,7 +159,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 		before := m.look.Transcript
 		m.look, m.looked, m.readAt = o.activity.Look(*r, x.Live, m.events, s.At), true, s.At
 		if n := m.look; s.again == 0 && n.Transcript == nil && n.Activity == session.NoActivity && m.moving(s.At) {
-			s.again = rest // what it shows may be its last word
+			s.again = quietTime // what it shows may be its last word
 		}
 		if n := m.look.Transcript; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At
@@ -170,8 +170,8 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 	}
 	k := status.Observed(x, m.look, m.events)
 	k.Transcript = m.transcript
-	if (fresh || m.untold) && k.Diagnosis.State != session.StateUnknown {
-		if m.untold = !activity.Tellable(*r); !m.untold {
+	if (fresh || m.unreported) && k.Diagnosis.State != session.StateUnknown {
+		if m.unreported = !activity.Tellable(*r); !m.unreported {
 			o.reportActivity(k, m, s)
 		}
 	}
@@ -196,11 +196,11 @@ func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 		m.heard, moved, m.quietSince = heard, true, at
 	}
 	if vital != session.Unknown {
-		m.doubtSince = time.Time{}
-	} else if m.doubtSince.IsZero() {
-		m.doubtSince = at
+		m.unknownSince = time.Time{}
+	} else if m.unknownSince.IsZero() {
+		m.unknownSince = at
 	}
-	ask := moved || came || !m.looked || m.moving(m.readAt) || vital != m.vital || at.Sub(m.shownAt) < 2*soon || restless(m.look)
+	ask := moved || came || !m.looked || m.moving(m.readAt) || vital != m.vital || at.Sub(m.shownAt) < 2*redrawTime || restless(m.look)
 	m.vital = vital
 	return ask
 }
@@ -233,8 +233,8 @@ func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
 	if l := x.Live; l != nil {
 		s.Doubt, s.Standing = l.Doubt, l.Frozen || l.InputOff && x.Record.Spec.Pause.Mode == session.Freeze
 	}
-	if !m.doubtSince.IsZero() {
-		s.Doubtful = at.Sub(m.doubtSince)
+	if !m.unknownSince.IsZero() {
+		s.Doubtful = at.Sub(m.unknownSince)
 	}
 	if m.pulse.Failures > 0 {
 		s.Failing = at.Sub(m.pulse.First)

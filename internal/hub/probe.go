@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// probesAtOnce is how many heartbeats are taken at a time.
+// probesAtOnce limits concurrent heartbeats.
 const probesAtOnce = 8
 
 // prober takes heartbeats.

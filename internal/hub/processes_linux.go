@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Processes wakes the hub when an agent's process ends. The kernel tells it, by a
-// pidfd each in one epoll: as long as they live it costs nothing.
+// Processes wakes the hub when an agent's process exits. It waits for all of them with
+// one epoll of pidfds, which costs nothing while they live.
 type Processes struct {
 	mu      sync.Mutex
 	epoll   int // 0: not running
@@ -23,7 +23,7 @@ type Processes struct {
 	wake    func()
 }
 
-// Watch says which processes count.
+// Watch sets the processes to watch.
 func (p *Processes) Watch(w Watched) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,7 +31,7 @@ func (p *Processes) Watch(w Watched) {
 	p.sync()
 }
 
-// Run tells of ends until ctx ends.
+// Run calls wake for each exit until ctx ends.
 func (p *Processes) Run(ctx context.Context, wake func()) error {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *Processes) Run(ctx context.Context, wake func()) error {
 	return nil
 }
 
-// drop takes a process that has ended out of the watch.
+// drop removes a process that has exited.
 func (p *Processes) drop(fd, stop int) bool {
 	if fd == stop {
 		return false
@@ -80,8 +80,8 @@ func (p *Processes) drop(fd, stop int) bool {
 	return true
 }
 
-// sync opens what is wanted and not watched, and closes what is not wanted any
-// more. The caller holds the lock.
+// sync opens the processes that are wanted and not watched, and closes the others. The
+// caller holds the lock.
 func (p *Processes) sync() {
 	if p.epoll == 0 {
 		return
@@ -93,7 +93,7 @@ func (p *Processes) sync() {
 			continue
 		}
 		fd, err := unix.PidfdOpen(x.PID, 0)
-		if err != nil || !(proc.Process{PID: x.PID, Start: x.Start}).Alive() { // or its number is another's already
+		if err != nil || !(proc.Process{PID: x.PID, Start: x.Start}).Alive() { // or its pid was reused
 			if err == nil {
 				_ = unix.Close(fd)
 			}

@@ -12,23 +12,23 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// pollProcesses is how often it is looked whether agents' processes live.
+// pollProcesses is how often the processes are checked.
 const pollProcesses = 500 * time.Millisecond
 
-// Processes wakes the hub when an agent's process ends.
+// Processes wakes the hub when an agent's process exits.
 type Processes struct {
 	mu     sync.Mutex
 	wanted []session.Process
 }
 
-// Watch says which processes count.
+// Watch sets the processes to watch.
 func (p *Processes) Watch(w Watched) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wanted = slices.Clone(w.Agents)
 }
 
-// Run tells of ends until ctx ends.
+// Run calls wake after exits until ctx ends.
 func (p *Processes) Run(ctx context.Context, wake func()) error {
 	for sleep(ctx, pollProcesses) {
 		if p.gone() {
@@ -38,8 +38,7 @@ func (p *Processes) Run(ctx context.Context, wake func()) error {
 	return nil
 }
 
-// gone takes those that have ended out of the watch, and reports whether there are
-// any.
+// gone removes the processes that have exited, and reports whether there were any.
 func (p *Processes) gone() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

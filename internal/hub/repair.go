@@ -53,7 +53,7 @@ func (r *repairs) finish(x repaired) {
 	switch {
 	case errors.As(x.err, &locked):
 		r.log.Debug("another process has the state's lock: only observing", "who", locked.Holder.Command, "pid", locked.Holder.PID)
-		r.notUntil = time.Now().Add(lockedFor)
+		r.notUntil = time.Now().Add(lockRetry)
 	case x.err != nil && len(x.tally.Results) == 0:
 		r.log.Error("nothing could be repaired", "error", x.err)
 		r.notUntil = time.Now().Add(defaultInterval)

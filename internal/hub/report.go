@@ -16,15 +16,15 @@ import (
 func (o *observer) reportActivity(k status.Input, m *memory, s *Snapshot) {
 	x := k.Seen(s.At)
 	x.Screen, x.MovedAt = m.screen, m.movedAt // also of a session that is gone
-	told, err := o.activity.Tell(o.folder(*k.Record), x, m.events)
+	reported, err := o.activity.Tell(o.folder(*k.Record), x, m.events)
 	if err != nil {
-		o.log.Warn("what was seen cannot be kept", "session", k.Record.Address, "error", err)
+		o.log.Warn("activity cannot be recorded", "session", k.Record.Address, "error", err)
 	}
-	if len(told) > 0 {
+	if len(reported) > 0 {
 		o.feed.read(k.Record.Address, m, false)
 	}
 	if m.look.Detection.Source == "screen" && len(activity.Changes(x, m.events)) > 0 {
-		s.again = soon // it counts when the screen shows the same again
+		s.again = redrawTime // it counts when the screen shows the same again
 	}
 }
 
@@ -44,7 +44,7 @@ func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) 
 		if !o.began {
 			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
 		}
-		if (r.Intent == session.Settled || r.Intent == session.Queued || r.Trouble != "") && !m.begun(s.At, o.engine.Observer.Now()) { // else somebody is at it, who tells
+		if (r.Intent == session.Settled || r.Intent == session.Queued || r.Trouble != "") && !m.startedSince(s.At, o.engine.Observer.Now()) { // else an operation in progress reports
 			if c, ok := changes[r.Address]; ok {
 				t.change(c, faults[r.Address])
 			}
@@ -52,7 +52,7 @@ func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) 
 		t.branch(faults[r.Address], k.Checkout)
 		t.health(m.finding)
 		t.turn()
-		if t.told {
+		if t.reported {
 			o.feed.read(r.Address, m, false)
 		}
 	}
@@ -74,7 +74,7 @@ func found(k status.Input) string {
 func (o *observer) reportOrphans(s *Snapshot) {
 	for _, d := range s.Plan.Drift {
 		if d.Kind == plan.Orphaned {
-			o.log.Warn("found what is ours and not on record", "session", d.Address, "detail", d.Detail)
+			o.log.Warn("found a live session that is not on record", "session", d.Address, "detail", d.Detail)
 			o.feed.put(history.Event{Time: s.At, Address: d.Address, Kind: history.Discovered, New: string(plan.Orphaned), Detail: d.Detail, By: history.ByHub})
 		}
 	}
@@ -83,11 +83,11 @@ func (o *observer) reportOrphans(s *Snapshot) {
 // reporter adds events to the history of one session.
 type reporter struct {
 	*observer
-	m      *memory
-	record session.Record
-	at     time.Time
-	screen string
-	told   bool
+	m        *memory
+	record   session.Record
+	at       time.Time
+	screen   string
+	reported bool
 }
 
 func (t *reporter) say(e history.Event) {
@@ -95,7 +95,7 @@ func (t *reporter) say(e history.Event) {
 	t.noted([]history.Event{e}, history.Open(t.folder(t.record)).Append(e))
 }
 
-// signed says of events whose they are, when they happened, and that the hub tells them.
+// signed sets the session, the time and the author of events.
 func (t *reporter) signed(events []history.Event) []history.Event {
 	for i := range events {
 		e := &events[i]
@@ -104,25 +104,25 @@ func (t *reporter) signed(events []history.Event) []history.Event {
 	return events
 }
 
-// noted logs events that were added to the history, or why they could not be.
+// noted logs the events that were added to the history, or the error.
 func (t *reporter) noted(events []history.Event, err error) {
 	if err != nil {
-		t.log.Warn("what happens cannot be kept", "session", t.record.Address, "error", err)
+		t.log.Warn("events cannot be recorded", "session", t.record.Address, "error", err)
 		return
 	}
 	for _, e := range events {
 		t.log.Info(string(e.Kind), "session", e.Address, "reason", e.Reason, "detail", e.Detail)
-		t.told = true
+		t.reported = true
 	}
 }
 
-// started ends what was told of a session: from then on it is another story.
+// started reports whether an event ends an episode: a start.
 func started(e history.Event) bool {
 	return e.Kind == history.ApplyStart || e.Kind == history.Launched
 }
 
-// change tells that the hub waits, and that a person is needed. faults are the problems of
-// the session that the plan found.
+// change reports that the hub waits, and that a person is needed. faults are the session's
+// problems in the plan.
 func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 	if c.Stuck() && len(faults) > 0 {
 		t.escalate(c.Reason, faults[0].Summary+": "+faults[0].Detail, started)
@@ -142,10 +142,10 @@ func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 		t.escalate(c.Reason, c.Detail, started)
 	case plan.ReasonBackingOff, plan.ReasonBlockedAPI, plan.ReasonPolicy, plan.ReasonDependencyFailed:
 	default:
-		return // it waits for something else than time, and status says so
+		return // it waits for something other than time, which status shows
 	}
 	e := history.Event{Kind: history.Held, Reason: string(c.Reason), Detail: c.Detail}
-	if !c.Until.IsZero() && c.Reason != plan.ReasonSecret { // which is asked for again and again
+	if !c.Until.IsZero() && c.Reason != plan.ReasonSecret { // which is checked repeatedly
 		e.New = c.Until.Format(time.RFC3339Nano)
 	}
 	if was := last(t.m.events, of(history.Held), started); was == nil || was.Reason != e.Reason || was.New != e.New {
@@ -153,8 +153,7 @@ func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 	}
 }
 
-// escalate tells that a person is needed, unless that was told since what ends the
-// episode.
+// escalate reports, once in an episode, that a person is needed.
 func (t *reporter) escalate(reason plan.Reason, detail string, ends func(history.Event) bool) {
 	is := func(e history.Event) bool { return e.Kind == history.Escalated && e.Reason == string(reason) }
 	if last(t.m.events, is, ends) == nil {
@@ -162,7 +161,7 @@ func (t *reporter) escalate(reason plan.Reason, detail string, ends func(history
 	}
 }
 
-// branch tells that the workspace has left its branch, and that it is back.
+// branch reports that the workspace has left its branch, or is back on it.
 func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 	if co != nil && co.Partial || t.record.Intent != session.Settled {
 		return
@@ -174,13 +173,13 @@ func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 		astray := func(past []history.Event) []history.Event {
 			return t.signed(activity.Astray(t.record, branchOf(co), faults[i].Detail, past))
 		}
-		if len(astray(t.m.events)) > 0 { // an apply may be faster
-			told, err := history.Tell(t.folder(t.record), astray)
-			t.noted(told, err)
+		if len(astray(t.m.events)) > 0 { // an apply may have reported it
+			reported, err := history.Tell(t.folder(t.record), astray)
+			t.noted(reported, err)
 		}
 		return
 	}
-	// A plan that only takes a session away from its work does not mind where that is.
+	// A plan that only stops a session does not report where its workspace is.
 	back := branchOf(co) == t.record.Spec.Branch || branchOf(co) == t.record.Tree.Branch
 	if off && back && len(faults) == 0 {
 		t.say(history.Event{Kind: history.BranchRestored, New: branchOf(co)})
@@ -197,7 +196,7 @@ func branchOf(co *session.Checkout) string {
 	return co.Branch
 }
 
-// health tells that a session is not well, and that it is well again.
+// health reports that a session is unhealthy, or healthy again.
 func (t *reporter) health(f health.Finding) {
 	was := last(t.m.events, of(history.Unhealthy, history.Healthy), func(e history.Event) bool { return e.Kind == history.Launched })
 	sick := was != nil && was.Kind == history.Unhealthy
@@ -217,7 +216,7 @@ func (t *reporter) health(f health.Finding) {
 	t.escalate(plan.ReasonUnhealthy, f.Detail, of(history.Healthy, history.Launched))
 }
 
-// turn tells that the agent has done with what it was given last.
+// turn reports that the turn of the last input has ended.
 func (t *reporter) turn() {
 	at := t.m.turnEnded(t.record, t.at)
 	if at.IsZero() {

@@ -8,8 +8,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// resolution is how exactly runtimes say when a session last put something out:
-// what was shown within it may be older.
+// resolution is the precision of the time of a session's last output: a screen that was
+// read within it may be older.
 const resolution = 1100 * time.Millisecond
 
 // readScreens reads the screens of the sessions that have written to them since they were

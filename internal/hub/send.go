@@ -9,34 +9,39 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
-// Send types into a session in a person's name, and keeps in its history that it was
-// done, not what. Of a text that is submitted it is seen that the agent took it: the
-// errors are those of input.Sender.Send. Else the error is session.ErrGone if the
-// agent does not live, ErrRefused while it is paused, and a *engine.UnknownError if
-// the session is not on record.
+// Send types into a session on behalf of a person. Its history records that, but not
+// the text. A text that is submitted is verified: the errors are those of
+// input.Sender.Send. Otherwise the error is session.ErrGone if the agent does not live,
+// ErrRefused while the session is paused, and a *engine.UnknownError if it is not on
+// record.
 func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session.Input) (input.Outcome, error) {
-	s := h.Snapshot()
-	k, ok := s.Of(a)
-	if !ok {
-		return "", &engine.UnknownError{Address: a}
+	k, rt, err := h.open(a)
+	if err != nil {
+		return "", err
 	}
 	if k.Live == nil || k.Live.Vital != session.Alive {
 		return "", fmt.Errorf("send to %s: its agent %w", a, session.ErrGone)
 	}
-	rt, err := h.engine.Opened(s.Lineage, k.Record.Spec.Runtime)
-	if err != nil {
-		return "", err
-	}
 	at := time.Now()
-	outcome, err := h.give(ctx, rt, *k.Record, *k.Live, in)
+	if err := h.cfg.Activity.Note(k.Record.Run.ID, in.Text, at); err != nil {
+		h.log.Warn("its echo may be read as the agent's words", "session", a, "error", err)
+	}
+	sender := activity.NewSender(h.cfg.Activity, rt, *k.Record, *k.Live)
+	var outcome input.Outcome
+	if in.Key != "" || in.NoEnter {
+		outcome, err = sender.Press(ctx, in)
+	} else {
+		outcome, err = sender.Send(ctx, in.Text, false)
+	}
 	h.Wake()
 	if err != nil {
 		return outcome, fmt.Errorf("send to %s: %w", a, err)
 	}
-	detail, reason := fmt.Sprintf("%d bytes", len(in.Text)), "" // what was sent may hold anything
+	detail, reason := fmt.Sprintf("%d bytes", len(in.Text)), "" // the text may hold anything
 	if in.Key != "" {
 		detail = "key " + in.Key
 	}
@@ -47,14 +52,26 @@ func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session
 		Run: k.Record.Run.ID, Kind: history.Sent, By: by, Reason: reason, Detail: detail})
 }
 
-// give types. A key and a draft are typed as they are.
-func (h *Hub) give(ctx context.Context, rt session.Runtime, r session.Record, l session.Live, in session.Input) (input.Outcome, error) {
-	if err := h.cfg.Activity.Note(r.Run.ID, in.Text, time.Now()); err != nil {
-		h.log.Warn("its echo may be read as the agent's words", "session", r.Address, "error", err)
+// Capture returns the last lines of a session's screen and its scrollback.
+func (h *Hub) Capture(ctx context.Context, a session.Address, lines int) (string, error) {
+	k, rt, err := h.open(a)
+	if err != nil {
+		return "", err
 	}
-	sender := activity.NewSender(h.cfg.Activity, rt, r, l)
-	if in.Key != "" || in.NoEnter {
-		return sender.Press(ctx, in)
+	place := k.Record.Location
+	if k.Live != nil {
+		place = k.Live.Location
 	}
-	return sender.Send(ctx, in.Text, false)
+	return rt.Capture(ctx, place, lines)
+}
+
+// open returns a session on record and its runtime.
+func (h *Hub) open(a session.Address) (status.Input, session.Runtime, error) {
+	s := h.Snapshot()
+	k, ok := s.Of(a)
+	if !ok {
+		return k, nil, &engine.UnknownError{Address: a}
+	}
+	rt, err := h.engine.Opened(s.Lineage, k.Record.Spec.Runtime)
+	return k, rt, err
 }

@@ -12,25 +12,23 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Snapshot is what the hub saw in one look, and what it is to do about it. It is
-// never changed: it may be read by many.
+// Snapshot is what the hub observed in one look, and its plan. It is immutable.
 type Snapshot struct {
-	At      time.Time // of the look; zero: none is over yet
+	At      time.Time // of the look; zero: before the first
 	Lineage string
 	Serial  uint64 // of the state
-	// Sessions are those on record, in the order of addresses; status.Of makes
-	// what is shown of each.
+	// Sessions are those on record, in the order of addresses.
 	Sessions []status.Input
 	Plan     plan.Plan // what the hub does and holds
-	// Fault is why the hub only looks: the state cannot be read, or is in a newer
-	// format; nil: it repairs. Sessions is then what it knew before.
+	// Fault says why the state cannot be read. The hub then only observes the sessions
+	// that were on record before.
 	Fault error
 
 	input engine.HubInput
-	again time.Duration // look again so soon; 0: nothing asks for it
+	again time.Duration // until the next look is needed; 0: the sweep is enough
 }
 
-// Of is what is known of one session; false: it is not on record.
+// Of returns what is known of a session on record.
 func (s *Snapshot) Of(a session.Address) (status.Input, bool) {
 	for _, k := range s.Sessions {
 		if k.Record.Address == a {
@@ -40,10 +38,10 @@ func (s *Snapshot) Of(a session.Address) (status.Input, bool) {
 	return status.Input{}, false
 }
 
-// Snapshot is the last look, never nil.
+// Snapshot returns the last snapshot. It is never nil.
 func (h *Hub) Snapshot() *Snapshot { return h.snapshot.Load() }
 
-// Look is a look that begins after the call. The error is that of ctx.
+// Look returns a snapshot taken after the call. The error is that of ctx.
 func (h *Hub) Look(ctx context.Context) (*Snapshot, error) {
 	done := make(chan struct{})
 	select {
@@ -59,14 +57,13 @@ func (h *Hub) Look(ctx context.Context) (*Snapshot, error) {
 	}
 }
 
-// Do carries out what a person tells sessions by hand (start, restart, pause,
-// resume, stop), in the person's name. It waits for the state's lock as long as the
-// reconciler of Config.Open says. It returns what Reconciler.Override does.
-func (h *Hub) Do(ctx context.Context, by string, hand engine.Override) (plan.Plan, apply.Tally, error) {
-	r := h.cfg.Open(by)
-	defer r.Close()
-	r.Applier.Emit = func(history.Event) { h.Wake() }
-	p, tally, err := r.Override(ctx, hand, nil)
+// Do starts, restarts, pauses, resumes or stops sessions on behalf of a person. It
+// returns what engine.Override does.
+func (h *Hub) Do(ctx context.Context, by string, o engine.Override) (plan.Plan, apply.Tally, error) {
+	e := h.cfg.Open(by)
+	defer e.Close()
+	e.Applier.Emit = func(history.Event) { h.Wake() }
+	p, tally, err := e.Override(ctx, o, nil)
 	h.Wake()
 	return p, tally, err
 }

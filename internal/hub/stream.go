@@ -13,30 +13,30 @@ import (
 	"github.com/agentform/agentform/history"
 )
 
-// Event is an event of one of the project's histories, with its place among all of
-// them.
+// Event is an event of one of the project's histories, with its position among all
+// events.
 type Event struct {
-	// ID is what a subscriber that comes back names as the last that it had:
+	// ID is what a subscriber that reconnects names as its last event:
 	// LIFE.NUMBER.TIME, the first two of this hub, the last in Unix nanoseconds.
 	ID string
 	history.Event
 }
 
-// kept bounds what is remembered for subscribers that come back: events, and the
-// bytes of their excerpts. Older ones are read from the histories.
+// Limits of the events that are kept for subscribers that reconnect, and of the bytes of
+// their excerpts. Older events are read from the histories.
 const (
 	keptEvents   = 4096
 	keptExcerpts = 4 << 20
 )
 
-// stream is what the histories tell, in the order in which the hub reads it.
+// stream has the events of the histories, in the order in which the hub reads them.
 type stream struct {
 	mu       sync.Mutex
 	life     string
 	first    uint64 // the number of events[0]
 	events   []history.Event
 	excerpts int
-	more     chan struct{} // closed and made anew with each event
+	more     chan struct{} // closed and replaced with each event
 	closed   bool
 	readers  int
 }
@@ -80,7 +80,7 @@ func (s *stream) close() {
 	}
 }
 
-// heard reports whether somebody listens.
+// heard reports whether there are subscribers.
 func (s *stream) heard() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,16 +94,16 @@ func (s *stream) listen(n int) {
 	s.readers += n
 }
 
-// backlog is what is kept of the stream after a place in it.
+// backlog is the part of the stream after a position.
 type backlog struct {
 	events []Event
 	last   uint64          // the number of the last of them
-	missed bool            // there were more, which are not kept any more
+	missed bool            // earlier events are not kept any more
 	more   <-chan struct{} // closed when more come, and with the stream
 	closed bool
 }
 
-// after is what is kept after a number.
+// after returns the backlog after a number.
 func (s *stream) after(n uint64) backlog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,9 +120,9 @@ func (s *stream) id(n uint64, e history.Event) string {
 	return fmt.Sprintf("%s.%d.%d", s.life, n, e.Time.UnixNano())
 }
 
-// start is where a subscriber begins that had the event of an id: after a number and
-// a time. Without an id it is now. Behind says that the number means nothing here: it
-// was another hub's, or is kept no more, and the histories tell what came since.
+// start returns the position after the event with an id; without an id, that is now.
+// behind says that the event is from another hub or not kept any more, so that the
+// histories have what came since.
 func (s *stream) start(id string) (n uint64, from time.Time, behind bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,12 +133,12 @@ func (s *stream) start(id string) (n uint64, from time.Time, behind bool, err er
 	}
 	part := strings.Split(id, ".")
 	if len(part) != 3 {
-		return 0, time.Time{}, false, fmt.Errorf("%.80q is no id of an event", id)
+		return 0, time.Time{}, false, fmt.Errorf("%.80q is not the id of an event", id)
 	}
 	n, errN := strconv.ParseUint(part[1], 10, 64)
 	nano, errT := strconv.ParseInt(part[2], 10, 64)
 	if errN != nil || errT != nil {
-		return 0, time.Time{}, false, fmt.Errorf("%.80q is no id of an event", id)
+		return 0, time.Time{}, false, fmt.Errorf("%.80q is not the id of an event", id)
 	}
 	if part[0] != s.life || n+1 < s.first || n > last {
 		return last, time.Unix(0, nano), true, nil
@@ -146,17 +146,16 @@ func (s *stream) start(id string) (n uint64, from time.Time, behind bool, err er
 	return n, time.Unix(0, nano), false, nil
 }
 
-// Events are the events of all sessions as they come, after the one with an id;
-// "": those that come after the call. Of an id that an earlier hub gave, what is in the
-// histories since is told first; an event that was written at the same moment may
-// come twice. It ends with ctx, with the hub, or when the caller stops. An error,
-// of an id that is none, is all that it yields.
+// Events yields the events of all sessions after the one with an id, or after the call
+// if that is "". If the id is from an earlier hub, it starts with what the histories
+// have since; events of the same moment may come twice. It ends with ctx or the hub. For
+// an invalid id it yields only an error.
 func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] {
 	at, from, behind, err := h.feed.start(after)
 	return func(yield func(Event, error) bool) {
 		h.feed.listen(1)
 		defer h.feed.listen(-1)
-		h.Wake() // it looks more often while somebody listens
+		h.Wake() // it looks more often while there are subscribers
 		if err != nil {
 			yield(Event{}, err)
 			return
@@ -172,7 +171,7 @@ func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] 
 		}
 		for {
 			x := h.feed.after(at)
-			if behind || x.missed { // what is not kept any more stands in the histories
+			if behind || x.missed { // the histories have what is not kept any more
 				x.events = h.since(from)
 			}
 			at, behind = x.last, false
@@ -188,8 +187,7 @@ func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] 
 	}
 }
 
-// since are the events in the histories of all sessions after a time, the oldest
-// first.
+// since returns the events in the histories of all sessions after a time, oldest first.
 func (h *Hub) since(at time.Time) []Event {
 	var all []Event
 	for _, k := range h.Snapshot().Sessions {

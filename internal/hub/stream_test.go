@@ -82,7 +82,7 @@ func TestEvents(t *testing.T) {
 	if kinds := again(h, set.ID); !slices.Contains(kinds, "apply_complete") || slices.Contains(kinds, "override_set") {
 		t.Errorf("another hub, after %s: %q", set.ID, kinds)
 	}
-	if kinds := again(h, "nonsense"); len(kinds) != 1 || !strings.Contains(kinds[0], "is no id of an event") {
+	if kinds := again(h, "nonsense"); len(kinds) != 1 || !strings.Contains(kinds[0], "is not the id of an event") {
 		t.Errorf("after nonsense: %q", kinds)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Waker notices that something happened, and has the hub look before its sweep is
-// due. It may notice nothing: the sweep is the backstop.
+// Waker makes the hub look before its next sweep. It may miss events, which the sweep
+// then sees.
 type Waker interface {
-	// Watch says what counts from now on. It does not wait.
+	// Watch sets what to watch. It returns immediately.
 	Watch(Watched)
-	// Run notices until ctx ends. It calls wake from any goroutine, as often as it
-	// likes. An error is that it cannot notice anything (any more).
+	// Run calls wake, from any goroutine, until ctx ends. An error means that it cannot
+	// watch any more.
 	Run(ctx context.Context, wake func()) error
 }
 
@@ -24,9 +24,8 @@ type Waker interface {
 type Watched struct {
 	// Agents are the processes of the agents that live on this host.
 	Agents []session.Process
-	// Files are those of which it counts that they are written: the state, the HEADs
-	// of the workspaces, what the hooks of the runs tell, and how those in containers
-	// ended.
+	// Files are the state, the HEADs of the workspaces, what the hooks of the runs
+	// report, and how runs in containers ended.
 	Files []string
 }
 
@@ -57,7 +56,7 @@ func watched(s *Snapshot, statePath, dataDir string) Watched {
 			}
 			run := filepath.Join(dataDir, "runs", l.Mark.Run)
 			w.Files = append(w.Files, filepath.Join(run, "signals.jsonl"))
-			if l.Location.Container != "" { // its processes are none of this host's
+			if l.Location.Container != "" { // its processes are not on this host
 				w.Files = append(w.Files, filepath.Join(run, "exit"))
 			}
 		}

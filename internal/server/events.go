@@ -90,7 +90,7 @@ func (s *Server) wantedEvents(r *http.Request) (from string, only map[session.Ad
 		from = last
 	}
 	if from != "" && !isEventID(from) {
-		return "", nil, badRequest(shorten(from)+" is no id of an event", "leave it out to begin now")
+		return "", nil, badRequest(shorten(from)+" is not the id of an event", "leave it out to begin now")
 	}
 	only = map[session.Address]bool{}
 	for _, name := range q["session"] {
