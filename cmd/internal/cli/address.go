@@ -45,9 +45,9 @@ func resolve(known []session.Address, typed string) ([]session.Address, error) {
 		return nil, fmt.Errorf("no session %s: there is none at all\nagentform apply makes what the manifest declares", a)
 	}
 	if near := nearest(known, a); len(near) > 0 {
-		return nil, fmt.Errorf("no session %s. Did you mean one of these?\n%s", a, listed(near))
+		return nil, fmt.Errorf("no session %s. Did you mean one of these?\n%s", a, listAddresses(near))
 	}
-	return nil, fmt.Errorf("no session %s. There are:\n%s", a, listed(known))
+	return nil, fmt.Errorf("no session %s. There are:\n%s", a, listAddresses(known))
 }
 
 func resolveOne(known []session.Address, typed string) (session.Address, error) {
@@ -56,7 +56,7 @@ func resolveOne(known []session.Address, typed string) (session.Address, error) 
 		return "", err
 	}
 	if len(found) > 1 {
-		return "", fmt.Errorf("%s means %d sessions; name one of them:\n%s", typed, len(found), listed(found))
+		return "", fmt.Errorf("%s means %d sessions; name one of them:\n%s", typed, len(found), listAddresses(found))
 	}
 	return found[0], nil
 }
@@ -106,7 +106,7 @@ func nearest(known []session.Address, a session.Address) []session.Address {
 	return found
 }
 
-func listed(addresses []session.Address) string {
+func listAddresses(addresses []session.Address) string {
 	const most = 10
 	var b strings.Builder
 	for i, a := range addresses {
@@ -156,9 +156,9 @@ func (s *selector) fits(spec session.Spec) bool {
 	return true
 }
 
-// choose returns the addresses of the sessions that match. No match is an error, since a
+// match returns the addresses of the sessions that match. No match is an error, since a
 // typing error must not mean all.
-func (s *selector) choose(specs []session.Spec, records []session.Record) ([]session.Address, error) {
+func (s *selector) match(specs []session.Spec, records []session.Record) ([]session.Address, error) {
 	found := map[session.Address]bool{}
 	for _, spec := range specs {
 		if s.fits(spec) {

@@ -70,20 +70,20 @@ func runAdopt(ctx context.Context, a *app, typed, id string) error {
 		return fmt.Errorf("adopt %s: the manifest does not declare %s: a container needs a session block, with a runtime \"docker\" that names its image", id, address)
 	}
 	if spec == nil {
-		if spec, err = describeFound(ctx, a, p, address, id); err != nil {
+		if spec, err = describeLive(ctx, a, p, address, id); err != nil {
 			return err
 		}
 	}
-	t, err := newTeller(a, "Adopt")
+	t, err := newReporter(a, "Adopt")
 	if err != nil {
 		return err
 	}
 	q := engine.Request{Wanted: []session.Spec{*spec}, Imports: []plan.Import{{To: address, ID: id}}}
-	return bring(ctx, a, p, t, q, address, session.FromAdopt)
+	return applySingle(ctx, a, p, t, q, address, session.FromAdopt)
 }
 
-// describeFound returns the spec of the session that runs under an id.
-func describeFound(ctx context.Context, a *app, p *project.Project, address session.Address, id string) (*session.Spec, error) {
+// describeLive returns the spec of the session that runs under an id.
+func describeLive(ctx context.Context, a *app, p *project.Project, address session.Address, id string) (*session.Spec, error) {
 	rt, err := p.Reconciler(project.ToRead).For(session.Spec{Runtime: session.RuntimeSpec{Kind: "tmux"}})
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func describeFound(ctx context.Context, a *app, p *project.Project, address sess
 		}
 	}
 	asked := config.Asked{Address: address, Dir: git.Look(l.Dir)}
-	asked.Agent, asked.Command, asked.Args = recognise(p.Manifest.Agents, l.Command)
+	asked.Agent, asked.Command, asked.Args = recognizeAgent(p.Manifest.Agents, l.Command)
 	spec, err := p.Manifest.Compose(asked)
 	if err != nil {
 		return nil, fmt.Errorf("adopt %s: %w", id, err)
@@ -110,9 +110,9 @@ func describeFound(ctx context.Context, a *app, p *project.Project, address sess
 
 var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby", "sh", "bash"}
 
-// recognise returns the agent that a command line starts and its arguments, or the command
+// recognizeAgent returns the agent that a command line starts and its arguments, or the command
 // line itself.
-func recognise(agents map[string]config.Agent, argv []string) (name string, command, args []string) {
+func recognizeAgent(agents map[string]config.Agent, argv []string) (name string, command, args []string) {
 	if len(argv) == 0 {
 		return "", nil, nil
 	}

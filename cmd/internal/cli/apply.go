@@ -107,36 +107,36 @@ func runApply(a *app, c *cobra.Command, o applyOptions) error {
 	if err := a.errInWorkspace(); err != nil {
 		return err
 	}
-	return converge(ctx, a, o)
+	return planAndApply(ctx, a, o)
 }
 
-// replans bounds how often an apply that need not ask plans again because something
+// maxReplans bounds how often an apply that need not ask plans again because something
 // changed.
-const replans = 3
+const maxReplans = 3
 
-// converge plans, or reads the plan, asks and applies it. Approval in advance covers any
+// planAndApply plans, or reads the plan, asks and applies it. Approval in advance covers any
 // plan, so a plan that is outdated once the state is locked is made again.
-func converge(ctx context.Context, a *app, o applyOptions) error {
-	t, err := newTeller(a, o.verb)
+func planAndApply(ctx context.Context, a *app, o applyOptions) error {
+	t, err := newReporter(a, o.verb)
 	if err != nil {
 		return err
 	}
 	for n := 0; ; n++ {
-		err := attempt(ctx, a, t, o)
+		err := planAndApplyOnce(ctx, a, t, o)
 		var changed *engine.ChangedError
 		switch {
 		case !errors.As(err, &changed):
 			return err
-		case !o.autoApprove || o.file != "" || n == replans:
+		case !o.autoApprove || o.file != "" || n == maxReplans:
 			return t.end(apply.Tally{}, nil, changed)
 		}
 		a.log.Info("something changed meanwhile: planning again", "what", changed.Changes)
 	}
 }
 
-// attempt plans and applies once. It returns a ChangedError without reporting it.
-func attempt(ctx context.Context, a *app, t *teller, o applyOptions) error {
-	p, made, request, err := approvable(ctx, a, o)
+// planAndApplyOnce plans and applies once. It returns a ChangedError without reporting it.
+func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) error {
+	p, made, request, err := planToApply(ctx, a, o)
 	if err != nil {
 		return err
 	}
@@ -150,14 +150,14 @@ func attempt(ctx context.Context, a *app, t *teller, o applyOptions) error {
 	if err := t.plan(made, o.detail); err != nil {
 		return err
 	}
-	if !made.Acts() && !toQueue(made) && !(o.wait && waitsInPlan(made)) {
+	if !made.Acts() && !hasNewHolds(made) && !(o.wait && hasHolds(made)) {
 		if !o.destroy {
 			autoHub(ctx, a, p)
-			defer reportNoHub(a, p, waitsInPlan(made))
+			defer reportNoHub(a, p, hasHolds(made))
 		}
-		return nothing(a, t, made)
+		return finishUnchanged(a, t, made)
 	}
-	if err := ready(ctx, a, t, made); err != nil {
+	if err := checkReady(ctx, a, t, made); err != nil {
 		return err
 	}
 	if o.file == "" && !o.autoApprove {
@@ -218,9 +218,9 @@ func (o *applyOptions) question(project string) string {
 	return fmt.Sprintf("Carry this plan out for %q?", project)
 }
 
-// approvable returns the plan that is to be approved: a new one, or a saved one, which has
+// planToApply returns the plan that is to be approved: a new one, or a saved one, which has
 // been approved.
-func approvable(ctx context.Context, a *app, o applyOptions) (*project.Project, plan.Plan, engine.Request, error) {
+func planToApply(ctx context.Context, a *app, o applyOptions) (*project.Project, plan.Plan, engine.Request, error) {
 	if o.file == "" {
 		return makePlan(ctx, a, o.planFlags)
 	}
@@ -253,8 +253,8 @@ func readPlan(a *app, file string) (plan.Plan, error) {
 	return p, nil
 }
 
-// ready checks that what the plan starts can start, before anything is changed.
-func ready(ctx context.Context, a *app, t *teller, p plan.Plan) error {
+// checkReady checks that what the plan starts can start, before anything is changed.
+func checkReady(ctx context.Context, a *app, t *reporter, p plan.Plan) error {
 	lacks := a.open().Host().Plan(ctx, p, session.Error)
 	if len(lacks) == 0 {
 		return nil
@@ -265,8 +265,8 @@ func ready(ctx context.Context, a *app, t *teller, p plan.Plan) error {
 	return errors.New("nothing was touched: see above what is missing")
 }
 
-// nothing ends a command whose plan does nothing.
-func nothing(a *app, t *teller, p plan.Plan) error {
+// finishUnchanged ends a command whose plan does nothing.
+func finishUnchanged(a *app, t *reporter, p plan.Plan) error {
 	if t.lines != nil {
 		return t.end(apply.Tally{}, p.Problems, nil)
 	}

@@ -50,13 +50,13 @@ cancel: on a terminal you are asked, elsewhere --on-stale says.`,
 }
 
 func runAttach(ctx context.Context, a *app, o attachOptions) error {
-	t, err := aim(ctx, a, o.typed)
+	t, err := openTarget(ctx, a, o.typed)
 	if err != nil {
 		return err
 	}
 	alive := t.Diagnosis.Alive != nil && *t.Diagnosis.Alive
 	if !alive {
-		if t, err = stale(ctx, a, t, o); t == nil || err != nil {
+		if t, err = handleStale(ctx, a, t, o); t == nil || err != nil {
 			return err
 		}
 	}
@@ -67,18 +67,18 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 		name := quoted(t.Record.Address)
 		return fmt.Errorf("attach needs a terminal\nagentform capture %s shows the screen, agentform send %s TEXT types into it", name, name)
 	}
-	return handOver(ctx, a, t)
+	return attachTerminal(ctx, a, t)
 }
 
-// handOver attaches the terminal to the session until the user detaches or it ends.
-func handOver(ctx context.Context, a *app, t *target) error {
+// attachTerminal attaches the terminal to the session until the user detaches or it ends.
+func attachTerminal(ctx context.Context, a *app, t *target) error {
 	argv := t.runtime.Attach(t.place())
 	if _, found := a.env.Environ.Program(argv[0], a.env.Dir); !found {
 		name := quoted(t.Record.Address)
 		return fmt.Errorf("attach %s: the command %s, which leads into it, is not on PATH: install it\nagentform capture %s shows the screen, agentform send %s TEXT types into it", t.Record.Address, argv[0], name, name)
 	}
 	if insideServer(a, t.place().Socket) {
-		return switchOver(ctx, a, t, argv)
+		return switchClient(ctx, a, t, argv)
 	}
 	bin := "tmux"
 	if t.place().Traits().HostProcesses {
@@ -101,9 +101,9 @@ func handOver(ctx context.Context, a *app, t *target) error {
 	return nil
 }
 
-// stale asks what to do with a session whose agent is gone. It returns the session to
+// handleStale asks what to do with a session whose agent is gone. It returns the session to
 // attach to after a restart, or nil.
-func stale(ctx context.Context, a *app, t *target, o attachOptions) (*target, error) {
+func handleStale(ctx context.Context, a *app, t *target, o attachOptions) (*target, error) {
 	choice := o.onStale
 	if choice == "" {
 		if !terminal(a.env.Stdin) {
@@ -112,7 +112,7 @@ func stale(ctx context.Context, a *app, t *target, o attachOptions) (*target, er
 				t.Record.Address, t.Diagnosis.Detail, name, name, name)
 		}
 		var err error
-		if choice, err = choose(a, t); err != nil {
+		if choice, err = askStale(a, t); err != nil {
 			return nil, err
 		}
 	}
@@ -122,16 +122,16 @@ func stale(ctx context.Context, a *app, t *target, o attachOptions) (*target, er
 			Override: engine.Override{Desired: session.Running, Restart: true}}); err != nil {
 			return nil, err
 		}
-		return aim(ctx, a, string(t.Record.Address))
+		return openTarget(ctx, a, string(t.Record.Address))
 	case "teardown":
-		return nil, converge(ctx, a, applyOptions{verb: "Destroy", autoApprove: true,
+		return nil, planAndApply(ctx, a, applyOptions{verb: "Destroy", autoApprove: true,
 			planFlags: planFlags{destroy: true, targets: []string{string(t.Record.Address)}, detail: "changes"}})
 	}
 	fmt.Fprintln(a.env.Stderr, "Cancelled: nothing was done.")
 	return nil, nil
 }
 
-func choose(a *app, t *target) (string, error) {
+func askStale(a *app, t *target) (string, error) {
 	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, plaintext.Safe(t.Diagnosis.Detail))
 	answer, err := answer(a)
 	if err != nil {
@@ -170,9 +170,9 @@ func insideServer(a *app, socket string) bool {
 	return socket != "" && around == socket
 }
 
-// switchOver switches the client of agentform's own tmux server to the session: attached
+// switchClient switches the client of agentform's own tmux server to the session: attached
 // to it, the session would show itself.
-func switchOver(ctx context.Context, a *app, t *target, attach []string) error {
+func switchClient(ctx context.Context, a *app, t *target, attach []string) error {
 	argv := make([]string, len(attach))
 	for i, word := range attach {
 		if argv[i] = word; word == "attach-session" {

@@ -37,16 +37,16 @@ exited agent it prints the last screen.`,
 }
 
 func runCapture(ctx context.Context, a *app, typed string, lines int) error {
-	t, err := aim(ctx, a, typed)
+	t, err := openTarget(ctx, a, typed)
 	if err != nil {
 		return err
 	}
-	if err := t.standing(); err != nil {
+	if err := t.checkScreen(); err != nil {
 		return err
 	}
 	text, err := t.runtime.Capture(ctx, t.place(), lines)
 	if err != nil {
-		return t.refused(fmt.Errorf("capture %s: %w", t.Record.Address, err))
+		return t.withRemedy(fmt.Errorf("capture %s: %w", t.Record.Address, err))
 	}
 	if a.globals.json {
 		return view.TextJSON(a.env.Stdout, t.Record.Address, text)

@@ -91,15 +91,15 @@ func completeAgents(a *app) completion {
 func forms(a session.Address) []string {
 	short := strings.TrimPrefix(string(a), "session.")
 	all := []string{short, string(a)}
-	if key, ok := a.Key(); ok && wordy.MatchString(key) {
+	if key, ok := a.Key(); ok && plainKey.MatchString(key) {
 		all = append([]string{a.Block() + "[" + key + "]"}, all...)
 	}
 	return all
 }
 
-// wordy is a key that means the same to shells without its quotes, and is no
+// plainKey is a key that means the same to shells without its quotes, and is no
 // index.
-var wordy = regexp.MustCompile(`^[\w./-]*[A-Za-z_][\w./-]*$`)
+var plainKey = regexp.MustCompile(`^[\w./-]*[A-Za-z_][\w./-]*$`)
 
 // describe is what a completion says of a session besides its address.
 func describe(r *session.Record) string {

@@ -82,7 +82,7 @@ sessions are not inspected.`,
 }
 
 func runDrift(ctx context.Context, a *app, o driftOptions) error {
-	p, s, err := comparable(a, o.offline)
+	p, s, err := openForDrift(a, o.offline)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	} else if report, err = liveDrift(ctx, a, p, s, options); err != nil {
 		return err
 	}
-	if err := leaveOut(a, &report, addresses(p.Manifest.Sessions, s.Sessions), o.ignore); err != nil {
+	if err := ignoreDrift(a, &report, addresses(p.Manifest.Sessions, s.Sessions), o.ignore); err != nil {
 		return err
 	}
 	report.Project, report.Agentform, report.Dir = p.Manifest.Project, a.env.Version, p.Manifest.Root
@@ -116,9 +116,9 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	return nil
 }
 
-// comparable opens the project for drift. The state must exist, and with --offline the
+// openForDrift opens the project for drift. The state must exist, and with --offline the
 // manifest must be valid.
-func comparable(a *app, offline bool) (*project.Project, state.State, error) {
+func openForDrift(a *app, offline bool) (*project.Project, state.State, error) {
 	p := a.open()
 	if offline {
 		if _, err := a.openManifest(); err != nil {
@@ -188,7 +188,7 @@ func driftOf(made plan.Plan) view.DriftReport {
 		}
 	}
 	for _, d := range made.Drift {
-		if d.Kind != plan.Orphaned || selects(made.Options, d.Address) {
+		if d.Kind != plan.Orphaned || includes(made.Options, d.Address) {
 			report.Items = append(report.Items, view.DriftItem{Address: d.Address, Kind: d.Kind, Detail: d.Detail})
 		}
 	}
@@ -204,15 +204,15 @@ func driftOf(made plan.Plan) view.DriftReport {
 	return report
 }
 
-// selects reports whether targets and exclusions include an address that is neither
+// includes reports whether targets and exclusions include an address that is neither
 // declared nor recorded.
-func selects(o plan.Options, a session.Address) bool {
+func includes(o plan.Options, a session.Address) bool {
 	return (len(o.Targets) == 0 || slices.ContainsFunc(o.Targets, a.Within)) && !slices.ContainsFunc(o.Exclude, a.Within)
 }
 
-// leaveOut removes what is ignored from a report. A report without anything else unknown
+// ignoreDrift removes what is ignored from a report. A report without anything else unknown
 // is complete.
-func leaveOut(a *app, r *view.DriftReport, known []session.Address, typed []string) error {
+func ignoreDrift(a *app, r *view.DriftReport, known []session.Address, typed []string) error {
 	for _, i := range r.Items {
 		known = append(known, i.Address)
 	}
@@ -267,7 +267,7 @@ func offlineDrift(p *project.Project, s state.State, options plan.Options) view.
 	}
 	wanted := make([]session.Spec, len(q.Wanted))
 	for i, w := range q.Wanted {
-		wanted[i] = moveHome(w, records[w.Address])
+		wanted[i] = relocate(w, records[w.Address])
 	}
 	// Imports are left out: what stands under an id is not looked for.
 	made := remedy.Explain(plan.Compute(plan.Input{
@@ -277,7 +277,7 @@ func offlineDrift(p *project.Project, s state.State, options plan.Options) view.
 	report := view.DriftReport{Serial: made.Serial, At: made.At, Offline: true}
 	faults := map[session.Address]session.Diagnostic{}
 	for _, d := range made.Problems {
-		if _, told := faults[d.Address]; !told {
+		if _, reported := faults[d.Address]; !reported {
 			faults[d.Address] = d
 		}
 	}
@@ -287,7 +287,7 @@ func offlineDrift(p *project.Project, s state.State, options plan.Options) view.
 		}
 		report.Sessions = append(report.Sessions, c.Address)
 		fault, faulty := faults[c.Address]
-		if detail := unapplied(c); detail != "" {
+		if detail := describeDrift(c); detail != "" {
 			report.Items = append(report.Items, view.DriftItem{Address: c.Address, Kind: view.NotApplied, Detail: detail})
 		} else if faulty {
 			first, _, _ := strings.Cut(fault.Detail, "\n")
@@ -297,9 +297,9 @@ func offlineDrift(p *project.Project, s state.State, options plan.Options) view.
 	return report
 }
 
-// unapplied returns how a session's record differs from the manifest, or "" if it does
+// describeDrift returns how a session's record differs from the manifest, or "" if it does
 // not.
-func unapplied(c plan.Change) string {
+func describeDrift(c plan.Change) string {
 	switch {
 	case c.Action == plan.None:
 		return ""
@@ -330,25 +330,25 @@ func asRecorded(s state.State, wanted []session.Spec) session.World {
 	for _, r := range s.Sessions {
 		w.Runtimes[r.Spec.Runtime.Engine()] = nil
 		w.Checkouts[r.Tree.Path] = session.Checkout{Path: r.Tree.Path, Exists: true, Git: r.Tree.Mode != session.Plain, Branch: r.Tree.Branch}
-		told := r.Spec.Desired
+		desired := r.Spec.Desired
 		if r.Override != nil {
-			told = r.Override.Desired
+			desired = r.Override.Desired
 		}
-		if r.Intent == session.Creating || r.Unmade() || told == session.Stopped {
+		if r.Intent == session.Creating || r.Unmade() || desired == session.Stopped {
 			continue
 		}
 		w.Lives = append(w.Lives, session.Live{
 			Mark:     session.Mark{Project: s.Lineage, Address: r.Address, ID: r.ID, Run: r.Run.ID},
-			Location: r.Location, PlaceUp: true, Vital: session.Alive, InputOff: told == session.Paused,
+			Location: r.Location, PlaceUp: true, Vital: session.Alive, InputOff: desired == session.Paused,
 		})
 	}
 	return w
 }
 
-// moveHome returns a wanted session as on the machine of its record. Paths are absolute:
+// relocate returns a wanted session as on the machine of its record. Paths are absolute:
 // where the recorded repository does not exist, the manifest is in another clone of it,
 // and only the paths would differ.
-func moveHome(w session.Spec, r *session.Record) session.Spec {
+func relocate(w session.Spec, r *session.Record) session.Spec {
 	if r == nil {
 		return w
 	}

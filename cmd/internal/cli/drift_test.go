@@ -35,7 +35,7 @@ func TestDriftIsCompleteOrNot(t *testing.T) {
 		c.plan.Changes = []plan.Change{{Address: "session.a", Before: record}, {Address: "session.b", Before: record}}
 		r := driftOf(c.plan)
 		a := &app{env: Env{Stderr: io.Discard}}
-		if err := leaveOut(a, &r, []session.Address{"session.a", "session.b"}, c.ignore); err != nil {
+		if err := ignoreDrift(a, &r, []session.Address{"session.a", "session.b"}, c.ignore); err != nil {
 			t.Fatal(err)
 		}
 		if r.Complete != c.complete || len(r.Items) != c.items || len(r.Problems) != c.problems || len(r.Sessions) != 2-len(c.ignore) {
@@ -93,17 +93,17 @@ func TestMoveHome(t *testing.T) {
 		"another place in it":      {session.Workspace{Mode: session.Worktree, Repo: "/no/such/shop", Path: "/no/such/shop/x"}, "/no/such/shop/.agentform/w"},
 		"another mode of workings": {session.Workspace{Mode: session.Plain, Path: "/no/such/folder"}, "/ci/shop/.agentform/w"},
 	} {
-		got := moveHome(wanted, &session.Record{Spec: session.Spec{Branch: "b", Workspace: c.was}})
+		got := relocate(wanted, &session.Record{Spec: session.Spec{Branch: "b", Workspace: c.was}})
 		if got.Workspace.Path != c.want {
 			t.Errorf("%s: %s, want %s", name, got.Workspace.Path, c.want)
 		}
 	}
 	outside := wanted
 	outside.Workspace.Path = "/home/ci/data/w"
-	if got := moveHome(outside, &session.Record{Spec: session.Spec{Branch: "b", Workspace: session.Workspace{Mode: session.Worktree, Repo: "/no/such/shop", Path: "/home/ada/data/w"}}}); got.Workspace.Path != "/home/ada/data/w" {
+	if got := relocate(outside, &session.Record{Spec: session.Spec{Branch: "b", Workspace: session.Workspace{Mode: session.Worktree, Repo: "/no/such/shop", Path: "/home/ada/data/w"}}}); got.Workspace.Path != "/home/ada/data/w" {
 		t.Errorf("a data folder elsewhere: %s", got.Workspace.Path)
 	}
-	if got := moveHome(wanted, nil); got.Workspace.Path != wanted.Workspace.Path {
+	if got := relocate(wanted, nil); got.Workspace.Path != wanted.Workspace.Path {
 		t.Error("without a record there is nothing to go by")
 	}
 }

@@ -61,22 +61,22 @@ func runEvents(ctx context.Context, a *app, typed []string, since time.Time, tai
 		if readerGone(a.env.Stdout) {
 			return outcome(exitDone)
 		}
-		if n := len(past); n > 0 && past[n-1].Time.Add(-disorder).After(since) {
-			since = past[n-1].Time.Add(-disorder)
+		if n := len(past); n > 0 && past[n-1].Time.Add(-maxDelay).After(since) {
+			since = past[n-1].Time.Add(-maxDelay)
 		}
 		all, err := readEvents(a, typed, since)
 		if err != nil {
 			return err
 		}
-		added := without(all, past)
+		added := newEvents(all, past)
 		past = all
 		return printEvents(a, added)
 	})
 }
 
-// disorder bounds how late an event is written: several processes write at once, and a
+// maxDelay bounds how late an event is written: several processes write at once, and a
 // session enters the state after its first event.
-const disorder = 10 * time.Second
+const maxDelay = 10 * time.Second
 
 // readEvents returns the events of the named sessions, the oldest first.
 func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error) {
@@ -84,21 +84,21 @@ func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error
 	if err != nil {
 		return nil, err
 	}
-	meant := addresses(nil, s.Sessions)
+	named := addresses(nil, s.Sessions)
 	var all []history.Event
 	if len(typed) > 0 {
-		gone := departed(p, s.Sessions)
+		gone := removedEvents(p, s.Sessions)
 		known := append(addresses(p.Manifest.Sessions, s.Sessions), slices.Collect(maps.Keys(gone))...)
 		slices.SortFunc(known, session.Address.Compare)
-		if meant, err = resolveAll(slices.Compact(known), typed); err != nil {
+		if named, err = resolveAll(slices.Compact(known), typed); err != nil {
 			return nil, err
 		}
-		for _, address := range meant {
-			all = append(all, after(gone[address], since)...)
+		for _, address := range named {
+			all = append(all, eventsSince(gone[address], since)...)
 		}
 	}
 	for _, r := range s.Sessions {
-		if !slices.Contains(meant, r.Address) {
+		if !slices.Contains(named, r.Address) {
 			continue
 		}
 		events, err := history.Read(p.SessionDir(r), since)
@@ -114,9 +114,9 @@ func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error
 	return all, nil
 }
 
-// departed returns the events of sessions that left the state, by their last address,
+// removedEvents returns the events of sessions that left the state, by their last address,
 // unless another session has it now.
-func departed(p *project.Project, records []session.Record) map[session.Address][]history.Event {
+func removedEvents(p *project.Project, records []session.Record) map[session.Address][]history.Event {
 	own := make(map[string]bool, len(records))
 	for _, r := range records {
 		own[p.SessionDir(r)] = true
@@ -137,26 +137,26 @@ func departed(p *project.Project, records []session.Record) map[session.Address]
 	return gone
 }
 
-func after(events []history.Event, since time.Time) []history.Event {
+func eventsSince(events []history.Event, since time.Time) []history.Event {
 	return slices.DeleteFunc(events, func(e history.Event) bool { return e.Time.Before(since) })
 }
 
-// without returns the events that are not among old, in order.
-func without(all, old []history.Event) []history.Event {
+// newEvents returns the events that are not among old, in order.
+func newEvents(all, old []history.Event) []history.Event {
 	type key struct {
 		at      time.Time
 		address session.Address
 		kind    history.Kind
 	}
 	of := func(e history.Event) key { return key{e.Time.UTC(), e.Address, e.Kind} }
-	told := make(map[key]int, len(old))
+	seen := make(map[key]int, len(old))
 	for _, e := range old {
-		told[of(e)]++
+		seen[of(e)]++
 	}
 	var added []history.Event
 	for _, e := range all {
-		if told[of(e)] > 0 {
-			told[of(e)]--
+		if seen[of(e)] > 0 {
+			seen[of(e)]--
 			continue
 		}
 		added = append(added, e)

@@ -16,7 +16,7 @@ func TestWithout(t *testing.T) {
 	}
 	old := []history.Event{event(0, history.Sent), event(2, history.Sent)}
 	all := []history.Event{event(0, history.Sent), event(0, history.Sent), event(1, history.Ready), event(2, history.Sent)}
-	added := without(all, old)
+	added := newEvents(all, old)
 	if len(added) != 2 || added[0].Kind != history.Sent || added[1].Kind != history.Ready {
 		t.Errorf("added: %v", added)
 	}

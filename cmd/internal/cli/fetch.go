@@ -23,7 +23,7 @@ refs/agentform/NAME/BRANCH. Your own branches are not touched, and no hook in th
 run. Sessions in a worktree or in place need no fetch.`,
 		Example: `  agentform fetch api
   git diff main...refs/agentform/api-5e897c/agents/api`,
-		Args:              arguments(1, many),
+		Args:              arguments(1, unlimited),
 		Annotations:       withJSON(),
 		ValidArgsFunction: completeAddresses(a, 0),
 		RunE:              func(c *cobra.Command, args []string) error { return runFetch(c.Context(), a, args) },
@@ -35,14 +35,14 @@ func runFetch(ctx context.Context, a *app, typed []string) error {
 	if err != nil {
 		return err
 	}
-	meant, err := resolveAll(addresses(nil, s.Sessions), typed)
+	named, err := resolveAll(addresses(nil, s.Sessions), typed)
 	if err != nil {
 		return err
 	}
 	var all []view.Fetched
 	var errs []error
-	for _, address := range meant {
-		f, err := bringBranch(ctx, *project.Find(s.Sessions, address))
+	for _, address := range named {
+		f, err := fetchBranch(ctx, *project.Find(s.Sessions, address))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", address, err))
 			continue
@@ -57,7 +57,7 @@ func runFetch(ctx context.Context, a *app, typed []string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-func bringBranch(ctx context.Context, r session.Record) (view.Fetched, error) {
+func fetchBranch(ctx context.Context, r session.Record) (view.Fetched, error) {
 	t := r.Tree
 	f := view.Fetched{Address: r.Address, Branch: t.Branch}
 	switch t.Mode {

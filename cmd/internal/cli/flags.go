@@ -84,7 +84,7 @@ func doubleDashed(root *cobra.Command, args []string) []string {
 	return all
 }
 
-const many = math.MaxInt
+const unlimited = math.MaxInt
 
 // arguments checks the number of arguments.
 func arguments(least, most int) cobra.PositionalArgs {

@@ -141,10 +141,10 @@ func rewrite(file string, text []byte) error {
 	return renameio.WriteFile(real, text, info.Mode().Perm(), renameio.IgnoreUmask())
 }
 
-func printDiff(w io.Writer, name string, before, after []byte) error {
+func printDiff(w io.Writer, name string, before, eventsSince []byte) error {
 	return difflib.WriteUnifiedDiff(w, difflib.UnifiedDiff{
 		A: difflib.SplitLines(string(before)), FromFile: "a/" + name,
-		B: difflib.SplitLines(string(after)), ToFile: "b/" + name, Context: 3,
+		B: difflib.SplitLines(string(eventsSince)), ToFile: "b/" + name, Context: 3,
 	})
 }
 

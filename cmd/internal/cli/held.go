@@ -70,7 +70,7 @@ func (h *heldStarts) follow(ctx context.Context, drain <-chan struct{}) (apply.T
 // starts.
 func (h *heldStarts) see(s *snapshot) (due []session.Address) {
 	for _, a := range slices.Clone(h.left) {
-		k, c := s.of(a), s.outlook[a]
+		k, c := s.of(a), s.forecasts[a]
 		switch {
 		case k.Record == nil:
 			h.drop(a)
@@ -98,7 +98,7 @@ func (h *heldStarts) see(s *snapshot) (due []session.Address) {
 func (s *snapshot) abandoned(spec session.Spec) (session.Address, bool) {
 	for _, on := range spec.DependsOn {
 		d := s.of(on).Diagnosis
-		if gone := d.State == session.StateStale || d.State == session.StateError; gone && (s.outlook[on].Action == plan.Restart || s.outlook[on].Reason == plan.ReasonBackingOff) {
+		if gone := d.State == session.StateStale || d.State == session.StateError; gone && (s.forecasts[on].Action == plan.Restart || s.forecasts[on].Reason == plan.ReasonBackingOff) {
 			return on, true
 		}
 	}

@@ -96,7 +96,7 @@ func runLogs(ctx context.Context, a *app, typed string, o logsOptions) error {
 		return fmt.Errorf("%s was never live: there is nothing to tell", address)
 	}
 	if !o.screen {
-		if told, err := printEntries(ctx, a, p, *r, o); told || err != nil {
+		if printed, err := printEntries(ctx, a, p, *r, o); printed || err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func readEnd(path string, at, most int64) (text string, size int64, err error) {
 
 // printEntries prints a session from its agent's own file. It reports false if the agent
 // has none yet.
-func printEntries(ctx context.Context, a *app, p *project.Project, r session.Record, o logsOptions) (told bool, err error) {
+func printEntries(ctx context.Context, a *app, p *project.Project, r session.Record, o logsOptions) (printed bool, err error) {
 	adapter, of := agent.For(r.Spec.Agent), p.Activity().Lookup(r)
 	var reader sessionfile.Reader
 	native, err := reader.Read(adapter, r.Run.ID, of)

@@ -66,7 +66,7 @@ func runNext(ctx context.Context, a *app, role string, timeout time.Duration) er
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	limited, cancel := within(ctx, timeout)
+	limited, cancel := withTimeout(ctx, timeout)
 	defer cancel()
 	var follower follow.Follower
 	var last observation
@@ -80,7 +80,7 @@ func runNext(ctx context.Context, a *app, role string, timeout time.Duration) er
 			return printNeed(a, needs[0], last)
 		}
 		if !follower.Hope() {
-			return hopeless(role, last)
+			return errNothingToWaitFor(role, last)
 		}
 	}
 	if ctx.Err() != nil {
@@ -142,8 +142,8 @@ func (g observation) waits() string {
 	return text
 }
 
-// hopeless returns the error of a next that would wait forever.
-func hopeless(role string, g observation) error {
+// errNothingToWaitFor returns the error of a next that would wait forever.
+func errNothingToWaitFor(role string, g observation) error {
 	whose := ""
 	if role != "" {
 		whose = fmt.Sprintf(" of role %q", role)

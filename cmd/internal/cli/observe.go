@@ -30,7 +30,7 @@ type snapshot struct {
 	supervised bool
 	// outlook is what the hub does, or would do, with the sessions on record; nil: all
 	// of their agents live.
-	outlook map[session.Address]plan.Change
+	forecasts map[session.Address]plan.Change
 }
 
 func observe(ctx context.Context, a *app) (*snapshot, error) {
@@ -104,8 +104,8 @@ func (e *observer) forecast(s *snapshot) {
 	for _, k := range s.sessions {
 		care.Doing[k.Record.Address] = k.Doing(s.World.At)
 	}
-	s.outlook = status.Changes(e.reconciler.Forecast(s.Observation, care))
-	status.Forecast(s.sessions, s.outlook, s.supervised)
+	s.forecasts = status.Changes(e.reconciler.Forecast(s.Observation, care))
+	status.Forecast(s.sessions, s.forecasts, s.supervised)
 }
 
 func (s *snapshot) addresses() []session.Address {
@@ -176,7 +176,7 @@ func (g observation) of(a session.Address) *api.Session {
 // selection observes the sessions that someone named.
 type selection struct {
 	*observer
-	meant  []session.Address
+	named  []session.Address
 	all    bool                                  // also those that come to be
 	agents map[session.Address]session.AgentSpec // of those that are meant
 	runs   []string                              // of those that were looked at
@@ -194,8 +194,8 @@ func openSelection(a *app, typed []string) (*selection, error) {
 	}
 	f := &selection{observer: e, all: len(typed) == 0, agents: map[session.Address]session.AgentSpec{}}
 	specs := e.project.Manifest.Sessions
-	if f.meant = addresses(specs, s.Sessions); !f.all {
-		if f.meant, err = resolveAll(f.meant, typed); err != nil {
+	if f.named = addresses(specs, s.Sessions); !f.all {
+		if f.named, err = resolveAll(f.named, typed); err != nil {
 			return nil, err
 		}
 	}
@@ -216,7 +216,7 @@ func (f *selection) observe(ctx context.Context) (observation, error) {
 	g := observation{at: s.World.At}
 	f.runs = f.runs[:0]
 	for _, k := range s.sessions {
-		if f.all || slices.Contains(f.meant, k.Address()) {
+		if f.all || slices.Contains(f.named, k.Address()) {
 			if k.Record != nil {
 				f.runs = append(f.runs, k.Record.Run.ID)
 			}

@@ -27,8 +27,8 @@ type overrideOptions struct {
 	selector
 }
 
-// resume is the verb that starts nothing.
-const resume = "Resume"
+// resumeVerb is the verb that starts nothing.
+const resumeVerb = "Resume"
 
 // overrides are the commands that override what the manifest wants.
 var overrides = []struct {
@@ -60,7 +60,7 @@ func overrideCommands(a *app) []*cobra.Command {
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runOverride(c.Context(), a, overrideOptions{verb: resume, all: true, Override: engine.Override{Desired: session.Running}})
+			return runOverride(c.Context(), a, overrideOptions{verb: resumeVerb, all: true, Override: engine.Override{Desired: session.Running}})
 		},
 	}}
 	for _, x := range overrides {
@@ -109,7 +109,7 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.Addresses, err = o.meant(p.Manifest.Sessions, s.Sessions); err != nil {
+	if o.Addresses, err = o.named(p.Manifest.Sessions, s.Sessions); err != nil {
 		return err
 	}
 	if len(o.Addresses) == 0 {
@@ -123,12 +123,12 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	if err := p.Host().Tmux(specs...); err != nil {
 		return err
 	}
-	t, err := newTeller(a, o.verb)
+	t, err := newReporter(a, o.verb)
 	if err != nil {
 		return err
 	}
 	r := p.Reconciler(project.ToAct)
-	if o.Desired == session.Paused || o.verb == resume {
+	if o.Desired == session.Paused || o.verb == resumeVerb {
 		if err := o.onlyLiving(ctx, r); err != nil {
 			return err
 		}
@@ -145,14 +145,14 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	defer done()
 	made, tally, err := r.Override(ctx, o.Override, drain)
 	if err == nil && len(tally.Results) == 0 && t.lines == nil {
-		alreadySo(a, made, o.Addresses, s.Sessions)
+		reportUnchanged(a, made, o.Addresses, s.Sessions)
 		return nil
 	}
 	return t.end(tally, nil, err)
 }
 
-// meant returns the recorded sessions that the arguments and flags name.
-func (o *overrideOptions) meant(specs []session.Spec, records []session.Record) ([]session.Address, error) {
+// named returns the recorded sessions that the arguments and flags name.
+func (o *overrideOptions) named(specs []session.Spec, records []session.Record) ([]session.Address, error) {
 	byFlag := o.all || o.given()
 	switch {
 	case byFlag && len(o.typed) > 0:
@@ -160,16 +160,16 @@ func (o *overrideOptions) meant(specs []session.Spec, records []session.Record) 
 	case !byFlag && len(o.typed) == 0:
 		return nil, errors.New("no session is named: give an address, or --all, --role or --label")
 	case !byFlag:
-		return recordedOnly(specs, records, o.typed)
+		return resolveRecorded(specs, records, o.typed)
 	}
 	if o.given() {
-		return o.choose(nil, records)
+		return o.match(nil, records)
 	}
 	return addresses(nil, records), nil
 }
 
-// recordedOnly returns the recorded sessions that typed addresses name.
-func recordedOnly(specs []session.Spec, records []session.Record, typed []string) ([]session.Address, error) {
+// resolveRecorded returns the recorded sessions that typed addresses name.
+func resolveRecorded(specs []session.Spec, records []session.Record, typed []string) ([]session.Address, error) {
 	all, err := resolveAll(addresses(specs, records), typed)
 	errs := []error{err}
 	for _, address := range all {
@@ -192,7 +192,7 @@ func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine) erro
 	for _, seen := range status.Sessions {
 		address := seen.Record.Address
 		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive ||
-			o.verb == resume && engine.Desired(seen.Record) == session.Paused {
+			o.verb == resumeVerb && engine.Desired(seen.Record) == session.Paused {
 			continue
 		}
 		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
@@ -209,11 +209,11 @@ func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine) erro
 	return nil
 }
 
-// alreadySo reports on sessions that already are as they should be, and on changes that
+// reportUnchanged reports on sessions that already are as they should be, and on changes that
 // were only recorded. before has the records as they were.
-func alreadySo(a *app, p plan.Plan, told []session.Address, before []session.Record) {
+func reportUnchanged(a *app, p plan.Plan, addresses []session.Address, before []session.Record) {
 	for _, c := range p.Changes {
-		if slices.Contains(told, c.Address) {
+		if slices.Contains(addresses, c.Address) {
 			was := project.Find(before, c.Address)
 			if c.Reason == plan.ReasonStop && was != nil && engine.Desired(*was) != session.Stopped {
 				fmt.Fprintf(a.env.Stdout, "%s: stopped (it was not running)\n", c.Address)

@@ -54,7 +54,7 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 	a.document = a.globals.json
 	p, made, _, err := makePlan(ctx, a, o.planFlags)
 	if err != nil && a.document {
-		return unplanned(a, err)
+		return printFailedPlan(a, err)
 	}
 	if err != nil {
 		return err
@@ -68,10 +68,10 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 		return err
 	}
 	if !o.destroy && !p.Manifest.HubAuto {
-		reportNoHub(a, p, waitsInPlan(made))
+		reportNoHub(a, p, hasHolds(made))
 	}
 	if o.out != "" {
-		if err := keepPlan(a, made, o.out); err != nil {
+		if err := savePlan(a, made, o.out); err != nil {
 			return err
 		}
 	}
@@ -85,8 +85,8 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 	return nil
 }
 
-// unplanned prints the document of a plan that could not be made.
-func unplanned(a *app, err error) error {
+// printFailedPlan prints the document of a plan that could not be made.
+func printFailedPlan(a *app, err error) error {
 	none := plan.Plan{At: time.Now()}
 	if a.project != nil {
 		none.Project, none.Problems = a.project.Manifest.Project, a.project.Problems
@@ -118,16 +118,16 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 		return nil, plan.Plan{}, engine.Request{}, err
 	}
 	request := p.Request(options)
-	began := time.Now()
+	start := time.Now()
 	made, err := p.Reconciler(project.ToRead).Plan(ctx, request)
-	point(p, made.Problems)
+	setRanges(p, made.Problems)
 	made.Problems = append(made.Problems, lostState(p, made)...)
-	a.log.Debug("looked and compared", "took", time.Since(began))
+	a.log.Debug("looked and compared", "took", time.Since(start))
 	return p, made, request, err
 }
 
-// point sets where the manifest declares the session of each warning.
-func point(p *project.Project, problems []session.Diagnostic) {
+// setRanges sets where the manifest declares the session of each warning.
+func setRanges(p *project.Project, problems []session.Diagnostic) {
 	for i, d := range problems {
 		if at, declared := p.Manifest.Ranges[d.Address]; declared && d.Severity == session.Warning && d.Range == nil {
 			problems[i].Range = &at
@@ -148,8 +148,8 @@ func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic)
 	return view.Plan(a.env.Stdout, a.out(), p, view.PlanOptions{Full: detail == "full"})
 }
 
-// keepPlan writes a plan to a file that only its owner reads, because it has prompts.
-func keepPlan(a *app, p plan.Plan, file string) error {
+// savePlan writes a plan to a file that only its owner reads, because it has prompts.
+func savePlan(a *app, p plan.Plan, file string) error {
 	b, err := plan.Encode(p)
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func (f *planFlags) options(p *project.Project) (plan.Options, error) {
 		errs = append(errs, err)
 	}
 	if f.given() {
-		chosen, err := f.choose(p.Manifest.Sessions, s.Sessions)
+		chosen, err := f.match(p.Manifest.Sessions, s.Sessions)
 		o.Targets = append(o.Targets, chosen...)
 		errs = append(errs, err)
 	}

@@ -23,20 +23,20 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// teller reports the progress of a command that acts: to people or, with --json, to
+// reporter reports the progress of a command that acts: to people or, with --json, to
 // programs.
-type teller struct {
+type reporter struct {
 	app      *app
 	command  string // as the last line calls it: Apply
-	began    time.Time
+	start    time.Time
 	planned  bool // the plan was shown, with its errors
 	progress *view.Progress
 	lines    *view.Lines // nil: to people
-	aside    bool        // the command has other output than how it goes
+	onStderr bool        // the command has other output than how it goes
 }
 
-func newTeller(a *app, command string) (*teller, error) {
-	t := &teller{app: a, command: command, began: time.Now()}
+func newReporter(a *app, command string) (*reporter, error) {
+	t := &reporter{app: a, command: command, start: time.Now()}
 	if !a.globals.json {
 		t.progress = view.NewProgress(a.env.Stdout, a.out())
 		return t, nil
@@ -46,16 +46,16 @@ func newTeller(a *app, command string) (*teller, error) {
 	return t, err
 }
 
-// stepAside moves progress to standard error for a command that prints data, and its
+// useStderr moves progress to standard error for a command that prints data, and its
 // summary to complete.
-func (t *teller) stepAside() {
+func (t *reporter) useStderr() {
 	if t.lines == nil {
-		t.aside, t.progress = true, view.NewProgress(t.app.env.Stderr, t.app.err())
+		t.onStderr, t.progress = true, view.NewProgress(t.app.env.Stderr, t.app.err())
 	}
 }
 
-func (t *teller) complete(good bool) error {
-	if !t.aside {
+func (t *reporter) complete(good bool) error {
+	if !t.onStderr {
 		return nil
 	}
 	summary := view.Tally{Command: t.command, Done: 1}
@@ -65,7 +65,7 @@ func (t *teller) complete(good bool) error {
 	return view.Summary(t.app.env.Stderr, t.app.err(), summary)
 }
 
-func (t *teller) plan(p plan.Plan, detail string) error {
+func (t *reporter) plan(p plan.Plan, detail string) error {
 	if t.lines != nil {
 		return t.lines.Plan(p)
 	}
@@ -73,7 +73,7 @@ func (t *teller) plan(p plan.Plan, detail string) error {
 	return view.Plan(t.app.env.Stdout, t.app.out(), p, view.PlanOptions{Full: detail == "full"})
 }
 
-func (t *teller) event(e history.Event) {
+func (t *reporter) event(e history.Event) {
 	if t.lines != nil {
 		t.lines.Event(e)
 		return
@@ -84,7 +84,7 @@ func (t *teller) event(e history.Event) {
 	t.progress.Event(e)
 }
 
-func (t *teller) diagnostics(ds []session.Diagnostic) error {
+func (t *reporter) diagnostics(ds []session.Diagnostic) error {
 	if t.lines == nil {
 		if len(ds) == 0 {
 			return nil
@@ -99,7 +99,7 @@ func (t *teller) diagnostics(ds []session.Diagnostic) error {
 	return nil
 }
 
-func (t *teller) environment(a apply.Applier, p plan.Plan) error {
+func (t *reporter) environment(a apply.Applier, p plan.Plan) error {
 	if t.lines != nil {
 		return nil
 	}
@@ -136,14 +136,14 @@ func reportNotInherited(a *app, dataDir string, environ []string, started []sess
 }
 
 // end prints the warnings, all errors and the summary. It returns the command's outcome.
-func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error) error {
+func (t *reporter) end(tally apply.Tally, problems []session.Diagnostic, err error) error {
 	if err != nil && len(tally.Results) == 0 && t.lines == nil {
 		return err // nothing was begun
 	}
 	if err := t.diagnostics(tally.Warnings); err != nil {
 		return err
 	}
-	summary := view.Tally{Command: t.command, Done: tally.Done, Failed: tally.Failed, Skipped: tally.Skipped, Held: tally.Held, Elapsed: time.Since(t.began)}
+	summary := view.Tally{Command: t.command, Done: tally.Done, Failed: tally.Failed, Skipped: tally.Skipped, Held: tally.Held, Elapsed: time.Since(t.start)}
 	for _, d := range problems {
 		if d.Severity == session.Error {
 			summary.Errors = append(summary.Errors, d)
@@ -161,7 +161,7 @@ func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error
 		if err := t.lines.Summary(summary); err != nil {
 			return err
 		}
-	} else if !t.aside || code != exitDone {
+	} else if !t.onStderr || code != exitDone {
 		out := t.app.env.Stdout
 		if code != exitDone {
 			out = t.app.env.Stderr
@@ -176,8 +176,8 @@ func (t *teller) end(tally apply.Tally, problems []session.Diagnostic, err error
 	return nil
 }
 
-// bring creates, adopts or destroys one session. It leaves the others as they are.
-func bring(ctx context.Context, a *app, p *project.Project, t *teller, q engine.Request, address session.Address, origin session.Origin) error {
+// applySingle creates, adopts or destroys one session. It leaves the others as they are.
+func applySingle(ctx context.Context, a *app, p *project.Project, t *reporter, q engine.Request, address session.Address, origin session.Origin) error {
 	q.Options.Targets, q.Options.MaxRunning = []session.Address{address}, p.MaxRunning
 	r := p.Reconciler(project.ToAct)
 	r.Applier.Origin, r.Applier.Emit = origin, t.event
@@ -185,14 +185,14 @@ func bring(ctx context.Context, a *app, p *project.Project, t *teller, q engine.
 	if err != nil {
 		return err
 	}
-	problems := about(made.Problems, address)
+	problems := problemsOf(made.Problems, address)
 	if session.HasErrors(problems) {
 		return t.end(apply.Tally{}, problems, nil)
 	}
 	if c := changeOf(made, address); !c.Action.Acts() {
 		return fmt.Errorf("%s: nothing was done: %s", address, c.Detail)
 	}
-	if err := ready(ctx, a, t, made); err != nil {
+	if err := checkReady(ctx, a, t, made); err != nil {
 		return err
 	}
 	ctx, drain, done := interruptible(ctx, a)
@@ -204,8 +204,8 @@ func bring(ctx context.Context, a *app, p *project.Project, t *teller, q engine.
 	return t.end(tally, nil, err)
 }
 
-// about returns the problems of a session and those of no session.
-func about(all []session.Diagnostic, address session.Address) []session.Diagnostic {
+// problemsOf returns the problems of a session and those of no session.
+func problemsOf(all []session.Diagnostic, address session.Address) []session.Diagnostic {
 	var found []session.Diagnostic
 	for _, d := range all {
 		if d.Address == address || d.Address == "" {
@@ -265,15 +265,15 @@ func reportNoHub(a *app, p *project.Project, waits bool) {
 	fmt.Fprintf(a.env.Stderr, "\n%s %s the hub, %s\n", list, verb, how)
 }
 
-func waitsInPlan(p plan.Plan) bool { return slices.ContainsFunc(p.Changes, plan.Change.Waits) }
+func hasHolds(p plan.Plan) bool { return slices.ContainsFunc(p.Changes, plan.Change.Waits) }
 
-// toQueue reports whether a plan holds starts that are not recorded yet.
-func toQueue(p plan.Plan) bool {
+// hasNewHolds reports whether a plan holds starts that are not recorded yet.
+func hasNewHolds(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Queues() && !c.Queued() })
 }
 
-// waitsOnRecord reports whether the state has held starts.
-func waitsOnRecord(p *project.Project) bool {
+// recordedHolds reports whether the state has held starts.
+func recordedHolds(p *project.Project) bool {
 	s, err := state.Read(p.State)
 	return err == nil && slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return r.Intent == session.Queued })
 }

@@ -62,13 +62,13 @@ the session.`,
   git diff | agentform run -a gemini -p - --rm`,
 		Annotations: withJSON(),
 		Args: func(c *cobra.Command, args []string) error {
-			if named := len(args) - len(behind(c, args)); named > 1 {
+			if named := len(args) - len(afterDash(c, args)); named > 1 {
 				return usageError{c.CommandPath(), fmt.Errorf("one NAME, not %d: what is for the agent stands behind --", named)}
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			o.asked.Args = behind(c, args)
+			o.asked.Args = afterDash(c, args)
 			if len(args) > len(o.asked.Args) {
 				o.name = args[0]
 			}
@@ -108,8 +108,8 @@ the session.`,
 	return c
 }
 
-// behind returns the arguments after --.
-func behind(c *cobra.Command, args []string) []string {
+// afterDash returns the arguments after --.
+func afterDash(c *cobra.Command, args []string) []string {
 	if at := c.ArgsLenAtDash(); at >= 0 {
 		return args[at:]
 	}
@@ -125,19 +125,19 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := shared(a, spec, s); err != nil {
+	if err := warnShared(a, spec, s); err != nil {
 		return err
 	}
-	t, err := newTeller(a, "Run")
+	t, err := newReporter(a, "Run")
 	if err != nil {
 		return err
 	}
 	request := engine.Request{Wanted: []session.Spec{spec}}
 	if o.wait || o.rm {
-		w := attendance{app: a, project: p, teller: t, address: spec.Address, began: time.Now()}
+		w := runWaiter{app: a, project: p, reporter: t, address: spec.Address, start: time.Now()}
 		return w.run(ctx, request, spec, o)
 	}
-	if err := bring(ctx, a, p, t, request, spec.Address, session.FromRun); err != nil {
+	if err := applySingle(ctx, a, p, t, request, spec.Address, session.FromRun); err != nil {
 		return err
 	}
 	if !a.globals.json {
@@ -196,8 +196,8 @@ func compose(a *app, p *project.Project, s state.State, o runOptions) (session.S
 	return spec, err
 }
 
-// shared warns of another session in the same directory.
-func shared(a *app, spec session.Spec, s state.State) error {
+// warnShared warns of another session in the same directory.
+func warnShared(a *app, spec session.Spec, s state.State) error {
 	other := plan.Neighbor(spec, s.Sessions)
 	if other == "" {
 		return nil

@@ -21,7 +21,7 @@ type process struct {
 // folder, which nothing else does. The caller itself does not count.
 func processes(short string) []process {
 	if runtime.GOOS != "linux" {
-		return listed(short)
+		return listAddresses(short)
 	}
 	var found []process
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ") // fails only for a bad pattern
@@ -39,8 +39,8 @@ func processes(short string) []process {
 	return found
 }
 
-// listed is processes where there is no /proc.
-func listed(short string) []process {
+// listAddresses is processes where there is no /proc.
+func listAddresses(short string) []process {
 	out, _ := exec.Command("ps", "-axEww", "-o", "pid=,command=").Output() // none is none
 	var found []process
 	for line := range strings.Lines(string(out)) {

@@ -78,17 +78,17 @@ func runSend(ctx context.Context, a *app, typed string, o sendOptions) error {
 	case o.Key == "" && o.Text == "":
 		return errors.New("nothing to send: the text is empty\nTo press Enter: --key Enter")
 	}
-	t, err := aim(ctx, a, typed)
+	t, err := openTarget(ctx, a, typed)
 	if err != nil {
 		return err
 	}
-	if err := t.live(); err != nil {
+	if err := t.checkRunning(); err != nil {
 		return err
 	}
-	began := time.Now() // what the agent does from now on is its answer
-	outcome, err := give(ctx, a, t, o)
+	start := time.Now() // what the agent does from now on is its answer
+	outcome, err := sendInput(ctx, a, t, o)
 	if err != nil {
-		return t.refused(fmt.Errorf("send to %s: %w", t.Record.Address, err))
+		return t.withRemedy(fmt.Errorf("send to %s: %w", t.Record.Address, err))
 	}
 	// What was sent stays out of the history: it may hold anything.
 	detail, reason := fmt.Sprintf("%d bytes", len(o.Text)), ""
@@ -99,15 +99,15 @@ func runSend(ctx context.Context, a *app, typed string, o sendOptions) error {
 		detail, reason = detail+", queued", history.Queued
 		fmt.Fprintf(a.env.Stderr, "%s is at work: it takes this up as soon as it can.\n", t.Record.Address)
 	}
-	if err := t.note(history.Event{Time: began, Kind: history.Sent, By: t.project.Who().User, Reason: reason, Detail: detail}); err != nil {
+	if err := t.record(history.Event{Time: start, Kind: history.Sent, By: t.project.Who().User, Reason: reason, Detail: detail}); err != nil {
 		a.log.Warn("it was sent, and the history cannot be written", "error", err)
 	}
 	return nil
 }
 
-// give types into the session. A text that is submitted is verified; keys and drafts are
+// sendInput types into the session. A text that is submitted is verified; keys and drafts are
 // not.
-func give(ctx context.Context, a *app, t *target, o sendOptions) (input.Outcome, error) {
+func sendInput(ctx context.Context, a *app, t *target, o sendOptions) (input.Outcome, error) {
 	reader := t.project.Activity()
 	if err := reader.Note(t.Record.Run.ID, o.Text, time.Now()); err != nil {
 		a.log.Warn("its echo may be read as the agent's words", "error", err)

@@ -39,7 +39,7 @@ func runServices(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	lives := append(s.World.Lives, e.elsewhere(ctx, s.World)...)
+	lives := append(s.World.Lives, e.inOtherEngines(ctx, s.World)...)
 	recorded := map[string]bool{}
 	for _, r := range s.State.Sessions {
 		recorded[r.ID] = true
@@ -50,16 +50,16 @@ func runServices(ctx context.Context, a *app) error {
 			orphans = append(orphans, l)
 		}
 	}
-	all := status.ServicesOf(s.sessions, orphans, hubSees(ctx, a, s))
+	all := status.ServicesOf(s.sessions, orphans, hubStatus(ctx, a, s))
 	if a.globals.json {
 		return view.ServicesJSON(a.env.Stdout, all)
 	}
 	return view.Services(a.env.Stdout, a.out(), all)
 }
 
-// hubSees returns what the hub knows, where something is unknown here; nil: there is no
+// hubStatus returns what the hub knows, where something is unknown here; nil: there is no
 // hub, or it need not be asked.
-func hubSees(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
+func hubStatus(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
 	unknown := func(k status.Input) bool { return k.Diagnosis.State == session.StateUnknown }
 	if !s.supervised || !slices.ContainsFunc(s.sessions, unknown) {
 		return nil
@@ -74,7 +74,7 @@ func hubSees(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
 	}
 	client := api.Dial(path)
 	defer client.Close()
-	ctx, done := context.WithTimeout(ctx, askHub)
+	ctx, done := context.WithTimeout(ctx, hubTimeout)
 	defer done()
 	d, err := client.Sessions(ctx)
 	if err != nil {
@@ -84,10 +84,10 @@ func hubSees(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
 	return &d
 }
 
-const askHub = 3 * time.Second
+const hubTimeout = 3 * time.Second
 
-// elsewhere returns what runs in engines that only the manifest names.
-func (e *observer) elsewhere(ctx context.Context, seen session.World) (lives []session.Live) {
+// inOtherEngines returns what runs in engines that only the manifest names.
+func (e *observer) inOtherEngines(ctx context.Context, seen session.World) (lives []session.Live) {
 	asked := map[string]bool{}
 	for _, s := range e.project.Manifest.Sessions {
 		engine := s.Runtime.Engine()

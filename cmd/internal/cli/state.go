@@ -53,12 +53,12 @@ func runStateList(a *app, typed []string) error {
 	}
 	records := s.Sessions
 	if len(typed) > 0 {
-		meant, err := resolveAll(addresses(nil, s.Sessions), typed)
+		named, err := resolveAll(addresses(nil, s.Sessions), typed)
 		if err != nil {
 			return err
 		}
 		records = nil
-		for _, address := range meant {
+		for _, address := range named {
 			records = append(records, *project.Find(s.Sessions, address))
 		}
 	}
@@ -103,7 +103,7 @@ func stateRmCommand(a *app) *cobra.Command {
 		Long: `Removes sessions from the state. Running sessions keep running: a later apply adopts those
 that are in the manifest, and doctor lists the others as orphans.`,
 		Example:           "  agentform state rm api",
-		Args:              arguments(1, many),
+		Args:              arguments(1, unlimited),
 		ValidArgsFunction: completeAddresses(a, 0),
 		RunE:              func(c *cobra.Command, args []string) error { return runStateRm(c.Context(), a, args) },
 	}
@@ -118,11 +118,11 @@ func runStateRm(ctx context.Context, a *app, typed []string) error {
 		return err
 	}
 	err = changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
-		meant, err := resolveAll(addresses(nil, store.State().Sessions), typed)
+		named, err := resolveAll(addresses(nil, store.State().Sessions), typed)
 		if err != nil {
 			return err
 		}
-		for _, address := range meant {
+		for _, address := range named {
 			if err := store.Delete(address); err != nil {
 				return fmt.Errorf("forget %s: %w", address, err)
 			}
@@ -194,15 +194,15 @@ func runStateMv(ctx context.Context, a *app, from, to string) error {
 	return changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
 		records := store.State().Sessions
 		known := addresses(nil, records)
-		meant, err := resolve(known, from)
+		named, err := resolve(known, from)
 		if err != nil {
 			return err
 		}
-		moves, err := renamed(known, meant, target)
+		moves, err := renamed(known, named, target)
 		if err != nil {
 			return err
 		}
-		for _, old := range meant {
+		for _, old := range named {
 			r := *project.Find(records, old)
 			r.Address, r.Spec.Address = moves[old], moves[old]
 			if err := store.Move(old, r); err != nil {
@@ -216,14 +216,14 @@ func runStateMv(ctx context.Context, a *app, from, to string) error {
 
 // renamed returns the new addresses of sessions: the target, or its instances for the
 // instances of a block.
-func renamed(known, meant []session.Address, to session.Address) (map[session.Address]session.Address, error) {
+func renamed(known, named []session.Address, to session.Address) (map[session.Address]session.Address, error) {
 	_, keyed := to.Key()
 	moves := map[session.Address]session.Address{}
-	for _, old := range meant {
+	for _, old := range named {
 		moves[old] = to
-		if i := strings.IndexByte(string(old), '['); i >= 0 && len(meant) > 1 {
+		if i := strings.IndexByte(string(old), '['); i >= 0 && len(named) > 1 {
 			if keyed {
-				return nil, fmt.Errorf("%d sessions cannot all become %s: name one of them, or a block without a key:\n%s", len(meant), to, listed(meant))
+				return nil, fmt.Errorf("%d sessions cannot all become %s: name one of them, or a block without a key:\n%s", len(named), to, listAddresses(named))
 			}
 			moves[old] = to + old[i:]
 		}
@@ -301,7 +301,7 @@ func runStatePush(ctx context.Context, a *app, file string, force bool) error {
 	}
 	return changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
 		err := store.Push(given, force)
-		if stale := (*state.StaleError)(nil); errors.As(err, &stale) {
+		if handleStale := (*state.StaleError)(nil); errors.As(err, &handleStale) {
 			return fmt.Errorf("%s cannot be pushed: %w\n--force pushes it all the same", file, err)
 		}
 		if err != nil {

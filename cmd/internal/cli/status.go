@@ -42,12 +42,12 @@ func runStatus(ctx context.Context, a *app, typed []string) error {
 	}
 	shown := s.sessions
 	if len(typed) > 0 {
-		meant, err := resolveAll(s.addresses(), typed)
+		named, err := resolveAll(s.addresses(), typed)
 		if err != nil {
 			return err
 		}
 		shown = nil
-		for _, address := range meant {
+		for _, address := range named {
 			shown = append(shown, s.of(address))
 		}
 	}
@@ -71,7 +71,7 @@ func runStatus(ctx context.Context, a *app, typed []string) error {
 	if err := view.Status(a.env.Stdout, a.out(), sessions, time.Now()); err != nil {
 		return err
 	}
-	reportNoHub(a, s.project, waitsOnRecord(s.project))
+	reportNoHub(a, s.project, recordedHolds(s.project))
 	return nil
 }
 

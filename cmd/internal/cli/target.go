@@ -20,7 +20,7 @@ type target struct {
 	runtime session.Runtime
 }
 
-func aim(ctx context.Context, a *app, typed string) (*target, error) {
+func openTarget(ctx context.Context, a *app, typed string) (*target, error) {
 	p, s, err := a.openState()
 	if err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func errNotApplied(address session.Address) error {
 	return fmt.Errorf("%s is in the manifest and has not been applied\nagentform apply --target %s creates it", address, quoted(address))
 }
 
-// live returns an error with a remedy if the agent does not run.
-func (t *target) live() error {
+// checkRunning returns an error with a remedy if the agent does not run.
+func (t *target) checkRunning() error {
 	name := quoted(t.Record.Address)
 	switch {
 	case t.Diagnosis.Alive != nil && *t.Diagnosis.Alive:
@@ -82,16 +82,16 @@ func (t *target) place() session.Location {
 	return t.Record.Location
 }
 
-// standing returns an error if the session has no screen.
-func (t *target) standing() error {
+// checkScreen returns an error if the session has no screen.
+func (t *target) checkScreen() error {
 	if t.Live == nil {
 		return fmt.Errorf("%s has no screen: %s\nagentform logs %s shows what it had", t.Record.Address, t.Diagnosis.Detail, quoted(t.Record.Address))
 	}
 	return nil
 }
 
-// refused adds the remedy to an error of talking to a session.
-func (t *target) refused(err error) error {
+// withRemedy adds the remedy to an error of talking to a session.
+func (t *target) withRemedy(err error) error {
 	var dialog *input.DialogError
 	switch {
 	case errors.As(err, &dialog):
@@ -104,7 +104,7 @@ func (t *target) refused(err error) error {
 	return err
 }
 
-func (t *target) note(e history.Event) error {
+func (t *target) record(e history.Event) error {
 	e.Address, e.ID, e.Run = t.Record.Address, t.Record.ID, t.Record.Run.ID
 	return history.Open(t.project.SessionDir(t.Record)).Append(e)
 }

@@ -37,10 +37,10 @@ func TestNoAnswer(t *testing.T) {
 		}
 		defer terminal.Close()
 		var screen screen
-		told := make(chan struct{})
+		reported := make(chan struct{})
 		go func() {
 			_, _ = io.Copy(&screen, terminal) // ends, with an error, when nobody writes any more
-			close(told)
+			close(reported)
 		}()
 		const question = "Only 'yes' will be accepted: "
 		screen.await(t, question)
@@ -50,12 +50,12 @@ func TestNoAnswer(t *testing.T) {
 		hung := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // Wait then says so
 		defer hung.Stop()
 		_ = c.Wait() // what it ended with is looked at here
-		<-told
+		<-reported
 		if code := c.ProcessState.ExitCode(); code != want {
 			t.Errorf("%q: exit code %d, want %d\n%s", key, code, want, &screen)
 		}
-		if _, after, _ := strings.Cut(screen.String(), question); !strings.HasPrefix(strings.TrimPrefix(after, "^C"), "\r\n") {
-			t.Errorf("%q: the question's line does not end: %q", key, after)
+		if _, eventsSince, _ := strings.Cut(screen.String(), question); !strings.HasPrefix(strings.TrimPrefix(eventsSince, "^C"), "\r\n") {
+			t.Errorf("%q: the question's line does not end: %q", key, eventsSince)
 		}
 		if got := w.run("state", "list"); got != "" {
 			t.Errorf("%q: on record: %s", key, got)
@@ -117,12 +117,12 @@ func TestAttachInsideTmux(t *testing.T) {
 				}
 			}
 			awaitPane("BACK")
-			told, err := os.ReadFile(filepath.Join(w.dir, "told"))
+			reported, err := os.ReadFile(filepath.Join(w.dir, "told"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(string(told), ": "+want) {
-				t.Errorf("told %q, want %q", told, want)
+			if !strings.Contains(string(reported), ": "+want) {
+				t.Errorf("told %q, want %q", reported, want)
 			}
 		})
 	}

@@ -48,7 +48,7 @@ or on timeout. Blocked sessions are reported on standard error.`,
 		Example: `  agentform send api 'Add a test for that.' && agentform wait api
   agentform wait api web --timeout 30m
   agentform wait 'worker["web"]' --for=blocked --any`,
-		Args:              arguments(1, many),
+		Args:              arguments(1, unlimited),
 		Annotations:       withJSON(),
 		ValidArgsFunction: completeAddresses(a, 0),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -73,11 +73,11 @@ or on timeout. Blocked sessions are reported on standard error.`,
 type waiting struct {
 	*app
 	waitOptions
-	meant    []session.Address
+	named    []session.Address
 	follower follow.Follower
 	last     observation
-	told     map[session.Address]string // what was said of a session on the way
-	began    time.Time
+	reported map[session.Address]string // what was said of a session on the way
+	start    time.Time
 }
 
 func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
@@ -85,10 +85,10 @@ func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
 	if err != nil {
 		return err
 	}
-	w := &waiting{app: a, waitOptions: o, meant: f.meant, told: map[session.Address]string{}, began: time.Now()}
+	w := &waiting{app: a, waitOptions: o, named: f.named, reported: map[session.Address]string{}, start: time.Now()}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	limited, cancel := within(ctx, o.timeout)
+	limited, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	for g, err := range follow.Looks(limited, pollInterval, f.heard, f.observe) {
 		if err != nil {
@@ -102,7 +102,7 @@ func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
 		if ended, reached := w.judge(); ended {
 			return w.end(reached, false)
 		}
-		if err := w.tell(); err != nil {
+		if err := w.reportProgress(); err != nil {
 			return err
 		}
 	}
@@ -112,8 +112,8 @@ func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
 	return w.end(false, true)
 }
 
-// within returns a context with a timeout; 0: none.
-func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+// withTimeout returns a context with a timeout; 0: none.
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout > 0 {
 		return context.WithTimeout(ctx, timeout)
 	}
@@ -137,24 +137,24 @@ func (f *selection) visible(seen []api.Session, g follow.Goal) error {
 // judge reports whether waiting is over, and whether the goal was reached.
 func (w *waiting) judge() (ended, reached bool) {
 	counts := map[follow.Verdict]int{}
-	for _, a := range w.meant {
+	for _, a := range w.named {
 		counts[w.follower.Verdict(a, w.goal)]++
 	}
-	all := len(w.meant)
+	all := len(w.named)
 	if w.any {
 		return counts[follow.Reached] > 0 || counts[follow.Over] == all, counts[follow.Reached] > 0
 	}
 	return counts[follow.Reached] == all || counts[follow.Over] > 0, counts[follow.Reached] == all
 }
 
-// tell reports, once each, the sessions that cannot continue by themselves.
-func (w *waiting) tell() error {
+// reportProgress reports, once each, the sessions that cannot continue by themselves.
+func (w *waiting) reportProgress() error {
 	for _, x := range w.last.sessions {
 		now := view.Word(x)
-		if w.told[x.Address] == now {
+		if w.reported[x.Address] == now {
 			continue
 		}
-		w.told[x.Address] = now
+		w.reported[x.Address] = now
 		if stuck(x) {
 			if err := w.line(w.env.Stderr, view.Waited{Session: x}); err != nil {
 				return err
@@ -179,7 +179,7 @@ func (w *waiting) line(to io.Writer, x view.Waited) error {
 // end prints how the sessions ended up and returns the command's outcome.
 func (w *waiting) end(reached, timedOut bool) error {
 	var all []view.Waited
-	for _, a := range w.meant {
+	for _, a := range w.named {
 		x := api.Session{Address: a}
 		if seen := w.last.of(a); seen != nil {
 			x = *seen
@@ -187,7 +187,7 @@ func (w *waiting) end(reached, timedOut bool) error {
 		all = append(all, view.Waited{Session: x, Outcome: string(w.follower.Verdict(a, w.goal))})
 	}
 	if w.globals.json {
-		if err := view.WaitedJSON(w.env.Stdout, all, string(w.goal), reached, timedOut, time.Since(w.began)); err != nil {
+		if err := view.WaitedJSON(w.env.Stdout, all, string(w.goal), reached, timedOut, time.Since(w.start)); err != nil {
 			return err
 		}
 	} else if err := w.lines(all, reached); err != nil {
@@ -199,11 +199,11 @@ func (w *waiting) end(reached, timedOut bool) error {
 	case timedOut:
 		return fmt.Errorf("--for=%s: it did not happen within %s", w.goal, w.timeout)
 	}
-	return w.over(all)
+	return w.errOver(all)
 }
 
-// over returns the error of sessions that cannot reach the goal.
-func (w *waiting) over(all []view.Waited) error {
+// errOver returns the error of sessions that cannot reach the goal.
+func (w *waiting) errOver(all []view.Waited) error {
 	var errs []error
 	for _, x := range all {
 		switch {

@@ -45,7 +45,7 @@ func runWatch(ctx context.Context, a *app, typed []string, every time.Duration) 
 	if err != nil {
 		return err
 	}
-	show, err := shower(a)
+	show, err := newPrinter(a)
 	if err != nil {
 		return err
 	}
@@ -76,12 +76,12 @@ func allOver(g observation, f follow.Follower) bool {
 	return !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !f.Ended(s.Address) })
 }
 
-// shower returns what prints each observation: a table that is redrawn, or a line for each
+// newPrinter returns what prints each observation: a table that is redrawn, or a line for each
 // change.
-func shower(a *app) (func(observation) error, error) {
+func newPrinter(a *app) (func(observation) error, error) {
 	if a.globals.json {
 		lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)
-		return byChange(a, func(steps []view.Step, _ observation) error {
+		return printChanges(a, func(steps []view.Step, _ observation) error {
 			for _, s := range steps {
 				if err := lines.Step(s); err != nil {
 					return err
@@ -91,7 +91,7 @@ func shower(a *app) (func(observation) error, error) {
 		}), err
 	}
 	if style := a.out(); style.Width == 0 {
-		return byChange(a, func(steps []view.Step, g observation) error {
+		return printChanges(a, func(steps []view.Step, g observation) error {
 			wide := 0
 			for _, x := range g.sessions {
 				wide = max(wide, len(x.Address))
@@ -110,7 +110,7 @@ func shower(a *app) (func(observation) error, error) {
 	}, nil
 }
 
-func byChange(a *app, show func([]view.Step, observation) error) func(observation) error {
+func printChanges(a *app, show func([]view.Step, observation) error) func(observation) error {
 	var old []api.Session
 	return func(g observation) error {
 		steps := view.Steps(old, g.sessions, g.at.Local())

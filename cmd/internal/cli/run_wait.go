@@ -20,16 +20,16 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// attendance waits for a session of agentform run.
-type attendance struct {
+// runWaiter waits for a session of agentform run.
+type runWaiter struct {
 	app      *app
 	project  *project.Project
-	teller   *teller
+	reporter *reporter
 	address  session.Address
 	turn     bool // until the end of its turn; else until it has ended
 	follower follow.Follower
 	shown    progress
-	began    time.Time
+	start    time.Time
 }
 
 func untilWords() []string { return []string{"turn", "exit"} }
@@ -53,17 +53,17 @@ func untilTurn(spec session.Spec, given string) (turn bool, why string, err erro
 
 // run starts the session, waits for it and, with --rm, removes it, also if it cannot
 // start.
-func (w *attendance) run(ctx context.Context, q engine.Request, spec session.Spec, o runOptions) error {
+func (w *runWaiter) run(ctx context.Context, q engine.Request, spec session.Spec, o runOptions) error {
 	a := w.app
 	turn, why, err := untilTurn(spec, o.until)
 	if err != nil {
 		return fmt.Errorf("--for=turn: %w", err)
 	}
 	w.turn = turn
-	w.teller.stepAside()
+	w.reporter.useStderr()
 	waiting, stop := untilInterrupted(ctx)
 	defer stop()
-	if err := bring(ctx, a, w.project, w.teller, q, w.address, session.FromRun); err != nil {
+	if err := applySingle(ctx, a, w.project, w.reporter, q, w.address, session.FromRun); err != nil {
 		if gone := w.remove(ctx, o.rm); gone != nil {
 			report(a, gone)
 		}
@@ -77,7 +77,7 @@ func (w *attendance) run(ctx context.Context, q engine.Request, spec session.Spe
 
 // wait waits for the session, prints the agent's answer and, with rm, removes the session.
 // If waiting is interrupted, it removes the session or leaves it running.
-func (w *attendance) wait(ctx, waiting context.Context, rm bool) error {
+func (w *runWaiter) wait(ctx, waiting context.Context, rm bool) error {
 	a := w.app
 	last, reached, err := w.follow(waiting)
 	interrupted := waiting.Err() != nil
@@ -97,9 +97,9 @@ func (w *attendance) wait(ctx, waiting context.Context, rm bool) error {
 	if err := w.remove(ctx, rm); err != nil {
 		return err
 	}
-	good := reached || well(last)
+	good := reached || succeeded(last)
 	if !interrupted {
-		if err := w.teller.complete(good); err != nil {
+		if err := w.reporter.complete(good); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (w *attendance) wait(ctx, waiting context.Context, rm bool) error {
 
 // follow observes the session until it reaches what is waited for. An end must be observed
 // twice.
-func (w *attendance) follow(ctx context.Context) (last status.Input, reached bool, err error) {
+func (w *runWaiter) follow(ctx context.Context) (last status.Input, reached bool, err error) {
 	e := newObserver(w.app, w.project)
 	over := false
 	var runs []string
@@ -136,7 +136,7 @@ func (w *attendance) follow(ctx context.Context) (last status.Input, reached boo
 		if ended := w.follower.Ended(w.address); ended && over {
 			return k, false, nil
 		} else if over = ended; !ended {
-			if err := w.tell(x, s.World.At); err != nil {
+			if err := w.reportProgress(x, s.World.At); err != nil {
 				return k, false, err
 			}
 		}
@@ -144,9 +144,9 @@ func (w *attendance) follow(ctx context.Context) (last status.Input, reached boo
 	return status.Input{}, false, ctx.Err()
 }
 
-// tell reports progress: to people on standard error, with --json as watch does.
-func (w *attendance) tell(x api.Session, at time.Time) error {
-	if lines := w.teller.lines; lines != nil {
+// reportProgress reports progress: to people on standard error, with --json as watch does.
+func (w *runWaiter) reportProgress(x api.Session, at time.Time) error {
+	if lines := w.reporter.lines; lines != nil {
 		if old := w.shown.last; old == nil || view.Word(*old) != view.Word(x) {
 			w.shown.last = &x
 			return lines.Step(view.Step{At: at, Old: old, New: &x})
@@ -158,18 +158,18 @@ func (w *attendance) tell(x api.Session, at time.Time) error {
 
 // progress shows what a session does while someone waits for it.
 type progress struct {
-	last   *api.Session
-	since  time.Time // when it began with that
-	told   time.Time // when that was shown last
-	region *view.Region
+	last      *api.Session
+	since     time.Time // when it began with that
+	printedAt time.Time
+	region    *view.Region
 }
 
-// remindEvery is how often an unchanged state is printed where no line can be redrawn.
-const remindEvery = time.Minute
+// reminderInterval is how often an unchanged state is printed where no line can be redrawn.
+const reminderInterval = time.Minute
 
 func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Time) error {
 	if p.last == nil || view.Word(*p.last) != view.Word(x) || p.last.Detail != x.Detail {
-		p.since, p.told, p.region = at, time.Time{}, view.NewRegion(w)
+		p.since, p.printedAt, p.region = at, time.Time{}, view.NewRegion(w)
 	}
 	p.last = &x
 	name := quoted(x.Address)
@@ -177,27 +177,27 @@ func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Ti
 	if style.Width > 0 {
 		return p.region.Draw(line, style.Width, style.Rows)
 	}
-	if at.Sub(p.told) < remindEvery {
+	if at.Sub(p.printedAt) < reminderInterval {
 		return nil
 	}
-	p.told = at
+	p.printedAt = at
 	_, err := io.WriteString(w, line)
 	return err
 }
 
 // finish prints the agent's answer to standard output and the session's end to standard
 // error; with --json both as one line.
-func (w *attendance) finish(ctx context.Context, last status.Input, reached bool) error {
+func (w *runWaiter) finish(ctx context.Context, last status.Input, reached bool) error {
 	answer, err := w.answer(ctx, last)
 	if err != nil {
 		return err
 	}
-	x := view.Finished{Session: status.Of(last), Elapsed: time.Since(w.began), Turn: reached, Answer: answer}
+	x := view.Finished{Session: status.Of(last), Elapsed: time.Since(w.start), Turn: reached, Answer: answer}
 	if l := last.Live; l != nil {
 		x.Exit = l.Exit
 	}
 	a := w.app
-	if lines := w.teller.lines; lines != nil {
+	if lines := w.reporter.lines; lines != nil {
 		return lines.Finished(x)
 	}
 	if err := view.FinishedLine(a.env.Stderr, a.err(), x, time.Now()); err != nil {
@@ -215,7 +215,7 @@ const fileLag = 2 * time.Second
 
 // answer returns the agent's last message from its session file, or what its terminal
 // shows if it keeps none.
-func (w *attendance) answer(ctx context.Context, last status.Input) (string, error) {
+func (w *runWaiter) answer(ctx context.Context, last status.Input) (string, error) {
 	e := newObserver(w.app, w.project)
 	given, _ := activity.Given(*last.Record, last.Events)
 	for end := time.Now().Add(fileLag); ; {
@@ -255,7 +255,7 @@ func (w *attendance) answer(ctx context.Context, last status.Input) (string, err
 	return tail, nil
 }
 
-func (w *attendance) remove(ctx context.Context, rm bool) error {
+func (w *runWaiter) remove(ctx context.Context, rm bool) error {
 	if !rm {
 		return nil
 	}
@@ -268,13 +268,13 @@ func (w *attendance) remove(ctx context.Context, rm bool) error {
 	case project.Find(s.Sessions, w.address) == nil:
 		return nil
 	}
-	w.teller.command = "Removal"
-	defer func() { w.teller.command = "Run" }()
-	return bring(context.WithoutCancel(ctx), w.app, w.project, w.teller, removal(), w.address, "")
+	w.reporter.command = "Removal"
+	defer func() { w.reporter.command = "Run" }()
+	return applySingle(context.WithoutCancel(ctx), w.app, w.project, w.reporter, removal(), w.address, "")
 }
 
-// well reports whether a session ended successfully: done, or exited by itself with 0.
-func well(k status.Input) bool {
+// succeeded reports whether a session ended successfully: done, or exited by itself with 0.
+func succeeded(k status.Input) bool {
 	switch status.Of(k).Status {
 	case session.StatusDone:
 		return true
