@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -27,8 +28,8 @@ type ConversationGoneError struct {
 
 // Error says what to do about it.
 func (e *ConversationGoneError) Error() string {
-	return fmt.Sprintf("its conversation %s is gone: %s has no file of it any more\nagentform restart --fresh %s starts a new one, with the prompt",
-		e.Conversation, e.Agent, e.Address)
+	return remedy.With(fmt.Sprintf("its conversation %s is gone: %s has no file of it any more", e.Conversation, e.Agent),
+		session.Remedy{Code: session.RemedyFreshConversation, Address: e.Address})
 }
 
 // failure is the error of a change that failed.

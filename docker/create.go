@@ -11,6 +11,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -82,7 +83,8 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	case t.id != l.Mark.ID:
 		return at, fmt.Errorf("container %s is not this session's", p.Name)
 	case t.adopted:
-		return at, fmt.Errorf("container %s was adopted: it has no shim that could start anything in it; agentform apply --replace %q makes one that has", p.Name, l.Mark.Address)
+		return at, errors.New(remedy.With(fmt.Sprintf("container %s was adopted: it has no shim that could start anything in it", p.Name),
+			session.Remedy{Code: session.RemedyReplaceShimless, Address: l.Mark.Address}))
 	}
 	// An engine that was killed while it started a container may never start it, and a
 	// container from before the project was moved has mounts that do not exist.
@@ -135,7 +137,8 @@ func (c Config) programIn(i container.InspectResponse) []string {
 // unstuck adds to the error of a container that cannot be started how to fix it.
 func unstuck(err error, a session.Address) error {
 	if err != nil && strings.Contains(err.Error(), "task ") && strings.Contains(err.Error(), "already exists") {
-		return fmt.Errorf("docker: %w (the engine was killed while it started the container, and cannot any more: agentform apply --replace %q makes another)", err, a)
+		return fmt.Errorf("docker: %w (%s)", err, remedy.With("the engine was killed while it started the container, and cannot any more",
+			session.Remedy{Code: session.RemedyReplaceStuck, Address: a}))
 	}
 	return explain(err)
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/session"
 )
 
@@ -222,7 +223,7 @@ type JournalError struct {
 // Error includes how to continue.
 func (e *JournalError) Error() string {
 	j := JournalOf(e.Path)
-	return fmt.Sprintf("read state %s: its journal %s: %v; nothing was changed; to rebuild the state from the copies of the sessions: agentform state rebuild; to continue with the state file alone: mv %[2]s %[2]s.broken", e.Path, j, e.Err)
+	return remedy.With(fmt.Sprintf("read state %s: its journal %s: %v; nothing was changed", e.Path, j, e.Err), session.Remedy{Code: session.RemedyRebuildJournal, Path: j})
 }
 
 // Unwrap returns the cause.

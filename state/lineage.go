@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/internal/fileid"
+	"github.com/agentform/agentform/internal/remedy"
+	"github.com/agentform/agentform/session"
 )
 
 // Live sessions are marked with the lineage, so it must outlive the state file: it has a file
@@ -47,7 +49,7 @@ func identity(path string) (k lineageFile, err error) {
 	}
 	k.lineage, k.home, _ = strings.Cut(strings.TrimSuffix(string(b), "\n"), "\n")
 	if !lineageForm.MatchString(k.lineage) {
-		return k, fmt.Errorf("read lineage %s: it is damaged; to restore it from the copies of the sessions: agentform state rebuild", lineageOf(path))
+		return k, errors.New(remedy.With(fmt.Sprintf("read lineage %s: it is damaged", lineageOf(path)), session.Remedy{Code: session.RemedyRebuildLineage}))
 	}
 	if i := strings.LastIndexByte(k.home, '\n'); i >= 0 && identityForm.MatchString(k.home[i+1:]) {
 		k.home, k.id = k.home[:i], k.home[i+1:]
@@ -66,11 +68,11 @@ type CopiedError struct {
 // Error names the original and how to continue.
 func (e *CopiedError) Error() string {
 	if e.Gone {
-		return fmt.Sprintf("read state %s: it is a copy of %s, which is no longer there, or was moved from there across file systems; nothing was changed; if it was moved: agentform doctor --fix --moved; if the original was renamed, its sessions belong to it, and to start a separate project, delete the copy: rm -r %s",
-			e.Path, e.Original, filepath.Dir(e.Path))
+		return remedy.With(fmt.Sprintf("read state %s: it is a copy of %s, which is no longer there, or was moved from there across file systems; nothing was changed", e.Path, e.Original),
+			session.Remedy{Code: session.RemedyMovedOrCopied, Path: filepath.Dir(e.Path)})
 	}
-	return fmt.Sprintf("read state %s: it is a copy of %s, to which its sessions belong; nothing was changed; to start a separate project, delete the copy: rm -r %s",
-		e.Path, e.Original, filepath.Dir(e.Path))
+	return remedy.With(fmt.Sprintf("read state %s: it is a copy of %s, to which its sessions belong; nothing was changed", e.Path, e.Original),
+		session.Remedy{Code: session.RemedyDeleteCopy, Path: filepath.Dir(e.Path)})
 }
 
 // original returns a *CopiedError if the directory of the state file at path is a copy. A

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/session"
 )
 
@@ -106,7 +107,7 @@ func Rebuild(ctx context.Context, path string, st State, seen string, who Holder
 		err = errors.Join(err, unlock(l))
 	}()
 	if Sum(path) != seen {
-		return nil, fmt.Errorf("%s was written meanwhile, so nothing was changed; run agentform state rebuild again", path)
+		return nil, errors.New(remedy.With(fmt.Sprintf("%s was written meanwhile, so nothing was changed", path), session.Remedy{Code: session.RemedyRebuildAgain}))
 	}
 	suffix := time.Now().UTC().Format(".20060102T150405.backup")
 	for _, file := range []string{path, JournalOf(path), lineageOf(path)} {

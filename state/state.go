@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/session"
 )
 
@@ -39,11 +40,11 @@ type CorruptError struct {
 
 // Error says what is wrong and how to go on.
 func (e *CorruptError) Error() string {
-	advice := "to rebuild the state from the copies of the sessions: agentform state rebuild"
+	fix := session.Remedy{Code: session.RemedyRebuildCorrupt, Path: e.Path, HolderPath: e.Backup}
 	if e.Backup != "" {
-		advice += fmt.Sprintf("; to restore the state before the last write: cp %s %s", e.Backup, e.Path)
+		fix.Code = session.RemedyRebuildBackup
 	}
-	return fmt.Sprintf("read state %s: %v; nothing was changed; %s", e.Path, e.Err, advice)
+	return remedy.With(fmt.Sprintf("read state %s: %v; nothing was changed", e.Path, e.Err), fix)
 }
 
 // Unwrap gives the cause.

@@ -22,7 +22,6 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/preflight"
 	"github.com/agentform/agentform/internal/rebuild"
-	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/plan"
@@ -294,7 +293,7 @@ func (f *findings) state(in Input) (st state.State, refused bool) {
 		st = s
 		f.fine("state", fmt.Sprintf("%s on record, serial %d", count(len(s.Sessions), "session"), s.Serial))
 		for _, r := range s.Sessions {
-			if d := remedy.Diagnosis(plan.Diagnose(&r, nil, session.World{Here: in.Owner})); d.Reason == plan.ReasonElsewhere {
+			if d := engine.Diagnose(&r, nil, session.World{Here: in.Owner}); d.Reason == plan.ReasonElsewhere {
 				f.warn(string(r.Address), d.Detail, "")
 			}
 		}

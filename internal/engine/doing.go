@@ -6,7 +6,6 @@ import (
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -20,13 +19,13 @@ func (e *Engine) decide(ctx context.Context, st state.State, w session.World, q 
 		Wanted: q.Wanted, Records: st.Sessions, World: w, ByHand: byHand, Options: q.Options,
 		Moves: q.Moves, Removed: q.Removed, Imports: q.Imports,
 	}
-	p := remedy.Explain(plan.Compute(in))
+	p := Explain(plan.Compute(in))
 	asked := p.Asks()
 	if e.Activity == nil || len(asked) == 0 {
 		return p
 	}
 	in.Doing = e.doing(ctx, st, w, asked)
-	return remedy.Explain(plan.Compute(in))
+	return Explain(plan.Compute(in))
 }
 
 // doing reads what the agents of some recorded sessions do. An engine that does not

@@ -6,7 +6,6 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -81,7 +80,7 @@ func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan
 			}
 		}
 		if len(in.Lacking) == known {
-			return remedy.Explain(p)
+			return Explain(p)
 		}
 	}
 }

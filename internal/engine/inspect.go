@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -89,7 +88,7 @@ func (e *Engine) inspect(ctx context.Context, st state.State, screens bool, want
 	w.Writer = e.writer(st)
 	in := plan.Input{Now: w.At, Project: e.Project, Lineage: st.Lineage, Serial: st.Serial,
 		Wanted: specs, Records: st.Sessions, World: w, ByHand: true}
-	o := observation(st, w, remedy.Explain(plan.Compute(in)))
+	o := observation(st, w, Explain(plan.Compute(in)))
 	if len(pending) == 0 {
 		return o
 	}
@@ -109,7 +108,7 @@ func observation(st state.State, w session.World, p plan.Plan) Observation {
 		if c.Before != nil {
 			o.Sessions = append(o.Sessions, Seen{
 				Record: *c.Before, Live: c.Live, Checkout: w.Checkouts[c.Before.Tree.Path],
-				Diagnosis: remedy.Diagnosis(plan.Diagnose(c.Before, c.Live, w)),
+				Diagnosis: Diagnose(c.Before, c.Live, w),
 			})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -48,7 +49,7 @@ type UnknownError struct{ Address session.Address }
 
 // Error names the address.
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("%s is not on record: agentform apply makes what the manifest has", e.Address)
+	return remedy.With(string(e.Address)+" is not on record", session.Remedy{Code: session.RemedyApplyManifest})
 }
 
 // Override applies what a person wants, under the lock. It is recorded as an override,

@@ -1,5 +1,5 @@
 // Package remedy puts the remedies of problems into words and command lines.
 //
-// A plan has remedies as facts. Explain adds them to the details of a plan before
-// it is printed, stored or sent.
+// Plans and errors have remedies as facts. The engine adds the words to the plans
+// that it returns, an error to its text.
 package remedy

@@ -2,38 +2,13 @@ package remedy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
-// Explain returns the plan with each remedy added to the detail that it belongs to.
-func Explain(p plan.Plan) plan.Plan {
-	p.Problems, p.Changes, p.Drift = slices.Clone(p.Problems), slices.Clone(p.Changes), slices.Clone(p.Drift)
-	for i := range p.Problems {
-		d := &p.Problems[i]
-		d.Detail, d.Remedy = with(d.Detail, d.Remedy), session.Remedy{}
-	}
-	for i := range p.Changes {
-		c := &p.Changes[i]
-		c.Detail, c.Remedy = with(c.Detail, c.Remedy), session.Remedy{}
-	}
-	for i := range p.Drift {
-		d := &p.Drift[i]
-		d.Detail, d.Remedy = with(d.Detail, d.Remedy), session.Remedy{}
-	}
-	return p
-}
-
-// Diagnosis returns the diagnosis with its remedy added to its detail.
-func Diagnosis(d plan.Diagnosis) plan.Diagnosis {
-	d.Detail, d.Remedy = with(d.Detail, d.Remedy), session.Remedy{}
-	return d
-}
-
-func with(detail string, r session.Remedy) string {
+// With returns the detail of a problem with the words of its remedy.
+func With(detail string, r session.Remedy) string {
 	if words, known := table[r.Code]; known {
 		detail += words(r)
 	}
@@ -46,13 +21,24 @@ func with(detail string, r session.Remedy) string {
 
 // table has the words of each remedy. They continue the detail of the problem.
 var table = map[session.RemedyCode]func(session.Remedy) string{
-	session.RemedyAdopt:         form("; agentform adopt %s %s takes it back", holder, id),
-	session.RemedyAdoptForeign:  form("; end or rename it, or take it over: agentform adopt %s %s", block, plainID),
-	session.RemedyApply:         form(": agentform apply goes on with it"),
-	session.RemedyDestroyHolder: form("\n%s\nelse end it, and move its workspace away: agentform destroy --target %s", renamed, holder),
-	session.RemedyDoctor:        form(": agentform doctor %s shows why and what to do", name),
-	session.RemedyForgetRecord:  form("\ntake one of them off the record first: agentform state rm %s", address),
-	session.RemedyFreeBranch:    form("\n" + freeBranch),
+	session.RemedyApplyManifest:     form(": agentform apply makes what the manifest has"),
+	session.RemedyDeleteCopy:        form("; to start a separate project, delete the copy: rm -r %s", plainPath),
+	session.RemedyFreshConversation: form("\nagentform restart --fresh %s starts a new one, with the prompt", plainAddress),
+	session.RemedyMovedOrCopied:     form("; if it was moved: agentform doctor --fix --moved; if the original was renamed, its sessions belong to it, and to start a separate project, delete the copy: rm -r %s", plainPath),
+	session.RemedyRebuildAgain:      form("; run agentform state rebuild again"),
+	session.RemedyRebuildBackup:     form(rebuild+"; to restore the state before the last write: cp %s %s", plainHolderPath, plainPath),
+	session.RemedyRebuildCorrupt:    form(rebuild),
+	session.RemedyRebuildJournal:    form(rebuild+"; to continue with the state file alone: mv %s %s.broken", plainPath, plainPath),
+	session.RemedyRebuildLineage:    form("; to restore it from the copies of the sessions: agentform state rebuild"),
+	session.RemedyReplaceStuck:      form(": agentform apply --replace %q makes another", plainAddress),
+	session.RemedyReplaceShimless:   form("; agentform apply --replace %q makes one that has", plainAddress),
+	session.RemedyAdopt:             form("; agentform adopt %s %s takes it back", holder, id),
+	session.RemedyAdoptForeign:      form("; end or rename it, or take it over: agentform adopt %s %s", block, plainID),
+	session.RemedyApply:             form(": agentform apply goes on with it"),
+	session.RemedyDestroyHolder:     form("\n%s\nelse end it, and move its workspace away: agentform destroy --target %s", renamed, holder),
+	session.RemedyDoctor:            form(": agentform doctor %s shows why and what to do", name),
+	session.RemedyForgetRecord:      form("\ntake one of them off the record first: agentform state rm %s", address),
+	session.RemedyFreeBranch:        form("\n" + freeBranch),
 	session.RemedyHolderMoves: form("\nit is the workspace of %s, which is to be on another branch\nif it was renamed: agentform state mv %s %s\nelse "+freeBranch,
 		plainHolder, holder, address),
 	session.RemedyHolderRemoved: form("\n%s\nelse end it, and free the branch: agentform destroy --target %s && git -C %s worktree remove %s",
@@ -82,6 +68,8 @@ var table = map[session.RemedyCode]func(session.Remedy) string{
 	session.RemedySwitchMissing:  switchBranch("to fix it: "),
 }
 
+const rebuild = "; to rebuild the state from the copies of the sessions: agentform state rebuild"
+
 const freeBranch = "free it there (another branch, or git worktree remove), or declare another branch"
 
 // form returns a function that formats facts of a remedy.
@@ -96,21 +84,23 @@ func form(words string, facts ...func(session.Remedy) string) func(session.Remed
 }
 
 // The facts as words of a command line; plain ones stand in prose.
-func address(r session.Remedy) string      { return shell(string(r.Address)) }
-func name(r session.Remedy) string         { return shell(r.Address.Short()) }
-func block(r session.Remedy) string        { return r.Address.Block() }
-func holder(r session.Remedy) string       { return shell(string(r.Holder)) }
-func id(r session.Remedy) string           { return shell(r.ID) }
-func repo(r session.Remedy) string         { return shell(r.Repo) }
-func path(r session.Remedy) string         { return shell(r.Path) }
-func branch(r session.Remedy) string       { return shell(r.Branch) }
-func holderPath(r session.Remedy) string   { return shell(r.HolderPath) }
-func holderBranch(r session.Remedy) string { return shell(r.HolderBranch) }
-func host(r session.Remedy) string         { return r.Host }
-func plainAddress(r session.Remedy) string { return string(r.Address) }
-func plainHolder(r session.Remedy) string  { return string(r.Holder) }
-func plainID(r session.Remedy) string      { return r.ID }
-func renamed(r session.Remedy) string      { return ifRenamed(r.Holder, r.Address) }
+func address(r session.Remedy) string         { return shell(string(r.Address)) }
+func name(r session.Remedy) string            { return shell(r.Address.Short()) }
+func block(r session.Remedy) string           { return r.Address.Block() }
+func holder(r session.Remedy) string          { return shell(string(r.Holder)) }
+func id(r session.Remedy) string              { return shell(r.ID) }
+func repo(r session.Remedy) string            { return shell(r.Repo) }
+func path(r session.Remedy) string            { return shell(r.Path) }
+func branch(r session.Remedy) string          { return shell(r.Branch) }
+func holderPath(r session.Remedy) string      { return shell(r.HolderPath) }
+func holderBranch(r session.Remedy) string    { return shell(r.HolderBranch) }
+func host(r session.Remedy) string            { return r.Host }
+func plainAddress(r session.Remedy) string    { return string(r.Address) }
+func plainHolder(r session.Remedy) string     { return string(r.Holder) }
+func plainHolderPath(r session.Remedy) string { return r.HolderPath }
+func plainPath(r session.Remedy) string       { return r.Path }
+func plainID(r session.Remedy) string         { return r.ID }
+func renamed(r session.Remedy) string         { return ifRenamed(r.Holder, r.Address) }
 
 func ifRenamed(from, to session.Address) string {
 	return fmt.Sprintf("it is the workspace of %s, which the manifest no longer has, and which stays as it is\nif it was renamed, write in the manifest:\nmoved {\n  from = %[1]s\n  to   = %s\n}", from, to)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -28,7 +27,7 @@ func TestEveryRemedyHasWords(t *testing.T) {
 				t.Fatal(err)
 			}
 			codes++
-			words := with("", session.Remedy{Code: session.RemedyCode(code), Address: "session.a"})
+			words := With("", session.Remedy{Code: session.RemedyCode(code), Address: "session.a"})
 			if words == "" || strings.Contains(words, "%!") {
 				t.Errorf("%s: %q", code, words)
 			}
@@ -82,27 +81,8 @@ func TestWords(t *testing.T) {
 		"x\n" + moved + "to mend it: git -C /ws/a switch agents/a":                                               of(session.RemedySwitch, free, func(r *session.Remedy) { r.Renamed = "session.b" }),
 		"x": {},
 	} {
-		if diff := cmp.Diff(want, with("x", r)); diff != "" {
+		if diff := cmp.Diff(want, With("x", r)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", r.Code, diff)
 		}
-	}
-}
-
-func TestExplain(t *testing.T) {
-	restart := session.Remedy{Code: session.RemedyRestart}
-	p := plan.Plan{
-		Problems: []session.Diagnostic{{Detail: "p", Remedy: restart}},
-		Changes:  []plan.Change{{Detail: "c", Remedy: restart}},
-		Drift:    []plan.Drift{{Detail: "d", Remedy: restart}},
-	}
-	const words = "; agentform restart runs it again"
-	for range 2 { // once is enough
-		p = Explain(p)
-		if p.Problems[0].Detail != "p"+words || p.Changes[0].Detail != "c"+words || p.Drift[0].Detail != "d"+words {
-			t.Errorf("explained: %+v", p)
-		}
-	}
-	if d := Diagnosis(plan.Diagnosis{Detail: "d", Remedy: restart}); d.Detail != "d"+words {
-		t.Errorf("diagnosis: %q", d.Detail)
 	}
 }

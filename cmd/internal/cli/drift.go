@@ -18,7 +18,6 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view/ci"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -270,7 +269,7 @@ func offlineDrift(p *project.Project, s state.State, options plan.Options) view.
 		wanted[i] = relocate(w, records[w.Address])
 	}
 	// Imports are left out: what stands under an id is not looked for.
-	made := remedy.Explain(plan.Compute(plan.Input{
+	made := engine.Explain(plan.Compute(plan.Input{
 		Now: time.Now(), Project: p.Manifest.Project, Lineage: s.Lineage, Serial: s.Serial,
 		Wanted: wanted, Moves: q.Moves, Removed: q.Removed, Records: s.Sessions, World: asRecorded(s, wanted), Options: options,
 	}))

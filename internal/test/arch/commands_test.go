@@ -11,7 +11,7 @@ import (
 )
 
 // factual are the packages that leave the words of remedies to internal/remedy.
-var factual = []string{"plan", "session", "tmux"}
+var factual = []string{"plan", "apply", "state", "docker", "tmux", "session", "internal/engine"}
 
 var commandLine = regexp.MustCompile(`\bagentform (adopt|apply|attach|capture|destroy|doctor|drift|events|fetch|init|logs|next|output|pause|plan|prune|restart|resume|run|send|serve|show|start|state|status|stop|validate|wait|watch)\b`)
 
