@@ -95,8 +95,8 @@ func (s *server) run(batch []*request) {
 	}
 	var out string
 	stdin, err := script(lines.String())
+	defer stdin.Close() // nil: does nothing
 	if err == nil {
-		defer stdin.Close()
 		// Without a caller's context: the commands of others are in it as well.
 		out, err = program.run(context.Background(), s.socket, stdin, args...)
 	}
@@ -147,45 +147,29 @@ func answer(batch []*request, nonce, out string, err error) {
 	}
 }
 
-// script returns a file from which tmux reads text. All of it is there before tmux starts:
-// an agentform that is killed while it writes must not leave half a line, such as a new
-// session without its mark. The file has no name any more. Where none can be created, as
-// on a full disk, a pipe takes a text of usual length.
-func script(text string) (*os.File, error) {
-	f, err := os.CreateTemp("", "agentform-")
-	if err != nil {
-		return pipe(text, err)
-	}
-	err = os.Remove(f.Name())
-	if err == nil {
-		_, err = f.WriteString(text)
-	}
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return pipe(text, errors.Join(err, f.Close()))
-	}
-	return f, nil
-}
-
-// pipeCapacity is how much a pipe takes before somebody reads; macOS takes less than Linux.
+// pipeCapacity is how much a pipe takes before it is read; macOS takes less than Linux.
 const pipeCapacity = 16 << 10
 
-// pipe returns a pipe with text, or why if text is too long for one.
-func pipe(text string, why error) (*os.File, error) {
-	if len(text) > pipeCapacity {
-		return nil, why
+// script returns a file from which tmux reads text. All of it is there before tmux starts:
+// an agentform that is killed while it writes must not leave half a line, such as a new
+// session without its mark. A long text needs a temporary file, which has no name any more.
+func script(text string) (*os.File, error) {
+	if len(text) <= pipeCapacity {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		_, err = w.WriteString(text)
+		return r, errors.Join(err, w.Close())
 	}
-	r, w, err := os.Pipe()
+	f, err := os.CreateTemp("", "agentform-")
 	if err != nil {
-		return nil, errors.Join(why, err)
+		return nil, err
 	}
-	_, err = w.WriteString(text)
-	if err = errors.Join(err, w.Close()); err != nil {
-		return nil, errors.Join(why, err, r.Close())
-	}
-	return r, nil
+	removeErr := os.Remove(f.Name())
+	_, err = f.WriteString(text)
+	_, seekErr := f.Seek(0, io.SeekStart)
+	return f, errors.Join(removeErr, err, seekErr)
 }
 
 // newNonce returns a word that nothing tmux prints can contain.

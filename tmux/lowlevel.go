@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -61,7 +60,7 @@ func (s Server) Has(ctx context.Context, name string) (bool, error) {
 // List returns the sessions of the server, ordered by name. Without a server there is none.
 func (s Server) List(ctx context.Context) ([]Info, error) {
 	nonce := newNonce()
-	text, err := s.run(ctx, "list-panes", "-a", "-F", nonce+"|#{q:session_name}|#{pane_id}|#{pane_pid}|#{pane_dead}")
+	text, err := s.run(ctx, "list-panes", "-a", "-F", nonce+"|"+tmuxwire.ProcessFormat)
 	if errors.Is(err, session.ErrGone) {
 		return nil, nil
 	}
@@ -71,13 +70,9 @@ func (s Server) List(ctx context.Context) ([]Info, error) {
 	var all []Info
 	seen := map[string]bool{}
 	for _, row := range tmuxwire.Rows(text, nonce) {
-		f := tmuxwire.Fields(row)
-		if len(f) != 4 {
-			return nil, fmt.Errorf("tmux: a row of %d columns, expected 4: %.200q", len(f), row)
-		}
-		if pid, err := strconv.Atoi(f[2]); !seen[f[0]] && err == nil {
-			seen[f[0]] = true
-			all = append(all, Info{Name: f[0], Pane: f[1], PID: pid, Dead: f[3] == "1"})
+		if p, err := tmuxwire.ParseProcess(row); err == nil && !seen[p.Session] {
+			seen[p.Session] = true
+			all = append(all, Info{Name: p.Session, Pane: p.ID, PID: p.PID, Dead: p.Dead})
 		}
 	}
 	return all, nil

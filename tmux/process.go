@@ -112,7 +112,7 @@ func (p program) command(ctx context.Context, socket string, args ...string) (*e
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, path, append([]string{"-u", "-f", "/dev/null", "-S", socket}, args...)...)
+	cmd := exec.CommandContext(ctx, path, append(tmuxwire.Flags(socket), args...)...)
 	cmd.Env = environment(os.Environ())
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -2,7 +2,6 @@ package tmuxwire
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -124,14 +123,15 @@ func Capture(pane string, lines int) Command {
 	return Command{"capture-pane", "-p", "-J", "-S", from, "-t", pane}
 }
 
-// Attach returns the command line that attaches a terminal to a session or pane.
-func Attach(bin, socket, target string) []string {
-	return slices.Concat([]string{bin, "-u"}, socketArgs(socket), []string{"attach-session", "-t", target})
-}
+// Flags returns the flags of a tmux command: UTF-8, no configuration file, the socket.
+func Flags(socket string) []string { return []string{"-u", "-f", "/dev/null", "-S", socket} }
 
-func socketArgs(socket string) []string {
-	if socket == "" {
-		return nil
+// Attach returns the command line that attaches a terminal to a session or pane. Without a
+// socket it is that of the user's default server.
+func Attach(bin, socket, target string) []string {
+	argv := []string{bin, "-u"}
+	if socket != "" {
+		argv = append(argv, "-S", socket)
 	}
-	return []string{"-S", socket}
+	return append(argv, "attach-session", "-t", target)
 }

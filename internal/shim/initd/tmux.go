@@ -88,7 +88,7 @@ func (t *terminal) anew() error {
 		return err
 	}
 	// In the foreground, so that it is known as a child.
-	c := exec.Command("tmux", "-D", "-u", "-f", "/dev/null", "-S", t.socket())
+	c := exec.Command("tmux", append(tmuxwire.Flags(t.socket()), "-D")...)
 	c.Dir = "/"
 	if err := t.keeper.begin(c); err != nil {
 		return fmt.Errorf("start tmux: %w", err)
@@ -120,7 +120,7 @@ func (t *terminal) anew() error {
 func (t *terminal) run(args []string, stdin string) (*shim.TmuxReply, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), shim.TmuxTimeout)
 	defer cancel()
-	c := exec.CommandContext(ctx, "tmux", append([]string{"-N", "-u", "-f", "/dev/null", "-S", t.socket()}, args...)...)
+	c := exec.CommandContext(ctx, "tmux", slices.Concat(tmuxwire.Flags(t.socket()), []string{"-N"}, args)...)
 	var out, said bounded
 	c.Dir = "/"
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &said
@@ -216,7 +216,7 @@ func (t *terminal) watch(target string) *watcher {
 		return nil
 	}
 	defer w.Close()
-	c := exec.Command("tmux", "-N", "-u", "-f", "/dev/null", "-S", t.socket(), "-C", "attach-session", "-f", "no-output,ignore-size", "-t", target)
+	c := exec.Command("tmux", slices.Concat([]string{"-N"}, tmuxwire.Flags(t.socket()), []string{"-C", "attach-session", "-f", "no-output,ignore-size", "-t", target})...)
 	c.Dir, c.Stdout = "/", w
 	in, err := c.StdinPipe()
 	if err == nil {
