@@ -49,20 +49,26 @@ func PlanOf(p plan.Plan, version string) api.PlanDocument {
 	d := api.PlanDocument{
 		Format: api.FormatVersion, Version: version, Timestamp: wire.UTC(p.At),
 		Project: p.Project, Lineage: p.Lineage, Serial: p.Serial, Complete: p.Complete,
-		Errored: session.HasErrors(p.Problems), Drift: wire.List(p.Drift), Summary: p.Summary(),
-		Changes: []api.Change{}, Errors: []session.Diagnostic{}, Warnings: []session.Diagnostic{},
+		Errored: session.HasErrors(p.Problems), Drift: wire.List(p.Drift), Summary: p.Summary(), Changes: []api.Change{},
 	}
+	d.Errors, d.Warnings = Severities(p.Problems)
 	for _, c := range p.Changes {
 		d.Changes = append(d.Changes, ChangeOf(c))
 	}
-	for _, x := range p.Problems {
-		if x.Severity == session.Error {
-			d.Errors = append(d.Errors, x)
+	return d
+}
+
+// Severities separates errors from warnings. Neither is nil.
+func Severities(all []session.Diagnostic) (errs, warnings []session.Diagnostic) {
+	errs, warnings = []session.Diagnostic{}, []session.Diagnostic{}
+	for _, d := range all {
+		if d.Severity == session.Error {
+			errs = append(errs, d)
 		} else {
-			d.Warnings = append(d.Warnings, x)
+			warnings = append(warnings, d)
 		}
 	}
-	return d
+	return errs, warnings
 }
 
 // ChangeOf returns a change as plan documents and lines have it.

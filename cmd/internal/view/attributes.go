@@ -10,12 +10,12 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// attribute is one field of a spec or record with its value, as text.
+// attribute is a field of a spec or record, with its value as text.
 type attribute struct{ path, value string }
 
-// writeAttributes adds what changes in a session: for a new one what it is in short,
-// for one that goes what becomes of its workspace, else its changed fields; all
-// fields besides, if full.
+// writeAttributes adds what changes in a session: a summary of a new one, the fate of
+// the workspace of a destroyed one, else the changed fields. If full, it adds the other
+// fields too.
 func writeAttributes(p *page, c plan.Change, full bool) {
 	if c.Action == plan.Delete && c.Before != nil {
 		writeWorkspaceFate(p, *c.Before, c.Keeps)
@@ -41,8 +41,8 @@ func writeAttributes(p *page, c plan.Change, full bool) {
 	}
 }
 
-// writeWorkspaceFate says what becomes of the workspace of a session that goes, and which work in it
-// keeps it.
+// writeWorkspaceFate says what becomes of the workspace of a destroyed session, and
+// which work keeps it.
 func writeWorkspaceFate(p *page, r session.Record, work string) {
 	if r.Tree.Path == "" {
 		return
@@ -58,7 +58,7 @@ func writeWorkspaceFate(p *page, r session.Record, work string) {
 	p.line("      ", p.paint(dim, "workspace "+r.Tree.Path+" "+fate))
 }
 
-// outline is a new session in short.
+// outline returns the summary of a new session.
 func outline(s session.Spec) []attribute {
 	all := []attribute{{"agent", quote(s.Agent.Name)}}
 	add := func(path, value string, told bool) {
@@ -85,8 +85,8 @@ func writeUnchangedFields(p *page, c plan.Change) {
 	p.aligned("      ", same)
 }
 
-// covered reports whether one of the changed fields tells a path already: the
-// field itself or what it holds. The field agent is the agent's name.
+// covered reports whether one of the changed fields is a path or contains it. The field
+// agent is the agent's name.
 func covered(path string, changed []plan.Field) bool {
 	for _, f := range changed {
 		if path == f.Path || f.Path != "agent" && strings.HasPrefix(path, f.Path+".") {
@@ -96,7 +96,7 @@ func covered(path string, changed []plan.Field) bool {
 	return false
 }
 
-// aligned adds attributes with their values below each other.
+// aligned adds attributes with aligned values.
 func (p *page) aligned(indent string, attributes []attribute) {
 	width := 0
 	for _, a := range attributes {
@@ -107,8 +107,8 @@ func (p *page) aligned(indent string, attributes []attribute) {
 	}
 }
 
-// flatten lists the fields of a spec or a record in their order, by the names
-// that the state file has for them; what is empty is left out.
+// flatten returns the fields of a spec or a record, in their order and by their names in
+// the state file. Empty fields are left out.
 func flatten(v any) []attribute {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -153,8 +153,7 @@ func flatten(v any) []attribute {
 	return all
 }
 
-// named is the manifest's name for a path of the stored form, where they
-// differ.
+// named returns the manifest's name for a path of the stored form.
 func named(path string) string {
 	switch {
 	case strings.HasSuffix(path, "agent.name"):

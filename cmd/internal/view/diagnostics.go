@@ -13,9 +13,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Diagnostics writes problems in full: what, where in which file with the faulty
-// code marked and the values of its variables, and the detail. In colour each
-// stands in a box; otherwise it is plain text after a blank line.
+// Diagnostics writes problems in full: the summary, the file with the faulty code marked
+// and the values of its variables, and the detail. In color each is in a box; otherwise
+// it follows a blank line.
 func Diagnostics(w io.Writer, s Style, ds []session.Diagnostic) error {
 	p := &page{Style: s}
 	for _, d := range ds {
@@ -24,9 +24,8 @@ func Diagnostics(w io.Writer, s Style, ds []session.Diagnostic) error {
 	return p.flush(w)
 }
 
-// Errors writes errors as Diagnostics does. An error that is a
-// session.Diagnostic keeps its place in the file; one that joins others
-// (errors.Join, multierror) is told as those.
+// Errors writes errors as Diagnostics does. A session.Diagnostic keeps its location in
+// the file. Joined errors (errors.Join, multierror) are written one by one.
 func Errors(w io.Writer, s Style, errs ...error) error {
 	return Diagnostics(w, s, diagnosticsOf(errs))
 }
@@ -45,7 +44,7 @@ func diagnosticsOf(errs []error) []session.Diagnostic {
 	return ds
 }
 
-// flat returns the errors that some errors are made of.
+// flat returns the errors that joined errors consist of.
 func flat(errs []error) (all []error) {
 	for _, err := range errs {
 		if many := joined(err); len(many) > 0 {
@@ -57,7 +56,7 @@ func flat(errs []error) (all []error) {
 	return all
 }
 
-// joined is the errors that an error is made of, if it is nothing but those.
+// joined returns the errors of an error that only joins others.
 func joined(err error) []error {
 	switch e := err.(type) { //nolint:errorlint // a list within another error is told in that error's words
 	case interface{ WrappedErrors() []error }: // multierror
@@ -115,8 +114,8 @@ var command = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|: )\s*(?:git (?:-C|init|worktree|switch|branch|fetch)|(?:agentform|mv|cp|sudo|apt-get) [^ ])`)
 })
 
-// withoutCommands parts the lines of a text that are commands to type, or end in one,
-// from the others.
+// withoutCommands separates the lines of a text that are or end in commands from the
+// others.
 func withoutCommands(text string) (prose string, commands []string) {
 	var rest []string
 	for line := range strings.SplitSeq(plaintext.Safe(text), "\n") {
@@ -129,8 +128,7 @@ func withoutCommands(text string) (prose string, commands []string) {
 	return strings.Trim(strings.Join(rest, "\n"), "\n"), commands
 }
 
-// location is the file, the code and the session that a problem is about,
-// each in a paragraph of its own.
+// location returns the file, the code and the session of a problem, each in a paragraph.
 func location(p *page, d session.Diagnostic) (lines []string) {
 	switch {
 	case d.Range != nil:
@@ -148,8 +146,8 @@ func location(p *page, d session.Diagnostic) (lines []string) {
 	return nil
 }
 
-// snippetLines is numbered lines of code with the faulty part underlined, and the
-// values of the variables in it.
+// snippetLines returns numbered lines of code with the faulty part underlined, and the
+// values of its variables.
 func snippetLines(p *page, s session.Snippet) (lines []string) {
 	offset := 0 // of the line's first byte in the code
 	for i, code := range strings.Split(strings.TrimRight(s.Code, "\n"), "\n") {
@@ -174,8 +172,8 @@ func snippetLines(p *page, s session.Snippet) (lines []string) {
 
 func tabless(s string) string { return strings.ReplaceAll(s, "\t", "  ") }
 
-// wrap is a text as lines that fit the terminal beside a margin. Lines that
-// are indented (code, commands) are left as they are.
+// wrap returns a text in lines that fit the terminal beside a margin. It does not wrap
+// indented lines and commands.
 func wrap(p *page, text string, margin int) (lines []string) {
 	g := glyphs()
 	for l := range strings.SplitSeq(strings.TrimRight(plaintext.Safe(text), "\n"), "\n") {

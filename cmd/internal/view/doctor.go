@@ -10,8 +10,7 @@ import (
 	"github.com/agentform/agentform/internal/wire"
 )
 
-// Doctor writes findings, each with its remedy below it, and how many are not
-// fine.
+// Doctor writes findings, each with its remedy, and the number of problems.
 func Doctor(w io.Writer, s Style, findings []doctor.Finding) error {
 	p := &page{Style: s}
 	g := glyphs()
@@ -40,12 +39,10 @@ func Doctor(w io.Writer, s Style, findings []doctor.Finding) error {
 	p.line()
 	warnings, faults := levels(findings)
 	switch {
-	case faults > 0 && warnings > 0:
-		p.line(p.paint(red, count(faults, "error")+", "+count(warnings, "warning")+"."))
 	case faults > 0:
-		p.line(p.paint(red, count(faults, "error")+"."))
+		p.line(p.paint(red, problemCounts(faults, warnings)))
 	case warnings > 0:
-		p.line(p.paint(yellow, count(warnings, "warning")+"."))
+		p.line(p.paint(yellow, problemCounts(0, warnings)))
 	default:
 		p.line(p.paint(green, "All is well."))
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// PlanJSON writes a plan as one document. Version is agentform's.
+// PlanJSON writes a plan as one document. version is that of agentform.
 func PlanJSON(w io.Writer, p plan.Plan, version string) error {
 	return wire.Write(w, status.PlanOf(p, version))
 }
 
-// ValidJSON writes what validate found as one document.
+// ValidJSON writes the diagnostics of validate as one document.
 func ValidJSON(w io.Writer, ds []session.Diagnostic) error {
-	errs, warnings := severities(ds)
+	errs, warnings := status.Severities(ds)
 	return wire.Write(w, struct {
 		Format      string               `json:"format_version"`
 		Valid       bool                 `json:"valid"`
 		Errors      int                  `json:"error_count"`
 		Warnings    int                  `json:"warning_count"`
 		Diagnostics []session.Diagnostic `json:"diagnostics"`
-	}{api.FormatVersion, errs == 0, errs, warnings, wire.List(ds)})
+	}{api.FormatVersion, len(errs) == 0, len(errs), len(warnings), wire.List(ds)})
 }
 
 // StatusJSON writes sessions as one document, in the order given.

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
-// NotApplied is the kind of what the manifest has otherwise than the record:
-// what drift finds offline. It stands beside plan's kinds of drift.
+// NotApplied is the kind of drift between the manifest and the state, which drift finds
+// offline.
 const NotApplied plan.DriftKind = "not_applied"
 
-// DriftReport is what drift found, to be told in any of its formats.
+// DriftReport is what drift found.
 type DriftReport struct {
 	Project   string
 	Lineage   string
@@ -46,11 +47,10 @@ type DriftItem struct {
 	Range   *session.Range  `json:"range"` // of the session's block; null when the manifest has none
 }
 
-// Drifted reports whether there is any difference. What could not be looked at
-// is none.
+// Drifted reports whether there is any difference. What could not be inspected is none.
 func (r DriftReport) Drifted() bool { return r.count().differ+r.count().orphans > 0 }
 
-// driftCount is of how many sessions there is what to tell.
+// driftCount counts sessions.
 type driftCount struct{ differ, orphans, unknown int }
 
 func (r DriftReport) count() driftCount {
@@ -128,7 +128,7 @@ func (r DriftReport) Verdict() string {
 	return fmt.Sprintf("No drift. %d sessions are as on record.", n) + ignored
 }
 
-// Drift writes the report for a person.
+// Drift writes the report for people.
 func Drift(w io.Writer, s Style, r DriftReport) error {
 	p := page{Style: s}
 	if len(r.Items) > 0 {
@@ -136,9 +136,8 @@ func Drift(w io.Writer, s Style, r DriftReport) error {
 		for _, i := range r.Items {
 			rows = append(rows, []cell{{string(i.Address), bold}, {KindWords(i.Kind), driftInk(i.Kind)}, {i.Detail, noInk}})
 		}
-		whole := page{Style: Style{Color: s.Color, Dir: s.Dir}} // details are told in full, however narrow the terminal
-		whole.table("  ", []column{{title: "SESSION"}, {title: "DRIFT"}, {title: "DETAIL"}}, rows)
-		p.line(whole.String())
+		p.fullTable(s.Dir, "  ", []column{{title: "SESSION"}, {title: "DRIFT"}, {title: "DETAIL"}}, rows)
+		p.line()
 	}
 	p.line(p.paint(bold, r.Verdict()))
 	return p.flush(w)
@@ -176,17 +175,11 @@ func DriftJSON(w io.Writer, r DriftReport) error {
 	}{
 		Format: api.FormatVersion, Version: r.Agentform, Timestamp: wire.UTC(r.At), Project: r.Project, Lineage: r.Lineage, Serial: r.Serial,
 		Complete: r.Complete, Live: "looked_at", Drifted: r.Drifted(), Sessions: len(r.Sessions),
-		Drift: wire.List(r.Items), Errors: []session.Diagnostic{}, Warnings: []session.Diagnostic{},
+		Drift: wire.List(r.Items),
 	}
+	d.Errors, d.Warnings = status.Severities(r.Problems)
 	if r.Offline {
 		d.Live = "unknown"
-	}
-	for _, x := range r.Problems {
-		if x.Severity == session.Error {
-			d.Errors = append(d.Errors, x)
-		} else {
-			d.Warnings = append(d.Warnings, x)
-		}
 	}
 	return wire.Write(w, d)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Entries writes what is in an agent's own session, for people: the time, who or
-// what, and the text, further lines of it below each other.
+// Entries writes the entries of an agent's session file: the time, the author or kind,
+// and the text, with further lines aligned.
 func Entries(w io.Writer, s Style, entries []session.Entry, now time.Time) error {
 	p := &page{Style: s}
 	for _, e := range entries {
@@ -44,8 +44,7 @@ func entryInk(kind string) ink {
 	return dim
 }
 
-// EntriesJSON writes the end of an agent's own session as one document: the last
-// entries that fit into a tail.
+// EntriesJSON writes the last entries that fit into a tail as one document.
 func EntriesJSON(w io.Writer, a session.Address, path string, entries []session.Entry, truncated bool) error {
 	last, cut := status.LastEntries(entries, 0)
 	return wire.Write(w, struct {

@@ -13,15 +13,15 @@ import (
 	"github.com/agentform/agentform/plan"
 )
 
-// Events writes the events of a history, a line each, with the time in now's zone.
-// To follow a history, call it with each event as it comes.
+// Events writes events, one a line, with the time in the zone of now. It may be called
+// with each event of a history that is followed.
 func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
 	p := &page{Style: s}
 	writeEvents(p, events, now.Location(), true)
 	return p.flush(w)
 }
 
-// writeEvents adds a line an event. Without addresses, they are all of one session.
+// writeEvents adds events, one a line. Without addresses, all are of one session.
 func writeEvents(p *page, events []history.Event, zone *time.Location, addresses bool) {
 	columns := []column{{}, {wide: len("prompt delivered")}, {}, {}} // so wide that those of a followed history align
 	indent := "  "
@@ -42,7 +42,7 @@ func writeEvents(p *page, events []history.Event, zone *time.Location, addresses
 	p.table(indent, columns, rows)
 }
 
-// eventWords is what an event tells besides its time, kind and session.
+// eventWords returns what an event says besides its time, kind and session.
 func eventWords(e history.Event) string {
 	var parts []string
 	add := func(text string) {
@@ -79,7 +79,7 @@ func eventWords(e history.Event) string {
 	return strings.TrimPrefix(words, ": ")
 }
 
-// shortHash is the beginning of a sha256, and any other text as it is.
+// shortHash returns the start of a sha256, and any other text unchanged.
 func shortHash(s string) string {
 	if _, err := hex.DecodeString(s); err != nil || len(s) != 64 {
 		return s
@@ -99,7 +99,7 @@ func kindInk(k history.Kind) ink {
 	return noInk
 }
 
-// EventsJSON writes events as JSON, a line each.
+// EventsJSON writes events as JSON, one a line.
 func EventsJSON(w io.Writer, events []history.Event) error {
 	for _, e := range events {
 		if err := wire.WriteLine(w, status.EventOf(e)); err != nil {

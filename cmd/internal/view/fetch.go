@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/agentform/agentform/api"
@@ -20,7 +19,7 @@ type Fetched struct {
 	Ahead   int             `json:"ahead"`   // commits that no other ref of the repository holds
 }
 
-// FetchedLines writes what fetch did, a line a session.
+// FetchedLines writes what fetch did, one session a line.
 func FetchedLines(w io.Writer, s Style, all []Fetched) error {
 	p := &page{Style: s}
 	for _, f := range all {
@@ -31,20 +30,14 @@ func FetchedLines(w io.Writer, s Style, all []Fetched) error {
 		case !f.Moved:
 			p.line(head, p.paint(noInk, f.Ref), " is at ", abbreviated(f.Commit), " already")
 		default:
-			p.line(head, p.paint(noInk, f.Branch), " is now ", p.paint(noInk, f.Ref), " at ", abbreviated(f.Commit), ahead(f.Ahead))
+			ahead := ""
+			if f.Ahead > 0 {
+				ahead = ", " + count(f.Ahead, "commit") + " that only it holds"
+			}
+			p.line(head, p.paint(noInk, f.Branch), " is now ", p.paint(noInk, f.Ref), " at ", abbreviated(f.Commit), ahead)
 		}
 	}
 	return p.flush(w)
-}
-
-func ahead(n int) string {
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return ", 1 commit that only it holds"
-	}
-	return fmt.Sprintf(", %d commits that only it holds", n)
 }
 
 func abbreviated(commit string) string { return commit[:min(7, len(commit))] }

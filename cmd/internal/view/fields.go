@@ -20,8 +20,8 @@ import (
 
 const nothing = "(none)"
 
-// writeField adds one attribute that changes: old and new value in one line, or
-// element by element where that would be too long to read.
+// writeField adds a changed attribute: old and new value in one line, or one element a
+// line if that is too long.
 func writeField(p *page, indent string, f plan.Field, after *session.Spec) {
 	forces := ""
 	if f.Forces == plan.ForcesRestart || f.Forces == plan.ForcesReplace {
@@ -41,8 +41,8 @@ func writeField(p *page, indent string, f plan.Field, after *session.Spec) {
 	}
 }
 
-// writeValues adds the change of one value. Maps are told key by key, long lists
-// element by element.
+// writeValues adds the change of a value. Maps are compared by key, long lists by
+// element.
 func writeValues(p *page, indent, name string, before, after any, forces string) {
 	bm, isMapB := before.(map[string]any)
 	am, isMapA := after.(map[string]any)
@@ -122,7 +122,7 @@ func writeUnchanged(p *page, indent string, n int) {
 	}
 }
 
-// plainValue is a value as JSON has it, so that a plan says the same before and
+// plainValue returns a value as JSON has it, so that a plan reads the same before and
 // after it was saved.
 func plainValue(v any) any {
 	b, err := json.Marshal(v)
@@ -138,8 +138,8 @@ func plainValue(v any) any {
 	return plain
 }
 
-// tidy is the value of a field with its durations as a person writes them: 15m
-// for 15m0s. Other fields hold a user's own words and stay as they are.
+// tidy returns a field's value with short durations, such as 15m for 15m0s. Other fields
+// hold a user's own words and stay unchanged.
 func tidy(path string, v any) any {
 	root, _, _ := strings.Cut(path, ".")
 	if !slices.Contains([]string{"timeout", "restart", "health", "stop"}, root) &&
@@ -159,8 +159,8 @@ func tidy(path string, v any) any {
 	return v
 }
 
-// shownAt returns the value of a field as one line of a manifest's language. A path is
-// shown in full, however long: a person needs it to go there.
+// shownAt returns the value of a field in the manifest's language. A path is not
+// shortened.
 func shownAt(path string, v any) string {
 	if s, ok := v.(string); ok && s != "" && (path == "workspace.path" || path == "workspace.repo") {
 		return strconv.Quote(s)
@@ -168,7 +168,7 @@ func shownAt(path string, v any) string {
 	return shown(v)
 }
 
-// shown is a plain value as one line of a manifest's language.
+// shown returns a plain value in the manifest's language, on one line.
 func shown(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -197,11 +197,11 @@ func shown(v any) string {
 	return fmt.Sprint(v)
 }
 
-// longText is how much of a text a plan shows; of a longer one, only the size.
+// longText is the length up to which a plan shows a text.
 const longText = 200
 
-// quote is a text in quotes; of a long one, or one of several lines, its size
-// and the start of its sha256.
+// quote returns a text in quotes. For a long text, or one of several lines, it returns
+// the size and the start of the sha256.
 func quote(s string) string {
 	if s == "" {
 		return nothing
@@ -214,7 +214,7 @@ func quote(s string) string {
 	return fmt.Sprintf("(%s, %s, %x)", count(lines, "line"), Bytes(int64(len(s))), sum[:4])
 }
 
-// digested are the fields that a plan knows only the digest of.
+// digested reports whether a plan has only the digest of a field.
 func digested(path string) bool {
 	return path == "prompt" || path == "lifecycle.replace_triggered_by"
 }
@@ -224,8 +224,8 @@ func text(v any) string {
 	return s
 }
 
-// promptWords is a prompt's digest in short, with the size of its text where
-// the text is at hand.
+// promptWords returns the start of a prompt's digest, and the size of its text if that
+// is known.
 func promptWords(digest string, p session.Prompt) string {
 	if digest == "" {
 		return nothing

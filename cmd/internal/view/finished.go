@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Finished is a session that was waited for until it ended.
+// Finished is a session whose end was waited for.
 type Finished struct {
 	api.Session
 	Exit    *session.Exit // nil: it has not exited, or nobody knows how
@@ -35,8 +35,8 @@ func FinishedLine(w io.Writer, s Style, x Finished, now time.Time) error {
 	return p.flush(w)
 }
 
-// WaitingLine returns a line that says what a session that is waited for does, and
-// for how long: session.api: working 12s. What it asks comes with how to answer.
+// WaitingLine returns what a session does and for how long, such as session.api: working
+// 12s. A question comes with how to answer.
 func WaitingLine(s Style, x api.Session, took time.Duration, answer string) string {
 	p := &page{Style: s}
 	p.WriteString(p.paint(bold, string(x.Address)+":") + " ")

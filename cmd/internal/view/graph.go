@@ -20,8 +20,8 @@ type edge struct {
 	Until session.Await   `json:"until"`
 }
 
-// edges are the dependencies of sessions, in the order of the sessions and then
-// of what they depend on.
+// edges returns the dependencies of sessions, in the order of the sessions and of what
+// they depend on.
 func edges(specs []session.Spec) []edge {
 	var all []edge
 	for _, s := range specs {
@@ -32,10 +32,9 @@ func edges(specs []session.Spec) []edge {
 	return all
 }
 
-// GraphDOT writes sessions and their dependencies in the language of Graphviz:
-// an arrow leads from a session to what it waits for, labeled with until when if
-// that is not until it is ready, and what starts first
-// stands on the left. Where there are several roles, each has a box of its own.
+// GraphDOT writes sessions and their dependencies for Graphviz. An arrow points from a
+// session to its dependency, with a label unless it waits for ready. What starts first
+// is on the left. If there are several roles, each is a cluster.
 func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", dotText(project))
@@ -70,9 +69,8 @@ func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
 	return err
 }
 
-// dotText is a quoted string of DOT, of lines below each other; empty ones are
-// left out. A backslash would begin an escape in a label, so that it is doubled
-// everywhere: a name stays one name.
+// dotText returns a quoted string of DOT with one line for each text that is not empty.
+// It doubles backslashes, which would start an escape in a label.
 func dotText(lines ...string) string {
 	var kept []string
 	for _, l := range lines {

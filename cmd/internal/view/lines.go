@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Lines writes what apply does as JSON, an object a line, as it happens. Events
-// come from many goroutines.
+// Lines writes what apply does as JSON, one object a line. It is safe for concurrent
+// use.
 type Lines struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -22,8 +22,8 @@ type Lines struct {
 	began time.Time
 }
 
-// NewLines is a Lines that writes to w. Its first line says which agentform
-// speaks.
+// NewLines returns a Lines that writes to w. The first line has the version of
+// agentform.
 func NewLines(w io.Writer, version string, now func() time.Time) (*Lines, error) {
 	l := &Lines{w: w, now: now, began: now()}
 	return l, l.write(struct {
@@ -33,8 +33,8 @@ func NewLines(w io.Writer, version string, now func() time.Time) (*Lines, error)
 	}{head{Type: "version", Timestamp: wire.UTC(l.began)}, api.FormatVersion, version})
 }
 
-// head is what every line begins with. A line that is not about one session has
-// an empty address; its seconds count from the command's start.
+// head is the start of every line. Without a session the address is empty. Seconds count
+// from the command's start.
 type head struct {
 	Type      string          `json:"type"`
 	Timestamp time.Time       `json:"timestamp"`
@@ -54,8 +54,8 @@ func (l *Lines) write(v any) error {
 	return wire.WriteLine(l.w, v)
 }
 
-// Plan writes a line for each session that the plan acts on or holds, and one
-// for each of its problems.
+// Plan writes a line for each session that the plan changes or holds, and for each
+// problem.
 func (l *Lines) Plan(p plan.Plan) error {
 	for _, c := range p.Changes {
 		if c.Action == plan.None {
@@ -97,9 +97,8 @@ func (l *Lines) diagnostic(t time.Time, d session.Diagnostic) error {
 	}{l.headAt(t, "diagnostic", d.Address), d})
 }
 
-// Event writes the line of an event of apply. Work that is kept and a branch
-// that does not match are diagnostics; other events have no line, the log keeps
-// them.
+// Event writes an event of apply. Kept work and a branch that does not match are
+// diagnostics. Other events have no line.
 func (l *Lines) Event(e history.Event) {
 	switch e.Kind {
 	case history.ApplyStart, history.ApplyProgress, history.ApplyComplete, history.ApplyErrored, history.ApplySkipped, history.Held:
@@ -133,7 +132,7 @@ func (l *Lines) Event(e history.Event) {
 	_ = l.write(x) // a reader that went away does not end what is under way
 }
 
-// Summary writes the last line: the tally, and all errors.
+// Summary writes the last line: the tally and all errors.
 func (l *Lines) Summary(t Tally) error {
 	h := l.head("summary", "")
 	if t.Elapsed > 0 {

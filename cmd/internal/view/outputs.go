@@ -25,7 +25,7 @@ type Output struct {
 	Description string
 }
 
-// value is the output's value, with numbers as they are written.
+// value returns the output's value, with numbers as written.
 func (o Output) value() (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(o.Value))
 	d.UseNumber()
@@ -35,8 +35,7 @@ func (o Output) value() (v any, err error) {
 	return v, nil
 }
 
-// Outputs writes outputs as a manifest would, one below the other. Values of
-// sensitive ones are withheld.
+// Outputs writes outputs in the manifest's language. It withholds sensitive values.
 func Outputs(w io.Writer, s Style, outputs []Output) error {
 	p := page{Style: s}
 	for _, o := range outputs {
@@ -53,8 +52,8 @@ func Outputs(w io.Writer, s Style, outputs []Output) error {
 	return p.flush(w)
 }
 
-// OutputValue writes one output's value, whether it is sensitive or not: a text
-// as it is, so that a shell can use it, all else as Outputs does.
+// OutputValue writes the value of one output, even if it is sensitive: a string
+// unquoted, for shells, and other values as Outputs does.
 func OutputValue(w io.Writer, o Output) error {
 	v, err := o.value()
 	if err != nil {
@@ -75,8 +74,8 @@ type outputRecord struct {
 	Description string `json:"description"`
 }
 
-// OutputsJSON writes outputs as one document, an object by name as Terraform's. Values
-// of sensitive ones are null.
+// OutputsJSON writes outputs as one document, an object by name as in Terraform.
+// Sensitive values are null.
 func OutputsJSON(w io.Writer, outputs []Output) error {
 	records := make(map[string]outputRecord, len(outputs))
 	for _, o := range outputs {
@@ -96,7 +95,7 @@ func OutputsJSON(w io.Writer, outputs []Output) error {
 	}{api.FormatVersion, records})
 }
 
-// OutputJSON writes one output as one document, whether it is sensitive or not.
+// OutputJSON writes one output as one document, even if it is sensitive.
 func OutputJSON(w io.Writer, o Output) error {
 	v, err := o.value()
 	if err != nil {
@@ -112,7 +111,7 @@ var bareKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[\pL_][\pL\pN_-]*$`)
 })
 
-// written is a value in the language of manifests, on as many lines as it needs.
+// written returns a value in the manifest's language, on as many lines as it needs.
 func written(v any, indent string) string {
 	deeper := indent + "  "
 	var b strings.Builder

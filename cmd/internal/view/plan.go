@@ -11,14 +11,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// PlanOptions say how much of a plan is written.
+// PlanOptions are the options of Plan.
 type PlanOptions struct {
 	Full bool // unchanged sessions and attributes as well (--detail=full)
 }
 
-// Plan writes a plan for people: a legend of the symbols used, each session
-// that changes with the reason and the attributes that change, what is wrong,
-// and last the summary.
+// Plan writes a plan for people: a legend of the symbols used, each session that changes
+// with the reason and the changed attributes, the problems, and the summary.
 func Plan(w io.Writer, s Style, pl plan.Plan, o PlanOptions) error {
 	p, body := &page{Style: s}, &page{Style: s}
 	inline, boxed := splitProblems(pl.Problems)
@@ -144,7 +143,7 @@ func because(b *page, reason string) string {
 	return ": " + b.paint(noInk, plaintext.OneLine(reason))
 }
 
-// willBe is what an action does to its session, in words.
+// willBe returns what an action does to its session.
 func willBe(c plan.Change) string {
 	words := verbs(c.Action)
 	if c.Action == plan.Hold {
@@ -173,9 +172,8 @@ func writeDrift(p *page, drift []plan.Drift, listed map[session.Address]bool) {
 	}
 	p.line(p.paint(bold, "Objects have changed outside of agentform:"))
 	p.line()
-	whole := page{Style: Style{Color: p.Color}} // details are shown in full, however narrow the terminal
-	whole.table("  ", make([]column, 3), rows)
-	p.line(whole.String())
+	p.fullTable("", "  ", make([]column, 3), rows)
+	p.line()
 }
 
 // writeLegend explains the symbols that the plan uses.

@@ -14,19 +14,18 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Progress tells people what happens while it happens: a line an event, each
-// beginning with the session's address. Events come from many goroutines.
+// Progress writes events as they happen, one a line, starting with the session's
+// address. It is safe for concurrent use.
 type Progress struct {
 	mu    sync.Mutex
 	w     io.Writer
 	style Style
 }
 
-// NewProgress is a Progress that writes to w.
+// NewProgress returns a Progress that writes to w.
 func NewProgress(w io.Writer, s Style) *Progress { return &Progress{w: w, style: s} }
 
-// Event writes what an event tells. Events that are steps of an action under way
-// (workspace ready, launched, …) say nothing; the log keeps them.
+// Event writes an event. Steps of an action, such as launched, are not written.
 func (p *Progress) Event(e history.Event) {
 	b := &page{Style: p.style}
 	writeEvent(b, e)
@@ -92,7 +91,7 @@ func after(e history.Event) string {
 	return " after " + Elapsed(e.Elapsed.D())
 }
 
-// whole is how long something has taken, in whole seconds.
+// whole returns a duration in whole seconds.
 func whole(d session.Duration) string {
 	s := int(d.D().Seconds())
 	if s < 60 {
@@ -112,5 +111,5 @@ var addressIn = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`session\.[\pL_][\pL\pN_-]*(\[(\d+|"([^"\\]|\\.)*")\])?`)
 })
 
-// dependency is the address of another session that a text names, or nothing.
+// dependency returns the address of the session that a text names, or nothing.
 func dependency(detail string) string { return addressIn().FindString(detail) }

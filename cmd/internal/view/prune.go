@@ -3,15 +3,14 @@ package view
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/prune"
 	"github.com/agentform/agentform/internal/wire"
 )
 
-// Prune writes what is left over: what goes, one line for each workspace and one
-// for all of any other kind, then what is kept and why.
+// Prune writes leftovers: what is removed, one line for each workspace and one for each
+// other kind, then what is kept and why.
 func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 	p := &page{Style: s}
 	for _, part := range []struct {
@@ -28,9 +27,7 @@ func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 			p.line()
 		}
 		p.line(p.paint(bold, part.title))
-		whole := page{Style: Style{Color: p.Color}} // paths and reasons are told in full
-		whole.table("  ", make([]column, 4), rows)
-		p.line(strings.TrimRight(whole.String(), "\n"))
+		p.fullTable("", "  ", make([]column, 4), rows)
 	}
 	if p.Len() == 0 {
 		p.line("Nothing is left over.")
@@ -38,8 +35,8 @@ func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 	return p.flush(w)
 }
 
-// leftovers are the rows of what has that action: each by itself if it is a
-// workspace or its reason is its own, else all of a kind together.
+// leftovers returns the rows of an action: one for each workspace and each leftover with
+// a reason of its own, and one for each other kind.
 func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	var rows [][]cell
 	type sum struct {
@@ -75,8 +72,7 @@ func size(n int64) string {
 	return Bytes(n)
 }
 
-// PruneJSON writes what is left over as one document. Applied says that it was to
-// be removed, and not only shown.
+// PruneJSON writes leftovers as one document. applied says that they were to be removed.
 func PruneJSON(w io.Writer, all []prune.Leftover, applied bool) error {
 	return wire.Write(w, struct {
 		Format  string           `json:"format_version"`

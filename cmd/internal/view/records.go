@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Records is what the state file holds.
+// Records is the content of the state file.
 type Records struct {
 	Project  string
 	Lineage  string
@@ -17,7 +17,7 @@ type Records struct {
 	Sessions []session.Record
 }
 
-// StateList writes the addresses of the sessions on record, one a line.
+// StateList writes the addresses of recorded sessions, one a line.
 func StateList(w io.Writer, records []session.Record) error {
 	p := &page{}
 	for _, r := range records {
@@ -26,7 +26,7 @@ func StateList(w io.Writer, records []session.Record) error {
 	return p.flush(w)
 }
 
-// StateShow writes one record, a field a line.
+// StateShow writes one record, one field a line.
 func StateShow(w io.Writer, s Style, r session.Record) error {
 	p := &page{Style: s}
 	p.line(p.paint(bold, string(r.Address)))
@@ -34,7 +34,7 @@ func StateShow(w io.Writer, s Style, r session.Record) error {
 	return p.flush(w)
 }
 
-// StateListJSON writes in short what is on record as one document.
+// StateListJSON writes a summary of the state as one document.
 func StateListJSON(w io.Writer, r Records) error {
 	type entry struct {
 		Address   session.Address `json:"address"`

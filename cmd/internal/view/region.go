@@ -8,10 +8,9 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
-// Region is the part of a terminal in which a text is shown that changes: each
-// drawing takes the place of the one before it, and what stood above it stays.
-// The cursor is left below the text and is hidden only while it is drawn, so
-// that there is nothing to restore whenever the program ends.
+// Region is the part of a terminal that shows a changing text: each drawing replaces the
+// last, and what is above stays. The cursor is left below the text and hidden only while
+// drawing, so that an exit at any time needs no cleanup.
 type Region struct {
 	w     io.Writer
 	text  string
@@ -20,12 +19,11 @@ type Region struct {
 	tall  int
 }
 
-// NewRegion is a region at the cursor of the terminal w.
+// NewRegion returns a region at the cursor of the terminal w.
 func NewRegion(w io.Writer) *Region { return &Region{w: w} }
 
-// Draw shows the text on a terminal of so many columns and rows, as of
-// Style.Width and Rows. What does not fit is left out before the last line, which
-// is always shown. The same text on the same terminal is not drawn again.
+// Draw shows the text on a terminal of that size. If it does not fit, lines before the
+// last are left out. The same text is not drawn twice.
 func (r *Region) Draw(text string, width, rows int) error {
 	if text == r.text && width == r.width && rows == r.tall {
 		return nil
@@ -54,8 +52,8 @@ func (r *Region) Draw(text string, width, rows int) error {
 	return err
 }
 
-// fitting are the lines that fit into the rows, one row left for the cursor: the
-// first ones, how many are left out, and the last one.
+// fitting returns the lines that fit into the rows, less one for the cursor: the first
+// ones, how many are left out, and the last.
 func fitting(lines []string, width, rows int) []string {
 	total := 0
 	for _, l := range lines {
@@ -76,7 +74,7 @@ func fitting(lines []string, width, rows int) []string {
 	return append(shown, fmt.Sprintf("… %s more", count(len(lines)-1-len(shown), "line")), last)
 }
 
-// height is how many rows a line takes that is painted already.
+// height returns how many rows a painted line takes.
 func height(line string, width int) int {
 	if width <= 0 {
 		return 1

@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Services writes the places, each with its sessions, and last how many there are.
+// Services writes the services, each with its sessions, and then the totals.
 func Services(w io.Writer, st Style, all []status.Service) error {
 	p := &page{Style: st}
 	if len(all) == 0 {
@@ -43,7 +43,7 @@ func Services(w io.Writer, st Style, all []status.Service) error {
 	return p.flush(w)
 }
 
-// serviceTitle returns a place in one line.
+// serviceTitle returns a service in one line.
 func serviceTitle(p *page, s status.Service) string {
 	if s.Kind == status.NoPlace {
 		return "no server or container"
@@ -64,8 +64,8 @@ func serviceTitle(p *page, s status.Service) string {
 	return s.Noun() + " " + p.paint(bold, plaintext.OneLine(s.Name)) + more
 }
 
-// places counts the services of each kind: 1 tmux server, 3 containers. They are
-// sorted by kind.
+// places returns how many services there are of each kind, by which they are sorted: 1
+// tmux server, 3 containers.
 func places(all []status.Service) string {
 	var parts []string
 	for len(all) > 0 && all[0].Kind != status.NoPlace {
@@ -82,7 +82,7 @@ func places(all []status.Service) string {
 	return strings.Join(parts, ", ")
 }
 
-// ServicesJSON writes the places as one document.
+// ServicesJSON writes the services as one document.
 func ServicesJSON(w io.Writer, all []status.Service) error {
 	counts := map[session.State]int{}
 	for _, s := range all {

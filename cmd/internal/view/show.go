@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Show writes one session in full: what it is and does, its ids, its last
-// events, the end of its screen, and the commands to look at it by hand.
+// Show writes one session in full: its state, properties and last events, the end of its
+// screen, and the commands to look at it without agentform.
 func Show(w io.Writer, s Style, x status.Detail, now time.Time) error {
 	p := &page{Style: s}
 	word, color := stateWord(x.Session)
@@ -52,7 +52,7 @@ func (p *page) heading(title string) {
 	p.line(p.paint(bold, title))
 }
 
-// facts is a session's properties, those that it has.
+// facts returns the properties of a session.
 func facts(x status.Detail, now time.Time) []attribute {
 	var all []attribute
 	add := func(name, value string) {
@@ -111,7 +111,7 @@ func facts(x status.Detail, now time.Time) []attribute {
 	return all
 }
 
-// policy is how often the supervisor restarts the session by itself.
+// policy returns how often the hub restarts the session.
 func policy(x status.Detail) string {
 	if x.Record == nil {
 		return ""
@@ -123,7 +123,7 @@ func policy(x status.Detail) string {
 	return fmt.Sprintf(" (by itself %s, %d in %s)", strings.ReplaceAll(r.Policy, "-", " "), r.Attempts, Age(r.Window.D()))
 }
 
-// exitWords is how a run ended: exit status 1 after 3m, at 12:00:05.
+// exitWords describes how a run ended: exit status 1 after 3m, at 12:00:05.
 func exitWords(e session.Exit, now time.Time) string {
 	how := fmt.Sprintf("exit status %d", e.Code)
 	if e.Signal != "" {

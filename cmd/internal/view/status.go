@@ -14,9 +14,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Status writes a table of sessions, in the order given, below it what there is
-// to say about one or the other, and last how many there are in each state. Now
-// is what ages are counted to.
+// Status writes a table of sessions, in the order given, then details of some, and the
+// totals. Ages are relative to now.
 func Status(w io.Writer, s Style, sessions []api.Session, now time.Time) error {
 	p := &page{Style: s}
 	if len(sessions) == 0 {
@@ -46,7 +45,7 @@ func Status(w io.Writer, s Style, sessions []api.Session, now time.Time) error {
 	return p.flush(w)
 }
 
-// writeNotes says more about the sessions of which there is more to say.
+// writeNotes adds the details of sessions that have any.
 func writeNotes(p *page, sessions []api.Session, now time.Time) {
 	told := false
 	for _, x := range sessions {
@@ -77,8 +76,8 @@ func statusRow(x api.Session, now time.Time) []cell {
 	}
 }
 
-// stateWord returns the state of a session for people, and its color. A session that
-// could run, and whose workspace is on another branch, needs someone first of all.
+// stateWord returns the state of a session for people, and its color. A wrong branch
+// comes first.
 func stateWord(x api.Session) (string, ink) {
 	if status.WrongBranch(x) {
 		return wrongBranch, red
@@ -88,7 +87,7 @@ func stateWord(x api.Session) (string, ink) {
 
 const wrongBranch = "wrong branch"
 
-// number is a number that may not be known, in thousands where it is long.
+// number returns a number, in thousands if it is large, or a dash if it is not known.
 func number[N int | int64](n *N) string {
 	switch {
 	case n == nil:
@@ -99,7 +98,7 @@ func number[N int | int64](n *N) string {
 	return fmt.Sprint(*n)
 }
 
-// age is how long the run has been going on, or a dash.
+// age returns how long the run has lasted, or a dash.
 func age(x api.Session, now time.Time) string {
 	if x.StartedAt == nil {
 		return "-"
@@ -107,7 +106,7 @@ func age(x api.Session, now time.Time) string {
 	return Age(now.Sub(*x.StartedAt))
 }
 
-// why is what there is to say about a session besides its state.
+// why returns the details of a session's state.
 func why(x api.Session, now time.Time) string {
 	var parts []string
 	if x.BranchFault != "" {
@@ -122,8 +121,7 @@ func why(x api.Session, now time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
-// states is every state in the order in which they are counted: what needs a
-// person first.
+// states returns all states in the order of the totals: what needs a person comes first.
 func states() []session.State {
 	return []session.State{
 		session.StateError, session.StateStale, session.StateUnknown, session.StatePending,
@@ -131,7 +129,7 @@ func states() []session.State {
 	}
 }
 
-// countStates is the last line of a status: 1 wrong branch, 1 stale, 6 running.
+// countStates returns the totals: 1 wrong branch, 1 stale, 6 running.
 func countStates(p *page, sessions []api.Session) string {
 	counts := status.Counts(sessions)
 	for _, x := range sessions {

@@ -13,14 +13,14 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Step is what became of one session between two looks.
+// Step is a change of a session between two looks.
 type Step struct {
 	At       time.Time
 	Old, New *api.Session // Old is nil at the first look that has the session, New once it is gone
 }
 
-// Steps are what became of the sessions between two looks, in the order of the
-// later one, those that are gone last.
+// Steps returns the changes between two looks, in the order of the later one, with the
+// sessions that are gone last.
 func Steps(old, now []api.Session, at time.Time) []Step {
 	var steps []Step
 	find := func(all []api.Session, a session.Address) *api.Session {
@@ -43,8 +43,8 @@ func Steps(old, now []api.Session, at time.Time) []Step {
 	return steps
 }
 
-// differs reports whether a session has become another: what it is or does, its
-// run, its branch, or the pull request that it tells of.
+// differs reports whether the state, activity, run, branch or pull request of a session
+// has changed.
 func differs(x api.Session, y api.Session) bool {
 	return Word(x) != Word(y) || x.State != y.State || x.Activity != y.Activity || x.Restarts != y.Restarts || x.PR != y.PR ||
 		offBranch(x) != offBranch(y)
@@ -53,8 +53,8 @@ func differs(x api.Session, y api.Session) bool {
 // offBranch reports whether the workspace is known not to be on its branch.
 func offBranch(x api.Session) bool { return x.BranchOK != nil && !*x.BranchOK }
 
-// Word is what a session is or does in one word: what its agent does while it
-// runs and that is known, that it is done or has failed, or else its state.
+// Word returns the activity of a session that runs, is done or has failed, and otherwise
+// its state.
 func Word(x api.Session) string {
 	switch {
 	case x.Activity == session.Done || x.Activity == session.Failed,
@@ -64,8 +64,8 @@ func Word(x api.Session) string {
 	return string(x.State)
 }
 
-// StepLines writes steps, a line each: the time, the session, what it was and
-// is, and why. Addresses are made as wide as that many columns.
+// StepLines writes steps, one a line: the time, the session, the change and its reason.
+// Addresses are padded to wide columns.
 func StepLines(w io.Writer, s Style, steps []Step, wide int) error {
 	p := &page{Style: s}
 	for _, st := range steps {
@@ -96,7 +96,7 @@ func writeStep(p *page, st Step, wide int) {
 	p.line()
 }
 
-// paintWord is a session's word, in its colour.
+// paintWord returns a session's word in color.
 func paintWord(p *page, x api.Session) string {
 	word := Word(x)
 	if word == string(x.Activity) {
@@ -105,8 +105,8 @@ func paintWord(p *page, x api.Session) string {
 	return p.paint(stateInk(x.State), word)
 }
 
-// wordAndReason is a session's word and what there is to say besides, which often
-// begins with the same word.
+// wordAndReason returns a session's word and the details, which often start with the
+// same word.
 func wordAndReason(p *page, x api.Session, now time.Time) string {
 	word, why := Word(x), why(x, now)
 	rest, same := strings.CutPrefix(why, word)
@@ -148,8 +148,7 @@ func (l *Lines) Step(st Step) error {
 	}{l.headAt(st.At, "change", x.Address), of(st.Old), of(st.New), x.Detail, x.Alive, x.BranchOK, x.Restarts, x.PR})
 }
 
-// Tallied is how many there are of each word, in the order of the words: 2 idle,
-// 1 working.
+// Tallied returns how often each word occurs, sorted: 2 idle, 1 working.
 func Tallied(words map[string]int) string {
 	var parts []string
 	for _, word := range slices.Sorted(maps.Keys(words)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
-// Style is how text is written: the zero value is plain text of any width.
+// Style is how text is written. The zero value is plain text of any width.
 type Style struct {
 	Color bool
 	Width int // columns of the terminal; 0: not a terminal, nothing is cut or wrapped
@@ -19,9 +19,9 @@ type Style struct {
 	Dir string
 }
 
-// StyleFor is the style for a writer: colour and width only if it is a terminal.
-// Colour is left out if noColor is set, or NO_COLOR is not empty or TERM is dumb
-// in environ (as of os.Environ).
+// StyleFor returns the style for a writer: color and width only if it is a terminal.
+// There is no color if noColor is set, or if environ has a non-empty NO_COLOR or
+// TERM=dumb.
 func StyleFor(w io.Writer, noColor bool, environ []string) Style {
 	f, ok := w.(interface{ Fd() uintptr })
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -39,7 +39,7 @@ func StyleFor(w io.Writer, noColor bool, environ []string) Style {
 	return s
 }
 
-// ink is a colour, as the parameter of a terminal's SGR sequence.
+// ink is a color, as the parameter of a terminal's SGR sequence.
 type ink string
 
 const (
@@ -54,8 +54,8 @@ const (
 	cyan    ink = "36"
 )
 
-// paint is a text in a colour. The text is made safe: this is the only place
-// that emits an escape sequence, but for Region, which moves the cursor.
+// paint returns a text in a color, made safe. Only paint and Region emit escape
+// sequences.
 func (s Style) paint(c ink, text string) string {
 	text = s.near(plaintext.Safe(text))
 	if !s.Color || c == noInk || text == "" {
@@ -64,8 +64,7 @@ func (s Style) paint(c ink, text string) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-// near shows the paths below the reader's folder from there, wherever they stand
-// in a text, so that they are short and can be pasted.
+// near makes the paths in a text relative to the reader's folder.
 func (s Style) near(text string) string {
 	dir := s.Dir + "/"
 	if s.Dir == "" || s.Dir == "/" || !strings.Contains(text, dir) {
@@ -87,14 +86,14 @@ func (s Style) near(text string) string {
 	}
 }
 
-// page is text under construction. It is written to its destination at once, so
-// that what several goroutines write never mixes within a page.
+// page is text under construction. It is written at once, so that pages of several
+// goroutines do not mix.
 type page struct {
 	Style
 	strings.Builder
 }
 
-// line adds texts that are painted already, and ends the line.
+// line adds painted texts and ends the line.
 func (p *page) line(painted ...string) {
 	for _, s := range painted {
 		p.WriteString(s)
@@ -102,7 +101,7 @@ func (p *page) line(painted ...string) {
 	p.WriteByte('\n')
 }
 
-// blank makes sure that one empty line parts what follows from what stands.
+// blank ends the text with one empty line.
 func (p *page) blank() {
 	if !strings.HasSuffix(p.String(), "\n\n") {
 		p.line()

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
-// planSummary is a plan in one line: what it would do, or that there is nothing
-// to do.
+// planSummary returns a plan in one line.
 func planSummary(p plan.Plan) string {
 	s := p.Summary()
 	if s.Errors == 0 && s.Hold == 0 && !p.Acts() {
@@ -78,7 +78,7 @@ func nothingToDo(p plan.Plan) string {
 	return matches + "."
 }
 
-// Tally is how a command that acts on sessions ended.
+// Tally is the outcome of a command that changes sessions.
 type Tally struct {
 	Command               string // the word that the last line begins with: Apply, Destroy, Stop; empty: Apply
 	Done, Failed, Skipped int    // sessions
@@ -87,8 +87,8 @@ type Tally struct {
 	Elapsed               time.Duration // of the whole command; only in JSON
 }
 
-// Summary writes the tally, after all errors together: those that were reported as they
-// happened in one line.
+// Summary writes all errors and then the tally. Errors that were reported before take
+// one line.
 func Summary(w io.Writer, s Style, t Tally) error {
 	p := &page{Style: s}
 	for _, err := range flat(t.Errors) {
@@ -117,8 +117,8 @@ func Summary(w io.Writer, s Style, t Tally) error {
 	return p.flush(w)
 }
 
-// Valid writes what validate found: the diagnostics, then whether the manifest
-// is valid, and how many sessions it declares.
+// Valid writes the diagnostics of a manifest, whether it is valid, and how many sessions
+// it declares.
 func Valid(w io.Writer, s Style, sessions int, ds []session.Diagnostic) error {
 	p := &page{Style: s}
 	for _, d := range ds {
@@ -127,27 +127,27 @@ func Valid(w io.Writer, s Style, sessions int, ds []session.Diagnostic) error {
 	if len(ds) > 0 {
 		p.blank()
 	}
-	errs, warnings := severities(ds)
-	switch {
-	case errs > 0 && warnings > 0:
-		p.line(p.paint(red, "The manifest is not valid: "+count(errs, "error")+", "+count(warnings, "warning")+"."))
-	case errs > 0:
-		p.line(p.paint(red, "The manifest is not valid: "+count(errs, "error")+"."))
-	case warnings > 0:
-		p.line(p.paint(green, "Success!")+" The manifest is valid: "+count(sessions, "session")+".", " ", p.paint(yellow, count(warnings, "warning")+"."))
-	default:
-		p.line(p.paint(green, "Success!") + " The manifest is valid: " + count(sessions, "session") + ".")
+	errs, warnings := status.Severities(ds)
+	if len(errs) > 0 {
+		p.line(p.paint(red, "The manifest is not valid: "+problemCounts(len(errs), len(warnings))))
+		return p.flush(w)
 	}
+	p.WriteString(p.paint(green, "Success!") + " The manifest is valid: " + count(sessions, "session") + ".")
+	if len(warnings) > 0 {
+		p.WriteString(" " + p.paint(yellow, problemCounts(0, len(warnings))))
+	}
+	p.line()
 	return p.flush(w)
 }
 
-func severities(ds []session.Diagnostic) (errs, warnings int) {
-	for _, d := range ds {
-		if d.Severity == session.Error {
-			errs++
-		} else {
-			warnings++
-		}
+// problemCounts returns how many errors and warnings there are, as a sentence's end.
+func problemCounts(errs, warnings int) string {
+	var parts []string
+	if errs > 0 {
+		parts = append(parts, count(errs, "error"))
 	}
-	return errs, warnings
+	if warnings > 0 {
+		parts = append(parts, count(warnings, "warning"))
+	}
+	return strings.Join(parts, ", ") + "."
 }

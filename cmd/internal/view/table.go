@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
-// column is one column of a table.
+// column is a column of a table.
 type column struct {
 	title string
 	wide  int // at least so wide
@@ -17,7 +17,7 @@ type column struct {
 	right bool
 }
 
-// cell is one cell of a table: one line, not painted yet.
+// cell is a cell of a table: one line, not painted yet.
 type cell struct {
 	text string
 	ink  ink
@@ -28,9 +28,9 @@ const gap = "  " // between columns
 // glyphs measures text in terminal columns, the same in every locale.
 func glyphs() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
-// table adds rows in aligned columns, indented. Where the terminal is too
-// narrow, columns that may be cut are, the last one first, and then columns that
-// can be spared are left out. So is a column with nothing in it.
+// table adds rows in aligned columns. If the terminal is too narrow, columns with a min
+// are cut, the last one first, and then those with a spare are left out. Empty columns
+// are left out too.
 func (p *page) table(indent string, columns []column, rows [][]cell) {
 	g := glyphs()
 	widths := make([]int, len(columns))
@@ -58,6 +58,15 @@ func (p *page) table(indent string, columns []column, rows [][]cell) {
 	}
 }
 
+// fullTable adds rows as table does, in full however narrow the terminal. Paths are
+// relative to dir.
+func (p *page) fullTable(dir, indent string, columns []column, rows [][]cell) {
+	style := p.Style
+	p.Style = Style{Color: style.Color, Dir: dir}
+	p.table(indent, columns, rows)
+	p.Style = style
+}
+
 func (p *page) row(g *runewidth.Condition, indent string, columns []column, widths []int, r []cell) {
 	p.WriteString(indent)
 	owed := "" // spaces, written only before text: no line ends in them
@@ -81,8 +90,8 @@ func (p *page) row(g *runewidth.Condition, indent string, columns []column, widt
 	p.line()
 }
 
-// shrink makes widths fit into the width of the terminal as far as it can. A
-// column of no width is not written.
+// shrink makes widths fit the terminal as far as possible. A column of width 0 is not
+// written.
 func shrink(columns []column, widths []int, fit int) {
 	total := -len(gap)
 	for _, w := range widths {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Age is a span of time as a person says it, in its two largest units: 12s, 3m,
-// 2h5m, 4d3h. Below a second, and of the future, it is 0s.
+// Age returns a duration in its two largest units: 12s, 3m, 2h5m, 4d3h. A negative
+// duration is 0s.
 func Age(d time.Duration) string {
 	d = max(d, 0)
 	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
@@ -31,7 +31,7 @@ func Age(d time.Duration) string {
 	return two(days, "d", hours, "h")
 }
 
-// Elapsed is how long something took: 30ms, 0.3s, 1.2s, 12s, 2m5s, 1h3m.
+// Elapsed returns how long something took: 30ms, 0.3s, 1.2s, 12s, 2m5s, 1h3m.
 func Elapsed(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -45,7 +45,7 @@ func Elapsed(d time.Duration) string {
 	return Age(d)
 }
 
-// Bytes is a size in decimal units: 512 B, 1.2 kB, 3.4 MB.
+// Bytes returns a size in decimal units: 512 B, 1.2 kB, 3.4 MB.
 func Bytes(n int64) string {
 	if n < 1000 {
 		return strconv.FormatInt(n, 10) + " B"
@@ -60,7 +60,7 @@ func Bytes(n int64) string {
 	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i]
 }
 
-// count is a number with its noun: 1 error, 3 errors.
+// count returns a number with its noun: 1 error, 3 errors.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -72,8 +72,8 @@ var utcTime = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\b`)
 })
 
-// LocalTimes returns a text with its RFC 3339 times in UTC as clock shows them, for
-// people. Details of plans have them so, since they are compared and printed as JSON.
+// LocalTimes replaces the RFC 3339 times in a text, which plans and JSON have, by local
+// times.
 func LocalTimes(text string, now time.Time) string {
 	if !strings.Contains(text, "Z") {
 		return text
@@ -87,7 +87,7 @@ func LocalTimes(text string, now time.Time) string {
 	})
 }
 
-// clock is a time beside now: the hour alone on the same day.
+// clock returns a time for people: without the date if that is the date of now.
 func clock(t, now time.Time) string {
 	t = t.In(now.Location())
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

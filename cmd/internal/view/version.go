@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/internal/wire"
 )
 
-// Build is which agentform this is.
+// Build identifies a build of agentform.
 type Build struct {
 	Version  string `json:"agentform_version"`
 	Commit   string `json:"commit"`   // empty: not known
@@ -15,7 +15,7 @@ type Build struct {
 	Platform string `json:"platform"` // linux/amd64
 }
 
-// Version writes which agentform this is.
+// Version writes a Build.
 func Version(w io.Writer, b Build) error {
 	p := &page{}
 	p.line(p.paint(noInk, "agentform "+b.Version))
@@ -27,7 +27,7 @@ func Version(w io.Writer, b Build) error {
 	return p.flush(w)
 }
 
-// VersionJSON writes which agentform this is as one document.
+// VersionJSON writes a Build as one document.
 func VersionJSON(w io.Writer, b Build) error {
 	return wire.Write(w, struct {
 		Format string `json:"format_version"`

@@ -13,13 +13,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Waited is how a wait for one session ended.
+// Waited is the outcome of a wait for one session.
 type Waited struct {
 	api.Session        // without a state: it is not there any more
 	Outcome     string // reached, over, waiting, as of follow.Verdict
 }
 
-// WaitedLine writes how a session that is waited for stands.
+// WaitedLine writes the state of a session that is waited for.
 func WaitedLine(w io.Writer, s Style, x Waited, now time.Time) error {
 	p := &page{Style: s}
 	p.WriteString(p.paint(bold, plaintext.OneLine(string(x.Address))) + ": ")
@@ -56,7 +56,7 @@ func WaitedJSON(w io.Writer, all []Waited, goal string, reached, timedOut bool, 
 	return wire.Write(w, d)
 }
 
-// Needy is a session that needs somebody.
+// Needy is a session that needs attention.
 type Needy struct {
 	api.Session
 	Priority int
@@ -64,7 +64,7 @@ type Needy struct {
 	Since    time.Time // as far as known
 }
 
-// NeedLine writes why a session needs somebody, and for how long it has.
+// NeedLine writes why a session needs attention, and since when.
 func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 	p := &page{Style: s}
 	word := needWord(n.Reason)
@@ -104,7 +104,7 @@ func needWord(reason string) string {
 	return reason
 }
 
-// NeedJSON writes a session that needs somebody as one document.
+// NeedJSON writes a session that needs attention as one document.
 func NeedJSON(w io.Writer, n Needy) error {
 	return wire.Write(w, struct {
 		Format   string          `json:"format_version"`

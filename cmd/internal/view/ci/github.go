@@ -10,9 +10,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// GitHub writes the report as GitHub's workflow commands: an annotation for
-// each difference, at the session's block in the manifest, and last the verdict.
-// (docs.github.com, "Workflow commands for GitHub Actions".)
+// GitHub writes the report as workflow commands: an annotation for each difference, at
+// the session's block in the manifest, and last the verdict. See docs.github.com,
+// "Workflow commands for GitHub Actions".
 func GitHub(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
 	var b strings.Builder
@@ -42,9 +42,8 @@ func GitHub(w io.Writer, r view.DriftReport) error {
 	return err
 }
 
-// GitHubOutputs writes the step's outputs, for the file that GITHUB_OUTPUT
-// names: drift and complete, each true or false; count, of differences; live,
-// looked_at or unknown.
+// GitHubOutputs writes the outputs of a step, for the file that GITHUB_OUTPUT names:
+// drift, count, complete and live.
 func GitHubOutputs(w io.Writer, r view.DriftReport) error {
 	live := "looked_at"
 	if r.Offline {
@@ -54,7 +53,7 @@ func GitHubOutputs(w io.Writer, r view.DriftReport) error {
 	return err
 }
 
-// workflowCommand adds one command. GitHub shows none whose message is empty.
+// workflowCommand adds one command. GitHub ignores commands with an empty message.
 func workflowCommand(b *strings.Builder, level, properties, text string) {
 	text = commandData(text)
 	if strings.TrimSpace(text) == "" {
@@ -63,8 +62,8 @@ func workflowCommand(b *strings.Builder, level, properties, text string) {
 	fmt.Fprintf(b, "::%s %s::%s\n", level, properties, text)
 }
 
-// commandData and commandProperty are texts as a workflow command carries them:
-// on one line, so that no text begins a command of its own.
+// commandData returns a text as the message of a workflow command, on one line, so that
+// no text starts a command.
 func commandData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(plaintext.Safe(s))
 }

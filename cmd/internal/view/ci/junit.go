@@ -13,9 +13,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// JUnit writes the report as JUnit XML, which GitLab and Jenkins show: a
-// test case for each session, failed where it drifted, in error where it could
-// not be looked at. One more case says what was not looked at at all.
+// JUnit writes the report as JUnit XML, which GitLab and Jenkins show: a test case for
+// each session, which fails if the session has drifted, and is in error if it could not
+// be inspected. One more case says whether everything was inspected.
 func JUnit(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
 	s := junitSuite{
@@ -82,7 +82,7 @@ type junitOutcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// of is the case of a session.
+// of returns the case of a session.
 func (s *junitSuite) of(a session.Address) *junitCase {
 	i, known := s.at[a]
 	if !known {
@@ -93,7 +93,7 @@ func (s *junitSuite) of(a session.Address) *junitCase {
 	return &s.Cases[i]
 }
 
-// add lets a session's case fail. It fails once, whatever there is to tell.
+// add makes the case of a session fail, once for all of its differences.
 func (s *junitSuite) add(i view.DriftItem) {
 	c := s.of(i.Address)
 	if i.Range != nil {
@@ -110,7 +110,7 @@ func (s *junitSuite) add(i view.DriftItem) {
 	(*into).Text += "\n" + plaintext.Safe(i.Words())
 }
 
-// look adds the case that says whether there was a look at what is live.
+// look adds the case that says whether everything was inspected.
 func (s *junitSuite) look(r view.DriftReport) {
 	c := junitCase{Name: "what is live was looked at", Class: s.class}
 	var told []string

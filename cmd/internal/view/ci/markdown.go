@@ -12,15 +12,14 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// markdownLimit is what a comment on GitHub holds less than, in characters; what
-// is written has less bytes than that, and so is shorter still.
+// markdownLimit is the limit of a comment on GitHub, in characters. The report stays
+// below it in bytes.
 const markdownLimit = 65536
 
-// Markdown writes the report as Markdown, for a comment on a pull request
-// or a step's summary. Its first line is a marker that is not shown and is the
-// same in every report of a project: by it a comment is found again and
-// replaced. It has less than 65 536 characters: rows that do not fit are
-// counted. The same drift gives the same text.
+// Markdown writes the report for a comment on a pull request or the summary of a step.
+// Its first line is an invisible marker that is the same in every report of a project,
+// so that a comment can be found and replaced. Rows beyond the limit of 65 536
+// characters are counted. The same drift gives the same text.
 func Markdown(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
 	var b strings.Builder
@@ -53,14 +52,13 @@ func Markdown(w io.Writer, r view.DriftReport) error {
 	return err
 }
 
-// longestCell is how many bytes of a text a table of Markdown shows.
+// longestCell limits the bytes of a cell in a table.
 const longestCell = 1000
 
-// markdownText is a text that Markdown and HTML show as it is, on one line, and
-// that links to nothing and calls nobody, whatever an agent named its branch.
-// GitHub looks for names and numbers (@ada, #1) in the text as it is shown,
-// behind any escape: a comment that is not shown parts the sign from what
-// follows. What it takes for addresses of pages is broken up likewise.
+// markdownText escapes a text for one line of Markdown and HTML, so that it links to
+// nothing and mentions nobody. GitHub looks for @ada and #1 in the rendered text, where
+// escapes do not help: an invisible comment separates the sign from what follows. URLs
+// are broken up the same way.
 func markdownText(s string) string {
 	s = plaintext.OneLine(s)
 	if len(s) > longestCell {
@@ -99,9 +97,8 @@ func markdownText(s string) string {
 	return b.String()
 }
 
-// marker is a project's name as it can stand in an HTML comment, which two
-// dashes would end. Where that changes the name, six hex digits of its sha256
-// follow.
+// marker returns a project's name for an HTML comment, which two dashes would end. If
+// that changes the name, six hex digits of its sha256 follow.
 func marker(project string) string {
 	slug := session.Slug(project)
 	if slug == project {

@@ -13,13 +13,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// driftRule is a kind of drift as one of SARIF's rules.
+// driftRule is a kind of drift as a rule of SARIF.
 type driftRule struct {
 	kind plan.DriftKind
 	text string
 }
 
-// driftRules are all of them, in the order that results refer to them by.
+// driftRules returns the rules, in the order of their index.
 func driftRules() []driftRule {
 	return []driftRule{
 		{plan.BranchMismatch, "A workspace is not on the branch that was declared for it"},
@@ -100,10 +100,10 @@ type (
 	}
 )
 
-// SARIF writes the report as SARIF 2.1.0, which code scanning shows at the
-// manifest's lines. A difference without a line of its own is at the first line
-// of the manifest, since GitHub takes no result without a place. What was not
-// looked at is a notification; the run is no success if that was not what was asked for.
+// SARIF writes the report as SARIF 2.1.0, which code scanning shows at the manifest's
+// lines. A difference without a line is at the first line of the manifest, since GitHub
+// requires a location. What could not be inspected is a notification, and makes the run
+// unsuccessful unless that was requested.
 func SARIF(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
 	run := sarifRun{Columns: "unicodeCodePoints", Results: []sarifResult{}}
