@@ -1,8 +1,7 @@
-// Package health says whether a session is well, and when the hub may start one
-// again whose agent is gone.
+// Package health decides whether a session is healthy, and when the hub may restart
+// one without an agent.
 //
-// It is pure: a session's restarts are a fold over what its history tells, so they
-// outlive whoever counts them, and every verdict is a function of its input and of
-// now. A verdict that something is dead although it runs needs two signals: what
-// only one of them says is told to a person, and ends nothing.
+// It is pure: restarts are counted from the session's history, so they outlive the
+// process that counts them. That a running agent no longer works takes two signals:
+// a single one is reported to a person.
 package health

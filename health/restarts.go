@@ -6,49 +6,48 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// What says what a moment of a session's history means for its restarts.
+// What is the meaning of a moment for a session's restarts.
 type What int
 
 // The meanings.
 const (
-	Tried     What = iota // the hub began to start it
-	Launched              // a run of it was started, by whomever
-	Failed                // what the hub did to it failed
-	Done                  // what the hub did to it went well
-	Ended                 // a run of it ended
-	Held                  // the hub said that it waits with the next start
-	Escalated             // the operator was told that it starts again and again
-	Spent                 // the operator was told that it is not started any more
-	Cleared               // somebody other than the hub started it
+	Tried     What = iota // the hub tried to start the session
+	Launched              // a run started
+	Failed                // an action of the hub failed
+	Done                  // an action of the hub succeeded
+	Ended                 // a run ended
+	Held                  // the hub reported when the next try is due
+	Escalated             // the operator was told of repeated restarts
+	Spent                 // the operator was told that the budget is spent
+	Cleared               // a person started the session
 )
 
-// Moment is one thing in a session's history that counts for its restarts.
+// Moment is an event of a session's history that counts for its restarts.
 type Moment struct {
-	At    time.Time
-	What  What
-	Stood time.Duration // of Ended: how long the run stood; 0: not known
-	Until time.Time     // of Held
+	At     time.Time
+	What   What
+	Lasted time.Duration // of Ended: how long the run lasted; 0: unknown
+	Until  time.Time     // of Held
 }
 
-// Count is how often the hub has started a session again. The zero Count is that
-// of a session which it never had to start.
+// Count counts the hub's restarts of a session. The zero Count has none.
 type Count struct {
-	// Tries are the hub's starts, failed ones included, since somebody else
-	// started the session or it stood long enough; the oldest first.
+	// Tries are the hub's starts, failed ones included, since a person started the
+	// session or a run lasted long enough; the oldest first.
 	Tries []time.Time
-	Ended time.Time // when the last run ended or the last try failed; zero: not known
-	Until time.Time // when the next try is due, as it was told; zero: it was not told
-	// Escalated and Spent say that the operator was told so already. A budget that
-	// was spent stays so until somebody other than the hub starts the session.
+	Ended time.Time // when the last run ended or the last try failed; zero: unknown
+	Until time.Time // when the next try is due, as reported; zero: not reported
+	// Escalated and Spent: the operator was told already. A spent budget stays spent
+	// until a person starts the session.
 	Escalated, Spent bool
 
 	launched time.Time
-	open     bool // a try is under way
+	open     bool // a try is in progress
 }
 
-// Fold counts what a session's history tells, the oldest moment first. Of the
-// policy it needs how long a run has to stand to wipe out what was before it.
-func Fold(p session.Restart, history []Moment) Count {
+// FromHistory counts the restarts in a session's history, the oldest moment first.
+// A run that lasted for the policy's reset_after clears what was before it.
+func FromHistory(p session.Restart, history []Moment) Count {
 	var c Count
 	for _, m := range history {
 		c.add(p, m)
@@ -65,16 +64,16 @@ func (c *Count) add(p session.Restart, m Moment) {
 	case Done:
 		c.open = false
 	case Failed:
-		if !c.open { // it failed before it was begun
+		if !c.open { // it failed before it started
 			c.try(m.At)
 		}
 		c.Ended, c.open = m.At, false
 	case Ended:
-		stood := m.Stood
-		if stood == 0 && !c.launched.IsZero() {
-			stood = m.At.Sub(c.launched)
+		lasted := m.Lasted
+		if lasted == 0 && !c.launched.IsZero() {
+			lasted = m.At.Sub(c.launched)
 		}
-		if stood >= p.Backoff.ResetAfter.D() && !c.Spent {
+		if lasted >= p.Backoff.ResetAfter.D() && !c.Spent {
 			*c = Count{}
 		}
 		c.Ended, c.launched = m.At, time.Time{}
@@ -94,16 +93,16 @@ func (c *Count) try(at time.Time) {
 	c.Until, c.Ended, c.open = time.Time{}, time.Time{}, true
 }
 
-// Stands is the count of a session that lives: one whose run has stood long enough
-// begins anew.
-func (c Count) Stands(p session.Restart, now time.Time) Count {
+// Current returns the count of a live session: that of a run which has lasted long
+// enough starts over.
+func (c Count) Current(p session.Restart, now time.Time) Count {
 	if !c.launched.IsZero() && now.Sub(c.launched) >= p.Backoff.ResetAfter.D() && !c.Spent {
 		return Count{Until: c.Until, launched: c.launched}
 	}
 	return c
 }
 
-// Used is how many of the tries fall into the policy's window that ends now.
+// Used returns how many tries are in the policy's window that ends now.
 func (c Count) Used(p session.Restart, now time.Time) int {
 	from, used := now.Add(-p.Window.D()), 0
 	for _, at := range c.Tries {

@@ -63,11 +63,11 @@ func TestJudge(t *testing.T) {
 		"a fault before it was begun":  {policy(), []Moment{{At: at(5 * s), What: Failed}}, Case{}, 6 * s, "backing off, next try 2026-03-14T12:00:15Z (2 of 5)"},
 		"the clock went back":          {policy(), []Moment{{At: at(60 * m), What: Held, Until: at(61 * m)}}, Case{}, 0, "backing off, next try 2026-03-14T12:00:05Z (1 of 5)"},
 		"its end is in the future":     {policy(), nil, ended(60 * m), 0, "backing off, next try 2026-03-14T12:00:05Z (1 of 5)"},
-		"it stood long enough":         {policy(), append(tried(1*s, 2*s), Moment{At: at(12 * m), What: Ended, Stood: 11 * m}), Case{}, 12*m + s, "backing off, next try 2026-03-14T12:12:05Z (1 of 5)"},
+		"it stood long enough":         {policy(), append(tried(1*s, 2*s), Moment{At: at(12 * m), What: Ended, Lasted: 11 * m}), Case{}, 12*m + s, "backing off, next try 2026-03-14T12:12:05Z (1 of 5)"},
 		"it stood, as far as is known": {policy(), append(tried(1*s, 2*s), Moment{At: at(12 * m), What: Ended}), Case{}, 12*m + s, "backing off, next try 2026-03-14T12:12:05Z (1 of 5)"},
-		"it did not stand":             {policy(), append(tried(1*s, 2*s), Moment{At: at(4 * s), What: Ended, Stood: 2 * s}), Case{}, 5 * s, "backing off, next try 2026-03-14T12:00:24Z (3 of 5)"},
+		"it did not stand":             {policy(), append(tried(1*s, 2*s), Moment{At: at(4 * s), What: Ended, Lasted: 2 * s}), Case{}, 5 * s, "backing off, next try 2026-03-14T12:00:24Z (3 of 5)"},
 	} {
-		if got := Fold(c.policy, c.past).Judge(c.policy, c.x, at(c.now)).String(); got != c.want {
+		if got := FromHistory(c.policy, c.past).Judge(c.policy, c.x, at(c.now)).String(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestEscalates(t *testing.T) {
 	past := tried(1, 2)
 	told := ""
 	for i := range 5 {
-		v := Fold(p, past).Judge(p, Case{Ended: at(time.Minute)}, at(2*time.Minute))
+		v := FromHistory(p, past).Judge(p, Case{Ended: at(time.Minute)}, at(2*time.Minute))
 		told += fmt.Sprint(v.Escalate, " ")
 		if v.Escalate && v.Reason == BudgetGone {
 			past = append(past, Moment{What: Spent})
@@ -95,11 +95,11 @@ func TestEscalates(t *testing.T) {
 
 func TestStands(t *testing.T) {
 	p := policy()
-	c := Fold(p, tried(1, 2, 3))
-	if got := c.Stands(p, at(time.Minute)); len(got.Tries) != 3 {
+	c := FromHistory(p, tried(1, 2, 3))
+	if got := c.Current(p, at(time.Minute)); len(got.Tries) != 3 {
 		t.Errorf("after a minute %d tries count, want 3", len(got.Tries))
 	}
-	if got := c.Stands(p, at(11*time.Minute)); len(got.Tries) != 0 {
+	if got := c.Current(p, at(11*time.Minute)); len(got.Tries) != 0 {
 		t.Errorf("after 11 minutes %d tries count, want 0", len(got.Tries))
 	}
 }
@@ -120,14 +120,14 @@ func TestBudgetHolds(t *testing.T) {
 		var tries []time.Time
 		for range rapid.IntRange(1, 60).Draw(t, "looks") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "seconds")) * time.Second)
-			c := Fold(p, past)
+			c := FromHistory(p, past)
 			v := c.Judge(p, Case{Key: "k"}, now)
 			switch v.Reason {
 			case None:
 				tries = append(tries, now)
 				past = append(past, Moment{At: now, What: Tried}, Moment{At: now, What: Launched})
 				now = now.Add(time.Second)
-				past = append(past, Moment{At: now, What: Ended, Stood: time.Second})
+				past = append(past, Moment{At: now, What: Ended, Lasted: time.Second})
 			case BackingOff:
 				if most := Wait(p.Backoff, len(c.Tries)+1, "k"); v.Until.Sub(now) > most {
 					t.Fatalf("it waits for %s, at most %s", v.Until.Sub(now), most)
@@ -153,13 +153,13 @@ func TestClockJumps(t *testing.T) {
 		now := noon
 		for range 30 {
 			now = now.Add(time.Duration(rapid.IntRange(-100_000, 100_000).Draw(t, "jump")) * time.Second)
-			v := Fold(p, past).Judge(p, Case{Ended: noon}, now)
+			v := FromHistory(p, past).Judge(p, Case{Ended: noon}, now)
 			if v.Reason == None {
 				return
 			}
 			past = append(past, Moment{At: now, What: Held, Until: v.Until})
 		}
-		v := Fold(p, past).Judge(p, Case{Ended: noon}, now.Add(6*time.Second))
+		v := FromHistory(p, past).Judge(p, Case{Ended: noon}, now.Add(6*time.Second))
 		if v.Reason != None {
 			t.Fatalf("after the first wait it is still %s", v)
 		}

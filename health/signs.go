@@ -7,33 +7,32 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Sickness is why a session that lives is not well.
+// Sickness is why a live session is unhealthy.
 type Sickness string
 
 // The sicknesses.
 const (
 	Well       Sickness = ""
-	Hung       Sickness = "hung"         // it says that it works, and nothing moves
+	Hung       Sickness = "hung"         // it reports work, and nothing changes
 	Heartbeat  Sickness = "heartbeat"    // its probe fails
 	Contradict Sickness = "contradicted" // its signals contradict each other
-	Overdue    Sickness = "unobserved"   // its own session file is missing for too long
+	Overdue    Sickness = "unobserved"   // its session file is missing for too long
 )
 
-// Signs is what is known of a session whose agent lives, or may live.
+// Signs are the observations of a session whose agent lives, or may live.
 type Signs struct {
 	Vital    session.Vital
 	Doubt    string           // why Vital is unknown, for people
-	Activity session.Activity // as the agent's own signals say
+	Activity session.Activity // as the agent's signals say
 	Standing bool             // paused or frozen: nothing counts
 	Age      time.Duration    // of the run
-	// Quiet is for how long nothing has moved while it was watched: no output, no
-	// line in its session file, no hook. The time that a machine sleeps is not in
-	// it.
+	// Quiet is how long nothing changed while it was observed: no output, no line in
+	// its session file, no hook. A machine's sleep does not count.
 	Quiet    time.Duration
-	Doubtful time.Duration // for how long Vital has been unknown, likewise
+	Doubtful time.Duration // how long Vital has been unknown, likewise
 	Overdue  bool          // of activity.Look
 
-	Failures int           // probes that failed in a row, the last one included
+	Failures int           // failed probes in a row
 	Failing  time.Duration // since the first of them
 	Failure  string        // of the last, for people
 }
@@ -42,14 +41,14 @@ type Signs struct {
 type Finding struct {
 	Sickness Sickness
 	Detail   string // for people
-	// Ends says that two signals agree that it does not work any more, so that it
-	// may be ended and started again. Without it a person is told.
+	// Ends: two signals agree that it no longer works, so it may be restarted.
+	// Otherwise a person is told.
 	Ends bool
 }
 
-// Check says whether a session is well. A probe that fails is one signal: only when
-// the agent gives no other sign of life as long as it fails do two agree. An agent
-// that waits, for a prompt, a person or a limit's end, gives one.
+// Check decides whether a session is healthy. A failing probe is one signal; the
+// second is that the agent shows no other sign of life meanwhile. An agent that
+// waits for a prompt, a person or a limit shows one.
 func Check(p session.Health, s Signs) Finding {
 	switch {
 	case s.Standing:
@@ -77,7 +76,7 @@ func Check(p session.Health, s Signs) Finding {
 	return Finding{}
 }
 
-// waits reports whether an agent that does this says by it that it is there.
+// waits reports whether the activity itself is a sign of life.
 func waits(a session.Activity) bool {
 	switch a {
 	case session.Idle, session.Blocked, session.BlockedAPI, session.Done:
@@ -86,7 +85,7 @@ func waits(a session.Activity) bool {
 	return false
 }
 
-// brief is a time without what nobody reads.
+// brief rounds a duration for people.
 func brief(d time.Duration) time.Duration {
 	if d >= time.Minute {
 		return d.Round(time.Second)
@@ -100,14 +99,14 @@ type Probe struct {
 	Detail string // of a failure, for people
 }
 
-// Pulse counts the probes of one run.
+// Pulse counts the failed probes of one run.
 type Pulse struct {
 	Failures int
-	First    time.Time // when the first of them in a row began
+	First    time.Time // when the first of them in a row started
 	Failure  string    // of the last
 }
 
-// Beat is the pulse after one more probe, which began at a time.
+// Beat returns the pulse after another probe, which started at a time.
 func (p Pulse) Beat(x Probe, at time.Time) Pulse {
 	if x.OK {
 		return Pulse{}

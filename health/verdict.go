@@ -9,40 +9,40 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Reason is why a session is not started now.
+// Reason is why a session is not restarted now.
 type Reason string
 
-// The reasons. None says that it may be started.
+// The reasons. None: it may be restarted.
 const (
 	None       Reason = ""
-	PolicyNo   Reason = "restart_policy" // its policy says no
+	PolicyNo   Reason = "restart_policy"
 	BackingOff Reason = "backing_off"
 	BudgetGone Reason = "budget_spent"
 )
 
-// Case is how a session came to be without a living agent.
+// Case is how a session lost its agent.
 type Case struct {
-	Left  bool      // the agent left by itself, with 0, and did not say that it was done
-	Ended time.Time // when it ended, as its guest wrote down; zero: not known
-	// Free says that the start is no try: the host was rebooted, a limit of the
-	// model's provider has ended, somebody asked for it.
+	Left  bool      // the agent exited by itself with 0, without finishing
+	Ended time.Time // when it ended; zero: unknown
+	// Free: the start costs no budget, because the host was rebooted, a provider's
+	// limit has ended, or a person asked for it.
 	Free bool
-	// Key is what the jitter is drawn from, so that the same session waits for the
-	// same time whoever asks, and no two wait for the same.
+	// Key seeds the jitter, so that each session has a wait of its own that does not
+	// change.
 	Key string
 }
 
-// Verdict says whether a session may be started now, and why not.
+// Verdict says whether a session may be restarted now, and why not.
 type Verdict struct {
 	Reason   Reason
 	Until    time.Time // of BackingOff
 	Try      int       // the number of the next try, from 1
 	Of       int       // how many tries the policy has
 	Window   time.Duration
-	Escalate bool // the operator is to be told, and was not
+	Escalate bool // the operator is to be told now
 }
 
-// Judge says whether a session whose agent is gone may be started by the hub.
+// Judge decides whether the hub may start a session without an agent.
 func (c Count) Judge(p session.Restart, x Case, now time.Time) Verdict {
 	used := c.Used(p, now)
 	v := Verdict{Try: used + 1, Of: p.Attempts, Window: p.Window.D(),
@@ -61,8 +61,8 @@ func (c Count) Judge(p session.Restart, x Case, now time.Time) Verdict {
 	return v
 }
 
-// due is when the next try may begin. What was told stands, unless the clock went
-// back since: nobody waits for longer than the policy says.
+// due returns when the next try is due. A reported time stays, unless the clock
+// went back: no wait is longer than the policy says.
 func (c Count) due(p session.Restart, x Case, now time.Time) time.Time {
 	wait := Wait(p.Backoff, len(c.Tries)+1, x.Key)
 	if !c.Until.IsZero() {
@@ -84,8 +84,8 @@ func (c Count) due(p session.Restart, x Case, now time.Time) time.Time {
 	return from.Add(wait)
 }
 
-// Wait is how long the hub waits before a session's n-th start in a row, n from 1:
-// initial × factor^(n-1), at most max, up or down by as much as jitter says.
+// Wait returns how long the hub waits before the n-th start in a row, n from 1:
+// initial × factor^(n-1), at most max, changed by up to jitter.
 func Wait(b session.Backoff, n int, key string) time.Duration {
 	wait := float64(b.Initial) * math.Pow(math.Max(b.Factor, 1), float64(n-1))
 	if most := float64(b.Max); most > 0 {
@@ -93,14 +93,13 @@ func Wait(b session.Backoff, n int, key string) time.Duration {
 	}
 	h := fnv.New64a()
 	fmt.Fprint(h, n, " ", key)
-	// fnv's high bits of short texts are close together: the low ones are not.
+	// For short texts only fnv's low bits differ enough.
 	share := float64(h.Sum64()%1000)/500 - 1
 	wait *= 1 + b.Jitter*share
 	return time.Duration(math.Min(wait, math.MaxInt64/2))
 }
 
-// String is the verdict in words. Its time is in UTC, which who shows it to people turns
-// into theirs.
+// String returns the verdict for people, with the time in UTC.
 func (v Verdict) String() string {
 	switch v.Reason {
 	case PolicyNo:

@@ -28,7 +28,7 @@ func Moments(events []history.Event) []health.Moment {
 		case e.Kind == history.Launched:
 			m.What = health.Launched
 		case e.Kind == history.RunEnded:
-			m.What, m.Stood = health.Ended, e.Elapsed.D()
+			m.What, m.Lasted = health.Ended, e.Elapsed.D()
 		case e.Kind == history.Held && e.Reason == string(ReasonBackingOff):
 			m.What = health.Held
 			m.Until, _ = time.Parse(time.RFC3339Nano, e.New) // without it the wait is reckoned

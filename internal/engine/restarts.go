@@ -98,11 +98,11 @@ func countRestarts(rec session.Record, l *session.Live, w session.World, past []
 		exit = l.Exit
 	}
 	if exit != nil && rec.Run.EndedAt.IsZero() {
-		past = append(past, health.Moment{At: exit.At, What: health.Ended, Stood: exit.Ran.D()})
+		past = append(past, health.Moment{At: exit.At, What: health.Ended, Lasted: exit.Ran.D()})
 	}
-	c := health.Fold(rec.Spec.Restart, past)
+	c := health.FromHistory(rec.Spec.Restart, past)
 	if l != nil && l.Vital == session.Alive {
-		c = c.Stands(rec.Spec.Restart, w.At)
+		c = c.Current(rec.Spec.Restart, w.At)
 	}
 	return c
 }

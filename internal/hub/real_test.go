@@ -271,7 +271,7 @@ func (h *host) counted(r session.Record) int {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return len(health.Fold(r.Spec.Restart, plan.Moments(events)).Tries)
+	return len(health.FromHistory(r.Spec.Restart, plan.Moments(events)).Tries)
 }
 
 // A person applies and restarts beside a hub, while agents die: nobody is in the
