@@ -95,8 +95,8 @@ func (s *server) run(batch []*request) {
 	}
 	var out string
 	stdin, err := script(lines.String())
-	defer stdin.Close() // nil: does nothing
 	if err == nil {
+		defer stdin.Close()
 		// Without a caller's context: the commands of others are in it as well.
 		out, err = program.run(context.Background(), s.socket, stdin, args...)
 	}
@@ -160,7 +160,10 @@ func script(text string) (*os.File, error) {
 			return nil, err
 		}
 		_, err = w.WriteString(text)
-		return r, errors.Join(err, w.Close())
+		if err = errors.Join(err, w.Close()); err != nil {
+			r.Close()
+		}
+		return r, err
 	}
 	f, err := os.CreateTemp("", "agentform-")
 	if err != nil {
@@ -169,7 +172,10 @@ func script(text string) (*os.File, error) {
 	removeErr := os.Remove(f.Name())
 	_, err = f.WriteString(text)
 	_, seekErr := f.Seek(0, io.SeekStart)
-	return f, errors.Join(removeErr, err, seekErr)
+	if err = errors.Join(removeErr, err, seekErr); err != nil {
+		f.Close()
+	}
+	return f, err
 }
 
 // newNonce returns a word that nothing tmux prints can contain.
