@@ -14,15 +14,16 @@ import (
 	"github.com/docker/docker/client"
 )
 
-// connect opens the engine: of a URL, of a context, or, where neither is named, the
-// one that the docker command would use.
+// connect connects to the engine of a URL or a context; without one to the engine that
+// the docker command would use.
 func connect(host string) (engine, error) {
+	config := cmp.Or(os.Getenv("DOCKER_CONFIG"), filepath.Join(os.Getenv("HOME"), ".docker"))
 	if host == "" && os.Getenv("DOCKER_HOST") == "" {
-		host = currentContext()
+		host = currentContext(config)
 	}
 	options := []client.Opt{client.FromEnv, client.WithAPIVersionNegotiation()}
 	if host != "" && !strings.Contains(host, "://") {
-		url, err := contextHost(host)
+		url, err := contextHost(config, host)
 		if err != nil {
 			return nil, err
 		}
@@ -36,49 +37,39 @@ func connect(host string) (engine, error) {
 		return nil, fmt.Errorf("docker: engine %q: %w", cmp.Or(host, os.Getenv("DOCKER_HOST")), err)
 	}
 	if !strings.HasPrefix(c.DaemonHost(), "unix://") {
-		return nil, errors.Join(fmt.Errorf("docker: the engine %s is not reached by a socket of this machine, so its containers could not mount the workspaces, which are here: run agentform where the engine is (a context or DOCKER_HOST that begins with unix://)", c.DaemonHost()), c.Close())
+		return nil, errors.Join(fmt.Errorf("docker: the engine %s has no socket on this machine, so its containers could not mount the workspaces, which are here: run agentform where the engine is (a context or DOCKER_HOST that begins with unix://)", c.DaemonHost()), c.Close())
 	}
 	return c, nil
 }
 
-// configDir is where the docker command keeps its settings.
-func configDir() string {
-	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
-		return dir
+// currentContext returns the context that the docker command uses; nothing if it is the
+// default one.
+func currentContext(config string) string {
+	name := os.Getenv("DOCKER_CONTEXT")
+	if name == "" {
+		var settings struct {
+			CurrentContext string `json:"currentContext"`
+		}
+		text, err := os.ReadFile(filepath.Join(config, "config.json"))
+		if err == nil && json.Unmarshal(text, &settings) == nil {
+			name = settings.CurrentContext
+		}
 	}
-	home, _ := os.UserHomeDir() // without one there are no settings
-	return filepath.Join(home, ".docker")
-}
-
-// currentContext is the context that the docker command uses; empty: the default.
-func currentContext() string {
-	if name := os.Getenv("DOCKER_CONTEXT"); name != "" {
-		return named(name)
-	}
-	var settings struct {
-		CurrentContext string `json:"currentContext"`
-	}
-	text, err := os.ReadFile(filepath.Join(configDir(), "config.json"))
-	if err != nil || json.Unmarshal(text, &settings) != nil {
+	if name == defaultContext {
 		return ""
 	}
-	return named(settings.CurrentContext)
+	return name
 }
 
-func named(context string) string {
-	if context == "default" {
-		return ""
-	}
-	return context
-}
+const defaultContext = "default"
 
-// contextHost is the engine of a context.
-func contextHost(name string) (string, error) {
-	if named(name) == "" {
+// contextHost returns the engine of a context.
+func contextHost(config, name string) (string, error) {
+	if name == defaultContext {
 		return client.DefaultDockerHost, nil
 	}
 	sum := sha256.Sum256([]byte(name))
-	text, err := os.ReadFile(filepath.Join(configDir(), "contexts", "meta", hex.EncodeToString(sum[:]), "meta.json"))
+	text, err := os.ReadFile(filepath.Join(config, "contexts", "meta", hex.EncodeToString(sum[:]), "meta.json"))
 	if err != nil {
 		return "", fmt.Errorf("docker: there is no context %q (docker context ls shows them): %w", name, err)
 	}

@@ -29,12 +29,12 @@ func (r *Runtime) Run(ctx context.Context, s session.Spec, dir string, argv, env
 
 // runOneOff runs a command in a container of its own. Without a dir nothing is mounted
 // but what the manifest mounts.
-func (f Config) runOneOff(ctx context.Context, c engine, s session.Spec, dir string, argv, env []string) (output string, err error) {
-	of, err := ownerOf(s.Runtime.Docker)
+func (of Config) runOneOff(ctx context.Context, c engine, s session.Spec, dir string, argv, env []string) (output string, err error) {
+	user, err := ownerOf(s.Runtime.Docker)
 	if err != nil {
 		return "", err
 	}
-	config, host := f.settings(s, dir, of)
+	config, host := of.settings(s, dir, user)
 	if dir == "" {
 		host.NetworkMode = "none"
 	}

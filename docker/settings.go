@@ -1,18 +1,19 @@
 package docker
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -79,7 +80,9 @@ func (c Config) settings(s session.Spec, dir string, of owner) (*container.Confi
 		host.PidsLimit = &d.PIDs
 	}
 	if w := s.Workspace; w.TrustGit && w.Mode == session.Worktree {
-		host.Mounts = append(host.Mounts, bind(commonDir(w.Repo), commonDir(w.Repo), false))
+		common, _ := git.CommonDir(w.Repo)
+		common = cmp.Or(common, filepath.Join(w.Repo, ".git")) // the engine reports that it does not exist
+		host.Mounts = append(host.Mounts, bind(common, common, false))
 	}
 	for _, m := range d.Mounts {
 		host.Mounts = append(host.Mounts, bind(m.Source, m.Target, m.ReadOnly))
@@ -101,23 +104,4 @@ func (c Config) share(of owner) error {
 
 func bind(source, target string, readOnly bool) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly}
-}
-
-// commonDir returns the git directory that all worktrees of a repository share.
-func commonDir(repo string) string {
-	dir := filepath.Join(repo, ".git")
-	if text, err := os.ReadFile(dir); err == nil { // a worktree's
-		dir = absolute(repo, strings.TrimPrefix(string(text), "gitdir: "))
-		if common, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
-			dir = absolute(dir, string(common))
-		}
-	}
-	return dir
-}
-
-func absolute(base, path string) string {
-	if path = strings.TrimSpace(path); filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(base, path)
 }

@@ -1,6 +1,7 @@
 package sessiontest
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -30,9 +31,7 @@ func pauses(t *testing.T, h Harness, mode string) {
 			t.Fatalf("resume: %v", err)
 		}
 	}
-	if live := h.see(t, l.Name); live.InputOff || live.Frozen {
-		t.Errorf("resumed: input off %v, frozen %v", live.InputOff, live.Frozen)
-	}
+	h.unpaused(t, l.Name)
 	h.send(t, p, session.Input{Text: "after"})
 	h.hears(t, p, "after")
 	if slices.Contains(h.Heard(t, p), "while paused") {
@@ -40,41 +39,25 @@ func pauses(t *testing.T, h Harness, mode string) {
 	}
 }
 
-// freezes checks that a runtime freezes agents, or refuses to and changes nothing.
+// freezes checks that a runtime freezes agents if its traits say so, and else refuses to.
 func freezes(t *testing.T, h Harness) {
 	if h.Runtime.Traits().Freeze {
 		pauses(t, h, session.Freeze)
-		return
-	}
-	p, l := h.create(t, "app-web-a1b2c3")
-	if err := h.Runtime.Pause(t.Context(), p, l.Mark.Run, session.Freeze); err == nil {
-		t.Error("froze an agent, which its traits deny")
-	}
-	if live := h.see(t, l.Name); live.InputOff || live.Frozen {
-		t.Errorf("input off %v, frozen %v", live.InputOff, live.Frozen)
+	} else {
+		refusesPause(t, h, "", session.Freeze)
 	}
 }
 
-func pauseByNonsense(t *testing.T, h Harness) {
+// refusesPause checks that a pause of a run, or of the session's own, is an error and
+// changes nothing.
+func refusesPause(t *testing.T, h Harness, run string, modes ...string) {
 	p, l := h.create(t, "app-web-a1b2c3")
-	if err := h.Runtime.Pause(t.Context(), p, l.Mark.Run, "nonsense"); err == nil {
-		t.Error("paused by nonsense")
-	}
-	if live := h.see(t, l.Name); live.InputOff || live.Frozen {
-		t.Errorf("input off %v, frozen %v", live.InputOff, live.Frozen)
-	}
-}
-
-func pauseOfAnotherRun(t *testing.T, h Harness) {
-	p, l := h.create(t, "app-web-a1b2c3")
-	for _, mode := range []string{session.Detach, session.Freeze} {
-		if err := h.Runtime.Pause(t.Context(), p, "0123456789abcdef", mode); err == nil {
-			t.Errorf("%s: paused a run that is not there", mode)
+	for _, mode := range modes {
+		if err := h.Runtime.Pause(t.Context(), p, cmp.Or(run, l.Mark.Run), mode); err == nil {
+			t.Errorf("paused run %q by %s", run, mode)
 		}
 	}
-	if live := h.see(t, l.Name); live.InputOff || live.Frozen {
-		t.Errorf("input off %v, frozen %v", live.InputOff, live.Frozen)
-	}
+	h.unpaused(t, l.Name)
 }
 
 func restartLiftsPause(t *testing.T, h Harness) {
@@ -87,9 +70,7 @@ func restartLiftsPause(t *testing.T, h Harness) {
 	if _, err := h.Runtime.Restart(t.Context(), p, h.Launch(t, l.Name)); err != nil {
 		t.Fatal(err)
 	}
-	if live := h.see(t, l.Name); live.InputOff || live.Frozen {
-		t.Errorf("a new run begins with input off %v, frozen %v", live.InputOff, live.Frozen)
-	}
+	h.unpaused(t, l.Name)
 	h.send(t, p, session.Input{Text: "hello"})
 	h.hears(t, p, "hello")
 }
@@ -118,9 +99,7 @@ func sentStays(t *testing.T, h Harness) {
 	if got := h.Heard(t, b); !slices.Equal(got, []string{"for b"}) {
 		t.Errorf("b heard %q", got)
 	}
-	if err := h.Runtime.Remove(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
+	h.remove(t, a)
 	if err := h.Runtime.Send(t.Context(), a, session.Input{Text: "too late"}); !errors.Is(err, session.ErrGone) {
 		t.Errorf("send to what is gone: %v, want ErrGone", err)
 	}

@@ -26,13 +26,12 @@ func createdIsSeen(t *testing.T, h Harness) {
 		t.Errorf("place %+v, want the one that create returned: %+v", live.Location, p)
 	case live.Foreign || !live.PlaceUp || live.Vital != session.Alive || live.Exit != nil:
 		t.Errorf("foreign %v, up %v, %s, exit %+v; want ours, up, alive, none", live.Foreign, live.PlaceUp, live.Vital, live.Exit)
-	case live.Frozen || live.InputOff:
-		t.Errorf("frozen %v, input off %v; want neither", live.Frozen, live.InputOff)
 	case live.Started.IsZero() || h.Runtime.Traits().HostFiles && (live.Agent.PID == 0 || live.BootID == ""):
 		t.Errorf("agent %+v, started %v, boot %q; want all known", live.Agent, live.Started, live.BootID)
 	case live.Size[0] <= 0 || live.Size[1] <= 0:
 		t.Errorf("size %v", live.Size)
 	}
+	h.unpaused(t, l.Name)
 }
 
 func takenName(t *testing.T, h Harness) {
@@ -60,7 +59,7 @@ func stopped(t *testing.T, h Harness) {
 
 func stopOfAnotherRun(t *testing.T, h Harness) {
 	p, l := h.create(t, "app-web-a1b2c3")
-	if err := h.Runtime.Stop(t.Context(), p, "0123456789abcdef", l.Stop); err != nil {
+	if err := h.Runtime.Stop(t.Context(), p, otherRun, l.Stop); err != nil {
 		t.Errorf("stop of a run that is not there: %v", err)
 	}
 	if live := h.see(t, l.Name); live.Vital != session.Alive {
@@ -84,9 +83,7 @@ func restarts(t *testing.T, h Harness) {
 	if live.Mark != next.Mark || live.Vital != session.Alive || live.Exit != nil {
 		t.Errorf("mark %+v, %s, exit %+v; want the new run's, alive", live.Mark, live.Vital, live.Exit)
 	}
-	if err := h.Runtime.Remove(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	h.remove(t, p)
 	if _, err := h.Runtime.Restart(t.Context(), p, h.Launch(t, l.Name)); !errors.Is(err, session.ErrGone) {
 		t.Errorf("restart of a removed place: %v, want ErrGone", err)
 	}
@@ -105,33 +102,21 @@ func restartAlive(t *testing.T, h Harness) {
 func removed(t *testing.T, h Harness) {
 	p, l := h.create(t, "app-web-a1b2c3")
 	h.stop(t, p, l)
-	for range 2 { // what is gone already is no error
-		if err := h.Runtime.Remove(t.Context(), p); err != nil {
-			t.Fatalf("remove: %v", err)
-		}
-		if _, there := h.find(t, l.Name); there {
-			t.Fatal("it is still there")
-		}
+	for range 2 { // the second time it is gone
+		h.remove(t, p)
 	}
 	h.create(t, l.Name)
 }
 
 func removedAlive(t *testing.T, h Harness) {
-	p, l := h.create(t, "app-web-a1b2c3")
-	if err := h.Runtime.Remove(t.Context(), p); err != nil {
-		t.Fatalf("remove: %v", err)
-	}
-	if _, there := h.find(t, l.Name); there {
-		t.Error("it is still there")
-	}
+	p, _ := h.create(t, "app-web-a1b2c3")
+	h.remove(t, p)
 }
 
 func goneSaysSo(t *testing.T, h Harness) {
-	h.create(t, "app-other-ffffff") // the server goes on
+	h.create(t, "app-other-ffffff") // the server keeps running
 	p, l := h.create(t, "app-web-a1b2c3")
-	if err := h.Runtime.Remove(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	h.remove(t, p)
 	ctx, r := t.Context(), h.Runtime
 	_, capture := r.Capture(ctx, p, 10)
 	for what, err := range map[string]error{
@@ -167,7 +152,7 @@ func exitSignal(t *testing.T, h Harness) {
 func foreign(t *testing.T, h Harness) {
 	h.create(t, "app-other-ffffff")
 	p := h.Foreign(t, "someones")
-	theirs := session.Mark{Project: "someone else", Run: "0123456789abcdef"}
+	theirs := session.Mark{Project: "someone else", Run: otherRun}
 	ctx, r := t.Context(), h.Runtime
 	_, create := r.Create(ctx, h.Launch(t, p.Name))
 	_, restart := r.Restart(ctx, p, h.Launch(t, p.Name))
@@ -180,7 +165,7 @@ func foreign(t *testing.T, h Harness) {
 		"resume":  r.Resume(ctx, p, theirs.Run),
 	} {
 		if err == nil {
-			t.Errorf("%s: it did that to someone else's", what)
+			t.Errorf("%s: it changed a foreign object", what)
 		}
 	}
 	if live := h.see(t, p.Name); !live.Foreign || live.InputOff {

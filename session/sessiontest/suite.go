@@ -58,8 +58,8 @@ func Suite(t *testing.T, open func(t *testing.T) Harness) {
 		{"exit signal", exitSignal},
 		{"pause by detach", func(t *testing.T, h Harness) { pauses(t, h, session.Detach) }},
 		{"pause by freeze", freezes},
-		{"pause by nonsense", pauseByNonsense},
-		{"pause of another run", pauseOfAnotherRun},
+		{"pause by nonsense", func(t *testing.T, h Harness) { refusesPause(t, h, "", "nonsense") }},
+		{"pause of another run", func(t *testing.T, h Harness) { refusesPause(t, h, otherRun, session.Detach, session.Freeze) }},
 		{"a restart lifts a pause", restartLiftsPause},
 		{"a paused agent is stopped", stopPaused},
 		{"what is sent stays in its session", sentStays},
@@ -86,6 +86,9 @@ func Suite(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
+// otherRun is the id of a run that no session has.
+const otherRun = "0123456789abcdef"
+
 // timeout bounds each wait. What is awaited takes milliseconds on an idle machine.
 const timeout = 20 * time.Second
 
@@ -94,7 +97,7 @@ func until(t *testing.T, what string, true func() bool) {
 	t.Helper()
 	for end := time.Now().Add(timeout); !true(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after %v it is still not so: %s", timeout, what)
+			t.Fatalf("not true after %v: %s", timeout, what)
 		}
 	}
 }
@@ -147,6 +150,14 @@ func (h Harness) see(t *testing.T, name string) session.Live {
 	return l
 }
 
+// unpaused checks that the session is not paused.
+func (h Harness) unpaused(t *testing.T, name string) {
+	t.Helper()
+	if live := h.see(t, name); live.InputOff || live.Frozen {
+		t.Errorf("input off %v, frozen %v; want neither", live.InputOff, live.Frozen)
+	}
+}
+
 // dies waits until the session's agent is dead.
 func (h Harness) dies(t *testing.T, name string) session.Live {
 	t.Helper()
@@ -168,6 +179,17 @@ func (h Harness) send(t *testing.T, p session.Location, in session.Input) {
 	t.Helper()
 	if err := h.Runtime.Send(t.Context(), p, in); err != nil {
 		t.Fatalf("send: %v", err)
+	}
+}
+
+// remove removes the place, which must be gone then.
+func (h Harness) remove(t *testing.T, p session.Location) {
+	t.Helper()
+	if err := h.Runtime.Remove(t.Context(), p); err != nil {
+		t.Fatalf("remove: %v", err)
+	}
+	if _, there := h.find(t, p.Name); there {
+		t.Fatal("the session still exists")
 	}
 }
 

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// Engine is an engine of a test's own, which it may kill. Only root may start one:
-// anybody else has to be allowed sudo without a password.
+// Engine is a test's own engine, which the test may kill. Starting one needs root, or sudo
+// without a password.
 type Engine struct {
 	dir     string
 	command *exec.Cmd
 }
 
-// StartEngine starts an engine without networks, with what it keeps in a new folder,
-// and returns when it answers, in less than a second. The flags are dockerd's, such
-// as --live-restore. Whoever starts it ends it; see Close.
+// StartEngine starts an engine without networks, with its data in a new directory, and
+// returns when it answers, in less than a second. The flags are dockerd's, such as
+// --live-restore. Call Close to end it.
 func StartEngine(flags ...string) (*Engine, error) {
-	dir, err := os.MkdirTemp("", "afe") // a test's own folder has too long a name for a socket
+	dir, err := os.MkdirTemp("", "afe") // the name of t.TempDir is too long for a socket
 	if err != nil {
 		return nil, err
 	}
@@ -33,14 +33,14 @@ func StartEngine(flags ...string) (*Engine, error) {
 	return e, nil
 }
 
-// Host is how the engine is reached, as DOCKER_HOST has it; also while it is dead.
+// Host returns the engine's DOCKER_HOST, also while the engine does not run.
 func (e *Engine) Host() string { return "unix://" + filepath.Join(e.dir, "s") }
 
-// comesUp is how long an engine may take until it answers, or until it is gone.
-const comesUp = 60 * time.Second
+// engineTimeout bounds the start and the end of an engine.
+const engineTimeout = 60 * time.Second
 
-// Start starts the engine again, after Kill, on what it has kept. With --live-restore
-// it leaves the containers that run as they are, else it ends them.
+// Start starts the engine again, after Kill, with its data. Without --live-restore it ends
+// the containers that run.
 func (e *Engine) Start(flags ...string) error {
 	args := append([]string{"dockerd", "--iptables=false", "--bridge=none", "--host", e.Host(), "--group", strconv.Itoa(os.Getgid()),
 		"--data-root", filepath.Join(e.dir, "data"), "--exec-root", filepath.Join(e.dir, "exec"), "--pidfile", e.pidfile()}, flags...)
@@ -54,22 +54,21 @@ func (e *Engine) Start(flags ...string) error {
 	if err := e.command.Start(); err != nil {
 		return fmt.Errorf("start an engine: %w", err)
 	}
-	for end := time.Now().Add(comesUp); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(engineTimeout); ; time.Sleep(20 * time.Millisecond) {
 		if _, err = Docker(nil, "-H", e.Host(), "version"); err == nil {
 			return nil
 		}
 		if time.Now().After(end) {
-			said, _ := os.ReadFile(log.Name()) // else there is nothing more to tell
+			said, _ := os.ReadFile(log.Name())
 			return fmt.Errorf("start an engine: %w\n%s", errors.Join(err, e.end("KILL")), said)
 		}
 	}
 }
 
-// Kill ends the engine as the kernel does when memory is short: it gets to do nothing
-// more. What runs in its containers runs on.
+// Kill ends the engine with SIGKILL. Its containers keep running.
 func (e *Engine) Kill() error { return e.end("KILL") }
 
-// Load brings an image that the machine's engine has to this one, under its name.
+// Load copies an image from the machine's engine.
 func (e *Engine) Load(image string) error {
 	save := exec.Command("docker", "save", image)
 	text, err := save.Output()
@@ -80,7 +79,7 @@ func (e *Engine) Load(image string) error {
 	return err
 }
 
-// Close removes the engine's containers, ends it, and removes all that it kept. One
+// Close removes the engine's containers, ends the engine, and removes its data. An engine
 // that was killed is started for that.
 func (e *Engine) Close() error {
 	if e.command == nil {
@@ -93,7 +92,7 @@ func (e *Engine) Close() error {
 		_, err = Docker(nil, append([]string{"-H", e.Host(), "rm", "-f"}, ids...)...)
 	}
 	err = errors.Join(err, e.end("TERM"), e.sweep())
-	// One that was killed did not take away the mount that it lays over its folder.
+	// An engine that was killed left a mount over its directory.
 	sweep := `umount "$1/data" 2>/dev/null; rm -rf "$1"`
 	if out, failed := asRoot("sh", "-c", sweep, "sh", e.dir).CombinedOutput(); failed != nil {
 		err = errors.Join(err, fmt.Errorf("remove the engine's folder: %w: %s", failed, out))
@@ -103,27 +102,21 @@ func (e *Engine) Close() error {
 
 func (e *Engine) pidfile() string { return filepath.Join(e.dir, "pid") }
 
-// sweep ends what a kill has left of containers that were just being started, of which
-// no engine knows.
+// sweep ends the processes of containers that were being started when the engine was
+// killed, which no engine knows.
 func (e *Engine) sweep() error {
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range commands {
-		text, _ := os.ReadFile(path) // it has gone
+		text, _ := os.ReadFile(path) // empty if it has exited
 		if strings.Contains(string(text), e.dir+"/exec/") {
-			_ = asRoot("kill", "-KILL", filepath.Base(filepath.Dir(path))).Run() // it has gone
+			_ = asRoot("kill", "-KILL", filepath.Base(filepath.Dir(path))).Run() // fails if it has exited
 		}
 	}
 	return err
 }
 
-// beneath names the containerd that the engine has started.
-func (e *Engine) beneath() string {
-	return filepath.Join(e.dir, "exec", "containerd", "containerd.pid")
-}
-
-// end sends the engine a signal, and waits until it is gone, and the containerd that
-// it has started with it: the next one would take that for its own. That a signal
-// ended it is no failure.
+// end sends the engine a signal and returns when it and its containerd have exited: the
+// next engine would use a containerd that runs.
 func (e *Engine) end(signal string) error {
 	c := e.command
 	if c == nil {
@@ -134,7 +127,8 @@ func (e *Engine) end(signal string) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("end an engine: %w", err), c.Process.Kill(), c.Wait())
 	}
-	beneath, _ := pidOf(e.beneath()) // it came to none
+	pidfile := filepath.Join(e.dir, "exec", "containerd", "containerd.pid")
+	containerd, _ := pidOf(pidfile) // none if it was not started yet
 	if out, err := asRoot("kill", "-"+signal, pid).CombinedOutput(); err != nil {
 		return fmt.Errorf("end an engine: %w: %s", err, out)
 	}
@@ -146,28 +140,27 @@ func (e *Engine) end(signal string) error {
 		if err != nil && !errors.As(err, &exit) {
 			return err
 		}
-	case <-time.After(comesUp):
+	case <-time.After(engineTimeout):
 		return fmt.Errorf("the engine of process %s does not end", pid)
 	}
-	for end := time.Now().Add(comesUp); beneath != "" && lives(beneath); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(engineTimeout); containerd != "" && runs(containerd); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			return fmt.Errorf("containerd of process %s does not end", beneath)
+			return fmt.Errorf("containerd of process %s does not end", containerd)
 		}
 	}
-	if out, err := asRoot("rm", "-f", e.beneath()).CombinedOutput(); err != nil {
-		return fmt.Errorf("remove %s: %w: %s", e.beneath(), err, out)
+	if out, err := asRoot("rm", "-f", pidfile).CombinedOutput(); err != nil {
+		return fmt.Errorf("remove %s: %w: %s", pidfile, err, out)
 	}
 	return nil
 }
 
-// lives reports whether a process runs: one that is dead and waits for its parent has
-// no command line.
-func lives(pid string) bool {
+// runs reports whether a process runs. A zombie has no command line.
+func runs(pid string) bool {
 	command, err := os.ReadFile("/proc/" + pid + "/cmdline")
 	return err == nil && len(command) > 0
 }
 
-// pidOf is the process that a file names.
+// pidOf returns the pid that a file contains.
 func pidOf(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err == nil {
@@ -176,7 +169,7 @@ func pidOf(path string) (string, error) {
 	return string(text), err
 }
 
-// asRoot is a command as root.
+// asRoot returns a command that runs as root.
 func asRoot(args ...string) *exec.Cmd {
 	if os.Getuid() != 0 {
 		args = append([]string{"sudo", "-n"}, args...)

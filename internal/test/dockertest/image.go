@@ -14,15 +14,14 @@ import (
 	"strings"
 )
 
-// Programs are what a session needs in a container, and what tests type into one.
+// Programs returns what a session needs in a container, and what tests type into one.
 func Programs() []string {
 	return []string{"bash", "sh", "ln", "tmux", "git", "env", "cat", "ls", "id", "sleep", "stty", "mkdir", "rm", "touch", "head", "tail", "ps"}
 }
 
-// Build makes an image with those programs of this machine, the libraries that they
-// are linked with, and the descriptions of the terminals that tmux knows, and
-// returns its name, which is new. It takes about a second. Whoever builds it removes
-// it; see Remove.
+// Build builds an image with programs of this machine, the libraries that they are linked
+// with, and the terminfo of tmux, and returns its name, which is new. It takes about a
+// second. Call Remove to remove the image.
 func Build(programs ...string) (name string, err error) {
 	text, err := archive(programs)
 	if err != nil {
@@ -37,30 +36,31 @@ func Build(programs ...string) (name string, err error) {
 	return name, nil
 }
 
-// Remove takes an image away, which no container may be made of any more.
+// Remove removes an image, of which no container may be left.
 func Remove(image string) error {
 	_, err := Docker(nil, "rmi", image)
 	return err
 }
 
-// Docker runs the docker command and returns what it printed, without the last line
-// break. The error has what it said.
+// Docker runs the docker command and returns its output without the last line break. The
+// error contains its standard error.
 func Docker(stdin []byte, args ...string) (string, error) {
 	c := exec.Command("docker", args...)
 	c.Stdin = bytes.NewReader(stdin)
-	var out, said bytes.Buffer
-	c.Stdout, c.Stderr = &out, &said
-	if err := c.Run(); err != nil {
-		return "", fmt.Errorf("docker %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(said.Bytes()))
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("docker %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	return strings.TrimSuffix(out.String(), "\n"), nil
+	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// archive is the image's files.
+// archive returns the image's files as a tar archive.
 func archive(programs []string) ([]byte, error) {
 	var b bytes.Buffer
 	w := writer{tar: tar.NewWriter(&b), made: map[string]bool{}}
-	// Where the machine has its /bin, its libraries name it.
+	// The paths of libraries contain these links.
 	for _, link := range []string{"bin", "sbin", "lib", "lib32", "lib64"} {
 		if to, err := os.Readlink("/" + link); err == nil {
 			w.write(&tar.Header{Typeflag: tar.TypeSymlink, Name: link, Linkname: to, Mode: 0o777}, nil)
@@ -93,7 +93,7 @@ func archive(programs []string) ([]byte, error) {
 	return b.Bytes(), w.err
 }
 
-// locale writes the locale that tmux wants before it does anything.
+// locale writes the locale that tmux needs to start.
 func (w *writer) locale() error {
 	for _, base := range []string{"/usr/lib/locale/C.utf8", "/usr/lib/locale/C.UTF-8"} {
 		err := filepath.WalkDir(base, func(path string, d os.DirEntry, err error) error {
@@ -113,7 +113,7 @@ func (w *writer) locale() error {
 type writer struct {
 	tar  *tar.Writer
 	made map[string]bool
-	err  error // the first
+	err  error // the first one
 }
 
 func (w *writer) write(h *tar.Header, text []byte) {
@@ -127,7 +127,7 @@ func (w *writer) write(h *tar.Header, text []byte) {
 	}
 }
 
-// folder writes a folder and those it is in.
+// folder writes a directory and its parents.
 func (w *writer) folder(name string) {
 	if name == "." {
 		return
@@ -140,13 +140,13 @@ func (w *writer) text(name, text string) {
 	w.write(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}, []byte(text))
 }
 
-// file writes a file of this machine at its own path.
+// file writes a file of this machine at the same path.
 func (w *writer) file(path string, mode int64) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path)) // a link on the way is in the image as one
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path)) // links to directories are in the image
 	if err != nil {
 		return err
 	}
@@ -156,10 +156,10 @@ func (w *writer) file(path string, mode int64) error {
 	return nil
 }
 
-// library is a path in what ldd prints.
+// library matches a path in the output of ldd.
 var library = regexp.MustCompile(`(?m)(?:=> |^\s+)(/\S+)`)
 
-// program writes a program and the libraries that it is linked with.
+// program writes a program and its libraries.
 func (w *writer) program(name string) error {
 	path, err := exec.LookPath(name)
 	if err != nil {
