@@ -71,8 +71,8 @@ func (t *tracker) observe(r *launch.Run, l *session.Live, now time.Time) (Observ
 		o.Status = session.StatusStopped
 	case l == nil:
 		t.lost(&o, r)
-	case l.Vital == session.Unknown:
-		t.unknown(&o, l.Doubt)
+	case l.Liveness == session.Unknown:
+		t.unknown(&o, l.UnknownReason)
 	default:
 		t.seen(&o, r, l)
 	}
@@ -120,7 +120,7 @@ func (t *tracker) unknown(o *Observation, why string) {
 func (t *tracker) seen(o *Observation, r *launch.Run, l *session.Live) {
 	look, state, spec := r.Activity(l), session.StateRunning, r.Record.Spec.Agent
 	does := look.Activity
-	if l.Vital == session.Dead {
+	if l.Liveness == session.Dead {
 		state, o.Exit = session.StateStale, l.Exit
 		if spec.Finished(l.Exit) {
 			state, does = session.StateStopped, session.Done
@@ -128,14 +128,14 @@ func (t *tracker) seen(o *Observation, r *launch.Run, l *session.Live) {
 	}
 	o.Status, o.Activity, o.Detail, o.PR = session.StatusOf(state, does), does, look.Detection.Detail, look.Detection.PR
 	t.turn.See(turn.Look{
-		At: o.At, Run: r.Record.Run.ID, Is: string(state) + " " + string(does), Alive: l.Vital == session.Alive,
+		At: o.At, Run: r.Record.Run.ID, Is: string(state) + " " + string(does), Alive: l.Liveness == session.Alive,
 		Working: does == session.Working || does == session.Blocked || does == session.BlockedAPI,
 		Resting: !spec.OneShot && (does == session.Idle || does == session.Done),
 		Phrase:  look.Detection.Source == "screen" && (does == session.Done || does == session.Failed),
 		Prompt:  spec.Ready != "" && r.Agent.Ready(l.Screen),
 		Given:   t.given, Queued: t.queued, Moved: l.MovedAt, TurnAt: look.TurnAt,
 	})
-	if l.Vital == session.Alive && look.Detection.Source == "screen" && (does == session.Done || does == session.Failed) && !t.turn.Settled() {
+	if l.Liveness == session.Alive && look.Detection.Source == "screen" && (does == session.Done || does == session.Failed) && !t.turn.Settled() {
 		o.Status = session.StatusOf(state, session.Working)
 	}
 	o.TurnEnded = t.turn.Ended()

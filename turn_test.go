@@ -207,7 +207,7 @@ func TestUnknownIsNoNews(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sees := func(v session.Vital) { rt.Edit("api", func(st *sessiontest.State) { st.Live.Vital = v }) }
+		sees := func(v session.Liveness) { rt.Edit("api", func(st *sessiontest.State) { st.Live.Liveness = v }) }
 		var changes, unknown, idle int
 		tell := agentform.Callbacks{
 			StatusChanged: func(session.Status, session.Status, string) { changes++ },

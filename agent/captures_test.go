@@ -68,7 +68,7 @@ func load(t *testing.T, dir string) capture {
 	text := func(name string) string { return read(t, filepath.Join(dir, name)) }
 	c := capture{
 		agent: filepath.Base(filepath.Dir(dir)), situation: filepath.Base(dir), version: strings.TrimSpace(text("version.txt")),
-		evidence: session.Evidence{Vital: session.Alive, Screen: strings.TrimSuffix(text("screen.txt"), "\n"), Title: strings.TrimSuffix(text("title.txt"), "\n")},
+		evidence: session.Evidence{Liveness: session.Alive, Screen: strings.TrimSuffix(text("screen.txt"), "\n"), Title: strings.TrimSuffix(text("title.txt"), "\n")},
 	}
 	c.evidence.Blank = c.evidence.Screen == ""
 	if how := text("exit.txt"); how != "" {
@@ -76,7 +76,7 @@ func load(t *testing.T, dir string) capture {
 		if _, err := fmt.Sscan(how, &e.Code); err != nil {
 			t.Fatalf("exit.txt: %v", err)
 		}
-		c.evidence.Vital, c.evidence.Exit = session.Dead, &e
+		c.evidence.Liveness, c.evidence.Exit = session.Dead, &e
 	}
 	for line := range bytes.Lines([]byte(text("signals.jsonl"))) {
 		c.evidence.Signals = append(c.evidence.Signals, session.Signal{Data: bytes.TrimSpace(line)})
@@ -100,11 +100,11 @@ func (c capture) facts() string {
 	}
 	e := c.evidence
 	fmt.Fprintf(&b, "ready: %v\n", a.Ready(e.Screen))
-	if e.Vital == session.Alive {
-		say("title", a.Detect(session.Evidence{Vital: session.Alive, Title: e.Title}))
-		say("screen", a.Detect(session.Evidence{Vital: session.Alive, Screen: e.Screen, Blank: e.Blank}))
+	if e.Liveness == session.Alive {
+		say("title", a.Detect(session.Evidence{Liveness: session.Alive, Title: e.Title}))
+		say("screen", a.Detect(session.Evidence{Liveness: session.Alive, Screen: e.Screen, Blank: e.Blank}))
 		if len(e.Signals) > 0 {
-			say("hooks", a.Detect(session.Evidence{Vital: session.Alive, Signals: e.Signals}))
+			say("hooks", a.Detect(session.Evidence{Liveness: session.Alive, Signals: e.Signals}))
 		}
 	}
 	if len(c.lines) > 0 {

@@ -22,7 +22,7 @@ func newDetector(k kind, s session.AgentSpec) *detector {
 // Detect says what an agent is doing, or how it exited.
 func (d *detector) Detect(e session.Evidence) session.Detection {
 	reading := session.Detection{Activity: session.NoActivity}
-	switch e.Vital {
+	switch e.Liveness {
 	case session.Dead:
 		reading = exited(e.Exit, e.OneShot || d.oneShot)
 	case session.Alive:

@@ -148,7 +148,7 @@ func TestReadALiveAgent(t *testing.T) {
 		"phrase near the end":     {custom, "", "All tasks completed\n" + strings.Repeat("more\n\n", doneLines-1), session.Detection{Activity: session.Done, Detail: "All tasks completed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := For(c.agent).Detect(session.Evidence{Vital: session.Alive, Title: c.title, Screen: c.screen})
+			got := For(c.agent).Detect(session.Evidence{Liveness: session.Alive, Title: c.title, Screen: c.screen})
 			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(session.Detection{}, "Source")); diff != "" {
 				t.Error(diff)
 			}
@@ -170,7 +170,7 @@ func TestBlankScreen(t *testing.T) {
 		{custom, true, session.Booting}, {custom, false, session.NoActivity},
 		{session.AgentSpec{Name: "x", Command: []string{"x"}}, true, session.NoActivity},
 	} {
-		if got := For(c.agent).Detect(session.Evidence{Vital: session.Alive, Title: "host", Blank: c.blank}); got.Activity != c.want {
+		if got := For(c.agent).Detect(session.Evidence{Liveness: session.Alive, Title: "host", Blank: c.blank}); got.Activity != c.want {
 			t.Errorf("%s, blank %v: %s, want %s", c.agent.Name, c.blank, got.Activity, c.want)
 		}
 	}
@@ -182,11 +182,11 @@ func TestManifestPatternsBeforeTitles(t *testing.T) {
 		s.Patterns = session.Patterns{Done: []string{"ALL GREEN"}, Blocked: []string{"ship it\\?"}}
 	}))
 	for _, title := range []string{"", "⠐ Fix", "✳ Fix"} {
-		if got := a.Detect(session.Evidence{Vital: session.Alive, Title: title, Screen: "❯ go\n\nall green\n" + claudeWorking[len("❯ fix the tests\n"):]}); got.Activity != session.Done {
+		if got := a.Detect(session.Evidence{Liveness: session.Alive, Title: title, Screen: "❯ go\n\nall green\n" + claudeWorking[len("❯ fix the tests\n"):]}); got.Activity != session.Done {
 			t.Errorf("%q: %+v", title, got)
 		}
 		want := "Ship it?\nEsc to cancel"
-		if got := a.Detect(session.Evidence{Vital: session.Alive, Title: title, Screen: "Ship it?\nEsc to cancel"}); got.Activity != session.Blocked || got.Detail != want {
+		if got := a.Detect(session.Evidence{Liveness: session.Alive, Title: title, Screen: "Ship it?\nEsc to cancel"}); got.Activity != session.Blocked || got.Detail != want {
 			t.Errorf("%q: %+v", title, got)
 		}
 	}
@@ -219,7 +219,7 @@ func TestOrderOfReading(t *testing.T) {
 		if i <= 3 {
 			rest = append(rest, "~ $") // a shell's prompt is at the end
 		}
-		if got := a.Detect(session.Evidence{Vital: session.Alive, Screen: strings.Join(rest, "\n") + "\n"}); got.Activity != want.activity {
+		if got := a.Detect(session.Evidence{Liveness: session.Alive, Screen: strings.Join(rest, "\n") + "\n"}); got.Activity != want.activity {
 			t.Errorf("%q reads %s, want %s", rest, got.Activity, want.activity)
 		}
 	}
@@ -250,7 +250,7 @@ func TestPhrases(t *testing.T) {
 					}
 					screen := around[0] + text + around[1]
 					for _, title := range []string{"", titles[name]} {
-						got := a.Detect(session.Evidence{Vital: session.Alive, Title: title, Screen: screen})
+						got := a.Detect(session.Evidence{Liveness: session.Alive, Title: title, Screen: screen})
 						if first, _, _ := strings.Cut(text, "\n"); got.Activity != activity || !strings.HasSuffix(got.Detail, first) {
 							t.Errorf("%s, title %q: %q reads %+v, want %s", name, title, screen, got, activity)
 						}
@@ -276,7 +276,7 @@ func TestPhrasesOfAnAgentAtWork(t *testing.T) {
 		{"cc: fatal error: no input\nstep 2", time.Minute, session.Working},
 		{"E: what the manifest says counts at once", 0, session.Failed},
 	} {
-		got := a.Detect(session.Evidence{Vital: session.Alive, Screen: c.screen, Now: noon, MovedAt: noon.Add(-c.quiet)})
+		got := a.Detect(session.Evidence{Liveness: session.Alive, Screen: c.screen, Now: noon, MovedAt: noon.Add(-c.quiet)})
 		if got.Activity != c.want {
 			t.Errorf("%q, quiet for %s: %s, want %s", c.screen, c.quiet, got.Activity, c.want)
 		}
@@ -314,12 +314,12 @@ func TestThePresentOfAScreen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := For(builtin(c.agent))
-			got := a.Detect(session.Evidence{Vital: session.Alive, Screen: c.screen})
+			got := a.Detect(session.Evidence{Liveness: session.Alive, Screen: c.screen})
 			if got.Activity != c.want || got.Detail != c.detail {
 				t.Errorf("%s (%s), want %s (%s)", got.Activity, got.Detail, c.want, c.detail)
 			}
 			// A run that was given nothing yet shows what earlier ones were told.
-			if got := a.Detect(session.Evidence{Vital: session.Alive, Screen: c.screen, Replayed: true}); got.Activity != session.Idle && !strings.Contains(name, "draft") {
+			if got := a.Detect(session.Evidence{Liveness: session.Alive, Screen: c.screen, Replayed: true}); got.Activity != session.Idle && !strings.Contains(name, "draft") {
 				t.Errorf("replayed: %s (%s)", got.Activity, got.Detail)
 			}
 		})
@@ -347,15 +347,15 @@ func TestReadADeadAgent(t *testing.T) {
 		{&session.Exit{Cause: "hangup"}, true, session.Exited, "hangup"},
 		{nil, true, session.Exited, "no word"},
 	} {
-		byEvidence := For(session.AgentSpec{Name: "x", Command: []string{"x"}}).Detect(session.Evidence{Vital: session.Dead, Exit: c.exit, OneShot: c.oneShot})
-		bySpec := For(session.AgentSpec{Name: "x", Command: []string{"x"}, OneShot: c.oneShot}).Detect(session.Evidence{Vital: session.Dead, Exit: c.exit, Screen: "all tasks completed"})
+		byEvidence := For(session.AgentSpec{Name: "x", Command: []string{"x"}}).Detect(session.Evidence{Liveness: session.Dead, Exit: c.exit, OneShot: c.oneShot})
+		bySpec := For(session.AgentSpec{Name: "x", Command: []string{"x"}, OneShot: c.oneShot}).Detect(session.Evidence{Liveness: session.Dead, Exit: c.exit, Screen: "all tasks completed"})
 		for _, got := range []session.Detection{byEvidence, bySpec} {
 			if got.Activity != c.want || !strings.Contains(got.Detail, c.says) {
 				t.Errorf("%+v, one-shot %v, reads %+v; want %s, %q", c.exit, c.oneShot, got, c.want, c.says)
 			}
 		}
 	}
-	if got := For(builtin("claude")).Detect(session.Evidence{Vital: session.Unknown, Title: "✳ x", Screen: claudeIdle}); got.Activity != session.NoActivity {
+	if got := For(builtin("claude")).Detect(session.Evidence{Liveness: session.Unknown, Title: "✳ x", Screen: claudeIdle}); got.Activity != session.NoActivity {
 		t.Errorf("one of whom it is not known whether he lives: %+v", got)
 	}
 }
@@ -401,8 +401,8 @@ func TestPullRequest(t *testing.T) {
 		"https://github.com/o/r/pull/new/branch":                      "",
 		"https://github.com/o/r/issues/3":                             "",
 	} {
-		for _, vital := range []session.Vital{session.Alive, session.Dead} {
-			if got := a.Detect(session.Evidence{Vital: vital, Screen: screen}).PR; got != want {
+		for _, vital := range []session.Liveness{session.Alive, session.Dead} {
+			if got := a.Detect(session.Evidence{Liveness: vital, Screen: screen}).PR; got != want {
 				t.Errorf("%q: %q, want %q", screen, got, want)
 			}
 		}
@@ -417,6 +417,6 @@ func BenchmarkRead(b *testing.B) {
 	screen.WriteString(claudeWorking)
 	a := For(builtin("claude"))
 	for b.Loop() {
-		a.Detect(session.Evidence{Vital: session.Alive, Title: "host", Screen: screen.String()})
+		a.Detect(session.Evidence{Liveness: session.Alive, Title: "host", Screen: screen.String()})
 	}
 }

@@ -61,7 +61,7 @@ func FuzzNative(f *testing.F) {
 			if n.Prompts < 0 || n.Turns < 0 || n.Tokens < 0 {
 				t.Errorf("%s: %+v", name, n)
 			}
-			if r := a.Detect(session.Evidence{Vital: session.Alive, Transcript: &n, Now: time.Unix(1_790_000_000, 0)}); r.Activity == "" {
+			if r := a.Detect(session.Evidence{Liveness: session.Alive, Transcript: &n, Now: time.Unix(1_790_000_000, 0)}); r.Activity == "" {
 				t.Errorf("%s: %+v reads as nothing", name, n)
 			}
 			for _, line := range lines {
@@ -91,8 +91,8 @@ func FuzzRead(f *testing.F) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, screen, title string, signal []byte) {
 		for name, a := range agents {
-			for _, vital := range []session.Vital{session.Alive, session.Dead} {
-				e := session.Evidence{Vital: vital, Screen: screen, Title: title, Now: now, Prompted: true, Signals: []session.Signal{{At: now, Data: signal}}, Typed: []session.Span{{First: len(title) % 7, Last: len(signal) % 11}}}
+			for _, vital := range []session.Liveness{session.Alive, session.Dead} {
+				e := session.Evidence{Liveness: vital, Screen: screen, Title: title, Now: now, Prompted: true, Signals: []session.Signal{{At: now, Data: signal}}, Typed: []session.Span{{First: len(title) % 7, Last: len(signal) % 11}}}
 				r := a.Detect(e)
 				if _, err := json.Marshal(r); err != nil {
 					t.Errorf("%s: %+v cannot be stored: %v", name, r, err)

@@ -59,7 +59,7 @@ func TestThePresentOfACustomAgent(t *testing.T) {
 		"no mark at the start of a line":      {">", 0, "rate limit exceeded\n1 > 0 as it says\n> ", session.BlockedAPI, "rate limit exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := session.Evidence{Vital: session.Alive, Now: noon, MovedAt: noon.Add(-restFor)}
+			e := session.Evidence{Liveness: session.Alive, Now: noon, MovedAt: noon.Add(-restFor)}
 			n := 0
 			for line := range strings.Lines(c.screen) {
 				switch last := len(e.Typed) - 1; {
@@ -85,7 +85,7 @@ func TestThePresentOfACustomAgent(t *testing.T) {
 // these, whatever was typed.
 func TestThePresentOfABuiltInAgent(t *testing.T) {
 	const screen = "❯ go\n\n● API Error: 500 down\n\nagain\n\n────\n❯ \n────\n  ? for shortcuts"
-	got := For(builtin("claude")).Detect(session.Evidence{Vital: session.Alive, Screen: screen, Typed: []session.Span{{First: 4, Last: 4}}})
+	got := For(builtin("claude")).Detect(session.Evidence{Liveness: session.Alive, Screen: screen, Typed: []session.Span{{First: 4, Last: 4}}})
 	if got.Activity != session.Failed {
 		t.Errorf("%+v", got)
 	}

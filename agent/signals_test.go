@@ -100,7 +100,7 @@ func TestWhichSignalCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := c.Evidence
-			e.Vital, e.Now = session.Alive, at(60)
+			e.Liveness, e.Now = session.Alive, at(60)
 			if e.StartedAt.IsZero() {
 				e.StartedAt = noon
 			}
@@ -113,7 +113,7 @@ func TestWhichSignalCounts(t *testing.T) {
 
 // What is dead does nothing, whatever its signals said last.
 func TestADeadAgentIsReadByItsExit(t *testing.T) {
-	got := reporter().Detect(session.Evidence{Vital: session.Dead, Exit: &session.Exit{Cause: "self"}, Title: "works",
+	got := reporter().Detect(session.Evidence{Liveness: session.Dead, Exit: &session.Exit{Cause: "self"}, Title: "works",
 		Transcript: &session.Transcript{Activity: session.Working, At: noon, LastMessage: "see https://github.com/o/r/pull/7"}})
 	if got.Activity != session.Exited || got.Source != FromExit || got.PR != "https://github.com/o/r/pull/7" {
 		t.Errorf("%+v", got)

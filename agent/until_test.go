@@ -35,7 +35,7 @@ func TestALimitOnTheScreenEnds(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 30, 0, 0, time.UTC)
 	screen := "■ You’ve hit your usage limit. Visit https://chatgpt.com/\nusage to purchase more credits or try again at 7:35 AM.\n" + codexIdle
 	a := For(builtin("codex"))
-	e := session.Evidence{Vital: session.Alive, Title: "Ready | work", Screen: screen, Now: now}
+	e := session.Evidence{Liveness: session.Alive, Title: "Ready | work", Screen: screen, Now: now}
 	if got := a.Detect(e); got.Activity != session.BlockedAPI || !got.Until.Equal(time.Date(2026, 11, 21, 7, 35, 0, 0, time.UTC)) {
 		t.Errorf("%+v", got)
 	}

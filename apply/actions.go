@@ -37,7 +37,7 @@ func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 		return err
 	}
 	e.rec.Spec = spec
-	e.rec.Intent, e.rec.Trouble = session.Creating, ""
+	e.rec.Intent, e.rec.LastError = session.Creating, ""
 	e.rec.Location = session.Location{}
 	e.rec.Tree = j.run.workspaces.planned(e.rec)
 	e.newRun(j.run.newID(16), d)
@@ -118,7 +118,7 @@ func (j *job) update(ctx context.Context) error {
 		return err
 	}
 	live := j.change.Live
-	if live == nil || live.Vital != session.Alive {
+	if live == nil || live.Liveness != session.Alive {
 		return e.settle()
 	}
 	rt, err := j.run.runtimes.of(e.rec.Spec)
@@ -337,7 +337,7 @@ func (j *job) enqueue() error {
 		return err
 	}
 	e.rec.Spec, e.rec.Inherits = spec, slices.Sorted(maps.Keys(in.Secrets))
-	e.rec.Intent, e.rec.Trouble = session.Queued, ""
+	e.rec.Intent, e.rec.LastError = session.Queued, ""
 	e.liftOverride()
 	return e.save()
 }

@@ -153,7 +153,7 @@ func TestSetupInsideFails(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	rec := r.store.State().Sessions[0]
-	if rec.Intent != session.Creating || !strings.HasPrefix(rec.Trouble, "setup: sh -c") {
+	if rec.Intent != session.Creating || !strings.HasPrefix(rec.LastError, "setup: sh -c") {
 		t.Errorf("on record: %+v", rec)
 	}
 	log, err := os.ReadFile(filepath.Join(r.applier.Folder(rec), "setup.log"))

@@ -105,7 +105,7 @@ func (c *conversations) observe(e *entry) {
 	if n := look.Transcript; n != nil && n.Conversation != "" {
 		e.rec.Run.Conversation = n.Conversation
 	}
-	if l, n := e.change.Live, look.Transcript; (l == nil || l.Vital == session.Dead) && n != nil && n.Activity == session.Working {
+	if l, n := e.change.Live, look.Transcript; (l == nil || l.Liveness == session.Dead) && n != nil && n.Activity == session.Working {
 		e.emit(history.Event{Kind: history.TurnInterrupted, Reason: string(e.change.Reason)})
 	}
 	for _, x := range activity.Changes(activity.Seen{Record: e.rec, Look: look, At: c.now()}, past) {

@@ -34,7 +34,7 @@ func TestCreate(t *testing.T) {
 	if !regexp.MustCompile(`^api-[0-9a-f]{8}$`).MatchString(rec.ID) || !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(rec.Run.ID) {
 		t.Errorf("id %q, run %q", rec.ID, rec.Run.ID)
 	}
-	if rec.Intent != session.Settled || rec.Trouble != "" || rec.Origin != session.FromManifest || rec.Run.Number != 1 ||
+	if rec.Intent != session.Settled || rec.LastError != "" || rec.Origin != session.FromManifest || rec.Run.Number != 1 ||
 		rec.Run.Agent.PID == 0 || rec.Run.BootID == "" || rec.Run.DeliveredAt.IsZero() || rec.Run.PromptSHA != s.Prompt.Digest {
 		t.Errorf("record %+v", rec)
 	}
@@ -131,8 +131,8 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 			t.Fatalf("error: %v", err)
 		}
 		rec := r.record("api")
-		if want := `it was not ready within 5s: it asks something first (attach shows it, send --key answers)`; rec.Trouble != want {
-			t.Errorf("trouble %q, want %q", rec.Trouble, want)
+		if want := `it was not ready within 5s: it asks something first (attach shows it, send --key answers)`; rec.LastError != want {
+			t.Errorf("trouble %q, want %q", rec.LastError, want)
 		}
 		if rec.Intent != session.Creating || rec.Location.Name == "" || !rec.Run.DeliveredAt.IsZero() {
 			t.Fatalf("record %+v", rec)
@@ -143,7 +143,7 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 		if st, _ := r.rt.State(r.place("api")); len(st.Sent) != 1 || st.Sent[0].Text != "go" || st.Launches != 1 {
 			t.Errorf("sent %v in %d launches", st.Sent, st.Launches)
 		}
-		if rec := r.record("api"); rec.Intent != session.Settled || rec.Trouble != "" {
+		if rec := r.record("api"); rec.Intent != session.Settled || rec.LastError != "" {
 			t.Errorf("record %+v", rec)
 		}
 	})
@@ -170,7 +170,7 @@ func TestSetupRunsOnce(t *testing.T) {
 		t.Fatalf("error: %v", err)
 	}
 	rec := r.record("api")
-	if !strings.HasPrefix(rec.Trouble, "setup: sh -c") || rec.Intent != session.Creating || rec.Tree.Ready || len(r.rt.Places()) != 0 {
+	if !strings.HasPrefix(rec.LastError, "setup: sh -c") || rec.Intent != session.Creating || rec.Tree.Ready || len(r.rt.Places()) != 0 {
 		t.Fatalf("record %+v, places %v", rec, r.rt.Places())
 	}
 	if e := r.event(history.ApplyErrored, "api"); e.Excerpt != "making\n" {

@@ -48,7 +48,7 @@ func (e *entry) save() error {
 // lifts or which says what the spec says.
 func (e *entry) settle() error {
 	lifted := e.lifts
-	e.rec.Intent, e.rec.Trouble = session.Settled, ""
+	e.rec.Intent, e.rec.LastError = session.Settled, ""
 	e.liftOverride()
 	if err := e.save(); err != nil {
 		return err

@@ -92,7 +92,7 @@ func TestInterruptionIsToldInAPersonsWords(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("error: %v", err)
 		}
-		for _, text := range []string{err.Error(), r.record("api").Trouble, r.event(history.ApplyErrored, "api").Detail} {
+		for _, text := range []string{err.Error(), r.record("api").LastError, r.event(history.ApplyErrored, "api").Detail} {
 			if strings.Contains(text, "context") || !strings.Contains(text, "wait until it is ready: interrupted") {
 				t.Errorf("told %q", text)
 			}

@@ -135,7 +135,7 @@ func (j *job) fail(err error) {
 	err = readable(err)
 	j.outcome, j.err = Failed, &failure{j.change.Action, j.change.Address, err}
 	if j.entry.saved {
-		j.entry.rec.Trouble = summary(err)
+		j.entry.rec.LastError = summary(err)
 		if unsaved := j.entry.save(); unsaved != nil && !(state.Unwritable(unsaved) && state.Unwritable(err)) { // else the failure says it
 			j.err = errors.Join(j.err, unsaved)
 		}

@@ -150,7 +150,7 @@ func (s *starter) taken(ctx context.Context, rt session.Runtime, l session.Launc
 			// A session keeps its name when its address moves.
 			l.Name += "-" + l.Mark.Run[:4]
 			return rt.Create(ctx, l)
-		case has != nil && !has.Foreign && has.Vital == session.Dead:
+		case has != nil && !has.Foreign && has.Liveness == session.Dead:
 			// A killed apply had it created after this one had observed the engine.
 			if err := rt.Remove(ctx, has.Location); err != nil {
 				return session.Location{}, errors.Join(why, err)

@@ -181,10 +181,10 @@ func TestMadeLate(t *testing.T) {
 	p = r.create(r.spec("a"))
 	p.Changes[0].Live = nil
 	r.must(p)
-	if got := r.record("a"); got.ID != was.ID || got.Location.Name != was.Location.Name && was.Location.Name != "" || got.Trouble != "" {
+	if got := r.record("a"); got.ID != was.ID || got.Location.Name != was.Location.Name && was.Location.Name != "" || got.LastError != "" {
 		t.Errorf("on record: %+v, was %+v", got, was)
 	}
-	if s, ok := r.rt.State(r.place("a")); !ok || s.Live.Vital != session.Alive {
+	if s, ok := r.rt.State(r.place("a")); !ok || s.Live.Liveness != session.Alive {
 		t.Error("it does not live")
 	}
 }

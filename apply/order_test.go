@@ -75,8 +75,8 @@ func TestDependencyThatDoesNotBecomeReady(t *testing.T) {
 		if got := r.event(history.ApplyErrored, "db").Excerpt; got != "trust this folder?" {
 			t.Errorf("excerpt %q", got)
 		}
-		if !strings.Contains(r.record("db").Trouble, "not ready within 30s") {
-			t.Errorf("trouble %q", r.record("db").Trouble)
+		if !strings.Contains(r.record("db").LastError, "not ready within 30s") {
+			t.Errorf("trouble %q", r.record("db").LastError)
 		}
 	})
 }
@@ -238,7 +238,7 @@ func TestCancelStopsNowAndTheStateIsRight(t *testing.T) {
 		if tally.Done != 1 || tally.Failed != 1 || tally.Skipped != 1 || !errors.Is(err, apply.ErrInterrupted) {
 			t.Errorf("%+v: %v", tally, err)
 		}
-		if rec := r.record("b"); rec.Intent != session.Creating || rec.Trouble == "" || !rec.Tree.Created {
+		if rec := r.record("b"); rec.Intent != session.Creating || rec.LastError == "" || !rec.Tree.Created {
 			t.Errorf("what was broken off: %+v", rec)
 		}
 		if rec := r.record("a"); rec.Intent != session.Settled {

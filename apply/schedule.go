@@ -86,7 +86,7 @@ func starts(c *plan.Change) bool {
 // repairs reports whether a change settles a live session on which an earlier action
 // failed: its agent may not be ready yet.
 func repairs(c *plan.Change) bool {
-	return c.Action == plan.Update && c.Before != nil && c.Before.Trouble != ""
+	return c.Action == plan.Update && c.Before != nil && c.Before.LastError != ""
 }
 
 // ends reports whether a change stops or removes a session.

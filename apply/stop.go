@@ -91,7 +91,7 @@ func (s *stopper) reportEnd(e *entry, run string, lived bool) {
 // whether it rests. An agent that cannot be seen, or is frozen, counts as resting, since
 // nothing would show the end of its turn. The error says that ctx ended first.
 func (s *stopper) awaitTurn(ctx context.Context, rec session.Record, l session.Live, limit time.Duration) (rests bool, err error) {
-	if l.Vital != session.Alive {
+	if l.Liveness != session.Alive {
 		return true, nil
 	}
 	var course turn.Course
@@ -120,7 +120,7 @@ func (s *stopper) rests(ctx context.Context, rec session.Record, run string, cou
 		return false
 	}
 	i := slices.IndexFunc(lives, func(l session.Live) bool { return l.Mark.Run == run })
-	if i < 0 || lives[i].Vital != session.Alive || lives[i].Frozen {
+	if i < 0 || lives[i].Liveness != session.Alive || lives[i].Frozen {
 		return true
 	}
 	l, now := &lives[i], time.Now()
@@ -128,7 +128,7 @@ func (s *stopper) rests(ctx context.Context, rec session.Record, run string, cou
 	if run == rec.Run.ID {
 		seen = s.reader.Read(rec, l, rec.Run.DeliveredAt, now).Detection
 	} else { // it is not on record, so that its files are not known
-		seen = s.reader.Agent(rec).Detect(session.Evidence{Vital: session.Alive, Title: l.Title, Screen: l.Screen})
+		seen = s.reader.Agent(rec).Detect(session.Evidence{Liveness: session.Alive, Title: l.Title, Screen: l.Screen})
 	}
 	does := seen.Activity
 	phrase := seen.Source == "screen" && (does == session.Done || does == session.Failed)

@@ -89,7 +89,7 @@ func TestTurnIsNotWaitedForOnceTheApplyIsBrokenOff(t *testing.T) {
 		if took := time.Since(began); err == nil || !errors.Is(err, context.DeadlineExceeded) || took > 61*time.Second {
 			t.Errorf("%v after %s", err, took)
 		}
-		if st, ok := r.rt.State(r.place("api")); !ok || st.Live.Vital != session.Alive {
+		if st, ok := r.rt.State(r.place("api")); !ok || st.Live.Liveness != session.Alive {
 			t.Error("it was ended all the same")
 		}
 	})

@@ -62,11 +62,11 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	if err != nil {
 		return fail(err)
 	}
-	l := session.Live{Foreign: true, PlaceUp: true, Vital: session.Alive, BootID: proc.BootID(), Agent: session.Process{PID: p.PID},
+	l := session.Live{Foreign: true, PlaceUp: true, Liveness: session.Alive, BootID: proc.BootID(), Agent: session.Process{PID: p.PID},
 		Started: p.Created, Dir: onHost(i.Mounts, p.Cwd), Command: p.Argv,
 		Location: session.Location{Runtime: "docker", Name: strings.TrimPrefix(i.Name, "/"), Container: i.ID, Pane: p.ID}}
 	if show(&l, p.Pane, false); p.Dead {
-		l.Vital = session.Dead
+		l.Liveness = session.Dead
 	}
 	return session.Found{Live: &l}
 }
@@ -125,8 +125,8 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at sess
 		return at, found.Err
 	case !l.Foreign:
 		return at, fmt.Errorf("it is %s: it %w", l.Mark.Address, session.ErrExists)
-	case l.Vital != session.Alive:
-		return at, fmt.Errorf("the session in it is %s", l.Vital)
+	case l.Liveness != session.Alive:
+		return at, fmt.Errorf("the session in it is %s", l.Liveness)
 	}
 	x := byExec{r.exec, l.Location.Container, l.Location.Pane}
 	if t, err := x.Tmux(ctx, "", "set-option", "-p", "-t", l.Location.Pane, "remain-on-exit", "on"); err != nil || t.Code != 0 {

@@ -45,7 +45,7 @@ func TestAdopt(t *testing.T) {
 	if found.Err != nil {
 		t.Fatal(found.Err)
 	}
-	if l := found.Live; !l.Foreign || !l.PlaceUp || l.Vital != session.Alive || l.Dir != b.root || !strings.Contains(strings.Join(l.Command, " "), "stty -echo") {
+	if l := found.Live; !l.Foreign || !l.PlaceUp || l.Liveness != session.Alive || l.Dir != b.root || !strings.Contains(strings.Join(l.Command, " "), "stty -echo") {
 		t.Errorf("found %+v", *l)
 	}
 	m := session.Mark{Project: b.config.Lineage, Address: session.Single("person"), ID: "person-000000", Run: newRun(), Hash: "1:abc"}
@@ -57,7 +57,7 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("adopted twice: %v", err)
 	}
 	l, ok := b.see(t, p)
-	if !ok || l.Foreign || l.Mark != m || l.Location != p || l.Vital != session.Alive || l.Agent.PID == 0 || l.Size == [2]int{} {
+	if !ok || l.Foreign || l.Mark != m || l.Location != p || l.Liveness != session.Alive || l.Agent.PID == 0 || l.Size == [2]int{} {
 		t.Errorf("there %v, %+v; want ours, alive, in %+v", ok, l, p)
 	}
 	if err := r.Send(ctx, p, session.Input{Text: "say well"}); err != nil {
@@ -71,8 +71,8 @@ func TestAdopt(t *testing.T) {
 		if err := r.Pause(ctx, p, m.Run, mode); err != nil {
 			t.Fatal(err)
 		}
-		if l, _ := b.see(t, p); !l.InputOff || l.Frozen != (mode == session.Freeze) || l.Vital != session.Alive {
-			t.Errorf("%s: input off %v, frozen %v, %s", mode, l.InputOff, l.Frozen, l.Vital)
+		if l, _ := b.see(t, p); !l.InputOff || l.Frozen != (mode == session.Freeze) || l.Liveness != session.Alive {
+			t.Errorf("%s: input off %v, frozen %v, %s", mode, l.InputOff, l.Frozen, l.Liveness)
 		}
 		if err := r.Send(ctx, p, session.Input{Text: "x"}); !errors.Is(err, session.ErrRefused) {
 			t.Errorf("%s: sent: %v", mode, err)
@@ -87,8 +87,8 @@ func TestAdopt(t *testing.T) {
 	if err := r.Stop(ctx, p, m.Run, session.Stop{Signal: "SIGTERM"}); err != nil {
 		t.Fatal(err)
 	}
-	if l, _ := b.see(t, p); l.Vital != session.Dead || !l.PlaceUp || l.Exit == nil || l.Exit.Cause != "requested" {
-		t.Errorf("stopped: %s, up %v, exit %+v", l.Vital, l.PlaceUp, l.Exit)
+	if l, _ := b.see(t, p); l.Liveness != session.Dead || !l.PlaceUp || l.Exit == nil || l.Exit.Cause != "requested" {
+		t.Errorf("stopped: %s, up %v, exit %+v", l.Liveness, l.PlaceUp, l.Exit)
 	}
 	next := b.launch(t, name)
 	next.Mark.ID = m.ID
@@ -119,7 +119,7 @@ func TestAdoptedExit(t *testing.T) {
 		t.Errorf("exit %+v", l.Exit)
 	}
 	b.docker(t, "stop", "-t", "0", p.Name)
-	if l, ok := b.see(t, p); !ok || l.Foreign || l.PlaceUp || l.Vital != session.Dead {
+	if l, ok := b.see(t, p); !ok || l.Foreign || l.PlaceUp || l.Liveness != session.Dead {
 		t.Errorf("its container stopped: there %v, %+v", ok, l)
 	}
 }

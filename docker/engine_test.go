@@ -117,7 +117,7 @@ func TestEngineGoesAndComesBack(t *testing.T) {
 	}
 	w.open(t)
 	after, ok := b.see(t, p)
-	if !ok || after.Agent != before.Agent || after.Mark != before.Mark || after.Vital != session.Alive || after.InputOff {
+	if !ok || after.Agent != before.Agent || after.Mark != before.Mark || after.Liveness != session.Alive || after.InputOff {
 		t.Errorf("there %v, %+v; want %+v", ok, after, before)
 	}
 }

@@ -24,7 +24,7 @@ func (b *bed) dies(t *testing.T, p session.Location) session.Live {
 	var l session.Live
 	until(t, "the agent is dead", func() bool {
 		l, _ = b.see(t, p)
-		return l.Vital == session.Dead
+		return l.Liveness == session.Dead
 	})
 	return l
 }
@@ -60,7 +60,7 @@ func TestStale(t *testing.T) {
 			// The command may be among what it kills.
 			_, _ = dockertest.Docker(nil, "exec", p.Name, "sh", "-c", fmt.Sprintf(end, l.Agent.PID))
 			if l := b.dies(t, p); !l.PlaceUp {
-				t.Errorf("the container is down: %s", l.Doubt)
+				t.Errorf("the container is down: %s", l.UnknownReason)
 			}
 			b.restarts(t, p)
 		})
@@ -86,8 +86,8 @@ func TestContainerEnds(t *testing.T) {
 			b.listening(t, p)
 			b.docker(t, append(c.end, p.Name)...)
 			live, ok := b.see(t, p)
-			if !ok || live.PlaceUp || live.Vital != session.Dead || !strings.Contains(live.Doubt, c.reason) {
-				t.Errorf("there %v, up %v, %s, %q; want a container that is down, %s", ok, live.PlaceUp, live.Vital, live.Doubt, c.reason)
+			if !ok || live.PlaceUp || live.Liveness != session.Dead || !strings.Contains(live.UnknownReason, c.reason) {
+				t.Errorf("there %v, up %v, %s, %q; want a container that is down, %s", ok, live.PlaceUp, live.Liveness, live.UnknownReason, c.reason)
 			}
 			b.restarts(t, p)
 		})
@@ -104,7 +104,7 @@ func TestNeverStarted(t *testing.T) {
 		"--label", "agentform.id="+l.Mark.ID, "--label", "agentform.address="+string(l.Mark.Address),
 		"-v", filepath.Join(b.config.DataDir, "containers", l.Mark.ID, "runs")+":/runs", b.image, "sleep", "1000")
 	live, ok := b.see(t, session.Location{Name: l.Name})
-	if !ok || live.Foreign || live.PlaceUp || live.Doubt != "the container was never started" {
+	if !ok || live.Foreign || live.PlaceUp || live.UnknownReason != "the container was never started" {
 		t.Errorf("there %v, %+v; want ours, and never started", ok, live)
 	}
 	p, err := b.runtime.Restart(t.Context(), live.Location, l)
@@ -128,8 +128,8 @@ func TestOutOfMemory(t *testing.T) {
 	p := b.create(t, l)
 	live := b.dies(t, p)
 	if !live.PlaceUp {
-		if !strings.Contains(live.Doubt, "memory") {
-			t.Errorf("the container is down: %s", live.Doubt)
+		if !strings.Contains(live.UnknownReason, "memory") {
+			t.Errorf("the container is down: %s", live.UnknownReason)
 		}
 	} else if live.Exit == nil || live.Exit.String() != "ended by SIGKILL: out of memory" {
 		t.Errorf("exit %+v, want SIGKILL, out of memory", live.Exit)
@@ -161,7 +161,7 @@ func TestAnotherProject(t *testing.T) {
 			t.Errorf("%s: it did that to another project's", what)
 		}
 	}
-	if now, ok := b.see(t, p); !ok || now.Vital != session.Alive || now.InputOff {
+	if now, ok := b.see(t, p); !ok || now.Liveness != session.Alive || now.InputOff {
 		t.Errorf("there %v, %+v; want it as it was", ok, now)
 	}
 }
@@ -262,14 +262,14 @@ func TestHostileSocket(t *testing.T) {
 			}()
 			began := time.Now()
 			live, ok := b.see(t, p)
-			if !ok || live.Vital != session.Unknown || live.Doubt == "" {
-				t.Errorf("there %v, %s, %q; want unknown, and why", ok, live.Vital, live.Doubt)
+			if !ok || live.Liveness != session.Unknown || live.UnknownReason == "" {
+				t.Errorf("there %v, %s, %q; want unknown, and why", ok, live.Liveness, live.UnknownReason)
 			}
 			if took := time.Since(began); took > 10*time.Second {
 				t.Errorf("the look took %s", took)
 			}
-			if live, _ := b.see(t, other); live.Vital != session.Alive {
-				t.Errorf("the other is %s: %s", live.Vital, live.Doubt)
+			if live, _ := b.see(t, other); live.Liveness != session.Alive {
+				t.Errorf("the other is %s: %s", live.Liveness, live.UnknownReason)
 			}
 		})
 	}

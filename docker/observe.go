@@ -92,7 +92,7 @@ func listed(x container.Summary, lineage, adopted string) session.Live {
 		Foreign:  mark.ID == "" || lineage != "" && mark.Project != lineage,
 		PlaceUp:  x.State == container.StateRunning || x.State == container.StatePaused,
 		Frozen:   x.State == container.StatePaused,
-		Vital:    session.Unknown,
+		Liveness: session.Unknown,
 	}
 }
 
@@ -110,7 +110,7 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 	f := o.files.session(l.Mark.ID)
 	k, err := f.load()
 	if l.Copied = l.Copied || k.Container != l.Location.Container && o.exists[k.Container]; l.Copied {
-		l.Doubt = "it has the labels of another container"
+		l.UnknownReason = "it has the labels of another container"
 		return
 	}
 	if err == nil && k.Mark.ID == l.Mark.ID {
@@ -130,10 +130,10 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		seen, err := in.Look(ctx, f.runInside(l.Mark.Run), at, tmuxwire.PaneFormat, o.screens)
 		if err != nil {
-			l.Vital, l.Doubt = session.Unknown, err.Error()
+			l.Liveness, l.UnknownReason = session.Unknown, err.Error()
 			return
 		}
-		l.Vital, l.Exit, l.Doubt = judge(seen, time.Since(created) < young)
+		l.Liveness, l.Exit, l.UnknownReason = judge(seen, time.Since(created) < young)
 		l.BootID, l.Started = seen.BootID, seen.StartedAt
 		l.Agent = session.Process{PID: seen.Process.PID, Start: seen.Process.Start}
 		if p, err := tmuxwire.ParsePane(seen.Row); err == nil {
@@ -142,9 +142,9 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 				l.Show(tmuxwire.Trim(seen.Screen))
 			}
 		}
-		dead := l.Vital == session.Dead
+		dead := l.Liveness == session.Dead
 		l.Frozen = k.Paused == session.Freeze && !dead
-		if seen.Frozen && l.Vital == session.Alive && !l.Frozen {
+		if seen.Frozen && l.Liveness == session.Alive && !l.Frozen {
 			l.Frozen, l.Suspended = true, true
 		}
 		l.InputOff = l.InputOff || k.Paused != "" && !dead
@@ -161,18 +161,18 @@ func (o *observation) fromDisk(ctx context.Context, l *session.Live, f rundir.Fa
 	l.BootID, l.Started, l.Agent = f.BootID, f.StartedAt, session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
 	l.Exit = exitOf(f.Exit)
 	if l.PlaceUp {
-		l.Vital, l.InputOff = session.Alive, true
+		l.Liveness, l.InputOff = session.Alive, true
 		if l.Exit != nil {
-			l.Vital, l.Frozen = session.Dead, false
+			l.Liveness, l.Frozen = session.Dead, false
 		}
 		return
 	}
-	l.Vital, l.Doubt = session.Dead, "the container does not run"
+	l.Liveness, l.UnknownReason = session.Dead, "the container does not run"
 	i, err := inspect(ctx, o.engine, l.Location.Container)
 	if err != nil {
 		return
 	}
-	l.Doubt = stopReason(i.State)
+	l.UnknownReason = stopReason(i.State)
 	// A clean exit means that the work is done and is never run again, so the engine has to
 	// agree.
 	if l.Exit != nil && l.Exit.Code == 0 && l.Exit.Signal == "" && i.State.OOMKilled {
@@ -183,7 +183,7 @@ func (o *observation) fromDisk(ctx context.Context, l *session.Live, f rundir.Fa
 // judge decides whether a run's agent is alive by its processes, as the init sees them,
 // and by its directory. doubt says why that is unknown. created reports whether the
 // container was created just now.
-func judge(in shim.ContainerRun, created bool) (v session.Vital, exit *session.Exit, doubt string) {
+func judge(in shim.ContainerRun, created bool) (v session.Liveness, exit *session.Exit, doubt string) {
 	switch {
 	case in.Agent && in.Exit != nil:
 		return session.Unknown, nil, "an exit is recorded, and the agent's process runs"

@@ -22,8 +22,8 @@ func TestPausedBySomebody(t *testing.T) {
 	p := b.create(t, l)
 	b.listening(t, p)
 	b.docker(t, "pause", p.Name)
-	if live, ok := b.see(t, p); !ok || !live.PlaceUp || !live.Frozen || live.Vital != session.Alive {
-		t.Errorf("there %v, up %v, frozen %v, %s %s", ok, live.PlaceUp, live.Frozen, live.Vital, live.Doubt)
+	if live, ok := b.see(t, p); !ok || !live.PlaceUp || !live.Frozen || live.Liveness != session.Alive {
+		t.Errorf("there %v, up %v, frozen %v, %s %s", ok, live.PlaceUp, live.Frozen, live.Liveness, live.UnknownReason)
 	}
 	if err := b.runtime.Resume(t.Context(), p, l.Mark.Run); err != nil {
 		t.Fatal(err)
@@ -34,8 +34,8 @@ func TestPausedBySomebody(t *testing.T) {
 	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
 		t.Fatal(err)
 	}
-	if live, _ := b.see(t, p); live.Vital != session.Dead || live.Frozen {
-		t.Errorf("%s, frozen %v", live.Vital, live.Frozen)
+	if live, _ := b.see(t, p); live.Liveness != session.Dead || live.Frozen {
+		t.Errorf("%s, frozen %v", live.Liveness, live.Frozen)
 	}
 	b.docker(t, "pause", p.Name)
 	if err := b.runtime.Remove(t.Context(), p); err != nil {
@@ -65,7 +65,7 @@ func TestRestartedBySomebody(t *testing.T) {
 	}
 	b.docker(t, "restart", "-t", "5", p.Name)
 	if live := b.dies(t, p); !live.PlaceUp {
-		t.Errorf("the container is down: %s", live.Doubt)
+		t.Errorf("the container is down: %s", live.UnknownReason)
 	}
 	b.restarts(t, p)
 }
@@ -145,8 +145,8 @@ func TestLinkedSocket(t *testing.T) {
 	if err := os.Symlink(theirs, mine); err != nil {
 		t.Fatal(err)
 	}
-	if l, _ := b.see(t, p); l.Vital != session.Unknown {
-		t.Errorf("it is %s by another's word", l.Vital)
+	if l, _ := b.see(t, p); l.Liveness != session.Unknown {
+		t.Errorf("it is %s by another's word", l.Liveness)
 	}
 	if err := b.runtime.Send(t.Context(), p, session.Input{Text: "for the wrong one"}); err == nil {
 		t.Error("it was sent")
@@ -158,11 +158,11 @@ func TestLinkedSocket(t *testing.T) {
 	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, session.Stop{Signal: "SIGTERM"}); err != nil {
 		t.Errorf("stop: %v", err)
 	}
-	if l, _ := b.see(t, other); l.Vital != session.Alive {
-		t.Errorf("the other is %s", l.Vital)
+	if l, _ := b.see(t, other); l.Liveness != session.Alive {
+		t.Errorf("the other is %s", l.Liveness)
 	}
-	if l, ok := b.see(t, p); ok && l.Vital != session.Dead {
-		t.Errorf("it is %s", l.Vital)
+	if l, ok := b.see(t, p); ok && l.Liveness != session.Dead {
+		t.Errorf("it is %s", l.Liveness)
 	}
 	if _, err := os.Stat(filepath.Dir(theirs)); err != nil {
 		t.Error(err)
@@ -179,7 +179,7 @@ func TestSuspended(t *testing.T) {
 	b.listening(t, p)
 	live, _ := b.see(t, p)
 	b.docker(t, "exec", p.Name, "sh", "-c", fmt.Sprintf("kill -STOP %d", live.Agent.PID))
-	if live, _ := b.see(t, p); !live.Frozen || !live.Suspended || live.InputOff || live.Vital != session.Alive {
+	if live, _ := b.see(t, p); !live.Frozen || !live.Suspended || live.InputOff || live.Liveness != session.Alive {
 		t.Errorf("stopped: %+v", live)
 	}
 	if err := b.runtime.Resume(t.Context(), p, l.Mark.Run); err != nil {

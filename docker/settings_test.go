@@ -158,8 +158,8 @@ func TestAttach(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "it is detached", func() bool { return terminal("list-panes", "-F", "#{pane_dead}") == "1\n" })
-	if l, _ := b.see(t, p); l.Attached != 0 || !l.InputOff || l.Vital != session.Alive {
-		t.Errorf("%d attached, input off %v, %s", l.Attached, l.InputOff, l.Vital)
+	if l, _ := b.see(t, p); l.Attached != 0 || !l.InputOff || l.Liveness != session.Alive {
+		t.Errorf("%d attached, input off %v, %s", l.Attached, l.InputOff, l.Liveness)
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 
 // Signs are the observations of a session whose agent lives, or may live.
 type Signs struct {
-	Vital    session.Vital
+	Vital    session.Liveness
 	Doubt    string           // why Vital is unknown, for people
 	Activity session.Activity // as the agent's signals say
 	Standing bool             // paused or frozen: nothing counts

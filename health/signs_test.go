@@ -54,7 +54,7 @@ func TestOneSignalEndsNothing(t *testing.T) {
 	p := session.Health{Failures: 1, HungAfter: session.Duration(time.Minute)}
 	rapid.Check(t, func(t *rapid.T) {
 		s := Signs{
-			Vital:    rapid.SampledFrom([]session.Vital{session.Alive, session.Dead, session.Unknown}).Draw(t, "vital"),
+			Vital:    rapid.SampledFrom([]session.Liveness{session.Alive, session.Dead, session.Unknown}).Draw(t, "vital"),
 			Activity: rapid.SampledFrom([]session.Activity{session.Working, session.Idle, session.Blocked, session.BlockedAPI, session.NoActivity, session.Booting, session.Unobserved}).Draw(t, "activity"),
 			Standing: rapid.Bool().Draw(t, "standing"), Overdue: rapid.Bool().Draw(t, "overdue"),
 			Age:      time.Duration(rapid.IntRange(0, 1000).Draw(t, "age")) * time.Second,

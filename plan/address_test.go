@@ -24,7 +24,7 @@ func TestAddresses(t *testing.T) {
 		return s
 	}
 	byHand := func(change ...func(*session.Live)) session.Found {
-		l := session.Live{Foreign: true, PlaceUp: true, Vital: session.Alive, Dir: "/ws/a", Location: session.Location{Runtime: "tmux", Name: "api"}}
+		l := session.Live{Foreign: true, PlaceUp: true, Liveness: session.Alive, Dir: "/ws/a", Location: session.Location{Runtime: "tmux", Name: "api"}}
 		for _, c := range change {
 			c(&l)
 		}
@@ -84,7 +84,7 @@ func TestAddresses(t *testing.T) {
 		{"import in a folder below", imported(byHand(func(l *session.Live) { l.Dir = "/ws/a/src" })), "> a import\n"},
 		{"import of what works elsewhere", imported(byHand(func(l *session.Live) { l.Dir = "/ws/ab" })),
 			"  a error\n! a session works elsewhere\n"},
-		{"import of the dead", imported(byHand(func(l *session.Live) { l.Vital = session.Dead })), "  a error\n! a nothing to import\n"},
+		{"import of the dead", imported(byHand(func(l *session.Live) { l.Liveness = session.Dead })), "  a error\n! a nothing to import\n"},
 		{"import of nothing", imported(session.Found{}), "  a error\n! a nothing to import\n"},
 		{"import that cannot look", imported(session.Found{Err: errors.New("no server")}), "  a error\n! a nothing to import\n"},
 		{"import of ours", imported(byHand(func(l *session.Live) {

@@ -95,7 +95,7 @@ func (s *stage) live(name string, change ...func(*session.Live)) *stage {
 	l := session.Live{
 		Mark:     session.Mark{Project: lineage, Address: a, ID: "id-" + name, Run: "run-" + name, Hash: "1:x"},
 		Location: session.Location{Runtime: "tmux", Name: a.OutsideName("shop"), Socket: "/run/tmux-0"},
-		PlaceUp:  true, Vital: session.Alive,
+		PlaceUp:  true, Liveness: session.Alive,
 	}
 	for _, c := range change {
 		c(&l)
@@ -111,7 +111,7 @@ func (s *stage) all(sp session.Spec) *stage {
 
 func exitedWith(cause string, code int, signal string) func(*session.Live) {
 	return func(l *session.Live) {
-		l.Vital = session.Dead
+		l.Liveness = session.Dead
 		l.Exit = &session.Exit{Cause: cause, Code: code, Signal: signal}
 	}
 }
@@ -232,14 +232,14 @@ func TestDecisionTable(t *testing.T) {
 				record(spec("a")).live("a", exitedWith("timeout", 143, ""))
 		}, "↻ a prompt_changed prompt\n"},
 		{"dead, nobody knows how", func() *stage {
-			return newStage().want(spec("a")).record(spec("a")).live("a", func(l *session.Live) { l.Vital = session.Dead })
+			return newStage().want(spec("a")).record(spec("a")).live("a", func(l *session.Live) { l.Liveness = session.Dead })
 		}, "↻ a stale\n? a stale\n"},
 		{"place gone", func() *stage { return newStage().want(spec("a")).record(spec("a")) }, "↻ a gone\n? a missing\n"},
 		{"host rebooted", func() *stage {
 			return newStage().want(spec("a")).record(spec("a", func(s *session.Spec) {}), func(r *session.Record) { r.Run.BootID = "boot-0" })
 		}, "↻ a host_rebooted\n? a missing\n"},
 		{"signals contradict", func() *stage {
-			return newStage().want(spec("a")).record(spec("a")).live("a", func(l *session.Live) { l.Vital = session.Unknown })
+			return newStage().want(spec("a")).record(spec("a")).live("a", func(l *session.Live) { l.Liveness = session.Unknown })
 		}, "  a runtime_unreachable\n? a unreachable\n"},
 		{"runtime unreachable", func() *stage {
 			s := newStage().all(spec("a")).want(spec("b"))
@@ -251,10 +251,10 @@ func TestDecisionTable(t *testing.T) {
 			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating))
 		}, "+ a interrupted\n"},
 		{"its last action failed, and it runs", func() *stage {
-			return newStage().want(spec("a")).live("a").record(spec("a"), func(r *session.Record) { r.Trouble = "not ready within 30s" })
+			return newStage().want(spec("a")).live("a").record(spec("a"), func(r *session.Record) { r.LastError = "not ready within 30s" })
 		}, "~ a last_action_failed\n"},
 		{"its last action failed, and it is stopped", func() *stage {
-			return newStage().want(spec("a", desired(session.Stopped))).record(spec("a", desired(session.Stopped)), func(r *session.Record) { r.Trouble = "no space left on device" })
+			return newStage().want(spec("a", desired(session.Stopped))).record(spec("a", desired(session.Stopped)), func(r *session.Record) { r.LastError = "no space left on device" })
 		}, "~ a last_action_failed\n"},
 		{"removal interrupted after its workspace went", func() *stage {
 			s := newStage().want(spec("a")).record(spec("a"), intent(session.Removing))
@@ -289,7 +289,7 @@ func TestDecisionTable(t *testing.T) {
 			return s
 		}, "‖ a desired_stopped desired\n? a unreachable\n"},
 		{"create failed", func() *stage {
-			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating), func(r *session.Record) { r.Trouble = "setup: exit status 2" })
+			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating), func(r *session.Record) { r.LastError = "setup: exit status 2" })
 		}, "+ a interrupted\n"},
 		{"create interrupted after the launch", func() *stage {
 			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating)).live("a")
@@ -510,7 +510,7 @@ func TestOptions(t *testing.T) {
 			return s
 		}, "  a in_sync\n… b queued\n+ c not_recorded\n"},
 		{"the place of a session that cannot be seen is not given away", func() *stage {
-			s := newStage().record(spec("a")).live("a", func(l *session.Live) { l.Vital, l.Doubt = session.Unknown, "made just now" }).want(spec("a"), spec("b"))
+			s := newStage().record(spec("a")).live("a", func(l *session.Live) { l.Liveness, l.UnknownReason = session.Unknown, "made just now" }).want(spec("a"), spec("b"))
 			s.in.Options.MaxRunning = 1
 			return s
 		}, "  a runtime_unreachable\n… b queued\n? a unreachable\n"},
@@ -643,7 +643,7 @@ func TestDecodeRefusesWhatIsNoPlan(t *testing.T) {
 
 func TestFailedCreationIsAState(t *testing.T) {
 	s := newStage().want(spec("a")).record(spec("a"), func(r *session.Record) {
-		r.Intent, r.Trouble = session.Creating, "setup: make deps: exit status 2"
+		r.Intent, r.LastError = session.Creating, "setup: make deps: exit status 2"
 	})
 	d := Diagnose(&s.in.Records[0], nil, s.in.World)
 	if d.State != session.StateError || d.Detail != "its creation failed: setup: make deps: exit status 2" {

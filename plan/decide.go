@@ -158,7 +158,7 @@ func takeOver(j *join, c Change, id string) (Change, []session.Diagnostic) {
 		return fault("nothing to import", fmt.Sprintf("%s: %v", id, found.Err))
 	case found.Live == nil:
 		return fault("nothing to import", id+" was not found; tmux -L SOCKET list-sessions shows what there is")
-	case found.Live.Vital == session.Dead:
+	case found.Live.Liveness == session.Dead:
 		return fault("nothing to import", id+": the session in it is dead")
 	}
 	l := *found.Live

@@ -63,7 +63,7 @@ func (q *queue) dependencies(c Change) (_ Change, isHeld bool) {
 // the case if it has not.
 func (q *queue) met(d *Change, until session.Await) (_ unmet, met bool) {
 	u := unmet{on: d.Address, detail: string(until)}
-	alive := d.Live != nil && d.Live.Vital == session.Alive
+	alive := d.Live != nil && d.Live.Liveness == session.Alive
 	does, known := q.join.doing(d.Address)
 	switch {
 	case until == session.AwaitReady:
@@ -139,7 +139,7 @@ func (q *queue) fate(d *Change, diagnosis Diagnosis) string {
 func (q *queue) ready(d *Change, alive bool, does session.Doing, known bool) (unmet, bool) {
 	u := unmet{on: d.Address}
 	switch {
-	case d.Action == Update && d.Before.Trouble != "":
+	case d.Action == Update && d.Before.LastError != "":
 		return u, true // the same apply waits until it is ready
 	case alive && known && (does.Starting || does.Activity == session.Booting && d.Before.Run.ReadyAt.IsZero()):
 		u.detail = "not ready yet"

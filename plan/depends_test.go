@@ -20,7 +20,7 @@ func TestDependencies(t *testing.T) {
 	}
 	left := func(code int) func(*session.Live) {
 		return func(l *session.Live) {
-			l.Vital, l.Exit = session.Dead, &session.Exit{Cause: "self", Code: code}
+			l.Liveness, l.Exit = session.Dead, &session.Exit{Cause: "self", Code: code}
 		}
 	}
 	does := func(activity session.Activity, turn bool) map[session.Address]session.Doing {
@@ -49,7 +49,7 @@ func TestDependencies(t *testing.T) {
 		"a turn of an earlier run":          {talks(), session.AwaitTurn, map[session.Address]session.Doing{a: {Run: "run-0", Turn: true}}, "waiting for session.a (running)"},
 		"a record of an older agentform":    {shot().live("a"), session.AwaitReady, nil, "create"},
 		"one that has an error of its own":  {newStage().want(restartable("a", oneShot)).checkout("/elsewhere", spec("a").Branch), session.AwaitDone, nil, "depends on session.a, which has an error: branch is held elsewhere"},
-		"one that was stopped by its time":  {shot().live("a", func(l *session.Live) { l.Vital, l.Exit = session.Dead, &session.Exit{Cause: "timeout"} }), session.AwaitDone, nil, "depends on session.a, which was stopped at its timeout"},
+		"one that was stopped by its time":  {shot().live("a", func(l *session.Live) { l.Liveness, l.Exit = session.Dead, &session.Exit{Cause: "timeout"} }), session.AwaitDone, nil, "depends on session.a, which was stopped at its timeout"},
 		"one that somebody stopped by hand": {newStage().record(restartable("a", func(s *session.Spec) { s.Desired = session.Stopped })).want(restartable("a", func(s *session.Spec) { s.Desired = session.Stopped })), session.AwaitTurn, nil, "depends on session.a, which is stopped"},
 	} {
 		c.stage.want(after(c.until)).in.Doing = c.doing
@@ -98,7 +98,7 @@ func TestTheHubStartsWhatWasApproved(t *testing.T) {
 		s := newStage().record(shot).record(waits, queued).record(restartable("c")).live("c")
 		s.live("a", func(l *session.Live) {
 			if c.exit != nil {
-				l.Vital, l.Exit = session.Dead, c.exit
+				l.Liveness, l.Exit = session.Dead, c.exit
 			}
 		})
 		if c.hub == nil {

@@ -43,10 +43,10 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	switch {
 	case !l.PlaceUp:
 		return down(r, l, w)
-	case l.Vital == session.Unknown:
+	case l.Liveness == session.Unknown:
 		return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
-			Detail: cmp.Or(l.Doubt, "its signals contradict each other")}
-	case l.Vital == session.Dead:
+			Detail: cmp.Or(l.UnknownReason, "its signals contradict each other")}
+	case l.Liveness == session.Dead:
 		return ended(r, l)
 	case l.Suspended:
 		return Diagnosis{State: session.StatePaused, Alive: yes(), Reason: ReasonInSync,
@@ -60,7 +60,7 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 // underWay diagnoses a session whose agent does not run, and that a command is at work
 // on. ok is false of any other.
 func underWay(r *session.Record, l *session.Live, w session.World) (d Diagnosis, ok bool) {
-	if l != nil && l.PlaceUp && l.Vital != session.Dead || r != nil && w.Runs[r.Run.ID].Alive {
+	if l != nil && l.PlaceUp && l.Liveness != session.Dead || r != nil && w.Runs[r.Run.ID].Alive {
 		return Diagnosis{}, false
 	}
 	d = Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonUnderWay, Detail: atWork(r, w)}
@@ -73,7 +73,7 @@ func underWay(r *session.Record, l *session.Live, w session.World) (d Diagnosis,
 // atWork says what a command does to a session now; empty: none is at work on it. A
 // record that was saved before the command started is none of its work, or not yet.
 func atWork(r *session.Record, w session.World) string {
-	if r == nil || r.Trouble != "" || w.Writer.Name == "" || r.UpdatedAt.Before(w.Writer.Since) {
+	if r == nil || r.LastError != "" || w.Writer.Name == "" || r.UpdatedAt.Before(w.Writer.Since) {
 		return ""
 	}
 	switch r.Intent {
@@ -102,8 +102,8 @@ func down(r *session.Record, l *session.Live, w session.World) Diagnosis {
 		return dead(session.StateError, ReasonRebooted, rebootWords(*r, w), nil)
 	}
 	d := dead(session.StateError, ReasonGone, "the "+l.Location.Traits().Noun+" does not run", l.Exit)
-	if l.Doubt != "" {
-		d.Detail = l.Doubt
+	if l.UnknownReason != "" {
+		d.Detail = l.UnknownReason
 	}
 	return d
 }
@@ -120,8 +120,8 @@ func absent(r *session.Record, w session.World) Diagnosis {
 		return outOfReach(*r, facts)
 	case r.Intent == session.Queued:
 		return approved(r)
-	case r.Intent == session.Creating && r.Trouble != "":
-		return dead(session.StateError, ReasonInterrupted, "its creation failed: "+r.Trouble, nil)
+	case r.Intent == session.Creating && r.LastError != "":
+		return dead(session.StateError, ReasonInterrupted, "its creation failed: "+r.LastError, nil)
 	case r.Intent == session.Creating:
 		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonInterrupted, Detail: "its creation was interrupted"}
 	case ended:

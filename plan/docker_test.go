@@ -31,7 +31,7 @@ func contained(change ...func(*session.Live)) *stage {
 }
 
 func stopped(doubt string) func(*session.Live) {
-	return func(l *session.Live) { l.PlaceUp, l.Vital, l.Doubt = false, session.Dead, doubt }
+	return func(l *session.Live) { l.PlaceUp, l.Liveness, l.UnknownReason = false, session.Dead, doubt }
 }
 
 // finished is contained of a one-shot agent that did its work.
@@ -50,7 +50,7 @@ func TestContainers(t *testing.T) {
 		"in sync": {contained(), "  a in_sync\n", "running", session.StateRunning},
 		"the agent was left": {contained(exitedWith("self", 0, "")), "↻ a exited\n? a exited\n",
 			"stale: container runs, session is gone (exit status 0)", session.StateStale},
-		"nobody knows how it ended": {contained(func(l *session.Live) { l.Vital = session.Dead }), "↻ a stale\n? a stale\n",
+		"nobody knows how it ended": {contained(func(l *session.Live) { l.Liveness = session.Dead }), "↻ a stale\n? a stale\n",
 			"stale: container runs, session is gone", session.StateStale},
 		"killed": {contained(stopped("the container was killed: out of memory")), "↻ a gone\n? a missing\n",
 			"the container was killed: out of memory", session.StateError},
@@ -183,7 +183,7 @@ func TestCloneThatIsThere(t *testing.T) {
 // TestContainerThatDoesNotAnswer: nothing is done on a guess, and a person who wants it
 // ended or made anew is not kept from that by what runs in it.
 func TestContainerThatDoesNotAnswer(t *testing.T) {
-	silent := func(l *session.Live) { l.Vital, l.Doubt = session.Unknown, "it does not answer" }
+	silent := func(l *session.Live) { l.Liveness, l.UnknownReason = session.Unknown, "it does not answer" }
 	a := []session.Address{session.Single("a")}
 	byHand := contained(silent).options(Options{Targets: a})
 	byHand.in.ByHand, byHand.in.Records[0].Override = true, &session.Override{Desired: session.Stopped, By: "ann"}

@@ -92,8 +92,8 @@ func recreate(j *join, c Change, want session.Desired) (Change, []session.Diagno
 	switch {
 	case unmade:
 		c = act(c, Create, ReasonNew, "")
-	case c.Before.Trouble != "":
-		c = act(c, Create, ReasonInterrupted, "last attempt failed: "+c.Before.Trouble)
+	case c.Before.LastError != "":
+		c = act(c, Create, ReasonInterrupted, "last attempt failed: "+c.Before.LastError)
 	default:
 		c = act(c, Create, ReasonInterrupted, "its creation was interrupted")
 	}
@@ -136,8 +136,8 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 		return act(c, Update, ReasonChanged, "over; takes effect at the next start")
 	case over(d) && c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
-	case over(d) && r.Trouble != "":
-		return act(c, Update, ReasonTrouble, "it is over, and its last action failed: "+r.Trouble)
+	case over(d) && r.LastError != "":
+		return act(c, Update, ReasonTrouble, "it is over, and its last action failed: "+r.LastError)
 	case over(d):
 		return act(c, None, d.Reason, d.Detail)
 	case d.State == session.StateStopped:
@@ -159,8 +159,8 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 		return act(c, Update, ReasonChanged, paths(c.Fields, "")+" changed")
 	case c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
-	case r.Trouble != "":
-		return act(c, Update, ReasonTrouble, "it runs, and its last action failed: "+r.Trouble)
+	case r.LastError != "":
+		return act(c, Update, ReasonTrouble, "it runs, and its last action failed: "+r.LastError)
 	case r.Intent != session.Settled || c.Live != nil && c.Live.Mark.Run != r.Run.ID:
 		return act(c, Update, ReasonInterrupted, "an interrupted "+cmp.Or(string(r.Intent), "action")+" is settled")
 	}
@@ -196,8 +196,8 @@ func decideStopped(j *join, c Change, d Diagnosis) Change {
 		return act(c, Stop, ReasonStop, stoppedBy(*c.Before, "wanted stopped"))
 	case len(c.Fields) > 0 || c.Before.Intent != session.Settled:
 		return act(c, Update, ReasonChanged, "stopped; takes effect at the next start")
-	case c.Before.Trouble != "":
-		return act(c, Update, ReasonTrouble, "it is stopped, and its last action failed: "+c.Before.Trouble)
+	case c.Before.LastError != "":
+		return act(c, Update, ReasonTrouble, "it is stopped, and its last action failed: "+c.Before.LastError)
 	}
 	return act(c, None, ReasonStop, stoppedBy(*c.Before, "stopped"))
 }

@@ -47,7 +47,7 @@ func boundsOf(j *join) hubBounds { return hubBounds{j.in.Hub, j} }
 // apply returns the change that is left within the bounds. The hub never creates,
 // changes or removes what a person wanted.
 func (b hubBounds) apply(c Change) Change {
-	if busy := atWork(c.Before, b.join.in.World); busy != "" && (c.Live == nil || c.Live.Vital != session.Alive) {
+	if busy := atWork(c.Before, b.join.in.World); busy != "" && (c.Live == nil || c.Live.Liveness != session.Alive) {
 		return held(c, ReasonUnderWay, busy)
 	}
 	if c.Before.Intent == session.Removing {
@@ -71,7 +71,7 @@ func (b hubBounds) apply(c Change) Change {
 // restartSick restarts a session in sync whose agent is unhealthy.
 func (b hubBounds) restartSick(c Change) Change {
 	x, sick := b.Sick[c.Address]
-	if !sick || c.Live == nil || c.Live.Vital != session.Alive || c.Live.Mark.Run != x.Run || c.Before.Run.ID != x.Run {
+	if !sick || c.Live == nil || c.Live.Liveness != session.Alive || c.Live.Mark.Run != x.Run || c.Before.Run.ID != x.Run {
 		return c
 	}
 	return b.judge(act(c, Restart, ReasonUnhealthy, x.Detail), c.Before.Spec.Restart, health.Case{})

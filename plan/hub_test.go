@@ -36,7 +36,7 @@ func restartable(name string, change ...func(*session.Spec)) session.Spec {
 
 func died(ago time.Duration) func(*session.Live) {
 	return func(l *session.Live) {
-		l.Vital = session.Dead
+		l.Liveness = session.Dead
 		l.Exit = &session.Exit{Cause: "self", Code: 1, At: now.Add(-ago)}
 	}
 }

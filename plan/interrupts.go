@@ -31,7 +31,7 @@ func (p Plan) Asks() map[session.Address]bool {
 
 // ends reports whether carrying out the change ends an agent that lives.
 func (c Change) ends() bool {
-	if c.Live == nil || c.Live.Vital != session.Alive {
+	if c.Live == nil || c.Live.Liveness != session.Alive {
 		return false
 	}
 	ending := []Action{Restart, Replace, Delete, Stop}

@@ -39,7 +39,7 @@ func TestSessionsOfOtherOwnersAreLeftAlone(t *testing.T) {
 			"a container": func(in *Input) {
 				in.Options.Destroy = true
 				in.World.Lives = []session.Live{{Mark: session.Mark{Project: lineage, Address: "session.api", ID: "id-api", Run: "run-api"},
-					PlaceUp: true, Vital: session.Unknown, Location: session.Location{Runtime: "docker", Container: "c"}}}
+					PlaceUp: true, Liveness: session.Unknown, Location: session.Location{Runtime: "docker", Container: "c"}}}
 			},
 		} {
 			s := newStage().want(spec("api")).record(spec("api"), owned(c.owner))

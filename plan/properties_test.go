@@ -91,9 +91,9 @@ func anyLife(t *rapid.T, name string) func(*session.Live) {
 		case "killed":
 			exitedWith("self", 137, "SIGKILL")(l)
 		case "dead":
-			l.Vital = session.Dead
+			l.Liveness = session.Dead
 		case "unknown":
-			l.Vital = session.Unknown
+			l.Liveness = session.Unknown
 		}
 	}
 }
@@ -119,7 +119,7 @@ func carryOut(in Input, p Plan) Input {
 		r.Run.ID += "'"
 		r.Run.BootID = boot
 		lives = append(lives, session.Live{Mark: session.Mark{Project: lineage, Address: r.Address, ID: r.ID, Run: r.Run.ID},
-			Location: session.Location{Runtime: "tmux", Name: r.Address.OutsideName("shop")}, PlaceUp: true, Vital: session.Alive, InputOff: paused})
+			Location: session.Location{Runtime: "tmux", Name: r.Address.OutsideName("shop")}, PlaceUp: true, Liveness: session.Alive, InputOff: paused})
 	}
 	var do func(c Change, a Action)
 	do = func(c Change, a Action) {
@@ -222,7 +222,7 @@ func TestOnlyWhatIsOursIsTouched(t *testing.T) {
 		others := func(lives []session.Live) (names []string) {
 			for _, l := range lives {
 				if l.Foreign {
-					names = append(names, fmt.Sprintf("%v %v %v", l.Mark, l.Vital, l.InputOff))
+					names = append(names, fmt.Sprintf("%v %v %v", l.Mark, l.Liveness, l.InputOff))
 				}
 			}
 			return names
@@ -266,7 +266,7 @@ func TestNothingIsDoneOnAGuess(t *testing.T) {
 			s.in.World.Runtimes["tmux"] = errors.New("no answer")
 		}
 		for _, c := range Compute(s.in).Changes {
-			unknown := blind || c.Live != nil && c.Live.PlaceUp && c.Live.Vital == session.Unknown
+			unknown := blind || c.Live != nil && c.Live.PlaceUp && c.Live.Liveness == session.Unknown
 			if unknown && c.Action.Acts() && c.After != nil {
 				t.Fatalf("%s: %s on a guess", c.Address, c.Action)
 			}

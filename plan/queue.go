@@ -25,8 +25,8 @@ func holdStarts(j *join, p *Plan) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		q.changes[c.Address] = c
-		lives := c.Live != nil && c.Live.Vital == session.Alive
-		unknown := c.Live != nil && c.Live.Vital == session.Unknown
+		lives := c.Live != nil && c.Live.Liveness == session.Alive
+		unknown := c.Live != nil && c.Live.Liveness == session.Unknown
 		switch stays := c.Action != Delete && c.Action != Stop; {
 		case lives && stays:
 			running++

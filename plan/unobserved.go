@@ -14,7 +14,7 @@ import (
 func unobserved(w session.World, changes []Change) []session.Diagnostic {
 	var told []session.Diagnostic
 	for _, c := range changes {
-		if c.Before == nil || !w.Overdue[c.Before.Run.ID] || c.Live == nil || c.Live.Vital != session.Alive || ends(c.Action) {
+		if c.Before == nil || !w.Overdue[c.Before.Run.ID] || c.Live == nil || c.Live.Liveness != session.Alive || ends(c.Action) {
 			continue
 		}
 		told = append(told, fixable(session.Remedy{Code: session.RemedySearchFile, Address: c.Address}, ReasonUnobserved,

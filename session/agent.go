@@ -84,15 +84,15 @@ type Lookup struct {
 
 // Evidence is what can be seen of an agent from outside.
 type Evidence struct {
-	Vital   Vital
-	Exit    *Exit
-	Title   string
-	Screen  string // empty: not looked at, unless Blank
-	Blank   bool   // the screen was captured and is empty
-	Typed   []Span // where Screen shows what was typed into it, from the top
-	OneShot bool
-	Now     time.Time // when it was looked; zero: time plays no part
-	MovedAt time.Time // when it last put something out; zero: not known
+	Liveness Liveness
+	Exit     *Exit
+	Title    string
+	Screen   string // empty: not looked at, unless Blank
+	Blank    bool   // the screen was captured and is empty
+	Typed    []Span // where Screen shows what was typed into it, from the top
+	OneShot  bool
+	Now      time.Time // when it was looked; zero: time plays no part
+	MovedAt  time.Time // when it last put something out; zero: not known
 	// Replayed says that this run goes on with a conversation and was given nothing yet:
 	// what its screen tells of the conversation is of the runs before.
 	Replayed   bool

@@ -13,29 +13,29 @@ type Mark struct {
 	Hash    string  `json:"hash"` // Spec.Hash at launch
 }
 
-// Vital says whether the session in a place is alive.
-type Vital string
+// Liveness says whether the session in a place is alive.
+type Liveness string
 
-// The vital signs. Unknown is not dead: nothing is done on a guess.
+// The values of Liveness. Unknown is not dead: nothing is done on a guess.
 const (
-	Alive   Vital = "alive"
-	Dead    Vital = "dead"
-	Unknown Vital = "unknown"
+	Alive   Liveness = "alive"
+	Dead    Liveness = "dead"
+	Unknown Liveness = "unknown"
 )
 
 // Live is one session object as a runtime sees it now.
 type Live struct {
-	Mark     Mark
-	Location Location `json:"Place"`
-	Foreign  bool     // no mark, or another project's: never touched
-	Copied   bool     `json:",omitempty"` // its mark is another's, which stands too: never touched
-	PlaceUp  bool     // the tmux session exists, the container runs
-	Vital    Vital    // of the agent in it
-	Doubt    string   `json:",omitempty"` // why Vital is unknown, for people
-	Agent    Process
-	Exit     *Exit // how the run ended, when it has
-	Spec     *Spec // as launched, when the run's folder still has it
-	Frozen   bool  // the agent's processes stand still
+	Mark          Mark
+	Location      Location `json:"Place"`
+	Foreign       bool     // no mark, or another project's: never touched
+	Copied        bool     `json:",omitempty"` // its mark is another's, which stands too: never touched
+	PlaceUp       bool     // the tmux session exists, the container runs
+	Liveness      Liveness `json:"Vital"`           // of the agent in it
+	UnknownReason string   `json:"Doubt,omitempty"` // why Liveness is unknown, for people
+	Agent         Process
+	Exit          *Exit // how the run ended, when it has
+	Spec          *Spec // as launched, when the run's folder still has it
+	Frozen        bool  // the agent's processes stand still
 	// Suspended says that it stands still though nobody paused it here: its process was
 	// stopped by a signal, or by Ctrl-Z.
 	Suspended bool `json:",omitempty"`

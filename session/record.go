@@ -48,9 +48,9 @@ type Record struct {
 	Inherits  []string  `json:"inherits,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
-	// Trouble is the failure of the last action on the session, for people:
+	// LastError is the failure of the last action on the session, for people:
 	// "setup: make deps: exit status 2". Empty when it succeeded.
-	Trouble string `json:"trouble,omitempty"`
+	LastError string `json:"trouble,omitempty"`
 }
 
 // Unmade reports whether nothing of the session was ever made: its start was

@@ -28,7 +28,7 @@ func TestDeferredChanges(t *testing.T) {
 
 	s = open(t, path)
 	stopped := record("a")
-	stopped.Trouble = "deferred"
+	stopped.LastError = "deferred"
 	if err := s.Defer(stopped); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestDeferredChanges(t *testing.T) {
 	}
 	as := func(name string, st State) {
 		t.Helper()
-		if len(st.Sessions) != 2 || st.Sessions[0].Trouble != "deferred" || st.Sessions[1].Address != "session.c" {
+		if len(st.Sessions) != 2 || st.Sessions[0].LastError != "deferred" || st.Sessions[1].Address != "session.c" {
 			t.Errorf("%s: %v", name, st.Sessions)
 		}
 	}

@@ -41,7 +41,7 @@ func lastState(r session.Record) session.State {
 		desired = r.Override.Desired
 	}
 	switch {
-	case r.Trouble != "":
+	case r.LastError != "":
 		return session.StateError
 	case r.Run.StartedAt.IsZero():
 		return session.StatePending

@@ -132,10 +132,10 @@ func TestCopies(t *testing.T) {
 	put(t, s, r)
 	r.Spec.Env["A"] = "2"
 	st := s.State()
-	st.Sessions[0].Trouble = "mine"
+	st.Sessions[0].LastError = "mine"
 	st.Sessions[0].Override.By = "bob"
 	got := s.State().Sessions[0]
-	if got.Spec.Env["A"] != "1" || got.Trouble != "" || got.Override.By != "ann" {
+	if got.Spec.Env["A"] != "1" || got.LastError != "" || got.Override.By != "ann" {
 		t.Errorf("the store's record has changed: %+v", got)
 	}
 }
@@ -291,9 +291,9 @@ func TestMirror(t *testing.T) {
 		}
 	}
 	// A record that becomes shorter is still one document, and one that is whole.
-	r.Trouble = strings.Repeat("long ", 100)
+	r.LastError = strings.Repeat("long ", 100)
 	put(t, s, r)
-	r.Trouble = ""
+	r.LastError = ""
 	put(t, s, r)
 	var mirrored session.Record
 	if b, err := os.ReadFile(filepath.Join(now, "state.json")); err != nil {

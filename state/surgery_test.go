@@ -128,7 +128,7 @@ func TestReadsFormat1(t *testing.T) {
 	want := session.Keyed("worker", "a.b")
 	if r.Address != want || r.Origin != session.FromManifest || r.Intent != session.Restarting || r.Location.Pane != "%3" ||
 		r.Run.Agent != (session.Process{PID: 4711, Start: 987654}) || r.Run.Conversation != "c0ffee" || !r.Tree.Created || !r.Tree.Made ||
-		r.Override == nil || r.Override.By != "ada" || r.Trouble == "" || r.Spec.Restart.Backoff.Factor != 2 ||
+		r.Override == nil || r.Override.By != "ada" || r.LastError == "" || r.Spec.Restart.Backoff.Factor != 2 ||
 		r.Spec.Health.Heartbeat == nil || r.Spec.Stop.Grace.String() != "10s" || r.Spec.Prompt.Digest == "" || r.Spec.Labels["team"] != "shop" {
 		t.Errorf("read %+v", r)
 	}

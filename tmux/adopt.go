@@ -104,9 +104,9 @@ func (o *observer) found(ctx context.Context, s *server, process tmuxwire.Proces
 		return session.Live{}, fmt.Errorf("it is %s of another agentform project, whose record it is on", l.Mark.Address)
 	}
 	start, runs := proc.StartTime(pid)
-	l.Vital = session.Dead
+	l.Liveness = session.Dead
 	if !p.Dead && runs && (proc.Process{PID: pid, Start: start}).Alive() {
-		l.Vital = session.Alive
+		l.Liveness = session.Alive
 	}
 	l.Agent = session.Process{PID: pid, Start: start}
 	l.BootID, l.Started = proc.BootID(), process.Created
@@ -149,8 +149,8 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (p sessi
 		return session.Location{}, err
 	case !l.Foreign:
 		return session.Location{}, fmt.Errorf("it is %s: it %w", l.Mark.Address, session.ErrExists)
-	case l.Vital != session.Alive:
-		return session.Location{}, fmt.Errorf("the session in it is %s", l.Vital)
+	case l.Liveness != session.Alive:
+		return session.Location{}, fmt.Errorf("the session in it is %s", l.Liveness)
 	}
 	mark, err := setMark(m, l.Location.Name)
 	if err != nil {

@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	start, _ := proc.StartTime(l.Agent.PID)
-	if !l.Foreign || !l.PlaceUp || l.Vital != session.Alive || l.Dir != o.dir || l.Location.Name != "work" || l.Location.Socket != o.socket ||
+	if !l.Foreign || !l.PlaceUp || l.Liveness != session.Alive || l.Dir != o.dir || l.Location.Name != "work" || l.Location.Socket != o.socket ||
 		l.Agent.PID == 0 || l.Agent.Start != start || l.BootID != proc.BootID() || time.Since(l.Started) > time.Minute || l.Started.IsZero() {
 		t.Errorf("found %+v", l)
 	}
@@ -156,7 +156,7 @@ func TestAdopt(t *testing.T) {
 		t.Fatalf("seen: %+v, %v; want what is ours and nothing else", lives, err)
 	}
 	l := lives[0]
-	if l.Foreign || l.Mark != m || l.Vital != session.Alive || l.Location != p || l.Dir != o.dir || l.Agent.PID == 0 {
+	if l.Foreign || l.Mark != m || l.Liveness != session.Alive || l.Location != p || l.Dir != o.dir || l.Agent.PID == 0 {
 		t.Errorf("seen: %+v", l)
 	}
 	if _, err := o.runtime.Adopt(t.Context(), o.id("work"), m); !errors.Is(err, session.ErrExists) {
@@ -185,7 +185,7 @@ func TestAdopt(t *testing.T) {
 	// Another runtime, as of the next agentform, sees it too.
 	next := tmux.New(o.config)
 	defer next.Close()
-	if lives, err := next.Observe(t.Context(), false); err != nil || len(lives) != 1 || lives[0].Vital != session.Alive {
+	if lives, err := next.Observe(t.Context(), false); err != nil || len(lives) != 1 || lives[0].Liveness != session.Alive {
 		t.Errorf("the next one sees %+v, %v", lives, err)
 	}
 	// A name on their server keeps nobody from having it on ours.
@@ -214,7 +214,7 @@ func TestAdoptedLeaves(t *testing.T) {
 	var l session.Live
 	until(t, "it is dead", func() bool {
 		l, _ = o.see(t, p)
-		return l.Vital == session.Dead
+		return l.Liveness == session.Dead
 	})
 	if l.Exit == nil || l.Exit.Code != 3 || l.Exit.Cause != "self" {
 		t.Errorf("exit %+v", l.Exit)
@@ -245,10 +245,10 @@ func TestAdoptedIsReapedMeanwhile(t *testing.T) {
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%v, %v", all, err)
 		}
-		if all[0].Vital == session.Dead && (all[0].Exit == nil || all[0].Exit.Code != 3) {
+		if all[0].Liveness == session.Dead && (all[0].Exit == nil || all[0].Exit.Code != 3) {
 			t.Fatalf("exit %+v", all[0].Exit)
 		}
-		return all[0].Vital == session.Dead
+		return all[0].Liveness == session.Dead
 	})
 }
 
@@ -262,7 +262,7 @@ func TestAdoptedIsKilled(t *testing.T) {
 	}
 	until(t, "how it ended is known", func() bool {
 		l, ok := o.see(t, p)
-		return ok && l.Vital == session.Dead && l.Exit != nil && l.Exit.Signal == "SIGKILL"
+		return ok && l.Liveness == session.Dead && l.Exit != nil && l.Exit.Signal == "SIGKILL"
 	})
 }
 
@@ -297,7 +297,7 @@ func TestStopAndRestartAdopted(t *testing.T) {
 				}
 			}
 			l, ok := o.see(t, p)
-			if !ok || l.Vital != session.Dead || l.Exit == nil || l.Exit.Cause != "requested" || l.Exit.Signal != c.signal {
+			if !ok || l.Liveness != session.Dead || l.Exit == nil || l.Exit.Cause != "requested" || l.Exit.Signal != c.signal {
 				t.Fatalf("after the stop: %+v %+v", l, l.Exit)
 			}
 			// Its next run has a shim.
@@ -308,7 +308,7 @@ func TestStopAndRestartAdopted(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.listening(t, p)
-			if l, _ := o.see(t, p); l.Vital != session.Alive || l.Mark.Run != launch.Mark.Run || p.Socket != o.socket {
+			if l, _ := o.see(t, p); l.Liveness != session.Alive || l.Mark.Run != launch.Mark.Run || p.Socket != o.socket {
 				t.Errorf("restarted: %+v", l)
 			}
 			if err := o.runtime.Pause(t.Context(), p, launch.Mark.Run, session.Freeze); err != nil {

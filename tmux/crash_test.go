@@ -74,8 +74,8 @@ func TestKilledAtWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = holder.Wait()
-		if l, ok := b.see(t, app); !ok || l.Vital != session.Alive {
-			t.Fatalf("another session: there %v, %s", ok, l.Vital)
+		if l, ok := b.see(t, app); !ok || l.Liveness != session.Alive {
+			t.Fatalf("another session: there %v, %s", ok, l.Liveness)
 		}
 	}
 	until(t, "its tmux processes are gone", func() bool {

@@ -110,8 +110,8 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	if err != nil {
 		return in, err
 	}
-	if live.Vital != session.Dead {
-		return in, fmt.Errorf("the agent in it is %s", live.Vital)
+	if live.Liveness != session.Dead {
+		return in, fmt.Errorf("the agent in it is %s", live.Liveness)
 	}
 	if err := r.runs.prepare(l); err != nil {
 		return in, err

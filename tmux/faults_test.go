@@ -184,8 +184,8 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 	if _, err := b.runtime.Restart(t.Context(), p, l); err == nil || !strings.Contains(err.Error(), "no-such-agent") {
 		t.Errorf("restart: %v, want the agent's name", err)
 	}
-	if live, ok := b.see(t, p); !ok || live.Vital != session.Dead {
-		t.Errorf("after a failed restart: there %v, %s; want a standing place", ok, live.Vital)
+	if live, ok := b.see(t, p); !ok || live.Liveness != session.Dead {
+		t.Errorf("after a failed restart: there %v, %s; want a standing place", ok, live.Liveness)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestAgentThatLeavesAtOnce(t *testing.T) {
 	b := newBed(t)
 	p := b.create(t, b.shell(t, "app", "exit 4"))
 	var live session.Live
-	until(t, "it is dead", func() bool { live, _ = b.see(t, p); return live.Vital == session.Dead })
+	until(t, "it is dead", func() bool { live, _ = b.see(t, p); return live.Liveness == session.Dead })
 	if live.Exit == nil || live.Exit.Code != 4 || live.Exit.Cause != "self" {
 		t.Errorf("exit %+v, want 4", live.Exit)
 	}

@@ -45,8 +45,8 @@ func TestAgentThatKillsTheServer(t *testing.T) {
 		t.Errorf("it sees TMUX, TMUX_PANE: %q", got)
 	}
 	for _, p := range []session.Location{p, other} {
-		if l, ok := b.see(t, p); !ok || l.Vital != session.Alive {
-			t.Errorf("%s: there %v, %s", p.Name, ok, l.Vital)
+		if l, ok := b.see(t, p); !ok || l.Liveness != session.Alive {
+			t.Errorf("%s: there %v, %s", p.Name, ok, l.Liveness)
 		}
 	}
 }
@@ -81,8 +81,8 @@ func TestLookRightAfterAKill(t *testing.T) {
 		}
 		agent := proc.Process{PID: l.Agent.PID, Start: l.Agent.Start}
 		until(t, "the agent is gone", func() bool { return !agent.Alive() })
-		if l, ok := b.see(t, p); !ok || l.Vital != session.Dead || l.Exit == nil || l.Exit.Signal != "SIGKILL" {
-			t.Fatalf("look %d: there %v, %s, exit %+v", i, ok, l.Vital, l.Exit)
+		if l, ok := b.see(t, p); !ok || l.Liveness != session.Dead || l.Exit == nil || l.Exit.Signal != "SIGKILL" {
+			t.Fatalf("look %d: there %v, %s, exit %+v", i, ok, l.Liveness, l.Exit)
 		}
 	}
 }
@@ -98,8 +98,8 @@ func TestAgentThatIgnoresTERM(t *testing.T) {
 		t.Fatal(err)
 	}
 	live, _ := b.see(t, p)
-	if took := time.Since(begun); took < 200*time.Millisecond || live.Vital != session.Dead || live.Exit == nil || live.Exit.Signal != "SIGKILL" {
-		t.Errorf("after %v: %s, exit %+v; want SIGKILL after the grace", took, live.Vital, live.Exit)
+	if took := time.Since(begun); took < 200*time.Millisecond || live.Liveness != session.Dead || live.Exit == nil || live.Exit.Signal != "SIGKILL" {
+		t.Errorf("after %v: %s, exit %+v; want SIGKILL after the grace", took, live.Liveness, live.Exit)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestShimKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	var live session.Live
-	until(t, "it is dead", func() bool { live, _ = b.see(t, p); return live.Vital == session.Dead })
+	until(t, "it is dead", func() bool { live, _ = b.see(t, p); return live.Liveness == session.Dead })
 	if live.Exit != nil {
 		t.Errorf("exit %+v: nobody can know how", live.Exit)
 	}
@@ -159,12 +159,12 @@ func TestPaneKilledBesideAPersons(t *testing.T) {
 	b := newBed(t)
 	p := b.create(t, b.launch(t, "app"))
 	b.tmux(t, p.Socket, "split-window", "-t", "=app:", "--", "sleep", "1000")
-	if l, _ := b.see(t, p); l.Location != p || l.Vital != session.Alive {
-		t.Fatalf("with a pane beside it: %+v, %s", l.Location, l.Vital)
+	if l, _ := b.see(t, p); l.Location != p || l.Liveness != session.Alive {
+		t.Fatalf("with a pane beside it: %+v, %s", l.Location, l.Liveness)
 	}
 	b.tmux(t, p.Socket, "kill-pane", "-t", p.Pane)
 	var l session.Live
-	until(t, "it is dead", func() bool { l, _ = b.see(t, p); return l.Vital == session.Dead })
+	until(t, "it is dead", func() bool { l, _ = b.see(t, p); return l.Liveness == session.Dead })
 	if !l.PlaceUp || l.Exit == nil || l.Exit.Cause != "hangup" {
 		t.Errorf("place up %v, exit %+v; want a standing place and a hangup", l.PlaceUp, l.Exit)
 	}
@@ -173,8 +173,8 @@ func TestPaneKilledBesideAPersons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, _ := b.see(t, p); l.Location != again || l.Mark != next.Mark || l.Vital != session.Alive {
-		t.Errorf("%+v in %+v, %s; want the new run in %+v", l.Mark, l.Location, l.Vital, again)
+	if l, _ := b.see(t, p); l.Location != again || l.Mark != next.Mark || l.Liveness != session.Alive {
+		t.Errorf("%+v in %+v, %s; want the new run in %+v", l.Mark, l.Location, l.Liveness, again)
 	}
 	b.send(t, again, "hello")
 	until(t, "it hears", func() bool { return b.state(t, again, "heard") == "hello\n" })
@@ -226,8 +226,8 @@ func TestCreateOverALingeringServer(t *testing.T) {
 	for range 3 {
 		b.tmux(t, b.socket(0), "kill-server")
 		p := b.create(t, b.launch(t, "next"))
-		if l, ok := b.see(t, p); !ok || l.Vital != session.Alive {
-			t.Errorf("there %v, %s", ok, l.Vital)
+		if l, ok := b.see(t, p); !ok || l.Liveness != session.Alive {
+			t.Errorf("there %v, %s", ok, l.Liveness)
 		}
 	}
 }
@@ -260,7 +260,7 @@ func TestRestartTakesTheTitleOff(t *testing.T) {
 	if err := b.runtime.Send(t.Context(), p, session.Input{Key: "Enter"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it is dead", func() bool { live, _ := b.see(t, p); return live.Vital == session.Dead })
+	until(t, "it is dead", func() bool { live, _ := b.see(t, p); return live.Liveness == session.Dead })
 	p, err := b.runtime.Restart(t.Context(), p, b.shell(t, "app", `read x; printf '\033]2;mine\007'; read x`))
 	if err != nil {
 		t.Fatal(err)

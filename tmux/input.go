@@ -55,7 +55,7 @@ func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (e
 	if err != nil {
 		return err
 	}
-	if live.Vital != session.Dead {
+	if live.Liveness != session.Dead {
 		// Whatever the option says: to resume what is not suspended is no error. A session
 		// that was only detached needs no shim.
 		err := r.runs.ask(ctx, run, (*shim.Client).Resume)

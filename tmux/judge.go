@@ -35,7 +35,7 @@ type evidence struct {
 //
 // A session with a clean exit is finished and never run again, so if tmux reports another
 // status for the shim, the exit is not 0.
-func judge(e evidence) (session.Vital, *rundir.Exit) {
+func judge(e evidence) (session.Liveness, *rundir.Exit) {
 	switch {
 	case e.agent:
 		if !e.paneUp || e.exit != nil {

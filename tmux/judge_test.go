@@ -12,7 +12,7 @@ func TestJudge(t *testing.T) {
 	three := &rundir.Exit{Cause: rundir.CauseSelf, Code: 3}
 	for name, c := range map[string]struct {
 		e    evidence
-		want session.Vital
+		want session.Liveness
 		exit *rundir.Exit
 	}{
 		"runs":                                   {evidence{paneUp: true, claimed: true, shim: true, started: true, agent: true}, session.Alive, nil},

@@ -34,7 +34,7 @@ func TestServerOfAPersonsOwn(t *testing.T) {
 		t.Errorf("it lives on %s", p.Socket)
 	}
 	lives, err := r.Observe(t.Context(), false)
-	if err != nil || len(lives) != 1 || lives[0].Vital != session.Alive || lives[0].Mark.Run != l.Mark.Run {
+	if err != nil || len(lives) != 1 || lives[0].Liveness != session.Alive || lives[0].Mark.Run != l.Mark.Run {
 		t.Fatalf("%+v, %v", lives, err)
 	}
 	// The project's own servers are others.
@@ -44,7 +44,7 @@ func TestServerOfAPersonsOwn(t *testing.T) {
 	if err := r.Stop(t.Context(), p, l.Mark.Run, session.Stop{Signal: "SIGTERM"}); err != nil {
 		t.Fatal(err)
 	}
-	if lives, err = r.Observe(t.Context(), false); err != nil || len(lives) != 1 || lives[0].Vital != session.Dead || !lives[0].PlaceUp {
+	if lives, err = r.Observe(t.Context(), false); err != nil || len(lives) != 1 || lives[0].Liveness != session.Dead || !lives[0].PlaceUp {
 		t.Fatalf("stopped: %+v, %v", lives, err)
 	}
 	if p, err = r.Restart(t.Context(), p, b.launch(t, "two")); err != nil {

@@ -128,13 +128,13 @@ func (o *observer) settle(ctx context.Context, s *server, lives []session.Live, 
 		settled := true
 		for i := range lives {
 			l := &lives[i]
-			if l.Vital != session.Unknown || l.Foreign {
+			if l.Liveness != session.Unknown || l.Foreign {
 				continue
 			}
 			f, _ := o.runs.facts(l.Mark.Run) // read first: the exit may be written in between
 			ending := f.Agent.PID != 0 && !f.Agent.Alive() && f.Guest.Alive()
 			o.assess(ctx, s, l, panes[i])
-			settled = settled && !(ending && l.Vital == session.Unknown)
+			settled = settled && !(ending && l.Liveness == session.Unknown)
 		}
 		return settled, nil
 	})
@@ -195,7 +195,7 @@ func (o *observer) holding(ctx context.Context, s *server, p session.Location, r
 // assess adds what the facts of a session's run say.
 func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pane) {
 	if l.Foreign {
-		l.Vital = session.Unknown
+		l.Liveness = session.Unknown
 		return
 	}
 	f, _ := o.runs.facts(l.Mark.Run) // what cannot be read is missing, and proves nothing
@@ -216,14 +216,14 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 			}
 		}
 	}
-	l.Vital, l.Exit, l.Doubt = vital, exitOf(exit), ""
+	l.Liveness, l.Exit, l.UnknownReason = vital, exitOf(exit), ""
 	if vital == session.Unknown {
-		l.Doubt = seen.doubt()
+		l.UnknownReason = seen.doubt()
 	}
 	l.Agent = session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
 	l.BootID, l.Started = f.BootID, f.StartedAt
 	switch {
-	case l.Vital == session.Dead:
+	case l.Liveness == session.Dead:
 		l.Frozen = false
 	case seen.stopped && !l.Frozen:
 		l.Frozen, l.Suspended = true, true

@@ -26,7 +26,7 @@ func TestServerThatCannotLeave(t *testing.T) {
 	pid := b.stuck(t)
 	began := time.Now()
 	p := b.create(t, b.launch(t, "api"))
-	if l, ok := b.see(t, p); !ok || l.Vital != session.Alive {
+	if l, ok := b.see(t, p); !ok || l.Liveness != session.Alive {
 		t.Errorf("there %v, %+v", ok, l)
 	}
 	if pid.Alive() {
@@ -45,7 +45,7 @@ func TestServerThatStandsStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.AfterFunc(5*time.Second, func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
-	if l, ok := b.see(t, p); !ok || l.Vital != session.Alive {
+	if l, ok := b.see(t, p); !ok || l.Liveness != session.Alive {
 		t.Errorf("there %v, %+v", ok, l)
 	}
 }

@@ -25,7 +25,7 @@ func TestScope(t *testing.T) {
 	b.runtime = tmux.New(b.config)
 	p := b.create(t, b.shell(t, "app", `printf '\033]2;led to %s\007' "${XDG_RUNTIME_DIR-nowhere}"; read x`))
 	until(t, "it runs", func() bool { live, _ := b.see(t, p); return live.Title == "led to nowhere" })
-	if live, _ := b.see(t, p); live.Vital != session.Alive {
+	if live, _ := b.see(t, p); live.Liveness != session.Alive {
 		t.Errorf("%+v", live)
 	}
 	said, err := os.ReadFile(filepath.Join(dir, "scoped"))

@@ -42,7 +42,7 @@ func TestRestartShowsTheNewRunAlone(t *testing.T) {
 	for _, script := range []string{old, `echo "a new run"; read x`} {
 		until(t, "the run is over", func() bool {
 			l, ok := b.see(t, p)
-			return ok && l.Vital == session.Dead && strings.Contains(shows(), "old news 120")
+			return ok && l.Liveness == session.Dead && strings.Contains(shows(), "old news 120")
 		})
 		var err error
 		if p, err = b.runtime.Restart(t.Context(), p, b.shell(t, "api", script)); err != nil {

@@ -249,8 +249,8 @@ func TestToCompletionUnknown(t *testing.T) {
 		v, err := real.Handle(ctx, e)
 		if o, ok := v.(agentform.Observation); ok && !o.Status.Terminal() {
 			rt.Edit("api", func(st *sessiontest.State) {
-				if st.Live.Vital = session.Unknown; o.Activity == session.NoActivity {
-					unknown, st.Live.Vital = unknown+1, session.Alive
+				if st.Live.Liveness = session.Unknown; o.Activity == session.NoActivity {
+					unknown, st.Live.Liveness = unknown+1, session.Alive
 				}
 			})
 		}

@@ -41,7 +41,7 @@ func record(s session.AgentSpec) session.Record {
 }
 
 func live(screen string) *session.Live {
-	return &session.Live{Vital: session.Alive, PlaceUp: true, Screen: screen}
+	return &session.Live{Liveness: session.Alive, PlaceUp: true, Screen: screen}
 }
 
 func TestUnobserved(t *testing.T) {

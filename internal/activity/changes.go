@@ -54,7 +54,7 @@ func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Ev
 // Tellable reports whether what a session does is told: it has a run, and nothing is
 // under way with it. An action that failed once the agent was started is over.
 func Tellable(rec session.Record) bool {
-	failed := rec.Trouble != "" && rec.Intent != session.Queued && !rec.Run.StartedAt.IsZero()
+	failed := rec.LastError != "" && rec.Intent != session.Queued && !rec.Run.StartedAt.IsZero()
 	return rec.Run.ID != "" && (rec.Intent == session.Settled || failed)
 }
 

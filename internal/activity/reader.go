@@ -152,11 +152,11 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	x := Look{}
 	x.Transcript, x.Fault = r.files.Read(a, rec.Run.ID, r.Lookup(rec))
 	e := session.Evidence{
-		Vital: session.Unknown, OneShot: rec.Spec.Agent.OneShot, Now: now, StartedAt: rec.Run.StartedAt,
+		Liveness: session.Unknown, OneShot: rec.Spec.Agent.OneShot, Now: now, StartedAt: rec.Run.StartedAt,
 		Prompted: !rec.Run.DeliveredAt.IsZero(), Transcript: x.Transcript, Signals: signals,
 	}
 	if live != nil {
-		e.Vital, e.Exit, e.Title, e.Screen, e.Blank, e.MovedAt = live.Vital, live.Exit, live.Title, live.Screen, live.Blank, live.MovedAt
+		e.Liveness, e.Exit, e.Title, e.Screen, e.Blank, e.MovedAt = live.Liveness, live.Exit, live.Title, live.Screen, live.Blank, live.MovedAt
 		texts, sent := r.given(rec)
 		if given.Before(sent) {
 			given = sent
@@ -169,7 +169,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	x.FirstTurnAt = r.firstTurn(a, rec, x, signals, now)
 	x.Observable = observable(rec, x, given)
 	x.Activity = x.Detection.Activity
-	if e.Vital == session.Alive && !patternless(rec.Spec.Agent) {
+	if e.Liveness == session.Alive && !patternless(rec.Spec.Agent) {
 		x.ready = r.started(a, rec, x, e)
 		x.Starting = !x.ready
 		if x.ready && x.Activity == session.Booting { // an adapter knows of no look before
@@ -179,13 +179,13 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	if x.Starting && young(rec, now) && (x.Activity == session.Idle || x.Activity == session.NoActivity) {
 		x.Activity = session.Booting
 	}
-	if !x.Observable && (x.Activity == session.Idle || x.Activity == session.NoActivity) && e.Vital == session.Alive {
+	if !x.Observable && (x.Activity == session.Idle || x.Activity == session.NoActivity) && e.Liveness == session.Alive {
 		x.Activity = session.Unobserved
 		if x.Detection.Activity == session.Idle {
 			x.Detection.Detail = expects(rec)
 		}
 	}
-	x.Overdue = overdue(rec, a, x, given, now) && e.Vital == session.Alive
+	x.Overdue = overdue(rec, a, x, given, now) && e.Liveness == session.Alive
 	return x
 }
 
@@ -193,7 +193,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 // too, and says nothing about what became of it.
 func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detection {
 	reading := a.Detect(e)
-	if e.Vital != session.Alive || reading.Source != agent.FromScreen && reading.PR == "" {
+	if e.Liveness != session.Alive || reading.Source != agent.FromScreen && reading.PR == "" {
 		return reading // the screen says nothing
 	}
 	own, spans := e, []echo.Span(nil)

@@ -11,7 +11,7 @@ import (
 
 // means is what one thing that a hook told means; empty: nothing.
 func means(a session.Agent, s session.Signal) session.Activity {
-	got := a.Detect(session.Evidence{Vital: session.Alive, Signals: []session.Signal{s}}).Activity
+	got := a.Detect(session.Evidence{Liveness: session.Alive, Signals: []session.Signal{s}}).Activity
 	if got == session.NoActivity {
 		return ""
 	}

@@ -144,7 +144,7 @@ func unresolved(st state.State, w session.World) bool {
 		}
 	}
 	return slices.ContainsFunc(w.Lives, func(l session.Live) bool {
-		return !l.Foreign && l.Vital == session.Unknown && starting[l.Mark.ID]
+		return !l.Foreign && l.Liveness == session.Unknown && starting[l.Mark.ID]
 	})
 }
 

@@ -204,7 +204,7 @@ func TestHands(t *testing.T) {
 	}
 	hand(engine.Override{Desired: session.Stopped}) // again: nothing to do
 	hand(engine.Override{Desired: session.Running})
-	if rec := r.record("api"); live().Vital != session.Alive || rec.Run.Number != 2 || rec.Override != nil {
+	if rec := r.record("api"); live().Liveness != session.Alive || rec.Run.Number != 2 || rec.Override != nil {
 		t.Errorf("started: %+v", rec)
 	}
 	hand(engine.Override{Desired: session.Running, Restart: true})

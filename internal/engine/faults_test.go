@@ -222,10 +222,10 @@ func (r *room) meet(t *testing.T, e *edge) {
 		if there != (s.Desired != session.Stopped) {
 			t.Errorf("%s: it is there: %v", s.Address, there)
 		}
-		if there && (st.Live.Mark.Run != rec.Run.ID || st.Live.Vital != session.Alive || st.Live.InputOff != (s.Desired == session.Paused)) {
+		if there && (st.Live.Mark.Run != rec.Run.ID || st.Live.Liveness != session.Alive || st.Live.InputOff != (s.Desired == session.Paused)) {
 			t.Errorf("%s: live %+v, on record %+v", s.Address, st.Live, rec)
 		}
-		if rec.Intent != session.Settled || rec.Trouble != "" || rec.Spec.Hash() != s.Hash() {
+		if rec.Intent != session.Settled || rec.LastError != "" || rec.Spec.Hash() != s.Hash() {
 			t.Errorf("%s: on record %+v", s.Address, rec)
 		}
 	}

@@ -164,13 +164,13 @@ func (r *room) killed(t *testing.T, l *life) {
 		want = append(want, s.Address.OutsideName("shop"))
 		st, there := r.rt.State(s.Address.OutsideName("shop"))
 		rec := r.record(s.Address.Block())
-		if !there || st.Live.Mark.Run != rec.Run.ID || st.Live.Mark.ID != rec.ID || st.Live.Vital != session.Alive {
+		if !there || st.Live.Mark.Run != rec.Run.ID || st.Live.Mark.ID != rec.ID || st.Live.Liveness != session.Alive {
 			t.Errorf("%s: live %+v, on record %+v", s.Address, st.Live, rec)
 		}
 		if st.Live.InputOff != (s.Desired == session.Paused) {
 			t.Errorf("%s: paused is %v", s.Address, st.Live.InputOff)
 		}
-		if rec.Intent != session.Settled || rec.Trouble != "" || rec.Run.DeliveredAt.IsZero() || rec.Spec.Hash() != s.Hash() {
+		if rec.Intent != session.Settled || rec.LastError != "" || rec.Run.DeliveredAt.IsZero() || rec.Spec.Hash() != s.Hash() {
 			t.Errorf("%s: on record %+v", s.Address, rec)
 		}
 		// The one that is killed between typing a prompt and recording that has it
@@ -209,8 +209,8 @@ func TestBegunAndKilled(t *testing.T) {
 		}
 		r.begun("a")
 		r.rt.Kill(place("a"))
-		doubt := func(v session.Vital) func(*sessiontest.State) {
-			return func(s *sessiontest.State) { s.Live.Vital, s.Live.Doubt = v, "made just now" }
+		doubt := func(v session.Liveness) func(*sessiontest.State) {
+			return func(s *sessiontest.State) { s.Live.Liveness, s.Live.UnknownReason = v, "made just now" }
 		}
 		r.rt.Edit(place("a"), doubt(session.Unknown))
 		time.AfterFunc(9*time.Second, func() { r.rt.Edit(place("a"), doubt(session.Dead)) })
@@ -218,7 +218,7 @@ func TestBegunAndKilled(t *testing.T) {
 		if acts := r.planned(r.spec("a")); len(acts) > 0 {
 			t.Errorf("not converged: %v", acts)
 		}
-		if s, ok := r.rt.State(place("a")); !ok || s.Live.Vital != session.Alive {
+		if s, ok := r.rt.State(place("a")); !ok || s.Live.Liveness != session.Alive {
 			t.Error("it does not live")
 		}
 	})
@@ -237,7 +237,7 @@ func (r *room) interrupt(name string, under session.Intent) {
 	defer store.Close()
 	for _, rec := range store.State().Sessions {
 		if rec.Address == session.Single(name) {
-			rec.Intent, rec.Trouble = under, ""
+			rec.Intent, rec.LastError = under, ""
 			if err := store.Put(rec); err != nil {
 				r.t.Fatal(err)
 			}

@@ -63,8 +63,8 @@ func (h *restartHistories) counts(records []session.Record, w session.World, in 
 		known[folder(rec)] = true
 		l := lives[rec.Run.ID]
 		_, sick := in.Sick[rec.Address]
-		settled := rec.Intent == session.Settled && rec.Trouble == ""
-		if settled && !sick && (l != nil && l.Vital == session.Alive || Desired(rec) == session.Stopped) {
+		settled := rec.Intent == session.Settled && rec.LastError == ""
+		if settled && !sick && (l != nil && l.Liveness == session.Alive || Desired(rec) == session.Stopped) {
 			continue
 		}
 		counts[rec.Address] = countRestarts(rec, l, w, h.moments(folder(rec)))
@@ -80,7 +80,7 @@ func (h *restartHistories) counts(records []session.Record, w session.World, in 
 func (h *restartHistories) annotate(p *plan.Plan, w session.World, folder func(session.Record) string) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		if c.Action != plan.Restart || c.Before == nil || c.Live != nil && c.Live.Vital == session.Alive {
+		if c.Action != plan.Restart || c.Before == nil || c.Live != nil && c.Live.Liveness == session.Alive {
 			continue
 		}
 		policy := c.Before.Spec.Restart
@@ -101,7 +101,7 @@ func countRestarts(rec session.Record, l *session.Live, w session.World, past []
 		past = append(past, health.Moment{At: exit.At, What: health.Ended, Lasted: exit.Ran.D()})
 	}
 	c := health.FromHistory(rec.Spec.Restart, past)
-	if l != nil && l.Vital == session.Alive {
+	if l != nil && l.Liveness == session.Alive {
 		c = c.Current(rec.Spec.Restart, w.At)
 	}
 	return c

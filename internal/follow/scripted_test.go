@@ -78,7 +78,7 @@ func TestTurnsOfAgents(t *testing.T) {
 						t.Fatal(err)
 					}
 					s := follow.Sight{Address: "session.api", State: session.StateRunning, Recorded: true, Alive: true, Run: "one", Moved: live.MovedAt.Truncate(time.Second)}
-					s.Activity = agent.For(spec).Detect(session.Evidence{Vital: live.Vital, Title: live.Title, Screen: live.Screen}).Activity
+					s.Activity = agent.For(spec).Detect(session.Evidence{Liveness: live.Liveness, Title: live.Title, Screen: live.Screen}).Activity
 					s.Status = session.StatusOf(s.State, s.Activity)
 					if at := began.Add(c.delivered); c.delivered != none && !time.Now().Before(at) {
 						s.Given = at

@@ -211,5 +211,5 @@ func (r *room) told() []string {
 
 func (r *room) alive(name string) bool {
 	s, ok := r.rt.State(place(name))
-	return ok && s.Live.Vital == session.Alive
+	return ok && s.Live.Liveness == session.Alive
 }

@@ -23,7 +23,7 @@ type memory struct {
 	look       activity.Look
 	looked     bool
 	readAt     time.Time // when the activity was read
-	vital      session.Vital
+	vital      session.Liveness
 	screen     string
 	still      string    // the screen without spinners and timers
 	shownAt    time.Time // when the screen was captured

@@ -206,10 +206,10 @@ func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 }
 
 // vitalOf returns whether a session's agent lives. What cannot be reached is unknown.
-func vitalOf(x *engine.Seen) session.Vital {
+func vitalOf(x *engine.Seen) session.Liveness {
 	switch {
 	case x.Live != nil:
-		return x.Live.Vital
+		return x.Live.Liveness
 	case x.Diagnosis.State == session.StateUnknown:
 		return session.Unknown
 	}
@@ -231,7 +231,7 @@ func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
 		Age: at.Sub(x.Record.Run.StartedAt), Overdue: m.look.Overdue,
 		Failures: m.pulse.Failures, Failure: m.pulse.Failure}
 	if l := x.Live; l != nil {
-		s.Doubt, s.Standing = l.Doubt, l.Frozen || l.InputOff && x.Record.Spec.Pause.Mode == session.Freeze
+		s.Doubt, s.Standing = l.UnknownReason, l.Frozen || l.InputOff && x.Record.Spec.Pause.Mode == session.Freeze
 	}
 	if !m.unknownSince.IsZero() {
 		s.Doubtful = at.Sub(m.unknownSince)

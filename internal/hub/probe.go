@@ -40,7 +40,7 @@ func (x *prober) start(ctx context.Context, s *Snapshot, memories map[session.Ad
 	for _, k := range s.Sessions {
 		r, m := k.Record, memories[k.Record.Address]
 		p := r.Spec.Health
-		if p.Heartbeat == nil || k.Live == nil || k.Live.Vital != session.Alive || k.Live.Frozen || k.Live.InputOff || k.Live.Mark.Run != r.Run.ID ||
+		if p.Heartbeat == nil || k.Live == nil || k.Live.Liveness != session.Alive || k.Live.Frozen || k.Live.InputOff || k.Live.Mark.Run != r.Run.ID ||
 			m.probing || s.At.Sub(r.Run.StartedAt) < p.StartPeriod.D() || s.At.Sub(m.probedAt) < p.Interval.D() {
 			continue
 		}

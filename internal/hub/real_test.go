@@ -183,7 +183,7 @@ func (h *host) status() engine.Observation {
 func (h *host) all() bool {
 	s := h.status()
 	for _, x := range s.Sessions {
-		if x.Live == nil || x.Live.Vital != session.Alive || x.Live.Mark.Run != x.Record.Run.ID || x.Record.Intent != session.Settled {
+		if x.Live == nil || x.Live.Liveness != session.Alive || x.Live.Mark.Run != x.Record.Run.ID || x.Record.Intent != session.Settled {
 			return false
 		}
 	}
@@ -194,7 +194,7 @@ func (h *host) all() bool {
 func (h *host) kill(i int) bool {
 	s := h.status()
 	l := s.Sessions[i%len(s.Sessions)].Live
-	if l == nil || l.Vital != session.Alive || l.Agent.PID <= 1 {
+	if l == nil || l.Liveness != session.Alive || l.Agent.PID <= 1 {
 		return false
 	}
 	return syscall.Kill(l.Agent.PID, syscall.SIGKILL) == nil

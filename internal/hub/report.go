@@ -44,7 +44,7 @@ func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) 
 		if !o.began {
 			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
 		}
-		if (r.Intent == session.Settled || r.Intent == session.Queued || r.Trouble != "") && !m.startedSince(s.At, o.engine.Observer.Now()) { // else an operation in progress reports
+		if (r.Intent == session.Settled || r.Intent == session.Queued || r.LastError != "") && !m.startedSince(s.At, o.engine.Observer.Now()) { // else an operation in progress reports
 			if c, ok := changes[r.Address]; ok {
 				t.change(c, faults[r.Address])
 			}

@@ -23,7 +23,7 @@ func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session
 	if err != nil {
 		return "", err
 	}
-	if k.Live == nil || k.Live.Vital != session.Alive {
+	if k.Live == nil || k.Live.Liveness != session.Alive {
 		return "", fmt.Errorf("send to %s: its agent %w", a, session.ErrGone)
 	}
 	at := time.Now()

@@ -50,7 +50,7 @@ func watched(s *Snapshot, statePath, dataDir string) Watched {
 		if co := k.Checkout; co != nil && co.GitDir != "" {
 			w.Files = append(w.Files, filepath.Join(co.GitDir, "HEAD"))
 		}
-		if l := k.Live; l != nil && l.Vital == session.Alive {
+		if l := k.Live; l != nil && l.Liveness == session.Alive {
 			if l.Agent.PID > 0 && l.Location.Container == "" {
 				w.Agents = append(w.Agents, l.Agent)
 			}

@@ -65,7 +65,7 @@ func (e *NotReadyError) Excerpt() string { return Clip(e.Screen) }
 func (r *Run) timedOut(limit time.Duration, screen string) *NotReadyError {
 	spec := r.Record.Spec.Agent
 	err := &NotReadyError{Why: fmt.Sprintf("it was not ready within %s", limit), After: limit, Ready: spec.Ready, Screen: screen}
-	if seen := r.Agent.Detect(session.Evidence{Vital: session.Alive, Screen: screen}); seen.Activity == session.Blocked {
+	if seen := r.Agent.Detect(session.Evidence{Liveness: session.Alive, Screen: screen}); seen.Activity == session.Blocked {
 		err.Asks = seen.Detail
 		err.Trust = !spec.Trust && spec.Base != "" && strings.Contains(strings.ToLower(seen.Detail), "trust")
 	}

@@ -117,7 +117,7 @@ func (r *Run) Activity(l *session.Live) activity.Look {
 		return r.Reader.Read(*r.Record, l, r.Record.Run.DeliveredAt, r.now())
 	}
 	reading := r.Agent.Detect(session.Evidence{
-		Vital: l.Vital, Exit: l.Exit, Title: l.Title, Screen: l.Screen, Blank: l.Blank, OneShot: r.Record.Spec.Agent.OneShot,
+		Liveness: l.Liveness, Exit: l.Exit, Title: l.Title, Screen: l.Screen, Blank: l.Blank, OneShot: r.Record.Spec.Agent.OneShot,
 		Now: r.now(), StartedAt: r.Record.Run.StartedAt, Prompted: !r.Record.Run.DeliveredAt.IsZero(),
 	})
 	return activity.Look{Detection: reading, Activity: reading.Activity}
@@ -172,7 +172,7 @@ func (r *Run) check(ctx context.Context) (screen string, ready bool, err error) 
 	if l != nil {
 		screen = l.Screen
 		if r.Facts == nil {
-			facts = session.RunFacts{Alive: l.Vital == session.Alive, Exit: l.Exit}
+			facts = session.RunFacts{Alive: l.Liveness == session.Alive, Exit: l.Exit}
 		}
 	}
 	switch {
@@ -229,7 +229,7 @@ func (r *Run) sender(left *bool) input.Sender {
 			if err != nil {
 				return input.Snapshot{}, err
 			}
-			*left = l.Vital == session.Dead && l.Exit != nil && l.Exit.Cause == "self" && l.Exit.Code == 0 && l.Exit.Signal == ""
+			*left = l.Liveness == session.Dead && l.Exit != nil && l.Exit.Cause == "self" && l.Exit.Code == 0 && l.Exit.Signal == ""
 			read := r.Activity(l)
 			if r.Reader == nil {
 				return input.Snapshot{Screen: l.Screen, Detection: read.Detection}, nil

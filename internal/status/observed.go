@@ -20,7 +20,7 @@ func Observed(x *engine.Seen, look activity.Look, past []history.Event) Input {
 
 // Pending returns what is known of a wanted session that is not on record.
 func Pending(x engine.Pending) Input {
-	alive := x.Live != nil && x.Live.PlaceUp && x.Live.Vital == session.Alive
+	alive := x.Live != nil && x.Live.PlaceUp && x.Live.Liveness == session.Alive
 	d := plan.Diagnosis{State: session.StatePending, Alive: &alive, Reason: plan.ReasonNew, Detail: "not applied yet"}
 	switch {
 	case alive && x.Adopts:

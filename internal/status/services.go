@@ -79,10 +79,10 @@ func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) 
 		x.Sessions = append(x.Sessions, Housed{s.Address, s.State, s.Alive, unknownBecause(s, k.Record.Spec.Runtime, hub), true})
 	}
 	for _, l := range orphans {
-		alive := l.Vital == session.Alive
+		alive := l.Liveness == session.Alive
 		h := Housed{Address: l.Mark.Address, State: session.StateStale, Alive: &alive, Detail: "not on record"}
 		switch {
-		case l.Vital == session.Unknown:
+		case l.Liveness == session.Unknown:
 			h.State, h.Alive = session.StateUnknown, nil
 		case alive:
 			h.State = session.StateRunning

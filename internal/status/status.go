@@ -133,8 +133,8 @@ func recorded(s *api.Session, r session.Record) {
 	if r.Override != nil {
 		s.Desired = r.Override.Desired
 	}
-	if r.Trouble != "" && !gaveUp(*s) {
-		s.Detail = r.Trouble
+	if r.LastError != "" && !gaveUp(*s) {
+		s.Detail = r.LastError
 	}
 	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Location.Container == "" { // in a container it has another number
 		s.PID = &r.Run.Agent.PID
@@ -206,13 +206,13 @@ func live(s *api.Session, l session.Live) {
 	if l.Location.Container != "" {
 		s.Container = l.Location.Container
 	}
-	if l.Agent.PID > 0 && l.Vital == session.Alive && l.Location.Container == "" {
+	if l.Agent.PID > 0 && l.Liveness == session.Alive && l.Location.Container == "" {
 		s.PID = &l.Agent.PID
 	}
 	if !l.Started.IsZero() {
 		s.StartedAt = wire.UTCOrNil(l.Started)
 	}
-	if l.Vital == session.Alive {
+	if l.Liveness == session.Alive {
 		s.Attached = &l.Attached
 	}
 }

@@ -46,7 +46,7 @@ func TestOf(t *testing.T) {
 			func(s api.Session) bool {
 				return s.Detail == "setup: exit status 2" && s.Status == session.StatusFailed
 			}},
-		"live ids win": {Input{Record: r, Diagnosis: alive, Live: &session.Live{Vital: session.Alive, Agent: session.Process{PID: 7}, Location: session.Location{Pane: "%9"}, Started: at}},
+		"live ids win": {Input{Record: r, Diagnosis: alive, Live: &session.Live{Liveness: session.Alive, Agent: session.Process{PID: 7}, Location: session.Location{Pane: "%9"}, Started: at}},
 			func(s api.Session) bool { return *s.PID == 7 && s.PaneID == "%9" && s.StartedAt.Equal(wire.UTC(at)) }},
 		"only live": {Input{Live: &session.Live{Mark: session.Mark{Address: "session.ghost", ID: "ghost-1"}, Location: session.Location{Runtime: "tmux"}}, Diagnosis: alive},
 			func(s api.Session) bool {
@@ -82,7 +82,7 @@ func overridden(r session.Record) *session.Record {
 }
 
 func troubled(r session.Record) *session.Record {
-	r.Trouble = "setup: exit status 2"
+	r.LastError = "setup: exit status 2"
 	return &r
 }
 
@@ -100,7 +100,7 @@ func TestHoldTwice(t *testing.T) {
 // That the hub has given up is what is said of a session, also if its last action failed.
 func TestGaveUpIsSaid(t *testing.T) {
 	dead := false
-	k := Input{Record: &session.Record{Address: "session.api", Trouble: "type the prompt: it was typed, and the agent has left: is gone"},
+	k := Input{Record: &session.Record{Address: "session.api", LastError: "type the prompt: it was typed, and the agent has left: is gone"},
 		Diagnosis: plan.Diagnosis{State: session.StateStale, Alive: &dead, Detail: "stale: session is gone"}}
 	v := health.Verdict{Reason: health.BudgetGone, Try: 4, Of: 3, Window: 15 * time.Minute}
 	k.Hold(plan.Change{Action: plan.Hold, State: session.StateError, Detail: v.String(), Restarts: &v})

@@ -23,7 +23,7 @@ func (Agent) Ready(string) bool { return true }
 // Detect returns the activity that the title has. The question of a blocked agent is the
 // last line of the screen. A dead agent has exited.
 func (Agent) Detect(e session.Evidence) session.Detection {
-	if e.Vital == session.Dead {
+	if e.Liveness == session.Dead {
 		return session.Detection{Activity: session.Exited, Source: "exit"}
 	}
 	r := session.Detection{Activity: session.Activity(e.Title), Source: "title"}

@@ -17,8 +17,8 @@ func pauses(t *testing.T, h Harness, mode string) {
 		t.Fatalf("pause: %v", err)
 	}
 	live := h.see(t, l.Name)
-	if !live.InputOff || live.Frozen != (mode == session.Freeze) || live.Vital != session.Alive || live.Attached != 0 {
-		t.Errorf("input off %v, frozen %v, %s, %d attached", live.InputOff, live.Frozen, live.Vital, live.Attached)
+	if !live.InputOff || live.Frozen != (mode == session.Freeze) || live.Liveness != session.Alive || live.Attached != 0 {
+		t.Errorf("input off %v, frozen %v, %s, %d attached", live.InputOff, live.Frozen, live.Liveness, live.Attached)
 	}
 	if err := r.Send(ctx, p, session.Input{Text: "while paused"}); !errors.Is(err, session.ErrRefused) {
 		t.Errorf("send: %v, want ErrRefused", err)
@@ -81,8 +81,8 @@ func stopPaused(t *testing.T, h Harness) {
 		t.Fatal(err)
 	}
 	h.stop(t, p, l)
-	if live := h.see(t, l.Name); live.Vital != session.Dead || live.Frozen {
-		t.Errorf("%s, frozen %v; want dead, and so not frozen", live.Vital, live.Frozen)
+	if live := h.see(t, l.Name); live.Liveness != session.Dead || live.Frozen {
+		t.Errorf("%s, frozen %v; want dead, and so not frozen", live.Liveness, live.Frozen)
 	}
 }
 

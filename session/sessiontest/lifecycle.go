@@ -24,8 +24,8 @@ func createdIsSeen(t *testing.T, h Harness) {
 		t.Errorf("mark %+v, want it as given: %+v", live.Mark, l.Mark)
 	case live.Location != p:
 		t.Errorf("place %+v, want the one that create returned: %+v", live.Location, p)
-	case live.Foreign || !live.PlaceUp || live.Vital != session.Alive || live.Exit != nil:
-		t.Errorf("foreign %v, up %v, %s, exit %+v; want ours, up, alive, none", live.Foreign, live.PlaceUp, live.Vital, live.Exit)
+	case live.Foreign || !live.PlaceUp || live.Liveness != session.Alive || live.Exit != nil:
+		t.Errorf("foreign %v, up %v, %s, exit %+v; want ours, up, alive, none", live.Foreign, live.PlaceUp, live.Liveness, live.Exit)
 	case live.Started.IsZero() || h.Runtime.Traits().HostFiles && (live.Agent.PID == 0 || live.BootID == ""):
 		t.Errorf("agent %+v, started %v, boot %q; want all known", live.Agent, live.Started, live.BootID)
 	case live.Size[0] <= 0 || live.Size[1] <= 0:
@@ -39,8 +39,8 @@ func takenName(t *testing.T, h Harness) {
 	if _, err := h.Runtime.Create(t.Context(), h.Launch(t, first.Name)); !errors.Is(err, session.ErrExists) {
 		t.Errorf("create again: %v, want ErrExists", err)
 	}
-	if live := h.see(t, first.Name); live.Mark.Run != first.Mark.Run || live.Vital != session.Alive {
-		t.Errorf("run %s, %s; want the first one, alive", live.Mark.Run, live.Vital)
+	if live := h.see(t, first.Name); live.Mark.Run != first.Mark.Run || live.Liveness != session.Alive {
+		t.Errorf("run %s, %s; want the first one, alive", live.Mark.Run, live.Liveness)
 	}
 }
 
@@ -48,8 +48,8 @@ func stopped(t *testing.T, h Harness) {
 	p, l := h.create(t, "app-web-a1b2c3")
 	h.stop(t, p, l)
 	live := h.see(t, l.Name)
-	if !live.PlaceUp || live.Vital != session.Dead {
-		t.Errorf("place up %v, agent %s; want a standing place and a dead agent, at once", live.PlaceUp, live.Vital)
+	if !live.PlaceUp || live.Liveness != session.Dead {
+		t.Errorf("place up %v, agent %s; want a standing place and a dead agent, at once", live.PlaceUp, live.Liveness)
 	}
 	if live.Exit == nil || live.Exit.Cause != "requested" {
 		t.Errorf("exit %+v, want one that was requested", live.Exit)
@@ -62,8 +62,8 @@ func stopOfAnotherRun(t *testing.T, h Harness) {
 	if err := h.Runtime.Stop(t.Context(), p, otherRun, l.Stop); err != nil {
 		t.Errorf("stop of a run that is not there: %v", err)
 	}
-	if live := h.see(t, l.Name); live.Vital != session.Alive {
-		t.Errorf("the agent is %s; it was not its run that was stopped", live.Vital)
+	if live := h.see(t, l.Name); live.Liveness != session.Alive {
+		t.Errorf("the agent is %s; it was not its run that was stopped", live.Liveness)
 	}
 }
 
@@ -80,8 +80,8 @@ func restarts(t *testing.T, h Harness) {
 		t.Errorf("restarted in %+v, want the same place: %+v", again, p)
 	}
 	live := h.see(t, l.Name)
-	if live.Mark != next.Mark || live.Vital != session.Alive || live.Exit != nil {
-		t.Errorf("mark %+v, %s, exit %+v; want the new run's, alive", live.Mark, live.Vital, live.Exit)
+	if live.Mark != next.Mark || live.Liveness != session.Alive || live.Exit != nil {
+		t.Errorf("mark %+v, %s, exit %+v; want the new run's, alive", live.Mark, live.Liveness, live.Exit)
 	}
 	h.remove(t, p)
 	if _, err := h.Runtime.Restart(t.Context(), p, h.Launch(t, l.Name)); !errors.Is(err, session.ErrGone) {
@@ -94,8 +94,8 @@ func restartAlive(t *testing.T, h Harness) {
 	if _, err := h.Runtime.Restart(t.Context(), p, h.Launch(t, l.Name)); err == nil {
 		t.Error("restarted over a live agent")
 	}
-	if live := h.see(t, l.Name); live.Mark != l.Mark || live.Vital != session.Alive {
-		t.Errorf("run %s, %s; want the first one, alive", live.Mark.Run, live.Vital)
+	if live := h.see(t, l.Name); live.Mark != l.Mark || live.Liveness != session.Alive {
+		t.Errorf("run %s, %s; want the first one, alive", live.Mark.Run, live.Liveness)
 	}
 }
 
@@ -188,8 +188,8 @@ func manyAtOnce(t *testing.T, h Harness) {
 	wg.Wait()
 	marks := map[session.Mark]bool{}
 	for _, l := range h.observe(t, false) {
-		if l.Vital != session.Alive {
-			t.Errorf("%s is %s", l.Location.Name, l.Vital)
+		if l.Liveness != session.Alive {
+			t.Errorf("%s is %s", l.Location.Name, l.Liveness)
 		}
 		marks[l.Mark] = true
 	}

@@ -28,7 +28,7 @@ type State struct {
 // Step is something that happens in a run by itself.
 type Step struct {
 	After    time.Duration    // since the run's start
-	Vital    session.Vital    // empty: unchanged
+	Vital    session.Liveness // empty: unchanged
 	Activity session.Activity // empty: unchanged; it becomes the title, where Agent reads it
 	Title    string           // empty: unchanged
 	Screen   string           // empty: unchanged
@@ -85,7 +85,7 @@ func (s *Scripted) Plant(l session.Live) session.Location {
 	l.Foreign = s.world.foreign(l.Mark)
 	s.world.places[l.Location.Name] = &State{Live: l}
 	if run := l.Mark.Run; run != "" {
-		s.world.runs[run] = session.RunFacts{Claimed: true, Alive: l.Vital == session.Alive, Agent: l.Agent, Exit: clone(l.Exit), BootID: l.BootID}
+		s.world.runs[run] = session.RunFacts{Claimed: true, Alive: l.Liveness == session.Alive, Agent: l.Agent, Exit: clone(l.Exit), BootID: l.BootID}
 	}
 	return l.Location
 }

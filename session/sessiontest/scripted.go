@@ -118,8 +118,8 @@ func (s *Scripted) Create(ctx context.Context, l session.Launch) (session.Locati
 func (s *Scripted) Restart(ctx context.Context, p session.Location, l session.Launch) (session.Location, error) {
 	err := s.do(ctx, Call{Op: OpRestart, Name: p.Name, Run: l.Mark.Run}, func(w *world) error {
 		st, err := w.find(p)
-		if err == nil && st.Live.Vital != session.Dead {
-			err = fmt.Errorf("its agent is %s", st.Live.Vital)
+		if err == nil && st.Live.Liveness != session.Dead {
+			err = fmt.Errorf("its agent is %s", st.Live.Liveness)
 		}
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func (s *Scripted) Restart(ctx context.Context, p session.Location, l session.La
 // Stop ends the run's agent if it is alive.
 func (s *Scripted) Stop(ctx context.Context, p session.Location, run string, how session.Stop) error {
 	return s.do(ctx, Call{Op: OpStop, Name: p.Name, Run: run}, func(w *world) error {
-		if st := w.places[p.Name]; st != nil && st.Live.Mark.Run == run && st.Live.Vital != session.Dead {
+		if st := w.places[p.Name]; st != nil && st.Live.Mark.Run == run && st.Live.Liveness != session.Dead {
 			w.end(st, session.Exit{Cause: "requested", Signal: cmp.Or(how.Signal, "SIGTERM")})
 		}
 		return nil
@@ -164,8 +164,8 @@ func (s *Scripted) Pause(ctx context.Context, p session.Location, run, mode stri
 			return err
 		case mode == session.Freeze && !w.traits.Freeze:
 			return errors.New("the runtime cannot freeze an agent")
-		case mode == session.Freeze && st.Live.Vital != session.Alive:
-			return fmt.Errorf("its agent is %s", st.Live.Vital)
+		case mode == session.Freeze && st.Live.Liveness != session.Alive:
+			return fmt.Errorf("its agent is %s", st.Live.Liveness)
 		case mode != session.Freeze && mode != session.Detach:
 			return fmt.Errorf("unknown mode %q", mode)
 		}
@@ -195,7 +195,7 @@ func (s *Scripted) Send(ctx context.Context, p session.Location, in session.Inpu
 			return err
 		case st.Live.InputOff || st.Live.Frozen:
 			return session.ErrRefused
-		case st.Live.Vital == session.Dead:
+		case st.Live.Liveness == session.Dead:
 			return errors.New("its agent is dead")
 		}
 		st.Sent = append(st.Sent, in)

@@ -37,7 +37,7 @@ func TestScriptPlaysOnTheClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l := one(t, s); l.Screen != "" || l.Vital != session.Alive {
+		if l := one(t, s); l.Screen != "" || l.Liveness != session.Alive {
 			t.Errorf("at once: %+v, want a blank screen and a live agent", l)
 		}
 		time.Sleep(3 * time.Second)
@@ -46,15 +46,15 @@ func TestScriptPlaysOnTheClock(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		l := one(t, s)
-		if l.Vital != session.Dead || l.Exit == nil || l.Exit.Code != 3 || l.Exit.Cause != "self" || l.Exit.Ran.D() != time.Minute {
-			t.Errorf("after an hour: vital %s, exit %+v, want 3 after a minute", l.Vital, l.Exit)
+		if l.Liveness != session.Dead || l.Exit == nil || l.Exit.Code != 3 || l.Exit.Cause != "self" || l.Exit.Ran.D() != time.Minute {
+			t.Errorf("after an hour: vital %s, exit %+v, want 3 after a minute", l.Liveness, l.Exit)
 		}
 		if _, err := s.Restart(t.Context(), p, launch("a", "r2")); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		if l := one(t, s); l.Vital != session.Alive || l.Mark.Run != "r2" {
-			t.Errorf("second run: %s in run %s, want its own, empty script", l.Vital, l.Mark.Run)
+		if l := one(t, s); l.Liveness != session.Alive || l.Mark.Run != "r2" {
+			t.Errorf("second run: %s in run %s, want its own, empty script", l.Liveness, l.Mark.Run)
 		}
 	})
 }
@@ -171,7 +171,7 @@ func conforms(t *testing.T, traits session.Traits) {
 				return fmt.Sprint(st.Launch.Argv, st.Launch.Env, st.Live)
 			},
 			Foreign: func(t *testing.T, name string) session.Location {
-				return s.Plant(session.Live{Location: session.Location{Name: name}, PlaceUp: true, Vital: session.Alive})
+				return s.Plant(session.Live{Location: session.Location{Name: name}, PlaceUp: true, Liveness: session.Alive})
 			},
 		}
 	})

@@ -164,7 +164,7 @@ func (h Harness) dies(t *testing.T, name string) session.Live {
 	var l session.Live
 	until(t, "the agent of "+name+" is dead", func() bool {
 		l = h.see(t, name)
-		return l.Vital == session.Dead
+		return l.Liveness == session.Dead
 	})
 	return l
 }

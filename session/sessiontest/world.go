@@ -86,7 +86,7 @@ func (w *world) start(st *State, l session.Launch) error {
 	st.Launch, st.Launches = l, st.Launches+1
 	now, old := w.clock.Now(), st.Live
 	st.Live = session.Live{Mark: l.Mark, Location: old.Location, PlaceUp: old.PlaceUp, Size: old.Size, Attached: old.Attached, Spec: old.Spec,
-		Foreign: w.foreign(l.Mark), Vital: session.Alive, Dir: l.Dir, Started: now, MovedAt: now}
+		Foreign: w.foreign(l.Mark), Liveness: session.Alive, Dir: l.Dir, Started: now, MovedAt: now}
 	w.pids++
 	if w.traits.HostFiles { // where the shim writes them
 		st.Live.Agent, st.Live.BootID = session.Process{PID: w.pids, Start: uint64(w.pids)}, bootID
@@ -110,7 +110,7 @@ func (w *world) play(st *State) {
 		st.script = st.script[1:]
 		at := st.Live.Started.Add(step.After)
 		if step.Vital != "" {
-			st.Live.Vital = step.Vital
+			st.Live.Liveness = step.Vital
 		}
 		if step.Activity != "" {
 			st.Live.Title = string(step.Activity)
@@ -132,7 +132,7 @@ func (w *world) play(st *State) {
 // end makes the agent of a place exit, once.
 func (w *world) end(st *State, e session.Exit) {
 	st.script = nil
-	if st.Live.Vital == session.Dead {
+	if st.Live.Liveness == session.Dead {
 		return
 	}
 	if e.Cause == "" {
@@ -142,7 +142,7 @@ func (w *world) end(st *State, e session.Exit) {
 		e.At = w.clock.Now()
 	}
 	e.Ran = session.Duration(e.At.Sub(st.Live.Started))
-	st.Live.Vital, st.Live.Exit, st.Live.Frozen = session.Dead, &e, false
+	st.Live.Liveness, st.Live.Exit, st.Live.Frozen = session.Dead, &e, false
 	if f, ok := w.runs[st.Live.Mark.Run]; ok {
 		f.Alive, f.Exit = false, clone(&e)
 		w.runs[st.Live.Mark.Run] = f

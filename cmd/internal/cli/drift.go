@@ -338,7 +338,7 @@ func asRecorded(s state.State, wanted []session.Spec) session.World {
 		}
 		w.Lives = append(w.Lives, session.Live{
 			Mark:     session.Mark{Project: s.Lineage, Address: r.Address, ID: r.ID, Run: r.Run.ID},
-			Location: r.Location, PlaceUp: true, Vital: session.Alive, InputOff: desired == session.Paused,
+			Location: r.Location, PlaceUp: true, Liveness: session.Alive, InputOff: desired == session.Paused,
 		})
 	}
 	return w

@@ -51,7 +51,7 @@ func TestHostileValues(t *testing.T) {
 		p := hostilePlan(x)
 		s := sampleShown()
 		s.Address, s.Branch, s.Detail, s.Screen, s.Role, s.Workspace = session.Address(x), x, x, x, x, x
-		s.Record.Location.Name, s.Record.Location.Socket, s.Record.Trouble = x, x, x
+		s.Record.Location.Name, s.Record.Location.Socket, s.Record.LastError = x, x, x
 		e := history.Event{Time: at, Address: session.Address(x), Kind: history.Kind(x), Action: x, Reason: x, By: x, Old: x, New: x, Detail: x, ID: x, Excerpt: x}
 		var text, documents bytes.Buffer
 		style := Style{Color: true, Width: 80}

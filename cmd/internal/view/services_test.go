@@ -31,7 +31,7 @@ func TestServices(t *testing.T) {
 		}
 		return k
 	}
-	orphan := session.Live{Mark: session.Mark{Address: "session.lost", ID: "x"}, PlaceUp: true, Vital: session.Alive,
+	orphan := session.Live{Mark: session.Mark{Address: "session.lost", ID: "x"}, PlaceUp: true, Liveness: session.Alive,
 		Location: session.Location{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: "shop-lost-1a2b3c"}}
 	known := []status.Input{
 		tmux("session.api", session.StateRunning, &yes, "running"),

@@ -160,13 +160,13 @@ func (r *Run) Transcript() *session.Transcript {
 func (r *Run) Look() Look {
 	r.Lab.t.Helper()
 	e := session.Evidence{
-		Vital: session.Alive, Exit: r.Exit(), Title: r.Title(), Screen: strings.TrimSuffix(r.Screen(), "\n"),
+		Liveness: session.Alive, Exit: r.Exit(), Title: r.Title(), Screen: strings.TrimSuffix(r.Screen(), "\n"),
 		Now: time.Now(), StartedAt: r.At, Prompted: r.Input.Prompt != "",
 		Transcript: r.Transcript(), Signals: r.Signals(),
 	}
 	e.Blank = e.Screen == ""
 	if e.Exit != nil {
-		e.Vital = session.Dead
+		e.Liveness = session.Dead
 	}
 	return Look{Evidence: e, Detection: r.agent.Detect(e)}
 }
