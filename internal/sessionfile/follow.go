@@ -7,13 +7,12 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Place is how far the session files of a run have been told: lines by path. The
-// zero value has told nothing.
+// Place is how far the session files of a run have been reported: lines by path.
 type Place map[string]int
 
-// More are the lines of the run's session files that were added behind a place,
-// each file's from its first line on, and the place behind them. Cut says that of
-// a long file the middle is missing.
+// More returns the lines that were added to the run's session files since told,
+// each file's in order, and the new place. cut reports that the middle of a long
+// file is missing.
 func (r *Reader) More(a session.Agent, id string, of session.Lookup, told Place) (lines [][]byte, now Place, cut bool, err error) {
 	if _, err = r.Read(a, id, of); err != nil {
 		return nil, told, false, err
@@ -33,9 +32,9 @@ func (r *Reader) More(a session.Agent, id string, of session.Lookup, told Place)
 	return lines, now, cut, nil
 }
 
-// Entries returns what lines of an agent's session files say, for people, the oldest
-// first. Claude Code writes an answer that comes at once before its question. An entry
-// without a time stays behind the one that it follows.
+// Entries returns what lines of session files say, for people, the oldest first:
+// Claude Code may write an answer before its question. An entry without a time
+// stays behind its predecessor.
 func Entries(a session.Agent, lines [][]byte) []session.Entry {
 	type dated struct {
 		session.Entry

@@ -6,9 +6,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Latest is the conversation that the agent last had in the folder, by its own
-// id; empty: there is none that can be found. Of the whereabouts it takes the
-// folder, the home and the environment.
+// Latest returns the id of the agent's last conversation in a directory, or "". It
+// uses the directory, the home and the environment of the lookup.
 func Latest(a session.Agent, of session.Lookup) string {
 	of.Conversation, of.StartedAt, of.Process = "", time.Time{}, session.Process{}
 	r := Reader{heads: map[string]head{}}
@@ -26,8 +25,8 @@ func Latest(a session.Agent, of session.Lookup) string {
 	return ""
 }
 
-// latest is the conversation of the file that was written to last, of those that
-// say that they are of the folder and have something said in them.
+// latest returns the conversation of the newest file that names the directory and
+// has a message in it.
 func (r *Reader) latest(a session.Agent, p *place, of session.Lookup) string {
 	for _, f := range p.files() {
 		h := r.head(a, p, f)
@@ -42,7 +41,7 @@ func (r *Reader) latest(a session.Agent, p *place, of session.Lookup) string {
 	return ""
 }
 
-// Present reports whether there is any session file of a run, without reading it.
+// Present reports whether a run has a session file, without reading it.
 func (r *Reader) Present(a session.Agent, of session.Lookup) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,8 +63,8 @@ func (r *Reader) Present(a session.Agent, of session.Lookup) bool {
 	return false
 }
 
-// Kept reports whether a conversation, with something said in it, is still to be
-// found in the agent's own files. Known says whether that can be told at all: an agent may have no files.
+// Kept reports whether the agent's files still have the conversation, with a
+// message in it. known is false for an agent without files.
 func Kept(a session.Agent, of session.Lookup) (kept, known bool) {
 	of.Process = session.Process{}
 	n, err := new(Reader).Read(a, "", of)

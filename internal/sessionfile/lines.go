@@ -10,33 +10,32 @@ import (
 )
 
 const (
-	// whole is the longest file that is read as a whole, in bytes: the work of a
-	// day. Of a longer one the first line stands, and its last tail bytes.
+	// whole is the longest file that is read completely, in bytes: a day's work. Of a
+	// longer one the first line and the last tail bytes are kept.
 	whole = 4 << 20
 	tail  = 2 << 20
-	// headLimit is the longest first line that stands.
+	// headLimit is the longest first line that is kept.
 	headLimit = 256 << 10
-	// small files are read again when they change: some are written anew each time,
-	// and not added to.
+	// small files are read again when they change: some are rewritten, not appended to.
 	small = 64 << 10
 )
 
-// lines is a file as far as it has been read.
+// lines is the part of a file that has been read.
 type lines struct {
-	info  fs.FileInfo // nil: it has not been read
-	lines [][]byte    // without their ends
+	info  fs.FileInfo // nil: not read yet
+	lines [][]byte    // without line ends
 	size  int         // of the lines, in bytes
-	read  int64       // up to where lines are whole
+	read  int64       // offset behind the last complete line
 	cut   bool        // the middle is missing
-	gone  int         // so many lines were taken out of the middle since
+	gone  int         // how many lines were removed from the middle
 }
 
-// same reports whether a file is as it was when it was read.
+// same reports whether the file is unchanged since it was read.
 func (l *lines) same(info fs.FileInfo) bool {
 	return l.info != nil && os.SameFile(l.info, info) && l.info.Size() == info.Size() && l.info.ModTime().Equal(info.ModTime())
 }
 
-// update reads what is new in a file: what was added, or all of it.
+// update reads what was appended to a file, or all of it.
 func (l *lines) update(f io.ReaderAt, info fs.FileInfo) error {
 	grown := l.info != nil && os.SameFile(l.info, info) && info.Size() >= l.info.Size() && l.info.Size() > small
 	if !grown || info.Size()-l.read > tail {
@@ -74,8 +73,8 @@ func (l *lines) begin(f io.ReaderAt, size int64) error {
 	return l.add(f, from+int64(end), size)
 }
 
-// add reads the lines between two offsets. A last one without an end is taken if
-// it is whole: some files have only the one.
+// add reads the lines between two offsets. An incomplete last line of a small file
+// is kept if it is valid JSON: some files have only one line.
 func (l *lines) add(f io.ReaderAt, from, to int64) error {
 	b, err := section(f, from, to)
 	if err != nil {
@@ -104,7 +103,7 @@ func (l *lines) keep(line []byte) {
 	}
 }
 
-// bound takes out lines from the middle when there are too many.
+// bound removes lines from the middle when there are too many.
 func (l *lines) bound() {
 	if l.size <= whole {
 		return
@@ -118,7 +117,7 @@ func (l *lines) bound() {
 	l.cut = true
 }
 
-// modified is when the file was last written to; zero: it has not been read.
+// modified returns when the file was last written; zero: it was not read.
 func (l *lines) modified() time.Time {
 	if l.info == nil {
 		return time.Time{}

@@ -9,16 +9,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// treeLimit is how many processes of an agent are asked for their open files.
+// treeLimit is how many processes of an agent are searched for open files.
 const treeLimit = 64
 
 // writable is the permission of /proc/PID/fd/N when the file is open for writing.
 const writable = 0o200
 
-// openFiles returns the session files that an agent's process and those below it have
-// open for writing, by their paths without links. One that is open for reading need not
-// be the session's: Gemini CLI reads those of all conversations when it resumes one. A
-// process of other rights or in another container tells none.
+// openFiles returns the paths of the session files that an agent's process tree has
+// open for writing. Reading is no sign: Gemini CLI reads the files of all
+// conversations when it resumes one. Processes of another user or container show
+// none.
 func openFiles(root session.Process) map[string]bool {
 	if start, lives := proc.StartTime(root.PID); !lives || start != root.Start {
 		return nil

@@ -4,5 +4,5 @@ package sessionfile
 
 import "github.com/agentform/agentform/session"
 
-// openFiles returns none: only Linux tells them without a program of its own.
+// openFiles returns nil: only Linux shows open files without a helper program.
 func openFiles(session.Process) map[string]bool { return nil }

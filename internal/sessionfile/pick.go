@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// early is how much earlier than its run a session file may say that it was
-// begun: clocks of files and processes differ by their resolution.
+// early is how much earlier than its run a session file may say that it started:
+// clocks of files and processes differ.
 const early = 2 * time.Second
 
 func newestFirst(files []found) {
@@ -19,8 +19,7 @@ func newestFirst(files []found) {
 	})
 }
 
-// pick is the file of a pattern that is the run's; nil: none is, as far as can
-// be told.
+// pick returns the file of a pattern that belongs to the run, or nil.
 func (r *Reader) pick(a session.Agent, p *place, of session.Lookup, open map[string]bool) *found {
 	files := p.files()
 	for i, f := range files {
@@ -29,7 +28,7 @@ func (r *Reader) pick(a session.Agent, p *place, of session.Lookup, open map[str
 		}
 	}
 	if !wild(p.glob) && len(files) == 1 && !files[0].info.ModTime().Before(of.StartedAt.Add(-early)) {
-		return &files[0] // its name says that it is the run's
+		return &files[0] // the name identifies the run
 	}
 	if of.Conversation != "" {
 		return r.ofConversation(a, p, files, of.Conversation)
@@ -37,10 +36,9 @@ func (r *Reader) pick(a session.Agent, p *place, of session.Lookup, open map[str
 	return r.begunFirst(a, p, files, of)
 }
 
-// ofConversation returns the newest file of a conversation in which something was
-// said, or else the newest of all. Gemini CLI 0.61.0 names its files by the minute:
-// when it resumes a conversation it makes another file, writes no message to it and
-// goes on in the first.
+// ofConversation returns the newest file of a conversation with a message in it, or
+// else the newest of all. Gemini CLI 0.61.0 names files by the minute: resuming a
+// conversation creates another one without messages.
 func (r *Reader) ofConversation(a session.Agent, p *place, files []found, id string) *found {
 	var all []*found
 	for i, f := range files {
@@ -62,17 +60,15 @@ func (r *Reader) ofConversation(a session.Agent, p *place, files []found, id str
 	return all[0]
 }
 
-// begunFirst is the file that was begun first of those that were begun in the
-// run's folder and not before the run. Files that do not say when they were begun
-// or where are told by when they were last written, and taken for this one only
-// if it is the only one.
+// begunFirst returns the file that was started first in the run's directory, not
+// before the run. A file without these facts counts by the time of its last write.
 func (r *Reader) begunFirst(a session.Agent, p *place, files []found, of session.Lookup) *found {
 	since := of.StartedAt.Add(-early)
 	var first *found
 	var at time.Time
 	for i, f := range files {
 		if f.info.ModTime().Before(since) {
-			break // the others are older still
+			break // the rest is older
 		}
 		h := r.head(a, p, f)
 		if h.Dir != "" && h.Dir != of.Dir || h.StartedAt.Before(since) && !h.StartedAt.IsZero() {
@@ -89,10 +85,10 @@ func (r *Reader) begunFirst(a session.Agent, p *place, files []found, of session
 	return first
 }
 
-// headLines is how many lines of a file are enough to see whose it is.
+// headLines is how many lines of a file are enough to identify it.
 const headLines = 8
 
-// head is what the beginning of a file tells.
+// head returns what the beginning of a file says.
 func (r *Reader) head(a session.Agent, p *place, f found) session.Transcript {
 	key := p.path(f)
 	if h, known := r.heads[key]; known && (h.size == f.info.Size() || h.size > small) {
@@ -116,9 +112,9 @@ func (r *Reader) head(a session.Agent, p *place, f found) session.Transcript {
 	return h.native
 }
 
-// head is what the beginning of a file told when it was so long.
+// head is what the beginning of a file said at a size.
 type head struct {
 	size   int64
 	native session.Transcript
-	silent bool // nothing was said in the file, which was read as a whole
+	silent bool // the whole file was read and has no message
 }

@@ -10,12 +10,11 @@ import (
 	"syscall"
 )
 
-// candidates is how many files that match a pattern are looked at, the ones
-// written to last: a folder may hold years of sessions.
+// candidates is how many of the newest matching files are examined: a directory may
+// hold years of sessions.
 const candidates = 64
 
-// place is where the files of one pattern lie: a folder that is never left, and
-// the pattern below it.
+// place is the directory of a pattern's files, which is never left.
 type place struct {
 	root *os.Root
 	base string // as the pattern has it
@@ -23,8 +22,8 @@ type place struct {
 	glob string // with slashes
 }
 
-// openPlace opens the folder that a pattern begins with. os.ErrNotExist: it is
-// not there. A pattern below the agent's home leads to nothing outside of it.
+// openPlace opens the directory at the start of a pattern. Below the agent's home
+// it must not lead outside. The error is fs.ErrNotExist if it does not exist.
 func openPlace(pattern, home string) (*place, error) {
 	base, rest := literal(filepath.Clean(pattern))
 	real, err := filepath.EvalSymlinks(base)
@@ -45,8 +44,8 @@ func openPlace(pattern, home string) (*place, error) {
 
 func (p *place) close() { _ = p.root.Close() } // it was only read
 
-// literal cuts a pattern behind its last folder without a wildcard before the
-// first one with one. The file itself always stands in the rest.
+// literal splits a pattern behind its last directory before a wildcard. The file
+// name is always in rest.
 func literal(pattern string) (base, rest string) {
 	base = filepath.Dir(pattern)
 	for wild(base) {
@@ -58,7 +57,7 @@ func literal(pattern string) (base, rest string) {
 
 func wild(pattern string) bool { return strings.ContainsAny(pattern, `*?[\`) }
 
-// below reports whether a path lies below a folder.
+// below reports whether a path is inside a directory.
 func below(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return folder != "" && err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
@@ -70,8 +69,7 @@ type found struct {
 	info fs.FileInfo
 }
 
-// files are the regular files that match, the one written to last first. What
-// cannot be listed is not there.
+// files returns the regular files that match, the newest first.
 func (p *place) files() []found {
 	names, _ := fs.Glob(p.root.FS(), p.glob) // the pattern was made by an agent's adapter: it has no fault
 	var all []found
@@ -84,11 +82,10 @@ func (p *place) files() []found {
 	return all[:min(len(all), candidates)]
 }
 
-// path is a file's path as the agent has it.
+// path returns a file's path as the agent writes it.
 func (p *place) path(f found) string { return filepath.Join(p.base, filepath.FromSlash(f.name)) }
 
-// open opens a file for reading. One that was replaced by something else
-// meanwhile does not block.
+// open opens a file for reading. A pipe in its place does not block.
 func (p *place) open(f found) (*os.File, fs.FileInfo, error) {
 	file, err := p.root.OpenFile(filepath.FromSlash(f.name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Reader reads session files, and reads again only what has changed. It may be
-// used by many goroutines. The zero value is ready.
+// Reader reads session files, and rereads only what has changed. It is safe for
+// concurrent use. The zero value is ready.
 type Reader struct {
 	mu    sync.Mutex
 	runs  map[string]*run // by run id
@@ -19,12 +19,12 @@ type Reader struct {
 
 // run is what has been read of one run.
 type run struct {
-	all    []file            // in the order of their patterns
-	files  map[string]*lines // the same by path
-	native *session.Transcript
+	all        []file            // in the order of their patterns
+	files      map[string]*lines // the same by path
+	transcript *session.Transcript
 }
 
-// Forget lets go of what has been read of all runs but these.
+// Forget drops what was read of all other runs.
 func (r *Reader) Forget(but map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,9 +35,9 @@ func (r *Reader) Forget(but map[string]bool) {
 	}
 }
 
-// Read is what the agent's own session files of a run tell; nil: there are none,
-// not yet, or none that can be found. The error says of one that is there why it
-// could not be read; what the others tell comes with it.
+// Read returns what the agent's session files of a run say; nil: none was found.
+// The error says why an existing file could not be read; what the others say is
+// returned with it.
 func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.Transcript, error) {
 	patterns := a.Files(of)
 	if len(patterns) == 0 {
@@ -52,36 +52,36 @@ func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.T
 	if old == nil {
 		old = &run{files: map[string]*lines{}}
 	}
-	now, err := r.look(a, patterns, of, old)
-	if n := now.native; n != nil && of.Conversation != "" && n.Conversation != "" && n.Conversation != of.Conversation {
-		// Somebody has begun another conversation at the agent's terminal.
+	now, err := r.update(a, patterns, of, old)
+	if n := now.transcript; n != nil && of.Conversation != "" && n.Conversation != "" && n.Conversation != of.Conversation {
+		// A person started another conversation at the agent's terminal.
 		of.Conversation = n.Conversation
-		now, err = r.look(a, a.Files(of), of, now)
+		now, err = r.update(a, a.Files(of), of, now)
 	}
 	r.runs[id] = now
-	if now.native == nil {
+	if now.transcript == nil {
 		return nil, err
 	}
-	n := *now.native
+	n := *now.transcript
 	return &n, err
 }
 
-// look reads what is new in the run's files.
-func (r *Reader) look(a session.Agent, patterns []string, of session.Lookup, old *run) (*run, error) {
+// update reads what is new in the run's files.
+func (r *Reader) update(a session.Agent, patterns []string, of session.Lookup, old *run) (*run, error) {
 	now := &run{files: map[string]*lines{}}
 	all, changed, err := r.gather(a, patterns, of, old, now)
 	now.all = all
 	switch {
 	case len(all) == 0:
-	case changed || len(now.files) != len(old.files) || old.native == nil:
-		now.native = native(a, all)
+	case changed || len(now.files) != len(old.files) || old.transcript == nil:
+		now.transcript = transcript(a, all)
 	default:
-		now.native = old.native
+		now.transcript = old.transcript
 	}
 	return now, err
 }
 
-// file is one file of a run: where it is and what stands in it.
+// file is one file of a run and what was read of it.
 type file struct {
 	path string
 	*lines
@@ -130,8 +130,8 @@ func (r *Reader) one(a session.Agent, pattern string, of session.Lookup, open ma
 	return f, true, f.update(content, info)
 }
 
-// native is what the files tell together.
-func native(a session.Agent, all []file) *session.Transcript {
+// transcript returns what the files say together.
+func transcript(a session.Agent, all []file) *session.Transcript {
 	var text [][]byte
 	cut := false
 	var written time.Time

@@ -8,7 +8,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Searched is one place in which a run's session file was looked for, and what is there.
+// Searched is one place where a run's session file was looked for, and what is
+// there.
 type Searched struct {
 	Pattern string
 	Err     error // why the place could not be searched; fs.ErrNotExist: it does not exist
@@ -25,8 +26,8 @@ type Candidate struct {
 	StartedAt    time.Time // zero: the file does not say
 }
 
-// Search returns where the session file of a run is looked for, and what is there, the
-// file written to last first.
+// Search returns where the session file of a run is looked for and the files there,
+// the newest first.
 func Search(a session.Agent, of session.Lookup) []Searched {
 	r := &Reader{runs: map[string]*run{}, heads: map[string]head{}}
 	open := openFiles(of.Process)
