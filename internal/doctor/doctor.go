@@ -146,7 +146,7 @@ func (f *findings) manifest(in Input) {
 func (f *findings) fixDotfiles(in Input) {
 	for _, d := range in.Dotfiles(in.Manifest.Sessions) {
 		if err := d.Write(); err != nil {
-			f.fault(d.Path, err.Error(), "mend the file, and run agentform doctor --fix again")
+			f.fault(d.Path, err.Error(), "fix the file and run agentform doctor --fix again")
 			continue
 		}
 		f.fine(d.Path, "written. Without what was added, "+d.Problem)

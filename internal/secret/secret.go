@@ -159,7 +159,7 @@ func checkRegular(path string) error {
 	case err != nil:
 		return fmt.Errorf("file %s: %w", path, errors.Unwrap(err))
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("file %s: it is no regular file", path)
+		return fmt.Errorf("file %s: it is not a regular file", path)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/agext/levenshtein"
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -42,7 +43,7 @@ func resolve(known []session.Address, typed string) ([]session.Address, error) {
 		return found, nil
 	}
 	if len(known) == 0 {
-		return nil, fmt.Errorf("no session %s: there is none at all\nagentform apply makes what the manifest declares", a)
+		return nil, fmt.Errorf("no session %s: there are none\nagentform apply makes what the manifest declares", a)
 	}
 	if near := nearest(known, a); len(near) > 0 {
 		return nil, fmt.Errorf("no session %s. Did you mean one of these?\n%s", a, listAddresses(near))
@@ -86,7 +87,7 @@ func nearest(known []session.Address, a session.Address) []session.Address {
 		address  session.Address
 		distance int
 	}
-	word := func(a session.Address) string { return strings.ToLower(strings.TrimPrefix(string(a), "session.")) }
+	word := func(a session.Address) string { return strings.ToLower(a.Short()) }
 	farthest := min(3, 1+len(word(a))/4) // edits; more is another word
 	var near []candidate
 	for _, k := range known {
@@ -120,13 +121,7 @@ func listAddresses(addresses []session.Address) string {
 }
 
 // quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
-func quoted(a session.Address) string {
-	short := strings.TrimPrefix(string(a), "session.")
-	if !strings.ContainsAny(short, `"'[] `) {
-		return short
-	}
-	return "'" + strings.ReplaceAll(short, "'", `'\''`) + "'"
-}
+func quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }
 
 // selector selects sessions by role and labels.
 type selector struct {

@@ -57,7 +57,7 @@ func runAdopt(ctx context.Context, a *app, typed, id string) error {
 		return err
 	}
 	if project.Find(s.Sessions, address) != nil {
-		return fmt.Errorf("%s is on record already: adopt under another address, or take it off the record first: agentform state rm %s", address, quoted(address))
+		return fmt.Errorf("%s is in the state already: adopt under another address, or take it off the record first: agentform state rm %s", address, quoted(address))
 	}
 	contained := strings.HasPrefix(id, "docker:")
 	spec := p.Declared(address)

@@ -105,7 +105,7 @@ func (a *app) setup(c *cobra.Command, _ []string) error {
 		if info, err := os.Stat(dir); err != nil {
 			return fmt.Errorf("--chdir: %w", err)
 		} else if !info.IsDir() {
-			return fmt.Errorf("--chdir %s: it is no folder", dir)
+			return fmt.Errorf("--chdir %s: not a directory", dir)
 		}
 		a.env.Dir = dir
 	}

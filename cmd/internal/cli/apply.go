@@ -161,7 +161,11 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 		return err
 	}
 	if o.file == "" && !o.autoApprove {
-		if err := confirm(a, o.question(p.Manifest.Project), a.command+" --auto-approve"); err != nil {
+		question := "Apply this plan to %q?"
+		if o.destroy {
+			question = "Destroy these sessions of %q?"
+		}
+		if err := confirm(a, fmt.Sprintf(question, p.Manifest.Project), a.command+" --auto-approve"); err != nil {
 			return err
 		}
 	}
@@ -211,13 +215,6 @@ func (o *applyOptions) check(c *cobra.Command) error {
 	return nil
 }
 
-func (o *applyOptions) question(project string) string {
-	if o.destroy {
-		return fmt.Sprintf("End all of these sessions of %q?", project)
-	}
-	return fmt.Sprintf("Carry this plan out for %q?", project)
-}
-
 // planToApply returns the plan that is to be approved: a new one, or a saved one, which has
 // been approved.
 func planToApply(ctx context.Context, a *app, o applyOptions) (*project.Project, plan.Plan, engine.Request, error) {
@@ -244,36 +241,30 @@ func readPlan(a *app, file string) (plan.Plan, error) {
 		return plan.Plan{}, fmt.Errorf("read the plan: %w", err)
 	}
 	p, err := plan.Decode(b)
-	switch {
-	case errors.Is(err, plan.ErrNotPlan):
-		return p, fmt.Errorf("read the plan %s: %w: make one with agentform plan --out FILE", file, err)
-	case err != nil:
-		return p, fmt.Errorf("read the plan %s: %w", file, err)
+	if errors.Is(err, plan.ErrNotPlan) {
+		err = fmt.Errorf("%w: make one with agentform plan --out FILE", err)
 	}
-	return p, nil
+	if err != nil {
+		err = fmt.Errorf("read the plan %s: %w", file, err)
+	}
+	return p, err
 }
 
 // checkReady checks that what the plan starts can start, before anything is changed.
 func checkReady(ctx context.Context, a *app, t *reporter, p plan.Plan) error {
-	lacks := a.open().Host().Plan(ctx, p, session.Error)
-	if len(lacks) == 0 {
-		return nil
-	}
-	if err := t.diagnostics(lacks); err != nil || !session.HasErrors(lacks) {
+	missing := a.open().Host().Plan(ctx, p, session.Error)
+	if err := t.diagnostics(missing); err != nil || !session.HasErrors(missing) {
 		return err
 	}
-	return errors.New("nothing was touched: see above what is missing")
+	return errors.New("no changes made: fix the errors above")
 }
 
 // finishUnchanged ends a command whose plan does nothing.
 func finishUnchanged(a *app, t *reporter, p plan.Plan) error {
-	if t.lines != nil {
+	switch {
+	case t.lines != nil, session.HasErrors(p.Problems):
 		return t.end(apply.Tally{}, p.Problems, nil)
-	}
-	if session.HasErrors(p.Problems) {
-		return t.end(apply.Tally{}, p.Problems, nil)
-	}
-	if !p.Complete {
+	case !p.Complete:
 		return outcome(exitError)
 	}
 	return nil

@@ -89,7 +89,7 @@ func completeAgents(a *app) completion {
 // forms are the ways in which an address can be typed, the shortest first:
 // worker[web] without the quotes, which bash would not complete past.
 func forms(a session.Address) []string {
-	short := strings.TrimPrefix(string(a), "session.")
+	short := a.Short()
 	all := []string{short, string(a)}
 	if key, ok := a.Key(); ok && plainKey.MatchString(key) {
 		all = append([]string{a.Block() + "[" + key + "]"}, all...)

@@ -62,7 +62,7 @@ func fetchBranch(ctx context.Context, r session.Record) (view.Fetched, error) {
 	f := view.Fetched{Address: r.Address, Branch: t.Branch}
 	switch t.Mode {
 	case session.Plain, "":
-		return f, errors.New("it works in a folder without git: there is no branch to bring")
+		return f, errors.New("it works in a directory without git, so it has no branch")
 	case session.Clone:
 	default:
 		f.Ref = "refs/heads/" + t.Branch

@@ -92,9 +92,9 @@ func arguments(least, most int) cobra.PositionalArgs {
 		written := strings.TrimSuffix(c.UseLine(), " [flags]")
 		switch {
 		case len(args) < least:
-			return usageError{c.CommandPath(), fmt.Errorf("something is missing: %s", written)}
+			return usageError{c.CommandPath(), fmt.Errorf("missing argument: %s", written)}
 		case len(args) > most:
-			return usageError{c.CommandPath(), fmt.Errorf("%q is too much: %s", args[most], written)}
+			return usageError{c.CommandPath(), fmt.Errorf("unexpected argument %q: %s", args[most], written)}
 		}
 		return nil
 	}

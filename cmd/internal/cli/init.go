@@ -69,14 +69,14 @@ func runInit(ctx context.Context, a *app) error {
 		return err
 	}
 	if len(there) > 0 {
-		return fmt.Errorf("%s is there already, and init overwrites nothing\nagentform validate checks it", a.short(there[0]))
+		return fmt.Errorf("%s already exists\nagentform validate checks it", a.short(there[0]))
 	}
 	if _, found := a.env.Environ.Program("git", a.env.Dir); !found {
 		return errors.New("git is not on PATH: sessions work on branches of a repository\nInstall git 2.30 or later (apt-get install git, brew install git)")
 	}
 	root, err := git.Toplevel(ctx, a.env.Dir)
 	if errors.Is(err, git.ErrNotRepository) {
-		return fmt.Errorf("%s is in no git repository, and sessions work on branches\ngit init makes one", a.env.Dir)
+		return fmt.Errorf("%s is not in a git repository\ncreate one with: git init", a.env.Dir)
 	}
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 	case len(installed) == 0:
 		fmt.Fprintln(out, "\nNone of claude, codex and gemini is on PATH: install one, or declare your own agent.")
 	case len(installed) > 1:
-		fmt.Fprintf(out, "\nInstalled besides: %s.\n", strings.Join(installed[1:], ", "))
+		fmt.Fprintf(out, "\nAlso installed: %s.\n", strings.Join(installed[1:], ", "))
 	}
 	if _, found := a.env.Environ.Program("tmux", a.env.Dir); !found {
 		fmt.Fprintln(out, "\ntmux is not on PATH, and sessions live in it: install tmux 3.2 or later.")

@@ -113,7 +113,7 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 		return err
 	}
 	if len(o.Addresses) == 0 {
-		fmt.Fprintln(a.env.Stderr, "No session on record is meant: nothing was done.")
+		fmt.Fprintln(a.env.Stderr, "No sessions in the state: nothing was done.")
 		return nil
 	}
 	var specs []session.Spec

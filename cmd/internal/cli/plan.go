@@ -155,10 +155,10 @@ func savePlan(a *app, p plan.Plan, file string) error {
 		return err
 	}
 	if err := renameio.WriteFile(a.absolute(file), b, 0o600, renameio.IgnoreUmask()); err != nil {
-		return fmt.Errorf("keep the plan in %s: %w", file, err)
+		return fmt.Errorf("save the plan to %s: %w", file, err)
 	}
 	if !a.globals.json {
-		fmt.Fprintf(a.env.Stderr, "\nKept in %s. To do exactly this: agentform apply %s\n", file, file)
+		fmt.Fprintf(a.env.Stderr, "\nSaved the plan to %s. To apply exactly this plan: agentform apply %s\n", file, file)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func runPrune(ctx context.Context, a *app, apply, approved bool) error {
 		if err := view.Prune(a.env.Stdout, a.out(), found); err != nil {
 			return err
 		}
-		if err := confirm(a, "Remove all that would be removed?", a.command+" --auto-approve"); err != nil {
+		if err := confirm(a, "Remove these?", a.command+" --auto-approve"); err != nil {
 			return err
 		}
 	}

@@ -86,10 +86,7 @@ func (t *reporter) event(e history.Event) {
 
 func (t *reporter) diagnostics(ds []session.Diagnostic) error {
 	if t.lines == nil {
-		if len(ds) == 0 {
-			return nil
-		}
-		return view.Diagnostics(t.app.env.Stderr, t.app.err(), ds)
+		return t.app.warn(ds)
 	}
 	for _, d := range ds {
 		if err := t.lines.Diagnostic(d); err != nil {

@@ -2,11 +2,10 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,8 +124,8 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := warnShared(a, spec, s); err != nil {
-		return err
+	if other := plan.Neighbor(spec, s.Sessions); other != "" {
+		fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", other, plaintext.Safe(spec.Workspace.Path))
 	}
 	t, err := newReporter(a, "Run")
 	if err != nil {
@@ -151,7 +150,7 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 // compose returns the spec of the session that run starts.
 func compose(a *app, p *project.Project, s state.State, o runOptions) (session.Spec, error) {
 	if o.name == "" {
-		o.name = "task-" + randomHex(4)
+		o.name = fmt.Sprintf("task-%08x", rand.Uint32())
 	}
 	asked := o.asked
 	var err error
@@ -163,7 +162,7 @@ func compose(a *app, p *project.Project, s state.State, o runOptions) (session.S
 	case p.Declared(asked.Address) != nil:
 		return session.Spec{}, fmt.Errorf("%s is declared in the manifest: agentform apply --target %s makes it", asked.Address, name)
 	case project.Find(s.Sessions, asked.Address) != nil:
-		return session.Spec{}, fmt.Errorf("%s is on record already: give another name, start it again (agentform restart %s), or remove it (agentform destroy --target %[2]s)", asked.Address, name)
+		return session.Spec{}, fmt.Errorf("%s is in the state already: give another name, start it again (agentform restart %s), or remove it (agentform destroy --target %[2]s)", asked.Address, name)
 	}
 	if asked.Prompt = o.prompt; o.prompt == "-" {
 		text, err := io.ReadAll(a.env.Stdin)
@@ -180,7 +179,7 @@ func compose(a *app, p *project.Project, s state.State, o runOptions) (session.S
 		dir = real
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return session.Spec{}, fmt.Errorf("--work-dir: there is no folder %s", dir)
+		return session.Spec{}, fmt.Errorf("--work-dir: no directory %s", dir)
 	}
 	asked.Dir = git.Look(dir)
 	if asked.Dir.Err != nil {
@@ -195,21 +194,3 @@ func compose(a *app, p *project.Project, s state.State, o runOptions) (session.S
 	}
 	return spec, err
 }
-
-// warnShared warns of another session in the same directory.
-func warnShared(a *app, spec session.Spec, s state.State) error {
-	other := plan.Neighbor(spec, s.Sessions)
-	if other == "" {
-		return nil
-	}
-	_, err := fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", other, plaintext.Safe(spec.Workspace.Path))
-	return err
-}
-
-func randomHex(bytes int) string {
-	b := make([]byte, bytes)
-	rand.Read(b) // never fails
-	return hex.EncodeToString(b)
-}
-
-func removal() engine.Request { return engine.Request{Options: plan.Options{Destroy: true}} }

@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -270,7 +271,7 @@ func (w *runWaiter) remove(ctx context.Context, rm bool) error {
 	}
 	w.reporter.command = "Removal"
 	defer func() { w.reporter.command = "Run" }()
-	return applySingle(context.WithoutCancel(ctx), w.app, w.project, w.reporter, removal(), w.address, "")
+	return applySingle(context.WithoutCancel(ctx), w.app, w.project, w.reporter, engine.Request{Options: plan.Options{Destroy: true}}, w.address, "")
 }
 
 // succeeded reports whether a session ended successfully: done, or exited by itself with 0.

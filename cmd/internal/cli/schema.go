@@ -18,15 +18,12 @@ project. See docs/manifest.md for the setup of editors.`,
 		Example:     `  agentform schema > .vscode/agentform.schema.json`,
 		Args:        arguments(0, 0),
 		Annotations: withJSON(),
-		RunE:        func(*cobra.Command, []string) error { return runSchema(a) },
+		RunE: func(*cobra.Command, []string) error {
+			text, err := config.Schema()
+			if err == nil {
+				_, err = fmt.Fprintf(a.env.Stdout, "%s\n", text)
+			}
+			return err
+		},
 	}
-}
-
-func runSchema(a *app) error {
-	text, err := config.Schema()
-	if err != nil {
-		return fmt.Errorf("make the schema: %w", err)
-	}
-	_, err = fmt.Fprintf(a.env.Stdout, "%s\n", text)
-	return err
 }

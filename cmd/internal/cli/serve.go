@@ -234,7 +234,7 @@ func hubLog(a *app, path string) (*slog.Logger, func(), error) {
 	if path != "" {
 		path = a.absolute(path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, nil, fmt.Errorf("make the log's folder: %w", err)
+			return nil, nil, fmt.Errorf("make the log's directory: %w", err)
 		}
 		file := &lumberjack.Logger{Filename: path, MaxSize: logSize, MaxBackups: logsOld}
 		to, end = file, func() { _ = file.Close() }
@@ -263,7 +263,7 @@ const minToken = 32
 
 // readToken returns the token that clients on TCP must send.
 func readToken(a *app, file string) (string, error) {
-	const make = "make one: (umask 077; openssl rand -hex 32 > FILE)"
+	const make = "create a token: (umask 077; openssl rand -hex 32 > FILE)"
 	token, from := a.env.Environ.Get(secret.TokenVariable), secret.TokenVariable
 	if file != "" {
 		from = a.absolute(file)
@@ -284,7 +284,7 @@ func readToken(a *app, file string) (string, error) {
 	case token == "":
 		return "", fmt.Errorf("--listen needs a token: give --token-file, or set %s\n%s", secret.TokenVariable, make)
 	case len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", fmt.Errorf("the token of %s is no good: it wants %d or more visible characters\n%s", from, minToken, make)
+		return "", fmt.Errorf("the token in %s must have %d or more visible characters\n%s", from, minToken, make)
 	}
 	return token, nil
 }
@@ -332,7 +332,7 @@ func runPrintUnit(a *app, o serveOptions) error {
 		return err
 	}
 	if o.listen != "" && o.tokenFile == "" {
-		return errors.New("a service does not have your environment, nor a token in it: give --token-file with --listen")
+		return errors.New("a service does not have your environment and the token in it: give --token-file with --listen")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -408,7 +408,7 @@ func detach(ctx context.Context, a *app, p *project.Project, o serveOptions, w i
 		Dir:  a.env.Dir, Environ: a.env.Environ, Stdin: bytes.NewReader(vars), DataDir: p.Manifest.DataDir, Socket: socket, Log: path,
 	})
 	if err == nil {
-		fmt.Fprintf(w, "The hub supervises %s (pid %d). It logs to %s.\nagentform serve --stop ends it; the sessions go on.\n", p.Manifest.Project, pid, a.short(path))
+		fmt.Fprintf(w, "Hub started for %s (pid %d), logging to %s.\nStop it with: agentform serve --stop\n", p.Manifest.Project, pid, a.short(path))
 	}
 	return err
 }
@@ -419,7 +419,7 @@ func runStopHub(ctx context.Context, a *app) error {
 	case err != nil:
 		return err
 	case was:
-		fmt.Fprintf(a.env.Stdout, "The hub (pid %d) has ended. The sessions go on.\n", h.PID)
+		fmt.Fprintf(a.env.Stdout, "Hub stopped (pid %d). Sessions keep running.\n", h.PID)
 	default:
 		fmt.Fprintln(a.env.Stdout, "No hub supervises this project.")
 	}

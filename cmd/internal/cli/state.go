@@ -126,12 +126,12 @@ func runStateRm(ctx context.Context, a *app, typed []string) error {
 			if err := store.Delete(address); err != nil {
 				return fmt.Errorf("forget %s: %w", address, err)
 			}
-			fmt.Fprintf(a.env.Stdout, "%s: off the record\n", address)
+			fmt.Fprintf(a.env.Stdout, "%s: removed from the state\n", address)
 		}
 		return nil
 	})
 	if err == nil {
-		fmt.Fprintln(a.env.Stderr, "Whatever lives was not touched: apply adopts what the manifest wants, doctor lists the rest.")
+		fmt.Fprintln(a.env.Stderr, "Running sessions were not touched: apply adopts what the manifest wants, doctor lists the rest.")
 	}
 	return err
 }
@@ -158,7 +158,7 @@ func changeState(ctx context.Context, p *project.Project, stderr io.Writer, chan
 	case store.State().Serial == before:
 		err = errors.Join(err, os.Remove(backup))
 	default:
-		fmt.Fprintf(stderr, "The state as it was: %s\n", backup)
+		fmt.Fprintf(stderr, "Backup: %s\n", backup)
 	}
 	return err
 }

@@ -33,11 +33,11 @@ func interruptible(ctx context.Context, a *app) (_ context.Context, drain <-chan
 			case <-signals:
 			}
 			if n > 0 {
-				fmt.Fprintln(a.env.Stderr, "\nStopping now; what is known is saved.")
+				fmt.Fprintln(a.env.Stderr, "\nStopping now; the state is saved.")
 				cancel()
 				return
 			}
-			fmt.Fprintln(a.env.Stderr, "\nInterrupted: finishing what is under way. Once more to stop now.")
+			fmt.Fprintln(a.env.Stderr, "\nInterrupted: finishing what is under way. Press Ctrl-C again to stop immediately.")
 			close(draining)
 		}
 	})
@@ -86,7 +86,7 @@ func confirm(a *app, question, instead string) error {
 		return err
 	}
 	if answer != "yes" {
-		return errors.New("not approved: nothing was changed")
+		return errors.New("not approved: no changes made")
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ or on timeout. Blocked sessions are reported on standard error.`,
 
 // waiting is one wait.
 type waiting struct {
-	*app
+	app *app
 	waitOptions
 	named    []session.Address
 	follower follow.Follower
@@ -156,7 +156,7 @@ func (w *waiting) reportProgress() error {
 		}
 		w.reported[x.Address] = now
 		if stuck(x) {
-			if err := w.line(w.env.Stderr, view.Waited{Session: x}); err != nil {
+			if err := w.line(w.app.env.Stderr, view.Waited{Session: x}); err != nil {
 				return err
 			}
 		}
@@ -173,7 +173,7 @@ func stuck(x api.Session) bool {
 }
 
 func (w *waiting) line(to io.Writer, x view.Waited) error {
-	return view.WaitedLine(to, w.style(to), x, time.Now())
+	return view.WaitedLine(to, w.app.style(to), x, time.Now())
 }
 
 // end prints how the sessions ended up and returns the command's outcome.
@@ -186,8 +186,8 @@ func (w *waiting) end(reached, timedOut bool) error {
 		}
 		all = append(all, view.Waited{Session: x, Outcome: string(w.follower.Verdict(a, w.goal))})
 	}
-	if w.globals.json {
-		if err := view.WaitedJSON(w.env.Stdout, all, string(w.goal), reached, timedOut, time.Since(w.start)); err != nil {
+	if w.app.globals.json {
+		if err := view.WaitedJSON(w.app.env.Stdout, all, string(w.goal), reached, timedOut, time.Since(w.start)); err != nil {
 			return err
 		}
 	} else if err := w.lines(all, reached); err != nil {
@@ -197,7 +197,7 @@ func (w *waiting) end(reached, timedOut bool) error {
 	case reached:
 		return nil
 	case timedOut:
-		return fmt.Errorf("--for=%s: it did not happen within %s", w.goal, w.timeout)
+		return fmt.Errorf("--for=%s: not reached within %s", w.goal, w.timeout)
 	}
 	return w.errOver(all)
 }
@@ -222,10 +222,10 @@ func (w *waiting) errOver(all []view.Waited) error {
 // standard error.
 func (w *waiting) lines(all []view.Waited, reached bool) error {
 	for _, x := range all {
-		to := w.env.Stderr
+		to := w.app.env.Stderr
 		switch {
 		case x.Outcome == string(follow.Reached):
-			to = w.env.Stdout
+			to = w.app.env.Stdout
 		case reached:
 			continue // with --any one was enough
 		}

@@ -50,7 +50,7 @@ func Start(ctx context.Context, c Command) (pid int, err error) {
 		return 0, err
 	}
 	if err := os.MkdirAll(filepath.Dir(c.Log), 0o700); err != nil {
-		return 0, fmt.Errorf("make the log's folder: %w", err)
+		return 0, fmt.Errorf("make the log's directory: %w", err)
 	}
 	// What it prints before it logs, and a crash, go to the same file.
 	output, err := os.OpenFile(c.Log, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
@@ -92,10 +92,10 @@ func Start(ctx context.Context, c Command) (pid int, err error) {
 			}
 			text := make([]byte, 4<<10)
 			n, _ := output.ReadAt(text, from)
-			return 0, errors.New("the hub did not begin: " + strings.TrimSpace(string(text[:n])))
+			return 0, errors.New("hub failed to start: " + strings.TrimSpace(string(text[:n])))
 		case <-time.After(pollInterval):
 			if late {
-				return 0, fmt.Errorf("the hub (pid %d) did not begin within %s: %s says why", cmd.Process.Pid, startTimeout, c.Log)
+				return 0, fmt.Errorf("the hub (pid %d) did not start within %s: see %s", cmd.Process.Pid, startTimeout, c.Log)
 			}
 		}
 	}
