@@ -179,7 +179,7 @@ func (a *Applier) Tell(e history.Event, rec session.Record) { a.journal().emit(e
 // several processes that do so, one computes at a time.
 func (a *Applier) TellNew(rec session.Record, compute func(past []history.Event) []history.Event) {
 	l := a.journal()
-	told, err := history.Tell(a.Folder(rec), func(past []history.Event) []history.Event {
+	told, err := history.Update(a.Folder(rec), func(past []history.Event) []history.Event {
 		found := compute(past)
 		for i := range found {
 			found[i].Time, found[i].By = l.now(), l.by

@@ -148,7 +148,7 @@ func (s *stopper) keepScreen(ctx context.Context, e *entry, rt session.Runtime, 
 		if e.change.Detail != "" {
 			why += ": " + firstLine(e.change.Detail)
 		}
-		err = history.Keep(s.journal.folder(e.rec), s.journal.now(), e.rec.Run.ID, why, text)
+		err = history.AppendScreen(s.journal.folder(e.rec), s.journal.now(), e.rec.Run.ID, why, text)
 	}
 	if err != nil {
 		s.journal.warn(e.change.Address, "the screen could not be kept in the transcript", err.Error())

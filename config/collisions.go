@@ -20,7 +20,7 @@ func checkCollisions(l *loader, all []*built) {
 		if !s.ok {
 			continue
 		}
-		paths[folderOf(ws)] = append(paths[folderOf(ws)], s)
+		paths[directoryOf(ws)] = append(paths[directoryOf(ws)], s)
 		if ws.Mode == session.Plain || ws.Mode == session.Clone {
 			continue // a clone has branches of its own
 		}
@@ -34,7 +34,7 @@ func checkCollisions(l *loader, all []*built) {
 		branches[key] = append(branches[key], s)
 	}
 	for _, s := range all {
-		if list := paths[folderOf(s.spec.Workspace)]; len(list) > 1 && list[0] == s {
+		if list := paths[directoryOf(s.spec.Workspace)]; len(list) > 1 && list[0] == s {
 			checkPath(l, list)
 		}
 	}
@@ -51,8 +51,8 @@ func checkCollisions(l *loader, all []*built) {
 	}
 }
 
-// folderOf returns the directory of a workspace. Only a path of the manifest can have links.
-func folderOf(ws session.Workspace) string {
+// directoryOf returns the directory of a workspace. Only a path of the manifest can have links.
+func directoryOf(ws session.Workspace) string {
 	if ws.Explicit {
 		return withoutLinks(ws.Path)
 	}

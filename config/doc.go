@@ -2,7 +2,7 @@
 // session.Spec values with every default filled in come out, or every problem
 // at once.
 //
-// It stands on package expr, which evaluates expressions; no other package knows HCL.
+// Package expr evaluates the expressions; no other package uses HCL.
 // A manifest is evaluated once, in phases that pass values: files, variables, locals,
 // settings, agents, runtimes, the instances of each session block, each session, and
 // then outputs and checks. A value that cannot be evaluated becomes unknown, its problem

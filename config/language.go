@@ -16,7 +16,7 @@ const (
 	trueOrTexts   kind = "true or texts"
 	aCommand      kind = "command"    // a program and its arguments, as a list of texts
 	aTable        kind = "map"        // of texts
-	aPath         kind = "path"       // of a file or folder, as text
+	aPath         kind = "path"       // of a file or directory, as text
 	anAddress     kind = "session"    // session.NAME, session.NAME["KEY"], session.NAME[0]
 	someAddresses kind = "sessions"   // a list of them
 	anAgent       kind = "agent"      // agent.NAME, or its name as text
@@ -190,7 +190,7 @@ func addressShapes() map[string]shape {
 func settingsAttrs() []attribute {
 	return []attribute{
 		{name: "required_version", kind: aText, defWords: "any", doc: "A constraint on agentform's version, like `\">= 0.1\"`."},
-		{name: "project", kind: aText, defWords: "the folder's name", doc: "The project's name, which prefixes the tmux sessions."},
+		{name: "project", kind: aText, defWords: "the directory's name", doc: "The project's name, which prefixes the tmux sessions."},
 		{name: "data_dir", kind: aPath, def: `".agentform"`, doc: "State, worktrees and transcripts. Relative to the project directory."},
 		{name: "outputs_dir", kind: aPath, defWords: "`DATA_DIR/agents`", doc: "The parent of each session's directory."},
 		{name: "history_keep", kind: aDuration, def: `"30d"`, doc: "How long events are kept."},

@@ -84,9 +84,5 @@ func diagnostic(p *expr.Problems, d *hcl.Diagnostic) session.Diagnostic {
 }
 
 func rangeOf(r hcl.Range) session.Range {
-	return session.Range{Filename: r.Filename, Start: position(r.Start), End: position(r.End)}
-}
-
-func position(p hcl.Pos) session.Pos {
-	return session.Pos{Line: p.Line, Column: p.Column, Byte: p.Byte}
+	return session.Range{Filename: r.Filename, Start: session.Pos(r.Start), End: session.Pos(r.End)}
 }

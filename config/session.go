@@ -43,7 +43,9 @@ func readSessions(l *loader, m *Manifest, given blockInputs) []*built {
 		l.checkAll(b, inBlock, "for_each", "count", "enabled", "depends_on", "ignore_changes")
 		header := inBlock
 		header.self = false
-		l.checkOne(b, "enabled", header)
+		if a := b.Attr("enabled"); a != nil {
+			l.check(a, header)
+		}
 		of := given
 		of.depends = splitDepends(l, b, inBlock)
 		in := given.instances[b.Labels[0]]
@@ -72,12 +74,6 @@ func readSessions(l *loader, m *Manifest, given blockInputs) []*built {
 	}
 	m.NeedsHub = needsHub(l, m)
 	return all
-}
-
-func (l *loader) checkOne(b *expr.Block, name string, s scope) {
-	if a := b.Attr(name); a != nil {
-		l.check(a, s)
-	}
 }
 
 // isRole reports whether a role is valid: a letter, digit or underscore, which dots and

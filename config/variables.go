@@ -224,7 +224,7 @@ func readValueFiles(l *loader) valueFiles {
 	out := valueFiles{bodies: map[string]hcl.Body{}}
 	entries, err := os.ReadDir(l.Root)
 	if err != nil {
-		l.FailNowhere("Unreadable folder", "The folder %s cannot be read: %s.", l.Root, expr.Reason(err))
+		l.FailNowhere("Unreadable directory", "The directory %s cannot be read: %s.", l.Root, expr.Reason(err))
 	}
 	var rest []string
 	for _, e := range entries {

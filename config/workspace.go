@@ -135,15 +135,15 @@ func workspacePath(d reader, m *Manifest, w *expr.Block, s *session.Spec) {
 	default:
 		branch := "plain"
 		if s.Branch != "" {
-			branch = branchFolder(s.Branch)
+			branch = branchDirectory(s.Branch)
 		}
-		ws.Path = filepath.Join(m.DataDir, "workspaces", folderName(s.Address), branch)
+		ws.Path = filepath.Join(m.DataDir, "workspaces", WorkspaceName(s.Address), branch)
 	}
 }
 
-// branchFolder returns a directory name for a branch: agents-api for agents/api. If the
+// branchDirectory returns a directory name for a branch: agents-api for agents/api. If the
 // slug loses more than slashes, six hex digits of the name's sha256 make it unique.
-func branchFolder(branch string) string {
+func branchDirectory(branch string) string {
 	slug := session.Slug(branch)
 	if slug == strings.ReplaceAll(branch, "/", "-") {
 		return slug
@@ -152,7 +152,8 @@ func branchFolder(branch string) string {
 	return slug + "-" + hex.EncodeToString(sum[:3])
 }
 
-// folderName returns a directory name that is unique to an address.
-func folderName(a session.Address) string {
+// WorkspaceName returns the directory name of a session's workspaces. It is unique to the
+// address.
+func WorkspaceName(a session.Address) string {
 	return strings.TrimPrefix(a.OutsideName("x"), "x-")
 }

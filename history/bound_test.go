@@ -101,7 +101,7 @@ func TestNothingIsLostBesideARewrite(t *testing.T) {
 				e := Event{Kind: Sent, New: fmt.Sprint(w, " ", i)}
 				err := error(nil)
 				if w == 0 {
-					_, err = Tell(folder, func([]Event) []Event { return []Event{e} })
+					_, err = Update(folder, func([]Event) []Event { return []Event{e} })
 				} else {
 					err = Open(folder).Append(e)
 				}

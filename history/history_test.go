@@ -250,7 +250,7 @@ func TestTellOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := Tell(folder, func(past []Event) []Event {
+			if _, err := Update(folder, func(past []Event) []Event {
 				if len(past) > 0 {
 					return nil
 				}
@@ -265,7 +265,7 @@ func TestTellOnce(t *testing.T) {
 	if d := cmp.Diff([]Event{event(1), event(2)}, got); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
-	if _, err := Tell(filepath.Join(folder, fileName, "x"), nil); err == nil {
+	if _, err := Update(filepath.Join(folder, fileName, "x"), nil); err == nil {
 		t.Error("told below a file")
 	}
 }

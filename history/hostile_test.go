@@ -52,9 +52,9 @@ func TestAnythingInTheFolder(t *testing.T) {
 					_, _ = Read(folder, time.Time{})
 					_, _ = TailOf(folder).More()
 					_, _ = Trim(folder, time.Unix(2, 0))
-					_, _ = Tell(folder, func([]Event) []Event { return []Event{e} })
+					_, _ = Update(folder, func([]Event) []Event { return []Event{e} })
 					_ = Open(folder).Append(e)
-					_ = Keep(folder, time.Unix(1, 0), "run", "why", "screen")
+					_ = AppendScreen(folder, time.Unix(1, 0), "run", "why", "screen")
 				}()
 				select {
 				case <-ended:
@@ -80,7 +80,7 @@ func TestAFolderThatIsALink(t *testing.T) {
 	if err := os.Symlink(there, folder); err != nil {
 		t.Fatal(err)
 	}
-	if Open(folder).Append(Event{Kind: Launched}) == nil || Keep(folder, time.Now(), "run", "why", "screen") == nil {
+	if Open(folder).Append(Event{Kind: Launched}) == nil || AppendScreen(folder, time.Now(), "run", "why", "screen") == nil {
 		t.Error("it was written")
 	}
 	if left, err := os.ReadDir(there); err != nil || len(left) > 0 {

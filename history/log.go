@@ -17,11 +17,11 @@ import (
 const fileName = "events.jsonl"
 
 // Log is the history of one session. Many goroutines and processes can use it at once.
-type Log struct{ folder string }
+type Log struct{ dir string }
 
 // Open returns the log in the session's directory (DATA_DIR/agents/ROLE/ID). The first
 // Append creates the directory and the file.
-func Open(folder string) *Log { return &Log{folder} }
+func Open(dir string) *Log { return &Log{dir} }
 
 // Append appends the event as one line in one write. It does not sync: a crash of the
 // machine may lose the last events. An excerpt longer than session.TailLimit loses its
@@ -34,10 +34,10 @@ func (l *Log) Append(e Event) error {
 }
 
 func (l *Log) append(e Event) error {
-	if err := makeFolder(l.folder); err != nil {
+	if err := makeDir(l.dir); err != nil {
 		return err
 	}
-	path := filepath.Join(l.folder, fileName)
+	path := filepath.Join(l.dir, fileName)
 	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, shared)
 	if err != nil {
 		return err

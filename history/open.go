@@ -41,14 +41,14 @@ func linesFrom(f *os.File, at int64) (lines *bufio.Reader, from int64, err error
 	return lines, from, nil
 }
 
-// makeFolder creates a session's directory. A link in its place is an error.
-func makeFolder(folder string) error {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+// makeDir creates a session's directory. A link in its place is an error.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	info, err := os.Lstat(folder)
+	info, err := os.Lstat(dir)
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a directory (%s): move it away", folder, info.Mode())
+		err = fmt.Errorf("%s is not a directory (%s): move it away", dir, info.Mode())
 	}
 	return err
 }

@@ -20,8 +20,8 @@ const pollInterval = 200 * time.Millisecond
 // order in which they were recorded. It skips invalid lines, such as one that a crash has
 // torn. Without a history there are no events. Of a file of more than 8 MiB, which agentform
 // does not write, it reads only the end.
-func Read(folder string, since time.Time) ([]Event, error) {
-	f, err := openRead(filepath.Join(folder, fileName))
+func Read(dir string, since time.Time) ([]Event, error) {
+	f, err := openRead(filepath.Join(dir, fileName))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -48,8 +48,8 @@ func Read(folder string, since time.Time) ([]Event, error) {
 
 // Size returns the size of the history in the session's directory, which grows with each
 // event.
-func Size(folder string) int64 {
-	fi, err := os.Stat(filepath.Join(folder, fileName))
+func Size(dir string) int64 {
+	fi, err := os.Stat(filepath.Join(dir, fileName))
 	if err != nil {
 		return 0
 	}
@@ -60,9 +60,9 @@ func Size(folder string) int64 {
 // only new ones), and then new ones as they are appended, until ctx ends, the caller stops or
 // an error occurs. It polls every 200 ms. It reads a shortened file after the last event,
 // or, if that is gone, from the beginning without events that are not later.
-func Follow(ctx context.Context, folder string, from int64) iter.Seq2[Event, error] {
+func Follow(ctx context.Context, dir string, from int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		f := follower{path: filepath.Join(folder, fileName), at: from}
+		f := follower{path: filepath.Join(dir, fileName), at: from}
 		if from < 0 {
 			fi, err := os.Stat(f.path)
 			f.at = 0
@@ -97,8 +97,8 @@ func Follow(ctx context.Context, folder string, from int64) iter.Seq2[Event, err
 type Tail struct{ follower }
 
 // TailOf returns a Tail from the beginning of the history in a session's directory.
-func TailOf(folder string) *Tail {
-	return &Tail{follower{path: filepath.Join(folder, fileName)}}
+func TailOf(dir string) *Tail {
+	return &Tail{follower{path: filepath.Join(dir, fileName)}}
 }
 
 // More returns the events since the last call. Without new ones it costs a stat.

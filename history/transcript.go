@@ -19,16 +19,16 @@ const (
 	transcriptFiles = 4
 )
 
-// Keep appends the screen of a run to the transcript in the session's directory, with the
+// AppendScreen appends the screen of a run to the transcript in the session's directory, with the
 // reason and at most session.TailLimit bytes. It does nothing for an empty screen. Many
 // processes can call it at once.
-func Keep(folder string, at time.Time, run, why, screen string) error {
+func AppendScreen(dir string, at time.Time, run, why, screen string) error {
 	screen = withoutGaps(screen)
 	if screen == "" {
 		return nil
 	}
 	text := fmt.Sprintf("--- %s run %s: %s\n%s\n", at.Format(time.RFC3339), run, why, tail(screen))
-	if err := appendTranscript(filepath.Join(folder, TranscriptName), text, transcriptSize); err != nil {
+	if err := appendTranscript(filepath.Join(dir, TranscriptName), text, transcriptSize); err != nil {
 		return fmt.Errorf("append the screen to the transcript: %w", err)
 	}
 	return nil
@@ -51,7 +51,7 @@ func withoutGaps(text string) string {
 // appendTranscript appends to a file. If that would exceed the size, the file is renamed to
 // .1 first, .1 to .2 and so on, and the oldest is removed.
 func appendTranscript(path, text string, size int64) error {
-	if err := makeFolder(filepath.Dir(path)); err != nil {
+	if err := makeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
 	for {

@@ -13,17 +13,17 @@ import (
 func TestKeep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	at := time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
-	if err := Keep(dir, at, "r1", "nothing", " \n\n"); err != nil {
+	if err := AppendScreen(dir, at, "r1", "nothing", " \n\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := Keep(dir, at, "r1", "idle → blocked", "\n\nhello  \n\n\n\nallow? y/n\n\n"); err != nil {
+	if err := AppendScreen(dir, at, "r1", "idle → blocked", "\n\nhello  \n\n\n\nallow? y/n\n\n"); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, TranscriptName))
 	if want := "--- 2026-03-14T09:26:53Z run r1: idle → blocked\nhello\n\nallow? y/n\n"; err != nil || string(got) != want {
 		t.Errorf("kept %q, %v, want %q", got, err, want)
 	}
-	if err := Keep(dir, at, "r1", "much", strings.Repeat("x\n", 1<<20)); err != nil {
+	if err := AppendScreen(dir, at, "r1", "much", strings.Repeat("x\n", 1<<20)); err != nil {
 		t.Fatal(err)
 	}
 	if i, err := os.Stat(filepath.Join(dir, TranscriptName)); err != nil || i.Size() > 50<<10 || i.Mode().Perm() != 0o600 {

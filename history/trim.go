@@ -14,8 +14,8 @@ import (
 
 // Trim removes the events before a time from the history in the session's directory, and
 // returns their number. It writes nothing unless the first event is older.
-func Trim(folder string, before time.Time) (int, error) {
-	path := filepath.Join(folder, fileName)
+func Trim(dir string, before time.Time) (int, error) {
+	path := filepath.Join(dir, fileName)
 	if old, err := begins(path, before); err != nil || !old {
 		return 0, err
 	}

@@ -42,10 +42,10 @@ func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Ev
 	if !Tellable(x.Record) || len(Changes(x, past)) == 0 {
 		return nil, nil
 	}
-	told, err := history.Tell(folder, func(past []history.Event) []history.Event { return Changes(x, past) })
+	told, err := history.Update(folder, func(past []history.Event) []history.Event { return Changes(x, past) })
 	for _, e := range told {
 		if err == nil && e.Kind == history.StatusChanged {
-			err = history.Keep(folder, e.Time, e.Run, e.Old+" → "+e.New, e.Excerpt)
+			err = history.AppendScreen(folder, e.Time, e.Run, e.Old+" → "+e.New, e.Excerpt)
 		}
 	}
 	return told, err

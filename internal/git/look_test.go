@@ -164,7 +164,7 @@ func TestLookBranchGone(t *testing.T) {
 	check("restored", linked, "agents/a", "", "")
 	// What a crash of the machine leaves.
 	ref := filepath.Join(repo, ".git", "refs", "heads", "agents", "a")
-	looks := NewLooks()
+	looks := NewLookCache()
 	looks.now = func() time.Time { return time.Now().Add(time.Minute) } // everything is old enough to be remembered
 	for range 3 {
 		if co := looks.Look(linked); co.Err != nil {
@@ -175,7 +175,7 @@ func TestLookBranchGone(t *testing.T) {
 		"empty": "", "all zeros": strings.Repeat("0", 40) + "\n", "NULs": strings.Repeat("\x00", 41), "cut off": tip[:39],
 	} {
 		write(t, ref, text)
-		for name, co := range map[string]session.Checkout{"Look": Look(linked), "Looks": looks.Look(linked)} {
+		for name, co := range map[string]session.Checkout{"Look": Look(linked), "LookCache": looks.Look(linked)} {
 			if co.Err == nil || !strings.Contains(co.Err.Error(), `branch "agents/a" is damaged`) || !strings.HasSuffix(co.Err.Error(), " branch agents/a "+tip) {
 				t.Errorf("%s at a branch's file that is %s: %+v", name, what, co)
 			}

@@ -106,7 +106,7 @@ func TestLooksTellWhatIsNew(t *testing.T) {
 		{"a folder that goes", none, lasting, func() { do(os.RemoveAll(none)) }},
 	} {
 		reads := 0
-		looks := map[*Looks]func(string) session.Checkout{NewLooks(): nil, NewCloneLooks(): nil}
+		looks := map[*LookCache]func(string) session.Checkout{NewLookCache(): nil, NewCloneLookCache(): nil}
 		for l := range looks {
 			look := l.look
 			looks[l] = look
@@ -139,7 +139,7 @@ func TestLooksTellWhatIsNew(t *testing.T) {
 // branch's file may be damaged then.
 func TestLooksReadNoMoreThanTheyMust(t *testing.T) {
 	repo := newRepo(t)
-	l, reads := NewLooks(), 0
+	l, reads := NewLookCache(), 0
 	l.look = func(path string) session.Checkout { reads++; return Look(path) }
 	l.now = func() time.Time { return time.Now().Add(time.Hour) }
 	for range 2 {
@@ -186,7 +186,7 @@ func TestLooksWhileItChanges(t *testing.T) {
 	for during := range 2 { // so many looks are over
 		repo := newRepo(t)
 		git(t, repo, "branch", "other")
-		l, looks := NewLooks(), 0
+		l, looks := NewLookCache(), 0
 		l.now = func() time.Time { return time.Now().Add(time.Hour) }
 		l.look = func(path string) session.Checkout {
 			co := Look(path)

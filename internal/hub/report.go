@@ -174,7 +174,7 @@ func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 			return t.signed(activity.Astray(t.record, branchOf(co), faults[i].Detail, past))
 		}
 		if len(astray(t.m.events)) > 0 { // an apply may have reported it
-			reported, err := history.Tell(t.folder(t.record), astray)
+			reported, err := history.Update(t.folder(t.record), astray)
 			t.noted(reported, err)
 		}
 		return

@@ -99,7 +99,7 @@ func describeLive(ctx context.Context, a *app, p *project.Project, address sessi
 			return spec, nil
 		}
 	}
-	asked := config.Asked{Address: address, Dir: git.Look(l.Dir)}
+	asked := config.Request{Address: address, Dir: git.Look(l.Dir)}
 	asked.Agent, asked.Command, asked.Args = recognizeAgent(p.Manifest.Agents, l.Command)
 	spec, err := p.Manifest.Compose(asked)
 	if err != nil {

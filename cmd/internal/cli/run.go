@@ -25,7 +25,7 @@ import (
 )
 
 type runOptions struct {
-	asked                 config.Asked
+	asked                 config.Request
 	name, prompt, dir     string
 	timeout, readyTimeout time.Duration
 	wait, rm              bool

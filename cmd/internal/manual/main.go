@@ -15,7 +15,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 2 {
-		return errors.New("usage: manual man FOLDER | manual reference FILE")
+		return errors.New("usage: manual man DIR | manual reference FILE")
 	}
 	switch what, path := args[0], args[1]; what {
 	case "man":

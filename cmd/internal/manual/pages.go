@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/cli"
 )
 
-// exitStatus stands in the page of agentform itself.
+// exitStatus is a section of the page of agentform itself.
 const exitStatus = `
 
 # EXIT STATUS
@@ -19,24 +19,23 @@ const exitStatus = `
 with --detailed-exitcode. **3** fmt --check found work. **4** the state is locked by someone
 else. **130** interrupted.`
 
-// writePages writes a man page for each command into the folder, which is made.
-// Their date is SOURCE_DATE_EPOCH, so that the same source makes the same pages.
-func writePages(folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+// writePages writes a man page for each command into a directory, which it creates. The
+// date in them is SOURCE_DATE_EPOCH, so that the output is reproducible.
+func writePages(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	root := cli.Commands()
 	prepare(root)
 	root.Long += exitStatus
 	header := &doc.GenManHeader{Section: "1", Source: "agentform", Manual: "agentform"}
-	if err := doc.GenManTree(root, header, folder); err != nil {
+	if err := doc.GenManTree(root, header, dir); err != nil {
 		return fmt.Errorf("write man pages: %w", err)
 	}
 	return nil
 }
 
-// prepare makes the text of a command and of those below it what a page is made
-// from.
+// prepare converts the texts of a command and its subcommands to Markdown for the pages.
 func prepare(c *cobra.Command) {
 	c.DisableAutoGenTag = true
 	if c.Long == "" {

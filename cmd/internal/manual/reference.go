@@ -9,24 +9,23 @@ import (
 	"github.com/agentform/agentform/cmd/internal/cli"
 )
 
-// The reference stands between these lines; what stands around them is written
-// by hand.
+// The reference is between these lines.
 const (
 	begin = "<!-- reference: made by `make reference` from the commands; change them, not this -->\n"
 	end   = "<!-- end of the reference -->\n"
 )
 
-// withReference is a document with its reference made anew.
+// withReference returns a document with an updated reference.
 func withReference(text string) (string, error) {
 	before, rest, found := strings.Cut(text, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		return "", fmt.Errorf("it has no place for the reference, between the lines %q and %q", begin, end)
+		return "", fmt.Errorf("no place for the reference: it has no lines %q and %q", begin, end)
 	}
 	return before + begin + "\n" + reference(cli.Commands()) + end + after, nil
 }
 
-// reference describes a tree of commands, one after the other.
+// reference returns the reference of a tree of commands.
 func reference(root *cobra.Command) string {
 	var b strings.Builder
 	section(&b, root)
@@ -55,7 +54,7 @@ func section(b *strings.Builder, c *cobra.Command) {
 		block(b, c.Example)
 	}
 	if c.Name() == "completion" {
-		return // one for each shell, all alike
+		return // has the same text for each shell
 	}
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() && sub.Name() != "help" {
@@ -64,8 +63,7 @@ func section(b *strings.Builder, c *cobra.Command) {
 	}
 }
 
-// block adds lines as they are. They are no console: what stands there is an
-// example with names of its own, and is not run.
+// block writes lines as a text block. The docs' tests do not run it, unlike console blocks.
 func block(b *strings.Builder, text string) {
 	lines := strings.Split(strings.TrimRight(text, "\n "), "\n")
 	indent := indentOf(lines)
@@ -76,7 +74,7 @@ func block(b *strings.Builder, text string) {
 	b.WriteString("```\n\n")
 }
 
-// indentOf is how many spaces all the lines begin with that are not empty.
+// indentOf returns the common indentation of the lines that are not blank.
 func indentOf(lines []string) int {
 	least := -1
 	for _, l := range lines {
@@ -87,9 +85,8 @@ func indentOf(lines []string) int {
 	return max(least, 0)
 }
 
-// markdown is the text of a command's help as Markdown: indented lines, which
-// stand as they are in a terminal, become a block, and nothing else in it means
-// anything.
+// markdown returns the help of a command as Markdown. Indented lines become a block, and
+// all other characters are literal.
 func markdown(help string) string {
 	var b strings.Builder
 	var kept []string
@@ -113,5 +110,5 @@ func markdown(help string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// plain keeps Markdown from reading its own signs into a text.
+// plain escapes the characters that Markdown interprets.
 var plain = strings.NewReplacer("*", `\*`, "<", `\<`, "`", "\\`", "[", `\[`, "]", `\]`, "_", `\_`)

@@ -21,7 +21,7 @@ import (
 
 // Hub returns the configuration of the project's hub.
 func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
-	looks, clones, reader := git.NewLooks(), git.NewCloneLooks(), p.Activity()
+	looks, clones, reader := git.NewLookCache(), git.NewCloneLookCache(), p.Activity()
 	return hub.Config{
 		Project: p.Manifest.Project, DataDir: p.Manifest.DataDir,
 		Open: func(by string) *engine.Engine {

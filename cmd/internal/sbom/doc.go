@@ -1,9 +1,8 @@
-// Sbom writes what programs are made of, as a CycloneDX document, from what Go's
-// linker has written into them: the modules with their versions and checksums, the
-// standard library, and how they were built.
+// Sbom writes a CycloneDX document about programs from what Go's linker wrote into them: the
+// modules with their versions and checksums, the standard library, and the build settings.
 //
 //	go run ./cmd/internal/sbom bin/agentform bin/agentform-shim > sbom.cdx.json
 //
-// It reads the programs and not go.mod, which also names what only tests need. The
-// same programs give the same document.
+// It does not read go.mod, which also has the modules of tests. The same programs give the
+// same document.
 package main

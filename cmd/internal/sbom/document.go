@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// program is one that has been built: what it is called, and what it says of itself.
+// program is a built program.
 type program struct {
 	name string
 	info *debug.BuildInfo
 }
 
-// document is as much of CycloneDX 1.6 as is needed:
+// document is a CycloneDX 1.6 document:
 // https://cyclonedx.org/docs/1.6/json/.
 type document struct {
 	Format       string       `json:"bomFormat"`
@@ -59,7 +59,7 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// documentOf is what programs of one module, built by one Go, are made of.
+// documentOf returns the document of programs of one module, built by one version of Go.
 func documentOf(all []program) (document, error) {
 	first := all[0].info
 	main := component{Type: "application", Name: first.Main.Path, Version: first.Main.Version, PURL: purl(first.Main.Path, first.Main.Version)}
@@ -97,8 +97,8 @@ func documentOf(all []program) (document, error) {
 	return d, nil
 }
 
-// library adds a module, and returns what it is referred to by. sum is as in go.sum:
-// the SHA-256 over the names and SHA-256 of its files.
+// library adds a module and returns its reference. sum is that of go.sum: the SHA-256 over
+// the names and SHA-256 of its files.
 func library(path, version, sum string, into map[string]component) (ref string) {
 	c := component{Type: "library", Name: path, Version: version, PURL: purl(path, version)}
 	c.Ref = c.PURL
@@ -109,7 +109,7 @@ func library(path, version, sum string, into map[string]component) (ref string) 
 	return c.Ref
 }
 
-// purl is a module's package URL: https://github.com/package-url/purl-spec.
+// purl returns a module's package URL: https://github.com/package-url/purl-spec.
 func purl(path, version string) string {
 	return "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 }

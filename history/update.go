@@ -10,33 +10,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tell appends the events that compute returns for the past ones, and returns them. Only
+// Update appends the events that compute returns for the past ones, and returns them. Only
 // one call computes at a time in a session's directory, so an event that compute derives
 // from the past is recorded once. Append waits for at most a second meanwhile.
-func Tell(folder string, compute func(past []Event) []Event) (added []Event, err error) {
+func Update(dir string, compute func(past []Event) []Event) (added []Event, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("record events: %w", err)
 		}
 	}()
-	if err := makeFolder(folder); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(folder, fileName)
-	added, err = tell(path, folder, compute)
+	path := filepath.Join(dir, fileName)
+	added, err = update(path, dir, compute)
 	if len(added) > 0 {
 		bound(path, sizeLimit)
 	}
 	return added, err
 }
 
-func tell(path, folder string, compute func(past []Event) []Event) (added []Event, err error) {
+func update(path, dir string, compute func(past []Event) []Event) (added []Event, err error) {
 	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, exclusive)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }() // unlocks
-	past, err := Read(folder, time.Time{})
+	past, err := Read(dir, time.Time{})
 	if err != nil {
 		return nil, err
 	}

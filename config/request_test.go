@@ -36,7 +36,7 @@ agent "fake" {
 }
 `)
 	checkout := session.Checkout{Path: dir, Exists: true, Git: true, Branch: "main"}
-	s, err := m.Compose(Asked{Address: "session.task", Agent: "fake", Prompt: "go", Dir: checkout, Branch: "agents/task",
+	s, err := m.Compose(Request{Address: "session.task", Agent: "fake", Prompt: "go", Dir: checkout, Branch: "agents/task",
 		ReadyTimeout: session.Duration(time.Minute), Conversation: "c1", Labels: map[string]string{"a": "b"}})
 	if err != nil {
 		t.Fatal(err)
@@ -61,16 +61,16 @@ session "task" {
 		s.Conversation != want.Conversation || s.Labels["a"] != "b" || s.Workspace.OnDestroy != want.Workspace.OnDestroy || s.Pause != want.Pause {
 		t.Errorf("composed %+v\nwant     %+v", s, want)
 	}
-	if s, err := m.Compose(Asked{Address: "session.x", Agent: "claude", Dir: checkout}); err != nil || s.Workspace.Mode != session.InPlace ||
+	if s, err := m.Compose(Request{Address: "session.x", Agent: "claude", Dir: checkout}); err != nil || s.Workspace.Mode != session.InPlace ||
 		s.Workspace.Path != dir || s.Workspace.Repo != dir || s.Branch != "main" {
 		t.Errorf("in place: %+v, %v", s.Workspace, err)
 	}
 	plain := session.Checkout{Path: "/srv", Exists: true}
-	if s, err := m.Compose(Asked{Address: "session.x", Command: []string{"/opt/My Agent", "-v"}, Dir: plain}); err != nil || s.Workspace.Mode != session.Plain ||
+	if s, err := m.Compose(Request{Address: "session.x", Command: []string{"/opt/My Agent", "-v"}, Dir: plain}); err != nil || s.Workspace.Mode != session.Plain ||
 		s.Branch != "" || s.Agent.Name != "my-agent" || !slices.Equal(s.Agent.Command, []string{"/opt/My Agent", "-v"}) || s.Agent.PromptVia != "none" {
 		t.Errorf("plain: %+v %+v, %v", s.Workspace, s.Agent, err)
 	}
-	for want, a := range map[string]Asked{
+	for want, a := range map[string]Request{
 		"Did you mean":                   {Agent: "fkae", Dir: checkout},
 		"no agent is given":              {Dir: checkout},
 		"invalid role":                   {Agent: "fake", Role: "a/b", Dir: checkout},

@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Asked is a request for a session without a session block.
-type Asked struct {
+// Request is a request for a session without a session block.
+type Request struct {
 	Address session.Address
 	Agent   string   // its name; empty: Command
 	Command []string // of an undeclared agent
@@ -35,7 +35,7 @@ type Asked struct {
 
 // Compose returns the spec of a request, with the defaults of a session block. Errors are
 // in terms of the command line.
-func (m *Manifest) Compose(a Asked) (session.Spec, error) {
+func (m *Manifest) Compose(a Request) (session.Spec, error) {
 	s := session.Spec{
 		Address: a.Address, Role: a.Role, Labels: a.Labels, Desired: session.Running,
 		Profile: a.Profile, Args: a.Args, InheritEnv: slices.Clone(m.InheritEnv), Prompt: session.PromptOf(a.Prompt), Timeout: a.Timeout,
@@ -62,7 +62,7 @@ func (m *Manifest) Compose(a Asked) (session.Spec, error) {
 }
 
 // agent returns the agent of a request.
-func (m *Manifest) agent(a Asked) (Agent, error) {
+func (m *Manifest) agent(a Request) (Agent, error) {
 	if a.Agent == "" {
 		if len(a.Command) == 0 {
 			return Agent{}, errors.New("no agent is given")
@@ -82,7 +82,7 @@ func (m *Manifest) agent(a Asked) (Agent, error) {
 
 // settle sets the workspace: a worktree, the checkout itself, or a directory that is not
 // the top of a checkout.
-func (m *Manifest) settle(a Asked, s *session.Spec) error {
+func (m *Manifest) settle(a Request, s *session.Spec) error {
 	s.Workspace.OnDestroy = session.Keep
 	w := &s.Workspace
 	switch {
@@ -95,7 +95,7 @@ func (m *Manifest) settle(a Asked, s *session.Spec) error {
 		if w.Repo = (&expr.Dirs{Repos: map[string]string{}}).Repository(a.Dir.Path); w.Repo == "" {
 			return fmt.Errorf("%s is not in a git repository, so it has no branches: run git init there, or omit the branch", a.Dir.Path)
 		}
-		w.Path = filepath.Join(m.DataDir, "workspaces", folderName(s.Address), branchFolder(s.Branch))
+		w.Path = filepath.Join(m.DataDir, "workspaces", WorkspaceName(s.Address), branchDirectory(s.Branch))
 	case !a.Dir.Exists:
 		return fmt.Errorf("there is no directory %s", a.Dir.Path)
 	case a.Dir.Git && a.Dir.Branch != "":
@@ -106,10 +106,6 @@ func (m *Manifest) settle(a Asked, s *session.Spec) error {
 	}
 	return nil
 }
-
-// WorkspaceName returns the directory name of a session's workspaces. It is unique to the
-// address.
-func WorkspaceName(a session.Address) string { return folderName(a) }
 
 // IsWorkspaceName reports whether WorkspaceName could have returned a name.
 func IsWorkspaceName(name string) bool {

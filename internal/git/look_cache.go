@@ -10,12 +10,12 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Looks caches the results of looks, for a hub: after two equal ones it returns the same
+// LookCache caches the results of looks, for a hub: after two equal ones it returns the same
 // until a file changes that they read. It does not cache what is missing, or a checkout with
 // a detached HEAD, a symbolic ref, an operation under way, or refs that are not files. If a
 // repository was moved and replaced by a link, it returns the old path until something else
-// changes. A Looks can be used from many goroutines.
-type Looks struct {
+// changes. A LookCache can be used from many goroutines.
+type LookCache struct {
 	look func(string) session.Checkout
 	stat func(string) (stamp.Stamp, error) // of the folder
 	now  func() time.Time
@@ -34,14 +34,16 @@ type looked struct {
 // mostLooked is the size at which the cache is cleared.
 const mostLooked = 20_000
 
-// NewLooks returns a cache for Look.
-func NewLooks() *Looks { return &Looks{look: Look, stat: stamp.Stat, now: time.Now} }
+// NewLookCache returns a cache for Look.
+func NewLookCache() *LookCache { return &LookCache{look: Look, stat: stamp.Stat, now: time.Now} }
 
-// NewCloneLooks returns a cache for LookClone.
-func NewCloneLooks() *Looks { return &Looks{look: LookClone, stat: stamp.Lstat, now: time.Now} }
+// NewCloneLookCache returns a cache for LookClone.
+func NewCloneLookCache() *LookCache {
+	return &LookCache{look: LookClone, stat: stamp.Lstat, now: time.Now}
+}
 
 // Look returns the result of the cached function for a path.
-func (l *Looks) Look(path string) session.Checkout {
+func (l *LookCache) Look(path string) session.Checkout {
 	l.mu.Lock()
 	before, known := l.known[path]
 	l.mu.Unlock()
@@ -70,7 +72,7 @@ func (l *Looks) Look(path string) session.Checkout {
 type files [7]stamp.Stamp
 
 // files returns the stamps of what a look with this result read.
-func (l *Looks) files(path string, co session.Checkout) (f files) {
+func (l *LookCache) files(path string, co session.Checkout) (f files) {
 	f[0], _ = l.stat(path)
 	if !co.Git {
 		return f // a new file changes the directory
