@@ -7,9 +7,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Astray returns the event that a workspace is on another branch than its record says,
-// if the history lacks it: it is told once for each branch that is found there, whoever
-// finds it. Else it returns none.
+// Astray returns the event that a workspace is on another branch than recorded,
+// unless the history has it: once for each branch found.
 func Astray(rec session.Record, found, detail string, past []history.Event) []history.Event {
 	for _, e := range slices.Backward(past) {
 		if e.Kind == history.BranchRestored {

@@ -8,33 +8,30 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Seen is what somebody has seen of a session, with which its history is to be
-// compared.
+// Seen is an observation of a session, to compare with its history.
 type Seen struct {
 	Record session.Record
 	Status session.Status
-	State  session.State // of a status that is exited, why: its place may stand
+	State  session.State // tells stale sessions from others that exited
 	Look   Look
-	// Attached is how many terminals are attached; nil: not known.
+	// Attached counts attached terminals; nil: unknown.
 	Attached *int
 	Screen   string // for the excerpt
 	At       time.Time
-	MovedAt  time.Time // when the session last put something out; zero: not known
+	MovedAt  time.Time // last output; zero: unknown
 }
 
-// still is for how long a session must have put nothing out for its screen not to be
-// caught between two states: runtimes count seconds. So one look is enough.
-const still = 2 * time.Second
+// quietTime is how long a session without output is not between two states:
+// runtimes count seconds.
+const quietTime = 2 * time.Second
 
-// settle is for how long a screen must have shown the same to be told of: one that
-// is caught between two states shows neither.
-const settle = 200 * time.Millisecond
+// steadyTime is how long a screen must show the same status before it is recorded.
+const steadyTime = 200 * time.Millisecond
 
-// Tell adds to the history in the session's folder what is seen of it and has not
-// been told, and returns that; a screen that shows another status it adds to the
-// transcript there. Past is its history as it was read, so that nothing is locked
-// when there is nothing new. With a session that something is under way with,
-// whoever does it tells, until that has failed.
+// Tell adds to the history in the session's directory what is new in an
+// observation, and returns it; with another status, the screen goes to the
+// transcript there. past is the history as it was read, so that nothing is locked
+// when there is nothing new.
 func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Event, error) {
 	if !r.steady(x) {
 		x.Status = ""
@@ -51,15 +48,15 @@ func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Ev
 	return told, err
 }
 
-// Tellable reports whether what a session does is told: it has a run, and nothing is
-// under way with it. An action that failed once the agent was started is over.
+// Tellable reports whether changes of a session are recorded: it has a run, and no
+// action is in progress. An action that failed after the agent started is over.
 func Tellable(rec session.Record) bool {
 	failed := rec.LastError != "" && rec.Intent != session.Queued && !rec.Run.StartedAt.IsZero()
 	return rec.Run.ID != "" && (rec.Intent == session.Settled || failed)
 }
 
-// steady reports whether a status can be told: it is no screen's alone, or it was
-// so when it was looked before.
+// steady reports whether a status can be recorded: it does not come from the screen
+// alone, or it has lasted.
 func (r *Reader) steady(x Seen) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,11 +64,11 @@ func (r *Reader) steady(x Seen) bool {
 	if x.Status != s.told {
 		s.told, s.at = x.Status, x.At
 	}
-	rests := !x.MovedAt.IsZero() && x.At.Sub(x.MovedAt) >= still
-	return x.Look.Detection.Source != "screen" || rests || x.At.Sub(s.at) >= settle
+	rests := !x.MovedAt.IsZero() && x.At.Sub(x.MovedAt) >= quietTime
+	return x.Look.Detection.Source != "screen" || rests || x.At.Sub(s.at) >= steadyTime
 }
 
-// Changes are the events that a session's history lacks.
+// Changes returns the events that a session's history lacks.
 func Changes(x Seen, past []history.Event) []history.Event {
 	run := x.Record.Run
 	t := toldOf(run.ID, past)
@@ -89,7 +86,7 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	if x.Look.ready && run.ReadyAt.IsZero() && !t.ready {
 		add(history.Event{Kind: history.Ready, Detail: "seen by a look"})
 	}
-	if told(x.Status) && plain(x.Status) != plain(t.status) {
+	if recorded(x.Status) && plain(x.Status) != plain(t.status) {
 		e := history.Event{Kind: history.StatusChanged, Old: string(t.status), New: string(x.Status),
 			Detail: x.Look.Detection.Detail, Excerpt: x.Screen}
 		if x.Status == session.StatusExited && x.State == session.StateStale {
@@ -108,13 +105,13 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	return all
 }
 
-// told reports whether a change to a status is told here: that a session was
-// stopped, or has not begun, whoever did it tells.
-func told(s session.Status) bool {
+// recorded reports whether a change to a status is recorded here. Stops and starts
+// are recorded by the command that does them.
+func recorded(s session.Status) bool {
 	return s != "" && s != session.StatusStopped && s != session.StatusPending
 }
 
-// plain takes an agent that boots for one that runs: that it was launched is told.
+// plain maps booting to running: the launch is recorded.
 func plain(s session.Status) session.Status {
 	if s == session.StatusBooting {
 		return session.StatusRunning
@@ -122,7 +119,7 @@ func plain(s session.Status) session.Status {
 	return s
 }
 
-// past is what a history has told of a run.
+// past is what a history has of a run.
 type past struct {
 	status                session.Status
 	observable, firstTurn bool
@@ -156,8 +153,7 @@ func toldOf(run string, events []history.Event) past {
 	return p
 }
 
-// FirstTurnAt is when the first turn of a run ended, as its history was told;
-// zero: it was not.
+// FirstTurnAt returns when the first turn of a run ended by its history, or zero.
 func FirstTurnAt(rec session.Record, events []history.Event) time.Time {
 	for _, e := range events {
 		if e.Kind == history.FirstTurnDone && e.Run == rec.Run.ID {
@@ -167,12 +163,11 @@ func FirstTurnAt(rec session.Record, events []history.Event) time.Time {
 	return time.Time{}
 }
 
-// Kept reports whether the history tells that the agent's own file of the run,
-// with something said in it, was there.
+// Kept reports whether the history has seen the agent's own file of the run, with a
+// message in it.
 func Kept(rec session.Record, events []history.Event) bool {
 	return toldOf(rec.Run.ID, events).observable
 }
 
-// Requests are the URLs of the pull requests that the history has told of, the
-// oldest first.
+// Requests returns the URLs of the pull requests in the history, the oldest first.
 func Requests(events []history.Event) []string { return toldOf("", events).requests }

@@ -1,13 +1,11 @@
-// Package activity says what agents are doing, and tells each change once.
+// Package activity detects what agents do, and records each change once.
 //
-// A Reader lays together what a look at the runtime saw of a session (title,
-// screen, exit) with what the agent's own session files and its hooks tell, has
-// the agent's adapter weigh them, and keeps what it has read for the next look.
-// Changes compares the outcome with what the session's history has been told and
-// says what is new: another status, the end of the first turn, a pull request.
-// Commands that look and the hub that watches share it, so whoever sees a change
-// first tells it, and nobody twice.
+// A Reader joins what a runtime shows of a session (title, screen, exit) with the
+// agent's session files and hooks, has the adapter detect the activity, and caches what
+// it has read. Changes returns the events that the session's history lacks: another
+// status, the end of the first turn, a pull request. Commands and the hub share it, so
+// each change is recorded once, by whoever observes it first.
 //
-// An agent's own file that is not there says nothing about its life. Until it may
-// be there a session is unobserved: neither idle nor dead.
+// A missing session file says nothing about an agent's life. Until it may exist, a
+// session is unobserved: neither idle nor dead.
 package activity

@@ -7,19 +7,19 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// restsFor is how long an agent must have rested after it was given something to
-// have had its turn, if nobody saw it at work.
+// restsFor is how long an agent that was not observed working must rest after a
+// message to have ended a turn.
 const restsFor = 5 * time.Second
 
-// DoingOf returns what the agent of a session does, from a look at it and its
-// history. moved is when its screen moved last.
+// DoingOf returns what a session's agent does, from a look and its history. moved
+// is when its screen last changed.
 func DoingOf(rec session.Record, x Look, moved time.Time, past []history.Event, now time.Time) session.Doing {
 	given, _ := Given(rec, past)
 	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting, Turn: turned(rec, x, moved, past, now)}
 }
 
-// turned reports whether a turn of the agent has ended since it was given its
-// prompt, in this run or in one whose conversation this one goes on with.
+// turned reports whether a turn has ended since the agent got its prompt, in this
+// run or one whose conversation it resumed.
 func turned(rec session.Record, x Look, moved time.Time, past []history.Event, now time.Time) bool {
 	if !x.FirstTurnAt.IsZero() {
 		return true

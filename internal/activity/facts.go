@@ -5,7 +5,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Facts returns what the directory of a run tells of it.
+// Facts returns what the directory of a run says of it.
 func Facts(dir string) session.RunFacts {
 	f, err := rundir.ReadLiveness(dir)
 	if err != nil && !f.Claimed {
@@ -20,7 +20,7 @@ func Facts(dir string) session.RunFacts {
 	}
 }
 
-// ExitOf returns the end of a run as its guest recorded it; nil: it did not.
+// ExitOf returns the exit that the shim recorded, or nil.
 func ExitOf(e *rundir.Exit) *session.Exit {
 	if e == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Illness is what the hub found to be wrong with a live session.
+// Illness is what the hub found wrong with a live session.
 type Illness struct {
 	Reason    string // hung, heartbeat, contradicted, unobserved
 	Detail    string // for people
@@ -16,8 +16,8 @@ type Illness struct {
 	Escalated bool // a person was told
 }
 
-// IllnessOf returns what the hub found to be wrong with a session's run and has not
-// withdrawn since, as its history tells; nil: nothing.
+// IllnessOf returns what the hub found wrong with a session's run and has not
+// withdrawn, by its history, or nil.
 func IllnessOf(rec session.Record, past []history.Event) *Illness {
 	escalated := false
 	for _, e := range slices.Backward(past) {

@@ -18,23 +18,22 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Reader reads what agents do. It may be used by many goroutines. It keeps what
-// it has read, so one is made for as long as sessions are looked at.
+// Reader detects what agents do. It is safe for concurrent use. It caches what it
+// has read, so callers keep one.
 type Reader struct {
-	runs  string // the folder of the runs' folders
-	home  string // of agents whose environment is not known
+	runs  string // the directory of the runs
+	home  string // of agents with an unknown environment
 	adapt func(session.AgentSpec) session.Agent
 	files sessionfile.Reader
 
 	mu     sync.Mutex
 	agents map[session.Address]program
-	// programs are those by the agent's name, for sessions that have the same.
+	// programs are the agents by name, shared by sessions.
 	programs map[string][]program
 	seen     map[string]*seen // by run
 }
 
-// program is the agent of a specification. Its patterns are compiled once, and
-// not for each look.
+// program is the adapter of an agent, with its patterns compiled once.
 type program struct {
 	spec  session.AgentSpec
 	agent session.Agent
@@ -43,51 +42,50 @@ type program struct {
 // seen is what has been read of a run.
 type seen struct {
 	env     map[string]string // of the agent; nil: not read yet
-	heard   int64             // how long the signals were when they were read
+	heard   int64             // size of the signals when they were read
 	signals []session.Signal
-	worked  bool             // it was seen at work
+	worked  bool             // it was observed working
 	told    session.Status   // of the last look
 	at      time.Time        // of the last look
-	first   time.Time        // when its first turn ended, as far as it was seen
-	ready   bool             // it was seen ready for a prompt
-	prompt  string           // of which the first of typed are
-	typed   []echo.Text      // what it was given
-	own     int              // how many of them are of its prompt
-	sent    int64            // how long the file of the others was when it was read
+	first   time.Time        // when its first turn ended, if observed
+	ready   bool             // it was observed ready for a prompt
+	prompt  string           // digest and text of the prompt in typed
+	typed   []echo.Text      // the texts that it was sent, the prompt first
+	own     int              // how many of them are the prompt
+	sent    int64            // size of the file of the others when it was read
 	sentAt  time.Time        // when it was last sent something
-	before  session.Activity // of the last look, as the agent told
+	before  session.Activity // of the last look, as detected
 }
 
-// New reads sessions of the project with that data folder. Home is that of agents
-// whose environment is not known: the person's own. Adapt is the adapter of an
-// agent, such as agent.For.
+// New returns a Reader for the sessions of a data directory. home is that of agents
+// with an unknown environment. adapt returns the adapter of an agent, such as
+// agent.For.
 func New(dataDir, home string, adapt func(session.AgentSpec) session.Agent) *Reader {
 	return &Reader{runs: filepath.Join(dataDir, "runs"), home: home, adapt: adapt,
 		agents: map[session.Address]program{}, programs: map[string][]program{}, seen: map[string]*seen{}}
 }
 
-// Look is what is known of what an agent does.
+// Look is what is known of an agent's activity.
 type Look struct {
-	// Detection is what the agent's signals say, and Activity what is to be said of
-	// it: of an agent that rests and cannot be observed yet, unobserved.
+	// Detection is what the agent's signals say. Activity is what is reported: for an
+	// agent that rests without a session file yet, unobserved.
 	Detection  session.Detection
 	Activity   session.Activity
-	Transcript *session.Transcript // nil: it has no session file, or not yet
-	// Observable says that the agent's own session file is there, or has to be.
+	Transcript *session.Transcript // nil: no session file, or not yet
+	// Observable: the agent's session file exists, or should.
 	Observable  bool
-	FirstTurnAt time.Time // when its first turn ended; zero: it has not, or that is not known
-	TurnAt      time.Time // when its last turn ended, as its hooks or its file say; zero: they do not
-	// Overdue says that the agent was given something and could not be observed for
-	// longer than its unobserved_for: something is wrong with its files.
+	FirstTurnAt time.Time // when its first turn ended; zero: not yet, or unknown
+	TurnAt      time.Time // when its last turn ended by its hooks or file; zero: unknown
+	// Overdue: the agent was sent something and has been unobserved for longer than its
+	// unobserved_for.
 	Overdue bool
-	Fault   error // a session file is there and cannot be read
-	// Starting says that the agent lives and was never seen ready for a prompt in this
-	// run.
+	Fault   error // a session file exists and cannot be read
+	// Starting: the agent lives and was not yet ready for a prompt in this run.
 	Starting bool
-	ready    bool // it was seen ready, of an agent of which that can be seen
+	ready    bool // it was ready, for an agent that shows it
 }
 
-// Agent is the adapter of a recorded session's agent.
+// Agent returns the adapter of a recorded session's agent.
 func (r *Reader) Agent(rec session.Record) session.Agent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,8 +97,8 @@ func (r *Reader) Agent(rec session.Record) session.Agent {
 	return known.agent
 }
 
-// program is the agent of a specification, the same for all that have the same: the
-// patterns of one take 30 KB. The caller holds the lock.
+// program returns one adapter for equal specs: the patterns of one take 30 KB. The
+// caller holds the lock.
 func (r *Reader) program(s session.AgentSpec) program {
 	for _, p := range r.programs[s.Name] {
 		if reflect.DeepEqual(p.spec, s) {
@@ -112,8 +110,7 @@ func (r *Reader) program(s session.AgentSpec) program {
 	return p
 }
 
-// Forget lets go of what has been read of all runs but these, for those who look for
-// long.
+// Forget drops what was read of all other runs.
 func (r *Reader) Forget(but map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,28 +118,27 @@ func (r *Reader) Forget(but map[string]bool) {
 	r.files.Forget(but)
 }
 
-// Told is what an agent's own session file holds.
-type Told struct {
-	Path    string // of the file; empty: it has none, or not yet
+// Conversation is what an agent's own session file holds.
+type Conversation struct {
+	Path    string // of the file; empty: none yet
 	Entries []session.Entry
-	Cut     bool // it is long, and its middle is left out
+	Cut     bool // the middle of a long file is left out
 }
 
-// Told reads a session's own file once, from its beginning.
-func (r *Reader) Told(rec session.Record) (Told, error) {
+// Conversation reads a session's own file once, from its beginning.
+func (r *Reader) Conversation(rec session.Record) (Conversation, error) {
 	var files sessionfile.Reader
 	a, of := r.Agent(rec), r.Lookup(rec)
-	native, err := files.Read(a, rec.Run.ID, of)
-	if native == nil || err != nil {
-		return Told{}, err
+	own, err := files.Read(a, rec.Run.ID, of)
+	if own == nil || err != nil {
+		return Conversation{}, err
 	}
 	lines, _, cut, err := files.More(a, rec.Run.ID, of, nil)
-	return Told{native.Path, sessionfile.Entries(a, lines), cut}, err
+	return Conversation{own.Path, sessionfile.Entries(a, lines), cut}, err
 }
 
-// Read is what a session's agent does. Live is nil if nothing of it is to be
-// seen, and given is when it was last given something to do, by its prompt or by
-// hand; zero: never.
+// Read detects what a session's agent does. live is nil if the runtime shows
+// nothing of it; given is when it was last sent something, zero for never.
 func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Time) Look {
 	if rec.Unmade() {
 		return Look{Activity: session.NoActivity}
@@ -189,8 +185,8 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	return x
 }
 
-// read is what an agent makes of the evidence. What was typed into it is on its screen,
-// too, and says nothing about what became of it.
+// read detects from the evidence without the texts that were typed: the screen
+// shows them, and they say nothing about the outcome.
 func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detection {
 	reading := a.Detect(e)
 	if e.Liveness != session.Alive || reading.Source != agent.FromScreen && reading.PR == "" {
@@ -210,9 +206,8 @@ func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detect
 	return without
 }
 
-// replayed reports whether all that the agent's screen shows of its conversation is of
-// the runs before: it goes on with one, and nothing tells that it was given anything
-// since.
+// replayed reports whether the screen's conversation is of earlier runs: the run
+// resumed one, and nothing was sent since.
 func replayed(a session.Agent, rec session.Record, n *session.Transcript, signals []session.Signal, given time.Time) bool {
 	if rec.Run.Conversation == "" || rec.Run.Number < 2 && rec.Spec.Conversation == (session.Conversation{}) || !given.Before(rec.Run.StartedAt) || n != nil && n.At.After(rec.Run.StartedAt) {
 		return false
@@ -220,7 +215,7 @@ func replayed(a session.Agent, rec session.Record, n *session.Transcript, signal
 	return !slices.ContainsFunc(signals, func(s session.Signal) bool { return means(a, s) == session.Working })
 }
 
-// expects says when an agent that rests will be observable.
+// expects says when a resting agent becomes observable.
 func expects(rec session.Record) string {
 	if rec.Spec.Agent.Observable == agent.AfterFirstTurn {
 		return "it can be observed when its first turn has ended"
@@ -228,8 +223,8 @@ func expects(rec session.Record) string {
 	return "it waits for its first prompt"
 }
 
-// Look is Read with what the session's history tells: when it was last given
-// something, and that its first turn has ended, whoever has seen that.
+// Look is Read with what the history adds: when the session was last sent
+// something, and that its first turn has ended.
 func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Event, now time.Time) Look {
 	if at, ready := FirstTurnAt(rec, past), toldOf(rec.Run.ID, past).ready; ready || !at.IsZero() {
 		r.mu.Lock()
@@ -241,16 +236,16 @@ func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Eve
 	return r.Read(rec, live, given, now)
 }
 
-// InImage reports whether the agent's home is its container's own, so that its files
-// are not to be found here, whatever is in them.
+// InImage reports whether the agent's home is inside its container, so that its
+// files cannot be read here.
 func (r *Reader) InImage(rec session.Record) bool {
 	return rec.Spec.Runtime.Traits().OwnHome && r.environ(rec.Run.ID)["HOME"] == ""
 }
 
-// inImage stands for a home in a container's image: nothing of it is to be found here.
+// inImage stands for a home inside a container.
 const inImage = "/nonexistent"
 
-// Lookup is what is known of a session's run when its files are looked for.
+// Lookup returns what is known of a session's run for finding its files.
 func (r *Reader) Lookup(rec session.Record) session.Lookup {
 	env := r.environ(rec.Run.ID)
 	home := cmp.Or(env["HOME"], r.home)
@@ -263,7 +258,7 @@ func (r *Reader) Lookup(rec session.Record) session.Lookup {
 	}
 }
 
-// run is what is kept of a run; the caller holds the lock.
+// run returns what was read of a run. The caller holds the lock.
 func (r *Reader) run(id string) *seen {
 	s := r.seen[id]
 	if s == nil {
@@ -273,8 +268,8 @@ func (r *Reader) run(id string) *seen {
 	return s
 }
 
-// environ is the environment that a run's agent was started with, as the run's
-// folder keeps it: none if that is gone.
+// environ returns the environment that a run's agent was started with, as the run
+// directory has it.
 func (r *Reader) environ(run string) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -293,7 +288,7 @@ func (r *Reader) environ(run string) map[string]string {
 	return s.env
 }
 
-// signals are what the run's hooks told, read again when there are more.
+// signals returns the run's hook events, rereading them when there are more.
 func (r *Reader) signals(rec session.Record) []session.Signal {
 	dir := filepath.Join(r.runs, rec.Run.ID)
 	r.mu.Lock()
@@ -314,8 +309,7 @@ func (r *Reader) signals(rec session.Record) []session.Signal {
 	return s.signals
 }
 
-// Heard is how much the hooks of runs have told, in bytes. It changes when one
-// tells more, and is cheap to ask: a stat a run.
+// Heard returns the size of the hook events of runs, in bytes: one stat a run.
 func (r *Reader) Heard(runs []string) int64 {
 	var all int64
 	for _, run := range runs {
@@ -324,9 +318,8 @@ func (r *Reader) Heard(runs []string) int64 {
 	return all
 }
 
-// Given returns when a session was last given something to do, its prompt or what
-// was sent to it, and whether its agent was at work with something else then; zero:
-// never.
+// Given returns when a session was last sent its prompt or a text, zero for never,
+// and whether its agent was working then.
 func Given(rec session.Record, past []history.Event) (at time.Time, queued bool) {
 	at = rec.Run.DeliveredAt
 	for _, e := range slices.Backward(past) {

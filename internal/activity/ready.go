@@ -6,8 +6,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// started reports whether the run's agent has come so far that it takes a prompt: it
-// is on record or in the history, or this look shows it. What was seen once is kept.
+// started reports whether the run's agent has been ready for a prompt: by record,
+// history or this look. The result is cached.
 func (r *Reader) started(a session.Agent, rec session.Record, x Look, e session.Evidence) bool {
 	if !rec.Run.ReadyAt.IsZero() || !x.FirstTurnAt.IsZero() {
 		return true
@@ -48,11 +48,11 @@ func SeenReady(a session.Agent, rec session.Record, x Look, screen string) bool 
 	return false
 }
 
-// patternless reports whether being alive is all that can be seen of an agent, so that
-// it is ready when it lives.
+// patternless reports whether an agent shows nothing but that it lives, so that it
+// is ready then.
 func patternless(a session.AgentSpec) bool { return a.Base == "" && a.Ready == "" }
 
-// young reports whether a run has had less time than its agent may take to be ready.
+// young reports whether the agent may still be starting.
 func young(rec session.Record, now time.Time) bool {
 	limit := rec.Spec.Agent.ReadyTimeout.D()
 	return now.Sub(rec.Run.StartedAt) < limit

@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// means is what one thing that a hook told means; empty: nothing.
+// means returns the activity that a hook event means, or "".
 func means(a session.Agent, s session.Signal) session.Activity {
 	got := a.Detect(session.Evidence{Liveness: session.Alive, Signals: []session.Signal{s}}).Activity
 	if got == session.NoActivity {
@@ -18,13 +18,13 @@ func means(a session.Agent, s session.Signal) session.Activity {
 	return got
 }
 
-// over reports whether an agent that does this has ended its turn.
+// over reports whether the activity is one after a turn.
 func over(a session.Activity) bool {
 	return a == session.Idle || a == session.Done || a == session.Failed || a == session.BlockedAPI
 }
 
-// settled is what a session file tells, less a last turn of which only the other
-// signals know that it goes on. A turn of a run before this one does not.
+// settled returns the transcript without a last turn that other signals say goes
+// on. A turn of an earlier run does not.
 func settled(n *session.Transcript, reading session.Detection, started time.Time) *session.Transcript {
 	if n == nil || !n.Unsettled || over(reading.Activity) || n.TurnAt.Before(started) {
 		return n
@@ -37,38 +37,38 @@ func settled(n *session.Transcript, reading session.Detection, started time.Time
 	return &open
 }
 
-// turnEnd returns when the last turn of the run ended, as hooks or the session file
-// say; zero: they do not, or it goes on. While a message of the user waits to be
-// taken up, and once it is, the turn before is not the last.
+// turnEnd returns when the last turn of the run ended by hooks or session file;
+// zero: unknown, or it goes on. While a message is queued, the turn before it is
+// not the last.
 func turnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, started time.Time) time.Time {
-	at := turnEndTold(a, n, signals, started)
+	at := reportedTurnEnd(a, n, signals, started)
 	if n != nil && (n.Queued > 0 || n.TakenAt.After(at)) {
 		return time.Time{}
 	}
 	return at
 }
 
-// turnEndTold returns when the last turn ended that hooks or the session file tell
-// of.
-func turnEndTold(a session.Agent, n *session.Transcript, signals []session.Signal, started time.Time) time.Time {
-	at, begun := turnTold(a, signals)
+// reportedTurnEnd returns when the last turn ended that hooks or the session file
+// report.
+func reportedTurnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, started time.Time) time.Time {
+	at, begun := hookTurn(a, signals)
 	if begun.IsZero() && n != nil && n.Turns > 0 && over(n.Activity) && !n.StartedAt.Before(started.Add(-early)) {
-		return n.TurnAt // of a conversation that goes on, the file has the turns before, too
+		return n.TurnAt // the file of a resumed conversation has earlier turns
 	}
-	// Lines that follow the end of a turn are no end: Codex writes its settings down
-	// before it takes up the next prompt.
+	// Lines after the end of a turn do not end one: Codex writes its settings before it
+	// starts on the next prompt.
 	if n != nil && over(n.Activity) && n.TurnAt.After(begun) && at.IsZero() {
-		return n.TurnAt // no hook tells of an interruption
+		return n.TurnAt // no hook reports an interruption
 	}
 	return at
 }
 
-// early is how much earlier than its run a session file may say that it was begun.
+// early is how much earlier than its run a session file may say that it started.
 const early = 2 * time.Second
 
-// turnTold is when the last turn ended that hooks told of, and when it was last
-// seen at work: that an agent rests before it has worked is no turn.
-func turnTold(a session.Agent, signals []session.Signal) (ended, worked time.Time) {
+// hookTurn returns when the last turn ended that hooks report, and when they last
+// reported work. Rest before any work is no turn.
+func hookTurn(a session.Agent, signals []session.Signal) (ended, worked time.Time) {
 	for _, s := range slices.Backward(signals) {
 		switch m := means(a, s); {
 		case over(m):
@@ -80,8 +80,8 @@ func turnTold(a session.Agent, signals []session.Signal) (ended, worked time.Tim
 	return time.Time{}, time.Time{}
 }
 
-// firstTurn is when the session's first turn ended: as its file says, as its hooks
-// told, or, of an agent that has neither, when it was seen to rest after work.
+// firstTurn returns when the session's first turn ended, by its file, its hooks, or
+// else by rest after work.
 func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals []session.Signal, now time.Time) time.Time {
 	if n := x.Transcript; n != nil && !n.FirstTurnAt.IsZero() {
 		return n.FirstTurnAt
@@ -92,7 +92,7 @@ func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals 
 	if !s.first.IsZero() {
 		return s.first
 	}
-	worked := false // as the hooks tell: that an agent rests before it has worked is no turn
+	worked := false // as the hooks report
 	for _, signal := range signals {
 		switch m := means(a, signal); {
 		case m == session.Working || m == session.Blocked:
@@ -103,7 +103,7 @@ func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals 
 		}
 	}
 	if x.Transcript != nil {
-		return s.first // it would tell
+		return s.first // the file would say so
 	}
 	switch does := x.Detection.Activity; {
 	case does == session.Working:
@@ -115,8 +115,8 @@ func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals 
 	return s.first
 }
 
-// observable reports whether the agent's own session file is there or has to be:
-// before that, its absence says nothing.
+// observable reports whether the agent's session file exists or should. Before, its
+// absence means nothing.
 func observable(rec session.Record, x Look, given time.Time) bool {
 	if rec.Run.ID == "" {
 		return false
@@ -133,9 +133,9 @@ func observable(rec session.Record, x Look, given time.Time) bool {
 	return true
 }
 
-// Overdue reports whether a session was given something and could not be observed
-// for longer than it may, whether its agent lives or not. Past reads its history,
-// which is done last: most have a file.
+// Overdue reports whether a session was sent something and has been unobserved for
+// too long, alive or not. past reads its history, which is done last because most
+// have a file.
 func (r *Reader) Overdue(rec session.Record, past func() []history.Event, now time.Time) bool {
 	a := r.Agent(rec)
 	if !keeps(rec, a) || r.files.Present(a, r.Lookup(rec)) {
@@ -147,13 +147,13 @@ func (r *Reader) Overdue(rec session.Record, past func() []history.Event, now ti
 	return overdue(rec, a, x, given, now)
 }
 
-// keeps reports whether an agent has a file to be observed by, or its first turn.
+// keeps reports whether an agent can be observed by a file or by its first turn.
 func keeps(rec session.Record, a session.Agent) bool {
 	return len(a.Files(session.Lookup{Home: "/", Dir: "/"})) > 0 || rec.Spec.Agent.Observable == agent.AfterFirstTurn
 }
 
-// overdue reports whether an agent that was given something, and keeps a session
-// file, has not had one for longer than it may.
+// overdue reports whether an agent with session files was sent something and has
+// had none for too long.
 func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) bool {
 	limit := rec.Spec.Agent.UnobservedFor.D()
 	if limit <= 0 || given.IsZero() || x.Transcript != nil || !x.FirstTurnAt.IsZero() || !keeps(rec, a) {

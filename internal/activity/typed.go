@@ -17,21 +17,21 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// typedFile, in a run's folder, recognizes the texts that the run was sent, a line
-// each. It holds digests: what was sent may be anything.
+// typedFile, in a run directory, has a digest of each text that the run was sent,
+// one a line: a text may be a secret.
 const typedFile = "typed.jsonl"
 
-// typedTail is how much of its end is read: the last texts are those that still show.
+// typedTail is how many bytes of its end are read: only the last texts still show.
 const typedTail = 64 << 10
 
-// typed is one line of it.
+// typed is a line of typedFile.
 type typed struct {
 	At   time.Time `json:"at"`
 	Text echo.Text `json:"text"`
 }
 
-// Note keeps what recognizes a text that is about to be typed into a run's agent, so
-// that whoever reads its screen does not take the text for what became of it.
+// Note records the digest of a text before it is typed, so that it is not read from
+// the screen as the outcome.
 func (r *Reader) Note(run, text string, at time.Time) error {
 	recognized := echo.Of(text, rand.Uint64())
 	if run == "" || len(recognized.Lines) == 0 {
@@ -56,8 +56,8 @@ func (r *Reader) Note(run, text string, at time.Time) error {
 	return nil
 }
 
-// given are the texts that a run was given, its prompt first, and when it was last
-// sent one; zero: never. What cannot be read is missing.
+// given returns the texts that a run was sent, its prompt first, and when it was
+// last sent one. What cannot be read is left out.
 func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +85,7 @@ func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 	return s.typed, s.sentAt
 }
 
-// readTyped reads the end of a file of texts; what is no text there is passed over.
+// readTyped reads the end of typedFile and skips invalid lines.
 func readTyped(path string) []typed {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

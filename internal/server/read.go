@@ -95,10 +95,10 @@ func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) data(ctx context.Context, k status.Input, most int) (api.Data, error) {
 	x := status.Of(k)
 	d := api.Data{Format: api.FormatVersion, Address: x.Address, ID: x.ID, Alive: x.Alive, Observable: x.Observable, Activity: x.Activity}
-	var told activity.Told
+	var told activity.Conversation
 	if x.Observable {
 		var err error
-		if told, err = s.cfg.Activity.Told(*k.Record); err != nil {
+		if told, err = s.cfg.Activity.Conversation(*k.Record); err != nil {
 			return d, err
 		}
 	}
