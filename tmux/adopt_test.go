@@ -17,7 +17,7 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// other is somebody else's tmux server, with a session in it that runs argv.
+// other is an external tmux server with a session that runs argv.
 type other struct {
 	*bed
 	socket, dir string
@@ -47,7 +47,7 @@ func (o *other) add(t *testing.T, name string, argv ...string) {
 
 func (o *other) id(name string) string { return "tmux:" + o.socket + "/" + name }
 
-// sessions are the names of what lives on their server.
+// sessions returns the names of the external server's sessions.
 func (o *other) sessions(t *testing.T) []string {
 	t.Helper()
 	return strings.Fields(o.tmux(t, o.socket, "list-sessions", "-F", "#{session_name}"))
@@ -63,8 +63,7 @@ func (o *other) adopt(t *testing.T, name string) (session.Location, session.Mark
 	return p, m
 }
 
-// listener is an agent that says what it hears, below a shell as a person would
-// have started it.
+// listener is an agent that prints its input, below a shell as a user starts it.
 const listener = `trap 'echo bye; exit 7' TERM; while IFS= read -r line; do case $line in exit*) exit ${line#exit };; esac; echo "heard $line"; done`
 
 func TestFind(t *testing.T) {
@@ -165,7 +164,6 @@ func TestAdopt(t *testing.T) {
 	if option := o.tmux(t, o.socket, "show-options", "-g", "-w", "remain-on-exit"); !strings.Contains(option, "off") {
 		t.Errorf("an option of the whole server was changed: %s", option)
 	}
-	// It is talked to like any other.
 	if err := o.runtime.Send(t.Context(), p, session.Input{Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +180,13 @@ func TestAdopt(t *testing.T) {
 	if err := o.runtime.Resume(t.Context(), p, m.Run); err != nil {
 		t.Error(err)
 	}
-	// Another runtime, as of the next agentform, sees it too.
+	// Another runtime, as in the next run of agentform, observes it too.
 	next := tmux.New(o.config)
 	defer next.Close()
 	if lives, err := next.Observe(t.Context(), false); err != nil || len(lives) != 1 || lives[0].Liveness != session.Alive {
 		t.Errorf("the next one sees %+v, %v", lives, err)
 	}
-	// A name on their server keeps nobody from having it on ours.
+	// A name on the external server is free on the project's.
 	created := o.create(t, o.launch(t, "private"))
 	if err := o.runtime.Remove(t.Context(), created); err != nil {
 		t.Fatal(err)
@@ -221,7 +219,7 @@ func TestAdoptedLeaves(t *testing.T) {
 	}
 }
 
-// tmux may reap an agent just after it was asked for its panes.
+// tmux may reap an agent just after it has listed its panes.
 func TestAdoptedIsReapedMeanwhile(t *testing.T) {
 	t.Parallel()
 	o := newOther(t, "work", "sh", "-c", listener)

@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// FuzzReplies puts anything into what requests print and what tmux complains
-// about: each request gets its own text, or that it failed.
+// FuzzReplies checks that each request gets its own text or error, whatever requests and
+// tmux print.
 func FuzzReplies(f *testing.F) {
 	f.Add("%1", "N 0 end", "can't find session: x")
 	f.Add("", "\n\n", "a\nb")
@@ -113,8 +113,8 @@ func TestParsePanes(t *testing.T) {
 	}
 }
 
-// TestQuoting: every word reaches tmux as it is, whatever is in it and however
-// long it is. One that did not would spoil the batch it is in.
+// TestQuoting checks that tmux reads any word as it is, since a wrong one would break its
+// batch.
 func TestQuoting(t *testing.T) {
 	dir, err := os.MkdirTemp("", "af")
 	if err != nil {

@@ -8,13 +8,12 @@ import (
 	"testing"
 )
 
-// everything is a row with as much in it as a look needs.
+// everything is a format with all that Observe needs.
 const everything = "#{session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{pane_input_off}|#{pane_in_mode}|" +
 	"#{session_attached}|#{pane_width}|#{pane_height}|#{window_activity}|#{@agentform_pane}|#{@agentform_pause}|#{@agentform}|#{pane_start_path}|#{pane_title}"
 
-// BenchmarkObserve looks at 100 sessions, beside what it cannot be faster than:
-// one list-panes of the same server over a client that is connected already,
-// and one by a process of its own.
+// BenchmarkObserve observes 100 sessions. The floors are one list-panes by a client that is
+// connected already, and one by a new process.
 func BenchmarkObserve(b *testing.B) {
 	const n = 100
 	bed := newBed(b)

@@ -9,9 +9,8 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// TestPauseByNewRuntimes: detach-client wants a current client even with -s, and
-// who has just connected may have none; pausing must not depend on that. Several
-// at once keep the server busy enough for the difference to show.
+// TestPauseByNewRuntimes checks that Pause works without a current client, which
+// detach-client requires even with -s. Only a busy server shows the difference.
 func TestPauseByNewRuntimes(t *testing.T) {
 	b := newBed(t)
 	var wg sync.WaitGroup

@@ -17,8 +17,7 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// hold makes, looks at and removes sessions until it is killed. It says when it
-// begins.
+// hold creates, observes and removes sessions until it is killed. It prints when it starts.
 func hold(sockets, data string) int {
 	r := tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Shim: []string{os.Args[0], "shim"}})
 	ctx := context.Background()
@@ -48,8 +47,8 @@ func hold(sockets, data string) int {
 	return 0
 }
 
-// TestKilledAtWork: an agentform that is killed at any moment hurts no session,
-// and what it leaves is marked.
+// TestKilledAtWork checks that an agentform that is killed at any moment harms no session
+// and leaves only sessions with a mark.
 func TestKilledAtWork(t *testing.T) {
 	b := newBed(t)
 	app := b.create(t, b.launch(t, "app"))

@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// A name has to be free on all of the project's servers, also on one that agentform has
-// not been told of, and is free again when it is there no more.
+// TestNameOnAnotherServer checks that a name has to be free on all of the project's
+// servers, also on those that agentform has not started.
 func TestNameOnAnotherServer(t *testing.T) {
 	b := newBed(t)
 	if err := os.MkdirAll(b.config.SocketDir, 0o700); err != nil {

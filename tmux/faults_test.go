@@ -16,8 +16,7 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// nothingLeft checks that a failed create left no session, no process and no
-// secret.
+// nothingLeft checks that a failed Create left no session, process or secret.
 func (b *bed) nothingLeft(t *testing.T, l session.Launch) {
 	t.Helper()
 	if _, ok := b.see(t, session.Location{Name: l.Name}); ok {
@@ -123,8 +122,7 @@ func TestOtherProtocol(t *testing.T) {
 	}
 }
 
-// A tmux that is killed has said half of what it had to say: nothing is taken to be gone
-// because of it.
+// A tmux that is killed may have printed only a part: no session counts as gone for that.
 func TestClientThatIsKilled(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// FuzzID: an id that is taken names a socket by its whole path and a session by a
-// name that tmux takes for nothing else.
+// FuzzID checks that a valid id has the absolute path of a socket and a name that tmux
+// reads as nothing else.
 func FuzzID(f *testing.F) {
 	for _, s := range []string{"tmux:default/api", "tmux:/tmp/x/../y/api", "tmux:../x/api", "tmux:default/$1", "tmux:a/b/c", "tmux:/", "tmux:default/=x"} {
 		f.Add(s)
@@ -28,8 +28,8 @@ func FuzzID(f *testing.F) {
 	})
 }
 
-// FuzzPanes: a listing that is read has each session once, and nothing in a row
-// whose sender does not know the nonce makes another.
+// FuzzPanes checks that a list has each session once, and that text without the nonce adds
+// no row.
 func FuzzPanes(f *testing.F) {
 	row := "n|a-1|%0|0|||0|0|0|80|24|1|%0||{}|/w|title\n"
 	f.Add(row)

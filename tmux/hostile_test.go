@@ -17,7 +17,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// carrying are the processes that carry a run's mark.
+// carrying returns the processes with a run's mark.
 func carrying(run string) []string {
 	var found []string
 	for p := range proc.Find(func(environ []byte) bool { return bytes.Contains(environ, []byte("AGENTFORM_RUN="+run)) }) {
@@ -30,7 +30,7 @@ func carrying(run string) []string {
 func (b *bed) shell(t *testing.T, name, script string) session.Launch {
 	l := b.launch(t, name)
 	l.Argv = []string{"sh", "-c", script}
-	// Whatever it does to "the" tmux server, it is to find only an empty folder.
+	// The default tmux server's directory is empty.
 	l.Env = append(l.Env, "TMUX_TMPDIR="+l.RunDir)
 	return l
 }
@@ -65,8 +65,8 @@ func TestDaemonsEndWithTheirRun(t *testing.T) {
 	}
 }
 
-// TestLookRightAfterAKill: who kills an agent and looks at once sees it dead, and
-// no contradiction.
+// TestLookRightAfterAKill checks that an agent that was just killed is observed as dead and
+// not as unknown.
 func TestLookRightAfterAKill(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -250,7 +250,7 @@ func TestOddTextArrives(t *testing.T) {
 	}
 }
 
-// What an agent said of itself before it was killed is not said of the next.
+// The title of an agent that was killed does not show for the next.
 func TestRestartTakesTheTitleOff(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -282,7 +282,7 @@ func TestOddTitlesAndOptions(t *testing.T) {
 	l.Env = append(l.Env, "TITLE="+title)
 	p := b.create(t, l)
 	until(t, "the title shows", func() bool { live, _ := b.see(t, p); return live.Title == title })
-	// Whatever a row of someone else's session holds, it stays one row.
+	// A row of a foreign session stays one row, whatever it contains.
 	b.tmux(t, p.Socket, "new-session", "-d", "-s", "garbage", "--", "sleep", "1000")
 	b.tmux(t, p.Socket, "set-option", "-t", "=garbage:", "@agentform", "{\n|app|%0|0|0\x1b[1m\x1f\n\n")
 	b.tmux(t, p.Socket, "set-option", "-t", "=garbage:", "@agentform_pane", "|\n|")

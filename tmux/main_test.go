@@ -23,7 +23,7 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// The test binary is also the shim, and a process that is killed at work.
+// TestMain runs the test binary also as the shim and as a process that is killed.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "shim":
@@ -34,8 +34,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// agent is a program that does one thing a line: it leaves, prints, or only
-// remembers. Its variables tell it where.
+// agent is a program that for each line exits, prints, or only records it, in $STATE.
 const agent = `
 stty -echo
 env -0 >"$STATE/environ"
@@ -51,17 +50,17 @@ done
 
 const lineage = "5e1f-lineage"
 
-// bed is a runtime in folders of its own, and what tests know of it.
+// bed is a runtime in directories of its own.
 type bed struct {
 	config  tmux.Config
 	runtime *tmux.Runtime
 	root    string
 }
 
-// newBed ends every server and shim that is left when the test ends.
+// newBed returns a bed. When the test ends, it ends every server and shim that is left.
 func newBed(t testing.TB) *bed {
 	t.Helper()
-	// A test's own folder has too long a name for a socket.
+	// The path of the test's own directory is too long for a socket.
 	root, err := os.MkdirTemp("", "af")
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +106,7 @@ func (b *bed) clean(t testing.TB) {
 	}
 	wg.Wait()
 	b.runtime.Close()
-	// What was killed behind the runtime's back leaves by itself.
+	// Servers whose sessions were killed by the test exit by themselves.
 	until(t, "no process is left", func() bool { return len(b.processes(t)) == 0 })
 	if err := os.RemoveAll(b.root); err != nil {
 		t.Error(err)
@@ -128,8 +127,8 @@ func (b *bed) socket(n int) string {
 	return filepath.Join(b.config.SocketDir, fmt.Sprintf("tmux-%d", n))
 }
 
-// processes are the command lines of all processes that name the bed's folder:
-// tmux servers and clients, shims and agents.
+// processes returns the command lines with the bed's directory: of tmux servers and
+// clients, shims and agents.
 func (b *bed) processes(t testing.TB) []string {
 	var found []string
 	for _, pid := range pids(t) {
@@ -155,7 +154,7 @@ func pids(t testing.TB) []string {
 	return out
 }
 
-// read is a file's text; empty if it is not there, or not any more.
+// read returns a file's text; empty if there is no such file.
 func read(path string) string {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -170,7 +169,7 @@ func newRun() string {
 	return hex.EncodeToString(b)
 }
 
-// launch is a run of the agent above, in a folder with an odd name.
+// launch returns a run of the agent, in a directory with an odd name.
 func (b *bed) launch(t testing.TB, name string) session.Launch {
 	t.Helper()
 	run := newRun()
@@ -191,7 +190,7 @@ func (b *bed) launch(t testing.TB, name string) session.Launch {
 	return l
 }
 
-// see is the session as observed.
+// see observes a session.
 func (b *bed) see(t testing.TB, p session.Location) (session.Live, bool) {
 	t.Helper()
 	lives, err := b.runtime.Observe(t.Context(), false)
@@ -214,7 +213,7 @@ func (b *bed) create(t testing.TB, l session.Launch) session.Location {
 	return p
 }
 
-// state is a file that the agent in the place wrote.
+// state returns a file that the agent of a session wrote.
 func (b *bed) state(t testing.TB, p session.Location, name string) string {
 	t.Helper()
 	l, ok := b.see(t, p)

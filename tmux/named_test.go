@@ -9,8 +9,7 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// TestServerOfAPersonsOwn: sessions live beside a person's, whose server keeps its
-// settings and its own sessions.
+// TestServerOfAPersonsOwn checks that a user's own server keeps its options and sessions.
 func TestServerOfAPersonsOwn(t *testing.T) {
 	b := newBed(t)
 	socket := filepath.Join(b.root, "mine")
@@ -37,7 +36,7 @@ func TestServerOfAPersonsOwn(t *testing.T) {
 	if err != nil || len(lives) != 1 || lives[0].Liveness != session.Alive || lives[0].Mark.Run != l.Mark.Run {
 		t.Fatalf("%+v, %v", lives, err)
 	}
-	// The project's own servers are others.
+	// These are not the project's own servers.
 	if lives, err := b.runtime.Observe(t.Context(), false); err != nil || len(lives) != 0 {
 		t.Errorf("%+v, %v", lives, err)
 	}

@@ -73,7 +73,7 @@ func TestSendMuch(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintf(&text, "line %d of a long prompt with $odd \"text\" in it\n", i)
 	}
-	// Two at once are typed one after the other.
+	// Concurrent texts are typed one after the other.
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() { b.send(t, p, strings.TrimSuffix(text.String(), "\n")) })
@@ -150,8 +150,7 @@ func TestTheServerGoesWithTheLastSession(t *testing.T) {
 	}
 }
 
-// TestTwoHundred shows what a large project costs, and that it takes a second
-// server.
+// TestTwoHundred logs the times of a large project, and checks that it has two servers.
 func TestTwoHundred(t *testing.T) {
 	b := newBed(t)
 	const n = 200

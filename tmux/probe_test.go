@@ -9,7 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Screens shows what is asked for and no more, and passes over what is gone.
+// TestScreens checks that Screens returns only the requested screens, without those of
+// sessions that are gone.
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -37,7 +38,8 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// A probe runs beside the agent, and what was typed and not read is seen.
+// TestProbes checks that a probe runs beside the agent, and that Unread counts what the
+// agent has not read.
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// A server is started in a scope; what only asks it is not. What leads to systemd
-// is the scope's alone.
+// TestScope checks that only a command that starts a server runs in the scope, and that
+// only the scope gets the variables that lead to systemd.
 func TestScope(t *testing.T) {
 	b := newBed(t)
 	dir := t.TempDir()

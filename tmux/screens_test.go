@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestBlankScreen: that a pane shows nothing is told apart from not having looked.
+// TestBlankScreen checks that an empty screen differs from one that was not captured.
 func TestBlankScreen(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -22,8 +22,7 @@ func TestBlankScreen(t *testing.T) {
 	}
 }
 
-// TestEveryScreenIsSeen: the screens of panes %3 to %9 are no less seen than
-// those before them.
+// TestEveryScreenIsSeen checks that the screens of panes %3 to %9 are captured like others.
 func TestEveryScreenIsSeen(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

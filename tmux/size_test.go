@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// asks asks in seven lines, and draws as many of them as the terminal shows.
+// asks is an agent with a question of seven lines, of which the terminal shows what fits.
 const asks = `draw() {
 	set -- $(stty size)
 	printf '\033[2J\033[H'
@@ -20,8 +20,8 @@ trap draw WINCH
 draw
 while :; do sleep 0.05; done`
 
-// TestSmallTerminalLeaves shows that a session is read at its own size again after a
-// small terminal has left it, however it left, and that the next one sets its own.
+// TestSmallTerminalLeaves checks that a window is restored after a small terminal has
+// detached in any way, and that the next one sets its own size.
 func TestSmallTerminalLeaves(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

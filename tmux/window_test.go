@@ -7,8 +7,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestWindowBearsTheAddress: who attaches reads the session's address in the
-// status line, and not the name of the shim; tmux finds no format in it.
+// TestWindowBearsTheAddress checks that the status line shows the session's address, and
+// that tmux finds no format in it.
 func TestWindowBearsTheAddress(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -25,8 +25,8 @@ func TestWindowBearsTheAddress(t *testing.T) {
 	}
 }
 
-// TestRestartShowsTheNewRunAlone: nothing of the old runs is left, on the screen
-// or above it.
+// TestRestartShowsTheNewRunAlone checks that nothing of the old runs is left, on the screen
+// or in its history.
 func TestRestartShowsTheNewRunAlone(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -12,17 +12,17 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// desk is an agent with a composer, and what is typed into it.
+// desk is an agent with a composer.
 type desk struct {
 	session.Runtime // of which only Send is used
 	session.Agent   // of which nothing is used
 	keys            []string
 	composed        string
-	// enter is what the agent does with what Enter submits: the n-th time, from 1.
+	// enter does what the agent does at the n-th Enter, from 1.
 	enter         func(d *desk, n int)
 	now           Snapshot
 	enters, looks int
-	// before a look, by its number
+	// onLook runs before each observation.
 	onLook func(d *desk)
 }
 
@@ -71,7 +71,7 @@ func (d *desk) observe(context.Context) (Snapshot, error) {
 	return s, nil
 }
 
-// takes submits what is composed, as the screen shows.
+// takes submits the text in the composer to the screen.
 func takes(d *desk, _ int) {
 	d.now.Screen += d.composed + "\n"
 	d.composed = ""
@@ -79,7 +79,7 @@ func takes(d *desk, _ int) {
 
 func nothing(*desk, int) {}
 
-// idle is what an agent at rest shows.
+// idle is the snapshot of an agent at rest.
 func idle(screen string) Snapshot {
 	return Snapshot{Screen: screen, Detection: session.Detection{Activity: session.Idle}}
 }
@@ -160,7 +160,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// Who boots is waited for, and not for ever.
+// TestSendToOneThatBoots checks that Send waits for an agent that is booting, up to a limit.
 func TestSendToOneThatBoots(t *testing.T) {
 	for _, up := range []int{8, 1000} {
 		synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestSendToOneThatBoots(t *testing.T) {
 	}
 }
 
-// blank is an agent of which nothing is known.
+// blank is an unknown agent.
 type blank struct{ session.Agent }
 
 func TestSendToOneOfWhichNothingIsKnown(t *testing.T) {
@@ -193,7 +193,7 @@ func TestSendToOneOfWhichNothingIsKnown(t *testing.T) {
 	}
 }
 
-// TestPress checks that Enter is known to submit something to an agent at work.
+// TestPress checks that Enter queues something for an agent that is working.
 func TestPress(t *testing.T) {
 	for name, c := range map[string]struct {
 		does session.Activity

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzFields takes apart what was put together as tmux does with #{q:…}.
+// FuzzFields checks that Fields divides what tmux's modifier q has quoted.
 func FuzzFields(f *testing.F) {
 	f.Add("a|b", `\`, "é")
 	f.Fuzz(func(t *testing.T, a, b, c string) {

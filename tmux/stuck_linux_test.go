@@ -14,9 +14,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// A server that was killed while sessions were being made on it can hold one that came
-// too late: it stays, and lets nobody in. It is told again, and what was to be done is
-// done on the next one.
+// TestServerThatCannotLeave checks that a server that cannot exit after kill-server is
+// terminated, and that the session is created on the next one. A server that was killed
+// while sessions were created can have one that came too late.
 func TestServerThatCannotLeave(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -35,7 +35,7 @@ func TestServerThatCannotLeave(t *testing.T) {
 	t.Logf("after %s", time.Since(began).Round(time.Millisecond))
 }
 
-// One that does not let in because it stands still is not one that leaves.
+// TestServerThatStandsStill checks that a suspended server is not terminated.
 func TestServerThatStandsStill(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -50,7 +50,7 @@ func TestServerThatStandsStill(t *testing.T) {
 	}
 }
 
-// server is the process of a tmux server.
+// server returns the process of a tmux server.
 func (b *bed) server(t *testing.T, socket string) int {
 	t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(b.tmux(t, socket, "display-message", "-p", "#{pid}")))
@@ -60,7 +60,7 @@ func (b *bed) server(t *testing.T, socket string) int {
 	return pid
 }
 
-// stuck is a server that was told to leave and cannot. It takes some attempts.
+// stuck returns a server that cannot exit after kill-server. That takes some attempts.
 func (b *bed) stuck(t *testing.T) proc.Process {
 	t.Helper()
 	socket := b.socket(0)
