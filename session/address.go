@@ -17,15 +17,15 @@ import (
 // (count). It is canonical: two equal sessions have equal addresses.
 type Address string
 
-// Single is the address of a session block without for_each or count.
+// Single returns the address of a session block without for_each or count.
 func Single(block string) Address { return Address("session." + block) }
 
-// Keyed is the address of the instance of a for_each block with that key.
+// Keyed returns the address of the instance of a for_each block with that key.
 func Keyed(block, key string) Address {
 	return Address("session." + block + "[" + strconv.Quote(key) + "]")
 }
 
-// Indexed is the address of the instance of a count block with that index.
+// Indexed returns the address of the instance of a count block with that index.
 func Indexed(block string, index int) Address {
 	return Address("session." + block + "[" + strconv.Itoa(index) + "]")
 }
@@ -34,9 +34,8 @@ var addressForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$`)
 })
 
-// ParseAddress reads an address as a person types it, with or without the
-// leading "session." (api, worker["web"], session.pool[0]), and returns its
-// canonical form. The error says which forms there are.
+// ParseAddress returns the canonical form of an address that may lack the leading
+// "session.": api, worker["web"], session.pool[0].
 func ParseAddress(s string) (Address, error) {
 	m := addressForm().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
@@ -60,7 +59,7 @@ func ParseAddress(s string) (Address, error) {
 	}
 }
 
-// Block is the label of the session block: worker for session.worker["web"].
+// Block returns the label of the session block: worker for session.worker["web"].
 func (a Address) Block() string {
 	s := a.Short()
 	if i := strings.IndexByte(s, '['); i >= 0 {
@@ -69,7 +68,7 @@ func (a Address) Block() string {
 	return s
 }
 
-// Key is the for_each key or the count index, and whether there is one.
+// Key returns the for_each key or the count index, and whether there is one.
 func (a Address) Key() (key string, ok bool) {
 	i := strings.IndexByte(string(a), '[')
 	if i < 0 {
@@ -110,9 +109,8 @@ func (a Address) Compare(b Address) int {
 	return cmp.Compare(a, b)
 }
 
-// Slug is the address as letters, digits and dashes, at most 40 bytes:
-// worker-web. Different addresses can have one slug; OutsideName tells them
-// apart.
+// Slug returns the address as letters, digits and dashes, at most 40 bytes: worker-web.
+// Different addresses can have the same slug, but not the same OutsideName.
 func (a Address) Slug() string {
 	s := a.Block()
 	if k, ok := a.Key(); ok {
@@ -121,7 +119,7 @@ func (a Address) Slug() string {
 	return Slug(s)
 }
 
-// Slug reduces any text to lower-case ASCII letters, digits and single dashes,
+// Slug reduces a text to lower-case ASCII letters, digits and single dashes,
 // at most 40 bytes, safe in a file name, a tmux target and a container name.
 // Text with nothing to keep gives "x".
 func Slug(s string) string {
@@ -147,7 +145,7 @@ func Slug(s string) string {
 	return b.String()
 }
 
-// OutsideName is the session's name in tmux and Docker: the project, the slug,
+// OutsideName returns the session's name in tmux and Docker: the project, the slug,
 // and six hex digits of the address's sha256, because tmux maps "." and ":" to
 // "_" and would let w["a.b"] and w["a_b"] collide.
 func (a Address) OutsideName(project string) string {

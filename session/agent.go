@@ -2,58 +2,54 @@ package session
 
 import "time"
 
-// Agent knows one kind of coding agent. It is pure: it computes command lines
-// and reads evidence, and touches nothing.
+// Agent is the adapter of one coding agent. It is pure: it computes command lines and
+// reads evidence.
 type Agent interface {
-	// Start is how a run is started.
+	// Start returns how a run is started.
 	Start(in StartInput) Start
 	// Ready reports whether the screen shows that a prompt can be typed.
 	Ready(screen string) bool
 	// Detect returns what the evidence says of the agent.
 	Detect(e Evidence) Detection
-	// Files are the patterns (of path/filepath.Match, absolute) of where the agent
-	// keeps its own session files of a run. Each stands for one file: of several
-	// that match it, the one written to last. Most agents have one; Claude Code has
-	// a transcript and, beside it, a file with its state of now. None: it has no
-	// such file, or it cannot be known where.
+	// Files returns absolute patterns (path/filepath.Match) of the agent's own session
+	// files of a run, each for one file: the one written last of those that match. Most
+	// agents have one; Claude Code has a transcript and a file with its current state.
+	// None: there is no such file, or its path is not known.
 	Files(of Lookup) []string
 	// Transcript says what the lines of the agent's own session files tell: of each
 	// file that is there, in the order of Files, from its first line on. A line
 	// that it does not know says nothing.
 	Transcript(lines [][]byte) Transcript
-	// Entries are what one line of the session file is for people: turns, tools,
-	// errors. Most lines are none, or one.
+	// Entries returns what one line of the session file says for people: turns, tools,
+	// errors. Most lines have none or one.
 	Entries(line []byte) []Entry
 }
 
 // Fileless is for an Agent that keeps no session file: embed it.
 type Fileless struct{}
 
-// Files are none.
+// Files returns none.
 func (Fileless) Files(Lookup) []string { return nil }
 
 // Transcript is empty.
 func (Fileless) Transcript([][]byte) Transcript { return Transcript{} }
 
-// Entries are none.
+// Entries returns none.
 func (Fileless) Entries([]byte) []Entry { return nil }
 
 // StartInput is what a run is to be started with.
 type StartInput struct {
 	Spec   Spec
 	Prompt string // to be delivered; empty: nothing
-	// Conversation is the agent's own conversation to go on with; empty: a fresh
-	// one.
+	// Conversation is the agent's own conversation to resume; empty: a new one.
 	Conversation string
-	// Fresh is an id (a UUID) for a fresh conversation, for agents that let it be
-	// chosen. Start says in its Conversation whether it was taken.
+	// Fresh is a UUID for a new conversation. Start.Conversation says whether the
+	// agent uses it.
 	Fresh string
-	// Notify is the command line, to which the agent's hooks hand what happens as
-	// JSON on standard input (or, for those that do so, as one more argument); it
-	// adds it to Evidence.Signals. Empty: hooks are not wanted.
+	// Notify is the command that the agent's hooks call with JSON on standard input or
+	// as one more argument, which becomes Evidence.Signals. Empty: no hooks.
 	Notify []string
-	// Private is a folder of the run's own (0700), to which Start.Files are
-	// written.
+	// Private is the run's own directory (0700) for Start.Files.
 	Private string
 	Root    bool // the agent will run as root
 	Sandbox bool // the agent runs in a container
@@ -67,8 +63,7 @@ type Start struct {
 	// Files are settings of this run alone, by name, written (0600) to
 	// StartInput.Private before the agent starts.
 	Files map[string]string
-	// Conversation is the id under which the agent will keep this run's
-	// conversation, where that is known in advance.
+	// Conversation is the id of this run's conversation, if it is known in advance.
 	Conversation string
 }
 
@@ -82,7 +77,7 @@ type Lookup struct {
 	StartedAt    time.Time
 }
 
-// Evidence is what can be seen of an agent from outside.
+// Evidence is everything observed of an agent.
 type Evidence struct {
 	Liveness Liveness
 	Exit     *Exit
@@ -102,10 +97,10 @@ type Evidence struct {
 	Signals    []Signal    // what its hooks told in this run, oldest first
 }
 
-// Span is some lines of a screen, counted from 0: from the first to the last one.
+// Span is a range of a screen's lines, counted from 0.
 type Span struct{ First, Last int }
 
-// Signal is one thing that an agent's hook told.
+// Signal is one report of an agent's hook.
 type Signal struct {
 	At   time.Time `json:"at"`
 	Data []byte    `json:"data"` // JSON as the agent gave it, at most 64 KiB
@@ -138,12 +133,11 @@ type Transcript struct {
 	Truncated bool
 }
 
-// Begun reports whether anything was said in the conversation. One that was not
-// begun holds nothing to go on with, and agents refuse to: Gemini CLI 0.61.0
-// writes a file at its start and removes it when it is asked to resume it.
+// Begun reports whether the conversation has any message. Agents refuse to resume one
+// that has none: Gemini CLI 0.61.0 writes a file at its start and then removes it.
 func (n *Transcript) Begun() bool { return n.Prompts > 0 || n.Turns > 0 }
 
-// Answered reports whether the file has the answer to what the agent was given at a
+// Answered reports whether the file has the answer to what the agent was given at the
 // time. A file may lag behind hooks and screen.
 func (n *Transcript) Answered(given time.Time) bool {
 	return n.Turns > 0 && n.Activity != Working && !n.TurnAt.Before(given)
@@ -163,9 +157,4 @@ type Detection struct {
 	Until    time.Time // of BlockedAPI: when the limit ends, if said
 	Source   string    // the signal it comes from: native, hook, title, screen, exit
 	PR       string    // URL of a pull request seen on the screen
-	// TurnAt and Transcript are added by who reads the agent's files: when its last turn
-	// ended, as its hooks or its file say, and what its file tells; zero and nil: they
-	// do not.
-	TurnAt     time.Time
-	Transcript *Transcript
 }

@@ -2,8 +2,8 @@ package session
 
 import "fmt"
 
-// String is the exit as a person would tell it: "exit status 1", "ended by
-// SIGKILL: out of memory", "timeout, ended by SIGTERM", "it could not be started: no such file".
+// String returns the exit for people: "exit status 1", "ended by SIGKILL: out of memory",
+// "timeout, ended by SIGTERM", "it could not be started: no such file".
 func (e Exit) String() string {
 	if e.Cause == "failed_start" {
 		return "it could not be started: " + e.Detail
@@ -24,10 +24,9 @@ func (e Exit) String() string {
 	return how
 }
 
-// Finished reports whether an exit says that the agent did what it was started
-// for: a one-shot command that left by itself with 0. An interactive agent that
-// was merely left has not: Gemini says 0 even when it is killed. A nil exit is no
-// evidence.
+// Finished reports whether the agent has done its work: a one-shot command that exited by
+// itself with 0. The exit of an interactive agent is no evidence: Gemini's is 0 even when
+// it is killed. A nil exit is none either.
 func (a AgentSpec) Finished(e *Exit) bool {
 	return a.OneShot && e != nil && e.Cause == "self" && e.Code == 0 && e.Signal == ""
 }

@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// hashVersion counts the changes of what Hash covers. A hash of another version
-// says nothing, and never causes a restart.
+// hashVersion is incremented when Hash covers other fields. Hashes of different versions
+// cannot be compared, and never cause a restart.
 const hashVersion = "1"
 
-// Hash is the fingerprint of what a run of the session was started with. It
-// covers an explicit list of fields, so that a new field in a later version of
-// agentform changes no hash. It only serves to recognise a live session whose
-// record was lost.
+// Hash returns the fingerprint of what a run of the session is started with. It covers an
+// explicit list of fields, so that a new field in a later version changes no hash. It
+// identifies a live session whose record was lost.
 func (s Spec) Hash() string {
 	b, err := json.Marshal(struct {
 		Address Address
@@ -44,7 +43,7 @@ func SameHashVersion(a, b string) bool {
 	return va == vb
 }
 
-// PromptOf is a prompt with its digest. An empty text is no prompt.
+// PromptOf returns a prompt with its digest. An empty text is no prompt.
 func PromptOf(text string) Prompt {
 	if text == "" {
 		return Prompt{}

@@ -2,9 +2,9 @@ package session
 
 import "time"
 
-// Mark is what a live object says of itself: the value of the tmux option
-// @agentform or of the container's labels. An agent could forge it, so it finds
-// an object again and never proves anything by itself.
+// Mark is what a live object carries: the value of the tmux option @agentform or the
+// container's labels. An agent could forge it, so it identifies an object and proves
+// nothing.
 type Mark struct {
 	Project string  `json:"project"` // the state's lineage, so that two projects of one name differ
 	Address Address `json:"address"`
@@ -54,10 +54,10 @@ type Live struct {
 	Command []string `json:",omitempty"`
 }
 
-// Show sets the screen to what was captured, which may be nothing.
+// Show sets the screen to a captured one, which may be empty.
 func (l *Live) Show(screen string) { l.Screen, l.Blank = screen, screen == "" }
 
-// Exit is how a run ended, as the guest wrote it down.
+// Exit is how a run ended, as its shim recorded it.
 type Exit struct {
 	Cause     string    `json:"cause"` // self, requested, hangup, timeout, failed_start
 	Code      int       `json:"code"`
@@ -68,11 +68,11 @@ type Exit struct {
 	Detail    string    `json:"detail,omitempty"`    // why, where it is known: of failed_start always
 }
 
-// Activity is what the agent does, as far as its signals tell.
+// Activity is what the agent does, according to its signals.
 type Activity string
 
-// The activities. Unobserved is a session that cannot be seen in its agent's
-// own files yet: neither idle nor dead.
+// The activities. An unobserved agent is neither idle nor dead: it has no session file
+// yet.
 const (
 	Booting    Activity = "booting"
 	Working    Activity = "working"
@@ -86,11 +86,11 @@ const (
 	NoActivity Activity = "unknown"
 )
 
-// State is what the reconciler knows of a session.
+// State is what is known of a session, without its agent's activity.
 type State string
 
-// The states. Stale: the place stands and the session in it is dead. Error:
-// the place itself is gone, or an action failed.
+// The states. Stale: the tmux session or container exists, and the agent in it has
+// exited. Error: the tmux session or container is gone, or an action failed.
 const (
 	StatePending  State = "pending"
 	StateStarting State = "starting"
@@ -102,8 +102,7 @@ const (
 	StateUnknown  State = "unknown"
 )
 
-// Status is state and activity in one word, for people and for programs that
-// want only one.
+// Status is state and activity in one word.
 type Status string
 
 // The nine statuses.
@@ -125,7 +124,7 @@ func (s Status) Terminal() bool {
 	return s == StatusDone || s == StatusFailed || s == StatusExited || s == StatusStopped
 }
 
-// StatusOf reduces state and activity to the one word.
+// StatusOf returns the status for a state and an activity.
 func StatusOf(s State, a Activity) Status {
 	switch a {
 	case Done:
@@ -159,7 +158,7 @@ func StatusOf(s State, a Activity) Status {
 	return StatusRunning
 }
 
-// World is one look at everything live, read-only.
+// World is one read-only snapshot of everything live.
 type World struct {
 	At     time.Time
 	BootID string
@@ -194,23 +193,22 @@ type Writer struct {
 	Since time.Time // when it started, to the second
 }
 
-// Found is what stands under an id: nothing at all, a live object, or why that
-// cannot be known.
+// Found is what an id names: nothing, a live object, or the error of looking it up.
 type Found struct {
 	Live *Live
 	Err  error
 }
 
-// RunFacts is what a run's folder tells about a run.
+// RunFacts is what a run's directory holds about the run.
 type RunFacts struct {
-	Claimed bool // a guest took it up
+	Claimed bool // a shim has started it
 	Alive   bool // its agent's process still runs
 	Agent   Process
 	Exit    *Exit
 	BootID  string
 }
 
-// Checkout is a workspace as it stands on disk.
+// Checkout is a workspace as it is on disk.
 type Checkout struct {
 	Path   string
 	Exists bool

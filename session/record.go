@@ -53,8 +53,8 @@ type Record struct {
 	LastError string `json:"trouble,omitempty"`
 }
 
-// Unmade reports whether nothing of the session was ever made: its start was
-// approved, and waits.
+// Unmade reports whether nothing of the session exists yet: its start was approved and
+// waits.
 func (r Record) Unmade() bool { return r.Intent == Queued && r.Run.ID == "" }
 
 // Location is where a session lives: a tmux session on a server's socket, or a
@@ -67,7 +67,7 @@ type Location struct {
 	Container string `json:"container,omitempty"`
 }
 
-// Run is one life of the agent in a session: from its start to its exit.
+// Run is one run of the agent of a session, from its start to its exit.
 type Run struct {
 	ID           string    `json:"id,omitempty"` // 16 hex digits
 	Number       int       `json:"number,omitempty"`
@@ -81,7 +81,7 @@ type Run struct {
 	Conversation string    `json:"conversation,omitempty"`
 }
 
-// Process identifies a process for ever: a pid alone is reused.
+// Process identifies a process. A pid alone is reused.
 type Process struct {
 	PID   int    `json:"pid,omitempty"`
 	Start uint64 `json:"start,omitempty"` // field 22 of /proc/PID/stat, clock ticks since boot
@@ -98,8 +98,8 @@ type WorkspaceState struct {
 	Ready   bool   `json:"ready,omitempty"`       // setup has run
 }
 
-// Override is a person's hand on a session: what it was told to be, by whom
-// and when. The supervisor respects it; a later apply lifts it and says so.
+// Override is what a user ordered a session to be, against its spec. The hub respects it,
+// and a later apply lifts and reports it.
 type Override struct {
 	Desired Desired   `json:"desired"`
 	By      string    `json:"by"`

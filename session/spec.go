@@ -163,14 +163,14 @@ type Mount struct {
 	ReadOnly bool   `json:"read_only,omitempty"`
 }
 
-// Conversation says whether a session goes on with an earlier conversation.
+// Conversation says whether a session resumes an earlier conversation.
 type Conversation struct {
 	Resume bool   `json:"resume,omitempty"`
 	ID     string `json:"id,omitempty"`
 }
 
-// Restart is the policy of the supervisor; a person's apply restarts whatever
-// is not finished.
+// Restart is the restart policy of the hub. An apply restarts every session that is not
+// finished.
 type Restart struct {
 	Policy        string   `json:"policy"` // never, on-failure, always
 	Attempts      int      `json:"attempts"`
@@ -180,7 +180,7 @@ type Restart struct {
 	Backoff       Backoff  `json:"backoff"`
 }
 
-// Backoff is how long the supervisor waits between restarts.
+// Backoff is the wait between the hub's restarts.
 type Backoff struct {
 	Initial    Duration `json:"initial"`
 	Factor     float64  `json:"factor"`
@@ -189,7 +189,7 @@ type Backoff struct {
 	ResetAfter Duration `json:"reset_after"`
 }
 
-// Health is how the supervisor judges a session.
+// Health is how the hub checks a session.
 type Health struct {
 	Interval    Duration   `json:"interval"`
 	Timeout     Duration   `json:"timeout"`
@@ -200,7 +200,7 @@ type Health struct {
 	Heartbeat   *Heartbeat `json:"heartbeat,omitempty"`
 }
 
-// Heartbeat is an optional probe: a command that the guest runs, or a key.
+// Heartbeat is an optional probe: a command that the shim runs, or a key.
 type Heartbeat struct {
 	Command []string `json:"command,omitempty"`
 	Key     string   `json:"key,omitempty"`
@@ -234,10 +234,10 @@ type Lifecycle struct {
 // Duration is a time.Duration that is written as text ("1m30s") in JSON.
 type Duration time.Duration
 
-// D is the duration as the standard library's.
+// D returns the duration as the standard library's.
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
-// String is the duration in Go's notation.
+// String returns the duration in Go's notation.
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // Short returns the duration without the zeros that Go puts at its end: 15m, not 15m0s.
@@ -270,9 +270,8 @@ func (r RuntimeSpec) Key() string {
 	return r.Kind + "/" + r.Name
 }
 
-// Engine names what holds the runtime's sessions: the project's tmux servers, a
-// tmux server of a person's own, a Docker engine. Runtimes of one engine see the
-// same sessions, and are asked once.
+// Engine names what holds the runtime's sessions: the project's tmux servers, a user's own
+// tmux server, or a Docker engine. Runtimes of one engine see the same sessions.
 func (r RuntimeSpec) Engine() string {
 	switch {
 	case r.Socket != "":
