@@ -9,27 +9,26 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Effect is something to be done with sessions: one of the six values of this
-// package. It does nothing by itself.
+// Effect is an operation on sessions: one of the six values of this package.
 type Effect interface{ effect() }
 
-// Of is an effect whose doing gives an R.
+// Of is an effect whose result is an R.
 type Of[R any] interface {
 	Effect
 	gives() R
 }
 
-// Launch starts an agent and gives the handle of its session, as
+// Launch starts an agent and returns the handle of its session, as
 // agentform.Launcher.Launch does.
 type Launch struct {
 	Name string // of the place; empty: made up
 	Spec session.Spec
 }
 
-// Monitor looks at a session once and gives what is seen.
+// Monitor observes a session once.
 type Monitor struct{ Session agentform.Handle }
 
-// Capture gives the last lines of a session's screen; Lines 0: all there is.
+// Capture returns the last lines of a session's screen; Lines 0: all there is.
 type Capture struct {
 	Session agentform.Handle
 	Lines   int
@@ -41,13 +40,13 @@ type Send struct {
 	Input   session.Input
 }
 
-// Stop ends a session and gives nothing once nothing of it is left.
+// Stop ends a session and verifies that nothing of it is left.
 type Stop struct{ Session agentform.Handle }
 
 // Sleep lets time pass.
 type Sleep struct{ For time.Duration }
 
-// None is what effects give that give nothing.
+// None is the result of effects that have none.
 type None = struct{}
 
 func (Launch) effect()  {}
@@ -64,7 +63,7 @@ func (Send) gives() (r None)                     { return r }
 func (Stop) gives() (r None)                     { return r }
 func (Sleep) gives() (r None)                    { return r }
 
-// Handler carries effects out. Handle returns what the effect gives: a
+// Handler carries out effects. Handle returns the effect's result: a
 // agentform.Handle for Launch, a agentform.Observation for Monitor, a string for
 // Capture, None for the others.
 type Handler interface {
@@ -77,8 +76,7 @@ type HandlerFunc func(ctx context.Context, e Effect) (any, error)
 // Handle calls the function.
 func (f HandlerFunc) Handle(ctx context.Context, e Effect) (any, error) { return f(ctx, e) }
 
-// Do has one effect carried out and returns what it gives. The error is the
-// handler's.
+// Do carries out one effect with a handler and returns its result.
 func Do[R any](ctx context.Context, h Handler, e Of[R]) (R, error) {
 	var none R
 	v, err := h.Handle(ctx, e)
@@ -92,5 +90,5 @@ func Do[R any](ctx context.Context, h Handler, e Of[R]) (R, error) {
 	return r, nil
 }
 
-// Program is something that is done by effects alone, and gives an R.
+// Program is a function that acts by effects alone, and returns an R.
 type Program[R any] func(ctx context.Context, h Handler) (R, error)

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Real carries effects out with a agentform.Launcher.
+// Real carries out effects with a agentform.Launcher.
 type Real struct {
 	launcher *agentform.Launcher
 	sleep    func(context.Context, time.Duration) error
@@ -19,25 +19,21 @@ type Real struct {
 	sessions map[string]*agentform.Session // by run
 }
 
-// New is a handler that does things with the launcher's runtime, and sleeps.
+// New returns a handler that uses the launcher and really sleeps.
 func New(l *agentform.Launcher) *Real {
 	return &Real{launcher: l, sleep: wait, sessions: map[string]*agentform.Session{}}
 }
 
-// SleepBy makes the handler sleep in another way, and returns it: a scripted
-// runtime's Sleep lets time pass without a wait.
+// SleepBy replaces the handler's sleep, for example by that of a scripted runtime, which
+// takes no time. It returns the handler.
 func (r *Real) SleepBy(sleep func(context.Context, time.Duration) error) *Real {
 	r.sleep = sleep
 	return r
 }
 
-// Handle carries one effect out. A session that this handler did not launch, or
-// has stopped, is gone for it (session.ErrGone); to stop it is no error. An effect
-// that names none is one.
+// Handle carries out one effect. A session that this handler did not launch, or that it
+// has stopped, is session.ErrGone; to stop it is no error.
 func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
-	if err := aimless(e); err != nil {
-		return nil, err
-	}
 	switch e := e.(type) {
 	case Launch:
 		s, err := r.launcher.Launch(ctx, e.Name, e.Spec)
@@ -48,49 +44,36 @@ func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
 		defer r.mu.Unlock()
 		r.sessions[s.Handle().Run] = s
 		return s.Handle(), nil
-	case Monitor:
-		s, err := r.of(e.Session)
-		if err != nil {
-			return agentform.Observation{}, err
-		}
-		return s.Observe(ctx)
-	case Capture:
-		s, err := r.of(e.Session)
-		if err != nil {
-			return "", err
-		}
-		return s.Capture(ctx, e.Lines)
-	case Send:
-		s, err := r.of(e.Session)
-		if err != nil {
-			return None{}, err
-		}
-		return None{}, s.SendInput(ctx, e.Input)
-	case Stop:
-		s, err := r.of(e.Session)
-		if err != nil {
-			return None{}, nil
-		}
-		if err := s.Stop(ctx); err != nil {
-			return None{}, err
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.sessions, e.Session.Run)
-		return None{}, nil
 	case Sleep:
 		return None{}, r.sleep(ctx, e.For)
 	}
-	return nil, fmt.Errorf("effect %T is not known", e)
-}
-
-func (r *Real) of(h agentform.Handle) (*agentform.Session, error) {
+	h, err := target(e)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	s := r.sessions[h.Run]
+	r.mu.Unlock()
+	if _, stops := e.(Stop); s == nil && stops {
+		return None{}, nil
+	} else if s == nil {
+		return nil, fmt.Errorf("session %q %w, or was launched by another handler", h.Name, session.ErrGone)
+	}
+	switch e := e.(type) {
+	case Monitor:
+		return s.Observe(ctx)
+	case Capture:
+		return s.Capture(ctx, e.Lines)
+	case Send:
+		return None{}, s.SendInput(ctx, e.Input)
+	}
+	if err := s.Stop(ctx); err != nil {
+		return None{}, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s := r.sessions[h.Run]; s != nil {
-		return s, nil
-	}
-	return nil, fmt.Errorf("session %q %w, or was launched by another handler", h.Name, session.ErrGone)
+	delete(r.sessions, h.Run)
+	return None{}, nil
 }
 
 // wait sleeps until the time is over or the context ends.

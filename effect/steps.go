@@ -10,10 +10,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Step is a Handler for interpreters that thread a store: what an effect gives
-// depends on the environment and on the store, and so does the next store. A
-// store that was handed in is not changed, so a program can be taken up from any
-// step again.
+// Step is a Handler for interpreters that thread a store: the result of an effect and the
+// next store depend on the environment and the store. A store that is passed in is not
+// changed, so a program can be resumed from any step.
 type Step func(ctx context.Context, e Effect, env Env, store Store) (value any, next Store, err error)
 
 // Env is what stays the same for a whole program.
@@ -41,8 +40,8 @@ type SessionState struct {
 	Stopped bool
 }
 
-// Simulate is a Step without any effect on the world: sessions do what
-// Env.Scripts says, and time passes only by Sleep.
+// Simulate is a Step that touches nothing: sessions do what Env.Scripts says, and time
+// passes only by Sleep.
 func Simulate(_ context.Context, e Effect, env Env, store Store) (any, Store, error) {
 	var v any = None{}
 	switch e := e.(type) {
@@ -55,11 +54,12 @@ func Simulate(_ context.Context, e Effect, env Env, store Store) (any, Store, er
 		}
 		v = agentform.Handle{Name: e.Name, Agent: e.Spec.Agent.Name, Dir: e.Spec.Workspace.Path, Run: "run-" + e.Name}
 	case Sleep:
-	case Monitor, Capture, Send, Stop:
-		if err := aimless(e); err != nil {
+	default:
+		h, err := target(e)
+		if err != nil {
 			return nil, store, err
 		}
-		name, _ := target(e)
+		name := h.Name
 		s, there := store.Sessions[name]
 		_, stops := e.(Stop)
 		switch gone := !there || s.Stopped; {
@@ -70,53 +70,47 @@ func Simulate(_ context.Context, e Effect, env Env, store Store) (any, Store, er
 		}
 		switch e.(type) {
 		case Monitor:
-			o := look(env.Scripts[name], s.Looks)
+			o := observation(env.Scripts[name], s.Looks)
 			o.At = env.Start.Add(store.Slept)
 			o.Changed = o.Snippet != s.Output
 			v = o
 		case Capture:
 			v = s.Output
 		}
-	default:
-		return nil, store, fmt.Errorf("effect %T is not known", e)
 	}
 	return v, account(store, e, v), nil
 }
 
-// look is the n-th observation of a script.
-func look(script []agentform.Observation, n int) agentform.Observation {
+// observation returns the n-th observation of a script.
+func observation(script []agentform.Observation, n int) agentform.Observation {
 	if len(script) == 0 {
 		return agentform.Observation{Status: session.StatusRunning}
 	}
 	return script[min(n, len(script)-1)]
 }
 
-// target is the name of the session that an effect is about.
-func target(e Effect) (string, bool) {
+// target returns the session of an effect. An effect whose Handle was forgotten is an
+// error: to stop it would pass as done.
+func target(e Effect) (h agentform.Handle, err error) {
 	switch e := e.(type) {
 	case Monitor:
-		return e.Session.Name, true
+		h = e.Session
 	case Capture:
-		return e.Session.Name, true
+		h = e.Session
 	case Send:
-		return e.Session.Name, true
+		h = e.Session
 	case Stop:
-		return e.Session.Name, true
+		h = e.Session
+	default:
+		return h, fmt.Errorf("effect %T is not known", e)
 	}
-	return "", false
+	if h.Name == "" {
+		err = fmt.Errorf("effect %T names no session", e)
+	}
+	return h, err
 }
 
-// aimless is the error of an effect on a session that names none: its Handle was
-// forgotten, and to stop that would pass as done.
-func aimless(e Effect) error {
-	if name, on := target(e); on && name == "" {
-		return fmt.Errorf("effect %T names no session", e)
-	}
-	return nil
-}
-
-// Steps is a Handler as a Step: the handler does things, and the store keeps
-// account of them.
+// Steps returns a Handler as a Step, with a store that records what the handler did.
 func Steps(h Handler) Step {
 	return func(ctx context.Context, e Effect, _ Env, store Store) (any, Store, error) {
 		v, err := h.Handle(ctx, e)
@@ -127,8 +121,7 @@ func Steps(h Handler) Step {
 	}
 }
 
-// account is the store after an effect that gave v. The one before stays as it
-// is.
+// account returns the store after an effect that gave v. The given one is not changed.
 func account(store Store, e Effect, v any) Store {
 	if e, ok := e.(Sleep); ok {
 		store.Slept += e.For
@@ -139,12 +132,12 @@ func account(store Store, e Effect, v any) Store {
 		store.Sessions = map[string]SessionState{}
 	}
 	if e, ok := e.(Launch); ok {
-		h, _ := v.(agentform.Handle) // who gives something else is told so by Do
+		h, _ := v.(agentform.Handle) // Do reports another type
 		store.Sessions[h.Name] = SessionState{Handle: h, Spec: e.Spec, Status: session.StatusBooting}
 		return store
 	}
-	name, _ := target(e)
-	s, there := store.Sessions[name]
+	h, _ := target(e) // an effect that was carried out has one
+	s, there := store.Sessions[h.Name]
 	if !there {
 		return store
 	}
@@ -160,12 +153,12 @@ func account(store Store, e Effect, v any) Store {
 	case Stop:
 		s.Stopped, s.Status = true, session.StatusStopped
 	}
-	store.Sessions[name] = s
+	store.Sessions[h.Name] = s
 	return store
 }
 
-// Run interprets a program with a Step, from a store on, and returns what the
-// program gives with the store that it leaves.
+// Run interprets a program with a Step, beginning with a store, and returns the
+// program's result and the last store.
 func Run[R any](ctx context.Context, p Program[R], step Step, env Env, store Store) (R, Store, error) {
 	r, err := p(ctx, HandlerFunc(func(ctx context.Context, e Effect) (any, error) {
 		v, next, err := step(ctx, e, env, store)

@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Done is an effect that was carried out, with what came of it.
+// Done is an effect that was carried out, with its result.
 type Done struct {
 	Effect Effect
 	Result any // as Handler.Handle gives it
@@ -22,7 +22,7 @@ type Done struct {
 	Took   time.Duration
 }
 
-// Record tells of each effect after it was carried out.
+// Record calls a function after each effect.
 func Record(h Handler, tell func(Done)) Handler {
 	return HandlerFunc(func(ctx context.Context, e Effect) (any, error) {
 		began := time.Now()
@@ -32,9 +32,9 @@ func Record(h Handler, tell func(Done)) Handler {
 	})
 }
 
-// Journal writes what is done with each session into its history, in a folder a
-// session below dir: launched, sent, status_changed, run_ended. What cannot be
-// written is returned as the effect's error, beside what it gave.
+// Journal writes the events of each session to its history, in a directory of its own
+// below dir: launched, sent, status_changed, run_ended. A write error is returned as the
+// effect's error, with the effect's result.
 func Journal(h Handler, dir string) Handler {
 	var mu sync.Mutex
 	last := map[string]session.Status{} // by run
@@ -78,9 +78,8 @@ func Journal(h Handler, dir string) Handler {
 	})
 }
 
-// DryRun does nothing and says what would be done, a line an effect. What effects
-// give is made up: a handle that names the session, an observation of one that is
-// done.
+// DryRun does nothing and reports each effect in a line. The results are made up: a handle
+// that names the session, an observation of one that is done.
 func DryRun(say func(line string)) Handler {
 	return HandlerFunc(func(_ context.Context, e Effect) (any, error) {
 		switch e := e.(type) {
@@ -107,10 +106,9 @@ func DryRun(say func(line string)) Handler {
 	})
 }
 
-// Retry carries an effect out again when it fails, up to so many times in all,
-// with Sleep effects of the given length between: the first handler decides what
-// sleeping is. What would do something twice is not tried again: Send, and Launch
-// of a name that is taken. Nor is anything once the context has ended.
+// Retry carries out a failed effect again, up to so many times in all, with Sleep effects
+// of the given length between. It does not retry what could be done twice, Send and
+// Launch of a name that is taken, nor anything once the context has ended.
 func Retry(h Handler, times int, between time.Duration) Handler {
 	return HandlerFunc(func(ctx context.Context, e Effect) (any, error) {
 		for n := 1; ; n++ {
@@ -126,7 +124,7 @@ func Retry(h Handler, times int, between time.Duration) Handler {
 	})
 }
 
-// words are an input in a line.
+// words returns an input in a line.
 func words(in session.Input) string {
 	if in.Key != "" {
 		return "key " + in.Key
