@@ -8,36 +8,36 @@ import (
 
 // Start is the body of start.
 type Start struct {
-	Wait bool `json:"wait,omitempty"` // answer when the agent is ready
+	Wait bool `json:"wait,omitempty"` // respond when the agent is ready
 }
 
 // Restart is the body of restart.
 type Restart struct {
-	Fresh bool `json:"fresh,omitempty"` // begin a fresh conversation, with the prompt
+	Fresh bool `json:"fresh,omitempty"` // start a new conversation, with the prompt
 	Wait  bool `json:"wait,omitempty"`  // answer when the agent is ready
 }
 
 // RestartSession is the body of restart-session.
 type RestartSession struct {
-	Fresh bool  `json:"fresh,omitempty"` // begin a fresh conversation, with the prompt
-	Wait  *bool `json:"wait,omitempty"`  // answer when the agent is ready (default: true)
+	Fresh bool  `json:"fresh,omitempty"` // start a new conversation, with the prompt
+	Wait  *bool `json:"wait,omitempty"`  // respond when the agent is ready (default: true)
 }
 
 // Stop is the body of stop.
 type Stop struct {
-	AfterTurn bool             `json:"after_turn,omitempty"` // let the running turn end first
-	Timeout   session.Duration `json:"timeout,omitempty"`    // how long that may take, such as 5m; with after_turn
+	AfterTurn bool             `json:"after_turn,omitempty"` // wait for the running turn to end
+	Timeout   session.Duration `json:"timeout,omitempty"`    // limit of that wait, such as 5m
 }
 
-// Done is what became of what a session was told.
+// Done is the result of an action on a session.
 type Done struct {
 	Format  string          `json:"format_version"`
 	Address session.Address `json:"address"`
-	Actions []Act           `json:"actions"` // empty: it was so already
-	Session Session         `json:"session"` // as it is now
+	Actions []Act           `json:"actions"` // empty: nothing had to be done
+	Session Session         `json:"session"` // after the action
 }
 
-// Act is one thing that was done.
+// Act is one change that was made.
 type Act struct {
 	Address session.Address `json:"address"`
 	Action  plan.Action     `json:"action"`
@@ -49,14 +49,14 @@ type Act struct {
 // Input is the body of send: a text, or a key.
 type Input struct {
 	Text    string `json:"text,omitempty"`
-	Key     string `json:"key,omitempty"`      // one named key, as tmux calls it: Enter, Escape, C-c, y
-	NoEnter bool   `json:"no_enter,omitempty"` // only type the text
+	Key     string `json:"key,omitempty"`      // a key by its name in tmux: Enter, Escape, C-c, y
+	NoEnter bool   `json:"no_enter,omitempty"` // type the text without submitting it
 }
 
-// Sent is what became of what was typed.
+// Sent is the result of send.
 type Sent struct {
 	Format  string          `json:"format_version"`
 	Address session.Address `json:"address"`
-	Alive   *bool           `json:"session_alive"` // null: it cannot be known
-	Outcome string          `json:"outcome"`       // submitted; queued: it is at work, and takes it up after that; unverified: a key, or only typed
+	Alive   *bool           `json:"session_alive"` // null: not known
+	Outcome string          `json:"outcome"`       // submitted; queued: for after the running turn; unverified: a key, or not submitted
 }

@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// Client asks a hub over its unix socket. It may be used by many goroutines. A
-// session is named by its id, its address or its short name. What the hub refuses is
-// an *Error; that it is not there, the error of the connection.
+// Client is a client of a hub's unix socket, safe for concurrent use. Sessions are named
+// by id, address or short name. The error is an *Error if the hub refuses a request, or
+// else that of the connection.
 type Client struct{ http *http.Client }
 
-// Dial is a client of the hub whose unix socket has that path. Nothing is connected
-// before something is asked.
+// Dial returns a client of the hub with that unix socket. It connects with the first
+// request.
 func Dial(socket string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
@@ -31,26 +31,26 @@ func Dial(socket string) *Client {
 	return &Client{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second}}}
 }
 
-// Close ends the connections that are not in use.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Health is whether the hub does its work; of one that is stuck, too.
+// Health returns whether the hub is healthy, also if it is stuck.
 func (c *Client) Health(ctx context.Context) (h Health, err error) {
 	return h, c.ask(ctx, "GET", "/healthz", nil, &h)
 }
 
-// Sessions are all sessions on record, as the hub saw them last.
+// Sessions returns all sessions on record, as last observed.
 func (c *Client) Sessions(ctx context.Context) (d StatusDocument, err error) {
 	return d, c.ask(ctx, "GET", "/v1/sessions", nil, &d)
 }
 
-// Session is one session in full.
+// Session returns one session in full.
 func (c *Client) Session(ctx context.Context, id string) (d ShownDocument, err error) {
 	return d, c.ask(ctx, "GET", pathOf(id), nil, &d)
 }
 
-// Data is what a session's agent was told, did and said, the last so many entries and
-// lines; 0: as many as fit into 48 KiB.
+// Data returns the end of a session's conversation and screen: at most tail entries and
+// lines, or 48 KiB if tail is 0.
 func (c *Client) Data(ctx context.Context, id string, tail int) (d Data, err error) {
 	path := pathOf(id) + "/data"
 	if tail > 0 {
@@ -59,13 +59,13 @@ func (c *Client) Data(ctx context.Context, id string, tail int) (d Data, err err
 	return d, c.ask(ctx, "GET", path, nil, &d)
 }
 
-// Plan is what the hub is about to do, and what it holds back.
+// Plan returns what the hub is about to do and what it holds.
 func (c *Client) Plan(ctx context.Context) (d PlanDocument, err error) {
 	return d, c.ask(ctx, "GET", "/v1/plan", nil, &d)
 }
 
-// Tell tells a session something by hand: restart-session, start, restart, pause,
-// resume, stop. Body is what there is to say besides, such as a Stop; nil: nothing.
+// Tell carries out an action: restart-session, start, restart, pause, resume or stop.
+// body has its options, such as a Stop, or is nil.
 func (c *Client) Tell(ctx context.Context, id, verb string, body any) (d Done, err error) {
 	return d, c.ask(ctx, "POST", pathOf(id)+"/"+verb, body, &d)
 }
@@ -77,7 +77,7 @@ func (c *Client) Send(ctx context.Context, id string, in Input) (d Sent, err err
 
 func pathOf(id string) string { return "/v1/sessions/" + url.PathEscape(id) }
 
-// longestAnswer bounds what is read of one: the sessions of a large project.
+// longestAnswer limits the size of a response.
 const longestAnswer = 64 << 20
 
 func (c *Client) ask(ctx context.Context, method, path string, body, into any) error {
@@ -92,7 +92,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body, into any) e
 	return nil
 }
 
-// do sends a request, and returns its answer if that is no error.
+// do sends a request and returns a successful response.
 func (c *Client) do(ctx context.Context, method, path string, body any, header http.Header) (*http.Response, error) {
 	var text io.Reader = http.NoBody
 	if body != nil {
@@ -128,18 +128,18 @@ func (c *Client) do(ctx context.Context, method, path string, body any, header h
 	return nil, f.Error
 }
 
-// Event is something that happened, with its place among all events.
+// Event is an event with its position among all events.
 type Event struct {
-	ID string // what names it as the last that one had
+	ID string // names the last event for a stream to resume after
 	EventRecord
 }
 
-// again is how long is waited before a stream that broke is asked for again.
+// again is the wait before a broken stream is requested again.
 const again = 500 * time.Millisecond
 
-// Events are what happens to sessions (none named: to all) after the event with an
-// id, or from now on. A stream that breaks is taken up again where it was. It ends
-// with ctx, or with an error: the last thing that it yields.
+// Events yields the events of sessions, or of all if none is named, after the event with
+// an id, or from now on. It resumes a broken stream. It ends with ctx, or with an error,
+// which it yields last.
 func (c *Client) Events(ctx context.Context, after string, ids ...string) iter.Seq2[Event, error] {
 	path := "/v1/events"
 	if len(ids) > 0 {
@@ -172,7 +172,7 @@ func (c *Client) Events(ctx context.Context, after string, ids ...string) iter.S
 	}
 }
 
-// received are the events of a stream, until it ends or breaks.
+// received yields the events of a stream until it ends or breaks.
 func received(stream io.Reader) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		lines := bufio.NewReader(stream)
@@ -196,7 +196,7 @@ func received(stream io.Reader) iter.Seq[Event] {
 	}
 }
 
-// NotThere reports whether an error says that no hub listens.
+// NotThere reports whether an error means that no hub is listening.
 func NotThere(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"

@@ -4,24 +4,23 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Data is what an agent was told, did and said.
+// Data is the end of an agent's conversation and screen.
 type Data struct {
 	Format     string           `json:"format_version"`
 	Address    session.Address  `json:"address"`
 	ID         string           `json:"id"`
-	Alive      *bool            `json:"session_alive"` // null: it cannot be known
-	Observable bool             `json:"observable"`    // the agent's own session file may be looked for
-	Path       string           `json:"path"`          // of that file; empty: it has none, or not yet
-	Entries    []session.Entry  `json:"entries"`       // the last of what stands in it
-	Screen     Screen           `json:"screen"`        // the last one that was seen
+	Alive      *bool            `json:"session_alive"` // null: not known
+	Observable bool             `json:"observable"`    // the agent's session file may be read
+	Path       string           `json:"path"`          // of that file; empty: there is none yet
+	Entries    []session.Entry  `json:"entries"`       // the last in that file
+	Screen     Screen           `json:"screen"`        // the last one observed
 	Activity   session.Activity `json:"activity"`
-	Truncated  bool             `json:"truncated"` // there was more, of the one or the other
+	Truncated  bool             `json:"truncated"` // entries or screen were cut
 }
 
-// Health is whether the hub does its work.
+// Health is whether a hub is healthy.
 type Health struct {
 	Format string `json:"format_version"`
-	// Status is ok; read_only: the state cannot be read, so it only looks; stuck: it
-	// has not looked for long.
+	// Status is ok; read_only: the state cannot be read; stuck: the last look is too old.
 	Status string `json:"status"`
 }

@@ -1,14 +1,14 @@
 package api
 
-// Error is why something was not done, as it is answered: {"error": {…}}.
+// Error is the error of a response: {"error": {…}}.
 type Error struct {
-	Status  int    `json:"-"`       // of HTTP
+	Status  int    `json:"-"`       // HTTP status
 	Code    string `json:"code"`    // in snake_case, for programs
 	Message string `json:"message"` // for people
-	Next    string `json:"next"`    // what to do about it; empty: nothing is known
+	Next    string `json:"next"`    // what to do next; may be empty
 }
 
-// Error is what happened, and below it what to do.
+// Error returns the message, and on the next line what to do.
 func (e *Error) Error() string {
 	if e.Next == "" {
 		return e.Message

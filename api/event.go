@@ -4,8 +4,7 @@ import (
 	"github.com/agentform/agentform/history"
 )
 
-// EventRecord is a history event as events --json writes it: what the log has,
-// with its excerpt cut to the tail.
+// EventRecord is a history event as in events --json, with its excerpt cut to the tail.
 type EventRecord struct {
 	history.Event
 	Truncated bool `json:"truncated,omitempty"` // of the excerpt

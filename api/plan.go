@@ -34,19 +34,19 @@ type Change struct {
 	Until   *time.Time      `json:"until,omitempty"`
 	Moved   session.Address `json:"previous_address,omitempty"`
 	Import  string          `json:"import_id,omitempty"`
-	// Interrupts is the turn that the change cuts off.
+	// Interrupts is the turn that the change interrupts.
 	Interrupts *Interrupted `json:"interrupts,omitempty"`
 }
 
-// Interrupted is a turn that a change cuts off.
+// Interrupted is a turn that a change interrupts.
 type Interrupted struct {
 	Activity session.Activity `json:"activity"`
 	Since    *time.Time       `json:"since"`
-	// AfterTurn is for how long the turn is let end first, in seconds; 0: not at all.
+	// AfterTurn is how many seconds the turn may go on first; 0: none.
 	AfterTurn float64 `json:"after_turn_seconds"`
 }
 
-// Field is one attribute that a change sets. Before and After of a sensitive one are nil.
+// Field is one attribute that a change sets. Before and After are nil if it is sensitive.
 type Field struct {
 	Path      string      `json:"path"`
 	Before    any         `json:"before"`

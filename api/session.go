@@ -13,24 +13,24 @@ import (
 // when something is added.
 const FormatVersion = "1.0"
 
-// Session is one session in a status document. A pointer that is nil stands for
-// what is not known or not there, and is null in JSON.
+// Session is one session in a status document. A nil pointer means that a value is not
+// known or absent, and is null in JSON.
 type Session struct {
 	Address        session.Address   `json:"address"`
 	Name           string            `json:"name"` // the address as a person types it: worker["web"]
 	Role           string            `json:"role"`
 	Agent          string            `json:"agent"`
 	Runtime        string            `json:"runtime"` // RuntimeSpec.Key: tmux, docker/sandbox
-	Desired        session.Desired   `json:"desired"` // a person's override, if there is one
+	Desired        session.Desired   `json:"desired"` // as overridden, else as declared
 	State          session.State     `json:"state"`
 	Activity       session.Activity  `json:"activity"`
 	Alive          *bool             `json:"session_alive"`
-	Observable     bool              `json:"observable"` // the agent's own session file may be looked for
+	Observable     bool              `json:"observable"` // the agent's session file may be read
 	Branch         string            `json:"branch"`
 	BranchOK       *bool             `json:"branch_ok"`
-	BranchLive     string            `json:"branch_live"`   // what the workspace is on; empty: detached or not known
-	BranchFault    string            `json:"branch_fault"`  // what is wrong when branch_ok is not true, for people
-	BranchReason   plan.Reason       `json:"branch_reason"` // the same as plan's code: branch_mismatch, workspace_gone, workspace_unreadable
+	BranchLive     string            `json:"branch_live"`   // branch of the workspace; empty: detached or not known
+	BranchFault    string            `json:"branch_fault"`  // why branch_ok is not true, for people
+	BranchReason   plan.Reason       `json:"branch_reason"` // the same as a code: branch_mismatch, workspace_gone, workspace_unreadable
 	Workspace      string            `json:"workspace"`
 	ID             string            `json:"id"`
 	PaneID         string            `json:"pane_id"`
@@ -41,15 +41,15 @@ type Session struct {
 	CreatedAt      *time.Time        `json:"created_at"`
 	StartedAt      *time.Time        `json:"started_at"` // of the run
 	FirstTurnAt    *time.Time        `json:"first_turn_at"`
-	Turns          *int              `json:"turns"`  // that have ended, as the agent's own session file says
-	Tokens         *int64            `json:"tokens"` // in and out, as far as that counts them
-	Until          *time.Time        `json:"until"`  // of activity blocked_api: when the limit ends, if that is said
-	Signal         string            `json:"signal"` // what the activity is known by: native, hook, title, screen, exit
+	Turns          *int              `json:"turns"`  // that have ended, by the agent's session file
+	Tokens         *int64            `json:"tokens"` // in and out, if the session file counts them
+	Until          *time.Time        `json:"until"`  // end of the limit, if activity is blocked_api and that is known
+	Signal         string            `json:"signal"` // source of the activity: native, hook, title, screen, exit
 	Restarts       int               `json:"restarts"`
-	Budget         *Budget           `json:"restart_budget"` // of one that the hub starts again, or not any more
+	Budget         *Budget           `json:"restart_budget"` // if the hub restarts the session, or has given up
 	Health         string            `json:"health"`         // healthy, unhealthy, unknown
-	Unhealthy      *Unhealthy        `json:"unhealthy"`      // what the hub found to be wrong with it; nil: nothing
-	Attached       *int              `json:"attached"`       // how many terminals are attached; nil: not known
+	Unhealthy      *Unhealthy        `json:"unhealthy"`      // why the hub considers it unhealthy
+	Attached       *int              `json:"attached"`       // number of attached terminals
 	LastEvent      *LastEvent        `json:"last_event"`
 	PR             string            `json:"pr_url"`
 	ConversationID string            `json:"conversation_id"`
@@ -58,23 +58,23 @@ type Session struct {
 	Transcripts    Transcripts       `json:"transcripts"`
 }
 
-// Budget is how far the hub has come with starting a session again.
+// Budget is the state of a session's restarts by the hub.
 type Budget struct {
-	Reason string     `json:"reason"` // why it waits: backing_off, budget_spent, restart_policy; empty: it does not
-	Try    int        `json:"try"`    // the number of the next try; of budget_spent, of the last
+	Reason string     `json:"reason"` // why the hub waits: backing_off, budget_spent, restart_policy; empty: it does not
+	Try    int        `json:"try"`    // number of the next try, or of the last if the budget is spent
 	Of     int        `json:"of"`
-	Until  *time.Time `json:"until"` // of backing_off: when that is
+	Until  *time.Time `json:"until"` // time of the next try, if backing off
 }
 
-// Unhealthy is what the hub found to be wrong with a live session, as its history tells:
-// it is known after the hub has ended, too.
+// Unhealthy is why the hub considers a live session unhealthy. It is in the history, and
+// so is known after the hub has ended.
 type Unhealthy struct {
 	Reason string    `json:"reason"` // hung, heartbeat, contradicted, unobserved
 	Detail string    `json:"detail"`
 	Since  time.Time `json:"since"`
 }
 
-// LastEvent is the youngest event of a session's history.
+// LastEvent is the last event of a session's history.
 type LastEvent struct {
 	Time   time.Time    `json:"time"`
 	Kind   history.Kind `json:"type"`
@@ -83,9 +83,9 @@ type LastEvent struct {
 	Detail string       `json:"detail,omitempty"`
 }
 
-// Transcripts are the files in which a session can be read again.
+// Transcripts are the files with a session's conversation.
 type Transcripts struct {
-	Screen string `json:"screen"` // the recorded screen
+	Screen string `json:"screen"` // the recorded screens
 	Native string `json:"native"` // the agent's own session file
 }
 
@@ -94,12 +94,12 @@ type StatusDocument struct {
 	Format   string                `json:"format_version"`
 	Sessions []Session             `json:"sessions"`
 	Counts   map[session.State]int `json:"counts"`
-	// WrongBranch is how many of them run, or are to be started, on another branch.
+	// WrongBranch counts sessions that run, or are to be started, on another branch.
 	WrongBranch int        `json:"wrong_branch"`
 	Supervisor  Supervisor `json:"supervisor"`
 }
 
-// A Supervisor is what the hub's process does.
+// A Supervisor is the state of the hub's process.
 type Supervisor string
 
 // A suspended hub was stopped by a signal.
