@@ -8,17 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// Sequence is a terminal's escape sequence: CSI (colours, cursor), a string
-// (OSC, DCS, APC, PM, SOS) with what it carries, a character set, or ESC and one
-// more character.
+// Sequence matches a terminal's escape sequence: CSI (colors, cursor), a string (OSC,
+// DCS, APC, PM, SOS) with its content, a character set, or ESC and one more character.
 var Sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u009c\n]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]+[0-~]|\x1b[0-~]")
 
-// Safe returns a text that does nothing to a terminal but show: escape sequences are
-// taken out, a carriage return becomes a line break, other control characters
-// and those that reverse the direction of writing are shown as what they are
-// (^G, <U+202E>), and invalid UTF-8 as U+FFFD. Line breaks and tabs stay.
+// Safe returns a text that a terminal only shows: without escape sequences, with line
+// breaks for carriage returns, and with other control characters and those that change
+// the writing direction in caret notation (^G, <U+202E>). Invalid UTF-8 becomes U+FFFD.
+// Line breaks and tabs are kept.
 func Safe(s string) string {
 	if safe(s) {
 		return s
@@ -51,8 +50,8 @@ func safe(s string) bool {
 	return strings.IndexFunc(s, Harmful) < 0
 }
 
-// Harmful reports whether a terminal acts on a character, or shows what follows
-// it in another order.
+// Harmful reports whether a terminal acts on a character or changes the writing
+// direction for it.
 func Harmful(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -63,7 +62,7 @@ func Harmful(r rune) bool {
 	return r == 0x200e || r == 0x200f || r == 0x061c || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// OneLine returns a text as one safe line: line breaks and tabs become spaces.
+// OneLine returns a text as one safe line, with spaces for line breaks and tabs.
 func OneLine(s string) string {
 	s = strings.TrimSpace(Safe(s))
 	if !strings.ContainsAny(s, "\n\t") {
@@ -72,8 +71,8 @@ func OneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// ShellWord returns a text as one word of a shell's command line. A word that begins with
-// = is quoted as well: zsh would take it for the path of a command.
+// ShellWord returns a text as one word of a shell command. A word that starts with = is
+// quoted too: zsh would expand it.
 func ShellWord(s string) string {
 	plain := s != "" && s[0] != '=' && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%=", r))

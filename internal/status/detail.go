@@ -8,16 +8,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Detail is one session in full, as show and status ADDRESS tell it.
+// Detail is one session in full, for show.
 type Detail struct {
 	api.Session
 	Record *session.Record // nil: not on record
 	Exit   *session.Exit   // how the last run ended; nil: it has not, or is not known
-	Events []history.Event // the last ones, the oldest first
-	Screen string          // the end of it
+	Events []history.Event // the last ones, oldest first
+	Screen string          // its end
 }
 
-// Document returns the document of one session in full.
+// Document returns the document of a session in full.
 func (x Detail) Document() api.ShownDocument {
 	d := api.ShownDocument{Format: api.FormatVersion, Session: x.Session, Exit: x.Exit, Events: eventsOf(x.Events), Look: wire.List(x.Commands())}
 	if x.Record != nil {
@@ -27,7 +27,7 @@ func (x Detail) Document() api.ShownDocument {
 	return d
 }
 
-// Commands returns the commands with which a person looks into a session without
+// Commands returns the commands with which a person can look at a session without
 // agentform.
 func (x Detail) Commands() []string {
 	if x.Record == nil || x.Record.Location.Name == "" || x.State == session.StateStopped || x.State == session.StateError {
@@ -42,8 +42,7 @@ func (x Detail) Commands() []string {
 		prefix += " -S " + plaintext.ShellWord(place.Socket)
 	}
 	if place.Container != "" && place.Socket == "" {
-		// Adopted: the place is named after the container, and its tmux has one session,
-		// called as its maker liked.
+		// Adopted: the container's tmux has one session, with a name of its own.
 		return []string{prefix + " attach", prefix + " capture-pane -p"}
 	}
 	return []string{

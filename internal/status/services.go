@@ -9,7 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Service is a tmux server or a container with sessions, or those that have neither.
+// Service is a tmux server or a container with sessions, or the sessions that have
+// neither.
 type Service struct {
 	Kind      string   `json:"kind"`      // tmux, docker; none: the sessions have no server or container
 	Name      string   `json:"name"`      // of the container; of a tmux server, its socket
@@ -19,7 +20,7 @@ type Service struct {
 	Sessions  []Housed `json:"sessions"`
 }
 
-// Housed is a session in a Service.
+// Housed is a session of a Service.
 type Housed struct {
 	Address  session.Address `json:"address"`
 	State    session.State   `json:"state"`
@@ -28,10 +29,10 @@ type Housed struct {
 	OnRecord bool            `json:"on_record"`
 }
 
-// ServicesOf gathers the places of sessions as they are known, and of what is live
-// and on no record. Every recorded session is in one of them: one that is stopped, or
-// was never started, is in a last one of kind none. Hub is what the hub sees of them,
-// which may reach what cannot be reached from here; nil: there is none.
+// ServicesOf groups sessions, and live sessions that are not on record, by service.
+// Sessions that are stopped or were never started are in a last service of kind none.
+// hub is what the hub observed, which may reach what cannot be reached from here; it may
+// be nil.
 func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) []Service {
 	found := map[session.Location]*Service{}
 	in := func(p session.Location, r session.RuntimeSpec, up *bool) *Service {
@@ -121,8 +122,8 @@ func (s Service) Noun() string {
 	return cmp.Or(t.Server, t.Noun)
 }
 
-// upRank orders what sessions prove about the place that they share: that it runs, that
-// it cannot be known, and that it does not run.
+// upRank orders what sessions prove about their service: it runs, it is not known, it
+// does not run.
 func upRank(up *bool) int {
 	switch {
 	case up == nil:
@@ -133,7 +134,7 @@ func upRank(up *bool) int {
 	return 0
 }
 
-// sees is what the hub sees of a session of which nothing is known here.
+// sees returns what the hub observed of a session whose state is not known here.
 func sees(d *api.StatusDocument, s api.Session) (api.Session, bool) {
 	if d == nil || s.State != session.StateUnknown {
 		return api.Session{}, false
@@ -145,8 +146,8 @@ func sees(d *api.StatusDocument, s api.Session) (api.Session, bool) {
 	return d.Sessions[i], true
 }
 
-// unknownBecause is what there is to say about the state of a session. Of one on
-// another machine's engine, only a hub that stays connected could know more.
+// unknownBecause returns the detail of a session. If it is on the engine of another
+// machine, only a connected hub could know more.
 func unknownBecause(s api.Session, r session.RuntimeSpec, hub *api.StatusDocument) string {
 	if s.State == session.StateUnknown && hub == nil && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://") {
 		return "session state unknown (hub down)"

@@ -32,7 +32,7 @@ type Input struct {
 // Address returns the address of a session that is on record or wanted.
 func (k Input) Address() session.Address { return k.spec().Address }
 
-// Of returns what is reported of a session.
+// Of returns the document of a session.
 func Of(k Input) api.Session {
 	spec := k.spec()
 	var reading session.Detection
@@ -56,7 +56,7 @@ func Of(k Input) api.Session {
 	if v := k.Restarts; v != nil {
 		s.Budget = &api.Budget{Reason: string(v.Reason), Try: v.Try, Of: v.Of, Until: wire.UTCOrNil(v.Until)}
 		if v.Reason == health.BudgetGone {
-			s.Budget.Try = v.Of // there is no next one
+			s.Budget.Try = v.Of // there is no next try
 		}
 	}
 	if r := k.Record; r != nil {
@@ -84,11 +84,11 @@ func Of(k Input) api.Session {
 	return s
 }
 
-// Interrupted begins the detail of a session whose last turn was cut off.
+// Interrupted starts the detail of a session whose last turn was interrupted.
 const Interrupted = "its turn was interrupted"
 
-// interrupted reports whether the session's last turn was cut off and no other has
-// begun since.
+// interrupted reports whether the session's last turn was interrupted and no other has
+// started since.
 func (k Input) interrupted(does session.Activity) bool {
 	switch does {
 	case session.Working, session.Blocked, session.BlockedAPI, session.Done, session.Failed:
@@ -105,7 +105,7 @@ func (k Input) interrupted(does session.Activity) bool {
 	return false
 }
 
-// spec is what the session is wanted to be, or else what it was made as.
+// spec returns the wanted spec of a session, or else the one that it was created with.
 func (k Input) spec() session.Spec {
 	switch {
 	case k.Wanted != nil:
@@ -122,6 +122,7 @@ func (k Input) spec() session.Spec {
 	return session.Spec{}
 }
 
+// recorded adds what is on record.
 func recorded(s *api.Session, r session.Record) {
 	s.ID, s.Origin, s.Override = r.ID, r.Origin, r.Override
 	s.CreatedAt, s.StartedAt = wire.UTCOrNil(r.CreatedAt), wire.UTCOrNil(r.Run.StartedAt)
@@ -136,12 +137,12 @@ func recorded(s *api.Session, r session.Record) {
 	if r.LastError != "" && !gaveUp(*s) {
 		s.Detail = r.LastError
 	}
-	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Location.Container == "" { // in a container it has another number
+	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Location.Container == "" { // in a container it has another pid
 		s.PID = &r.Run.Agent.PID
 	}
 }
 
-// looked adds what the agent's own session file tells.
+// looked adds what the agent's session file says.
 func looked(s *api.Session, x activity.Look) {
 	s.Observable = x.Observable
 	if s.FirstTurnAt == nil {
@@ -165,8 +166,7 @@ func looked(s *api.Session, x activity.Look) {
 	}
 }
 
-// unwell adds what the hub found to be wrong with a session that is not known to be
-// dead.
+// unwell adds why the hub considers a session unhealthy, unless the session is dead.
 func unwell(s *api.Session, k Input) {
 	if k.Record == nil || s.Alive != nil && !*s.Alive {
 		return
@@ -176,18 +176,18 @@ func unwell(s *api.Session, k Input) {
 		return
 	}
 	s.Health, s.Unhealthy = "unhealthy", &api.Unhealthy{Reason: x.Reason, Detail: x.Detail, Since: wire.UTC(x.At)}
-	if k.Look == nil || !k.Look.Overdue { // else that was said
+	if k.Look == nil || !k.Look.Overdue { // else that is in the detail
 		s.Detail = join(s.Detail, "unhealthy: "+x.Detail)
 	}
 }
 
-// gaveUp reports whether the hub does not start the session any more: that is what there
-// is to say of it, and not how the last try failed.
+// gaveUp reports whether the hub has stopped restarting the session. That is its detail
+// then, and not how the last try failed.
 func gaveUp(s api.Session) bool {
 	return s.Budget != nil && s.Budget.Reason == string(health.BudgetGone)
 }
 
-// join is two things to be said about one.
+// join returns two details as one.
 func join(a, b string) string {
 	if a == "" {
 		return b
@@ -195,7 +195,7 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
-// live overrides what is on record with what is seen.
+// live replaces recorded values by observed ones.
 func live(s *api.Session, l session.Live) {
 	if s.ID == "" {
 		s.ID = l.Mark.ID
@@ -217,24 +217,24 @@ func live(s *api.Session, l session.Live) {
 	}
 }
 
-// branch holds the workspace against the branch that is declared.
+// branch compares the branch of the workspace with the declared one.
 func branch(s *api.Session, spec session.Spec, co *session.Checkout, unmade bool) {
 	if co == nil || spec.Branch == "" {
 		return
 	}
-	if co.Err != nil { // whether it is on its branch is not known
+	if co.Err != nil { // the branch is not known
 		s.BranchFault, s.BranchReason = "workspace cannot be read: "+co.Err.Error(), plan.ReasonUnreadable
 		return
 	}
 	s.BranchLive = co.Branch
 	ok := co.Exists && co.Git && co.Branch == spec.Branch
-	if s.ID != "" && !unmade || co.Exists && !co.Empty { // nothing is wrong with a folder that is not made yet
+	if s.ID != "" && !unmade || co.Exists && !co.Empty { // a folder that is not created yet is not wrong
 		s.BranchOK = &ok
 		s.BranchFault, s.BranchReason = branchFault(ok, *co)
 	}
 }
 
-// branchFault returns how a workspace is not on its branch, for people and as plan's
+// branchFault returns why a workspace is not on its branch, for people and as plan's
 // reason.
 func branchFault(ok bool, co session.Checkout) (string, plan.Reason) {
 	switch {

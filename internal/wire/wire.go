@@ -14,8 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Write writes a value as an indented JSON document. What a terminal would act on
-// is escaped.
+// Write writes a value as an indented JSON document. Control characters are escaped.
 func Write(w io.Writer, v any) error { return encode(w, v, "  ") }
 
 // WriteLine writes a value as one line of JSON.
@@ -33,8 +32,8 @@ func encode(w io.Writer, v any, indent string) error {
 	return err
 }
 
-// escape writes the characters that encoding/json leaves as they are and a
-// terminal would act on as \uXXXX, which is the same JSON.
+// escape replaces the characters that encoding/json keeps and a terminal would act on by
+// \uXXXX.
 func escape(b []byte) []byte {
 	found := func(r rune) bool { return r != '\n' && plaintext.Harmful(r) }
 	if bytes.IndexFunc(b, found) < 0 {
@@ -51,8 +50,8 @@ func escape(b []byte) []byte {
 	return out.Bytes()
 }
 
-// Tail is the end of a text, at most session.TailLimit bytes of valid UTF-8,
-// from the start of a line where there is one, and whether anything was cut.
+// Tail returns the end of a text, at most session.TailLimit bytes of valid UTF-8 from
+// the start of a line if there is one, and whether it was cut.
 func Tail(text string) (tail string, truncated bool) {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) <= session.TailLimit {
