@@ -1,7 +1,6 @@
 package plan
 
-// Action is what is to be done with one session. The value is the word that
-// programs read.
+// Action is what to do with one session. The value is the word for programs.
 type Action string
 
 // The actions.
@@ -15,12 +14,12 @@ const (
 	Resume  Action = "resume"
 	Stop    Action = "stop"
 	Delete  Action = "delete"
-	Adopt   Action = "adopt"  // a live session of ours that is not on record
+	Adopt   Action = "adopt"  // a managed live session that is not recorded
 	Forget  Action = "forget" // a record with nothing live behind it
-	Hold    Action = "hold"   // something is to be done, but not now
+	Hold    Action = "hold"   // an action that has to wait
 )
 
-// Symbol is the action's sign in a plan's text.
+// Symbol returns the action's sign in a printed plan.
 func (a Action) Symbol() string {
 	switch a {
 	case Create:
@@ -48,12 +47,12 @@ func (a Action) Symbol() string {
 // Acts reports whether the action changes anything when it is applied.
 func (a Action) Acts() bool { return a != None && a != Hold && a != "" }
 
-// Forces is how far a changed field reaches.
+// Forces is how far a change of a field reaches.
 type Forces string
 
 // The reaches, weakest first.
 const (
 	ForcesNothing Forces = "none"    // updated in place
-	ForcesRestart Forces = "restart" // the agent is started again, its workspace stays
-	ForcesReplace Forces = "replace" // the session is made anew
+	ForcesRestart Forces = "restart" // the agent restarts in its workspace
+	ForcesReplace Forces = "replace" // the session is recreated
 )

@@ -16,8 +16,7 @@ type unmet struct {
 	faulty bool // it is in error
 }
 
-// dependencies holds a session that cannot start yet because of what it depends
-// on. held is false if nothing keeps it.
+// dependencies holds a session that its dependencies keep from starting.
 func (q *queue) dependencies(c Change) (_ Change, isHeld bool) {
 	var open []unmet
 	for _, need := range q.join.needs(c.Address) {
@@ -59,8 +58,8 @@ func (q *queue) dependencies(c Change) (_ Change, isHeld bool) {
 	return held(c, ReasonDependency, "waiting for "+list), true
 }
 
-// met reports whether a dependency has reached what is waited for, and what is
-// the case if it has not.
+// met reports whether a dependency has reached what is waited for, and what it does
+// if not.
 func (q *queue) met(d *Change, until session.Await) (_ unmet, met bool) {
 	u := unmet{on: d.Address, detail: string(until)}
 	alive := d.Live != nil && d.Live.Liveness == session.Alive
@@ -100,7 +99,7 @@ func (q *queue) met(d *Change, until session.Await) (_ unmet, met bool) {
 	return u, false
 }
 
-// blocked says why a dependency that is held or in error is not met.
+// blocked returns why a dependency that is held or has an error is not met.
 func (q *queue) blocked(d *Change) unmet {
 	u := unmet{on: d.Address, detail: d.Detail}
 	switch {
@@ -118,7 +117,7 @@ func (q *queue) blocked(d *Change) unmet {
 	return u
 }
 
-// fate says how a session came to do nothing any more.
+// fate says why a session does nothing any more.
 func (q *queue) fate(d *Change, diagnosis Diagnosis) string {
 	exit := q.join.exit(*d)
 	switch {
@@ -134,8 +133,8 @@ func (q *queue) fate(d *Change, diagnosis Diagnosis) string {
 	return "exited (" + exit.String() + ")"
 }
 
-// ready reports whether a dependency can take a prompt, or has taken one, or is
-// about to be started by the same plan.
+// ready reports whether a dependency can take a prompt, has taken one, or is
+// started by the same plan.
 func (q *queue) ready(d *Change, alive bool, does session.Doing, known bool) (unmet, bool) {
 	u := unmet{on: d.Address}
 	switch {
@@ -152,8 +151,8 @@ func (q *queue) ready(d *Change, alive bool, does session.Doing, known bool) (un
 	return u, true
 }
 
-// Waits reports whether the change is a start that waits: for a dependency that can
-// still come to what is waited for, or for max_running.
+// Waits reports whether the change is a start that waits for max_running, or for a
+// dependency that can still be met.
 func (c Change) Waits() bool {
 	return c.Action == Hold && !c.Skips && (c.Reason == ReasonQueued || c.Reason == ReasonDependency)
 }
@@ -163,19 +162,18 @@ func (c Change) Starts() bool {
 	return c.After != nil && (c.Action == Create || c.Action == Restart)
 }
 
-// Queues reports whether the change is a start that waits and that can be put on
-// record to happen later: a session that is to be replaced stays as it is.
+// Queues reports whether the change is a waiting start that can be recorded to
+// happen later. A session that is to be replaced stays as it is.
 func (c Change) Queues() bool {
 	return c.Waits() && c.After != nil && (c.Holds == Create || c.Holds == Restart && c.Before.Intent != session.Creating)
 }
 
-// Stuck reports whether the change is a start that was approved and that a problem
-// prevents: it does not begin by itself once time has passed.
+// Stuck reports whether the change is an approved start that a problem prevents.
 func (c Change) Stuck() bool {
 	return c.Before != nil && c.Before.Intent == session.Queued && c.Action == None && c.Reason != ReasonStop
 }
 
-// Queued reports whether exactly that start is on record already.
+// Queued reports whether exactly that start is already recorded.
 func (c Change) Queued() bool {
 	if c.Before == nil || c.After == nil || c.Before.Intent != session.Queued {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Diagnosis is what is known of one session's well-being.
+// Diagnosis is what is wrong with a session.
 type Diagnosis struct {
 	State    session.State
 	Activity session.Activity // of a dead session; empty while it lives: its agent says
@@ -17,10 +17,8 @@ type Diagnosis struct {
 	Remedy   session.Remedy
 }
 
-// Diagnose says what the record and the live object together tell of a session.
-// Either may be nil: a record without anything live behind it, a live object
-// that is not on record. A runtime that did not answer makes it unknown, never
-// dead.
+// Diagnose compares a record with its live object. Either may be nil. A runtime
+// that did not answer makes a session unknown, never dead.
 func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	if r != nil {
 		if d, away := elsewhere(*r, w); away {
@@ -57,8 +55,8 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	return Diagnosis{State: session.StateRunning, Alive: yes(), Reason: ReasonInSync, Detail: "running"}
 }
 
-// underWay diagnoses a session whose agent does not run, and that a command is at work
-// on. ok is false of any other.
+// underWay diagnoses a session without a running agent that a command is working
+// on. ok is false for any other.
 func underWay(r *session.Record, l *session.Live, w session.World) (d Diagnosis, ok bool) {
 	if l != nil && l.PlaceUp && l.Liveness != session.Dead || r != nil && w.Runs[r.Run.ID].Alive {
 		return Diagnosis{}, false
@@ -70,8 +68,8 @@ func underWay(r *session.Record, l *session.Live, w session.World) (d Diagnosis,
 	return d, d.Detail != ""
 }
 
-// atWork says what a command does to a session now; empty: none is at work on it. A
-// record that was saved before the command started is none of its work, or not yet.
+// atWork says what a command is doing to a session now, or "". A record that was
+// saved before the command started is not its work.
 func atWork(r *session.Record, w session.World) string {
 	if r == nil || r.LastError != "" || w.Writer.Name == "" || r.UpdatedAt.Before(w.Writer.Since) {
 		return ""
@@ -89,8 +87,8 @@ func atWork(r *session.Record, w session.World) string {
 	return ""
 }
 
-// down diagnoses a place that is there and does not run. A session that came to its
-// end before its place did needs none.
+// down diagnoses a place that exists and does not run. A session that ended before
+// its place did needs none.
 func down(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	if r != nil && r.Intent == session.Queued {
 		return approved(r)
@@ -108,7 +106,7 @@ func down(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	return d
 }
 
-// absent diagnoses a record with nothing live behind it.
+// absent diagnoses a record without a live object.
 func absent(r *session.Record, w session.World) Diagnosis {
 	if r == nil {
 		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonNew, Detail: "not on record"}
@@ -138,9 +136,8 @@ func absent(r *session.Record, w session.World) Diagnosis {
 	return dead(session.StateError, ReasonGone, r.Location.Traits().Noun+" is gone", facts.Exit)
 }
 
-// outOfReach diagnoses a session whose agent runs and whose place cannot be found: its
-// tmux server lost its socket, say, or another one was asked. What the agent does is
-// unknown, and a process that runs outweighs a place that does not answer.
+// outOfReach diagnoses a session whose agent runs and whose place cannot be found,
+// for example because its tmux server lost its socket. Its activity is unknown.
 func outOfReach(r session.Record, facts session.RunFacts) Diagnosis {
 	return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
 		Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d)", r.Location.Traits().Noun, facts.Agent.PID),
@@ -155,7 +152,7 @@ func approved(r *session.Record) Diagnosis {
 	return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonQueued, Detail: "approved, and not started yet"}
 }
 
-// ended diagnoses a place that stands with a dead session in it.
+// ended diagnoses a running place with a dead agent in it.
 func ended(r *session.Record, l *session.Live) Diagnosis {
 	agent := agentOf(r, l)
 	if r != nil && r.Intent == session.Queued {
@@ -185,7 +182,7 @@ func ended(r *session.Record, l *session.Live) Diagnosis {
 	return d
 }
 
-// agentOf is the agent on record, or else the one that was launched.
+// agentOf returns the recorded agent, or else the launched one.
 func agentOf(r *session.Record, l *session.Live) session.AgentSpec {
 	switch {
 	case r != nil:
@@ -196,8 +193,8 @@ func agentOf(r *session.Record, l *session.Live) session.AgentSpec {
 	return session.AgentSpec{}
 }
 
-// concluded diagnoses a run that came to its end, whatever became of its place: its
-// work is done, or its time is up. ok is false of any other.
+// concluded diagnoses a run that finished or reached its timeout, whatever became
+// of its place. ok is false for any other.
 func concluded(a session.AgentSpec, e *session.Exit) (d Diagnosis, ok bool) {
 	switch {
 	case timedOut(e):
@@ -208,8 +205,8 @@ func concluded(a session.AgentSpec, e *session.Exit) (d Diagnosis, ok bool) {
 	return Diagnosis{}, false
 }
 
-// rebooted reports whether the recorded run was started before the machine, or the
-// container that agentform runs in, was.
+// rebooted reports whether the machine, or the container that agentform runs in,
+// was started after the recorded run.
 func rebooted(r session.Record, w session.World) bool {
 	return r.Run.BootID != "" && w.BootID != "" && r.Run.BootID != w.BootID || r.Owner.Differs(w.Here) == session.Restarted
 }
@@ -222,11 +219,11 @@ func rebootWords(r session.Record, w session.World) string {
 	return "host rebooted"
 }
 
-// timedOut reports whether a run was ended because it lasted too long.
+// timedOut reports whether a run reached its timeout.
 func timedOut(e *session.Exit) bool { return e != nil && e.Cause == "timeout" }
 
-// overTime is a session whose run was longer than it may be: it was stopped, and
-// starts again only when somebody asks for it, or the limit would limit nothing.
+// overTime diagnoses a run that reached its timeout. It stays stopped until someone
+// restarts it.
 func overTime(e session.Exit) Diagnosis {
 	return Diagnosis{State: session.StateStopped, Activity: session.Exited, Alive: no(), Reason: ReasonTimeout,
 		Detail: fmt.Sprintf("stopped: its timeout passed after %s", e.Ran), Remedy: session.Remedy{Code: session.RemedyRestart}}
@@ -241,8 +238,8 @@ func dead(s session.State, reason Reason, detail string, e *session.Exit) Diagno
 	return Diagnosis{State: s, Activity: session.Exited, Alive: no(), Reason: reason, Detail: detail}
 }
 
-// standing is what the session was last told to be: by hand, else by the spec
-// on record.
+// standing returns what the session was last told to be, by an override or by its
+// recorded spec.
 func standing(r session.Record) session.Desired {
 	if r.Override != nil {
 		return r.Override.Desired

@@ -1,6 +1,6 @@
-// Package plan decides: it lays what is wanted beside what is on record and
-// what is live, and says what is to be done with each session, and why.
+// Package plan decides: it compares what is wanted with what is recorded and what is
+// live, and returns what to do with each session, and why.
 //
-// Compute is pure. It asks nothing, waits for nothing and changes nothing; the
-// same input gives the same plan, whatever its order.
+// Compute is pure. It asks nothing, waits for nothing and changes nothing; the same
+// input gives the same plan, whatever its order.
 package plan

@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// drift lists how the live world differs from what is on record, whatever the
-// manifest wants, and the live sessions of ours that nothing accounts for.
+// drift lists how what is live differs from the records, and the managed live
+// sessions without a record.
 func drift(j *join, selected func(session.Address) bool) []Drift {
 	var found []Drift
 	for _, a := range j.addresses {
@@ -78,7 +78,7 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 	return found
 }
 
-// wandered says how a workspace left the branch it was made for.
+// wandered says how a workspace differs from its recorded branch, or "".
 func wandered(t session.WorkspaceState, co session.Checkout) string {
 	switch {
 	case !co.Exists:

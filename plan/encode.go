@@ -11,12 +11,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// fileVersion is the version of a saved plan's format. A plan is short-lived, so
-// another version is refused and not converted.
+// fileVersion is the version of the plan file. Plans are short-lived, so another
+// version is refused and not converted.
 const fileVersion = 1
 
-// file is a saved plan. It holds the texts of the prompts that it starts
-// sessions with, and no secret's value: a plan never has one.
+// file is a saved plan. It has the texts of prompts and no value of a secret.
 type file struct {
 	Agentform int               `json:"agentform_plan"`
 	Plan      Plan              `json:"plan"`
@@ -26,7 +25,7 @@ type file struct {
 // ErrNotPlan says that a file is not a plan file.
 var ErrNotPlan = errors.New("not a plan file")
 
-// Encode writes a plan as a file that Decode reads.
+// Encode returns a plan as a file that Decode reads.
 func Encode(p Plan) ([]byte, error) {
 	f := file{Agentform: fileVersion, Plan: p, Prompts: map[string]string{}}
 	for _, c := range p.Changes {
@@ -41,8 +40,8 @@ func Encode(p Plan) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// Decode reads a plan file. The error says whether it is no plan file, one of
-// another version, or damaged.
+// Decode reads a plan file. The error says whether it is not a plan file, has
+// another version, or is damaged.
 func Decode(b []byte) (Plan, error) {
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {
@@ -70,7 +69,7 @@ func Decode(b []byte) (Plan, error) {
 	return f.Plan, nil
 }
 
-// check says what no change of a plan can be.
+// check reports what cannot be part of a plan.
 func (c Change) check() error {
 	if a, err := session.ParseAddress(string(c.Address)); err != nil {
 		return err
@@ -87,8 +86,7 @@ func (c Change) check() error {
 	return fmt.Errorf("%s: there is no action %q", c.Address, string(c.Action))
 }
 
-// Wanted is the specs that the plan was made for. With the same world they
-// give the same plan again.
+// Wanted returns the specs that the plan was made for.
 func (p Plan) Wanted() []session.Spec {
 	var specs []session.Spec
 	for _, c := range p.Changes {
@@ -99,8 +97,8 @@ func (p Plan) Wanted() []session.Spec {
 	return specs
 }
 
-// Matches reports whether a change computed now is the one that was approved:
-// the same act on the same run, for the same difference.
+// Matches reports whether a change computed now is the approved one: the same
+// action on the same run for the same difference.
 func (c Change) Matches(approved Change) bool {
 	if c.Address != approved.Address || c.Action != approved.Action || c.Then != approved.Then ||
 		c.Fresh != approved.Fresh || (c.Lifts == nil) != (approved.Lifts == nil) || c.Moved != approved.Moved || c.Import != approved.Import || runOf(c) != runOf(approved) {
@@ -114,8 +112,7 @@ func (c Change) Matches(approved Change) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// canonical is the same text for fields as computed and as read from a file,
-// where a struct has become a map.
+// canonical returns the same text for fields as computed and as read from a file.
 func canonical(fields []Field) ([]byte, error) {
 	b, err := json.Marshal(fields)
 	if err != nil {
@@ -166,8 +163,7 @@ func (p Plan) Acts() bool {
 	return false
 }
 
-// Next is when a hold of the plan ends, the earliest first; zero when there is
-// none with a time. It is when to look again.
+// Next returns when the earliest hold ends, or zero.
 func (p Plan) Next() time.Time {
 	var next time.Time
 	for _, c := range p.Changes {

@@ -9,16 +9,15 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// field is one attribute of a spec: where it stands in it (a pointer, so that it
-// can be read and kept) and how far a change of it reaches.
+// field is an attribute of a spec: a function to its value, and how far a change of
+// it reaches.
 type field struct {
 	path   string
 	forces Forces
 	value  func(*session.Spec) any
 }
 
-// fields is the whole list of what wanted and recorded are compared by. What is
-// not in it (an adapter's launch flags) changes nothing.
+// fields are all attributes that are compared. Others change nothing.
 var fields = []field{
 	{"role", ForcesNothing, func(s *session.Spec) any { return &s.Role }},
 	{"priority", ForcesNothing, func(s *session.Spec) any { return &s.Priority }},
@@ -96,11 +95,10 @@ var fields = []field{
 	{replaceTrigger, ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.ReplaceTrigger }},
 }
 
-// dockerFields begins the paths of what a session in docker has besides.
+// dockerFields is the prefix of docker settings.
 const dockerFields = "runtime.docker."
 
-// dockerOf is a session's docker settings; those of one that is not in docker say
-// nothing.
+// dockerOf returns a session's docker settings, or empty ones.
 func dockerOf(s *session.Spec) *session.DockerConfig {
 	if s.Runtime.Docker == nil {
 		return &session.DockerConfig{}
@@ -108,10 +106,9 @@ func dockerOf(s *session.Spec) *session.DockerConfig {
 	return s.Runtime.Docker
 }
 
-// Fields is every field that a plan compares, as ignore_changes and a plan's
-// JSON name it, and how far a change of it reaches. A change of what
-// replace_triggered_by says reaches further than its first mention, which only
-// has to be recorded.
+// Fields returns every compared field, as ignore_changes and JSON name it, and how
+// far a change reaches. The first value of replace_triggered_by only has to be
+// recorded.
 func Fields() map[string]Forces {
 	all := make(map[string]Forces, len(fields))
 	for _, f := range fields {
@@ -121,12 +118,11 @@ func Fields() map[string]Forces {
 	return all
 }
 
-// replaceTrigger is the field whose change means that others have changed.
+// replaceTrigger is the field that changes with values of others.
 const replaceTrigger = "lifecycle.replace_triggered_by"
 
-// compare lists the fields in which the wanted spec differs from the recorded
-// one, and the furthest reach of them. Changes of the fields in noted only have
-// to be recorded: they have come true already.
+// compare lists the fields in which the specs differ, and their furthest reach.
+// Changes of the noted fields only have to be recorded.
 func compare(before, after *session.Spec, noted ...string) (changed []Field, reach Forces) {
 	reach = ForcesNothing
 	docker := before.Runtime.Docker != nil || after.Runtime.Docker != nil
@@ -151,8 +147,7 @@ func compare(before, after *session.Spec, noted ...string) (changed []Field, rea
 	return changed, reach
 }
 
-// made lists the fields of a session that is to be made, those that say
-// something.
+// made lists the set fields of a new session.
 func made(s *session.Spec) []Field {
 	fields, _ := compare(&session.Spec{}, s)
 	for i := range fields {
@@ -161,8 +156,7 @@ func made(s *session.Spec) []Field {
 	return fields
 }
 
-// shown is a field's value as it is compared and told: of a prompt only the
-// digest, since the text is not on record.
+// shown returns a field's value as compared and printed: the digest of a prompt.
 func shown(field any) any {
 	if p, ok := field.(*session.Prompt); ok {
 		return p.Digest
@@ -170,10 +164,8 @@ func shown(field any) any {
 	return reflect.ValueOf(field).Elem().Interface()
 }
 
-// equal compares what two pointers to one field point to. An empty list or map
-// equals a missing one, since JSON keeps no difference. Most fields are of few
-// kinds, which are told apart without reflection: it is done for some fifty
-// fields of every session.
+// equal compares the values of two pointers. An empty list or map equals a missing
+// one. The common kinds are compared without reflection, for speed.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case *string:
@@ -198,8 +190,8 @@ func equal(a, b any) bool {
 	return reflect.DeepEqual(va.Interface(), vb.Interface())
 }
 
-// keepIgnored is the wanted spec with the recorded values of the fields whose
-// changes it ignores, so that what is compared, launched and recorded is one.
+// keepIgnored returns the wanted spec with the recorded values of ignored fields,
+// so that the same is compared, launched and recorded.
 func keepIgnored(before, after *session.Spec) *session.Spec {
 	if before == nil || len(after.Lifecycle.IgnoreChanges) == 0 {
 		return after
@@ -217,8 +209,8 @@ func keepIgnored(before, after *session.Spec) *session.Spec {
 	return &kept
 }
 
-// ignored reports whether a field stands in an ignore_changes list, itself or
-// by the block that it is in. What the list itself says is never ignored.
+// ignored reports whether an ignore_changes list has a field or its block. The
+// lifecycle block is never ignored.
 func ignored(path string, ignore []string) bool {
 	if strings.HasPrefix(path, "lifecycle.") {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Asks returns the sessions of which a plan has to know what their agents do: those
-// whose agent it ends, and those that others wait for.
+// Asks returns the sessions whose activity the plan depends on: those it ends, and
+// dependencies.
 func (p Plan) Asks() map[session.Address]bool {
 	asked := map[session.Address]bool{}
 	for _, c := range p.Changes {
@@ -29,7 +29,7 @@ func (p Plan) Asks() map[session.Address]bool {
 	return asked
 }
 
-// ends reports whether carrying out the change ends an agent that lives.
+// ends reports whether the change ends a live agent.
 func (c Change) ends() bool {
 	if c.Live == nil || c.Live.Liveness != session.Alive {
 		return false
@@ -38,8 +38,7 @@ func (c Change) ends() bool {
 	return slices.Contains(ending, c.Action) || slices.Contains(ending, c.Then)
 }
 
-// noteInterrupts notes on the changes that end an agent in the midst of a turn what it
-// does.
+// noteInterrupts notes what the agents do whose turn a change cuts off.
 func noteInterrupts(j *join, changes []Change) {
 	for i := range changes {
 		c := &changes[i]
@@ -49,8 +48,7 @@ func noteInterrupts(j *join, changes []Change) {
 	}
 }
 
-// AfterTurn returns the plan with the turns that it interrupts being let end first,
-// for as long as limit says.
+// AfterTurn returns the plan with a limit for the turns that are let end first.
 func (p Plan) AfterTurn(limit func(session.Spec) time.Duration) Plan {
 	p.Changes = slices.Clone(p.Changes)
 	for i := range p.Changes {

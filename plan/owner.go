@@ -6,8 +6,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// elsewhere diagnoses a session that cannot be seen from here, because another host,
-// user or data directory owns it. ok is false for any other.
+// elsewhere diagnoses a session that another host, user or data directory owns. ok
+// is false for any other.
 func elsewhere(r session.Record, w session.World) (d Diagnosis, ok bool) {
 	o, here := r.Owner, w.Here
 	d = Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonElsewhere}

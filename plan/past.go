@@ -7,8 +7,8 @@ import (
 	"github.com/agentform/agentform/history"
 )
 
-// Moments is what of a session's history counts for its restarts by the hub. The
-// events are all of one session, the oldest first.
+// Moments returns what counts for restarts in a session's history, the oldest
+// first.
 func Moments(events []history.Event) []health.Moment {
 	var all []health.Moment
 	for _, e := range events {
@@ -44,8 +44,8 @@ func Moments(events []history.Event) []health.Moment {
 	return all
 }
 
-// free reports whether a start for that reason is no try: nothing was wrong with
-// the session, or it is the first start, which a person approved.
+// free reports whether a start for that reason costs no budget: nothing was wrong
+// with the session, or a person approved it.
 func free(r Reason) bool {
 	return r == ReasonRebooted || r == ReasonLimitOver || r == ReasonResume || r == ReasonOverride || r == ReasonNew || r == ReasonQueued
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Neighbor returns the session on record that works in a wanted session's directory;
-// empty: there is none. Sessions with a worktree or a clone of their own share none.
+// Neighbor returns the recorded session that works in a wanted session's directory,
+// or "". Worktrees and clones are not shared.
 func Neighbor(w session.Spec, records []session.Record) session.Address {
 	if w.Workspace.Mode != session.InPlace && w.Workspace.Mode != session.Plain {
 		return ""
@@ -21,8 +21,8 @@ func Neighbor(w session.Spec, records []session.Record) session.Address {
 	return ""
 }
 
-// sharedDirectories returns a warning for each session that is to be created in a directory where
-// another one works, or is to be created by the same plan.
+// sharedDirectories returns a warning for each new session in a directory where
+// another one works or is created.
 func sharedDirectories(changes []Change) []session.Diagnostic {
 	var stay []session.Record
 	for _, c := range changes {

@@ -6,11 +6,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// unobserved returns a problem for each session that was given something and could not
-// be observed for longer than it may: something is wrong with its files, or with where
-// they are looked for. Nothing is done about it, because a missing file says nothing
-// about the life of an agent. A change that ends the agent settles it, so it needs no
-// problem.
+// unobserved returns a problem for each session that was sent something and has
+// been unobserved for too long. Nothing else is done: a missing file says nothing
+// about an agent's life. A change that ends the agent needs no problem.
 func unobserved(w session.World, changes []Change) []session.Diagnostic {
 	var told []session.Diagnostic
 	for _, c := range changes {
@@ -24,5 +22,5 @@ func unobserved(w session.World, changes []Change) []session.Diagnostic {
 	return told
 }
 
-// ends reports whether an action ends the agent that runs now.
+// ends reports whether an action ends the running agent.
 func ends(a Action) bool { return a == Delete || a == Stop || a == Restart || a == Replace }
