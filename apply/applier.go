@@ -14,11 +14,11 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Store keeps the records. Put, Move and Delete return when what they were told
-// is durable. *state.Store is one.
+// Store keeps the records. Put, Move and Delete return when the change is durable.
+// *state.Store is one.
 type Store interface {
 	Put(session.Record) error
-	// Move is Put of a session that was on record under another address.
+	// Move is Put for a session that is recorded at another address.
 	Move(from session.Address, r session.Record) error
 	Delete(session.Address) error
 	// Defer and DeferDelete keep elsewhere what Put and Delete could not write.
@@ -32,31 +32,29 @@ type Blobs interface {
 	Get(digest string) (string, error)
 }
 
-// Applier is what a plan is carried out with. All functions are called from
-// many goroutines.
+// Applier carries out plans. Its functions are called from many goroutines.
 type Applier struct {
 	Store   Store
 	Runtime func(session.RuntimeSpec) (session.Runtime, error)
 	Agent   func(session.AgentSpec) session.Agent
 	Git     Git
 	Blobs   Blobs
-	// Secrets is the value of a secret, and whether there is one.
+	// Secrets returns the value of a secret, and whether there is one.
 	Secrets func(name string) (string, bool)
-	// Facts reads the folder of a run.
+	// Facts reads the directory of a run.
 	Facts func(run string) session.RunFacts
-	// BaseEnv is the environment of which sessions get what session.Inherit returns,
-	// KEY=VALUE. The variables that any session of the plan names as secrets are
-	// taken out.
+	// BaseEnv is the environment (NAME=VALUE) of which sessions get the part that
+	// session.Inherit returns, without what any session of the plan declares as a secret.
 	BaseEnv []string
-	// BaseOf is that environment of one session, where it is another: that of its last
-	// run, when the hub starts it. Nil, or an empty result: BaseEnv. The error
-	// says what of it cannot be had.
+	// BaseOf returns that environment for one session if it differs: that of its last
+	// run, when the hub starts it. Nil or an empty result: BaseEnv. The error names what
+	// is missing.
 	BaseOf func(session.Address) ([]string, error)
 
-	// Hooks is the command that agents' hooks call, before the run's folder; nil: no
-	// hooks are asked for.
+	// Hooks returns the command of agents' hooks, without the run's directory; nil: no
+	// hooks.
 	Hooks func() ([]string, error)
-	// Root says that agents run as root where they run as whoever runs this.
+	// Root says that this program, whose user agents have by default, runs as root.
 	Root bool
 
 	DataDir, Project string
@@ -66,27 +64,27 @@ type Applier struct {
 	OutputsDir string
 	// Origin of what is created; empty: a manifest.
 	Origin session.Origin
-	// Parallelism is how many sessions are worked on at once; less than 1: one. From 2
-	// on, ten sessions that only ask tmux count as one.
+	// Parallelism is how many changes are carried out at once; less than 1: one. From 2
+	// on, ten that only ask tmux count as one.
 	Parallelism int
 	By          string // who asked, for the events
-	// StopOnError lets nothing new start after a failure.
+	// StopOnError starts no change after a failure.
 	StopOnError bool
-	// EachAlone lets a session that lacks something it needs from outside fail
-	// alone; else nothing is begun at all.
+	// EachAlone lets a session whose command or secret is missing fail alone. Otherwise
+	// nothing is done at all.
 	EachAlone bool
-	// AfterTurn is how long a session's running turn is let end before its agent
-	// is ended; nil: as its stop block says.
+	// AfterTurn bounds the wait for the end of a turn before an agent is ended; nil: as
+	// the stop block says.
 	AfterTurn func(session.Spec) time.Duration
-	// Emit is told every event as it happens, one at a time. It may be nil.
+	// Emit is called with every event, one at a time. It may be nil.
 	Emit func(history.Event)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
-	// NewID is so many random hex digits; nil: from crypto/rand.
+	// NewID returns random hex digits; nil: from crypto/rand.
 	NewID func(digits int) string
 }
 
-// Outcome is how it went with one session.
+// Outcome is the result of one change.
 type Outcome string
 
 // The outcomes.
@@ -97,7 +95,7 @@ const (
 	Held    Outcome = "held" // approved and recorded; it starts when it can
 )
 
-// Result is what became of one change.
+// Result is the outcome of one change with its details.
 type Result struct {
 	Address session.Address
 	Action  plan.Action
@@ -105,17 +103,17 @@ type Result struct {
 	Err     error  // of a failure
 	Detail  string // of a skip or a hold: why
 	Elapsed time.Duration
-	Record  *session.Record // as it is now; nil: none is kept
+	Record  *session.Record // nil: the session left the state
 	Started bool            // a run of it was started
 }
 
-// Tally is how an apply went.
+// Tally is the result of an apply.
 type Tally struct {
 	Done, Failed, Skipped, Held int
 	// Results has an entry for each change that was to be carried out, in the
 	// plan's order.
 	Results []Result
-	// Warnings is what a person should hear besides.
+	// Warnings are problems that kept no change from being carried out.
 	Warnings []session.Diagnostic
 }
 

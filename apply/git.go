@@ -7,31 +7,31 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Git is what is done with workspaces. HostGit is the real one.
+// Git creates, reads and removes workspaces. HostGit is the real one.
 type Git struct {
-	// Look reads a workspace's branch, without a process where it can.
+	// Look reads a workspace's branch, without a process if possible.
 	Look func(path string) session.Checkout
-	// LookClone is Look where no git may be run, whatever stands there.
+	// LookClone is Look for a directory in which no git may be run.
 	LookClone func(path string) session.Checkout
-	// AddWorktree makes a worktree on a branch, and the branch at base if there
-	// is none yet; made says so. It leaves nothing behind when it fails.
+	// AddWorktree creates a worktree on a branch, and the branch at base if it does not
+	// exist; made reports that. A failure leaves nothing.
 	AddWorktree func(ctx context.Context, repo, path, branch, base string) (made bool, err error)
-	// RemoveWorktree removes a worktree with which nothing is lost, and else
-	// refuses with a *git.RiskError. The branch stays.
+	// RemoveWorktree removes a worktree if no work is lost, or returns a *git.RiskError.
+	// The branch remains.
 	RemoveWorktree func(ctx context.Context, repo, path string) error
-	// AtRisk says what would be lost with a worktree, also if its folder is gone.
+	// AtRisk returns what would be lost with a worktree, also if its directory is gone.
 	AtRisk func(ctx context.Context, path, repo string) (git.Risk, error)
-	// AddClone makes a clone with one branch, for the owner (nil: whoever runs this).
-	// It leaves nothing behind when it fails.
+	// AddClone creates a clone with one branch for the owner (nil: the current user). A
+	// failure leaves nothing.
 	AddClone func(ctx context.Context, repo, path, branch, base string, owner *git.Owner) (made bool, err error)
-	// RemoveClone removes a clone with which nothing is lost, and else refuses with a
-	// *git.RiskError; git runs git in it.
+	// RemoveClone removes a clone if no work is lost, or returns a *git.RiskError; git
+	// runs git in it.
 	RemoveClone func(ctx context.Context, path, repo string, git git.Runner) error
-	// Identity is who commits in a repository, as variables of an environment.
+	// Identity returns the committer of a repository as environment variables.
 	Identity func(ctx context.Context, repo string) (map[string]string, error)
 }
 
-// HostGit is the git of this machine.
+// HostGit returns the git of this machine.
 func HostGit() Git {
 	return Git{
 		Look: git.Look, AddWorktree: git.AddWorktree, RemoveWorktree: git.RemoveWorktree, AtRisk: git.AtRisk,

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Completion is how ToCompletion goes about it.
+// Completion configures ToCompletion.
 type Completion struct {
 	// Until is agentform.UntilTurn, also if it is empty: the agent has done with its
 	// prompt and rests; or agentform.UntilExit: it has ended.
@@ -26,7 +26,7 @@ type Completion struct {
 	Idle func(agentform.Observation) session.Input
 }
 
-// Result is what came of a session.
+// Result is the result of ToCompletion.
 type Result struct {
 	Session agentform.Handle
 	Status  session.Status
@@ -47,13 +47,13 @@ func (r Result) Succeeded() bool {
 	return r.TurnEnded || r.Status == session.StatusDone || r.Status == session.StatusExited && (r.Exit == nil || r.Exit.Cause == "self" && r.Exit.Code == 0 && r.Exit.Signal == "")
 }
 
-// ErrLimit says that a session did not come to an end in Completion.Limit. It was
-// stopped.
+// ErrLimit says that a session was stopped because it did not end within
+// Completion.Limit.
 var ErrLimit = errors.New("the session did not come to an end in time")
 
-// ToCompletion launches a session, looks at it until its turn has ended or it does
-// nothing more by itself, keeps the end of its screen, and stops it. With an error the
-// Result tells how far it came.
+// ToCompletion launches a session, observes it until its turn has ended or it has exited,
+// keeps the end of its screen, and stops it. With an error, the Result has what was last
+// observed.
 func ToCompletion(name string, spec session.Spec, how Completion) Program[Result] {
 	return func(ctx context.Context, h Handler) (r Result, err error) {
 		_, err = WithSession(name, spec, func(ctx context.Context, h Handler, s agentform.Handle) (None, error) {
@@ -64,7 +64,7 @@ func ToCompletion(name string, spec session.Spec, how Completion) Program[Result
 	}
 }
 
-// follow looks at a session until its end.
+// follow observes a session until its end.
 func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
 	poll, lines := how.Poll, how.Lines
 	if poll <= 0 {
@@ -116,8 +116,8 @@ func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
 	}
 }
 
-// WithSession launches a session, does something with it, and stops it in the
-// end, whatever came of it, also after a panic or when the context has ended.
+// WithSession launches a session, calls a function with it, and stops it in the end, also
+// after a panic or when the context has ended.
 func WithSession[R any](name string, spec session.Spec, do func(context.Context, Handler, agentform.Handle) (R, error)) Program[R] {
 	return func(ctx context.Context, h Handler) (r R, err error) {
 		s, err := Do(ctx, h, Launch{name, spec})

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// EnvReader is an Agent that reads variables of the environment that its caller has:
-// how it logs in, and where its own files are.
+// EnvReader is an Agent that reads variables of its caller's environment, such as its
+// credentials and the location of its files.
 type EnvReader interface {
 	// Reads returns the variables that the agent reads: names, in which a star stands
 	// for any number of characters. What it reads may depend on the values of others,
@@ -18,15 +18,15 @@ type EnvReader interface {
 	Reads(lookup func(name string) string) []string
 }
 
-// Inherited is what a session gets of an environment.
+// Inherited is the part of an environment that a session gets.
 type Inherited struct {
 	Env     []string          // NAME=VALUE, sorted; may be written down
 	Secrets map[string]string // must not be written where they stay
 	Left    []string          // the names of variables that inherit_env would pass on, sorted
 }
 
-// Inherit returns what a session gets of an environment (NAME=VALUE, the last of a
-// name counts): the variables that every program needs, those that the agent reads,
+// Inherit returns the part of an environment (NAME=VALUE, the last of a name counts)
+// that a session gets: the variables that every program needs, those that the agent reads,
 // and those that inherit_env names. Variables that belong to a call of git, to a
 // terminal or to agentform are never passed on. A container gets nothing: its image
 // has an environment.
@@ -146,7 +146,7 @@ func ownVariable(name string) bool {
 	return matches(callVariables, name)
 }
 
-// IsVariablePattern reports whether a text can name variables: letters, digits,
+// IsVariablePattern reports whether a text is a pattern of variables: letters, digits,
 // underscores, and stars that stand for any number of characters.
 func IsVariablePattern(s string) bool {
 	for i, r := range s {

@@ -21,8 +21,7 @@ type Owner struct {
 // none.
 func (o Owner) Known() bool { return o.Host != "" }
 
-// OwnerDifference says how the owner of a session differs from whoever looks at
-// it.
+// OwnerDifference says how the owner of a session differs from the current process.
 type OwnerDifference string
 
 // The differences. SameOwner and Restarted sessions can be seen from here, and no
@@ -38,8 +37,8 @@ const (
 	OtherDataDir   OwnerDifference = "data_dir"
 )
 
-// Differs compares an owner on record with whoever looks. An owner that was not
-// recorded does not differ. Another boot of the same host is no difference.
+// Differs compares a recorded owner with the current one. An owner that was not recorded
+// does not differ, and neither does another boot of the same host.
 func (o Owner) Differs(here Owner) OwnerDifference {
 	if !o.Known() || !here.Known() {
 		return SameOwner

@@ -30,6 +30,6 @@ func (c *Clock) Slept() time.Duration {
 	return c.slept
 }
 
-// Now returns the time in the scripts: session.Launcher.Now of programs that sleep by
+// Now returns the time in the scripts: agentform.Launcher.Now of programs that sleep by
 // Sleep.
 func (c *Clock) Now() time.Time { return time.Now().Add(c.Slept()) }
