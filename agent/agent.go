@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// ArgumentLimit is the longest prompt, in bytes, that goes into a command line:
-// Linux refuses an argument of 128 KiB. A longer one is pasted.
+// ArgumentLimit is the longest prompt, in bytes, that is passed as an argument:
+// Linux limits one to 128 KiB. A longer one is pasted.
 const ArgumentLimit = 100 << 10
 
 // The ways a prompt reaches an agent: the values of AgentSpec.PromptVia.
@@ -29,7 +29,7 @@ const (
 	AfterFirstTurn = "after_first_turn"
 )
 
-// kind is one kind of agent: its defaults, its command line and its marks.
+// kind is a kind of agent: its defaults, its command line and its marks.
 type kind struct {
 	spec session.AgentSpec // what a manifest can change
 	// start is Agent.Start but for Paste. Its prompt is empty unless it is an
@@ -72,13 +72,13 @@ const (
 	Gemini = "gemini"
 )
 
-// kinds are the built-in agents, by name.
+// kinds returns the built-in agents by name.
 func kinds() map[string]kind {
 	return map[string]kind{Claude: claude(), Codex: codex(), Gemini: gemini()}
 }
 
-// Builtins are the agents that need no agent block, by name, with every default
-// that a manifest can change. Each call gives new values.
+// Builtins returns new specs of the agents that need no agent block, by name, with
+// every default.
 func Builtins() map[string]session.AgentSpec {
 	specs := map[string]session.AgentSpec{}
 	for name, k := range kinds() {
@@ -92,10 +92,9 @@ func Builtins() map[string]session.AgentSpec {
 	return specs
 }
 
-// For is the agent that a specification means: the built-in it is based on, or
-// else whatever its command is. It compiles the patterns when something is read for
-// the first time, so it is kept for as long as the specification; a pattern that is no regular expression, which the
-// manifest's reader refuses, matches nothing.
+// For returns the adapter of a spec: that of the built-in agent it is based on, or
+// a custom one. Patterns are compiled on first use, so callers keep the adapter. An
+// invalid pattern, which config refuses, matches nothing.
 func For(s session.AgentSpec) session.Agent {
 	k := kindOf(s)
 	if len(s.Command) == 0 {
@@ -108,7 +107,7 @@ func For(s session.AgentSpec) session.Agent {
 	}
 }
 
-// kindOf is the kind of agent that a specification means.
+// kindOf returns the kind of agent that a spec means.
 func kindOf(s session.AgentSpec) kind {
 	name := s.Base
 	if name == "" && len(s.Command) == 0 {
@@ -120,7 +119,7 @@ func kindOf(s session.AgentSpec) kind {
 	return custom()
 }
 
-// program is an agent as a manifest has it.
+// program is an agent as a manifest declares it.
 type program struct {
 	kind
 	spec     session.AgentSpec
@@ -131,12 +130,11 @@ type program struct {
 // Ready reports whether a screen is that of an agent that takes a prompt.
 func (p *program) Ready(screen string) bool { return p.detector().screen.Ready(screen) }
 
-// Read says what the agent does, by all that is known of it.
+// Detect returns what the agent does, by all signals.
 func (p *program) Detect(e session.Evidence) session.Detection { return p.detector().Detect(e) }
 
-// Start is how a run is started: the command line (the command, what the agent
-// must be told, permissions and trust, the session's arguments, and the prompt,
-// unless that is to be pasted) and the environment.
+// Start returns how a run is started: the command line with permissions, trust,
+// arguments and a prompt that is not pasted, and the environment.
 func (p *program) Start(in session.StartInput) session.Start {
 	in.Spec.Agent = p.spec
 	in.Prompt = p.Typed(in.Prompt)
@@ -162,7 +160,7 @@ func (p *program) Reads(lookup func(name string) string) []string {
 	return p.reads(lookup)
 }
 
-// Files are the patterns of where the agent keeps its session file.
+// Files returns the patterns of the agent's session files.
 func (p *program) Files(of session.Lookup) []string {
 	if p.files == nil {
 		return nil
@@ -170,7 +168,7 @@ func (p *program) Files(of session.Lookup) []string {
 	return p.files(of)
 }
 
-// Transcript is what the agent's session file tells.
+// Transcript returns what the agent's session files say.
 func (p *program) Transcript(lines [][]byte) session.Transcript {
 	if p.native == nil {
 		return session.Transcript{}
@@ -178,7 +176,7 @@ func (p *program) Transcript(lines [][]byte) session.Transcript {
 	return p.native(lines)
 }
 
-// Entries are what a line of the agent's session file is for people.
+// Entries returns what a line of the session file says, for people.
 func (p *program) Entries(line []byte) []session.Entry {
 	if p.entries == nil {
 		return nil

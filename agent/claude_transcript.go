@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// claudeFiles are the transcript, and the state of the process, which is there
-// from the start.
+// claudeFiles returns the patterns of the transcript and of the process's state
+// file, which exists from the start.
 func claudeFiles(of session.Lookup) []string {
 	folder := of.Env["CLAUDE_CONFIG_DIR"]
 	if folder == "" {
@@ -40,9 +40,8 @@ var notAlphanumeric = regexp.MustCompile(`[^a-zA-Z0-9]`)
 // a number follows, computed from the path.
 const projectLimit = 200
 
-// claudeProject is a pattern of the folder's name that stands for a workspace: its
-// path with dashes. A path with links in it stands there without, so of the path
-// only the last part is sure.
+// claudeProject returns a pattern of a workspace's directory name: the path with
+// dashes. Links are resolved there, so only the last element is certain.
 func claudeProject(dir string) string {
 	if slug := notAlphanumeric.ReplaceAllString(dir, "-"); len(slug) > projectLimit {
 		return slug[:projectLimit] + "-*"
@@ -50,7 +49,7 @@ func claudeProject(dir string) string {
 	return "*-" + notAlphanumeric.ReplaceAllString(filepath.Base(dir), "-")
 }
 
-// claudeLine is a line of a transcript, or a whole state file.
+// claudeLine is a line of a transcript, or a state file.
 type claudeLine struct {
 	Type       string        `json:"type"`
 	Subtype    string        `json:"subtype"`
@@ -125,8 +124,7 @@ func (m claudeMessage) text() string {
 	return strings.Join(all, "\n")
 }
 
-// claudeTool is a tool call in one line. Of a question to the person it is the
-// question.
+// claudeTool returns a tool call in one line, or the question to the person.
 func claudeTool(name string, input json.RawMessage) string {
 	var ask struct {
 		Questions []struct{ Question string }
@@ -137,7 +135,7 @@ func claudeTool(name string, input json.RawMessage) string {
 	return toolText(name, string(input))
 }
 
-// claudeAsks is the question that a tool call without a permission is.
+// claudeAsks returns the question that a tool call without permission asks.
 func claudeAsks(name string, input json.RawMessage) string {
 	if name == "AskUserQuestion" {
 		return claudeTool(name, input)
@@ -145,9 +143,8 @@ func claudeAsks(name string, input json.RawMessage) string {
 	return asked(name, claudeTool("", input), "")
 }
 
-// claudeNative reads a transcript and the state file behind it. The transcript
-// tells of turns, the state what goes on: that a tool waits for a permission only
-// it knows.
+// claudeNative reads a transcript and its state file. Turns are in the transcript;
+// only the state shows that a tool waits for permission.
 func claudeNative(lines [][]byte) session.Transcript {
 	var all []claudeLine
 	var state *claudeLine
@@ -251,8 +248,8 @@ func (t *claudeTranscript) user(l claudeLine) {
 	}
 }
 
-// claudeMadeUp reports whether a user's message was written by Claude Code: a
-// command of its own and what that printed.
+// claudeMadeUp reports whether Claude Code wrote a user's message: a command of its
+// own and its output.
 func claudeMadeUp(text string) bool {
 	return strings.HasPrefix(text, "<command-") || strings.HasPrefix(text, "<local-command-")
 }
@@ -340,7 +337,7 @@ func (t *claudeTranscript) now(s claudeLine) {
 	}
 }
 
-// claudeEntries is what a line of a transcript is for people.
+// claudeEntries returns what a line of a transcript says, for people.
 func claudeEntries(line []byte) []session.Entry {
 	var l claudeLine
 	if json.Unmarshal(line, &l) != nil || l.Meta || l.Type != "user" && l.Type != "assistant" {

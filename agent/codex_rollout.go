@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// codexFiles is where Codex keeps the rollout of a conversation.
+// codexFiles returns the pattern of a conversation's rollout.
 func codexFiles(of session.Lookup) []string {
 	home := of.Env["CODEX_HOME"]
 	if home == "" && of.Home != "" {
@@ -89,8 +89,8 @@ type rolloutError struct {
 	Info    json.RawMessage `json:"codex_error_info"`
 }
 
-// limited reports whether the account may ask no more for a while. The error is
-// a word, or an object of one word with the HTTP status.
+// limited reports whether the account has reached a limit. The error is a word, or
+// an object of one word with the HTTP status.
 func (e rolloutError) limited() bool {
 	var word string
 	if json.Unmarshal(e.Info, &word) == nil {
@@ -108,9 +108,8 @@ func (e rolloutError) limited() bool {
 	return false
 }
 
-// codexNative reads a rollout. Retries and approvals are not in it: while a tool
-// call has no output, the tool runs or waits for a person, and the file does not
-// tell which.
+// codexNative reads a rollout. Retries and approvals are not in it: a tool call
+// without output runs or waits for a person.
 func codexNative(lines [][]byte) session.Transcript {
 	var n session.Transcript
 	open := map[string]bool{}
@@ -172,8 +171,7 @@ func codexNative(lines [][]byte) session.Transcript {
 	return n
 }
 
-// limitReset is when the windows of the account's limit that are used up begin
-// anew; zero: none is.
+// limitReset returns when the account's used-up limits reset, or zero.
 func limitReset(windows map[string]json.RawMessage) time.Time {
 	var end time.Time
 	for _, raw := range windows {
@@ -191,7 +189,7 @@ func limitReset(windows map[string]json.RawMessage) time.Time {
 	return end
 }
 
-// codexEntries is what a line of a rollout is for people.
+// codexEntries returns what a line of a rollout says, for people.
 func codexEntries(line []byte) []session.Entry {
 	var l rolloutLine
 	if json.Unmarshal(line, &l) != nil {
@@ -232,7 +230,7 @@ func codexEntries(line []byte) []session.Entry {
 	return nil
 }
 
-// codexOutput is what a tool said, without the lines about its process.
+// codexOutput returns a tool's output without the lines about its process.
 func codexOutput(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {

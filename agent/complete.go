@@ -9,9 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Complete fills in what a specification leaves out: from the built-in agent that
-// it is based on or, without a command, named after; of any other agent, what holds
-// for a custom one. It is for programs; a manifest's specifications are complete.
+// Complete fills in the defaults of a spec, from the built-in agent it is based on
+// or named after. It is for programs; a manifest's specs are complete.
 func Complete(s session.AgentSpec) session.AgentSpec {
 	from := session.AgentSpec{
 		PromptVia: ViaArgument, ReadyTimeout: session.Duration(30 * time.Second),

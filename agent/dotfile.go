@@ -9,9 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// DotfileFix is what an agent looks for in a file of the person's own, because
-// neither a flag nor its environment can tell it. agentform writes to such a file
-// only when told to, by `doctor --fix`.
+// DotfileFix is a setting that an agent reads only from the person's own file. Only
+// `doctor --fix` writes to it.
 type DotfileFix struct {
 	Path    string // absolute
 	Problem string // what the agent does at start without it
@@ -19,7 +18,7 @@ type DotfileFix struct {
 	add []setting
 }
 
-// setting is a member of a JSON object, and where it stands in it.
+// setting is a member of a JSON object, by its path.
 type setting struct {
 	path  []string
 	value any
@@ -28,9 +27,8 @@ type setting struct {
 	list bool
 }
 
-// DotfileFixes are what the agent of a session looks for in dotfiles, whether it
-// is there or not: Apply tells. Of the whereabouts it takes the home and the
-// environment, with the values of secrets as far as they are known.
+// DotfileFixes returns what the agent of a session reads from dotfiles, whether it
+// is set or not. It uses the home and the environment of the lookup.
 func DotfileFixes(s session.Spec, of session.Lookup) []DotfileFix {
 	k := kindOf(s.Agent)
 	if k.dotfiles == nil || of.Home == "" {
@@ -39,8 +37,7 @@ func DotfileFixes(s session.Spec, of session.Lookup) []DotfileFix {
 	return k.dotfiles(s, of)
 }
 
-// Refusal says why an agent will leave at once when it is started so, whatever it
-// is told; empty: it will not.
+// Refusal returns why an agent exits at once when started like this, or "".
 func Refusal(in session.StartInput) string {
 	k := kindOf(in.Spec.Agent)
 	if k.refuses == nil {
@@ -49,9 +46,9 @@ func Refusal(in session.StartInput) string {
 	return k.refuses(in)
 }
 
-// Apply is the file's text with what is missing in it, and whether anything is;
-// now is what stands there, empty when there is no such file. Everything else in
-// it stays. The error says that it is no JSON object, so that nothing can be added.
+// Apply returns the file's text with the missing settings, and whether any was
+// missing. now is the present text, empty without a file; the rest of it stays.
+// Text that is not a JSON object is an error.
 func (f DotfileFix) Apply(now []byte) (text []byte, changed bool, err error) {
 	object := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(now)) > 0 {
@@ -73,7 +70,7 @@ func (f DotfileFix) Apply(now []byte) (text []byte, changed bool, err error) {
 	return append(text, '\n'), true, err
 }
 
-// into puts a setting into an object, and says whether it was not there.
+// into adds a setting to an object and reports whether it was missing.
 func (s setting) into(object map[string]json.RawMessage, path []string) (added bool, err error) {
 	name := path[0]
 	if len(path) > 1 {
@@ -111,7 +108,7 @@ func member(object map[string]json.RawMessage, name string, to any) error {
 	return nil
 }
 
-// given reports whether a session's agent gets one of some variables.
+// given reports whether the manifest gives the agent one of the variables.
 func given(s session.Spec, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		_, spec := s.Env[name]
@@ -120,8 +117,8 @@ func given(s session.Spec, names ...string) bool {
 	})
 }
 
-// gets reports whether a session's agent gets one of some variables, from the manifest or
-// from the environment that it inherits.
+// gets reports whether the agent gets one of the variables, from the manifest or by
+// inheritance.
 func gets(s session.Spec, of session.Lookup, names ...string) bool {
 	return given(s, names...) || slices.ContainsFunc(names, func(name string) bool { return of.Env[name] != "" })
 }

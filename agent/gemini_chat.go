@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// geminiFiles is where Gemini keeps the chat of a conversation: the project's
-// folder has a name of its own making, the file the first eight digits of the id.
+// geminiFiles returns the pattern of a conversation's chat: the name of the
+// project's directory is unknown, the file has the first eight digits of the id.
 func geminiFiles(of session.Lookup) []string {
 	home := geminiHome(of)
 	if home == "" {
@@ -89,10 +89,9 @@ var chatDir = regexp.MustCompile(`(?m)^- \*\*Workspace Directories:\*\*\n\s*- (/
 // Error messages with which the account may ask no more for a while.
 var chatLimit = regexp.MustCompile(`"code":429|RESOURCE_EXHAUSTED|exhausted your .*quota|[Rr]ate limit`)
 
-// geminiNative reads a chat. It knows no end of a turn: what the model said last
-// is its answer, or else it is followed by a tool's result. Nor does it tell an
-// approval from a tool at work, so the activity after what the model said is left
-// to the title. Retries are not in it.
+// geminiNative reads a chat. It has no end of a turn: the model's last message is
+// the answer unless a tool's result follows. Approvals and retries are not in it,
+// so after a message the title decides.
 func geminiNative(lines [][]byte) session.Transcript {
 	c := chat{seen: map[string]bool{}}
 	for _, line := range lines {
@@ -188,7 +187,7 @@ func (c *chat) ended(at time.Time) {
 	}
 }
 
-// geminiEntries is what a line of a chat is for people.
+// geminiEntries returns what a line of a chat says, for people.
 func geminiEntries(line []byte) []session.Entry {
 	var l chatLine
 	if json.Unmarshal(line, &l) != nil || l.At.IsZero() {
@@ -228,5 +227,5 @@ func geminiEntries(line []byte) []session.Entry {
 // What Gemini puts around what a tool said.
 var chatWrapping = regexp.MustCompile(`^<untrusted_context>\n(?:Output: )?|(?:\nProcess Group PGID: \d+)?\n</untrusted_context>$`)
 
-// geminiOutput is what a tool said.
+// geminiOutput returns a tool's output.
 func geminiOutput(s string) string { return clip(chatWrapping.ReplaceAllString(s, "")) }

@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// marks are an agent's own signs: what only its program shows, so that they
-// count for more than phrases.
+// marks are an agent's own signs. Only its program shows them, so they count more
+// than phrases.
 type marks struct {
 	titles                               []title
 	blocked, blockedAPI, failed, working []string
@@ -28,7 +28,7 @@ type marks struct {
 	turn string
 }
 
-// title is a form of the terminal's title and what it means.
+// title is a pattern of the terminal's title and its meaning.
 type title struct {
 	pattern  string
 	activity session.Activity
@@ -67,11 +67,11 @@ const (
 // pullRequest is the address of a pull or merge request.
 var pullRequest = regexp.MustCompile(`https?://[\w.:-]+(?:/[\w.~-]+)+?/(?:pull|-/merge_requests|pull-requests|pulls)/\d+`)
 
-// patterns are regular expressions of which one has to match.
+// patterns are regular expressions, of which one has to match.
 type patterns []*regexp.Regexp
 
-// wrapping reads expressions whose blanks match the ends of lines, too: programs break
-// their lines where the terminal ends.
+// wrapping compiles expressions whose blanks also match line ends, since programs
+// wrap lines.
 func wrapping(flags string, lists ...[]string) patterns {
 	var all []string
 	for _, p := range slices.Concat(lists...) {
@@ -82,7 +82,7 @@ func wrapping(flags string, lists ...[]string) patterns {
 	return compile("", all)
 }
 
-// breakable is an expression with its blanks replaced by white space.
+// breakable returns an expression with its blanks replaced by white space.
 func breakable(e *syntax.Regexp) *syntax.Regexp {
 	for i, sub := range e.Sub {
 		e.Sub[i] = breakable(sub)
@@ -112,7 +112,7 @@ const (
 	fold  = "(?im)"
 )
 
-// compile reads expressions. What is no regular expression is left out.
+// compile compiles expressions and skips invalid ones.
 func compile(flags string, lists ...[]string) patterns {
 	var all patterns
 	for _, list := range lists {
@@ -134,7 +134,7 @@ func (p patterns) match(s string) bool {
 	return false
 }
 
-// firstRow is the number of the line in which the first match begins; -1 without one.
+// firstRow returns the line in which the first match begins, or -1.
 func (p patterns) firstRow(s string) int {
 	first := -1
 	for _, re := range p {
@@ -145,7 +145,7 @@ func (p patterns) firstRow(s string) int {
 	return rowAt(s, first)
 }
 
-// lastRow is the number of the line in which the last match begins; -1 without one.
+// lastRow returns the line in which the last match begins, or -1.
 func (p patterns) lastRow(s string) int {
 	at := -1
 	for _, re := range p {
@@ -156,7 +156,7 @@ func (p patterns) lastRow(s string) int {
 	return rowAt(s, at)
 }
 
-// line is the line of the last match; empty without one.
+// line returns the line of the last match, or "".
 func (p patterns) line(s string) string {
 	n := p.lastRow(s)
 	if n < 0 {
@@ -165,7 +165,7 @@ func (p patterns) line(s string) string {
 	return unframed(strings.Split(s, "\n")[n])
 }
 
-// rowAt is the number of the line around a place in a text; -1 for -1.
+// rowAt returns the number of the line at an offset; -1 for -1.
 func rowAt(s string, at int) int {
 	if at < 0 {
 		return -1
@@ -173,7 +173,7 @@ func rowAt(s string, at int) int {
 	return strings.Count(s[:at], "\n")
 }
 
-// lower makes ASCII letters small, and so leaves everything in its place.
+// lower lowers ASCII letters, which keeps all offsets.
 func lower(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -184,8 +184,7 @@ func lower(s string) string {
 	return string(b)
 }
 
-// lines are the lines of a screen that are not blank, without the borders that
-// dialogs and composers are framed with.
+// lines returns the lines of a screen that are not blank, without borders.
 func lines(screen string) []string {
 	var kept []string
 	for line := range strings.Lines(screen) {
@@ -200,7 +199,7 @@ const frame = "│┃║▌▐╭╮╰╯─━┌┐└┘▄▀ \t\r\n\u00a0"
 
 func unframed(line string) string { return strings.Trim(line, frame) }
 
-// last is the last n of some lines, as one text.
+// last joins the last n lines.
 func last(lines []string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

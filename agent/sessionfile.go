@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// globLiteral is a text as a pattern of path/filepath.Match that matches it.
+// globLiteral returns a pattern of path/filepath.Match that matches the text.
 func globLiteral(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// entryLimit is the most of one text that an entry for people has, in bytes: what
-// a tool read or printed may be megabytes.
+// entryLimit is how many bytes of one text an entry has: output may be megabytes.
 const entryLimit = 2 << 10
 
 // clip cuts a text at entryLimit, between characters.
@@ -23,8 +22,8 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:entryLimit], "") + " …"
 }
 
-// toolText is a tool call in one line: the command, the path or the text that it
-// is about, where it has one, or else its arguments as they are.
+// toolText returns a tool call in one line: its command, path or text, or else its
+// arguments.
 func toolText(name, arguments string) string {
 	var a map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &a) == nil {
@@ -39,7 +38,7 @@ func toolText(name, arguments string) string {
 	return clip(strings.TrimSpace(name + " " + arguments))
 }
 
-// tokens is the use of a model for people.
+// tokens returns the use of a model, for people.
 func tokens(in, out, total int64) string {
 	if total == 0 {
 		return ""

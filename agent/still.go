@@ -15,8 +15,8 @@ var (
 	tickers = regexp.MustCompile(`^([\x{2800}-\x{28ff}✢✽✻✶✳·•◦*] .*(…|\.\.\.|esc to )|(⎿\s+)?Tip: )`)
 )
 
-// Still returns a screen without what moves on it by itself. Two screens that differ
-// in nothing else show that the agent has not moved.
+// Still returns a screen without what moves by itself. If two screens are equal
+// then, the agent did nothing between them.
 func Still(screen string) string {
 	var b strings.Builder
 	for line := range strings.Lines(screen) {

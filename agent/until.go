@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// limitEnds is how the agents say when a limit ends: "try again at 7:35 AM", "try
-// again at Nov 22nd, 2026 7:35 AM" (Codex), "Access resets at 7:35 AM GMT+2"
-// (Gemini), "resets 3pm".
+// limitEnds matches when a limit ends: "try again at 7:35 AM", "try again at Nov
+// 22nd, 2026 7:35 AM" (Codex), "Access resets at 7:35 AM GMT+2" (Gemini), "resets
+// 3pm".
 var limitEnds = regexp.MustCompile(`(?i)(?:try again|resets?)(?: at)? ` +
 	`(?:([a-z]{3}) (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?,?(?: at)? )?` +
 	`(\d{1,2})(?::(\d\d))? ?([ap])m(?: (?:UTC|GMT)([+-]\d{1,2})?\b)?`)
 
-// limitEnd is when a limit ends by what is said of it; zero: it is not said. A
-// time of day is that one which is nearest to now, and of now's zone unless
-// another is said: an agent in a container may mean its own.
+// limitEnd returns when a limit ends by its message, or zero. A time of day is the
+// one nearest to now, in now's zone unless another is named.
 func limitEnd(said string, now time.Time) time.Time {
 	m := limitEnds.FindStringSubmatch(strings.Join(strings.Fields(said), " "))
 	if m == nil {
@@ -58,12 +57,12 @@ func limitEnd(said string, now time.Time) time.Time {
 	return at
 }
 
-// maxZone is how many hours a clock on earth can be off UTC. Times of a zone a day
-// away, and of years of five digits, cannot be stored.
+// maxZone is how many hours a zone can be off UTC. Times further away cannot be
+// stored.
 const maxZone = 14
 
-// moment is the time so many milliseconds after 1970, as an agent's file has it;
-// zero: not a time that can be stored.
+// moment returns the time in milliseconds since 1970, or zero if it cannot be
+// stored.
 func moment(ms int64) time.Time {
 	at := time.UnixMilli(ms).UTC()
 	if ms < 0 || at.Year() > 9999 {
@@ -72,7 +71,7 @@ func moment(ms int64) time.Time {
 	return at
 }
 
-// number is what digits with or without a sign say; 0 for none.
+// number returns the value of digits; 0 for none.
 func number(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n
