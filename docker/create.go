@@ -158,7 +158,7 @@ func (t target) vacant(ctx context.Context) error {
 		return fmt.Errorf("cannot find out whether an agent runs in it: %w", err)
 	case in.Agent:
 		return errors.New("the agent in it is alive")
-	case in.Guest && in.Exit == nil:
+	case in.Shim && in.Exit == nil:
 		return errors.New("what its agent has left behind is being ended")
 	}
 	return nil

@@ -132,7 +132,7 @@ func (x byExec) Look(ctx context.Context, runDir, _, _ string, screen bool) (shi
 		if in.Exit = exitOfPane(p); in.Exit == nil {
 			in.Exit = x.postMortem(ctx, runDir, f.Agent.PID, p.ActiveAt, recent)
 		}
-		in.Guest = in.Exit == nil && recent
+		in.Shim = in.Exit == nil && recent
 	}
 	if screen {
 		if t, err := x.Tmux(ctx, "", "capture-pane", "-p", "-t", x.pane); err == nil {

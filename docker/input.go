@@ -65,7 +65,7 @@ func (t target) acceptsInput(ctx context.Context) error {
 	}
 	shown, err := tmuxwire.ParsePane(in.Row)
 	switch {
-	case !in.Agent && !in.Guest, err != nil, shown.Dead:
+	case !in.Agent && !in.Shim, err != nil, shown.Dead:
 		return errors.New("nothing runs in it")
 	case shown.InputOff || in.Frozen:
 		return session.ErrRefused

@@ -148,7 +148,7 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 			l.Frozen, l.Suspended = true, true
 		}
 		l.InputOff = l.InputOff || k.Paused != "" && !dead
-		ending := seen.Guest && !seen.Agent && seen.Exit == nil && seen.Process.PID != 0
+		ending := seen.Shim && !seen.Agent && seen.Exit == nil && seen.Process.PID != 0
 		if !ending || time.Now().After(deadline) || sleep(ctx, wait) != nil {
 			return
 		}
@@ -191,9 +191,9 @@ func judge(in shim.ContainerRun, created bool) (v session.Liveness, exit *sessio
 		return session.Alive, nil, ""
 	case in.Exit != nil:
 		return session.Dead, exitOf(in.Exit), ""
-	case in.Guest && in.Process.PID == 0:
+	case in.Shim && in.Process.PID == 0:
 		return session.Alive, nil, "" // about to start it
-	case in.Guest:
+	case in.Shim:
 		return session.Unknown, nil, "its agent has ended, and what that left behind is being ended"
 	case !in.Claimed && created:
 		return session.Unknown, nil, "its container was created just now, and nothing was started in it yet"

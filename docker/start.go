@@ -94,7 +94,7 @@ func (s start) prepare(of owner) error {
 	}
 	err = rundir.Prepare(l.RunDir, rundir.Config{
 		Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: s.folders.shimSocket(),
-		Argv: l.Argv, Env: l.Env, Inherit: true, Keeper: filepath.Join(s.folders.sockets, shim.InitSocket),
+		Argv: l.Argv, Env: l.Env, Inherit: true, Init: filepath.Join(s.folders.sockets, shim.InitSocket),
 		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec,
 	}, nil)
 	if err != nil {

@@ -86,7 +86,7 @@ func gather(p pane, f rundir.Facts) evidence {
 		exit:    f.Exit,
 	}
 	if !e.agent || !e.paneUp { // otherwise it makes no difference
-		e.shim = f.Guest.Alive()
+		e.shim = f.Shim.Alive()
 	}
 	return e
 }

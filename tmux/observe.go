@@ -132,7 +132,7 @@ func (o *observer) settle(ctx context.Context, s *server, lives []session.Live, 
 				continue
 			}
 			f, _ := o.runs.facts(l.Mark.Run) // read first: the exit may be written in between
-			ending := f.Agent.PID != 0 && !f.Agent.Alive() && f.Guest.Alive()
+			ending := f.Agent.PID != 0 && !f.Agent.Alive() && f.Shim.Alive()
 			o.assess(ctx, s, l, panes[i])
 			settled = settled && !(ending && l.Liveness == session.Unknown)
 		}

@@ -114,7 +114,7 @@ func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
 	}
 	// A shim that owns its tree writes the exit after it has seen that nothing is left.
 	seen := proc.OwnsTree && f.Exit != nil && !f.Adopted()
-	if f.Guest.Alive() {
+	if f.Shim.Alive() {
 		err := r.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
 			_, err := c.Stop(ctx, how.Signal, grace)
 			return err
@@ -184,10 +184,10 @@ func (r *runs) awaitShim(ctx context.Context, run string, gone bool) error {
 		switch {
 		case !gone && f.Exit != nil:
 			return true, nil
-		case !f.Guest.Alive():
+		case !f.Shim.Alive():
 			return true, r.removeSocket(run)
 		case time.Now().After(deadline):
-			return false, kill(ctx, f.Guest)
+			return false, kill(ctx, f.Shim)
 		}
 		return false, nil
 	})

@@ -273,7 +273,7 @@ func (s *server) restoreSocket(ctx context.Context, f rundir.Facts) {
 	if _, err := os.Lstat(s.socket); !errors.Is(err, os.ErrNotExist) {
 		return
 	}
-	pid := f.Guest.Parent()
+	pid := f.Shim.Parent()
 	if f.Adopted() || pid <= 1 || !slices.Contains(proc.ReadInfo(pid).Argv, s.socket) {
 		return
 	}

@@ -1,10 +1,10 @@
-// A guest uses one processor, and is started once for each agent: it does not ask the
+// A shim uses one processor, and is started once for each agent: it does not ask the
 // machine how many it may use.
 //
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
 
-// Agentform-guest is the parent process of one agent: see package guest. It is
+// Agentform-shim is the parent process of one agent: see package program. It is
 // started by agentform and not by people.
 package main
 

@@ -83,7 +83,7 @@ func (f *findings) reach(in SessionInput) {
 		f.warn("run", err.Error(), "")
 	}
 	f.tmuxSession(in, facts)
-	if facts.Guest.Alive() && facts.Agent.Alive() && !facts.Adopted() && facts.Socket != "" {
+	if facts.Shim.Alive() && facts.Agent.Alive() && !facts.Adopted() && facts.Socket != "" {
 		f.shimSocket(facts)
 	}
 }
@@ -97,7 +97,7 @@ func (f *findings) tmuxSession(in SessionInput, facts rundir.Facts) {
 	}
 	server := 0
 	if !facts.Adopted() {
-		server = facts.Guest.Parent()
+		server = facts.Shim.Parent()
 	}
 	list := fmt.Sprintf("tmux -S %s list-sessions", socket)
 	_, err := os.Lstat(socket)
@@ -127,7 +127,7 @@ func (f *findings) shimSocket(facts rundir.Facts) {
 			"it is created again when the session is next restarted; until then leave the agent alone")
 		return
 	}
-	f.fine("guest", fmt.Sprintf("process %d, %s", facts.Guest.PID, facts.Socket))
+	f.fine("guest", fmt.Sprintf("process %d, %s", facts.Shim.PID, facts.Socket))
 }
 
 // maxCandidates is how many files of a directory are listed.

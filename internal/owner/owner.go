@@ -295,7 +295,7 @@ func running(dataDir string) []session.Address {
 	for _, r := range st.Sessions {
 		f, _ := rundir.ReadLiveness(filepath.Join(dataDir, "runs", r.Run.ID)) // what cannot be read does not run
 		contained := r.Location.Container != "" && f.Exit == nil && r.Run.EndedAt.IsZero()
-		if r.Run.ID != "" && (contained || f.Agent.Alive() || f.Guest.Alive()) {
+		if r.Run.ID != "" && (contained || f.Agent.Alive() || f.Shim.Alive()) {
 			found = append(found, r.Address)
 		}
 	}

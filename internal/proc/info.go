@@ -5,13 +5,13 @@ import (
 	"syscall"
 )
 
-// Stranger is what can be seen of a process that somebody else started.
+// Info is what can be seen of a process that somebody else started.
 type Info struct {
 	Dir  string   // where it works; empty: not known
 	Argv []string // of what works in its terminal's foreground: its own, or, of a shell, its job's
 }
 
-// CorpseIn is how a process ended of which this is /proc/PID/stat, read by somebody
+// ParseZombieExit is how a process ended of which this is /proc/PID/stat, read by somebody
 // who may read /proc/PID/io, too: of others' the kernel shows a clean exit. False: it
 // lives.
 func ParseZombieExit(stat []byte) (code int, signal string, ok bool) {

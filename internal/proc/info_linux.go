@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Seen looks at the first process of a terminal.
+// ReadInfo looks at the first process of a terminal.
 func ReadInfo(pid int) Info {
 	var s Info
 	s.Dir, _ = os.Readlink(procPath(pid, "cwd")) // another user's: not known
@@ -35,7 +35,7 @@ func ReadInfo(pid int) Info {
 	return s
 }
 
-// Corpse is how a process ended that its parent has not reaped yet. False: it is
+// ZombieExit is how a process ended that its parent has not reaped yet. False: it is
 // gone for good, or lives, or the kernel does not tell us.
 func ZombieExit(p Process) (code int, signal string, ok bool) {
 	s, found := ReadStat(p.PID)
@@ -66,6 +66,6 @@ func ignores(pid int, sig syscall.Signal) bool {
 	return err == nil && bits&(1<<(uint(sig)-1)) != 0
 }
 
-// OwnsTree says that nothing the agent starts gets away from its guest: the kernel
-// hands it every orphan, so a guest that answers a stop has seen the last of them end.
+// OwnsTree says that nothing the agent starts gets away from its shim: the kernel
+// hands it every orphan, so a shim that answers a stop has seen the last of them end.
 const OwnsTree = true

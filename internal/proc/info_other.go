@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// Seen looks at the first process of a terminal. Without /proc nothing is known:
+// ReadInfo looks at the first process of a terminal. Without /proc nothing is known:
 // tmux's own word has to do.
 func ReadInfo(int) Info { return Info{} }
 
-// Corpse is how a process ended that its parent has not reaped yet. Without /proc
+// ZombieExit is how a process ended that its parent has not reaped yet. Without /proc
 // that cannot be seen.
 func ZombieExit(Process) (code int, signal string, ok bool) { return 0, "", false }
 

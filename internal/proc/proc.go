@@ -32,7 +32,7 @@ func Stopped(pid int) bool {
 	return ok && s.State == 'T'
 }
 
-// again calls f until no signal comes between.
+// IgnoringEINTR calls f until no signal comes between.
 func IgnoringEINTR(f func() error) error {
 	for {
 		if err := f(); !errors.Is(err, syscall.EINTR) {

@@ -99,7 +99,7 @@ func pids() []int {
 	return found
 }
 
-// descendants lists what still hangs below a process, parents first. What an
+// Descendants lists what still hangs below a process, parents first. What an
 // agent detached with a double fork is launchd's child and not among it.
 func Descendants(root int) []Stat { return below(processes(), root) }
 
@@ -114,7 +114,7 @@ func environ(pid int) ([]byte, bool) {
 	return nil, true
 }
 
-// children lists the children of a process.
+// Children lists the children of a process.
 func Children(pid int) []int {
 	var found []int
 	for _, s := range processes() {

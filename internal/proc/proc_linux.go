@@ -21,7 +21,7 @@ func procPath(pid int, name string) string {
 	return "/proc/" + strconv.Itoa(pid) + "/" + name
 }
 
-// look reads /proc/PID/stat. The command's name is in parentheses and may hold
+// ReadStat reads /proc/PID/stat. The command's name is in parentheses and may hold
 // anything, so fields are counted from the last one.
 func ReadStat(pid int) (Stat, bool) {
 	if pid <= 0 {
@@ -68,7 +68,7 @@ func readProc(path string, buf []byte) ([]byte, error) {
 	return buf[:max(n, 0)], err
 }
 
-// descendants lists what is below a process, parents first. It walks
+// Descendants lists what is below a process, parents first. It walks
 // /proc/PID/task/TID/children, which costs only what there is to find; a kernel
 // without those files makes it look at every process.
 func Descendants(root int) []Stat {
@@ -91,7 +91,7 @@ func Descendants(root int) []Stat {
 	return found
 }
 
-// children lists the children of each thread of a process.
+// Children lists the children of each thread of a process.
 func Children(pid int) []int {
 	tasks, err := os.ReadDir(procPath(pid, "task"))
 	if err != nil {

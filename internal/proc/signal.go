@@ -16,7 +16,7 @@ var signalNames = map[syscall.Signal]string{
 	syscall.SIGSYS: "SIGSYS",
 }
 
-// ignored are the signals that an agent may send to its own process group, and
+// GroupSignals are the signals that an agent may send to its own process group, and
 // that would end or stop a process which does nothing about them. They are
 // caught and dropped: a signal that is ignored stays ignored in the agent, a
 // caught one is the default again after exec.
@@ -33,7 +33,7 @@ func SignalName(s syscall.Signal) string {
 	return fmt.Sprintf("SIG%d", int(s))
 }
 
-// stopSignal reads the name of a signal that can end a process, with or without
+// ParseSignal reads the name of a signal that can end a process, with or without
 // SIG; empty is SIGTERM.
 func ParseSignal(name string) (syscall.Signal, error) {
 	if name == "" {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// isRun reports whether a run id is safe in a file name and in an environment.
+// ValidRun reports whether a run id is safe in a file name and in an environment.
 func ValidRun(id string) bool {
 	if id == "" || len(id) > 64 || id[0] == '.' || id[0] == '-' {
 		return false
@@ -29,7 +29,7 @@ const RunVariable = "AGENTFORM_RUN"
 
 // Sweep ends whatever still carries a run's mark in its environment, and what
 // is below that, with the signal, then, after the grace, SIGKILL. It is meant
-// for after a stop, and for a run whose guest was killed. It returns when a look
+// for after a stop, and for a run whose shim was killed. It returns when a look
 // at every process finds nothing more, or with what is left and an error. It
 // never ends the calling process. It sees the processes of this user only, and a
 // process can forge the mark or shed it.
@@ -112,7 +112,7 @@ func marked(wanted map[string]bool, still bool) map[string][]Process {
 // without a mark.
 func markOf(environ []byte) string { return Getenv(environ, RunVariable) }
 
-// valueOf returns a variable of an environment whose entries are ended by NULs.
+// Getenv returns a variable of an environment whose entries are ended by NULs.
 func Getenv(environ []byte, name string) string {
 	for len(environ) > 0 {
 		entry, rest, _ := bytes.Cut(environ, []byte{0})

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// EndTree ends a process that has no guest and everything below it: with the
+// EndTree ends a process that has no shim and everything below it: with the
 // signal, then, after the grace, with SIGKILL. It returns when a look finds
 // nothing of it, and reports whether SIGKILL was needed. What was started below
 // it and left the tree before the first look is not found; what leaves later is.
@@ -76,17 +76,17 @@ func tree(known []Process) (all, living []Process) {
 }
 
 const (
-	// killTimeout is how long processes may outlive SIGKILL before that is an
+	// KillTimeout is how long processes may outlive SIGKILL before that is an
 	// error: they wait for a disk or a network file system.
 	KillTimeout = 5 * time.Second
 )
 
 const (
-	// maxWait is the longest wait between two looks at the tree.
+	// MaxWait is the longest wait between two looks at the tree.
 	MaxWait = 50 * time.Millisecond
 )
 
-// gone returns when a process is. One that takes too long is killed.
+// AwaitExit returns when a process is. One that takes too long is killed.
 func AwaitExit(ctx context.Context, p Process, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	for wait := time.Millisecond; p.Alive(); wait = min(2*wait, MaxWait) {
@@ -102,7 +102,7 @@ func AwaitExit(ctx context.Context, p Process, patience time.Duration) error {
 	return nil
 }
 
-// end asks processes, parents before their children, each once to go, and later makes
+// Signal asks processes, parents before their children, each once to go, and later makes
 // them. It is those that it signalled. They are woken when all are asked, children
 // first: the kernel hangs up on a group that is stopped when it loses its parent.
 func Signal(procs []Process, sig syscall.Signal, kill bool, asked map[Process]bool) (signalled []Process) {

@@ -242,7 +242,7 @@ func (x *search) oldRuns() {
 		}
 		f, err := rundir.ReadFacts(path)
 		switch {
-		case f.Guest.Alive() || f.Agent.Alive():
+		case f.Shim.Alive() || f.Agent.Alive():
 			x.runs[e.Name()] = true
 			x.add(Run, path, Keep, "a process of it lives")
 		case err != nil:
@@ -342,10 +342,10 @@ func (x *search) guests() {
 	}
 	for run := range x.runs {
 		f, _ := rundir.ReadFacts(x.path("runs", run)) // unreadable: it names no process
-		if x.contained(run) || !f.Guest.Alive() {     // a container has its own process ids
+		if x.contained(run) || !f.Shim.Alive() {     // a container has its own process ids
 			continue
 		}
-		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", f.Guest.PID))
+		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", f.Shim.PID))
 		if err != nil || runtime.GOOS != "linux" {
 			return // the version is unknown
 		}

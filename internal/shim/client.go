@@ -13,26 +13,26 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// answerTimeout is how long a guest may take for anything but a stop, when the
+// AnswerTimeout is how long a shim may take for anything but a stop, when the
 // context sets no earlier end. A pause looks for two seconds at most.
 const AnswerTimeout = 5 * time.Second
 
-// Client speaks to one guest. Its methods must not be called at once from
-// several goroutines. A refusal is an *Error. The guest hangs up after five
+// Client speaks to one shim. Its methods must not be called at once from
+// several goroutines. A refusal is an *Error. The shim hangs up after five
 // seconds of silence, so a Client is for a few requests in a row.
 type Client struct {
 	conn  net.Conn
 	lines *bufio.Scanner
 }
 
-// Dial connects to a guest's socket. Without a guest it fails with an error
+// Dial connects to a shim's socket. Without a shim it fails with an error
 // that is os.ErrNotExist or syscall.ECONNREFUSED.
 func Dial(ctx context.Context, socket string) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	conn, err := dial(ctx, socket)
 	if err != nil {
-		return nil, fmt.Errorf("ask guest: %w", err)
+		return nil, fmt.Errorf("ask shim: %w", err)
 	}
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 1024), LineLimit)
@@ -42,7 +42,7 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Hello asks which guest this is and which version it speaks.
+// Hello asks which shim this is and which version it speaks.
 func (c *Client) Hello(ctx context.Context) (Hello, error) {
 	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpHello})
 	if err != nil || r.Hello == nil {
@@ -74,7 +74,7 @@ func (c *Client) Resume(ctx context.Context) error {
 }
 
 // Stop ends the agent and everything below it with the signal, then, after the
-// grace, SIGKILL. It returns how the run ended once the guest has seen that
+// grace, SIGKILL. It returns how the run ended once the shim has seen that
 // nothing is left and has written the exit. A second stop can only shorten the
 // grace of the first.
 func (c *Client) Stop(ctx context.Context, signal string, grace time.Duration) (rundir.Exit, error) {
@@ -123,7 +123,7 @@ func wrapIf(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("ask guest to %s: %w", op, err)
+	return fmt.Errorf("ask shim to %s: %w", op, err)
 }
 
 func (c *Client) ask(ctx context.Context, limit time.Duration, q Request) (Reply, error) {

@@ -17,7 +17,7 @@ func TestDialWithoutGuest(t *testing.T) {
 	}
 }
 
-// A hostile guest cannot keep a client waiting or make it swallow without end.
+// A hostile shim cannot keep a client waiting or make it swallow without end.
 func TestClientOfAHostileShim(t *testing.T) {
 	for name, answer := range map[string]string{
 		"endless": strings.Repeat("x", 2*LineLimit), "garbage": "{]\n", "empty": "{}\n", "lacking": `{"ok":true}` + "\n", "silent": "",

@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// FuzzInitReply: whatever a keeper answers is an error, or what a keeper may say.
+// FuzzInitReply: whatever an init answers is an error, or what an init may say.
 func FuzzInitReply(f *testing.F) {
 	f.Add([]byte(`{"ok":true,"protocol":1}`))
 	f.Add([]byte(`{"ok":true,"seen":{"process":{"pid":7,"start":1},"exit":{"cause":"self","code":3},"row":"%0 1"}}`))

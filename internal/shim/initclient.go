@@ -17,7 +17,7 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// Hold asks the keeper to end the processes of a client when the connection that it
+// Hold asks the init to end the processes of a client when the connection that it
 // returns is closed.
 func (k Init) Hold(client string) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), AnswerTimeout)
@@ -30,16 +30,16 @@ func (k Init) Hold(client string) (*os.File, error) {
 	return conn.(*net.UnixConn).File()
 }
 
-// lookTimeout is how long a keeper may take to answer a look. It takes well under a
+// lookTimeout is how long an init may take to answer a look. It takes well under a
 // millisecond; a machine that starts fifty containers may be slow.
 const lookTimeout = 3 * time.Second
 
-// Keeper speaks to the first process of a container, whose socket lies in Dir.
+// Init speaks to the first process of a container, whose socket lies in Dir.
 // What it answers was written in there: a claim, bounded in size and time. A
 // refusal is an *Error. Its methods may be called from many goroutines.
 type Init struct{ Dir string }
 
-// Hello asks which version of the protocol the keeper speaks: rundir.Version of
+// Hello asks which version of the protocol the init speaks: rundir.Version of
 // its program.
 func (k Init) Hello(ctx context.Context) (int, error) {
 	r, err := k.ask(ctx, AnswerTimeout, lookLine, InitRequest{Op: OpHello})
@@ -63,9 +63,9 @@ func (k Init) Look(ctx context.Context, runDir, target, format string, screen bo
 }
 
 // Begin starts the prepared run of a folder (see Prepare) on a tmux server of its own:
-// args is the tmux command for that. The run's guest is handed the secrets, and of the
+// args is the tmux command for that. The run's shim is handed the secrets, and of the
 // names held those that an earlier run was given. It returns when tmux has started
-// the guest; the run's folder tells what becomes of it.
+// the shim; the run's folder tells what becomes of it.
 func (k Init) Begin(ctx context.Context, runDir string, args []string, secrets map[string]string, held []string) error {
 	_, err := k.ask(ctx, TmuxTimeout+ServerTimeout+AnswerTimeout, lookLine,
 		InitRequest{Op: OpBegin, RunDir: runDir, Args: args, Secrets: secrets, Held: held})
@@ -159,10 +159,10 @@ func readReply(from io.Reader, limit int) (InitReply, error) {
 	return decodeReply(lines.Bytes())
 }
 
-// refusalLimit is how much of what a keeper refuses with is told, in runes.
+// refusalLimit is how much of what an init refuses with is told, in runes.
 const refusalLimit = 500
 
-// decodeReply reads a keeper's answer; a refusal is an error.
+// decodeReply reads a init's answer; a refusal is an error.
 func decodeReply(line []byte) (InitReply, error) {
 	var r InitReply
 	switch err := json.Unmarshal(line, &r); {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// impostor listens where a keeper would, and gives every client to answer.
+// impostor listens where an init would, and gives every client to answer.
 func impostor(t *testing.T, answer func(net.Conn)) Init {
 	t.Helper()
 	dir := short(t)
@@ -46,7 +46,7 @@ func says(answer string) func(net.Conn) {
 	}
 }
 
-// asked are the questions to a keeper, and the most of an answer that is read.
+// asked are the questions to an init, and the most of an answer that is read.
 var asked = map[string]struct {
 	limit int
 	ask   func(Init, context.Context) error
@@ -92,7 +92,7 @@ func TestKeeperThatAnswersWrongly(t *testing.T) {
 	}
 }
 
-// A keeper that answers what was not asked has answered nothing.
+// An init that answers what was not asked has answered nothing.
 func TestKeeperThatAnswersAnotherQuestion(t *testing.T) {
 	answers := map[string]string{
 		"hello": `{"ok":true,"protocol":1}`,
@@ -109,7 +109,7 @@ func TestKeeperThatAnswersAnotherQuestion(t *testing.T) {
 	}
 }
 
-// A keeper that says nothing, reads nothing, or says a little again and again is
+// An init that says nothing, reads nothing, or says a little again and again is
 // given up when the time is over.
 func TestKeeperThatNeverAnswers(t *testing.T) {
 	for name, answer := range map[string]func(net.Conn){
@@ -156,7 +156,7 @@ func TestKeeperIsGivenUpByItself(t *testing.T) {
 	}
 }
 
-// Of a keeper that never stops talking no more is taken than the answer may have.
+// Of an init that never stops talking no more is taken than the answer may have.
 func TestKeeperThatFloods(t *testing.T) {
 	for op, q := range asked {
 		t.Run(op, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestKeeperThatFloods(t *testing.T) {
 	}
 }
 
-// What a keeper refuses with is told to people: as one short line.
+// What an init refuses with is told to people: as one short line.
 func TestKeeperThatRefusesAtLength(t *testing.T) {
 	k := impostor(t, says(`{"error":{"code":"busy","message":"no\n\u001b[2Jno`+strings.Repeat("é", 100_000)+`"}}`+"\n"))
 	_, err := k.Hello(t.Context())

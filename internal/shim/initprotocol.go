@@ -12,16 +12,16 @@ import (
 const ClientVariable = "AGENTFORM_CLIENT"
 
 const (
-	// KeeperSocket is the name of a keeper's socket in its folder.
+	// InitSocket is the name of an init's socket in its folder.
 	InitSocket = "k"
-	// KeptFolder is a folder in a container that is in memory and its user's alone.
+	// InitFolder is a folder in a container that is in memory and its user's alone.
 	InitFolder = "/run/agentform"
-	// KeptSocket is the socket of the tmux server in a container.
+	// TmuxSocket is the socket of the tmux server in a container.
 	TmuxSocket     = InitFolder + "/" + TmuxSocketName
 	TmuxSocketName = "tmux"
 )
 
-// keeperLine bounds a request to a keeper and its reply, each one JSON line: 8 MiB. An
+// InitLineLimit bounds a request to an init and its reply, each one JSON line: 8 MiB. An
 // environment has at most 2 MiB, and JSON makes odd characters longer.
 const InitLineLimit = 8 << 20
 
@@ -29,17 +29,17 @@ const InitLineLimit = 8 << 20
 // container: a row, a screen, and what JSON makes of them.
 const lookLine = 1 << 20
 
-// The operations of a keeper, besides hello.
+// The operations of an init, besides hello.
 const (
 	OpInspect = "look"
 	OpBegin   = "begin"
 	OpEnd     = "end"
 	OpTmux    = "tmux"
-	OpSecrets = "secrets" // asked by a guest
+	OpSecrets = "secrets" // asked by a shim
 	OpHold    = "hold"    // for as long as the connection lasts
 )
 
-// keeperRequest asks a keeper for something.
+// InitRequest asks an init for something.
 type InitRequest struct {
 	Op     string `json:"op"`
 	Run    string `json:"run,omitempty"`
@@ -70,11 +70,11 @@ type InitReply struct {
 	Secrets  map[string]string `json:"secrets,omitempty"`
 }
 
-// Inside is what a keeper sees of a run: it shares the run's processes, which this
+// ContainerRun is what an init sees of a run: it shares the run's processes, which this
 // machine numbers otherwise. It is a claim.
 type ContainerRun struct {
-	Claimed   bool         `json:"claimed,omitempty"` // a guest took it up
-	Guest     bool         `json:"guest,omitempty"`   // it runs
+	Claimed   bool         `json:"claimed,omitempty"` // a shim took it up
+	Shim      bool         `json:"guest,omitempty"`   // it runs
 	Agent     bool         `json:"agent,omitempty"`   // it runs
 	Frozen    bool         `json:"frozen,omitempty"`
 	Process   proc.Process `json:"process"` // the agent, as numbered in there
@@ -82,7 +82,7 @@ type ContainerRun struct {
 	BootID    string       `json:"boot_id,omitempty"`
 	Exit      *rundir.Exit `json:"exit,omitempty"`
 	// Row is what tmux tells of the session, in the format that was asked for; empty:
-	// there is no such session. Watching says that one of its clients is the keeper.
+	// there is no such session. Watching says that one of its clients is the init.
 	Row      string `json:"row,omitempty"`
 	Watching bool   `json:"watching,omitempty"`
 	Screen   string `json:"screen,omitempty"`
@@ -99,7 +99,7 @@ type TmuxReply struct {
 // is kept on record, so that it is bounded.
 const bootIDLimit = 64
 
-// check refuses what no keeper says.
+// check refuses what no init says.
 func (in *ContainerRun) check() error {
 	if in.Process.PID < 0 || len(in.BootID) > bootIDLimit || in.Exit != nil && !rundir.KnownCause(in.Exit.Cause) {
 		return errIncomplete
@@ -108,11 +108,11 @@ func (in *ContainerRun) check() error {
 }
 
 const (
-	// tmuxTimeout bounds one tmux command, and tmuxOutput what it may print.
+	// TmuxTimeout bounds one tmux command, and tmuxOutput what it may print.
 	TmuxTimeout = 20 * time.Second
 )
 
 const (
-	// serverTimeout is how long a tmux server may take to come up, and to go.
+	// ServerTimeout is how long a tmux server may take to come up, and to go.
 	ServerTimeout = 10 * time.Second
 )

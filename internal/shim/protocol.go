@@ -12,12 +12,12 @@ import (
 const ExitUsage = 2
 
 const (
-	// probeLimit is the longest that a probe may take, whatever is asked for.
+	// ProbeLimit is the longest that a probe may take, whatever is asked for.
 	ProbeLimit = 10 * time.Minute
 )
 
 const (
-	// probeDefault is how long one may take that nothing is said of.
+	// ProbeDefault is how long one may take that nothing is said of.
 	ProbeDefault = 5 * time.Second
 )
 
@@ -62,7 +62,7 @@ const (
 	NotifyMode = "notify" // keeps what a hook reports; the run's directory follows
 )
 
-// lineLimit bounds a request and a reply, each one JSON line: 64 KiB.
+// LineLimit bounds a request and a reply, each one JSON line: 64 KiB.
 const LineLimit = 64 << 10
 
 // The operations. Restart is known by name and answers CodeUnsupported.
@@ -80,20 +80,20 @@ const (
 
 // The codes of an Error.
 const (
-	CodeUnsupported = "unsupported" // this guest does not do that
+	CodeUnsupported = "unsupported" // this shim does not do that
 	CodeInvalid     = "invalid"     // the request makes no sense
 	CodeEnding      = "ending"      // the run is being ended
 	CodeBusy        = "busy"        // not now
 	CodeFailed      = "failed"      // it was tried, and the processes did not follow
 )
 
-// Error is a guest's refusal.
+// Error is a shim's refusal.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-func (e *Error) Error() string { return "guest: " + e.Message }
+func (e *Error) Error() string { return "shim: " + e.Message }
 
 // Settings change a run under way. What is nil stays as it is.
 type Settings struct {
@@ -102,11 +102,11 @@ type Settings struct {
 	Grace   *time.Duration `json:"grace_ns,omitempty"`
 }
 
-// Hello is what a guest says of itself.
+// Hello is what a shim says of itself.
 type Hello struct {
 	Protocol int          `json:"protocol"` // its rundir.Version
 	Run      string       `json:"run"`
-	Guest    proc.Process `json:"guest"`
+	Shim     proc.Process `json:"guest"`
 }
 
 // Status is how a run stands.

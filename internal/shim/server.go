@@ -19,15 +19,15 @@ func PrintError(format string, args ...any) {
 }
 
 const (
-	// maxConns is how many clients a guest hears at once; more are turned away.
+	// MaxConns is how many clients a shim hears at once; more are turned away.
 	// There is one agentform at a time that acts, and a few that look.
 	MaxConns = 16
-	// lineTimeout is how long a client may take to send a request, and to take
+	// LineTimeout is how long a client may take to send a request, and to take
 	// its reply. It frees the place of one that says nothing.
 	LineTimeout = 5 * time.Second
 )
 
-// server hears a protocol of JSON lines. No client can hold it up: lines are bounded
+// Server hears a protocol of JSON lines. No client can hold it up: lines are bounded
 // in size and time, and so are the clients.
 type Server struct {
 	listener net.Listener
@@ -37,8 +37,8 @@ type Server struct {
 	busy     sync.RWMutex // read-held while a request is answered
 }
 
-// listen opens the guest's socket, 0600. A socket of that name is left over:
-// the run is claimed, so no other guest has it.
+// Listen opens the shim's socket, 0600. A socket of that name is left over:
+// the run is claimed, so no other shim has it.
 func Listen(path string) (net.Listener, error) {
 	if err := rundir.CheckSocket(path); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func Listen(path string) (net.Listener, error) {
 // not nil, keeps the connection open and is called when it is closed.
 type Answer func(line []byte) (reply any, release func())
 
-// serve answers the clients of a listener with one goroutine each.
+// Serve answers the clients of a listener with one goroutine each.
 func Serve(l net.Listener, limit int, answer Answer) *Server {
 	s := &Server{listener: l, Limit: limit, Answer: answer, places: make(chan struct{}, MaxConns)}
 	go s.accept()

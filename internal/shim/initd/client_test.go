@@ -18,7 +18,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// keeping serves a keeper as its program does, and returns its client.
+// keeping serves an init as its program does, and returns its client.
 func keeping(t *testing.T) shim.Init {
 	t.Helper()
 	dir := short(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/internal/shim"
 )
 
-// FuzzRequest sends anything to a keeper: it answers each line with one JSON
+// FuzzRequest sends anything to an init: it answers each line with one JSON
 // line that is either ok or a refusal, and comes to an end. What would start or end
 // processes is left out; that is for tests in a container.
 func FuzzRequest(f *testing.F) {

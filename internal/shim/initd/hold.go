@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxHolds is how many terminals a keeper watches at once.
+	// maxHolds is how many terminals an init watches at once.
 	maxHolds = shim.MaxConns / 2
 	// lateClient is how long an engine may take to start what it was told to execute.
 	lateClient = 5 * time.Second

@@ -18,7 +18,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// keeper is the first process of a container. It stays when the agent has gone, so
+// init is the first process of a container. It stays when the agent has gone, so
 // that a container without its session can be told from one that is gone, reaps
 // what nobody else does, and does in the container what it is asked to from outside.
 type container struct {
@@ -34,14 +34,14 @@ type container struct {
 	holds int
 }
 
-// keepContainer is the program: it never returns but for SIGTERM and SIGINT, by which an
+// Main is the program: it never returns but for SIGTERM and SIGINT, by which an
 // engine stops a container, and then ends the run first.
 func Main(args []string) int {
 	if len(args) != 1 || !filepath.IsAbs(args[0]) {
 		fmt.Fprintln(os.Stderr, "usage: agentform-shim keep FOLDER")
 		return shim.ExitUsage
 	}
-	runtime.GOMAXPROCS(1) // there is one keeper for each container, and little to do
+	runtime.GOMAXPROCS(1) // there is one init for each container, and little to do
 	if home := os.Getenv("HOME"); home == "" || home == "/" {
 		os.Setenv("HOME", "/tmp") // of a user whom the image does not know
 	}
@@ -57,7 +57,7 @@ func Main(args []string) int {
 	k.terminal.keeper, k.terminal.folder = k, shim.InitFolder
 	l, err := shim.Listen(filepath.Join(k.folder, shim.InitSocket))
 	if err != nil {
-		shim.PrintError("the keeper's socket: %v", err)
+		shim.PrintError("the init's socket: %v", err)
 		return shim.ExitCannot
 	}
 	go k.reap()
@@ -120,7 +120,7 @@ func (k *container) wait(c *exec.Cmd) error {
 }
 
 // orphans are the living children that nobody here started: what an agent has left
-// behind whose guest was killed.
+// behind whose shim was killed.
 func (k *container) orphans() []proc.Process {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -176,5 +176,5 @@ func (k *container) do(q shim.InitRequest) (r shim.InitReply, err error) {
 		r.Secrets, err = k.secrets.hand(q.Run)
 		return r, err
 	}
-	return r, &shim.Error{Code: shim.CodeUnsupported, Message: fmt.Sprintf("this keeper does not know %.40q", q.Op)}
+	return r, &shim.Error{Code: shim.CodeUnsupported, Message: fmt.Sprintf("this init does not know %.40q", q.Op)}
 }

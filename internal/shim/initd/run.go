@@ -15,7 +15,7 @@ import (
 )
 
 // start starts a run: on a terminal of its own, with no trace of the run before. It
-// returns when tmux has started the run's guest.
+// returns when tmux has started the run's shim.
 func (k *container) start(q shim.InitRequest) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
@@ -38,7 +38,7 @@ func (k *container) start(q shim.InitRequest) error {
 }
 
 // over returns when nothing of the last run is, or why it cannot be waited for. A
-// guest that has written down how its run ended is about to leave.
+// shim that has written down how its run ended is about to leave.
 func (k *container) over() error {
 	k.mu.Lock()
 	dir := k.last
@@ -47,12 +47,12 @@ func (k *container) over() error {
 		return nil
 	}
 	f, _ := rundir.ReadFacts(dir) // what cannot be read is missing
-	if f.Agent.Alive() || f.Guest.Alive() && f.Exit == nil {
+	if f.Agent.Alive() || f.Shim.Alive() && f.Exit == nil {
 		return &shim.Error{Code: shim.CodeBusy, Message: "a run is under way"}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leavingTime+proc.KillTimeout)
 	defer cancel()
-	return proc.AwaitExit(ctx, f.Guest, leavingTime)
+	return proc.AwaitExit(ctx, f.Shim, leavingTime)
 }
 
 // look is how a run stands, by its own word, by its processes, and by its terminal.
@@ -60,7 +60,7 @@ func (k *container) look(q shim.InitRequest) *shim.ContainerRun {
 	f, _ := rundir.ReadLiveness(q.RunDir) // what cannot be read tells nothing
 	agent, stopped := f.Agent.Runs()
 	in := &shim.ContainerRun{
-		Claimed: f.Claimed, Guest: f.Guest.Alive(), Agent: agent, Frozen: stopped,
+		Claimed: f.Claimed, Shim: f.Shim.Alive(), Agent: agent, Frozen: stopped,
 		Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit,
 	}
 	if !in.Agent && f.Exit == nil { // it may have ended between the two looks
@@ -73,7 +73,7 @@ func (k *container) look(q shim.InitRequest) *shim.ContainerRun {
 	return in
 }
 
-// end ends a run and returns when nothing of it is left: its guest is asked to, then
+// end ends a run and returns when nothing of it is left: its shim is asked to, then
 // whatever still carries the run's mark is ended, and what was left to this process.
 func (k *container) end(q shim.InitRequest) error {
 	k.turn.Lock()
@@ -95,15 +95,15 @@ func (k *container) end(q shim.InitRequest) error {
 		return err
 	}
 	f, _ := rundir.ReadFacts(q.RunDir)
-	if f.Guest.Alive() { // it is writing down how it ended
-		if err := proc.AwaitExit(ctx, f.Guest, leavingTime); err != nil {
+	if f.Shim.Alive() { // it is writing down how it ended
+		if err := proc.AwaitExit(ctx, f.Shim, leavingTime); err != nil {
 			return err
 		}
 	}
 	return k.sweepOrphans(ctx)
 }
 
-// leavingTime is how long a guest gets to write down how its agent ended.
+// leavingTime is how long a shim gets to write down how its agent ended.
 const leavingTime = 2 * time.Second
 
 // sweepOrphans kills what was left to the first process, and all below it.
@@ -127,7 +127,7 @@ func (k *container) sweepOrphans(ctx context.Context) error {
 	}
 }
 
-// secrets are held in the keeper's memory: for the run that is about to take them,
+// secrets are held in the init's memory: for the run that is about to take them,
 // and for a later one that is started where their source cannot be read.
 type secrets struct {
 	mu     sync.Mutex
@@ -157,7 +157,7 @@ func (s *secrets) keep(run string, given map[string]string, held []string) {
 
 var errTaken = errors.New("no secrets wait for that run")
 
-// hand gives a run its secrets, once: who asks later is not the run's guest.
+// hand gives a run its secrets, once: who asks later is not the run's shim.
 func (s *secrets) hand(run string) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ const (
 
 var testSession = []string{"new-session", "-d", "-s", "x", "--", "sleep", "60"}
 
-// newTerminal is the terminal of a keeper that is no first process.
+// newTerminal is the terminal of an init that is no first process.
 func newTerminal(t *testing.T) *terminal {
 	t.Helper()
 	k := &container{own: map[int]bool{}}

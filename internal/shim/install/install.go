@@ -13,21 +13,21 @@ import (
 	"github.com/agentform/agentform/internal/layout"
 )
 
-// Binary is the name of the guest's own program.
+// Binary is the name of the shim's own program.
 const Binary = "agentform-shim"
 
-// Install finds the guest's program beside the running executable, where
+// Install finds the shim's program beside the running executable, where
 // release archives and `go install ./cmd/...` put it, and copies it to
-// DATA_DIR/bin/guest-<sha256>, so that an upgrade never touches a running guest.
+// DATA_DIR/bin/shim-<sha256>, so that an upgrade never touches a running shim.
 // Without that program the running executable serves, by its hidden subcommand
-// guest; it is not copied. argv is the command to put before the run's folder.
+// shim; it is not copied. argv is the command to put before the run's folder.
 func Install(dataDir string) (path string, argv []string, err error) {
 	self, places, err := beside()
 	if err != nil {
-		return "", nil, fmt.Errorf("install guest: %w", err)
+		return "", nil, fmt.Errorf("install shim: %w", err)
 	}
 	if err := layout.MakeDataDir(dataDir); err != nil {
-		return "", nil, fmt.Errorf("install guest: %w", err)
+		return "", nil, fmt.Errorf("install shim: %w", err)
 	}
 	for _, program := range places {
 		path, err := keep(program, filepath.Join(dataDir, "bin"))
@@ -35,13 +35,13 @@ func Install(dataDir string) (path string, argv []string, err error) {
 			return path, []string{path}, nil
 		}
 		if !errors.Is(err, errNoBinary) {
-			return "", nil, fmt.Errorf("install guest: %w", err)
+			return "", nil, fmt.Errorf("install shim: %w", err)
 		}
 	}
 	return self, []string{self, "guest"}, nil
 }
 
-// Program returns the command that Install would install, for a process that lasts no
+// Command returns the command that Install would install, for a process that lasts no
 // longer than this one; nil if it is not known.
 func Command() []string {
 	self, places, err := beside()
@@ -56,7 +56,7 @@ func Command() []string {
 	return []string{self, "guest"}
 }
 
-// beside returns the running executable and where the guest's program is looked for.
+// beside returns the running executable and where the shim's program is looked for.
 func beside() (self string, places []string, err error) {
 	if self, err = os.Executable(); err != nil {
 		return "", nil, err
@@ -68,7 +68,7 @@ func beside() (self string, places []string, err error) {
 	return self, places, nil
 }
 
-var errNoBinary = errors.New("no guest there")
+var errNoBinary = errors.New("no shim there")
 
 // keep copies a program into a folder under its digest and returns the copy,
 // which is absolute. One that is there already is used again.

@@ -12,7 +12,7 @@ import (
 
 func TestInstall(t *testing.T) {
 	data := t.TempDir()
-	_, argv, err := Install(data) // no guest beside a test binary
+	_, argv, err := Install(data) // no shim beside a test binary
 	self, _ := os.Executable()
 	if err != nil || len(argv) != 2 || argv[0] != self || argv[1] != "guest" {
 		t.Errorf("the fallback is %q, %v", argv, err)

@@ -25,7 +25,7 @@ func (r *run) answer(line []byte) (any, func()) {
 func (r *run) do(q shim.Request) shim.Reply {
 	switch q.Op {
 	case shim.OpHello:
-		return shim.Reply{OK: true, Hello: &shim.Hello{Protocol: rundir.Version, Run: r.config.Run, Guest: r.self}}
+		return shim.Reply{OK: true, Hello: &shim.Hello{Protocol: rundir.Version, Run: r.config.Run, Shim: r.self}}
 	case shim.OpStatus:
 		return shim.Reply{OK: true, Status: r.report()}
 	case shim.OpPause:
@@ -53,9 +53,9 @@ func (r *run) do(q shim.Request) shim.Reply {
 		}
 		return shim.Reply{OK: true, Unread: &n}
 	case shim.OpRestart:
-		return shim.Refuse(shim.CodeUnsupported, "this guest does not support "+q.Op)
+		return shim.Refuse(shim.CodeUnsupported, "this shim does not support "+q.Op)
 	}
-	return shim.Refuse(shim.CodeUnsupported, fmt.Sprintf("this guest does not know %.40q", q.Op))
+	return shim.Refuse(shim.CodeUnsupported, fmt.Sprintf("this shim does not know %.40q", q.Op))
 }
 
 func (r *run) report() *shim.Status {

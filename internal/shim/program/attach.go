@@ -14,7 +14,7 @@ import (
 
 // attach becomes the command, and returns only if that fails. An engine lets what it
 // executes in a container run on when the docker command is killed. So the command
-// inherits a connection to the keeper, which ends what carries the client's mark as
+// inherits a connection to the init, which ends what carries the client's mark as
 // soon as the kernel has closed the connection.
 func attach(args []string) int {
 	if len(args) < 2 {
@@ -28,7 +28,7 @@ func attach(args []string) int {
 	}
 	self, _ := proc.ReadStat(os.Getpid())
 	client := fmt.Sprintf("%d-%d", self.PID, self.Start)
-	// Without the keeper, or with one of an earlier agentform, which does not know how,
+	// Without the init, or with one of an earlier agentform, which does not know how,
 	// the terminal is attached all the same.
 	if held, err := (shim.Init{Dir: args[0]}).Hold(client); err == nil {
 		defer runtime.KeepAlive(held)

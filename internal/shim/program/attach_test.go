@@ -14,7 +14,7 @@ import (
 )
 
 // TestAttachCommand shows that the command of shim.AttachMode runs marked, with its own exit
-// code, whether or not there is a keeper.
+// code, whether or not there is an init.
 func TestAttachCommand(t *testing.T) {
 	dir, err := os.MkdirTemp("/tmp", "g") // short: sockets
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 // parent starts the agent, tells whether it did, and reaps until nothing is left:
 // on one thread, because the kernel takes the end of the thread that started the
 // agent for the end of its parent (see attributes). It is this one and not the main
-// goroutine's, since changing between threads costs a guest more than all it does.
+// goroutine's, since changing between threads costs a shim more than all it does.
 func (r *run) parent(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -172,7 +172,7 @@ func (r *run) awaitPause() {
 
 // freeze makes the tree stand still: parents first, so that nothing is started
 // behind the walk, and until two looks in a row find nothing that runs. The
-// guest itself goes on: tmux would wake its own child at once.
+// shim itself goes on: tmux would wake its own child at once.
 func (r *run) freeze() error {
 	r.tree.Lock()
 	defer r.tree.Unlock()

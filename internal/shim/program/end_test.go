@@ -108,7 +108,7 @@ func codeOf(err error) string {
 func TestReapsOrphans(t *testing.T) {
 	r := prepare(t, "for i in 1 2 3 4 5 6 7 8 9 10; do (sleep 0.01 &); done; sleep 0.2; touch up; exec sleep 60", nil)
 	_, f := r.running()
-	r.until("only the agent is left", func() bool { return len(proc.Descendants(f.Guest.PID)) == 1 })
+	r.until("only the agent is left", func() bool { return len(proc.Descendants(f.Shim.PID)) == 1 })
 	r.stop("", 0)
 }
 

@@ -15,7 +15,7 @@ const OutOfMemory = "out of memory"
 // by the version of its control groups. On the machine itself they are all's, or not there.
 var memoryEvents = []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"}
 
-// starved is how many processes of this container the kernel has killed for want of
+// oomKills is how many processes of this container the kernel has killed for want of
 // memory, by the first of these files that is there; 0 where it cannot be told.
 func oomKills(files []string) uint64 {
 	for _, path := range files {

@@ -17,7 +17,7 @@ const (
 	saidLimit = 8 << 20
 )
 
-// notify is the guest's program in the mode that hooks call: args is the run's
+// notify is the shim's program in the mode that hooks call: args is the run's
 // folder and, for agents that say it so, the JSON; else that comes on standard
 // input. It always leaves with 0 and prints nothing on standard output: agents
 // take either for an answer, and no hook of ours may keep one from its work.

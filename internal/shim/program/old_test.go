@@ -79,7 +79,7 @@ func testOldShim(t *testing.T, guest string) {
 	}
 	write(r.dir, r.config.Run)
 	cmd, f := start(guest, r.dir)
-	if !f.Claimed || !f.Agent.Alive() || f.Guest.PID != cmd.Process.Pid || f.BootID != proc.BootID() || string(f.Spec) != `{"kind":"old"}` || f.Socket != r.config.Socket {
+	if !f.Claimed || !f.Agent.Alive() || f.Shim.PID != cmd.Process.Pid || f.BootID != proc.BootID() || string(f.Spec) != `{"kind":"old"}` || f.Socket != r.config.Socket {
 		t.Errorf("facts: %+v", f)
 	}
 	if env, inherited, err := rundir.LaunchEnv(r.dir); err != nil || env[0] != "A=1" || inherited[0] != "KEY" {
@@ -96,7 +96,7 @@ func testOldShim(t *testing.T, guest string) {
 	c := r.client()
 	ctx := t.Context()
 	hello, err := c.Hello(ctx)
-	if err != nil || hello.Run != r.config.Run || hello.Guest != f.Guest {
+	if err != nil || hello.Run != r.config.Run || hello.Shim != f.Shim {
 		t.Errorf("hello: %+v, %v", hello, err)
 	}
 	if err := c.Pause(ctx); err != nil {
@@ -129,7 +129,7 @@ func testOldShim(t *testing.T, guest string) {
 	next := filepath.Join(filepath.Dir(r.dir), r.config.Run+"n")
 	write(next, r.config.Run+"n")
 	again, f := start(program, next)
-	if _, err := r.client().Stop(ctx, "SIGTERM", 5*time.Second); err != nil || f.Guest.PID != again.Process.Pid {
+	if _, err := r.client().Stop(ctx, "SIGTERM", 5*time.Second); err != nil || f.Shim.PID != again.Process.Pid {
 		t.Errorf("the next run: %v", err)
 	}
 	again.Wait()
@@ -161,7 +161,7 @@ func testOldInit(t *testing.T, guest string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return in.Claimed && in.Guest && in.Agent && in.BootID == proc.BootID()
+		return in.Claimed && in.Shim && in.Agent && in.BootID == proc.BootID()
 	})
 	if err := init.End(t.Context(), r.config.Run, r.dir, "SIGTERM", 5*time.Second); err != nil {
 		t.Error(err)

@@ -141,7 +141,7 @@ func end4K(r io.Reader) string {
 }
 
 // unread is how many bytes of what was typed the agent has not read: what waits in
-// the terminal that it shares with the guest.
+// the terminal that it shares with the shim.
 func unread() (int, error) {
 	var n int32
 	if errno := ioctl(0, inputWaiting, &n); errno != 0 {

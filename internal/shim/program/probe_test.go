@@ -94,7 +94,7 @@ func TestProbeThatHangs(t *testing.T) {
 func TestUnread(t *testing.T) {
 	r := prepare(t, "stty raw -echo; touch up; while [ ! -e read ]; do sleep 0.02; done; head -c 3 > got; sleep 60", nil)
 	cmd, tty := r.terminal()
-	c := r.client() // one: a guest hears so many at once
+	c := r.client() // one: a shim hears so many at once
 	unread := func() int {
 		n, err := c.Unread(t.Context())
 		if err != nil {

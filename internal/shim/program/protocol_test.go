@@ -20,7 +20,7 @@ func TestHelloAndUnsupported(t *testing.T) {
 	cmd, f := r.running()
 	c := r.client()
 	h, err := c.Hello(context.Background())
-	if err != nil || h != (shim.Hello{Protocol: rundir.Version, Run: r.config.Run, Guest: f.Guest}) {
+	if err != nil || h != (shim.Hello{Protocol: rundir.Version, Run: r.config.Run, Shim: f.Shim}) {
 		t.Errorf("hello is %+v, %v", h, err)
 	}
 	for _, op := range []string{shim.OpRestart, "dance"} {

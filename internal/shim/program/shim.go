@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	// codeTaken is the exit code of a guest that did not get the run; the run's
+	// codeTaken is the exit code of a shim that did not get the run; the run's
 	// folder is then left as it is.
 	codeTaken = 125
 )
 
-// Main is the guest's program: args is the run's folder. It starts the agent,
+// Main is the shim's program: args is the run's folder. It starts the agent,
 // returns when the agent and everything below it is gone, and leaves with the
 // agent's exit code, or dies of the agent's signal.
 //
-// What keeps the agent from starting, the guest's socket included, because an
+// What keeps the agent from starting, the shim's socket included, because an
 // agent that cannot be asked to stop is not started, is written down as
 // failed_start, told in one line on the terminal, and gives 127 (command not
 // found) or 126.
@@ -39,7 +39,7 @@ const (
 // and leaves at once.
 //
 // With keep before the folder of its socket it is the first process of a container:
-// see Keeper. With attach before that folder and a command it attaches a terminal to a
+// see Init. With attach before that folder and a command it attaches a terminal to a
 // container: see shim.AttachMode.
 func Main(args []string) int {
 	if len(args) > 0 && args[0] == shim.NotifyMode {
@@ -55,7 +55,7 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "usage: agentform-shim RUNDIR")
 		return shim.ExitUsage
 	}
-	runtime.GOMAXPROCS(1) // there is one guest for each agent, and little to do
+	runtime.GOMAXPROCS(1) // there is one shim for each agent, and little to do
 	dir := args[0]
 	self, _ := proc.ReadStat(os.Getpid())
 	if err := rundir.Claim(dir, self.Process); errors.Is(err, os.ErrExist) {
@@ -76,13 +76,13 @@ func Main(args []string) int {
 
 // takeSecrets returns the secrets of a run, from the container's init or from their file.
 func takeSecrets(c rundir.Config) (map[string]string, error) {
-	if c.Keeper == "" {
+	if c.Init == "" {
 		return c.TakeSecrets()
 	}
-	return shim.Init{Dir: filepath.Dir(c.Keeper)}.Secrets(context.Background(), c.Run)
+	return shim.Init{Dir: filepath.Dir(c.Init)}.Secrets(context.Background(), c.Run)
 }
 
-// noCores keeps the guest's memory, which holds the secrets, out of core files, and
+// noCores keeps the shim's memory, which holds the secrets, out of core files, and
 // the agent's with it: what it inherits is a limit that it may raise again.
 func noCores() {
 	var limit syscall.Rlimit
@@ -108,22 +108,22 @@ func failStart(dir, what string, err error) int {
 	return code
 }
 
-// guest is one run.
+// shim is one run.
 type run struct {
-	dir     string
-	moved   string // leads to dir also after it was moved; empty: nothing does
-	self    proc.Process
-	agent   proc.Process
-	began   time.Time
-	starved uint64        // what the kernel had killed by then for want of memory
-	exit    rundir.Exit   // written down; complete once done is closed
-	empty   chan struct{} // closed when there is no child left
-	done    chan struct{} // closed when the exit is written
-	env     []string      // of the agent, and of probes
-	tree    sync.Mutex    // held by a pause and a resume
-	probing sync.Mutex    // held while a probe runs
-	mu      sync.Mutex    // guards what follows
-	config  rundir.Config
+	dir      string
+	moved    string // leads to dir also after it was moved; empty: nothing does
+	self     proc.Process
+	agent    proc.Process
+	began    time.Time
+	oomKills uint64        // of the container before the agent was started
+	exit     rundir.Exit   // written down; complete once done is closed
+	empty    chan struct{} // closed when there is no child left
+	done     chan struct{} // closed when the exit is written
+	env      []string      // of the agent, and of probes
+	tree     sync.Mutex    // held by a pause and a resume
+	probing  sync.Mutex    // held while a probe runs
+	mu       sync.Mutex    // guards what follows
+	config   rundir.Config
 	// The run's clock, for the timeout: it stands still while frozen.
 	ranBefore time.Duration
 	resumed   time.Time
@@ -156,7 +156,7 @@ func (r *run) run() int {
 	}
 	listener, err := shim.Listen(r.config.Socket)
 	if err != nil {
-		return failStart(r.dir, name, fmt.Errorf("the guest's socket: %w", err))
+		return failStart(r.dir, name, fmt.Errorf("the shim's socket: %w", err))
 	}
 	if err := becomeSubreaper(); err != nil {
 		listener.Close()
@@ -164,8 +164,8 @@ func (r *run) run() int {
 	}
 	noCores()
 	r.env = environment(r.config, secrets, os.Environ())
-	if r.config.Keeper != "" { // elsewhere the count is of the whole machine
-		r.starved = oomKills(memoryEvents)
+	if r.config.Init != "" { // elsewhere the count is of the whole machine
+		r.oomKills = oomKills(memoryEvents)
 	}
 	started := make(chan error)
 	go r.parent(started)
@@ -234,14 +234,14 @@ func (r *run) ran() time.Duration {
 }
 
 // finish completes the exit and writes it down. By now only this goroutine
-// works on the guest.
+// works on the shim.
 func (r *run) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.exit = rundir.Exit{Cause: r.cause, At: time.Now().UTC(), Ran: time.Since(r.began), Leftovers: len(r.left)}
 	if r.status.Signaled() {
 		r.exit.Signal = proc.SignalName(r.status.Signal())
-		if r.config.Keeper != "" && r.cause == rundir.CauseSelf && r.status.Signal() == syscall.SIGKILL && oomKills(memoryEvents) > r.starved {
+		if r.config.Init != "" && r.cause == rundir.CauseSelf && r.status.Signal() == syscall.SIGKILL && oomKills(memoryEvents) > r.oomKills {
 			r.exit.Detail = OutOfMemory
 		}
 	} else {
@@ -265,7 +265,7 @@ func leave(status syscall.WaitStatus) int {
 	return 128 + int(status.Signal())
 }
 
-// hungUp reports whether the guest's terminal is gone.
+// hungUp reports whether the shim's terminal is gone.
 func hungUp() bool {
 	var pgrp int32
 	errno := ioctl(0, syscall.TIOCGPGRP, &pgrp)

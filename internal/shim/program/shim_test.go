@@ -21,7 +21,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// program is the real guest, built once.
+// program is the real shim, built once.
 var program string
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -36,7 +36,7 @@ func testMain(m *testing.M) int {
 	program = filepath.Join(dir, install.Binary)
 	build := exec.Command("go", "build", "-o", program, "github.com/agentform/agentform/cmd/agentform-shim")
 	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build guest: %v\n%s", err, out)
+		fmt.Fprintf(os.Stderr, "build shim: %v\n%s", err, out)
 		return 1
 	}
 	return m.Run()
@@ -84,7 +84,7 @@ func prepare(t *testing.T, script string, secrets map[string]string, edit ...fun
 	return r
 }
 
-// start runs the guest without a terminal, in a process group of its own.
+// start runs the shim without a terminal, in a process group of its own.
 func (r *room) start() *exec.Cmd {
 	r.t.Helper()
 	cmd := exec.Command(program, r.dir)
@@ -97,7 +97,7 @@ func (r *room) start() *exec.Cmd {
 	return cmd
 }
 
-// running starts the guest and waits until the agent is on record and has made
+// running starts the shim and waits until the agent is on record and has made
 // the file "up".
 func (r *room) running() (*exec.Cmd, rundir.Facts) {
 	r.t.Helper()
@@ -123,7 +123,7 @@ func (r *room) until(what string, done func() bool) {
 	}
 }
 
-// client speaks to the guest.
+// client speaks to the shim.
 func (r *room) client() *shim.Client {
 	r.t.Helper()
 	c, err := shim.Dial(context.Background(), r.config.Socket)
@@ -143,7 +143,7 @@ func (r *room) stop(signal string, grace time.Duration) rundir.Exit {
 	return e
 }
 
-// ended waits for the guest and reads how the run ended.
+// ended waits for the shim and reads how the run ended.
 func (r *room) ended(cmd *exec.Cmd) (syscall.WaitStatus, rundir.Exit) {
 	r.t.Helper()
 	cmd.Wait()
@@ -228,7 +228,7 @@ func TestFailedStart(t *testing.T) {
 		"not a program":  {func(c *rundir.Config) { c.Argv = []string{"./text"} }, 126, "exec format error"},
 		"no folder":      {func(c *rundir.Config) { c.Dir += "/gone" }, 126, "no such file or directory"},
 		"a file":         {func(c *rundir.Config) { c.Dir = "/etc/passwd" }, 126, "not a folder"},
-		"no socket":      {func(c *rundir.Config) { c.Socket = filepath.Dir(c.Socket) + "/gone/g-1" }, 126, "the guest's socket"},
+		"no socket":      {func(c *rundir.Config) { c.Socket = filepath.Dir(c.Socket) + "/gone/g-1" }, 126, "the shim's socket"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := prepare(t, "true", nil, c.edit)
@@ -280,7 +280,7 @@ func TestRunsAtMostOnce(t *testing.T) {
 func TestFactsOfALiveRun(t *testing.T) {
 	r := prepare(t, "touch up; exec sleep 60", nil)
 	cmd, f := r.running()
-	if f.Guest.PID != cmd.Process.Pid || !f.Guest.Alive() || !f.Agent.Alive() || f.BootID != proc.BootID() || f.BootID == "" ||
+	if f.Shim.PID != cmd.Process.Pid || !f.Shim.Alive() || !f.Agent.Alive() || f.BootID != proc.BootID() || f.BootID == "" ||
 		f.Exit != nil || string(f.Spec) != `{"a":1}` || f.Socket != r.config.Socket || time.Since(f.StartedAt) > time.Minute {
 		t.Errorf("facts are %+v", f)
 	}
@@ -288,15 +288,15 @@ func TestFactsOfALiveRun(t *testing.T) {
 		t.Error("a process with another start time counts as the same")
 	}
 	agent, _ := proc.ReadStat(f.Agent.PID)
-	if agent.Parent != f.Guest.PID {
-		t.Errorf("the agent's parent is %d, want the guest %d", agent.Parent, f.Guest.PID)
+	if agent.Parent != f.Shim.PID {
+		t.Errorf("the agent's parent is %d, want the guest %d", agent.Parent, f.Shim.PID)
 	}
-	for pid, same := range map[int]bool{f.Guest.PID: true, f.Agent.PID: true, os.Getpid(): false} {
-		if pgrp, err := syscall.Getpgid(pid); err != nil || (pgrp == f.Guest.PID) != same {
-			t.Errorf("process group of %d is %d (%v), the guest's is %d", pid, pgrp, err, f.Guest.PID)
+	for pid, same := range map[int]bool{f.Shim.PID: true, f.Agent.PID: true, os.Getpid(): false} {
+		if pgrp, err := syscall.Getpgid(pid); err != nil || (pgrp == f.Shim.PID) != same {
+			t.Errorf("process group of %d is %d (%v), the guest's is %d", pid, pgrp, err, f.Shim.PID)
 		}
 	}
-	ours, _ := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", f.Guest.PID))
+	ours, _ := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", f.Shim.PID))
 	theirs, _ := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", f.Agent.PID))
 	var a, b int
 	fmt.Sscan(string(ours), &a)

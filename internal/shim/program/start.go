@@ -16,7 +16,7 @@ import (
 )
 
 // oomRaise is added to the agent's oom_score_adj (-1000 to 1000): among equals
-// an agent goes before the guests, tmux and the user's other programs.
+// an agent goes before the shims, tmux and the user's other programs.
 const oomRaise = 300
 
 // startError is why an agent could not be started, with a shell's exit code for
@@ -28,7 +28,7 @@ type startError struct {
 
 func (e *startError) Error() string { return e.err.Error() }
 
-// start runs the agent on the guest's own terminal, and returns its pid.
+// start runs the agent on the shim's own terminal, and returns its pid.
 func start(c rundir.Config, env []string) (int, error) {
 	if info, err := os.Stat(c.Dir); err != nil {
 		return 0, &startError{shim.ExitCannot, fmt.Errorf("its folder: %w", err)}
@@ -89,7 +89,7 @@ func lookup(name, dir string, env []string) (string, error) {
 	return "", &startError{shim.ExitNotFound, fmt.Errorf("%s: command not found in PATH (%s)", name, strings.Join(places, ":"))}
 }
 
-// terminalVariables describe the terminal that the guest was started in, and so
+// terminalVariables describe the terminal that the shim was started in, and so
 // the agent's: what they were where agentform was called says nothing about it.
 // COLORTERM is no such: terminals that have colours do not all set it.
 var terminalVariables = []string{"TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"}

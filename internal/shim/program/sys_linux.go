@@ -12,7 +12,7 @@ import (
 // inputWaiting is the ioctl that tells how much can be read: FIONREAD.
 const inputWaiting = syscall.TIOCINQ
 
-// becomeSubreaper makes the kernel hand the guest every orphan below it, in
+// becomeSubreaper makes the kernel hand the shim every orphan below it, in
 // place of init.
 func becomeSubreaper() error {
 	const prSetChildSubreaper = 36
@@ -22,9 +22,9 @@ func becomeSubreaper() error {
 	return nil
 }
 
-// attributes keep the agent in the guest's process group and session, with the
-// terminal, and have the kernel kill it when the guest dies. The kernel means
-// the thread that started it, so that thread must last: see guest.parent.
+// attributes keep the agent in the shim's process group and session, with the
+// terminal, and have the kernel kill it when the shim dies. The kernel means
+// the thread that started it, so that thread must last: see shim.parent.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// terminal starts the guest as tmux does: leader of a session of its own, on a
+// terminal starts the shim as tmux does: leader of a session of its own, on a
 // pty. What the terminal shows goes to the buffer once the pty is closed.
 func (r *room) terminal() (*exec.Cmd, *os.File) {
 	r.t.Helper()
@@ -92,7 +92,7 @@ func TestGuestKilledTakesTheAgentAlong(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	r.until("the agent is dead", func() bool { return !f.Agent.Alive() })
-	if f, err := rundir.ReadFacts(r.dir); err != nil || !f.Claimed || f.Exit != nil || f.Agent.Alive() || f.Guest.Alive() {
+	if f, err := rundir.ReadFacts(r.dir); err != nil || !f.Claimed || f.Exit != nil || f.Agent.Alive() || f.Shim.Alive() {
 		t.Errorf("facts are %+v, %v", f, err)
 	}
 	if left, err := proc.Sweep(r.config.Run, 0, ""); err != nil || child.Alive() {

@@ -7,9 +7,9 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// Adopt writes, in a guest's place, the folder of a run whose agent was started
+// Adopt writes, in a shim's place, the folder of a run whose agent was started
 // by somebody else: which process it is and since when. Such a run is claimed
-// like any other, and no guest ever takes it up.
+// like any other, and no shim ever takes it up.
 func Adopt(runDir string, c Config, agent proc.Process, since time.Time) error {
 	if err := Prepare(runDir, c, nil); err != nil {
 		return err
@@ -24,8 +24,8 @@ func Adopt(runDir string, c Config, agent proc.Process, since time.Time) error {
 	return nil
 }
 
-// Adopted reports whether the run is one of Adopt: its agent has no guest.
-func (f Facts) Adopted() bool { return f.Claimed && f.Guest.PID == 0 && f.Agent.PID != 0 }
+// Adopted reports whether the run is one of Adopt: its agent has no shim.
+func (f Facts) Adopted() bool { return f.Claimed && f.Shim.PID == 0 && f.Agent.PID != 0 }
 
 // EndAdopted writes down how an adopted run ended. What is written already stays.
 func EndAdopted(runDir string, e Exit) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentform/agentform/internal/stamp"
 )
 
-// Glance is ReadFacts for a look at many runs at once: it reads only who runs and
+// ReadLiveness is ReadFacts for a look at many runs at once: it reads only who runs and
 // how it ended, a third of the work, and leaves Spec and Socket empty.
 func ReadLiveness(runDir string) (Facts, error) {
 	f, _, err := glance(runDir)
@@ -28,7 +28,7 @@ func glance(runDir string) (Facts, stamp.Stamp, error) {
 		f, err := readFacts(runDir, false)
 		return f, stamp.Stamp{}, err
 	}
-	return Facts{Claimed: true, Guest: r.Guest, Agent: r.Agent, BootID: r.BootID, StartedAt: r.StartedAt}, was, nil
+	return Facts{Claimed: true, Shim: r.Guest, Agent: r.Agent, BootID: r.BootID, StartedAt: r.StartedAt}, was, nil
 }
 
 // ended reports whether something stands where a run's exit is written.
@@ -37,7 +37,7 @@ func ended(runDir string) bool {
 	return !errors.Is(syscall.Lstat(filepath.Join(runDir, ExitFile), &stat), os.ErrNotExist)
 }
 
-// Glances is Glance for who looks again and again, as a hub does: what a run's file
+// Cache is Glance for who looks again and again, as a hub does: what a run's file
 // says is read again only when it has been written. The zero value is ready, and may
 // be used from many goroutines.
 type Cache struct {
@@ -51,7 +51,7 @@ type cached struct {
 	facts Facts
 }
 
-// mostGlanced bounds what is remembered, of runs that nobody looks at any more among
+// cacheLimit bounds what is remembered, of runs that nobody looks at any more among
 // others: then it begins anew.
 const cacheLimit = 20_000
 

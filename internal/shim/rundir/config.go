@@ -29,29 +29,29 @@ const (
 // arguments and environment by default, and the spec comes on top.
 const configLimit = 8 << 20
 
-// Config is what a guest is to start. Prepare writes it to the run's folder.
+// Config is what a shim is to start. Prepare writes it to the run's folder.
 type Config struct {
 	Version int             `json:"version"` // rundir.Version of the writer; Prepare fills it in
 	Run     string          `json:"run"`     // run id: letters, digits, dashes, dots, underscores; at most 64
 	Address string          `json:"address"` // of the session, for people
 	Dir     string          `json:"dir"`     // where the agent starts; absolute
-	Socket  string          `json:"socket"`  // of the guest; absolute
+	Socket  string          `json:"socket"`  // of the shim; absolute
 	Argv    []string        `json:"argv"`    // Argv[0] is looked up in the agent's own PATH
 	Env     []string        `json:"env"`     // KEY=VALUE; a later one wins
 	Signal  string          `json:"signal"`  // how a stop begins; empty: SIGTERM
 	Grace   time.Duration   `json:"grace_ns"`
 	Timeout time.Duration   `json:"timeout_ns"`     // longest run; 0: none
 	Spec    json.RawMessage `json:"spec,omitempty"` // kept as it is, for ReadFacts
-	// Inherit begins the agent's environment with the guest's own: in a container
+	// Inherit begins the agent's environment with the shim's own: in a container
 	// that is the image's.
 	Inherit bool `json:"inherit,omitempty"`
-	// Keeper is the socket of the keeper that hands out the secrets; empty: there is
+	// Init is the socket of the init that hands out the secrets; empty: there is
 	// none, and they are in SecretsFile.
-	Keeper string `json:"keeper,omitempty"`
+	Init string `json:"keeper,omitempty"`
 	// InheritedSecrets names the secrets that are variables of the caller's
 	// environment and not declared as secrets: a restart asks for them again.
 	InheritedSecrets []string `json:"inherited_secrets,omitempty"`
-	// SecretsFile is where the guest finds the secrets, and unlinks them. Prepare
+	// SecretsFile is where the shim finds the secrets, and unlinks them. Prepare
 	// fills it in when there are any.
 	SecretsFile string `json:"secrets_file,omitempty"`
 }
@@ -65,7 +65,7 @@ func (c Config) check() error {
 	case !filepath.IsAbs(c.Dir):
 		return fmt.Errorf("the agent's folder %q is not an absolute path", c.Dir)
 	case !filepath.IsAbs(c.Socket):
-		return fmt.Errorf("the guest's socket %q is not an absolute path", c.Socket)
+		return fmt.Errorf("the shim's socket %q is not an absolute path", c.Socket)
 	}
 	if err := CheckSocket(c.Socket); err != nil {
 		return err
@@ -74,9 +74,9 @@ func (c Config) check() error {
 	return err
 }
 
-// Prepare makes a run ready for a guest: it writes launch.json (0600) to the
+// Prepare makes a run ready for a shim: it writes launch.json (0600) to the
 // run's folder, which it creates (0700) if need be. Secrets go to a 0600 file
-// in the socket's folder, that the guest reads and unlinks at once; they are
+// in the socket's folder, that the shim reads and unlinks at once; they are
 // never in launch.json. It leaves nothing behind when it fails. A run that is
 // then not started needs Discard.
 func Prepare(runDir string, c Config, secrets map[string]string) (err error) {
@@ -115,7 +115,7 @@ func Prepare(runDir string, c Config, secrets map[string]string) (err error) {
 }
 
 // Discard removes what a run can leave outside its folder: the file with the
-// secrets, if no guest took the run up, and the socket, if its guest was killed.
+// secrets, if no shim took the run up, and the socket, if its shim was killed.
 // It is for runs that nobody lives for any more, and no error if there is
 // nothing.
 func Discard(runDir string) error {
@@ -144,7 +144,7 @@ func secretsFile(c Config) string {
 	return filepath.Join(filepath.Dir(c.Socket), "s-"+c.Run)
 }
 
-// load reads and checks launch.json.
+// Load reads and checks launch.json.
 func Load(runDir string) (Config, error) {
 	var c Config
 	err := readJSON(filepath.Join(runDir, LaunchFile), configLimit, &c)

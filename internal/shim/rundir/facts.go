@@ -37,8 +37,8 @@ type Exit struct {
 // Facts is what a run's folder tells. An agent can write there too: it is a
 // claim, to be compared with the live processes.
 type Facts struct {
-	Claimed   bool         // a guest took the run up
-	Guest     proc.Process // known once claimed
+	Claimed   bool         // a shim took the run up
+	Shim      proc.Process // known once claimed
 	Agent     proc.Process // known once started
 	BootID    string
 	StartedAt time.Time
@@ -48,7 +48,7 @@ type Facts struct {
 }
 
 type claimed struct {
-	Guest  proc.Process `json:"guest"`
+	Shim   proc.Process `json:"guest"`
 	BootID string       `json:"boot_id"`
 }
 
@@ -87,12 +87,12 @@ func readFacts(runDir string, withLaunch bool) (Facts, error) {
 	if _, err := os.Lstat(filepath.Join(runDir, ClaimFile)); err == nil {
 		f.Claimed = true
 		if read(ClaimFile, factLimit, &c) {
-			f.Guest, f.BootID = c.Guest, c.BootID
+			f.Shim, f.BootID = c.Shim, c.BootID
 		}
 	}
 	var r running
 	if read(RunFile, factLimit, &r) {
-		f.Claimed, f.Guest, f.Agent, f.BootID, f.StartedAt = true, r.Guest, r.Agent, r.BootID, r.StartedAt
+		f.Claimed, f.Shim, f.Agent, f.BootID, f.StartedAt = true, r.Guest, r.Agent, r.BootID, r.StartedAt
 	}
 	var e Exit
 	if read(ExitFile, factLimit, &e) {
@@ -102,9 +102,9 @@ func readFacts(runDir string, withLaunch bool) (Facts, error) {
 			errs = append(errs, fmt.Errorf("%s: unknown cause %.40q", filepath.Join(runDir, ExitFile), e.Cause))
 		}
 	}
-	if f.Guest.PID < 0 || f.Agent.PID < 0 {
-		errs = append(errs, fmt.Errorf("%s: not a process: guest %d, agent %d", runDir, f.Guest.PID, f.Agent.PID))
-		f.Guest, f.Agent = proc.Process{}, proc.Process{}
+	if f.Shim.PID < 0 || f.Agent.PID < 0 {
+		errs = append(errs, fmt.Errorf("%s: not a process: shim %d, agent %d", runDir, f.Shim.PID, f.Agent.PID))
+		f.Shim, f.Agent = proc.Process{}, proc.Process{}
 	}
 	if len(errs) > 0 {
 		return f, fmt.Errorf("read run: %w", errors.Join(errs...))
@@ -125,7 +125,7 @@ func KnownCause(cause string) bool {
 // claim nor WriteRun is synced to the disk: after a power cut the boot id says that every
 // process is gone.
 func Claim(runDir string, self proc.Process) error {
-	b, err := json.Marshal(claimed{Guest: self, BootID: proc.BootID()})
+	b, err := json.Marshal(claimed{Shim: self, BootID: proc.BootID()})
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func readJSON(path string, limit int64, v any) error {
 	return nil
 }
 
-// readFile asks the system directly, which takes half as long as with os.File:
+// ReadFile asks the system directly, which takes half as long as with os.File:
 // it is done for every session, every time somebody looks. It returns what was read,
 // and what the file was when it was opened.
 func ReadFile(path string, limit int64) ([]byte, stamp.Stamp, error) {
@@ -89,7 +89,7 @@ func create(path string, b []byte) error {
 	return nil
 }
 
-// replace writes a 0600 file that readers see whole or not at all.
+// WriteFile writes a 0600 file that readers see whole or not at all.
 func WriteFile(path string, b []byte, durable bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

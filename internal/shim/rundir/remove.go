@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// RemoveRun removes the directory of a run that has ended, and the socket that a
-// killed guest left. A directory that a container shares is removed with the link to
+// Remove removes the directory of a run that has ended, and the socket that a
+// killed shim left. A directory that a container shares is removed with the link to
 // it. It is no error if there is nothing.
 func Remove(runDir string) error {
 	run := filepath.Base(runDir)

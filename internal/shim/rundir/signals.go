@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// signalsFile, in a run's folder, is what the agent's hooks told; oldSignals
+	// SignalsFile, in a run's folder, is what the agent's hooks told; oldSignals
 	// is what it held before it grew over signalsLimit.
 	SignalsFile = "signals.jsonl"
 )
@@ -21,7 +21,7 @@ const (
 const oldSignals = SignalsFile + ".1"
 
 const (
-	// signalLimit is the most that one signal keeps, signalsLimit the most that the
+	// SignalLimit is the most that one signal keeps, signalsLimit the most that the
 	// file grows to before it is begun anew: some thousand hooks.
 	SignalLimit = 64 << 10
 )
@@ -34,7 +34,7 @@ const (
 )
 
 const (
-	// signalsTail is how much of the file's end is read.
+	// SignalsTail is how much of the file's end is read.
 	SignalsTail = 512 << 10
 )
 
@@ -44,7 +44,7 @@ type Signal struct {
 	Data json.RawMessage `json:"data"` // as the agent gave it, at most 64 KiB
 }
 
-// appendSignal adds what a hook says to the run's signals, in one write, so that
+// AppendSignal adds what a hook says to the run's signals, in one write, so that
 // hooks that run at the same time never mix.
 func AppendSignal(runDir string, said []byte, at time.Time) error {
 	data, err := shortened(said)

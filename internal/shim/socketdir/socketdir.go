@@ -16,13 +16,13 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// SocketDir is the folder for the sockets of everything that belongs to a data
+// Create is the folder for the sockets of everything that belongs to a data
 // folder: $XDG_RUNTIME_DIR/agentform/<8 hex of sha256(its absolute path)>, or
 // /tmp/agentform-<uid>/<8 hex> without XDG_RUNTIME_DIR. It creates the folder
 // (0700). Where the data folder knows the folder that is in use already
 // (KeepSocketDir), that is it: the same project is found again with another
 // XDG_RUNTIME_DIR, as cron and su have it. It fails if a folder on the way belongs to someone else or is a link,
-// or if the path is too long for a guest's socket.
+// or if the path is too long for a shim's socket.
 func Create(dataDir string) (string, error) {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -46,7 +46,7 @@ func Create(dataDir string) (string, error) {
 	return dir, nil
 }
 
-// FindSocketDir is SocketDir of a folder that is there, and creates nothing.
+// Find is SocketDir of a folder that is there, and creates nothing.
 func Find(dataDir string) (string, bool) {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -82,7 +82,7 @@ func socketName(dataDir string) string {
 // socketsFile in the data folder names the folder of its sockets.
 const socketsFile = "sockets"
 
-// KeepSocketDir remembers, in the data folder, where its sockets are.
+// Remember remembers, in the data folder, where its sockets are.
 func Remember(dataDir, dir string) error {
 	path := filepath.Join(dataDir, socketsFile)
 	if b, _, err := rundir.ReadFile(path, 4096); err == nil && strings.HasPrefix(string(b), dir+"\n") {
@@ -98,7 +98,7 @@ func Remember(dataDir, dir string) error {
 	return nil
 }
 
-// MoveSocketDir remembers, in a data folder that was moved, that the sockets are where
+// RememberMoved remembers, in a data folder that was moved, that the sockets are where
 // they were: their folder is named after the old path.
 func RememberMoved(dataDir string) error {
 	abs, err := filepath.Abs(dataDir)
