@@ -17,11 +17,11 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/projectdir"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/internal/projectdir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )

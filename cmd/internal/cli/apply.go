@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/preflight"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )

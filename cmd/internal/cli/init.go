@@ -14,8 +14,8 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/preflight"
 )
 
 const manifestFile = "agentform.hcl"

@@ -20,9 +20,9 @@ import (
 	"gopkg.in/natefinch/lumberjack.v2"
 
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/secret"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/hub/service"
-	"github.com/agentform/agentform/internal/secret"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/shim/socketdir"
 )

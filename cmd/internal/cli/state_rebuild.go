@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/rebuild"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/internal/rebuild"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )

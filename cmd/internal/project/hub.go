@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/cmd/internal/secret"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/notify"
-	"github.com/agentform/agentform/internal/secret"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"

@@ -11,12 +11,12 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/owner"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/owner"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/install"

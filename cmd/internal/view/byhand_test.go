@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/internal/prune"
+	"github.com/agentform/agentform/cmd/internal/prune"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/internal/doctor"
+	"github.com/agentform/agentform/cmd/internal/doctor"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 )

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/doctor"
 	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/doctor"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/internal/prune"
+	"github.com/agentform/agentform/cmd/internal/prune"
 	"github.com/agentform/agentform/internal/wire"
 )
 

@@ -13,11 +13,11 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/secret"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/secret"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
