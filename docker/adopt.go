@@ -132,12 +132,12 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at sess
 	if t, err := x.Tmux(ctx, "", "set-option", "-p", "-t", l.Location.Pane, "remain-on-exit", "on"); err != nil || t.Code != 0 {
 		return at, errors.Join(err, fmt.Errorf("let its pane stay when it has ended: %.200s", t.Stderr))
 	}
-	f, dir := r.files.session(m.ID), r.files.run(m.Run)
+	f, runDir := r.files.session(m.ID), r.files.run(m.Run)
 	c := rundir.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: f.shimSocket(), Argv: l.Command}
-	err = rundir.Adopt(dir, c, proc.Process{PID: l.Agent.PID}, l.Started)
-	for _, folder := range []string{f.own, f.adoptions()} {
+	err = rundir.Adopt(runDir, c, proc.Process{PID: l.Agent.PID}, l.Started)
+	for _, dir := range []string{f.own, f.adoptions()} {
 		if err == nil {
-			err = os.MkdirAll(folder, 0o700)
+			err = os.MkdirAll(dir, 0o700)
 		}
 	}
 	if err == nil {
@@ -147,7 +147,7 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at sess
 		err = os.Symlink(m.ID, filepath.Join(f.adoptions(), l.Location.Container))
 	}
 	if err != nil {
-		return at, errors.Join(err, os.RemoveAll(dir), os.RemoveAll(f.own))
+		return at, errors.Join(err, os.RemoveAll(runDir), os.RemoveAll(f.own))
 	}
 	return l.Location, nil
 }

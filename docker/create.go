@@ -116,7 +116,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 		return at, err
 	}
 	p = session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: strings.TrimPrefix(t.container.Name, "/"), Container: t.container.ID}
-	if err := (start{t.engine, t.folders, l, r.config.programIn(t.container)}).run(ctx, p, of); err != nil {
+	if err := (start{t.engine, t.dirs, l, r.config.programIn(t.container)}).run(ctx, p, of); err != nil {
 		// The container stays, without the run.
 		undo, cancel := detached(ctx)
 		defer cancel()

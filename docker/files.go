@@ -49,8 +49,8 @@ func (f files) sessionIn(container string) string {
 	return ""
 }
 
-// folders are the directories of one session.
-type folders struct {
+// dirs are the directories of one session.
+type dirs struct {
 	files
 	id      string
 	own     string // not seen in the container
@@ -58,21 +58,21 @@ type folders struct {
 	sockets string // of its init and its shim; at the same path in the container
 }
 
-func (f files) session(id string) folders {
+func (f files) session(id string) dirs {
 	sum := sha256.Sum256([]byte(id))
 	own := filepath.Join(f.containers(), id)
-	return folders{files: f, id: id, own: own, runs: filepath.Join(own, "runs"),
+	return dirs{files: f, id: id, own: own, runs: filepath.Join(own, "runs"),
 		sockets: filepath.Join(f.socketDir, "c-"+hex.EncodeToString(sum[:4]))}
 }
 
 // shimSocket returns the socket of the shim of whichever run is in the container.
-func (f folders) shimSocket() string { return filepath.Join(f.sockets, "g") }
+func (f dirs) shimSocket() string { return filepath.Join(f.sockets, "g") }
 
 // init returns the client of the container's init.
-func (f folders) init() shim.Init { return shim.Init{Dir: f.sockets} }
+func (f dirs) init() shim.Init { return shim.Init{Dir: f.sockets} }
 
 // make creates the directories for a user of the container.
-func (f folders) make(of owner) error {
+func (f dirs) make(of owner) error {
 	for _, dir := range []string{f.runs, f.sockets} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
@@ -86,7 +86,7 @@ func (f folders) make(of owner) error {
 
 // moveIn moves a run's directory to where the container sees it and leaves a link. From
 // then on nothing outside writes to it.
-func (f folders) moveIn(l session.Launch, of owner) error {
+func (f dirs) moveIn(l session.Launch, of owner) error {
 	to := filepath.Join(f.runs, l.Mark.Run)
 	if err := of.take(l.RunDir); err != nil {
 		return err
@@ -99,17 +99,17 @@ func (f folders) moveIn(l session.Launch, of owner) error {
 
 // remove moves the directories of the session's runs back to where others are, once the
 // container is gone, and removes the rest.
-func (f folders) remove() error {
+func (f dirs) remove() error {
 	runs, err := os.ReadDir(f.runs)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	for _, e := range runs {
-		folder, link := filepath.Join(f.runs, e.Name()), f.run(e.Name())
-		if to, err := os.Readlink(link); !e.IsDir() || err != nil || to != folder {
+		dir, link := filepath.Join(f.runs, e.Name()), f.run(e.Name())
+		if to, err := os.Readlink(link); !e.IsDir() || err != nil || to != dir {
 			continue // made by the container, or pruned: removed with the rest
 		}
-		if err := errors.Join(os.Remove(link), os.Rename(folder, link)); err != nil {
+		if err := errors.Join(os.Remove(link), os.Rename(dir, link)); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ type record struct {
 	Runs      string        `json:"runs,omitempty"`    // in the container, if the project was moved since; see Moved
 }
 
-func (f folders) save(k record) error {
+func (f dirs) save(k record) error {
 	text, err := json.Marshal(k)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (f folders) save(k record) error {
 	return os.Rename(path+".new", path)
 }
 
-func (f folders) load() (k record, err error) {
+func (f dirs) load() (k record, err error) {
 	text, err := os.ReadFile(filepath.Join(f.own, "mark.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &k)
@@ -149,7 +149,7 @@ func (f folders) load() (k record, err error) {
 }
 
 // loadRun returns the record if that run is the container's last one.
-func (f folders) loadRun(run string) (record, error) {
+func (f dirs) loadRun(run string) (record, error) {
 	k, err := f.load()
 	if err == nil && k.Mark.Run != run {
 		err = fmt.Errorf("it holds run %s, not %s", k.Mark.Run, run)
@@ -158,7 +158,7 @@ func (f folders) loadRun(run string) (record, error) {
 }
 
 // runInside returns a run's directory as the container sees it.
-func (f folders) runInside(run string) string {
+func (f dirs) runInside(run string) string {
 	if k, err := f.load(); err == nil && k.Runs != "" {
 		return filepath.Join(k.Runs, run)
 	}
@@ -169,18 +169,18 @@ var runForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // facts returns what a run's directory says. Nothing is read through a link: the
 // container can write there.
-func (f folders) facts(run string) rundir.Facts {
-	folder := filepath.Join(f.runs, run)
-	if info, err := os.Lstat(folder); !runForm.MatchString(run) || err != nil || !info.IsDir() {
+func (f dirs) facts(run string) rundir.Facts {
+	dir := filepath.Join(f.runs, run)
+	if info, err := os.Lstat(dir); !runForm.MatchString(run) || err != nil || !info.IsDir() {
 		return rundir.Facts{}
 	}
-	facts, _ := rundir.ReadFacts(folder)
+	facts, _ := rundir.ReadFacts(dir)
 	return facts
 }
 
 // askShim calls do with a connection to the shim of a run. Anything in the container may
 // listen on the socket, so it is asked for its run first.
-func (f folders) askShim(ctx context.Context, run string, do func(*shim.Client, context.Context) error) error {
+func (f dirs) askShim(ctx context.Context, run string, do func(*shim.Client, context.Context) error) error {
 	c, err := shim.Dial(ctx, f.shimSocket())
 	if err != nil {
 		return err
@@ -259,9 +259,9 @@ func Moved(dataDir string) error {
 		}
 		id := filepath.Base(filepath.Dir(filepath.Dir(to)))
 		of := f.session(id)
-		folder := filepath.Join(of.runs, e.Name())
+		dir := filepath.Join(of.runs, e.Name())
 		old, ok := strings.CutSuffix(to, filepath.Join("/containers", id, "runs", e.Name()))
-		if _, err := os.Lstat(folder); !ok || err != nil || to == folder {
+		if _, err := os.Lstat(dir); !ok || err != nil || to == dir {
 			continue
 		}
 		if k, err := of.load(); err == nil && k.Runs == "" {
@@ -270,7 +270,7 @@ func Moved(dataDir string) error {
 				return err
 			}
 		}
-		if err := errors.Join(os.Remove(link), os.Symlink(folder, link)); err != nil {
+		if err := errors.Join(os.Remove(link), os.Symlink(dir, link)); err != nil {
 			return err
 		}
 	}

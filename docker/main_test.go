@@ -70,7 +70,7 @@ done
 
 const lineage = "5e1f-lineage"
 
-// bed is a runtime in folders of its own, and what tests know of it. The engine is
+// bed is a runtime in directories of its own, and what tests know of it. The engine is
 // everybody's, so the names of its containers begin with a word of its own.
 type bed struct {
 	config  docker.Config
@@ -85,7 +85,7 @@ type bed struct {
 // newBed removes every container that is left when the test ends.
 func newBed(t testing.TB) *bed {
 	t.Helper()
-	// A test's own folder has too long a name for a socket.
+	// A test's own directory has too long a name for a socket.
 	root, err := os.MkdirTemp("", "af")
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func newRun() string {
 // called is a name on this bed: asked again, it is the same.
 func (b *bed) called(name string) string { return b.word + strings.TrimPrefix(name, b.word) }
 
-// launch is a run of the agent above, in a folder with an odd name.
+// launch is a run of the agent above, in a directory with an odd name.
 func (b *bed) launch(t testing.TB, name string) session.Launch {
 	t.Helper()
 	run, name := newRun(), b.called(name)

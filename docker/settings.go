@@ -23,7 +23,7 @@ import (
 const stopReserve = 10 * time.Second
 
 // sessionSettings returns the settings of a session's container.
-func (c Config) sessionSettings(l session.Launch, f folders, of owner) (*container.Config, *container.HostConfig) {
+func (c Config) sessionSettings(l session.Launch, f dirs, of owner) (*container.Config, *container.HostConfig) {
 	config, host := c.settings(l.Spec, l.Dir, of)
 	config.Hostname = l.Name[:min(len(l.Name), 63)] // Linux's limit
 	config.Entrypoint = append(slices.Clone(c.Guest), shim.InitMode, f.sockets)

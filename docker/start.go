@@ -26,7 +26,7 @@ const (
 // start starts one run in a container that runs.
 type start struct {
 	engine  engine
-	folders folders
+	dirs    dirs
 	launch  session.Launch
 	program []string // the shim's, as the container has it
 }
@@ -35,14 +35,14 @@ type start struct {
 func (s start) run(ctx context.Context, p session.Location, of owner) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	l, init := s.launch, s.folders.init()
+	l, init := s.launch, s.dirs.init()
 	if err := s.awaitInit(ctx, init, p); err != nil {
 		return err
 	}
 	if err := s.prepare(of); err != nil {
 		return err
 	}
-	if err := s.folders.save(record{Mark: l.Mark, Container: p.Container, Spec: &l.Spec, Program: s.program[0]}); err != nil {
+	if err := s.dirs.save(record{Mark: l.Mark, Container: p.Container, Spec: &l.Spec, Program: s.program[0]}); err != nil {
 		return err
 	}
 	var held []string // secrets that only an earlier run was given
@@ -93,20 +93,20 @@ func (s start) prepare(of owner) error {
 		return err
 	}
 	err = rundir.Prepare(l.RunDir, rundir.Config{
-		Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: s.folders.shimSocket(),
-		Argv: l.Argv, Env: l.Env, Inherit: true, Init: filepath.Join(s.folders.sockets, shim.InitSocket),
+		Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: s.dirs.shimSocket(),
+		Argv: l.Argv, Env: l.Env, Inherit: true, Init: filepath.Join(s.dirs.sockets, shim.InitSocket),
 		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec,
 	}, nil)
 	if err != nil {
 		return err
 	}
-	return s.folders.moveIn(l, of)
+	return s.dirs.moveIn(l, of)
 }
 
 // awaitAgent returns when the shim has started the agent, or why it did not.
 func (s start) awaitAgent(ctx context.Context, init shim.Init) error {
 	err := await(ctx, func() (bool, error) {
-		f := s.folders.facts(s.launch.Mark.Run)
+		f := s.dirs.facts(s.launch.Mark.Run)
 		if f.Exit != nil && f.Exit.Cause == rundir.CauseFailedStart {
 			return false, errors.New(exitOf(f.Exit).String())
 		}

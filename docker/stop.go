@@ -77,5 +77,5 @@ func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	if t.adopted {
 		_ = os.Remove(filepath.Join(t.adoptions(), t.container.ID)) // without a container it has no effect
 	}
-	return t.folders.remove()
+	return t.dirs.remove()
 }

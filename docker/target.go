@@ -34,7 +34,7 @@ const pane = "%0"
 // target is a managed container and the session in it.
 type target struct {
 	inside
-	folders
+	dirs
 	engine    engine
 	container container.InspectResponse
 	pane      string // the agent's
@@ -56,7 +56,7 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 	id, adopted := r.files.adopted(t.container.ID)
 	switch {
 	case adopted:
-		t.adopted, t.folders = true, r.files.session(id)
+		t.adopted, t.dirs = true, r.files.session(id)
 		k, _ := t.load() // without it the pane is unknown
 		t.pane, t.inside = k.Pane, byExec{r.exec, t.container.ID, k.Pane}
 	case labels[labelID] == "":
@@ -64,7 +64,7 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 	case r.config.Lineage != "" && labels[labelProject] != r.config.Lineage:
 		return t, fmt.Errorf("container %s belongs to another project", p.Name)
 	default:
-		t.folders = r.files.session(labels[labelID])
+		t.dirs = r.files.session(labels[labelID])
 		t.inside = t.init()
 	}
 	return t, nil
