@@ -342,7 +342,7 @@ func (x *search) guests() {
 	}
 	for run := range x.runs {
 		f, _ := rundir.ReadFacts(x.path("runs", run)) // unreadable: it names no process
-		if x.contained(run) || !f.Shim.Alive() {     // a container has its own process ids
+		if x.contained(run) || !f.Shim.Alive() {      // a container has its own process ids
 			continue
 		}
 		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", f.Shim.PID))
