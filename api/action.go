@@ -1,7 +1,6 @@
 package api
 
 import (
-	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -41,7 +40,7 @@ type Done struct {
 type Act struct {
 	Address session.Address `json:"address"`
 	Action  plan.Action     `json:"action"`
-	Outcome apply.Outcome   `json:"outcome"`
+	Outcome string          `json:"outcome"` // done, failed, skipped or held
 	Detail  string          `json:"detail"`
 	Seconds float64         `json:"elapsed_seconds"`
 }

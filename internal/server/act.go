@@ -127,7 +127,7 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request, v verb) error {
 	err = s.act(func(ctx context.Context) error {
 		_, tally, err := s.cfg.Hub.Do(ctx, by(r), o)
 		for _, x := range tally.Results {
-			done.Actions = append(done.Actions, api.Act{Address: x.Address, Action: x.Action, Outcome: x.Outcome,
+			done.Actions = append(done.Actions, api.Act{Address: x.Address, Action: x.Action, Outcome: string(x.Outcome),
 				Detail: cmp.Or(errText(x.Err), x.Detail), Seconds: x.Elapsed.Round(time.Millisecond).Seconds()})
 		}
 		return err
