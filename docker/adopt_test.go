@@ -82,7 +82,7 @@ func TestAdopt(t *testing.T) {
 		}
 	}
 	if _, err := r.Probe(ctx, p, m.Run, []string{"true"}, 0); !errors.Is(err, session.ErrUnprobeable) {
-		t.Errorf("probe without a guest: %v", err)
+		t.Errorf("probe without a shim: %v", err)
 	}
 	if err := r.Stop(ctx, p, m.Run, session.Stop{Signal: "SIGTERM"}); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestAdopt(t *testing.T) {
 	next := b.launch(t, name)
 	next.Mark.ID = m.ID
 	if _, err := r.Restart(ctx, p, next); err == nil || !strings.Contains(err.Error(), "--replace") {
-		t.Errorf("restart without a guest: %v; want what to do", err)
+		t.Errorf("restart without a shim: %v; want what to do", err)
 	}
 	if err := r.Remove(ctx, p); err != nil {
 		t.Fatal(err)

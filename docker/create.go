@@ -23,7 +23,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Loca
 }
 
 func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Location, err error) {
-	if len(r.config.Guest) == 0 {
+	if len(r.config.Shim) == 0 {
 		return at, errors.New("docker: there is no shim to start")
 	}
 	if ctx.Err() != nil {
@@ -62,7 +62,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	}
 	p := session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: l.Name, Container: made.ID}
 	if err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{})); err == nil {
-		err = start{c, f, l, r.config.Guest}.run(ctx, p, of)
+		err = start{c, f, l, r.config.Shim}.run(ctx, p, of)
 	}
 	if err != nil {
 		undo, cancel := detached(ctx)
@@ -131,7 +131,7 @@ func (c Config) programIn(i container.InspectResponse) []string {
 	if at := slices.Index(i.Config.Entrypoint, shim.InitMode); at > 0 {
 		return i.Config.Entrypoint[:at]
 	}
-	return c.Guest
+	return c.Shim
 }
 
 // unstuck adds to the error of a container that cannot be started how to fix it.

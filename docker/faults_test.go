@@ -47,9 +47,9 @@ func (b *bed) restarts(t *testing.T, p session.Location) {
 // same container.
 func TestStale(t *testing.T) {
 	for what, end := range map[string]string{
-		"the guest is killed": "kill -9 $(ps -o ppid= -p %d)",
-		"tmux is killed":      "tmux -S " + shim.TmuxSocket + " kill-server; : %d",
-		"all is killed":       "kill -9 -1; : %d",
+		"the shim is killed": "kill -9 $(ps -o ppid= -p %d)",
+		"tmux is killed":     "tmux -S " + shim.TmuxSocket + " kill-server; : %d",
+		"all is killed":      "kill -9 -1; : %d",
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +239,7 @@ func TestHostileSocket(t *testing.T) {
 			other := b.create(t, b.launch(t, "other"))
 			p := b.create(t, b.launch(t, "hostile"))
 			b.listening(t, p)
-			socket := b.keeperSocket(t, p)
+			socket := b.initSocket(t, p)
 			if err := os.Remove(socket); err != nil {
 				t.Fatal(err)
 			}
@@ -275,8 +275,8 @@ func TestHostileSocket(t *testing.T) {
 	}
 }
 
-// keeperSocket is the socket of the first process of the place's container.
-func (b *bed) keeperSocket(t *testing.T, p session.Location) string {
+// initSocket is the socket of the first process of the place's container.
+func (b *bed) initSocket(t *testing.T, p session.Location) string {
 	t.Helper()
 	for m := range strings.FieldsSeq(b.docker(t, "inspect", "-f", `{{range .Mounts}}{{.Source}}{{"\n"}}{{end}}`, p.Name)) {
 		if strings.HasPrefix(m, b.config.SocketDir) {

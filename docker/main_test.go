@@ -27,9 +27,9 @@ import (
 // image is built once, by the first test that wants it.
 var image = sync.OnceValues(func() (string, error) { return dockertest.Build(dockertest.Programs()...) })
 
-// The test binary is also the guest, and so a container's first process.
+// The test binary is also the shim, and so a container's first process.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "guest" {
+	if len(os.Args) > 1 && os.Args[1] == "shim" {
 		os.Exit(program.Main(os.Args[2:]))
 	}
 	// Most of the time is the engine's.
@@ -98,7 +98,7 @@ func newBed(t testing.TB) *bed {
 		SocketDir: filepath.Join(root, "s"),
 		DataDir:   filepath.Join(root, "data dir.ü"),
 		Lineage:   lineage + root,
-		Guest:     []string{self, "guest"},
+		Shim:      []string{self, "shim"},
 	}}
 	if b.image, err = image(); err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func TestRestartedBySomebody(t *testing.T) {
 	b.restarts(t, p)
 }
 
-// A later agentform, whose guest's program is another one, starts a session again in a
+// A later agentform, whose shim's program is another one, starts a session again in a
 // container that an earlier one made.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
@@ -78,12 +78,12 @@ func TestUpgrade(t *testing.T) {
 	p := b.create(t, b.launch(t, "earlier"))
 	b.send(t, p, "exit 1")
 	b.dies(t, p)
-	self, err := os.ReadFile(b.config.Guest[0])
+	self, err := os.ReadFile(b.config.Shim[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.config.Guest = []string{filepath.Join(b.config.DataDir, "guest"), "guest"} // not seen in the container
-	if err := os.WriteFile(b.config.Guest[0], self, 0o700); err != nil {
+	b.config.Shim = []string{filepath.Join(b.config.DataDir, "shim"), "shim"} // not seen in the container
+	if err := os.WriteFile(b.config.Shim[0], self, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	b.runtime.Close()
@@ -138,7 +138,7 @@ func TestLinkedSocket(t *testing.T) {
 	other, p := b.create(t, b.launch(t, "other")), b.create(t, b.launch(t, "linking"))
 	b.listening(t, other)
 	b.listening(t, p)
-	mine, theirs := b.keeperSocket(t, p), b.keeperSocket(t, other)
+	mine, theirs := b.initSocket(t, p), b.initSocket(t, other)
 	if err := os.Remove(mine); err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ type Config struct {
 	SocketDir string   // of socketdir.Create; each container has a directory below it
 	DataDir   string   // runs/RUN and containers/ID
 	Lineage   string   // Mark.Project of managed containers; empty: every container with a mark
-	Guest     []string // the shim's program, of install.Install
-	Attach    []string // the shim's program, for the method Attach; empty: Guest
+	Shim      []string // the shim's program, of install.Install
+	Attach    []string // the shim's program, for the method Attach; empty: Shim
 	Host      string   // a docker context, or a URL as in DOCKER_HOST; empty: the environment's
 }
 
@@ -83,7 +83,7 @@ func (r *Runtime) Attach(p session.Location) []string {
 	}
 	program := r.config.Attach
 	if len(program) == 0 {
-		program = r.config.Guest
+		program = r.config.Shim
 	}
 	if _, err := exec.LookPath("docker"); err == nil && len(program) > 0 {
 		sockets := r.files.session(r.files.sessionIn(p.Container)).sockets

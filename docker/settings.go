@@ -26,7 +26,7 @@ const stopReserve = 10 * time.Second
 func (c Config) sessionSettings(l session.Launch, f dirs, of owner) (*container.Config, *container.HostConfig) {
 	config, host := c.settings(l.Spec, l.Dir, of)
 	config.Hostname = l.Name[:min(len(l.Name), 63)] // Linux's limit
-	config.Entrypoint = append(slices.Clone(c.Guest), shim.InitMode, f.sockets)
+	config.Entrypoint = append(slices.Clone(c.Shim), shim.InitMode, f.sockets)
 	maps.Copy(config.Labels, map[string]string{labelAddress: string(l.Mark.Address), labelID: l.Mark.ID,
 		labelRun: l.Mark.Run, labelHash: l.Mark.Hash})
 	config.StopSignal = "SIGTERM" // an image's own is for its own program
@@ -71,8 +71,8 @@ func (c Config) settings(s session.Spec, dir string, of owner) (*container.Confi
 	if dir != "" {
 		host.Mounts = append(host.Mounts, bind(dir, dir, false))
 	}
-	if len(c.Guest) > 0 {
-		host.Mounts = append(host.Mounts, bind(c.Guest[0], c.Guest[0], true))
+	if len(c.Shim) > 0 {
+		host.Mounts = append(host.Mounts, bind(c.Shim[0], c.Shim[0], true))
 	}
 	host.NanoCPUs = int64(d.CPUs * 1e9)
 	host.Memory = d.Memory
@@ -95,11 +95,11 @@ func (c Config) share(of owner) error {
 	if of.uid == os.Geteuid() {
 		return nil
 	}
-	info, err := os.Stat(c.Guest[0])
+	info, err := os.Stat(c.Shim[0])
 	if err != nil || info.Mode().Perm()&0o005 == 0o005 {
 		return err
 	}
-	return os.Chmod(c.Guest[0], info.Mode().Perm()|0o055)
+	return os.Chmod(c.Shim[0], info.Mode().Perm()|0o055)
 }
 
 func bind(source, target string, readOnly bool) mount.Mount {

@@ -63,16 +63,16 @@ func TestLimits(t *testing.T) {
 }
 
 // The agent is the user that was asked for, who can write where it works, and whom
-// the guest's program serves whatever its mode here.
+// the shim's program serves whatever its mode here.
 func TestUser(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	self, err := os.ReadFile(b.config.Guest[0])
+	self, err := os.ReadFile(b.config.Shim[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.config.Guest[0] = filepath.Join(b.config.DataDir, "guest")
-	if err := os.WriteFile(b.config.Guest[0], self, 0o700); err != nil {
+	b.config.Shim[0] = filepath.Join(b.config.DataDir, "shim")
+	if err := os.WriteFile(b.config.Shim[0], self, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	uid, gid := os.Getuid(), os.Getgid()

@@ -105,7 +105,7 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 		}
 	}
 	if spec.Kind == "docker" {
-		c := docker.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Attach: install.Command(), Guest: argv}
+		c := docker.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Attach: install.Command(), Shim: argv}
 		if spec.Docker != nil {
 			c.Host = spec.Docker.Host
 		}
