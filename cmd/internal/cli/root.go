@@ -59,7 +59,7 @@ makes the changes.`,
 		runCommand(a), adoptCommand(a), fetchCommand(a))
 	add("session", overrideCommands(a)...)
 	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), versionCommand(a))
-	c.AddCommand(guestCommand(a), lifecycleTopic())
+	c.AddCommand(shimCommand(a), lifecycleTopic())
 	return c
 }
 
@@ -160,13 +160,14 @@ func Commands() *cobra.Command {
 	return c
 }
 
-// guestCommand runs the shim where the program agentform-shim is not installed.
-func guestCommand(a *app) *cobra.Command {
+// shimCommand runs the shim where the program agentform-shim is not installed.
+func shimCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "guest RUNDIR | notify RUNDIR [JSON]",
+		Use:   "shim RUNDIR | notify RUNDIR [JSON]",
 		Short: "Be the parent process of one agent",
 		Long: `Be the parent process of the agent whose run's folder this is, or, with notify, keep what
 one of its hooks says. agentform and agents start it; people do not.`,
+		Aliases:            []string{"guest"}, // in containers and hooks of an earlier version
 		Hidden:             true,
 		Args:               arguments(1, 3),
 		DisableFlagParsing: true, // what a hook says is no flag

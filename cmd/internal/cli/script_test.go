@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(withGuest{m}, map[string]func(){
+	testscript.Main(withShim{m}, map[string]func(){
 		"agentform": func() {
 			dir, err := os.Getwd()
 			if err != nil {
@@ -31,10 +31,10 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// withGuest runs the tests with the guest beside agentform, as it is released.
-type withGuest struct{ *testing.M }
+// withShim runs the tests with the shim beside agentform, as it is released.
+type withShim struct{ *testing.M }
 
-func (m withGuest) Run() int {
+func (m withShim) Run() int {
 	self, err := exec.LookPath("agentform") // the one that testscript has laid out
 	if err == nil {
 		c := exec.Command("go", "build", "-o", filepath.Join(filepath.Dir(self), "agentform-shim"), "../../../cmd/agentform-shim")
@@ -43,7 +43,7 @@ func (m withGuest) Run() int {
 		err = c.Run()
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "build the guest:", err)
+		fmt.Fprintln(os.Stderr, "build the shim:", err)
 		return 1
 	}
 	return m.M.Run()

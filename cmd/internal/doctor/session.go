@@ -123,11 +123,11 @@ func (f *findings) tmuxSession(in SessionInput, facts rundir.Facts) {
 // change a timeout.
 func (f *findings) shimSocket(facts rundir.Facts) {
 	if _, err := os.Lstat(facts.Socket); err != nil {
-		f.warn("guest", fmt.Sprintf("its socket %s does not exist: pause by freezing, heartbeats and changes of the timeout fail; stop works", facts.Socket),
+		f.warn("shim", fmt.Sprintf("its socket %s does not exist: pause by freezing, heartbeats and changes of the timeout fail; stop works", facts.Socket),
 			"it is created again when the session is next restarted; until then leave the agent alone")
 		return
 	}
-	f.fine("guest", fmt.Sprintf("process %d, %s", facts.Shim.PID, facts.Socket))
+	f.fine("shim", fmt.Sprintf("process %d, %s", facts.Shim.PID, facts.Socket))
 }
 
 // maxCandidates is how many files of a directory are listed.

@@ -19,6 +19,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
@@ -40,7 +41,7 @@ const (
 	Workspace Kind = "workspace"
 	Run       Kind = "run"
 	Prompt    Kind = "prompt"
-	Guest     Kind = "guest" // a version of the shim
+	Shim      Kind = "guest" // a version of the shim; the value is its former name
 	Socket    Kind = "socket"
 )
 
@@ -98,7 +99,7 @@ func Find(ctx context.Context, in Input) ([]Leftover, error) {
 	x.oldRuns()
 	x.containers()
 	x.prompts()
-	x.guests()
+	x.shims()
 	x.sockets(ctx)
 	return x.found, nil
 }
@@ -329,9 +330,9 @@ func (x *search) prompts() {
 	}
 }
 
-// guests adds the versions of the shim but for the newest, those that run, and those that a
+// shims adds the versions of the shim but for the newest, those that run, and those that a
 // container has mounted, running or not.
-func (x *search) guests() {
+func (x *search) shims() {
 	mounted, err := docker.Programs(x.DataDir)
 	if err != nil {
 		return
@@ -356,7 +357,7 @@ func (x *search) guests() {
 	for _, e := range entries(x.path("bin")) {
 		path := x.path("bin", e.Name())
 		info, err := e.Info()
-		if err != nil || !strings.HasPrefix(e.Name(), "guest-") {
+		if err != nil || !strings.HasPrefix(e.Name(), install.Prefix) {
 			continue
 		}
 		all = append(all, path)
@@ -366,7 +367,7 @@ func (x *search) guests() {
 	}
 	for _, path := range all {
 		if path != newest && !used[path] {
-			x.add(Guest, path, Remove, "a newer one is there, and no session needs it")
+			x.add(Shim, path, Remove, "a newer one is there, and no session needs it")
 		}
 	}
 }

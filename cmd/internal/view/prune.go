@@ -48,7 +48,7 @@ func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 		switch {
 		case l.Action != action:
 		case l.Kind == prune.Workspace || action == prune.Keep || action == prune.Failed:
-			rows = append(rows, []cell{{string(l.Kind), noInk}, {l.Path, bold}, {size(l.Bytes), dim}, {l.Reason, noInk}})
+			rows = append(rows, []cell{{kindName(l.Kind), noInk}, {l.Path, bold}, {size(l.Bytes), dim}, {l.Reason, noInk}})
 		default:
 			if sums[l.Kind] == nil {
 				sums[l.Kind] = &sum{}
@@ -57,12 +57,20 @@ func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 			sums[l.Kind].bytes += l.Bytes
 		}
 	}
-	for _, kind := range []prune.Kind{prune.Run, prune.Prompt, prune.Guest, prune.Socket} {
+	for _, kind := range []prune.Kind{prune.Run, prune.Prompt, prune.Shim, prune.Socket} {
 		if x := sums[kind]; x != nil {
-			rows = append(rows, []cell{{string(kind), noInk}, {fmt.Sprintf("%d that no session needs", x.count), noInk}, {size(x.bytes), dim}, {"", noInk}})
+			rows = append(rows, []cell{{kindName(kind), noInk}, {fmt.Sprintf("%d that no session needs", x.count), noInk}, {size(x.bytes), dim}, {"", noInk}})
 		}
 	}
 	return rows
+}
+
+// kindName returns a kind as printed: a shim under its name, not its former one.
+func kindName(k prune.Kind) string {
+	if k == prune.Shim {
+		return "shim"
+	}
+	return string(k)
 }
 
 func size(n int64) string {

@@ -16,9 +16,13 @@ import (
 // Binary is the name of the shim's own program.
 const Binary = "agentform-shim"
 
+// Prefix begins the names of installed programs. It is the shim's former name, which
+// earlier versions look for.
+const Prefix = "guest-"
+
 // Install finds the shim's program beside the running executable, where
 // release archives and `go install ./cmd/...` put it, and copies it to
-// DATA_DIR/bin/shim-<sha256>, so that an upgrade never touches a running shim.
+// DATA_DIR/bin/guest-<sha256>, so that an upgrade never touches a running shim.
 // Without that program the running executable serves, by its hidden subcommand
 // shim; it is not copied. argv is the command to put before the run's folder.
 func Install(dataDir string) (path string, argv []string, err error) {
@@ -38,7 +42,7 @@ func Install(dataDir string) (path string, argv []string, err error) {
 			return "", nil, fmt.Errorf("install shim: %w", err)
 		}
 	}
-	return self, []string{self, "guest"}, nil
+	return self, []string{self, "shim"}, nil
 }
 
 // Command returns the command that Install would install, for a process that lasts no
@@ -53,7 +57,7 @@ func Command() []string {
 			return []string{program}
 		}
 	}
-	return []string{self, "guest"}
+	return []string{self, "shim"}
 }
 
 // beside returns the running executable and where the shim's program is looked for.
@@ -90,7 +94,7 @@ func keep(program, folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "guest-"+hex.EncodeToString(sum.Sum(nil)))
+	path := filepath.Join(folder, Prefix+hex.EncodeToString(sum.Sum(nil)))
 	if there, err := os.Lstat(path); err == nil && there.Mode().IsRegular() && there.Size() == info.Size() {
 		return path, nil
 	}
@@ -109,7 +113,7 @@ func keep(program, folder string) (string, error) {
 func copyProgram(src io.Reader, path string) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	f, err := os.CreateTemp(filepath.Dir(path), ".guest-*")
+	f, err := os.CreateTemp(filepath.Dir(path), "."+Prefix+"*")
 	if err != nil {
 		return err
 	}

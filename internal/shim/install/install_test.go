@@ -14,7 +14,7 @@ func TestInstall(t *testing.T) {
 	data := t.TempDir()
 	_, argv, err := Install(data) // no shim beside a test binary
 	self, _ := os.Executable()
-	if err != nil || len(argv) != 2 || argv[0] != self || argv[1] != "guest" {
+	if err != nil || len(argv) != 2 || argv[0] != self || argv[1] != "shim" {
 		t.Errorf("the fallback is %q, %v", argv, err)
 	}
 	program := filepath.Join(data, Binary)
