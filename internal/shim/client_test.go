@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestDialWithoutGuest(t *testing.T) {
+func TestDialWithoutShim(t *testing.T) {
 	if _, err := Dial(context.Background(), filepath.Join(t.TempDir(), "g-1")); err == nil {
 		t.Error("connected to nothing")
 	}

@@ -64,7 +64,7 @@ var asked = map[string]struct {
 }
 
 // What is no answer to a question is an error, and never nothing or a panic.
-func TestKeeperThatAnswersWrongly(t *testing.T) {
+func TestInitThatAnswersWrongly(t *testing.T) {
 	for name, answer := range map[string]func(net.Conn){
 		"hangs up at once":      func(net.Conn) {},
 		"hangs up":              says(""),
@@ -93,7 +93,7 @@ func TestKeeperThatAnswersWrongly(t *testing.T) {
 }
 
 // An init that answers what was not asked has answered nothing.
-func TestKeeperThatAnswersAnotherQuestion(t *testing.T) {
+func TestInitThatAnswersAnotherQuestion(t *testing.T) {
 	answers := map[string]string{
 		"hello": `{"ok":true,"protocol":1}`,
 		"look":  `{"ok":true,"seen":{"claimed":true,"process":{"pid":1,"start":1}}}`,
@@ -111,7 +111,7 @@ func TestKeeperThatAnswersAnotherQuestion(t *testing.T) {
 
 // An init that says nothing, reads nothing, or says a little again and again is
 // given up when the time is over.
-func TestKeeperThatNeverAnswers(t *testing.T) {
+func TestInitThatNeverAnswers(t *testing.T) {
 	for name, answer := range map[string]func(net.Conn){
 		"silent": func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
 		"deaf":   func(c net.Conn) { <-t.Context().Done() },
@@ -146,7 +146,7 @@ func TestKeeperThatNeverAnswers(t *testing.T) {
 }
 
 // Without a deadline of the caller's a look has one of its own.
-func TestKeeperIsGivenUpByItself(t *testing.T) {
+func TestInitIsGivenUpByItself(t *testing.T) {
 	t.Parallel()
 	k := impostor(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	began := time.Now()
@@ -157,7 +157,7 @@ func TestKeeperIsGivenUpByItself(t *testing.T) {
 }
 
 // Of an init that never stops talking no more is taken than the answer may have.
-func TestKeeperThatFloods(t *testing.T) {
+func TestInitThatFloods(t *testing.T) {
 	for op, q := range asked {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
@@ -185,7 +185,7 @@ func TestKeeperThatFloods(t *testing.T) {
 }
 
 // What an init refuses with is told to people: as one short line.
-func TestKeeperThatRefusesAtLength(t *testing.T) {
+func TestInitThatRefusesAtLength(t *testing.T) {
 	k := impostor(t, says(`{"error":{"code":"busy","message":"no\n\u001b[2Jno`+strings.Repeat("é", 100_000)+`"}}`+"\n"))
 	_, err := k.Hello(t.Context())
 	refusal, ok := errors.AsType[*Error](err)
@@ -197,7 +197,7 @@ func TestKeeperThatRefusesAtLength(t *testing.T) {
 	}
 }
 
-func TestKeeperRequestIsBounded(t *testing.T) {
+func TestInitRequestIsBounded(t *testing.T) {
 	k := impostor(t, says(`{"ok":true,"tmux":{}}`+"\n"))
 	if _, err := k.Tmux(t.Context(), strings.Repeat("x", InitLineLimit), "load-buffer", "-"); err == nil || !strings.Contains(err.Error(), "longer than 8 MiB") {
 		t.Errorf("%v", err)

@@ -106,7 +106,7 @@ type Settings struct {
 type Hello struct {
 	Protocol int          `json:"protocol"` // its rundir.Version
 	Run      string       `json:"run"`
-	Shim     proc.Process `json:"guest"`
+	Shim     proc.Process `json:"guest"` // under its former name, as in all JSON of runs
 }
 
 // Status is how a run stands.

@@ -27,14 +27,14 @@ func keeping(t *testing.T) shim.Init {
 		t.Fatal(err)
 	}
 	k := &container{folder: dir, own: map[int]bool{}}
-	k.terminal.keeper = k
+	k.terminal.init = k
 	s := shim.Serve(l, shim.InitLineLimit, k.answer)
 	t.Cleanup(s.Close)
 	return shim.Init{Dir: dir}
 }
 
 // Whatever stands in a line is answered with a refusal, and the next one is heard.
-func TestKeeperRefusesWhatIsNoRequest(t *testing.T) {
+func TestInitRefusesWhatIsNoRequest(t *testing.T) {
 	k := keeping(t)
 	conn, err := net.Dial("unix", filepath.Join(k.Dir, shim.InitSocket))
 	if err != nil {
@@ -66,7 +66,7 @@ func TestKeeperRefusesWhatIsNoRequest(t *testing.T) {
 
 // Clients that say too much, or half of it and nothing more, are let go, and take no
 // place from the others for longer than a request may take.
-func TestKeeperLetsHostileClientsGo(t *testing.T) {
+func TestInitLetsHostileClientsGo(t *testing.T) {
 	t.Parallel()
 	k := keeping(t)
 	dialed := func() net.Conn {

@@ -20,7 +20,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"op":"begin","run_dir":"x","secrets":{"A":"b"},"held":["A"]}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		k := &container{own: map[int]bool{}}
-		k.terminal.keeper = k
+		k.terminal.init = k
 		s := &shim.Server{Limit: shim.LineLimit, Answer: func(line []byte) (any, func()) {
 			var q shim.InitRequest
 			if json.Unmarshal(line, &q) == nil && (q.Op == shim.OpEnd || q.Op == shim.OpTmux || q.Op == shim.OpBegin || q.Op == shim.OpHold || q.Format != "") {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/shim"
 )
 
-// TestHold shows that a keeper ends the processes of a terminal once the connection of who
+// TestHold shows that an init ends the processes of a terminal once the connection of who
 // holds it is closed, and not before, also those that are stubborn or started late.
 func TestHold(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestHolds shows that held terminals leave a keeper room for others.
+// TestHolds shows that held terminals leave an init room for others.
 func TestHolds(t *testing.T) {
 	k := keeping(t)
 	if _, err := k.Hold("no name\n"); err == nil || !strings.Contains(err.Error(), "no valid name") {

@@ -54,7 +54,7 @@ func Main(args []string) int {
 		}
 	}
 	k := &container{folder: args[0], own: map[int]bool{}}
-	k.terminal.keeper, k.terminal.folder = k, shim.InitFolder
+	k.terminal.init, k.terminal.folder = k, shim.InitFolder
 	l, err := shim.Listen(filepath.Join(k.folder, shim.InitSocket))
 	if err != nil {
 		shim.PrintError("the init's socket: %v", err)

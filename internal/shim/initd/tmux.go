@@ -38,7 +38,7 @@ const (
 
 // terminal is the tmux server of a container, one for each run.
 type terminal struct {
-	keeper *container
+	init   *container
 	folder string // of the server's socket
 
 	mu     sync.Mutex
@@ -90,13 +90,13 @@ func (t *terminal) anew() error {
 	// In the foreground, so that it is known as a child.
 	c := exec.Command("tmux", append(tmuxwire.Flags(t.socket()), "-D")...)
 	c.Dir = "/"
-	if err := t.keeper.begin(c); err != nil {
+	if err := t.init.begin(c); err != nil {
 		return fmt.Errorf("start tmux: %w", err)
 	}
 	left := make(chan struct{})
 	t.server, t.left = c, left
 	go func() {
-		_ = t.keeper.wait(c) // how it left counts for nothing
+		_ = t.init.wait(c) // how it left counts for nothing
 		close(left)
 	}()
 	deadline := time.Now().Add(shim.ServerTimeout)
@@ -125,9 +125,9 @@ func (t *terminal) run(args []string, stdin string) (*shim.TmuxReply, error) {
 	c.Dir = "/"
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &said
 	c.WaitDelay = time.Second
-	err := t.keeper.begin(c)
+	err := t.init.begin(c)
 	if err == nil {
-		err = t.keeper.wait(c)
+		err = t.init.wait(c)
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
 		return &shim.TmuxReply{Code: exit.ExitCode(), Stdout: out.String(), Stderr: strings.TrimSpace(said.String())}, nil
@@ -220,7 +220,7 @@ func (t *terminal) watch(target string) *watcher {
 	c.Dir, c.Stdout = "/", w
 	in, err := c.StdinPipe()
 	if err == nil {
-		err = t.keeper.begin(c)
+		err = t.init.begin(c)
 	}
 	if err != nil {
 		out.Close()
@@ -228,7 +228,7 @@ func (t *terminal) watch(target string) *watcher {
 	}
 	gone := make(chan struct{})
 	go func() {
-		_ = t.keeper.wait(c) // how it left is seen by its silence
+		_ = t.init.wait(c) // how it left is seen by its silence
 		close(gone)
 	}()
 	return &watcher{cmd: c, in: in, out: out, lines: bufio.NewReaderSize(out, shim.LineLimit), gone: gone}

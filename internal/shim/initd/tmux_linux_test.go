@@ -26,7 +26,7 @@ var testSession = []string{"new-session", "-d", "-s", "x", "--", "sleep", "60"}
 func newTerminal(t *testing.T) *terminal {
 	t.Helper()
 	k := &container{own: map[int]bool{}}
-	k.terminal.keeper, k.terminal.folder = k, short(t)
+	k.terminal.init, k.terminal.folder = k, short(t)
 	t.Cleanup(func() {
 		k.terminal.unwatch()
 		if k.terminal.server != nil {

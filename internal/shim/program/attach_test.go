@@ -21,25 +21,25 @@ func TestAttachCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	keeper := exec.Command(program, shim.InitMode, dir)
-	if err := keeper.Start(); err != nil {
+	first := exec.Command(program, shim.InitMode, dir)
+	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer keeper.Wait()
-	defer keeper.Process.Kill()
+	defer first.Wait()
+	defer first.Process.Kill()
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		if _, err := (shim.Init{Dir: dir}).Hello(t.Context()); err == nil {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatal("the keeper does not answer")
+			t.Fatal("the init does not answer")
 		}
 	}
 	for _, dir := range []string{dir, "/nowhere"} {
 		out, err := exec.Command(program, shim.AttachMode, dir, "sh", "-c", "echo is $"+shim.ClientVariable+"; exit 7").CombinedOutput()
 		exit, _ := errors.AsType[*exec.ExitError](err)
 		if name, ok := strings.CutPrefix(strings.TrimSpace(string(out)), "is "); exit == nil || exit.ExitCode() != 7 || !ok || !proc.ValidRun(name) {
-			t.Errorf("with a keeper in %s: %q, %v", dir, out, err)
+			t.Errorf("with an init in %s: %q, %v", dir, out, err)
 		}
 	}
 	out, err := exec.Command(program, shim.AttachMode, "/nowhere", "no-such-command").CombinedOutput()

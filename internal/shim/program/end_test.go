@@ -78,7 +78,7 @@ func TestSecondStopShortensTheFirst(t *testing.T) {
 	first := make(chan error, 1)
 	c := r.client()
 	go func() { _, err := c.Stop(context.Background(), "", time.Hour); first <- err }()
-	r.until("the guest is ending", func() bool {
+	r.until("the shim is ending", func() bool {
 		s, err := r.client().Status(context.Background())
 		if err != nil {
 			t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// oldGuest builds the program as an older agentform had it.
-func oldGuest(t *testing.T) string {
+// oldProgram builds the program as an older agentform had it.
+func oldProgram(t *testing.T) string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/agentform-guest.txtar")
 	if err != nil {
@@ -43,12 +43,12 @@ const oldLaunch = `{"version":1,"run":%q,"address":"session.old","dir":%q,"socke
 // TestOldRuns shows that a session of an older agentform, whose program was called
 // agentform-guest, is still observed, paused, probed, stopped and started again.
 func TestOldRuns(t *testing.T) {
-	guest := oldGuest(t)
-	t.Run("shim", func(t *testing.T) { testOldShim(t, guest) })
-	t.Run("init", func(t *testing.T) { testOldInit(t, guest) })
+	old := oldProgram(t)
+	t.Run("shim", func(t *testing.T) { testOldShim(t, old) })
+	t.Run("init", func(t *testing.T) { testOldInit(t, old) })
 }
 
-func testOldShim(t *testing.T, guest string) {
+func testOldShim(t *testing.T, old string) {
 	r := prepare(t, "true", nil) // for its folders
 	write := func(dir, run string) {
 		t.Helper()
@@ -78,14 +78,14 @@ func testOldShim(t *testing.T, guest string) {
 		return cmd, f
 	}
 	write(r.dir, r.config.Run)
-	cmd, f := start(guest, r.dir)
+	cmd, f := start(old, r.dir)
 	if !f.Claimed || !f.Agent.Alive() || f.Shim.PID != cmd.Process.Pid || f.BootID != proc.BootID() || string(f.Spec) != `{"kind":"old"}` || f.Socket != r.config.Socket {
 		t.Errorf("facts: %+v", f)
 	}
 	if env, inherited, err := rundir.LaunchEnv(r.dir); err != nil || env[0] != "A=1" || inherited[0] != "KEY" {
 		t.Errorf("environment: %v, %v, %v", env, inherited, err)
 	}
-	hook := exec.Command(guest, shim.NotifyMode, r.dir)
+	hook := exec.Command(old, shim.NotifyMode, r.dir)
 	hook.Stdin = strings.NewReader(`{"hook_event_name":"Stop"}`)
 	if err := hook.Run(); err != nil {
 		t.Error(err)
@@ -140,17 +140,17 @@ func testOldShim(t *testing.T, guest string) {
 
 // testOldInit shows that the first process of a container that an older agentform made
 // is still asked how its run is, and ends it.
-func testOldInit(t *testing.T, guest string) {
+func testOldInit(t *testing.T, old string) {
 	r := prepare(t, "touch up; exec sleep 60", nil)
-	keeper := exec.Command(guest, shim.InitMode, filepath.Dir(r.dir))
-	if err := keeper.Start(); err != nil {
+	first := exec.Command(old, shim.InitMode, filepath.Dir(r.dir))
+	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer keeper.Wait()
-	defer keeper.Process.Kill()
+	defer first.Wait()
+	defer first.Process.Kill()
 	init := shim.Init{Dir: filepath.Dir(r.dir)}
 	r.until("the init answers", func() bool { v, err := init.Hello(t.Context()); return err == nil && v == rundir.Version })
-	cmd := exec.Command(guest, r.dir)
+	cmd := exec.Command(old, r.dir)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

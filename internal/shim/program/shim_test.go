@@ -27,7 +27,7 @@ var program string
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "guest")
+	dir, err := os.MkdirTemp("", "shim")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -201,10 +201,10 @@ func TestLeavesLikeTheAgent(t *testing.T) {
 			status, exit := r.ended(r.start())
 			if c.signal != 0 {
 				if !status.Signaled() || status.Signal() != c.signal || exit.Signal != proc.SignalName(c.signal) {
-					t.Errorf("guest left with %v, exit says %+v, want signal %v", status, exit, c.signal)
+					t.Errorf("shim left with %v, exit says %+v, want signal %v", status, exit, c.signal)
 				}
 			} else if status.Signaled() || status.ExitStatus() != c.code || exit.Code != c.code || exit.Signal != "" {
-				t.Errorf("guest left with %v, exit says %+v, want code %d", status, exit, c.code)
+				t.Errorf("shim left with %v, exit says %+v, want code %d", status, exit, c.code)
 			}
 			if exit.Cause != rundir.CauseSelf || exit.Leftovers != 0 || exit.At.IsZero() || exit.Ran <= 0 {
 				t.Errorf("exit is %+v", exit)
@@ -289,11 +289,11 @@ func TestFactsOfALiveRun(t *testing.T) {
 	}
 	agent, _ := proc.ReadStat(f.Agent.PID)
 	if agent.Parent != f.Shim.PID {
-		t.Errorf("the agent's parent is %d, want the guest %d", agent.Parent, f.Shim.PID)
+		t.Errorf("the agent's parent is %d, want the shim %d", agent.Parent, f.Shim.PID)
 	}
 	for pid, same := range map[int]bool{f.Shim.PID: true, f.Agent.PID: true, os.Getpid(): false} {
 		if pgrp, err := syscall.Getpgid(pid); err != nil || (pgrp == f.Shim.PID) != same {
-			t.Errorf("process group of %d is %d (%v), the guest's is %d", pid, pgrp, err, f.Shim.PID)
+			t.Errorf("process group of %d is %d (%v), the shim's is %d", pid, pgrp, err, f.Shim.PID)
 		}
 	}
 	ours, _ := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", f.Shim.PID))
@@ -302,7 +302,7 @@ func TestFactsOfALiveRun(t *testing.T) {
 	fmt.Sscan(string(ours), &a)
 	fmt.Sscan(string(theirs), &b)
 	if b != min(a+oomRaise, 1000) {
-		t.Errorf("oom_score_adj of the guest is %d, of the agent %d", a, b)
+		t.Errorf("oom_score_adj of the shim is %d, of the agent %d", a, b)
 	}
 	r.stop("", 0)
 }

@@ -85,7 +85,7 @@ func TestHangup(t *testing.T) {
 	})
 }
 
-func TestGuestKilledTakesTheAgentAlong(t *testing.T) {
+func TestShimKilledTakesTheAgentAlong(t *testing.T) {
 	r := prepare(t, "sleep 60 & echo $! > child; touch up; wait", nil)
 	cmd, f := r.running()
 	child := r.pid("child")

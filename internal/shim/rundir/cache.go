@@ -28,7 +28,7 @@ func glance(runDir string) (Facts, stamp.Stamp, error) {
 		f, err := readFacts(runDir, false)
 		return f, stamp.Stamp{}, err
 	}
-	return Facts{Claimed: true, Shim: r.Guest, Agent: r.Agent, BootID: r.BootID, StartedAt: r.StartedAt}, was, nil
+	return Facts{Claimed: true, Shim: r.Shim, Agent: r.Agent, BootID: r.BootID, StartedAt: r.StartedAt}, was, nil
 }
 
 // ended reports whether something stands where a run's exit is written.

@@ -46,7 +46,7 @@ type Config struct {
 	// that is the image's.
 	Inherit bool `json:"inherit,omitempty"`
 	// Init is the socket of the init that hands out the secrets; empty: there is
-	// none, and they are in SecretsFile.
+	// none, and they are in SecretsFile. Its key is the init's former name.
 	Init string `json:"keeper,omitempty"`
 	// InheritedSecrets names the secrets that are variables of the caller's
 	// environment and not declared as secrets: a restart asks for them again.

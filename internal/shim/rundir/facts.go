@@ -48,13 +48,13 @@ type Facts struct {
 }
 
 type claimed struct {
-	Shim   proc.Process `json:"guest"`
+	Shim   proc.Process `json:"guest"` // under its former name, in all files of runs
 	BootID string       `json:"boot_id"`
 }
 
 type running struct {
 	BootID    string       `json:"boot_id"`
-	Guest     proc.Process `json:"guest"`
+	Shim      proc.Process `json:"guest"`
 	Agent     proc.Process `json:"agent"`
 	StartedAt time.Time    `json:"started_at"`
 }
@@ -92,7 +92,7 @@ func readFacts(runDir string, withLaunch bool) (Facts, error) {
 	}
 	var r running
 	if read(RunFile, factLimit, &r) {
-		f.Claimed, f.Shim, f.Agent, f.BootID, f.StartedAt = true, r.Guest, r.Agent, r.BootID, r.StartedAt
+		f.Claimed, f.Shim, f.Agent, f.BootID, f.StartedAt = true, r.Shim, r.Agent, r.BootID, r.StartedAt
 	}
 	var e Exit
 	if read(ExitFile, factLimit, &e) {
@@ -134,7 +134,7 @@ func Claim(runDir string, self proc.Process) error {
 
 // WriteRun writes down which processes a run has.
 func WriteRun(runDir string, shim, agent proc.Process, since time.Time) error {
-	return writeFact(runDir, RunFile, running{BootID: proc.BootID(), Guest: shim, Agent: agent, StartedAt: since.UTC()}, false)
+	return writeFact(runDir, RunFile, running{BootID: proc.BootID(), Shim: shim, Agent: agent, StartedAt: since.UTC()}, false)
 }
 
 // WriteExit writes down how a run ended. The exit is synced to the disk if it decides
