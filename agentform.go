@@ -59,13 +59,13 @@ import (
 // agentform-shim does not need it.
 func Init() []string {
 	self, err := os.Executable()
-	if len(os.Args) > 2 && os.Args[1] == "guest" {
+	if len(os.Args) > 2 && os.Args[1] == "shim" {
 		os.Exit(program.Main(os.Args[2:]))
 	}
 	if err != nil {
 		return nil // Open then looks for agentform-shim
 	}
-	return []string{self, "guest"}
+	return []string{self, "shim"}
 }
 
 // Options configure Open.

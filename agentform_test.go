@@ -18,10 +18,10 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-var guest []string // of this test's own program
+var shim []string // of this test's own program
 
 func TestMain(m *testing.M) {
-	guest = agentform.Init()
+	shim = agentform.Init()
 	os.Exit(m.Run())
 }
 
@@ -35,7 +35,7 @@ func open(t *testing.T) *agentform.Launcher {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	t.Setenv("XDG_RUNTIME_DIR", dir)
 	t.Setenv("HOME", dir)
-	s, err := agentform.Open(filepath.Join(dir, "data"), agentform.Options{Shim: guest, Secrets: func(name string) (string, bool) { return "the value of " + name, true }})
+	s, err := agentform.Open(filepath.Join(dir, "data"), agentform.Options{Shim: shim, Secrets: func(name string) (string, bool) { return "the value of " + name, true }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestFoundByAnotherLife(t *testing.T) {
 	if _, err := sessions.Launch(t.Context(), "api", spec); err != nil {
 		t.Fatal(err)
 	}
-	later, err := agentform.Open(filepath.Join(os.Getenv("HOME"), "data"), agentform.Options{Shim: guest})
+	later, err := agentform.Open(filepath.Join(os.Getenv("HOME"), "data"), agentform.Options{Shim: shim})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,14 +259,14 @@ func TestWhatCannotStart(t *testing.T) {
 
 func TestWithoutTmux(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := agentform.Open(t.TempDir(), agentform.Options{Shim: guest}); !errors.Is(err, tmux.ErrNotAvailable) {
+	if _, err := agentform.Open(t.TempDir(), agentform.Options{Shim: shim}); !errors.Is(err, tmux.ErrNotAvailable) {
 		t.Errorf("without tmux: %v", err)
 	}
 }
 
-// TestWithoutGuest: a program that is not its own guest and has none beside it is
+// TestWithoutShim: a program that is not its own shim and has none beside it is
 // told so, and does not start itself as one.
-func TestWithoutGuest(t *testing.T) {
+func TestWithoutShim(t *testing.T) {
 	bin := t.TempDir()
 	path, err := exec.LookPath("tmux")
 	if err != nil {
@@ -277,7 +277,7 @@ func TestWithoutGuest(t *testing.T) {
 	}
 	t.Setenv("PATH", bin)
 	if _, err := agentform.Open(t.TempDir(), agentform.Options{}); err == nil || !strings.Contains(err.Error(), "agentform.Init") {
-		t.Errorf("without a guest: %v", err)
+		t.Errorf("without a shim: %v", err)
 	}
 }
 

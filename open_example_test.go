@@ -12,7 +12,7 @@ import (
 )
 
 // A program that runs an agent in tmux, follows it to its end, and stops it. In
-// main, guest is what agentform.Init returns.
+// main, shim is what agentform.Init returns.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("/tmp", "open") // short: sockets lie below
 	if err != nil {
@@ -20,7 +20,7 @@ func ExampleOpen() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	sessions, err := agentform.Open(filepath.Join(dir, "sessions"), agentform.Options{Shim: guest})
+	sessions, err := agentform.Open(filepath.Join(dir, "sessions"), agentform.Options{Shim: shim})
 	if err != nil {
 		fmt.Println(err)
 		return

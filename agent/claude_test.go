@@ -13,7 +13,7 @@ import (
 
 func TestClaudeStart(t *testing.T) {
 	hooked := func(in *session.StartInput) {
-		in.Notify, in.Private = []string{"/data/bin/guest", "notify", "/data/runs/it's"}, "/data/runs/r1/private"
+		in.Notify, in.Private = []string{"/data/bin/shim", "notify", "/data/runs/it's"}, "/data/runs/r1/private"
 	}
 	for name, c := range map[string]struct {
 		agent        func(*session.AgentSpec)
@@ -74,7 +74,7 @@ func TestClaudeStart(t *testing.T) {
 }
 
 func TestClaudeSettings(t *testing.T) {
-	in := session.StartInput{Private: "/p", Notify: []string{"/bin/guest", "notify", "/data/it's"}, Spec: session.Spec{Agent: builtin("claude", func(s *session.AgentSpec) { s.Permissions = "all" })}}
+	in := session.StartInput{Private: "/p", Notify: []string{"/bin/shim", "notify", "/data/it's"}, Spec: session.Spec{Agent: builtin("claude", func(s *session.AgentSpec) { s.Permissions = "all" })}}
 	files := For(in.Spec.Agent).Start(in).Files
 	var got struct {
 		Skip  bool `json:"skipDangerousModePermissionPrompt"`
@@ -89,7 +89,7 @@ func TestClaudeSettings(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for event, hooks := range got.Hooks {
-		if h := hooks[0].Hooks[0]; h.Type != "command" || h.Command != `'/bin/guest' 'notify' '/data/it'\''s'` {
+		if h := hooks[0].Hooks[0]; h.Type != "command" || h.Command != `'/bin/shim' 'notify' '/data/it'\''s'` {
 			t.Errorf("%s: %+v", event, h)
 		}
 		if _, told := claudeSignal([]byte(`{"hook_event_name":"` + event + `"}`)); !told && event != "Notification" {

@@ -63,8 +63,8 @@ func TestCodexStart(t *testing.T) {
 // The hash is what Codex 0.169.0 computed of this very hook and kept in its
 // config.toml when a person trusted it.
 func TestCodexTrustsTheHooksItIsGiven(t *testing.T) {
-	argv := codexHooks([]string{"/opt/it's/guest", "notify", "/run/1"})
-	const command = `'/opt/it'\\''s/guest' 'notify' '/run/1'`
+	argv := codexHooks([]string{"/opt/it's/shim", "notify", "/run/1"})
+	const command = `'/opt/it'\\''s/shim' 'notify' '/run/1'`
 	if len(argv) != 2*len(codexEvents)+2 {
 		t.Fatalf("%d words: %q", len(argv), argv)
 	}

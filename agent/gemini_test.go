@@ -39,7 +39,7 @@ func TestGeminiStart(t *testing.T) {
 			session.Start{Argv: []string{"gemini", "--approval-mode", "auto_edit", "--resume", "id-1"}, Env: env, Conversation: "id-1"}},
 		"goes on with a prompt, which typing would lose": {builtin("gemini"), session.StartInput{Conversation: "id-1", Prompt: "and now"},
 			session.Start{Argv: []string{"gemini", "--resume", "id-1", "--prompt-interactive=and now"}, Env: env, Conversation: "id-1"}},
-		"hooks, but not as root": {builtin("gemini"), session.StartInput{Notify: []string{"guest"}, Private: "/run/1/private"},
+		"hooks, but not as root": {builtin("gemini"), session.StartInput{Notify: []string{"shim"}, Private: "/run/1/private"},
 			session.Start{Argv: []string{"gemini"}, Env: env}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestGeminiStart(t *testing.T) {
 }
 
 func TestGeminiHooksAsRoot(t *testing.T) {
-	in := session.StartInput{Notify: []string{"/opt/it's/guest", "notify"}, Private: "/run/1/private", Root: true}
+	in := session.StartInput{Notify: []string{"/opt/it's/shim", "notify"}, Private: "/run/1/private", Root: true}
 	in.Spec.Agent = builtin("gemini")
 	type settings struct {
 		General struct {
@@ -86,7 +86,7 @@ func TestGeminiHooksAsRoot(t *testing.T) {
 	var events []string
 	for event, all := range s.Hooks {
 		events = append(events, event)
-		if len(all) != 1 || all[0].Matcher != "*" || len(all[0].Hooks) != 1 || all[0].Hooks[0].Type != "command" || all[0].Hooks[0].Command != `'/opt/it'\''s/guest' 'notify'` {
+		if len(all) != 1 || all[0].Matcher != "*" || len(all[0].Hooks) != 1 || all[0].Hooks[0].Type != "command" || all[0].Hooks[0].Command != `'/opt/it'\''s/shim' 'notify'` {
 			t.Errorf("%s: %+v", event, all)
 		}
 	}

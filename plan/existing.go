@@ -51,8 +51,8 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 		c = boundsOf(j).apply(c)
 	}
 	if c.Action == Restart && c.Live != nil && c.Live.Location.Container != "" && c.Live.Location.Pane != "" { // an adopted container
-		return stuck(c, fixable(session.Remedy{Code: session.RemedyReplaceContainer, Address: c.Address}, ReasonNoGuest, "nothing can be started in its container",
-			fmt.Sprintf("%s; container %s was adopted, and has no guest that could start anything in it", c.Detail, c.Live.Location.Name)))
+		return stuck(c, fixable(session.Remedy{Code: session.RemedyReplaceContainer, Address: c.Address}, ReasonNoShim, "nothing can be started in its container",
+			fmt.Sprintf("%s; container %s was adopted, and has no shim that could start anything in it", c.Detail, c.Live.Location.Name)))
 	}
 	if l, ok := j.taken(c.Address); ok && starts(c) && c.Live == nil {
 		return stuck(c, nameTaken(c.Address, l))

@@ -203,7 +203,7 @@ const (
 	ReasonShared           Reason = "directory_shared"
 	ReasonNameTaken        Reason = "name_taken"
 	ReasonAmbiguous        Reason = "two_live_objects"
-	ReasonNoGuest          Reason = "no_guest" // in the adopted container nothing can be started
+	ReasonNoShim           Reason = "no_guest" // in the adopted container nothing can be started; the value is of before a rename
 	ReasonPreventDestroy   Reason = "prevent_destroy"
 	ReasonNotTargeted      Reason = "not_targeted"
 	ReasonUnobserved       Reason = "unobserved"
