@@ -54,7 +54,7 @@ func TestLibrary(t *testing.T) {
 	}
 	sockets, err := filepath.Glob(filepath.Join(dir, "agentform", "*", "g-*"))
 	if err != nil || len(sockets) != 0 {
-		t.Errorf("guests are left: %v, %v", sockets, err)
+		t.Errorf("shims are left: %v, %v", sockets, err)
 	}
 	if _, err := exec.Command(program).CombinedOutput(); err == nil {
 		t.Error("without a repository it was satisfied")

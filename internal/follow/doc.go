@@ -6,7 +6,7 @@
 // between two states tells nothing; so a reading counts when it has held, and
 // rest counts from when the agent was last given something. What an agent's hooks
 // or its own session file say of a turn's end counts at once. All else follows from
-// what can be seen from outside, the terminal's title and screen and the guest's
+// what can be seen from outside, the terminal's title and screen and the shim's
 // word on how a run ended, so it holds for agents that keep no file, or not yet.
 //
 // It is pure but for Looks, which has a clock.

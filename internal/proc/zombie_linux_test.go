@@ -78,7 +78,7 @@ func readable(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "guest.test")
+	path := filepath.Join(dir, "shim.test")
 	if err := os.WriteFile(path, text, 0o755); err != nil {
 		t.Fatal(err)
 	}

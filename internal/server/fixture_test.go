@@ -33,10 +33,10 @@ import (
 
 const token = "0123456789abcdef0123456789abcdef"
 
-// The test binary is also the guest of real sessions, and a hub with its API as a
+// The test binary is also the shim of real sessions, and a hub with its API as a
 // process of its own.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "guest" {
+	if len(os.Args) > 1 && os.Args[1] == "shim" {
 		os.Exit(program.Main(os.Args[2:]))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "hub" {
@@ -114,12 +114,12 @@ func specOf(dir string, a session.Address) session.Spec {
 // open is a reconciler of the project in a folder, in whatever process.
 func open(dir, by string) *engine.Engine {
 	data := filepath.Join(dir, "data")
-	self, _ := os.Executable() // without it no guest starts, which every test sees
+	self, _ := os.Executable() // without it no shim starts, which every test sees
 	return &engine.Engine{
 		Project: "shop", StatePath: filepath.Join(data, "state.json"), Version: "test", LockWait: 20 * time.Second,
 		Who: state.Holder{PID: os.Getpid(), User: by, Command: "test"},
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
-			return tmux.New(tmux.Config{SocketDir: filepath.Join(dir, "s"), DataDir: data, Lineage: lineage, Shim: []string{self, "guest"}}), nil
+			return tmux.New(tmux.Config{SocketDir: filepath.Join(dir, "s"), DataDir: data, Lineage: lineage, Shim: []string{self, "shim"}}), nil
 		},
 		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: factsIn(data), BootID: proc.BootID, Now: time.Now},
 		Applier: apply.Applier{

@@ -9,7 +9,7 @@
 //	run.Keys("Enter")
 //
 // The run is started as agentform's adapter says (command line, environment,
-// settings of its own, hooks), by hand: no state, no plan, no guest. What is found
+// settings of its own, hooks), by hand: no state, no plan, no shim. What is found
 // out here is therefore a fact about the agent, and one that fails says which fact
 // has moved. What agentform makes of them is tested where it is made.
 //

@@ -11,7 +11,7 @@ import (
 )
 
 // Programs is the environment variable with the folder that agentform and its
-// guest were built into.
+// shim were built into.
 const Programs = "AGENTFORM_PROGRAMS"
 
 // Project is a manifest in the lab's workspace, and the built agentform that

@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/test/agenttest"
 )
 
-// TestMain builds agentform and its guest, for the tests that go the whole way.
+// TestMain builds agentform and its shim, for the tests that go the whole way.
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "agentform-programs-")

@@ -42,7 +42,7 @@ func (r *Run) ask(args ...string) string {
 	return string(out)
 }
 
-// waits runs an agent as a guest does: it stays above it, and writes down its exit
+// waits runs an agent as a shim does: it stays above it, and writes down its exit
 // status (or 128 and its signal's number). tmux now and then never learns of one.
 const waits = `trap : INT QUIT; "$@"; echo $? >"$0"`
 

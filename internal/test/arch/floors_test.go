@@ -139,7 +139,7 @@ var forbidden = []struct {
 			"internal/stamp", "internal/tmuxwire", "cmd/agentform-shim",
 		},
 		what: []string{"*.*/..."},
-		why:  "the guest is every agent's parent: the standard library only keeps it small",
+		why:  "the shim is every agent's parent: the standard library only keeps it small",
 	},
 }
 

@@ -21,7 +21,7 @@ const faultsInCI = 10
 var once = []fault{
 	{"kernel", "flock", 1, "error=EIO"},   // our own waited for ever for a lock that could not be given back
 	{"tmux", "respawn-pane", 1, kindCut},  // another's error was taken for that the session is gone
-	{"tmux", "respawn-pane", 1, kindKill}, // its guest could not be asked to end any more
+	{"tmux", "respawn-pane", 1, kindKill}, // its shim could not be asked to end any more
 }
 
 // errnos are the failures that the kernel is made to return, and how they read.

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(withPrograms(m))
 }
 
-// withPrograms runs the tests with agentform and its guest, built as they are released.
+// withPrograms runs the tests with agentform and its shim, built as they are released.
 func withPrograms(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "torture")
 	if err != nil {
