@@ -21,16 +21,16 @@ const (
 
 // Signs are the observations of a session whose agent lives, or may live.
 type Signs struct {
-	Vital    session.Liveness
-	Doubt    string           // why Vital is unknown, for people
-	Activity session.Activity // as the agent's signals say
-	Standing bool             // paused or frozen: nothing counts
-	Age      time.Duration    // of the run
+	Liveness      session.Liveness
+	UnknownReason string           // why Liveness is unknown, for people
+	Activity      session.Activity // as the agent's signals say
+	Standing      bool             // paused or frozen: nothing counts
+	Age           time.Duration    // of the run
 	// Quiet is how long nothing changed while it was observed: no output, no line in
 	// its session file, no hook. A machine's sleep does not count.
-	Quiet    time.Duration
-	Doubtful time.Duration // how long Vital has been unknown, likewise
-	Overdue  bool          // of activity.Look
+	Quiet      time.Duration
+	UnknownFor time.Duration // how long Liveness has been unknown, likewise
+	Overdue    bool          // of activity.Look
 
 	Failures int           // failed probes in a row
 	Failing  time.Duration // since the first of them
@@ -53,12 +53,12 @@ func Check(p session.Health, s Signs) Finding {
 	switch {
 	case s.Standing:
 		return Finding{}
-	case s.Vital == session.Unknown:
-		if p.HungAfter > 0 && s.Doubtful >= p.HungAfter.D() {
-			return Finding{Sickness: Contradict, Detail: fmt.Sprintf("it has not been known for %s whether it lives: %s", brief(s.Doubtful), s.Doubt)}
+	case s.Liveness == session.Unknown:
+		if p.HungAfter > 0 && s.UnknownFor >= p.HungAfter.D() {
+			return Finding{Sickness: Contradict, Detail: fmt.Sprintf("it has not been known for %s whether it lives: %s", brief(s.UnknownFor), s.UnknownReason)}
 		}
 		return Finding{}
-	case s.Vital != session.Alive, s.Age < p.StartPeriod.D():
+	case s.Liveness != session.Alive, s.Age < p.StartPeriod.D():
 		return Finding{}
 	case p.HungAfter > 0 && s.Activity == session.Working && s.Quiet >= p.HungAfter.D():
 		return Finding{Sickness: Hung, Ends: true,

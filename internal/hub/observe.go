@@ -227,14 +227,14 @@ func restless(x activity.Look) bool {
 
 // signs returns the input of a session's health check.
 func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
-	s := health.Signs{Vital: vitalOf(x), Doubt: x.Diagnosis.Detail, Activity: m.look.Detection.Activity, Quiet: at.Sub(m.quietSince),
+	s := health.Signs{Liveness: vitalOf(x), UnknownReason: x.Diagnosis.Detail, Activity: m.look.Detection.Activity, Quiet: at.Sub(m.quietSince),
 		Age: at.Sub(x.Record.Run.StartedAt), Overdue: m.look.Overdue,
 		Failures: m.pulse.Failures, Failure: m.pulse.Failure}
 	if l := x.Live; l != nil {
-		s.Doubt, s.Standing = l.UnknownReason, l.Frozen || l.InputOff && x.Record.Spec.Pause.Mode == session.Freeze
+		s.UnknownReason, s.Standing = l.UnknownReason, l.Frozen || l.InputOff && x.Record.Spec.Pause.Mode == session.Freeze
 	}
 	if !m.unknownSince.IsZero() {
-		s.Doubtful = at.Sub(m.unknownSince)
+		s.UnknownFor = at.Sub(m.unknownSince)
 	}
 	if m.pulse.Failures > 0 {
 		s.Failing = at.Sub(m.pulse.First)
