@@ -28,7 +28,7 @@ type State struct {
 // Step is something that happens in a run by itself.
 type Step struct {
 	After    time.Duration    // since the run's start
-	Vital    session.Liveness // empty: unchanged
+	Liveness session.Liveness // empty: unchanged
 	Activity session.Activity // empty: unchanged; it becomes the title, where Agent reads it
 	Title    string           // empty: unchanged
 	Screen   string           // empty: unchanged

@@ -47,7 +47,7 @@ func TestScriptPlaysOnTheClock(t *testing.T) {
 		time.Sleep(time.Hour)
 		l := one(t, s)
 		if l.Liveness != session.Dead || l.Exit == nil || l.Exit.Code != 3 || l.Exit.Cause != "self" || l.Exit.Ran.D() != time.Minute {
-			t.Errorf("after an hour: vital %s, exit %+v, want 3 after a minute", l.Liveness, l.Exit)
+			t.Errorf("after an hour: liveness %s, exit %+v, want 3 after a minute", l.Liveness, l.Exit)
 		}
 		if _, err := s.Restart(t.Context(), p, launch("a", "r2")); err != nil {
 			t.Fatal(err)

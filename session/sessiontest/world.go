@@ -109,8 +109,8 @@ func (w *world) play(st *State) {
 		step := st.script[0]
 		st.script = st.script[1:]
 		at := st.Live.Started.Add(step.After)
-		if step.Vital != "" {
-			st.Live.Liveness = step.Vital
+		if step.Liveness != "" {
+			st.Live.Liveness = step.Liveness
 		}
 		if step.Activity != "" {
 			st.Live.Title = string(step.Activity)
