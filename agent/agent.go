@@ -43,11 +43,11 @@ type kind struct {
 	// deafResuming says that what is typed while an earlier conversation is loaded is
 	// lost: the prompt that comes with one is an argument, pasted or not otherwise.
 	deafResuming bool
-	// files, native and entries are Agent.Files, Transcript and Entries; nil: the
+	// files, transcript and entries are Agent.Files, Transcript and Entries; nil: the
 	// agent has no session file that is known.
-	files   func(of session.Lookup) []string
-	native  func(lines [][]byte) session.Transcript
-	entries func(line []byte) []session.Entry
+	files      func(of session.Lookup) []string
+	transcript func(lines [][]byte) session.Transcript
+	entries    func(line []byte) []session.Entry
 	// signal is what one thing that a hook told means (JSON as the agent gave it,
 	// session.Signal's Data). False: nothing about what the agent does, such as an
 	// event that is not known; then what was told before it still holds. The hook
@@ -60,7 +60,7 @@ type kind struct {
 	login func(s session.Spec, f LoginFacts) (lack, remedy string)
 	// reads is what session.EnvReader returns; nil: no variable.
 	reads func(lookup func(name string) string) []string
-	// trust are the signals that a reading is taken from besides the screen (From…),
+	// trust are the signals that a detection is taken from besides the screen (From…),
 	// the one to be believed first first; nil: session file, hooks, title.
 	trust []string
 }
@@ -170,10 +170,10 @@ func (p *program) Files(of session.Lookup) []string {
 
 // Transcript returns what the agent's session files say.
 func (p *program) Transcript(lines [][]byte) session.Transcript {
-	if p.native == nil {
+	if p.transcript == nil {
 		return session.Transcript{}
 	}
-	return p.native(lines)
+	return p.transcript(lines)
 }
 
 // Entries returns what a line of the session file says, for people.

@@ -81,7 +81,7 @@ func load(t *testing.T, dir string) capture {
 	for line := range bytes.Lines([]byte(text("signals.jsonl"))) {
 		c.evidence.Signals = append(c.evidence.Signals, session.Signal{Data: bytes.TrimSpace(line)})
 	}
-	for line := range bytes.Lines([]byte(text("native.jsonl"))) {
+	for line := range bytes.Lines([]byte(text("transcript.jsonl"))) {
 		c.lines = append(c.lines, bytes.TrimSpace(line))
 	}
 	return c

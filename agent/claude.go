@@ -63,15 +63,15 @@ func claude() kind {
 			},
 		},
 		// Its commands, and, typed or pasted, the shell's, which asks nobody.
-		commands: "/!",
-		files:    claudeFiles,
-		native:   claudeNative,
-		entries:  claudeEntries,
-		signal:   claudeSignal,
-		reads:    claudeReads,
-		dotfiles: claudeDotfiles,
-		refuses:  claudeRefuses,
-		login:    claudeLogin,
+		commands:   "/!",
+		files:      claudeFiles,
+		transcript: readClaudeTranscript,
+		entries:    claudeEntries,
+		signal:     claudeSignal,
+		reads:      claudeReads,
+		dotfiles:   claudeDotfiles,
+		refuses:    claudeRefuses,
+		login:      claudeLogin,
 	}
 }
 

@@ -168,14 +168,14 @@ func TestClaudeQueue(t *testing.T) {
 		"all are taken back":       {[]string{prompt, op(1, "enqueue"), op(2, "enqueue"), op(3, "popAll"), ended}, 0, false, session.Idle},
 		"more than is known of":    {[]string{prompt, op(6, "dequeue")}, 0, true, session.Working},
 	} {
-		n := claudeNative(jsonLines(c.lines...))
+		n := readClaudeTranscript(jsonLines(c.lines...))
 		if n.Queued != c.queued || n.TakenAt.IsZero() == c.taken || n.Activity != c.activity {
 			t.Errorf("%s: %d wait, taken %v, %s", name, n.Queued, n.TakenAt, n.Activity)
 		}
 	}
 }
 
-func TestClaudeNative(t *testing.T) {
+func TestClaudeTranscript(t *testing.T) {
 	const (
 		prompt  = `{"type":"user","timestamp":"2026-03-14T12:00:00Z","sessionId":"c1","cwd":"/w","message":{"role":"user","content":"fix it"}}`
 		meta    = `{"type":"user","isMeta":true,"timestamp":"2026-03-14T12:00:00Z","message":{"content":"<caveat>"}}`

@@ -143,9 +143,9 @@ func claudeAsks(name string, input json.RawMessage) string {
 	return asked(name, claudeTool("", input), "")
 }
 
-// claudeNative reads a transcript and its state file. Turns are in the transcript;
+// readClaudeTranscript reads a transcript and its state file. Turns are in the transcript;
 // only the state shows that a tool waits for permission.
-func claudeNative(lines [][]byte) session.Transcript {
+func readClaudeTranscript(lines [][]byte) session.Transcript {
 	var all []claudeLine
 	var state *claudeLine
 	for _, line := range lines {

@@ -61,13 +61,13 @@ func codex() kind {
 		},
 		// Typed or pasted they are its commands and the shell's, which asks nobody;
 		// as an argument only the second is. After a blank both are text.
-		commands: "/!",
-		files:    codexFiles,
-		native:   codexNative,
-		entries:  codexEntries,
-		signal:   codexSignal,
-		reads:    codexReads,
-		login:    codexLogin,
+		commands:   "/!",
+		files:      codexFiles,
+		transcript: readCodexTranscript,
+		entries:    codexEntries,
+		signal:     codexSignal,
+		reads:      codexReads,
+		login:      codexLogin,
 		// No hook tells that a question was answered, or that a turn failed.
 		trust: []string{FromTranscript, FromTitle, FromHook},
 	}

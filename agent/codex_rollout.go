@@ -108,9 +108,9 @@ func (e rolloutError) limited() bool {
 	return false
 }
 
-// codexNative reads a rollout. Retries and approvals are not in it: a tool call
+// readCodexTranscript reads a rollout. Retries and approvals are not in it: a tool call
 // without output runs or waits for a person.
-func codexNative(lines [][]byte) session.Transcript {
+func readCodexTranscript(lines [][]byte) session.Transcript {
 	var n session.Transcript
 	open := map[string]bool{}
 	var resets time.Time

@@ -157,7 +157,7 @@ func when(t *testing.T, text string) time.Time {
 	return at
 }
 
-func TestCodexNative(t *testing.T) {
+func TestCodexTranscript(t *testing.T) {
 	ended := when(t, "2026-11-21T05:35:22Z")
 	started := session.Transcript{Conversation: "01a1", Dir: "/w", StartedAt: when(t, "2026-11-21T05:35:14.015Z"), At: when(t, "2026-11-21T05:35:14.145Z")}
 	with := func(edit func(*session.Transcript)) session.Transcript {
@@ -208,7 +208,7 @@ func TestCodexNative(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.TurnAt = c.want.FirstTurnAt // there is one at most
-			if diff := cmp.Diff(c.want, codexNative(jsonLines(c.lines...))); diff != "" {
+			if diff := cmp.Diff(c.want, readCodexTranscript(jsonLines(c.lines...))); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -21,22 +21,22 @@ func newDetector(k kind, s session.AgentSpec) *detector {
 
 // Detect says what an agent is doing, or how it exited.
 func (d *detector) Detect(e session.Evidence) session.Detection {
-	reading := session.Detection{Activity: session.NoActivity}
+	detection := session.Detection{Activity: session.NoActivity}
 	switch e.Liveness {
 	case session.Dead:
-		reading = exited(e.Exit, e.OneShot || d.oneShot)
+		detection = exited(e.Exit, e.OneShot || d.oneShot)
 	case session.Alive:
-		reading = d.alive(e)
+		detection = d.alive(e)
 	}
-	if reading.Activity == session.BlockedAPI && reading.Until.IsZero() && !e.Now.IsZero() {
+	if detection.Activity == session.BlockedAPI && detection.Until.IsZero() && !e.Now.IsZero() {
 		// The detail is one line; the end of the sentence may be on the next.
-		reading.Until = limitEnd(reading.Detail+"\n"+d.screen.parse(e.Screen, e.Typed).turn, e.Now)
+		detection.Until = limitEnd(detection.Detail+"\n"+d.screen.parse(e.Screen, e.Typed).turn, e.Now)
 	}
-	reading.PR = lastPullRequest(e.Screen)
-	if reading.PR == "" && e.Transcript != nil {
-		reading.PR = lastPullRequest(e.Transcript.LastMessage)
+	detection.PR = lastPullRequest(e.Screen)
+	if detection.PR == "" && e.Transcript != nil {
+		detection.PR = lastPullRequest(e.Transcript.LastMessage)
 	}
-	return reading
+	return detection
 }
 
 func lastPullRequest(text string) string {
@@ -82,19 +82,19 @@ func (d *detector) alive(e session.Evidence) session.Detection {
 	}
 	s := d.screen.parse(e.Screen, e.Typed)
 	if len(said) == 0 {
-		reading := d.screenOnly(s, e)
-		reading.Source = FromScreen
-		return reading
+		detection := d.screenOnly(s, e)
+		detection.Source = FromScreen
+		return detection
 	}
-	if reading, shown := d.override(s, said[0], e); shown {
-		reading.Source = FromScreen
-		return reading
+	if detection, shown := d.override(s, said[0], e); shown {
+		detection.Source = FromScreen
+		return detection
 	}
-	reading := weigh(said, e.Now)
-	if reading.Activity == session.Blocked {
-		reading.Detail = d.screen.withAnswers(reading.Detail, s)
+	detection := weigh(said, e.Now)
+	if detection.Activity == session.Blocked {
+		detection.Detail = d.screen.withAnswers(detection.Detail, s)
 	}
-	return reading
+	return detection
 }
 
 // override returns what the screen shows that counts more than the best of the
@@ -127,9 +127,9 @@ func (d *detector) override(s screen, best statement, e session.Evidence) (sessi
 // long the agent has run.
 func (d *detector) screenOnly(s screen, e session.Evidence) session.Detection {
 	p := d.screen
-	reading := p.detect(s, e)
-	if reading.Activity != session.NoActivity || len(p.ready) == 0 {
-		return reading
+	detection := p.detect(s, e)
+	if detection.Activity != session.NoActivity || len(p.ready) == 0 {
+		return detection
 	}
 	switch {
 	case p.unknownDialog(s):
@@ -139,5 +139,5 @@ func (d *detector) screenOnly(s screen, e session.Evidence) session.Detection {
 	case !e.StartedAt.IsZero() && !e.Now.IsZero() && e.Now.Sub(e.StartedAt) < d.boots:
 		return session.Detection{Activity: session.Booting}
 	}
-	return reading
+	return detection
 }

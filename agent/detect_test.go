@@ -401,8 +401,8 @@ func TestPullRequest(t *testing.T) {
 		"https://github.com/o/r/pull/new/branch":                      "",
 		"https://github.com/o/r/issues/3":                             "",
 	} {
-		for _, vital := range []session.Liveness{session.Alive, session.Dead} {
-			if got := a.Detect(session.Evidence{Liveness: vital, Screen: screen}).PR; got != want {
+		for _, liveness := range []session.Liveness{session.Alive, session.Dead} {
+			if got := a.Detect(session.Evidence{Liveness: liveness, Screen: screen}).PR; got != want {
 				t.Errorf("%q: %q, want %q", screen, got, want)
 			}
 		}

@@ -16,8 +16,8 @@ func ExampleFor() {
 	fmt.Println(start.Argv[0], start.Argv[len(start.Argv)-1])
 
 	own := agent.For(session.AgentSpec{Name: "lint", Command: []string{"make", "lint"}, Patterns: session.Patterns{Blocked: []string{"retry\\?"}}})
-	reading := own.Detect(session.Evidence{Liveness: session.Alive, Screen: "3 faults found\nretry? [y/N]"})
-	fmt.Println(reading.Activity, "-", reading.Detail)
+	detection := own.Detect(session.Evidence{Liveness: session.Alive, Screen: "3 faults found\nretry? [y/N]"})
+	fmt.Println(detection.Activity, "-", detection.Detail)
 	// Output:
 	// claude write the tests
 	// blocked - retry? [y/N]

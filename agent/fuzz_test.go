@@ -29,10 +29,10 @@ func recorded(f *testing.F, ends ...string) (texts []string) {
 	return texts
 }
 
-// FuzzNative: an agent's own session file is the agent's to write, and changes
+// FuzzTranscript: an agent's own session file is the agent's to write, and changes
 // with each of its versions. What is read from it can be stored, counts nothing
 // below zero, and says only what there are words for.
-func FuzzNative(f *testing.F) {
+func FuzzTranscript(f *testing.F) {
 	for _, line := range []string{rolloutMeta, rolloutStarted, rolloutUser, rolloutTokens, chatHead, chatAnswer, chatFailed} {
 		f.Add([]byte(line))
 	}
@@ -91,8 +91,8 @@ func FuzzRead(f *testing.F) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, screen, title string, signal []byte) {
 		for name, a := range agents {
-			for _, vital := range []session.Liveness{session.Alive, session.Dead} {
-				e := session.Evidence{Liveness: vital, Screen: screen, Title: title, Now: now, Prompted: true, Signals: []session.Signal{{At: now, Data: signal}}, Typed: []session.Span{{First: len(title) % 7, Last: len(signal) % 11}}}
+			for _, liveness := range []session.Liveness{session.Alive, session.Dead} {
+				e := session.Evidence{Liveness: liveness, Screen: screen, Title: title, Now: now, Prompted: true, Signals: []session.Signal{{At: now, Data: signal}}, Typed: []session.Span{{First: len(title) % 7, Last: len(signal) % 11}}}
 				r := a.Detect(e)
 				if _, err := json.Marshal(r); err != nil {
 					t.Errorf("%s: %+v cannot be stored: %v", name, r, err)

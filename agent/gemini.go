@@ -66,7 +66,7 @@ func gemini() kind {
 		commands:     "!",
 		deafResuming: true,
 		files:        geminiFiles,
-		native:       geminiNative,
+		transcript:   readGeminiTranscript,
 		entries:      geminiEntries,
 		dotfiles:     geminiDotfiles,
 		signal:       geminiSignal,

@@ -89,10 +89,10 @@ var chatDir = regexp.MustCompile(`(?m)^- \*\*Workspace Directories:\*\*\n\s*- (/
 // Error messages with which the account may ask no more for a while.
 var chatLimit = regexp.MustCompile(`"code":429|RESOURCE_EXHAUSTED|exhausted your .*quota|[Rr]ate limit`)
 
-// geminiNative reads a chat. It has no end of a turn: the model's last message is
+// readGeminiTranscript reads a chat. It has no end of a turn: the model's last message is
 // the answer unless a tool's result follows. Approvals and retries are not in it,
 // so after a message the title decides.
-func geminiNative(lines [][]byte) session.Transcript {
+func readGeminiTranscript(lines [][]byte) session.Transcript {
 	c := chat{seen: map[string]bool{}}
 	for _, line := range lines {
 		var l chatLine

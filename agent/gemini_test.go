@@ -176,7 +176,7 @@ const (
 	chatAgain = `{"id":"m8","timestamp":"2026-11-21T05:50:36.000Z","type":"user","content":[{"text":"<session_context>\nThis is the Gemini CLI.\n</session_context>"},{"text":"make it"}]}`
 )
 
-func TestGeminiNative(t *testing.T) {
+func TestGeminiTranscript(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 11, 21, 5, 50, second, 0, time.UTC) }
 	with := func(edit func(*session.Transcript)) session.Transcript {
 		n := session.Transcript{Conversation: "8a12ed24-0a58", Dir: "/work/my shop", StartedAt: at(29).Add(148 * time.Millisecond)}
@@ -223,7 +223,7 @@ func TestGeminiNative(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.TurnAt = c.want.FirstTurnAt // there is one at most
-			if diff := cmp.Diff(c.want, geminiNative(jsonLines(c.lines...))); diff != "" {
+			if diff := cmp.Diff(c.want, readGeminiTranscript(jsonLines(c.lines...))); diff != "" {
 				t.Error(diff)
 			}
 		})

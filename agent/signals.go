@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// The signals that a reading can come from: the values of Detection.Source. That of
+// The signals that a detection can come from: the values of Detection.Source. That of
 // two that contradict each other is both, joined by a plus.
 const (
 	FromTranscript = "native" // the agent's own session file
@@ -99,8 +99,8 @@ func (r signals) hookStatement(e session.Evidence) statement {
 		if n := e.Transcript; n != nil && n.Activity != "" && s.At.Before(n.At) {
 			break
 		}
-		if reading, ok := r.hook(s.Data); ok {
-			return statement{reading, s.At}
+		if detection, ok := r.hook(s.Data); ok {
+			return statement{detection, s.At}
 		}
 	}
 	return statement{}

@@ -188,20 +188,20 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 // read detects from the evidence without the texts that were typed: the screen
 // shows them, and they say nothing about the outcome.
 func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detection {
-	reading := a.Detect(e)
-	if e.Liveness != session.Alive || reading.Source != agent.FromScreen && reading.PR == "" {
-		return reading // the screen says nothing
+	detection := a.Detect(e)
+	if e.Liveness != session.Alive || detection.Source != agent.FromScreen && detection.PR == "" {
+		return detection // the screen says nothing
 	}
 	own, spans := e, []echo.Span(nil)
 	if own.Screen, spans = echo.Without(e.Screen, texts); own.Screen == e.Screen {
-		return reading
+		return detection
 	}
 	for _, s := range spans {
 		own.Typed = append(own.Typed, session.Span(s))
 	}
 	without := a.Detect(own)
-	if without.Activity == session.Blocked && reading.Activity == session.Blocked {
-		without.Detail = reading.Detail // which may quote what was typed
+	if without.Activity == session.Blocked && detection.Activity == session.Blocked {
+		without.Detail = detection.Detail // which may quote what was typed
 	}
 	return without
 }

@@ -3,6 +3,7 @@ package activity
 import (
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/session"
 )
 
@@ -38,7 +39,7 @@ func SeenReady(a session.Agent, rec session.Record, x Look, screen string) bool 
 		if rec.Run.DeliveredAt.IsZero() {
 			return false
 		}
-		if x.Detection.Source == "native" || x.Detection.Source == "hook" {
+		if x.Detection.Source == agent.FromTranscript || x.Detection.Source == agent.FromHook {
 			return true
 		}
 		// In a conversation that goes on, the prompts are of the runs before, too.

@@ -20,10 +20,10 @@ func TestSeenReady(t *testing.T) {
 	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	begun := &session.Transcript{Prompts: 1, At: start.Add(time.Second)}
 	for name, c := range map[string]struct {
-		delivered time.Time
-		seen      session.Detection
-		native    *session.Transcript
-		want      bool
+		delivered  time.Time
+		seen       session.Detection
+		transcript *session.Transcript
+		want       bool
 	}{
 		"works":                                {start, session.Detection{Activity: session.Working}, nil, true},
 		"asks, as its hook tells":              {start, session.Detection{Activity: session.Blocked, Source: "hook"}, nil, true},
@@ -38,7 +38,7 @@ func TestSeenReady(t *testing.T) {
 		"boots, and its file is of that start": {start, session.Detection{Activity: session.Idle, Source: "title"}, &session.Transcript{At: start}, false},
 	} {
 		rec := session.Record{Run: session.Run{StartedAt: start, DeliveredAt: c.delivered}}
-		if got := SeenReady(shy{}, rec, Look{Detection: c.seen, Transcript: c.native}, "a question"); got != c.want {
+		if got := SeenReady(shy{}, rec, Look{Detection: c.seen, Transcript: c.transcript}, "a question"); got != c.want {
 			t.Errorf("%s: ready is %v", name, got)
 		}
 	}

@@ -54,9 +54,9 @@ func TestTurnEndOfAQueuedMessage(t *testing.T) {
 		{At: at(9), Data: []byte(`{"hook_event_name":"Stop"}`)},
 	}
 	for name, c := range map[string]struct {
-		native  session.Transcript
-		signals []session.Signal
-		want    time.Time
+		transcript session.Transcript
+		signals    []session.Signal
+		want       time.Time
 	}{
 		"nothing waits":                   {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), TurnAt: at(8), At: at(8)}, stopped, at(9)},
 		"one waits":                       {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), TurnAt: at(8), At: at(8), Queued: 1}, stopped, time.Time{}},
@@ -66,7 +66,7 @@ func TestTurnEndOfAQueuedMessage(t *testing.T) {
 		"settings are written after it":   {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(1), TurnAt: at(8), At: at(12)}, nil, at(8)},
 		"the same, in a run after it":     {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(-90), TurnAt: at(-60), At: at(12)}, nil, at(-60)},
 	} {
-		if got := turnEnd(agent.For(agent.Builtins()["claude"]), &c.native, c.signals, start); !got.Equal(c.want) {
+		if got := turnEnd(agent.For(agent.Builtins()["claude"]), &c.transcript, c.signals, start); !got.Equal(c.want) {
 			t.Errorf("%s: the turn ended at %v, want %v", name, got, c.want)
 		}
 	}

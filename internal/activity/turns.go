@@ -25,8 +25,8 @@ func over(a session.Activity) bool {
 
 // settled returns the transcript without a last turn that other signals say goes
 // on. A turn of an earlier run does not.
-func settled(n *session.Transcript, reading session.Detection, started time.Time) *session.Transcript {
-	if n == nil || !n.Unsettled || over(reading.Activity) || n.TurnAt.Before(started) {
+func settled(n *session.Transcript, detection session.Detection, started time.Time) *session.Transcript {
+	if n == nil || !n.Unsettled || over(detection.Activity) || n.TurnAt.Before(started) {
 		return n
 	}
 	open := *n

@@ -116,11 +116,11 @@ func (r *Run) Activity(l *session.Live) activity.Look {
 	if r.Reader != nil {
 		return r.Reader.Read(*r.Record, l, r.Record.Run.DeliveredAt, r.now())
 	}
-	reading := r.Agent.Detect(session.Evidence{
+	detection := r.Agent.Detect(session.Evidence{
 		Liveness: l.Liveness, Exit: l.Exit, Title: l.Title, Screen: l.Screen, Blank: l.Blank, OneShot: r.Record.Spec.Agent.OneShot,
 		Now: r.now(), StartedAt: r.Record.Run.StartedAt, Prompted: !r.Record.Run.DeliveredAt.IsZero(),
 	})
-	return activity.Look{Detection: reading, Activity: reading.Activity}
+	return activity.Look{Detection: detection, Activity: detection.Activity}
 }
 
 // Ready waits until the agent can take a prompt, and records when that was. An agent of

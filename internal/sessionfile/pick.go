@@ -92,7 +92,7 @@ const headLines = 8
 func (r *Reader) head(a session.Agent, p *place, f found) session.Transcript {
 	key := p.path(f)
 	if h, known := r.heads[key]; known && (h.size == f.info.Size() || h.size > small) {
-		return h.native
+		return h.transcript
 	}
 	file, info, err := p.open(f)
 	if err != nil {
@@ -103,18 +103,18 @@ func (r *Reader) head(a session.Agent, p *place, f found) session.Transcript {
 	if l.add(file, 0, min(info.Size(), headLimit)) != nil {
 		return session.Transcript{}
 	}
-	h := head{size: f.info.Size(), native: a.Transcript(l.lines[:min(len(l.lines), headLines)])}
+	h := head{size: f.info.Size(), transcript: a.Transcript(l.lines[:min(len(l.lines), headLines)])}
 	if h.size <= small {
 		all := a.Transcript(l.lines)
 		h.silent = !all.Begun()
 	}
 	r.heads[key] = h
-	return h.native
+	return h.transcript
 }
 
 // head is what the beginning of a file said at a size.
 type head struct {
-	size   int64
-	native session.Transcript
-	silent bool // the whole file was read and has no message
+	size       int64
+	transcript session.Transcript
+	silent     bool // the whole file was read and has no message
 }

@@ -226,11 +226,11 @@ func readEnd(path string, at, most int64) (text string, size int64, err error) {
 func printEntries(ctx context.Context, a *app, p *project.Project, r session.Record, o logsOptions) (printed bool, err error) {
 	adapter, of := agent.For(r.Spec.Agent), p.Activity().Lookup(r)
 	var reader sessionfile.Reader
-	native, err := reader.Read(adapter, r.Run.ID, of)
+	transcript, err := reader.Read(adapter, r.Run.ID, of)
 	if err != nil {
 		return false, fmt.Errorf("read the session file of %s: %w", r.Address, err)
 	}
-	if native == nil {
+	if transcript == nil {
 		return false, nil
 	}
 	lines, place, cut, err := reader.More(adapter, r.Run.ID, of, nil)
@@ -244,10 +244,10 @@ func printEntries(ctx context.Context, a *app, p *project.Project, r session.Rec
 	all := len(entries)
 	entries = last(o.tail, entries)
 	if a.globals.json {
-		return true, view.EntriesJSON(a.env.Stdout, r.Address, native.Path, entries, cut || len(entries) < all)
+		return true, view.EntriesJSON(a.env.Stdout, r.Address, transcript.Path, entries, cut || len(entries) < all)
 	}
 	if cut && len(entries) == all {
-		fmt.Fprintf(a.env.Stderr, "(the middle is left out; the whole file: %s)\n", plaintext.Safe(native.Path))
+		fmt.Fprintf(a.env.Stderr, "(the middle is left out; the whole file: %s)\n", plaintext.Safe(transcript.Path))
 	}
 	if err := view.Entries(a.env.Stdout, a.out(), entries, time.Now()); err != nil || !o.follow {
 		return true, err

@@ -63,13 +63,13 @@ func (r *Run) Capture(folder, situation string, l Look) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	var signals, native bytes.Buffer
+	var signals, transcript bytes.Buffer
 	for _, s := range l.Signals {
 		signals.Write(append(bytes.TrimSpace(s.Data), '\n'))
 	}
 	for _, line := range r.Lines() {
 		if line = shortened(line); line != nil {
-			native.Write(append(line, '\n'))
+			transcript.Write(append(line, '\n'))
 		}
 	}
 	exit := ""
@@ -77,12 +77,12 @@ func (r *Run) Capture(folder, situation string, l Look) error {
 		exit = fmt.Sprintln(l.Exit.Code)
 	}
 	for name, text := range map[string]string{
-		"screen.txt":    l.Screen + "\n",
-		"title.txt":     r.title(l) + "\n",
-		"exit.txt":      exit,
-		"version.txt":   r.Lab.Version + "\n",
-		"signals.jsonl": signals.String(),
-		"native.jsonl":  native.String(),
+		"screen.txt":       l.Screen + "\n",
+		"title.txt":        r.title(l) + "\n",
+		"exit.txt":         exit,
+		"version.txt":      r.Lab.Version + "\n",
+		"signals.jsonl":    signals.String(),
+		"transcript.jsonl": transcript.String(),
 	} {
 		path := filepath.Join(dir, name)
 		if text == "" {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/test/agenttest"
 	"github.com/agentform/agentform/session"
 )
@@ -320,7 +321,7 @@ func TestGeminiGoesOnAfterAFailure(t *testing.T) {
 	lab := agenttest.New(t, "gemini")
 	run := lab.Start("go [[status 401]]", asGemini)
 	look := run.Until("it failed", func(l agenttest.Look) bool { return l.Detection.Activity == session.Failed })
-	if look.Detection.Source != "native" || !strings.Contains(look.Detection.Detail, "401") {
+	if look.Detection.Source != agent.FromTranscript || !strings.Contains(look.Detection.Detail, "401") {
 		lab.Moved("the chat has the error", "%+v", look.Detection)
 	}
 	say(run, "again [[text Here.]]")

@@ -193,16 +193,16 @@ func (r *Run) Until(what string, seen func(Look) bool) Look {
 // report is a look for people.
 func (r *Run) report(l Look) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "reading  %+v\nexit     %+v\ntitle    %q\n", l.Detection, l.Exit, l.Title)
+	fmt.Fprintf(&b, "detection  %+v\nexit       %+v\ntitle      %q\n", l.Detection, l.Exit, l.Title)
 	if l.Transcript != nil {
-		fmt.Fprintf(&b, "native   %+v\n", *l.Transcript)
+		fmt.Fprintf(&b, "transcript %+v\n", *l.Transcript)
 	}
 	for _, s := range l.Signals {
-		fmt.Fprintf(&b, "told     %.300s\n", s.Data)
+		fmt.Fprintf(&b, "signal     %.300s\n", s.Data)
 	}
 	for _, q := range r.Lab.Model.Requests() {
-		fmt.Fprintf(&b, "asked    %s side=%v results=%d %.200q\n", q.Path, q.Side, q.Results, q.Prompt())
+		fmt.Fprintf(&b, "request    %s side=%v results=%d %.200q\n", q.Path, q.Side, q.Results, q.Prompt())
 	}
-	fmt.Fprintf(&b, "started  %q\n%s\n", r.Start.Argv, l.Screen)
+	fmt.Fprintf(&b, "started    %q\n%s\n", r.Start.Argv, l.Screen)
 	return b.String()
 }
