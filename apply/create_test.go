@@ -132,7 +132,7 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 		}
 		rec := r.record("api")
 		if want := `it was not ready within 5s: it asks something first (attach shows it, send --key answers)`; rec.LastError != want {
-			t.Errorf("trouble %q, want %q", rec.LastError, want)
+			t.Errorf("last error %q, want %q", rec.LastError, want)
 		}
 		if rec.Intent != session.Creating || rec.Location.Name == "" || !rec.Run.DeliveredAt.IsZero() {
 			t.Fatalf("record %+v", rec)

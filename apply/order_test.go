@@ -76,7 +76,7 @@ func TestDependencyThatDoesNotBecomeReady(t *testing.T) {
 			t.Errorf("excerpt %q", got)
 		}
 		if !strings.Contains(r.record("db").LastError, "not ready within 30s") {
-			t.Errorf("trouble %q", r.record("db").LastError)
+			t.Errorf("last error %q", r.record("db").LastError)
 		}
 	})
 }

@@ -181,9 +181,9 @@ func (o *observation) fromDisk(ctx context.Context, l *session.Live, f rundir.Fa
 }
 
 // judge decides whether a run's agent is alive by its processes, as the init sees them,
-// and by its directory. doubt says why that is unknown. created reports whether the
+// and by its directory. reason says why that is unknown. created reports whether the
 // container was created just now.
-func judge(in shim.ContainerRun, created bool) (v session.Liveness, exit *session.Exit, doubt string) {
+func judge(in shim.ContainerRun, created bool) (v session.Liveness, exit *session.Exit, reason string) {
 	switch {
 	case in.Agent && in.Exit != nil:
 		return session.Unknown, nil, "an exit is recorded, and the agent's process runs"

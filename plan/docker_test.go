@@ -30,8 +30,8 @@ func contained(change ...func(*session.Live)) *stage {
 	}).live("a", change...)
 }
 
-func stopped(doubt string) func(*session.Live) {
-	return func(l *session.Live) { l.PlaceUp, l.Liveness, l.UnknownReason = false, session.Dead, doubt }
+func stopped(reason string) func(*session.Live) {
+	return func(l *session.Live) { l.PlaceUp, l.Liveness, l.UnknownReason = false, session.Dead, reason }
 }
 
 // finished is contained of a one-shot agent that did its work.

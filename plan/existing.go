@@ -137,7 +137,7 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 	case over(d) && c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case over(d) && r.LastError != "":
-		return act(c, Update, ReasonTrouble, "it is over, and its last action failed: "+r.LastError)
+		return act(c, Update, ReasonLastError, "it is over, and its last action failed: "+r.LastError)
 	case over(d):
 		return act(c, None, d.Reason, d.Detail)
 	case d.State == session.StateStopped:
@@ -160,7 +160,7 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 	case c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case r.LastError != "":
-		return act(c, Update, ReasonTrouble, "it runs, and its last action failed: "+r.LastError)
+		return act(c, Update, ReasonLastError, "it runs, and its last action failed: "+r.LastError)
 	case r.Intent != session.Settled || c.Live != nil && c.Live.Mark.Run != r.Run.ID:
 		return act(c, Update, ReasonInterrupted, "an interrupted "+cmp.Or(string(r.Intent), "action")+" is settled")
 	}
@@ -197,7 +197,7 @@ func decideStopped(j *join, c Change, d Diagnosis) Change {
 	case len(c.Fields) > 0 || c.Before.Intent != session.Settled:
 		return act(c, Update, ReasonChanged, "stopped; takes effect at the next start")
 	case c.Before.LastError != "":
-		return act(c, Update, ReasonTrouble, "it is stopped, and its last action failed: "+c.Before.LastError)
+		return act(c, Update, ReasonLastError, "it is stopped, and its last action failed: "+c.Before.LastError)
 	}
 	return act(c, None, ReasonStop, stoppedBy(*c.Before, "stopped"))
 }

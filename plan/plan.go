@@ -166,7 +166,7 @@ const (
 	ReasonInSync         Reason = "in_sync"
 	ReasonRefreshOnly    Reason = "refresh_only"
 	ReasonUnreadable     Reason = "workspace_unreadable"
-	ReasonTrouble        Reason = "last_action_failed"
+	ReasonLastError      Reason = "last_action_failed"
 	ReasonMoved          Reason = "moved"
 	ReasonRemoved        Reason = "removed"
 	ReasonImport         Reason = "import"

@@ -81,7 +81,7 @@ func anyLife(t *rapid.T, name string) func(*session.Live) {
 	return func(l *session.Live) {
 		l.Mark.Run = rapid.SampledFrom([]string{"run-" + name, "run-" + name, "run-x"}).Draw(t, name+" run")
 		l.Foreign = rapid.IntRange(0, 5).Draw(t, name+" foreign") == 0
-		switch rapid.SampledFrom([]string{"alive", "alive", "paused", "finished", "left", "killed", "dead", "unknown"}).Draw(t, name+" vital") {
+		switch rapid.SampledFrom([]string{"alive", "alive", "paused", "finished", "left", "killed", "dead", "unknown"}).Draw(t, name+" liveness") {
 		case "paused":
 			l.InputOff = true
 		case "finished":

@@ -11,8 +11,8 @@ import (
 // not do is.
 func TestUnderWay(t *testing.T) {
 	writer := session.Writer{Name: "agentform apply (pid 7)", Since: now.Add(-time.Minute)}
-	saved := func(at time.Time, i session.Intent, trouble string) func(*session.Record) {
-		return func(r *session.Record) { r.UpdatedAt, r.Intent, r.LastError = at, i, trouble }
+	saved := func(at time.Time, i session.Intent, lastError string) func(*session.Record) {
+		return func(r *session.Record) { r.UpdatedAt, r.Intent, r.LastError = at, i, lastError }
 	}
 	for name, x := range map[string]struct {
 		stage  *stage

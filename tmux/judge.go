@@ -59,8 +59,8 @@ func judge(e evidence) (session.Liveness, *rundir.Exit) {
 	return session.Alive, nil
 }
 
-// doubt returns why it is unknown whether the agent is alive.
-func (e evidence) doubt() string {
+// unknownReason returns why it is unknown whether the agent is alive.
+func (e evidence) unknownReason() string {
 	switch {
 	case e.agent && e.exit != nil:
 		return "an exit is recorded, but the agent's process is running"

@@ -200,14 +200,14 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 	}
 	f, _ := o.runs.facts(l.Mark.Run) // what cannot be read is missing, and proves nothing
 	seen := gather(p, f)
-	vital, exit := judge(seen)
-	if checkRun(l.Mark.Run) == nil && vital != session.Alive && exit == nil {
+	liveness, exit := judge(seen)
+	if checkRun(l.Mark.Run) == nil && liveness != session.Alive && exit == nil {
 		// The exit may have been written after it was read and before the processes were.
 		f, _ = rundir.ReadFacts(o.runs.dir(l.Mark.Run))
 		seen = gather(p, f)
-		vital, exit = judge(seen)
+		liveness, exit = judge(seen)
 	}
-	if exit == nil && vital == session.Dead && f.Adopted() && !p.closed {
+	if exit == nil && liveness == session.Dead && f.Adopted() && !p.closed {
 		// Without a shim nobody writes the exit, and the pane's process is the agent. If it
 		// stays unknown, it is asked for only once.
 		if exit = exitOfPane(p.Pane, f); exit == nil && o.asked.add(l.Mark.Run) {
@@ -216,9 +216,9 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 			}
 		}
 	}
-	l.Liveness, l.Exit, l.UnknownReason = vital, exitOf(exit), ""
-	if vital == session.Unknown {
-		l.UnknownReason = seen.doubt()
+	l.Liveness, l.Exit, l.UnknownReason = liveness, exitOf(exit), ""
+	if liveness == session.Unknown {
+		l.UnknownReason = seen.unknownReason()
 	}
 	l.Agent = session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
 	l.BootID, l.Started = f.BootID, f.StartedAt

@@ -155,7 +155,7 @@ func TestNeeds(t *testing.T) {
 			named("shot", 9, left(session.StateStopped, session.Done)),
 			named("sick", 0, with(does(session.Working, 0), func(s *follow.Sight) { s.UnwellAt = after(-45) })),
 			named("stale", 0, with(left(session.StateStale, session.Exited), ended(-30))),
-			named("stuck", 5, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Trouble = true })),
+			named("stuck", 5, with(left(session.StatePending, ""), func(s *follow.Sight) { s.ActionFailed = true })),
 			named("prevented", 4, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Stuck = true })),
 			named("late", 1, with(left(session.StateStopped, session.Exited), ended(-90))),
 			named("wanted", 9, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Recorded = false })),

@@ -88,7 +88,7 @@ func (c *course) need() Reason {
 	switch {
 	case c.gone || !c.Recorded || c.UnderWay || c.Desired == session.Stopped:
 		return ""
-	case c.State == session.StateError || c.Trouble && !c.Alive:
+	case c.State == session.StateError || c.ActionFailed && !c.Alive:
 		return NeedsPlace
 	case c.Stuck:
 		return NeedsStart

@@ -9,31 +9,31 @@ import (
 
 // Sight is what one look saw of one session.
 type Sight struct {
-	Address   session.Address
-	Priority  int
-	State     session.State
-	Activity  session.Activity
-	Status    session.Status
-	Desired   session.Desired // a person's override, if there is one
-	Detail    string          // why, for people
-	Recorded  bool            // it is on record; else it is only wanted
-	Alive     bool            // its agent is known to live
-	Ready     bool            // a prompt could be typed now
-	Prompt    bool            // its screen shows where a prompt is typed
-	Screen    bool            // what it does is known by its screen alone
-	OffBranch bool            // its workspace is on another branch than it is to be
-	OffSince  time.Time       // of OffBranch: since when; zero: not known
-	UnwellAt  time.Time       // since when it has been unhealthy and a person is needed for that; zero: it is not
-	UnderWay  bool            // a start or a stop of it has begun and is not complete
-	Trouble   bool            // the last action on it failed
-	Stuck     bool            // its start was approved, and a problem prevents it
-	StuckAt   time.Time       // of Stuck: since when; zero: not known
-	Run       string          // the id of its run
-	Given     time.Time       // when it was last given something: its prompt, or what was sent; zero: never
-	Queued    bool            // it was at work when it was last given something
-	Moved     time.Time       // last output, to the second; zero: not known
-	TurnAt    time.Time       // when its last turn ended, as its hooks or its own file say; zero: they do not
-	Ended     time.Time       // when its agent left; zero: it has not, or that is not known
+	Address      session.Address
+	Priority     int
+	State        session.State
+	Activity     session.Activity
+	Status       session.Status
+	Desired      session.Desired // a person's override, if there is one
+	Detail       string          // why, for people
+	Recorded     bool            // it is on record; else it is only wanted
+	Alive        bool            // its agent is known to live
+	Ready        bool            // a prompt could be typed now
+	Prompt       bool            // its screen shows where a prompt is typed
+	Screen       bool            // what it does is known by its screen alone
+	OffBranch    bool            // its workspace is on another branch than it is to be
+	OffSince     time.Time       // of OffBranch: since when; zero: not known
+	UnwellAt     time.Time       // since when it has been unhealthy and a person is needed for that; zero: it is not
+	UnderWay     bool            // a start or a stop of it has begun and is not complete
+	ActionFailed bool            // the last action on it failed
+	Stuck        bool            // its start was approved, and a problem prevents it
+	StuckAt      time.Time       // of Stuck: since when; zero: not known
+	Run          string          // the id of its run
+	Given        time.Time       // when it was last given something: its prompt, or what was sent; zero: never
+	Queued       bool            // it was at work when it was last given something
+	Moved        time.Time       // last output, to the second; zero: not known
+	TurnAt       time.Time       // when its last turn ended, as its hooks or its own file say; zero: they do not
+	Ended        time.Time       // when its agent left; zero: it has not, or that is not known
 }
 
 // terminal reports whether the session does nothing more by itself.

@@ -35,19 +35,19 @@ func (k Input) Address() session.Address { return k.spec().Address }
 // Of returns the document of a session.
 func Of(k Input) api.Session {
 	spec := k.spec()
-	var reading session.Detection
+	var detection session.Detection
 	if k.Look != nil {
-		reading = k.Look.Detection
+		detection = k.Look.Detection
 	}
 	s := api.Session{
 		Address: spec.Address, Name: spec.Address.Short(), Role: spec.Role, Agent: spec.Agent.Name,
 		Runtime: spec.Runtime.Key(), Desired: spec.Desired, Branch: spec.Branch, Workspace: spec.Workspace.Path,
 		State: k.Diagnosis.State, Activity: k.activity(), Alive: k.Diagnosis.Alive, Detail: k.Diagnosis.Detail,
-		PR: reading.PR, Health: k.health(reading.Activity), Until: wire.UTCOrNil(reading.Until), Signal: reading.Source,
+		PR: detection.PR, Health: k.health(detection.Activity), Until: wire.UTCOrNil(detection.Until), Signal: detection.Source,
 	}
 	s.Transcripts.Screen = k.Transcript
 	if s.State == session.StateRunning {
-		s.Detail = reading.Detail
+		s.Detail = detection.Detail
 		if s.Activity == session.Booting || k.Look != nil && k.Look.Starting {
 			s.State = session.StateStarting
 		}

@@ -42,7 +42,7 @@ func TestOf(t *testing.T) {
 			}},
 		"the manifest's word, a person's before it": {Input{Wanted: wanted(spec("session.api", "agents/new")), Record: overridden(*r), Diagnosis: alive},
 			func(s api.Session) bool { return s.Branch == "agents/new" && s.Desired == session.Stopped }},
-		"recorded trouble is told": {Input{Record: troubled(*r), Diagnosis: plan.Diagnosis{State: session.StateError, Alive: &no}},
+		"the last error is shown": {Input{Record: withLastError(*r), Diagnosis: plan.Diagnosis{State: session.StateError, Alive: &no}},
 			func(s api.Session) bool {
 				return s.Detail == "setup: exit status 2" && s.Status == session.StatusFailed
 			}},
@@ -81,7 +81,7 @@ func overridden(r session.Record) *session.Record {
 	return &r
 }
 
-func troubled(r session.Record) *session.Record {
+func withLastError(r session.Record) *session.Record {
 	r.LastError = "setup: exit status 2"
 	return &r
 }

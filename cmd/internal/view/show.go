@@ -93,7 +93,7 @@ func facts(x status.Detail, now time.Time) []attribute {
 	add("pull request", x.PR)
 	add("origin", string(x.Origin))
 	if r := x.Record; r != nil {
-		add("trouble", r.LastError)
+		add("last error", r.LastError)
 		add("under way", string(r.Intent))
 	}
 	add("id", x.ID)
