@@ -247,7 +247,7 @@ func hear(t *testing.T, dir string, when time.Time, data string) {
 }
 
 func TestChanges(t *testing.T) {
-	native := &session.Transcript{Conversation: "c1", Path: "/home/x/c1.jsonl", Prompts: 1}
+	transcript := &session.Transcript{Conversation: "c1", Path: "/home/x/c1.jsonl", Prompts: 1}
 	var told []history.Event
 	for i, c := range []struct {
 		status session.Status
@@ -257,11 +257,11 @@ func TestChanges(t *testing.T) {
 		{session.StatusBooting, activity.Look{}, ""},
 		{session.StatusRunning, activity.Look{}, ""},
 		{session.StatusRunning, activity.Look{Transcript: &session.Transcript{Conversation: "c1", Path: "/home/x/state"}}, ""},
-		{session.StatusRunning, activity.Look{Transcript: native}, "observable  c1"},
-		{session.StatusBlocked, activity.Look{Transcript: native, Detection: session.Detection{Detail: "May I?"}}, "status_changed running blocked"},
-		{session.StatusBlocked, activity.Look{Transcript: native}, ""},
-		{session.StatusRunning, activity.Look{Transcript: native, FirstTurnAt: at(4 * time.Second)}, "first_turn_done  , status_changed blocked running"},
-		{session.StatusRunning, activity.Look{Transcript: native, FirstTurnAt: at(4 * time.Second), Detection: session.Detection{PR: "https://x/pull/1"}}, "pr_detected  https://x/pull/1"},
+		{session.StatusRunning, activity.Look{Transcript: transcript}, "observable  c1"},
+		{session.StatusBlocked, activity.Look{Transcript: transcript, Detection: session.Detection{Detail: "May I?"}}, "status_changed running blocked"},
+		{session.StatusBlocked, activity.Look{Transcript: transcript}, ""},
+		{session.StatusRunning, activity.Look{Transcript: transcript, FirstTurnAt: at(4 * time.Second)}, "first_turn_done  , status_changed blocked running"},
+		{session.StatusRunning, activity.Look{Transcript: transcript, FirstTurnAt: at(4 * time.Second), Detection: session.Detection{PR: "https://x/pull/1"}}, "pr_detected  https://x/pull/1"},
 		{session.StatusRunning, activity.Look{Detection: session.Detection{PR: "https://x/pull/1"}}, ""},
 		{session.StatusRunning, activity.Look{Detection: session.Detection{PR: "https://x/pull/2"}}, "pr_detected  https://x/pull/2"},
 		{session.StatusExited, activity.Look{}, "status_changed running exited"},
