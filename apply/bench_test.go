@@ -13,7 +13,7 @@ func BenchmarkCreateAndDelete(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				r := newRoom(b)
+				r := newFixture(b)
 				r.applier.Parallelism, r.applier.Emit = 10, nil
 				var specs []session.Spec
 				var names []string

@@ -44,10 +44,10 @@ func (e *engine) Run(ctx context.Context, _ session.Spec, dir string, argv, env 
 	return string(out), err
 }
 
-// containers makes a room one of containers, with a real git and a repository.
-func containers(t *testing.T) (*room, *engine, string) {
+// containers makes a fixture one of containers, with a real git and a repository.
+func containers(t *testing.T) (*fixture, *engine, string) {
 	t.Helper()
-	r := newRoom(t)
+	r := newFixture(t)
 	e := &engine{Scripted: r.rt}
 	r.applier.Runtime = func(session.RuntimeSpec) (session.Runtime, error) { return e, nil }
 	repo := filepath.Join(r.dir, "repo")
@@ -61,7 +61,7 @@ func containers(t *testing.T) (*room, *engine, string) {
 	return r, e, repo
 }
 
-func (r *room) contained(name, repo string) session.Spec {
+func (r *fixture) contained(name, repo string) session.Spec {
 	s := r.spec(name)
 	s.Runtime = session.RuntimeSpec{Kind: "docker", Name: "box", Docker: &session.DockerConfig{Image: "agents:1", Env: map[string]string{"IN": "box"}}}
 	s.Workspace.Mode, s.Workspace.Repo, s.Workspace.OnDestroy = session.Clone, repo, session.RemoveClean
@@ -129,7 +129,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestContainerThatCannotBe: what an engine lacks is told before anything is
+// TestContainerThatCannotBe: what an engine lacks is reported before anything is
 // touched.
 func TestContainerThatCannotBe(t *testing.T) {
 	r, e, repo := containers(t)

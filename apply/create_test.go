@@ -25,7 +25,7 @@ import (
 )
 
 func TestCreate(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	s.Prompt = session.PromptOf("write tests")
 	s.Env, s.Agent.Env = map[string]string{"LOG": "debug"}, map[string]string{"LOG": "info", "MODEL": "m"}
@@ -76,7 +76,7 @@ func TestCreate(t *testing.T) {
 }
 
 func TestCreateThenPause(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	p := r.create(r.spec("api"))
 	p.Changes[0].Then = plan.Pause
 	r.must(p)
@@ -89,7 +89,7 @@ func TestCreateThenPause(t *testing.T) {
 // first turn can have ended before the runtime returns.
 func TestARunStartsBeforeItsAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		r.rt.Faults.Slow(sessiontest.OpCreate, 2*time.Second)
 		began := time.Now()
 		r.must(r.create(r.spec("api")))
@@ -101,7 +101,7 @@ func TestARunStartsBeforeItsAgent(t *testing.T) {
 
 func TestPromptIsTypedWhenTheAgentIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		s := r.spec("api")
 		s.Agent.PromptVia, s.Agent.Ready, s.Prompt = "paste", ">", session.PromptOf("go")
 		r.rt.Script(r.place("api"), sessiontest.Step{Screen: "loading"}, sessiontest.Step{After: 3 * time.Second, Screen: "loading\n>"})
@@ -120,7 +120,7 @@ func TestPromptIsTypedWhenTheAgentIsReady(t *testing.T) {
 
 func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		s := r.spec("api")
 		s.Agent.PromptVia, s.Agent.Ready, s.Prompt = "paste", ">", session.PromptOf("go")
 		s.Agent.ReadyTimeout = session.Duration(5 * time.Second)
@@ -150,7 +150,7 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 }
 
 func TestAgentThatLeavesBeforeItIsReady(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	s.Agent.PromptVia, s.Agent.Ready, s.Prompt = "paste", ">", session.PromptOf("go")
 	r.rt.Script(r.place("api"), sessiontest.Step{Screen: "no account", Exit: &session.Exit{Code: 7}})
@@ -161,7 +161,7 @@ func TestAgentThatLeavesBeforeItIsReady(t *testing.T) {
 }
 
 func TestSetupRunsOnce(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	s.Workspace.Setup = []string{"sh", "-c", "echo making; test -e ../allowed && echo $HOME >> made"}
 	_, err := r.run(r.create(s))
@@ -190,7 +190,7 @@ func TestSetupRunsOnce(t *testing.T) {
 }
 
 func TestSetupEndsWithTheApply(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	s.Workspace.Setup = []string{"sh", "-c", "sleep 600 & echo $! > ../pid; wait"}
 	pidFile := filepath.Join(filepath.Dir(s.Workspace.Path), "pid")
@@ -216,7 +216,7 @@ func TestSetupEndsWithTheApply(t *testing.T) {
 // TestSetupIsNotDoubled: of an apply that was killed, the setup command may go
 // on. The next apply ends it before it begins anew.
 func TestSetupIsNotDoubled(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	// The first time it stays, with a child that has left its process group.
 	s.Workspace.Setup = []string{"sh", "-c", "test -e ../second && exit; setsid sleep 600 & echo $! > ../pid; false"}
@@ -240,7 +240,7 @@ func TestSetupIsNotDoubled(t *testing.T) {
 // TestSetupLeavesAServer: what a setup command leaves running keeps nobody
 // waiting, and lives on.
 func TestSetupLeavesAServer(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	s.Workspace.Setup = []string{"sh", "-c", "sleep 600 & echo $! > ../pid"}
 	began := time.Now()

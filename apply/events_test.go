@@ -16,9 +16,9 @@ import (
 	"github.com/agentform/agentform/session/sessiontest"
 )
 
-// TestEndOfARunIsToldOnce: a run that ended by itself is told when it is found,
-// with how it ended; one that was stopped is not told again when it starts.
-func TestEndOfARunIsToldOnce(t *testing.T) {
+// TestEndOfARunIsReportedOnce: a run that ended by itself is reported when it is found,
+// with how it ended; one that was stopped is not reported again when it starts.
+func TestEndOfARunIsReportedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		exit   session.Exit
@@ -29,7 +29,7 @@ func TestEndOfARunIsToldOnce(t *testing.T) {
 		{"took too long", session.Exit{Cause: "timeout", Signal: "SIGTERM", Ran: session.Duration(time.Minute)}, "timeout", "timeout, ended by SIGTERM"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRoom(t)
+			r := newFixture(t)
 			s := r.spec("api")
 			r.must(r.create(s))
 			old := r.record("api")
@@ -46,21 +46,21 @@ func TestEndOfARunIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestReadyIsToldOnce: of a dependency as of all others, also when everything is
+// TestReadyIsReportedOnce: of a dependency as of all others, also when everything is
 // waited for; and its terminal stands before.
-func TestReadyIsToldOnce(t *testing.T) {
+func TestReadyIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		db, app, plain := r.spec("db"), r.spec("app", "db"), r.spec("plain")
 		db.Agent.Ready, app.Agent.Ready = ">", ">"
 		for _, name := range []string{"db", "app"} {
 			r.rt.Script(r.place(name), sessiontest.Step{After: time.Second, Screen: ">"})
 		}
 		tally := r.must(r.create(db, app, plain))
-		told := r.told(history.IOAttached, history.Ready)
-		slices.SortStableFunc(told, func(a, b string) int { return cmp.Compare(name(a), name(b)) })
-		if !slices.Equal(told, []string{"io_attached app", "io_attached db", "ready db", "io_attached plain", "ready plain"}) {
-			t.Errorf("told %v", told)
+		events := r.eventsOf(history.IOAttached, history.Ready)
+		slices.SortStableFunc(events, func(a, b string) int { return cmp.Compare(name(a), name(b)) })
+		if !slices.Equal(events, []string{"io_attached app", "io_attached db", "ready db", "io_attached plain", "ready plain"}) {
+			t.Errorf("events %v", events)
 		}
 		for name, ready := range map[string]bool{"db": true, "app": false, "plain": true} {
 			if at := r.record(name).Run.ReadyAt; at.IsZero() == ready {
@@ -76,14 +76,14 @@ func TestReadyIsToldOnce(t *testing.T) {
 	})
 }
 
-// name is the session of a told event.
+// name is the session of an event that eventsOf returned.
 func name(event string) string { return event[strings.LastIndex(event, " ")+1:] }
 
-// TestInterruptionIsToldInAPersonsWords: what the program calls it is told to
-// nobody.
-func TestInterruptionIsToldInAPersonsWords(t *testing.T) {
+// TestInterruptionIsReportedInPlainWords: its error does not name the program's
+// own terms.
+func TestInterruptionIsReportedInPlainWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		s := r.spec("api")
 		s.Agent.PromptVia, s.Agent.Ready, s.Prompt = "paste", ">", session.PromptOf("go")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -94,7 +94,7 @@ func TestInterruptionIsToldInAPersonsWords(t *testing.T) {
 		}
 		for _, text := range []string{err.Error(), r.record("api").LastError, r.event(history.ApplyErrored, "api").Detail} {
 			if strings.Contains(text, "context") || !strings.Contains(text, "wait until it is ready: interrupted") {
-				t.Errorf("told %q", text)
+				t.Errorf("reported %q", text)
 			}
 		}
 	})

@@ -27,9 +27,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const lineage = "line"
 
-// room is a project in a temporary folder: a scripted runtime, a real state and
+// fixture is a project in a temporary folder: a scripted runtime, a real state and
 // a scripted git.
-type room struct {
+type fixture struct {
 	t       testing.TB
 	dir     string
 	rt      *sessiontest.Scripted
@@ -42,7 +42,7 @@ type room struct {
 	events []history.Event
 }
 
-func newRoom(t testing.TB) *room {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	dir := t.TempDir()
 	store, err := state.Open(t.Context(), filepath.Join(dir, "state.json"), "shop", "test", state.Holder{}, 0)
@@ -50,7 +50,7 @@ func newRoom(t testing.TB) *room {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	r := &room{t: t, dir: dir, rt: sessiontest.New(lineage), store: store, secrets: map[string]string{},
+	r := &fixture{t: t, dir: dir, rt: sessiontest.New(lineage), store: store, secrets: map[string]string{},
 		git: &repository{branches: map[string]string{}, risks: map[string]git.Risk{}, fails: map[string]error{}}}
 	bin := filepath.Join(dir, "path")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
@@ -81,8 +81,8 @@ func newRoom(t testing.TB) *room {
 	return r
 }
 
-// spec is a session that can be made in the room.
-func (r *room) spec(name string, needs ...string) session.Spec {
+// spec is a session that can be made in the fixture.
+func (r *fixture) spec(name string, needs ...string) session.Spec {
 	s := session.Spec{
 		Address: session.Single(name), Role: "default", Desired: session.Running, Branch: "agents/" + name,
 		Agent:     session.AgentSpec{Name: "robot", Command: []string{"robot"}, PromptVia: "argument"},
@@ -97,10 +97,10 @@ func (r *room) spec(name string, needs ...string) session.Spec {
 	return s
 }
 
-func (r *room) place(name string) string { return session.Single(name).OutsideName("shop") }
+func (r *fixture) place(name string) string { return session.Single(name).OutsideName("shop") }
 
 // change is what a plan would say of a session, as it is recorded and seen now.
-func (r *room) change(action plan.Action, after *session.Spec, name string) plan.Change {
+func (r *fixture) change(action plan.Action, after *session.Spec, name string) plan.Change {
 	a := session.Single(name)
 	c := plan.Change{Address: a, Action: action, Reason: plan.ReasonRequested, Detail: "asked for", After: after}
 	for _, rec := range r.store.State().Sessions {
@@ -114,7 +114,7 @@ func (r *room) change(action plan.Action, after *session.Spec, name string) plan
 	return c
 }
 
-func (r *room) create(specs ...session.Spec) plan.Plan {
+func (r *fixture) create(specs ...session.Spec) plan.Plan {
 	p := plan.Plan{Lineage: lineage}
 	for _, s := range specs {
 		p.Changes = append(p.Changes, r.change(plan.Create, &s, s.Address.Block()))
@@ -122,12 +122,12 @@ func (r *room) create(specs ...session.Spec) plan.Plan {
 	return p
 }
 
-func (r *room) one(action plan.Action, s session.Spec) plan.Plan {
+func (r *fixture) one(action plan.Action, s session.Spec) plan.Plan {
 	return plan.Plan{Lineage: lineage, Changes: []plan.Change{r.change(action, &s, s.Address.Block())}}
 }
 
 // removal is a plan that takes recorded sessions away.
-func (r *room) removal(names ...string) plan.Plan {
+func (r *fixture) removal(names ...string) plan.Plan {
 	p := plan.Plan{Lineage: lineage}
 	for _, n := range names {
 		p.Changes = append(p.Changes, r.change(plan.Delete, nil, n))
@@ -135,11 +135,11 @@ func (r *room) removal(names ...string) plan.Plan {
 	return p
 }
 
-func (r *room) run(p plan.Plan) (apply.Tally, error) {
+func (r *fixture) run(p plan.Plan) (apply.Tally, error) {
 	return r.applier.Run(r.t.Context(), p, nil)
 }
 
-func (r *room) must(p plan.Plan) apply.Tally {
+func (r *fixture) must(p plan.Plan) apply.Tally {
 	r.t.Helper()
 	t, err := r.run(p)
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *room) must(p plan.Plan) apply.Tally {
 	return t
 }
 
-func (r *room) record(name string) session.Record {
+func (r *fixture) record(name string) session.Record {
 	r.t.Helper()
 	for _, rec := range r.store.State().Sessions {
 		if rec.Address == session.Single(name) {
@@ -159,12 +159,12 @@ func (r *room) record(name string) session.Record {
 	return session.Record{}
 }
 
-func (r *room) recorded(name string) bool {
+func (r *fixture) recorded(name string) bool {
 	return slices.ContainsFunc(r.store.State().Sessions, func(rec session.Record) bool { return rec.Address == session.Single(name) })
 }
 
-// told are the events of the kinds, as "kind address".
-func (r *room) told(kinds ...history.Kind) []string {
+// eventsOf returns the events of the kinds, as "kind address".
+func (r *fixture) eventsOf(kinds ...history.Kind) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []string
@@ -177,7 +177,7 @@ func (r *room) told(kinds ...history.Kind) []string {
 }
 
 // event is the only event of the kind about the session.
-func (r *room) event(kind history.Kind, name string) history.Event {
+func (r *fixture) event(kind history.Kind, name string) history.Event {
 	r.t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,7 +194,7 @@ func (r *room) event(kind history.Kind, name string) history.Event {
 }
 
 // calls are the runtime's calls of the operations, as "op name".
-func (r *room) calls(ops ...sessiontest.Op) []string {
+func (r *fixture) calls(ops ...sessiontest.Op) []string {
 	var out []string
 	for _, c := range r.rt.Calls(ops...) {
 		name := strings.TrimPrefix(c.Name, "shop-")

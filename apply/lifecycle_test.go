@@ -22,7 +22,7 @@ import (
 )
 
 func TestRestartInPlaceKeepsTheScreen(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	s.Prompt = session.PromptOf("first")
 	r.must(r.create(s))
@@ -64,7 +64,7 @@ func TestRestartThatGoesOnWithAConversation(t *testing.T) {
 		{name: "not delivered", never: true, want: []string{"robot", "--resume", "c1", "first"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRoom(t)
+			r := newFixture(t)
 			s := r.spec("api")
 			s.Prompt, s.Restart.Resume = session.PromptOf("first"), true
 			r.must(r.create(s))
@@ -91,7 +91,7 @@ func TestRestartThatGoesOnWithAConversation(t *testing.T) {
 }
 
 func TestRestartOfAPlaceThatIsGone(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	r.must(r.create(s))
 	r.rt.Vanish(r.place("api"))
@@ -102,7 +102,7 @@ func TestRestartOfAPlaceThatIsGone(t *testing.T) {
 }
 
 func TestStopKeepsTheRecordAndTheWorkspace(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	r.must(r.create(s))
 	s.Desired = session.Stopped
@@ -122,7 +122,7 @@ func TestStopKeepsTheRecordAndTheWorkspace(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	r.must(r.create(s))
 	rec := r.record("api")
@@ -148,7 +148,7 @@ func TestPauseAndResume(t *testing.T) {
 }
 
 func TestDeleteKeepsWorkThatWouldBeLost(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	for _, c := range []struct {
 		name, onDestroy string
 		risk            git.Risk
@@ -181,7 +181,7 @@ func TestDeleteKeepsWorkThatWouldBeLost(t *testing.T) {
 }
 
 func TestDeleteNeverRemovesWhatItDidNotMake(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	s.Workspace.OnDestroy, s.Workspace.Path = session.RemoveClean, filepath.Join(r.dir, "mine")
 	if err := os.MkdirAll(filepath.Join(s.Workspace.Path, "work"), 0o755); err != nil {
@@ -201,7 +201,7 @@ type stubborn struct{ session.Runtime }
 func (s stubborn) Remove(ctx ctx, p session.Location) error { return nil }
 
 func TestDeleteLooksBeforeItForgets(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.must(r.create(r.spec("api")))
 	r.applier.Runtime = func(session.RuntimeSpec) (session.Runtime, error) { return stubborn{r.rt}, nil }
 	if _, err := r.run(r.removal("api")); err == nil || !strings.Contains(err.Error(), "still there") {
@@ -213,7 +213,7 @@ func TestDeleteLooksBeforeItForgets(t *testing.T) {
 }
 
 func TestReplaceIsAnotherSession(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	r.must(r.create(s))
 	old := r.record("api")
@@ -228,7 +228,7 @@ func TestReplaceIsAnotherSession(t *testing.T) {
 }
 
 func TestForget(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.must(r.create(r.spec("api")))
 	r.rt.Vanish(r.place("api"))
 	p := r.removal("api")
@@ -240,7 +240,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestAdopt(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	s.Prompt = session.PromptOf("go")
 	r.must(r.create(s))
@@ -266,7 +266,7 @@ func TestAdopt(t *testing.T) {
 }
 
 func TestUpdateSettlesARunThatWasStartedUnrecorded(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	r.must(r.create(s))
 	live := r.record("api")
@@ -287,7 +287,7 @@ func TestUpdateSettlesARunThatWasStartedUnrecorded(t *testing.T) {
 }
 
 func TestHistoryThatCannotBeWrittenIsAWarning(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	if err := os.WriteFile(filepath.Join(r.dir, "agents"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestHistoryThatCannotBeWrittenIsAWarning(t *testing.T) {
 
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		slow, never := r.spec("slow"), r.spec("never")
 		slow.Agent.Ready, never.Agent.Ready = ">", ">"
 		r.rt.Script(r.place("slow"), sessiontest.Step{After: 9 * time.Second, Screen: ">"})
@@ -311,7 +311,7 @@ func TestAwait(t *testing.T) {
 		if d := time.Since(began); d < 30*time.Second || d > 31*time.Second {
 			t.Errorf("it took %s", d)
 		}
-		if diff := cmp.Diff([]string{"ready plain", "ready slow"}, r.told(history.Ready)); diff != "" {
+		if diff := cmp.Diff([]string{"ready plain", "ready slow"}, r.eventsOf(history.Ready)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -319,7 +319,7 @@ func TestAwait(t *testing.T) {
 
 func TestAwaitTellsWhatItAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		wizard, folder := r.spec("wizard"), r.spec("folder")
 		wizard.Agent.Ready, folder.Agent.Ready, folder.Agent.Base = ">", ">", "claude"
 		r.rt.Script(r.place("wizard"), sessiontest.Step{Screen: "which colour?"})
@@ -363,7 +363,7 @@ func TestAwaitOneThatHasBegun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRoom(t)
+				r := newFixture(t)
 				r.applier.Agent = agent.For
 				r.applier.BaseEnv = append(r.applier.BaseEnv, "HOME="+r.dir)
 				s := r.spec("api")

@@ -16,7 +16,7 @@ import (
 
 // moved is what a plan would say of sessions that only move: pairs of old and new
 // names, nothing else to be done with them, unless it is one that acts.
-func (r *room) moved(acts bool, names ...string) plan.Plan {
+func (r *fixture) moved(acts bool, names ...string) plan.Plan {
 	p := plan.Plan{Lineage: lineage}
 	for i := 0; i < len(names); i += 2 {
 		from, to := session.Single(names[i]), session.Single(names[i+1])
@@ -37,7 +37,7 @@ func (r *room) moved(acts bool, names ...string) plan.Plan {
 }
 
 // who is which session, by its id, stands at each address.
-func (r *room) who() map[string]string {
+func (r *fixture) who() map[string]string {
 	all := map[string]string{}
 	for _, rec := range r.store.State().Sessions {
 		all[rec.Address.Block()] = strings.Split(rec.ID, "-")[0]
@@ -47,7 +47,7 @@ func (r *room) who() map[string]string {
 
 func TestMoves(t *testing.T) {
 	for _, acts := range []bool{true, false} {
-		r := newRoom(t)
+		r := newFixture(t)
 		r.must(r.create(r.spec("a"), r.spec("b"), r.spec("c")))
 		// A chain: each takes the place of the next.
 		r.must(r.moved(acts, "a", "b", "b", "c", "c", "d"))
@@ -57,8 +57,8 @@ func TestMoves(t *testing.T) {
 		if rec := r.record("d"); rec.Spec.Address != "session.d" || rec.Run.ID == "" {
 			t.Errorf("its record is %+v", rec)
 		}
-		if got := r.told(history.Moved); len(got) != 3 {
-			t.Errorf("told: %v", got)
+		if got := r.eventsOf(history.Moved); len(got) != 3 {
+			t.Errorf("events: %v", got)
 		}
 		if calls := r.calls(sessiontest.OpStop, sessiontest.OpRestart, sessiontest.OpRemove); len(calls) != 0 {
 			t.Errorf("a session that only moved was touched: %v", calls)
@@ -67,7 +67,7 @@ func TestMoves(t *testing.T) {
 }
 
 func TestMoveInACircle(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.must(r.create(r.spec("a"), r.spec("b"), r.spec("c")))
 	tally, err := r.run(r.moved(true, "a", "b", "b", "a", "c", "d"))
 	if err == nil || !strings.Contains(err.Error(), "cannot change places in one step") || tally.Failed != 2 || tally.Done != 1 {
@@ -81,7 +81,7 @@ func TestMoveInACircle(t *testing.T) {
 // A session keeps its outside name when it moves, and the next one at its old
 // address gets another.
 func TestOldAddressIsUsedAgain(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.must(r.create(r.spec("a")))
 	r.must(r.moved(true, "a", "b"))
 	spec := r.spec("a")
@@ -112,7 +112,7 @@ func (k *taker) Adopt(_ context.Context, id string, m session.Mark) (session.Loc
 
 func TestTakeOver(t *testing.T) {
 	for _, origin := range []session.Origin{"", session.FromAdopt} {
-		r := newRoom(t)
+		r := newFixture(t)
 		k := &taker{Scripted: r.rt}
 		r.applier.Runtime = func(session.RuntimeSpec) (session.Runtime, error) { return k, nil }
 		r.applier.Origin = origin
@@ -146,7 +146,7 @@ func TestTakeOver(t *testing.T) {
 		}
 	}
 	// A runtime that cannot do it says so.
-	r := newRoom(t)
+	r := newFixture(t)
 	spec := r.spec("a")
 	_, err := r.run(plan.Plan{Changes: []plan.Change{{Address: spec.Address, Action: plan.Adopt, Import: "x:y", After: &spec, Live: &session.Live{}}}})
 	if err == nil || !strings.Contains(err.Error(), "cannot take over") {
@@ -157,7 +157,7 @@ func TestTakeOver(t *testing.T) {
 var _ session.Adopter = (*taker)(nil)
 
 func TestMovedAndForgotten(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.must(r.create(r.spec("a")))
 	p := r.moved(false, "a", "b")
 	p.Changes[0].Action, p.Changes[0].After = plan.Forget, nil
@@ -170,7 +170,7 @@ func TestMovedAndForgotten(t *testing.T) {
 // What an apply that was killed had told the engine to make may appear after the next
 // one looked: it is in nobody's way.
 func TestMadeLate(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	p := r.create(r.spec("a"))
 	r.rt.Faults.FailAfter(sessiontest.OpCreate, 1, errors.New("killed"))
 	if _, err := r.run(p); err == nil {

@@ -22,7 +22,7 @@ import (
 )
 
 func TestDependenciesComeFirstThenPriority(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.applier.Parallelism = 1
 	urgent := r.spec("urgent")
 	urgent.Priority = 5
@@ -34,7 +34,7 @@ func TestDependenciesComeFirstThenPriority(t *testing.T) {
 }
 
 func TestEndsComeInReverseOrder(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.must(r.create(r.spec("api", "db"), r.spec("db", "disk"), r.spec("disk")))
 	r.must(r.removal("api", "db", "disk"))
 	if diff := cmp.Diff([]string{"remove api", "remove db", "remove disk"}, r.calls(sessiontest.OpRemove)); diff != "" {
@@ -48,7 +48,7 @@ func TestEndsComeInReverseOrder(t *testing.T) {
 // TestDependentWaitsUntilReady: depends_on means ready, not started.
 func TestDependentWaitsUntilReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		db := r.spec("db")
 		db.Agent.Ready = "listening"
 		r.rt.Script(r.place("db"), sessiontest.Step{Screen: "booting"}, sessiontest.Step{After: 20 * time.Second, Screen: "listening"})
@@ -64,7 +64,7 @@ func TestDependentWaitsUntilReady(t *testing.T) {
 
 func TestDependencyThatDoesNotBecomeReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		db := r.spec("db")
 		db.Agent.Ready = "listening"
 		r.rt.Script(r.place("db"), sessiontest.Step{Screen: "trust this folder?"})
@@ -81,9 +81,9 @@ func TestDependencyThatDoesNotBecomeReady(t *testing.T) {
 	})
 }
 
-func TestFailureIsToldAtOnceAndDependentsAreSkippedByName(t *testing.T) {
+func TestFailureIsReportedAtOnceAndDependentsAreSkippedByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		r.rt.Faults.Slow(sessiontest.OpCreate, time.Minute)
 		r.git.fails["agents/db"] = errors.New("no space left")
 		tally, err := r.run(r.create(r.spec("front", "api"), r.spec("api", "db"), r.spec("db"), r.spec("other")))
@@ -94,7 +94,7 @@ func TestFailureIsToldAtOnceAndDependentsAreSkippedByName(t *testing.T) {
 			t.Errorf("error: %v", err)
 		}
 		want := []string{"apply_errored db", "apply_skipped api", "apply_skipped front", "apply_complete other"}
-		if diff := cmp.Diff(want, r.told(history.ApplyErrored, history.ApplySkipped, history.ApplyComplete)); diff != "" {
+		if diff := cmp.Diff(want, r.eventsOf(history.ApplyErrored, history.ApplySkipped, history.ApplyComplete)); diff != "" {
 			t.Error(diff)
 		}
 		for name, detail := range map[string]string{
@@ -105,13 +105,13 @@ func TestFailureIsToldAtOnceAndDependentsAreSkippedByName(t *testing.T) {
 			}
 		}
 		if r.event(history.ApplyErrored, "db").Time.After(r.event(history.ApplyComplete, "other").Time) {
-			t.Error("the failure was told late")
+			t.Error("the failure was reported late")
 		}
 	})
 }
 
 func TestHeldForADependencyIsSkippedByName(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	api := r.spec("api", "db")
 	p := plan.Plan{Lineage: lineage, Changes: []plan.Change{
 		{Address: api.Address, Action: plan.Hold, Reason: plan.ReasonDependency, Skips: true, Approved: true, Holds: plan.Create, Detail: "depends on session.db, which has an error: branch mismatch", After: &api},
@@ -126,7 +126,7 @@ func TestHeldForADependencyIsSkippedByName(t *testing.T) {
 }
 
 func TestStopOnError(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	r.applier.StopOnError, r.applier.Parallelism = true, 1
 	r.rt.Faults.Fail(sessiontest.OpCreate, 2, errors.New("broken"))
 	tally, err := r.run(r.create(r.spec("a"), r.spec("b"), r.spec("c"), r.spec("d")))
@@ -137,7 +137,7 @@ func TestStopOnError(t *testing.T) {
 
 func TestParallelismIsABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		r.rt.Faults.Slow(sessiontest.OpCreate, 3*time.Second)
 		var specs []session.Spec
 		for i := range 10 {
@@ -167,7 +167,7 @@ func TestLightSessionsCountForLess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRoom(t)
+				r := newFixture(t)
 				r.applier.Parallelism = c.parallelism
 				r.rt.Faults.Slow(sessiontest.OpCreate, 3*time.Second)
 				var specs []session.Spec
@@ -187,9 +187,9 @@ func TestLightSessionsCountForLess(t *testing.T) {
 	}
 }
 
-func TestProgressIsTold(t *testing.T) {
+func TestProgressIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		r.rt.Faults.Slow(sessiontest.OpCreate, 25*time.Second)
 		r.must(r.create(r.spec("a")))
 		var at []time.Duration
@@ -209,7 +209,7 @@ func TestProgressIsTold(t *testing.T) {
 
 func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		r.applier.Parallelism = 2
 		r.rt.Faults.Slow(sessiontest.OpCreate, 5*time.Second)
 		drain := make(chan struct{})
@@ -229,7 +229,7 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 
 func TestCancelStopsNowAndTheStateIsRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		r.applier.Parallelism = 1
 		r.rt.Faults.Slow(sessiontest.OpCreate, 5*time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -249,7 +249,7 @@ func TestCancelStopsNowAndTheStateIsRight(t *testing.T) {
 
 // TestReplacementOfTheSameBranch: what is in the way ends first.
 func TestEndsComeFirstWhereTheyAreInTheWay(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	old := r.spec("old")
 	old.Workspace.OnDestroy = session.RemoveClean
 	r.must(r.create(old))
@@ -264,7 +264,7 @@ func TestEndsComeFirstWhereTheyAreInTheWay(t *testing.T) {
 }
 
 func TestDependenciesThatWaitForEachOtherAreSkipped(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	tally, _ := r.run(r.create(r.spec("a", "b"), r.spec("b", "a"), r.spec("c")))
 	if tally.Done != 1 || tally.Skipped != 2 {
 		t.Errorf("%+v", tally)
@@ -272,7 +272,7 @@ func TestDependenciesThatWaitForEachOtherAreSkipped(t *testing.T) {
 }
 
 func TestPreflightStopsEverything(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	secret, lost := r.spec("secret"), r.spec("lost")
 	secret.Secrets = []string{"KEY", "OTHER"}
 	r.secrets["OTHER"] = "x"
@@ -298,7 +298,7 @@ func TestPreflightStopsEverything(t *testing.T) {
 }
 
 func TestSecretsReachTheAgentOnlyAsSecrets(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s, other := r.spec("a"), r.spec("b")
 	s.Secrets = []string{"KEY"}
 	r.secrets["KEY"] = "hunter2"

@@ -13,7 +13,7 @@ import (
 // A session keeps the directories of its last runs only, and takes them along when it
 // is destroyed.
 func TestRunsOfASessionAreBounded(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	r.must(r.create(s))
 	runs := func() []string {
@@ -52,7 +52,7 @@ func TestRunsOfASessionAreBounded(t *testing.T) {
 
 // The directory of an earlier run whose agent still lives stays until that has ended.
 func TestALiveRunKeepsItsDirectory(t *testing.T) {
-	r := newRoom(t)
+	r := newFixture(t)
 	s := r.spec("api")
 	r.must(r.create(s))
 	first := r.record("api").Run.ID

@@ -46,7 +46,7 @@ func TestTurnEndsBeforeTheAgentIsEnded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRoom(t)
+				r := newFixture(t)
 				r.applier.Agent = func(s session.AgentSpec) session.Agent { return busy{robot{spec: s}} }
 				if c.asked > 0 {
 					r.applier.AfterTurn = func(session.Spec) time.Duration { return c.asked }
@@ -76,7 +76,7 @@ func TestTurnEndsBeforeTheAgentIsEnded(t *testing.T) {
 
 func TestTurnIsNotWaitedForOnceTheApplyIsBrokenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(t)
+		r := newFixture(t)
 		r.applier.Agent = func(s session.AgentSpec) session.Agent { return busy{robot{spec: s}} }
 		s := r.spec("api")
 		s.Stop.AfterTurn = session.Duration(time.Hour)
