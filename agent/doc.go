@@ -3,10 +3,11 @@
 //
 // It is pure: it computes command lines and reads evidence, and touches nothing.
 // Each agent has files of its own, by its name, with every fact about it: how it is
-// started, what its screen shows, its hooks, its session file; measured with Claude
-// Code 2.1.197, codex-cli 0.169.0 and Gemini CLI 0.61.0, and proved against them by
-// `make test-real-agents`. What the program is called to
-// do differently by a manifest comes in as a session.AgentSpec.
+// started, what its screen shows, its hooks, its session file, its login and the
+// variables that it reads; measured with Claude Code 2.1.197, codex-cli 0.169.0 and
+// Gemini CLI 0.61.0, and proved against them by `make test-real-agents`. The other
+// files have what counts for every agent, with phrases that any of them may print.
+// What a manifest has a program do differently comes in as a session.AgentSpec.
 //
 // What is on a screen is a report and never a proof: an agent prints what it
 // likes. So the agent's own marks (a title, a dialog) count before phrases, and

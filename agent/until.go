@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// limitEnds matches when a limit ends: "try again at 7:35 AM", "try again at Nov
-// 22nd, 2026 7:35 AM" (Codex), "Access resets at 7:35 AM GMT+2" (Gemini), "resets
-// 3pm".
+// limitEnds matches when a limit ends, as any agent may print it: "try again at 7:35
+// AM", "try again at Nov 22nd, 2026 7:35 AM", "Access resets at 7:35 AM GMT+2",
+// "resets 3pm".
 var limitEnds = regexp.MustCompile(`(?i)(?:try again|resets?)(?: at)? ` +
 	`(?:([a-z]{3}) (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?,?(?: at)? )?` +
 	`(\d{1,2})(?::(\d\d))? ?([ap])m(?: (?:UTC|GMT)([+-]\d{1,2})?\b)?`)

@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/agentform/agentform/session"
+)
+
+// claudeLogin looks for the login of Claude Code. On macOS it is in the keychain.
+func claudeLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
+	given := slices.Concat(s.Agent.Command, s.Args)
+	if f.OS == "darwin" || f.set(s, "ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_") || has(given, "--settings") {
+		return "", ""
+	}
+	dir, state := filepath.Join(f.At.Home, ".claude"), filepath.Join(f.At.Home, ".claude.json")
+	if own := f.At.Env["CLAUDE_CONFIG_DIR"]; own != "" {
+		dir, state = own, filepath.Join(own, ".claude.json")
+	}
+	if f.exists(filepath.Join(dir, ".credentials.json")) || f.contains(state, `"primaryApiKey"`, `"oauthAccount"`) {
+		return "", ""
+	}
+	settings := []string{filepath.Join(dir, "settings.json"), filepath.Join(dir, "remote-settings.json"), "/etc/claude-code/managed-settings.json"}
+	for _, folder := range f.folders(s) {
+		settings = append(settings, filepath.Join(folder, ".claude", "settings.json"), filepath.Join(folder, ".claude", "settings.local.json"))
+	}
+	for _, path := range settings {
+		if f.contains(path, `"apiKeyHelper"`, `"ANTHROPIC_`, `"CLAUDE_CODE_`) {
+			return "", ""
+		}
+	}
+	return "there is no " + filepath.Join(dir, ".credentials.json") + ", and its environment has no key", "log in: start claude once, or set ANTHROPIC_API_KEY"
+}
+
+// claudeReads returns what Claude Code logs in with, where its files are, and which of
+// its connections are turned off. It leaves out what Claude Code sets for the programs
+// that it starts (CLAUDE_CODE_SESSION_ID, CLAUDE_CODE_SSE_PORT …): agentform may be
+// called by one of those.
+func claudeReads(lookup func(string) string) []string {
+	names := []string{
+		"ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
+		"CLAUDE_CODE_USE_*", "CLAUDE_CODE_SKIP_*_AUTH", "CLAUDE_CODE_CLIENT_*", "CLAUDE_CODE_CERT_STORE", "CLAUDE_CODE_MAX_*",
+		"CLAUDE_CODE_DISABLE_*", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
+	}
+	set := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return lookup(name) != "" })
+	}
+	if set("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_MANTLE", "CLAUDE_CODE_USE_ANTHROPIC_AWS") {
+		names = append(names, "AWS_*")
+	}
+	if set("CLAUDE_CODE_USE_VERTEX") {
+		names = append(names, "GOOGLE_*", "GCLOUD_PROJECT", "CLOUDSDK_CONFIG", "CLOUD_ML_REGION", "VERTEX_REGION_*")
+	}
+	if set("CLAUDE_CODE_USE_FOUNDRY") {
+		names = append(names, "AZURE_*")
+	}
+	return names
+}
