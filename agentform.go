@@ -44,6 +44,7 @@ import (
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/program"
@@ -158,7 +159,7 @@ func (l *Launcher) Attach(ctx context.Context, s *Session) error {
 func Available(name string) error {
 	spec, known := agent.Builtins()[name]
 	if !known {
-		return fmt.Errorf("no built-in agent %q: use claude, codex or gemini", name)
+		return fmt.Errorf("no built-in agent %q: use %s", name, plaintext.List(agent.Names(), "or"))
 	}
 	if _, err := exec.LookPath(spec.Command[0]); err != nil {
 		return fmt.Errorf("agent %q is not installed: %q is not on PATH", name, spec.Command[0])

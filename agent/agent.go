@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -76,6 +77,9 @@ const (
 func kinds() map[string]kind {
 	return map[string]kind{Claude: claude(), Codex: codex(), Gemini: gemini()}
 }
+
+// Names returns the names of the built-in agents, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(kinds())) }
 
 // Builtins returns new specs of the agents that need no agent block, by name, with
 // every default.

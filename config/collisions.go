@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 )
@@ -124,7 +125,7 @@ func everyone(list []*built) string {
 	if len(names) > 3 {
 		names = append(names[:3], fmt.Sprintf("%d more", len(names)-3))
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return plaintext.List(names, "and")
 }
 
 // commonDir returns the git directory that all worktrees of a repository share.

@@ -141,7 +141,7 @@ func build(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"claude", "codex", "gemini"} {
+	for _, name := range agent.Names() {
 		if err := os.WriteFile(filepath.Join(bin, name), stand, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -3,8 +3,8 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -51,11 +51,7 @@ func (q *queue) dependencies(c Change) (_ Change, isHeld bool) {
 		}
 		names = append(names, fmt.Sprintf("%s (%s)", u.on, u.detail))
 	}
-	list := names[0]
-	if n := len(names) - 1; n > 0 {
-		list = strings.Join(names[:n], ", ") + " and " + names[n]
-	}
-	return held(c, ReasonDependency, "waiting for "+list), true
+	return held(c, ReasonDependency, "waiting for "+plaintext.List(names, "and")), true
 }
 
 // met reports whether a dependency has reached what is waited for, and what it does

@@ -78,7 +78,7 @@ type Prompt struct {
 // changed by an agent block, or a custom one.
 type AgentSpec struct {
 	Name           string            `json:"name"`
-	Base           string            `json:"base,omitempty"` // the built-in it inherits from: claude, codex, gemini; empty: custom
+	Base           string            `json:"base,omitempty"` // the built-in it inherits from; empty: custom
 	Command        []string          `json:"command"`
 	Permissions    string            `json:"permissions,omitempty"` // ask, edits, all
 	Trust          bool              `json:"trust,omitempty"`

@@ -1,4 +1,4 @@
-// Package plaintext makes text safe to print on a terminal.
+// Package plaintext makes text to print on a terminal, which is safe there.
 package plaintext
 
 import (
@@ -69,6 +69,16 @@ func OneLine(s string) string {
 		return s
 	}
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// List returns words as a sentence lists them, the last one after "and" or "or":
+// a, b and c.
+func List(words []string, last string) string {
+	n := len(words) - 1
+	if n < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }
 
 // ShellWord returns a text as one word of a shell command. A word that starts with = is

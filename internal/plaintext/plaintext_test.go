@@ -25,6 +25,14 @@ func TestSafe(t *testing.T) {
 	}
 }
 
+func TestList(t *testing.T) {
+	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"}} {
+		if got := List(words, "and"); got != want {
+			t.Errorf("List(%q) = %q, want %q", words, got, want)
+		}
+	}
+}
+
 func TestShellWord(t *testing.T) {
 	for in, want := range map[string]string{"": "''", "a/b.c": "a/b.c", "=x": "'=x'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
 		if got := ShellWord(in); got != want {

@@ -14,8 +14,10 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/plaintext"
 )
 
 const manifestFile = "agentform.hcl"
@@ -82,7 +84,7 @@ func runInit(ctx context.Context, a *app) error {
 		return err
 	}
 	installed := preflight.Host{Environ: a.env.Environ, Dir: a.env.Dir}.Installed()
-	first := firstManifest{Agent: "claude"}
+	first := firstManifest{Agent: agent.Names()[0]}
 	if len(installed) > 0 {
 		first.Agent = installed[0]
 	}
@@ -114,7 +116,7 @@ func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 	}
 	switch {
 	case len(installed) == 0:
-		fmt.Fprintln(out, "\nNone of claude, codex and gemini is on PATH: install one, or declare your own agent.")
+		fmt.Fprintf(out, "\nNone of %s is on PATH: install one, or declare your own agent.\n", plaintext.List(agent.Names(), "and"))
 	case len(installed) > 1:
 		fmt.Fprintf(out, "\nAlso installed: %s.\n", strings.Join(installed[1:], ", "))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -248,11 +249,8 @@ func reportNoHub(a *app, p *project.Project, waits bool) {
 	if runs && !hub.Suspended(h) {
 		return
 	}
-	list, verb := needs[0], "needs"
-	if last := len(needs) - 1; last > 0 {
-		list, verb = strings.Join(needs[:last], ", ")+" and "+needs[last], "need"
-	}
-	if needs[len(needs)-1] == "held sessions" {
+	list, verb := plaintext.List(needs, "and"), "needs"
+	if len(needs) > 1 || needs[0] == "held sessions" {
 		verb = "need"
 	}
 	how := "which is not running: agentform serve --detach"

@@ -206,7 +206,7 @@ func (f *findings) agents(in Input) {
 		f.warn(d.Summary, strings.ReplaceAll(d.Detail, "\n", "; "), "")
 	}
 	if len(specs)+len(installed) == 0 {
-		f.warn("agents", "none of claude, codex and gemini is on PATH", "install one, or declare your own: agent \"NAME\" { command = [\"PROGRAM\"] }")
+		f.warn("agents", "none of "+plaintext.List(agent.Names(), "and")+" is on PATH", "install one, or declare your own: agent \"NAME\" { command = [\"PROGRAM\"] }")
 	}
 	for _, name := range installed {
 		if slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Agent.Name == name || s.Agent.Base == name }) {

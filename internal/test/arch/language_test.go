@@ -9,7 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 )
 
@@ -26,6 +28,21 @@ type block struct {
 type attribute struct {
 	Name, Forces string
 	Values       []string
+}
+
+// TestLanguageNamesAgents: config, which does not import agent, names every built-in one.
+func TestLanguageNamesAgents(t *testing.T) {
+	text, err := config.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, name := range agent.Names() {
+		names = append(names, "`"+name+"`")
+	}
+	if want := plaintext.List(names, "and") + " need no block"; !strings.Contains(string(text), want) {
+		t.Errorf("the doc of the agent block in config/language_session.go does not say %q", want)
+	}
 }
 
 // TestLanguageAndPlan: what the manifest's schema says about a change of an
