@@ -6,6 +6,21 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
+// OffBranch returns why a workspace is not known to be on a branch; empty: it is on it.
+// What its checkout is on instead is put into words by checkWorkspace, for a change,
+// and by package status, for a state.
+func OffBranch(co session.Checkout, branch string) Reason {
+	switch {
+	case co.Err != nil:
+		return ReasonUnreadable
+	case !co.Exists:
+		return ReasonWorkspaceGone
+	case !co.Git || co.Branch == "" || co.Branch != branch:
+		return ReasonBranchMismatch
+	}
+	return ""
+}
+
 // checkWorkspace compares a recorded session's workspace with the declared branch.
 // A mismatch is an error: agentform never checks anything out. settled reports that
 // a person has brought the workspace to a newly declared branch.
@@ -21,23 +36,23 @@ func checkWorkspace(j *join, r *session.Record, w *session.Spec, replacing bool)
 		return false, []session.Diagnostic{fixable(fix, ReasonBranchMismatch, "branch mismatch", at+detail)}
 	}
 	fix := func(code session.RemedyCode) session.Remedy { return switchBranch(code, j.in.World, tree.Path, w) }
-	switch {
-	case co.Err != nil:
+	switch off := OffBranch(co, w.Branch); {
+	case off == ReasonUnreadable:
 		return false, []session.Diagnostic{unreadable(w.Address, tree.Path, co)}
-	case !co.Exists:
+	case off == ReasonWorkspaceGone:
 		// Not git worktree prune: it removes the commits of submodules, which a
 		// replacement keeps.
 		return false, []session.Diagnostic{fixable(fix(session.RemedyReplaceSession), ReasonWorkspaceGone, "workspace is gone", at+"gone"+onBranch(tree.Branch))}
 	case tree.Mode == session.Plain:
 		return false, nil
+	case off == "":
+		return tree.Branch != w.Branch, nil
 	case !co.Git:
 		return fault(fmt.Sprintf("no git checkout any more, manifest declares %q", w.Branch), fix(session.RemedyRestoreCheckout))
 	case co.BranchGone != "":
 		return fault(fmt.Sprintf("%s, manifest declares %q", position(co), w.Branch), restoreBranch(j.in.World, tree.Path, w, co))
 	case co.Branch == "":
 		return fault(fmt.Sprintf("%s, manifest declares %q", position(co), w.Branch), fix(session.RemedySwitchDetached))
-	case co.Branch == w.Branch:
-		return tree.Branch != w.Branch, nil
 	case co.Branch == tree.Branch && w.Workspace.Path != tree.Path:
 		return false, nil // a new branch gets a new directory
 	case co.Branch == tree.Branch:

@@ -222,34 +222,35 @@ func branch(s *api.Session, spec session.Spec, co *session.Checkout, unmade bool
 	if co == nil || spec.Branch == "" {
 		return
 	}
-	if co.Err != nil { // the branch is not known
-		s.BranchFault, s.BranchReason = "workspace cannot be read: "+co.Err.Error(), plan.ReasonUnreadable
-		return
-	}
-	s.BranchLive = co.Branch
-	ok := co.Exists && co.Git && co.Branch == spec.Branch
-	if s.ID != "" && !unmade || co.Exists && !co.Empty { // a folder that is not created yet is not wrong
+	off := plan.OffBranch(*co, spec.Branch)
+	if off != plan.ReasonUnreadable { // else the branch is not known
+		s.BranchLive = co.Branch
+		if (s.ID == "" || unmade) && (!co.Exists || co.Empty) { // a folder that is not created yet is not wrong
+			return
+		}
+		ok := off == ""
 		s.BranchOK = &ok
-		s.BranchFault, s.BranchReason = branchFault(ok, *co)
 	}
+	s.BranchFault, s.BranchReason = branchFault(off, *co), off
 }
 
-// branchFault returns why a workspace is not on its branch, for people and as plan's
-// reason.
-func branchFault(ok bool, co session.Checkout) (string, plan.Reason) {
+// branchFault returns what a workspace that is not on its branch is, for people.
+func branchFault(off plan.Reason, co session.Checkout) string {
 	switch {
-	case ok:
-		return "", ""
-	case !co.Exists:
-		return "workspace is gone", plan.ReasonWorkspaceGone
+	case off == "":
+		return ""
+	case off == plan.ReasonUnreadable:
+		return "workspace cannot be read: " + co.Err.Error()
+	case off == plan.ReasonWorkspaceGone:
+		return "workspace is gone"
 	case !co.Git:
-		return "workspace is not a git checkout", plan.ReasonBranchMismatch
+		return "workspace is not a git checkout"
 	case co.BranchGone != "":
-		return fmt.Sprintf("branch %q of the workspace does not exist", co.BranchGone), plan.ReasonBranchMismatch
+		return fmt.Sprintf("branch %q of the workspace does not exist", co.BranchGone)
 	case co.Branch == "":
-		return "workspace is on no branch", plan.ReasonBranchMismatch
+		return "workspace is on no branch"
 	}
-	return fmt.Sprintf("workspace is on %q", co.Branch), plan.ReasonBranchMismatch
+	return fmt.Sprintf("workspace is on %q", co.Branch)
 }
 
 func (k Input) activity() session.Activity {
