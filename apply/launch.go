@@ -130,7 +130,7 @@ func (s *starter) prepare(ctx context.Context, e *entry, r *launch.Run, d delive
 	if o.Inherited, err = s.environs.inherited(spec); err != nil {
 		return l, err
 	}
-	if spec.Runtime.Docker == nil {
+	if !spec.Runtime.Traits().OwnHome {
 		o.ProjectDir = c.ProjectDir
 	}
 	return r.Prepare(o)

@@ -172,11 +172,7 @@ func (s *stopper) remove(ctx context.Context, e *entry) error {
 		return err
 	}
 	if err := rt.Remove(ctx, place); err != nil {
-		kind := "tmux session"
-		if place.Container != "" {
-			kind = "container"
-		}
-		return fmt.Errorf("its agent has ended, but its %s could not be removed (repeat the command once that is possible): %w", kind, err)
+		return fmt.Errorf("its agent has ended, but its %s could not be removed (repeat the command once that is possible): %w", place.Traits().Noun, err)
 	}
 	lives, err := s.runtimes.lives(ctx, e.rec.Spec, false)
 	if err != nil {

@@ -77,7 +77,7 @@ func decideUnknown(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic
 // endable reports whether a session in an unknown state can be ended, and someone
 // asked for that: a container can be killed whatever answers in it.
 func endable(j *join, c Change) bool {
-	if c.Before == nil || c.Live == nil || !c.Live.PlaceUp || c.Live.Location.Container == "" || j.in.Hub != nil {
+	if c.Before == nil || c.Live == nil || !c.Live.PlaceUp || c.Live.Location.Traits().HostProcesses || j.in.Hub != nil {
 		return false
 	}
 	return toEnd(j, c) || within(c.Address, j.in.Options.Restart) || within(c.Address, j.in.Options.Replace)

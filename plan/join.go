@@ -190,10 +190,11 @@ func (j *join) ambiguity(a session.Address) (session.Diagnostic, bool) {
 
 // where names a place for people.
 func where(p session.Location) string {
-	if p.Container != "" {
-		return "container " + p.Name
+	t := p.Traits()
+	if t.Server == "" { // it stands alone
+		return t.Noun + " " + p.Name
 	}
-	return "tmux session " + p.Name + " on " + p.Socket
+	return t.Noun + " " + p.Name + " on " + p.Socket
 }
 
 // fixable returns a problem of the remedy's session.

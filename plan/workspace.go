@@ -139,9 +139,9 @@ func nameTaken(a session.Address, l session.Live) session.Diagnostic {
 		return fixable(session.Remedy{Code: session.RemedyRebuildState, Address: a}, ReasonNameTaken, "session belongs to a lost state", fmt.Sprintf(
 			"it runs in %s, and the state that had it is lost with its lineage %s", where(l.Location), l.Mark.Project))
 	}
-	id := "tmux:" + l.Location.Socket + "/" + l.Location.Name
-	if l.Location.Container != "" {
-		id = "docker:" + l.Location.Name
+	id := l.Location.Runtime + ":" + l.Location.Name
+	if l.Location.Traits().Server != "" {
+		id = l.Location.Runtime + ":" + l.Location.Socket + "/" + l.Location.Name
 	}
 	return fixable(session.Remedy{Code: session.RemedyAdoptForeign, Address: a, ID: id}, ReasonNameTaken, "name is taken",
 		fmt.Sprintf("a %s that is not ours stands there", where(l.Location)))

@@ -6,7 +6,7 @@ import (
 )
 
 // Traits says what sessions of a runtime have in common with processes on this
-// machine. Code above a runtime asks for a trait, never for the kind of a runtime.
+// machine. Code above a runtime asks for a trait and not for the kind of a runtime.
 type Traits struct {
 	HostFiles     bool // sessions see this machine's files at the same paths: Launch.RunDir and Launch.Dir
 	HostProcesses bool // agents are processes of this machine, with the pid that Live.Agent has

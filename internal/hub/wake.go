@@ -51,12 +51,13 @@ func watched(s *Snapshot, statePath, dataDir string) Watched {
 			w.Files = append(w.Files, filepath.Join(co.GitDir, "HEAD"))
 		}
 		if l := k.Live; l != nil && l.Liveness == session.Alive {
-			if l.Agent.PID > 0 && l.Location.Container == "" {
+			local := l.Location.Traits().HostProcesses
+			if l.Agent.PID > 0 && local {
 				w.Agents = append(w.Agents, l.Agent)
 			}
 			run := filepath.Join(dataDir, "runs", l.Mark.Run)
 			w.Files = append(w.Files, filepath.Join(run, "signals.jsonl"))
-			if l.Location.Container != "" { // its processes are not on this host
+			if !local {
 				w.Files = append(w.Files, filepath.Join(run, "exit"))
 			}
 		}

@@ -137,7 +137,7 @@ func recorded(s *api.Session, r session.Record) {
 	if r.LastError != "" && !gaveUp(*s) {
 		s.Detail = r.LastError
 	}
-	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Location.Container == "" { // in a container it has another pid
+	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Location.Traits().HostProcesses {
 		s.PID = &r.Run.Agent.PID
 	}
 }
@@ -203,10 +203,8 @@ func live(s *api.Session, l session.Live) {
 	if l.Location.Pane != "" {
 		s.PaneID = l.Location.Pane
 	}
-	if l.Location.Container != "" {
-		s.Container = l.Location.Container
-	}
-	if l.Agent.PID > 0 && l.Liveness == session.Alive && l.Location.Container == "" {
+	s.Container = cmp.Or(l.Location.Container, s.Container)
+	if l.Agent.PID > 0 && l.Liveness == session.Alive && l.Location.Traits().HostProcesses {
 		s.PID = &l.Agent.PID
 	}
 	if !l.Started.IsZero() {

@@ -13,11 +13,12 @@ import (
 
 // mostKinds is how often code above the runtimes may ask what kind a runtime is. It
 // asks for one of session.Traits instead, so that a new runtime changes nothing there.
-const mostKinds = 5
+// Most of the rest read or compare the settings of Docker, or name a container for people.
+const mostKinds = 23
 
 // TestKinds counts the comparisons with a runtime's kind, by == and != and by the
-// cases of a switch, outside of the runtimes themselves, their blocks in config, and
-// test support.
+// cases of a switch, and the questions whether there are settings of Docker or a
+// container, outside of the runtimes themselves, their blocks in config, and test support.
 func TestKinds(t *testing.T) {
 	kind := func(x ast.Expr) bool {
 		l, ok := x.(*ast.BasicLit)
@@ -26,6 +27,11 @@ func TestKinds(t *testing.T) {
 	ofRuntime := func(x ast.Expr) bool {
 		said := strings.ToLower(types.ExprString(x))
 		return strings.Contains(said, "kind") || strings.Contains(said, "runtime")
+	}
+	hasDocker := func(x, y ast.Expr) bool {
+		field, ok := x.(*ast.SelectorExpr)
+		value := types.ExprString(y)
+		return ok && (field.Sel.Name == "Docker" && value == "nil" || field.Sel.Name == "Container" && value == `""`)
 	}
 	found := map[string]bool{} // by position: files that are built on both systems count once
 	for _, p := range packages(t) {
@@ -46,7 +52,7 @@ func TestKinds(t *testing.T) {
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.BinaryExpr:
-					note(n, (n.Op == token.EQL || n.Op == token.NEQ) && (kind(n.X) && ofRuntime(n.Y) || kind(n.Y) && ofRuntime(n.X)))
+					note(n, (n.Op == token.EQL || n.Op == token.NEQ) && (kind(n.X) && ofRuntime(n.Y) || kind(n.Y) && ofRuntime(n.X) || hasDocker(n.X, n.Y)))
 				case *ast.SwitchStmt:
 					for _, c := range n.Body.List {
 						note(c, n.Tag != nil && ofRuntime(n.Tag) && slices.ContainsFunc(c.(*ast.CaseClause).List, kind))
