@@ -123,7 +123,7 @@ const (
 	lockRetry = time.Second
 	// defaultInterval is the sweep of a project without sessions.
 	defaultInterval = 10 * time.Second
-	// minInterval is the minInterval time between two looks that nobody asked for.
+	// minInterval is the shortest time between two looks that nobody asked for.
 	minInterval = 250 * time.Millisecond
 	// A look is followed by a pause of pauseFactor times its duration, at most maxPause,
 	// which limits the load and still shows within a second what has ended.
@@ -242,7 +242,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	return max(wait, minInterval)
 }
 
-// interval returns the sweep interval: the minInterval of the sessions' own.
+// interval returns the sweep interval: the shortest of the sessions' own.
 func (h *Hub) interval(s *Snapshot) time.Duration {
 	wait := time.Duration(0)
 	for _, k := range s.Sessions {
