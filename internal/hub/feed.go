@@ -21,14 +21,16 @@ type feed struct {
 	past             time.Time // events up to it were notified by an earlier hub
 }
 
-// read reads what a session's history has more, and passes it on. Of events from before
-// the first look, only those are notified that happened since the last hub ended.
-func (f *feed) read(a session.Address, m *memory, before bool) {
+// publish passes on the new events of a session's history: to subscribers, and to those
+// who are notified. atStart says that the hub has just started: the events happened
+// without it, so subscribers do not get them, and only those are notified that happened
+// since the last hub ended.
+func (f *feed) publish(a session.Address, m *memory, atStart bool) {
 	fresh, err := m.readHistory()
 	if err != nil {
 		f.log.Warn("a history cannot be read", "session", a, "error", err)
 	}
-	if !before {
+	if !atStart {
 		f.put(fresh...)
 	}
 	since := time.Now().Add(-maxNotifyAge)
@@ -36,7 +38,7 @@ func (f *feed) read(a session.Address, m *memory, before bool) {
 		since = f.past
 	}
 	for _, e := range fresh {
-		if !before || !f.past.IsZero() && e.Time.After(since) {
+		if !atStart || !f.past.IsZero() && e.Time.After(since) {
 			f.notifyOf(e, m.events)
 		}
 	}

@@ -126,7 +126,7 @@ func (o *observer) input(st state.State) engine.HubInput {
 	return c
 }
 
-// recall makes the memories match the state, and reads what the histories have more.
+// recall makes the memories match the state, and publishes what is new in the histories.
 func (o *observer) recall(st state.State, at time.Time) {
 	there, runs := make(map[session.Address]bool, len(st.Sessions)), make(map[string]bool, len(st.Sessions))
 	for _, r := range st.Sessions {
@@ -135,9 +135,9 @@ func (o *observer) recall(st state.State, at time.Time) {
 		if m == nil || m.id != r.ID {
 			m = &memory{id: r.ID, run: r.Run.ID, tail: history.TailOf(o.folder(r)), quietSince: at}
 			o.memory[r.Address] = m
-			o.feed.read(r.Address, m, !o.began)
+			o.feed.publish(r.Address, m, !o.began)
 		} else {
-			o.feed.read(r.Address, m, false)
+			o.feed.publish(r.Address, m, false)
 		}
 		m.begin(r.Run.ID, at)
 	}

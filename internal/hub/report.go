@@ -21,7 +21,7 @@ func (o *observer) reportActivity(k status.Input, m *memory, s *Snapshot) {
 		o.log.Warn("activity cannot be recorded", "session", k.Record.Address, "error", err)
 	}
 	if len(reported) > 0 {
-		o.feed.read(k.Record.Address, m, false)
+		o.feed.publish(k.Record.Address, m, false)
 	}
 	if m.look.Detection.Source == "screen" && len(activity.Changes(x, m.events)) > 0 {
 		s.again = redrawTime // it counts when the screen shows the same again
@@ -53,7 +53,7 @@ func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) 
 		t.health(m.finding)
 		t.turn()
 		if t.reported {
-			o.feed.read(r.Address, m, false)
+			o.feed.publish(r.Address, m, false)
 		}
 	}
 	if !o.began {
