@@ -211,7 +211,7 @@ func (h *Hub) loop(ctx context.Context, lost func() error) error {
 func (h *Hub) round(ctx context.Context) time.Duration {
 	s := h.observer.look(ctx, h.repairs.running)
 	if s == nil || ctx.Err() != nil {
-		return time.Hour
+		return time.Hour // the loop ends: only its timer must not fire first
 	}
 	h.prober.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)

@@ -44,8 +44,8 @@ type memory struct {
 	finding      health.Finding
 }
 
-// quietTime is how long a screen must not have changed for a phrase on it to count: see
-// agent.
+// quietTime is how long a session must have no output for a phrase on its screen to
+// count, as in package agent: runtimes give the time of the last output in seconds.
 const quietTime = 2 * time.Second
 
 // moving reports whether the session had output just before a time. After the clock was
@@ -145,7 +145,7 @@ type known struct {
 }
 
 // idleTime is how long an agent must be idle by its screen alone until its turn counts
-// as ended: between two steps of a turn it may show an empty composer.
+// as ended: between two steps of a turn it may show an empty composer for a moment.
 const idleTime = 2 * time.Second
 
 // turnEnded returns when the agent's last turn ended; zero if the agent is not idle, or

@@ -18,8 +18,8 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// redrawTime is when to look again at a screen that was seen for the first time: one that
-// is being redrawn shows no state.
+// redrawTime is how long after a screen has shown a new activity the hub looks again: one
+// that is being redrawn may show anything, so the second look confirms the first.
 const redrawTime = 300 * time.Millisecond
 
 // observer observes the sessions on record, and adds to their histories what is new.
@@ -37,8 +37,16 @@ type observer struct {
 	began  bool // the first look is over
 }
 
-// look observes all sessions once. It returns nil if ctx ended meanwhile. While a
-// repair is running, that asks for secrets, and not the look.
+// look observes all sessions once. It returns nil if ctx ended meanwhile.
+//
+// It plans up to three times, since each step needs the plan of the one before:
+//
+//  1. With what was remembered of the last look: that plan joins the records with what
+//     is live, and so says whose screens and session files to read.
+//  2. With what these show, if it differs from what was remembered.
+//  3. With the secrets, if the plan starts a session: asking for one may ask a person,
+//     so it is done for starts only. While a repair runs, the look asks for no secrets:
+//     the repair does.
 func (o *observer) look(ctx context.Context, repairing bool) *Snapshot {
 	st, fault := o.read()
 	in := o.input(st)
@@ -118,9 +126,11 @@ func (o *observer) input(st state.State) engine.HubInput {
 			c.Doing[r.Address] = activity.DoingOf(r, m.look, m.movedAt, m.events, o.engine.Observer.Now())
 		}
 		if n := m.look.Transcript; m.vital != session.Alive && n != nil && n.Activity == session.BlockedAPI {
-			if c.Limits[r.Address] = n.Until; n.Until.IsZero() {
-				c.Limits[r.Address] = n.At.Add(r.Spec.Restart.Backoff.Max.D())
+			until := n.Until
+			if until.IsZero() {
+				until = n.At.Add(r.Spec.Restart.Backoff.Max.D())
 			}
+			c.Limits[r.Address] = until
 		}
 	}
 	return c
@@ -183,10 +193,10 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 // agent's activity must be read again: that of an idle one does not change by itself.
 func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 	vital := vitalOf(x)
-	moved, came := false, false
+	moved, attached := false, false
 	if l := x.Live; l != nil {
 		moved = !l.MovedAt.Equal(m.movedAt) || m.redrawn
-		came = l.Attached != m.attached
+		attached = l.Attached != m.attached
 		m.movedAt, m.redrawn, m.attached = l.MovedAt, false, l.Attached
 	}
 	if moved && m.advanced() {
@@ -200,9 +210,9 @@ func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 	} else if m.unknownSince.IsZero() {
 		m.unknownSince = at
 	}
-	ask := moved || came || !m.looked || m.moving(m.readAt) || vital != m.vital || at.Sub(m.shownAt) < 2*redrawTime || restless(m.look)
+	changed := moved || attached || !m.looked || m.moving(m.readAt) || vital != m.vital || at.Sub(m.shownAt) < 2*redrawTime || restless(m.look)
 	m.vital = vital
-	return ask
+	return changed
 }
 
 // vitalOf returns whether a session's agent lives. What cannot be reached is unknown.

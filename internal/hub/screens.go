@@ -8,9 +8,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// resolution is the precision of the time of a session's last output: a screen that was
-// read within it may be older.
-const resolution = 1100 * time.Millisecond
+// outputPrecision bounds the error of the time of a session's last output, which tmux
+// gives in whole seconds. Output may have followed a screen that was read within it.
+const outputPrecision = 1100 * time.Millisecond
 
 // readScreens reads the screens of the sessions that have written to them since they were
 // last read.
@@ -23,7 +23,7 @@ func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 	for i := range s.Sessions {
 		x := &s.Sessions[i]
 		m := o.memory[x.Record.Address]
-		if l := x.Live; l == nil || l.Screen != "" || !l.MovedAt.IsZero() && l.MovedAt.Equal(m.movedAt) && m.shownAt.Sub(l.MovedAt) > resolution {
+		if l := x.Live; l == nil || l.Screen != "" || !l.MovedAt.IsZero() && l.MovedAt.Equal(m.movedAt) && m.shownAt.Sub(l.MovedAt) > outputPrecision {
 			continue
 		}
 		spec := x.Record.Spec.Runtime

@@ -25,8 +25,8 @@ type answer struct {
 	at  time.Time
 }
 
-// How long an answer holds: each question may ask a person. A look and the repair
-// that follows it share one that grants.
+// How long an answer holds: each question may prompt a person. The answer to one question
+// serves the look and the repair that follows it.
 const (
 	refusedFor = 50 * time.Second
 	grantedFor = 5 * time.Second
