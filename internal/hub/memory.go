@@ -125,10 +125,10 @@ func last(events []history.Event, fits, ends func(history.Event) bool) *history.
 	return nil
 }
 
-// startedSince reports whether a start of the session began after a look did: the look
-// then shows the state before it, and counts restarts after it.
-func (m *memory) startedSince(looked, now time.Time) bool {
-	is := func(e history.Event) bool { return started(e) && e.Time.After(looked) && !e.Time.After(now) }
+// operationSince reports whether an operation on the session began after a look did: the
+// look then shows the state before it, and counts restarts after it.
+func (m *memory) operationSince(looked, now time.Time) bool {
+	is := func(e history.Event) bool { return endsEpisode(e) && e.Time.After(looked) && !e.Time.After(now) }
 	return slices.ContainsFunc(m.events, is)
 }
 

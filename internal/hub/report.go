@@ -44,7 +44,7 @@ func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) 
 		if !o.began {
 			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
 		}
-		if (r.Intent == session.Settled || r.Intent == session.Queued || r.LastError != "") && !m.startedSince(s.At, o.engine.Observer.Now()) { // else an operation in progress reports
+		if (r.Intent == session.Settled || r.Intent == session.Queued || r.LastError != "") && !m.operationSince(s.At, o.engine.Observer.Now()) { // else an operation in progress reports
 			if c, ok := changes[r.Address]; ok {
 				t.change(c, faults[r.Address])
 			}
@@ -116,8 +116,12 @@ func (t *reporter) noted(events []history.Event, err error) {
 	}
 }
 
-// started reports whether an event ends an episode: a start.
-func started(e history.Event) bool {
+// endsEpisode reports whether an event ends an episode. An episode is the time between two
+// operations on a session, of a person or of the hub: in each, a fault or a hold is
+// reported once. A pause or a stop ends one too: nothing is held after it until the next
+// operation, and what is wrong after that is news. Only starts count for the restart
+// budget: see plan.Moments.
+func endsEpisode(e history.Event) bool {
 	return e.Kind == history.ApplyStart || e.Kind == history.Launched
 }
 
@@ -125,21 +129,21 @@ func started(e history.Event) bool {
 // problems in the plan.
 func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 	if c.Stuck() && len(faults) > 0 {
-		t.escalate(c.Reason, faults[0].Summary+": "+faults[0].Detail, started)
+		t.escalate(c.Reason, faults[0].Summary+": "+faults[0].Detail, endsEpisode)
 	}
 	if v := c.Restarts; v != nil && v.Escalate {
 		reason := plan.ReasonBackingOff
 		if v.Reason == health.BudgetGone {
 			reason = plan.ReasonBudgetSpent
 		}
-		t.escalate(reason, c.Detail, started)
+		t.escalate(reason, c.Detail, endsEpisode)
 	}
 	if c.Action != plan.Hold {
 		return
 	}
 	switch c.Reason {
 	case plan.ReasonSecret:
-		t.escalate(c.Reason, c.Detail, started)
+		t.escalate(c.Reason, c.Detail, endsEpisode)
 	case plan.ReasonBackingOff, plan.ReasonBlockedAPI, plan.ReasonPolicy, plan.ReasonDependencyFailed:
 	default:
 		return // it waits for something other than time, which status shows
@@ -148,7 +152,7 @@ func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 	if !c.Until.IsZero() && c.Reason != plan.ReasonSecret { // which is checked repeatedly
 		e.New = c.Until.Format(time.RFC3339Nano)
 	}
-	if was := last(t.m.events, of(history.Held), started); was == nil || was.Reason != e.Reason || was.New != e.New {
+	if was := last(t.m.events, of(history.Held), endsEpisode); was == nil || was.Reason != e.Reason || was.New != e.New {
 		t.say(e)
 	}
 }
@@ -185,7 +189,7 @@ func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 		t.say(history.Event{Kind: history.BranchRestored, New: branchOf(co)})
 	}
 	if i := slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(plan.ReasonWorkspaceGone) }); i >= 0 {
-		t.escalate(plan.ReasonWorkspaceGone, faults[i].Detail, started)
+		t.escalate(plan.ReasonWorkspaceGone, faults[i].Detail, endsEpisode)
 	}
 }
 
