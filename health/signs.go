@@ -24,7 +24,7 @@ type Signs struct {
 	Liveness      session.Liveness
 	UnknownReason string           // why Liveness is unknown, for people
 	Activity      session.Activity // as the agent's signals say
-	Standing      bool             // paused or frozen: nothing counts
+	Frozen        bool             // then nothing counts
 	Age           time.Duration    // of the run
 	// Quiet is how long nothing changed while it was observed: no output, no line in
 	// its session file, no hook. A machine's sleep does not count.
@@ -51,7 +51,7 @@ type Finding struct {
 // waits for a prompt, a person or a limit shows one.
 func Check(p session.Health, s Signs) Finding {
 	switch {
-	case s.Standing:
+	case s.Frozen:
 		return Finding{}
 	case s.Liveness == session.Unknown:
 		if p.HungAfter > 0 && s.UnknownFor >= p.HungAfter.D() {

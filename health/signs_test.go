@@ -20,7 +20,7 @@ func TestCheck(t *testing.T) {
 		"well":                            {Signs{Liveness: session.Alive, Activity: session.Idle, Age: old, Quiet: old}, Well, false},
 		"at work, and quiet for a while":  {Signs{Liveness: session.Alive, Activity: session.Working, Age: old, Quiet: 14 * time.Minute}, Well, false},
 		"hung":                            {Signs{Liveness: session.Alive, Activity: session.Working, Age: old, Quiet: 15 * time.Minute}, Hung, true},
-		"hung, and paused":                {Signs{Liveness: session.Alive, Activity: session.Working, Age: old, Quiet: old, Standing: true}, Well, false},
+		"hung, and paused":                {Signs{Liveness: session.Alive, Activity: session.Working, Age: old, Quiet: old, Frozen: true}, Well, false},
 		"hung, and just begun":            {Signs{Liveness: session.Alive, Activity: session.Working, Age: time.Second, Quiet: old}, Well, false},
 		"waits for a person":              {Signs{Liveness: session.Alive, Activity: session.Blocked, Age: old, Quiet: old}, Well, false},
 		"two failures":                    {Signs{Liveness: session.Alive, Age: old, Quiet: old, Failures: 2, Failing: time.Minute}, Well, false},
@@ -56,7 +56,7 @@ func TestOneSignalEndsNothing(t *testing.T) {
 		s := Signs{
 			Liveness: rapid.SampledFrom([]session.Liveness{session.Alive, session.Dead, session.Unknown}).Draw(t, "liveness"),
 			Activity: rapid.SampledFrom([]session.Activity{session.Working, session.Idle, session.Blocked, session.BlockedAPI, session.NoActivity, session.Booting, session.Unobserved}).Draw(t, "activity"),
-			Standing: rapid.Bool().Draw(t, "standing"), Overdue: rapid.Bool().Draw(t, "overdue"),
+			Frozen:   rapid.Bool().Draw(t, "frozen"), Overdue: rapid.Bool().Draw(t, "overdue"),
 			Age:        time.Duration(rapid.IntRange(0, 1000).Draw(t, "age")) * time.Second,
 			Quiet:      time.Duration(rapid.IntRange(0, 1000).Draw(t, "quiet")) * time.Second,
 			UnknownFor: time.Duration(rapid.IntRange(0, 1000).Draw(t, "unknown for")) * time.Second,
@@ -68,7 +68,7 @@ func TestOneSignalEndsNothing(t *testing.T) {
 		}
 		hung := s.Activity == session.Working && s.Quiet >= time.Minute
 		mute := s.Failures > 0 && s.Quiet >= s.Failing && s.Activity != session.Idle && s.Activity != session.Blocked && s.Activity != session.BlockedAPI
-		if s.Liveness != session.Alive || s.Standing || !hung && !mute {
+		if s.Liveness != session.Alive || s.Frozen || !hung && !mute {
 			t.Fatalf("ended by %+v", s)
 		}
 	})

@@ -19,7 +19,7 @@ const (
 	NeedsWork    Reason = "turn_ended"  // its agent has done with what it was given
 	NeedsHelp    Reason = "failed"      // its agent says that it failed, or left with a failure
 	NeedsRestart Reason = "exited"      // its agent left, and a shell has the terminal
-	NeedsAgent   Reason = "stale"       // its place stands, its agent is gone
+	NeedsAgent   Reason = "stale"       // its place is left, its agent is gone
 	NeedsTime    Reason = "timeout"     // its run was stopped for its time
 	NeedsPlace   Reason = "error"       // its place is gone, or the last action on it failed
 	NeedsBranch  Reason = "branch_mismatch"

@@ -87,7 +87,7 @@ func notable(e history.Event) (on, also string) {
 		case session.StatusBlocked, session.StatusBlockedAPI, session.StatusFailed, session.StatusDone:
 			return string(s), ""
 		case session.StatusExited:
-			return string(s), e.Reason // stale, if its place stands
+			return string(s), e.Reason // stale, if its place is left
 		}
 	}
 	return "", ""

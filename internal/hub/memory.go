@@ -23,7 +23,7 @@ type memory struct {
 	look       activity.Look
 	looked     bool
 	readAt     time.Time // when the activity was read
-	vital      session.Liveness
+	liveness   session.Liveness
 	screen     string
 	still      string    // the screen without spinners and timers
 	shownAt    time.Time // when the screen was captured
@@ -151,7 +151,7 @@ const idleTime = 2 * time.Second
 // turnEnded returns when the agent's last turn ended; zero if the agent is not idle, or
 // that is not certain yet. A turn that ended before the last input is not the last one.
 func (m *memory) turnEnded(rec session.Record, now time.Time) time.Time {
-	rests := m.vital == session.Alive && (m.look.Activity == session.Idle || m.look.Activity == session.Done)
+	rests := m.liveness == session.Alive && (m.look.Activity == session.Idle || m.look.Activity == session.Done)
 	switch m.look.Activity {
 	case session.Working, session.Blocked, session.BlockedAPI:
 		m.worked = true

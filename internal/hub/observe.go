@@ -125,7 +125,7 @@ func (o *observer) input(st state.State) engine.HubInput {
 		if awaited[r.Address] && m.looked {
 			c.Doing[r.Address] = activity.DoingOf(r, m.look, m.movedAt, m.events, o.engine.Observer.Now())
 		}
-		if n := m.look.Transcript; m.vital != session.Alive && n != nil && n.Activity == session.BlockedAPI {
+		if n := m.look.Transcript; m.liveness != session.Alive && n != nil && n.Activity == session.BlockedAPI {
 			until := n.Until
 			if until.IsZero() {
 				until = n.At.Add(r.Spec.Restart.Backoff.Max.D())
@@ -192,7 +192,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 // needsReading notes what has changed since the last look, and reports whether the
 // agent's activity must be read again: that of an idle one does not change by itself.
 func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
-	vital := vitalOf(x)
+	liveness := livenessOf(x)
 	moved, attached := false, false
 	if l := x.Live; l != nil {
 		moved = !l.MovedAt.Equal(m.movedAt) || m.redrawn
@@ -205,18 +205,18 @@ func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 	if heard := o.activity.Heard([]string{m.run}); heard != m.heard {
 		m.heard, moved, m.quietSince = heard, true, at
 	}
-	if vital != session.Unknown {
+	if liveness != session.Unknown {
 		m.unknownSince = time.Time{}
 	} else if m.unknownSince.IsZero() {
 		m.unknownSince = at
 	}
-	changed := moved || attached || !m.looked || m.moving(m.readAt) || vital != m.vital || at.Sub(m.shownAt) < 2*redrawTime || restless(m.look)
-	m.vital = vital
+	changed := moved || attached || !m.looked || m.moving(m.readAt) || liveness != m.liveness || at.Sub(m.shownAt) < 2*redrawTime || restless(m.look)
+	m.liveness = liveness
 	return changed
 }
 
-// vitalOf returns whether a session's agent lives. What cannot be reached is unknown.
-func vitalOf(x *engine.Seen) session.Liveness {
+// livenessOf returns whether a session's agent lives. What cannot be reached is unknown.
+func livenessOf(x *engine.Seen) session.Liveness {
 	switch {
 	case x.Live != nil:
 		return x.Live.Liveness
@@ -237,11 +237,11 @@ func restless(x activity.Look) bool {
 
 // signs returns the input of a session's health check.
 func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
-	s := health.Signs{Liveness: vitalOf(x), UnknownReason: x.Diagnosis.Detail, Activity: m.look.Detection.Activity, Quiet: at.Sub(m.quietSince),
+	s := health.Signs{Liveness: livenessOf(x), UnknownReason: x.Diagnosis.Detail, Activity: m.look.Detection.Activity, Quiet: at.Sub(m.quietSince),
 		Age: at.Sub(x.Record.Run.StartedAt), Overdue: m.look.Overdue,
 		Failures: m.pulse.Failures, Failure: m.pulse.Failure}
 	if l := x.Live; l != nil {
-		s.UnknownReason, s.Standing = l.UnknownReason, l.Frozen || l.InputOff && x.Record.Spec.Pause.Mode == session.Freeze
+		s.UnknownReason, s.Frozen = l.UnknownReason, l.Frozen || l.InputOff && x.Record.Spec.Pause.Mode == session.Freeze
 	}
 	if !m.unknownSince.IsZero() {
 		s.UnknownFor = at.Sub(m.unknownSince)

@@ -206,7 +206,7 @@ func (t *reporter) health(f health.Finding) {
 	sick := was != nil && was.Kind == history.Unhealthy
 	switch {
 	case f.Sickness == health.Well:
-		if sick && t.m.vital == session.Alive {
+		if sick && t.m.liveness == session.Alive {
 			t.say(history.Event{Kind: history.Healthy})
 		}
 		return

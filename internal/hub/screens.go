@@ -27,7 +27,7 @@ func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 			continue
 		}
 		spec := x.Record.Spec.Runtime
-		if p := x.Live.Location; p.Traits().Server != "" { // where it stands, whatever its spec says
+		if p := x.Live.Location; p.Traits().Server != "" { // where it is, whatever its spec says
 			spec = session.RuntimeSpec{Kind: p.Runtime}
 		}
 		key := spec.Key()
