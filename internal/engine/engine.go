@@ -123,7 +123,7 @@ const settleTimeout = 15 * time.Second
 // passed. No other apply runs, so that is soon.
 func (e *Engine) resolve(ctx context.Context, st state.State, q Request) session.World {
 	for until := time.Now().Add(settleTimeout); ; {
-		w := e.look(ctx, st, q, false)
+		w := e.world(ctx, st, q, false)
 		if !unresolved(st, w) || time.Now().After(until) || !sleep(ctx, 200*time.Millisecond) {
 			return w
 		}
@@ -160,8 +160,8 @@ func halfMade(r session.Record, at session.Checkout) bool {
 	return false
 }
 
-// look takes a snapshot of what a request and the records touch.
-func (e *Engine) look(ctx context.Context, st state.State, q Request, screens bool) session.World {
+// world takes a snapshot of what a request and the records touch.
+func (e *Engine) world(ctx context.Context, st state.State, q Request, screens bool) session.World {
 	return e.observer(st, q).World(ctx, q.Wanted, st.Sessions, screens)
 }
 

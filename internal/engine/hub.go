@@ -26,7 +26,7 @@ type HubInput struct {
 // Observe observes the sessions of a state, without a lock and without screens, and
 // plans what the hub is to do. A history that cannot be read counts as empty.
 func (e *Engine) Observe(ctx context.Context, st state.State, in HubInput) Observation {
-	w := e.look(ctx, st, Request{Wanted: recordedSpecs(st)}, false)
+	w := e.world(ctx, st, Request{Wanted: recordedSpecs(st)}, false)
 	w.Writer = e.writer(st)
 	return observation(st, w, e.planHub(st, w, in))
 }
@@ -50,7 +50,7 @@ func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{})
 	var p plan.Plan
 	tally, err := e.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()
-		p = e.planHub(st, e.look(ctx, st, Request{Wanted: recordedSpecs(st)}, false), in)
+		p = e.planHub(st, e.world(ctx, st, Request{Wanted: recordedSpecs(st)}, false), in)
 		a.By, a.EachAlone = history.ByHub, true
 		return a.Run(ctx, p, drain)
 	})
@@ -69,7 +69,7 @@ func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan
 			Wanted: recordedSpecs(st), Records: st.Sessions, World: w, ByHand: true,
 			Options: plan.Options{MaxRunning: in.MaxRunning}, Doing: in.Doing, Hub: &in.Hub,
 		})
-		known := len(in.Lacking)
+		before := len(in.Lacking)
 		for _, c := range p.Changes {
 			if in.Missing == nil || !c.Starts() || asked[c.Address] {
 				continue
@@ -79,7 +79,7 @@ func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan
 				in.Lacking[c.Address] = why
 			}
 		}
-		if len(in.Lacking) == known {
+		if len(in.Lacking) == before {
 			return Explain(p)
 		}
 	}

@@ -122,15 +122,15 @@ func (o Observer) lives(ctx context.Context, w *session.World, specs map[string]
 			answers[key] = o.ask(ctx, spec, screens)
 		}
 	}
-	seen := map[session.Location]bool{}
+	included := map[session.Location]bool{}
 	for _, engine := range slices.Sorted(maps.Keys(specs)) {
 		lives, err := answers[engine]()
 		w.Runtimes[engine] = err
 		for _, l := range lives {
-			if len(specs) == 1 || !seen[l.Location] {
+			if len(specs) == 1 || !included[l.Location] {
 				w.Lives = append(w.Lives, l)
 			}
-			seen[l.Location] = true
+			included[l.Location] = true
 		}
 	}
 }
@@ -139,12 +139,12 @@ func (o Observer) lives(ctx context.Context, w *session.World, specs map[string]
 // with, so that they can be adopted unchanged. The data folder still has that of a
 // session whose lineage was lost, and of no session of another project.
 func (o Observer) addLaunched(lives []session.Live, recorded []session.Record) {
-	known := make(map[string]bool, len(recorded))
+	onRecord := make(map[string]bool, len(recorded))
 	for _, r := range recorded {
-		known[r.ID] = true
+		onRecord[r.ID] = true
 	}
 	for i := range lives {
-		if l := &lives[i]; o.Launched != nil && l.Mark.ID != "" && !known[l.Mark.ID] && l.Spec == nil {
+		if l := &lives[i]; o.Launched != nil && l.Mark.ID != "" && !onRecord[l.Mark.ID] && l.Spec == nil {
 			l.Spec = o.Launched(l.Mark.Run)
 		}
 	}
@@ -183,7 +183,7 @@ func (o Observer) worktrees(ctx context.Context, w *session.World, wanted []sess
 	for repo, a := range answers {
 		if a.err == nil {
 			w.Worktrees[repo] = a.held
-		} else if _, looked := w.Checkouts[repo]; !looked {
+		} else if _, observed := w.Checkouts[repo]; !observed {
 			w.Checkouts[repo] = session.Checkout{Path: repo, Err: a.err}
 		}
 	}
@@ -191,7 +191,7 @@ func (o Observer) worktrees(ctx context.Context, w *session.World, wanted []sess
 
 // changing returns the repositories of wanted worktrees that are not on record, are
 // recorded with another branch or path, or do not exist as recorded.
-func changing(seen map[string]session.Checkout, wanted []session.Spec, recorded []session.Record) []string {
+func changing(checkouts map[string]session.Checkout, wanted []session.Spec, recorded []session.Record) []string {
 	trees := make(map[session.Address]session.WorkspaceState, len(recorded))
 	for _, r := range recorded {
 		trees[r.Address] = r.Tree
@@ -201,12 +201,12 @@ func changing(seen map[string]session.Checkout, wanted []session.Spec, recorded 
 		if s.Workspace.Repo == "" || s.Workspace.Mode == session.Clone {
 			continue // a clone holds no branch of the repository
 		}
-		if s.Workspace.Mode == session.InPlace && seen[s.Workspace.Path].Branch == s.Branch {
+		if s.Workspace.Mode == session.InPlace && checkouts[s.Workspace.Path].Branch == s.Branch {
 			continue // nothing is created, and nobody else can hold the branch
 		}
-		t, known := trees[s.Address]
-		stands := seen[t.Path]
-		if !known || t.Branch != s.Branch || t.Path != s.Workspace.Path || !stands.Exists || stands.Branch != s.Branch {
+		t, recordedTree := trees[s.Address]
+		at := checkouts[t.Path]
+		if !recordedTree || t.Branch != s.Branch || t.Path != s.Workspace.Path || !at.Exists || at.Branch != s.Branch {
 			repos[s.Workspace.Repo] = true
 		}
 	}
@@ -235,14 +235,14 @@ const exitTimeout = time.Second
 
 // awaitExits waits, for at most exitTimeout, for agents whose place is gone to exit.
 func (o Observer) awaitExits(ctx context.Context, w *session.World) {
-	seen := make(map[string]bool, len(w.Lives))
+	shown := make(map[string]bool, len(w.Lives))
 	for _, l := range w.Lives {
-		seen[l.Mark.Run] = true
+		shown[l.Mark.Run] = true
 	}
 	for until := time.Now().Add(exitTimeout); time.Now().Before(until); {
 		alive := false
 		for run, facts := range w.Runs {
-			if facts.Alive && !seen[run] {
+			if facts.Alive && !shown[run] {
 				w.Runs[run] = o.Facts(run)
 				alive = alive || w.Runs[run].Alive
 			}

@@ -76,7 +76,7 @@ func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}
 		if o.Fresh {
 			q.Options.Fresh = o.Addresses
 		}
-		p = e.decide(ctx, st, e.look(ctx, st, q, false), q, true)
+		p = e.decide(ctx, st, e.world(ctx, st, q, false), q, true)
 		for i := range p.Changes {
 			p.Changes[i].Approved = waits(p.Changes[i])
 		}

@@ -58,9 +58,9 @@ func (h *restartHistories) counts(records []session.Record, w session.World, in 
 			lives[w.Lives[i].Mark.Run] = &w.Lives[i]
 		}
 	}
-	counts, known := map[session.Address]health.Count{}, make(map[string]bool, len(records))
+	counts, folders := map[session.Address]health.Count{}, make(map[string]bool, len(records))
 	for _, rec := range records {
-		known[folder(rec)] = true
+		folders[folder(rec)] = true
 		l := lives[rec.Run.ID]
 		_, sick := in.Sick[rec.Address]
 		settled := rec.Intent == session.Settled && rec.LastError == ""
@@ -71,7 +71,7 @@ func (h *restartHistories) counts(records []session.Record, w session.World, in 
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	maps.DeleteFunc(h.all, func(f string, _ *restartHistory) bool { return !known[f] })
+	maps.DeleteFunc(h.all, func(f string, _ *restartHistory) bool { return !folders[f] })
 	return counts
 }
 

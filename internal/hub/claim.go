@@ -19,8 +19,8 @@ import (
 
 const (
 	// LockFile is in the data folder once a hub has supervised the project.
-	LockFile = "hub.lock"
-	seenName = "hub.json"
+	LockFile     = "hub.lock"
+	notifiedFile = "hub.json"
 )
 
 // TakenError reports that another hub supervises the project.
@@ -129,8 +129,8 @@ func readHolder(path string) (h state.Holder) {
 	return state.Holder{}
 }
 
-// seen is the last event that a hub has notified of.
-type seen struct {
+// notified is the last event that a hub has notified of.
+type notified struct {
 	At time.Time `json:"at"`
 }
 
@@ -138,25 +138,25 @@ type seen struct {
 // later.
 const maxNotifyAge = time.Hour
 
-// readSeen returns the time of the last event that an earlier hub notified of; zero if
+// readNotified returns the time of the last event that an earlier hub notified of; zero if
 // there was none.
-func readSeen(dataDir string) time.Time {
-	f, err := layout.OpenRegular(filepath.Join(dataDir, seenName), syscall.O_NOFOLLOW)
+func readNotified(dataDir string) time.Time {
+	f, err := layout.OpenRegular(filepath.Join(dataDir, notifiedFile), syscall.O_NOFOLLOW)
 	if err != nil {
 		return time.Time{}
 	}
 	defer f.Close()
-	var s seen
-	if json.NewDecoder(f).Decode(&s) != nil {
+	var last notified
+	if json.NewDecoder(f).Decode(&last) != nil {
 		return time.Time{}
 	}
-	return s.At
+	return last.At
 }
 
-// writeSeen records the time of the last event for the next hub. It ignores errors: at
+// writeNotified records the time of the last event for the next hub. It ignores errors: at
 // worst, an event is notified twice.
-func writeSeen(dataDir string, at time.Time) {
-	if b, err := json.Marshal(seen{at}); err == nil {
-		_ = renameio.WriteFile(filepath.Join(dataDir, seenName), append(b, '\n'), 0o600, renameio.WithTempDir(dataDir))
+func writeNotified(dataDir string, at time.Time) {
+	if b, err := json.Marshal(notified{at}); err == nil {
+		_ = renameio.WriteFile(filepath.Join(dataDir, notifiedFile), append(b, '\n'), 0o600, renameio.WithTempDir(dataDir))
 	}
 }

@@ -8,20 +8,20 @@ import (
 )
 
 // Whatever stands where the hub keeps how far it has told does not hold it up.
-func TestSeenIsReplaced(t *testing.T) {
+func TestNotifiedIsReplaced(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, seenName), 0o600); err != nil {
+	if err := syscall.Mkfifo(filepath.Join(dir, notifiedFile), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	done := make(chan time.Time)
 	go func() {
-		before := readSeen(dir)
-		writeSeen(dir, at)
+		before := readNotified(dir)
+		writeNotified(dir, at)
 		if !before.IsZero() {
 			t.Errorf("a pipe says %s", before)
 		}
-		done <- readSeen(dir)
+		done <- readNotified(dir)
 	}()
 	select {
 	case got := <-done:

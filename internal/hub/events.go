@@ -12,11 +12,11 @@ import (
 
 // subscriptions wakes the hub when a runtime reports an event.
 type subscriptions struct {
-	engine *engine.Engine
-	log    *slog.Logger
-	work   *sync.WaitGroup
-	wake   func()
-	known  map[string]bool // runtimes by key, also those that report nothing
+	engine     *engine.Engine
+	log        *slog.Logger
+	work       *sync.WaitGroup
+	wake       func()
+	subscribed map[string]bool // runtimes by key, also those that report nothing
 }
 
 // retryInterval is how long to wait before a runtime that stopped reporting is
@@ -27,14 +27,14 @@ const retryInterval = 5 * time.Second
 func (x *subscriptions) update(ctx context.Context, s *Snapshot) {
 	for _, k := range s.Sessions {
 		spec := k.Record.Spec.Runtime
-		if x.known[spec.Key()] {
+		if x.subscribed[spec.Key()] {
 			continue
 		}
 		rt, err := x.engine.Opened(s.Lineage, spec)
 		if err != nil {
 			continue // the look reported it, and the next one tries again
 		}
-		x.known[spec.Key()] = true
+		x.subscribed[spec.Key()] = true
 		if n, can := rt.(session.EventSource); can {
 			x.work.Go(func() { x.follow(ctx, n, spec) })
 		}

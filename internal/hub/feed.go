@@ -62,7 +62,7 @@ func (f *feed) notifyOf(e history.Event, past []history.Event) {
 	}
 	if e.Time.After(f.past) {
 		f.past = e.Time
-		writeSeen(f.dataDir, f.past)
+		writeNotified(f.dataDir, f.past)
 	}
 }
 

@@ -95,7 +95,7 @@ func New(c Config) *Hub {
 	}
 	h.prober = prober{engine: e, agent: c.Activity.Agent, log: c.Log, work: &h.work, done: make(chan probed), slots: make(chan struct{}, probesAtOnce)}
 	h.repairs = repairs{engine: e, log: c.Log, work: &h.work, done: make(chan repaired, 1)}
-	h.subscriptions = subscriptions{engine: e, log: c.Log, work: &h.work, wake: h.Wake, known: map[string]bool{}}
+	h.subscriptions = subscriptions{engine: e, log: c.Log, work: &h.work, wake: h.Wake, subscribed: map[string]bool{}}
 	h.snapshot.Store(&Snapshot{})
 	return h
 }
@@ -145,7 +145,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("claim the project for the hub: %w", err)
 	}
-	h.feed.past = readSeen(h.cfg.DataDir)
+	h.feed.past = readNotified(h.cfg.DataDir)
 	stop := startWakers(ctx, h.cfg.Wakers, h.Wake, h.log)
 	defer stop()
 	defer func() {
@@ -209,7 +209,7 @@ func (h *Hub) loop(ctx context.Context, lost func() error) error {
 
 // round observes and acts once. It returns the time until the next round.
 func (h *Hub) round(ctx context.Context) time.Duration {
-	s := h.observer.look(ctx, h.repairs.running)
+	s := h.observer.observe(ctx, h.repairs.running)
 	if s == nil || ctx.Err() != nil {
 		return time.Hour // the loop ends: only its timer must not fire first
 	}

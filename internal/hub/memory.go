@@ -20,21 +20,21 @@ type memory struct {
 	tail    *history.Tail
 	events  []history.Event // without excerpts
 
-	look       activity.Look
-	looked     bool
-	readAt     time.Time // when the activity was read
-	liveness   session.Liveness
-	screen     string
-	still      string    // the screen without spinners and timers
-	shownAt    time.Time // when the screen was captured
-	redrawn    bool      // the screen has changed since the activity was read
-	movedAt    time.Time // last output, as the runtime says
-	attached   int       // terminals
-	heard      int64     // bytes that the hooks have reported
-	transcript string
-	unreported bool      // an operation was in progress when the activity was read
-	worked     bool      // it has worked since its last turn ended
-	idleSince  time.Time // zero: it is not idle
+	activity     activity.Look
+	activityRead bool
+	readAt       time.Time // when the activity was read
+	liveness     session.Liveness
+	screen       string
+	still        string    // the screen without spinners and timers
+	shownAt      time.Time // when the screen was captured
+	redrawn      bool      // the screen has changed since the activity was read
+	movedAt      time.Time // last output, as the runtime says
+	attached     int       // terminals
+	heard        int64     // bytes that the hooks have reported
+	transcript   string
+	unreported   bool      // an operation was in progress when the activity was read
+	worked       bool      // it has worked since its last turn ended
+	idleSince    time.Time // zero: it is not idle
 
 	quietSince   time.Time // nothing has moved since
 	unknownSince time.Time // zero: it is known whether it lives
@@ -125,10 +125,10 @@ func last(events []history.Event, fits, ends func(history.Event) bool) *history.
 	return nil
 }
 
-// operationSince reports whether an operation on the session began after a look did: the
-// look then shows the state before it, and counts restarts after it.
-func (m *memory) operationSince(looked, now time.Time) bool {
-	is := func(e history.Event) bool { return endsEpisode(e) && e.Time.After(looked) && !e.Time.After(now) }
+// operationSince reports whether an operation on the session began after the time of a
+// look: the look then shows the state before it, and counts restarts after it.
+func (m *memory) operationSince(at, now time.Time) bool {
+	is := func(e history.Event) bool { return endsEpisode(e) && e.Time.After(at) && !e.Time.After(now) }
 	return slices.ContainsFunc(m.events, is)
 }
 
@@ -137,8 +137,8 @@ func of(kinds ...history.Kind) func(history.Event) bool {
 	return func(e history.Event) bool { return slices.Contains(kinds, e.Kind) }
 }
 
-// known is the state as last read.
-type known struct {
+// lastState is the state as last read.
+type lastState struct {
 	state.State
 	read  bool
 	fault error
@@ -151,8 +151,8 @@ const idleTime = 2 * time.Second
 // turnEnded returns when the agent's last turn ended; zero if the agent is not idle, or
 // that is not certain yet. A turn that ended before the last input is not the last one.
 func (m *memory) turnEnded(rec session.Record, now time.Time) time.Time {
-	rests := m.liveness == session.Alive && (m.look.Activity == session.Idle || m.look.Activity == session.Done)
-	switch m.look.Activity {
+	rests := m.liveness == session.Alive && (m.activity.Activity == session.Idle || m.activity.Activity == session.Done)
+	switch m.activity.Activity {
 	case session.Working, session.Blocked, session.BlockedAPI:
 		m.worked = true
 	}
@@ -165,9 +165,9 @@ func (m *memory) turnEnded(rec session.Record, now time.Time) time.Time {
 	}
 	given, _ := activity.Given(rec, m.events)
 	switch {
-	case m.look.TurnAt.After(given):
+	case m.activity.TurnAt.After(given):
 		m.worked = false
-		return m.look.TurnAt
+		return m.activity.TurnAt
 	case m.worked && m.idleSince.After(given) && now.Sub(m.idleSince) >= idleTime:
 		m.worked = false
 		return m.idleSince

@@ -33,11 +33,11 @@ type observer struct {
 	log        *slog.Logger
 
 	memory map[session.Address]*memory
-	state  known
+	state  lastState
 	began  bool // the first look is over
 }
 
-// look observes all sessions once. It returns nil if ctx ended meanwhile.
+// observe observes all sessions once. It returns nil if ctx ended meanwhile.
 //
 // It plans up to three times, since each step needs the plan of the one before:
 //
@@ -47,7 +47,7 @@ type observer struct {
 //  3. With the secrets, if the plan starts a session: asking for one may ask a person,
 //     so it is done for starts only. While a repair runs, the look asks for no secrets:
 //     the repair does.
-func (o *observer) look(ctx context.Context, repairing bool) *Snapshot {
+func (o *observer) observe(ctx context.Context, repairing bool) *Snapshot {
 	st, fault := o.read()
 	in := o.input(st)
 	x := o.engine.Observe(ctx, st, in)
@@ -99,7 +99,7 @@ func (o *observer) read() (state.State, error) {
 	if o.state.fault != nil {
 		o.log.Info("the state can be read again")
 	}
-	o.state = known{State: st, read: true}
+	o.state = lastState{State: st, read: true}
 	return st, nil
 }
 
@@ -122,10 +122,10 @@ func (o *observer) input(st state.State) engine.HubInput {
 		if m.finding.Ends && r.Spec.Health.OnUnhealthy == "restart" {
 			c.Sick[r.Address] = plan.Sick{Run: m.run, Detail: m.finding.Detail}
 		}
-		if awaited[r.Address] && m.looked {
-			c.Doing[r.Address] = activity.DoingOf(r, m.look, m.movedAt, m.events, o.engine.Observer.Now())
+		if awaited[r.Address] && m.activityRead {
+			c.Doing[r.Address] = activity.DoingOf(r, m.activity, m.movedAt, m.events, o.engine.Observer.Now())
 		}
-		if n := m.look.Transcript; m.liveness != session.Alive && n != nil && n.Activity == session.BlockedAPI {
+		if n := m.activity.Transcript; m.liveness != session.Alive && n != nil && n.Activity == session.BlockedAPI {
 			until := n.Until
 			if until.IsZero() {
 				until = n.At.Add(r.Spec.Restart.Backoff.Max.D())
@@ -166,19 +166,19 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 	}
 	fresh := o.needsReading(m, x, s.At)
 	if fresh {
-		before := m.look.Transcript
-		m.look, m.looked, m.readAt = o.activity.Look(*r, x.Live, m.events, s.At), true, s.At
-		if n := m.look; s.again == 0 && n.Transcript == nil && n.Activity == session.NoActivity && m.moving(s.At) {
+		before := m.activity.Transcript
+		m.activity, m.activityRead, m.readAt = o.activity.Look(*r, x.Live, m.events, s.At), true, s.At
+		if n := m.activity; s.again == 0 && n.Transcript == nil && n.Activity == session.NoActivity && m.moving(s.At) {
 			s.again = quietTime // what it shows may be its last word
 		}
-		if n := m.look.Transcript; n != nil && (before == nil || n.At.After(before.At)) {
+		if n := m.activity.Transcript; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At
 		}
 		if m.transcript == "" {
 			m.transcript = status.Transcript(o.folder(*r))
 		}
 	}
-	k := status.Observed(x, m.look, m.events)
+	k := status.Observed(x, m.activity, m.events)
 	k.Transcript = m.transcript
 	if (fresh || m.unreported) && k.Diagnosis.State != session.StateUnknown {
 		if m.unreported = !activity.Tellable(*r); !m.unreported {
@@ -210,7 +210,7 @@ func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 	} else if m.unknownSince.IsZero() {
 		m.unknownSince = at
 	}
-	changed := moved || attached || !m.looked || m.moving(m.readAt) || liveness != m.liveness || at.Sub(m.shownAt) < 2*redrawTime || restless(m.look)
+	changed := moved || attached || !m.activityRead || m.moving(m.readAt) || liveness != m.liveness || at.Sub(m.shownAt) < 2*redrawTime || restless(m.activity)
 	m.liveness = liveness
 	return changed
 }
@@ -237,8 +237,8 @@ func restless(x activity.Look) bool {
 
 // signs returns the input of a session's health check.
 func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
-	s := health.Signs{Liveness: livenessOf(x), UnknownReason: x.Diagnosis.Detail, Activity: m.look.Detection.Activity, Quiet: at.Sub(m.quietSince),
-		Age: at.Sub(x.Record.Run.StartedAt), Overdue: m.look.Overdue,
+	s := health.Signs{Liveness: livenessOf(x), UnknownReason: x.Diagnosis.Detail, Activity: m.activity.Detection.Activity, Quiet: at.Sub(m.quietSince),
+		Age: at.Sub(x.Record.Run.StartedAt), Overdue: m.activity.Overdue,
 		Failures: m.pulse.Failures, Failure: m.pulse.Failure}
 	if l := x.Live; l != nil {
 		s.UnknownReason, s.Frozen = l.UnknownReason, l.Frozen || l.InputOff && x.Record.Spec.Pause.Mode == session.Freeze

@@ -45,7 +45,7 @@ func (x *prober) start(ctx context.Context, s *Snapshot, memories map[session.Ad
 			continue
 		}
 		// Over a dialog, a key could be an answer.
-		if p.Heartbeat.Key != "" && !(m.look.Detection.Activity == session.Idle && x.agent(*r).Ready(m.screen)) {
+		if p.Heartbeat.Key != "" && !(m.activity.Detection.Activity == session.Idle && x.agent(*r).Ready(m.screen)) {
 			continue
 		}
 		rt, err := x.engine.Opened(s.Lineage, r.Spec.Runtime)

@@ -23,7 +23,7 @@ func (o *observer) reportActivity(k status.Input, m *memory, s *Snapshot) {
 	if len(reported) > 0 {
 		o.feed.publish(k.Record.Address, m, false)
 	}
-	if m.look.Detection.Source == "screen" && len(activity.Changes(x, m.events)) > 0 {
+	if m.activity.Detection.Source == "screen" && len(activity.Changes(x, m.events)) > 0 {
 		s.again = redrawTime // it counts when the screen shows the same again
 	}
 }
@@ -228,6 +228,6 @@ func (t *reporter) turn() {
 	}
 	is := func(e history.Event) bool { return e.Kind == history.TurnEnded && e.Run == t.record.Run.ID }
 	if was := last(t.m.events, is, func(history.Event) bool { return false }); was == nil || was.Time.Before(at) {
-		t.say(history.Event{Kind: history.TurnEnded, Detail: t.m.look.Detection.Detail, Excerpt: t.screen})
+		t.say(history.Event{Kind: history.TurnEnded, Detail: t.m.activity.Detection.Detail, Excerpt: t.screen})
 	}
 }

@@ -16,8 +16,8 @@ const outputPrecision = 1100 * time.Millisecond
 // last read.
 func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 	type wanted struct {
-		runtime session.Runtime
-		seen    map[session.Location]*memory
+		runtime  session.Runtime
+		memories map[session.Location]*memory
 	}
 	by := map[string]*wanted{}
 	for i := range s.Sessions {
@@ -39,11 +39,11 @@ func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 			}
 			by[key] = &wanted{rt, map[session.Location]*memory{}}
 		}
-		by[key].seen[x.Live.Location] = m
+		by[key].memories[x.Live.Location] = m
 	}
 	for _, w := range by {
-		for place, screen := range o.capture(ctx, w.runtime, w.seen) {
-			m := w.seen[place]
+		for place, screen := range o.capture(ctx, w.runtime, w.memories) {
+			m := w.memories[place]
 			m.shownAt = s.World.At
 			if screen != m.screen {
 				m.screen, m.redrawn = screen, true
