@@ -94,7 +94,7 @@ func lost(j *join, c Change) bool {
 
 // toEnd reports whether someone wants the session ended.
 func toEnd(j *join, c Change) bool {
-	return c.After == nil || j.in.ByHand && within(c.Address, j.in.Options.Targets) && standing(*c.Before) == session.Stopped
+	return c.After == nil || j.in.ByHand && within(c.Address, j.in.Options.Targets) && Desired(*c.Before) == session.Stopped
 }
 
 // decideNew decides for a session that is wanted and not recorded.

@@ -124,7 +124,7 @@ func absent(r *session.Record, w session.World) Diagnosis {
 		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonInterrupted, Detail: "its creation was interrupted"}
 	case ended:
 		return over
-	case standing(*r) == session.Stopped:
+	case Desired(*r) == session.Stopped:
 		d := Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
 		if facts.Exit != nil {
 			d.Activity = session.Exited
@@ -146,7 +146,7 @@ func outOfReach(r session.Record, facts session.RunFacts) Diagnosis {
 
 // approved diagnoses a session whose start was approved and waits.
 func approved(r *session.Record) Diagnosis {
-	if standing(*r) == session.Stopped {
+	if Desired(*r) == session.Stopped {
 		return Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
 	}
 	return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonQueued, Detail: "approved, and not started yet"}
@@ -238,9 +238,9 @@ func dead(s session.State, reason Reason, detail string, e *session.Exit) Diagno
 	return Diagnosis{State: s, Activity: session.Exited, Alive: no(), Reason: reason, Detail: detail}
 }
 
-// standing returns what the session was last told to be, by an override or by its
+// Desired returns what the session was last told to be, by an override or by its
 // recorded spec.
-func standing(r session.Record) session.Desired {
+func Desired(r session.Record) session.Desired {
 	if r.Override != nil {
 		return r.Override.Desired
 	}

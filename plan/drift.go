@@ -55,15 +55,15 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 		}
 	case session.StatePaused:
 		switch {
-		case standing(*r) == session.Running && l.Suspended:
+		case Desired(*r) == session.Running && l.Suspended:
 			diagnosed(Changed)
-		case standing(*r) == session.Running:
+		case Desired(*r) == session.Running:
 			add(Changed, "paused outside of agentform")
 		}
 	case session.StateRunning:
 		switch {
-		case standing(*r) != session.Running:
-			add(Changed, fmt.Sprintf("runs although it was last told to be %s", standing(*r)))
+		case Desired(*r) != session.Running:
+			add(Changed, fmt.Sprintf("runs although it was last told to be %s", Desired(*r)))
 		case l.Mark.Run != r.Run.ID:
 			add(Changed, fmt.Sprintf("run %s is live, run %s is on record", l.Mark.Run, r.Run.ID))
 		}

@@ -16,7 +16,7 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 	replace := within(c.Address, j.in.Options.Replace)
 	want := c.After.Desired
 	if j.in.ByHand {
-		want = standing(*r)
+		want = Desired(*r)
 	} else if r.Override != nil && r.Override.Desired != want {
 		c.Lifts = r.Override
 	}

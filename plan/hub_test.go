@@ -169,7 +169,7 @@ func TestHubNeverChangesAnIntent(t *testing.T) {
 			if !starts(c) {
 				continue
 			}
-			if standing(*c.Before) == session.Stopped {
+			if Desired(*c.Before) == session.Stopped {
 				t.Fatalf("%s is started and was stopped", c.Address)
 			}
 			if c.State == session.StateStopped && c.Before.Spec.Agent.OneShot && c.Reason != ReasonResume {

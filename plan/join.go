@@ -107,7 +107,7 @@ func (j *join) belongs(l session.Live, r *session.Record, w *session.Spec) bool 
 	if r == nil {
 		return w != nil && !j.in.ByHand
 	}
-	return l.Mark.ID == r.ID && (standing(*r) != session.Stopped || r.Intent != session.Settled)
+	return l.Mark.ID == r.ID && (Desired(*r) != session.Stopped || r.Intent != session.Settled)
 }
 
 // sortLives puts the object at the recorded place first: a mark can be copied.

@@ -64,7 +64,7 @@ func (h *restartHistories) counts(records []session.Record, w session.World, in 
 		l := lives[rec.Run.ID]
 		_, sick := in.Sick[rec.Address]
 		settled := rec.Intent == session.Settled && rec.LastError == ""
-		if settled && !sick && (l != nil && l.Liveness == session.Alive || Desired(rec) == session.Stopped) {
+		if settled && !sick && (l != nil && l.Liveness == session.Alive || plan.Desired(rec) == session.Stopped) {
 			continue
 		}
 		counts[rec.Address] = countRestarts(rec, l, w, h.moments(folder(rec)))
@@ -105,12 +105,4 @@ func countRestarts(rec session.Record, l *session.Live, w session.World, past []
 		c = c.Current(rec.Spec.Restart, w.At)
 	}
 	return c
-}
-
-// Desired returns what a session is to be: as overridden, else as declared.
-func Desired(rec session.Record) session.Desired {
-	if rec.Override != nil {
-		return rec.Override.Desired
-	}
-	return rec.Spec.Desired
 }

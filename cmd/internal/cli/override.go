@@ -192,7 +192,7 @@ func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine) erro
 	for _, seen := range status.Sessions {
 		address := seen.Record.Address
 		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive ||
-			o.verb == resumeVerb && engine.Desired(seen.Record) == session.Paused {
+			o.verb == resumeVerb && plan.Desired(seen.Record) == session.Paused {
 			continue
 		}
 		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
@@ -215,7 +215,7 @@ func reportUnchanged(a *app, p plan.Plan, addresses []session.Address, before []
 	for _, c := range p.Changes {
 		if slices.Contains(addresses, c.Address) {
 			was := project.Find(before, c.Address)
-			if c.Reason == plan.ReasonStop && was != nil && engine.Desired(*was) != session.Stopped {
+			if c.Reason == plan.ReasonStop && was != nil && plan.Desired(*was) != session.Stopped {
 				fmt.Fprintf(a.env.Stdout, "%s: stopped (it was not running)\n", c.Address)
 				continue
 			}
