@@ -25,7 +25,7 @@ type Watched struct {
 	// Agents are the processes of the agents that live on this host.
 	Agents []session.Process
 	// Files are the state, the HEADs of the workspaces, what the hooks of the runs
-	// report, and how runs in containers ended.
+	// report, and the exits of runs in containers and of those that may be ending.
 	Files []string
 }
 
@@ -50,16 +50,18 @@ func watched(s *Snapshot, statePath, dataDir string) Watched {
 		if co := k.Checkout; co != nil && co.GitDir != "" {
 			w.Files = append(w.Files, filepath.Join(co.GitDir, "HEAD"))
 		}
-		if l := k.Live; l != nil && l.Liveness == session.Alive {
-			local := l.Location.Traits().HostProcesses
-			if l.Agent.PID > 0 && local {
-				w.Agents = append(w.Agents, l.Agent)
-			}
+		l := k.Live
+		switch {
+		case l != nil && l.Liveness == session.Alive:
 			run := filepath.Join(dataDir, "runs", l.Mark.Run)
 			w.Files = append(w.Files, filepath.Join(run, "signals.jsonl"))
-			if !local {
+			if !l.Location.Traits().HostProcesses {
 				w.Files = append(w.Files, filepath.Join(run, "exit"))
+			} else if l.Agent.PID > 0 {
+				w.Agents = append(w.Agents, l.Agent)
 			}
+		case l != nil && l.Liveness == session.Unknown: // its shim may still end what the agent left behind
+			w.Files = append(w.Files, filepath.Join(dataDir, "runs", l.Mark.Run, "exit"))
 		}
 	}
 	return w
