@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -50,7 +49,13 @@ func (p *Processes) Run(ctx context.Context, wake func()) error {
 	if err != nil {
 		return fmt.Errorf("watch processes: %w", err)
 	}
-	defer context.AfterFunc(ctx, func() { _, _ = unix.Write(stop[1], []byte{0}) })()
+	defer context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.epoll != 0 { // else end has closed the pipe
+			_, _ = unix.Write(stop[1], []byte{0})
+		}
+	})()
 	events := make([]unix.EpollEvent, 64)
 	for ctx.Err() == nil {
 		n, err := unix.EpollWait(epoll, events, -1)
@@ -68,15 +73,20 @@ func (p *Processes) Run(ctx context.Context, wake func()) error {
 	return nil
 }
 
-// drop removes a process that has exited.
+// drop removes a process that has exited. Between the wait and drop, sync can have
+// closed the descriptor, and its number can be another file's.
 func (p *Processes) drop(fd, stop int) bool {
 	if fd == stop {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	maps.DeleteFunc(p.watched, func(_ session.Process, x int) bool { return x == fd })
-	_ = unix.Close(fd) // which takes it out of the epoll
+	for x, watched := range p.watched {
+		if watched == fd {
+			delete(p.watched, x)
+			_ = unix.Close(fd) // which takes it out of the epoll
+		}
+	}
 	return true
 }
 
