@@ -37,7 +37,7 @@ func TestSendByAgentform(t *testing.T) {
 			reaches("what was meant [[text Well.]]")
 			reaches("one\n\nthree [[text Lines.]]")
 			if name == "gemini" { // for it whatever begins so is a command: that it was no prompt is seen
-				if out, code := p.Run("send", "api", "/help is meant as text"); code != 1 || !strings.Contains(out, "nothing shows that the agent has taken it") {
+				if out, code := p.Run("send", "api", "/help is meant as text"); code != 1 || !strings.Contains(out, "nothing shows that the agent received it") {
 					t.Errorf("a command that was meant as a text: exit %d\n%s", code, out)
 				}
 			} else {
