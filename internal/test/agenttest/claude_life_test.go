@@ -110,6 +110,8 @@ func TestClaudeEndsAndGoesOn(t *testing.T) {
 			lab := agenttest.New(t, "claude")
 			run := lab.Start("first [[text One.]]")
 			run.Until("a turn", turns(1))
+			// Claude can write an answer before its question, which a SIGKILL in between loses.
+			run.Until("its prompt is written", func(agenttest.Look) bool { return run.Transcript().Prompts == 1 })
 			process := run.Process()
 			c.end(run)
 			if c.code >= 0 {
