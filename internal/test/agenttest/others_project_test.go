@@ -33,6 +33,8 @@ func TestCodexAndGeminiByAgentform(t *testing.T) {
 			p.Until("it asks", func(s agenttest.Status) bool {
 				return s.Activity == "blocked" && strings.Contains(s.Detail, "touch made")
 			})
+			// A hook tells the question before the dialog is drawn, which takes the key.
+			p.Until("its dialog is drawn", func(agenttest.Status) bool { return strings.Contains(p.Do("capture", "api"), "1. ") })
 			p.Do("send", "api", "--key", c.yes)
 			s := p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
 			log := p.Do("logs", "api")
