@@ -264,7 +264,7 @@ func (j *job) adoptForeign(ctx context.Context) error {
 	}
 	adopter, can := rt.(session.Adopter)
 	if !can {
-		return errors.New("its runtime cannot take over what somebody else started")
+		return errors.New("its runtime cannot adopt sessions")
 	}
 	if err := e.keepPrompt(s); err != nil {
 		return err

@@ -149,7 +149,7 @@ func TestTakeOver(t *testing.T) {
 	r := newFixture(t)
 	spec := r.spec("a")
 	_, err := r.run(plan.Plan{Changes: []plan.Change{{Address: spec.Address, Action: plan.Adopt, Import: "x:y", After: &spec, Live: &session.Live{}}}})
-	if err == nil || !strings.Contains(err.Error(), "cannot take over") {
+	if err == nil || !strings.Contains(err.Error(), "cannot adopt") {
 		t.Error(err)
 	}
 }

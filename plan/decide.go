@@ -157,7 +157,7 @@ func takeOver(j *join, c Change, id string) (Change, []session.Diagnostic) {
 	case found.Err != nil:
 		return fault("nothing to import", fmt.Sprintf("%s: %v", id, found.Err))
 	case found.Live == nil:
-		return fault("nothing to import", id+" was not found; tmux -L SOCKET list-sessions shows what there is")
+		return fault("nothing to import", id+" was not found; tmux -L SOCKET list-sessions lists them")
 	case found.Live.Liveness == session.Dead:
 		return fault("nothing to import", id+": the session in it is dead")
 	}

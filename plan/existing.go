@@ -235,7 +235,7 @@ func decideReplace(j *join, c Change, want session.Desired, requested bool) (Cha
 	}
 	if want == session.Stopped {
 		c.Then = ""
-		return act(c, Delete, reason, detail+"; stopped, so it is made anew when it is started"), nil
+		return act(c, Delete, reason, detail+"; stopped, so it is recreated when it is started"), nil
 	}
 	return act(c, Replace, reason, detail), nil
 }

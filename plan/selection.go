@@ -39,7 +39,7 @@ func selection(j *join) (selected func(session.Address) bool, problems []session
 	for _, t := range slices.Concat(o.Replace, o.Restart) {
 		if j.known(t) && !slices.ContainsFunc(j.addresses, func(a session.Address) bool { return a.Within(t) && selected(a) }) {
 			problems = append(problems, problem(t, ReasonNotTargeted, "not part of this plan",
-				fmt.Sprintf("%s is to start anew, and is left out: by what is targeted or excluded, or because it depends on what is", t)))
+				fmt.Sprintf("%s is to be replaced, and is left out: by what is targeted or excluded, or because it depends on what is", t)))
 		}
 	}
 	return selected, problems

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"strings"
 )
 
 // hashVersion is incremented when Hash covers other fields. Hashes of different versions
@@ -34,13 +33,6 @@ func (s Spec) Hash() string {
 	}
 	sum := sha256.Sum256(b)
 	return hashVersion + ":" + hex.EncodeToString(sum[:12])
-}
-
-// SameHashVersion reports whether two hashes can be compared at all.
-func SameHashVersion(a, b string) bool {
-	va, _, _ := strings.Cut(a, ":")
-	vb, _, _ := strings.Cut(b, ":")
-	return va == vb
 }
 
 // PromptOf returns a prompt with its digest. An empty text is no prompt.

@@ -54,7 +54,7 @@ var table = map[session.RemedyCode]func(session.Remedy) string{
 	session.RemedyPruneWorktree:    form("\nthat folder is gone: bring it back, or forget it, with the commits of its submodules: git -C %s worktree prune", repo),
 	session.RemedyRebuildState:     form("\nto restore the state: agentform state rebuild"),
 	session.RemedyReplaceContainer: form("\nto have another made in its place: agentform apply --replace %s", address),
-	session.RemedyReplaceSession:   form("\nbring it back, or make the session anew: agentform apply --replace %s", address),
+	session.RemedyReplaceSession:   form("\nrestore it, or recreate the session: agentform apply --replace %s", address),
 	session.RemedyRestart:          form("; agentform restart runs it again"),
 	session.RemedyRestoreBranch:    restoreBranch,
 	session.RemedyRestoreCheckout:  form("\nbring the checkout back and plan again"),

@@ -57,11 +57,11 @@ func errorOf(err error) *api.Error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &unknown):
-		return &api.Error{Status: http.StatusNotFound, Code: "not_found", Message: err.Error(), Next: "GET /v1/sessions lists what there is"}
+		return &api.Error{Status: http.StatusNotFound, Code: "not_found", Message: err.Error(), Next: "GET /v1/sessions lists the sessions"}
 	case errors.As(err, &locked):
-		return conflict("locked", "somebody else is at work on the state: try again in a moment")
+		return conflict("locked", "another process holds the state's lock: try again in a moment")
 	case errors.As(err, &newer):
-		return conflict("read_only", "the hub is older than what wrote the state: update it, and run it anew")
+		return conflict("read_only", "the hub is older than what wrote the state: update and restart it")
 	case errors.As(err, &asks):
 		return conflict("asks", `answer with a key: POST {"key": "1"}, or attach and look`)
 	case errors.As(err, &untaken):

@@ -42,7 +42,7 @@ func find(s *hub.Snapshot, name string) (status.Input, error) {
 		return within[0], nil
 	case 0:
 		return status.Input{}, &api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "no session " + shorten(name) + " is on record",
-			Next: "GET /v1/sessions lists what there is; agentform apply makes what the manifest has"}
+			Next: "GET /v1/sessions lists the sessions; agentform apply makes what the manifest has"}
 	}
 	var meant []string
 	for _, k := range within[:min(len(within), 10)] {

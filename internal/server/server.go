@@ -156,7 +156,7 @@ func (s *Server) Handler(l Listener) http.Handler {
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, &api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing at " + shorten(r.URL.Path),
-			Next: "GET /v1/openapi.json says what there is"})
+			Next: "GET /v1/openapi.json lists the endpoints"})
 	})
 	return s.middleware(l, mux)
 }

@@ -170,7 +170,7 @@ func (s *selector) match(specs []session.Spec, records []session.Record) ([]sess
 		if specs == nil {
 			where = "on record"
 		}
-		return nil, fmt.Errorf("no session %s has %s: nothing was done\nagentform status shows what there is", where, s)
+		return nil, fmt.Errorf("no session %s has %s: nothing was done\nagentform status lists the sessions", where, s)
 	}
 	return slices.SortedFunc(maps.Keys(found), session.Address.Compare), nil
 }

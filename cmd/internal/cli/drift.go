@@ -418,7 +418,7 @@ func locate(ctx context.Context, p *project.Project, r *view.DriftReport, format
 	if format != "text" && format != "json" {
 		top, err := git.Toplevel(ctx, p.Manifest.Root)
 		if err != nil {
-			top = p.Manifest.Root // no repository, or no git: the project folder is what there is
+			top = p.Manifest.Root // without a repository or git, the project's directory
 		}
 		name = func(file string) string { return from(top, p.Manifest.Root, file) }
 	}

@@ -41,7 +41,7 @@ state, with time and reason. See capture for the current screen.`,
 		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.follow && a.globals.json {
-				return usageError{c.CommandPath(), errors.New("--json prints what there is: leave --follow out")}
+				return usageError{c.CommandPath(), errors.New("--json prints existing entries: leave out --follow")}
 			}
 			if err := o.tail.check(); err != nil {
 				return usageError{c.CommandPath(), err}

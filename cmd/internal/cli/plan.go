@@ -213,7 +213,7 @@ func (f *planFlags) options(p *project.Project) (plan.Options, error) {
 	case f.destroy && f.refreshOnly:
 		return o, errors.New("--destroy plans the end of sessions, --refresh-only nothing: give one of them")
 	case f.destroy && len(f.replace) > 0:
-		return o, errors.New("--destroy ends sessions, --replace makes them anew: give one of them")
+		return o, errors.New("--destroy ends sessions, --replace recreates them: give one of them")
 	}
 	if len(f.targets)+len(f.exclude)+len(f.replace) == 0 && !f.given() {
 		return o, nil
