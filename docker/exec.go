@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -175,13 +174,11 @@ func (x byExec) zombieExit(ctx context.Context, pid int, at time.Time) *rundir.E
 
 // exitOfPane returns the exit of a pane's process; nil if tmux has not reaped it.
 func exitOfPane(p tmuxwire.Pane) *rundir.Exit {
-	e := rundir.Exit{Cause: rundir.CauseSelf, At: p.ActiveAt.UTC()}
-	if signal, err := strconv.Atoi(p.ExitSignal); err == nil {
-		e.Signal = proc.SignalName(syscall.Signal(signal))
-	} else if e.Code, err = strconv.Atoi(p.ExitStatus); err != nil {
+	code, signal, known := p.Exit()
+	if !known {
 		return nil
 	}
-	return &e
+	return &rundir.Exit{Cause: rundir.CauseSelf, Code: code, Signal: signal, At: p.ActiveAt.UTC()}
 }
 
 // ending ends the processes of a terminal session with a signal, and after the grace in

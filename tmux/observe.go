@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
@@ -242,21 +239,12 @@ func exitOf(e *rundir.Exit) *session.Exit {
 func exitOfPane(p tmuxwire.Pane, f rundir.Facts) *rundir.Exit {
 	// tmux writes the last output itself when the process has ended.
 	e := rundir.Exit{Cause: rundir.CauseSelf, At: p.ActiveAt.UTC(), Ran: p.ActiveAt.Sub(f.StartedAt)}
-	number, err := strconv.Atoi(p.ExitSignal)
-	switch {
-	case p.ExitSignal != "" && err == nil:
-		e.Signal = proc.SignalName(syscall.Signal(number))
-	case p.ExitSignal != "":
-		e.Signal = "SIG" + strings.TrimPrefix(strings.ToUpper(p.ExitSignal), "SIG")
-	case p.ExitStatus != "":
-		if e.Code, err = strconv.Atoi(p.ExitStatus); err != nil {
-			return nil
-		}
-	default:
-		var ok bool
-		if e.Code, e.Signal, ok = proc.ZombieExit(f.Agent); !ok {
-			return nil
-		}
+	var known bool
+	if e.Code, e.Signal, known = p.Exit(); !known {
+		e.Code, e.Signal, known = proc.ZombieExit(f.Agent)
+	}
+	if !known {
+		return nil
 	}
 	return &e
 }

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/agentform/agentform/internal/proc"
 )
 
 // Pane is what tmux reports of a session and one pane in it. What a tmux in a container
@@ -25,6 +28,19 @@ type Pane struct {
 	Mark       string    // MarkOption
 	Dir        string
 	Title      string
+}
+
+// Exit returns the exit code of the pane's process, or the name of the signal that ended
+// it: tmux reports a number or a name. It reports false if tmux knows neither.
+func (p Pane) Exit() (code int, signal string, ok bool) {
+	if number, err := strconv.Atoi(p.ExitSignal); err == nil {
+		return 0, proc.SignalName(syscall.Signal(number)), true
+	}
+	if p.ExitSignal != "" {
+		return 0, "SIG" + strings.TrimPrefix(strings.ToUpper(p.ExitSignal), "SIG"), true
+	}
+	code, err := strconv.Atoi(p.ExitStatus)
+	return code, "", err == nil
 }
 
 // PaneFormat is the format of the row that ParsePane reads.

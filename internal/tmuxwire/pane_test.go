@@ -26,3 +26,25 @@ func FuzzFields(f *testing.F) {
 		}
 	})
 }
+
+func TestPaneExit(t *testing.T) {
+	for _, c := range []struct {
+		status, signal string
+		code           int
+		name           string
+		known          bool
+	}{
+		{"", "", 0, "", false},
+		{"0", "", 0, "", true},
+		{"3", "", 3, "", true},
+		{"", "9", 0, "SIGKILL", true},
+		{"", "kill", 0, "SIGKILL", true},
+		{"", "SIGTERM", 0, "SIGTERM", true},
+		{"x", "", 0, "", false},
+	} {
+		code, name, known := Pane{ExitStatus: c.status, ExitSignal: c.signal}.Exit()
+		if code != c.code || name != c.name || known != c.known {
+			t.Errorf("status %q, signal %q: %d, %q, %v; want %d, %q, %v", c.status, c.signal, code, name, known, c.code, c.name, c.known)
+		}
+	}
+}
