@@ -25,7 +25,7 @@ type journal struct {
 func (l *journal) emit(e history.Event, of *session.Record) {
 	e.Time, e.By = l.now(), l.by
 	if of != nil && of.ID != "" {
-		if err := history.Open(l.folder(*of)).Append(e); err != nil {
+		if err := history.Append(l.folder(*of), e); err != nil {
 			l.unwritable(err)
 		}
 	}

@@ -74,7 +74,7 @@ func Journal(h Handler, dir string) Handler {
 			return v, nil
 		}
 		event.Time, event.Address, event.ID, event.Run = time.Now(), session.Single(of.Name), of.Name, of.Run
-		return v, history.Open(filepath.Join(dir, of.Name)).Append(event)
+		return v, history.Append(filepath.Join(dir, of.Name), event)
 	})
 }
 

@@ -15,17 +15,17 @@ import (
 // whose screen changes all day would fill the disk.
 const sizeLimit = 1 << 20
 
-// bound shortens the history at a path if it is larger than most, and if there is space to.
-// The caller must not have it locked.
-func bound(path string, most int64) {
-	if fi, err := os.Stat(path); err != nil || fi.Size() <= most {
+// bound shortens the history at a path if it is too large, and if there is space to. The
+// caller must not have it locked.
+func bound(path string) {
+	if fi, err := os.Stat(path); err != nil || fi.Size() <= sizeLimit {
 		return
 	}
 	_ = rewrite(path, func(text []byte) []byte {
-		if int64(len(text)) <= most { // another process did it
+		if len(text) <= sizeLimit { // another process did it
 			return nil
 		}
-		return shortened(text, int(most))
+		return shortened(text)
 	})
 }
 
@@ -37,7 +37,11 @@ func rewrite(path string, change func(text []byte) []byte) (err error) {
 		return err
 	}
 	defer f.Close()
-	text, err := end(f, readLimit)
+	lines, _, err := linesFrom(f, 0)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(lines)
 	if err != nil {
 		return err
 	}
@@ -47,34 +51,17 @@ func rewrite(path string, change func(text []byte) []byte) (err error) {
 	return renameio.WriteFile(path, text, 0o600)
 }
 
-// end returns at most the last bytes of a file, from the beginning of a line.
-func end(f *os.File, most int64) ([]byte, error) {
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	from := max(0, fi.Size()-most)
-	text, err := io.ReadAll(io.NewSectionReader(f, from, fi.Size()-from))
-	if err != nil {
-		return nil, err
-	}
-	if from > 0 {
-		_, text, _ = bytes.Cut(text, []byte{'\n'})
-	}
-	return text, nil
-}
-
-// shortened returns at most half of most bytes of a history: the newest events, and of
-// older ones, without their excerpts, those that still count.
-func shortened(text []byte, most int) []byte {
+// shortened returns at most half of sizeLimit: the newest events, and of older ones, without
+// their excerpts, those that still count.
+func shortened(text []byte) []byte {
 	lines := slices.Collect(bytes.Lines(text))
 	recent, size := len(lines), 0
-	for recent > 0 && size+len(lines[recent-1]) <= most/4 {
+	for recent > 0 && size+len(lines[recent-1]) <= sizeLimit/4 {
 		recent--
 		size += len(lines[recent])
 	}
 	kept := make([][]byte, 0, len(lines))
-	decisive, others := most/8, most/8
+	decisive, others := sizeLimit/8, sizeLimit/8
 	seen := map[string]bool{}
 	for i := recent - 1; i >= 0; i-- {
 		e, ok := parse(lines[i])
@@ -89,7 +76,12 @@ func shortened(text []byte, most int) []byte {
 		} else if !counts(e.Kind) {
 			continue
 		}
-		line := withoutExcerpt(lines[i], e)
+		line := lines[i]
+		if e.Excerpt != "" {
+			e.Excerpt = ""
+			short, _ := json.Marshal(e) // it was parsed
+			line = append(short, '\n')
+		}
 		if len(line) <= *room {
 			*room -= len(line)
 			kept = append(kept, line)
@@ -108,16 +100,4 @@ func counts(k Kind) bool {
 		return false
 	}
 	return true
-}
-
-func withoutExcerpt(line []byte, e Event) []byte {
-	if e.Excerpt == "" {
-		return line
-	}
-	e.Excerpt = ""
-	short, err := json.Marshal(e)
-	if err != nil {
-		return line
-	}
-	return append(short, '\n')
 }

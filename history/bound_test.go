@@ -15,13 +15,13 @@ import (
 // are counted from, what stands and what is told once stays in it.
 func TestAHistoryIsBounded(t *testing.T) {
 	folder := t.TempDir()
-	log, tail := Open(folder), TailOf(folder)
+	tail := TailOf(folder)
 	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	add := func(e Event) {
 		t.Helper()
 		at = at.Add(time.Second)
 		e.Time = at
-		if err := log.Append(e); err != nil {
+		if err := Append(folder, e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestAHistoryIsBounded(t *testing.T) {
 func TestNothingIsLostBesideARewrite(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, fileName)
-	if err := Open(folder).Append(Event{Kind: Launched}); err != nil {
+	if err := Append(folder, Event{Kind: Launched}); err != nil {
 		t.Fatal(err)
 	}
 	const writers, each = 4, 200
@@ -103,7 +103,7 @@ func TestNothingIsLostBesideARewrite(t *testing.T) {
 				if w == 0 {
 					_, err = Update(folder, func([]Event) []Event { return []Event{e} })
 				} else {
-					err = Open(folder).Append(e)
+					err = Append(folder, e)
 				}
 				if err != nil {
 					t.Error(err)
@@ -123,10 +123,10 @@ func TestNothingIsLostBesideARewrite(t *testing.T) {
 // Who reads on after a clock that was wrong misses nothing when the history is cut.
 func TestTailAfterAClockThatWasWrong(t *testing.T) {
 	folder := t.TempDir()
-	log, tail := Open(folder), TailOf(folder)
+	tail := TailOf(folder)
 	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	for _, e := range []Event{{Time: now, Kind: Sent}, {Time: now.Add(10 * time.Hour), Kind: Sent, New: "future"}} {
-		if err := log.Append(e); err != nil {
+		if err := Append(folder, e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestTailAfterAClockThatWasWrong(t *testing.T) {
 	if n, err := Trim(folder, now.Add(time.Hour)); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	if err := log.Append(Event{Time: now.Add(time.Minute), Kind: Sent, New: "now"}); err != nil {
+	if err := Append(folder, Event{Time: now.Add(time.Minute), Kind: Sent, New: "now"}); err != nil {
 		t.Fatal(err)
 	}
 	if events, err := tail.More(); len(events) != 1 || events[0].New != "now" || err != nil {
@@ -150,7 +150,7 @@ func TestAppendToWhatIsNoFile(t *testing.T) {
 	if err := os.Symlink("/dev/zero", filepath.Join(folder, fileName)); err != nil {
 		t.Fatal(err)
 	}
-	if err := Open(folder).Append(Event{Kind: Sent}); err == nil {
+	if err := Append(folder, Event{Kind: Sent}); err == nil {
 		t.Error("an event was written through a link")
 	}
 }

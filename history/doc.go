@@ -1,5 +1,5 @@
 // Package history records what happens to each session: append-only events, one JSON line
 // each, in the session's directory. Restart counts are computed from it.
 //
-// Callers decide when events are too old and call Trim. Read and Follow tolerate that.
+// Callers decide when events are too old and call Trim.
 package history

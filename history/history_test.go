@@ -2,8 +2,6 @@ package history
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,7 +30,7 @@ func event(n int) Event {
 func appendAll(t *testing.T, folder string, events ...Event) {
 	t.Helper()
 	for _, e := range events {
-		if err := Open(folder).Append(e); err != nil {
+		if err := Append(folder, e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,7 +57,7 @@ func TestAppendAndRead(t *testing.T) {
 	for since, want := range map[time.Time][]Event{
 		{}:                                  {event(1), event(2), event(3)},
 		noon.Add(2 * time.Second):           {event(2), event(3)},
-		noon.Add(time.Hour):                 nil,
+		noon.Add(time.Hour):                 {},
 		event(3).Time.Add(-time.Nanosecond): {event(3)},
 	} {
 		got, err := Read(folder, since)
@@ -115,7 +113,7 @@ func TestAppendFails(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := Open(filepath.Join(file, "a1")).Append(event(1))
+	err := Append(filepath.Join(file, "a1"), event(1))
 	if err == nil || !strings.HasPrefix(err.Error(), "record event apply_start of session.api: ") {
 		t.Errorf("Append below a file = %v", err)
 	}
@@ -130,11 +128,10 @@ func TestConcurrentAppend(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {
-			l := Open(folder)
 			for i := range 50 {
 				e := event(w*1000 + i)
 				e.Excerpt = strings.Repeat("x", i*100)
-				if err := l.Append(e); err != nil {
+				if err := Append(folder, e); err != nil {
 					t.Error(err)
 				}
 			}
@@ -151,94 +148,51 @@ func TestConcurrentAppend(t *testing.T) {
 	}
 }
 
-func TestFollow(t *testing.T) {
+// A line is read once it is whole, and what retention leaves is not read again.
+func TestTail(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a1")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	// Each step is done when the follower has seen so many events, so that no step
-	// overtakes another one.
-	steps := map[int]func(){
-		1: func() { appendAll(t, folder, event(2), event(3)) },
-		3: func() {
-			write(t, folder, `{"time":"2026-01-02T12:00:04Z",`, os.O_APPEND)
-			time.AfterFunc(2*pollInterval, func() {
-				write(t, folder, `"address":"session.api","type":"ready"}`+"\n", os.O_APPEND) // the rest of the line
-			})
-		},
-		// Retention cuts the file: what was seen is not seen again.
-		4: func() {
+	tail := TailOf(folder)
+	var got []string
+	for _, step := range []func(){
+		func() {}, // no history yet
+		func() { appendAll(t, folder, event(1)) },
+		func() { appendAll(t, folder, event(2), event(3)) },
+		func() { write(t, folder, `{"time":"2026-01-02T12:00:04Z",`, os.O_APPEND) },
+		func() { write(t, folder, `"address":"session.api","type":"ready"}`+"\n", os.O_APPEND) }, // the rest of the line
+		func() {
 			write(t, folder, `{"time":"2026-01-02T12:00:03Z","type":"ready"}`+"\n"+`{"time":"2026-01-02T12:00:09Z","type":"run_ended"}`+"\n", os.O_TRUNC)
 		},
-	}
-	time.AfterFunc(pollInterval/2, func() { appendAll(t, folder, event(1)) }) // the folder comes after Follow
-	var got []string
-	for e, err := range Follow(ctx, folder, 0) {
+	} {
+		step()
+		events, err := tail.More()
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, fmt.Sprintf("%s %d", e.Kind, e.Time.Second()))
-		if step := steps[len(got)]; step != nil {
-			step()
+		for _, e := range events {
+			got = append(got, fmt.Sprintf("%s %d", e.Kind, e.Time.Second()))
 		}
-		if e.Kind == RunEnded {
-			break
-		}
+		got = append(got, "")
 	}
-	if d := cmp.Diff([]string{"apply_start 1", "apply_start 2", "apply_start 3", "ready 4", "run_ended 9"}, got); d != "" {
-		t.Errorf("followed (-want +got):\n%s", d)
+	if d := cmp.Diff([]string{"", "apply_start 1", "", "apply_start 2", "apply_start 3", "", "", "ready 4", "", "run_ended 9", ""}, got); d != "" {
+		t.Errorf("read (-want +got):\n%s", d)
 	}
 }
 
-func TestFollowFrom(t *testing.T) {
-	folder := t.TempDir()
-	appendAll(t, folder, event(1))
-	fi, err := os.Stat(filepath.Join(folder, fileName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	appendAll(t, folder, event(2))
-	for e, err := range Follow(t.Context(), folder, fi.Size()) {
-		if err != nil || !e.Time.Equal(event(2).Time) {
-			t.Errorf("from the second line: %v, %v", e, err)
-		}
-		break
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	time.AfterFunc(pollInterval, func() { appendAll(t, folder, event(3)) })
-	n := 0
-	for e, err := range Follow(ctx, folder, -1) {
-		if n++; err != nil || !e.Time.Equal(event(3).Time) {
-			t.Errorf("from the end: %v, %v", e, err)
-		}
-		cancel() // ends it silently
-	}
-	if n != 1 {
-		t.Errorf("%d events from the end, want 1", n)
-	}
-}
-
-func TestFollowFails(t *testing.T) {
+func TestTailFails(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, fileName), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	n := 0
-	for _, err := range Follow(t.Context(), folder, 0) {
-		if n++; err == nil || errors.Is(err, context.Canceled) {
-			t.Errorf("Follow of a folder: %v", err)
-		}
-	}
-	if n != 1 {
-		t.Errorf("%d errors, want one", n)
+	if events, err := TailOf(folder).More(); err == nil {
+		t.Errorf("a folder was read: %v", events)
 	}
 }
 
 func BenchmarkAppend(b *testing.B) {
-	l := Open(filepath.Join(b.TempDir(), "a1"))
+	dir := filepath.Join(b.TempDir(), "a1")
 	e := event(1)
 	for b.Loop() {
-		if err := l.Append(e); err != nil {
+		if err := Append(dir, e); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -53,7 +53,7 @@ func TestAnythingInTheFolder(t *testing.T) {
 					_, _ = TailOf(folder).More()
 					_, _ = Trim(folder, time.Unix(2, 0))
 					_, _ = Update(folder, func([]Event) []Event { return []Event{e} })
-					_ = Open(folder).Append(e)
+					_ = Append(folder, e)
 					_ = AppendScreen(folder, time.Unix(1, 0), "run", "why", "screen")
 				}()
 				select {
@@ -80,7 +80,7 @@ func TestAFolderThatIsALink(t *testing.T) {
 	if err := os.Symlink(there, folder); err != nil {
 		t.Fatal(err)
 	}
-	if Open(folder).Append(Event{Kind: Launched}) == nil || AppendScreen(folder, time.Now(), "run", "why", "screen") == nil {
+	if Append(folder, Event{Kind: Launched}) == nil || AppendScreen(folder, time.Now(), "run", "why", "screen") == nil {
 		t.Error("it was written")
 	}
 	if left, err := os.ReadDir(there); err != nil || len(left) > 0 {

@@ -16,36 +16,20 @@ import (
 // fileName is the log in a session's directory.
 const fileName = "events.jsonl"
 
-// Log is the history of one session. Many goroutines and processes can use it at once.
-type Log struct{ dir string }
-
-// Open returns the log in the session's directory (DATA_DIR/agents/ROLE/ID). The first
-// Append creates the directory and the file.
-func Open(dir string) *Log { return &Log{dir} }
-
-// Append appends the event as one line in one write. It does not sync: a crash of the
-// machine may lose the last events. An excerpt longer than session.TailLimit loses its
-// beginning. A history larger than 1 MiB is shortened.
-func (l *Log) Append(e Event) error {
-	if err := l.append(e); err != nil {
+// Append appends the event to the history in the session's directory (DATA_DIR/agents/ROLE/ID),
+// which it creates, as one line in one write. It does not sync: a crash of the machine may
+// lose the last events. An excerpt longer than session.TailLimit loses its beginning. A
+// history larger than 1 MiB is shortened. Many goroutines and processes can call it at once.
+func Append(dir string, e Event) error {
+	path := filepath.Join(dir, fileName)
+	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, shared)
+	if err == nil {
+		err = errors.Join(put(f, e), f.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("record event %s of %s: %w", e.Kind, e.Address, err)
 	}
-	return nil
-}
-
-func (l *Log) append(e Event) error {
-	if err := makeDir(l.dir); err != nil {
-		return err
-	}
-	path := filepath.Join(l.dir, fileName)
-	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, shared)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(put(f, e), f.Close()); err != nil {
-		return err
-	}
-	bound(path, sizeLimit)
+	bound(path)
 	return nil
 }
 

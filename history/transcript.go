@@ -51,9 +51,6 @@ func withoutGaps(text string) string {
 // appendTranscript appends to a file. If that would exceed the size, the file is renamed to
 // .1 first, .1 to .2 and so on, and the oldest is removed.
 func appendTranscript(path, text string, size int64) error {
-	if err := makeDir(filepath.Dir(path)); err != nil {
-		return err
-	}
 	for {
 		f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, exclusive)
 		if err != nil {

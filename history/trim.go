@@ -3,7 +3,6 @@ package history
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +50,6 @@ func begins(path string, before time.Time) (bool, error) {
 	if err != nil {
 		return false, nil // empty, or an unfinished line
 	}
-	var first struct{ Time time.Time }
-	return json.Unmarshal(line, &first) == nil && first.Time.Before(before), nil
+	first, ok := parse(line)
+	return ok && first.Time.Before(before), nil
 }

@@ -9,7 +9,7 @@ func TestTrim(t *testing.T) {
 	folder := t.TempDir()
 	day := func(n int) time.Time { return time.Date(2026, 11, n, 12, 0, 0, 0, time.UTC) }
 	for n := 1; n <= 5; n++ {
-		if err := Open(folder).Append(Event{Time: day(n), Address: "session.a", Kind: Launched}); err != nil {
+		if err := Append(folder, Event{Time: day(n), Address: "session.a", Kind: Launched}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,37 +14,25 @@ import (
 // one call computes at a time in a session's directory, so an event that compute derives
 // from the past is recorded once. Append waits for at most a second meanwhile.
 func Update(dir string, compute func(past []Event) []Event) (added []Event, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("record events: %w", err)
-		}
-	}()
-	if err := makeDir(dir); err != nil {
-		return nil, err
-	}
 	path := filepath.Join(dir, fileName)
-	added, err = update(path, dir, compute)
-	if len(added) > 0 {
-		bound(path, sizeLimit)
-	}
-	return added, err
-}
-
-func update(path, dir string, compute func(past []Event) []Event) (added []Event, err error) {
 	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, exclusive)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("record events: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }() // unlocks
 	past, err := Read(dir, time.Time{})
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range compute(past) {
-		if err := put(f, e); err != nil {
-			return added, err
+	if err == nil {
+		for _, e := range compute(past) {
+			if err = put(f, e); err != nil {
+				break
+			}
+			added = append(added, e)
 		}
-		added = append(added, e)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return added, fmt.Errorf("record events: %w", err)
+	}
+	if len(added) > 0 {
+		bound(path)
 	}
 	return added, nil
 }
@@ -56,17 +44,18 @@ const (
 )
 
 const (
-	// exclusiveTimeout bounds the wait for an exclusive lock. agentform holds one for
-	// milliseconds.
-	exclusiveTimeout = 10 * time.Second
-	// sharedTimeout bounds the wait for a shared lock. Then the event is appended without:
-	// a stopped process must not block others.
-	sharedTimeout = time.Second
+	exclusiveTimeout = 10 * time.Second // agentform holds such a lock for milliseconds
+	sharedTimeout    = time.Second      // then without: a stopped process must not block others
 )
 
 // openLocked opens a file and locks it until it is closed. It opens the new file if the file
-// is replaced meanwhile.
+// is replaced meanwhile. To create a file it creates the directory.
 func openLocked(path string, flags, how int) (*os.File, error) {
+	if flags&os.O_CREATE != 0 {
+		if err := makeDir(filepath.Dir(path)); err != nil {
+			return nil, err
+		}
+	}
 	for {
 		f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 		if err != nil {
@@ -76,10 +65,10 @@ func openLocked(path string, flags, how int) (*os.File, error) {
 		if err == nil && !ours.Mode().IsRegular() {
 			err = fmt.Errorf("%s is not a regular file", path)
 		}
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
+		if err == nil {
+			err = lock(f, how)
 		}
-		if err := lock(f, how); err != nil {
+		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 		if now, err := os.Stat(path); err == nil && os.SameFile(ours, now) {

@@ -223,7 +223,7 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 		// However much else happens, it stays known, also to the next hub.
 		for i := range 900 {
 			e := history.Event{Time: r.now(), Kind: history.StatusChanged, New: fmt.Sprint(i), Run: r.record("api").Run.ID}
-			if err := history.Open(state.Folder(r.dir, r.record("api"))).Append(e); err != nil {
+			if err := history.Append(state.Folder(r.dir, r.record("api")), e); err != nil {
 				t.Fatal(err)
 			}
 		}

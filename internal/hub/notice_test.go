@@ -30,7 +30,7 @@ func TestEachGivenTurnIsAnother(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		rec := r.record("api")
 		sent := time.Now()
-		if err := history.Open(state.Folder(r.dir, rec)).Append(history.Event{Time: sent, Kind: history.Sent, Address: rec.Address, ID: rec.ID, Run: rec.Run.ID}); err != nil {
+		if err := history.Append(state.Folder(r.dir, rec), history.Event{Time: sent, Kind: history.Sent, Address: rec.Address, ID: rec.ID, Run: rec.Run.ID}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute)

@@ -92,7 +92,7 @@ type reporter struct {
 
 func (t *reporter) say(e history.Event) {
 	e = t.signed([]history.Event{e})[0]
-	t.noted([]history.Event{e}, history.Open(t.folder(t.record)).Append(e))
+	t.noted([]history.Event{e}, history.Append(t.folder(t.record), e))
 }
 
 // signed sets the session, the time and the author of events.

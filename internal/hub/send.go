@@ -48,7 +48,7 @@ func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session
 	if outcome == input.Queued {
 		reason = history.Queued
 	}
-	return outcome, history.Open(h.engine.Applier.Folder(*k.Record)).Append(history.Event{Time: at, Address: a, ID: k.Record.ID,
+	return outcome, history.Append(h.engine.Applier.Folder(*k.Record), history.Event{Time: at, Address: a, ID: k.Record.ID,
 		Run: k.Record.Run.ID, Kind: history.Sent, By: by, Reason: reason, Detail: detail})
 }
 

@@ -106,5 +106,5 @@ func (t *target) withRemedy(err error) error {
 
 func (t *target) record(e history.Event) error {
 	e.Address, e.ID, e.Run = t.Record.Address, t.Record.ID, t.Record.Run.ID
-	return history.Open(t.project.SessionDir(t.Record)).Append(e)
+	return history.Append(t.project.SessionDir(t.Record), e)
 }
