@@ -1,5 +1,7 @@
 package plan
 
+import "cmp"
+
 // Action is what to do with one session. The value is the word for programs.
 type Action string
 
@@ -19,30 +21,13 @@ const (
 	Hold    Action = "hold"   // an action that has to wait
 )
 
-// Symbol returns the action's sign in a printed plan.
-func (a Action) Symbol() string {
-	switch a {
-	case Create:
-		return "+"
-	case Update:
-		return "~"
-	case Restart:
-		return "↻"
-	case Replace:
-		return "±"
-	case Pause, Resume, Stop:
-		return "‖"
-	case Delete:
-		return "-"
-	case Adopt:
-		return ">"
-	case Forget:
-		return "."
-	case Hold:
-		return "…"
-	}
-	return " "
+var symbols = map[Action]string{
+	None: " ", Create: "+", Update: "~", Restart: "↻", Replace: "±", Pause: "‖",
+	Resume: "‖", Stop: "‖", Delete: "-", Adopt: ">", Forget: ".", Hold: "…",
 }
+
+// Symbol returns the action's sign in a printed plan.
+func (a Action) Symbol() string { return cmp.Or(symbols[a], " ") }
 
 // Acts reports whether the action changes anything when it is applied.
 func (a Action) Acts() bool { return a != None && a != Hold && a != "" }

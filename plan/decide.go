@@ -8,8 +8,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// decide decides for one session, and adds the remedy of its diagnosis to a change
-// that has the diagnosis as its detail.
+// decide decides for one session. A change with the diagnosis as its detail gets its
+// remedy, too.
 func decide(j *join, a session.Address) (Change, []session.Diagnostic) {
 	c := j.base(a, ReasonInSync)
 	d := Diagnose(c.Before, c.Live, j.in.World)
@@ -21,9 +21,7 @@ func decide(j *join, a session.Address) (Change, []session.Diagnostic) {
 	return c, problems
 }
 
-// lookUp applies the decision table of docs/ARCHITECTURE.md to one session: first
-// the rows for whatever is unknown, then those for a new, a removed or an existing
-// session, in the order of the table.
+// lookUp applies the decision table of docs/ARCHITECTURE.md, in its order.
 func lookUp(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	if c.Before != nil && c.After != nil {
 		c.After = keepIgnored(&c.Before.Spec, c.After)
@@ -49,8 +47,8 @@ func lookUp(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	return c, problems
 }
 
-// decideForeign leaves a session of another owner as it is. A person's plan
-// reports it as a problem, once for each session.
+// decideForeign leaves a session of another owner as it is, which a person's plan
+// reports as a problem.
 func decideForeign(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	c.State, c.Reason, c.Detail = session.StateUnknown, ReasonElsewhere, d.Detail
 	if j.in.ByHand || c.After == nil && c.Before.Origin != session.FromManifest && !j.in.Options.Destroy {
@@ -61,8 +59,8 @@ func decideForeign(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic
 	return c, []session.Diagnostic{p}
 }
 
-// decideUnknown leaves a session as it is whose runtime does not show it. That a
-// runtime did not answer is a problem already.
+// decideUnknown leaves a session as it is. That a runtime did not answer is a problem
+// already.
 func decideUnknown(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	c.State, c.Reason = session.StateUnknown, ReasonUnreachable
 	if c.After != nil || j.in.ByHand || j.unreachable(c.Before.Spec) ||
@@ -92,12 +90,10 @@ func lost(j *join, c Change) bool {
 	return !j.unreachable(c.Before.Spec) || c.Before.Spec.Runtime.Traits().Server != "" && j.in.Hub == nil && toEnd(j, c)
 }
 
-// toEnd reports whether someone wants the session ended.
 func toEnd(j *join, c Change) bool {
 	return c.After == nil || j.in.ByHand && within(c.Address, j.in.Options.Targets) && Desired(*c.Before) == session.Stopped
 }
 
-// decideNew decides for a session that is wanted and not recorded.
 func decideNew(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	if c.Live != nil {
 		return adopt(j, c, d)
@@ -141,7 +137,6 @@ func adopt(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	return c, nil
 }
 
-// treeOf returns the workspace that a spec declares, as a record has it.
 func treeOf(s *session.Spec) session.WorkspaceState {
 	return session.WorkspaceState{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
 }
@@ -184,7 +179,6 @@ func takeOver(j *join, c Change, id string) (Change, []session.Diagnostic) {
 	return act(c, Adopt, ReasonImport, "taken over as it runs: "+id), nil
 }
 
-// decideRemoved decides for a record that the manifest no longer has.
 func decideRemoved(j *join, c Change) (Change, []session.Diagnostic) {
 	r, destroy := c.Before, j.in.Options.Destroy
 	if j.in.ByHand || r.Origin != session.FromManifest && !destroy {
@@ -221,7 +215,6 @@ func prevented(a session.Address, what string) session.Diagnostic {
 	return problem(a, ReasonPreventDestroy, "session may not be "+what, "its lifecycle says prevent_destroy = true; take that out first, and apply")
 }
 
-// stuck leaves a session as it is because of problems.
 func stuck(c Change, problems ...session.Diagnostic) (Change, []session.Diagnostic) {
 	c.Fields = nil
 	return act(c, None, Reason(problems[0].Code), problems[0].Summary), problems

@@ -16,7 +16,6 @@ type unmet struct {
 	faulty bool // it is in error
 }
 
-// dependencies holds a session that its dependencies keep from starting.
 func (q *queue) dependencies(c Change) (_ Change, isHeld bool) {
 	var open []unmet
 	for _, need := range q.join.needs(c.Address) {
@@ -95,7 +94,6 @@ func (q *queue) met(d *Change, until session.Await) (_ unmet, met bool) {
 	return u, false
 }
 
-// blocked returns why a dependency that is held or has an error is not met.
 func (q *queue) blocked(d *Change) unmet {
 	u := unmet{on: d.Address, detail: d.Detail}
 	switch {
@@ -113,7 +111,6 @@ func (q *queue) blocked(d *Change) unmet {
 	return u
 }
 
-// fate says why a session does nothing any more.
 func (q *queue) fate(d *Change, diagnosis Diagnosis) string {
 	exit := q.join.exit(*d)
 	switch {
@@ -129,8 +126,7 @@ func (q *queue) fate(d *Change, diagnosis Diagnosis) string {
 	return "exited (" + exit.String() + ")"
 }
 
-// ready reports whether a dependency can take a prompt, has taken one, or is
-// started by the same plan.
+// ready is met for until = "ready", which a start by the same plan reaches, too.
 func (q *queue) ready(d *Change, alive bool, does session.Doing, known bool) (unmet, bool) {
 	u := unmet{on: d.Address}
 	switch {

@@ -39,29 +39,26 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 		return absent(r, w)
 	}
 	switch {
-	case !l.PlaceUp:
-		return down(r, l, w)
-	case l.Liveness == session.Unknown:
+	case l.PlaceUp && l.Liveness == session.Unknown:
 		return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
 			Detail: cmp.Or(l.UnknownReason, "its signals contradict each other")}
-	case l.Liveness == session.Dead:
-		return ended(r, l)
+	case !l.PlaceUp || l.Liveness == session.Dead:
+		return ended(r, l, w)
 	case l.Suspended:
-		return Diagnosis{State: session.StatePaused, Alive: yes(), Reason: ReasonInSync,
+		return Diagnosis{State: session.StatePaused, Alive: new(true), Reason: ReasonInSync,
 			Detail: "its process is stopped (SIGSTOP or Ctrl-Z)", Remedy: session.Remedy{Code: session.RemedyResume, Address: l.Mark.Address}}
 	case l.Frozen || l.InputOff:
-		return Diagnosis{State: session.StatePaused, Alive: yes(), Reason: ReasonInSync, Detail: "paused"}
+		return Diagnosis{State: session.StatePaused, Alive: new(true), Reason: ReasonInSync, Detail: "paused"}
 	}
-	return Diagnosis{State: session.StateRunning, Alive: yes(), Reason: ReasonInSync, Detail: "running"}
+	return Diagnosis{State: session.StateRunning, Alive: new(true), Reason: ReasonInSync, Detail: "running"}
 }
 
-// underWay diagnoses a session without a running agent that a command is working
-// on. ok is false for any other.
+// underWay diagnoses a session without a running agent that a command is working on.
 func underWay(r *session.Record, l *session.Live, w session.World) (d Diagnosis, ok bool) {
 	if l != nil && l.PlaceUp && l.Liveness != session.Dead || r != nil && w.Runs[r.Run.ID].Alive {
 		return Diagnosis{}, false
 	}
-	d = Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonUnderWay, Detail: atWork(r, w)}
+	d = Diagnosis{State: session.StatePending, Alive: new(false), Reason: ReasonUnderWay, Detail: atWork(r, w)}
 	if r != nil && (r.Intent == session.Stopping || r.Intent == session.Removing) {
 		d.State, d.Activity = session.StateStopped, session.Exited
 	}
@@ -74,159 +71,123 @@ func atWork(r *session.Record, w session.World) string {
 	if r == nil || r.LastError != "" || w.Writer.Name == "" || r.UpdatedAt.Before(w.Writer.Since) {
 		return ""
 	}
-	switch r.Intent {
-	case session.Creating:
-		return "being created by " + w.Writer.Name
-	case session.Restarting:
-		return "being restarted by " + w.Writer.Name
-	case session.Stopping:
-		return "being stopped by " + w.Writer.Name
-	case session.Removing:
-		return "being removed by " + w.Writer.Name
+	if work := works[r.Intent]; work != "" {
+		return "being " + work + " by " + w.Writer.Name
 	}
 	return ""
 }
 
-// down diagnoses a place that exists and does not run. A session that ended before
-// its place did needs none.
-func down(r *session.Record, l *session.Live, w session.World) Diagnosis {
-	if r != nil && r.Intent == session.Queued {
-		return approved(r)
-	}
-	if d, ok := concluded(agentOf(r, l), l.Exit); ok {
-		return d
-	}
-	if r != nil && rebooted(*r, w) {
-		return dead(session.StateError, ReasonRebooted, rebootWords(*r, w), nil)
-	}
-	d := dead(session.StateError, ReasonGone, "the "+l.Location.Traits().Noun+" does not run", l.Exit)
-	if l.UnknownReason != "" {
-		d.Detail = l.UnknownReason
-	}
-	return d
+var works = map[session.Intent]string{
+	session.Creating: "created", session.Restarting: "restarted",
+	session.Stopping: "stopped", session.Removing: "removed",
 }
 
-// absent diagnoses a record without a live object.
 func absent(r *session.Record, w session.World) Diagnosis {
 	if r == nil {
-		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonNew, Detail: "not on record"}
+		return Diagnosis{State: session.StatePending, Alive: new(false), Reason: ReasonNew, Detail: "not on record"}
 	}
 	facts := w.Runs[r.Run.ID]
 	over, ended := concluded(r.Spec.Agent, facts.Exit)
 	switch {
 	case facts.Alive:
-		return outOfReach(*r, facts)
+		return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
+			Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d)", r.Location.Traits().Noun, facts.Agent.PID),
+			Remedy: session.Remedy{Code: session.RemedyDoctor, Address: r.Address}}
 	case r.Intent == session.Queued:
 		return approved(r)
 	case r.Intent == session.Creating && r.LastError != "":
 		return dead(session.StateError, ReasonInterrupted, "its creation failed: "+r.LastError, nil)
 	case r.Intent == session.Creating:
-		return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonInterrupted, Detail: "its creation was interrupted"}
+		return Diagnosis{State: session.StatePending, Alive: new(false), Reason: ReasonInterrupted, Detail: "its creation was interrupted"}
 	case ended:
 		return over
 	case Desired(*r) == session.Stopped:
-		d := Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
+		d := Diagnosis{State: session.StateStopped, Alive: new(false), Reason: ReasonStop, Detail: "stopped"}
 		if facts.Exit != nil {
 			d.Activity = session.Exited
 		}
 		return d
-	case rebooted(*r, w):
-		return dead(session.StateError, ReasonRebooted, rebootWords(*r, w), nil)
+	case rebooted(*r, w) != "":
+		return dead(session.StateError, ReasonRebooted, rebooted(*r, w), nil)
 	}
 	return dead(session.StateError, ReasonGone, r.Location.Traits().Noun+" is gone", facts.Exit)
-}
-
-// outOfReach diagnoses a session whose agent runs and whose place cannot be found,
-// for example because its tmux server lost its socket. Its activity is unknown.
-func outOfReach(r session.Record, facts session.RunFacts) Diagnosis {
-	return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
-		Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d)", r.Location.Traits().Noun, facts.Agent.PID),
-		Remedy: session.Remedy{Code: session.RemedyDoctor, Address: r.Address}}
 }
 
 // approved diagnoses a session whose start was approved and waits.
 func approved(r *session.Record) Diagnosis {
 	if Desired(*r) == session.Stopped {
-		return Diagnosis{State: session.StateStopped, Alive: no(), Reason: ReasonStop, Detail: "stopped"}
+		return Diagnosis{State: session.StateStopped, Alive: new(false), Reason: ReasonStop, Detail: "stopped"}
 	}
-	return Diagnosis{State: session.StatePending, Alive: no(), Reason: ReasonQueued, Detail: "approved, and not started yet"}
+	return Diagnosis{State: session.StatePending, Alive: new(false), Reason: ReasonQueued, Detail: "approved, and not started yet"}
 }
 
-// ended diagnoses a running place with a dead agent in it.
-func ended(r *session.Record, l *session.Live) Diagnosis {
-	agent := agentOf(r, l)
-	if r != nil && r.Intent == session.Queued {
+// ended diagnoses a live object without a running agent. A session that ended before
+// its place did needs none.
+func ended(r *session.Record, l *session.Live, w session.World) Diagnosis {
+	agent, place := session.AgentSpec{}, l.Location.Traits()
+	switch {
+	case r != nil && r.Intent == session.Queued:
 		return approved(r)
+	case r != nil:
+		agent = r.Spec.Agent
+	case l.Spec != nil:
+		agent = l.Spec.Agent
 	}
 	if d, ok := concluded(agent, l.Exit); ok {
 		return d
 	}
-	reason := ReasonStale
-	if l.Exit != nil {
-		switch {
-		case failure(*l.Exit):
-			reason = ReasonFailed
-		default:
-			reason = ReasonExited
+	if !l.PlaceUp {
+		if r != nil && rebooted(*r, w) != "" {
+			return dead(session.StateError, ReasonRebooted, rebooted(*r, w), nil)
 		}
+		d := dead(session.StateError, ReasonGone, "the "+place.Noun+" does not run", l.Exit)
+		d.Detail = cmp.Or(l.UnknownReason, d.Detail)
+		return d
 	}
 	stands := " stands"
-	if !l.Location.Traits().HostProcesses {
+	if !place.HostProcesses {
 		stands = " runs"
 	}
-	d := dead(session.StateStale, reason, "stale: "+l.Location.Traits().Noun+stands+", session is gone", l.Exit)
-	d.Activity = session.Exited
-	if l.Exit != nil && failure(*l.Exit) && (agent.OneShot || l.Exit.Cause == "failed_start") {
-		d.Activity = session.Failed
+	d := dead(session.StateStale, ReasonStale, "stale: "+place.Noun+stands+", session is gone", l.Exit)
+	switch {
+	case l.Exit == nil:
+	case !failure(*l.Exit):
+		d.Reason = ReasonExited
+	default:
+		d.Reason = ReasonFailed
+		if agent.OneShot || l.Exit.Cause == "failed_start" {
+			d.Activity = session.Failed
+		}
 	}
 	return d
 }
 
-// agentOf returns the recorded agent, or else the launched one.
-func agentOf(r *session.Record, l *session.Live) session.AgentSpec {
-	switch {
-	case r != nil:
-		return r.Spec.Agent
-	case l.Spec != nil:
-		return l.Spec.Agent
-	}
-	return session.AgentSpec{}
-}
-
-// concluded diagnoses a run that finished or reached its timeout, whatever became
-// of its place. ok is false for any other.
+// concluded diagnoses a run that finished, or that reached its timeout and stays stopped
+// until someone restarts it, whatever became of its place.
 func concluded(a session.AgentSpec, e *session.Exit) (d Diagnosis, ok bool) {
+	d = Diagnosis{State: session.StateStopped, Alive: new(false)}
 	switch {
-	case timedOut(e):
-		return overTime(*e), true
+	case e != nil && e.Cause == "timeout":
+		d.Activity, d.Reason, d.Remedy.Code = session.Exited, ReasonTimeout, session.RemedyRestart
+		d.Detail = fmt.Sprintf("stopped: its timeout passed after %s", e.Ran)
 	case a.Finished(e):
-		return Diagnosis{State: session.StateStopped, Activity: session.Done, Alive: no(), Reason: ReasonFinished, Detail: "finished"}, true
+		d.Activity, d.Reason, d.Detail = session.Done, ReasonFinished, "finished"
+	default:
+		return Diagnosis{}, false
 	}
-	return Diagnosis{}, false
+	return d, true
 }
 
-// rebooted reports whether the machine, or the container that agentform runs in,
-// was started after the recorded run.
-func rebooted(r session.Record, w session.World) bool {
-	return r.Run.BootID != "" && w.BootID != "" && r.Run.BootID != w.BootID || r.Owner.Differs(w.Here) == session.Restarted
-}
-
-// rebootWords says what was started again.
-func rebootWords(r session.Record, w session.World) string {
-	if r.Owner.Differs(w.Here) == session.Restarted {
+// rebooted says what was started after the recorded run, the machine or the container
+// that agentform runs in, or "".
+func rebooted(r session.Record, w session.World) string {
+	switch {
+	case r.Owner.Differs(w.Here) == session.Restarted:
 		return "container restarted"
+	case r.Run.BootID != "" && w.BootID != "" && r.Run.BootID != w.BootID:
+		return "host rebooted"
 	}
-	return "host rebooted"
-}
-
-// timedOut reports whether a run reached its timeout.
-func timedOut(e *session.Exit) bool { return e != nil && e.Cause == "timeout" }
-
-// overTime diagnoses a run that reached its timeout. It stays stopped until someone
-// restarts it.
-func overTime(e session.Exit) Diagnosis {
-	return Diagnosis{State: session.StateStopped, Activity: session.Exited, Alive: no(), Reason: ReasonTimeout,
-		Detail: fmt.Sprintf("stopped: its timeout passed after %s", e.Ran), Remedy: session.Remedy{Code: session.RemedyRestart}}
+	return ""
 }
 
 func failure(e session.Exit) bool { return e.Code != 0 || e.Signal != "" || e.Cause == "failed_start" }
@@ -235,7 +196,7 @@ func dead(s session.State, reason Reason, detail string, e *session.Exit) Diagno
 	if e != nil {
 		detail += " (" + e.String() + ")"
 	}
-	return Diagnosis{State: s, Activity: session.Exited, Alive: no(), Reason: reason, Detail: detail}
+	return Diagnosis{State: s, Activity: session.Exited, Alive: new(false), Reason: reason, Detail: detail}
 }
 
 // Desired returns what the session was last told to be, by an override or by its
@@ -246,6 +207,3 @@ func Desired(r session.Record) session.Desired {
 	}
 	return r.Spec.Desired
 }
-
-func yes() *bool { t := true; return &t }
-func no() *bool  { f := false; return &f }

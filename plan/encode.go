@@ -1,11 +1,11 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -79,11 +79,10 @@ func (c Change) check() error {
 	if c.After != nil && c.After.Address != c.Address {
 		return fmt.Errorf("%s: it holds what %q is to be", c.Address, string(c.After.Address))
 	}
-	switch c.Action {
-	case Create, Update, Restart, Replace, Pause, Resume, Stop, Delete, Adopt, Forget, Hold, None:
-		return nil
+	if _, known := symbols[c.Action]; !known {
+		return fmt.Errorf("%s: there is no action %q", c.Address, string(c.Action))
 	}
-	return fmt.Errorf("%s: there is no action %q", c.Address, string(c.Action))
+	return nil
 }
 
 // Wanted returns the specs that the plan was made for.
@@ -107,22 +106,17 @@ func (c Change) Matches(approved Change) bool {
 	if reflect.DeepEqual(c.Fields, approved.Fields) {
 		return true // computed both times, as without a saved plan
 	}
-	a, errA := canonical(c.Fields)
-	b, errB := canonical(approved.Fields)
-	return errA == nil && errB == nil && bytes.Equal(a, b)
+	now := canonical(c.Fields)
+	return now != nil && reflect.DeepEqual(now, canonical(approved.Fields))
 }
 
-// canonical returns the same text for fields as computed and as read from a file.
-func canonical(fields []Field) ([]byte, error) {
-	b, err := json.Marshal(fields)
-	if err != nil {
-		return nil, err
+// canonical returns the same for fields as computed and as read from a file; nil: they
+// cannot be compared.
+func canonical(fields []Field) (v any) {
+	if b, err := json.Marshal(fields); err != nil || json.Unmarshal(b, &v) != nil {
+		return nil
 	}
-	var v any
-	if err := json.Unmarshal(b, &v); err != nil {
-		return nil, err
-	}
-	return json.Marshal(v)
+	return v
 }
 
 func runOf(c Change) string {
@@ -155,12 +149,7 @@ func (p Plan) Summary() Summary {
 
 // Acts reports whether applying the plan changes anything.
 func (p Plan) Acts() bool {
-	for _, c := range p.Changes {
-		if c.Action.Acts() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Action.Acts() })
 }
 
 // Next returns when the earliest hold ends, or zero.

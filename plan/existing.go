@@ -10,7 +10,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// decideExisting decides for a session that is wanted and recorded.
 func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	r := c.Before
 	replace := within(c.Address, j.in.Options.Replace)
@@ -48,7 +47,7 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 	}
 	c = converge(j, c, d, want, reach)
 	if j.in.Hub != nil {
-		c = boundsOf(j).apply(c)
+		c = j.bound(c)
 	}
 	if c.Action == Restart && c.Live != nil && c.Live.Location.Container != "" && c.Live.Location.Pane != "" { // an adopted container
 		return stuck(c, fixable(session.Remedy{Code: session.RemedyReplaceContainer, Address: c.Address}, ReasonNoShim, "nothing can be started in its container",
@@ -98,13 +97,12 @@ func recreate(j *join, c Change, want session.Desired) (Change, []session.Diagno
 		c = act(c, Create, ReasonInterrupted, "its creation was interrupted")
 	}
 	if j.in.Hub != nil {
-		c = boundsOf(j).start(c)
+		c = j.start(c)
 	}
 	return c, nil
 }
 
-// over reports whether the run ended for good: it finished or reached its timeout.
-// It is not run again unless someone asks.
+// over reports whether the run ended for good: it is run again only when asked for.
 func over(d Diagnosis) bool { return d.Reason == ReasonFinished || d.Reason == ReasonTimeout }
 
 func alive(d Diagnosis) bool { return d.Alive != nil && *d.Alive }
@@ -177,12 +175,10 @@ func undo(j *join, c Change, detail string) Change {
 	return act(c, Forget, ReasonInterrupted, detail)
 }
 
-// removable reports whether the session's workspace is removed with it.
 func removable(j *join, r *session.Record) bool {
 	return r.Tree.Created && r.Spec.Workspace.OnDestroy == session.RemoveClean && j.in.World.Checkouts[r.Tree.Path].Exists
 }
 
-// decideStopped decides for a session that is wanted stopped.
 func decideStopped(j *join, c Change, d Diagnosis) Change {
 	c.Then = ""
 	runs := alive(d) || j.agentRuns(c.Before)
@@ -215,7 +211,6 @@ func wake(c Change, how Action) Change {
 	return act(c, how, ReasonResume, "wanted running")
 }
 
-// decideReplace decides for a session that has to be recreated.
 func decideReplace(j *join, c Change, want session.Desired, requested bool) (Change, []session.Diagnostic) {
 	if c.Before.Spec.Lifecycle.PreventDestroy || c.After.Lifecycle.PreventDestroy {
 		return stuck(c, prevented(c.Address, "replaced"))

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,12 +8,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// field is an attribute of a spec: a function to its value, and how far a change of
-// it reaches.
+// field is an attribute of a spec.
 type field struct {
 	path   string
 	forces Forces
-	value  func(*session.Spec) any
+	value  func(*session.Spec) any // a pointer to it
 }
 
 // fields are all attributes that are compared. Others change nothing.
@@ -95,10 +93,8 @@ var fields = []field{
 	{replaceTrigger, ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.ReplaceTrigger }},
 }
 
-// dockerFields is the prefix of docker settings.
 const dockerFields = "runtime.docker."
 
-// dockerOf returns a session's docker settings, or empty ones.
 func dockerOf(s *session.Spec) *session.DockerConfig {
 	if s.Runtime.Docker == nil {
 		return &session.DockerConfig{}
@@ -142,12 +138,13 @@ func compare(before, after *session.Spec, noted ...string) (changed []Field, rea
 			forces = ForcesNothing
 		}
 		changed = append(changed, Field{Path: f.path, Before: b, After: a, Forces: forces})
-		reach = further(reach, forces)
+		if reach == ForcesNothing || forces == ForcesReplace {
+			reach = forces
+		}
 	}
 	return changed, reach
 }
 
-// made lists the set fields of a new session.
 func made(s *session.Spec) []Field {
 	fields, _ := compare(&session.Spec{}, s)
 	for i := range fields {
@@ -164,27 +161,16 @@ func shown(field any) any {
 	return reflect.ValueOf(field).Elem().Interface()
 }
 
-// equal compares the values of two pointers. An empty list or map equals a missing
-// one. The common kinds are compared without reflection, for speed.
+// equal compares the values of two pointers. An empty list or map equals a missing one.
 func equal(a, b any) bool {
-	switch a := a.(type) {
-	case *string:
-		return *a == *b.(*string)
-	case *bool:
-		return *a == *b.(*bool)
-	case *int:
-		return *a == *b.(*int)
-	case *session.Duration:
-		return *a == *b.(*session.Duration)
-	case *[]string:
-		return slices.Equal(*a, *b.(*[]string))
-	case *map[string]string:
-		return maps.Equal(*a, *b.(*map[string]string))
-	case *session.Prompt:
-		return a.Digest == b.(*session.Prompt).Digest
+	if p, ok := a.(*session.Prompt); ok {
+		return p.Digest == b.(*session.Prompt).Digest
 	}
 	va, vb := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
-	if k := va.Kind(); (k == reflect.Slice || k == reflect.Map) && va.Len() == 0 && vb.Len() == 0 {
+	switch k := va.Kind(); {
+	case k <= reflect.Float64 || k == reflect.String:
+		return va.Equal(vb)
+	case (k == reflect.Slice || k == reflect.Map) && va.Len() == 0 && vb.Len() == 0:
 		return true
 	}
 	return reflect.DeepEqual(va.Interface(), vb.Interface())
@@ -193,7 +179,7 @@ func equal(a, b any) bool {
 // keepIgnored returns the wanted spec with the recorded values of ignored fields,
 // so that the same is compared, launched and recorded.
 func keepIgnored(before, after *session.Spec) *session.Spec {
-	if before == nil || len(after.Lifecycle.IgnoreChanges) == 0 {
+	if len(after.Lifecycle.IgnoreChanges) == 0 {
 		return after
 	}
 	kept, old := *after, *before
@@ -215,18 +201,7 @@ func ignored(path string, ignore []string) bool {
 	if strings.HasPrefix(path, "lifecycle.") {
 		return false
 	}
-	for _, i := range ignore {
-		if i == "all" || path == i || strings.HasPrefix(path, i+".") {
-			return true
-		}
-	}
-	return false
-}
-
-func further(a, b Forces) Forces {
-	rank := map[Forces]int{ForcesNothing: 0, ForcesRestart: 1, ForcesReplace: 2}
-	if rank[b] > rank[a] {
-		return b
-	}
-	return a
+	return slices.ContainsFunc(ignore, func(i string) bool {
+		return i == "all" || path == i || strings.HasPrefix(path, i+".")
+	})
 }

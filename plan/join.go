@@ -3,14 +3,13 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/agentform/agentform/session"
 )
 
-// join is the input of Compute by address: what is wanted, recorded and live of
-// each session.
+// join is the input of Compute by address.
 type join struct {
 	in        Input
 	addresses []session.Address // wanted or recorded, in order
@@ -38,10 +37,7 @@ func newJoin(in Input) *join {
 		j.wanted[w.Address] = w
 	}
 	j.records, j.moved, j.problems = applyMoves(in.Records, in.Moves)
-	j.addresses = make([]session.Address, 0, len(j.wanted)+len(j.records))
-	for a := range j.wanted {
-		j.addresses = append(j.addresses, a)
-	}
+	j.addresses = slices.Collect(maps.Keys(j.wanted))
 	for a := range j.records {
 		if j.wanted[a] == nil {
 			j.addresses = append(j.addresses, a)
@@ -52,9 +48,8 @@ func newJoin(in Input) *join {
 	return j
 }
 
-// match finds the live object of each session: that of the recorded run. Another
-// managed object at its address is an orphan. Without a record there may be only
-// one, since nothing tells which of several to keep.
+// match finds the live object of each session, that of the recorded run, and orphans.
+// Without a record there may be only one, since nothing tells which of several to keep.
 func (j *join) match() {
 	byAddress := map[session.Address][]session.Live{}
 	recorded := make(map[string]session.Address, len(j.records))
@@ -66,14 +61,11 @@ func (j *join) match() {
 			j.foreign[l.Location.Name] = l
 			continue
 		}
-		a, ok := recorded[l.Mark.ID] // the mark of a moved session has the old address
-		if !ok {
-			a = l.Mark.Address
-		}
 		if l.Copied {
 			j.orphans = append(j.orphans, l)
 			continue
 		}
+		a := cmp.Or(recorded[l.Mark.ID], l.Mark.Address) // the mark of a moved session has the old address
 		byAddress[a] = append(byAddress[a], l)
 	}
 	for a, lives := range byAddress {
@@ -112,21 +104,18 @@ func (j *join) belongs(l session.Live, r *session.Record, w *session.Spec) bool 
 
 // sortLives puts the object at the recorded place first: a mark can be copied.
 func sortLives(lives []session.Live, r *session.Record) {
+	recorded := func(l session.Live) bool { return r != nil && l.Location == r.Location }
 	slices.SortFunc(lives, func(a, b session.Live) int {
-		if r != nil && a.Location != b.Location {
-			if a.Location == r.Location {
-				return -1
-			}
-			if b.Location == r.Location {
-				return 1
-			}
+		switch {
+		case recorded(a) != recorded(b) && recorded(a):
+			return -1
+		case recorded(a) != recorded(b):
+			return 1
 		}
-		return cmp.Or(strings.Compare(a.Location.Socket, b.Location.Socket), strings.Compare(a.Location.Name, b.Location.Name),
-			strings.Compare(a.Location.Container, b.Location.Container), strings.Compare(a.Mark.Run, b.Mark.Run))
+		return cmp.Compare(fmt.Sprint(a.Location, a.Mark.Run), fmt.Sprint(b.Location, b.Mark.Run))
 	})
 }
 
-// base returns the change of a session before anything is decided.
 func (j *join) base(a session.Address, r Reason) Change {
 	return Change{Address: a, Action: None, Reason: r, Before: j.records[a], After: j.wanted[a], Live: j.lives[a], Moved: j.moved[a]}
 }
@@ -136,7 +125,6 @@ func (j *join) known(t session.Address) bool {
 	return slices.ContainsFunc(j.addresses, func(a session.Address) bool { return a.Within(t) })
 }
 
-// needs returns what a session depends on.
 func (j *join) needs(a session.Address) []session.Address {
 	if w := j.wanted[a]; w != nil {
 		return w.DependsOn
@@ -144,26 +132,22 @@ func (j *join) needs(a session.Address) []session.Address {
 	return nil
 }
 
-// unreachable reports whether the session's runtime did not answer.
 func (j *join) unreachable(w session.Spec) bool {
 	err, asked := j.in.World.Runtimes[w.Runtime.Engine()]
 	return err != nil || !asked
 }
 
-// agentRuns reports whether the process of the recorded agent runs, with or
-// without its tmux session or container.
+// agentRuns reports whether the recorded agent's process runs, wherever it is.
 func (j *join) agentRuns(r *session.Record) bool {
 	return r != nil && j.in.World.Runs[r.Run.ID].Alive
 }
 
-// doing returns what the agent of the recorded run does, if that is known.
 func (j *join) doing(a session.Address) (session.Doing, bool) {
 	d, known := j.in.Doing[a]
 	r := j.records[a]
 	return d, known && r != nil && r.Run.ID == d.Run
 }
 
-// exit returns how the recorded run ended.
 func (j *join) exit(c Change) *session.Exit {
 	if c.Live != nil && c.Live.Mark.Run == c.Before.Run.ID {
 		return c.Live.Exit
@@ -171,14 +155,13 @@ func (j *join) exit(c Change) *session.Exit {
 	return j.in.World.Runs[c.Before.Run.ID].Exit
 }
 
-// taken returns the live object that prevents the use of a session's outside
-// name. Next to another project's session a different name is used.
+// taken returns the live object that has a session's outside name. Next to another
+// project's session a different name is used.
 func (j *join) taken(a session.Address) (session.Live, bool) {
 	l, ok := j.foreign[a.OutsideName(j.in.Project)]
 	return l, ok && (l.Mark.Project == "" || l.Spec != nil)
 }
 
-// ambiguity returns the problem of an address with several live objects.
 func (j *join) ambiguity(a session.Address) (session.Diagnostic, bool) {
 	lives, ok := j.ambiguous[a]
 	detail := "none of them is the recorded run, so it cannot be told which one to keep:"
@@ -188,16 +171,14 @@ func (j *join) ambiguity(a session.Address) (session.Diagnostic, bool) {
 	return problem(a, ReasonAmbiguous, "two live sessions carry this address", detail+"\nend the one that is not needed and plan again"), ok
 }
 
-// where names a place for people.
 func where(p session.Location) string {
 	t := p.Traits()
-	if t.Server == "" { // it stands alone
+	if t.Server == "" {
 		return t.Noun + " " + p.Name
 	}
 	return t.Noun + " " + p.Name + " on " + p.Socket
 }
 
-// fixable returns a problem of the remedy's session.
 func fixable(fix session.Remedy, r Reason, summary, detail string) session.Diagnostic {
 	d := problem(fix.Address, r, summary, detail)
 	d.Remedy = fix

@@ -13,22 +13,17 @@ type Input struct {
 	Project string
 	Lineage string // of the state file: the project's identity in marks
 	Serial  uint64 // of the state file
-	// Wanted is what sessions are wanted to be: a manifest's, in a person's plan
-	// and apply; the recorded ones, under the supervisor and for commands by
-	// hand.
+	// Wanted are a manifest's specs, or, with ByHand, the recorded ones.
 	Wanted  []session.Spec
 	Records []session.Record
 	World   session.World
-	// ByHand says that Wanted comes from the records: overrides are honoured,
-	// nothing is created that is not on record and nothing is deleted for being
-	// absent.
+	// ByHand respects overrides, creates only what is recorded, and deletes nothing for
+	// being absent.
 	ByHand  bool
 	Options Options
-	// Doing is what the agents of recorded sessions do, as far as somebody asked.
+	// Doing is what the agents of recorded sessions do, as far as it was asked.
 	Doing map[session.Address]session.Doing
-	// Hub is what the supervisor knows besides, when it is the one who plans; nil:
-	// a person does. With it goes ByHand.
-	Hub *Hub
+	Hub   *Hub // with ByHand; nil: a person plans
 
 	// What the manifest says about addresses.
 	Moves   []Move
@@ -36,19 +31,17 @@ type Input struct {
 	Imports []Import
 }
 
-// Move says that what is on record under one address is the session that is now
-// declared under another. Both name an instance, or both a block, and then mean
-// its instances.
+// Move gives a recorded session another address. Both addresses name an instance, or
+// both a block with its instances.
 type Move struct{ From, To session.Address }
 
-// Removal says what becomes of a session that the manifest has no longer.
+// Removal says what becomes of a session that the manifest no longer has.
 type Removal struct {
 	From    session.Address
-	Destroy bool // false: it is left alive and taken off the record
+	Destroy bool // false: it keeps running and is removed from the state
 }
 
-// Import says that a session which is live already, and not ours, is to be
-// taken over under an address. What stands under the ID is in World.Found.
+// Import takes over a running session that agentform did not start. World.Found has it.
 type Import struct {
 	To session.Address
 	ID string // tmux:SOCKET/SESSION
@@ -60,9 +53,9 @@ type Options struct {
 	RefreshOnly bool
 	Targets     []session.Address // only these, and what they depend on
 	Exclude     []session.Address // not these, nor what depends on them
-	Replace     []session.Address // these anew, whatever their state
-	Restart     []session.Address // these again, whatever their state
-	Fresh       []session.Address // when they start again, with a fresh conversation
+	Replace     []session.Address // recreate these, whatever their state
+	Restart     []session.Address // restart these, whatever their state
+	Fresh       []session.Address // these start with a new conversation
 	MaxRunning  int               // agents alive at once; 0: no limit
 }
 
@@ -77,10 +70,8 @@ type Plan struct {
 	Moves    []Move
 	Removed  []Removal
 	Imports  []Import
-	// Changes has one entry for each session that is wanted or on record, in the
-	// order of addresses; Action None says that nothing is to be done with it.
-	Changes  []Change
-	Drift    []Drift // what was found live to differ from what is on record
+	Changes  []Change // of each session that is wanted or recorded, in the order of addresses
+	Drift    []Drift
 	Problems []session.Diagnostic
 }
 
@@ -88,38 +79,29 @@ type Plan struct {
 type Change struct {
 	Address session.Address
 	Action  Action
-	Then    Action // after adopt: what the adopted session needs besides
+	Then    Action // after Adopt: what the adopted session needs besides
 	Reason  Reason
 	Detail  string         // for people: the reason in words
 	Remedy  session.Remedy `json:"-"`
 	Fields  []Field
 	Until   time.Time // of a hold, when it is known
 	Holds   Action    `json:",omitempty"` // of a hold: what it holds back
-	// Skips says of a hold for a dependency that nothing is waited for: that is in
-	// error, or ended without reaching what was waited for.
+	// Skips says of a hold for a dependency that waiting does not help.
 	Skips bool `json:",omitempty"`
-	// Approved says of a held start that someone approved it: it is put on record, so
-	// that it happens as soon as it can.
-	Approved bool              `json:"-"`
-	Before   *session.Record   // as recorded; nil: nothing is
-	After    *session.Spec     // as wanted; nil: it is not
-	Live     *session.Live     // as seen; nil: nothing was
-	State    session.State     // as diagnosed
-	Moved    session.Address   // the address it is on record under, if that is another
-	Import   string            // of an adopt: the id of what is taken over
-	Fresh    bool              // the agent's conversation starts anew
-	Lifts    *session.Override // a person's override that this ends
-	// Interrupts is what the agent is in the midst of that the change ends; nil:
-	// nothing, or that is not known.
-	Interrupts *session.Doing `json:",omitempty"`
-	// TurnLimit is for how long that turn is let end first; 0: not at all.
-	TurnLimit session.Duration `json:",omitempty"`
-	// Restarts is how the session's restart budget was judged: of one whose agent is
-	// gone or is to be ended, under the hub; nil: it was not.
-	Restarts *health.Verdict `json:",omitempty"`
-	// Keeps is the work in the workspace of a session that is destroyed, for people:
-	// the workspace is kept for it. Empty: none, or nobody looked.
-	Keeps string `json:"-"`
+	// Approved says of a held start that someone approved it, so that it is recorded.
+	Approved   bool              `json:"-"`
+	Before     *session.Record   // nil: it is not recorded
+	After      *session.Spec     // nil: it is not wanted
+	Live       *session.Live     // nil: it was not seen
+	State      session.State     // as diagnosed
+	Moved      session.Address   // the address it is recorded under, if that is another
+	Import     string            // of Adopt: the id of what is taken over
+	Fresh      bool              // the agent starts a new conversation
+	Lifts      *session.Override // a person's override that this ends
+	Interrupts *session.Doing    `json:",omitempty"` // the work that this ends, if any is known
+	TurnLimit  session.Duration  `json:",omitempty"` // of the wait for the end of the turn; 0: none
+	Restarts   *health.Verdict   `json:",omitempty"` // on the restart budget, under the hub
+	Keeps      string            `json:"-"`          // the work for which a destroyed session's workspace is kept
 }
 
 // Field is one attribute that changes. Sensitive values are left out.
@@ -131,7 +113,7 @@ type Field struct {
 	Sensitive bool   `json:"sensitive,omitempty"`
 }
 
-// DriftKind says how the live world differs from the record.
+// DriftKind says how a live session differs from its record.
 type DriftKind string
 
 // The kinds of drift.
@@ -146,7 +128,7 @@ const (
 	Unreachable    DriftKind = "unreachable"
 )
 
-// Drift is one difference between the live world and the record.
+// Drift is one difference between a live session and its record.
 type Drift struct {
 	Address session.Address `json:"address"`
 	Kind    DriftKind       `json:"kind"`
@@ -159,40 +141,39 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonNew            Reason = "not_recorded"
-	ReasonInterrupted    Reason = "interrupted"
-	ReasonUnderWay       Reason = "under_way" // another command is at work on it
-	ReasonAdopt          Reason = "ours_unrecorded"
-	ReasonInSync         Reason = "in_sync"
-	ReasonRefreshOnly    Reason = "refresh_only"
-	ReasonUnreadable     Reason = "workspace_unreadable"
-	ReasonLastError      Reason = "last_action_failed"
-	ReasonMoved          Reason = "moved"
-	ReasonRemoved        Reason = "removed"
-	ReasonImport         Reason = "import"
-	ReasonFinished       Reason = "finished"
-	ReasonStale          Reason = "stale"
-	ReasonGone           Reason = "gone"
-	ReasonExited         Reason = "exited"
-	ReasonFailed         Reason = "failed"
-	ReasonTimeout        Reason = "timeout"
-	ReasonRebooted       Reason = "host_rebooted"
-	ReasonChanged        Reason = "spec_changed"
-	ReasonPromptChanged  Reason = "prompt_changed"
-	ReasonBranchChanged  Reason = "branch_changed"
-	ReasonPause          Reason = "desired_paused"
-	ReasonStop           Reason = "desired_stopped"
-	ReasonResume         Reason = "desired_running"
-	ReasonOverride       Reason = "override_lifted"
-	ReasonOverridden     Reason = "overridden_by_hand"
-	ReasonRequested      Reason = "requested"
-	ReasonReplaceTrigger Reason = "replace_triggered"
-	ReasonNotWanted      Reason = "not_in_manifest"
-	ReasonDestroy        Reason = "destroy"
-	ReasonForget         Reason = "nothing_left"
-	ReasonQueued         Reason = "queued"
-	ReasonDependency     Reason = "dependency_not_ready"
-	// ReasonDependencyFailed: what it depends on does not come to what is waited for.
+	ReasonNew              Reason = "not_recorded"
+	ReasonInterrupted      Reason = "interrupted"
+	ReasonUnderWay         Reason = "under_way" // another command is at work on it
+	ReasonAdopt            Reason = "ours_unrecorded"
+	ReasonInSync           Reason = "in_sync"
+	ReasonRefreshOnly      Reason = "refresh_only"
+	ReasonUnreadable       Reason = "workspace_unreadable"
+	ReasonLastError        Reason = "last_action_failed"
+	ReasonMoved            Reason = "moved"
+	ReasonRemoved          Reason = "removed"
+	ReasonImport           Reason = "import"
+	ReasonFinished         Reason = "finished"
+	ReasonStale            Reason = "stale"
+	ReasonGone             Reason = "gone"
+	ReasonExited           Reason = "exited"
+	ReasonFailed           Reason = "failed"
+	ReasonTimeout          Reason = "timeout"
+	ReasonRebooted         Reason = "host_rebooted"
+	ReasonChanged          Reason = "spec_changed"
+	ReasonPromptChanged    Reason = "prompt_changed"
+	ReasonBranchChanged    Reason = "branch_changed"
+	ReasonPause            Reason = "desired_paused"
+	ReasonStop             Reason = "desired_stopped"
+	ReasonResume           Reason = "desired_running"
+	ReasonOverride         Reason = "override_lifted"
+	ReasonOverridden       Reason = "overridden_by_hand"
+	ReasonRequested        Reason = "requested"
+	ReasonReplaceTrigger   Reason = "replace_triggered"
+	ReasonNotWanted        Reason = "not_in_manifest"
+	ReasonDestroy          Reason = "destroy"
+	ReasonForget           Reason = "nothing_left"
+	ReasonQueued           Reason = "queued"
+	ReasonDependency       Reason = "dependency_not_ready"
 	ReasonDependencyFailed Reason = "dependency_failed"
 	ReasonUnreachable      Reason = "runtime_unreachable"
 	ReasonElsewhere        Reason = "other_owner" // another host, user or data directory has it
@@ -203,7 +184,7 @@ const (
 	ReasonShared           Reason = "directory_shared"
 	ReasonNameTaken        Reason = "name_taken"
 	ReasonAmbiguous        Reason = "two_live_objects"
-	ReasonNoShim           Reason = "no_guest" // in the adopted container nothing can be started; the value is of before a rename
+	ReasonNoShim           Reason = "no_guest" // the value is older than the name
 	ReasonPreventDestroy   Reason = "prevent_destroy"
 	ReasonNotTargeted      Reason = "not_targeted"
 	ReasonUnobserved       Reason = "unobserved"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/session"
 )
 
@@ -16,8 +17,7 @@ type queue struct {
 	ranks   map[session.Address]rank
 }
 
-// holdStarts holds the starts that wait for a dependency or for max_running; those
-// of higher priority go first.
+// holdStarts holds the starts that wait for a dependency or for max_running.
 func holdStarts(j *join, p *Plan) {
 	q := queue{join: j, changes: make(map[session.Address]*Change, len(p.Changes)), faulty: map[session.Address]bool{}, ranks: map[session.Address]rank{}}
 	running, starting := 0, 0
@@ -30,7 +30,7 @@ func holdStarts(j *join, p *Plan) {
 		switch stays := c.Action != Delete && c.Action != Stop; {
 		case lives && stays:
 			running++
-			if startedRecently(*c, j.in.Now) {
+			if c.Before != nil && j.in.Now.Sub(c.Before.Run.StartedAt) < startSpacing && !j.in.Now.Before(c.Before.Run.StartedAt) {
 				starting++
 			}
 		case !lives && starts(*c):
@@ -51,8 +51,10 @@ func holdStarts(j *join, p *Plan) {
 	for _, c := range starters {
 		q.deepen(c.Address, map[session.Address]bool{})
 	}
+	tries := func(c *Change) int { return cmp.Or(c.Restarts, &health.Verdict{}).Try }
 	slices.SortStableFunc(starters, func(a, b *Change) int {
 		ra, rb := q.ranks[a.Address], q.ranks[b.Address]
+		// Sessions that crash again and again give way to the others.
 		return cmp.Or(cmp.Compare(rb.priority, ra.priority), cmp.Compare(ra.depth, rb.depth), cmp.Compare(tries(a), tries(b)))
 	})
 	limit := j.in.Options.MaxRunning
@@ -63,22 +65,13 @@ func holdStarts(j *join, p *Plan) {
 			*c = waits
 		case limit > 0 && running >= limit:
 			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d of %d running (max_running)", running, limit))
-		case j.in.Hub != nil && !j.in.Hub.acquireSlot(&starting):
+		case j.in.Hub != nil && j.in.Hub.AtOnce > 0 && starting >= j.in.Hub.AtOnce:
 			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d at a time are started", j.in.Hub.AtOnce))
 			c.Until = j.in.Now.Add(startSpacing)
 		default:
-			running++
+			running, starting = running+1, starting+1
 		}
 	}
-}
-
-// tries returns the number of the next restart attempt. Sessions that crash again
-// and again give way to the others.
-func tries(c *Change) int {
-	if c.Restarts == nil {
-		return 0
-	}
-	return c.Restarts.Try
 }
 
 // rank is a start's place in the queue. A dependency has at least the priority of
@@ -118,7 +111,6 @@ func starts(c Change) bool {
 		c.Action == Adopt && slices.Contains([]Action{Restart, Replace}, c.Then)
 }
 
-// held returns the change as a hold.
 func held(c Change, r Reason, detail string) Change {
 	if c.Action != Hold {
 		c.Holds = c.Action

@@ -12,7 +12,7 @@ import (
 func unobserved(w session.World, changes []Change) []session.Diagnostic {
 	var told []session.Diagnostic
 	for _, c := range changes {
-		if c.Before == nil || !w.Overdue[c.Before.Run.ID] || c.Live == nil || c.Live.Liveness != session.Alive || ends(c.Action) {
+		if c.Before == nil || !w.Overdue[c.Before.Run.ID] || c.Live == nil || c.Live.Liveness != session.Alive || c.ends() {
 			continue
 		}
 		told = append(told, fixable(session.Remedy{Code: session.RemedySearchFile, Address: c.Address}, ReasonUnobserved,
@@ -21,6 +21,3 @@ func unobserved(w session.World, changes []Change) []session.Diagnostic {
 	}
 	return told
 }
-
-// ends reports whether an action ends the running agent.
-func ends(a Action) bool { return a == Delete || a == Stop || a == Restart || a == Replace }

@@ -55,7 +55,7 @@ func TestEndingAnUnobservedSessionIsNoProblem(t *testing.T) {
 			s.in.World.Overdue = map[string]bool{"run-api": true}
 			plan(s)
 			p := Compute(s.in)
-			if !ends(p.Changes[0].Action) || len(p.Problems) > 0 {
+			if !p.Changes[0].ends() || len(p.Problems) > 0 {
 				t.Errorf("%s, problems %v", p.Changes[0].Action, p.Problems)
 			}
 		})

@@ -7,8 +7,6 @@ import (
 )
 
 // OffBranch returns why a workspace is not known to be on a branch; empty: it is on it.
-// What its checkout is on instead is put into words by checkWorkspace, for a change,
-// and by package status, for a state.
 func OffBranch(co session.Checkout, branch string) Reason {
 	switch {
 	case co.Err != nil:
@@ -35,7 +33,7 @@ func checkWorkspace(j *join, r *session.Record, w *session.Spec, replacing bool)
 	fault := func(detail string, fix session.Remedy) (bool, []session.Diagnostic) {
 		return false, []session.Diagnostic{fixable(fix, ReasonBranchMismatch, "branch mismatch", at+detail)}
 	}
-	fix := func(code session.RemedyCode) session.Remedy { return switchBranch(code, j.in.World, tree.Path, w) }
+	fix := func(code session.RemedyCode) session.Remedy { return switchBranch(code, j.in.World, co, w) }
 	switch off := OffBranch(co, w.Branch); {
 	case off == ReasonUnreadable:
 		return false, []session.Diagnostic{unreadable(w.Address, tree.Path, co)}
@@ -49,8 +47,6 @@ func checkWorkspace(j *join, r *session.Record, w *session.Spec, replacing bool)
 		return tree.Branch != w.Branch, nil
 	case !co.Git:
 		return fault(fmt.Sprintf("no git checkout any more, manifest declares %q", w.Branch), fix(session.RemedyRestoreCheckout))
-	case co.BranchGone != "":
-		return fault(fmt.Sprintf("%s, manifest declares %q", position(co), w.Branch), restoreBranch(j.in.World, tree.Path, w, co))
 	case co.Branch == "":
 		return fault(fmt.Sprintf("%s, manifest declares %q", position(co), w.Branch), fix(session.RemedySwitchDetached))
 	case co.Branch == tree.Branch && w.Workspace.Path != tree.Path:
@@ -76,25 +72,22 @@ func keepPath(r *session.Record, w *session.Spec, settled bool) *session.Spec {
 }
 
 // switchBranch returns the remedy of a workspace that is not on its branch, with
-// the other worktree that has the branch.
-func switchBranch(code session.RemedyCode, world session.World, path string, w *session.Spec) session.Remedy {
-	fix := session.Remedy{Code: code, Address: w.Address, Path: path, Branch: w.Branch,
+// the other worktree that has the branch. A missing branch has remedies of its own.
+func switchBranch(code session.RemedyCode, world session.World, co session.Checkout, w *session.Spec) session.Remedy {
+	fix := session.Remedy{Code: code, Address: w.Address, Path: co.Path, Branch: w.Branch,
 		InContainer: !w.Runtime.Traits().HostGit && w.Workspace.Mode == session.Clone}
 	for _, h := range world.Worktrees[w.Workspace.Repo] {
-		if h.Branch == w.Branch && h.Path != path && fix.HolderPath == "" {
+		if h.Branch == w.Branch && h.Path != co.Path && fix.HolderPath == "" {
 			fix.HolderPath = h.Path
 		}
 	}
-	return fix
-}
-
-// restoreBranch returns the remedy of a workspace on a missing branch.
-func restoreBranch(world session.World, path string, w *session.Spec, co session.Checkout) session.Remedy {
-	if co.BranchGone != w.Branch {
-		return switchBranch(session.RemedySwitchMissing, world, path, w)
+	switch co.BranchGone {
+	case "":
+	case w.Branch:
+		fix.Code, fix.Commit = session.RemedyRestoreBranch, short(co.Head)
+	default:
+		fix.Code = session.RemedySwitchMissing
 	}
-	fix := switchBranch(session.RemedyRestoreBranch, world, path, w)
-	fix.Commit = short(co.Head)
 	return fix
 }
 
@@ -265,14 +258,10 @@ func clone(j *join, w *session.Spec, co session.Checkout, occupied func(code ses
 
 // offBranch is the problem of an existing workspace that is not on its branch.
 func offBranch(j *join, w *session.Spec, co session.Checkout, is string) *session.Diagnostic {
-	path := w.Workspace.Path
-	fix := switchBranch(session.RemedySwitch, j.in.World, path, w)
-	if co.BranchGone != "" {
-		fix = restoreBranch(j.in.World, path, w, co)
-	}
+	fix := switchBranch(session.RemedySwitch, j.in.World, co, w)
 	fix.Renamed = inherited(j, w)
 	d := fixable(fix, ReasonBranchMismatch, "branch mismatch",
-		fmt.Sprintf("workspace %s %s %s, manifest declares %q", path, is, position(co), w.Branch))
+		fmt.Sprintf("workspace %s %s %s, manifest declares %q", w.Workspace.Path, is, position(co), w.Branch))
 	return &d
 }
 
