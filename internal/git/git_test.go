@@ -201,12 +201,11 @@ func TestRunsNothingForeign(t *testing.T) {
 		os.Remove(mark(hook))
 	}
 	write(t, filepath.Join(tree, "a.txt"), "two\n")
-	_, _, err1 := Progress(t.Context(), tree, "main")
-	_, err2 := AtRisk(t.Context(), tree, repo)
-	_, err3 := Worktrees(t.Context(), repo)
+	_, err1 := AtRisk(t.Context(), tree, repo)
+	_, err2 := Worktrees(t.Context(), repo)
 	write(t, filepath.Join(tree, "a.txt"), "one\n")
-	err4 := RemoveWorktree(t.Context(), repo, tree)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	err3 := RemoveWorktree(t.Context(), repo, tree)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
 	for _, what := range []string{"fsmonitor", "post-checkout", "post-index-change", "reference-transaction"} {

@@ -29,43 +29,6 @@ func Tracked(ctx context.Context, dir string) int {
 	return strings.Count(out, "\x00")
 }
 
-// Progress returns how far the checkout at path is from base (empty: HEAD): the commits
-// that base lacks, and the files that differ, committed or not. A renamed file counts twice,
-// ignored files do not count.
-func Progress(ctx context.Context, path, base string) (ahead, changed int, err error) {
-	defer wrap(&err, "measure progress of %s", path)
-	from, err := commitOf(ctx, path, base)
-	if err != nil {
-		return 0, 0, err
-	}
-	out, err := run(ctx, path, "rev-list", "--count", from+"..HEAD")
-	if err != nil {
-		return 0, 0, err
-	}
-	if ahead, err = count(out); err != nil {
-		return 0, 0, err
-	}
-	if ahead > 0 { // else HEAD is the merge base
-		if out, err = run(ctx, path, "merge-base", from, "HEAD"); err == nil {
-			from = strings.TrimSpace(out)
-		} else if exitCode(err) != 1 { // 1: there is no merge base
-			return 0, 0, err
-		}
-	} else {
-		from = "HEAD"
-	}
-	tracked, err := run(ctx, path, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", from, "--")
-	if err != nil {
-		return 0, 0, err
-	}
-	untracked, err := run(ctx, path, "ls-files", "--others", "--exclude-standard", "-z")
-	if err != nil {
-		return 0, 0, err
-	}
-	return ahead, strings.Count(tracked, "\x00") + strings.Count(untracked, "\x00"), nil
-}
-
-// count parses a number that git printed.
 func count(out string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(out))
 	if err != nil {

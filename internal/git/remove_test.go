@@ -205,39 +205,6 @@ func TestRemoveRefused(t *testing.T) {
 	}
 }
 
-func TestProgress(t *testing.T) {
-	repo := newRepo(t)
-	path := tree(t, repo)
-	check := func(base string, ahead, changed int) {
-		t.Helper()
-		if a, c, err := Progress(t.Context(), path, base); err != nil || a != ahead || c != changed {
-			t.Errorf("Progress since %q = %d ahead, %d changed, %v, want %d and %d", base, a, c, err, ahead, changed)
-		}
-	}
-	check("main", 1, 1)
-	check("", 0, 0)
-	write(t, filepath.Join(path, "a.txt"), "changed\n")
-	write(t, filepath.Join(path, "new", "x"), "")
-	write(t, filepath.Join(path, "new", "y"), "")
-	write(t, filepath.Join(path, "ignored"), "")
-	check("main", 1, 4)
-	check("", 0, 3)
-	write(t, filepath.Join(repo, "theirs"), "what others do on base is not our progress\n")
-	commit(t, repo, "base moves")
-	check("main", 1, 4)
-	git(t, path, "stash", "-u")
-	git(t, path, "merge", "-q", "main")
-	check("main", 2, 1)
-	git(t, path, "reset", "-q", "--hard", "main")
-	check("main", 0, 0)
-	git(t, path, "checkout", "-q", "--orphan", "alone")
-	commit(t, path, "no common ground")
-	check("main", 1, 0)
-	if _, _, err := Progress(t.Context(), path, "nope"); err == nil || !strings.Contains(err.Error(), `base "nope" does not exist`) {
-		t.Errorf("since what is not there: %v", err)
-	}
-}
-
 // TestRiskOfSubmodulesOfAGoneWorktree: the repositories of a linked worktree's
 // submodules are in the repository, and go with what it knows of the worktree.
 func TestRiskOfSubmodulesOfAGoneWorktree(t *testing.T) {
