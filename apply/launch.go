@@ -9,6 +9,7 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/session"
@@ -105,8 +106,9 @@ func (s *starter) prepare(ctx context.Context, e *entry, r *launch.Run, d delive
 		Name: e.rec.Address.OutsideName(c.Project), Project: s.lineage, Dir: s.runs.dir(e.rec.Run.ID),
 		Conversation: d.conversation, Fresh: launch.UUID(s.newID), Root: c.Root,
 	}
-	if owner, err := ownerOf(spec); err == nil && owner != nil {
-		o.Root = owner.UID == 0
+	if d := spec.Runtime.Docker; d != nil && d.User != "" {
+		owner, err := git.OwnerOf(d)
+		o.Root = err == nil && owner.UID == 0
 	}
 	if d.prompt {
 		if o.Prompt, err = e.prompt(); err != nil {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agentform/agentform/history"
@@ -86,11 +85,11 @@ func (w *workspaces) create(ctx context.Context, s session.Spec, t *session.Work
 		}
 		created, err = w.git.AddWorktree(ctx, t.Repo, t.Path, t.Branch, s.Workspace.Base)
 	case t.Mode == session.Clone:
-		var owner *git.Owner
-		if owner, err = ownerOf(s); err != nil {
+		var owner git.Owner
+		if owner, err = git.OwnerOf(s.Runtime.Docker); err != nil {
 			return err
 		}
-		created, err = w.git.AddClone(ctx, t.Repo, t.Path, t.Branch, s.Workspace.Base, owner)
+		created, err = w.git.AddClone(ctx, t.Repo, t.Path, t.Branch, s.Workspace.Base, &owner)
 	default:
 		return fmt.Errorf("workspace mode %q is not supported", t.Mode)
 	}
@@ -107,31 +106,14 @@ func createPlain(s session.Spec, path string) error {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err
 	}
-	owner, err := ownerOf(s)
-	if owner == nil || err != nil || owner.UID == os.Geteuid() {
+	owner, err := git.OwnerOf(s.Runtime.Docker)
+	if err != nil || owner.UID == os.Geteuid() {
 		return err
 	}
 	if err := os.Lchown(path, owner.UID, owner.GID); err != nil {
 		return fmt.Errorf("give it to user %s: %w (only root may give files away)", s.Runtime.Docker.User, err)
 	}
 	return nil
-}
-
-// ownerOf returns the owner of a session's workspace; nil: the current user.
-func ownerOf(s session.Spec) (*git.Owner, error) {
-	if s.Runtime.Docker == nil || s.Runtime.Docker.User == "" {
-		return nil, nil
-	}
-	user, group, grouped := strings.Cut(s.Runtime.Docker.User, ":")
-	uid, err := strconv.Atoi(user)
-	o := git.Owner{UID: uid, GID: -1} // -1: unchanged
-	if err == nil && grouped {
-		o.GID, err = strconv.Atoi(group)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("user %q of the container is not a number", s.Runtime.Docker.User)
-	}
-	return &o, nil
 }
 
 // onBranch returns an error if a checkout is not what the manifest declares.

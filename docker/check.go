@@ -11,6 +11,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/image"
 
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
 
@@ -28,9 +29,9 @@ func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) erro
 			errs = append(errs, fmt.Errorf("mount %s: %w", m.Target, err))
 		}
 	}
-	if of, err := ownerOf(d); err != nil {
+	if of, err := git.OwnerOf(d); err != nil {
 		errs = append(errs, err)
-	} else if os.Geteuid() != 0 && of.uid != os.Geteuid() {
+	} else if os.Geteuid() != 0 && of.UID != os.Geteuid() {
 		errs = append(errs, fmt.Errorf("docker: user %s of the container is not you (%d), and only root can give it the workspace: leave user out", d.User, os.Geteuid()))
 	}
 	c, err := r.engine()

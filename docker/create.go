@@ -11,6 +11,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
@@ -33,7 +34,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	if err != nil {
 		return at, err
 	}
-	of, err := ownerOf(l.Spec.Runtime.Docker)
+	of, err := git.OwnerOf(l.Spec.Runtime.Docker)
 	if err != nil {
 		return at, err
 	}
@@ -99,7 +100,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 		}
 		return r.create(ctx, l)
 	}
-	of, err := ownerOf(l.Spec.Runtime.Docker)
+	of, err := git.OwnerOf(l.Spec.Runtime.Docker)
 	if err == nil {
 		err = t.unpause(ctx)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
@@ -72,23 +73,31 @@ func (f dirs) shimSocket() string { return filepath.Join(f.sockets, "g") }
 func (f dirs) init() shim.Init { return shim.Init{Dir: f.sockets} }
 
 // make creates the directories for a user of the container.
-func (f dirs) make(of owner) error {
+func (f dirs) make(of git.Owner) error {
 	for _, dir := range []string{f.runs, f.sockets} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
-		if err := of.take(dir); err != nil {
+		if err := take(of, dir); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// take gives a path and everything below it to a user of the container.
+func take(of git.Owner, path string) error {
+	if of.UID == os.Geteuid() {
+		return nil
+	}
+	return of.Take(path)
+}
+
 // moveIn moves a run's directory to where the container sees it and leaves a link. From
 // then on nothing outside writes to it.
-func (f dirs) moveIn(l session.Launch, of owner) error {
+func (f dirs) moveIn(l session.Launch, of git.Owner) error {
 	to := filepath.Join(f.runs, l.Mark.Run)
-	if err := of.take(l.RunDir); err != nil {
+	if err := take(of, l.RunDir); err != nil {
 		return err
 	}
 	if err := os.Rename(l.RunDir, to); err != nil {

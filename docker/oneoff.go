@@ -12,6 +12,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
 
@@ -30,7 +31,7 @@ func (r *Runtime) Run(ctx context.Context, s session.Spec, dir string, argv, env
 // runOneOff runs a command in a container of its own. Without a dir nothing is mounted
 // but what the manifest mounts.
 func (of Config) runOneOff(ctx context.Context, c engine, s session.Spec, dir string, argv, env []string) (output string, err error) {
-	user, err := ownerOf(s.Runtime.Docker)
+	user, err := git.OwnerOf(s.Runtime.Docker)
 	if err != nil {
 		return "", err
 	}

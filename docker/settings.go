@@ -23,7 +23,7 @@ import (
 const stopReserve = 10 * time.Second
 
 // sessionSettings returns the settings of a session's container.
-func (c Config) sessionSettings(l session.Launch, f dirs, of owner) (*container.Config, *container.HostConfig) {
+func (c Config) sessionSettings(l session.Launch, f dirs, of git.Owner) (*container.Config, *container.HostConfig) {
 	config, host := c.settings(l.Spec, l.Dir, of)
 	config.Hostname = l.Name[:min(len(l.Name), 63)] // Linux's limit
 	config.Entrypoint = append(slices.Clone(c.Shim), shim.InitMode, f.sockets)
@@ -33,16 +33,16 @@ func (c Config) sessionSettings(l session.Launch, f dirs, of owner) (*container.
 	timeout := int(math.Ceil((l.Stop.Grace.D() + stopReserve).Seconds()))
 	config.StopTimeout = &timeout
 	host.Mounts = append(host.Mounts, bind(f.runs, f.run(""), false), bind(f.sockets, f.sockets, false))
-	private := "rw,nosuid,nodev,noexec,size=4m,mode=0700,uid=" + strconv.Itoa(of.uid)
-	if of.gid >= 0 {
-		private += ",gid=" + strconv.Itoa(of.gid)
+	private := "rw,nosuid,nodev,noexec,size=4m,mode=0700,uid=" + strconv.Itoa(of.UID)
+	if of.GID >= 0 {
+		private += ",gid=" + strconv.Itoa(of.GID)
 	}
 	host.Tmpfs[shim.InitFolder] = private
 	return config, host
 }
 
 // settings returns the settings that a session and its one-off commands share.
-func (c Config) settings(s session.Spec, dir string, of owner) (*container.Config, *container.HostConfig) {
+func (c Config) settings(s session.Spec, dir string, of git.Owner) (*container.Config, *container.HostConfig) {
 	d := s.Runtime.Docker
 	if d == nil {
 		d = &session.DockerConfig{}
@@ -91,8 +91,8 @@ func (c Config) settings(s session.Spec, dir string, of owner) (*container.Confi
 }
 
 // share lets the container's user run the shim's program.
-func (c Config) share(of owner) error {
-	if of.uid == os.Geteuid() {
+func (c Config) share(of git.Owner) error {
+	if of.UID == os.Geteuid() {
 		return nil
 	}
 	info, err := os.Stat(c.Shim[0])

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -32,7 +33,7 @@ type start struct {
 }
 
 // run returns when the shim has started the agent.
-func (s start) run(ctx context.Context, p session.Location, of owner) error {
+func (s start) run(ctx context.Context, p session.Location, of git.Owner) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	l, init := s.launch, s.dirs.init()
@@ -83,7 +84,7 @@ func (s start) awaitInit(ctx context.Context, init shim.Init, p session.Location
 }
 
 // prepare writes the run's directory and moves it into the container.
-func (s start) prepare(of owner) error {
+func (s start) prepare(of git.Owner) error {
 	l := s.launch
 	if !runForm.MatchString(l.Mark.Run) {
 		return fmt.Errorf("invalid run id %.80q", l.Mark.Run)

@@ -7,14 +7,53 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/agentform/agentform/session"
 )
 
-// Owner is the owner of a clone. A GID of -1 keeps the group.
+// Owner is whose files are. A GID of -1 keeps the group.
 type Owner struct{ UID, GID int }
+
+// OwnerOf returns the user of a container: the configured one, or the caller.
+func OwnerOf(d *session.DockerConfig) (Owner, error) {
+	if d == nil || d.User == "" {
+		return Owner{os.Geteuid(), os.Getegid()}, nil
+	}
+	user, group, grouped := strings.Cut(d.User, ":")
+	o := Owner{GID: -1}
+	var err error
+	if o.UID, err = strconv.Atoi(user); err == nil && grouped {
+		o.GID, err = strconv.Atoi(group)
+	}
+	if err != nil {
+		return o, fmt.Errorf("user %q of the container is not a number", d.User)
+	}
+	return o, nil
+}
+
+// String returns the owner as docker and chown write it.
+func (o Owner) String() string {
+	if o.GID < 0 {
+		return strconv.Itoa(o.UID)
+	}
+	return fmt.Sprintf("%d:%d", o.UID, o.GID)
+}
+
+// Take changes the owner of a path and of everything below it.
+func (o Owner) Take(path string) error {
+	return filepath.WalkDir(path, func(p string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			err = os.Lchown(p, o.UID, o.GID)
+		}
+		if err != nil {
+			return fmt.Errorf("change its owner to %s: %w (only root can)", o, err)
+		}
+		return nil
+	})
+}
 
 // AddClone clones one branch of the repository (the top of any of its checkouts) to path,
 // which must be absolute, and nothing or an empty directory. It creates a branch that the
@@ -67,7 +106,7 @@ func AddClone(ctx context.Context, repo, path, branch, base string, owner *Owner
 		return false, err
 	}
 	if owner != nil && (owner.UID != os.Geteuid() || owner.GID >= 0 && owner.GID != os.Getegid()) {
-		if err := giveAway(part, *owner); err != nil {
+		if err := owner.Take(part); err != nil {
 			return false, err
 		}
 	}
@@ -142,19 +181,6 @@ func clearAside(path string) {
 			_ = removeTree(filepath.Join(filepath.Dir(path), e.Name()))
 		}
 	}
-}
-
-// giveAway changes the owner of dir and everything below it.
-func giveAway(dir string, to Owner) error {
-	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if err := os.Lchown(path, to.UID, to.GID); err != nil {
-			return fmt.Errorf("change its owner to %d:%d: %w (only root can)", to.UID, to.GID, err)
-		}
-		return nil
-	})
 }
 
 // removeTree is os.RemoveAll, also for read-only directories, which caches have.
