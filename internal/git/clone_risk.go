@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -107,18 +106,8 @@ func (d dirs) largeFiles(repo string) (n int, err error) {
 		return 0, err
 	}
 	for _, store := range []string{"lfs/objects", "annex/objects"} {
-		err := filepath.WalkDir(filepath.Join(d.common, store), func(path string, e fs.DirEntry, err error) error {
-			if errors.Is(err, os.ErrNotExist) {
-				return nil
-			}
-			if err != nil || e.IsDir() {
-				return err
-			}
-			name, err := filepath.Rel(d.common, path)
-			if err != nil {
-				return err
-			}
-			if _, err := os.Lstat(filepath.Join(of.common, name)); errors.Is(err, os.ErrNotExist) {
+		err := walkFiles(filepath.Join(d.common, store), func(path string) error {
+			if _, err := os.Lstat(filepath.Join(of.common, d.name(path))); errors.Is(err, os.ErrNotExist) {
 				n++
 			}
 			return nil

@@ -53,15 +53,9 @@ func (g examiner) work(ctx context.Context, path string, d dirs) (r Risk, err er
 	return r, err
 }
 
-// found are the checkouts and repositories below a checkout.
-type found struct {
-	checkouts []string // directories with a .git
-	stores    []string // directories with refs and objects
-}
-
-// search returns the checkouts and repositories below a directory, also in what git ignores
-// and in the git directory. It follows no links.
-func search(ctx context.Context, top string) (f found, err error) {
+// search returns the checkouts below a directory (with a .git) and the repositories (with
+// refs and objects), also in what git ignores and in the git directory. It follows no links.
+func search(ctx context.Context, top string) (checkouts, stores []string, err error) {
 	err = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
@@ -71,13 +65,13 @@ func search(ctx context.Context, top string) (f found, err error) {
 		case err != nil:
 			return err
 		case e.Name() == ".git" && dir != top:
-			f.checkouts = append(f.checkouts, dir)
+			checkouts = append(checkouts, dir)
 		case e.Name() == "HEAD" && dir != filepath.Join(top, ".git") && isStore(dir):
-			f.stores = append(f.stores, dir)
+			stores = append(stores, dir)
 		}
 		return nil
 	})
-	return f, err
+	return checkouts, stores, err
 }
 
 // isStore reports whether a directory is a repository, as git init makes it.
@@ -93,12 +87,12 @@ func isStore(dir string) bool {
 // nested returns the first worktree or repository below the checkout that holds work, and
 // the repository's other worktrees below it.
 func (g examiner) nested(ctx context.Context) (inner []string, holds string, err error) {
-	f, err := search(ctx, g.top)
+	checkouts, stores, err := search(ctx, g.top)
 	if err != nil {
 		return nil, "", err
 	}
 	g.addEntry(g.dirs)
-	for _, path := range f.checkouts {
+	for _, path := range checkouts {
 		d, err := findDirs(path)
 		if err != nil {
 			return nil, fmt.Sprintf("a git checkout that cannot be examined (%v): %s", err, path), nil
@@ -112,13 +106,13 @@ func (g examiner) nested(ctx context.Context) (inner []string, holds string, err
 		}
 	}
 	for _, entry := range g.entries {
-		within, err := search(ctx, entry)
+		_, within, err := search(ctx, entry)
 		if err != nil {
 			return nil, "", err
 		}
-		f.stores = append(f.stores, within.stores...)
+		stores = append(stores, within...)
 	}
-	for _, path := range f.stores {
+	for _, path := range stores {
 		if holds, err := g.store(ctx, path); err != nil || holds != "" {
 			return nil, holds, err
 		}
@@ -127,15 +121,13 @@ func (g examiner) nested(ctx context.Context) (inner []string, holds string, err
 	return inner, "", nil
 }
 
-// addEntry adds the git directory of a linked worktree, unless it is below the top, which
-// is searched anyway.
+// addEntry adds the git directory of a linked worktree, unless it goes with the top.
 func (g *examiner) addEntry(d dirs) {
 	if d.git != d.common && !g.holds(d.git) {
 		g.entries = append(g.entries, d.git)
 	}
 }
 
-// checkout returns what a checkout below the top holds; empty: nothing.
 func (g examiner) checkout(ctx context.Context, path string, d dirs) (string, error) {
 	kind := "a repository"
 	if d.git != d.common {
@@ -220,15 +212,11 @@ func (g examiner) elsewhere(base, remotes string) bool {
 // ownWorktrees returns what linked worktrees outside the top would lose with a repository
 // below it; empty: nothing.
 func (g examiner) ownWorktrees(ctx context.Context, common string) (string, error) {
-	entries, err := os.ReadDir(filepath.Join(common, "worktrees"))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
+	entries, err := dirs{common: common}.worktreeDirs()
 	if err != nil {
 		return "", err
 	}
-	for _, e := range entries {
-		entry := filepath.Join(common, "worktrees", e.Name())
+	for _, entry := range entries {
 		text, err := readSmall(filepath.Join(entry, "gitdir"))
 		if err != nil {
 			return "", err

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	"github.com/agentform/agentform/internal/layout"
 )
 
 // hidden returns the number of changed files that git status omits because they are marked
@@ -74,8 +72,7 @@ const indexLimit = 256 << 20
 // borrowIndex makes a repository with the index of a checkout and its objects, so that git
 // need not run in the checkout. view is empty if the checkout has no index.
 func borrowIndex(ctx context.Context, d dirs) (view string, err error) {
-	index := filepath.Join(d.git, "index")
-	if _, err := os.Lstat(index); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(d.git, "index")); errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
 	refs, err := d.refs()
@@ -95,42 +92,18 @@ func borrowIndex(ctx context.Context, d dirs) (view string, err error) {
 		}
 	}()
 	if err := borrowObjects(ctx, view, filepath.Join(d.common, "objects"), formatOf(named)); err != nil {
-		return "", err
+		return view, err
 	}
 	// A split index has two files.
-	parts, err := filepath.Glob(filepath.Join(globEscape(d.git), "sharedindex.*"))
-	if err != nil {
-		return "", err
-	}
-	for _, part := range append(parts, index) {
-		if err := copyFile(part, filepath.Join(view, filepath.Base(part)), indexLimit); err != nil {
-			return "", err
+	parts, err := fs.Glob(os.DirFS(d.git), "sharedindex.*")
+	for _, part := range append(parts, "index") {
+		var text string
+		if err == nil {
+			text, err = readWhole(filepath.Join(d.git, part), indexLimit)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(view, part), []byte(text), 0o600)
 		}
 	}
-	return view, nil
-}
-
-// globEscape returns a pattern for filepath.Glob that matches only path.
-func globEscape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
-}
-
-// copyFile copies a regular file of at most limit bytes. It follows no link.
-func copyFile(from, to string, limit int64) (err error) {
-	in, err := layout.OpenRegular(from, syscall.O_NOFOLLOW)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	fi, err := in.Stat()
-	if err != nil || fi.Size() > limit {
-		return errors.Join(fmt.Errorf("%s is too large", from), err)
-	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	_, err = io.CopyN(out, in, fi.Size())
-	return err
+	return view, err
 }

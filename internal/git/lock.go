@@ -2,13 +2,13 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 const (
@@ -28,23 +28,15 @@ func hold(ctx context.Context, common string) (release func(), err error) {
 	file := filepath.Join(common, lockFile)
 	host, _ := os.Hostname()
 	mine := fmt.Sprintf("pid %d on %s, ", os.Getpid(), host)
-	l, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock repository: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			l.Close()
-		}
-	}()
+	l := flock.New(file, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	var holder string
 	for since := time.Now(); ; {
-		err := syscall.Flock(int(l.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		held, err := l.TryLock()
+		if err != nil {
 			return nil, fmt.Errorf("lock repository %s: %w", common, err)
+		}
+		if held {
+			break
 		}
 		if b, err := os.ReadFile(file); err == nil && string(b) != holder {
 			holder, since = string(b), time.Now() // another holder
@@ -60,11 +52,7 @@ func hold(ctx context.Context, common string) (release func(), err error) {
 	}
 	// For people, and to notice another holder.
 	_ = os.WriteFile(file, []byte(mine+"since "+time.Now().Format(time.RFC3339Nano)+"\n"), 0o600)
-	return func() {
-		// Unlocked first: a process that is being started may still have it open.
-		_ = syscall.Flock(int(l.Fd()), syscall.LOCK_UN)
-		_ = l.Close()
-	}, nil
+	return func() { _ = l.Close() }, nil
 }
 
 func heldBy(common, holder string) error {

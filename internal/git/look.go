@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 )
 
@@ -20,14 +22,16 @@ import (
 //
 // During a rebase or bisect, Branch is the branch that it is about, Busy is set and Head is
 // the checked out commit. A branch that HEAD names and that no longer exists is BranchGone.
-func Look(path string) session.Checkout {
+func Look(path string) session.Checkout { return look(path, findDirs, os.Stat) }
+
+func look(path string, find func(string) (dirs, error), stat func(string) (fs.FileInfo, error)) session.Checkout {
 	co := session.Checkout{Path: path}
-	d, none := findDirs(path)
+	d, none := find(path)
 	if none == nil {
 		co.Exists = true
 		return d.checkout(co)
 	}
-	fi, err := os.Stat(path)
+	fi, err := stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		if _, err := os.Lstat(path); err == nil {
@@ -79,7 +83,7 @@ func (d dirs) repair(err error, path string) string {
 }
 
 // branchGone reports whether HEAD had commits on a branch that no longer exists, and
-// returns the last of them by the reflog. A branch without any commit yet is not gone.
+// returns the last of them. A branch without any commit yet is not gone.
 func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 	ref := headsPrefix + branch
 	for range 5 { // as many as git follows
@@ -96,17 +100,14 @@ func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 		}
 		ref = to
 	}
-	packed := map[string]string{}
-	if err := d.packedRefs(packed); err != nil {
+	packed, err := d.packedRefs()
+	if err != nil || packed[ref] != "" {
 		return "", false, err
-	}
-	if packed[ref] != "" {
-		return "", false, nil
 	}
 	if reftable, err := os.Lstat(filepath.Join(d.common, "reftable")); err == nil && reftable.IsDir() {
 		return "", false, nil // git resolved HEAD
 	}
-	last, err = readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit}, map[string]bool{})
+	_, last, err = d.headLog()
 	return last, last != "" || d.git != d.common, err
 }
 
@@ -129,7 +130,7 @@ func (d dirs) symbolicRef(ref string) (to string, err error) {
 	if err != nil || strings.HasPrefix(text, "ref:") || isCommit(commit) && strings.Trim(commit, "0") != "" {
 		return "", err
 	}
-	last, err := readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit}, map[string]bool{})
+	_, last, err := d.headLog()
 	if err != nil || last == "" {
 		last = "COMMIT"
 	}
@@ -168,9 +169,9 @@ func Origin(path string) string {
 type dirs struct {
 	git    string // of this checkout: HEAD, index, rebase-merge
 	common string // of the repository: refs, objects, worktrees
+	clone  bool   // of a container, in which no git may run
 }
 
-// findDirs returns the git directories of the checkout with its top at path.
 func findDirs(path string) (dirs, error) {
 	dot := filepath.Join(path, ".git")
 	d := dirs{git: dot}
@@ -193,7 +194,7 @@ func findDirs(path string) (dirs, error) {
 	return d.settle()
 }
 
-// settle sets the other directories by that of the checkout.
+// settle sets the common directory by that of the checkout.
 func (d dirs) settle() (dirs, error) {
 	abs, err := filepath.Abs(d.git)
 	if err != nil {
@@ -227,7 +228,7 @@ const headsPrefix = "refs/heads/"
 func (d dirs) head() (branch, commit, busy string, err error) {
 	file := filepath.Join(d.git, "HEAD")
 	text, err := readSmall(file)
-	if errors.Is(err, syscall.ELOOP) {
+	if errors.Is(err, syscall.ELOOP) && !d.clone {
 		// Old versions of git make a link to the branch.
 		if text, err = os.Readlink(file); err == nil {
 			text = "ref: " + text
@@ -241,6 +242,9 @@ func (d dirs) head() (branch, commit, busy string, err error) {
 	ref, symbolic := strings.CutPrefix(text, "ref:")
 	ref = strings.TrimSpace(ref)
 	if ref == headsPrefix+".invalid" {
+		if d.clone {
+			return "", "", "", errors.New("its refs are not files (reftable), and agentform runs no git in a container's workspace")
+		}
 		if ref, commit, err = askHead(d.git); err != nil {
 			return "", "", "", err
 		}
@@ -264,20 +268,18 @@ func (d dirs) head() (branch, commit, busy string, err error) {
 
 // underWay returns the operation that detached HEAD, and the branch that it is about.
 func (d dirs) underWay() (branch, busy string) {
-	for _, folder := range []string{"rebase-merge", "rebase-apply"} {
-		if text, err := readSmall(filepath.Join(d.git, folder, "head-name")); err == nil {
-			if branch, ok := strings.CutPrefix(text, headsPrefix); ok && session.CheckBranch(branch) == nil {
-				return branch, "rebase"
-			}
-			return "", "rebase" // HEAD was detached before
+	for _, sign := range []struct{ file, busy string }{
+		{"rebase-merge/head-name", "rebase"}, {"rebase-apply/head-name", "rebase"}, {"BISECT_START", "bisect"},
+	} {
+		text, err := readSmall(filepath.Join(d.git, sign.file))
+		if err != nil {
+			continue
 		}
-	}
-	if text, err := readSmall(filepath.Join(d.git, "BISECT_START")); err == nil {
-		branch := strings.TrimPrefix(text, headsPrefix)
-		if isCommit(text) || session.CheckBranch(branch) != nil {
-			return "", "bisect"
+		branch, whole := strings.CutPrefix(text, headsPrefix)
+		if sign.busy == "rebase" && !whole || isCommit(text) || session.CheckBranch(branch) != nil {
+			branch = "" // HEAD was detached before
 		}
-		return branch, "bisect"
+		return branch, sign.busy
 	}
 	return "", ""
 }
@@ -298,53 +300,37 @@ func askHead(gitDir string) (ref, commit string, err error) {
 
 // isCommit reports whether s is the name of a commit, in SHA-1 or SHA-256.
 func isCommit(s string) bool {
-	if len(s) != 40 && len(s) != 64 {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// readSmall reads one of git's one-line files. It follows no link, and reads only the
-// beginning of a regular file: an agent may have written anything. System calls make a look
-// a quarter cheaper than os.File does, and there is a look for every session, every time.
+// readSmall reads one of git's one-line files.
 func readSmall(path string) (string, error) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	for errors.Is(err, syscall.EINTR) {
-		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	}
+	text, err := readStart(path, 4<<10)
+	return strings.TrimRight(text, "\r\n"), err
+}
+
+// readStart reads the beginning of a regular file, and follows no link: an agent may have
+// written anything.
+func readStart(path string, limit int) (string, error) {
+	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
 	if err != nil {
-		return "", &os.PathError{Op: "open", Path: path, Err: err}
+		return "", err
 	}
-	defer syscall.Close(fd)
-	var stat syscall.Stat_t
-	if err := syscall.Fstat(fd, &stat); err != nil || stat.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		return "", errors.Join(fmt.Errorf("%s is not a regular file", path), err)
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(limit)))
+	return string(text), err
+}
+
+// readWhole is readStart for a file that must not be larger.
+func readWhole(path string, limit int) (string, error) {
+	text, err := readStart(path, limit+1)
+	if len(text) > limit {
+		err = fmt.Errorf("%s is too large", path)
 	}
-	buf := make([]byte, 4<<10)
-	n, err := syscall.Read(fd, buf)
-	for errors.Is(err, syscall.EINTR) {
-		n, err = syscall.Read(fd, buf)
-	}
-	if err != nil {
-		return "", &os.PathError{Op: "read", Path: path, Err: err}
-	}
-	return strings.TrimRight(string(buf[:n]), "\r\n"), nil
+	return text, err
 }
 
 func isEmpty(folder string) (bool, error) {
-	f, err := os.Open(folder)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	_, err = f.Readdirnames(1)
-	if errors.Is(err, io.EOF) {
-		return true, nil
-	}
-	return false, err
+	entries, err := os.ReadDir(folder)
+	return err == nil && len(entries) == 0, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -31,11 +32,11 @@ type Error struct {
 
 // Error returns the command and its output.
 func (e *Error) Error() string {
-	command := "git " + strings.Join(e.Args, " ")
-	if e.Output == "" {
-		return fmt.Sprintf("%s: %v", command, e.Err)
+	text := fmt.Sprintf("git %s: %v", strings.Join(e.Args, " "), e.Err)
+	if e.Output != "" {
+		text += ": " + e.Output
 	}
-	return fmt.Sprintf("%s: %v: %s", command, e.Err, e.Output)
+	return text
 }
 
 // Short returns git's complaint on one line, without its progress and the arguments.
@@ -73,9 +74,7 @@ func (e *Error) Unwrap() []error {
 const killAfter = 2 * time.Second
 
 // quiet are settings for every command but git worktree add.
-var quiet = []string{
-	"-c", "core.hooksPath=/dev/null",
-}
+var quiet = []string{"-c", "core.hooksPath=/dev/null"}
 
 // safe are settings for every command: they run no program of the repository and hide no
 // files.
@@ -87,12 +86,12 @@ var safe = []string{
 
 // run runs git in dir and returns its stdout.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
-	return start(ctx, dir, "", append(quiet[:len(quiet):len(quiet)], args...), args)
+	return feed(ctx, dir, "", args...)
 }
 
 // feed is run with stdin.
 func feed(ctx context.Context, dir, stdin string, args ...string) (string, error) {
-	return start(ctx, dir, stdin, append(quiet[:len(quiet):len(quiet)], args...), args)
+	return start(ctx, dir, stdin, slices.Concat(quiet, args), args)
 }
 
 // runHooked is run with the repository's hooks.
@@ -106,7 +105,7 @@ func start(ctx context.Context, dir, stdin string, args, said []string) (string,
 	if err != nil {
 		return "", &Error{Args: said, Err: ErrNotInstalled}
 	}
-	c := exec.CommandContext(ctx, bin, append(safe[:len(safe):len(safe)], args...)...)
+	c := exec.CommandContext(ctx, bin, slices.Concat(safe, args)...)
 	c.Dir, c.Env = dir, environ()
 	c.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
@@ -139,17 +138,13 @@ func start(ctx context.Context, dir, stdin string, args, said []string) (string,
 
 // environ returns the environment without git's variables, in English.
 func environ() []string {
-	var env []string
-	for _, v := range os.Environ() {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		if !strings.HasPrefix(name, "GIT_") && name != "LC_ALL" && name != "LANGUAGE" {
-			env = append(env, v)
-		}
-	}
+		return strings.HasPrefix(name, "GIT_") || name == "LC_ALL" || name == "LANGUAGE"
+	})
 	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0")
 }
 
-// exitCode returns git's exit status, or -1.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -158,7 +153,6 @@ func exitCode(err error) int {
 	return -1
 }
 
-// wrap adds what failed to an error, unless that is nil.
 func wrap(err *error, format string, args ...any) {
 	if *err != nil {
 		*err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), *err)

@@ -14,8 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// undoTimeout bounds the removal of a worktree that failed, also after the caller's context
-// has ended.
+// undoTimeout bounds the removal of a worktree that failed.
 const undoTimeout = 30 * time.Second
 
 // Worktrees returns every checkout of the repository with its branch, sorted by path. A
@@ -148,7 +147,7 @@ func (d dirs) undo(ctx context.Context, repo, path, branch, from string, was gro
 	return errors.Join(errs...)
 }
 
-// ground is what was at a path before a worktree was made there.
+// ground is what was at a path before a checkout was made there.
 type ground struct {
 	empty bool        // an empty directory
 	mode  os.FileMode // of that
@@ -211,11 +210,9 @@ func repository(repo string) (dirs, error) {
 
 // entry returns the git directory of the linked worktree at path, which may be gone, or "".
 func (d dirs) entry(path string) string {
-	all := filepath.Join(d.common, "worktrees")
-	entries, _ := os.ReadDir(all) // none: no linked worktrees
+	entries, _ := d.worktreeDirs()
 	path = resolve(path)
-	for _, e := range entries {
-		dir := filepath.Join(all, e.Name())
+	for _, dir := range entries {
 		text, err := readSmall(filepath.Join(dir, "gitdir"))
 		if err == nil && resolve(filepath.Dir(within(dir, text))) == path {
 			return dir

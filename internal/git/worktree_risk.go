@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -80,7 +78,7 @@ func staged(ctx context.Context, entry string, git Runner) (int, error) {
 		return 0, nil
 	}
 	args := []string{"--git-dir=" + entry, "rev-list", "--objects", "--indexed-objects", "--single-worktree", "--ignore-missing", "--not", "HEAD^{tree}"}
-	last, err := readReflog(filepath.Join(entry, "logs", "HEAD"), &budget{refLimit}, map[string]bool{})
+	_, last, err := dirs{git: entry}.headLog()
 	if err != nil {
 		return 0, err
 	}
@@ -140,15 +138,23 @@ func (d dirs) addUnreachable(ctx context.Context, r *Risk) error {
 	return err
 }
 
-// reflog returns the commits in the reflog of the checkout's HEAD.
+// headLog returns the commits in the reflog of the checkout's HEAD, from its file.
+func (d dirs) headLog() (all []string, last string, err error) {
+	all, err = readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit})
+	if len(all) > 0 {
+		last = all[len(all)-1]
+	}
+	return all, last, err
+}
+
+// reflog is headLog, also in a repository whose refs are not files.
 func (d dirs) reflog(ctx context.Context) ([]string, error) {
 	if text, err := readSmall(filepath.Join(d.git, "HEAD")); err == nil && strings.HasSuffix(text, headsPrefix+".invalid") {
 		out, err := run(ctx, d.common, "--git-dir="+d.git, "rev-list", "--walk-reflogs", "HEAD")
 		return strings.Fields(out), err
 	}
-	seen := map[string]bool{}
-	_, err := readReflog(filepath.Join(d.git, "logs", "HEAD"), &budget{refLimit}, seen)
-	return slices.Collect(maps.Keys(seen)), err
+	all, _, err := d.headLog()
+	return all, err
 }
 
 // busy returns the operation under way in the checkout.
