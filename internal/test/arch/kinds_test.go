@@ -14,7 +14,7 @@ import (
 // mostKinds is how often code above the runtimes may ask what kind a runtime is. It
 // asks for one of session.Traits instead, so that a new runtime changes nothing there.
 // Most of the rest read or compare the settings of Docker, or name a container for people.
-const mostKinds = 23
+const mostKinds = 22
 
 // TestKinds counts the comparisons with a runtime's kind, by == and != and by the
 // cases of a switch, and the questions whether there are settings of Docker or a
