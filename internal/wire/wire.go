@@ -14,6 +14,27 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
+// Object is a JSON object: its keys, each followed by its value, in the order of writing.
+type Object []any
+
+// MarshalJSON implements json.Marshaler.
+func (o Object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	b.WriteByte('{')
+	for i, v := range o {
+		if i > 0 {
+			b.WriteByte(",:"[i%2])
+		}
+		if err := e.Encode(v); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
 // Write writes a value as an indented JSON document. Control characters are escaped.
 func Write(w io.Writer, v any) error { return encode(w, v, "  ") }
 

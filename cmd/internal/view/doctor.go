@@ -4,7 +4,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/doctor"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
@@ -74,10 +73,5 @@ func levels(findings []doctor.Finding) (warnings, faults int) {
 // DoctorJSON writes findings as one document.
 func DoctorJSON(w io.Writer, findings []doctor.Finding) error {
 	warnings, faults := levels(findings)
-	return wire.Write(w, struct {
-		Format   string           `json:"format_version"`
-		Errors   int              `json:"error_count"`
-		Warnings int              `json:"warning_count"`
-		Findings []doctor.Finding `json:"findings"`
-	}{api.FormatVersion, faults, warnings, wire.List(findings)})
+	return document(w, "error_count", faults, "warning_count", warnings, "findings", wire.List(findings))
 }

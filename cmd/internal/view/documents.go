@@ -10,6 +10,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
+// document writes a JSON document with the given keys and values.
+func document(w io.Writer, fields ...any) error {
+	return wire.Write(w, append(wire.Object{"format_version", api.FormatVersion}, fields...))
+}
+
 // PlanJSON writes a plan as one document. version is that of agentform.
 func PlanJSON(w io.Writer, p plan.Plan, version string) error {
 	return wire.Write(w, status.PlanOf(p, version))
@@ -18,13 +23,8 @@ func PlanJSON(w io.Writer, p plan.Plan, version string) error {
 // ValidJSON writes the diagnostics of validate as one document.
 func ValidJSON(w io.Writer, ds []session.Diagnostic) error {
 	errs, warnings := status.Severities(ds)
-	return wire.Write(w, struct {
-		Format      string               `json:"format_version"`
-		Valid       bool                 `json:"valid"`
-		Errors      int                  `json:"error_count"`
-		Warnings    int                  `json:"warning_count"`
-		Diagnostics []session.Diagnostic `json:"diagnostics"`
-	}{api.FormatVersion, len(errs) == 0, len(errs), len(warnings), wire.List(ds)})
+	return document(w, "valid", len(errs) == 0, "error_count", len(errs), "warning_count", len(warnings),
+		"diagnostics", wire.List(ds))
 }
 
 // StatusJSON writes sessions as one document, in the order given.
@@ -38,10 +38,5 @@ func ShowJSON(w io.Writer, x status.Detail) error { return wire.Write(w, x.Docum
 // TextJSON writes the end of a session's screen or transcript as one document.
 func TextJSON(w io.Writer, a session.Address, text string) error {
 	tail, truncated := wire.Tail(text)
-	return wire.Write(w, struct {
-		Format    string          `json:"format_version"`
-		Address   session.Address `json:"address"`
-		Text      string          `json:"text"`
-		Truncated bool            `json:"truncated"`
-	}{api.FormatVersion, a, tail, truncated})
+	return document(w, "address", a, "text", tail, "truncated", truncated)
 }

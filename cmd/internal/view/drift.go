@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
@@ -158,28 +157,12 @@ func driftInk(k plan.DriftKind) ink {
 
 // DriftJSON writes the report as one document.
 func DriftJSON(w io.Writer, r DriftReport) error {
-	d := struct {
-		Format    string               `json:"format_version"`
-		Version   string               `json:"agentform_version"`
-		Timestamp time.Time            `json:"timestamp"`
-		Project   string               `json:"project"`
-		Lineage   string               `json:"lineage"`
-		Serial    uint64               `json:"serial"`
-		Complete  bool                 `json:"complete"`
-		Live      string               `json:"live"`
-		Drifted   bool                 `json:"drifted"`
-		Sessions  int                  `json:"session_count"`
-		Drift     []DriftItem          `json:"drift"`
-		Errors    []session.Diagnostic `json:"errors"`
-		Warnings  []session.Diagnostic `json:"warnings"`
-	}{
-		Format: api.FormatVersion, Version: r.Agentform, Timestamp: wire.UTC(r.At), Project: r.Project, Lineage: r.Lineage, Serial: r.Serial,
-		Complete: r.Complete, Live: "looked_at", Drifted: r.Drifted(), Sessions: len(r.Sessions),
-		Drift: wire.List(r.Items),
-	}
-	d.Errors, d.Warnings = status.Severities(r.Problems)
+	live := "looked_at"
 	if r.Offline {
-		d.Live = "unknown"
+		live = "unknown"
 	}
-	return wire.Write(w, d)
+	errs, warnings := status.Severities(r.Problems)
+	return document(w, "agentform_version", r.Agentform, "timestamp", wire.UTC(r.At), "project", r.Project,
+		"lineage", r.Lineage, "serial", r.Serial, "complete", r.Complete, "live", live, "drifted", r.Drifted(),
+		"session_count", len(r.Sessions), "drift", wire.List(r.Items), "errors", errs, "warnings", warnings)
 }

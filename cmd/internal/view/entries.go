@@ -5,10 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -47,11 +45,5 @@ func entryInk(kind string) ink {
 // EntriesJSON writes the last entries that fit into a tail as one document.
 func EntriesJSON(w io.Writer, a session.Address, path string, entries []session.Entry, truncated bool) error {
 	last, cut := status.LastEntries(entries, 0)
-	return wire.Write(w, struct {
-		Format    string          `json:"format_version"`
-		Address   session.Address `json:"address"`
-		Path      string          `json:"path"`
-		Entries   []session.Entry `json:"entries"`
-		Truncated bool            `json:"truncated"`
-	}{api.FormatVersion, a, path, last, truncated || cut})
+	return document(w, "address", a, "path", path, "entries", last, "truncated", truncated || cut)
 }

@@ -3,7 +3,6 @@ package view
 import (
 	"io"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
@@ -44,8 +43,5 @@ func abbreviated(commit string) string { return commit[:min(7, len(commit))] }
 
 // FetchedJSON writes what fetch did as one document.
 func FetchedJSON(w io.Writer, all []Fetched) error {
-	return wire.Write(w, struct {
-		Format   string    `json:"format_version"`
-		Sessions []Fetched `json:"sessions"`
-	}{api.FormatVersion, wire.List(all)})
+	return document(w, "sessions", wire.List(all))
 }

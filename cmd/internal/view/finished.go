@@ -53,14 +53,6 @@ func WaitingLine(s Style, x api.Session, took time.Duration, answer string) stri
 
 // Finished writes how a session ended that was waited for.
 func (l *Lines) Finished(x Finished) error {
-	return l.write(struct {
-		head
-		Status    session.Status   `json:"status"`
-		State     session.State    `json:"state"`
-		Activity  session.Activity `json:"activity"`
-		Detail    string           `json:"detail"`
-		Exit      *session.Exit    `json:"exit"`
-		TurnEnded bool             `json:"turn_ended"`
-		Answer    string           `json:"answer"`
-	}{l.head("finished", x.Address), x.Status, x.State, x.Activity, x.Detail, x.Exit, x.Turn, x.Answer})
+	return l.write("finished", l.now(), x.Address, "status", x.Status, "state", x.State, "activity", x.Activity,
+		"detail", x.Detail, "exit", x.Exit, "turn_ended", x.Turn, "answer", x.Answer)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
@@ -83,21 +82,9 @@ func dotText(lines ...string) string {
 
 // GraphJSON writes sessions and their dependencies as one document.
 func GraphJSON(w io.Writer, project string, specs []session.Spec) error {
-	type node struct {
-		Address session.Address `json:"address"`
-		Role    string          `json:"role"`
-		Agent   string          `json:"agent"`
-		Branch  string          `json:"branch"`
-		Runtime string          `json:"runtime"`
+	nodes := make([]wire.Object, len(specs))
+	for i, s := range specs {
+		nodes[i] = wire.Object{"address", s.Address, "role", s.Role, "agent", s.Agent.Name, "branch", s.Branch, "runtime", s.Runtime.Key()}
 	}
-	nodes := make([]node, 0, len(specs))
-	for _, s := range specs {
-		nodes = append(nodes, node{s.Address, s.Role, s.Agent.Name, s.Branch, s.Runtime.Key()})
-	}
-	return wire.Write(w, struct {
-		Format  string `json:"format_version"`
-		Project string `json:"project"`
-		Nodes   []node `json:"nodes"`
-		Edges   []edge `json:"edges"`
-	}{api.FormatVersion, project, nodes, wire.List(edges(specs))})
+	return document(w, "project", project, "nodes", nodes, "edges", wire.List(edges(specs)))
 }

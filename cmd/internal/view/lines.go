@@ -26,32 +26,20 @@ type Lines struct {
 // agentform.
 func NewLines(w io.Writer, version string, now func() time.Time) (*Lines, error) {
 	l := &Lines{w: w, now: now, began: now()}
-	return l, l.write(struct {
-		head
-		Format  string `json:"format_version"`
-		Version string `json:"agentform_version"`
-	}{head{Type: "version", Timestamp: wire.UTC(l.began)}, api.FormatVersion, version})
+	return l, l.write("version", l.began, "", "format_version", api.FormatVersion, "agentform_version", version)
 }
 
-// head is the start of every line. Without a session the address is empty. Seconds count
-// from the command's start.
-type head struct {
-	Type      string          `json:"type"`
-	Timestamp time.Time       `json:"timestamp"`
-	Address   session.Address `json:"address"`
-	Elapsed   float64         `json:"elapsed_seconds"`
+// write writes a line. Without a session the address is empty. Seconds count from the
+// command's start.
+func (l *Lines) write(kind string, at time.Time, a session.Address, fields ...any) error {
+	return l.writeAfter(at.Sub(l.began), kind, at, a, fields)
 }
 
-func (l *Lines) head(kind string, a session.Address) head { return l.headAt(l.now(), kind, a) }
-
-func (l *Lines) headAt(t time.Time, kind string, a session.Address) head {
-	return head{kind, wire.UTC(t), a, wire.Seconds(t.Sub(l.began))}
-}
-
-func (l *Lines) write(v any) error {
+func (l *Lines) writeAfter(took time.Duration, kind string, at time.Time, a session.Address, fields []any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return wire.WriteLine(l.w, v)
+	return wire.WriteLine(l.w, append(wire.Object{"type", kind, "timestamp", wire.UTC(at), "address", a,
+		"elapsed_seconds", wire.Seconds(took)}, fields...))
 }
 
 // Plan writes a line for each session that the plan changes or holds, and for each
@@ -62,20 +50,15 @@ func (l *Lines) Plan(p plan.Plan) error {
 			continue
 		}
 		x := status.ChangeOf(c)
-		err := l.write(struct {
-			head
-			Action plan.Action `json:"action"`
-			Reason plan.Reason `json:"reason"`
-			Detail string      `json:"detail"`
-			Fields []api.Field `json:"fields"`
-			Until  *time.Time  `json:"until,omitempty"`
-
-			Moved  session.Address `json:"previous_address,omitempty"`
-			Import string          `json:"import_id,omitempty"`
-
-			Interrupts *api.Interrupted `json:"interrupts,omitempty"`
-		}{l.head("planned_change", c.Address), x.Action, x.Reason, x.Detail, x.Fields, x.Until, x.Moved, x.Import, x.Interrupts})
-		if err != nil {
+		fields := []any{"action", x.Action, "reason", x.Reason, "detail", x.Detail, "fields", x.Fields}
+		if x.Until != nil {
+			fields = append(fields, "until", x.Until)
+		}
+		fields = present(fields, "previous_address", string(x.Moved), "import_id", x.Import)
+		if x.Interrupts != nil {
+			fields = append(fields, "interrupts", x.Interrupts)
+		}
+		if err := l.write("planned_change", l.now(), c.Address, fields...); err != nil {
 			return err
 		}
 	}
@@ -87,14 +70,21 @@ func (l *Lines) Plan(p plan.Plan) error {
 	return nil
 }
 
+// present adds the keys whose value is not empty.
+func present(fields []any, pairs ...string) []any {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			fields = append(fields, pairs[i], pairs[i+1])
+		}
+	}
+	return fields
+}
+
 // Diagnostic writes one problem.
 func (l *Lines) Diagnostic(d session.Diagnostic) error { return l.diagnostic(l.now(), d) }
 
-func (l *Lines) diagnostic(t time.Time, d session.Diagnostic) error {
-	return l.write(struct {
-		head
-		Diagnostic session.Diagnostic `json:"diagnostic"`
-	}{l.headAt(t, "diagnostic", d.Address), d})
+func (l *Lines) diagnostic(at time.Time, d session.Diagnostic) error {
+	return l.write("diagnostic", at, d.Address, "diagnostic", d)
 }
 
 // Event writes an event of apply. Kept work and a branch that does not match are
@@ -111,39 +101,26 @@ func (l *Lines) Event(e history.Event) {
 	default:
 		return
 	}
-	x := struct {
-		head
-		Action     string `json:"action"`
-		ID         string `json:"id,omitempty"`
-		Run        string `json:"run,omitempty"`
-		Reason     string `json:"reason,omitempty"`
-		Detail     string `json:"detail"`
-		Dependency string `json:"dependency,omitempty"`
-		Excerpt    string `json:"excerpt,omitempty"`
-		Truncated  bool   `json:"truncated,omitempty"`
-	}{
-		head:   head{string(e.Kind), wire.UTC(e.Time), e.Address, wire.Seconds(e.Elapsed.D())},
-		Action: e.Action, ID: e.ID, Run: e.Run, Reason: e.Reason, Detail: e.Detail,
-	}
+	fields := present([]any{"action", e.Action}, "id", e.ID, "run", e.Run, "reason", e.Reason)
+	fields = append(fields, "detail", e.Detail)
 	if e.Kind == history.ApplySkipped {
-		x.Dependency = dependency(e.Detail)
+		fields = present(fields, "dependency", dependency(e.Detail))
 	}
-	x.Excerpt, x.Truncated = wire.Tail(e.Excerpt)
-	_ = l.write(x) // a reader that went away does not end what is under way
+	excerpt, truncated := wire.Tail(e.Excerpt)
+	if fields = present(fields, "excerpt", excerpt); truncated {
+		fields = append(fields, "truncated", true)
+	}
+	// A reader that went away does not end what is under way.
+	_ = l.writeAfter(e.Elapsed.D(), string(e.Kind), e.Time, e.Address, fields)
 }
 
 // Summary writes the last line: the tally and all errors.
 func (l *Lines) Summary(t Tally) error {
-	h := l.head("summary", "")
+	at := l.now()
+	took := at.Sub(l.began)
 	if t.Elapsed > 0 {
-		h.Elapsed = wire.Seconds(t.Elapsed)
+		took = t.Elapsed
 	}
-	return l.write(struct {
-		head
-		Done    int                  `json:"done"`
-		Failed  int                  `json:"failed"`
-		Skipped int                  `json:"skipped"`
-		Held    int                  `json:"held"`
-		Errors  []session.Diagnostic `json:"errors"`
-	}{h, t.Done, t.Failed, t.Skipped, t.Held, wire.List(diagnosticsOf(t.Errors))})
+	return l.writeAfter(took, "summary", at, "", []any{"done", t.Done, "failed", t.Failed, "skipped", t.Skipped,
+		"held", t.Held, "errors", wire.List(diagnosticsOf(t.Errors))})
 }

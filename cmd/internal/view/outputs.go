@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 )
@@ -67,32 +66,21 @@ func OutputValue(w io.Writer, o Output) error {
 	return err
 }
 
-type outputRecord struct {
-	Name        string `json:"name"`
-	Value       any    `json:"value"`
-	Sensitive   bool   `json:"sensitive"`
-	Description string `json:"description"`
-}
-
 // OutputsJSON writes outputs as one document, an object by name as in Terraform.
 // Sensitive values are null.
 func OutputsJSON(w io.Writer, outputs []Output) error {
-	records := make(map[string]outputRecord, len(outputs))
+	records := make(map[string]wire.Object, len(outputs))
 	for _, o := range outputs {
-		r := outputRecord{Name: o.Name, Sensitive: o.Sensitive, Description: o.Description}
-		if !o.Sensitive {
-			v, err := o.value()
-			if err != nil {
-				return err
-			}
-			r.Value = v
+		if o.Sensitive {
+			o.Value = json.RawMessage("null")
 		}
-		records[o.Name] = r
+		v, err := o.value()
+		if err != nil {
+			return err
+		}
+		records[o.Name] = o.record(v)
 	}
-	return wire.Write(w, struct {
-		Format  string                  `json:"format_version"`
-		Outputs map[string]outputRecord `json:"outputs"`
-	}{api.FormatVersion, records})
+	return document(w, "outputs", records)
 }
 
 // OutputJSON writes one output as one document, even if it is sensitive.
@@ -101,10 +89,11 @@ func OutputJSON(w io.Writer, o Output) error {
 	if err != nil {
 		return err
 	}
-	return wire.Write(w, struct {
-		Format string `json:"format_version"`
-		outputRecord
-	}{api.FormatVersion, outputRecord{o.Name, v, o.Sensitive, o.Description}})
+	return document(w, o.record(v)...)
+}
+
+func (o Output) record(v any) wire.Object {
+	return wire.Object{"name", o.Name, "value", v, "sensitive", o.Sensitive, "description", o.Description}
 }
 
 var bareKey = sync.OnceValue(func() *regexp.Regexp {

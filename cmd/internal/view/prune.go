@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/prune"
 	"github.com/agentform/agentform/internal/wire"
 )
@@ -82,9 +81,5 @@ func size(n int64) string {
 
 // PruneJSON writes leftovers as one document. applied says that they were to be removed.
 func PruneJSON(w io.Writer, all []prune.Leftover, applied bool) error {
-	return wire.Write(w, struct {
-		Format  string           `json:"format_version"`
-		Applied bool             `json:"applied"`
-		Found   []prune.Leftover `json:"leftovers"`
-	}{api.FormatVersion, applied, wire.List(all)})
+	return document(w, "applied", applied, "leftovers", wire.List(all))
 }

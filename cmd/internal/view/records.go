@@ -2,9 +2,7 @@ package view
 
 import (
 	"io"
-	"time"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
@@ -36,35 +34,14 @@ func StateShow(w io.Writer, s Style, r session.Record) error {
 
 // StateListJSON writes a summary of the state as one document.
 func StateListJSON(w io.Writer, r Records) error {
-	type entry struct {
-		Address   session.Address `json:"address"`
-		ID        string          `json:"id"`
-		Origin    session.Origin  `json:"origin"`
-		Agent     string          `json:"agent"`
-		Runtime   string          `json:"runtime"`
-		Branch    string          `json:"branch"`
-		Workspace string          `json:"workspace"`
-		Run       string          `json:"run"`
-		UpdatedAt *time.Time      `json:"updated_at"`
+	sessions := make([]wire.Object, len(r.Sessions))
+	for i, x := range r.Sessions {
+		sessions[i] = wire.Object{"address", x.Address, "id", x.ID, "origin", x.Origin, "agent", x.Spec.Agent.Name,
+			"runtime", x.Spec.Runtime.Key(), "branch", x.Tree.Branch, "workspace", x.Tree.Path, "run", x.Run.ID,
+			"updated_at", wire.UTCOrNil(x.UpdatedAt)}
 	}
-	d := struct {
-		Format   string  `json:"format_version"`
-		Project  string  `json:"project"`
-		Lineage  string  `json:"lineage"`
-		Serial   uint64  `json:"serial"`
-		Sessions []entry `json:"sessions"`
-	}{api.FormatVersion, r.Project, r.Lineage, r.Serial, []entry{}}
-	for _, x := range r.Sessions {
-		d.Sessions = append(d.Sessions, entry{x.Address, x.ID, x.Origin, x.Spec.Agent.Name, x.Spec.Runtime.Key(),
-			x.Tree.Branch, x.Tree.Path, x.Run.ID, wire.UTCOrNil(x.UpdatedAt)})
-	}
-	return wire.Write(w, d)
+	return document(w, "project", r.Project, "lineage", r.Lineage, "serial", r.Serial, "sessions", sessions)
 }
 
 // StateShowJSON writes one record as one document.
-func StateShowJSON(w io.Writer, r session.Record) error {
-	return wire.Write(w, struct {
-		Format  string         `json:"format_version"`
-		Session session.Record `json:"session"`
-	}{api.FormatVersion, r})
-}
+func StateShowJSON(w io.Writer, r session.Record) error { return document(w, "session", r) }

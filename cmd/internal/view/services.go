@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
@@ -90,9 +89,5 @@ func ServicesJSON(w io.Writer, all []status.Service) error {
 			counts[h.State]++
 		}
 	}
-	return wire.Write(w, struct {
-		Format   string                `json:"format_version"`
-		Services []status.Service      `json:"services"`
-		Counts   map[session.State]int `json:"counts"`
-	}{api.FormatVersion, wire.List(all), counts})
+	return document(w, "services", wire.List(all), "counts", counts)
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -75,10 +77,7 @@ func StepLines(w io.Writer, s Style, steps []Step, wide int) error {
 }
 
 func writeStep(p *page, st Step, wide int) {
-	x := st.New
-	if x == nil {
-		x = st.Old
-	}
+	x := cmp.Or(st.New, st.Old)
 	address := plaintext.OneLine(string(x.Address))
 	pad := strings.Repeat(" ", max(wide-glyphs().StringWidth(address), 0))
 	p.WriteString(p.paint(dim, st.At.Format(time.TimeOnly)) + gap + p.paint(bold, address) + pad + gap)
@@ -121,31 +120,15 @@ func wordAndReason(p *page, x api.Session, now time.Time) string {
 
 // Step writes the line of what became of a session.
 func (l *Lines) Step(st Step) error {
-	type being struct {
-		State    session.State    `json:"state"`
-		Activity session.Activity `json:"activity"`
-		Status   session.Status   `json:"status"`
-	}
-	of := func(x *api.Session) *being {
+	of := func(x *api.Session) any {
 		if x == nil {
 			return nil
 		}
-		return &being{x.State, x.Activity, x.Status}
+		return wire.Object{"state", x.State, "activity", x.Activity, "status", x.Status}
 	}
-	x := st.New
-	if x == nil {
-		x = st.Old
-	}
-	return l.write(struct {
-		head
-		Old      *being `json:"old"`
-		New      *being `json:"new"`
-		Detail   string `json:"detail"`
-		Alive    *bool  `json:"session_alive"`
-		BranchOK *bool  `json:"branch_ok"`
-		Restarts int    `json:"restarts"`
-		PR       string `json:"pr_url"`
-	}{l.headAt(st.At, "change", x.Address), of(st.Old), of(st.New), x.Detail, x.Alive, x.BranchOK, x.Restarts, x.PR})
+	x := cmp.Or(st.New, st.Old)
+	return l.write("change", st.At, x.Address, "old", of(st.Old), "new", of(st.New), "detail", x.Detail,
+		"session_alive", x.Alive, "branch_ok", x.BranchOK, "restarts", x.Restarts, "pr_url", x.PR)
 }
 
 // Tallied returns how often each word occurs, sorted: 2 idle, 1 working.

@@ -2,17 +2,14 @@ package view
 
 import (
 	"io"
-
-	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/internal/wire"
 )
 
 // Build identifies a build of agentform.
 type Build struct {
-	Version  string `json:"agentform_version"`
-	Commit   string `json:"commit"`   // empty: not known
-	Go       string `json:"go"`       // go1.26
-	Platform string `json:"platform"` // linux/amd64
+	Version  string
+	Commit   string // empty: not known
+	Go       string // go1.26
+	Platform string // linux/amd64
 }
 
 // Version writes a Build.
@@ -29,8 +26,5 @@ func Version(w io.Writer, b Build) error {
 
 // VersionJSON writes a Build as one document.
 func VersionJSON(w io.Writer, b Build) error {
-	return wire.Write(w, struct {
-		Format string `json:"format_version"`
-		Build
-	}{api.FormatVersion, b})
+	return document(w, "agentform_version", b.Version, "commit", b.Commit, "go", b.Go, "platform", b.Platform)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
-	"github.com/agentform/agentform/session"
 )
 
 // Waited is the outcome of a wait for one session.
@@ -33,27 +32,12 @@ func WaitedLine(w io.Writer, s Style, x Waited, now time.Time) error {
 
 // WaitedJSON writes how a wait ended as one document.
 func WaitedJSON(w io.Writer, all []Waited, goal string, reached, timedOut bool, took time.Duration) error {
-	type one struct {
-		Address  session.Address  `json:"address"`
-		Outcome  string           `json:"outcome"`
-		State    session.State    `json:"state"`
-		Activity session.Activity `json:"activity"`
-		Status   session.Status   `json:"status"`
-		Detail   string           `json:"detail"`
-		PR       string           `json:"pr_url"`
+	sessions := make([]wire.Object, len(all))
+	for i, x := range all {
+		sessions[i] = wire.Object{"address", x.Address, "outcome", x.Outcome, "state", x.State, "activity", x.Activity,
+			"status", x.Status, "detail", x.Detail, "pr_url", x.PR}
 	}
-	d := struct {
-		Format   string  `json:"format_version"`
-		Goal     string  `json:"for"`
-		Reached  bool    `json:"reached"`
-		TimedOut bool    `json:"timed_out"`
-		Elapsed  float64 `json:"elapsed_seconds"`
-		Sessions []one   `json:"sessions"`
-	}{api.FormatVersion, goal, reached, timedOut, wire.Seconds(took), []one{}}
-	for _, x := range all {
-		d.Sessions = append(d.Sessions, one{x.Address, x.Outcome, x.State, x.Activity, x.Status, x.Detail, x.PR})
-	}
-	return wire.Write(w, d)
+	return document(w, "for", goal, "reached", reached, "timed_out", timedOut, "elapsed_seconds", wire.Seconds(took), "sessions", sessions)
 }
 
 // Needy is a session that needs attention.
@@ -106,12 +90,6 @@ func needWord(reason string) string {
 
 // NeedJSON writes a session that needs attention as one document.
 func NeedJSON(w io.Writer, n Needy) error {
-	return wire.Write(w, struct {
-		Format   string          `json:"format_version"`
-		Address  session.Address `json:"address"`
-		Reason   string          `json:"reason"`
-		Since    *time.Time      `json:"since"`
-		Priority int             `json:"priority"`
-		Session  api.Session     `json:"session"`
-	}{api.FormatVersion, n.Address, n.Reason, wire.UTCOrNil(n.Since), n.Priority, n.Session})
+	return document(w, "address", n.Address, "reason", n.Reason, "since", wire.UTCOrNil(n.Since),
+		"priority", n.Priority, "session", n.Session)
 }

@@ -27,11 +27,7 @@ func GitHub(w io.Writer, r view.DriftReport) error {
 		workflowCommand(&b, "error", where+"title="+commandProperty(string(i.Address)+": "+view.KindWords(i.Kind)), i.Detail)
 	}
 	for _, d := range r.Problems {
-		level := "error"
-		if d.Severity == session.Warning {
-			level = "warning"
-		}
-		workflowCommand(&b, level, "title="+commandProperty(plaintext.OneLine(d.Summary)), d.Detail)
+		workflowCommand(&b, levelOf(d), "title="+commandProperty(plaintext.OneLine(d.Summary)), d.Detail)
 	}
 	level := "notice"
 	if !r.Complete || r.Offline {
@@ -40,6 +36,14 @@ func GitHub(w io.Writer, r view.DriftReport) error {
 	workflowCommand(&b, level, "title=agentform drift", r.Verdict())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// levelOf returns the level of a problem in SARIF and in workflow commands.
+func levelOf(d session.Diagnostic) string {
+	if d.Severity == session.Warning {
+		return "warning"
+	}
+	return "error"
 }
 
 // GitHubOutputs writes the outputs of a step, for the file that GITHUB_OUTPUT names:

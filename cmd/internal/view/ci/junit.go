@@ -18,17 +18,23 @@ import (
 // be inspected. One more case says whether everything was inspected.
 func JUnit(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
-	s := junitSuite{
-		Name: "agentform drift: " + plaintext.OneLine(r.Project), Timestamp: wire.UTC(r.At).Format("2006-01-02T15:04:05"),
-		class: "agentform." + plaintext.OneLine(r.Project), at: map[session.Address]int{},
+	class := "agentform." + plaintext.OneLine(r.Project)
+	s := junitSuite{Name: "agentform drift: " + plaintext.OneLine(r.Project), Timestamp: wire.UTC(r.At).Format("2006-01-02T15:04:05")}
+	at := map[session.Address]int{} // in s.Cases
+	of := func(a session.Address) *junitCase {
+		if _, known := at[a]; !known {
+			at[a] = len(s.Cases)
+			s.Cases = append(s.Cases, junitCase{Name: plaintext.OneLine(string(a)), Class: class})
+		}
+		return &s.Cases[at[a]]
 	}
 	for _, a := range r.Sessions {
-		s.of(a)
+		of(a)
 	}
 	for _, i := range r.Items {
-		s.add(i)
+		of(i.Address).fail(i)
 	}
-	s.look(r)
+	s.Cases = append(s.Cases, inspection(r, class))
 	for _, c := range s.Cases {
 		switch {
 		case c.Error != nil:
@@ -62,9 +68,6 @@ type junitSuite struct {
 	Skipped   int         `xml:"skipped,attr"`
 	Timestamp string      `xml:"timestamp,attr"`
 	Cases     []junitCase `xml:"testcase"`
-
-	class string
-	at    map[session.Address]int // in Cases
 }
 
 type junitCase struct {
@@ -82,20 +85,8 @@ type junitOutcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// of returns the case of a session.
-func (s *junitSuite) of(a session.Address) *junitCase {
-	i, known := s.at[a]
-	if !known {
-		i = len(s.Cases)
-		s.at[a] = i
-		s.Cases = append(s.Cases, junitCase{Name: plaintext.OneLine(string(a)), Class: s.class})
-	}
-	return &s.Cases[i]
-}
-
-// add makes the case of a session fail, once for all of its differences.
-func (s *junitSuite) add(i view.DriftItem) {
-	c := s.of(i.Address)
+// fail makes the case of a session fail, once for all of its differences.
+func (c *junitCase) fail(i view.DriftItem) {
 	if i.Range != nil {
 		c.File = plaintext.OneLine(i.Range.Filename)
 	}
@@ -110,9 +101,9 @@ func (s *junitSuite) add(i view.DriftItem) {
 	(*into).Text += "\n" + plaintext.Safe(i.Words())
 }
 
-// look adds the case that says whether everything was inspected.
-func (s *junitSuite) look(r view.DriftReport) {
-	c := junitCase{Name: "what is live was looked at", Class: s.class}
+// inspection returns the case that says whether everything was inspected.
+func inspection(r view.DriftReport, class string) junitCase {
+	c := junitCase{Name: "what is live was looked at", Class: class}
 	var told []string
 	for _, d := range r.Problems {
 		told = append(told, plaintext.Safe(strings.TrimSpace(d.Summary+"\n"+d.Detail)))
@@ -124,5 +115,5 @@ func (s *junitSuite) look(r view.DriftReport) {
 	case !r.Complete:
 		c.Error = outcome
 	}
-	s.Cases = append(s.Cases, c)
+	return c
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"html"
 	"io"
 	"strings"
 
@@ -67,31 +68,20 @@ func markdownText(s string) string {
 	const part = "<!-- -->"
 	var b strings.Builder
 	for i, r := range s {
-		switch r {
-		case '&':
-			b.WriteString("&amp;")
-		case '<':
-			b.WriteString("&lt;")
-		case '>':
-			b.WriteString("&gt;")
-		case '@', '%', '$':
-			b.WriteString(string(r) + part)
-		case '#', '!', '~':
-			b.WriteString(`\` + string(r) + part)
-		case '|', '\\', '`', '*', '_', '[', ']', '{', '}', '^':
-			b.WriteString(`\` + string(r))
-		case ':':
-			b.WriteRune(r)
-			if strings.HasPrefix(s[i:], "://") {
-				b.WriteString(part)
-			}
-		case '.':
-			if i >= 3 && strings.EqualFold(s[i-3:i], "www") {
-				b.WriteString(part)
-			}
-			b.WriteRune(r)
+		c := string(r)
+		switch {
+		case strings.Contains("&<>", c):
+			b.WriteString(html.EscapeString(c))
+		case strings.Contains("@%$", c), r == ':' && strings.HasPrefix(s[i:], "://"):
+			b.WriteString(c + part)
+		case strings.Contains("#!~", c):
+			b.WriteString(`\` + c + part)
+		case strings.Contains("|\\`*_[]{}^", c):
+			b.WriteString(`\` + c)
+		case r == '.' && i >= 3 && strings.EqualFold(s[i-3:i], "www"):
+			b.WriteString(part + c)
 		default:
-			b.WriteRune(r)
+			b.WriteString(c)
 		}
 	}
 	return b.String()
