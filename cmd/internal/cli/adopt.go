@@ -40,10 +40,7 @@ address. An import block in a manifest does the same with apply.`,
 		Example: `  agentform adopt api tmux:default/work
   agentform adopt 'worker["web"]' tmux:/tmp/tmux-1000/mine/web
   agentform adopt api docker:old-one`,
-		Args:              arguments(2, 2),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 1),
-		RunE:              func(c *cobra.Command, args []string) error { return runAdopt(c.Context(), a, args[0], args[1]) },
+		RunE: func(c *cobra.Command, args []string) error { return runAdopt(c.Context(), a, args[0], args[1]) },
 	}
 }
 

@@ -69,6 +69,12 @@ type app struct {
 	document bool             // the command's JSON reports the manifest's problems
 }
 
+// withoutJSON are the commands that refuse --json.
+var withoutJSON = []string{
+	"agentform", "init", "fmt", "attach", "send", "serve", "state", "mv", "rm", "push", "rebuild", "shim",
+	"help", "completion", "bash", "fish", "powershell", "zsh",
+}
+
 // globals are the flags that every command takes.
 type globals struct {
 	chdir       string
@@ -94,7 +100,7 @@ func (a *app) setup(c *cobra.Command, _ []string) error {
 	if g.parallelism < 1 && c.Flag("parallelism").Changed {
 		return usageError{c.CommandPath(), fmt.Errorf("--parallelism %d: want 1 or more", g.parallelism)}
 	}
-	if g.json && c.Annotations[jsonKey] == "" {
+	if g.json && slices.Contains(withoutJSON, c.Name()) {
 		return usageError{c.CommandPath(), fmt.Errorf("%s has no JSON to give: leave --json out", c.CommandPath())}
 	}
 	if real, err := filepath.EvalSymlinks(a.env.Dir); err == nil {

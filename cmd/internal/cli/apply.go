@@ -46,8 +46,6 @@ stops immediately. The state is consistent in both cases.`,
   agentform apply --auto-approve --wait
   agentform apply --target 'worker["web"]'
   agentform apply api.plan`,
-		Args:        arguments(0, 1),
-		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.file = args[0]
@@ -73,8 +71,6 @@ Branches are always kept, and so is a workspace with uncommitted work; the confi
 lists those workspaces. The same as apply --destroy.`,
 		Example: `  agentform destroy
   agentform destroy --target api --auto-approve`,
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.destroy = true
 			return runApply(a, c, o)

@@ -34,8 +34,6 @@ Of a session whose agent is gone, the choice is to restart it, to tear it down, 
 cancel: on a terminal you are asked, elsewhere --on-stale says.`,
 		Example: `  agentform attach api
   agentform attach 'worker["web"]' --on-stale=restart`,
-		Args:              arguments(1, 1),
-		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"", "restart", "teardown", "cancel"}, o.onStale) {
 				return usageError{c.CommandPath(), fmt.Errorf("--on-stale %s: want restart, teardown or cancel", o.onStale)}

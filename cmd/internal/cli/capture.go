@@ -22,9 +22,6 @@ func captureCommand(a *app) *cobra.Command {
 exited agent it prints the last screen.`,
 		Example: `  agentform capture api
   agentform capture api --lines 20 --json`,
-		Args:              arguments(1, 1),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if lines < 1 {
 				return usageError{c.CommandPath(), errors.New("--lines: want 1 or more")}

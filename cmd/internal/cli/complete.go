@@ -18,10 +18,10 @@ import (
 type completion = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
 // completeAddresses completes up to most addresses of sessions in the manifest and the
-// state; 0: any number.
+// state.
 func completeAddresses(a *app, most int) completion {
 	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if most > 0 && len(args) >= most || a.setup(c, nil) != nil {
+		if len(args) >= most || a.setup(c, nil) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		p := a.open()

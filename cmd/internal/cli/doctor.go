@@ -32,10 +32,7 @@ another file system looks like a copy and needs --fix --moved.
 With ADDR, doctor examines one session: whether its agent runs, whether its tmux session or
 container and its shim can be reached, and where its agent's own session file was looked
 for, with the files that are there. It prints the commands to check these manually.`,
-		Example:           "  agentform doctor --json\n  agentform doctor --fix\n  agentform doctor api",
-		Args:              arguments(0, 1),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 1),
+		Example: "  agentform doctor --json\n  agentform doctor --fix\n  agentform doctor api",
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case moved && !fix:

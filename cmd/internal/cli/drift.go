@@ -49,9 +49,7 @@ sessions are not inspected.`,
   agentform drift --format=github
   agentform drift --format=sarif > drift.sarif
   agentform drift --offline --state state.json`,
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
-		RunE:        func(c *cobra.Command, _ []string) error { return runDrift(c.Context(), a, o) },
+		RunE: func(c *cobra.Command, _ []string) error { return runDrift(c.Context(), a, o) },
 		PreRunE: func(c *cobra.Command, _ []string) error {
 			if !slices.Contains(driftFormats(), o.format) {
 				return usageError{c.CommandPath(), fmt.Errorf("--format %q: want %s", o.format, strings.Join(driftFormats(), ", "))}
@@ -75,7 +73,7 @@ sessions are not inspected.`,
 	o.register(a, c, "only sessions")
 	completeFlag(c, "format", words(driftFormats()...))
 	for _, flag := range []string{"ignore", "target", "exclude"} {
-		completeFlag(c, flag, completeAddresses(a, 0))
+		completeFlag(c, flag, completeAddresses(a, unlimited))
 	}
 	return c
 }

@@ -28,9 +28,6 @@ why. The history of destroyed sessions remains available by address.`,
   agentform events --since 1h
   agentform events -n 20
   agentform events -f --json`,
-		Args:              arguments(0, 1),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			from := time.Time{}
 			if since > 0 {

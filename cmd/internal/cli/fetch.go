@@ -23,10 +23,7 @@ refs/agentform/NAME/BRANCH. Your own branches are not touched, and no hook in th
 run. Sessions in a worktree or in place need no fetch.`,
 		Example: `  agentform fetch api
   git diff main...refs/agentform/api-5e897c/agents/api`,
-		Args:              arguments(1, unlimited),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 0),
-		RunE:              func(c *cobra.Command, args []string) error { return runFetch(c.Context(), a, args) },
+		RunE: func(c *cobra.Command, args []string) error { return runFetch(c.Context(), a, args) },
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +85,34 @@ func doubleDashed(root *cobra.Command, args []string) []string {
 	return all
 }
 
-const unlimited = math.MaxInt
+const unlimited = 1 << 30
+
+var alternative = regexp.MustCompile(` \| [^ \]]+`)
+
+// setArguments lets commands take the arguments that their usage names, and complete
+// addresses.
+func setArguments(a *app, c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		setArguments(a, sub)
+	}
+	least, most := 0, 0
+	for _, word := range strings.Fields(alternative.ReplaceAllString(c.Use, ""))[1:] {
+		more := 1
+		if strings.Contains(word, "...") {
+			more = unlimited
+		}
+		most += more
+		if word[0] != '[' {
+			least++
+		}
+		if strings.Contains(word, "ADDR") && c.ValidArgsFunction == nil {
+			c.ValidArgsFunction = completeAddresses(a, more)
+		}
+	}
+	if c.Args == nil {
+		c.Args = arguments(least, most)
+	}
+}
 
 // arguments checks the number of arguments.
 func arguments(least, most int) cobra.PositionalArgs {

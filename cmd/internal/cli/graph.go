@@ -15,9 +15,7 @@ Arrows point from a session to its dependencies; roles are clusters. Running ses
 not inspected.`,
 		Example: `  agentform graph | dot -Tsvg > graph.svg
   agentform graph --json`,
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
-		RunE:        func(*cobra.Command, []string) error { return runGraph(a) },
+		RunE: func(*cobra.Command, []string) error { return runGraph(a) },
 	}
 }
 

@@ -29,7 +29,6 @@ func initCommand(a *app) *cobra.Command {
 		Long: `Writes ` + manifestFile + ` for this repository and the agents that are installed, and adds the
 data directory to .gitignore. An existing manifest is never overwritten.`,
 		Example: "  agentform init",
-		Args:    arguments(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return runInit(c.Context(), a) },
 	}
 }

@@ -36,9 +36,6 @@ state, with time and reason. See capture for the current screen.`,
   agentform logs api -f
   agentform logs api -n 20
   agentform logs api --screen`,
-		Args:              arguments(1, 1),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.follow && a.globals.json {
 				return usageError{c.CommandPath(), errors.New("--json prints existing entries: leave out --follow")}

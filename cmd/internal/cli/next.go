@@ -44,8 +44,6 @@ Exit 1 if no running session is left to wait for, or on timeout.`,
 		Example: `  agentform attach "$(agentform next)"
   agentform next --role builder --timeout 10m
   agentform next --json`,
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if timeout < 0 {
 				return usageError{c.CommandPath(), errors.New("--timeout: want 0 or more")}

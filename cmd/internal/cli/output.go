@@ -26,8 +26,6 @@ name, the screen of the session with that address is printed, as capture does.`,
   agentform output branches --json
   cd "$(agentform output workspace)"
   agentform output session.api --lines 20`,
-		Args:        arguments(0, 1),
-		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case lines < 1:

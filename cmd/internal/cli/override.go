@@ -53,12 +53,10 @@ and blocks input while the agent keeps working; "freeze" suspends its processes.
 
 func overrideCommands(a *app) []*cobra.Command {
 	all := []*cobra.Command{{
-		Use:         "resume-all",
-		Short:       "Resume all paused sessions (the same as resume --all)",
-		Long:        "Resumes all paused sessions. The same as agentform resume --all.",
-		Example:     "  agentform resume-all",
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
+		Use:     "resume-all",
+		Short:   "Resume all paused sessions (the same as resume --all)",
+		Long:    "Resumes all paused sessions. The same as agentform resume --all.",
+		Example: "  agentform resume-all",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runOverride(c.Context(), a, overrideOptions{verb: resumeVerb, all: true, Override: engine.Override{Desired: session.Running}})
 		},
@@ -67,14 +65,13 @@ func overrideCommands(a *app) []*cobra.Command {
 		o := overrideOptions{Override: x.override, verb: strings.ToUpper(x.verb[:1]) + x.verb[1:]}
 		c := &cobra.Command{
 			Use:   x.verb + " ADDR...",
+			Args:  cobra.ArbitraryArgs, // or a flag that selects sessions
 			Short: x.short,
 			Long:  x.long + "\n\nManual changes are recorded as overrides with your name and time; the next apply removes\nthem and names you.",
 			Example: fmt.Sprintf(`  agentform %[1]s api
   agentform %[1]s 'worker["web"]' docs
   agentform %[1]s --all
   agentform %[1]s --role builder --label team=shop`, x.verb),
-			Annotations:       withJSON(),
-			ValidArgsFunction: completeAddresses(a, 0),
 			RunE: func(c *cobra.Command, args []string) error {
 				if o.TurnLimit < 0 || o.TurnLimit > 0 && !o.AfterTurn {
 					return usageError{c.CommandPath(), errors.New("--timeout says how long --after-turn waits: give both, and a time above 0")}

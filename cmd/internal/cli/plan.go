@@ -39,9 +39,7 @@ are still planned.`,
   agentform plan --detailed-exitcode
   agentform plan --target api --out api.plan
   agentform plan --role builder --label team=shop`,
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
-		RunE:        func(c *cobra.Command, _ []string) error { return runPlan(c.Context(), a, o) },
+		RunE: func(c *cobra.Command, _ []string) error { return runPlan(c.Context(), a, o) },
 	}
 	o.register(a, c)
 	o.registerMore(a, c)
@@ -189,8 +187,8 @@ func (f *planFlags) register(a *app, c *cobra.Command) {
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "leave out this `address` and its dependents (repeatable)")
 	flags.StringVar(&f.detail, "detail", "changes", "changes only, or full (includes unchanged sessions)")
 	f.selector.register(a, c, "only sessions")
-	completeFlag(c, "target", completeAddresses(a, 0))
-	completeFlag(c, "exclude", completeAddresses(a, 0))
+	completeFlag(c, "target", completeAddresses(a, unlimited))
+	completeFlag(c, "exclude", completeAddresses(a, unlimited))
 	completeFlag(c, "detail", words("changes", "full"))
 }
 
@@ -200,7 +198,7 @@ func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 	flags.StringArrayVar(&f.replace, "replace", nil, "recreate the session at this `address` (repeatable)")
 	flags.BoolVar(&f.destroy, "destroy", false, "plan to destroy all sessions")
 	flags.BoolVar(&f.refreshOnly, "refresh-only", false, "only show drift; plan no changes")
-	completeFlag(c, "replace", completeAddresses(a, 0))
+	completeFlag(c, "replace", completeAddresses(a, unlimited))
 }
 
 // options returns the options of a plan. Addresses must be in the manifest or the state.

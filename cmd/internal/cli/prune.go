@@ -30,8 +30,6 @@ transcripts are always kept, and so is what a running session needs, in the stat
 		Example: `  agentform prune
   agentform prune --apply
   agentform prune --auto-approve`,
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if a.globals.json && apply && !approved {
 				return usageError{c.CommandPath(), errors.New("--json cannot ask for approval: it needs --auto-approve")}

@@ -13,11 +13,6 @@ import (
 	"github.com/agentform/agentform/internal/shim/program"
 )
 
-// jsonKey annotates a command that supports --json.
-const jsonKey = "json"
-
-func withJSON() map[string]string { return map[string]string{jsonKey: "yes"} }
-
 func newRoot(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agentform",
@@ -60,6 +55,7 @@ makes the changes.`,
 	add("session", overrideCommands(a)...)
 	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), versionCommand(a))
 	c.AddCommand(shimCommand(a), lifecycleTopic())
+	setArguments(a, c)
 	return c
 }
 

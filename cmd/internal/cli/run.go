@@ -59,7 +59,6 @@ the session.`,
 		Example: `  agentform run -a claude -p 'Update the changelog.' --branch agents/changelog
   agentform run -a codex -w ../shop review -- --search
   git diff | agentform run -a gemini -p - --rm`,
-		Annotations: withJSON(),
 		Args: func(c *cobra.Command, args []string) error {
 			if named := len(args) - len(afterDash(c, args)); named > 1 {
 				return usageError{c.CommandPath(), fmt.Errorf("one NAME, not %d: what is for the agent stands behind --", named)}

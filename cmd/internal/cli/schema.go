@@ -15,9 +15,7 @@ func schemaCommand(a *app) *cobra.Command {
 		Long: `Prints a JSON Schema of the manifest's JSON syntax, for completion and validation in editors.
 In it, "x-agentform" describes the blocks and attributes of the native syntax. It needs no
 project. See docs/manifest.md for the setup of editors.`,
-		Example:     `  agentform schema > .vscode/agentform.schema.json`,
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
+		Example: `  agentform schema > .vscode/agentform.schema.json`,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := config.Schema()
 			if err == nil {

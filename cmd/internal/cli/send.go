@@ -43,8 +43,6 @@ Text that looks like an agent command, such as /clear, is sent as plain text unl
   agentform send api --key y
   agentform send api --command /compact
   agentform send api 'a draft' --no-enter`,
-		Args:              arguments(1, 2),
-		ValidArgsFunction: completeAddresses(a, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case (len(args) == 2) == (o.Key != ""):

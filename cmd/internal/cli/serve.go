@@ -76,7 +76,6 @@ the token.
   agentform serve --listen 127.0.0.1:7171 --token-file ~/.config/agentform/token
   agentform serve --print-socket
   agentform serve --print-unit`,
-		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return usageError{c.CommandPath(), err}

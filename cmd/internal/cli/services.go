@@ -23,10 +23,8 @@ their sessions, including sessions that are not in the state. Stopped sessions a
 that were never started come last. A running container whose session has exited is stale:
 agentform restart starts the session again in the same container. If a server cannot be
 reached, its sessions are unknown; a running hub is asked about them.`,
-		Example:     "  agentform services\n  agentform services --json",
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
-		RunE:        func(c *cobra.Command, _ []string) error { return runServices(c.Context(), a) },
+		Example: "  agentform services\n  agentform services --json",
+		RunE:    func(c *cobra.Command, _ []string) error { return runServices(c.Context(), a) },
 	}
 }
 

@@ -26,10 +26,7 @@ and the commands to inspect it manually. A saved plan is shown as plan does.`,
 		Example: `  agentform show api
   agentform show --json 'worker["web"]'
   agentform show api.plan`,
-		Args:              arguments(1, 1),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 1),
-		RunE:              func(c *cobra.Command, args []string) error { return runShow(c.Context(), a, args[0], detail) },
+		RunE: func(c *cobra.Command, args []string) error { return runShow(c.Context(), a, args[0], detail) },
 	}
 	c.Flags().StringVar(&detail, "detail", "changes", "of a saved plan: changes, full")
 	completeFlag(c, "detail", words("changes", "full"))

@@ -36,13 +36,11 @@ before every change.`,
 
 func stateListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "list [ADDR]...",
-		Short:             "List the sessions in the state",
-		Long:              "Lists the addresses of the sessions in the state, one a line: all, or those that ADDR names.",
-		Example:           "  agentform state list worker",
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 0),
-		RunE:              func(_ *cobra.Command, args []string) error { return runStateList(a, args) },
+		Use:     "list [ADDR]...",
+		Short:   "List the sessions in the state",
+		Long:    "Lists the addresses of the sessions in the state, one a line: all, or those that ADDR names.",
+		Example: "  agentform state list worker",
+		RunE:    func(_ *cobra.Command, args []string) error { return runStateList(a, args) },
 	}
 }
 
@@ -70,14 +68,11 @@ func runStateList(a *app, typed []string) error {
 
 func stateShowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "show ADDR",
-		Short:             "Show one session's state",
-		Long:              "Shows the record of one session, a field a line.",
-		Example:           "  agentform state show api --json",
-		Args:              arguments(1, 1),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 1),
-		RunE:              func(_ *cobra.Command, args []string) error { return runStateShow(a, args[0]) },
+		Use:     "show ADDR",
+		Short:   "Show one session's state",
+		Long:    "Shows the record of one session, a field a line.",
+		Example: "  agentform state show api --json",
+		RunE:    func(_ *cobra.Command, args []string) error { return runStateShow(a, args[0]) },
 	}
 }
 
@@ -102,10 +97,8 @@ func stateRmCommand(a *app) *cobra.Command {
 		Short: "Remove sessions from the state without stopping them",
 		Long: `Removes sessions from the state. Running sessions keep running: a later apply adopts those
 that are in the manifest, and doctor lists the others as orphans.`,
-		Example:           "  agentform state rm api",
-		Args:              arguments(1, unlimited),
-		ValidArgsFunction: completeAddresses(a, 0),
-		RunE:              func(c *cobra.Command, args []string) error { return runStateRm(c.Context(), a, args) },
+		Example: "  agentform state rm api",
+		RunE:    func(c *cobra.Command, args []string) error { return runStateRm(c.Context(), a, args) },
 	}
 }
 
@@ -173,7 +166,6 @@ applies it.`,
 		Example: `  agentform state mv api server
   agentform state mv api 'worker["api"]'
   agentform state mv worker builder`,
-		Args:              arguments(2, 2),
 		ValidArgsFunction: completeAddresses(a, 1),
 		RunE:              func(c *cobra.Command, args []string) error { return runStateMv(c.Context(), a, args[0], args[1]) },
 	}
@@ -239,13 +231,11 @@ func renamed(known, named []session.Address, to session.Address) (map[session.Ad
 
 func statePullCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:         "pull",
-		Short:       "Print the state as JSON",
-		Long:        "Prints the state as JSON, to inspect it or to edit it and push it back.",
-		Example:     "  agentform state pull >state.json",
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
-		RunE:        func(*cobra.Command, []string) error { return runStatePull(a) },
+		Use:     "pull",
+		Short:   "Print the state as JSON",
+		Long:    "Prints the state as JSON, to inspect it or to edit it and push it back.",
+		Example: "  agentform state pull >state.json",
+		RunE:    func(*cobra.Command, []string) error { return runStatePull(a) },
 	}
 }
 
@@ -273,7 +263,6 @@ not be older than the current state; --force skips both checks. Running sessions
 touched.`,
 		Example: `  agentform state pull >state.json
   agentform state push state.json`,
-		Args: arguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error { return runStatePush(c.Context(), a, args[0], force) },
 	}
 	c.Flags().BoolVar(&force, "force", false, "skip the lineage and serial checks")

@@ -27,7 +27,6 @@ it found, asks, and backs up what is there. Running sessions are not touched. To
 state it only adds what is missing.`,
 		Example: `  agentform state rebuild
   agentform state rebuild --auto-approve`,
-		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return runStateRebuild(c.Context(), a, approved) },
 	}
 	c.Flags().BoolVar(&approved, "auto-approve", false, "skip the confirmation")

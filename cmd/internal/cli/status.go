@@ -28,10 +28,7 @@ and exited sessions show the hub's next step.`,
 		Example: `  agentform status
   agentform status worker
   agentform ps --json`,
-		Args:              arguments(0, 1),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 1),
-		RunE:              func(c *cobra.Command, args []string) error { return runStatus(c.Context(), a, args) },
+		RunE: func(c *cobra.Command, args []string) error { return runStatus(c.Context(), a, args) },
 	}
 }
 

@@ -15,9 +15,7 @@ func validateCommand(a *app) *cobra.Command {
 and secrets that are not set are warnings. Running sessions and the state are not read.`,
 		Example: `  agentform validate
   agentform validate --json --var ticket=SHOP-1`,
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
-		RunE:        func(*cobra.Command, []string) error { return runValidate(a) },
+		RunE: func(*cobra.Command, []string) error { return runValidate(a) },
 	}
 }
 

@@ -11,13 +11,11 @@ import (
 
 func versionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:         "version",
-		Short:       "Print agentform's version",
-		Long:        "Prints the version of agentform, its Go version and its platform.",
-		Example:     "  agentform version --json",
-		Args:        arguments(0, 0),
-		Annotations: withJSON(),
-		RunE:        func(*cobra.Command, []string) error { return runVersion(a) },
+		Use:     "version",
+		Short:   "Print agentform's version",
+		Long:    "Prints the version of agentform, its Go version and its platform.",
+		Example: "  agentform version --json",
+		RunE:    func(*cobra.Command, []string) error { return runVersion(a) },
 	}
 }
 

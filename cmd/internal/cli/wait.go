@@ -48,9 +48,6 @@ or on timeout. Blocked sessions are reported on standard error.`,
 		Example: `  agentform send api 'Add a test for that.' && agentform wait api
   agentform wait api web --timeout 30m
   agentform wait 'worker["web"]' --for=blocked --any`,
-		Args:              arguments(1, unlimited),
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 0),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.goal = follow.Goal(goal)
 			switch {

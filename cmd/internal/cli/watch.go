@@ -27,8 +27,6 @@ change. Each refresh takes two tmux calls. The manifest is read once.`,
 		Example: `  agentform watch
   agentform watch api 'worker["web"]' --interval 5s
   agentform watch --json | jq -r 'select(.new.status == "blocked") | .address'`,
-		Annotations:       withJSON(),
-		ValidArgsFunction: completeAddresses(a, 0),
 		RunE: func(c *cobra.Command, args []string) error {
 			if every < 0 {
 				return usageError{c.CommandPath(), errors.New("--interval: want 0 or more")}
