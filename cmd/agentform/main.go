@@ -29,10 +29,8 @@ func main() {
 	}))
 }
 
-// collectLate puts the first collection off. Most commands end within 20 ms and
-// 10 MB: to collect is work for nothing, and takes half a millisecond of a plan.
-// What grows past that is many sessions, and is not to take five times what it
-// needs: a plan of 5000 takes 100 MB so, and 140 MB with 400 to its end.
+// collectLate puts the first collection off: most commands end within 20 ms and 10 MB, and half a
+// millisecond of a plan is much. A plan of 5000 sessions takes 100 MB so, and 140 MB with 400 only.
 func collectLate() {
 	const first, later = 400, 150 // of 4 MiB: at 16 MiB
 	debug.SetGCPercent(first)
@@ -43,7 +41,6 @@ func collectLate() {
 	}, 0)
 }
 
-// versionOf is the linker's version, or else the module's.
 func versionOf(linked string) string {
 	if linked != "" {
 		return linked

@@ -62,8 +62,7 @@ func resolveOne(known []session.Address, typed string) (session.Address, error) 
 	return found[0], nil
 }
 
-// resolveAll returns the sessions that typed addresses name, each once, and reports all
-// faulty ones.
+// resolveAll returns each session once, and reports all faulty addresses.
 func resolveAll(known []session.Address, typed []string) ([]session.Address, error) {
 	var all []session.Address
 	var errs []error
@@ -81,7 +80,6 @@ func resolveAll(known []session.Address, typed []string) ([]session.Address, err
 	return all, errors.Join(errs...)
 }
 
-// nearest returns the known addresses that are a few edits away from a, the closest first.
 func nearest(known []session.Address, a session.Address) []session.Address {
 	type candidate struct {
 		address  session.Address
@@ -123,7 +121,6 @@ func listAddresses(addresses []session.Address) string {
 // quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
 func quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }
 
-// selector selects sessions by role and labels.
 type selector struct {
 	role   string
 	labels map[string]string
@@ -151,8 +148,7 @@ func (s *selector) fits(spec session.Spec) bool {
 	return true
 }
 
-// match returns the addresses of the sessions that match. No match is an error, since a
-// typing error must not mean all.
+// match fails if nothing matches: a typing error must not mean all.
 func (s *selector) match(specs []session.Spec, records []session.Record) ([]session.Address, error) {
 	found := map[session.Address]bool{}
 	for _, spec := range specs {

@@ -79,7 +79,6 @@ func runAdopt(ctx context.Context, a *app, typed, id string) error {
 	return applySingle(ctx, a, p, t, q, address, session.FromAdopt)
 }
 
-// describeLive returns the spec of the session that runs under an id.
 func describeLive(ctx context.Context, a *app, p *project.Project, address session.Address, id string) (*session.Spec, error) {
 	rt, err := p.Reconciler(project.ToRead).For(session.Spec{Runtime: session.RuntimeSpec{Kind: "tmux"}})
 	if err != nil {
@@ -107,8 +106,7 @@ func describeLive(ctx context.Context, a *app, p *project.Project, address sessi
 
 var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby", "sh", "bash"}
 
-// recognizeAgent returns the agent that a command line starts and its arguments, or the command
-// line itself.
+// recognizeAgent returns the agent and arguments of a command line, or the line itself.
 func recognizeAgent(agents map[string]config.Agent, argv []string) (name string, command, args []string) {
 	if len(argv) == 0 {
 		return "", nil, nil

@@ -55,8 +55,7 @@ func Run(ctx context.Context, env Env) int {
 	return report(a, root.ExecuteContext(ctx))
 }
 
-// app is one run of agentform: its process, the global flags and the project, which is
-// opened when a command first needs it.
+// app is one run of agentform.
 type app struct {
 	env      Env    // Dir is as --chdir says, and the project's once that is open
 	typedIn  string // the directory that relative paths on the command line start at
@@ -75,7 +74,6 @@ var withoutJSON = []string{
 	"help", "completion", "bash", "fish", "powershell", "zsh",
 }
 
-// globals are the flags that every command takes.
 type globals struct {
 	chdir       string
 	files       []string
@@ -88,7 +86,6 @@ type globals struct {
 	json        bool
 }
 
-// setup checks and applies the global flags.
 func (a *app) setup(c *cobra.Command, _ []string) error {
 	g := &a.globals
 	a.command = c.CommandPath()
@@ -125,7 +122,6 @@ func (a *app) close() {
 	}
 }
 
-// absolute returns the absolute form of a path from the command line.
 func (a *app) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -152,7 +148,6 @@ func (a *app) style(w io.Writer) view.Style {
 	return s
 }
 
-// warn prints problems to standard error.
 func (a *app) warn(problems []session.Diagnostic) error {
 	if len(problems) == 0 {
 		return nil
@@ -160,8 +155,7 @@ func (a *app) warn(problems []session.Diagnostic) error {
 	return view.Diagnostics(a.env.Stderr, a.err(), problems)
 }
 
-// open opens the project, once. Without --file it is the project that the directory
-// belongs to.
+// open opens the project, once: without --file the one that the directory belongs to.
 func (a *app) open() *project.Project {
 	if a.project != nil {
 		return a.project
@@ -194,8 +188,7 @@ func (a *app) open() *project.Project {
 	return a.project
 }
 
-// openManifest opens the project for a command that needs its manifest. It prints the
-// manifest's problems.
+// openManifest prints the manifest's problems, and fails on errors.
 func (a *app) openManifest() (*project.Project, error) {
 	p := a.open()
 	if !a.document {
@@ -209,8 +202,7 @@ func (a *app) openManifest() (*project.Project, error) {
 	return p, nil
 }
 
-// openState opens the project and reads its state. Without a state, the manifest's errors
-// are the error.
+// openState reads the state. Without one, the manifest's errors are the error.
 func (a *app) openState() (*project.Project, state.State, error) {
 	p := a.open()
 	s, err := state.Read(p.State)
@@ -225,8 +217,7 @@ func (a *app) openState() (*project.Project, state.State, error) {
 	return p, s, err
 }
 
-// openOptional opens the project for a command that needs neither a manifest nor a state.
-// A manifest that exists must be valid.
+// openOptional needs neither manifest nor state. A manifest that exists must be valid.
 func (a *app) openOptional() (*project.Project, state.State, error) {
 	p := a.open()
 	if len(p.Manifest.Files) > 0 || len(a.globals.files) > 0 {
@@ -244,8 +235,7 @@ func (a *app) openOptional() (*project.Project, state.State, error) {
 	return p, s, err
 }
 
-// errInWorkspace returns the error of a command that changes a whole project and was
-// started in one of its workspaces, as an agent would; nil elsewhere.
+// errInWorkspace keeps agents, which work in workspaces, from changing their whole project.
 func (a *app) errInWorkspace() error {
 	a.open()
 	if !a.found.Workspace {
@@ -255,7 +245,6 @@ func (a *app) errInWorkspace() error {
 		a.command, plaintext.ShellWord(a.found.Dir), strings.TrimPrefix(a.command, "agentform "))
 }
 
-// addresses returns the addresses of all sessions in the manifest or the state, in order.
 func addresses(specs []session.Spec, records []session.Record) []session.Address {
 	var all []session.Address
 	for _, s := range specs {
@@ -268,7 +257,6 @@ func addresses(specs []session.Spec, records []session.Record) []session.Address
 	return slices.Compact(all)
 }
 
-// terminal reports whether a stream is a terminal.
 func terminal(stream any) bool {
 	f, ok := stream.(interface{ Fd() uintptr })
 	return ok && isatty.IsTerminal(f.Fd())
@@ -301,8 +289,7 @@ func (e usageError) Error() string {
 
 func (e usageError) Unwrap() error { return e.err }
 
-// report tells an error, unless all has been said, and turns it into an exit
-// code.
+// report prints an error, unless all has been said, and returns its exit code.
 func report(a *app, err error) int {
 	var said outcome
 	switch {
@@ -317,7 +304,6 @@ func report(a *app, err error) int {
 	return codeOf(err)
 }
 
-// codeOf is the exit code that an error stands for.
 func codeOf(err error) int {
 	var locked *state.LockedError
 	switch {

@@ -110,8 +110,8 @@ func runApply(a *app, c *cobra.Command, o applyOptions) error {
 // changed.
 const maxReplans = 3
 
-// planAndApply plans, or reads the plan, asks and applies it. Approval in advance covers any
-// plan, so a plan that is outdated once the state is locked is made again.
+// planAndApply plans again if the plan is outdated once the state is locked, where approval was
+// given in advance and so covers any plan.
 func planAndApply(ctx context.Context, a *app, o applyOptions) error {
 	t, err := newReporter(a, o.verb)
 	if err != nil {
@@ -211,8 +211,7 @@ func (o *applyOptions) check(c *cobra.Command) error {
 	return nil
 }
 
-// planToApply returns the plan that is to be approved: a new one, or a saved one, which has
-// been approved.
+// planToApply returns the plan to approve, or a saved one, which has been approved.
 func planToApply(ctx context.Context, a *app, o applyOptions) (*project.Project, plan.Plan, engine.Request, error) {
 	if o.file == "" {
 		return makePlan(ctx, a, o.planFlags)
@@ -246,7 +245,6 @@ func readPlan(a *app, file string) (plan.Plan, error) {
 	return p, err
 }
 
-// checkReady checks that what the plan starts can start, before anything is changed.
 func checkReady(ctx context.Context, a *app, t *reporter, p plan.Plan) error {
 	missing := a.open().Host().Plan(ctx, p, session.Error)
 	if err := t.diagnostics(missing); err != nil || !session.HasErrors(missing) {
@@ -255,7 +253,6 @@ func checkReady(ctx context.Context, a *app, t *reporter, p plan.Plan) error {
 	return errors.New("no changes made: fix the errors above")
 }
 
-// finishUnchanged ends a command whose plan does nothing.
 func finishUnchanged(a *app, t *reporter, p plan.Plan) error {
 	switch {
 	case t.lines != nil, session.HasErrors(p.Problems):

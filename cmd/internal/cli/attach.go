@@ -68,7 +68,6 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	return attachTerminal(ctx, a, t)
 }
 
-// attachTerminal attaches the terminal to the session until the user detaches or it ends.
 func attachTerminal(ctx context.Context, a *app, t *target) error {
 	argv := t.runtime.Attach(t.place())
 	if _, found := a.env.Environ.Program(argv[0], a.env.Dir); !found {
@@ -99,8 +98,7 @@ func attachTerminal(ctx context.Context, a *app, t *target) error {
 	return nil
 }
 
-// handleStale asks what to do with a session whose agent is gone. It returns the session to
-// attach to after a restart, or nil.
+// handleStale returns the session to attach to after a restart, or nil.
 func handleStale(ctx context.Context, a *app, t *target, o attachOptions) (*target, error) {
 	choice := o.onStale
 	if choice == "" {
@@ -144,8 +142,7 @@ func askStale(a *app, t *target) (string, error) {
 	return "cancel", nil
 }
 
-// detachKey returns the keys that detach. Another tmux around this one handles them first:
-// if it has the same prefix, the prefix must be typed twice.
+// detachKey returns the keys that detach. An outer tmux with the same prefix takes the first.
 func detachKey(ctx context.Context, a *app, bin string) string {
 	const ours = "C-b"
 	if !tmux.Inside(a.env.Environ) {
@@ -159,7 +156,6 @@ func detachKey(ctx context.Context, a *app, bin string) string {
 	return "Ctrl-b Ctrl-b d" // also when it does not answer: this is what tmux begins with
 }
 
-// insideServer reports whether agentform runs inside the tmux server of a socket.
 func insideServer(a *app, socket string) bool {
 	if !tmux.Inside(a.env.Environ) {
 		return false
@@ -168,8 +164,7 @@ func insideServer(a *app, socket string) bool {
 	return socket != "" && around == socket
 }
 
-// switchClient switches the client of agentform's own tmux server to the session: attached
-// to it, the session would show itself.
+// switchClient avoids attaching agentform's own tmux server to itself.
 func switchClient(ctx context.Context, a *app, t *target, attach []string) error {
 	argv := make([]string, len(attach))
 	for i, word := range attach {

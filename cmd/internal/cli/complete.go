@@ -14,11 +14,8 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// completion completes a command's arguments or a flag's value.
 type completion = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
-// completeAddresses completes up to most addresses of sessions in the manifest and the
-// state.
 func completeAddresses(a *app, most int) completion {
 	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most || a.setup(c, nil) != nil {
@@ -43,8 +40,6 @@ func completeAddresses(a *app, most int) completion {
 	}
 }
 
-// completeWords completes what words returns for the project's manifest and all specs in
-// the manifest and the state.
 func completeWords(a *app, words func(*config.Manifest, []session.Spec) []string) completion {
 	return func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if a.setup(c, nil) != nil {
@@ -86,8 +81,7 @@ func completeAgents(a *app) completion {
 	return completeWords(a, func(m *config.Manifest, _ []session.Spec) []string { return slices.Collect(maps.Keys(m.Agents)) })
 }
 
-// forms are the ways in which an address can be typed, the shortest first:
-// worker[web] without the quotes, which bash would not complete past.
+// forms returns the shortest first: bash would not complete past the quotes of worker["web"].
 func forms(a session.Address) []string {
 	short := a.Short()
 	all := []string{short, string(a)}
@@ -97,11 +91,9 @@ func forms(a session.Address) []string {
 	return all
 }
 
-// plainKey is a key that means the same to shells without its quotes, and is no
-// index.
+// plainKey is a key that needs no quotes in a shell and is not an index.
 var plainKey = regexp.MustCompile(`^[\w./-]*[A-Za-z_][\w./-]*$`)
 
-// describe is what a completion says of a session besides its address.
 func describe(r *session.Record) string {
 	if r == nil {
 		return "not on record"
@@ -109,12 +101,10 @@ func describe(r *session.Record) string {
 	return strings.Join([]string{r.Spec.Agent.Name, r.Tree.Branch}, " ")
 }
 
-// words completes a fixed list.
 func words(list ...string) completion {
 	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// completeFlag sets how a flag's value is completed.
 func completeFlag(c *cobra.Command, flag string, by completion) {
 	_ = c.RegisterFlagCompletionFunc(flag, by) // fails only for a flag that does not exist
 }

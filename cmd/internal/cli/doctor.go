@@ -85,7 +85,6 @@ func runDoctorSession(ctx context.Context, a *app, typed string) error {
 	}))
 }
 
-// printFindings prints what doctor found. A fault makes the exit code 1.
 func printFindings(a *app, found []doctor.Finding) (err error) {
 	if a.globals.json {
 		err = view.DoctorJSON(a.env.Stdout, found)

@@ -113,8 +113,7 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	return nil
 }
 
-// openForDrift opens the project for drift. The state must exist, and with --offline the
-// manifest must be valid.
+// openForDrift needs a state and, with --offline, a valid manifest.
 func openForDrift(a *app, offline bool) (*project.Project, state.State, error) {
 	p := a.open()
 	if offline {
@@ -133,8 +132,7 @@ func openForDrift(a *app, offline bool) (*project.Project, state.State, error) {
 	return p, s, err
 }
 
-// liveDrift compares what runs with the state. It includes declared sessions without a
-// record, because they may run.
+// liveDrift includes declared sessions without a record, because they may run.
 func liveDrift(ctx context.Context, a *app, p *project.Project, s state.State, options plan.Options) (view.DriftReport, error) {
 	const tries = 3
 	r := p.Reconciler(project.ToRead)
@@ -169,7 +167,6 @@ func recordedOrDeclared(p *project.Project, s state.State) []session.Spec {
 	return specs
 }
 
-// driftOf returns the report of a plan whose wanted sessions are the recorded ones.
 func driftOf(made plan.Plan) view.DriftReport {
 	report := view.DriftReport{Serial: made.Serial, At: made.At}
 	ambiguous := map[session.Address]bool{}
@@ -201,14 +198,12 @@ func driftOf(made plan.Plan) view.DriftReport {
 	return report
 }
 
-// includes reports whether targets and exclusions include an address that is neither
-// declared nor recorded.
+// includes selects sessions that are neither declared nor recorded.
 func includes(o plan.Options, a session.Address) bool {
 	return (len(o.Targets) == 0 || slices.ContainsFunc(o.Targets, a.Within)) && !slices.ContainsFunc(o.Exclude, a.Within)
 }
 
-// ignoreDrift removes what is ignored from a report. A report without anything else unknown
-// is complete.
+// ignoreDrift completes a report in which nothing else is unknown.
 func ignoreDrift(a *app, r *view.DriftReport, known []session.Address, typed []string) error {
 	for _, i := range r.Items {
 		known = append(known, i.Address)
@@ -248,8 +243,7 @@ func mismatched(items []view.DriftItem) bool {
 	return slices.ContainsFunc(items, func(i view.DriftItem) bool { return i.Kind == plan.BranchMismatch })
 }
 
-// offlineDrift compares the state with the manifest as if every recorded session were as
-// recorded. The report is never complete, because nothing is observed.
+// offlineDrift assumes that every session runs as recorded. Its report is never complete.
 func offlineDrift(p *project.Project, s state.State, options plan.Options) view.DriftReport {
 	q := p.Request(options)
 	records := make(map[session.Address]*session.Record, len(s.Sessions))
@@ -294,8 +288,6 @@ func offlineDrift(p *project.Project, s state.State, options plan.Options) view.
 	return report
 }
 
-// describeDrift returns how a session's record differs from the manifest, or "" if it does
-// not.
 func describeDrift(c plan.Change) string {
 	switch {
 	case c.Action == plan.None:
@@ -314,8 +306,7 @@ func describeDrift(c plan.Change) string {
 	return c.Detail
 }
 
-// asRecorded returns a world in which every session is as recorded and nothing prevents
-// the others.
+// asRecorded returns a world in which nothing prevents the other sessions.
 func asRecorded(s state.State, wanted []session.Spec) session.World {
 	w := session.World{Runtimes: map[string]error{}, Checkouts: map[string]session.Checkout{}}
 	for _, spec := range wanted {
@@ -342,9 +333,8 @@ func asRecorded(s state.State, wanted []session.Spec) session.World {
 	return w
 }
 
-// relocate returns a wanted session as on the machine of its record. Paths are absolute:
-// where the recorded repository does not exist, the manifest is in another clone of it,
-// and only the paths would differ.
+// relocate moves a wanted session to the machine of its record. Where the recorded repository
+// does not exist, this is another clone of it, and only paths would differ.
 func relocate(w session.Spec, r *session.Record) session.Spec {
 	if r == nil {
 		return w
@@ -393,7 +383,6 @@ func printDrift(a *app, r view.DriftReport, format string) error {
 	return view.Drift(a.env.Stdout, a.out(), r)
 }
 
-// addTo appends to the file that an environment variable names, if it is set.
 func addTo(a *app, variable string, write func(io.Writer) error) error {
 	name := a.env.Environ.Get(variable)
 	if name == "" {
@@ -409,8 +398,7 @@ func addTo(a *app, variable string, write func(io.Writer) error) error {
 	return nil
 }
 
-// locate sets where the manifest declares each difference. CI systems expect paths from
-// the top of the repository.
+// locate names files as CI systems expect them, from the top of the repository.
 func locate(ctx context.Context, p *project.Project, r *view.DriftReport, format string) {
 	name := func(file string) string { return file }
 	if format != "text" && format != "json" {
@@ -432,8 +420,7 @@ func locate(ctx context.Context, p *project.Project, r *view.DriftReport, format
 	}
 }
 
-// from returns a file of the project as a path from the top of the repository, if it is in
-// it.
+// from returns a file's path from the top of the repository, if it is in it.
 func from(top, root, file string) string {
 	path := file
 	if !filepath.IsAbs(path) {

@@ -75,7 +75,6 @@ func runEvents(ctx context.Context, a *app, typed []string, since time.Time, tai
 // session enters the state after its first event.
 const maxDelay = 10 * time.Second
 
-// readEvents returns the events of the named sessions, the oldest first.
 func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error) {
 	p, s, err := a.openState()
 	if err != nil {
@@ -111,8 +110,7 @@ func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error
 	return all, nil
 }
 
-// removedEvents returns the events of sessions that left the state, by their last address,
-// unless another session has it now.
+// removedEvents returns the events of sessions that left the state, by their last address.
 func removedEvents(p *project.Project, records []session.Record) map[session.Address][]history.Event {
 	own := make(map[string]bool, len(records))
 	for _, r := range records {
@@ -138,7 +136,6 @@ func eventsSince(events []history.Event, since time.Time) []history.Event {
 	return slices.DeleteFunc(events, func(e history.Event) bool { return e.Time.Before(since) })
 }
 
-// newEvents returns the events that are not among old, in order.
 func newEvents(all, old []history.Event) []history.Event {
 	type key struct {
 		at      time.Time

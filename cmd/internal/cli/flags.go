@@ -18,8 +18,6 @@ import (
 	"github.com/agentform/agentform/config"
 )
 
-// flagError returns the usage error of a flag. It suggests the closest flag for an unknown
-// one.
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -47,8 +45,7 @@ func nearestFlag(c *cobra.Command, typed string) string {
 	return best
 }
 
-// doubleDashed rewrites flags with one dash, as Terraform has them: -auto-approve becomes
-// --auto-approve. Only whole names count, so -fx stays --file x.
+// doubleDashed accepts -auto-approve, as Terraform does. Only whole names count: -fx is --file x.
 func doubleDashed(root *cobra.Command, args []string) []string {
 	known := map[string]bool{} // --name and -n, of all commands; true: one of them takes a value
 	var collect func(c *cobra.Command)
@@ -89,8 +86,6 @@ const unlimited = 1 << 30
 
 var alternative = regexp.MustCompile(` \| [^ \]]+`)
 
-// setArguments lets commands take the arguments that their usage names, and complete
-// addresses.
 func setArguments(a *app, c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		setArguments(a, sub)
@@ -114,7 +109,6 @@ func setArguments(a *app, c *cobra.Command) {
 	}
 }
 
-// arguments checks the number of arguments.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		written := strings.TrimSuffix(c.UseLine(), " [flags]")
@@ -128,8 +122,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// joinNegatives joins negative numbers with the flag before them (--parallelism -3). Cobra
-// would take them for flags.
+// joinNegatives joins --parallelism -3: Cobra would take the number for a flag.
 func joinNegatives(args []string) []string {
 	var all []string
 	for i, word := range args {
@@ -203,7 +196,7 @@ func fixBashCompletion(root *cobra.Command) {
 	}
 }
 
-// funcFlag is a flag that calls set with each value. Help and completion use kind.
+// funcFlag calls set with each value.
 type funcFlag struct {
 	set  func(string) error
 	kind string
@@ -213,7 +206,6 @@ func (f funcFlag) Set(s string) error { return f.set(s) }
 func (f funcFlag) String() string     { return "" }
 func (f funcFlag) Type() string       { return f.kind }
 
-// afterTurnFlag adds --after-turn[=LIMIT].
 func afterTurnFlag(flags *pflag.FlagSet, given *bool, limit *time.Duration) {
 	set := func(s string) error {
 		if s == "true" || s == "false" {
@@ -231,7 +223,7 @@ func afterTurnFlag(flags *pflag.FlagSet, given *bool, limit *time.Duration) {
 	flags.Lookup("after-turn").NoOptDefVal = "true"
 }
 
-// varFlags adds --var and --var-file. Both append to one list, whose order counts.
+// varFlags appends both flags to one list, whose order counts.
 func varFlags(flags *pflag.FlagSet, vars *[]config.Var) {
 	add := func(s string) error {
 		name, value, ok := strings.Cut(s, "=")
@@ -264,7 +256,7 @@ func labelFlag(flags *pflag.FlagSet, labels *map[string]string, usage string) {
 	flags.Var(funcFlag{set, "stringToString"}, "label", usage)
 }
 
-// durationFlag is a duration: 90s, 1h30m, or a number of seconds.
+// durationFlag accepts 90s, 1h30m, or a number of seconds.
 type durationFlag time.Duration
 
 func (d *durationFlag) Set(s string) error {

@@ -127,8 +127,7 @@ func fmtFile(a *app, file string, o fmtOptions) (changed bool, err error) {
 	return true, rewrite(file, formatted)
 }
 
-// rewrite replaces a file's text at once, keeping its permissions; a link stays
-// a link.
+// rewrite keeps permissions and links.
 func rewrite(file string, text []byte) error {
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {
@@ -148,8 +147,6 @@ func printDiff(w io.Writer, name string, before, eventsSince []byte) error {
 	})
 }
 
-// formattable returns the files at a path that fmt rewrites: the file itself, or the
-// manifests and the files of variables in a directory.
 func formattable(path string, recursive bool) ([]string, error) {
 	info, err := os.Stat(path)
 	switch {

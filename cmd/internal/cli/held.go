@@ -15,10 +15,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// heldWait is how often apply --wait observes sessions whose start is held.
 const heldWait = 500 * time.Millisecond
 
-// heldStarts follows the held starts of one apply.
 type heldStarts struct {
 	observer *observer
 	r        *engine.Engine
@@ -29,9 +27,8 @@ type heldStarts struct {
 	errs     []error
 }
 
-// follow waits until every session that waits for a dependency has started or cannot
-// start. It starts them where no hub runs. Sessions that wait for max_running are left:
-// the agents before them may run for days.
+// follow waits until every session that waits for a dependency has started or cannot start.
+// Sessions that wait for max_running are left: the agents before them may run for days.
 func (h *heldStarts) follow(ctx context.Context, drain <-chan struct{}) (apply.Tally, error) {
 	for _, res := range h.tally.Results {
 		if res.Outcome == apply.Held {
@@ -66,8 +63,7 @@ func (h *heldStarts) follow(ctx context.Context, drain <-chan struct{}) (apply.T
 	return h.tally, errors.Join(append(h.errs, apply.ErrInterrupted)...)
 }
 
-// see updates the tally and returns the sessions that can start now and that no hub
-// starts.
+// see returns the sessions that can start now and that no hub starts.
 func (h *heldStarts) see(s *snapshot) (due []session.Address) {
 	for _, a := range slices.Clone(h.left) {
 		k, c := s.of(a), s.forecasts[a]
@@ -94,7 +90,6 @@ func (h *heldStarts) see(s *snapshot) (due []session.Address) {
 	return due
 }
 
-// abandoned returns a dependency whose agent is gone and that only a hub would restart.
 func (s *snapshot) abandoned(spec session.Spec) (session.Address, bool) {
 	for _, on := range spec.DependsOn {
 		d := s.of(on).Diagnosis

@@ -124,7 +124,6 @@ func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 	}
 }
 
-// writeNew writes a file that must not exist yet.
 func writeNew(path string, text []byte) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -137,8 +136,7 @@ func writeNew(path string, text []byte) (err error) {
 	return nil
 }
 
-// ignore adds a line to a directory's .gitignore and reports whether it did. It leaves a
-// link alone: git does not read it, and the data directory has its own .gitignore.
+// ignore leaves a link alone: git does not read it.
 func ignore(dir, line string) (added bool, err error) {
 	path := filepath.Join(dir, ".gitignore")
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {

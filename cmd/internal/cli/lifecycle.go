@@ -2,7 +2,6 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// lifecycleTopic is a help topic.
 func lifecycleTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "lifecycle",

@@ -58,7 +58,6 @@ type logsOptions struct {
 	tail           tailFlag
 }
 
-// tailFlag is --tail.
 type tailFlag struct{ most int }
 
 func (t *tailFlag) register(c *cobra.Command, things string) {
@@ -122,8 +121,7 @@ func lastLines(t tailFlag, text string) string {
 	return strings.Join(last(t, slices.Collect(strings.Lines(text))), "")
 }
 
-// printTranscript prints a transcript, or its last lines. It returns how many bytes of the
-// newest file it read.
+// printTranscript returns how many bytes of the newest file it read.
 func printTranscript(w io.Writer, path string, tail tailFlag) (n int64, err error) {
 	if tail.most >= 0 {
 		if info, err := os.Stat(path); err == nil {
@@ -143,8 +141,7 @@ func printTranscript(w io.Writer, path string, tail tailFlag) (n int64, err erro
 	return n, nil
 }
 
-// followTranscript prints what is added to a file after an offset. The rest of a file that
-// was rotated is printed first.
+// followTranscript prints the rest of a file that was rotated first.
 func followTranscript(ctx context.Context, w io.Writer, path string, at int64) error {
 	return poll(ctx, func() error {
 		if info, err := os.Stat(path); err == nil && info.Size() < at {
@@ -162,8 +159,7 @@ func followTranscript(ctx context.Context, w io.Writer, path string, at int64) e
 // transcripts returns the files of a transcript, the oldest first. apply rotates them.
 func transcripts(path string) []string { return []string{path + ".3", path + ".2", path + ".1", path} }
 
-// transcriptEnd returns the end of a transcript: more than is shown, so that whoever cuts it
-// knows that there was more.
+// transcriptEnd returns more than is shown, so that its caller knows that there was more.
 func transcriptEnd(path string) (string, error) {
 	text := ""
 	for _, file := range slices.Backward(transcripts(path)) {
@@ -180,11 +176,10 @@ func transcriptEnd(path string) (string, error) {
 	return text, nil
 }
 
-// maxPrinted bounds what is read of a transcript's file at once. Those that agentform
-// writes are smaller.
+// maxPrinted exceeds every transcript that agentform writes.
 const maxPrinted = 64 << 20
 
-// printFrom prints a file from an offset on and returns how many bytes were added since.
+// printFrom returns how many bytes were added since the offset.
 func printFrom(w io.Writer, path string, at int64) (int64, error) {
 	text, size, err := readEnd(path, at, maxPrinted)
 	if err != nil || size <= at {
@@ -194,8 +189,7 @@ func printFrom(w io.Writer, path string, at int64) (int64, error) {
 	return size - at, err
 }
 
-// readEnd returns the last bytes of a file after an offset, and its size. A file that does
-// not exist is empty.
+// readEnd also returns the file's size. A file that does not exist is empty.
 func readEnd(path string, at, most int64) (text string, size int64, err error) {
 	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
 	if errors.Is(err, os.ErrNotExist) {
@@ -218,8 +212,7 @@ func readEnd(path string, at, most int64) (text string, size int64, err error) {
 	return string(b), size, nil
 }
 
-// printEntries prints a session from its agent's own file. It reports false if the agent
-// has none yet.
+// printEntries reports false if the agent has no session file yet.
 func printEntries(ctx context.Context, a *app, p *project.Project, r session.Record, o logsOptions) (printed bool, err error) {
 	adapter, of := agent.For(r.Spec.Agent), p.Activity().Lookup(r)
 	var reader sessionfile.Reader

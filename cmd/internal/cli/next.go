@@ -121,7 +121,6 @@ func printNeed(a *app, n follow.Need, g observation) error {
 	return nil
 }
 
-// waiting returns the sessions whose start is held.
 func (g observation) waiting() []api.Session {
 	var some []api.Session
 	for _, x := range g.sessions {
@@ -140,7 +139,6 @@ func (g observation) waits() string {
 	return text
 }
 
-// errNothingToWaitFor returns the error of a next that would wait forever.
 func errNothingToWaitFor(role string, g observation) error {
 	whose := ""
 	if role != "" {

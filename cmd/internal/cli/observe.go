@@ -20,7 +20,6 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// snapshot is the project's sessions at one time.
 type snapshot struct {
 	project *project.Project
 	engine.Observation
@@ -41,7 +40,6 @@ func observe(ctx context.Context, a *app) (*snapshot, error) {
 	return e.observe(ctx)
 }
 
-// observer observes the project's sessions.
 type observer struct {
 	project    *project.Project
 	reconciler *engine.Engine
@@ -50,14 +48,12 @@ type observer struct {
 	log        *slog.Logger
 }
 
-// past is a session's history as of a size of its file.
 type past struct {
 	size   int64
 	events []history.Event
 }
 
-// openObserver opens the project for observing. It warns of a manifest that cannot be
-// read: the recorded sessions are shown without it.
+// openObserver warns of a faulty manifest: recorded sessions are shown without it.
 func openObserver(a *app) (*observer, error) {
 	p, _, err := a.openState()
 	if err != nil {
@@ -75,7 +71,6 @@ func newObserver(a *app, p *project.Project) *observer {
 	return &observer{project: p, reconciler: p.Reconciler(project.ToRead), activity: p.Activity(), histories: map[string]past{}, log: a.log}
 }
 
-// observe observes all sessions, with their screens.
 func (e *observer) observe(ctx context.Context) (*snapshot, error) {
 	p := e.project
 	found, err := e.reconciler.Inspect(ctx, true, p.Manifest.Sessions...)
@@ -112,7 +107,6 @@ func (s *snapshot) addresses() []session.Address {
 	return addresses(s.project.Manifest.Sessions, s.State.Sessions)
 }
 
-// of returns what is known of a session.
 func (s *snapshot) of(a session.Address) status.Input {
 	for _, k := range s.sessions {
 		if k.Address() == a {
@@ -122,7 +116,7 @@ func (s *snapshot) of(a session.Address) status.Input {
 	return status.Input{}
 }
 
-// input returns what is known of a recorded session and adds what is new to its history.
+// input also adds what is new to the session's history.
 func (e *observer) input(x *engine.Seen, at time.Time) status.Input {
 	folder := e.project.SessionDir(x.Record)
 	past := e.history(folder)
@@ -142,7 +136,7 @@ func (e *observer) input(x *engine.Seen, at time.Time) status.Input {
 	return k
 }
 
-// history returns a session's events. It reads the file again only when it has grown.
+// history reads the file again only when it has grown.
 func (e *observer) history(folder string) []history.Event {
 	size := history.Size(folder)
 	if h, read := e.histories[folder]; read && h.size == size {
@@ -158,7 +152,6 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// observation is one observation of the sessions that are followed.
 type observation struct {
 	at       time.Time
 	sessions []api.Session
@@ -173,7 +166,6 @@ func (g observation) of(a session.Address) *api.Session {
 	return &g.sessions[i]
 }
 
-// selection observes the sessions that someone named.
 type selection struct {
 	*observer
 	named  []session.Address
@@ -182,7 +174,6 @@ type selection struct {
 	runs   []string                              // of those that were looked at
 }
 
-// openSelection opens the project for observing the typed sessions, or all.
 func openSelection(a *app, typed []string) (*selection, error) {
 	_, s, err := a.openState()
 	if err != nil {

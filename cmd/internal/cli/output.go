@@ -73,7 +73,6 @@ func runOutputs(a *app) error {
 	return view.Outputs(a.env.Stdout, a.out(), all)
 }
 
-// runOutput prints an output or, if none has that name, a session's screen.
 func runOutput(ctx context.Context, a *app, typed string, lines int) error {
 	p := a.open()
 	outputs := p.Manifest.Outputs

@@ -27,10 +27,8 @@ type overrideOptions struct {
 	selector
 }
 
-// resumeVerb is the verb that starts nothing.
 const resumeVerb = "Resume"
 
-// overrides are the commands that override what the manifest wants.
 var overrides = []struct {
 	verb, short, long string
 	override          engine.Override
@@ -148,7 +146,6 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	return t.end(tally, nil, err)
 }
 
-// named returns the recorded sessions that the arguments and flags name.
 func (o *overrideOptions) named(specs []session.Spec, records []session.Record) ([]session.Address, error) {
 	byFlag := o.all || o.given()
 	switch {
@@ -165,7 +162,6 @@ func (o *overrideOptions) named(specs []session.Spec, records []session.Record) 
 	return addresses(nil, records), nil
 }
 
-// resolveRecorded returns the recorded sessions that typed addresses name.
 func resolveRecorded(specs []session.Spec, records []session.Record, typed []string) ([]session.Address, error) {
 	all, err := resolveAll(addresses(specs, records), typed)
 	errs := []error{err}
@@ -177,8 +173,7 @@ func resolveRecorded(specs []session.Spec, records []session.Record, typed []str
 	return all, errors.Join(errs...)
 }
 
-// onlyLiving removes the sessions without an agent to pause or, unless they are paused, to
-// resume: resume must not start what was stopped. A session that was named is an error.
+// onlyLiving leaves sessions without an agent out: resume must not start what was stopped.
 func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine) error {
 	status, err := r.Inspect(ctx, false)
 	if err != nil {
@@ -206,8 +201,7 @@ func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine) erro
 	return nil
 }
 
-// reportUnchanged reports on sessions that already are as they should be, and on changes that
-// were only recorded. before has the records as they were.
+// reportUnchanged also reports changes that were only recorded.
 func reportUnchanged(a *app, p plan.Plan, addresses []session.Address, before []session.Record) {
 	for _, c := range p.Changes {
 		if slices.Contains(addresses, c.Address) {

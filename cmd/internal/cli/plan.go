@@ -83,7 +83,6 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 	return nil
 }
 
-// printFailedPlan prints the document of a plan that could not be made.
 func printFailedPlan(a *app, err error) error {
 	none := plan.Plan{At: time.Now()}
 	if a.project != nil {
@@ -99,7 +98,6 @@ func printFailedPlan(a *app, err error) error {
 	return said
 }
 
-// makePlan reads the manifest and plans. Destroying needs no manifest.
 func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.Plan, engine.Request, error) {
 	var p *project.Project
 	var err error
@@ -124,7 +122,6 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 	return p, made, request, err
 }
 
-// setRanges sets where the manifest declares the session of each warning.
 func setRanges(p *project.Project, problems []session.Diagnostic) {
 	for i, d := range problems {
 		if at, declared := p.Manifest.Ranges[d.Address]; declared && d.Severity == session.Warning && d.Range == nil {
@@ -146,7 +143,7 @@ func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic)
 	return view.Plan(a.env.Stdout, a.out(), p, view.PlanOptions{Full: detail == "full"})
 }
 
-// savePlan writes a plan to a file that only its owner reads, because it has prompts.
+// savePlan lets only the owner read a plan, because it has prompts.
 func savePlan(a *app, p plan.Plan, file string) error {
 	b, err := plan.Encode(p)
 	if err != nil {
@@ -161,8 +158,7 @@ func savePlan(a *app, p plan.Plan, file string) error {
 	return nil
 }
 
-// lostState warns where there is no state and sessions left their records: as new ones,
-// they would be started though someone had stopped them.
+// lostState warns before sessions that someone had stopped start as new ones.
 func lostState(p *project.Project, made plan.Plan) []session.Diagnostic {
 	if made.Serial > 0 {
 		return nil
@@ -192,7 +188,6 @@ func (f *planFlags) register(a *app, c *cobra.Command) {
 	completeFlag(c, "detail", words("changes", "full"))
 }
 
-// registerMore adds the flags that destroy does not have.
 func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.replace, "replace", nil, "recreate the session at this `address` (repeatable)")
@@ -201,7 +196,6 @@ func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 	completeFlag(c, "replace", completeAddresses(a, unlimited))
 }
 
-// options returns the options of a plan. Addresses must be in the manifest or the state.
 func (f *planFlags) options(p *project.Project) (plan.Options, error) {
 	o := plan.Options{Destroy: f.destroy, RefreshOnly: f.refreshOnly, MaxRunning: p.MaxRunning}
 	if f.detail != "changes" && f.detail != "full" {

@@ -96,7 +96,6 @@ func leftovers(ctx context.Context, p *project.Project, s state.State) ([]prune.
 	})
 }
 
-// removeLeftovers removes what was approved and is still left over, under the state's lock.
 func removeLeftovers(ctx context.Context, p *project.Project, approved []prune.Leftover) (_ []prune.Leftover, err error) {
 	store, err := p.Lock(ctx)
 	if err != nil {

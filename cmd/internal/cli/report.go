@@ -24,8 +24,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// reporter reports the progress of a command that acts: to people or, with --json, to
-// programs.
+// reporter reports progress to people or, with --json, to programs.
 type reporter struct {
 	app      *app
 	command  string // as the last line calls it: Apply
@@ -47,8 +46,7 @@ func newReporter(a *app, command string) (*reporter, error) {
 	return t, err
 }
 
-// useStderr moves progress to standard error for a command that prints data, and its
-// summary to complete.
+// useStderr is for a command that prints data.
 func (t *reporter) useStderr() {
 	if t.lines == nil {
 		t.onStderr, t.progress = true, view.NewProgress(t.app.env.Stderr, t.app.err())
@@ -104,12 +102,10 @@ func (t *reporter) environment(a apply.Applier, p plan.Plan) error {
 	return reportNotInherited(t.app, a.DataDir, a.BaseEnv, preflight.Starting(p))
 }
 
-// notInheritedFile in the data directory names the variables that the first apply did not
-// pass on. Where it exists, they have been reported.
+// notInheritedFile marks that the variables in it have been reported.
 const notInheritedFile = "not-inherited.txt"
 
-// reportNotInherited reports, with the first sessions that a project starts on this
-// machine, which variables of the environment they do not get.
+// reportNotInherited reports variables that agents do not get, once on each machine.
 func reportNotInherited(a *app, dataDir string, environ []string, started []session.Spec) error {
 	const most = 8
 	names := preflight.NotInherited(environ, started)
@@ -133,7 +129,6 @@ func reportNotInherited(a *app, dataDir string, environ []string, started []sess
 	return err
 }
 
-// end prints the warnings, all errors and the summary. It returns the command's outcome.
 func (t *reporter) end(tally apply.Tally, problems []session.Diagnostic, err error) error {
 	if err != nil && len(tally.Results) == 0 && t.lines == nil {
 		return err // nothing was begun
@@ -222,7 +217,6 @@ func changeOf(p plan.Plan, address session.Address) plan.Change {
 	return plan.Change{}
 }
 
-// newAddress parses the address of a new session. It accepts a key without quotes.
 func newAddress(typed string) (session.Address, error) {
 	address, err := session.ParseAddress(typed)
 	if m := unquoted().FindStringSubmatch(typed); err != nil && m != nil {
@@ -239,7 +233,6 @@ func hubNeeds(p *project.Project, waits bool) []string {
 	return needs
 }
 
-// reportNoHub reports in one line what needs a hub while none runs.
 func reportNoHub(a *app, p *project.Project, waits bool) {
 	needs := hubNeeds(p, waits)
 	if a.globals.json || len(needs) == 0 {
@@ -262,19 +255,16 @@ func reportNoHub(a *app, p *project.Project, waits bool) {
 
 func hasHolds(p plan.Plan) bool { return slices.ContainsFunc(p.Changes, plan.Change.Waits) }
 
-// hasNewHolds reports whether a plan holds starts that are not recorded yet.
 func hasNewHolds(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Queues() && !c.Queued() })
 }
 
-// recordedHolds reports whether the state has held starts.
 func recordedHolds(p *project.Project) bool {
 	s, err := state.Read(p.State)
 	return err == nil && slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return r.Intent == session.Queued })
 }
 
-// autoHub starts the hub of a manifest with hub = "auto", unless one runs. A failure is a
-// warning.
+// autoHub starts the hub of a manifest with hub = "auto".
 func autoHub(ctx context.Context, a *app, p *project.Project) {
 	if _, runs := hub.Running(p.Manifest.DataDir); runs || !p.Manifest.HubAuto {
 		return

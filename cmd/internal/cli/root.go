@@ -77,7 +77,6 @@ func globalFlags(a *app, c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// subcommand refuses unknown commands and suggests known ones.
 func subcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -89,7 +88,7 @@ func subcommand(c *cobra.Command, args []string) error {
 	return usageError{c.CommandPath(), err}
 }
 
-// otherNames are the names of commands in docker, kubectl, Terraform and others.
+// otherNames are names in docker, kubectl, Terraform and others.
 var otherNames = map[string][]string{
 	"apply":   {"up", "create"},
 	"plan":    {"refresh"},
@@ -107,7 +106,6 @@ var otherNames = map[string][]string{
 	"watch":   {"top"},
 }
 
-// suggestions returns the commands that an unknown word may mean.
 func suggestions(c *cobra.Command, typed string) []string {
 	if !c.HasParent() {
 		for name, others := range otherNames {
@@ -129,7 +127,6 @@ func suggestions(c *cobra.Command, typed string) []string {
 	return near
 }
 
-// swapped reports whether two words differ by two swapped neighboring letters.
 func swapped(a, b string) bool {
 	for i := 1; i < min(len(a), len(b)); i++ {
 		if a[:i-1]+a[i:i+1]+a[i-1:i]+a[i+1:] == b {
@@ -141,7 +138,7 @@ func swapped(a, b string) bool {
 
 const fileUsage = "manifest file or directory, a `path` (repeatable)"
 
-// fileWithoutShorthand defines --file without -f, for commands in which -f is --follow.
+// fileWithoutShorthand frees -f for --follow.
 func fileWithoutShorthand(a *app, c *cobra.Command) {
 	c.Flags().StringArrayVar(&a.globals.files, "file", nil, fileUsage)
 	_ = c.MarkFlagFilename("file") // fails only for a flag that does not exist

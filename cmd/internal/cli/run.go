@@ -106,7 +106,6 @@ the session.`,
 	return c
 }
 
-// afterDash returns the arguments after --.
 func afterDash(c *cobra.Command, args []string) []string {
 	if at := c.ArgsLenAtDash(); at >= 0 {
 		return args[at:]
@@ -146,7 +145,6 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 	return nil
 }
 
-// compose returns the spec of the session that run starts.
 func compose(a *app, p *project.Project, s state.State, o runOptions) (session.Spec, error) {
 	if o.name == "" {
 		o.name = fmt.Sprintf("task-%08x", rand.Uint32())

@@ -21,7 +21,6 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// runWaiter waits for a session of agentform run.
 type runWaiter struct {
 	app      *app
 	project  *project.Project
@@ -35,8 +34,7 @@ type runWaiter struct {
 
 func untilWords() []string { return []string{"turn", "exit"} }
 
-// untilTurn reports whether run waits for the end of a turn: as --for says, else as the
-// session allows. why is the reason to wait for its exit, if that is worth a message.
+// untilTurn returns why it waits for the exit instead, if that is worth a message.
 func untilTurn(spec session.Spec, given string) (turn bool, why string, err error) {
 	unseen := follow.Visible(spec.Agent, follow.Turn)
 	switch {
@@ -52,8 +50,7 @@ func untilTurn(spec session.Spec, given string) (turn bool, why string, err erro
 	return true, "", nil
 }
 
-// run starts the session, waits for it and, with --rm, removes it, also if it cannot
-// start.
+// run removes the session with --rm, also if it cannot start.
 func (w *runWaiter) run(ctx context.Context, q engine.Request, spec session.Spec, o runOptions) error {
 	a := w.app
 	turn, why, err := untilTurn(spec, o.until)
@@ -76,8 +73,7 @@ func (w *runWaiter) run(ctx context.Context, q engine.Request, spec session.Spec
 	return w.wait(ctx, waiting, o.rm)
 }
 
-// wait waits for the session, prints the agent's answer and, with rm, removes the session.
-// If waiting is interrupted, it removes the session or leaves it running.
+// wait removes the session or, if interrupted without rm, leaves it running.
 func (w *runWaiter) wait(ctx, waiting context.Context, rm bool) error {
 	a := w.app
 	last, reached, err := w.follow(waiting)
@@ -113,8 +109,7 @@ func (w *runWaiter) wait(ctx, waiting context.Context, rm bool) error {
 	return nil
 }
 
-// follow observes the session until it reaches what is waited for. An end must be observed
-// twice.
+// follow observes an end twice before it returns.
 func (w *runWaiter) follow(ctx context.Context) (last status.Input, reached bool, err error) {
 	e := newObserver(w.app, w.project)
 	over := false
@@ -145,7 +140,6 @@ func (w *runWaiter) follow(ctx context.Context) (last status.Input, reached bool
 	return status.Input{}, false, ctx.Err()
 }
 
-// reportProgress reports progress: to people on standard error, with --json as watch does.
 func (w *runWaiter) reportProgress(x api.Session, at time.Time) error {
 	if lines := w.reporter.lines; lines != nil {
 		if old := w.shown.last; old == nil || view.Word(*old) != view.Word(x) {
@@ -157,7 +151,6 @@ func (w *runWaiter) reportProgress(x api.Session, at time.Time) error {
 	return w.shown.show(w.app.env.Stderr, w.app.err(), x, at)
 }
 
-// progress shows what a session does while someone waits for it.
 type progress struct {
 	last      *api.Session
 	since     time.Time // when it began with that
@@ -186,8 +179,7 @@ func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Ti
 	return err
 }
 
-// finish prints the agent's answer to standard output and the session's end to standard
-// error; with --json both as one line.
+// finish prints the answer to standard output and the end to standard error.
 func (w *runWaiter) finish(ctx context.Context, last status.Input, reached bool) error {
 	answer, err := w.answer(ctx, last)
 	if err != nil {
@@ -214,8 +206,7 @@ func (w *runWaiter) finish(ctx context.Context, last status.Input, reached bool)
 // fileLag bounds how long an agent's session file lags behind its hooks and screen.
 const fileLag = 2 * time.Second
 
-// answer returns the agent's last message from its session file, or what its terminal
-// shows if it keeps none.
+// answer reads the screen of an agent without a session file.
 func (w *runWaiter) answer(ctx context.Context, last status.Input) (string, error) {
 	e := newObserver(w.app, w.project)
 	given, _ := activity.Given(*last.Record, last.Events)
@@ -274,7 +265,7 @@ func (w *runWaiter) remove(ctx context.Context, rm bool) error {
 	return applySingle(context.WithoutCancel(ctx), w.app, w.project, w.reporter, engine.Request{Options: plan.Options{Destroy: true}}, w.address, "")
 }
 
-// succeeded reports whether a session ended successfully: done, or exited by itself with 0.
+// succeeded accepts a session that is done or exited by itself with 0.
 func succeeded(k status.Input) bool {
 	switch status.Of(k).Status {
 	case session.StatusDone:

@@ -103,8 +103,6 @@ func runSend(ctx context.Context, a *app, typed string, o sendOptions) error {
 	return nil
 }
 
-// sendInput types into the session. A text that is submitted is verified; keys and drafts are
-// not.
 func sendInput(ctx context.Context, a *app, t *target, o sendOptions) (input.Outcome, error) {
 	reader := t.project.Activity()
 	if err := reader.Note(t.Record.Run.ID, o.Text, time.Now()); err != nil {

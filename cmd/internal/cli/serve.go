@@ -27,7 +27,6 @@ import (
 	"github.com/agentform/agentform/internal/shim/socketdir"
 )
 
-// serveOptions are how the hub is run.
 type serveOptions struct {
 	detach    bool
 	printUnit bool
@@ -41,8 +40,7 @@ type serveOptions struct {
 	remote    bool
 }
 
-// varsOnStdin is the hidden flag of a hub that reads --var and --var-file from standard
-// input: everyone on this machine can read a command line.
+// varsOnStdin is a hidden flag: everyone on this machine can read a command line.
 const varsOnStdin = "vars-on-stdin"
 
 func serveCommand(a *app) *cobra.Command {
@@ -120,7 +118,6 @@ the token.
 	return c
 }
 
-// check refuses flags that do not go together.
 func (o serveOptions) check() error {
 	n := 0
 	for _, set := range []bool{o.detach, o.stop, o.printUnit, o.openAPI, o.socket} {
@@ -137,11 +134,9 @@ func (o serveOptions) check() error {
 	return nil
 }
 
-// gcPercent is the garbage collector's target for the hub, which runs for months and need
-// not be fast.
+// gcPercent saves memory: the hub runs for months and need not be fast.
 const gcPercent = 70
 
-// runServe runs the hub until it is interrupted.
 func runServe(ctx context.Context, a *app, o serveOptions) error {
 	p, _, err := a.openState()
 	if err != nil {
@@ -222,7 +217,6 @@ const (
 	logsOld = 3
 )
 
-// hubLog opens the log of the hub: standard error, or a file.
 func hubLog(a *app, path string) (*slog.Logger, func(), error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.globals.logLevel)); err != nil {
@@ -241,7 +235,6 @@ func hubLog(a *app, path string) (*slog.Logger, func(), error) {
 	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level})), end, nil
 }
 
-// listenTCP listens at --listen; nil: it is not given.
 func listenTCP(a *app, o serveOptions) (*server.Listener, error) {
 	if o.listen == "" {
 		return nil, nil
@@ -260,7 +253,6 @@ func listenTCP(a *app, o serveOptions) (*server.Listener, error) {
 // minToken is the length of a token of 128 bits in hex.
 const minToken = 32
 
-// readToken returns the token that clients on TCP must send.
 func readToken(a *app, file string) (string, error) {
 	const make = "create a token: (umask 077; openssl rand -hex 32 > FILE)"
 	token, from := a.env.Environ.Get(secret.TokenVariable), secret.TokenVariable
@@ -288,7 +280,6 @@ func readToken(a *app, file string) (string, error) {
 	return token, nil
 }
 
-// serveAPI serves a hub until ctx ends, and finishes the requests that it has by then.
 func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *server.Listener) error {
 	path, err := p.HubSocket()
 	if err != nil {
@@ -353,8 +344,7 @@ func runPrintUnit(a *app, o serveOptions) error {
 	return err
 }
 
-// sameFlags returns the global flags without variables, for another agentform that works
-// on the same project.
+// sameFlags returns the global flags without variables.
 func sameFlags(a *app) []string {
 	g := a.globals
 	args := []string{"--chdir", a.env.Dir, "--log-level", g.logLevel, "--lock-timeout", g.lockTimeout.String()}
@@ -391,7 +381,6 @@ func runDetach(ctx context.Context, a *app, o serveOptions) error {
 	return detach(ctx, a, p, o, a.env.Stdout)
 }
 
-// detach starts a hub in the background and reports that on w.
 func detach(ctx context.Context, a *app, p *project.Project, o serveOptions, w io.Writer) error {
 	path := a.absolute(cmp.Or(o.logFile, filepath.Join(p.Manifest.DataDir, service.LogFile)))
 	socket, err := p.HubSocket()

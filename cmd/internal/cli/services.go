@@ -55,8 +55,7 @@ func runServices(ctx context.Context, a *app) error {
 	return view.Services(a.env.Stdout, a.out(), all)
 }
 
-// hubStatus returns what the hub knows, where something is unknown here; nil: there is no
-// hub, or it need not be asked.
+// hubStatus asks the hub where something is unknown here.
 func hubStatus(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
 	unknown := func(k status.Input) bool { return k.Diagnosis.State == session.StateUnknown }
 	if !s.supervised || !slices.ContainsFunc(s.sessions, unknown) {
@@ -84,7 +83,6 @@ func hubStatus(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
 
 const hubTimeout = 3 * time.Second
 
-// inOtherEngines returns what runs in engines that only the manifest names.
 func (e *observer) inOtherEngines(ctx context.Context, seen session.World) (lives []session.Live) {
 	asked := map[string]bool{}
 	for _, s := range e.project.Manifest.Sessions {

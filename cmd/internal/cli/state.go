@@ -129,8 +129,7 @@ func runStateRm(ctx context.Context, a *app, typed []string) error {
 	return err
 }
 
-// changeState changes the state under its lock, after a backup whose path it prints. A
-// change that wrote nothing leaves no backup.
+// changeState leaves no backup of a change that wrote nothing.
 func changeState(ctx context.Context, p *project.Project, stderr io.Writer, change func(*state.Store) error) (err error) {
 	store, err := p.Lock(ctx)
 	if err != nil {
@@ -206,8 +205,6 @@ func runStateMv(ctx context.Context, a *app, from, to string) error {
 	})
 }
 
-// renamed returns the new addresses of sessions: the target, or its instances for the
-// instances of a block.
 func renamed(known, named []session.Address, to session.Address) (map[session.Address]session.Address, error) {
 	_, keyed := to.Key()
 	moves := map[session.Address]session.Address{}

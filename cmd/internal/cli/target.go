@@ -12,7 +12,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// target is one recorded session that a command talks to.
 type target struct {
 	project    *project.Project
 	reconciler *engine.Engine
@@ -57,12 +56,10 @@ func openTarget(ctx context.Context, a *app, typed string) (*target, error) {
 	return t, err
 }
 
-// errNotApplied returns the error of a command for a session that is only in the manifest.
 func errNotApplied(address session.Address) error {
 	return fmt.Errorf("%s is in the manifest and has not been applied\nagentform apply --target %s creates it", address, quoted(address))
 }
 
-// checkRunning returns an error with a remedy if the agent does not run.
 func (t *target) checkRunning() error {
 	name := quoted(t.Record.Address)
 	switch {
@@ -82,7 +79,6 @@ func (t *target) place() session.Location {
 	return t.Record.Location
 }
 
-// checkScreen returns an error if the session has no screen.
 func (t *target) checkScreen() error {
 	if t.Live == nil {
 		return fmt.Errorf("%s has no screen: %s\nagentform logs %s shows what it had", t.Record.Address, t.Diagnosis.Detail, quoted(t.Record.Address))
@@ -90,7 +86,6 @@ func (t *target) checkScreen() error {
 	return nil
 }
 
-// withRemedy adds the remedy to an error of talking to a session.
 func (t *target) withRemedy(err error) error {
 	var dialog *input.DialogError
 	switch {

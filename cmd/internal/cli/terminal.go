@@ -16,9 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruptible makes Ctrl-C end a command in two steps. The first closes drain: start
-// nothing new. The second cancels the returned context. SIGTERM and SIGHUP count as
-// Ctrl-C. done restores the signals.
+// interruptible closes drain on the first Ctrl-C, SIGTERM or SIGHUP: start nothing new. The second
+// cancels the context.
 func interruptible(ctx context.Context, a *app) (_ context.Context, drain <-chan struct{}, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	draining := make(chan struct{})
@@ -48,16 +47,13 @@ func interruptible(ctx context.Context, a *app) (_ context.Context, drain <-chan
 	}
 }
 
-// untilInterrupted returns a context that Ctrl-C cancels.
 func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 }
 
-// pollInterval is how often a command that follows sessions checks them. wait and next
-// count a change that lasts for two checks, so it is not shorter.
+// pollInterval is not shorter because wait and next count a change that lasts for two checks.
 const pollInterval = 250 * time.Millisecond
 
-// poll calls f at intervals until it fails or the command is interrupted.
 func poll(ctx context.Context, f func() error) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
@@ -75,7 +71,7 @@ func poll(ctx context.Context, f func() error) error {
 	}
 }
 
-// confirm asks for a yes. instead is the command line that needs no answer.
+// confirm names in its error the command line that needs no answer.
 func confirm(a *app, question, instead string) error {
 	if !terminal(a.env.Stdin) {
 		return fmt.Errorf("cannot ask for approval: standard input is not a terminal\nGo on with: %s", instead)
@@ -91,8 +87,7 @@ func confirm(a *app, question, instead string) error {
 	return nil
 }
 
-// answer reads the line that answers a question. The end of the input is an empty line.
-// Ctrl-C ends the command as interrupted.
+// answer returns "" at the end of the input.
 func answer(a *app) (string, error) {
 	ctx, stop := untilInterrupted(context.Background())
 	defer stop()
@@ -121,8 +116,7 @@ func answer(a *app) (string, error) {
 	return strings.TrimSpace(l.text), nil
 }
 
-// readerGone reports whether w is a pipe that no process reads any more. A command that
-// follows something then ends without waiting for its next write.
+// readerGone lets a command that follows something end before its next write.
 func readerGone(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -66,7 +66,6 @@ or on timeout. Blocked sessions are reported on standard error.`,
 	return c
 }
 
-// waiting is one wait.
 type waiting struct {
 	app *app
 	waitOptions
@@ -109,7 +108,6 @@ func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
 	return w.end(false, true)
 }
 
-// withTimeout returns a context with a timeout; 0: none.
 func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout > 0 {
 		return context.WithTimeout(ctx, timeout)
@@ -117,7 +115,7 @@ func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, c
 	return context.WithCancel(ctx)
 }
 
-// visible returns an error if a session's agent does not show when it reaches a goal.
+// visible fails if a session's agent does not show when it reaches a goal.
 func (f *selection) visible(seen []api.Session, g follow.Goal) error {
 	var errs []error
 	for _, x := range seen {
@@ -131,7 +129,6 @@ func (f *selection) visible(seen []api.Session, g follow.Goal) error {
 	return errors.Join(errs...)
 }
 
-// judge reports whether waiting is over, and whether the goal was reached.
 func (w *waiting) judge() (ended, reached bool) {
 	counts := map[follow.Verdict]int{}
 	for _, a := range w.named {
@@ -144,7 +141,6 @@ func (w *waiting) judge() (ended, reached bool) {
 	return counts[follow.Reached] == all || counts[follow.Over] > 0, counts[follow.Reached] == all
 }
 
-// reportProgress reports, once each, the sessions that cannot continue by themselves.
 func (w *waiting) reportProgress() error {
 	for _, x := range w.last.sessions {
 		now := view.Word(x)
@@ -173,7 +169,6 @@ func (w *waiting) line(to io.Writer, x view.Waited) error {
 	return view.WaitedLine(to, w.app.style(to), x, time.Now())
 }
 
-// end prints how the sessions ended up and returns the command's outcome.
 func (w *waiting) end(reached, timedOut bool) error {
 	var all []view.Waited
 	for _, a := range w.named {
@@ -199,7 +194,6 @@ func (w *waiting) end(reached, timedOut bool) error {
 	return w.errOver(all)
 }
 
-// errOver returns the error of sessions that cannot reach the goal.
 func (w *waiting) errOver(all []view.Waited) error {
 	var errs []error
 	for _, x := range all {
@@ -215,8 +209,6 @@ func (w *waiting) errOver(all []view.Waited) error {
 	return errors.Join(errs...)
 }
 
-// lines prints the sessions that reached the goal to standard output, the others to
-// standard error.
 func (w *waiting) lines(all []view.Waited, reached bool) error {
 	for _, x := range all {
 		to := w.app.env.Stderr

@@ -68,14 +68,11 @@ func runWatch(ctx context.Context, a *app, typed []string, every time.Duration) 
 	return outcome(exitInterrupted)
 }
 
-// allOver reports whether no session does anything more by itself. An agent that reports
-// done or failed may continue.
+// allOver ignores reports of done or failed: such an agent may continue.
 func allOver(g observation, f follow.Follower) bool {
 	return !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !f.Ended(s.Address) })
 }
 
-// newPrinter returns what prints each observation: a table that is redrawn, or a line for each
-// change.
 func newPrinter(a *app) (func(observation) error, error) {
 	if a.globals.json {
 		lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)

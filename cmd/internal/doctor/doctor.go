@@ -47,7 +47,6 @@ type Finding struct {
 	Remedy  string `json:"remedy"`  // what to do about it; empty when fine
 }
 
-// findings collects what an examination finds.
 type findings []Finding
 
 func (f *findings) fine(subject, found string) { *f = append(*f, Finding{Fine, subject, found, ""}) }
@@ -153,8 +152,7 @@ func (f *findings) fixDotfiles(in Input) {
 	}
 }
 
-// repairMove makes a project work where it was moved to: it repairs the worktrees, finds
-// the sockets again and writes the new paths into the state. Running sessions go on.
+// repairMove repairs worktrees, sockets and the paths in the state of a moved project.
 func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
 	st, err := state.Read(in.State)
 	refusal := in.Check(st)
@@ -199,7 +197,6 @@ func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
 	}
 }
 
-// agents reports what the manifest's sessions lack, and the built-in agents that none uses.
 func (f *findings) agents(in Input) {
 	specs, installed := in.Manifest.Sessions, in.Installed()
 	for _, d := range in.Sessions(specs, session.Warning) {
@@ -225,7 +222,6 @@ func (f *findings) agents(in Input) {
 	}
 }
 
-// dataDir reports whether the data directory and the sockets can be made and written.
 func (f *findings) dataDir(ctx context.Context, in Input) {
 	dir := in.Manifest.DataDir
 	at := dir
@@ -259,8 +255,7 @@ func checkWritable(dir string) error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// state reports on the state and on who owns its sessions. refused says that the state may
-// not be used from here.
+// state also reports whether the state may not be used from here.
 func (f *findings) state(in Input) (st state.State, refused bool) {
 	s, err := state.Read(in.State)
 	none := errors.Is(err, state.ErrNone)
@@ -301,7 +296,6 @@ func (f *findings) state(in Input) (st state.State, refused bool) {
 	return st, false
 }
 
-// unusedWorkspaces reports the workspaces that agentform made and no session uses.
 func (f *findings) unusedWorkspaces(in Input, st state.State) {
 	used := map[string]bool{}
 	for _, r := range st.Sessions {

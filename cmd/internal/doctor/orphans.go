@@ -11,8 +11,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// orphans reports the sessions of this project that run and are not in the state, in every
-// tmux server and container engine that a session names.
+// orphans examines every tmux server and container engine that a session names.
 func (f *findings) orphans(ctx context.Context, in Input, st state.State) {
 	engines := map[string]session.RuntimeSpec{"tmux": {Kind: "tmux"}}
 	for _, s := range in.Manifest.Sessions {
@@ -70,8 +69,7 @@ func (f *findings) engine(ctx context.Context, in Input, st state.State, name st
 	}
 }
 
-// managed reports whether a session is of this project. Projects share a container engine:
-// there, those with a directory of their own in the data directory are.
+// managed tells the containers of projects apart, which share an engine.
 func managed(l session.Live, dataDir string) bool {
 	if l.Mark.Project == "" {
 		return false
@@ -99,7 +97,6 @@ func (f *findings) orphan(l session.Live, lineage string) {
 	}
 }
 
-// unreachable reports the sessions that cannot be reached though their runtime answers.
 func (f *findings) unreachable(ctx context.Context, in Input, st state.State) {
 	if len(st.Sessions) == 0 {
 		return

@@ -59,7 +59,6 @@ func Session(in SessionInput) []Finding {
 	return f
 }
 
-// reach reports whether the session's processes run and can be reached.
 func (f *findings) reach(in SessionInput) {
 	r := *in.Record
 	switch {
@@ -88,7 +87,6 @@ func (f *findings) reach(in SessionInput) {
 	}
 }
 
-// tmuxSession reports whether the session's tmux session was found.
 func (f *findings) tmuxSession(in SessionInput, facts rundir.Facts) {
 	r, socket := *in.Record, in.Record.Location.Socket
 	if in.Live != nil {
@@ -119,8 +117,6 @@ func (f *findings) tmuxSession(in SessionInput, facts rundir.Facts) {
 	}
 }
 
-// shimSocket reports whether the session's shim can be asked to freeze, to probe and to
-// change a timeout.
 func (f *findings) shimSocket(facts rundir.Facts) {
 	if _, err := os.Lstat(facts.Socket); err != nil {
 		f.warn("shim", fmt.Sprintf("its socket %s does not exist: pause by freezing, heartbeats and changes of the timeout fail; stop works", facts.Socket),
@@ -130,10 +126,8 @@ func (f *findings) shimSocket(facts rundir.Facts) {
 	f.fine("shim", fmt.Sprintf("process %d, %s", facts.Shim.PID, facts.Socket))
 }
 
-// maxCandidates is how many files of a directory are listed.
 const maxCandidates = 5
 
-// sessionFile reports where the agent's own session file was looked for.
 func (f *findings) sessionFile(in SessionInput, shown api.Session) {
 	const subject = "session file"
 	r := *in.Record
@@ -168,7 +162,6 @@ func (f *findings) sessionFile(in SessionInput, shown api.Session) {
 	f.fine(subject, strings.Join(append(lines, "that is usual until it has been given something"), "\n"))
 }
 
-// candidates lists what is in a directory that was searched.
 func candidates(s sessionfile.Searched) []string {
 	switch {
 	case errors.Is(s.Err, fs.ErrNotExist):

@@ -40,8 +40,7 @@ func (h Host) MissingLogin(s session.Spec) (lack, remedy string) {
 	return agent.MissingLogin(s, agent.LoginFacts{OS: runtime.GOOS, At: h.lookup(s), Read: readSmall})
 }
 
-// lookup returns the home and the environment of a session's agent. Of its secrets it has
-// those that are variables here.
+// lookup has only those secrets that are variables here.
 func (h Host) lookup(s session.Spec) session.Lookup {
 	declared := map[string]string{}
 	for _, name := range s.Secrets {
@@ -58,11 +57,9 @@ func (h Host) lookup(s session.Spec) session.Lookup {
 	return session.Lookup{Dir: s.Workspace.Path, Home: env["HOME"], Env: env}
 }
 
-// maxConfig bounds the size of an agent's configuration.
 const maxConfig = 16 << 20
 
-// readSmall returns the text of a regular file, or nil. A file that exists and cannot be
-// read may hold a login: its text is empty and not nil.
+// readSmall returns a text that is empty and not nil for a file that may hold a login.
 func readSmall(path string) []byte {
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() {

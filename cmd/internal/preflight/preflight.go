@@ -117,7 +117,7 @@ func (h Host) Sessions(specs []session.Spec, how session.Severity) []session.Dia
 	return append(found, h.obstacles(specs)...)
 }
 
-// command returns the program of a session's agent, and why apply cannot start it.
+// command also returns why apply cannot start the program.
 func (h Host) command(s session.Spec, search apply.Search) (command string, err error) {
 	start := agent.For(s.Agent).Start(session.StartInput{Spec: s})
 	env := slices.Clone(h.Environ)
@@ -147,7 +147,6 @@ func (h Host) declared(a session.Address) *session.Range {
 	return nil
 }
 
-// obstacles warns of agents that will refuse to start, or ask something first.
 func (h Host) obstacles(specs []session.Spec) []session.Diagnostic {
 	var found []session.Diagnostic
 	reported := map[string]bool{}
@@ -196,7 +195,6 @@ func (h Host) Tmux(specs ...session.Spec) error {
 	return nil
 }
 
-// hasOwnBranch reports whether a session's workspace is made from a commit.
 func hasOwnBranch(w session.Workspace) bool {
 	return w.Mode == session.Worktree || w.Mode == session.Clone
 }
@@ -218,7 +216,6 @@ func (h Host) withoutCommit(ctx context.Context, specs []session.Spec, how sessi
 	return found
 }
 
-// missingBases returns the bases of new branches that do not exist.
 func (h Host) missingBases(ctx context.Context, made plan.Plan) []session.Diagnostic {
 	var found []session.Diagnostic
 	reported := map[git.BaseError]bool{}
@@ -245,8 +242,7 @@ func (h Host) missingBases(ctx context.Context, made plan.Plan) []session.Diagno
 	return found
 }
 
-// missingImages warns of images that are not there. The plan reports an engine that does
-// not answer.
+// missingImages leaves an engine that does not answer to the plan.
 func (h Host) missingImages(ctx context.Context, lineage string, specs []session.Spec) []session.Diagnostic {
 	needed := map[[2]string][]session.Address{} // by engine and image
 	runtimes := map[[2]string]session.RuntimeSpec{}

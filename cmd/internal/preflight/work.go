@@ -9,7 +9,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// maxChecks bounds the workspaces that are examined at once.
 const maxChecks = 8
 
 // KeptWork sets, for the deletions of a plan, the work that keeps their workspaces. It
@@ -32,8 +31,6 @@ func KeptWork(ctx context.Context, made *plan.Plan) {
 	all.Wait()
 }
 
-// workIn returns the work that exists only in a session's workspace, or "" if there is
-// none that is known.
 func workIn(ctx context.Context, r session.Record) string {
 	t := r.Tree
 	var risk git.Risk

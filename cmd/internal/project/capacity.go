@@ -8,9 +8,7 @@ const (
 	agentMemory   = 400 << 20
 )
 
-// agentsFor is how many agents may be alive at once where the manifest does
-// not say: what the cores and the memory can carry, whichever is less, and at
-// least one.
+// agentsFor returns how many agents the cores and the memory carry, at least one.
 func agentsFor(cores int, memory uint64) int {
 	n := agentsPerCore * cores
 	if memory > 0 {

@@ -46,8 +46,8 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 	}
 }
 
-// lastEnviron returns the environment of a session's last run: a hub that systemd starts
-// has hardly any. The secrets of that run are read again, because no file holds them.
+// lastEnviron serves a hub that systemd starts with hardly any environment. No file holds the
+// secrets of a run: they are read again.
 func (p *Project) lastEnviron(address session.Address) ([]string, error) {
 	st, err := state.Read(p.State)
 	r := Find(st.Sessions, address)
@@ -68,7 +68,6 @@ func (p *Project) lastEnviron(address session.Address) ([]string, error) {
 	return env, nil
 }
 
-// notifyTimeout bounds the wait for notifications that are left when the hub ends.
 const notifyTimeout = 5 * time.Second
 
 // Notifier starts the notifier of the manifest's notify blocks. end stops it.

@@ -118,8 +118,6 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 	return tmux.New(c), nil
 }
 
-// overdue returns what reports whether a session could not be observed for longer than
-// it may.
 func overdue(p *Project, reader func() *activity.Reader) func(session.Record, time.Time) bool {
 	return func(r session.Record, now time.Time) bool {
 		return reader().Overdue(r, func() []history.Event {
@@ -129,7 +127,6 @@ func overdue(p *Project, reader func() *activity.Reader) func(session.Record, ti
 	}
 }
 
-// hooks returns what installs the shim and returns the command that agents' hooks run.
 func hooks(dataDir string) func() ([]string, error) {
 	return sync.OnceValues(func() ([]string, error) {
 		_, argv, err := install.Install(dataDir)
@@ -137,7 +134,7 @@ func hooks(dataDir string) func() ([]string, error) {
 	})
 }
 
-// secret returns the value of a secret. It logs the error, which its caller does not get.
+// secret logs the error, which its caller does not get.
 func (p *Project) secret(name string) (string, bool) {
 	v, err := p.Secrets.Value(name)
 	if err != nil {

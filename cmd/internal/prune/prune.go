@@ -65,7 +65,6 @@ type Input struct {
 	Launched  func(run string) *session.Spec
 }
 
-// search is one call of Find.
 type search struct {
 	Input
 	lives     []session.Live
@@ -148,12 +147,11 @@ func (x *search) add(kind Kind, path string, action Action, reason string) {
 	x.found = append(x.found, Leftover{Kind: kind, Path: path, Bytes: size(path), Action: action, Reason: reason})
 }
 
-// path returns a path in the data directory.
 func (x *search) path(names ...string) string {
 	return filepath.Join(append([]string{x.DataDir}, names...)...)
 }
 
-// size returns the bytes of the files below a path that can be read.
+// size counts the files that can be read.
 func size(path string) (n int64) {
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -196,7 +194,6 @@ func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
 
-// workspace decides what is done with a workspace that no record has.
 func (x *search) workspace(ctx context.Context, path string) (Action, string) {
 	for _, l := range x.lives {
 		if within(l.Dir, path) {
@@ -226,8 +223,7 @@ func (x *search) workspace(ctx context.Context, path string) (Action, string) {
 	return Remove, "it is clean; its branch " + co.Branch + " stays"
 }
 
-// inspect reads a workspace without a record. One with its own git directory is a clone, and
-// git must not run in it: nothing says how far its agent is to be trusted.
+// inspect never runs git in a clone: nothing says how far its agent is to be trusted.
 func inspect(path string) session.Checkout {
 	if info, err := os.Lstat(filepath.Join(path, ".git")); err == nil && info.IsDir() {
 		return git.LookClone(path)
@@ -254,7 +250,7 @@ func (x *search) oldRuns() {
 	}
 }
 
-// observeContainers adds the sessions in containers, if the project ever had one.
+// observeContainers does nothing for a project that never had a container.
 func (x *search) observeContainers(ctx context.Context) {
 	if len(entries(x.path("containers"))) == 0 {
 		return
@@ -282,13 +278,11 @@ func (x *search) observeContainers(ctx context.Context) {
 	}
 }
 
-// contained reports whether a run's directory links to the one of a container.
 func (x *search) contained(run string) bool {
 	to, err := os.Readlink(x.path("runs", run))
 	return err == nil && to != x.path("containers") && within(to, x.path("containers"))
 }
 
-// containers adds the directories of containers that are gone, and the runs in them.
 func (x *search) containers() {
 	if x.noEngines {
 		return
@@ -312,7 +306,6 @@ func (x *search) containers() {
 	}
 }
 
-// prompts adds the prompts that neither a record nor a needed run names.
 func (x *search) prompts() {
 	used := map[string]bool{}
 	for _, r := range x.Records {
@@ -330,8 +323,7 @@ func (x *search) prompts() {
 	}
 }
 
-// shims adds the versions of the shim but for the newest, those that run, and those that a
-// container has mounted, running or not.
+// shims keeps the newest, those that run, and those that a container has mounted.
 func (x *search) shims() {
 	mounted, err := docker.Programs(x.DataDir)
 	if err != nil {
@@ -372,8 +364,7 @@ func (x *search) shims() {
 	}
 }
 
-// sockets adds sockets that no process listens on, links to servers without a session of
-// the project, and the secrets of runs that never started.
+// sockets also finds the secrets of runs that never started.
 func (x *search) sockets(ctx context.Context) {
 	needed := map[string]bool{}
 	for _, l := range x.lives {
@@ -407,7 +398,7 @@ func dead(ctx context.Context, path string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// entries returns the entries of a directory, or none if it cannot be read.
+// entries ignores a directory that cannot be read.
 func entries(dir string) []os.DirEntry {
 	all, _ := os.ReadDir(dir)
 	return all

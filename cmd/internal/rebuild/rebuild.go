@@ -93,7 +93,6 @@ func Find(ctx context.Context, in Input) (*Found, error) {
 	return x, nil
 }
 
-// running returns the sessions that run with this data directory, by id.
 func (in Input) running(ctx context.Context, mirrors []state.Mirror) (map[string]session.Live, error) {
 	specs := []session.RuntimeSpec{{Kind: "tmux"}}
 	for _, s := range in.Manifest.Sessions {
@@ -130,8 +129,6 @@ func (in Input) running(ctx context.Context, mirrors []state.Mirror) (map[string
 
 func (in Input) runDir(run string) string { return filepath.Join(in.Manifest.DataDir, "runs", run) }
 
-// lineage returns the lineage of a lost state: from its own file, else from the copies of
-// the records, else from what runs.
 func (in Input) lineage(mirrors []state.Mirror, lives map[string]session.Live) string {
 	if lineage, err := state.Lineage(in.State, in.Manifest.OutputsDir); err == nil && lineage != "" {
 		return lineage
@@ -147,7 +144,7 @@ func (in Input) lineage(mirrors []state.Mirror, lives map[string]session.Live) s
 	return state.NewLineage()
 }
 
-// add adds a record unless the state has the session or another one with its address.
+// add ignores a session that the state has.
 func (x *Found) add(r session.Record, detail string) {
 	for _, have := range x.State.Sessions {
 		if have.ID == r.ID {
@@ -162,7 +159,6 @@ func (x *Found) add(r session.Record, detail string) {
 	x.Added[r.Address] = fmt.Sprintf("%s: %s", r.Address, detail)
 }
 
-// addRunning adds a session that runs and left no copy of its record.
 func (x *Found) addRunning(in Input, l session.Live) {
 	if slices.ContainsFunc(x.State.Sessions, func(r session.Record) bool { return r.ID == l.Mark.ID }) {
 		return
@@ -176,8 +172,7 @@ func (x *Found) addRunning(in Input, l session.Live) {
 	x.add(x.restore(in, l, *spec), fmt.Sprintf("running in %s; no record left, restored from its run", l.Location.Name))
 }
 
-// addRuns adds sessions that left only the directories of their runs: those whose agent
-// still runs, and those that the manifest declares and someone stopped.
+// addRuns finds sessions whose agent runs, and declared ones that someone stopped.
 func (x *Found) addRuns(in Input) {
 	known := map[string]bool{}
 	for _, r := range x.State.Sessions {
@@ -226,7 +221,6 @@ func (in Input) declares(a session.Address) bool {
 	return slices.ContainsFunc(in.Manifest.Sessions, func(s session.Spec) bool { return s.Address == a })
 }
 
-// restore returns the record of a session that left none.
 func (x *Found) restore(in Input, l session.Live, spec session.Spec) session.Record {
 	origin := session.FromRun
 	if in.declares(spec.Address) {
@@ -238,7 +232,6 @@ func (x *Found) restore(in Input, l session.Live, spec session.Spec) session.Rec
 	return r
 }
 
-// describe returns the state of the session that left a copy of its record.
 func describe(m state.Mirror, l session.Live, runs bool) string {
 	r := m.Record
 	text := cmp.Or(string(m.State), "recorded")

@@ -142,7 +142,6 @@ func (s *Store) errUnset(name string) error {
 	return fmt.Errorf("set it in the environment of agentform: export %s=…", s.Variable(name))
 }
 
-// origin names the source of a secret for a message.
 func origin(src config.SecretSource) string {
 	if src.File != "" {
 		return "file " + src.File
@@ -204,7 +203,6 @@ func (s *Store) run(argv []string) ([]byte, error) {
 	return out.b, nil
 }
 
-// limited keeps the start of what is written to it.
 type limited struct {
 	b    []byte
 	left int

@@ -10,12 +10,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// attribute is a field of a spec or record, with its value as text.
 type attribute struct{ path, value string }
 
-// writeAttributes adds what changes in a session: a summary of a new one, the fate of
-// the workspace of a destroyed one, else the changed fields. If full, it adds the other
-// fields too.
 func writeAttributes(p *page, c plan.Change, full bool) {
 	if c.Action == plan.Delete && c.Before != nil {
 		writeWorkspaceFate(p, *c.Before, c.Keeps)
@@ -41,8 +37,6 @@ func writeAttributes(p *page, c plan.Change, full bool) {
 	}
 }
 
-// writeWorkspaceFate says what becomes of the workspace of a destroyed session, and
-// which work keeps it.
 func writeWorkspaceFate(p *page, r session.Record, work string) {
 	if r.Tree.Path == "" {
 		return
@@ -58,7 +52,6 @@ func writeWorkspaceFate(p *page, r session.Record, work string) {
 	p.line("      ", p.paint(dim, "workspace "+r.Tree.Path+" "+fate))
 }
 
-// outline returns the summary of a new session.
 func outline(s session.Spec) []attribute {
 	all := []attribute{{"agent", quote(s.Agent.Name)}}
 	add := func(path, value string, told bool) {
@@ -74,7 +67,6 @@ func outline(s session.Spec) []attribute {
 	return all
 }
 
-// writeUnchangedFields adds the fields that do not change.
 func writeUnchangedFields(p *page, c plan.Change) {
 	var same []attribute
 	for _, a := range flatten(*c.After) {
@@ -85,8 +77,7 @@ func writeUnchangedFields(p *page, c plan.Change) {
 	p.aligned("      ", same)
 }
 
-// covered reports whether one of the changed fields is a path or contains it. The field
-// agent is the agent's name.
+// covered treats the field agent as the agent's name.
 func covered(path string, changed []plan.Field) bool {
 	for _, f := range changed {
 		if path == f.Path || f.Path != "agent" && strings.HasPrefix(path, f.Path+".") {
@@ -96,7 +87,6 @@ func covered(path string, changed []plan.Field) bool {
 	return false
 }
 
-// aligned adds attributes with aligned values.
 func (p *page) aligned(indent string, attributes []attribute) {
 	width := 0
 	for _, a := range attributes {
@@ -107,8 +97,7 @@ func (p *page) aligned(indent string, attributes []attribute) {
 	}
 }
 
-// flatten returns the fields of a spec or a record, in their order and by their names in
-// the state file. Empty fields are left out.
+// flatten keeps the order of fields, and leaves out empty ones.
 func flatten(v any) []attribute {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -153,7 +142,7 @@ func flatten(v any) []attribute {
 	return all
 }
 
-// named returns the manifest's name for a path of the stored form.
+// named returns the manifest's name for a path in the state.
 func named(path string) string {
 	switch {
 	case strings.HasSuffix(path, "agent.name"):

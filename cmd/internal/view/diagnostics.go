@@ -44,7 +44,6 @@ func diagnosticsOf(errs []error) []session.Diagnostic {
 	return ds
 }
 
-// flat returns the errors that joined errors consist of.
 func flat(errs []error) (all []error) {
 	for _, err := range errs {
 		if many := joined(err); len(many) > 0 {
@@ -56,7 +55,6 @@ func flat(errs []error) (all []error) {
 	return all
 }
 
-// joined returns the errors of an error that only joins others.
 func joined(err error) []error {
 	switch e := err.(type) { //nolint:errorlint // a list within another error is told in that error's words
 	case interface{ WrappedErrors() []error }: // multierror
@@ -114,8 +112,6 @@ var command = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|: )\s*(?:git (?:-C|init|worktree|switch|branch|fetch)|(?:agentform|mv|cp|sudo|apt-get) [^ ])`)
 })
 
-// withoutCommands separates the lines of a text that are or end in commands from the
-// others.
 func withoutCommands(text string) (prose string, commands []string) {
 	var rest []string
 	for line := range strings.SplitSeq(plaintext.Safe(text), "\n") {
@@ -128,7 +124,6 @@ func withoutCommands(text string) (prose string, commands []string) {
 	return strings.Trim(strings.Join(rest, "\n"), "\n"), commands
 }
 
-// location returns the file, the code and the session of a problem, each in a paragraph.
 func location(p *page, d session.Diagnostic) (lines []string) {
 	switch {
 	case d.Range != nil:
@@ -146,8 +141,6 @@ func location(p *page, d session.Diagnostic) (lines []string) {
 	return nil
 }
 
-// snippetLines returns numbered lines of code with the faulty part underlined, and the
-// values of its variables.
 func snippetLines(p *page, s session.Snippet) (lines []string) {
 	offset := 0 // of the line's first byte in the code
 	for i, code := range strings.Split(strings.TrimRight(s.Code, "\n"), "\n") {
@@ -172,8 +165,7 @@ func snippetLines(p *page, s session.Snippet) (lines []string) {
 
 func tabless(s string) string { return strings.ReplaceAll(s, "\t", "  ") }
 
-// wrap returns a text in lines that fit the terminal beside a margin. It does not wrap
-// indented lines and commands.
+// wrap keeps indented lines and commands whole.
 func wrap(p *page, text string, margin int) (lines []string) {
 	g := glyphs()
 	for l := range strings.SplitSeq(strings.TrimRight(plaintext.Safe(text), "\n"), "\n") {
@@ -198,7 +190,6 @@ func wrap(p *page, text string, margin int) (lines []string) {
 	return lines
 }
 
-// headAndRest returns the first line of a text, and the lines after it.
 func headAndRest(s string) (head string, rest []string) {
 	lines := strings.Split(strings.TrimRight(LocalTimes(plaintext.Safe(s), time.Now()), "\n"), "\n")
 	return strings.TrimSpace(lines[0]), lines[1:]

@@ -10,7 +10,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// document writes a JSON document with the given keys and values.
 func document(w io.Writer, fields ...any) error {
 	return wire.Write(w, append(wire.Object{"format_version", api.FormatVersion}, fields...))
 }

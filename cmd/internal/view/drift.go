@@ -49,7 +49,6 @@ type DriftItem struct {
 // Drifted reports whether there is any difference. What could not be inspected is none.
 func (r DriftReport) Drifted() bool { return r.count().differ+r.count().orphans > 0 }
 
-// driftCount counts sessions.
 type driftCount struct{ differ, orphans, unknown int }
 
 func (r DriftReport) count() driftCount {

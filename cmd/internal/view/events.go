@@ -21,7 +21,7 @@ func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
 	return p.flush(w)
 }
 
-// writeEvents adds events, one a line. Without addresses, all are of one session.
+// writeEvents omits addresses where all events are of one session.
 func writeEvents(p *page, events []history.Event, zone *time.Location, addresses bool) {
 	columns := []column{{}, {wide: len("prompt delivered")}, {}, {}} // so wide that those of a followed history align
 	indent := "  "
@@ -42,7 +42,6 @@ func writeEvents(p *page, events []history.Event, zone *time.Location, addresses
 	p.table(indent, columns, rows)
 }
 
-// eventWords returns what an event says besides its time, kind and session.
 func eventWords(e history.Event) string {
 	var parts []string
 	add := func(text string) {
@@ -79,7 +78,6 @@ func eventWords(e history.Event) string {
 	return strings.TrimPrefix(words, ": ")
 }
 
-// shortHash returns the start of a sha256, and any other text unchanged.
 func shortHash(s string) string {
 	if _, err := hex.DecodeString(s); err != nil || len(s) != 64 {
 		return s

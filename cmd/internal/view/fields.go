@@ -20,8 +20,7 @@ import (
 
 const nothing = "(none)"
 
-// writeField adds a changed attribute: old and new value in one line, or one element a
-// line if that is too long.
+// writeField writes one element a line where one line is too long.
 func writeField(p *page, indent string, f plan.Field, after *session.Spec) {
 	forces := ""
 	if f.Forces == plan.ForcesRestart || f.Forces == plan.ForcesReplace {
@@ -41,8 +40,7 @@ func writeField(p *page, indent string, f plan.Field, after *session.Spec) {
 	}
 }
 
-// writeValues adds the change of a value. Maps are compared by key, long lists by
-// element.
+// writeValues compares maps by key and long lists by element.
 func writeValues(p *page, indent, name string, before, after any, forces string) {
 	bm, isMapB := before.(map[string]any)
 	am, isMapA := after.(map[string]any)
@@ -122,8 +120,7 @@ func writeUnchanged(p *page, indent string, n int) {
 	}
 }
 
-// plainValue returns a value as JSON has it, so that a plan reads the same before and
-// after it was saved.
+// plainValue makes a plan read the same before and after it was saved.
 func plainValue(v any) any {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -138,8 +135,7 @@ func plainValue(v any) any {
 	return plain
 }
 
-// tidy returns a field's value with short durations, such as 15m for 15m0s. Other fields
-// hold a user's own words and stay unchanged.
+// tidy shortens durations: 15m, not 15m0s. Other fields hold a user's own words.
 func tidy(path string, v any) any {
 	root, _, _ := strings.Cut(path, ".")
 	if !slices.Contains([]string{"timeout", "restart", "health", "stop"}, root) &&
@@ -159,8 +155,7 @@ func tidy(path string, v any) any {
 	return v
 }
 
-// shownAt returns the value of a field in the manifest's language. A path is not
-// shortened.
+// shownAt does not shorten a path.
 func shownAt(path string, v any) string {
 	if s, ok := v.(string); ok && s != "" && (path == "workspace.path" || path == "workspace.repo") {
 		return strconv.Quote(s)
@@ -168,7 +163,6 @@ func shownAt(path string, v any) string {
 	return shown(v)
 }
 
-// shown returns a plain value in the manifest's language, on one line.
 func shown(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -197,11 +191,9 @@ func shown(v any) string {
 	return fmt.Sprint(v)
 }
 
-// longText is the length up to which a plan shows a text.
 const longText = 200
 
-// quote returns a text in quotes. For a long text, or one of several lines, it returns
-// the size and the start of the sha256.
+// quote returns the size and sha256 of a long text.
 func quote(s string) string {
 	if s == "" {
 		return nothing
@@ -214,7 +206,6 @@ func quote(s string) string {
 	return fmt.Sprintf("(%s, %s, %x)", count(lines, "line"), Bytes(int64(len(s))), sum[:4])
 }
 
-// digested reports whether a plan has only the digest of a field.
 func digested(path string) bool {
 	return path == "prompt" || path == "lifecycle.replace_triggered_by"
 }
@@ -224,8 +215,7 @@ func text(v any) string {
 	return s
 }
 
-// promptWords returns the start of a prompt's digest, and the size of its text if that
-// is known.
+// promptWords adds the size of a text that is known.
 func promptWords(digest string, p session.Prompt) string {
 	if digest == "" {
 		return nothing

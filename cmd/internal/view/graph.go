@@ -19,8 +19,6 @@ type edge struct {
 	Until session.Await   `json:"until"`
 }
 
-// edges returns the dependencies of sessions, in the order of the sessions and of what
-// they depend on.
 func edges(specs []session.Spec) []edge {
 	var all []edge
 	for _, s := range specs {
@@ -68,8 +66,7 @@ func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
 	return err
 }
 
-// dotText returns a quoted string of DOT with one line for each text that is not empty.
-// It doubles backslashes, which would start an escape in a label.
+// dotText has a line for each text. It doubles backslashes, which start an escape in a label.
 func dotText(lines ...string) string {
 	var kept []string
 	for _, l := range lines {

@@ -29,8 +29,7 @@ func NewLines(w io.Writer, version string, now func() time.Time) (*Lines, error)
 	return l, l.write("version", l.began, "", "format_version", api.FormatVersion, "agentform_version", version)
 }
 
-// write writes a line. Without a session the address is empty. Seconds count from the
-// command's start.
+// write counts seconds from the command's start.
 func (l *Lines) write(kind string, at time.Time, a session.Address, fields ...any) error {
 	return l.writeAfter(at.Sub(l.began), kind, at, a, fields)
 }
@@ -70,7 +69,6 @@ func (l *Lines) Plan(p plan.Plan) error {
 	return nil
 }
 
-// present adds the keys whose value is not empty.
 func present(fields []any, pairs ...string) []any {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

@@ -24,7 +24,7 @@ type Output struct {
 	Description string
 }
 
-// value returns the output's value, with numbers as written.
+// value keeps numbers as written.
 func (o Output) value() (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(o.Value))
 	d.UseNumber()
@@ -100,7 +100,6 @@ var bareKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[\pL_][\pL\pN_-]*$`)
 })
 
-// written returns a value in the manifest's language, on as many lines as it needs.
 func written(v any, indent string) string {
 	deeper := indent + "  "
 	var b strings.Builder

@@ -53,8 +53,7 @@ func Plan(w io.Writer, s Style, pl plan.Plan, o PlanOptions) error {
 	return p.flush(w)
 }
 
-// splitProblems separates the errors that fit into a session's own lines from the
-// problems that need more room.
+// splitProblems separates errors that fit into a session's own lines from other problems.
 func splitProblems(all []session.Diagnostic) (inline map[session.Address][]session.Diagnostic, boxed []session.Diagnostic) {
 	inline = map[session.Address][]session.Diagnostic{}
 	for _, d := range all {
@@ -67,7 +66,6 @@ func splitProblems(all []session.Diagnostic) (inline map[session.Address][]sessi
 	return inline, boxed
 }
 
-// writeChange adds one session: its header, the attributes that change, its errors.
 func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []session.Diagnostic) {
 	switch {
 	case c.Action != plan.None:
@@ -89,7 +87,6 @@ func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []sessio
 	writeErrors(p, errs)
 }
 
-// previousAddress returns the address that a session moves from, if it does.
 func previousAddress(p *page, c plan.Change) string {
 	if c.Moved == "" {
 		return ""
@@ -97,8 +94,6 @@ func previousAddress(p *page, c plan.Change) string {
 	return p.paint(noInk, " (was "+string(c.Moved)+")")
 }
 
-// writeErrors adds the errors of one session, a line each, and below it the rest of
-// their details.
 func writeErrors(p *page, errs []session.Diagnostic) {
 	for _, d := range errs {
 		head, rest := headAndRest(d.Detail)
@@ -113,7 +108,6 @@ func writeErrors(p *page, errs []session.Diagnostic) {
 	}
 }
 
-// until returns when a hold ends, if that is known.
 func until(c plan.Change, now time.Time) string {
 	if c.Action != plan.Hold || c.Until.IsZero() {
 		return ""
@@ -121,7 +115,6 @@ func until(c plan.Change, now time.Time) string {
 	return " until " + clock(c.Until, now) + " (in " + Age(c.Until.Sub(now)) + ")"
 }
 
-// interrupts returns which turn a change interrupts.
 func interrupts(p *page, c plan.Change, now time.Time) string {
 	if c.Interrupts == nil {
 		return ""
@@ -143,7 +136,6 @@ func because(b *page, reason string) string {
 	return ": " + b.paint(noInk, plaintext.OneLine(reason))
 }
 
-// willBe returns what an action does to its session.
 func willBe(c plan.Change) string {
 	words := verbs(c.Action)
 	if c.Action == plan.Hold {
@@ -159,7 +151,6 @@ func willBe(c plan.Change) string {
 	return text
 }
 
-// writeDrift adds drift of sessions that are not listed, and orphans.
 func writeDrift(p *page, drift []plan.Drift, listed map[session.Address]bool) {
 	var rows [][]cell
 	for _, d := range drift {
@@ -176,7 +167,6 @@ func writeDrift(p *page, drift []plan.Drift, listed map[session.Address]bool) {
 	p.line()
 }
 
-// writeLegend explains the symbols that the plan uses.
 func writeLegend(p *page, pl plan.Plan, errs bool) {
 	var parts []string
 	for _, l := range []struct {

@@ -91,7 +91,6 @@ func after(e history.Event) string {
 	return " after " + Elapsed(e.Elapsed.D())
 }
 
-// whole returns a duration in whole seconds.
 func whole(d session.Duration) string {
 	s := int(d.D().Seconds())
 	if s < 60 {
@@ -111,5 +110,4 @@ var addressIn = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`session\.[\pL_][\pL\pN_-]*(\[(\d+|"([^"\\]|\\.)*")\])?`)
 })
 
-// dependency returns the address of the session that a text names, or nothing.
 func dependency(detail string) string { return addressIn().FindString(detail) }

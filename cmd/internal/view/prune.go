@@ -34,8 +34,7 @@ func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 	return p.flush(w)
 }
 
-// leftovers returns the rows of an action: one for each workspace and each leftover with
-// a reason of its own, and one for each other kind.
+// leftovers sums those without a reason of their own by kind.
 func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	var rows [][]cell
 	type sum struct {
@@ -64,7 +63,6 @@ func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	return rows
 }
 
-// kindName returns a kind as printed: a shim under its name, not its former one.
 func kindName(k prune.Kind) string {
 	if k == prune.Shim {
 		return "shim"

@@ -52,8 +52,7 @@ func (r *Region) Draw(text string, width, rows int) error {
 	return err
 }
 
-// fitting returns the lines that fit into the rows, less one for the cursor: the first
-// ones, how many are left out, and the last.
+// fitting leaves a row for the cursor, and out lines before the last.
 func fitting(lines []string, width, rows int) []string {
 	total := 0
 	for _, l := range lines {
@@ -74,7 +73,6 @@ func fitting(lines []string, width, rows int) []string {
 	return append(shown, fmt.Sprintf("… %s more", count(len(lines)-1-len(shown), "line")), last)
 }
 
-// height returns how many rows a painted line takes.
 func height(line string, width int) int {
 	if width <= 0 {
 		return 1

@@ -42,7 +42,6 @@ func Services(w io.Writer, st Style, all []status.Service) error {
 	return p.flush(w)
 }
 
-// serviceTitle returns a service in one line.
 func serviceTitle(p *page, s status.Service) string {
 	if s.Kind == status.NoPlace {
 		return "no server or container"
@@ -63,8 +62,7 @@ func serviceTitle(p *page, s status.Service) string {
 	return s.Noun() + " " + p.paint(bold, plaintext.OneLine(s.Name)) + more
 }
 
-// places returns how many services there are of each kind, by which they are sorted: 1
-// tmux server, 3 containers.
+// places counts the services of each kind, by which they are sorted.
 func places(all []status.Service) string {
 	var parts []string
 	for len(all) > 0 && all[0].Kind != status.NoPlace {

@@ -52,7 +52,6 @@ func (p *page) heading(title string) {
 	p.line(p.paint(bold, title))
 }
 
-// facts returns the properties of a session.
 func facts(x status.Detail, now time.Time) []attribute {
 	var all []attribute
 	add := func(name, value string) {
@@ -111,7 +110,6 @@ func facts(x status.Detail, now time.Time) []attribute {
 	return all
 }
 
-// policy returns how often the hub restarts the session.
 func policy(x status.Detail) string {
 	if x.Record == nil {
 		return ""
@@ -123,7 +121,6 @@ func policy(x status.Detail) string {
 	return fmt.Sprintf(" (by itself %s, %d in %s)", strings.ReplaceAll(r.Policy, "-", " "), r.Attempts, Age(r.Window.D()))
 }
 
-// exitWords describes how a run ended: exit status 1 after 3m, at 12:00:05.
 func exitWords(e session.Exit, now time.Time) string {
 	how := fmt.Sprintf("exit status %d", e.Code)
 	if e.Signal != "" {

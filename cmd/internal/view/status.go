@@ -45,7 +45,6 @@ func Status(w io.Writer, s Style, sessions []api.Session, now time.Time) error {
 	return p.flush(w)
 }
 
-// writeNotes adds the details of sessions that have any.
 func writeNotes(p *page, sessions []api.Session, now time.Time) {
 	told := false
 	for _, x := range sessions {
@@ -76,8 +75,7 @@ func statusRow(x api.Session, now time.Time) []cell {
 	}
 }
 
-// stateWord returns the state of a session for people, and its color. A wrong branch
-// comes first.
+// stateWord puts a wrong branch before the state.
 func stateWord(x api.Session) (string, ink) {
 	if status.WrongBranch(x) {
 		return wrongBranch, red
@@ -87,7 +85,6 @@ func stateWord(x api.Session) (string, ink) {
 
 const wrongBranch = "wrong branch"
 
-// number returns a number, in thousands if it is large, or a dash if it is not known.
 func number[N int | int64](n *N) string {
 	switch {
 	case n == nil:
@@ -98,7 +95,6 @@ func number[N int | int64](n *N) string {
 	return fmt.Sprint(*n)
 }
 
-// age returns how long the run has lasted, or a dash.
 func age(x api.Session, now time.Time) string {
 	if x.StartedAt == nil {
 		return "-"
@@ -106,7 +102,6 @@ func age(x api.Session, now time.Time) string {
 	return Age(now.Sub(*x.StartedAt))
 }
 
-// why returns the details of a session's state.
 func why(x api.Session, now time.Time) string {
 	var parts []string
 	if x.BranchFault != "" {
@@ -121,7 +116,7 @@ func why(x api.Session, now time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
-// states returns all states in the order of the totals: what needs a person comes first.
+// states puts what needs a person first.
 func states() []session.State {
 	return []session.State{
 		session.StateError, session.StateStale, session.StateUnknown, session.StatePending,
@@ -129,7 +124,6 @@ func states() []session.State {
 	}
 }
 
-// countStates returns the totals: 1 wrong branch, 1 stale, 6 running.
 func countStates(p *page, sessions []api.Session) string {
 	counts := status.Counts(sessions)
 	for _, x := range sessions {

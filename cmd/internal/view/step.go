@@ -45,14 +45,11 @@ func Steps(old, now []api.Session, at time.Time) []Step {
 	return steps
 }
 
-// differs reports whether the state, activity, run, branch or pull request of a session
-// has changed.
 func differs(x api.Session, y api.Session) bool {
 	return Word(x) != Word(y) || x.State != y.State || x.Activity != y.Activity || x.Restarts != y.Restarts || x.PR != y.PR ||
 		offBranch(x) != offBranch(y)
 }
 
-// offBranch reports whether the workspace is known not to be on its branch.
 func offBranch(x api.Session) bool { return x.BranchOK != nil && !*x.BranchOK }
 
 // Word returns the activity of a session that runs, is done or has failed, and otherwise
@@ -95,7 +92,6 @@ func writeStep(p *page, st Step, wide int) {
 	p.line()
 }
 
-// paintWord returns a session's word in color.
 func paintWord(p *page, x api.Session) string {
 	word := Word(x)
 	if word == string(x.Activity) {
@@ -104,8 +100,7 @@ func paintWord(p *page, x api.Session) string {
 	return p.paint(stateInk(x.State), word)
 }
 
-// wordAndReason returns a session's word and the details, which often start with the
-// same word.
+// wordAndReason does not repeat the word that many details start with.
 func wordAndReason(p *page, x api.Session, now time.Time) string {
 	word, why := Word(x), why(x, now)
 	rest, same := strings.CutPrefix(why, word)

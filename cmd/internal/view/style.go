@@ -39,7 +39,6 @@ func StyleFor(w io.Writer, noColor bool, environ []string) Style {
 	return s
 }
 
-// ink is a color, as the parameter of a terminal's SGR sequence.
 type ink string
 
 const (
@@ -54,8 +53,7 @@ const (
 	cyan    ink = "36"
 )
 
-// paint returns a text in a color, made safe. Only paint and Region emit escape
-// sequences.
+// paint makes text safe. Only paint and Region emit escape sequences.
 func (s Style) paint(c ink, text string) string {
 	text = s.near(plaintext.Safe(text))
 	if !s.Color || c == noInk || text == "" {
@@ -64,7 +62,6 @@ func (s Style) paint(c ink, text string) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-// near makes the paths in a text relative to the reader's folder.
 func (s Style) near(text string) string {
 	dir := s.Dir + "/"
 	if s.Dir == "" || s.Dir == "/" || !strings.Contains(text, dir) {
@@ -86,14 +83,12 @@ func (s Style) near(text string) string {
 	}
 }
 
-// page is text under construction. It is written at once, so that pages of several
-// goroutines do not mix.
+// page is written at once, so that pages of several goroutines do not mix.
 type page struct {
 	Style
 	strings.Builder
 }
 
-// line adds painted texts and ends the line.
 func (p *page) line(painted ...string) {
 	for _, s := range painted {
 		p.WriteString(s)

@@ -12,7 +12,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// planSummary returns a plan in one line.
 func planSummary(p plan.Plan) string {
 	s := p.Summary()
 	if s.Errors == 0 && s.Hold == 0 && !p.Acts() {
@@ -140,7 +139,6 @@ func Valid(w io.Writer, s Style, sessions int, ds []session.Diagnostic) error {
 	return p.flush(w)
 }
 
-// problemCounts returns how many errors and warnings there are, as a sentence's end.
 func problemCounts(errs, warnings int) string {
 	var parts []string
 	if errs > 0 {

@@ -8,7 +8,6 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
-// column is a column of a table.
 type column struct {
 	title string
 	wide  int // at least so wide
@@ -17,7 +16,6 @@ type column struct {
 	right bool
 }
 
-// cell is a cell of a table: one line, not painted yet.
 type cell struct {
 	text string
 	ink  ink
@@ -25,12 +23,11 @@ type cell struct {
 
 const gap = "  " // between columns
 
-// glyphs measures text in terminal columns, the same in every locale.
+// glyphs measures text the same in every locale.
 func glyphs() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
-// table adds rows in aligned columns. If the terminal is too narrow, columns with a min
-// are cut, the last one first, and then those with a spare are left out. Empty columns
-// are left out too.
+// table cuts columns with a min if the terminal is too narrow, the last one first, and then leaves
+// out those with a spare.
 func (p *page) table(indent string, columns []column, rows [][]cell) {
 	g := glyphs()
 	widths := make([]int, len(columns))
@@ -58,8 +55,7 @@ func (p *page) table(indent string, columns []column, rows [][]cell) {
 	}
 }
 
-// fullTable adds rows as table does, in full however narrow the terminal. Paths are
-// relative to dir.
+// fullTable writes cells in full. Paths are relative to dir.
 func (p *page) fullTable(dir, indent string, columns []column, rows [][]cell) {
 	style := p.Style
 	p.Style = Style{Color: style.Color, Dir: dir}
@@ -90,8 +86,6 @@ func (p *page) row(g *runewidth.Condition, indent string, columns []column, widt
 	p.line()
 }
 
-// shrink makes widths fit the terminal as far as possible. A column of width 0 is not
-// written.
 func shrink(columns []column, widths []int, fit int) {
 	total := -len(gap)
 	for _, w := range widths {

@@ -60,7 +60,6 @@ func Bytes(n int64) string {
 	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i]
 }
 
-// count returns a number with its noun: 1 error, 3 errors.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -87,7 +86,7 @@ func LocalTimes(text string, now time.Time) string {
 	})
 }
 
-// clock returns a time for people: without the date if that is the date of now.
+// clock omits the date of now.
 func clock(t, now time.Time) string {
 	t = t.In(now.Location())
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

@@ -2,7 +2,6 @@ package view
 
 import "github.com/agentform/agentform/plan"
 
-// verb is an action in the forms that sentences need.
 type verb struct{ plain, doing, done string }
 
 var verbWords = map[plan.Action]verb{
@@ -18,7 +17,6 @@ var verbWords = map[plan.Action]verb{
 	plan.Forget:  {"forget", "forgetting", "forgotten"},
 }
 
-// verbs returns the words for an action. An unknown action has its own name.
 func verbs(a plan.Action) verb {
 	if v, known := verbWords[a]; known {
 		return v

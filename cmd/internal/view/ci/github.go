@@ -38,7 +38,6 @@ func GitHub(w io.Writer, r view.DriftReport) error {
 	return err
 }
 
-// levelOf returns the level of a problem in SARIF and in workflow commands.
 func levelOf(d session.Diagnostic) string {
 	if d.Severity == session.Warning {
 		return "warning"
@@ -57,7 +56,7 @@ func GitHubOutputs(w io.Writer, r view.DriftReport) error {
 	return err
 }
 
-// workflowCommand adds one command. GitHub ignores commands with an empty message.
+// workflowCommand fills empty messages, which GitHub ignores.
 func workflowCommand(b *strings.Builder, level, properties, text string) {
 	text = commandData(text)
 	if strings.TrimSpace(text) == "" {
@@ -66,8 +65,7 @@ func workflowCommand(b *strings.Builder, level, properties, text string) {
 	fmt.Fprintf(b, "::%s %s::%s\n", level, properties, text)
 }
 
-// commandData returns a text as the message of a workflow command, on one line, so that
-// no text starts a command.
+// commandData keeps a text on one line, so that it cannot start a command.
 func commandData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(plaintext.Safe(s))
 }

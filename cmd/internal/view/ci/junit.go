@@ -85,7 +85,7 @@ type junitOutcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// fail makes the case of a session fail, once for all of its differences.
+// fail adds to a failure that is there already.
 func (c *junitCase) fail(i view.DriftItem) {
 	if i.Range != nil {
 		c.File = plaintext.OneLine(i.Range.Filename)
@@ -101,7 +101,6 @@ func (c *junitCase) fail(i view.DriftItem) {
 	(*into).Text += "\n" + plaintext.Safe(i.Words())
 }
 
-// inspection returns the case that says whether everything was inspected.
 func inspection(r view.DriftReport, class string) junitCase {
 	c := junitCase{Name: "what is live was looked at", Class: class}
 	var told []string

@@ -13,8 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// markdownLimit is the limit of a comment on GitHub, in characters. The report stays
-// below it in bytes.
+// markdownLimit is the limit of a comment on GitHub, in characters.
 const markdownLimit = 65536
 
 // Markdown writes the report for a comment on a pull request or the summary of a step.
@@ -53,13 +52,10 @@ func Markdown(w io.Writer, r view.DriftReport) error {
 	return err
 }
 
-// longestCell limits the bytes of a cell in a table.
 const longestCell = 1000
 
-// markdownText escapes a text for one line of Markdown and HTML, so that it links to
-// nothing and mentions nobody. GitHub looks for @ada and #1 in the rendered text, where
-// escapes do not help: an invisible comment separates the sign from what follows. URLs
-// are broken up the same way.
+// markdownText links to nothing and mentions nobody. GitHub looks for @ada and #1 in the rendered
+// text, where escapes do not help: an invisible comment separates the sign from what follows.
 func markdownText(s string) string {
 	s = plaintext.OneLine(s)
 	if len(s) > longestCell {
@@ -87,8 +83,7 @@ func markdownText(s string) string {
 	return b.String()
 }
 
-// marker returns a project's name for an HTML comment, which two dashes would end. If
-// that changes the name, six hex digits of its sha256 follow.
+// marker keeps two dashes out of an HTML comment, which they would end.
 func marker(project string) string {
 	slug := session.Slug(project)
 	if slug == project {

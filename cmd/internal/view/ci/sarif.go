@@ -12,7 +12,6 @@ import (
 	"github.com/agentform/agentform/plan"
 )
 
-// driftRules are the kinds of drift as rules of SARIF, in the order of their index.
 var driftRules = []struct {
 	kind plan.DriftKind
 	text string
