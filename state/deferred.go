@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/agentform/agentform/internal/layout"
@@ -152,9 +151,7 @@ func (s *Store) dropDeferred() {
 
 // onto applies the change to a list of rows, and reports whether that changes anything.
 func (c change) onto(rows []*row) ([]*row, bool) {
-	i, found := slices.BinarySearchFunc(rows, c.address, func(r *row, a session.Address) int {
-		return strings.Compare(string(r.record.Address), string(a))
-	})
+	i, found := findRow(rows, c.address)
 	switch {
 	case c.row == nil && !found, c.row != nil && found && string(rows[i].raw) == string(c.row.raw):
 		return rows, false

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/session"
@@ -187,7 +187,11 @@ func (e entry) onto(st *State) error {
 		if err != nil {
 			return err
 		}
-		st.Sessions = insert(st.Sessions, r)
+		i, found := find(st.Sessions, r.Address)
+		if !found {
+			st.Sessions = slices.Insert(st.Sessions, i, session.Record{})
+		}
+		st.Sessions[i] = r
 	}
 	for _, a := range e.Forget {
 		if i, found := find(st.Sessions, a); found {
@@ -199,18 +203,11 @@ func (e entry) onto(st *State) error {
 }
 
 func find(rs []session.Record, a session.Address) (int, bool) {
-	return slices.BinarySearchFunc(rs, a, func(r session.Record, a session.Address) int {
-		return strings.Compare(string(r.Address), string(a))
-	})
+	return slices.BinarySearchFunc(rs, a, func(r session.Record, a session.Address) int { return cmp.Compare(r.Address, a) })
 }
 
-func insert(rs []session.Record, r session.Record) []session.Record {
-	i, found := find(rs, r.Address)
-	if found {
-		rs[i] = r
-		return rs
-	}
-	return slices.Insert(rs, i, r)
+func findRow(rows []*row, a session.Address) (int, bool) {
+	return slices.BinarySearchFunc(rows, a, func(r *row, a session.Address) int { return cmp.Compare(r.record.Address, a) })
 }
 
 // JournalError reports a journal that is damaged or belongs to another state file. Neither

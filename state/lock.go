@@ -48,36 +48,26 @@ func lock(ctx context.Context, path string, who Holder, wait time.Duration) (*fl
 		return nil, fmt.Errorf("lock state %s: %w", path, err)
 	}
 	l := flock.New(file, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
-	for deadline := time.Now().Add(wait); ; {
-		taken, err := l.TryLock()
-		if errors.Is(err, syscall.EROFS) { // sessions can end on a read-only disk
-			l = flock.New(file, flock.SetFlag(os.O_RDONLY))
-			taken, err = l.TryLock()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("lock state %s: %w", path, err)
-		}
-		if taken {
-			break
-		}
-		left := time.Until(deadline)
-		if left <= 0 {
-			return nil, &LockedError{Path: path, Holder: readHolder(file)}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", &LockedError{Path: path, Holder: readHolder(file)}, context.Cause(ctx))
-		case <-time.After(min(left, lockRetry)):
-		}
+	taken, err := l.TryLock()
+	if errors.Is(err, syscall.EROFS) { // sessions can end on a read-only disk
+		l = flock.New(file, flock.SetFlag(os.O_RDONLY))
+		taken, err = l.TryLock()
 	}
-	writeHolder(file, who)
-	return l, nil
-}
-
-// Locked reports whether a process is changing the state file at path.
-func Locked(path string) bool {
-	_, locked := HeldBy(path)
-	return locked
+	if err == nil && !taken {
+		within, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		taken, err = l.TryLockContext(within, lockRetry)
+	}
+	switch {
+	case taken:
+		writeHolder(file, who)
+		return l, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%w: %w", &LockedError{Path: path, Holder: readHolder(file)}, context.Cause(ctx))
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, &LockedError{Path: path, Holder: readHolder(file)}
+	}
+	return nil, fmt.Errorf("lock state %s: %w", path, err)
 }
 
 // HeldBy returns the holder of the lock of the state file at path, which is zero if unknown,

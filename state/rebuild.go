@@ -15,11 +15,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// mirrored is the copy of a record in its session's directory.
-type mirrored struct {
+// Mirror is the copy of a record in its session's directory.
+type Mirror struct {
 	session.Record
-	// State is the recorded state.
-	State       session.State `json:"state"`
+	Path        string        `json:"-"`
+	State       session.State `json:"state"` // as recorded
 	Transcripts struct {
 		Events string `json:"events"`
 		Screen string `json:"screen"`
@@ -27,8 +27,8 @@ type mirrored struct {
 }
 
 // mirrorOf returns the copy of a record for its directory.
-func mirrorOf(r session.Record, folder string) mirrored {
-	m := mirrored{Record: r, State: lastState(r)}
+func mirrorOf(r session.Record, folder string) Mirror {
+	m := Mirror{Record: r, State: lastState(r)}
 	m.Transcripts.Events = filepath.Join(folder, "events.jsonl")
 	m.Transcripts.Screen = filepath.Join(folder, "transcript.log")
 	return m
@@ -55,19 +55,12 @@ func lastState(r session.Record) session.State {
 	return session.StateRunning
 }
 
-// Mirror is a copy of a record in a session's own directory.
-type Mirror struct {
-	Path   string
-	Record session.Record
-	State  session.State
-}
-
 // Mirrors reads the copies of records below a directory. damaged are the paths of invalid
 // ones.
 func Mirrors(outputsDir string) (found []Mirror, damaged []string) {
 	paths, _ := filepath.Glob(filepath.Join(outputsDir, "*", "*", "state.json")) // the pattern is valid
 	for _, path := range paths {
-		var m mirrored
+		m := Mirror{Path: path}
 		b, err := readRegular(path)
 		if err == nil {
 			err = json.Unmarshal(b, &m)
@@ -76,7 +69,7 @@ func Mirrors(outputsDir string) (found []Mirror, damaged []string) {
 			damaged = append(damaged, path)
 			continue
 		}
-		found = append(found, Mirror{Path: path, Record: m.Record, State: m.State})
+		found = append(found, m)
 	}
 	return found, damaged
 }
@@ -124,16 +117,16 @@ func Rebuild(ctx context.Context, path string, st State, seen string, who Holder
 		backups = append(backups, file+suffix)
 	}
 	text, err := st.Encode()
-	if err == nil {
-		err = removeFile(JournalOf(path))
+	if err != nil {
+		return backups, err
 	}
-	if err == nil {
-		_, err = replace(path, text)
+	if err := removeFile(JournalOf(path)); err != nil {
+		return backups, err
 	}
-	if err == nil {
-		err = keepLineage(path, st.Lineage)
+	if _, err := replace(path, text); err != nil {
+		return backups, err
 	}
-	return backups, err
+	return backups, keepLineage(path, st.Lineage)
 }
 
 // mirroredLineage returns the lineage in the copies of records, if the state and lineage

@@ -13,35 +13,31 @@ import (
 // fileLimit bounds the size of files of the state. Ten thousand sessions take 30 MB.
 const fileLimit = 1 << 30
 
-// openRegular opens a file of the state for reading.
-func openRegular(path string) (*os.File, error) {
+// openRegular opens a file of the state for reading, and returns its size.
+func openRegular(path string) (*os.File, int, error) {
 	f, err := layout.OpenRegular(path, 0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() > fileLimit {
 		err = fmt.Errorf("%s is larger than %d MiB: move it away", path, fileLimit>>20)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, 0, errors.Join(err, f.Close())
 	}
-	return f, nil
+	return f, int(info.Size()), nil
 }
 
 // readRegular reads a whole regular file.
 func readRegular(path string) ([]byte, error) {
-	f, err := openRegular(path)
+	f, size, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	var b bytes.Buffer
-	b.Grow(int(info.Size()) + bytes.MinRead) // to see the end without growing
+	b.Grow(size + bytes.MinRead) // to see the end without growing
 	_, err = b.ReadFrom(io.LimitReader(f, fileLimit))
 	return b.Bytes(), err
 }

@@ -140,7 +140,7 @@ func serialOnDisk(path string) (uint64, error) {
 
 // serialOf returns the serial in a state file.
 func serialOf(path string) (uint64, error) {
-	f, err := openRegular(path)
+	f, _, err := openRegular(path)
 	if err != nil {
 		if err = unreadable(path, err); errors.Is(err, ErrNone) {
 			err = nil

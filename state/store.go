@@ -3,7 +3,6 @@ package state
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,11 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/google/uuid"
 
 	"github.com/agentform/agentform/session"
 )
@@ -119,13 +118,8 @@ func (s *Store) load(outputs []string) error {
 	return nil
 }
 
-// NewLineage is a random UUID (version 4).
-func NewLineage() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
+// NewLineage returns a random UUID.
+func NewLineage() string { return uuid.NewString() }
 
 // State is what the file says. The slices and maps inside its records are the
 // store's own: replace them, never write into them.
@@ -322,9 +316,7 @@ func (s *Store) record(a session.Address) (session.Record, bool) {
 	s.mu.Lock()
 	rows := s.rows
 	s.mu.Unlock()
-	i, found := slices.BinarySearchFunc(rows, a, func(r *row, a session.Address) int {
-		return strings.Compare(string(r.record.Address), string(a))
-	})
+	i, found := findRow(rows, a)
 	if !found {
 		return session.Record{}, false
 	}

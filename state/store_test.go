@@ -243,7 +243,8 @@ func TestLocked(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &locked) || time.Since(began) > 5*time.Second {
 		t.Errorf("Open with a context that ends = %v after %v", err, time.Since(began))
 	}
-	if !Locked(path) || Locked(path+".other") {
+	locks := func(path string) bool { _, held := HeldBy(path); return held }
+	if !locks(path) || locks(path+".other") {
 		t.Error("whether it is locked cannot be told")
 	}
 	// The one who waits gets it when it is free.
@@ -256,7 +257,7 @@ func TestLocked(t *testing.T) {
 		t.Errorf("the lock file names %+v, want bob", h)
 	}
 	second.Close()
-	if Locked(path) {
+	if locks(path) {
 		t.Error("it is locked after all are done")
 	}
 	if _, err := os.Stat(path + ".lock"); err != nil {

@@ -73,7 +73,7 @@ func (e *Engine) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 		o := e.observer(st, q)
 		o.started = prefetched(st)
 		w := o.World(ctx, q.Wanted, st.Sessions, false)
-		if unresolved(st, w) && !state.Locked(e.StatePath) {
+		if _, locked := state.HeldBy(e.StatePath); unresolved(st, w) && !locked {
 			w = e.resolve(ctx, st, q)
 		}
 		w.Writer = e.writer(st)
