@@ -18,18 +18,14 @@ import (
 
 // fileFunc is file(PATH): the text of a file of the repository.
 func fileFunc(d *Dirs) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "path", Type: cty.String, AllowMarked: true}},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			name, marks := args[0].Unmark()
-			text, err := d.readText(name.AsString(), len(marks) > 0)
-			if err != nil {
-				return cty.NilVal, function.NewArgError(0, err)
-			}
-			return cty.StringVal(text).WithMarks(marks), nil
-		},
-	})
+	return define(cty.String, func(args []cty.Value) (cty.Value, error) {
+		name, marks := args[0].Unmark()
+		text, err := d.readText(name.AsString(), len(marks) > 0)
+		if err != nil {
+			return cty.NilVal, function.NewArgError(0, err)
+		}
+		return cty.StringVal(text).WithMarks(marks), nil
+	}, function.Parameter{Name: "path", Type: cty.String, AllowMarked: true})
 }
 
 // templateFunc is templatefile(PATH, VARS) or templatestring(TEMPLATE, VARS).
@@ -64,7 +60,7 @@ func templateFunc(d *Dirs, all map[string]function.Function, fromFile bool) func
 				return cty.NilVal, function.NewArgErrorf(1, "the template uses %q at %s, which is not among its variables", t.RootName(), Place(t.SourceRange()))
 			}
 		}
-		if diags = prepare(expr); diags.HasErrors() {
+		if diags = checkNumbers(expr); diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
 		}
 		fs := maps.Clone(all) // without templates, which could include each other without end
@@ -79,14 +75,9 @@ func templateFunc(d *Dirs, all map[string]function.Function, fromFile bool) func
 	if fromFile {
 		takes = "path"
 	}
-	return function.New(&function.Spec{
-		Params: []function.Parameter{
-			{Name: takes, Type: cty.String, AllowMarked: true},
-			{Name: "vars", Type: cty.DynamicPseudoType, AllowMarked: true},
-		},
-		Type: function.StaticReturnType(cty.DynamicPseudoType),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return render(args) },
-	})
+	return define(cty.DynamicPseudoType, render,
+		function.Parameter{Name: takes, Type: cty.String, AllowMarked: true},
+		function.Parameter{Name: "vars", Type: cty.DynamicPseudoType, AllowMarked: true})
 }
 
 // inTemplate returns the first problem of a template with its place.
@@ -102,31 +93,27 @@ func inTemplate(diags hcl.Diagnostics) string {
 // filesetFunc is fileset(DIR, PATTERN): the files in a directory whose relative path
 // matches. ** matches any number of directories.
 func filesetFunc(d *Dirs) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "pattern", Type: cty.String}},
-		Type:   function.StaticReturnType(cty.Set(cty.String)),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			dir, err := d.confine(args[0].AsString(), false)
-			if err != nil {
-				return cty.NilVal, function.NewArgError(0, err)
-			}
-			pattern := path.Clean(args[1].AsString())
-			if path.IsAbs(pattern) || !fs.ValidPath(pattern) {
-				return cty.NilVal, function.NewArgErrorf(1, "a pattern must be relative to the directory and inside it")
-			}
-			if _, err := path.Match(pattern, ""); err != nil {
-				return cty.NilVal, function.NewArgErrorf(1, "%q is not a valid pattern", pattern)
-			}
-			var found []cty.Value
-			if err := glob(dir, "", strings.Split(pattern, "/"), &found); err != nil {
-				return cty.NilVal, function.NewArgErrorf(0, "%s", Reason(err))
-			}
-			if len(found) == 0 {
-				return cty.SetValEmpty(cty.String), nil
-			}
-			return cty.SetVal(found), nil
-		},
-	})
+	return define(cty.Set(cty.String), func(args []cty.Value) (cty.Value, error) {
+		dir, err := d.confine(args[0].AsString(), false)
+		if err != nil {
+			return cty.NilVal, function.NewArgError(0, err)
+		}
+		pattern := path.Clean(args[1].AsString())
+		if path.IsAbs(pattern) || !fs.ValidPath(pattern) {
+			return cty.NilVal, function.NewArgErrorf(1, "a pattern must be relative to the directory and inside it")
+		}
+		if _, err := path.Match(pattern, ""); err != nil {
+			return cty.NilVal, function.NewArgErrorf(1, "%q is not a valid pattern", pattern)
+		}
+		var found []cty.Value
+		if err := glob(dir, "", strings.Split(pattern, "/"), &found); err != nil {
+			return cty.NilVal, function.NewArgErrorf(0, "%s", Reason(err))
+		}
+		if len(found) == 0 {
+			return cty.SetValEmpty(cty.String), nil
+		}
+		return cty.SetVal(found), nil
+	}, param("path", cty.String), param("pattern", cty.String))
 }
 
 // glob finds the regular files below dir that match the pattern, without following
@@ -178,26 +165,22 @@ func bytesFunc(d *Dirs, of func([]byte) string) function.Function {
 
 // fileexistsFunc is fileexists(PATH): whether a regular file exists.
 func fileexistsFunc(d *Dirs) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "path", Type: cty.String}},
-		Type:   function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			name := args[0].AsString()
-			full, err := d.confine(name, false)
-			if errors.As(err, new(absent)) {
-				return cty.False, nil
-			}
-			if err != nil {
-				return cty.NilVal, function.NewArgError(0, err)
-			}
-			info, err := os.Stat(full)
-			if err != nil {
-				return cty.NilVal, function.NewArgErrorf(0, "%q cannot be read: %s", name, Reason(err))
-			}
-			if !info.Mode().IsRegular() {
-				return cty.NilVal, function.NewArgErrorf(0, "%q is not a regular file; fileset lists the files of a directory", name)
-			}
-			return cty.True, nil
-		},
-	})
+	return define(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+		name := args[0].AsString()
+		full, err := d.confine(name, false)
+		if errors.As(err, new(absent)) {
+			return cty.False, nil
+		}
+		if err != nil {
+			return cty.NilVal, function.NewArgError(0, err)
+		}
+		info, err := os.Stat(full)
+		if err != nil {
+			return cty.NilVal, function.NewArgErrorf(0, "%q cannot be read: %s", name, Reason(err))
+		}
+		if !info.Mode().IsRegular() {
+			return cty.NilVal, function.NewArgErrorf(0, "%q is not a regular file; fileset lists the files of a directory", name)
+		}
+		return cty.True, nil
+	}, param("path", cty.String))
 }

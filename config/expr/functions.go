@@ -2,6 +2,7 @@ package expr
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -26,6 +27,8 @@ const Sensitive = mark("sensitive")
 // What go-cty and go-cty-funcs have is used, except where it reads outside the
 // repository, logs what it was given, or needs a module of its own (crypto, filesystem).
 func Functions(d *Dirs, p *Problems, w *Watch) map[string]function.Function {
+	refuseZero()
+	list, lists := cty.List(cty.DynamicPseudoType), cty.Map(cty.List(cty.String))
 	fs := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,
 		"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "signum": stdlib.SignumFunc,
@@ -36,18 +39,19 @@ func Functions(d *Dirs, p *Problems, w *Watch) map[string]function.Function {
 		"strrev": stdlib.ReverseFunc, "substr": stdlib.SubstrFunc, "trim": stdlib.TrimFunc, "trimprefix": stdlib.TrimPrefixFunc,
 		"trimsuffix": stdlib.TrimSuffixFunc, "trimspace": stdlib.TrimSpaceFunc,
 		"startswith": testFunc("prefix", strings.HasPrefix), "endswith": testFunc("suffix", strings.HasSuffix),
-		"strcontains": testFunc("substr", strings.Contains), "basename": basenameFunc(), "dirname": dirnameFunc(),
+		"strcontains": testFunc("substr", strings.Contains), "basename": pathFunc(path.Base), "dirname": pathFunc(path.Dir),
 		"base64encode": encoding.Base64EncodeFunc, "base64decode": base64decodeFunc(), "urlencode": encoding.URLEncodeFunc,
 		"uuidv5": uuid.V5Func,
 
-		"alltrue": truthFunc(true), "anytrue": truthFunc(false), "chunklist": stdlib.ChunklistFunc,
+		"alltrue": define(cty.Bool, truth(true), param("list", cty.List(cty.Bool))),
+		"anytrue": define(cty.Bool, truth(false), param("list", cty.List(cty.Bool))), "chunklist": stdlib.ChunklistFunc,
 		"coalesce": collection.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
 		"concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "distinct": stdlib.DistinctFunc, "element": stdlib.ElementFunc,
-		"flatten": stdlib.FlattenFunc, "index": indexFunc(), "keys": stdlib.KeysFunc, "length": lengthFunc(),
-		"lookup": lookupFunc(), "matchkeys": matchkeysFunc(), "merge": stdlib.MergeFunc, "one": oneFunc(),
+		"flatten": stdlib.FlattenFunc, "index": define(cty.Number, index, param("list", cty.DynamicPseudoType), param("value", cty.DynamicPseudoType)), "keys": stdlib.KeysFunc, "length": define(cty.Number, length, param("value", cty.DynamicPseudoType)),
+		"lookup": lookupFunc(), "matchkeys": define(cty.DynamicPseudoType, matchkeys, param("values", list), param("keys", list), param("searchset", list)), "merge": stdlib.MergeFunc, "one": define(cty.DynamicPseudoType, one, param("list", cty.DynamicPseudoType)),
 		"range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc,
 		"setproduct": stdlib.SetProductFunc, "setsubtract": stdlib.SetSubtractFunc, "setunion": stdlib.SetUnionFunc,
-		"slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "sum": sumFunc(), "transpose": transposeFunc(),
+		"slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "sum": define(cty.Number, sum, param("list", cty.List(cty.Number))), "transpose": define(lists, transpose, param("values", lists)),
 		"values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 
 		"csvdecode": stdlib.CSVDecodeFunc, "jsondecode": stdlib.JSONDecodeFunc, "jsonencode": stdlib.JSONEncodeFunc,
@@ -58,7 +62,17 @@ func Functions(d *Dirs, p *Problems, w *Watch) map[string]function.Function {
 		"tolist": uniformly(stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType))), "tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
 		"toset": uniformly(stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType))),
 
-		"sensitive": sensitiveFunc(p), "nonsensitive": nonsensitiveFunc(), "issensitive": issensitiveFunc(),
+		"sensitive": define(cty.DynamicPseudoType, func(args []cty.Value) (cty.Value, error) {
+			p.HideAll(args[0])
+			return args[0].Mark(Sensitive), nil
+		}, anything("value")),
+		"nonsensitive": define(cty.DynamicPseudoType, func(args []cty.Value) (cty.Value, error) {
+			v, _ := args[0].UnmarkDeep()
+			return v, nil
+		}, anything("value")),
+		"issensitive": define(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+			return cty.BoolVal(args[0].ContainsMarked()), nil
+		}, anything("value")),
 		"can": tryfunc.CanFunc, "try": tryfunc.TryFunc,
 
 		"env": envFunc(d, p), "file": fileFunc(d), "fileexists": fileexistsFunc(d), "fileset": filesetFunc(d),
@@ -79,6 +93,22 @@ func FunctionNames() []string {
 	return slices.Sorted(maps.Keys(Functions(nil, nil, nil)))
 }
 
+// implementation computes the value of a function.
+type implementation func(args []cty.Value) (cty.Value, error)
+
+// define returns a function whose values have one type; DynamicPseudoType: any.
+func define(result cty.Type, impl implementation, params ...function.Parameter) function.Function {
+	return function.New(&function.Spec{
+		Params: params,
+		Type:   function.StaticReturnType(result),
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return impl(args) },
+	})
+}
+
+func param(name string, t cty.Type) function.Parameter {
+	return function.Parameter{Name: name, Type: t}
+}
+
 // anything takes any value, as it is.
 func anything(name string) function.Parameter {
 	return function.Parameter{Name: name, Type: cty.DynamicPseudoType, AllowUnknown: true, AllowNull: true, AllowMarked: true, AllowDynamicType: true}
@@ -91,41 +121,6 @@ func uniformly(f function.Function) function.Function {
 		Params: []function.Parameter{anything("v")},
 		Type:   func(args []cty.Value) (cty.Type, error) { return f.ReturnTypeForValues(list(args[0])) },
 		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f.Call(list(args[0])) },
-	})
-}
-
-// sensitiveFunc marks a value as sensitive.
-func sensitiveFunc(p *Problems) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{anything("value")},
-		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			p.HideAll(args[0])
-			return args[0].Mark(Sensitive), nil
-		},
-	})
-}
-
-// nonsensitiveFunc removes the mark. The manifest's author vouches for the value.
-func nonsensitiveFunc() function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{anything("value")},
-		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			v, _ := args[0].UnmarkDeep()
-			return v, nil
-		},
-	})
-}
-
-// issensitiveFunc reports whether a value is sensitive.
-func issensitiveFunc() function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{anything("value")},
-		Type:   function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return cty.BoolVal(args[0].ContainsMarked()), nil
-		},
 	})
 }
 

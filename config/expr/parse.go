@@ -34,7 +34,7 @@ func (p *Problems) ParseFile(f File) (hcl.Body, bool) {
 		return nil, false
 	}
 	if body, native := parsed.Body.(*hclsyntax.Body); native {
-		diags := prepare(body)
+		diags := checkNumbers(body)
 		p.Diags = append(p.Diags, diags...)
 		if diags.HasErrors() {
 			return nil, false
@@ -56,7 +56,7 @@ func Parse(text, filename string, start hcl.Pos) (hclsyntax.Expression, hcl.Diag
 	}
 	parsed, diags := hclsyntax.ParseExpression([]byte(text), filename, start)
 	if !diags.HasErrors() {
-		diags = append(diags, prepare(parsed)...)
+		diags = append(diags, checkNumbers(parsed)...)
 	}
 	return parsed, diags
 }

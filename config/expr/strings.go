@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash"
-	"path"
 	"regexp"
 	"strings"
 	"time"
@@ -21,18 +20,17 @@ import (
 
 // stringsFunc returns a function of strings with the parameters named.
 func stringsFunc(result cty.Type, impl func(args []string) (cty.Value, error), params ...string) function.Function {
-	spec := &function.Spec{Type: function.StaticReturnType(result)}
+	var typed []function.Parameter
 	for _, name := range params {
-		spec.Params = append(spec.Params, function.Parameter{Name: name, Type: cty.String})
+		typed = append(typed, param(name, cty.String))
 	}
-	spec.Impl = func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+	return define(result, func(args []cty.Value) (cty.Value, error) {
 		list := make([]string, len(args))
 		for i, a := range args {
 			list[i] = a.AsString()
 		}
 		return impl(list)
-	}
-	return function.New(spec)
+	}, typed...)
 }
 
 // stringFunc returns a function from a string to a string.
@@ -46,12 +44,8 @@ func stringFunc(param string, impl func(string) (string, error)) function.Functi
 	}, param)
 }
 
-func basenameFunc() function.Function {
-	return stringFunc("path", func(s string) (string, error) { return path.Base(s), nil })
-}
-
-func dirnameFunc() function.Function {
-	return stringFunc("path", func(s string) (string, error) { return path.Dir(s), nil })
+func pathFunc(part func(string) string) function.Function {
+	return stringFunc("path", func(s string) (string, error) { return part(s), nil })
 }
 
 // base64decodeFunc is by hand because that of go-cty-funcs logs what it decodes.
