@@ -164,7 +164,7 @@ func (j *job) syncRun() {
 	if l.Mark.Run != rec.Run.ID {
 		before := *rec
 		before.Past = slices.DeleteFunc(slices.Clone(before.Past), func(id string) bool { return id == l.Mark.Run })
-		rec.Past = j.entry.runs.replaced(before)
+		rec.Past = j.run.config.pastRuns(before)
 		rec.Run.ID = l.Mark.Run
 		rec.Run.StartedAt, rec.Run.ReadyAt, rec.Run.EndedAt = time.Time{}, time.Time{}, time.Time{}
 	}

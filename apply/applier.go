@@ -2,11 +2,10 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/hashicorp/go-multierror"
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
@@ -160,27 +159,23 @@ func (a *Applier) Await(ctx context.Context, t Tally) error {
 		})
 	}
 	wg.Wait()
-	var all *multierror.Error
-	for _, err := range errs {
-		if err != nil {
-			all = multierror.Append(all, err)
-		}
-	}
-	return all.ErrorOrNil()
+	return errors.Join(errs...)
 }
 
 // Tell emits an event that something else than Run caused, and keeps it in the session's
 // history.
-func (a *Applier) Tell(e history.Event, rec session.Record) { a.journal().emit(e, &rec) }
+func (a *Applier) Tell(e history.Event, rec session.Record) {
+	(&journal{config: a}).emit(e, &rec)
+}
 
 // TellNew adds to a session's history what compute returns for it, and emits that. Of
 // several processes that do so, one computes at a time.
 func (a *Applier) TellNew(rec session.Record, compute func(past []history.Event) []history.Event) {
-	l := a.journal()
+	l := &journal{config: a}
 	told, err := history.Update(a.Folder(rec), func(past []history.Event) []history.Event {
 		found := compute(past)
 		for i := range found {
-			found[i].Time, found[i].By = l.now(), l.by
+			found[i].Time, found[i].By = l.now(), a.By
 		}
 		return found
 	})
@@ -198,12 +193,4 @@ func (a *Applier) Folder(r session.Record) string {
 		return state.FolderIn(a.OutputsDir, r)
 	}
 	return state.Folder(a.DataDir, r)
-}
-
-func (a *Applier) journal() *journal {
-	l := &journal{folder: a.Folder, report: a.Emit, by: a.By, now: a.Now}
-	if l.now == nil {
-		l.now = time.Now
-	}
-	return l
 }

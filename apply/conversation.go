@@ -14,9 +14,8 @@ import (
 
 // conversations decides which conversation a run resumes.
 type conversations struct {
-	reader *activity.Reader
-	folder func(session.Record) string
-	now    func() time.Time
+	reader  *activity.Reader
+	journal *journal
 }
 
 // delivery is what a run is to begin with.
@@ -79,7 +78,7 @@ func (c *conversations) keeps(rec session.Record, a session.Agent, s session.Spe
 	if kept || !known {
 		return true, nil
 	}
-	past, err := history.Read(c.folder(rec), time.Time{})
+	past, err := history.Read(c.journal.config.Folder(rec), time.Time{})
 	resumed := !rec.Run.DeliveredAt.IsZero() && rec.Run.DeliveredAt.Before(rec.Run.StartedAt)
 	begun := resumed || activity.Kept(rec, past)
 	if err == nil && begun && c.reader.InImage(rec) {
@@ -97,18 +96,18 @@ func (c *conversations) observe(e *entry) {
 	if e.rec.Run.ID == "" || e.rec.Run.StartedAt.IsZero() {
 		return
 	}
-	past, err := history.Read(c.folder(e.rec), time.Time{})
+	past, err := history.Read(c.journal.config.Folder(e.rec), time.Time{})
 	if err != nil {
 		return // the next write reports it
 	}
-	look := c.reader.Look(e.rec, e.change.Live, past, c.now())
+	look := c.reader.Look(e.rec, e.change.Live, past, c.journal.now())
 	if n := look.Transcript; n != nil && n.Conversation != "" {
 		e.rec.Run.Conversation = n.Conversation
 	}
 	if l, n := e.change.Live, look.Transcript; (l == nil || l.Liveness == session.Dead) && n != nil && n.Activity == session.Working {
 		e.emit(history.Event{Kind: history.TurnInterrupted, Reason: string(e.change.Reason)})
 	}
-	for _, x := range activity.Changes(activity.Seen{Record: e.rec, Look: look, At: c.now()}, past) {
+	for _, x := range activity.Changes(activity.Seen{Record: e.rec, Look: look, At: c.journal.now()}, past) {
 		e.emit(x)
 	}
 }

@@ -14,10 +14,7 @@ import (
 
 // entry is the state's record of one session while a change is carried out.
 type entry struct {
-	store   Store
-	blobs   Blobs
 	journal *journal
-	runs    runDirs
 	change  *plan.Change
 
 	rec   session.Record    // with what has become true since it was saved
@@ -25,7 +22,6 @@ type entry struct {
 	lifts *session.Override // to be lifted when the change is complete
 }
 
-// emit emits an event of the session and keeps it in its history.
 func (e *entry) emit(x history.Event) { e.journal.emit(e.event(x), &e.rec) }
 
 // event returns an event of the session.
@@ -34,10 +30,9 @@ func (e *entry) event(x history.Event) history.Event {
 	return x
 }
 
-// save saves the record.
 func (e *entry) save() error {
 	e.rec.UpdatedAt = e.journal.now()
-	if err := e.store.Put(e.rec); err != nil {
+	if err := e.journal.config.Store.Put(e.rec); err != nil {
 		return fmt.Errorf("record the session: %w", err)
 	}
 	e.saved = true
@@ -73,7 +68,7 @@ func (e *entry) keepPrompt(s session.Spec) error {
 	if s.Prompt.Text == "" {
 		return nil
 	}
-	if _, err := e.blobs.Put(s.Prompt.Text); err != nil {
+	if _, err := e.journal.config.Blobs.Put(s.Prompt.Text); err != nil {
 		return fmt.Errorf("keep the prompt: %w", err)
 	}
 	return nil
@@ -85,7 +80,7 @@ func (e *entry) prompt() (string, error) {
 	if p.Digest == "" || p.Text != "" {
 		return p.Text, nil
 	}
-	text, err := e.blobs.Get(p.Digest)
+	text, err := e.journal.config.Blobs.Get(p.Digest)
 	if err != nil {
 		return "", fmt.Errorf("read the kept prompt: %w", err)
 	}
@@ -105,7 +100,7 @@ func (e *entry) delivered(how string, at time.Time) error {
 // newRun records the session's next run, before it exists.
 func (e *entry) newRun(id string, d delivery) {
 	old := e.rec.Run
-	e.rec.Past, e.rec.Inherits = e.runs.replaced(e.rec), nil
+	e.rec.Past, e.rec.Inherits = e.journal.config.pastRuns(e.rec), nil
 	e.rec.Run = session.Run{ID: id, Number: old.Number + 1, PromptSHA: e.rec.Spec.Prompt.Digest, Conversation: d.conversation}
 	if d.delivered {
 		e.rec.Run.DeliveredAt = old.DeliveredAt
@@ -132,21 +127,21 @@ func (e *entry) settleEnded() error {
 	if !state.Unwritable(err) {
 		return err
 	}
-	return e.reportDeferred(err, e.store.Defer(e.rec))
+	return e.reportDeferred(err, e.journal.config.Store.Defer(e.rec))
 }
 
 // forget removes a session that was ended from the state.
 func (e *entry) forget() error {
-	err := e.store.Delete(e.rec.Address)
+	err := e.journal.config.Store.Delete(e.rec.Address)
 	switch {
 	case err == nil:
-		e.runs.drop(e.rec)
+		e.journal.config.dropRuns(e.rec)
 		e.saved = false
 		return nil
 	case !state.Unwritable(err) || e.change.Action == plan.Replace:
 		return fmt.Errorf("remove the session from the state: %w", err)
 	}
-	if err = e.reportDeferred(fmt.Errorf("remove the session from the state: %w", err), e.store.DeferDelete(e.rec.Address)); err == nil {
+	if err = e.reportDeferred(fmt.Errorf("remove the session from the state: %w", err), e.journal.config.Store.DeferDelete(e.rec.Address)); err == nil {
 		e.saved = false
 	}
 	return err

@@ -10,18 +10,16 @@ import (
 
 // environments computes the environments of sessions.
 type environments struct {
-	base      []string
-	baseOf    func(session.Address) ([]string, error)
-	agent     func(session.AgentSpec) session.Agent
+	config    *Applier
 	concealed map[string]bool // variables that any session declares as a secret
 }
 
 // inherited returns the part of the caller's environment that a session gets, or of that
 // of its last run. No session gets a variable that another one declares as a secret.
 func (e *environments) inherited(s session.Spec) (session.Inherited, error) {
-	base := e.base
-	if e.baseOf != nil {
-		own, err := e.baseOf(s.Address)
+	base := e.config.BaseEnv
+	if e.config.BaseOf != nil {
+		own, err := e.config.BaseOf(s.Address)
 		if err != nil {
 			return session.Inherited{}, err
 		}
@@ -33,7 +31,7 @@ func (e *environments) inherited(s session.Spec) (session.Inherited, error) {
 		name, _, _ := strings.Cut(kv, "=")
 		return e.concealed[name]
 	})
-	return session.Inherit(base, s, e.agent(s.Agent)), nil
+	return session.Inherit(base, s, e.config.Agent(s.Agent)), nil
 }
 
 // of returns a session's whole environment, and what of it is secret.

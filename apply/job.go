@@ -81,11 +81,12 @@ func (j *job) identify() {
 
 // act carries out the change's action and the one that follows it.
 func (j *job) act(ctx context.Context) error {
-	if err := j.do(ctx, j.change.Action); err != nil {
-		return err
-	}
-	if err := j.do(ctx, j.change.Then); err != nil {
-		return err
+	for _, a := range []plan.Action{j.change.Action, j.change.Then} {
+		if do := actions[a]; do != nil {
+			if err := do(j, ctx); err != nil {
+				return err
+			}
+		}
 	}
 	// Only an adopted session can need a third action: it is wanted paused, and had to
 	// be started again first.
@@ -95,41 +96,27 @@ func (j *job) act(ctx context.Context) error {
 	return nil
 }
 
-func (j *job) do(ctx context.Context, a plan.Action) error {
-	switch a {
-	case plan.Create:
-		return j.create(ctx)
-	case plan.Restart:
-		return j.restart(ctx)
-	case plan.Replace:
-		return j.replace(ctx)
-	case plan.Update:
-		return j.update(ctx)
-	case plan.Pause:
-		return j.pause(ctx)
-	case plan.Resume:
-		return j.resume(ctx)
-	case plan.Stop:
-		return j.stop(ctx)
-	case plan.Delete:
-		return j.remove(ctx)
-	case plan.Forget:
-		return j.entry.forget()
-	case plan.Adopt:
-		if j.change.Import != "" {
-			return j.adoptForeign(ctx)
-		}
-		if err := j.entry.keepPrompt(j.entry.rec.Spec); err != nil {
-			return err
-		}
-		return j.entry.settle()
+var actions = map[plan.Action]func(*job, context.Context) error{
+	plan.Create: (*job).create, plan.Restart: (*job).restart, plan.Replace: (*job).replace,
+	plan.Update: (*job).update, plan.Pause: (*job).pause, plan.Resume: (*job).resume,
+	plan.Stop: (*job).stop, plan.Delete: (*job).remove, plan.Adopt: (*job).adopt,
+	plan.Forget: func(j *job, _ context.Context) error { return j.entry.forget() },
+}
+
+// adopt records a managed session that runs as it is wanted.
+func (j *job) adopt(ctx context.Context) error {
+	if j.change.Import != "" {
+		return j.adoptForeign(ctx)
 	}
-	return nil
+	if err := j.entry.keepPrompt(j.entry.rec.Spec); err != nil {
+		return err
+	}
+	return j.entry.settle()
 }
 
 // fail emits a failure and leaves it in the session's record.
 func (j *job) fail(err error) {
-	if a := j.change.Action; a == plan.Create || a == plan.Replace || a == plan.Restart || a == plan.Adopt {
+	if starts(j.change) || j.change.Action == plan.Adopt {
 		err = cause(err)
 	}
 	err = readable(err)
@@ -170,7 +157,6 @@ func reportProgress(l *journal, e history.Event, began time.Time) (finish func()
 	return func() { close(stop); <-stopped }
 }
 
-// result returns the outcome of a job.
 func result(j *job) Result {
 	res := Result{Address: j.change.Address, Action: j.change.Action, Outcome: j.outcome, Err: j.err,
 		Detail: j.detail, Elapsed: j.elapsed, Started: j.started}

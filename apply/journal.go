@@ -10,29 +10,33 @@ import (
 
 // journal emits events, keeps them in the histories of sessions, and collects warnings.
 type journal struct {
-	folder func(session.Record) string
-	report func(history.Event) // may be nil
-	by     string
-	now    func() time.Time
+	config *Applier
 
 	mu       sync.Mutex // guards the rest, and makes reports come one at a time
 	warnings []session.Diagnostic
 	failed   bool // a warning says that the history cannot be written
 }
 
+func (l *journal) now() time.Time {
+	if l.config.Now != nil {
+		return l.config.Now()
+	}
+	return time.Now()
+}
+
 // emit reports an event and keeps it in the history of the record's session; nil: it is
 // only reported.
 func (l *journal) emit(e history.Event, of *session.Record) {
-	e.Time, e.By = l.now(), l.by
+	e.Time, e.By = l.now(), l.config.By
 	if of != nil && of.ID != "" {
-		if err := history.Append(l.folder(*of), e); err != nil {
+		if err := history.Append(l.config.Folder(*of), e); err != nil {
 			l.unwritable(err)
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.report != nil {
-		l.report(e)
+	if l.config.Emit != nil {
+		l.config.Emit(e)
 	}
 }
 

@@ -20,7 +20,6 @@ type starter struct {
 	config   *Applier
 	lineage  string
 	journal  *journal
-	runs     runDirs
 	runtimes *runtimes
 	environs *environments
 	reader   *activity.Reader
@@ -103,7 +102,7 @@ func (s *starter) launch(ctx context.Context, e *entry, a session.Agent, d deliv
 func (s *starter) prepare(ctx context.Context, e *entry, r *launch.Run, d delivery) (l session.Launch, err error) {
 	spec, c := e.rec.Spec, s.config
 	o := launch.Options{
-		Name: e.rec.Address.OutsideName(c.Project), Project: s.lineage, Dir: s.runs.dir(e.rec.Run.ID),
+		Name: e.rec.Address.OutsideName(c.Project), Project: s.lineage, Dir: c.runDir(e.rec.Run.ID),
 		Conversation: d.conversation, Fresh: launch.UUID(s.newID), Root: c.Root,
 	}
 	if d := spec.Runtime.Docker; d != nil && d.User != "" {

@@ -2,9 +2,8 @@ package apply
 
 import (
 	"cmp"
+	"errors"
 	"slices"
-
-	"github.com/hashicorp/go-multierror"
 
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/launch"
@@ -28,18 +27,20 @@ type run struct {
 }
 
 func newRun(a *Applier, p plan.Plan) *run {
-	r := &run{config: a, plan: p, journal: a.journal()}
-	runs := runDirs{a.DataDir, a.Facts}
+	r := &run{config: a, plan: p, journal: &journal{config: a}}
 	reader := activity.New(a.DataDir, launch.Home(a.BaseEnv), a.Agent)
 	r.runtimes = &runtimes{open: a.Runtime}
-	r.environs = &environments{base: a.BaseEnv, baseOf: a.BaseOf, agent: a.Agent, concealed: map[string]bool{}}
-	r.workspaces = &workspaces{git: a.Git, dataDir: a.DataDir, folder: a.Folder, runtimes: r.runtimes, environs: r.environs}
-	r.conversations = &conversations{reader: reader, folder: a.Folder, now: r.journal.now}
-	r.starter = &starter{config: a, lineage: p.Lineage, journal: r.journal, runs: runs, runtimes: r.runtimes, environs: r.environs, reader: reader, newID: r.newID}
-	r.stopper = &stopper{runtimes: r.runtimes, reader: reader, journal: r.journal, facts: a.Facts, afterTurn: a.AfterTurn}
+	r.environs = &environments{config: a, concealed: map[string]bool{}}
+	r.workspaces = &workspaces{config: a, runtimes: r.runtimes, environs: r.environs}
+	r.conversations = &conversations{reader: reader, journal: r.journal}
+	r.starter = &starter{
+		config: a, lineage: p.Lineage, journal: r.journal, runtimes: r.runtimes,
+		environs: r.environs, reader: reader, newID: r.newID,
+	}
+	r.stopper = &stopper{config: a, runtimes: r.runtimes, reader: reader, journal: r.journal}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		e := &entry{store: a.Store, blobs: a.Blobs, journal: r.journal, runs: runs, change: c, lifts: c.Lifts}
+		e := &entry{journal: r.journal, change: c, lifts: c.Lifts}
 		if c.After != nil {
 			r.environs.conceal(c.After.Secrets)
 		}
@@ -56,12 +57,14 @@ func newRun(a *Applier, p plan.Plan) *run {
 	})
 	link(r.jobs)
 	for i, j := range r.jobs {
-		j.rank, j.weight = i, weigh(j, a.Parallelism)
+		j.rank, j.weight = i, share
+		if a.Parallelism > 1 && light(j) {
+			j.weight = 1
+		}
 	}
 	return r
 }
 
-// newID returns random hex digits.
 func (r *run) newID(digits int) string {
 	if r.config.NewID != nil {
 		return r.config.NewID(digits)
@@ -69,12 +72,10 @@ func (r *run) newID(digits int) string {
 	return launch.RandomHex(digits)
 }
 
-// newRecord returns the record of a session that is about to be created.
 func (r *run) newRecord(c *plan.Change) session.Record {
 	return session.Record{ID: c.Address.Slug() + "-" + r.newID(8), Address: c.Address, Origin: r.origin(), Spec: *c.After, CreatedAt: r.journal.now()}
 }
 
-// origin returns the origin of what is recorded now.
 func (r *run) origin() session.Origin { return cmp.Or(r.config.Origin, session.FromManifest) }
 
 // tally returns the results in the plan's order.
@@ -86,7 +87,7 @@ func (r *run) tally(interrupted bool) (Tally, error) {
 	jobs := slices.Clone(r.jobs)
 	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Compare(at[a.change.Address], at[b.change.Address]) })
 	t := Tally{Warnings: r.journal.warnings}
-	var errs *multierror.Error
+	var errs []error
 	for _, j := range jobs {
 		res := result(j)
 		t.Results = append(t.Results, res)
@@ -95,7 +96,7 @@ func (r *run) tally(interrupted bool) (Tally, error) {
 			t.Done++
 		case Failed:
 			t.Failed++
-			errs = multierror.Append(errs, res.Err)
+			errs = append(errs, res.Err)
 		case Skipped:
 			t.Skipped++
 		case Held:
@@ -103,7 +104,7 @@ func (r *run) tally(interrupted bool) (Tally, error) {
 		}
 	}
 	if interrupted {
-		errs = multierror.Append(errs, ErrInterrupted)
+		errs = append(errs, ErrInterrupted)
 	}
-	return t, errs.ErrorOrNil()
+	return t, errors.Join(errs...)
 }

@@ -16,36 +16,32 @@ const (
 	maxPast = 20
 )
 
-// runDirs are the directories of runs.
-type runDirs struct {
-	dataDir string
-	facts   func(run string) session.RunFacts
-}
+// runDir returns the directory of a run.
+func (a *Applier) runDir(run string) string { return filepath.Join(a.DataDir, "runs", run) }
 
-// dir returns the directory of a run.
-func (d runDirs) dir(run string) string { return filepath.Join(d.dataDir, "runs", run) }
-
-// replaced returns the earlier runs of a session whose run ends, the newest first, and
+// pastRuns returns the earlier runs of a session whose run ends, the newest first, and
 // removes the directories of all but the newest. A run that still has a live process,
 // or whose directory cannot be removed, stays in the list: the next restart tries again.
-func (d runDirs) replaced(rec session.Record) []string {
+func (a *Applier) pastRuns(rec session.Record) []string {
 	past := slices.Clone(rec.Past)
 	if id := rec.Run.ID; id != "" && !slices.Contains(past, id) {
 		past = slices.Insert(past, 0, id)
 	}
 	if len(past) > keptRuns {
-		past = append(past[:keptRuns], d.remove(past[keptRuns:])...)
+		past = append(past[:keptRuns], a.removeRuns(past[keptRuns:])...)
 	}
 	return past[:min(len(past), maxPast)]
 }
 
-// remove removes the directories of runs and returns those that stay.
-func (d runDirs) remove(runs []string) []string {
+// removeRuns removes the directories of runs and returns those that stay.
+func (a *Applier) removeRuns(runs []string) []string {
 	return slices.DeleteFunc(slices.Clone(runs), func(id string) bool {
-		return id == "" || !d.facts(id).Alive && rundir.Remove(d.dir(id)) == nil
+		return id == "" || !a.Facts(id).Alive && rundir.Remove(a.runDir(id)) == nil
 	})
 }
 
-// drop removes the directories of all runs of a session that left the state. What cannot
+// dropRuns removes the directories of all runs of a session that left the state. What cannot
 // be removed is left to agentform prune.
-func (d runDirs) drop(rec session.Record) { d.remove(append(slices.Clone(rec.Past), rec.Run.ID)) }
+func (a *Applier) dropRuns(rec session.Record) {
+	a.removeRuns(append(slices.Clone(rec.Past), rec.Run.ID))
+}

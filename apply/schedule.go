@@ -1,7 +1,7 @@
 package apply
 
 import (
-	"container/heap"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,8 +64,7 @@ func (j *job) waitFor(d *job) {
 	j.waiting++
 }
 
-// holds returns what no two sessions can have at once: a directory, and a branch of a
-// repository.
+// holds returns what no two sessions can have at once.
 func holds(t session.WorkspaceState) []string {
 	var keys []string
 	if t.Path != "" {
@@ -77,7 +76,6 @@ func holds(t session.WorkspaceState) []string {
 	return keys
 }
 
-// starts reports whether a change starts a session.
 func starts(c *plan.Change) bool {
 	start := []plan.Action{plan.Create, plan.Restart, plan.Replace}
 	return slices.Contains(start, c.Action) || slices.Contains(start, c.Then)
@@ -89,7 +87,6 @@ func repairs(c *plan.Change) bool {
 	return c.Action == plan.Update && c.Before != nil && c.Before.LastError != ""
 }
 
-// ends reports whether a change stops or removes a session.
 func ends(c *plan.Change) bool {
 	return c.Before != nil && (c.Action == plan.Delete || c.Action == plan.Stop || c.Action == plan.Forget)
 }
@@ -98,7 +95,6 @@ func ends(c *plan.Change) bool {
 // skipped.
 func waits(c plan.Change) bool { return c.Action == plan.Hold && c.Skips && c.Approved }
 
-// priority returns the priority of a change's session.
 func priority(c *plan.Change) int {
 	switch {
 	case c.After != nil:
@@ -110,16 +106,8 @@ func priority(c *plan.Change) int {
 }
 
 // share is how many jobs that only ask a tmux server count as one: a server answers many
-// at once, so they cost the machine little and would wait for each other's answers.
+// at once.
 const share = 10
-
-// weigh returns how much of the parallelism a job takes, in shares.
-func weigh(j *job, parallelism int) int {
-	if parallelism > 1 && light(j) {
-		return 1
-	}
-	return share
-}
 
 // light reports whether a job only asks a server: no workspace is created, set up or
 // removed, nothing is typed, and nobody waits for the agent to be ready.
@@ -145,21 +133,23 @@ func light(j *job) bool {
 	return false
 }
 
-// interruption is why jobs are skipped that were interrupted.
 const interruption = "interrupted"
 
-// schedule performs the jobs, those first that wait for nothing and rank first, and as
-// many at once as the limit allows, in shares. It reports whether it was interrupted, by
-// the end of ctx or by drain.
+// schedule performs the jobs in the order of their ranks, as many at once as the limit
+// allows, in shares. It reports whether ctx or drain interrupted it.
 func schedule(ctx context.Context, jobs []*job, limit int, stopOnError bool, drain <-chan struct{}) (interrupted bool) {
-	var free ranks
+	var free []*job // by rank
+	push := func(j *job) {
+		at, _ := slices.BinarySearchFunc(free, j, func(a, b *job) int { return cmp.Compare(a.rank, b.rank) })
+		free = slices.Insert(free, at, j)
+	}
 	for _, j := range jobs {
 		switch {
 		case j.outcome != "": // it could not be moved
 		case waits(*j.change):
 			j.skip(j.change.Detail)
 		case j.waiting == 0:
-			heap.Push(&free, j)
+			push(j)
 		}
 	}
 	ended, freed := make(chan *job), make(chan int)
@@ -175,9 +165,9 @@ func schedule(ctx context.Context, jobs []*job, limit int, stopOnError bool, dra
 			why, cancelled = interruption, nil
 		default:
 		}
-		for why == "" && free.Len() > 0 && busy+free[0].weight <= limit {
-			j := heap.Pop(&free).(*job)
-			busy, running = busy+j.weight, running+1
+		for why == "" && len(free) > 0 && busy+free[0].weight <= limit {
+			j := free[0]
+			free, busy, running = free[1:], busy+j.weight, running+1
 			j.idle = func() {
 				j.idling = true
 				freed <- j.weight
@@ -207,7 +197,7 @@ func schedule(ctx context.Context, jobs []*job, limit int, stopOnError bool, dra
 			}
 			for _, next := range j.then {
 				if next.waiting--; next.waiting == 0 && next.outcome == "" {
-					heap.Push(&free, next)
+					push(next)
 				}
 			}
 		case <-drain:
@@ -254,19 +244,4 @@ func (j *job) skipDependents() {
 		}
 		next.skip(fmt.Sprintf("%s %s, which %s", relation, j.change.Address, how))
 	}
-}
-
-// ranks is a heap of jobs, the first in rank on top.
-type ranks []*job
-
-func (h ranks) Len() int           { return len(h) }
-func (h ranks) Less(a, b int) bool { return h[a].rank < h[b].rank }
-func (h ranks) Swap(a, b int)      { h[a], h[b] = h[b], h[a] }
-func (h *ranks) Push(j any)        { *h = append(*h, j.(*job)) }
-func (h *ranks) Pop() any {
-	old := *h
-	j := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return j
 }

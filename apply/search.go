@@ -7,17 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/session"
 )
 
-// Search finds commands, and remembers what each PATH has, since most sessions ask for
-// the same. It is for one plan.
-type Search map[[2]string]found // by PATH and command
-
-type found struct {
-	path string
-	err  error
-}
+// Search finds commands for one plan, and keeps the path by PATH and command: most
+// sessions ask for the same.
+type Search map[[2]string]string
 
 // Startable returns why a session cannot be started with the command line of its agent
 // in an environment (NAME=VALUE, the last of a name counts). It accepts a path in a
@@ -26,58 +22,34 @@ func (s Search) Startable(spec session.Spec, argv, env []string) error {
 	if len(argv) == 0 {
 		return errors.New("it has no command")
 	}
-	if strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
+	isPath := strings.Contains(argv[0], "/")
+	if isPath && !filepath.IsAbs(argv[0]) {
 		if _, err := os.Stat(spec.Workspace.Path); err != nil {
 			return nil
 		}
 	}
-	key := [2]string{variable(env, "PATH"), argv[0]}
-	f, known := s[key]
-	if !known || strings.Contains(argv[0], "/") {
-		f.path, f.err = lookUp(argv[0], spec.Workspace.Path, env)
-		s[key] = f
-	}
-	if f.err != nil {
-		return f.err
-	}
-	return checkInterpreter(f.path)
-}
-
-// variable returns the value of a variable in an environment.
-func variable(env []string, name string) string {
-	value := ""
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
+	key := [2]string{environ.Vars(env).Get("PATH"), argv[0]}
+	path, known := s[key]
+	if !known || isPath {
+		var err error
+		if path, err = lookUp(argv[0], spec.Workspace.Path, env); err != nil {
+			return err
 		}
+		s[key] = path
 	}
-	return value
+	return checkInterpreter(path)
 }
 
 // lookUp finds a command as the session does: from its workspace and on its own PATH.
-func lookUp(command, dir string, env []string) (string, error) {
-	if strings.Contains(command, "/") {
-		path := command
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		if !executable(path) {
-			return "", fmt.Errorf("command %s is no executable file", path)
-		}
+func lookUp(command, dir string, env environ.Vars) (string, error) {
+	path, found := env.Program(command, dir)
+	switch {
+	case found:
 		return path, nil
+	case strings.Contains(command, "/"):
+		return "", fmt.Errorf("command %s is no executable file", path)
 	}
-	search := variable(env, "PATH")
-	for _, folder := range filepath.SplitList(search) {
-		if path := filepath.Join(folder, command); folder != "" && executable(path) {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("command %q is not on its PATH (%s)", command, search)
-}
-
-func executable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+	return "", fmt.Errorf("command %q is not on its PATH (%s)", command, env.Get("PATH"))
 }
 
 // checkInterpreter returns an error if the interpreter of a script does not exist. What

@@ -45,7 +45,7 @@ func (e *SetupError) Excerpt() string { return e.Output }
 // has programs of its own, and else here. Its output is kept in the session's folder.
 func (w *workspaces) setUp(ctx context.Context, rec session.Record, argv []string) error {
 	fail := func(err error) error { return fmt.Errorf("setup: %w", err) }
-	folder := w.folder(rec)
+	folder := w.config.Folder(rec)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fail(err)
 	}

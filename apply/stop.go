@@ -16,11 +16,10 @@ import (
 
 // stopper ends agents and removes the places of sessions.
 type stopper struct {
-	runtimes  *runtimes
-	reader    *activity.Reader
-	journal   *journal
-	facts     func(run string) session.RunFacts
-	afterTurn func(session.Spec) time.Duration // nil: as the stop block says
+	config   *Applier
+	runtimes *runtimes
+	reader   *activity.Reader
+	journal  *journal
 }
 
 // end ends the session's agent, after its turn if that is wanted, and keeps its screen.
@@ -28,8 +27,8 @@ type stopper struct {
 func (s *stopper) end(ctx context.Context, e *entry) error {
 	c, live := e.change, e.change.Live
 	limit := e.rec.Spec.Stop.AfterTurn.D()
-	if s.afterTurn != nil {
-		limit = s.afterTurn(e.rec.Spec)
+	if s.config.AfterTurn != nil {
+		limit = s.config.AfterTurn(e.rec.Spec)
 	}
 	interrupted := c.Interrupts != nil && c.Action != plan.Delete && c.Action != plan.Replace
 	if limit > 0 && live != nil {
@@ -55,7 +54,7 @@ func (s *stopper) end(ctx context.Context, e *entry) error {
 		if run == "" {
 			continue
 		}
-		lived := s.facts(run).Alive
+		lived := s.config.Facts(run).Alive
 		if err := rt.Stop(ctx, place, run, e.rec.Spec.Stop); err != nil {
 			return fmt.Errorf("stop run %s: %w", run, err)
 		}
@@ -75,7 +74,7 @@ func (s *stopper) reportEnd(e *entry, run string, lived bool) {
 		return
 	}
 	x := history.Event{Kind: history.RunEnded, Run: run, Reason: string(e.change.Reason)}
-	if exit := s.facts(run).Exit; exit != nil {
+	if exit := s.config.Facts(run).Exit; exit != nil {
 		x.Detail, x.Elapsed = exit.String(), exit.Ran
 		if !lived || exit.Cause == "timeout" {
 			x.Reason = exit.Cause
@@ -148,7 +147,7 @@ func (s *stopper) keepScreen(ctx context.Context, e *entry, rt session.Runtime, 
 		if e.change.Detail != "" {
 			why += ": " + firstLine(e.change.Detail)
 		}
-		err = history.AppendScreen(s.journal.folder(e.rec), s.journal.now(), e.rec.Run.ID, why, text)
+		err = history.AppendScreen(s.config.Folder(e.rec), s.journal.now(), e.rec.Run.ID, why, text)
 	}
 	if err != nil {
 		s.journal.warn(e.change.Address, "the screen could not be kept in the transcript", err.Error())
@@ -190,7 +189,7 @@ func (s *stopper) remove(ctx context.Context, e *entry) error {
 // it still lives.
 func (s *stopper) sweep(ctx context.Context, rec session.Record) error {
 	run := rec.Run.ID
-	if run == "" || !s.facts(run).Claimed {
+	if run == "" || !s.config.Facts(run).Claimed {
 		return nil
 	}
 	rt, err := s.runtimes.of(rec.Spec)

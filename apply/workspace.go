@@ -16,9 +16,7 @@ import (
 
 // workspaces creates and removes the workspaces of sessions.
 type workspaces struct {
-	git      Git
-	dataDir  string
-	folder   func(session.Record) string
+	config   *Applier
 	runtimes *runtimes
 	environs *environments
 }
@@ -26,9 +24,9 @@ type workspaces struct {
 // checkout returns the workspace as it is on disk. In a clone no git is run.
 func (w *workspaces) checkout(t session.WorkspaceState) session.Checkout {
 	if t.Mode == session.Clone || t.Mode == session.Plain {
-		return w.git.LookClone(t.Path)
+		return w.config.Git.LookClone(t.Path)
 	}
-	return w.git.Look(t.Path)
+	return w.config.Git.Look(t.Path)
 }
 
 // planned returns the workspace that is about to be created. It says that agentform
@@ -42,7 +40,7 @@ func (w *workspaces) planned(rec session.Record) session.WorkspaceState {
 		t.Created, t.Made, t.Ready = old.Created, old.Made, old.Ready
 		return t
 	}
-	t.Created = t.Mode != session.InPlace && (!exists || madeIn(w.dataDir, t.Path))
+	t.Created = t.Mode != session.InPlace && (!exists || madeIn(w.config.DataDir, t.Path))
 	return t
 }
 
@@ -83,13 +81,13 @@ func (w *workspaces) create(ctx context.Context, s session.Spec, t *session.Work
 		if err := os.MkdirAll(filepath.Dir(t.Path), 0o755); err != nil {
 			return err
 		}
-		created, err = w.git.AddWorktree(ctx, t.Repo, t.Path, t.Branch, s.Workspace.Base)
+		created, err = w.config.Git.AddWorktree(ctx, t.Repo, t.Path, t.Branch, s.Workspace.Base)
 	case t.Mode == session.Clone:
 		var owner git.Owner
 		if owner, err = git.OwnerOf(s.Runtime.Docker); err != nil {
 			return err
 		}
-		created, err = w.git.AddClone(ctx, t.Repo, t.Path, t.Branch, s.Workspace.Base, &owner)
+		created, err = w.config.Git.AddClone(ctx, t.Repo, t.Path, t.Branch, s.Workspace.Base, &owner)
 	default:
 		return fmt.Errorf("workspace mode %q is not supported", t.Mode)
 	}
@@ -157,7 +155,7 @@ func (w *workspaces) remove(ctx context.Context, e *entry) {
 		return
 	}
 	// The session's directory of workspaces, if this was its last one.
-	if parent := filepath.Dir(t.Path); madeIn(w.dataDir, parent) {
+	if parent := filepath.Dir(t.Path); madeIn(w.config.DataDir, parent) {
 		_ = os.Remove(parent) // fails if it is not empty
 	}
 }
@@ -166,7 +164,7 @@ func (w *workspaces) remove(ctx context.Context, e *entry) {
 // gone. Once the session is removed from the state, nothing else names it.
 func (w *workspaces) reportGone(ctx context.Context, e *entry) {
 	t := e.rec.Tree
-	if risk, err := w.git.AtRisk(ctx, t.Path, t.Repo); err == nil && risk.Any() {
+	if risk, err := w.config.Git.AtRisk(ctx, t.Path, t.Repo); err == nil && risk.Any() {
 		e.emit(history.Event{Kind: history.WorkKept, Detail: fmt.Sprintf("the folder %s is gone, and its repository still has %s (until: git -C %s worktree prune)", t.Path, risk, t.Repo)})
 	}
 }
@@ -176,11 +174,11 @@ func (w *workspaces) removeClean(ctx context.Context, s session.Spec, t session.
 	var err error
 	switch t.Mode {
 	case session.Worktree:
-		err = w.git.RemoveWorktree(ctx, t.Repo, t.Path)
+		err = w.config.Git.RemoveWorktree(ctx, t.Repo, t.Path)
 	case session.Clone:
 		var runner git.Runner
 		if runner, err = w.runner(s, t.Path); err == nil {
-			err = w.git.RemoveClone(ctx, t.Path, t.Repo, runner)
+			err = w.config.Git.RemoveClone(ctx, t.Path, t.Repo, runner)
 		}
 	default:
 		// Without git, nothing says what would be lost.

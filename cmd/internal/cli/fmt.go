@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
-	"github.com/hashicorp/go-multierror"
 	"github.com/pmezard/go-difflib/difflib"
 	"github.com/spf13/cobra"
 
@@ -57,25 +56,25 @@ func runFmt(a *app, o fmtOptions) error {
 	case len(o.paths) == 0:
 		o.paths = []string{"."}
 	}
-	var errs *multierror.Error
+	var errs []error
 	work := false
 	for _, given := range o.paths {
 		files, err := formattable(a.absolute(given), o.recursive)
 		if err != nil {
-			errs = multierror.Append(errs, fmt.Errorf("format %s: %w", given, err))
+			errs = append(errs, fmt.Errorf("format %s: %w", given, err))
 			continue
 		}
 		for _, file := range files {
 			changed, err := fmtFile(a, file, o)
 			if err != nil {
-				errs = multierror.Append(errs, fmt.Errorf("format %s: %w", a.short(file), err))
+				errs = append(errs, fmt.Errorf("format %s: %w", a.short(file), err))
 			}
 			work = work || changed
 		}
 	}
 	switch {
-	case errs.ErrorOrNil() != nil:
-		return errs
+	case len(errs) > 0:
+		return errors.Join(errs...)
 	case o.check && work:
 		return outcome(exitUnformatted)
 	}

@@ -25,7 +25,7 @@ func Diagnostics(w io.Writer, s Style, ds []session.Diagnostic) error {
 }
 
 // Errors writes errors as Diagnostics does. A session.Diagnostic keeps its location in
-// the file. Joined errors (errors.Join, multierror) are written one by one.
+// the file. Joined errors are written one by one.
 func Errors(w io.Writer, s Style, errs ...error) error {
 	return Diagnostics(w, s, diagnosticsOf(errs))
 }
@@ -56,13 +56,9 @@ func flat(errs []error) (all []error) {
 }
 
 func joined(err error) []error {
-	switch e := err.(type) { //nolint:errorlint // a list within another error is told in that error's words
-	case interface{ WrappedErrors() []error }: // multierror
-		return e.WrappedErrors()
-	case interface{ Unwrap() []error }:
-		if parts := e.Unwrap(); err.Error() == errors.Join(parts...).Error() {
-			return parts
-		}
+	// A list within another error is told in that error's words.
+	if e, list := err.(interface{ Unwrap() []error }); list && err.Error() == errors.Join(e.Unwrap()...).Error() {
+		return e.Unwrap()
 	}
 	return nil
 }
