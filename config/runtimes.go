@@ -96,7 +96,7 @@ var mountType = cty.ObjectWithOptionalAttrs(map[string]cty.Type{"source": cty.St
 
 // readMounts decodes the paths of the host that a container has.
 func readMounts(d reader, b *expr.Block, name string, into *[]session.Mount) {
-	v, a, ok := d.ValueLike(b, name, cty.List(mountType), `a list of mounts, like [{ source = "~/.codex", target = "/home/agent/.codex" }]`)
+	v, a, ok := d.Value(b, name, cty.List(mountType), `a list of mounts, like [{ source = "~/.codex", target = "/home/agent/.codex" }]`)
 	if !ok {
 		if a != nil && a.Value != nil && a.Value.Ok {
 			checkMountAttributes(d, a, a.Value.Value)

@@ -24,7 +24,7 @@ func (d Decoder) Clean(a *Attr, text string) bool {
 
 // Text decodes a text. Ok: it is there and valid.
 func (d Decoder) Text(b *Block, name string, into *string) bool {
-	v, a, ok := d.value(b, name, cty.String)
+	v, a, ok := d.Value(b, name, cty.String, "a string")
 	if !ok || !d.Clean(a, v.AsString()) {
 		return false
 	}
@@ -48,14 +48,14 @@ func (d Decoder) Word(b *Block, name string, into *string) bool {
 
 // Flag decodes a bool.
 func (d Decoder) Flag(b *Block, name string, into *bool) {
-	if v, _, ok := d.value(b, name, cty.Bool); ok {
+	if v, _, ok := d.Value(b, name, cty.Bool, "true or false"); ok {
 		*into = v.True()
 	}
 }
 
 // Whole decodes a whole number of at least low.
 func (d Decoder) Whole(b *Block, name string, low int, into *int) {
-	v, a, ok := d.value(b, name, cty.Number)
+	v, a, ok := d.Value(b, name, cty.Number, "a number")
 	if !ok {
 		return
 	}
@@ -72,7 +72,7 @@ func (d Decoder) Whole(b *Block, name string, low int, into *int) {
 
 // Decimal decodes a number from low to high.
 func (d Decoder) Decimal(b *Block, name string, low, high float64, into *float64) {
-	v, a, ok := d.value(b, name, cty.Number)
+	v, a, ok := d.Value(b, name, cty.Number, "a number")
 	if !ok {
 		return
 	}
@@ -90,7 +90,7 @@ func (d Decoder) Decimal(b *Block, name string, low, high float64, into *float64
 
 // Words decodes a list of texts.
 func (d Decoder) Words(b *Block, name string, into *[]string) bool {
-	v, a, ok := d.value(b, name, cty.List(cty.String))
+	v, a, ok := d.Value(b, name, cty.List(cty.String), "a list of strings")
 	if !ok {
 		return false
 	}
@@ -125,7 +125,7 @@ func (d Decoder) Command(b *Block, name string, into *[]string) bool {
 
 // Table decodes a map of texts. A key whose value is null is left out.
 func (d Decoder) Table(b *Block, name string, into *map[string]string) bool {
-	v, a, ok := d.value(b, name, cty.Map(cty.String))
+	v, a, ok := d.Value(b, name, cty.Map(cty.String), "a map of strings")
 	if !ok {
 		return false
 	}

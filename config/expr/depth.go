@@ -2,8 +2,10 @@ package expr
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -36,20 +38,8 @@ var (
 	}
 )
 
-// deepSource returns an error about a source that needs too much stack, or nil.
-func deepSource(src []byte, name string, json bool) *hcl.Diagnostic {
-	if json {
-		return deepJSON(src, name)
-	}
-	return deepTokens(src, name, hclsyntax.LexConfig)
-}
-
-// deepTemplate is deepSource for the text of a template.
-func deepTemplate(src []byte, name string) *hcl.Diagnostic {
-	return deepTokens(src, name, hclsyntax.LexTemplate)
-}
-
-// deepTokens counts what nests in a source. It lexes only a source that is suspicious.
+// deepTokens returns an error about a source that needs too much stack, or nil. It lexes only
+// a source that is suspicious.
 func deepTokens(src []byte, name string, lex func([]byte, string, hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics)) *hcl.Diagnostic {
 	if !suspicious(src, harmless) {
 		return nil
@@ -100,41 +90,35 @@ func suspicious(src []byte, harmless int) bool {
 	return false
 }
 
-// deepJSON counts the brackets of JSON and examines strings that may be templates.
+// deepJSON counts the brackets of JSON and examines strings that may be templates. It leaves
+// invalid JSON to HCL, which stops there.
 func deepJSON(src []byte, name string) *hcl.Diagnostic {
-	depth, line := 0, 1
-	at := func(offset int) hcl.Range {
-		pos := hcl.Pos{Line: line, Column: 1, Byte: offset}
-		return hcl.Range{Filename: name, Start: pos, End: pos}
+	if !suspicious(src, harmless) {
+		return nil
 	}
-	for i := 0; i < len(src); i++ {
-		switch src[i] {
-		case '\n':
-			line++
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		case '"':
-			start := i + 1
-			for i++; i < len(src) && src[i] != '"' && src[i] != '\n'; i++ {
-				if src[i] == '\\' {
-					i++
-				}
-			}
-			text := src[start:min(i, len(src))]
-			if (bytes.Contains(text, []byte("${")) || bytes.Contains(text, []byte("%{"))) && deepTemplate(text, name) != nil {
-				return tooDeep(at(start))
-			}
-			if i < len(src) && src[i] == '\n' {
-				line++
-			}
+	d := json.NewDecoder(bytes.NewReader(src))
+	for depth := 0; ; {
+		token, err := d.Token()
+		if err != nil {
+			return nil
 		}
-		if depth > maxDepth {
-			return tooDeep(at(i))
+		deep := false
+		switch t := token.(type) {
+		case json.Delim:
+			if depth++; t == ']' || t == '}' {
+				depth -= 2
+			}
+			deep = depth > maxDepth
+		case string:
+			template := strings.Contains(t, "${") || strings.Contains(t, "%{")
+			deep = template && deepTokens([]byte(t), name, hclsyntax.LexTemplate) != nil
+		}
+		if deep {
+			offset := int(d.InputOffset())
+			pos := hcl.Pos{Line: 1 + bytes.Count(src[:offset], []byte("\n")), Column: 1, Byte: offset}
+			return tooDeep(hcl.Range{Filename: name, Start: pos, End: pos})
 		}
 	}
-	return nil
 }
 
 func tooDeep(r hcl.Range) *hcl.Diagnostic {

@@ -97,14 +97,9 @@ func (d Decoder) Evaluate(a *Attr) (cty.Value, bool) {
 	return e.Value, e.Ok
 }
 
-// value returns an attribute's value converted to a type. Not ok: it is absent, null or
-// invalid, which was reported.
-func (d Decoder) value(b *Block, name string, want cty.Type) (cty.Value, *Attr, bool) {
-	return d.ValueLike(b, name, want, describe(want))
-}
-
-// ValueLike is value for a type with a description for messages.
-func (d Decoder) ValueLike(b *Block, name string, want cty.Type, described string) (cty.Value, *Attr, bool) {
+// Value returns an attribute's value converted to a type, which messages call described. Not
+// ok: it is absent, null or invalid, which was reported.
+func (d Decoder) Value(b *Block, name string, want cty.Type, described string) (cty.Value, *Attr, bool) {
 	a := b.Attr(name)
 	if a == nil {
 		return cty.NilVal, nil, false
@@ -168,21 +163,4 @@ func unlike(v cty.Value, err error) string {
 		return ", not " + t.FriendlyName()
 	}
 	return ": " + Conversion(err)
-}
-
-// describe returns a type for messages.
-func describe(t cty.Type) string {
-	switch {
-	case t == cty.String:
-		return "a string"
-	case t == cty.Number:
-		return "a number"
-	case t == cty.Bool:
-		return "true or false"
-	case t.IsListType():
-		return "a list of strings"
-	case t.IsMapType():
-		return "a map of strings"
-	}
-	return t.FriendlyName()
 }

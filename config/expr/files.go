@@ -47,7 +47,7 @@ func templateFunc(d *Dirs, all map[string]function.Function, fromFile bool) func
 		if !given.IsKnown() {
 			return cty.DynamicVal.WithMarks(marks, objectMarks), nil
 		}
-		if deep := deepTemplate([]byte(text), name); deep != nil {
+		if deep := deepTokens([]byte(text), name, hclsyntax.LexTemplate); deep != nil {
 			return cty.NilVal, function.NewArgErrorf(0, "%s: %s", name, deep.Detail)
 		}
 		expr, diags := hclsyntax.ParseTemplate([]byte(text), name, hcl.InitialPos)

@@ -20,7 +20,13 @@ var errRedacted = errors.New("the error is hidden, because an argument is sensit
 // a value can have, and its errors quote no sensitive value. The errors of a template can
 // quote only its text, as the functions in it are guarded.
 func guard(name string, f function.Function, w *Watch) function.Function {
-	params, rest := f.Params(), f.VarParam()
+	params, rest := f.Params(), f.VarParam() // copies
+	for i := range params {
+		forward(&params[i])
+	}
+	if rest != nil {
+		forward(rest)
+	}
 	redact := func(err error, args []cty.Value) error {
 		if strings.HasPrefix(name, "template") {
 			args = args[:min(1, len(args))]
@@ -36,8 +42,8 @@ func guard(name string, f function.Function, w *Watch) function.Function {
 	}
 	return function.New(&function.Spec{
 		Description: f.Description(),
-		Params:      forwarded(params),
-		VarParam:    forwardedVar(rest),
+		Params:      params,
+		VarParam:    rest,
 		Type: func(args []cty.Value) (cty.Type, error) {
 			w.check()
 			if err := tooLarge(name, args); err != nil {
@@ -59,23 +65,9 @@ func guard(name string, f function.Function, w *Watch) function.Function {
 	})
 }
 
-// forwarded returns parameters that accept null, unknown and marked arguments, for a
-// function that passes them to one that checks them.
-func forwarded(params []function.Parameter) []function.Parameter {
-	params = slices.Clone(params)
-	for i := range params {
-		params[i] = *forwardedVar(&params[i])
-	}
-	return params
-}
-
-func forwardedVar(p *function.Parameter) *function.Parameter {
-	if p == nil {
-		return nil
-	}
-	q := *p
-	q.AllowNull, q.AllowUnknown, q.AllowDynamicType, q.AllowMarked = true, true, true, true
-	return &q
+// forward makes a parameter accept what the guarded function checks itself.
+func forward(p *function.Parameter) {
+	p.AllowNull, p.AllowUnknown, p.AllowDynamicType, p.AllowMarked = true, true, true, true
 }
 
 // longTuple is the length from which converting a tuple to a list is slow: cty finds the

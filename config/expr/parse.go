@@ -51,7 +51,7 @@ func spoils(d *hcl.Diagnostic) bool {
 
 // Parse parses an expression of limited depth.
 func Parse(text, filename string, start hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics) {
-	if d := deepSource([]byte(text), filename, false); d != nil {
+	if d := deepTokens([]byte(text), filename, hclsyntax.LexExpression); d != nil {
 		return nil, hcl.Diagnostics{d}
 	}
 	parsed, diags := hclsyntax.ParseExpression([]byte(text), filename, start)
@@ -63,12 +63,14 @@ func Parse(text, filename string, start hcl.Pos) (hclsyntax.Expression, hcl.Diag
 
 // ParseSource parses a file of limited depth.
 func ParseSource(src []byte, name string) (*hcl.File, hcl.Diagnostics) {
-	json := strings.HasSuffix(name, ".json")
-	if d := deepSource(src, name, json); d != nil {
-		return &hcl.File{Bytes: src, Body: hcl.EmptyBody()}, hcl.Diagnostics{d}
-	}
-	if json {
+	if strings.HasSuffix(name, ".json") {
+		if d := deepJSON(src, name); d != nil {
+			return &hcl.File{Bytes: src, Body: hcl.EmptyBody()}, hcl.Diagnostics{d}
+		}
 		return hcljson.Parse(src, name)
+	}
+	if d := deepTokens(src, name, hclsyntax.LexConfig); d != nil {
+		return &hcl.File{Bytes: src, Body: hcl.EmptyBody()}, hcl.Diagnostics{d}
 	}
 	return hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 }
