@@ -12,49 +12,43 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// placed is an address and the attribute that names it.
-type placed struct {
-	address session.Address
-	attr    *expr.Attr
-}
-
 // addressOf decodes session.NAME, session.NAME["KEY"] or session.NAME[0]. The key can be
 // any expression, and the session need not be declared. Not ok: it is missing or invalid,
 // which was reported.
-func addressOf(d reader, b *expr.Block, name string) (p placed, ok bool) {
+func addressOf(d reader, b *expr.Block, name string) (session.Address, bool) {
 	a := b.Attr(name)
 	if a == nil {
 		d.Require(b, name, name+` = session.api, or session.worker["web"]`)
-		return p, false
+		return "", false
 	}
 	if a.Bad {
-		return p, false
+		return "", false
 	}
 	address := a.Expr
 	if _, native := address.(hclsyntax.Expression); !native {
 		// in JSON an address is a string
 		var reported bool
 		if address, reported = unquote(d, a); reported {
-			return p, false
+			return "", false
 		}
 	}
 	block, key, ok := addressParts(address)
 	if !ok || !addressable(block) {
 		d.Fail(a, "Invalid address", "%q must be the address of a session, without quotes: session.api, session.worker[\"web\"] or session.pool[0].", name)
-		return p, false
+		return "", false
 	}
 	if key == nil {
-		return placed{session.Single(block), a}, true
+		return session.Single(block), true
 	}
 	k, ok := d.Evaluate(&expr.Attr{Name: name, Expr: key, Range: key.Range(), PerInstance: true})
 	if !ok {
-		return p, false
+		return "", false
 	}
 	of, problem := instanceAddress(block, k)
 	if problem != "" {
 		d.Fail(a, "Invalid address", "%s", problem)
 	}
-	return placed{of, a}, of != ""
+	return of, of != ""
 }
 
 // instanceAddress returns the address of an instance. Both results are empty if the key is

@@ -69,7 +69,8 @@ func builtinAgents(o Options) map[string]Agent {
 func readAgent(l *loader, b *expr.Block) (_ Agent, broken bool) {
 	l.checkAll(b, inProject)
 	spoiled := false
-	d := l.reader(l.ctx).spoiling(&spoiled)
+	d := l.reader(l.ctx)
+	d.Spoiled = &spoiled
 	name := b.Labels[0]
 	builtins := slices.Sorted(maps.Keys(l.opts.Builtins))
 	_, builtin := l.opts.Builtins[name]

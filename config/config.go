@@ -153,12 +153,6 @@ func (l *loader) reader(ctx *hcl.EvalContext) reader {
 	return reader{expr.Decoder{Eval: l.eval, Ctx: ctx}, l}
 }
 
-// spoiling returns a reader that sets *into when a value is missing.
-func (d reader) spoiling(into *bool) reader {
-	d.Spoiled = into
-	return d
-}
-
 // load runs the phases, each with the values of those before it. It calls settled once
 // the settings are known.
 func (l *loader) load(m *Manifest, settled func(Manifest)) {

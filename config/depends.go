@@ -29,11 +29,6 @@ type dependency struct {
 	until *expr.Attr // nil: not set
 }
 
-// refs returns what session refers to in depends_on.
-func refs(instances map[string]*instances) cty.Value {
-	return sessionObject(instances, reference, true, func(i *instance) cty.Value { return cty.CapsuleVal(reference, i) })
-}
-
 // sessionObject returns the object session: for each block a value, or the list or map of
 // the values of its instances, which have one type. Instances that are not enabled are in a
 // map only if off is set.
@@ -134,10 +129,10 @@ func splitDependency(l *loader, name string, e hcl.Expression, s scope) dependen
 	var found dependency
 	for _, pair := range pairs {
 		part := &expr.Attr{Name: name, Expr: pair.Value, Range: pair.Value.Range()}
-		switch key := hcl.ExprAsKeyword(pair.Key); {
-		case isKey(pair.Key, key, "session"):
+		switch key, _ := pair.Key.Value(nil); { // a word, with or without quotes
+		case key.RawEquals(cty.StringVal("session")):
 			found.Attr = part
-		case isKey(pair.Key, key, "until"):
+		case key.RawEquals(cty.StringVal("until")):
 			found.until = part
 			l.check(part, s)
 		default:
@@ -152,15 +147,6 @@ func splitDependency(l *loader, name string, e hcl.Expression, s scope) dependen
 		return whole
 	}
 	return found
-}
-
-// isKey reports whether the key of an object is a word: a keyword, or in JSON a string.
-func isKey(e hcl.Expression, keyword, word string) bool {
-	if keyword != "" {
-		return keyword == word
-	}
-	v, diags := e.Value(nil)
-	return !diags.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && v.AsString() == word
 }
 
 // evaluateDependency evaluates one element of depends_on, or the whole if that is not a

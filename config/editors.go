@@ -3,8 +3,10 @@ package config
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/session"
@@ -15,6 +17,8 @@ import (
 // decode manifests.
 func Schema() ([]byte, error) {
 	all := language()
+	lifecycle := all["session"].blocks["lifecycle"]
+	lifecycle.attr("ignore_changes").Values = append([]string{"all"}, ignorable()...)
 	d := definitions{
 		"expression": {"type": "string", "pattern": `\$\{|%\{`, "description": "A string template: ${ … }."},
 		"text":       {"type": []string{"string", "number", "boolean", "null"}},
@@ -44,28 +48,16 @@ type nativeSchema struct {
 
 // nativeBlock is a type of block.
 type nativeBlock struct {
-	Type        string            `json:"type"`
-	Labels      []string          `json:"labels,omitempty"`      // their names
-	FirstLabel  string            `json:"first_label,omitempty"` // of a block in Kinds
-	Repeatable  bool              `json:"repeatable"`            // in its parent
-	Description string            `json:"description"`
-	Forces      string            `json:"forces,omitempty"`         // of the block as a whole
-	Free        bool              `json:"any_attribute,omitempty"`  // locals
-	Kinds       []nativeBlock     `json:"by_first_label,omitempty"` // if its content depends on the first label
-	Attributes  []nativeAttribute `json:"attributes"`
-	Blocks      []nativeBlock     `json:"blocks"`
-}
-
-// nativeAttribute is an attribute of a block.
-type nativeAttribute struct {
-	Name         string   `json:"name"`
-	Type         kind     `json:"type"`
-	Required     bool     `json:"required"`
-	Default      string   `json:"default,omitempty"`       // in HCL
-	DefaultWords string   `json:"default_words,omitempty"` // if it has no literal
-	Values       []string `json:"values,omitempty"`        // of it, or of its elements
-	Forces       string   `json:"forces,omitempty"`        // none, restart or replace
-	Description  string   `json:"description"`
+	Type        string        `json:"type"`
+	Labels      []string      `json:"labels,omitempty"`      // their names
+	FirstLabel  string        `json:"first_label,omitempty"` // of a block in Kinds
+	Repeatable  bool          `json:"repeatable"`            // in its parent
+	Description string        `json:"description"`
+	Forces      string        `json:"forces,omitempty"`         // of the block as a whole
+	Free        bool          `json:"any_attribute,omitempty"`  // locals
+	Kinds       []nativeBlock `json:"by_first_label,omitempty"` // if its content depends on the first label
+	Attributes  []attribute   `json:"attributes"`
+	Blocks      []nativeBlock `json:"blocks"`
 }
 
 // nativeBlocks returns blocks, sorted by type.
@@ -74,7 +66,7 @@ func nativeBlocks(all map[string]shape) []nativeBlock {
 	for _, typ := range slices.Sorted(maps.Keys(all)) {
 		s := all[typ]
 		b := nativeOf(typ, s)
-		b.Repeatable = s.many || len(s.labels) > 0 || s.free || slices.ContainsFunc(s.attrs, func(a attribute) bool { return a.kind == anAddress })
+		b.Repeatable = s.many || len(s.labels) > 0 || s.free || slices.ContainsFunc(s.attrs, func(a attribute) bool { return a.Kind == anAddress })
 		for _, first := range slices.Sorted(maps.Keys(s.kinds)) {
 			k := nativeOf(typ, s.kinds[first])
 			k.Labels, k.FirstLabel, k.Repeatable = s.labels, first, true
@@ -86,26 +78,9 @@ func nativeBlocks(all map[string]shape) []nativeBlock {
 }
 
 func nativeOf(typ string, s shape) nativeBlock {
-	b := nativeBlock{
+	return nativeBlock{
 		Type: typ, Labels: s.labels, Description: s.doc, Forces: s.forces, Free: s.free,
-		Attributes: []nativeAttribute{}, Blocks: nativeBlocks(s.blocks),
-	}
-	for _, a := range s.attrs {
-		b.Attributes = append(b.Attributes, nativeAttribute{
-			Name: a.name, Type: a.kind, Required: a.required, Default: a.def, DefaultWords: a.defWords,
-			Values: choices(a), Forces: a.forces, Description: a.doc,
-		})
-	}
-	return b
-}
-
-// choices returns the words that an attribute, or its elements, can be.
-func choices(a attribute) []string {
-	switch a.kind {
-	case someFields:
-		return append([]string{"all"}, ignorable()...)
-	default:
-		return a.values
+		Attributes: append([]attribute{}, s.attrs...), Blocks: nativeBlocks(s.blocks),
 	}
 }
 
@@ -119,9 +94,9 @@ type definitions map[string]node
 func (d definitions) object(path string, attrs []attribute, blocks map[string]shape) node {
 	properties, required := node{}, []string{}
 	for _, a := range attrs {
-		properties[a.name] = attributeNode(a)
-		if a.required {
-			required = append(required, a.name)
+		properties[a.Name] = attributeNode(a)
+		if a.Required {
+			required = append(required, a.Name)
 		}
 	}
 	for _, typ := range slices.Sorted(maps.Keys(blocks)) {
@@ -169,22 +144,26 @@ func (d definitions) block(path string, s shape) node {
 // attributeNode returns the schema of an attribute: its value, null, or a template.
 func attributeNode(a attribute) node {
 	n := node{"anyOf": append(valueNodes(a), node{"$ref": "#/definitions/expression"}, node{"type": "null"})}
-	if a.kind == anything {
+	if a.Kind == anything {
 		n = node{}
 	}
-	n["description"] = plain(a.doc)
-	if a.def != "" {
-		n["default"] = json.RawMessage(a.def)
+	n["description"] = plain(a.Doc)
+	if a.Default != "" {
+		n["default"] = json.RawMessage(a.Default)
 	}
 	return n
 }
 
 func valueNodes(a attribute) []node {
 	element := node{"$ref": "#/definitions/text"}
-	if words := choices(a); len(words) > 0 {
-		element = node{"enum": words}
+	if len(a.Values) > 0 {
+		element = node{"enum": a.Values}
 	}
-	switch a.kind {
+	template := node{"$ref": "#/definitions/expression"}
+	listOf := func(elements ...node) node {
+		return node{"type": "array", "items": node{"anyOf": append(elements, template)}}
+	}
+	switch a.Kind {
 	case aFlag:
 		return []node{{"type": "boolean"}}
 	case aWhole:
@@ -198,18 +177,18 @@ func valueNodes(a attribute) []node {
 	case someAddresses:
 		until := node{"enum": []session.Await{session.AwaitReady, session.AwaitTurn, session.AwaitDone}}
 		object := node{"type": "object", "required": []string{"session"}, "additionalProperties": false,
-			"properties": node{"session": element, "until": node{"anyOf": []node{until, {"$ref": "#/definitions/expression"}}}}}
-		return []node{{"type": "array", "items": node{"anyOf": []node{element, object, {"$ref": "#/definitions/expression"}}}}}
+			"properties": node{"session": element, "until": node{"anyOf": []node{until, template}}}}
+		return []node{listOf(element, object)}
 	case someTexts, someRegexes, aCommand:
-		return []node{{"type": "array", "items": node{"anyOf": []node{element, {"$ref": "#/definitions/expression"}}}}}
+		return []node{listOf(element)}
 	case trueOrTexts:
-		return []node{{"type": "boolean"}, {"type": "array", "items": node{"anyOf": []node{element, {"$ref": "#/definitions/expression"}}}}}
+		return []node{{"type": "boolean"}, listOf(element)}
 	case someFields:
-		return []node{{"enum": []string{"all"}}, {"type": "array", "items": node{"anyOf": []node{element, {"$ref": "#/definitions/expression"}}}}}
+		return []node{{"enum": []string{"all"}}, listOf(element)}
 	case aTable:
 		return []node{{"type": "object", "additionalProperties": element}}
 	case someMounts:
-		flag := node{"anyOf": []node{{"type": "boolean"}, {"$ref": "#/definitions/expression"}, {"type": "null"}}}
+		flag := node{"anyOf": []node{{"type": "boolean"}, template, {"type": "null"}}}
 		return []node{{"type": "array", "items": node{
 			"type": "object", "required": []string{"source", "target"}, "additionalProperties": false,
 			"properties": node{"source": element, "target": element, "read_only": flag},
@@ -218,15 +197,9 @@ func valueNodes(a attribute) []node {
 	return []node{element}
 }
 
+var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`) })
+
 // plain returns a description without Markdown.
 func plain(doc string) string {
-	for {
-		before, rest, ok := strings.Cut(doc, "](")
-		_, after, closed := strings.Cut(rest, ")")
-		open := strings.LastIndexByte(before, '[')
-		if !ok || !closed || open < 0 {
-			return strings.ReplaceAll(doc, "`", "")
-		}
-		doc = before[:open] + before[open+1:] + after
-	}
+	return strings.ReplaceAll(link().ReplaceAllString(doc, "$1"), "`", "")
 }

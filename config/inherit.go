@@ -13,7 +13,7 @@ const inheritEnv = "inherit_env"
 
 // inheritAttr returns inherit_env for a block.
 func inheritAttr(forces, doc string) attribute {
-	return attribute{name: inheritEnv, kind: trueOrTexts, forces: forces, defWords: "none", doc: doc}
+	return attribute{Name: inheritEnv, Kind: trueOrTexts, Forces: forces, DefaultWords: "none", Doc: doc}
 }
 
 // readInherit adds the variables of inherit_env to a list; true adds all.

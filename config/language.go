@@ -36,15 +36,15 @@ const (
 
 // attribute describes an attribute, for decoding, editors and documentation.
 type attribute struct {
-	name     string
-	kind     kind
-	def      string   // its default in HCL; "": none
-	defWords string   // its default in words, if it has no literal
-	values   []string // of a string, or of the strings in a list
-	required bool
-	forces   string   // what a change forces; "": it is not compared with the record
-	parts    []string // fields that it is compared by
-	doc      string   // one or two sentences
+	Name         string   `json:"name"`
+	Kind         kind     `json:"type"`
+	Required     bool     `json:"required"`
+	Default      string   `json:"default,omitempty"`       // in HCL
+	DefaultWords string   `json:"default_words,omitempty"` // if it has no literal
+	Values       []string `json:"values,omitempty"`        // of it, or of its elements
+	Forces       string   `json:"forces,omitempty"`        // by a change; "": it is not compared with the record
+	Doc          string   `json:"description"`
+	parts        []string // fields that it is compared by
 }
 
 // shape describes a type of block.
@@ -63,7 +63,7 @@ type shape struct {
 func (s shape) names() []string {
 	list := make([]string, len(s.attrs))
 	for i, a := range s.attrs {
-		list[i] = a.name
+		list[i] = a.Name
 	}
 	return list
 }
@@ -74,17 +74,9 @@ func (s *shape) attr(name string) *attribute {
 		return nil
 	}
 	for i := range s.attrs {
-		if s.attrs[i].name == name {
+		if s.attrs[i].Name == name {
 			return &s.attrs[i]
 		}
-	}
-	return nil
-}
-
-// choices returns the words that an attribute can be; nil: any value.
-func (s *shape) choices(name string) []string {
-	if a := s.attr(name); a != nil {
-		return a.values
 	}
 	return nil
 }
@@ -97,17 +89,17 @@ func language() map[string]shape {
 		"variable": {
 			labels: named, doc: "A value given from [outside](#files).",
 			attrs: []attribute{
-				{name: "type", kind: aType, defWords: "any", doc: "The type of its values: `string`, `number`, `bool`, `list(string)`, `map(string)`, `object({ … })`."},
-				{name: "default", kind: anything, doc: "The default. Without one, a value is required."},
-				{name: "description", kind: aText, doc: "Description."},
-				{name: "sensitive", kind: aFlag, def: "false", doc: "Hides the value in messages. It is refused wherever it would be stored."},
-				{name: "nullable", kind: aFlag, def: "true", doc: "Whether it can be null. If not, null means the default."},
+				{Name: "type", Kind: aType, DefaultWords: "any", Doc: "The type of its values: `string`, `number`, `bool`, `list(string)`, `map(string)`, `object({ … })`."},
+				{Name: "default", Kind: anything, Doc: "The default. Without one, a value is required."},
+				{Name: "description", Kind: aText, Doc: "Description."},
+				{Name: "sensitive", Kind: aFlag, Default: "false", Doc: "Hides the value in messages. It is refused wherever it would be stored."},
+				{Name: "nullable", Kind: aFlag, Default: "true", Doc: "Whether it can be null. If not, null means the default."},
 			},
 			blocks: map[string]shape{"validation": {
 				many: true, doc: "A rule for its values.",
 				attrs: []attribute{
-					{name: "condition", kind: aFlag, required: true, doc: "Must be true."},
-					{name: "error_message", kind: aText, required: true, doc: "Error message."},
+					{Name: "condition", Kind: aFlag, Required: true, Doc: "Must be true."},
+					{Name: "error_message", Kind: aText, Required: true, Doc: "Error message."},
 				},
 			}},
 		},
@@ -118,25 +110,25 @@ func language() map[string]shape {
 		"secret": {
 			labels: named, doc: "The source of a secret: exactly one of the three. A secret without a block comes from the environment variable with its name. Nothing is read before an apply.",
 			attrs: []attribute{
-				{name: "env", kind: aText, doc: "A variable of agentform's own environment. No agent gets it under this name."},
-				{name: "file", kind: aPath, doc: "A file, which may be outside the repository. One line break at its end is dropped."},
-				{name: "command", kind: aCommand, doc: "A program that prints it, run in the project directory. One line break at the end is dropped."},
+				{Name: "env", Kind: aText, Doc: "A variable of agentform's own environment. No agent gets it under this name."},
+				{Name: "file", Kind: aPath, Doc: "A file, which may be outside the repository. One line break at its end is dropped."},
+				{Name: "command", Kind: aCommand, Doc: "A program that prints it, run in the project directory. One line break at the end is dropped."},
 			},
 		},
 		"notify": {
 			labels: named, doc: "Where the hub (`agentform serve`) sends events.",
 			attrs: []attribute{
-				{name: "on", kind: someTexts, required: true, values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "pr_detected"}, doc: "The events."},
-				{name: "command", kind: aCommand, doc: "A program that gets the event as JSON on its standard input."},
-				{name: "webhook", kind: aText, doc: "An `https://` or `http://` address that gets it as a POST instead."},
+				{Name: "on", Kind: someTexts, Required: true, Values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "pr_detected"}, Doc: "The events."},
+				{Name: "command", Kind: aCommand, Doc: "A program that gets the event as JSON on its standard input."},
+				{Name: "webhook", Kind: aText, Doc: "An `https://` or `http://` address that gets it as a POST instead."},
 			},
 		},
 		"output": {
 			labels: named, doc: "A value for people and programs.",
 			attrs: []attribute{
-				{name: "value", kind: anything, required: true, doc: "Any expression. Only here and in `check` does `session.NAME` have attributes: `address`, `name`, `key`, `role`, `agent`, `branch`, `prompt` (its sha256), `workspace`, `labels`, `desired`."},
-				{name: "description", kind: aText, doc: "Description."},
-				{name: "sensitive", kind: aFlag, def: "false", doc: "Allows a sensitive value, which is then shown only when requested by name."},
+				{Name: "value", Kind: anything, Required: true, Doc: "Any expression. Only here and in `check` does `session.NAME` have attributes: `address`, `name`, `key`, `role`, `agent`, `branch`, `prompt` (its sha256), `workspace`, `labels`, `desired`."},
+				{Name: "description", Kind: aText, Doc: "Description."},
+				{Name: "sensitive", Kind: aFlag, Default: "false", Doc: "Allows a sensitive value, which is then shown only when requested by name."},
 			},
 		},
 		"check": {
@@ -144,8 +136,8 @@ func language() map[string]shape {
 			blocks: map[string]shape{"assert": {
 				many: true, doc: "An assertion; at least one is required.",
 				attrs: []attribute{
-					{name: "condition", kind: aFlag, required: true, doc: "Must be true."},
-					{name: "error_message", kind: aText, required: true, doc: "Error message."},
+					{Name: "condition", Kind: aFlag, Required: true, Doc: "Must be true."},
+					{Name: "error_message", Kind: aText, Required: true, Doc: "Error message."},
 				},
 			}},
 		},
@@ -158,30 +150,30 @@ func language() map[string]shape {
 
 // addressShapes returns the blocks about recorded addresses.
 func addressShapes() map[string]shape {
-	each := attribute{name: "for_each", kind: anything, doc: "A map or a set of strings: one for each, with `each.key` and `each.value`."}
+	each := attribute{Name: "for_each", Kind: anything, Doc: "A map or a set of strings: one for each, with `each.key` and `each.value`."}
 	return map[string]shape{
 		"import": {
 			doc: "Takes over a live session that agentform did not start.",
 			attrs: []attribute{
 				each,
-				{name: "to", kind: anAddress, required: true, doc: "The declared session."},
-				{name: "id", kind: aText, required: true, doc: "The live session: `tmux:SOCKET/SESSION`, with the socket's name or absolute path, or `docker:CONTAINER`."},
+				{Name: "to", Kind: anAddress, Required: true, Doc: "The declared session."},
+				{Name: "id", Kind: aText, Required: true, Doc: "The live session: `tmux:SOCKET/SESSION`, with the socket's name or absolute path, or `docker:CONTAINER`."},
 			},
 		},
 		"moved": {
 			doc: "Renames a session, which continues to run.",
 			attrs: []attribute{
 				each,
-				{name: "from", kind: anAddress, required: true, doc: "The old address, which must not be declared any more. Without a key it is a whole block with all its instances, as `to` then must be."},
-				{name: "to", kind: anAddress, required: true, doc: "The new address."},
+				{Name: "from", Kind: anAddress, Required: true, Doc: "The old address, which must not be declared any more. Without a key it is a whole block with all its instances, as `to` then must be."},
+				{Name: "to", Kind: anAddress, Required: true, Doc: "The new address."},
 			},
 		},
 		"removed": {
 			doc: "What happens to a session that is no longer declared.",
 			attrs: []attribute{
 				each,
-				{name: "from", kind: anAddress, required: true, doc: "The address; without a key, all instances of the block."},
-				{name: "destroy", kind: aFlag, def: "true", doc: "false: the session continues, and its record is removed."},
+				{Name: "from", Kind: anAddress, Required: true, Doc: "The address; without a key, all instances of the block."},
+				{Name: "destroy", Kind: aFlag, Default: "true", Doc: "false: the session continues, and its record is removed."},
 			},
 		},
 	}
@@ -189,15 +181,15 @@ func addressShapes() map[string]shape {
 
 func settingsAttrs() []attribute {
 	return []attribute{
-		{name: "required_version", kind: aText, defWords: "any", doc: "A constraint on agentform's version, like `\">= 0.1\"`."},
-		{name: "project", kind: aText, defWords: "the directory's name", doc: "The project's name, which prefixes the tmux sessions."},
-		{name: "data_dir", kind: aPath, def: `".agentform"`, doc: "State, worktrees and transcripts. Relative to the project directory."},
-		{name: "outputs_dir", kind: aPath, defWords: "`DATA_DIR/agents`", doc: "The parent of each session's directory."},
-		{name: "history_keep", kind: aDuration, def: `"30d"`, doc: "How long events are kept."},
-		{name: "parallelism", kind: aWhole, def: "10", doc: "Actions at once. From 2, ten that only ask tmux count as one."},
-		{name: "max_running", kind: aWhole, defWords: "min(4 × cores, memory / 400 MB)", doc: "Agents alive at once. The rest are pending (queued), by priority."},
+		{Name: "required_version", Kind: aText, DefaultWords: "any", Doc: "A constraint on agentform's version, like `\">= 0.1\"`."},
+		{Name: "project", Kind: aText, DefaultWords: "the directory's name", Doc: "The project's name, which prefixes the tmux sessions."},
+		{Name: "data_dir", Kind: aPath, Default: `".agentform"`, Doc: "State, worktrees and transcripts. Relative to the project directory."},
+		{Name: "outputs_dir", Kind: aPath, DefaultWords: "`DATA_DIR/agents`", Doc: "The parent of each session's directory."},
+		{Name: "history_keep", Kind: aDuration, Default: `"30d"`, Doc: "How long events are kept."},
+		{Name: "parallelism", Kind: aWhole, Default: "10", Doc: "Actions at once. From 2, ten that only ask tmux count as one."},
+		{Name: "max_running", Kind: aWhole, DefaultWords: "min(4 × cores, memory / 400 MB)", Doc: "Agents alive at once. The rest are pending (queued), by priority."},
 		inheritAttr("", "Variables of your environment that all agents on this machine get: names, with `*` for any characters, or `true`. See [the environment](security.md#the-environment-of-an-agent)."),
-		{name: "hub", kind: aText, def: `"manual"`, values: []string{"manual", "auto"}, doc: "`auto`: an apply starts the hub (`agentform serve --detach`) if none runs; `destroy` leaves it running. `manual`: you start it."},
+		{Name: "hub", Kind: aText, Default: `"manual"`, Values: []string{"manual", "auto"}, Doc: "`auto`: an apply starts the hub (`agentform serve --detach`) if none runs; `destroy` leaves it running. `manual`: you start it."},
 	}
 }
 
@@ -210,22 +202,22 @@ func runtimeShape() shape {
 			"docker": {
 				doc: "A container for each session that uses it. See [containers](docker.md).",
 				attrs: []attribute{
-					{name: "image", kind: aText, forces: toReplace, required: true, doc: "An image with a shell, git, tmux and the agent. It must exist: nothing is pulled."},
-					{name: "host", kind: aText, forces: toReplace, defWords: "the environment's", doc: "A docker context or a DOCKER_HOST URL."},
-					{name: "cpus", kind: aNumber, forces: toReplace, defWords: "no limit", doc: "Maximum number of processors."},
-					{name: "memory", kind: aSize, forces: toReplace, defWords: "no limit", doc: "Maximum memory, like `\"4GiB\"`."},
-					{name: "pids", kind: aWhole, forces: toReplace, defWords: "no limit", doc: "Maximum number of processes."},
-					{name: "network", kind: aText, forces: toReplace, defWords: "docker's", doc: "The network's name; `none` for none."},
-					{name: "user", kind: aText, forces: toReplace, defWords: "yours", doc: "The user in the container, in numbers: `UID` or `UID:GID`. The user owns the workspace."},
-					{name: "env", kind: aTable, forces: toRestart, doc: "Added to the environment of every agent in it."},
-					{name: "mounts", kind: someMounts, forces: toReplace, doc: "Paths of the host to mount: a list of `{ source, target, read_only }`. A source may begin with `~`, a target is absolute."},
-					{name: "read_only", kind: aFlag, forces: toReplace, def: "false", doc: "Makes the container's file system read-only, except /tmp, the workspace and mounts."},
+					{Name: "image", Kind: aText, Forces: toReplace, Required: true, Doc: "An image with a shell, git, tmux and the agent. It must exist: nothing is pulled."},
+					{Name: "host", Kind: aText, Forces: toReplace, DefaultWords: "the environment's", Doc: "A docker context or a DOCKER_HOST URL."},
+					{Name: "cpus", Kind: aNumber, Forces: toReplace, DefaultWords: "no limit", Doc: "Maximum number of processors."},
+					{Name: "memory", Kind: aSize, Forces: toReplace, DefaultWords: "no limit", Doc: "Maximum memory, like `\"4GiB\"`."},
+					{Name: "pids", Kind: aWhole, Forces: toReplace, DefaultWords: "no limit", Doc: "Maximum number of processes."},
+					{Name: "network", Kind: aText, Forces: toReplace, DefaultWords: "docker's", Doc: "The network's name; `none` for none."},
+					{Name: "user", Kind: aText, Forces: toReplace, DefaultWords: "yours", Doc: "The user in the container, in numbers: `UID` or `UID:GID`. The user owns the workspace."},
+					{Name: "env", Kind: aTable, Forces: toRestart, Doc: "Added to the environment of every agent in it."},
+					{Name: "mounts", Kind: someMounts, Forces: toReplace, Doc: "Paths of the host to mount: a list of `{ source, target, read_only }`. A source may begin with `~`, a target is absolute."},
+					{Name: "read_only", Kind: aFlag, Forces: toReplace, Default: "false", Doc: "Makes the container's file system read-only, except /tmp, the workspace and mounts."},
 				},
 			},
 			"tmux": {
 				doc: "A tmux server of your own, in which the sessions run beside yours.",
 				attrs: []attribute{
-					{name: "socket", kind: aPath, forces: toReplace, required: true, doc: "The name of its socket, as for `tmux -L`, or its path."},
+					{Name: "socket", Kind: aPath, Forces: toReplace, Required: true, Doc: "The name of its socket, as for `tmux -L`, or its path."},
 				},
 			},
 		},

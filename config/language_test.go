@@ -24,7 +24,7 @@ type seat struct {
 }
 
 func (s seat) String() string {
-	return strings.Join(append([]string{s.typ + s.first}, append(slices.Clone(s.way), s.name)...), ".")
+	return strings.Join(append([]string{s.typ + s.first}, append(slices.Clone(s.way), s.Name)...), ".")
 }
 
 // seats is every attribute of the language.
@@ -78,7 +78,7 @@ func (s seat) manifest(value string) string {
 	line := func(name, value string) { fmt.Fprintf(&b, "%s = %s\n", name, value) }
 	others := func(path string) {
 		for name, v := range besides[path] {
-			if name != s.name && without[s.String()] != name {
+			if name != s.Name && without[s.String()] != name {
 				line(name, v)
 			}
 		}
@@ -110,7 +110,7 @@ func (s seat) manifest(value string) string {
 		line("id", `"x"`)
 	}
 	if value != "" {
-		line(s.name, value)
+		line(s.Name, value)
 	}
 	b.WriteString(strings.Repeat("}\n", len(s.way)+1))
 	return b.String()
@@ -154,49 +154,49 @@ func TestLanguageTellsTheTruth(t *testing.T) {
 	}
 	for _, s := range seats() {
 		t.Run(s.String(), func(t *testing.T) {
-			good := fit[s.kind]
+			good := fit[s.Kind]
 			switch v := fitting[s.String()]; {
 			case v != "":
 				good = v
-			case len(s.values) > 0 && s.kind == aText:
-				good = fmt.Sprintf("%q", s.values[0])
+			case len(s.Values) > 0 && s.Kind == aText:
+				good = fmt.Sprintf("%q", s.Values[0])
 			}
 			if _, text := load(s.manifest(good)); text != "" {
-				t.Errorf("%s = %s is refused:\n%s\n%s", s.name, good, text, s.manifest(good))
+				t.Errorf("%s = %s is refused:\n%s\n%s", s.Name, good, text, s.manifest(good))
 			}
-			if _, text := load(s.manifest(unfit[s.kind])); !strings.Contains(text, s.name) {
-				t.Errorf("%s = %s is taken:\n%s", s.name, unfit[s.kind], text)
+			if _, text := load(s.manifest(unfit[s.Kind])); !strings.Contains(text, s.Name) {
+				t.Errorf("%s = %s is taken:\n%s", s.Name, unfit[s.Kind], text)
 			}
-			if len(s.values) > 0 {
-				for _, v := range s.values {
-					if s.kind == aText {
+			if len(s.Values) > 0 {
+				for _, v := range s.Values {
+					if s.Kind == aText {
 						if _, text := load(s.manifest(fmt.Sprintf("%q", v))); strings.Contains(text, "Invalid value") {
-							t.Errorf("%s = %q is refused:\n%s", s.name, v, text)
+							t.Errorf("%s = %q is refused:\n%s", s.Name, v, text)
 						}
 					}
 				}
 				wrong := `"none-of-them"`
-				if s.kind != aText {
+				if s.Kind != aText {
 					wrong = `["none-of-them"]`
 				}
 				if _, text := load(s.manifest(wrong)); !strings.Contains(text, "Invalid value") {
-					t.Errorf("%s = %s is taken:\n%s", s.name, wrong, text)
+					t.Errorf("%s = %s is taken:\n%s", s.Name, wrong, text)
 				}
 			}
 			_, text := load(s.manifest(""))
-			if missing := strings.Contains(text, s.name); missing != s.required && !oneOfSome(s) {
-				t.Errorf("without %s, which is said to be required: %v\n%s", s.name, s.required, text)
+			if missing := strings.Contains(text, s.Name); missing != s.Required && !oneOfSome(s) {
+				t.Errorf("without %s, which is said to be required: %v\n%s", s.Name, s.Required, text)
 			}
-			if s.def == "" {
+			if s.Default == "" {
 				return
 			}
-			with, told := load(s.manifest(s.def))
+			with, told := load(s.manifest(s.Default))
 			if told != "" {
-				t.Errorf("its default %s is refused:\n%s", s.def, told)
+				t.Errorf("its default %s is refused:\n%s", s.Default, told)
 			}
 			bare, _ := load(s.manifest(""))
 			if d := cmp.Diff(relative(t, bare), relative(t, with)); d != "" {
-				t.Errorf("%s is not its default (-without +with):\n%s", s.def, d)
+				t.Errorf("%s is not its default (-without +with):\n%s", s.Default, d)
 			}
 		})
 	}
@@ -224,7 +224,7 @@ func relative(t *testing.T, m *Manifest) string {
 // TestEveryWordIsDocumented: no attribute or block without a sentence.
 func TestEveryWordIsDocumented(t *testing.T) {
 	for _, s := range seats() {
-		if !strings.HasSuffix(s.doc, ".") || s.kind == "" || s.def != "" && s.defWords != "" {
+		if !strings.HasSuffix(s.Doc, ".") || s.Kind == "" || s.Default != "" && s.DefaultWords != "" {
 			t.Errorf("%s: %+v", s, s.attribute)
 		}
 	}

@@ -72,10 +72,9 @@ func readAddressBlocks(l *loader, m *Manifest, all map[string]*instances) {
 	}
 }
 
-// move is a Move with its attributes' places.
+// move is a Move with its attributes.
 type move struct {
 	Move
-	d        reader
 	from, to *expr.Attr
 }
 
@@ -90,7 +89,7 @@ func readMoves(l *loader, s declared) []*move {
 			if !ok1 || !ok2 {
 				return
 			}
-			v := &move{Move: Move{From: f.address, To: t.address, Range: rangeOf(b.Def)}, d: d, from: f.attr, to: t.attr}
+			v := &move{Move: Move{From: f, To: t, Range: rangeOf(b.Def)}, from: b.Attr("from"), to: b.Attr("to")}
 			_, keyed := v.To.Key()
 			switch {
 			case v.From == v.To:
@@ -168,25 +167,25 @@ func readRemoved(l *loader, s declared, moves []*move) []Removal {
 		eachOf(l, b, func(d reader) {
 			r := Removal{Destroy: true, Range: rangeOf(b.Def)}
 			d.Flag(b, "destroy", &r.Destroy)
-			from, ok := addressOf(d, b, "from")
-			if !ok {
+			var ok bool
+			if r.From, ok = addressOf(d, b, "from"); !ok {
 				return
 			}
-			r.From = from.address
+			from := b.Attr("from")
 			first, twice := seen[r.From]
 			v := moved[r.From]
 			switch {
 			case twice:
-				d.Fail(from.attr, "Removed twice", "%s is already removed at %s.", r.From, expr.Place(first))
+				d.Fail(from, "Removed twice", "%s is already removed at %s.", r.From, expr.Place(first))
 				return
 			case v != nil:
-				d.Fail(from.attr, "Moved and removed", "%s is moved to %s at %s; remove one of the two.", r.From, v.To, expr.Place(v.from.Range))
+				d.Fail(from, "Moved and removed", "%s is moved to %s at %s; remove one of the two.", r.From, v.To, expr.Place(v.from.Range))
 				return
 			case !s.unclear(r.From) && s.any(r.From):
-				d.Fail(from.attr, "Removed and still declared", "%s is still declared at %s. Remove one of the two.", r.From, s.at(r.From))
+				d.Fail(from, "Removed and still declared", "%s is still declared at %s. Remove one of the two.", r.From, s.at(r.From))
 				return
 			}
-			seen[r.From] = from.attr.Range
+			seen[r.From] = from.Range
 			list = append(list, r)
 		})
 	}
@@ -210,7 +209,8 @@ func readImports(l *loader, s declared) []Import {
 	for _, b := range l.blocks["import"] {
 		eachOf(l, b, func(d reader) {
 			im := Import{Range: rangeOf(b.Def)}
-			to, ok := addressOf(d, b, "to")
+			var ok bool
+			im.To, ok = addressOf(d, b, "to")
 			if d.Word(b, "id", &im.ID) {
 				ok = checkImportID(d, b.Attr("id"), im.ID) && ok
 			} else {
@@ -220,20 +220,19 @@ func readImports(l *loader, s declared) []Import {
 			if !ok {
 				return
 			}
-			im.To = to.address
 			if why := s.lacks(im.To); why != "" {
-				d.Fail(to.attr, "Import to an undeclared session", "%s", why)
+				d.Fail(b.Attr("to"), "Import to an undeclared session", "%s", why)
 				return
 			}
 			if first, twice := tos[im.To]; twice {
-				d.Fail(to.attr, "Two imports to one address", "%s is already imported at %s.", im.To, expr.Place(first))
+				d.Fail(b.Attr("to"), "Two imports to one address", "%s is already imported at %s.", im.To, expr.Place(first))
 				return
 			}
 			if first, twice := ids[im.ID]; twice {
 				d.Fail(b.Attr("id"), "Imported twice", "%q is already imported at %s.", im.ID, expr.Place(first))
 				return
 			}
-			tos[im.To], ids[im.ID] = to.attr.Range, b.Attr("id").Range
+			tos[im.To], ids[im.ID] = b.Attr("to").Range, b.Attr("id").Range
 			list = append(list, im)
 		})
 	}

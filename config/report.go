@@ -41,19 +41,13 @@ func report(p *expr.Problems) []session.Diagnostic {
 			Detail: fmt.Sprintf("%d more errors not shown.", dropped),
 		})
 	}
+	nowhere := session.Range{Filename: "\xff"} // after all others
 	slices.SortStableFunc(list, func(a, b session.Diagnostic) int {
-		switch {
-		case a.Range == nil && b.Range == nil:
-			return cmp.Or(cmp.Compare(a.Summary, b.Summary), cmp.Compare(a.Detail, b.Detail))
-		case a.Range == nil:
-			return 1
-		case b.Range == nil:
-			return -1
-		}
+		x, y := cmp.Or(a.Range, &nowhere), cmp.Or(b.Range, &nowhere)
 		return cmp.Or(
-			cmp.Compare(a.Range.Filename, b.Range.Filename),
-			cmp.Compare(a.Range.Start.Byte, b.Range.Start.Byte),
-			cmp.Compare(a.Range.End.Byte, b.Range.End.Byte),
+			cmp.Compare(x.Filename, y.Filename),
+			cmp.Compare(x.Start.Byte, y.Start.Byte),
+			cmp.Compare(x.End.Byte, y.End.Byte),
 			cmp.Compare(a.Summary, b.Summary),
 			cmp.Compare(a.Detail, b.Detail))
 	})

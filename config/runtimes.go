@@ -96,14 +96,17 @@ var mountType = cty.ObjectWithOptionalAttrs(map[string]cty.Type{"source": cty.St
 
 // readMounts decodes the paths of the host that a container has.
 func readMounts(d reader, b *expr.Block, name string, into *[]session.Mount) {
-	v, a, ok := d.Value(b, name, cty.List(mountType), `a list of mounts, like [{ source = "~/.codex", target = "/home/agent/.codex" }]`)
-	if !ok {
-		if a != nil && a.Value != nil && a.Value.Ok {
-			checkMountAttributes(d, a, a.Value.Value)
-		}
+	a := b.Attr(name)
+	if a == nil {
 		return
 	}
-	checkMountAttributes(d, a, a.Value.Value)
+	if given, ok := d.Evaluate(a); ok {
+		checkMountAttributes(d, a, given)
+	}
+	v, _, ok := d.Value(b, name, cty.List(mountType), `a list of mounts, like [{ source = "~/.codex", target = "/home/agent/.codex" }]`)
+	if !ok {
+		return
+	}
 	taken := map[string]bool{}
 	for _, e := range v.AsValueSlice() {
 		if e.IsNull() || e.GetAttr("source").IsNull() || e.GetAttr("target").IsNull() {

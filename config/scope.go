@@ -94,15 +94,11 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 			}
 		}
 	}
-	contains := func(sorted []string, name string) bool {
-		_, there := slices.BinarySearch(sorted, name)
-		return there
-	}
 	among := func(kind string, known []string, declare string) (string, string) {
-		switch {
-		case name == "":
+		if name == "" {
 			return "Incomplete reference", fmt.Sprintf("%q must be followed by a name, as in %s.NAME.", t.RootName(), t.RootName())
-		case contains(known, name):
+		}
+		if _, declared := slices.BinarySearch(known, name); declared {
 			return "", ""
 		}
 		return "Reference to undeclared " + kind, fmt.Sprintf("There is no %s named %q%s.%s", kind, name, declare, expr.DidYouMean(name, known))
@@ -113,28 +109,41 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 		}
 		return "Invalid reference", fmt.Sprintf("%q has only %s.%s", t.RootName(), expr.Quoted(known, "and"), expr.DidYouMean(name, known))
 	}
-	misplaced := func(detail string) (string, string) { return "Reference in the wrong place", detail }
-
-	switch root := t.RootName(); root {
-	case "var":
-		if !s.variables {
-			return misplaced("Variables cannot be used here.")
+	root := t.RootName()
+	for _, r := range []struct {
+		root   string
+		here   bool
+		detail string
+	}{
+		{"var", s.variables, "Variables cannot be used here."},
+		{"local", s.locals, "Locals cannot be used here: they are evaluated later."},
+		{"agent", s.agents, "Agents cannot be used here."},
+		{"runtime", s.agents, "Runtimes cannot be used here."},
+		{"session", s.sessions, "Sessions can be used only in depends_on, outputs and checks, and as addresses in moved, removed and import blocks: their attributes are known only after all sessions are evaluated."},
+		{"each", s.each, `"each" can be used only in a block that sets for_each.`},
+		{"count", s.count, `"count" can be used only in a session that sets count.`},
+		{"self", s.self, `"self" can be used only in a session, except in for_each, count and enabled.`},
+	} {
+		if root == r.root && !r.here {
+			return "Reference in the wrong place", r.detail
 		}
+	}
+	switch root {
+	case "var":
 		return among("variable", l.known.variables, "; declare it in a variable block")
 	case "local":
-		if !s.locals {
-			return misplaced("Locals cannot be used here: they are evaluated later.")
-		}
 		return among("local value", l.known.locals, "; define it in a locals block")
 	case "agent":
-		if !s.agents {
-			return misplaced("Agents cannot be used here.")
-		}
 		return among("agent", l.known.agents, "; declare it in an agent block")
+	case "session":
+		return among("session", l.known.sessions, "; declare it in a session block")
+	case "each":
+		return fixed("key", "value")
+	case "count":
+		return fixed("index")
+	case "self":
+		return fixed("address", "name", "key", "role", "branch")
 	case "runtime":
-		if !s.agents {
-			return misplaced("Runtimes cannot be used here.")
-		}
 		if kinds := []string{"docker", "tmux"}; !slices.Contains(kinds, name) {
 			return fixed(kinds...)
 		}
@@ -146,41 +155,20 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 			return "Reference to undeclared runtime", fmt.Sprintf("There is no block runtime %q %q.%s", name, step.Name, expr.DidYouMean(step.Name, l.known.runtimes[name]))
 		}
 		return "", ""
-	case "session":
-		if !s.sessions {
-			return misplaced("Sessions can be used only in depends_on, outputs and checks, and as addresses in moved, removed and import blocks: their attributes are known only after all sessions are evaluated.")
-		}
-		return among("session", l.known.sessions, "; declare it in a session block")
-	case "each":
-		if !s.each {
-			return misplaced(`"each" can be used only in a block that sets for_each.`)
-		}
-		return fixed("key", "value")
-	case "count":
-		if !s.count {
-			return misplaced(`"count" can be used only in a session that sets count.`)
-		}
-		return fixed("index")
-	case "self":
-		if !s.self {
-			return misplaced(`"self" can be used only in a session, except in for_each, count and enabled.`)
-		}
-		return fixed("address", "name", "key", "role", "branch")
 	case "path":
 		return fixed("module", "repo", "root")
-	default:
-		roots := []string{"var", "local", "agent", "session", "runtime", "each", "count", "path", "self"}
-		if slices.Contains(l.known.locals, root) {
-			return "Invalid reference", fmt.Sprintf("There is nothing called %q. Did you mean local.%s?", root, root)
-		}
-		if slices.Contains(l.known.variables, root) {
-			return "Invalid reference", fmt.Sprintf("There is nothing called %q. Did you mean var.%s?", root, root)
-		}
-		if hint := expr.DidYouMean(root, roots); hint != "" {
-			return "Invalid reference", fmt.Sprintf("There is nothing called %q.%s", root, hint)
-		}
-		return "Invalid reference", fmt.Sprintf("There is nothing called %q. A reference starts with %s; a string is in quotes.", root, strings.Join(roots, ", "))
 	}
+	roots := []string{"var", "local", "agent", "session", "runtime", "each", "count", "path", "self"}
+	hint := expr.DidYouMean(root, roots)
+	switch {
+	case slices.Contains(l.known.locals, root):
+		hint = fmt.Sprintf(" Did you mean local.%s?", root)
+	case slices.Contains(l.known.variables, root):
+		hint = fmt.Sprintf(" Did you mean var.%s?", root)
+	case hint == "":
+		hint = fmt.Sprintf(" A reference starts with %s; a string is in quotes.", strings.Join(roots, ", "))
+	}
+	return "Invalid reference", fmt.Sprintf("There is nothing called %q.%s", root, hint)
 }
 
 // nth returns a step of a traversal, or nil.

@@ -35,7 +35,7 @@ type blockInputs struct {
 
 // readSessions evaluates every session block.
 func readSessions(l *loader, m *Manifest, given blockInputs) []*built {
-	l.ctx.Variables["session"] = refs(given.instances)
+	l.ctx.Variables["session"] = sessionObject(given.instances, reference, true, func(i *instance) cty.Value { return cty.CapsuleVal(reference, i) })
 	var all []*built // in the order of the files, for messages about the first of several
 	for _, b := range l.blocks["session"] {
 		each, count := b.Attr("for_each") != nil, b.Attr("count") != nil
@@ -93,8 +93,8 @@ func isRole(s string) bool {
 // readSession evaluates one instance. It returns nil if that is not enabled.
 func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built {
 	spoiled := false
-	d := l.reader(instanceContext(l, b, *in)).spoiling(&spoiled)
-	d.Address = string(in.address)
+	d := l.reader(instanceContext(l, b, *in))
+	d.Spoiled, d.Address = &spoiled, string(in.address)
 	enabled := true
 	d.Flag(b, "enabled", &enabled)
 	if !enabled {
@@ -234,12 +234,12 @@ var ignorable = sync.OnceValue(func() []string {
 func compared(prefix string, s shape) []string {
 	var paths []string
 	for _, a := range s.attrs {
-		if a.forces == "" {
+		if a.Forces == "" {
 			continue
 		}
-		paths = append(paths, prefix+a.name)
+		paths = append(paths, prefix+a.Name)
 		for _, part := range a.parts {
-			paths = append(paths, prefix+a.name+"."+part)
+			paths = append(paths, prefix+a.Name+"."+part)
 		}
 	}
 	for _, typ := range slices.Sorted(maps.Keys(s.blocks)) {

@@ -35,19 +35,12 @@ func snippet(p *expr.Problems, d *hcl.Diagnostic) *session.Snippet {
 		to--
 	}
 	start := bytes.LastIndexByte(src[:from], '\n') + 1
-	end := start
-	for lines := 0; lines < maxLines && end < len(src); lines++ {
-		if lines > 0 {
-			if end >= to {
-				break
-			}
-			end++ // the newline before this line
-		}
-		if i := bytes.IndexByte(src[end:], '\n'); i >= 0 {
-			end += i
-		} else {
-			end = len(src)
-		}
+	end := len(src)
+	if i := bytes.IndexByte(src[to:], '\n'); i >= 0 {
+		end = to + i
+	}
+	if lines := bytes.SplitAfterN(src[start:end], []byte("\n"), maxLines+1); len(lines) > maxLines {
+		end -= len(lines[maxLines]) + 1
 	}
 	if from-start > maxCode/2 { // the beginning of a very long line is left out
 		start = runeStart(src, from-maxCode/2)
@@ -123,18 +116,19 @@ func statement(v cty.Value) string {
 	case v.Type() == cty.Number:
 		return "is " + expr.Cut(v.AsBigFloat().Text('f', -1))
 	case v.CanIterateElements():
-		n := v.LengthInt()
-		noun := "elements"
+		name, noun := v.Type().FriendlyName(), "element"
 		if v.Type().IsObjectType() {
-			noun = "attributes"
+			noun = "attribute"
 		}
-		if n == 1 {
-			noun = strings.TrimSuffix(noun, "s")
+		switch n := v.LengthInt(); n {
+		case 0:
+			name, _, _ = strings.Cut(name, " of ")
+			return "is empty " + name
+		case 1:
+			return fmt.Sprintf("is %s with 1 %s", name, noun)
+		default:
+			return fmt.Sprintf("is %s with %d %ss", name, n, noun)
 		}
-		if n == 0 {
-			return "is empty " + strings.SplitN(v.Type().FriendlyName(), " of ", 2)[0]
-		}
-		return fmt.Sprintf("is %s with %d %s", v.Type().FriendlyName(), n, noun)
 	}
 	return ""
 }
