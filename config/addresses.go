@@ -51,8 +51,7 @@ func addressOf(d reader, b *expr.Block, name string) (session.Address, bool) {
 	return of, of != ""
 }
 
-// instanceAddress returns the address of an instance. Both results are empty if the key is
-// unknown, which was reported elsewhere.
+// instanceAddress returns nothing if the key is unknown, which was reported elsewhere.
 func instanceAddress(block string, key cty.Value) (_ session.Address, problem string) {
 	switch {
 	case key.IsMarked():
@@ -120,16 +119,14 @@ func unquote(d reader, a *expr.Attr) (_ hcl.Expression, reported bool) {
 	return parsed, false
 }
 
-// inAddresses returns what expressions in moved, removed and import blocks can refer to,
-// besides the addresses.
+// inAddresses returns what a moved, removed or import block can refer to besides addresses.
 func inAddresses(each bool) scope {
 	s := inProject
 	s.each = each
 	return s
 }
 
-// checkAddresses checks the references of a moved, removed or import block, whose
-// addresses need not be declared.
+// checkAddresses checks references. Addresses need not be declared.
 func checkAddresses(l *loader, b *expr.Block) {
 	s := inAddresses(b.Attr("for_each") != nil)
 	for _, a := range b.Sorted() {

@@ -18,7 +18,6 @@ type Agent struct {
 	Stop    session.Stop
 }
 
-// agentWith returns an agent whose sessions have the language's defaults.
 func agentWith(spec session.AgentSpec) Agent {
 	return Agent{Spec: spec, Restart: defaultRestart(), Health: defaultHealth(), Stop: defaultStop()}
 }
@@ -46,8 +45,8 @@ func defaultStop() session.Stop {
 	return session.Stop{Signal: "SIGTERM", Grace: seconds(10)}
 }
 
-// readAgents returns the built-in agents and those of agent blocks, by name. An agent with
-// problems, which were reported, is in broken.
+// readAgents returns all agents by name. Those with problems, which were reported, are in
+// broken.
 func readAgents(l *loader) (all map[string]Agent, broken map[string]bool) {
 	all, broken = builtinAgents(l.opts), map[string]bool{}
 	for _, b := range l.blocks["agent"] {
@@ -65,7 +64,6 @@ func builtinAgents(o Options) map[string]Agent {
 	return all
 }
 
-// readAgent evaluates one agent block.
 func readAgent(l *loader, b *expr.Block) (_ Agent, broken bool) {
 	l.checkAll(b, inProject)
 	spoiled := false
@@ -128,14 +126,12 @@ func readAgent(l *loader, b *expr.Block) (_ Agent, broken bool) {
 	return out, spoiled || b.Broken
 }
 
-// cloneAgent returns a copy that a block can add to.
 func cloneAgent(s session.AgentSpec) session.AgentSpec {
 	s.Command, s.Env, s.InheritEnv = slices.Clone(s.Command), maps.Clone(s.Env), slices.Clone(s.InheritEnv)
 	return s
 }
 
-// readEnvironment decodes a map of environment variables. Those that agentform sets or
-// hides itself are refused.
+// readEnvironment refuses variables that agentform sets or hides itself.
 func readEnvironment(d reader, b *expr.Block, name string, into *map[string]string) bool {
 	var env map[string]string
 	if !d.Table(b, name, &env) {
@@ -156,7 +152,6 @@ func readEnvironment(d reader, b *expr.Block, name string, into *map[string]stri
 	return right
 }
 
-// readSecretNames decodes a sorted list of the names of environment variables.
 func readSecretNames(d reader, b *expr.Block, name string, env map[string]string, into *[]string) {
 	var list []string
 	if !d.Words(b, name, &list) {

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// checkCollisions reports sessions that need the same directory or branch.
 func checkCollisions(l *loader, all []*built) {
 	common := map[string]string{} // by repository
 	paths, branches := map[string][]*built{}, map[string][]*built{}
@@ -52,7 +51,7 @@ func checkCollisions(l *loader, all []*built) {
 	}
 }
 
-// directoryOf returns the directory of a workspace. Only a path of the manifest can have links.
+// directoryOf follows links, which only a path of the manifest can have.
 func directoryOf(ws session.Workspace) string {
 	if ws.Explicit {
 		return withoutLinks(ws.Path)
@@ -60,7 +59,6 @@ func directoryOf(ws session.Workspace) string {
 	return ws.Path
 }
 
-// withoutLinks resolves the links in the part of a path that exists.
 func withoutLinks(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -71,8 +69,7 @@ func withoutLinks(path string) string {
 	return path
 }
 
-// checkPath checks the sessions of a directory. Only in-place sessions on one branch can
-// share one.
+// checkPath allows only in-place sessions on one branch to share a directory.
 func checkPath(l *loader, list []*built) {
 	first := list[0].spec
 	for _, s := range list[1:] {
@@ -87,7 +84,6 @@ func checkPath(l *loader, list []*built) {
 	}
 }
 
-// checkBranch checks the sessions of a branch, which only one checkout can have.
 func checkBranch(l *loader, list []*built) {
 	for _, s := range list[1:] {
 		if s.spec.Workspace.Path == list[0].spec.Workspace.Path {
@@ -102,7 +98,6 @@ func checkBranch(l *loader, list []*built) {
 	}
 }
 
-// clash reports a conflict of sessions at the place of the second.
 func clash(l *loader, list []*built, nested, name, summary, detail string) {
 	where := func(b *expr.Block) hcl.Range {
 		if inner := b.Block(nested); inner != nil {
@@ -116,7 +111,6 @@ func clash(l *loader, list []*built, nested, name, summary, detail string) {
 	l.FailFor(string(list[1].spec.Address), where(list[1].block), summary, "%s", detail)
 }
 
-// everyone returns the addresses of sessions for a message, at most three.
 func everyone(list []*built) string {
 	var names []string
 	for _, s := range list {

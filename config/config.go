@@ -114,7 +114,6 @@ func load(o Options, limits expr.Limits) (*Manifest, []session.Diagnostic) {
 	return m, ds
 }
 
-// loader is the state of a Load that every phase uses.
 type loader struct {
 	*expr.Problems
 	*expr.Dirs
@@ -142,19 +141,16 @@ func newLoader(o Options, limits expr.Limits) *loader {
 	return l
 }
 
-// reader decodes blocks in one context.
 type reader struct {
 	expr.Decoder
 	l *loader
 }
 
-// reader returns a reader that evaluates in ctx.
 func (l *loader) reader(ctx *hcl.EvalContext) reader {
 	return reader{expr.Decoder{Eval: l.eval, Ctx: ctx}, l}
 }
 
-// load runs the phases, each with the values of those before it. It calls settled once
-// the settings are known.
+// load runs the phases. It calls settled once the settings are known.
 func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	files := findManifests(l)
 	if l.Failed() {
@@ -189,7 +185,6 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	m.Outputs = readResults(l, m, all, built)
 }
 
-// defaultManifest returns the manifest of a project with empty manifests.
 func defaultManifest(l *loader) *Manifest {
 	dir := l.opts.Dir
 	if dir == "" {
@@ -229,7 +224,6 @@ type names struct {
 	runtimes                            map[string][]string
 }
 
-// indexNames returns the declared names and reports duplicates.
 func indexNames(l *loader) names {
 	var known names
 	known.variables = declaredNames(l, "variable")
@@ -257,8 +251,7 @@ func indexNames(l *loader) names {
 	return known
 }
 
-// declaredNames returns the sorted names of the blocks of a type. It reports and drops
-// duplicates and invalid names.
+// declaredNames returns sorted names. It reports and drops duplicates and invalid ones.
 func declaredNames(l *loader, typ string) []string {
 	var list []string
 	var kept []*expr.Block

@@ -15,7 +15,6 @@ import (
 // reference is the type of session.NAME["KEY"] in depends_on.
 var reference = cty.Capsule("session", reflect.TypeFor[instance]())
 
-// edge is a dependency and where it is declared.
 type edge struct {
 	to    *instance
 	at    hcl.Range
@@ -23,15 +22,13 @@ type edge struct {
 	says  hcl.Range     // where until is declared
 }
 
-// dependency is an element of depends_on.
 type dependency struct {
 	*expr.Attr
 	until *expr.Attr // nil: not set
 }
 
-// sessionObject returns the object session: for each block a value, or the list or map of
-// the values of its instances, which have one type. Instances that are not enabled are in a
-// map only if off is set.
+// sessionObject returns for each block a value, or the list or map of the values of its
+// instances. Those that are not enabled are in a map only if off is set.
 func sessionObject(blocks map[string]*instances, typ cty.Type, off bool, value func(*instance) cty.Value) cty.Value {
 	all := make(map[string]cty.Value, len(blocks))
 	for name, in := range blocks {
@@ -61,14 +58,12 @@ func sessionObject(blocks map[string]*instances, typ cty.Type, off bool, value f
 	return cty.ObjectVal(all)
 }
 
-// dependsOn is a block's depends_on.
 type dependsOn struct {
 	items []dependency
 	edges *[]edge // once evaluated, if they are the same for each instance
 }
 
-// dependencies evaluates a session's depends_on, once for all instances if it is the same
-// for each.
+// dependencies evaluates depends_on, once if it is the same for each instance.
 func dependencies(d reader, of blockInputs) []edge {
 	if of.depends.edges != nil {
 		return *of.depends.edges
@@ -87,8 +82,7 @@ func dependencies(d reader, of blockInputs) []edge {
 	return list
 }
 
-// splitDepends splits a block's depends_on into its elements, so that each has its own
-// place, and checks their references.
+// splitDepends splits depends_on, so that each element has its own place.
 func splitDepends(l *loader, b *expr.Block, s scope) *dependsOn {
 	a := b.Attr("depends_on")
 	if a == nil {
@@ -118,8 +112,7 @@ func splitDepends(l *loader, b *expr.Block, s scope) *dependsOn {
 	return out
 }
 
-// splitDependency splits an element { session = …, until = … }. Any other element is a
-// reference.
+// splitDependency splits { session = …, until = … }. Any other element is a reference.
 func splitDependency(l *loader, name string, e hcl.Expression, s scope) dependency {
 	whole := dependency{Attr: &expr.Attr{Name: name, Expr: e, Range: e.Range()}}
 	pairs, diags := hcl.ExprMap(e)
@@ -149,8 +142,7 @@ func splitDependency(l *loader, name string, e hcl.Expression, s scope) dependen
 	return found
 }
 
-// evaluateDependency evaluates one element of depends_on, or the whole if that is not a
-// list.
+// evaluateDependency evaluates one element, or the whole if that is not a list.
 func evaluateDependency(d reader, a dependency, instances map[string]*instances, list []edge) []edge {
 	from := len(list)
 	list, ok := sessionsIn(d, a.Attr, instances, list)
@@ -167,7 +159,6 @@ func evaluateDependency(d reader, a dependency, instances map[string]*instances,
 	return list
 }
 
-// evaluateUntil evaluates what a dependency must reach.
 func evaluateUntil(d reader, a *expr.Attr) (session.Await, bool) {
 	v, ok := d.Evaluate(a)
 	if a.Bad || !ok || !d.Plain(a, v) {
@@ -185,7 +176,6 @@ func evaluateUntil(d reader, a *expr.Attr) (session.Await, bool) {
 	return session.Await(word), true
 }
 
-// sessionsIn evaluates the reference of a dependency.
 func sessionsIn(d reader, a *expr.Attr, instances map[string]*instances, list []edge) ([]edge, bool) {
 	var v cty.Value
 	if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() && t.RootName() == "session" {
@@ -213,7 +203,6 @@ func sessionsIn(d reader, a *expr.Attr, instances map[string]*instances, list []
 	return found, true
 }
 
-// leadsNowhere returns why there is no session for a reference.
 func leadsNowhere(t hcl.Traversal, all map[string]*instances) string {
 	name := t[1].(hcl.TraverseAttr).Name
 	in := all[name]
@@ -258,8 +247,7 @@ func edges(v cty.Value, at hcl.Range, list []edge) ([]edge, bool) {
 	return list, ok
 }
 
-// settleDepends sets the dependencies once the enabled sessions are known, and reports
-// cycles. Nobody waits for a session that is not enabled.
+// settleDepends runs once the enabled sessions are known: nobody waits for another one.
 func settleDepends(l *loader, all []*built) {
 	by := map[*instance]*built{}
 	for _, s := range all {
@@ -324,8 +312,8 @@ func settleDepends(l *loader, all []*built) {
 	}
 }
 
-// untilOf returns what a dependency must reach: the edge's until, else done for a one-shot
-// agent and ready for an interactive one. It reports an until that is never reached.
+// untilOf returns the edge's until, else done for a one-shot agent and ready for an
+// interactive one. It reports an until that is never reached.
 func untilOf(l *loader, s *built, e edge, to *built) session.Await {
 	if to == nil || !to.ok {
 		return session.AwaitReady

@@ -38,7 +38,6 @@ func Schema() ([]byte, error) {
 	return json.MarshalIndent(top, "", "  ")
 }
 
-// nativeSchema is the native syntax.
 type nativeSchema struct {
 	FormatVersion string        `json:"format_version"`
 	Blocks        []nativeBlock `json:"blocks"`
@@ -46,7 +45,6 @@ type nativeSchema struct {
 	References    []string      `json:"references"`
 }
 
-// nativeBlock is a type of block.
 type nativeBlock struct {
 	Type        string        `json:"type"`
 	Labels      []string      `json:"labels,omitempty"`      // their names
@@ -60,7 +58,6 @@ type nativeBlock struct {
 	Blocks      []nativeBlock `json:"blocks"`
 }
 
-// nativeBlocks returns blocks, sorted by type.
 func nativeBlocks(all map[string]shape) []nativeBlock {
 	list := []nativeBlock{}
 	for _, typ := range slices.Sorted(maps.Keys(all)) {
@@ -84,13 +81,10 @@ func nativeOf(typ string, s shape) nativeBlock {
 	}
 }
 
-// node is a part of a JSON Schema.
 type node map[string]any
 
-// definitions are the named parts of a JSON Schema.
 type definitions map[string]node
 
-// object returns the schema of a body at a path.
 func (d definitions) object(path string, attrs []attribute, blocks map[string]shape) node {
 	properties, required := node{}, []string{}
 	for _, a := range attrs {
@@ -109,15 +103,13 @@ func (d definitions) object(path string, attrs []attribute, blocks map[string]sh
 	return n
 }
 
-// several defines a schema by name and returns one for it or a list of it. Without the
-// definition the schema would double at each level.
+// several defines a schema by name. Without the name it would double at each level.
 func (d definitions) several(name string, n node) node {
 	d[name] = n
 	ref := node{"$ref": "#/definitions/" + name}
 	return node{"anyOf": []node{ref, {"type": "array", "items": ref}}}
 }
 
-// block returns the schema of a block below its type.
 func (d definitions) block(path string, s shape) node {
 	var body node
 	switch {
@@ -141,7 +133,6 @@ func (d definitions) block(path string, s shape) node {
 	return body
 }
 
-// attributeNode returns the schema of an attribute: its value, null, or a template.
 func attributeNode(a attribute) node {
 	n := node{"anyOf": append(valueNodes(a), node{"$ref": "#/definitions/expression"}, node{"type": "null"})}
 	if a.Kind == anything {
@@ -199,7 +190,7 @@ func valueNodes(a attribute) []node {
 
 var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`) })
 
-// plain returns a description without Markdown.
+// plain removes Markdown.
 func plain(doc string) string {
 	return strings.ReplaceAll(link().ReplaceAllString(doc, "$1"), "`", "")
 }

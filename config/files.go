@@ -17,7 +17,6 @@ func IsManifest(name string) bool {
 	return name == "agentform.hcl" || strings.HasSuffix(name, ".agentform.hcl") || strings.HasSuffix(name, ".agentform.json")
 }
 
-// findManifests returns the manifests to read, each once.
 func findManifests(l *loader) []expr.File {
 	if l.Failed() {
 		return nil
@@ -62,7 +61,6 @@ func findManifests(l *loader) []expr.File {
 	return all
 }
 
-// manifestsIn returns the manifests in a directory, by name.
 func manifestsIn(l *loader, dir string) []expr.File {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -83,7 +81,6 @@ func manifestsIn(l *loader, dir string) []expr.File {
 	return found
 }
 
-// parseFiles parses the files. whole reports whether all of them are valid.
 func parseFiles(l *loader, files []expr.File) (bodies []hcl.Body, whole bool) {
 	whole = true
 	for _, f := range files {

@@ -8,10 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// inheritEnv names the attribute for variables of the caller's environment.
 const inheritEnv = "inherit_env"
 
-// inheritAttr returns inherit_env for a block.
 func inheritAttr(forces, doc string) attribute {
 	return attribute{Name: inheritEnv, Kind: trueOrTexts, Forces: forces, DefaultWords: "none", Doc: doc}
 }
@@ -52,8 +50,7 @@ func readInherit(d reader, b *expr.Block, into *[]string) {
 	*into = slices.Compact(all)
 }
 
-// inherited sets the variables of the caller's environment that a session gets: those of
-// the project and its own. A container gets none.
+// inherited reads inherit_env over the project's. A container gets none.
 func inherited(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	if s.Runtime.Kind != "docker" {
 		s.InheritEnv = slices.Clone(m.InheritEnv)

@@ -9,10 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxSessions is the most sessions of a project.
 const maxSessions = 10_000
 
-// instance is one session of a session block.
 type instance struct {
 	address session.Address
 	key     cty.Value // of for_each or count; null without
@@ -20,7 +18,6 @@ type instance struct {
 	off     bool      // not enabled
 }
 
-// instances are the sessions of one session block.
 type instances struct {
 	list   []instance
 	single bool
@@ -28,8 +25,7 @@ type instances struct {
 	failed bool // unknown, which was reported
 }
 
-// expandBlocks returns the instances of each session block, before any is evaluated, so
-// that they can depend on each other.
+// expandBlocks evaluates no session, so that instances can depend on each other.
 func expandBlocks(l *loader) (all map[string]*instances, ok bool) {
 	all = map[string]*instances{}
 	total := 0
@@ -99,7 +95,6 @@ func expandEach(l *loader, d reader, b *expr.Block, a *expr.Attr) *instances {
 	return out
 }
 
-// element is one element of a for_each.
 type element struct{ key, value cty.Value }
 
 // elements evaluates a for_each. Not ok: it is unknown, which was reported.
@@ -144,8 +139,7 @@ func elements(l *loader, d reader, a *expr.Attr) ([]element, bool) {
 	return list, true
 }
 
-// standIn returns an instance of a block whose instances are unknown. It is evaluated only
-// to report other problems of the block.
+// standIn returns an instance for a block whose own are unknown, to report its other problems.
 func standIn(b *expr.Block) *instance {
 	i := &instance{address: session.Single(b.Labels[0]), key: cty.UnknownVal(cty.String), value: cty.DynamicVal}
 	if b.Attr("count") != nil {
@@ -154,7 +148,6 @@ func standIn(b *expr.Block) *instance {
 	return i
 }
 
-// instanceContext returns the context of the expressions of an instance.
 func instanceContext(l *loader, b *expr.Block, in instance) *hcl.EvalContext {
 	ctx := l.ctx.NewChild()
 	ctx.Variables = map[string]cty.Value{}

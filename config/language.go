@@ -1,6 +1,5 @@
 package config
 
-// kind is the kind of values that an attribute can have.
 type kind string
 
 const (
@@ -47,7 +46,6 @@ type attribute struct {
 	parts        []string // fields that it is compared by
 }
 
-// shape describes a type of block.
 type shape struct {
 	labels []string // names of the labels
 	attrs  []attribute
@@ -59,7 +57,6 @@ type shape struct {
 	doc    string
 }
 
-// names returns the names of the attributes.
 func (s shape) names() []string {
 	list := make([]string, len(s.attrs))
 	for i, a := range s.attrs {
@@ -68,7 +65,6 @@ func (s shape) names() []string {
 	return list
 }
 
-// attr returns the attribute with a name, or nil.
 func (s *shape) attr(name string) *attribute {
 	if s == nil {
 		return nil
@@ -81,7 +77,6 @@ func (s *shape) attr(name string) *attribute {
 	return nil
 }
 
-// language returns the top-level blocks by type.
 func language() map[string]shape {
 	named := []string{"name"}
 	all := map[string]shape{
@@ -148,7 +143,6 @@ func language() map[string]shape {
 	return all
 }
 
-// addressShapes returns the blocks about recorded addresses.
 func addressShapes() map[string]shape {
 	each := attribute{Name: "for_each", Kind: anything, Doc: "A map or a set of strings: one for each, with `each.key` and `each.value`."}
 	return map[string]shape{
@@ -193,7 +187,6 @@ func settingsAttrs() []attribute {
 	}
 }
 
-// runtimeShape returns the runtime block.
 func runtimeShape() shape {
 	return shape{
 		labels: []string{"kind", "name"},

@@ -1,6 +1,5 @@
 package config
 
-// agentShape is the agent block.
 func agentShape(named []string) shape {
 	blocks := policyShapes()
 	blocks["patterns"] = shape{
@@ -88,7 +87,6 @@ func policyShapes() map[string]shape {
 	}
 }
 
-// sessionShape is the session block.
 func sessionShape(named []string) shape {
 	blocks := policyShapes()
 	blocks["workspace"] = shape{

@@ -13,7 +13,6 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// readLifecycle decodes a lifecycle block.
 func readLifecycle(d reader, b *expr.Block, c *session.Lifecycle) {
 	if b == nil {
 		return
@@ -23,8 +22,8 @@ func readLifecycle(d reader, b *expr.Block, c *session.Lifecycle) {
 	readReplaceTriggeredBy(d, b, c)
 }
 
-// readIgnoreChanges decodes a list of field paths, as references, strings or expressions,
-// or the word all.
+// readIgnoreChanges decodes field paths, as references, strings or expressions, or the word
+// all.
 func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {
 	a := b.Attr("ignore_changes")
 	if a == nil {
@@ -66,8 +65,7 @@ func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {
 	c.IgnoreChanges = slices.Compact(paths)
 }
 
-// fieldPath returns a path that is written as a reference, like health.interval. Not ok:
-// it is an expression.
+// fieldPath returns a path that is a reference, like health.interval.
 func fieldPath(e hcl.Expression) (string, bool) {
 	t, diags := hcl.AbsTraversalForExpr(e)
 	if diags.HasErrors() {
@@ -77,7 +75,6 @@ func fieldPath(e hcl.Expression) (string, bool) {
 	return path, t.RootName() != "var" && t.RootName() != "local"
 }
 
-// addField adds a path if it is a field.
 func addField(d reader, a *expr.Attr, path string, known, paths []string) []string {
 	if path != "all" && !slices.Contains(known, path) {
 		d.Fail(a, "Unknown field", "%q is not an attribute or block of a session.%s", expr.Cut(path), expr.DidYouMean(path, known))

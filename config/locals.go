@@ -10,14 +10,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// localRef is a reference from one local value to another.
 type localRef struct {
 	name string
 	at   hcl.Range
 }
 
-// readLocals returns the value of local. It evaluates local values in the order of their
-// references.
+// readLocals evaluates local values in the order of their references.
 func readLocals(l *loader) cty.Value {
 	attrs := map[string]*expr.Attr{}
 	for _, b := range l.blocks["locals"] {

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// declared are the sessions of the manifest, for blocks about recorded addresses.
 type declared struct {
 	l      *loader
 	blocks map[string]*instances
@@ -29,14 +28,12 @@ func declaredSessions(l *loader, blocks map[string]*instances) declared {
 	return declared{l, blocks, all}
 }
 
-// has reports whether a session is declared and enabled.
 func (s declared) has(a session.Address) bool {
 	in := s.all[a]
 	return in != nil && !in.off
 }
 
-// any reports whether an address, or an instance of the block that it names, is declared
-// and enabled.
+// any reports whether an address, or an instance of its block, is declared and enabled.
 func (s declared) any(a session.Address) bool {
 	if _, keyed := a.Key(); keyed || s.has(a) {
 		return s.has(a)
@@ -51,7 +48,6 @@ func (s declared) unclear(a session.Address) bool {
 	return in != nil && in.failed
 }
 
-// at returns the place of the block that declares an address.
 func (s declared) at(a session.Address) string {
 	for _, b := range s.l.blocks["session"] {
 		if b.Labels[0] == a.Block() {
@@ -61,7 +57,6 @@ func (s declared) at(a session.Address) string {
 	return "?"
 }
 
-// readAddressBlocks evaluates the moved, removed and import blocks.
 func readAddressBlocks(l *loader, m *Manifest, all map[string]*instances) {
 	s := declaredSessions(l, all)
 	moves := readMoves(l, s)
@@ -72,13 +67,11 @@ func readAddressBlocks(l *loader, m *Manifest, all map[string]*instances) {
 	}
 }
 
-// move is a Move with its attributes.
 type move struct {
 	Move
 	from, to *expr.Attr
 }
 
-// readMoves evaluates the moved blocks.
 func readMoves(l *loader, s declared) []*move {
 	var list []*move
 	from, to := map[session.Address]*move{}, map[session.Address]*move{}
@@ -118,14 +111,13 @@ func readMoves(l *loader, s declared) []*move {
 	return list
 }
 
-// off reports whether a session is declared, but not enabled.
 func (s declared) off(a session.Address) bool {
 	in := s.all[a]
 	return in != nil && in.off
 }
 
-// inOrder sorts moves so that a session is moved to an address before it is moved on from
-// there, and reports cycles.
+// inOrder sorts moves so that a session moves on before another moves to its address, and
+// reports cycles.
 func inOrder(l *loader, list []*move) (sorted []*move) {
 	by := map[session.Address]*move{}
 	for _, v := range list {
@@ -156,7 +148,6 @@ func inOrder(l *loader, list []*move) (sorted []*move) {
 	return sorted
 }
 
-// readRemoved evaluates the removed blocks.
 func readRemoved(l *loader, s declared, moves []*move) []Removal {
 	var list []Removal
 	seen, moved := map[session.Address]hcl.Range{}, map[session.Address]*move{}
@@ -192,17 +183,14 @@ func readRemoved(l *loader, s declared, moves []*move) []Removal {
 	return list
 }
 
-// tmuxID matches a tmux socket, by its name or absolute path, and a session after the last
-// slash. Names of tmux sessions have no dot or colon, and do not begin like an id or an
-// exact match.
+// tmuxID matches a socket and a session. Names of tmux sessions have no dot or colon, and do
+// not begin like an id or an exact match.
 var tmuxID = regexp.MustCompile(`^tmux:(?:[^/.-][^/]*|/.*[^/])/[^.:/$@%=][^.:/]*$`)
 
-// dockerID matches a container, by its name or id.
 var dockerID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^docker:[A-Za-z0-9][A-Za-z0-9_.-]{0,254}$`)
 })
 
-// readImports evaluates the import blocks.
 func readImports(l *loader, s declared) []Import {
 	var list []Import
 	tos, ids := map[session.Address]hcl.Range{}, map[string]hcl.Range{}
@@ -239,7 +227,6 @@ func readImports(l *loader, s declared) []Import {
 	return list
 }
 
-// checkImportID reports whether an id is valid.
 func checkImportID(d reader, a *expr.Attr, id string) bool {
 	switch {
 	case dockerID().MatchString(id):
@@ -250,7 +237,6 @@ func checkImportID(d reader, a *expr.Attr, id string) bool {
 	return true
 }
 
-// lacks returns why nothing can be imported to an address; empty: it can.
 func (s declared) lacks(a session.Address) string {
 	in := s.blocks[a.Block()]
 	switch {

@@ -12,8 +12,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// readResults returns the outputs and evaluates the checks. In both, sessions have
-// attributes.
+// readResults returns the outputs and evaluates the checks.
 func readResults(l *loader, m *Manifest, instances map[string]*instances, all []*built) (list []Output) {
 	outputs, checks := l.blocks["output"], l.blocks["check"]
 	if len(outputs)+len(checks) == 0 {
@@ -40,7 +39,6 @@ func readResults(l *loader, m *Manifest, instances map[string]*instances, all []
 	return list
 }
 
-// refersToSessions reports whether a block has a reference to a session.
 func refersToSessions(b *expr.Block) bool {
 	for _, a := range b.Attrs {
 		if slices.ContainsFunc(a.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "session" }) {
@@ -55,7 +53,6 @@ func refersToSessions(b *expr.Block) bool {
 	return false
 }
 
-// readOutput evaluates one output. Not ok: it has no value, which was reported.
 func readOutput(d reader, b *expr.Block) (Output, bool) {
 	o := Output{Name: b.Labels[0]}
 	d.Text(b, "description", &o.Description)
@@ -91,7 +88,7 @@ func readOutput(d reader, b *expr.Block) (Output, bool) {
 	return o, true
 }
 
-// readCheck evaluates the assertions of a check. One that is false is a warning.
+// readCheck warns of false assertions.
 func readCheck(d reader, b *expr.Block) {
 	rules := b.Blocks["assert"]
 	if len(rules) == 0 && !b.Broken {
@@ -111,8 +108,7 @@ func readCheck(d reader, b *expr.Block) {
 	}
 }
 
-// readCondition evaluates a rule's condition. An unknown one holds. Not ok: the rule is
-// invalid, which was reported.
+// readCondition holds if it is unknown. Not ok: the rule is invalid, which was reported.
 func readCondition(d reader, rule *expr.Block) (holds, ok bool) {
 	for _, name := range []string{"condition", "error_message"} {
 		if rule.Attr(name) == nil && !rule.Broken {
@@ -140,14 +136,13 @@ func readCondition(d reader, rule *expr.Block) (holds, ok bool) {
 	return is.True(), true
 }
 
-// sessionType is the type of a session in outputs and checks.
 var sessionType = cty.Object(map[string]cty.Type{
 	"address": cty.String, "name": cty.String, "key": cty.String, "role": cty.String, "agent": cty.String,
 	"branch": cty.String, "prompt": cty.String, "workspace": cty.String, "desired": cty.String, "labels": cty.Map(cty.String),
 })
 
-// sessionValues returns what session refers to in outputs and checks. A session that is
-// not enabled is null, or missing in a map. One with an error is unknown.
+// sessionValues returns null for a session that is not enabled, and unknown for one with an
+// error.
 func sessionValues(l *loader, m *Manifest, instances map[string]*instances, all []*built) cty.Value {
 	by := make(map[*instance]cty.Value, len(all))
 	for _, s := range all {
@@ -169,7 +164,6 @@ func sessionValues(l *loader, m *Manifest, instances map[string]*instances, all 
 	})
 }
 
-// sessionValue returns a session for outputs and checks.
 func sessionValue(s *built, workspace string) cty.Value {
 	orNull := func(text string) cty.Value {
 		if text == "" {

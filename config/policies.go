@@ -11,8 +11,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// needsHub returns what the manifest declares that only a hub carries out. A restart block
-// counts unless its policy is never.
+// needsHub counts a restart block unless its policy is never.
 func needsHub(l *loader, m *Manifest) []string {
 	declared := map[string]bool{"notify": len(l.blocks["notify"]) > 0}
 	for _, s := range m.Sessions {
@@ -29,7 +28,6 @@ func needsHub(l *loader, m *Manifest) []string {
 	return needs
 }
 
-// declares reports whether a session's block or its agent's has a block of a type.
 func declares(l *loader, s session.Spec, typ string) bool {
 	for _, b := range l.blocks["session"] {
 		if b.Labels[0] == s.Address.Block() && b.Block(typ) != nil {
@@ -44,7 +42,7 @@ func declares(l *loader, s session.Spec, typ string) bool {
 	return false
 }
 
-// readRestart decodes a restart block over the defaults in r.
+// The policies are decoded over the defaults in r, h and s.
 func readRestart(d reader, b *expr.Block, r *session.Restart) {
 	d.OneOf(b, "policy", &r.Policy)
 	d.Whole(b, "attempts", 0, &r.Attempts)
@@ -63,7 +61,6 @@ func readRestart(d reader, b *expr.Block, r *session.Restart) {
 	}
 }
 
-// readHealth decodes a health block over the defaults in h.
 func readHealth(d reader, b *expr.Block, h *session.Health) {
 	readDuration(d, b, "interval", 1, &h.Interval)
 	readDuration(d, b, "timeout", 1, &h.Timeout)
@@ -77,7 +74,6 @@ func readHealth(d reader, b *expr.Block, h *session.Health) {
 	}
 }
 
-// readHeartbeat decodes a probe: a command or a key.
 func readHeartbeat(d reader, b *expr.Block, h *session.Health) {
 	switch d.ExactlyOne(b, "command", "key") {
 	case "command":
@@ -103,7 +99,6 @@ func readHeartbeat(d reader, b *expr.Block, h *session.Health) {
 var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
 	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
 
-// readConversation decodes the conversation that a session resumes.
 func readConversation(d reader, b *expr.Block, s *session.Spec) {
 	if b == nil {
 		return
@@ -120,14 +115,12 @@ func readConversation(d reader, b *expr.Block, s *session.Spec) {
 	s.Conversation = c
 }
 
-// readStop decodes a stop block over the defaults in s.
 func readStop(d reader, b *expr.Block, s *session.Stop) {
 	d.OneOf(b, "signal", &s.Signal)
 	readDuration(d, b, "grace", 0, &s.Grace)
 	readDuration(d, b, "after_turn", 0, &s.AfterTurn)
 }
 
-// readDuration decodes a duration of at least low.
 func readDuration(d reader, b *expr.Block, name string, low session.Duration, into *session.Duration) {
 	d.Duration(b, name, time.Duration(low), (*time.Duration)(into))
 }

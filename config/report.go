@@ -11,11 +11,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// maxProblems is how many problems are reported.
 const maxProblems = 1000
 
-// report converts the problems to diagnostics, sorted by file and line and each once.
-// Those without a place come last.
+// report sorts problems by file and line, without duplicates.
 func report(p *expr.Problems) []session.Diagnostic {
 	var list []session.Diagnostic
 	seen := map[string]bool{}
@@ -54,7 +52,6 @@ func report(p *expr.Problems) []session.Diagnostic {
 	return list
 }
 
-// diagnostic converts one problem.
 func diagnostic(p *expr.Problems, d *hcl.Diagnostic) session.Diagnostic {
 	out := session.Diagnostic{Severity: session.Error, Summary: d.Summary, Detail: p.Blot(d.Detail)}
 	if d.Severity == hcl.DiagWarning {

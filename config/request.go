@@ -61,7 +61,6 @@ func (m *Manifest) Compose(a Request) (session.Spec, error) {
 	return s, m.settle(a, &s)
 }
 
-// agent returns the agent of a request.
 func (m *Manifest) agent(a Request) (Agent, error) {
 	if a.Agent == "" {
 		if len(a.Command) == 0 {
@@ -80,8 +79,7 @@ func (m *Manifest) agent(a Request) (Agent, error) {
 	return found, nil
 }
 
-// settle sets the workspace: a worktree, the checkout itself, or a directory that is not
-// the top of a checkout.
+// settle sets a worktree, the checkout itself, or a directory that is not the top of one.
 func (m *Manifest) settle(a Request, s *session.Spec) error {
 	s.Workspace.OnDestroy = session.Keep
 	w := &s.Workspace
@@ -115,7 +113,6 @@ func IsWorkspaceName(name string) bool {
 	return i > 0 && len(sum) == 6 && err == nil && strings.ToLower(sum) == sum
 }
 
-// customAgent returns the defaults of an agent without a base.
 func customAgent() session.AgentSpec {
 	return session.AgentSpec{PromptVia: "argument", ReadyTimeout: seconds(30), Observable: "at_start", UnobservedFor: session.Duration(day)}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// reword rewrites HCL's messages about unknown attributes, blocks and labels to say where
-// they belong, which HCL does not know.
+// reword makes HCL's messages about unknown names say where they belong, which HCL does not
+// know.
 func reword(l *loader, diags hcl.Diagnostics, b *expr.Block, s shape, parent shape) {
 	for _, d := range diags {
 		switch {
@@ -40,7 +40,6 @@ func reword(l *loader, diags hcl.Diagnostics, b *expr.Block, s shape, parent sha
 	}
 }
 
-// sourceAt returns the name in a range, without quotes.
 func sourceAt(l *loader, r hcl.Range) string {
 	f := l.Sources[r.Filename]
 	if f == nil || r.End.Byte > len(f.Bytes) || r.Start.Byte > r.End.Byte {
@@ -49,7 +48,6 @@ func sourceAt(l *loader, r hcl.Range) string {
 	return strings.Trim(string(f.Bytes[r.Start.Byte:r.End.Byte]), `"`)
 }
 
-// headerForm returns a block's header as it is written.
 func headerForm(typ string, s shape) string {
 	for _, label := range s.labels {
 		typ += ` "` + strings.ToUpper(label) + `"`

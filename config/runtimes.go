@@ -15,7 +15,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// readRuntimes evaluates the runtime blocks.
 func readRuntimes(l *loader) map[string]session.RuntimeSpec {
 	all := map[string]session.RuntimeSpec{} // by key
 	first := map[string]*expr.Block{}
@@ -46,7 +45,6 @@ func readRuntimes(l *loader) map[string]session.RuntimeSpec {
 	return all
 }
 
-// readSocket returns the tmux server of a runtime block: a name, or an absolute path.
 func readSocket(d reader, b *expr.Block) string {
 	var socket string
 	switch {
@@ -63,11 +61,10 @@ func readSocket(d reader, b *expr.Block) string {
 // leastMemory is Docker's minimum for a container.
 const leastMemory = 6 << 20
 
-// userForm matches numeric users. The workspace is given to the user, and only the image
-// knows the number of a name.
+// userForm matches numbers: the workspace is given to the user, whose name only the image
+// knows.
 var userForm = regexp.MustCompile(`^\d{1,9}(?::\d{1,9})?$`)
 
-// readDocker decodes a runtime block of kind docker.
 func readDocker(d reader, b *expr.Block) *session.DockerConfig {
 	c := &session.DockerConfig{}
 	if !d.Word(b, "image", &c.Image) {
@@ -91,10 +88,8 @@ func readDocker(d reader, b *expr.Block) *session.DockerConfig {
 	return c
 }
 
-// mountType is one element of mounts.
 var mountType = cty.ObjectWithOptionalAttrs(map[string]cty.Type{"source": cty.String, "target": cty.String, "read_only": cty.Bool}, []string{"read_only"})
 
-// readMounts decodes the paths of the host that a container has.
 func readMounts(d reader, b *expr.Block, name string, into *[]session.Mount) {
 	a := b.Attr(name)
 	if a == nil {
@@ -159,7 +154,6 @@ func checkMountAttributes(d reader, a *expr.Attr, v cty.Value) {
 	}
 }
 
-// runtimeOf sets the runtime of a session.
 func runtimeOf(d reader, b *expr.Block, runtimes map[string]session.RuntimeSpec, s *session.Spec) {
 	s.Runtime = session.RuntimeSpec{Kind: "tmux"}
 	a := b.Attr("runtime")

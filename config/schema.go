@@ -9,8 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// readBlocks decodes the bodies by the language's shapes. It returns the top-level blocks
-// by type, in order.
+// readBlocks returns the top-level blocks by type, in order.
 func readBlocks(l *loader, bodies []hcl.Body) map[string][]*expr.Block {
 	all := map[string][]*expr.Block{}
 	top := shape{blocks: language()}
@@ -24,7 +23,6 @@ func readBlocks(l *loader, bodies []hcl.Body) map[string][]*expr.Block {
 	return all
 }
 
-// fillBlock decodes a body into b.
 func fillBlock(l *loader, b *expr.Block, body hcl.Body, s, parent shape) {
 	b.Attrs, b.Blocks = map[string]*expr.Attr{}, map[string][]*expr.Block{}
 	var attrs hcl.Attributes
@@ -71,8 +69,7 @@ func fillBlock(l *loader, b *expr.Block, body hcl.Body, s, parent shape) {
 	}
 }
 
-// header returns the range of a block's type and labels. In JSON a block's own range is
-// only its brace.
+// header returns the range of type and labels. In JSON a block's own is only its brace.
 func header(b *hcl.Block) hcl.Range {
 	_, native := b.Body.(*hclsyntax.Body)
 	switch {
@@ -85,7 +82,6 @@ func header(b *hcl.Block) hcl.Range {
 	return b.DefRange
 }
 
-// schema returns the shape as an HCL schema.
 func (s shape) schema() *hcl.BodySchema {
 	out := &hcl.BodySchema{}
 	for _, name := range s.names() {

@@ -17,14 +17,12 @@ type scope struct {
 	sessions                  bool
 }
 
-// The scopes.
 var (
 	inValidation = scope{variables: true}
 	inProject    = scope{variables: true, locals: true, agents: true}
 )
 
-// newContext returns the context of every expression. Variables and locals are added once
-// they are known.
+// newContext leaves out variables and locals, which are added once they are known.
 func newContext(l *loader) *hcl.EvalContext {
 	repo := l.Repository(l.Module)
 	path := map[string]cty.Value{"module": cty.StringVal(l.Module), "repo": cty.StringVal(repo), "root": cty.StringVal(l.Root)}
@@ -53,7 +51,6 @@ func newContext(l *loader) *hcl.EvalContext {
 	}
 }
 
-// checkAll checks the references in a block and its nested blocks, once for all instances.
 func (l *loader) checkAll(b *expr.Block, s scope, except ...string) {
 	for _, a := range b.Sorted() {
 		if !slices.Contains(except, a.Name) {
@@ -67,7 +64,6 @@ func (l *loader) checkAll(b *expr.Block, s scope, except ...string) {
 	}
 }
 
-// check reports the invalid references of an attribute.
 func (l *loader) check(a *expr.Attr, s scope) {
 	for _, t := range a.Expr.Variables() {
 		root := t.RootName()
@@ -81,7 +77,7 @@ func (l *loader) check(a *expr.Attr, s scope) {
 	}
 }
 
-// wrong returns what is wrong with a reference. The summary is empty if nothing is.
+// wrong returns no summary if nothing is wrong with a reference.
 func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 	name := ""
 	if len(t) > 1 {
@@ -171,7 +167,6 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 	return "Invalid reference", fmt.Sprintf("There is nothing called %q.%s", root, hint)
 }
 
-// nth returns a step of a traversal, or nil.
 func nth(t hcl.Traversal, n int) hcl.Traverser {
 	if n >= len(t) {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/agentform/agentform/config/expr"
 )
 
-// readSecrets evaluates the secret blocks.
 func readSecrets(l *loader) (all map[string]SecretSource) {
 	for _, b := range l.blocks["secret"] {
 		name := b.Labels[0]
@@ -39,7 +38,6 @@ func readSecrets(l *loader) (all map[string]SecretSource) {
 	return all
 }
 
-// readNotifies evaluates the notify blocks.
 func readNotifies(l *loader) (all []Notify) {
 	for _, b := range l.blocks["notify"] {
 		l.checkAll(b, inProject)
@@ -60,7 +58,6 @@ func readNotifies(l *loader) (all []Notify) {
 	return all
 }
 
-// readEvents decodes a list of at least one of the attribute's choices.
 func readEvents(d reader, b *expr.Block, name string, into *[]string) {
 	var list []string
 	if !d.Words(b, name, &list) {

@@ -33,7 +33,6 @@ type blockInputs struct {
 	depends   *dependsOn
 }
 
-// readSessions evaluates every session block.
 func readSessions(l *loader, m *Manifest, given blockInputs) []*built {
 	l.ctx.Variables["session"] = sessionObject(given.instances, reference, true, func(i *instance) cty.Value { return cty.CapsuleVal(reference, i) })
 	var all []*built // in the order of the files, for messages about the first of several
@@ -76,9 +75,7 @@ func readSessions(l *loader, m *Manifest, given blockInputs) []*built {
 	return all
 }
 
-// isRole reports whether a role is valid: a letter, digit or underscore, which dots and
-// dashes may follow, at most 64 characters. A regular expression for it takes 2 ms to
-// compile.
+// isRole is no regular expression, which would take 2 ms to compile.
 func isRole(s string) bool {
 	n := 0
 	for _, r := range s {
@@ -90,7 +87,7 @@ func isRole(s string) bool {
 	return n > 0 && n <= 64
 }
 
-// readSession evaluates one instance. It returns nil if that is not enabled.
+// readSession returns nil if the instance is not enabled.
 func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built {
 	spoiled := false
 	d := l.reader(instanceContext(l, b, *in))
@@ -164,7 +161,6 @@ func identity(d reader, b *expr.Block, in *instance, s *session.Spec) {
 	d.Ctx.Variables["self"] = cty.ObjectVal(self)
 }
 
-// agentOf sets the session's agent. It reports whether that is valid.
 func agentOf(d reader, b *expr.Block, of blockInputs, s *session.Spec) bool {
 	a := b.Attr("agent")
 	if a == nil || d.Missing(b, "agent") {
@@ -204,7 +200,6 @@ func agentOf(d reader, b *expr.Block, of blockInputs, s *session.Spec) bool {
 	return !of.broken[name]
 }
 
-// examples returns how to write the first of some agents.
 func examples(agents []string) string {
 	if len(agents) == 0 {
 		return "agent.NAME, with a block agent \"NAME\" that declares it"
@@ -218,8 +213,7 @@ func addressable(name string) bool {
 	return err == nil && a == session.Single(name)
 }
 
-// ignorable returns what ignore_changes can contain: the fields of a session that are
-// compared with the record, and their blocks.
+// ignorable returns what ignore_changes can contain.
 var ignorable = sync.OnceValue(func() []string {
 	lang := language()
 	agent := lang["agent"]
@@ -230,7 +224,6 @@ var ignorable = sync.OnceValue(func() []string {
 	return slices.Compact(paths)
 })
 
-// compared returns the paths of the fields of a block that are compared.
 func compared(prefix string, s shape) []string {
 	var paths []string
 	for _, a := range s.attrs {

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/go-version"
 )
 
-// readSettings evaluates the agentform block.
 func readSettings(l *loader, m *Manifest) {
 	if len(l.blocks["agentform"]) == 0 {
 		return
@@ -45,7 +44,7 @@ func plainLetter(r rune) bool {
 	return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// readPath returns an attribute's path as an absolute one, or fallback if it is invalid.
+// readPath returns an absolute path, or fallback if it is invalid.
 func readPath(d reader, b *expr.Block, name, path, fallback string) string {
 	full, err := d.l.Resolve(path, d.l.Root)
 	if err != nil {
@@ -59,8 +58,7 @@ func readPath(d reader, b *expr.Block, name, path, fallback string) string {
 	return full
 }
 
-// requireVersion checks agentform's version against a constraint. A pre-release counts as
-// its release.
+// requireVersion counts a pre-release as its release.
 func requireVersion(l *loader, d reader, b *expr.Block, constraint string) {
 	c, err := version.NewConstraint(constraint)
 	if err != nil {

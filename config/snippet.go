@@ -15,14 +15,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Limits of a snippet.
 const (
 	maxLines  = 8
 	maxCode   = 2 << 10 // bytes
 	maxValues = 10      // of an expression's variables
 )
 
-// snippet returns the source lines of a problem.
 func snippet(p *expr.Problems, d *hcl.Diagnostic) *session.Snippet {
 	f := p.Sources[d.Subject.Filename]
 	if f == nil {
@@ -63,7 +61,6 @@ func snippet(p *expr.Problems, d *hcl.Diagnostic) *session.Snippet {
 
 func clamp(n, low, high int) int { return min(max(n, low), high) }
 
-// runeStart returns the offset of the character that byte i is part of.
 func runeStart(src []byte, i int) int {
 	for i > 0 && i < len(src) && !utf8.RuneStart(src[i]) {
 		i--
@@ -71,7 +68,6 @@ func runeStart(src []byte, i int) int {
 	return i
 }
 
-// snippetValues returns the values of the variables in a faulty expression.
 func snippetValues(p *expr.Problems, d *hcl.Diagnostic) []session.Value {
 	if d.Expression == nil || d.EvalContext == nil {
 		return nil

@@ -14,7 +14,6 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// variable is a variable block.
 type variable struct {
 	block     *expr.Block
 	typ       cty.Type
@@ -24,7 +23,6 @@ type variable struct {
 	fallback  *given // its default
 }
 
-// given is a value of a variable, and where it comes from.
 type given struct {
 	value  cty.Value
 	from   string    // the flag or variable, if not a file: --var, AGENTFORM_VAR_x
@@ -33,7 +31,6 @@ type given struct {
 	broken bool // invalid, which was reported
 }
 
-// readVariables returns the value of var, and the names of the sensitive variables.
 func readVariables(l *loader, files valueFiles) (all cty.Value, hidden []string) {
 	declared := map[string]*variable{}
 	for _, b := range l.blocks["variable"] {
@@ -59,7 +56,7 @@ func readVariables(l *loader, files valueFiles) (all cty.Value, hidden []string)
 	return cty.ObjectVal(result), hidden
 }
 
-// readVariable decodes a variable block. Only its validation may have references.
+// Only the validation of a variable may have references.
 func readVariable(l *loader, b *expr.Block) *variable {
 	v := &variable{block: b, typ: cty.DynamicPseudoType, nullable: true}
 	if a := b.Attr("type"); a != nil {
@@ -84,7 +81,6 @@ func readVariable(l *loader, b *expr.Block) *variable {
 	return v
 }
 
-// unknown returns the value of a variable after its problem was reported.
 func (v *variable) unknown(t cty.Type) cty.Value {
 	if v.sensitive {
 		return cty.UnknownVal(t).Mark(expr.Sensitive)
@@ -92,8 +88,6 @@ func (v *variable) unknown(t cty.Type) cty.Value {
 	return cty.UnknownVal(t)
 }
 
-// settleVariable returns a variable's value, converted and marked. It is unknown if there
-// is none.
 func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
 	wrong := func(summary, detail string, args ...any) cty.Value {
 		l.Fail(v.block.Def, summary, detail, args...)
@@ -185,8 +179,8 @@ func validateRule(l *loader, ctx *hcl.EvalContext, v *variable, g *given, rule *
 	return false
 }
 
-// givenValues returns the values of variables. Of several, the last counts: environment,
-// agentform.vars.hcl, *.auto.vars.hcl, and the flags in their order.
+// givenValues returns values by precedence: environment, agentform.vars.hcl, *.auto.vars.hcl,
+// flags in their order.
 func givenValues(l *loader, declared map[string]*variable, files valueFiles) map[string]*given {
 	values := map[string]*given{}
 	for _, name := range l.known.variables {
@@ -213,13 +207,11 @@ func givenValues(l *loader, declared map[string]*variable, files valueFiles) map
 	return values
 }
 
-// valueFiles are the parsed files of values.
 type valueFiles struct {
 	auto   []string            // paths of those that no flag names; the last counts
 	bodies map[string]hcl.Body // by path; nil: invalid, which was reported
 }
 
-// readValueFiles parses the files of values.
 func readValueFiles(l *loader) valueFiles {
 	out := valueFiles{bodies: map[string]hcl.Body{}}
 	entries, err := os.ReadDir(l.Root)
@@ -251,7 +243,6 @@ func readValueFiles(l *loader) valueFiles {
 	return out
 }
 
-// readValueFile adds the values of a file.
 func readValueFile(l *loader, declared map[string]*variable, values map[string]*given, body hcl.Body) {
 	if body == nil {
 		return
@@ -280,8 +271,7 @@ func readValueFile(l *loader, declared map[string]*variable, values map[string]*
 	}
 }
 
-// literal returns a value that is given as a string: the string itself for a variable of a
-// simple type, else the HCL expression in it.
+// literal returns a string as the value of a simple type, else as the HCL expression in it.
 func literal(l *loader, v *variable, text, from string) *given {
 	g := &given{value: cty.StringVal(text), from: from}
 	if v.typ == cty.DynamicPseudoType || v.typ.IsPrimitiveType() {

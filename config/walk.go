@@ -12,7 +12,6 @@ type walk[N comparable, E any] struct {
 	path  []step[N, E]       // from the first node to the current one
 }
 
-// step is an edge with the node that it begins at.
 type step[N comparable, E any] struct {
 	from N
 	edge E

@@ -11,7 +11,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// workspace sets the workspace of a session.
 func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	w := b.Block("workspace")
 	s.Workspace = session.Workspace{Mode: session.Worktree, OnDestroy: session.Keep}
@@ -37,7 +36,6 @@ func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	workspacePath(d, m, w, s)
 }
 
-// plainWorkspace reports settings that have no meaning without git.
 func plainWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 	if s.Branch != "" {
 		d.Fail(b.Attr("branch"), "Branch without git", "A workspace of mode \"plain\" has no git, so its session has no branch. Omit the branch or the mode.")
@@ -49,7 +47,6 @@ func plainWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 	}
 }
 
-// gitWorkspace sets the repository and requires a branch.
 func gitWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 	if d.Missing(b, "branch") {
 		d.FailAt(b.Def, "Missing branch", "A session needs a branch of its own: branch = \"agents/%s\". For a directory without git use workspace { mode = \"plain\" }.", session.Slug(b.Labels[0]))
@@ -82,7 +79,6 @@ func gitWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 	}
 }
 
-// reportNoRepository reports once that the project is not in git.
 func reportNoRepository(l *loader, b *expr.Block) {
 	if l.gitless {
 		return
@@ -95,7 +91,6 @@ func reportNoRepository(l *loader, b *expr.Block) {
 	l.Fail(b.Def, "Not a git repository", "Sessions work in git, but %s is not in a git repository. Run `git init` there, or set workspace { repo = … }, or workspace { mode = \"plain\" } for a directory without git.", l.Module)
 }
 
-// bareRepository returns the bare repository that contains dir, or "".
 func bareRepository(dir string) string {
 	for {
 		found := true
@@ -114,8 +109,6 @@ func bareRepository(dir string) string {
 	}
 }
 
-// workspacePath sets the workspace's directory: the repository, the given one, or one in
-// the data directory.
 func workspacePath(d reader, m *Manifest, w *expr.Block, s *session.Spec) {
 	ws := &s.Workspace
 	var given string
@@ -141,8 +134,8 @@ func workspacePath(d reader, m *Manifest, w *expr.Block, s *session.Spec) {
 	}
 }
 
-// branchDirectory returns a directory name for a branch: agents-api for agents/api. If the
-// slug loses more than slashes, six hex digits of the name's sha256 make it unique.
+// branchDirectory returns agents-api for agents/api. If that loses more than slashes, digits
+// of the sha256 make it unique.
 func branchDirectory(branch string) string {
 	slug := session.Slug(branch)
 	if slug == strings.ReplaceAll(branch, "/", "-") {

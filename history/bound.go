@@ -11,12 +11,11 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// sizeLimit is the size of a history in bytes from which it is shortened to half: an agent
-// whose screen changes all day would fill the disk.
+// sizeLimit is the size in bytes from which a history is shortened to half: an agent whose
+// screen changes all day would fill the disk.
 const sizeLimit = 1 << 20
 
-// bound shortens the history at a path if it is too large, and if there is space to. The
-// caller must not have it locked.
+// bound shortens a history that is too large. The caller must not have it locked.
 func bound(path string) {
 	if fi, err := os.Stat(path); err != nil || fi.Size() <= sizeLimit {
 		return
@@ -29,8 +28,7 @@ func bound(path string) {
 	})
 }
 
-// rewrite replaces the text of a history by the result of change, unless that is nil. No
-// event is appended meanwhile.
+// rewrite replaces the text of a history by that of change, unless that is nil.
 func rewrite(path string, change func(text []byte) []byte) (err error) {
 	f, err := openLocked(path, os.O_RDWR, exclusive)
 	if err != nil {
@@ -91,7 +89,7 @@ func shortened(text []byte) []byte {
 	return slices.Concat(append(kept, lines[recent:]...)...)
 }
 
-// counts reports whether events of a kind are needed to count restarts, or by people after
+// counts reports whether restarts are counted from such events, or people need them after
 // weeks.
 func counts(k Kind) bool {
 	switch k {

@@ -13,7 +13,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// fileName is the log in a session's directory.
 const fileName = "events.jsonl"
 
 // Append appends the event to the history in the session's directory (DATA_DIR/agents/ROLE/ID),
@@ -33,7 +32,6 @@ func Append(dir string, e Event) error {
 	return nil
 }
 
-// put appends the event to an open history.
 func put(f *os.File, e Event) error {
 	e.Excerpt = tail(e.Excerpt)
 	line, err := json.Marshal(e)
@@ -48,8 +46,7 @@ func put(f *os.File, e Event) error {
 	return err
 }
 
-// torn reports whether the file ends in the middle of a line, because a writer died or the
-// disk was full.
+// torn reports whether a writer died, or the disk was full, in the middle of a line.
 func torn(f *os.File) bool {
 	size, open := openLine(f)
 	if !open {
@@ -61,7 +58,6 @@ func torn(f *os.File) bool {
 	return open && again == size
 }
 
-// openLine returns the file's size, and whether its last line has no end.
 func openLine(f *os.File) (size int64, open bool) {
 	fi, err := f.Stat()
 	if err != nil || fi.Size() == 0 {

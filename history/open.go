@@ -11,16 +11,13 @@ import (
 	"github.com/agentform/agentform/internal/layout"
 )
 
-// readLimit bounds how many bytes of a history are read, from its end. A history that
-// agentform wrote is smaller.
+// readLimit bounds how many bytes of a history are read, from its end.
 const readLimit = 8 * sizeLimit
 
-// openRead opens a regular file in a session's directory for reading. The agent may have
-// put anything there, so it follows no link.
+// openRead follows no link: the agent may have put anything there.
 func openRead(path string) (*os.File, error) { return layout.OpenRegular(path, syscall.O_NOFOLLOW) }
 
-// linesFrom returns a reader of whole lines from an offset, and its start, which is later
-// if more than readLimit bytes follow.
+// linesFrom returns whole lines from an offset, which is later if more than readLimit follow.
 func linesFrom(f *os.File, at int64) (lines *bufio.Reader, from int64, err error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -41,7 +38,7 @@ func linesFrom(f *os.File, at int64) (lines *bufio.Reader, from int64, err error
 	return lines, from, nil
 }
 
-// makeDir creates a session's directory. A link in its place is an error.
+// makeDir refuses a link in the place of the directory.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -34,7 +34,6 @@ func AppendScreen(dir string, at time.Time, run, why, screen string) error {
 	return nil
 }
 
-// withoutGaps returns a screen without repeated blank lines.
 func withoutGaps(text string) string {
 	var kept []string
 	blank := true // drop those at the beginning
@@ -48,8 +47,7 @@ func withoutGaps(text string) string {
 	return strings.TrimRight(strings.Join(kept, "\n"), "\n")
 }
 
-// appendTranscript appends to a file. If that would exceed the size, the file is renamed to
-// .1 first, .1 to .2 and so on, and the oldest is removed.
+// appendTranscript renames a full file to .1 first, .1 to .2 and so on.
 func appendTranscript(path, text string, size int64) error {
 	for {
 		f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, exclusive)

@@ -36,7 +36,6 @@ func Trim(dir string, before time.Time) (int, error) {
 	return removed, nil
 }
 
-// begins reports whether the first event of a history happened before a time.
 func begins(path string, before time.Time) (bool, error) {
 	f, err := openRead(path)
 	if errors.Is(err, os.ErrNotExist) {

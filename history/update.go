@@ -80,7 +80,6 @@ func openLocked(path string, flags, how int) (*os.File, error) {
 	}
 }
 
-// lock locks a file until it is closed.
 func lock(f *os.File, how int) error {
 	timeout := exclusiveTimeout
 	if how == shared {

@@ -32,24 +32,20 @@ func Unwritable(err error) bool {
 	return false
 }
 
-// deferred is the file of deferred changes. It is valid only for the state with its serial.
 type deferred struct {
 	Lineage string  `json:"lineage"`
 	Serial  uint64  `json:"serial"` // of the state file and its journal
 	Changes []entry `json:"changes"`
 }
 
-// deferredLimit bounds how much of the file is read.
 const deferredLimit = 64 << 20
 
-// deferredName returns the name of the file for the state file at path.
 func deferredName(path string) string {
 	sum := sha256.Sum256([]byte(canonical(path)))
 	return "state-" + hex.EncodeToString(sum[:4])
 }
 
-// readDeferred returns the deferred changes of the state with a lineage (empty: any) and a
-// serial.
+// readDeferred returns the changes for a lineage (empty: any) and a serial.
 func readDeferred(path string, lineage string, serial uint64) []entry {
 	dir, found := socketdir.Find(filepath.Dir(path))
 	if !found {
@@ -67,7 +63,7 @@ func readDeferred(path string, lineage string, serial uint64) []entry {
 	return d.Changes
 }
 
-// withDeferred returns a state with its deferred changes, each of which counts as a write.
+// withDeferred counts each change as a write.
 func withDeferred(path string, st State) (State, []entry) {
 	changes := readDeferred(path, st.Lineage, st.Serial)
 	with := st
@@ -138,7 +134,6 @@ func (s *Store) keepDeferred(c change) error {
 	return nil
 }
 
-// dropDeferred removes the file of deferred changes, which are now in the state file.
 func (s *Store) dropDeferred() {
 	if len(s.deferred) == 0 {
 		return
@@ -149,7 +144,7 @@ func (s *Store) dropDeferred() {
 	}
 }
 
-// onto applies the change to a list of rows, and reports whether that changes anything.
+// onto reports whether the change changes anything.
 func (c change) onto(rows []*row) ([]*row, bool) {
 	i, found := findRow(rows, c.address)
 	switch {

@@ -51,14 +51,12 @@ type entry struct {
 	Forget    []session.Address `json:"forget,omitempty"`
 }
 
-// header is the first line of a journal.
 type header struct {
 	Version   int    `json:"version"`
 	Agentform string `json:"agentform"`
 	Continues whole  `json:"continues"`
 }
 
-// journal is the content of a journal.
 type journal struct {
 	head    header
 	entries []entry
@@ -75,7 +73,7 @@ func wholeOf(serial uint64, text []byte) whole {
 	return whole{Serial: serial, Size: len(text), Sum: crc32.Checksum(text, castagnoli)}
 }
 
-// line returns v as a line of a journal: its checksum, a space, and JSON.
+// line returns a line of a journal: a checksum, a space, and JSON.
 func line(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -84,8 +82,7 @@ func line(v any) ([]byte, error) {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(text, castagnoli), text), nil
 }
 
-// readJournal reads the journal of the state file at path. It must be called before the
-// state file is read, as that may be written in between.
+// readJournal must be called before the state file is read, which may be written in between.
 func readJournal(path string) (journal, error) {
 	b, err := readRegular(JournalOf(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,8 +152,8 @@ func (j journal) serial() uint64 {
 	return j.entries[len(j.entries)-1].Serial
 }
 
-// onto replays the journal on the state of the file at path. continues is false if the
-// journal is of an earlier state file: then the state has all of it.
+// onto replays the journal. continues is false if it is of an earlier state file: then the
+// state has all of it.
 func (j journal) onto(path string, st State, text []byte) (_ State, continues bool, err error) {
 	if j.size == 0 || j.head.Version == 0 {
 		return st, false, nil
@@ -176,7 +173,6 @@ func (j journal) onto(path string, st State, text []byte) (_ State, continues bo
 	return st, true, nil
 }
 
-// onto applies an entry to a state.
 func (e entry) onto(st *State) error {
 	for _, raw := range e.Put {
 		var r session.Record
@@ -226,7 +222,6 @@ func (e *JournalError) Error() string {
 // Unwrap returns the cause.
 func (e *JournalError) Unwrap() error { return e.Err }
 
-// appended is a journal that a store appends to.
 type appended struct {
 	path string
 	file *os.File // nil: not open
@@ -274,8 +269,7 @@ func (a *appended) add(of header, e entry) (written bool, err error) {
 	return true, nil
 }
 
-// end removes the journal, which the state file now includes. If it stays, it is ignored as
-// one of an earlier state file.
+// end removes the journal. If it stays, it is ignored as one of an earlier state file.
 func (a *appended) end() {
 	if a.file != nil || a.size > 0 {
 		a.close()

@@ -29,7 +29,6 @@ func Lineage(path string, outputs ...string) (string, error) {
 	return k.lineage, err
 }
 
-// lineageFile is the content of a lineage file.
 type lineageFile struct {
 	lineage string
 	home    string // the path of the state file
@@ -38,7 +37,7 @@ type lineageFile struct {
 
 var identityForm = regexp.MustCompile(`^[0-9a-f]+(\.-?[0-9a-f]+)?$`)
 
-// identity reads the lineage file of the state file at path, if any.
+// identity reads the lineage file, if any.
 func identity(path string) (k lineageFile, err error) {
 	b, err := readRegular(lineageOf(path))
 	if errors.Is(err, os.ErrNotExist) {
@@ -75,8 +74,7 @@ func (e *CopiedError) Error() string {
 		session.Remedy{Code: session.RemedyDeleteCopy, Path: filepath.Dir(e.Path)})
 }
 
-// original returns a *CopiedError if the directory of the state file at path is a copy. A
-// renamed directory is not.
+// original returns a *CopiedError if the state file's directory is a copy, and not renamed.
 func original(path string) error {
 	k, err := identity(path)
 	dir, home := filepath.Dir(path), filepath.Dir(k.home)
@@ -106,7 +104,6 @@ func keepLineage(path, lineage string) error {
 	return nil
 }
 
-// canonical returns a path as an absolute one without links.
 func canonical(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

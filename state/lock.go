@@ -13,7 +13,6 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockRetry is the time between two attempts.
 const lockRetry = 25 * time.Millisecond
 
 // Holder is who holds the state's lock. The lock file has it for people; the lock itself is
@@ -41,7 +40,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("state %s is locked by %s; wait for it, or raise --lock-timeout", e.Path, who)
 }
 
-// lock takes the lock of the state file. It tries at least once, until wait or ctx ends.
+// lock tries at least once, until wait or ctx ends.
 func lock(ctx context.Context, path string, who Holder, wait time.Duration) (*flock.Flock, error) {
 	file := path + ".lock"
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -83,13 +82,12 @@ func HeldBy(path string) (Holder, bool) {
 	return readHolder(file), true
 }
 
-// unlock clears the holder and releases the lock.
 func unlock(l *flock.Flock) error {
 	_ = os.Truncate(l.Path(), 0) // for people only
 	return l.Unlock()
 }
 
-// writeHolder writes the holder. It ignores errors: a full disk does not prevent locking.
+// writeHolder ignores errors: a full disk does not prevent locking.
 func writeHolder(file string, who Holder) {
 	if who.Since.IsZero() {
 		who.Since = time.Now()
@@ -105,7 +103,7 @@ func writeHolder(file string, who Holder) {
 	}
 }
 
-// readHolder reads the holder. It tries twice, as the holder writes after locking.
+// readHolder tries twice, as the holder writes after locking.
 func readHolder(file string) (h Holder) {
 	for range 2 {
 		b, err := readRegular(file)

@@ -28,8 +28,7 @@ func FolderIn(outputsDir string, r session.Record) string {
 	return filepath.Join(outputsDir, roleFolder(r.Spec.Role), r.ID)
 }
 
-// roleFolder returns a directory name for a role. A role that is not a good name becomes a
-// slug with six hex digits that make it unique.
+// roleFolder returns a role, or a slug with six hex digits if the role is not a good name.
 func roleFolder(role string) string {
 	switch {
 	case role == "":
@@ -64,8 +63,8 @@ func (s *Store) MirrorErr() error {
 	return s.mirror.err
 }
 
-// reflect writes the current record of a session, which may be newer than last, to its
-// directory, or removes the copy if last is no longer on record.
+// reflect copies the current record to the session's directory, or removes the copy if last is
+// no longer on record.
 func (s *Store) reflect(a session.Address, last session.Record) {
 	m := &s.mirror
 	m.mu.Lock()
@@ -93,12 +92,11 @@ func (m *mirror) write(r session.Record) error {
 	return overwrite(filepath.Join(folder, "state.json"), append(b, '\n'))
 }
 
-// padLimit bounds the padding of overwrite. It truncates a longer file.
 const padLimit = 1 << 20
 
-// overwrite writes a file in place, in one write: 36 times cheaper than renaming a new one
-// (11 and 400 µs on ext4). It pads a shorter text with blank lines, which JSON allows, because
-// truncating costs as much. It follows no link and refuses anything but a regular file.
+// overwrite writes a file in place: 36 times cheaper than renaming a new one (11 and 400 µs
+// on ext4). It pads a shorter text with blank lines, as truncating costs as much, and follows
+// no link.
 func overwrite(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -157,7 +155,6 @@ func (m *mirror) settle(folder, id string) error {
 	return os.Mkdir(folder, 0o700)
 }
 
-// ignore makes git ignore the directory of a role.
 func (m *mirror) ignore(role string) error {
 	if !m.own {
 		return nil

@@ -20,8 +20,7 @@ func (s *Store) OwnedBy(o session.Owner) {
 	s.owner = o
 }
 
-// withOwner returns r with its owner: that of its run on record, under its own address or
-// the one that it leaves, else the store's.
+// withOwner keeps the owner of a run on record, under its address or the one that it leaves.
 func (s *Store) withOwner(r session.Record, leaves session.Address) session.Record {
 	s.mu.Lock()
 	owner := s.owner
@@ -66,7 +65,6 @@ func MadeIn(t session.WorkspaceState) string {
 	return filepath.Dir(in)
 }
 
-// lineageAt returns the lineage of the state file at path, from either of its two files.
 func lineageAt(path string) string {
 	if k, err := identity(path); err == nil && k.lineage != "" {
 		return k.lineage

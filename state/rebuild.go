@@ -26,7 +26,6 @@ type Mirror struct {
 	} `json:"transcripts"`
 }
 
-// mirrorOf returns the copy of a record for its directory.
 func mirrorOf(r session.Record, folder string) Mirror {
 	m := Mirror{Record: r, State: lastState(r)}
 	m.Transcripts.Events = filepath.Join(folder, "events.jsonl")
@@ -34,7 +33,6 @@ func mirrorOf(r session.Record, folder string) Mirror {
 	return m
 }
 
-// lastState returns the state of a session by its record.
 func lastState(r session.Record) session.State {
 	desired := r.Spec.Desired
 	if r.Override != nil {
@@ -129,8 +127,7 @@ func Rebuild(ctx context.Context, path string, st State, seen string, who Holder
 	return backups, keepLineage(path, st.Lineage)
 }
 
-// mirroredLineage returns the lineage in the copies of records, if the state and lineage
-// files are lost. It ignores copies of another data directory's records.
+// mirroredLineage returns the lineage in the copies of this data directory's records.
 func mirroredLineage(path string, outputs []string) string {
 	for _, dir := range slices.Concat(outputs, []string{filepath.Join(filepath.Dir(path), "agents")}) {
 		if dir == "" {

@@ -13,7 +13,6 @@ import (
 // fileLimit bounds the size of files of the state. Ten thousand sessions take 30 MB.
 const fileLimit = 1 << 30
 
-// openRegular opens a file of the state for reading, and returns its size.
 func openRegular(path string) (*os.File, int, error) {
 	f, err := layout.OpenRegular(path, 0)
 	if err != nil {
@@ -29,7 +28,6 @@ func openRegular(path string) (*os.File, int, error) {
 	return f, int(info.Size()), nil
 }
 
-// readRegular reads a whole regular file.
 func readRegular(path string) ([]byte, error) {
 	f, size, err := openRegular(path)
 	if err != nil {

@@ -79,7 +79,6 @@ func Read(path string) (State, error) {
 	return st, err
 }
 
-// kept describes a state on disk.
 type kept struct {
 	whole   whole
 	journal int  // its size in bytes; 0: empty, or of an earlier state file
@@ -125,7 +124,6 @@ func Serial(path string) (uint64, error) {
 	return serial + uint64(len(readDeferred(path, "", serial))), nil
 }
 
-// serialOnDisk returns the serial of a state file and its journal.
 func serialOnDisk(path string) (uint64, error) {
 	j, err := readJournal(path)
 	if err != nil {
@@ -138,7 +136,6 @@ func serialOnDisk(path string) (uint64, error) {
 	return serial, err
 }
 
-// serialOf returns the serial in a state file.
 func serialOf(path string) (uint64, error) {
 	f, _, err := openRegular(path)
 	if err != nil {
@@ -174,7 +171,6 @@ func unreadable(path string, err error) error {
 	return fmt.Errorf("read state: %w", err)
 }
 
-// decode parses the state file at path.
 func decode(path string, b []byte) (State, error) {
 	corrupt := func(err error) (State, error) {
 		e := &CorruptError{Path: path, Err: err}
@@ -228,8 +224,6 @@ func decode(path string, b []byte) (State, error) {
 	return s, nil
 }
 
-// check returns an error about a record with an invalid address, or an id that is not a
-// file name.
 func check(r session.Record) error {
 	block, ok := strings.CutPrefix(string(r.Address), "session.")
 	open := strings.IndexByte(block, '[')
@@ -242,7 +236,6 @@ func check(r session.Record) error {
 	return nil
 }
 
-// explain adds the line to a JSON error.
 func explain(b []byte, err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

@@ -46,7 +46,6 @@ type row struct {
 	raw    []byte
 }
 
-// changes are written together.
 type changes struct {
 	list []change
 	done bool
@@ -238,7 +237,7 @@ func (s *Store) commit(c ...change) error {
 	return mine.err
 }
 
-// write applies the changes in their order. The caller holds s.writing.
+// The caller of write holds s.writing.
 func (s *Store) write(list []change) error {
 	if s.closed {
 		return os.ErrClosed
@@ -274,7 +273,6 @@ func (s *Store) write(list []change) error {
 	return err
 }
 
-// append adds the changes to the journal.
 func (s *Store) append(head State, changed map[session.Address]*row) (written bool, err error) {
 	e := entry{Serial: head.Serial, Project: head.Project, Agentform: head.Agentform}
 	for _, a := range slices.Sorted(maps.Keys(changed)) {
@@ -291,7 +289,6 @@ func (s *Store) append(head State, changed map[session.Address]*row) (written bo
 	return written, err
 }
 
-// writeWhole writes the state file and ends the journal.
 func (s *Store) writeWhole(head State, rows []*row) (written bool, err error) {
 	text, err := encode(head, rows)
 	if err != nil {
@@ -311,7 +308,6 @@ func (s *Store) writeWhole(head State, rows []*row) (written bool, err error) {
 	return written, err
 }
 
-// record returns the current record of an address.
 func (s *Store) record(a session.Address) (session.Record, bool) {
 	s.mu.Lock()
 	rows := s.rows

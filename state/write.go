@@ -9,9 +9,8 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// replace replaces the file at path atomically: a temporary file, fsync, rename, fsync of
-// the directory. replaced with an error means that the new file may not survive a crash of
-// the machine.
+// replace is atomic: a temporary file, fsync, rename, fsync of the directory. replaced with an
+// error means that the file may not survive a crash of the machine.
 func replace(path string, text []byte) (replaced bool, err error) {
 	folder := filepath.Dir(path)
 	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(folder), renameio.WithStaticPermissions(0o600))
@@ -40,8 +39,8 @@ func syncFolder(folder string) error {
 	return d.Sync()
 }
 
-// backup backs up the state file before it is first written, so that an apply without
-// changes keeps an older backup. It makes a link if the file system has links.
+// backup runs before the first write, so that an apply without changes keeps an older backup.
+// It makes a link if the file system has links.
 func backup(path string) error {
 	link := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"0") // sweep removes it
 	err := removeFile(link)
@@ -61,7 +60,7 @@ func backup(path string) error {
 	return nil
 }
 
-// sweep removes the temporary files of killed writers. The caller holds the lock.
+// sweep removes the temporary files of killed writers.
 func sweep(path string) {
 	left, _ := filepath.Glob(filepath.Join(globQuote(filepath.Dir(path)), "."+globQuote(filepath.Base(path))+"[0-9]*"))
 	for _, f := range left {
@@ -69,7 +68,6 @@ func sweep(path string) {
 	}
 }
 
-// globQuote returns a pattern of filepath.Glob that matches s alone.
 func globQuote(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }

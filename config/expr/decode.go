@@ -263,7 +263,6 @@ func (d Decoder) Size(b *Block, name string, low int64, into *int64) {
 	}
 }
 
-// parseSize parses a size with units of 1024 (KiB, MiB, GiB, TiB) or 1000 (KB, MB, GB, TB).
 func parseSize(s string) (int64, error) {
 	m := sizeForm.FindStringSubmatch(strings.TrimSpace(s))
 	switch {

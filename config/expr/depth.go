@@ -20,7 +20,6 @@ const (
 	harmless     = 64 << 10 // bytes in which nothing can nest too deeply
 )
 
-// The tokens that count as brackets and operators.
 var (
 	opening = []hclsyntax.TokenType{
 		hclsyntax.TokenOBrace, hclsyntax.TokenOParen, hclsyntax.TokenOBrack, hclsyntax.TokenOQuote,

@@ -89,7 +89,6 @@ func (d *Dirs) Repository(dir string) string {
 	return top
 }
 
-// readText returns the text of a file of the repository. Each file is read once.
 func (d *Dirs) readText(name string, secret bool) (string, error) {
 	full, err := d.confine(name, secret)
 	if err != nil {
@@ -129,12 +128,10 @@ func readRegular(full, quoted string) ([]byte, error) {
 	return src, nil
 }
 
-// absent is the error about a file that does not exist.
 type absent struct{ error }
 
-// confine returns the real path of a file named in a manifest, relative to the directory
-// of the manifests. The file must be in the repository, or, without one, in that
-// directory, after symbolic links were followed.
+// confine returns the real path of a file that functions may read: it is in the repository,
+// or, without one, in the directory of the manifests.
 func (d *Dirs) confine(name string, secret bool) (string, error) {
 	quoted, full := quote(name, secret), name
 	if !filepath.IsAbs(full) {

@@ -80,7 +80,6 @@ func templateFunc(d *Dirs, all map[string]function.Function, fromFile bool) func
 		function.Parameter{Name: "vars", Type: cty.DynamicPseudoType, AllowMarked: true})
 }
 
-// inTemplate returns the first problem of a template with its place.
 func inTemplate(diags hcl.Diagnostics) string {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError && d.Subject != nil {
@@ -90,8 +89,7 @@ func inTemplate(diags hcl.Diagnostics) string {
 	return diags.Error()
 }
 
-// filesetFunc is fileset(DIR, PATTERN): the files in a directory whose relative path
-// matches. ** matches any number of directories.
+// filesetFunc is fileset(DIR, PATTERN). ** matches any number of directories.
 func filesetFunc(d *Dirs) function.Function {
 	return define(cty.Set(cty.String), func(args []cty.Value) (cty.Value, error) {
 		dir, err := d.confine(args[0].AsString(), false)
@@ -116,8 +114,7 @@ func filesetFunc(d *Dirs) function.Function {
 	}, param("path", cty.String), param("pattern", cty.String))
 }
 
-// glob finds the regular files below dir that match the pattern, without following
-// symbolic links.
+// glob finds regular files, without following symbolic links.
 func glob(dir, prefix string, pattern []string, found *[]cty.Value) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -148,7 +145,6 @@ func glob(dir, prefix string, pattern []string, found *[]cty.Value) error {
 	return nil
 }
 
-// bytesFunc returns a function of the bytes of a file of the repository.
 func bytesFunc(d *Dirs, of func([]byte) string) function.Function {
 	return stringFunc("path", func(name string) (string, error) {
 		full, err := d.confine(name, false)

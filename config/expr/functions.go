@@ -16,7 +16,6 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// mark is the type of the marks on values.
 type mark string
 
 // Sensitive marks a value that may not be stored or shown.
@@ -93,7 +92,6 @@ func FunctionNames() []string {
 	return slices.Sorted(maps.Keys(Functions(nil, nil, nil)))
 }
 
-// implementation computes the value of a function.
 type implementation func(args []cty.Value) (cty.Value, error)
 
 // define returns a function whose values have one type; DynamicPseudoType: any.
@@ -109,7 +107,6 @@ func param(name string, t cty.Type) function.Parameter {
 	return function.Parameter{Name: name, Type: t}
 }
 
-// anything takes any value, as it is.
 func anything(name string) function.Parameter {
 	return function.Parameter{Name: name, Type: cty.DynamicPseudoType, AllowUnknown: true, AllowNull: true, AllowMarked: true, AllowDynamicType: true}
 }
@@ -124,8 +121,7 @@ func uniformly(f function.Function) function.Function {
 	})
 }
 
-// envFunc is env(NAME) or env(NAME, DEFAULT): a variable of agentform's own environment.
-// It is sensitive if its name is that of a secret.
+// envFunc is env(NAME) or env(NAME, DEFAULT). A value is sensitive by its name.
 func envFunc(d *Dirs, p *Problems) function.Function {
 	return function.New(&function.Spec{
 		Params:   []function.Parameter{{Name: "name", Type: cty.String}},
@@ -150,7 +146,6 @@ func envFunc(d *Dirs, p *Problems) function.Function {
 	})
 }
 
-// secretName reports whether an environment variable's name is that of a secret.
 func secretName(name string) bool {
 	return slices.ContainsFunc(strings.Split(strings.ToUpper(name), "_"), func(word string) bool {
 		return slices.Contains([]string{"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"}, word)

@@ -12,13 +12,12 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// errRedacted replaces the error of a function with a sensitive argument: many functions
-// quote their arguments.
+// errRedacted stands for errors of functions with a sensitive argument, which they may quote.
 var errRedacted = errors.New("the error is hidden, because an argument is sensitive")
 
-// guard wraps a function: it stops when the load has ended, refuses to allocate more than
-// a value can have, and its errors quote no sensitive value. The errors of a template can
-// quote only its text, as the functions in it are guarded.
+// guard wraps a function: it stops when the load has ended, refuses to allocate too much, and
+// its errors quote no sensitive value. Those of a template can quote only its text, as the
+// functions in it are guarded.
 func guard(name string, f function.Function, w *Watch) function.Function {
 	params, rest := f.Params(), f.VarParam() // copies
 	for i := range params {
@@ -70,12 +69,10 @@ func forward(p *function.Parameter) {
 	p.AllowNull, p.AllowUnknown, p.AllowDynamicType, p.AllowMarked = true, true, true, true
 }
 
-// longTuple is the length from which converting a tuple to a list is slow: cty finds the
-// common type of the elements in quadratic time.
+// longTuple is the length from which cty's conversion to a list, which is quadratic, is slow.
 const longTuple = 256
 
-// uniform returns a long tuple as a list if a list or a set is wanted and all its elements
-// have the same type. It returns any other value unchanged.
+// uniform returns a long tuple of one type as a list, if a list or a set is wanted.
 func uniform(v cty.Value, want cty.Type) cty.Value {
 	v, marks := v.Unmark()
 	if t := v.Type(); (want.IsListType() || want.IsSetType()) && t.IsTupleType() && v.IsKnown() && !v.IsNull() && v.LengthInt() > longTuple {
@@ -87,7 +84,6 @@ func uniform(v cty.Value, want cty.Type) cty.Value {
 	return v.WithMarks(marks)
 }
 
-// wide matches a width or a precision of more than four digits in a format.
 var wide = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[-+# 0]*(?:\[\d+\])?[.\d]*\d{5}`) })
 
 // tooLarge returns an error about a call that would allocate more than a value can have at

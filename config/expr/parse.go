@@ -43,8 +43,8 @@ func (p *Problems) ParseFile(f File) (hcl.Body, bool) {
 	return parsed.Body, true
 }
 
-// spoils reports whether after a syntax error the rest of the file is unreliable. Of an
-// attribute that is set twice, the first one counts.
+// spoils reports whether the rest of the file is unreliable. Of an attribute that is set
+// twice, the first one counts.
 func spoils(d *hcl.Diagnostic) bool {
 	return d.Severity == hcl.DiagError && d.Summary != "Attribute redefined"
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxChoices is how many names are compared with a mistyped one.
 const maxChoices = 5000
 
 // Problems collects the errors and warnings about a manifest.
@@ -137,7 +136,7 @@ func (p *Problems) HideAll(v cty.Value) {
 	})
 }
 
-// hide adds one text, unless it is so short that it is in half of all messages.
+// hide leaves out what is so short that it is in half of all messages.
 func (p *Problems) hide(text string) {
 	if len(text) >= 4 && !slices.Contains(p.private, text) {
 		p.private = append(p.private, text)
@@ -145,7 +144,6 @@ func (p *Problems) hide(text string) {
 	}
 }
 
-// longestValue is how many characters of a value messages show.
 const longestValue = 60
 
 // Cut shortens a value to fit on a line.

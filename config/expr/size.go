@@ -12,8 +12,7 @@ const (
 	elementSize = 128      // bytes that an element of a collection takes besides its strings
 )
 
-// measure returns the approximate size of a value in bytes. It stops at the first part
-// that is too large and says what that is.
+// measure returns the approximate size of a value in bytes, or what in it is too large.
 func measure(v cty.Value, depth int) (size int, tooLarge string) {
 	v, _ = v.Unmark()
 	switch t := v.Type(); {
@@ -45,7 +44,6 @@ func measure(v cty.Value, depth int) (size int, tooLarge string) {
 	return size, tooLarge
 }
 
-// digits returns the approximate number of decimal digits of a number.
 func digits(v cty.Value) int {
 	exponent := v.AsBigFloat().MantExp(nil)
 	return int(math.Abs(float64(exponent)) * math.Log10(2))

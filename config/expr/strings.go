@@ -18,7 +18,6 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// stringsFunc returns a function of strings with the parameters named.
 func stringsFunc(result cty.Type, impl func(args []string) (cty.Value, error), params ...string) function.Function {
 	var typed []function.Parameter
 	for _, name := range params {
@@ -33,7 +32,6 @@ func stringsFunc(result cty.Type, impl func(args []string) (cty.Value, error), p
 	}, typed...)
 }
 
-// stringFunc returns a function from a string to a string.
 func stringFunc(param string, impl func(string) (string, error)) function.Function {
 	return stringsFunc(cty.String, func(args []string) (cty.Value, error) {
 		s, err := impl(args[0])
@@ -62,15 +60,13 @@ func base64decodeFunc() function.Function {
 	})
 }
 
-// testFunc returns a function that compares two strings.
 func testFunc(second string, is func(s, t string) bool) function.Function {
 	return stringsFunc(cty.Bool, func(args []string) (cty.Value, error) {
 		return cty.BoolVal(is(args[0], args[1])), nil
 	}, "str", second)
 }
 
-// replaceFunc is replace(STR, SUBSTR, REPLACE). A substr between slashes is a regular
-// expression.
+// replaceFunc is replace(STR, SUBSTR, REPLACE). /SUBSTR/ is a regular expression.
 func replaceFunc() function.Function {
 	return stringsFunc(cty.String, func(args []string) (cty.Value, error) {
 		str, sub, with := args[0], args[1], args[2]
@@ -100,7 +96,6 @@ func timecmpFunc() function.Function {
 	}, "timestamp_a", "timestamp_b")
 }
 
-// addDigests adds the functions that return the digest of a string or a file.
 func addDigests(d *Dirs, fs map[string]function.Function) {
 	for name, start := range map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New} {
 		for prefix, encode := range map[string]func([]byte) string{"": hex.EncodeToString, "base64": base64.StdEncoding.EncodeToString} {

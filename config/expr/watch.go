@@ -34,7 +34,6 @@ func (w *Watch) Enter(at *hcl.Range) {
 	w.at.Store(at)
 }
 
-// check panics if the load has ended.
 func (w *Watch) check() {
 	if w.over.Load() {
 		panic(stopped{})
@@ -83,21 +82,19 @@ func (w *Watch) Problem(err error) *hcl.Diagnostic {
 	}
 }
 
-// processor returns the processor time of the process.
 func processor() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // never fails for the process itself
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// heap returns the bytes of all objects, garbage included.
+// heap includes garbage.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// afterGC returns the bytes of all objects in use.
 func afterGC() uint64 {
 	runtime.GC()
 	return heap()

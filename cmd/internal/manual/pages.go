@@ -10,7 +10,6 @@ import (
 	"github.com/agentform/agentform/cmd/internal/cli"
 )
 
-// exitStatus is a section of the page of agentform itself.
 const exitStatus = `
 
 # EXIT STATUS
@@ -19,8 +18,7 @@ const exitStatus = `
 with --detailed-exitcode. **3** fmt --check found work. **4** the state is locked by someone
 else. **130** interrupted.`
 
-// writePages writes a man page for each command into a directory, which it creates. The
-// date in them is SOURCE_DATE_EPOCH, so that the output is reproducible.
+// writePages dates the pages by SOURCE_DATE_EPOCH, so that they are reproducible.
 func writePages(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -35,7 +33,6 @@ func writePages(dir string) error {
 	return nil
 }
 
-// prepare converts the texts of a command and its subcommands to Markdown for the pages.
 func prepare(c *cobra.Command) {
 	c.DisableAutoGenTag = true
 	if c.Long == "" {

@@ -15,7 +15,6 @@ const (
 	end   = "<!-- end of the reference -->\n"
 )
 
-// withReference returns a document with an updated reference.
 func withReference(text string) (string, error) {
 	before, rest, found := strings.Cut(text, begin)
 	_, after, ended := strings.Cut(rest, end)
@@ -25,7 +24,6 @@ func withReference(text string) (string, error) {
 	return before + begin + "\n" + reference(cli.Commands()) + end + after, nil
 }
 
-// reference returns the reference of a tree of commands.
 func reference(root *cobra.Command) string {
 	var b strings.Builder
 	section(&b, root)
@@ -74,7 +72,6 @@ func block(b *strings.Builder, text string) {
 	b.WriteString("```\n\n")
 }
 
-// indentOf returns the common indentation of the lines that are not blank.
 func indentOf(lines []string) int {
 	least := -1
 	for _, l := range lines {
@@ -85,8 +82,7 @@ func indentOf(lines []string) int {
 	return max(least, 0)
 }
 
-// markdown returns the help of a command as Markdown. Indented lines become a block, and
-// all other characters are literal.
+// markdown returns help as Markdown. Indented lines become a block, all else is literal.
 func markdown(help string) string {
 	var b strings.Builder
 	var kept []string
@@ -110,5 +106,4 @@ func markdown(help string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// plain escapes the characters that Markdown interprets.
 var plain = strings.NewReplacer("*", `\*`, "<", `\<`, "`", "\\`", "[", `\[`, "]", `\]`, "_", `\_`)

@@ -11,14 +11,12 @@ import (
 	"strings"
 )
 
-// program is a built program.
 type program struct {
 	name string
 	info *debug.BuildInfo
 }
 
-// document is a CycloneDX 1.6 document:
-// https://cyclonedx.org/docs/1.6/json/.
+// document is CycloneDX 1.6: https://cyclonedx.org/docs/1.6/json/.
 type document struct {
 	Format       string       `json:"bomFormat"`
 	Spec         string       `json:"specVersion"`
@@ -59,7 +57,6 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// documentOf returns the document of programs of one module, built by one version of Go.
 func documentOf(all []program) (document, error) {
 	first := all[0].info
 	main := component{Type: "application", Name: first.Main.Path, Version: first.Main.Version, PURL: purl(first.Main.Path, first.Main.Version)}
