@@ -85,8 +85,8 @@ func switchBranch(code session.RemedyCode, world session.World, co session.Check
 	case "":
 	case w.Branch:
 		fix.Code, fix.Commit = session.RemedyRestoreBranch, short(co.Head)
-	default:
-		fix.Code = session.RemedySwitchMissing
+	default: // nothing there has to be kept
+		fix.Code = session.RemedySwitch
 	}
 	return fix
 }

@@ -12,9 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Address names one session of a project, in the form Terraform uses for
-// resources: session.api, session.worker["web"] (for_each), session.pool[0]
-// (count). It is canonical: two equal sessions have equal addresses.
+// Address names one session of a project, as Terraform names resources: session.api,
+// session.worker["web"] (for_each), session.pool[0] (count). It is canonical.
 type Address string
 
 // Single returns the address of a session block without for_each or count.
@@ -34,8 +33,7 @@ var addressForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$`)
 })
 
-// ParseAddress returns the canonical form of an address that may lack the leading
-// "session.": api, worker["web"], session.pool[0].
+// ParseAddress returns an address. The leading "session." may be missing.
 func ParseAddress(s string) (Address, error) {
 	m := addressForm().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
@@ -61,29 +59,20 @@ func ParseAddress(s string) (Address, error) {
 
 // Block returns the label of the session block: worker for session.worker["web"].
 func (a Address) Block() string {
-	s := a.Short()
-	if i := strings.IndexByte(s, '['); i >= 0 {
-		s = s[:i]
-	}
-	return s
+	block, _, _ := strings.Cut(a.Short(), "[")
+	return block
 }
 
 // Key returns the for_each key or the count index, and whether there is one.
 func (a Address) Key() (key string, ok bool) {
-	i := strings.IndexByte(string(a), '[')
-	if i < 0 {
-		return "", false
+	_, key, ok = strings.Cut(strings.TrimSuffix(string(a), "]"), "[")
+	if k, err := strconv.Unquote(key); err == nil {
+		key = k
 	}
-	in := string(a[i+1 : len(a)-1])
-	if k, err := strconv.Unquote(in); err == nil {
-		return k, true
-	}
-	return in, true
+	return key, ok
 }
 
-// Within reports whether the address is the target itself or an instance of
-// the block that the target names: session.worker["web"] is within
-// session.worker.
+// Within reports whether the address is the target or an instance of that block.
 func (a Address) Within(target Address) bool {
 	return a == target || strings.HasPrefix(string(a), string(target)+"[")
 }
@@ -119,9 +108,8 @@ func (a Address) Slug() string {
 	return Slug(s)
 }
 
-// Slug reduces a text to lower-case ASCII letters, digits and single dashes,
-// at most 40 bytes, safe in a file name, a tmux target and a container name.
-// Text with nothing to keep gives "x".
+// Slug reduces a text to lower-case ASCII letters, digits and single dashes, at most 40
+// bytes, safe in names of files, tmux sessions and containers. It is never empty.
 func Slug(s string) string {
 	var b strings.Builder
 	dash := false
@@ -145,9 +133,8 @@ func Slug(s string) string {
 	return b.String()
 }
 
-// OutsideName returns the session's name in tmux and Docker: the project, the slug,
-// and six hex digits of the address's sha256, because tmux maps "." and ":" to
-// "_" and would let w["a.b"] and w["a_b"] collide.
+// OutsideName returns the session's name in tmux and Docker: the project, the slug, and
+// six hex digits of the address's sha256, since slugs collide.
 func (a Address) OutsideName(project string) string {
 	sum := sha256.Sum256([]byte(a))
 	return Slug(project) + "-" + a.Slug() + "-" + hex.EncodeToString(sum[:3])

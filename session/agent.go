@@ -12,16 +12,12 @@ type Agent interface {
 	// Detect returns what the evidence says of the agent.
 	Detect(e Evidence) Detection
 	// Files returns absolute patterns (path/filepath.Match) of the agent's own session
-	// files of a run, each for one file: the one written last of those that match. Most
-	// agents have one; Claude Code has a transcript and a file with its current state.
-	// None: there is no such file, or its path is not known.
+	// files of a run, each for one file: of those that match, the one written last.
 	Files(of Lookup) []string
-	// Transcript says what the lines of the agent's own session files tell: of each
-	// file that is there, in the order of Files, from its first line on. A line
-	// that it does not know says nothing.
+	// Transcript reads the lines of the agent's session files, in the order of Files. It
+	// ignores lines that it does not know.
 	Transcript(lines [][]byte) Transcript
-	// Entries returns what one line of the session file says for people: turns, tools,
-	// errors. Most lines have none or one.
+	// Entries returns what one line of the session file says for people.
 	Entries(line []byte) []Entry
 }
 
@@ -43,16 +39,13 @@ type StartInput struct {
 	Prompt string // to be delivered; empty: nothing
 	// Conversation is the agent's own conversation to resume; empty: a new one.
 	Conversation string
-	// Fresh is a UUID for a new conversation. Start.Conversation says whether the
-	// agent uses it.
-	Fresh string
+	Fresh        string // a UUID for a new conversation, which the agent may use
 	// Notify is the command that the agent's hooks call with JSON on standard input or
 	// as one more argument, which becomes Evidence.Signals. Empty: no hooks.
-	Notify []string
-	// Private is the run's own directory (0700) for Start.Files.
-	Private string
-	Root    bool // the agent will run as root
-	Sandbox bool // the agent runs in a container
+	Notify  []string
+	Private string // the run's own directory (0700) for Start.Files
+	Root    bool   // the agent will run as root
+	Sandbox bool   // the agent runs in a container
 }
 
 // Start is how an agent is started.
@@ -88,8 +81,8 @@ type Evidence struct {
 	OneShot  bool
 	Now      time.Time // when it was looked; zero: time plays no part
 	MovedAt  time.Time // when it last put something out; zero: not known
-	// Replayed says that this run goes on with a conversation and was given nothing yet:
-	// what its screen tells of the conversation is of the runs before.
+	// Replayed says that this run resumes a conversation and was given nothing yet, so
+	// that its screen shows earlier runs.
 	Replayed   bool
 	StartedAt  time.Time   // of the run; zero: not known
 	Prompted   bool        // the run was given a prompt
@@ -122,23 +115,19 @@ type Transcript struct {
 	Queued       int       // messages of the user that it has not taken up yet
 	TakenAt      time.Time // when it last took up one that had waited; zero: never
 	Turns        int       // turns that have ended
-	// Unsettled says that the file does not tell whether the last turn has ended.
-	// Turns, FirstTurnAt and TurnAt take it for ended.
-	Unsettled   bool
-	Tokens      int64  // in and out, as far as the file counts them; 0: it does not
-	LastPrompt  string // the user's last message
-	LastMessage string // the agent's last message
-	// Truncated says that the lines are not all there were: the first ones stand,
-	// the middle is missing.
-	Truncated bool
+	Unsettled    bool      // whether the last turn has ended is not known; it counts as ended
+	Tokens       int64     // in and out, as far as the file counts them; 0: it does not
+	LastPrompt   string    // the user's last message
+	LastMessage  string    // the agent's last message
+	Truncated    bool      // lines in the middle are missing
 }
 
 // Begun reports whether the conversation has any message. Agents refuse to resume one
 // that has none: Gemini CLI 0.61.0 writes a file at its start and then removes it.
 func (n *Transcript) Begun() bool { return n.Prompts > 0 || n.Turns > 0 }
 
-// Answered reports whether the file has the answer to what the agent was given at the
-// time. A file may lag behind hooks and screen.
+// Answered reports whether the file, which may lag behind hooks and screen, has the
+// answer to what the agent was given at the time.
 func (n *Transcript) Answered(given time.Time) bool {
 	return n.Turns > 0 && n.Activity != Working && !n.TurnAt.Before(given)
 }

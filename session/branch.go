@@ -6,14 +6,11 @@ import (
 	"strings"
 )
 
-// longestBranch is how much of a branch's name an error shows, in bytes: more than
-// the name of a file, which a branch is to git, can have.
+// longestBranch is how much of a branch's name an error shows, in bytes.
 const longestBranch = 256
 
-// CheckBranch reports whether git takes the name for a branch: the rules of git
-// check-ref-format --branch, without its shorthands (@{-1}). The error says
-// which rule the name breaks. A name that passes never begins with a dash and
-// never leads out of a folder that it is joined to.
+// CheckBranch returns the rule of git check-ref-format --branch that a name breaks. A name
+// that passes begins with no dash and leads out of no folder that it is joined to.
 func CheckBranch(name string) error {
 	rule := brokenRule(name)
 	if rule == "" {
@@ -24,12 +21,11 @@ func CheckBranch(name string) error {
 	}
 	shown := fmt.Sprintf("%q", name[:min(len(name), longestBranch)])
 	if len(name) > longestBranch {
-		shown += "…" // whoever wrote it may have filled a file with it
+		shown += "…"
 	}
 	return fmt.Errorf("invalid branch name %s: %s", shown, rule)
 }
 
-// brokenRule says what is wrong with a branch name; empty: nothing.
 func brokenRule(name string) string {
 	switch {
 	case name == "":

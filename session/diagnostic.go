@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,20 +15,16 @@ const (
 	Warning Severity = "warning"
 )
 
-// Diagnostic is one problem, told to a person and to programs: found in a
-// manifest, in a plan or in the live world.
+// Diagnostic is one problem of a manifest, a plan or a live session.
 type Diagnostic struct {
-	// Code says what kind of problem it is, for other code; empty: none in
-	// particular.
-	Code     string   `json:"-"`
+	Code     string   `json:"-"` // the kind of problem, for other code
 	Severity Severity `json:"severity"`
-	// Remedy is what would fix the problem.
-	Remedy  Remedy   `json:"-"`
-	Summary string   `json:"summary"`
-	Detail  string   `json:"detail,omitempty"`
-	Address Address  `json:"address,omitempty"`
-	Range   *Range   `json:"range,omitempty"`
-	Snippet *Snippet `json:"snippet,omitempty"`
+	Remedy   Remedy   `json:"-"`
+	Summary  string   `json:"summary"`
+	Detail   string   `json:"detail,omitempty"`
+	Address  Address  `json:"address,omitempty"`
+	Range    *Range   `json:"range,omitempty"`
+	Snippet  *Snippet `json:"snippet,omitempty"`
 }
 
 // Range is a place in a file.
@@ -60,8 +57,7 @@ type Value struct {
 	Statement string `json:"statement"` // is "main"
 }
 
-// Error makes a Diagnostic an error: file, line, summary and detail in one
-// line.
+// Error returns file, line, summary and detail in one line.
 func (d Diagnostic) Error() string {
 	var b strings.Builder
 	if d.Range != nil {
@@ -78,10 +74,5 @@ func (d Diagnostic) Error() string {
 
 // HasErrors reports whether any of the diagnostics is an error.
 func HasErrors(ds []Diagnostic) bool {
-	for _, d := range ds {
-		if d.Severity == Error {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error })
 }

@@ -9,12 +9,10 @@ import (
 	"sync"
 )
 
-// EnvReader is an Agent that reads variables of its caller's environment, such as its
-// credentials and the location of its files.
+// EnvReader is an Agent that reads variables of its caller's environment.
 type EnvReader interface {
-	// Reads returns the variables that the agent reads: names, in which a star stands
-	// for any number of characters. What it reads may depend on the values of others,
-	// which lookup returns.
+	// Reads returns the names of the variables; a star stands for any number of
+	// characters. They may depend on the values of others, which lookup returns.
 	Reads(lookup func(name string) string) []string
 }
 
@@ -27,9 +25,8 @@ type Inherited struct {
 
 // Inherit returns the part of an environment (NAME=VALUE, the last of a name counts)
 // that a session gets: the variables that every program needs, those that the agent reads,
-// and those that inherit_env names. Variables that belong to a call of git, to a
-// terminal or to agentform are never passed on. A container gets nothing: its image
-// has an environment.
+// and those that inherit_env names, but none that belong to a call of git, to a terminal
+// or to agentform. A container gets nothing: its image has an environment.
 func Inherit(environ []string, s Spec, a Agent) Inherited {
 	if s.Runtime.Traits().OwnHome {
 		return Inherited{}
@@ -49,9 +46,8 @@ func Inherit(environ []string, s Spec, a Agent) Inherited {
 	return selected(values, func(name string) bool { return basicVariables()[name] || matches(wanted, name) })
 }
 
-// With returns the environment of a session (NAME=VALUE, sorted) and its secrets: what
-// it inherits, over it the variables of the layers, a later one over an earlier one,
-// and the secrets that are declared.
+// With returns the environment of a session (NAME=VALUE, sorted) and its secrets. Layers
+// override what it inherits and earlier layers.
 func (in Inherited) With(declared map[string]string, layers ...map[string]string) (env []string, secrets map[string]string) {
 	values, secrets := variables(in.Env), map[string]string{}
 	maps.Copy(secrets, in.Secrets)
@@ -69,8 +65,7 @@ func (in Inherited) With(declared map[string]string, layers ...map[string]string
 	return env, secrets
 }
 
-// SplitSecrets returns an environment that was given to a session as a whole, without
-// what is never passed on.
+// SplitSecrets returns a whole environment without what is never passed on.
 func SplitSecrets(environ []string) Inherited {
 	return selected(variables(environ), func(string) bool { return true })
 }
@@ -134,11 +129,9 @@ const basicNames = `
 	DOTNET_ROOT NUGET_PACKAGES STACK_ROOT OPAMROOT OPAM_SWITCH_PREFIX COMPOSER_HOME
 	PERL5LIB PERL_LOCAL_LIB_ROOT NIX_PATH NIX_PROFILES HOMEBREW_PREFIX HOMEBREW_CELLAR HOMEBREW_REPOSITORY`
 
-// ownVariable reports whether a variable belongs to the call that agentform was
-// started in, and so to no agent: git sets GIT_DIR, GIT_INDEX_FILE, GIT_AUTHOR_DATE,
-// GIT_EDITOR and others for hooks and aliases, and an agent that got them would
-// commit to the caller's checkout. Only git's settings that no call of git sets are
-// let through.
+// ownVariable reports whether a variable belongs to the call that agentform was started
+// in. Git sets GIT_DIR, GIT_INDEX_FILE and others for hooks and aliases: an agent that got
+// them would commit to the caller's checkout.
 func ownVariable(name string) bool {
 	if strings.HasPrefix(name, "GIT_") {
 		return !matches(gitSettings, name)
@@ -169,9 +162,8 @@ var (
 	callVariables = []string{"AGENTFORM_*", "TMUX", "TMUX_PANE", "PWD", "OLDPWD", "SHLVL", "_"}
 )
 
-// LooksSecret reports whether a variable looks as if its value were a secret: by its
-// name, or by a value that has a password or a well-known form of token. The paths of
-// files and sockets are none.
+// LooksSecret reports whether a variable's value looks like a secret: by its name, or by
+// a password or a well-known form of token in it. Paths are none.
 func LooksSecret(name, value string) bool {
 	upper := strings.ToUpper(name)
 	ends := "_" + strings.TrimRight(upper, "0123456789") // PASS and API_KEY2 end as DB_PASS does
@@ -184,17 +176,14 @@ func LooksSecret(name, value string) bool {
 	return secretValue(value)
 }
 
-// secretValue reports whether a value has a password in it (a URL or an address with
-// user:password@, https://TOKEN@host, password=… of a connection string), is the
-// address of a webhook, or has a token whose first letters say what it is.
+// secretValue reports whether a value has a password (user:password@, https://TOKEN@host,
+// password=…), the address of a webhook, or a token whose first letters say what it is.
 func secretValue(value string) bool {
 	if strings.Contains(value, "@") && secretPatterns()[0].MatchString(value) || strings.Contains(value, "=") && secretPatterns()[1].MatchString(value) {
 		return true
 	}
-	for _, part := range secretParts {
-		if strings.Contains(value, part) {
-			return true
-		}
+	if slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(value, part) }) {
+		return true
 	}
 	for _, start := range tokenStarts {
 		i := strings.Index(value, start)
@@ -230,7 +219,6 @@ var (
 	locationEndings = []string{"_FILE", "_FILES", "_PATH", "_DIR", "_HOME", "_SOCK", "GOOGLE_APPLICATION_CREDENTIALS"}
 )
 
-// matches reports whether one of the patterns stands for a name.
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		if !strings.Contains(p, "*") {

@@ -2,9 +2,8 @@ package session
 
 import "time"
 
-// Mark is what a live object carries: the value of the tmux option @agentform or the
-// container's labels. An agent could forge it, so it identifies an object and proves
-// nothing.
+// Mark is the value of the tmux option @agentform, or a container's labels. An agent could
+// forge it, so it identifies an object and proves nothing.
 type Mark struct {
 	Project string  `json:"project"` // the state's lineage, so that two projects of one name differ
 	Address Address `json:"address"`
@@ -35,23 +34,19 @@ type Live struct {
 	Agent         Process
 	Exit          *Exit // how the run ended, when it has
 	Spec          *Spec // as launched, when the run's folder still has it
-	Frozen        bool  // the agent's processes stand still
-	// Suspended says that it stands still though nobody paused it here: its process was
-	// stopped by a signal, or by Ctrl-Z.
-	Suspended bool `json:",omitempty"`
-	InputOff  bool
-	Attached  int // clients
-	Dir       string
-	Title     string
-	Screen    string    // only when asked for
-	Blank     bool      `json:",omitempty"` // the screen was captured and is empty
-	MovedAt   time.Time // last output
-	Size      [2]int    // columns, rows
-	BootID    string
-	Started   time.Time // of the run
-	// Command is what runs in it, as far as that can be told; only of what was
-	// looked up to be taken over.
-	Command []string `json:",omitempty"`
+	Frozen        bool  // the agent's processes are suspended
+	Suspended     bool  `json:",omitempty"` // and no pause did it: a signal or Ctrl-Z
+	InputOff      bool
+	Attached      int // clients
+	Dir           string
+	Title         string
+	Screen        string    // only when asked for
+	Blank         bool      `json:",omitempty"` // the screen was captured and is empty
+	MovedAt       time.Time // last output
+	Size          [2]int    // columns, rows
+	BootID        string
+	Started       time.Time // of the run
+	Command       []string  `json:",omitempty"` // what runs in it; only of what is imported
 }
 
 // Show sets the screen to a captured one, which may be empty.
@@ -71,8 +66,7 @@ type Exit struct {
 // Activity is what the agent does, according to its signals.
 type Activity string
 
-// The activities. An unobserved agent is neither idle nor dead: it has no session file
-// yet.
+// The activities. An unobserved agent has no session file yet.
 const (
 	Booting    Activity = "booting"
 	Working    Activity = "working"
@@ -126,33 +120,18 @@ func (s Status) Terminal() bool {
 
 // StatusOf returns the status for a state and an activity.
 func StatusOf(s State, a Activity) Status {
-	switch a {
-	case Done:
-		return StatusDone
-	case Failed:
+	switch {
+	case a == Done, a == Failed:
+		return Status(a)
+	case s == StatePending, s == StateStopped:
+		return Status(s)
+	case s == StateError:
 		return StatusFailed
-	}
-	switch s {
-	case StatePending:
-		return StatusPending
-	case StateStopped:
-		return StatusStopped
-	case StateError:
-		return StatusFailed
-	case StateStale:
+	case s == StateStale:
 		return StatusExited
-	}
-	switch a {
-	case Booting:
-		return StatusBooting
-	case Blocked:
-		return StatusBlocked
-	case BlockedAPI:
-		return StatusBlockedAPI
-	case Exited:
-		return StatusExited
-	}
-	if s == StateStarting {
+	case a == Booting, a == Blocked, a == BlockedAPI, a == Exited:
+		return Status(a)
+	case s == StateStarting:
 		return StatusBooting
 	}
 	return StatusRunning
@@ -162,29 +141,19 @@ func StatusOf(s State, a Activity) Status {
 type World struct {
 	At     time.Time
 	BootID string
-	// Here is the owner of what is started now: the facts of this host, user and
-	// project. The zero value compares with every owner as the same.
-	Here Owner
-	// Runtimes says of each engine (RuntimeSpec.Engine) that was asked whether it
-	// answered: nil, or why not. One that is not in it was not asked.
-	Runtimes map[string]error
-	Lives    []Live
-	// Checkouts is every workspace that a spec or a record names, by its path.
-	Checkouts map[string]Checkout
-	// Worktrees is who holds which branch, by repository. Only repositories in
-	// which something may have to be created are in it.
+	Here   Owner // of what is started now; the zero value differs from none
+	// Runtimes has each engine (RuntimeSpec.Engine) that was asked: nil, or why it did
+	// not answer.
+	Runtimes  map[string]error
+	Lives     []Live
+	Checkouts map[string]Checkout // each workspace that a spec or a record names, by its path
+	// Worktrees has who holds which branch, by repository, where something may have to
+	// be created.
 	Worktrees map[string][]Held
-	// Found is what stands under each id that is to be imported.
-	Found map[string]Found
-	// Runs tells, for recorded runs whose place was not found, what the run's
-	// own folder says.
-	Runs map[string]RunFacts
-	// Overdue are the runs that could not be observed for longer than they may: see
-	// AgentSpec.UnobservedFor.
-	Overdue map[string]bool
-	// Writer is who changes the state now; the zero value: nobody does, or only whoever
-	// looks.
-	Writer Writer
+	Found     map[string]Found    // by id that is to be imported
+	Runs      map[string]RunFacts // of recorded runs whose place was not found
+	Overdue   map[string]bool     // runs that were unobserved for longer than they may be
+	Writer    Writer              // who else changes the state now, if anyone
 }
 
 // Writer is a command that changes sessions now.
@@ -217,15 +186,13 @@ type Checkout struct {
 	GitDir string // the checkout's own git folder, absolute, when Git: its HEAD names the branch
 	Branch string // empty when detached
 	Head   string // commit, when detached; the last that is known, when BranchGone
-	// BranchGone is the branch that HEAD names and the repository does not have any
-	// more. Branch is empty then.
+	// BranchGone is the branch that HEAD names and the repository no longer has. Branch
+	// is empty then.
 	BranchGone string
 	Busy       string // "rebase" or "bisect" under way on Branch
 	Empty      bool   // the folder exists and has nothing in it
-	// Partial says that git has not finished making it: it is at it, or was
-	// killed.
-	Partial bool
-	Err     error // it could not be read
+	Partial    bool   // git has not finished making it
+	Err        error  // it could not be read
 }
 
 // Held is one checkout of a repository and the branch it holds.

@@ -6,8 +6,7 @@ type Owner struct {
 	Host    string `json:"host,omitempty"`    // the host's name, for people
 	Machine string `json:"machine,omitempty"` // identifies the host
 	BootID  string `json:"boot_id,omitempty"`
-	// PIDNamespace identifies a pid namespace other than the machine's first one, as
-	// containers have it.
+	// PIDNamespace identifies a pid namespace other than the machine's first one.
 	PIDNamespace string `json:"pid_namespace,omitempty"`
 	UID          int    `json:"uid"`
 	Project      string `json:"project,omitempty"`  // the project's directory
@@ -17,8 +16,7 @@ type Owner struct {
 	Lineage   string `json:"lineage,omitempty"` // of the state
 }
 
-// Known reports whether an owner was recorded. Records of earlier versions have
-// none.
+// Known reports whether an owner was recorded.
 func (o Owner) Known() bool { return o.Host != "" }
 
 // OwnerDifference says how the owner of a session differs from the current process.
@@ -55,20 +53,17 @@ func (o Owner) Differs(here Owner) OwnerDifference {
 	return d
 }
 
-// elsewhere compares the hosts. They are the same if the boot and the pid namespace
-// are: a boot id is unique, and the number of a pid namespace is given to another
-// one only after all its processes have ended. A machine's first pid namespace lasts
-// as long as its boot. Any other belongs to a container, which gets a new one when it
-// is restarted.
+// elsewhere compares the hosts. They are the same if the boot, whose id is unique, and the
+// pid namespace are. A machine's first pid namespace lasts as long as its boot. Any other
+// belongs to a container, which gets a new one when it is restarted.
 func (o Owner) elsewhere(here Owner) OwnerDifference {
 	sameBoot := o.BootID != "" && o.BootID == here.BootID
 	if sameBoot && o.PIDNamespace == here.PIDNamespace {
 		return SameOwner
 	}
-	if o.Machine != here.Machine {
-		return OtherHost
-	}
 	switch {
+	case o.Machine != here.Machine:
+		return OtherHost
 	case !sameBoot:
 		return SameOwner // the host was rebooted
 	case o.PIDNamespace == "" || here.PIDNamespace == "":

@@ -2,8 +2,8 @@ package session
 
 import "time"
 
-// Origin says how a session came on record. A manifest's silence destroys only
-// what came from a manifest.
+// Origin says how a session came into the state. Only what came from a manifest is
+// destroyed for being absent from it.
 type Origin string
 
 // The origins.
@@ -13,9 +13,8 @@ const (
 	FromAdopt    Origin = "adopt"
 )
 
-// Intent is what was about to happen to a session when its record was last
-// saved. It is written before acting and cleared after, so that an agentform
-// killed in between finds its way.
+// Intent is what was about to happen to a session when its record was last saved. It is
+// written before acting and cleared after, so that a killed action can be completed.
 type Intent string
 
 // The intents. The empty one says that nothing was under way.
@@ -25,9 +24,7 @@ const (
 	Restarting Intent = "restart"
 	Stopping   Intent = "stop"
 	Removing   Intent = "remove"
-	// Queued says that a start was approved and waits: for a dependency or for
-	// max_running. Whoever can start it later starts exactly the recorded spec.
-	Queued Intent = "queued"
+	Queued     Intent = "queued" // the start of exactly this spec was approved and waits
 )
 
 // Record is what the state file keeps of one session.
@@ -43,8 +40,8 @@ type Record struct {
 	Owner    Owner          `json:"owner,omitzero"`
 	Tree     WorkspaceState `json:"workspace"`
 	Override *Override      `json:"override,omitempty"`
-	// Inherits names the secrets of the environment in which a queued start was approved
-	// that the agent is to get. Their values are nowhere: the hub has them or waits.
+	// Inherits names the secrets that the agent of a queued start inherits. Their values
+	// are not recorded.
 	Inherits  []string  `json:"inherits,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -98,8 +95,8 @@ type WorkspaceState struct {
 	Ready   bool   `json:"ready,omitempty"`       // setup has run
 }
 
-// Override is what a user ordered a session to be, against its spec. The hub respects it,
-// and a later apply lifts and reports it.
+// Override is what a user ordered against the spec. The hub respects it, and a later apply
+// lifts it.
 type Override struct {
 	Desired Desired   `json:"desired"`
 	By      string    `json:"by"`

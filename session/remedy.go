@@ -60,5 +60,4 @@ const (
 	RemedySwitch            RemedyCode = "switch"             // the workspace is on another branch
 	RemedySwitchDeclared    RemedyCode = "switch_declared"    // the same, since the manifest changed
 	RemedySwitchDetached    RemedyCode = "switch_detached"    // the workspace is on no branch
-	RemedySwitchMissing     RemedyCode = "switch_missing"     // the workspace is on a missing branch
 )

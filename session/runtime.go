@@ -17,8 +17,7 @@ var (
 	ErrGone = errors.New("is gone")
 	// ErrRefused means that the session takes no input because it is paused.
 	ErrRefused = errors.New("input refused: the session is paused")
-	// ErrUnprobeable means that the session's shim does not answer or cannot probe. The
-	// agent may be well.
+	// ErrUnprobeable means that the session's shim does not answer or cannot probe.
 	ErrUnprobeable = errors.New("cannot be probed")
 )
 
@@ -43,20 +42,17 @@ type Runtime interface {
 	// Traits returns how the runtime's sessions differ from others'.
 	Traits() Traits
 	// Observe returns every session object of the runtime, also foreign ones, in a number
-	// of calls that does not grow with theirs. It changes nothing. Screens are captured if
-	// screens is true. An error means that the runtime could not be reached, so that the
-	// state of its sessions is unknown.
+	// of calls that does not grow with theirs. An error means that the runtime could not
+	// be reached, so that the state of its sessions is unknown.
 	Observe(ctx context.Context, screens bool) ([]Live, error)
-	// Create creates the place and starts the run in it. The run is claimed when Create
-	// returns. The error is ErrExists if the name is taken. A failed Create leaves nothing
-	// behind.
+	// Create creates the place and starts the run, which is claimed when Create returns.
+	// The error is ErrExists if the name is taken. A failed Create leaves nothing.
 	Create(ctx context.Context, l Launch) (Location, error)
 	// Restart starts a new run in an existing place whose agent is dead. The error is
 	// ErrGone if the place does not exist.
 	Restart(ctx context.Context, p Location, l Launch) (Location, error)
-	// Stop ends the run's agent and its children with the signal and, after the grace,
-	// SIGKILL. It returns when none are left. The place stays. Stopping a run that has
-	// ended is no error.
+	// Stop ends the run's agent and its children, and returns when none are left. The
+	// place stays. Stopping a run that has ended is no error.
 	Stop(ctx context.Context, p Location, run string, s Stop) error
 	// Remove removes the place and returns when it is gone. Removing a place that is gone
 	// is no error.

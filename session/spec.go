@@ -16,18 +16,16 @@ const (
 	Stopped Desired = "stopped"
 )
 
-// Spec is one session as wanted: a manifest's session block (or a run
-// command's flags) after evaluation, with every default filled in. All paths
-// are absolute and clean. It is stored in the state file, so it holds the names
-// of secrets and never their values.
+// Spec is one session as wanted, with every default filled in and absolute, clean paths.
+// It is stored in the state file, so it holds the names of secrets and never their values.
 type Spec struct {
 	Address   Address           `json:"address"`
 	Role      string            `json:"role"`
 	Priority  int               `json:"priority,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	DependsOn []Address         `json:"depends_on,omitempty"`
-	// Until says what each session in DependsOn must have reached before this one
-	// starts. A session that is not in it must be ready.
+	// Until says what dependencies must have reached before this one starts; AwaitReady
+	// where it says nothing.
 	Until   map[Address]Await `json:"depends_until,omitempty"`
 	Desired Desired           `json:"desired"`
 
@@ -36,8 +34,7 @@ type Spec struct {
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Secrets []string          `json:"secrets,omitempty"` // names, sorted
-	// InheritEnv names more variables of the caller's environment that the agent gets;
-	// a star stands for any number of characters.
+	// InheritEnv are names and patterns of more variables that the agent inherits.
 	InheritEnv []string `json:"inherit_env,omitempty"`
 	Prompt     Prompt   `json:"prompt,omitzero"`
 
@@ -67,15 +64,13 @@ const (
 // UntilOf returns what the session waits for in one that it depends on.
 func (s Spec) UntilOf(on Address) Await { return cmp.Or(s.Until[on], AwaitReady) }
 
-// Prompt is the input of a session's run. The text is kept once, outside the
-// state file, under its digest.
+// Prompt is the input of a session's run. Its text is kept outside the state file.
 type Prompt struct {
 	Digest string `json:"sha256,omitempty"` // hex; empty: no prompt
 	Text   string `json:"-"`
 }
 
-// AgentSpec is an agent as the manifest resolves it: a built-in, a built-in
-// changed by an agent block, or a custom one.
+// AgentSpec is a built-in agent, one changed by an agent block, or a custom one.
 type AgentSpec struct {
 	Name           string            `json:"name"`
 	Base           string            `json:"base,omitempty"` // the built-in it inherits from; empty: custom
@@ -151,8 +146,7 @@ type DockerConfig struct {
 	User    string            `json:"user,omitempty"` // UID or UID:GID; empty: whoever runs agentform
 	Env     map[string]string `json:"env,omitempty"`
 	Mounts  []Mount           `json:"mounts,omitempty"`
-	// ReadOnly makes the container's own files unchangeable, all but /tmp, the
-	// workspace and what is mounted.
+	// ReadOnly is about all but /tmp, the workspace and mounts.
 	ReadOnly bool `json:"read_only,omitempty"`
 }
 
@@ -169,8 +163,7 @@ type Conversation struct {
 	ID     string `json:"id,omitempty"`
 }
 
-// Restart is the restart policy of the hub. An apply restarts every session that is not
-// finished.
+// Restart is the restart policy of the hub.
 type Restart struct {
 	Policy        string   `json:"policy"` // never, on-failure, always
 	Attempts      int      `json:"attempts"`
@@ -243,11 +236,10 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // Short returns the duration without the zeros that Go puts at its end: 15m, not 15m0s.
 func (d Duration) Short() string {
 	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
+	for _, end := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, end) {
+			text = text[:len(text)-2]
+		}
 	}
 	return text
 }
@@ -264,20 +256,15 @@ func (d *Duration) UnmarshalText(b []byte) error {
 
 // Key names the runtime among those of a project: tmux, docker/sandbox.
 func (r RuntimeSpec) Key() string {
-	if r.Name == "" {
-		return r.Kind
-	}
-	return r.Kind + "/" + r.Name
+	return strings.TrimSuffix(r.Kind+"/"+r.Name, "/")
 }
 
 // Engine names what holds the runtime's sessions: the project's tmux servers, a user's own
 // tmux server, or a Docker engine. Runtimes of one engine see the same sessions.
 func (r RuntimeSpec) Engine() string {
-	switch {
-	case r.Socket != "":
-		return r.Kind + " " + r.Socket
-	case r.Docker != nil && r.Docker.Host != "":
-		return r.Kind + " " + r.Docker.Host
+	at := r.Socket
+	if r.Docker != nil {
+		at = cmp.Or(at, r.Docker.Host)
 	}
-	return r.Kind
+	return strings.TrimSuffix(r.Kind+" "+at, " ")
 }

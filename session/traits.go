@@ -19,9 +19,8 @@ type Traits struct {
 	Server string // what holds many places, for people: tmux server; empty: each place stands alone
 }
 
-// TraitsOf returns the traits of the runtimes of a kind (RuntimeSpec.Kind,
-// Location.Runtime). Kinds that it does not know, such as a test's, have those of
-// processes on this machine.
+// TraitsOf returns the traits of the runtimes of a kind. Unknown kinds, such as a test's,
+// have those of processes on this machine.
 func TraitsOf(kind string) Traits {
 	switch kind {
 	case "docker":
@@ -48,15 +47,13 @@ type Adopter interface {
 	Adopt(ctx context.Context, id string, m Mark) (Location, error)
 }
 
-// Container is a Runtime whose sessions have programs of their own (Traits.OwnHome):
-// what a session needs is looked for there, and commands in its workspace run there.
+// Container is a Runtime whose sessions have programs of their own (Traits.OwnHome).
 type Container interface {
-	// Check returns, before anything is made, why a session with the command line
-	// argv could not be started.
+	// Check returns why a session with the command line argv could not be started.
 	Check(ctx context.Context, s Spec, argv []string) error
-	// Run runs a command with the session's limits, user and workspace dir, but
-	// without its secrets, in a container that is removed before Run returns. It
-	// returns the end of the command's output, at most TailLimit bytes.
+	// Run runs a command with the session's limits, user and workspace dir, but without
+	// its secrets, in a container that it removes. It returns at most TailLimit bytes
+	// from the end of the output.
 	Run(ctx context.Context, s Spec, dir string, argv, env []string) (output string, err error)
 }
 
@@ -78,8 +75,8 @@ type TimeoutSetter interface {
 
 // EventSource is a Runtime that reports changes without being asked.
 type EventSource interface {
-	// Events calls happened whenever something happens to a session of the project,
-	// until ctx ends. An error means that changes are no longer reported.
+	// Events calls happened whenever something happens to a session, until ctx ends or
+	// an error ends the reports.
 	Events(ctx context.Context, happened func()) error
 }
 

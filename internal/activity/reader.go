@@ -192,12 +192,9 @@ func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detect
 	if e.Liveness != session.Alive || detection.Source != agent.FromScreen && detection.PR == "" {
 		return detection // the screen says nothing
 	}
-	own, spans := e, []echo.Span(nil)
-	if own.Screen, spans = echo.Without(e.Screen, texts); own.Screen == e.Screen {
+	own := e
+	if own.Screen, own.Typed = echo.Without(e.Screen, texts); own.Screen == e.Screen {
 		return detection
-	}
-	for _, s := range spans {
-		own.Typed = append(own.Typed, session.Span(s))
 	}
 	without := a.Detect(own)
 	if without.Activity == session.Blocked && detection.Activity == session.Blocked {

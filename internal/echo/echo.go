@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentform/agentform/session"
 )
 
 // Text recognizes a text that was typed, by a digest of each of its lines.
@@ -15,28 +17,23 @@ type Text struct {
 	Lines []Line `json:"lines"`
 }
 
-// Line is one line of a text, without blanks. Tail is the digest of the end of a long
-// one: its beginning may be above the screen.
+// Line is one line of a text, without blanks.
 type Line struct {
 	Runes int    `json:"runes"`
 	Sum   uint64 `json:"sum"`
-	Tail  uint64 `json:"tail,omitempty"`
+	Tail  uint64 `json:"tail,omitempty"` // of the end of a long line, which may begin above the screen
 }
 
 const (
 	// shortest is how many characters a line needs to be looked for.
 	shortest = 4
-	// short lines count only where they are all that a line of the screen shows: they
-	// may stand anywhere by chance.
+	// short lines count only where they are all that a line of the screen shows.
 	short = 16
-	// most is how many lines of a text are looked for, the last ones: more than a screen
-	// has.
+	// most is how many lines of a text, the last ones, are looked for.
 	most = 200
-	// tail is how many characters of the end of a longer line are looked for where the
-	// line begins above the screen.
+	// tail is how many characters of the end of a long line are looked for.
 	tail = 64
-	// apart is how many characters may stand between two lines of a text: the sign that
-	// a program puts before each.
+	// apart is how many characters may be between two lines of a text: a program's sign.
 	apart = 3
 )
 
@@ -71,8 +68,7 @@ func (t Text) sum(chars []rune) uint64 {
 	return sum
 }
 
-// counts reports whether a character of a text shows where it stands, and is not one of
-// those that programs draw frames with.
+// counts reports whether a character is no blank and not part of a frame.
 func counts(r rune) bool {
 	return !unicode.IsSpace(r) && r != '\u00a0' && !unicode.IsControl(r) && !strings.ContainsRune("│┃║▌▐╭╮╰╯─━┌┐└┘▄▀", r)
 }
@@ -90,13 +86,9 @@ func times(a, b uint64) uint64 {
 	return rest
 }
 
-// Span is some lines of a screen, counted from 0: from the first to the last one.
-type Span struct{ First, Last int }
-
-// Without returns the screen with an ellipsis for each of the texts, where it shows. It
-// changes no number of lines. The spans are the lines that show nothing but a text, with
-// or without a sign before it, from the top.
-func Without(screen string, texts []Text) (string, []Span) {
+// Without returns the screen with an ellipsis for each of the texts, in as many lines. The
+// spans are the lines that show nothing but a text, with or without a sign before it.
+func Without(screen string, texts []Text) (string, []session.Span) {
 	if len(texts) == 0 {
 		return screen, nil
 	}
@@ -130,18 +122,17 @@ func Without(screen string, texts []Text) (string, []Span) {
 	return b.String() + screen[at:], spans(g, found)
 }
 
-// spans returns the lines of the matches that stand alone. Those that follow each other,
-// such as the lines of one text, are one span.
-func spans(g []glyph, found []match) []Span {
+// spans returns the lines of the matches that stand alone. Adjacent ones are one span.
+func spans(g []glyph, found []match) []session.Span {
 	slices.SortFunc(found, func(a, b match) int { return cmp.Or(a.from-b.from, a.to-b.to) })
-	var all []Span
+	var all []session.Span
 	for i := 0; i < len(found); {
 		whole := found[i]
 		for i++; i < len(found) && found[i].from-whole.to <= apart && g[found[i].from].row-g[whole.to-1].row <= 1; i++ {
 			whole.to = max(whole.to, found[i].to)
 		}
 		if alone(g, whole) {
-			all = append(all, Span{g[whole.from].row, g[whole.to-1].row})
+			all = append(all, session.Span{First: g[whole.from].row, Last: g[whole.to-1].row})
 		}
 	}
 	return all
@@ -170,9 +161,8 @@ func glyphsOf(screen string) []glyph {
 // match is where a line of a text shows: some of the characters of a screen.
 type match struct{ from, to int }
 
-// find is where the text shows. A line of a longer text counts only beside another one:
-// alone it may be something that the program says. The first one, which a program may
-// show for the whole, counts alone if it is not short.
+// find returns where the text shows. A line of a longer text counts only beside another
+// one, but for the first one if it is not short: a program may show it for the whole.
 func (t Text) find(g []glyph) []match {
 	sums := make([]uint64, len(g)+1) // of the characters before each
 	for i := range g {
@@ -211,7 +201,6 @@ func (t Text) find(g []glyph) []match {
 	return all
 }
 
-// places is where so many characters with a digest stand.
 func (t Text) places(sums []uint64, runes int, sum uint64) []match {
 	power := uint64(1)
 	for range runes {
@@ -226,8 +215,7 @@ func (t Text) places(sums []uint64, runes int, sum uint64) []match {
 	return all
 }
 
-// alone reports whether a line of the screen shows nothing but the match, a sign before
-// it aside.
+// alone reports whether a line of the screen shows only the match, and maybe a sign.
 func alone(g []glyph, m match) bool {
 	for i := m.from - 1; i >= 0 && g[i].row == g[m.from].row; i-- {
 		if unicode.IsLetter(g[i].char) || unicode.IsDigit(g[i].char) {

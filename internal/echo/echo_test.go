@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentform/agentform/internal/echo"
+	"github.com/agentform/agentform/session"
 )
 
 func TestWithout(t *testing.T) {
@@ -42,13 +43,13 @@ func TestSpans(t *testing.T) {
 	const fix, next = "Fix the fatal error in main.c", "Now write a test for the parser"
 	for name, c := range map[string]struct {
 		screen string
-		want   []echo.Span
+		want   []session.Span
 	}{
-		"as it was typed":      {"> " + fix + "\nok", []echo.Span{{0, 0}}},
-		"broken, in a frame":   {"hello\n\n│ > Fix the fatal │\n│   error in main.c │\nok", []echo.Span{{2, 3}}},
-		"many lines":           {"> one line of the text\n  and then another one\nok", []echo.Span{{0, 1}}},
-		"many lines in one":    {"> one line of the text and then another one\nok", []echo.Span{{0, 0}}},
-		"two texts":            {"> " + next + "\nok\n> " + fix + "\nok", []echo.Span{{0, 0}, {2, 2}}},
+		"as it was typed":      {"> " + fix + "\nok", []session.Span{{First: 0, Last: 0}}},
+		"broken, in a frame":   {"hello\n\n│ > Fix the fatal │\n│   error in main.c │\nok", []session.Span{{First: 2, Last: 3}}},
+		"many lines":           {"> one line of the text\n  and then another one\nok", []session.Span{{First: 0, Last: 1}}},
+		"many lines in one":    {"> one line of the text and then another one\nok", []session.Span{{First: 0, Last: 0}}},
+		"two texts":            {"> " + next + "\nok\n> " + fix + "\nok", []session.Span{{First: 0, Last: 0}, {First: 2, Last: 2}}},
 		"words before it":      {"error in: " + fix + "\nok", nil},
 		"words behind it":      {fix + " (failed)\nok", nil},
 		"words behind, broken": {"> Fix the fatal\nerror in main.c failed", nil},
