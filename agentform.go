@@ -41,6 +41,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/internal/layout"
@@ -54,10 +55,9 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// Init makes a program its own shim: agentform starts it again as every agent's parent,
-// and Init then runs the agent and does not return. Call it first in main; otherwise it
-// does nothing and returns the value of Options.Shim. A program that is installed beside
-// agentform-shim does not need it.
+// Init makes a program its own shim: started again as an agent's parent, it runs the agent
+// in Init, which does not return. Call it first in main and set Options.Shim to what it
+// returns. A program that is installed beside agentform-shim does not need it.
 func Init() []string {
 	self, err := os.Executable()
 	if len(os.Args) > 2 && os.Args[1] == "shim" {
@@ -77,30 +77,25 @@ type Options struct {
 	// Env is the environment of agents, as NAME=VALUE; nil: what session.Inherit
 	// returns of this program's own. What looks like a secret is never written down.
 	Env []string
-	// Agents are the program's own agents, by name. The built-in ones (claude, codex,
-	// gemini) need no entry, and every other name is a custom agent of the spec's command.
+	// Agents are the program's own agents, by name. Built-in ones need no entry, and every
+	// other name is a custom agent of the spec's command.
 	Agents map[string]session.Agent
 	// Secrets returns the values of Spec.Secrets; nil: os.LookupEnv.
 	Secrets func(name string) (value string, set bool)
 }
 
-// Open returns a Launcher that keeps its files in the directory, which it creates if
-// necessary. Its sessions run in tmux servers of its own. The error is
-// tmux.ErrNotAvailable (errors.Is) if there is no tmux.
-func Open(dir string, o Options) (*Launcher, error) {
-	l, err := open(dir, o)
-	if err != nil {
-		return nil, fmt.Errorf("open sessions in %s: %w", dir, err)
-	}
-	return l, nil
-}
-
-func open(dir string, o Options) (*Launcher, error) {
+// Open returns a Launcher with tmux servers of its own, which keeps its files in the
+// directory. The error is tmux.ErrNotAvailable (errors.Is) if there is no tmux.
+func Open(dir string, o Options) (l *Launcher, err error) {
+	defer func() {
+		if err != nil {
+			l, err = nil, fmt.Errorf("open sessions in %s: %w", dir, err)
+		}
+	}()
 	if err := tmux.Available(); err != nil {
 		return nil, err
 	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
+	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
 	if err := layout.MakeDataDir(dir); err != nil {
@@ -118,7 +113,7 @@ func open(dir string, o Options) (*Launcher, error) {
 	if err := socketdir.Remember(dir, sockets); err != nil {
 		return nil, err
 	}
-	l := &Launcher{
+	l = &Launcher{
 		Agents: o.Agents, Adapt: agent.For, Complete: agent.Complete, Env: o.Env, Secrets: o.Secrets,
 		Dir: dir, Hook: append(slices.Clone(o.Shim), shim.NotifyMode), Root: os.Geteuid() == 0,
 	}
@@ -133,16 +128,15 @@ func open(dir string, o Options) (*Launcher, error) {
 	return l, nil
 }
 
-// Close waits until tmux servers that hold no session have exited. Sessions that were
-// not stopped keep running.
+// Close waits until tmux servers without sessions have exited. Sessions keep running.
 func (l *Launcher) Close() {
 	if l.tmux != nil {
 		l.tmux.Close()
 	}
 }
 
-// Attach connects this program's terminal to a session, also inside another tmux, and
-// returns when the user detaches (Ctrl-b d) or the session ends.
+// Attach connects this program's terminal to a session until the user detaches (Ctrl-b d)
+// or the session ends.
 func (l *Launcher) Attach(ctx context.Context, s *Session) error {
 	argv := s.Attach()
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -167,7 +161,6 @@ func Available(name string) error {
 	return nil
 }
 
-// findShim returns the command of agentform-shim.
 func findShim(dir string) ([]string, error) {
 	_, argv, err := install.Install(dir)
 	if err != nil {
@@ -189,8 +182,7 @@ func findShim(dir string) ([]string, error) {
 // fields. A Launcher may be used by many goroutines once its fields are set.
 type Launcher struct {
 	Runtime session.Runtime
-	// Agents are the agents by the name in Spec.Agent.Name. There is no registry.
-	Agents map[string]session.Agent
+	Agents  map[string]session.Agent // by Spec.Agent.Name
 	// Adapt returns the agent of a spec whose name is not in Agents, as agent.For does.
 	// Nil: such a spec is an error.
 	Adapt func(session.AgentSpec) session.Agent
@@ -207,13 +199,12 @@ type Launcher struct {
 	// Secrets returns the values of Spec.Secrets; nil: there are none.
 	Secrets func(name string) (value string, set bool)
 	// Dir is where runs are kept, for a runtime that shares this machine's file system.
-	// Agents are then observed by their session files and hooks as well, and it is
-	// verified that they take what is typed. Empty: the runtime shows all that is known.
+	// Agents are then observed by their session files and hooks as well, and what is typed
+	// is verified.
 	Dir string
 	// Hook is the command of agents' hooks, without the run's directory; nil: no hooks.
 	Hook []string
-	// Facts returns what is known of a run whose tmux session or container cannot be
-	// found. Nil: what its directory in Dir holds.
+	// Facts returns what is known of a run; nil: what its directory in Dir holds.
 	Facts func(run string) session.RunFacts
 	// Now returns the time; nil: time.Now. A scripted runtime has a clock of its own.
 	Now  func() time.Time
@@ -233,9 +224,8 @@ const defaultGrace = 10 * time.Second
 const DefaultReadyTimeout = launch.DefaultReadyTimeout
 
 // Launch starts an agent and returns when the agent can take a prompt and has the one of
-// its spec. An agent without a Ready pattern is ready at once. The name is that of the
-// tmux session or container (letters, digits, dashes and underscores); empty: task- and
-// eight hex digits.
+// its spec. The name is that of the tmux session or container (letters, digits, dashes and
+// underscores); empty: task- and eight hex digits.
 //
 // It uses these fields of the spec: Agent (Name, and Command for another program than
 // the built-in ones), Workspace.Path (absolute), Prompt, Profile, Args, Env, Secrets,
@@ -248,19 +238,17 @@ const DefaultReadyTimeout = launch.DefaultReadyTimeout
 func (l *Launcher) Launch(ctx context.Context, name string, spec session.Spec) (*Session, error) {
 	name = cmp.Or(name, "task-"+launch.RandomHex(8))
 	s, err := l.session(name, spec)
-	if err == nil {
-		if err = s.start(ctx); err != nil {
-			err = errors.Join(launchError(name, spec.Agent.Name, err), s.discard(context.WithoutCancel(ctx)))
-			return nil, err
-		}
-		return s, nil
+	if err != nil {
+		return nil, launchError(name, spec.Agent.Name, err)
 	}
-	return nil, launchError(name, spec.Agent.Name, err)
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(launchError(name, spec.Agent.Name, err), s.discard(context.WithoutCancel(ctx)))
+	}
+	return s, nil
 }
 
 // With launches a session, calls a function with it, and stops it in the end, also if
-// the function panics or the context is canceled. The error joins those of Launch, the
-// function and Stop.
+// the function panics or the context is canceled.
 func (l *Launcher) With(ctx context.Context, name string, spec session.Spec, do func(context.Context, *Session) error) (err error) {
 	s, err := l.Launch(ctx, name, spec)
 	if err != nil {
@@ -270,10 +258,9 @@ func (l *Launcher) With(ctx context.Context, name string, spec session.Spec, do 
 	return do(ctx, s)
 }
 
-// Find returns a session that an earlier process of the program launched under the name
-// and that still exists, whether its agent lives or not. The spec is the one with which
-// it was launched. The error is session.ErrGone (errors.Is) if the Project has no such
-// session.
+// Find returns a session that an earlier process launched under the name with the spec and
+// that still exists, whether its agent lives or not. The error is session.ErrGone
+// (errors.Is) if the Project has no such session.
 func (l *Launcher) Find(ctx context.Context, name string, spec session.Spec) (*Session, error) {
 	s, err := l.session(name, spec)
 	if err == nil {
@@ -289,7 +276,6 @@ var nameForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$`)
 })
 
-// session returns a session of the name that is not running yet.
 func (l *Launcher) session(name string, spec session.Spec) (*Session, error) {
 	if l.Runtime == nil {
 		return nil, errors.New("no Launcher.Runtime: use agentform.Open, or sessiontest.New in tests")
@@ -322,7 +308,7 @@ func (l *Launcher) session(name string, spec session.Spec) (*Session, error) {
 func (l *Launcher) initialize() {
 	l.observer.Observe = func(ctx context.Context) ([]session.Live, error) { return l.Runtime.Observe(ctx, true) }
 	if l.Dir != "" {
-		l.reader = activity.New(l.Dir, launch.Home(append(os.Environ(), l.Env...)), l.adapt)
+		l.reader = activity.New(l.Dir, environ.Vars(append(os.Environ(), l.Env...)).Get("HOME"), l.adapt)
 	}
 }
 
@@ -342,7 +328,7 @@ func (l *Launcher) now() time.Time {
 
 func (l *Launcher) project() string { return cmp.Or(l.Project, "library") }
 
-// runDir returns the directory of a run; empty: runs have none.
+// runDir returns the directory of a run; empty, which os.RemoveAll ignores: there is none.
 func (l *Launcher) runDir(run string) string {
 	if l.Dir == "" {
 		return ""
@@ -350,15 +336,6 @@ func (l *Launcher) runDir(run string) string {
 	return filepath.Join(l.Dir, "runs", run)
 }
 
-// removeRun removes the directory of a run that is over.
-func (l *Launcher) removeRun(run string) error {
-	if l.Dir == "" {
-		return nil
-	}
-	return os.RemoveAll(l.runDir(run))
-}
-
-// inherited returns the part of the environment that an agent gets, with Env.
 func (l *Launcher) inherited(spec session.Spec, a session.Agent) session.Inherited {
 	in, given := session.Inherit(l.Environ, spec, a), session.SplitSecrets(l.Env)
 	in.Env = append(in.Env, given.Env...)
@@ -378,7 +355,7 @@ type Session struct {
 	tracker  tracker
 }
 
-// Handle names a session. It is a plain value that can be copied, compared and kept.
+// Handle names a session. It can be copied, compared and kept.
 type Handle struct {
 	Name     string // of the tmux session or container
 	Pane     string // of tmux, %42; empty elsewhere
@@ -396,7 +373,6 @@ func (s *Session) Handle() Handle {
 // Record returns the session as a state file would have it.
 func (s *Session) Record() session.Record { return s.rec }
 
-// start starts the run, waits for the agent, and delivers the prompt.
 func (s *Session) start(ctx context.Context) error {
 	l, spec := s.launcher, s.rec.Spec
 	secrets, err := launch.Secrets(spec, l.Secrets)
@@ -488,15 +464,15 @@ func (s *Session) Capture(ctx context.Context, lines int) (string, error) {
 func (s *Session) Attach() []string { return s.launcher.Runtime.Attach(s.rec.Location) }
 
 // Stop ends the agent and all its processes, removes the tmux session or container and
-// the run's directory, and returns when it has verified that nothing is left. A session
-// that is gone or was stopped before is no error.
+// the run's directory, and verifies that nothing is left. Stopping a session that is gone
+// is no error.
 func (s *Session) Stop(ctx context.Context) error {
 	err := s.launcher.Runtime.Stop(ctx, s.rec.Location, s.rec.Run.ID, s.rec.Spec.Stop)
 	if err == nil || errors.Is(err, session.ErrGone) {
 		err = s.launcher.Runtime.Remove(ctx, s.rec.Location)
 	}
 	if err == nil || errors.Is(err, session.ErrGone) {
-		err = s.launcher.removeRun(s.rec.Run.ID)
+		err = os.RemoveAll(s.launcher.runDir(s.rec.Run.ID))
 	}
 	if err != nil {
 		return fmt.Errorf("stop session %q: %w", s.rec.ID, err)
@@ -505,10 +481,9 @@ func (s *Session) Stop(ctx context.Context) error {
 	return nil
 }
 
-// discard removes what a failed launch has left.
 func (s *Session) discard(ctx context.Context) error {
 	if s.rec.Location == (session.Location{}) {
-		return s.launcher.removeRun(s.rec.Run.ID)
+		return os.RemoveAll(s.launcher.runDir(s.rec.Run.ID))
 	}
 	return s.Stop(ctx)
 }
@@ -538,11 +513,10 @@ type Observation struct {
 	PR      string        // URL of a pull request on the screen; empty: none
 	Snippet string        // the last SnippetLimit characters of the screen
 	Exit    *session.Exit // how the agent exited; nil: it did not
-	// TurnEnded says that the agent has finished its prompt or what it was last sent,
-	// and rests. It takes several observations to know that.
+	// TurnEnded says that the agent has finished what it was last given, and rests. It
+	// takes several observations to know that.
 	TurnEnded bool
-	// Answer is the agent's last message in its own session file; empty: it has none.
-	Answer string
+	Answer    string // the agent's last message in its own session file, if any
 }
 
 // SnippetLimit is how many characters of the screen an Observation has.
@@ -562,8 +536,7 @@ type Callbacks struct {
 // Until says how long a session is watched.
 type Until string
 
-// A session is watched until its turn has ended or until it exits. A one-shot agent
-// exits with its turn.
+// A session is watched until its turn has ended or until it exits.
 const (
 	UntilTurn Until = "turn"
 	UntilExit Until = "exit"
@@ -575,13 +548,11 @@ func (s *Session) Observe(ctx context.Context) (Observation, error) {
 }
 
 // Monitor observes the session once and calls back what has changed since the last
-// observation of this Session. The error says that the runtime could not be reached,
-// and nothing about the session.
+// observation. The error says that the runtime could not be reached.
 func (s *Session) Monitor(ctx context.Context, tell Callbacks) (Observation, error) {
 	return s.monitor(ctx, 0, tell)
 }
 
-// monitor is Monitor with an observation of the runtime that is at most age old.
 func (s *Session) monitor(ctx context.Context, age time.Duration, tell ...Callbacks) (Observation, error) {
 	l, err := s.live(ctx, age)
 	if err != nil {
@@ -603,11 +574,9 @@ func (s *Session) monitor(ctx context.Context, age time.Duration, tell ...Callba
 }
 
 // Watch observes the session at the interval until its turn has ended
-// (Observation.TurnEnded), it has ended (Status.Terminal), or ctx ends. The last
-// observation says which. If the loop sends more, watching continues.
-//
-// An unreachable runtime is an error, and watching continues. Observations are shared
-// by all sessions of a Launcher, and can be a quarter of the interval old.
+// (Observation.TurnEnded), it has ended (Status.Terminal), or ctx ends. It continues if
+// the loop sends more, and after an error, which says that the runtime could not be
+// reached. Observations can be a quarter of the interval old.
 func (s *Session) Watch(ctx context.Context, every time.Duration, tell ...Callbacks) iter.Seq2[Observation, error] {
 	return s.watch(ctx, every, UntilTurn, tell)
 }
@@ -633,12 +602,10 @@ func (s *Session) watch(ctx context.Context, every time.Duration, until Until, t
 	}
 }
 
-// turnInterval is how often WaitTurn observes the session.
 const turnInterval = 250 * time.Millisecond
 
-// WaitTurn waits until the agent has finished what it was last given, and returns that
-// observation. It waits on while the runtime cannot be reached. The error is that of
-// ctx, or ErrOver (errors.Is) if the session failed or exited first.
+// WaitTurn returns the observation in which the agent has finished what it was last given.
+// The error is that of ctx, or ErrOver (errors.Is) if the session failed or exited first.
 func (s *Session) WaitTurn(ctx context.Context) (Observation, error) {
 	for {
 		o, err := s.Observe(ctx)
@@ -678,7 +645,6 @@ type news struct {
 	screen string // at most session.TailLimit bytes
 }
 
-// sent notes that the agent was given something.
 func (t *tracker) sent(at time.Time, queued bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -705,8 +671,7 @@ func (t *tracker) resting() bool {
 	return t.rested
 }
 
-// observe returns the observation of a run that the runtime shows, or does not show if l
-// is nil, and what is new in it.
+// observe returns the observation of a run, which the runtime does not show if l is nil.
 func (t *tracker) observe(r *launch.Run, l *session.Live, now time.Time) (Observation, news) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -795,25 +760,22 @@ func (t *tracker) seen(o *Observation, r *launch.Run, l *session.Live) {
 // fileLag is how long an agent's session file may lag behind its hooks and screen.
 const fileLag = 2 * time.Second
 
-// withoutBar returns a screen without the last lines that show something, which change
-// by themselves.
+// withoutBar returns a screen without its status bar, which changes by itself.
 func withoutBar(screen string, bar int) string {
 	lines := strings.Split(strings.TrimRight(screen, "\n "), "\n")
 	return strings.Join(lines[:max(0, len(lines)-bar)], "\n")
 }
 
-// lastCharacters returns the last n characters of a text.
 func lastCharacters(text string, n int) string {
 	r := []rune(strings.TrimRight(text, "\n "))
 	return string(r[max(0, len(r)-n):])
 }
 
 // DialogError says that nothing was typed because the agent shows a question. Answer it
-// with a key (Session.SendInput with Input.Key).
+// with a key (Input.Key).
 type DialogError = input.DialogError
 
-// NotTakenError says that a text was typed and that nothing shows whether the agent took
-// it. Its Draft says that the text is still in the composer.
+// NotTakenError says that nothing shows whether the agent took what was typed.
 type NotTakenError = input.NotTakenError
 
 // ErrOver says that an awaited event cannot happen because the session has ended.
@@ -843,8 +805,7 @@ func (e *LaunchError) Error() string {
 // Unwrap returns the reason: session.ErrExists, a *tmux.Error, the agent's exit.
 func (e *LaunchError) Unwrap() error { return e.Err }
 
-// ReadyTimeoutError says that an agent was not ready in time: it shows a dialog, or is
-// slower than its ReadyTimeout.
+// ReadyTimeoutError says that an agent was not ready in time.
 type ReadyTimeoutError struct {
 	Name   string // of the session
 	Agent  string

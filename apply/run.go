@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -28,7 +29,7 @@ type run struct {
 
 func newRun(a *Applier, p plan.Plan) *run {
 	r := &run{config: a, plan: p, journal: &journal{config: a}}
-	reader := activity.New(a.DataDir, launch.Home(a.BaseEnv), a.Agent)
+	reader := activity.New(a.DataDir, environ.Vars(a.BaseEnv).Get("HOME"), a.Agent)
 	r.runtimes = &runtimes{open: a.Runtime}
 	r.environs = &environments{config: a, concealed: map[string]bool{}}
 	r.workspaces = &workspaces{config: a, runtimes: r.runtimes, environs: r.environs}

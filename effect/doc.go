@@ -1,11 +1,9 @@
 // Package effect describes operations on agent sessions as plain values, which a Handler
 // carries out.
 //
-// A program calls an agentform.Launcher, or it passes effects to a Handler, which decides
-// how they are carried out: for real (New), in a script without any wait (package
-// effecttest), with a record of each (Journal), only as text (DryRun), again after a
-// failure (Retry). One program thus runs against tmux, in a test of a millisecond, and as
-// a rehearsal.
+// A Handler decides how effects are carried out: for real (New), in a script without any
+// wait (package effecttest), with a record of each (Journal), only as text (DryRun), again
+// after a failure (Retry).
 //
 //	run := func(ctx context.Context, h effect.Handler) (string, error) {
 //		s, err := effect.Do(ctx, h, effect.Launch{Name: "api", Spec: spec})

@@ -33,8 +33,7 @@ func Record(h Handler, tell func(Done)) Handler {
 }
 
 // Journal writes the events of each session to its history, in a directory of its own
-// below dir: launched, sent, status_changed, run_ended. A write error is returned as the
-// effect's error, with the effect's result.
+// below dir. A write error is returned with the effect's result.
 func Journal(h Handler, dir string) Handler {
 	var mu sync.Mutex
 	last := map[string]session.Status{} // by run
@@ -78,8 +77,7 @@ func Journal(h Handler, dir string) Handler {
 	})
 }
 
-// DryRun does nothing and reports each effect in a line. The results are made up: a handle
-// that names the session, an observation of one that is done.
+// DryRun does nothing and reports each effect in a line. The results are made up.
 func DryRun(say func(line string)) Handler {
 	return HandlerFunc(func(_ context.Context, e Effect) (any, error) {
 		switch e := e.(type) {
@@ -93,7 +91,14 @@ func DryRun(say func(line string)) Handler {
 			say("capture " + e.Session.Name)
 			return "", nil
 		case Send:
-			say("send to " + e.Session.Name + ": " + words(e.Input))
+			line, _, more := strings.Cut(e.Input.Text, "\n")
+			switch {
+			case e.Input.Key != "":
+				line = "key " + e.Input.Key
+			case more:
+				line += " …"
+			}
+			say("send to " + e.Session.Name + ": " + line)
 			return None{}, nil
 		case Stop:
 			say("stop " + e.Session.Name)
@@ -107,8 +112,8 @@ func DryRun(say func(line string)) Handler {
 }
 
 // Retry carries out a failed effect again, up to so many times in all, with Sleep effects
-// of the given length between. It does not retry what could be done twice, Send and
-// Launch of a name that is taken, nor anything once the context has ended.
+// between. It retries no Send, no Launch of a name that is taken, and nothing once the
+// context has ended.
 func Retry(h Handler, times int, between time.Duration) Handler {
 	return HandlerFunc(func(ctx context.Context, e Effect) (any, error) {
 		for n := 1; ; n++ {
@@ -122,16 +127,4 @@ func Retry(h Handler, times int, between time.Duration) Handler {
 			}
 		}
 	})
-}
-
-// words returns an input in a line.
-func words(in session.Input) string {
-	if in.Key != "" {
-		return "key " + in.Key
-	}
-	line, _, more := strings.Cut(in.Text, "\n")
-	if more {
-		line += " …"
-	}
-	return line
 }

@@ -12,26 +12,22 @@ import (
 
 // Completion configures ToCompletion.
 type Completion struct {
-	// Until is agentform.UntilTurn, also if it is empty: the agent has done with its
-	// prompt and rests; or agentform.UntilExit: it has ended.
-	Until agentform.Until
-	Poll  time.Duration // between looks; 0: a second
-	Limit time.Duration // of all looks together; 0: none
-	Lines int           // of the screen that Result.Output has; 0: 100
-	// Blocked is called each time the agent begins to wait for somebody; what it
-	// returns is typed. Nil, or an empty input: it waits on.
+	Until agentform.Until // empty: agentform.UntilTurn
+	Poll  time.Duration   // between looks; 0: a second
+	Limit time.Duration   // of all looks together; 0: none
+	Lines int             // of the screen that Result.Output has; 0: 100
+	// Blocked is called each time the agent begins to wait for somebody, and returns what
+	// is typed; empty: it waits on.
 	Blocked func(agentform.Observation) session.Input
-	// Idle is called each time a turn has ended; what it returns is typed and begins
-	// the next. Nil, or an empty input: there is no next.
+	// Idle is called each time a turn has ended, and returns what begins the next; empty:
+	// there is no next.
 	Idle func(agentform.Observation) session.Input
 }
 
 // Result is the result of ToCompletion.
 type Result struct {
-	Session agentform.Handle
-	Status  session.Status
-	// Activity is what the agent did last: its status alone does not tell rest from
-	// work.
+	Session   agentform.Handle
+	Status    session.Status
 	Activity  session.Activity
 	TurnEnded bool // it had done with what it was given
 	Detail    string
@@ -41,14 +37,12 @@ type Result struct {
 	Exit      *session.Exit // how the agent ended, when it has
 }
 
-// Succeeded reports whether the session was done, had ended its turn, or exited by
-// itself with 0.
+// Succeeded reports whether the session was done, ended its turn, or exited by itself with 0.
 func (r Result) Succeeded() bool {
 	return r.TurnEnded || r.Status == session.StatusDone || r.Status == session.StatusExited && (r.Exit == nil || r.Exit.Cause == "self" && r.Exit.Code == 0 && r.Exit.Signal == "")
 }
 
-// ErrLimit says that a session was stopped because it did not end within
-// Completion.Limit.
+// ErrLimit says that a session did not end within Completion.Limit.
 var ErrLimit = errors.New("the session did not come to an end in time")
 
 // ToCompletion launches a session, observes it until its turn has ended or it has exited,
@@ -66,13 +60,7 @@ func ToCompletion(name string, spec session.Spec, how Completion) Program[Result
 
 // follow observes a session until its end.
 func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
-	poll, lines := how.Poll, how.Lines
-	if poll <= 0 {
-		poll = time.Second
-	}
-	if lines <= 0 {
-		lines = 100
-	}
+	poll, lines := cmp.Or(max(0, how.Poll), time.Second), cmp.Or(max(0, how.Lines), 100)
 	var waited time.Duration
 	for {
 		o, err := Do(ctx, h, Monitor{r.Session})
@@ -82,10 +70,7 @@ func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
 		asks := o.Status == session.StatusBlocked && r.Status != session.StatusBlocked
 		rests := o.TurnEnded && !r.TurnEnded
 		r.Status, r.Activity, r.TurnEnded, r.Detail, r.Exit = o.Status, o.Activity, o.TurnEnded, o.Detail, o.Exit
-		r.Answer = cmp.Or(o.Answer, r.Answer)
-		if o.PR != "" {
-			r.PR = o.PR
-		}
+		r.Answer, r.PR = cmp.Or(o.Answer, r.Answer), cmp.Or(o.PR, r.PR)
 		next := session.Input{}
 		switch {
 		case asks && how.Blocked != nil:

@@ -24,8 +24,7 @@ func New(l *agentform.Launcher) *Real {
 	return &Real{launcher: l, sleep: wait, sessions: map[string]*agentform.Session{}}
 }
 
-// SleepBy replaces the handler's sleep, for example by that of a scripted runtime, which
-// takes no time. It returns the handler.
+// SleepBy replaces the handler's sleep, for example by that of a scripted runtime.
 func (r *Real) SleepBy(sleep func(context.Context, time.Duration) error) *Real {
 	r.sleep = sleep
 	return r
@@ -76,12 +75,9 @@ func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
 	return None{}, nil
 }
 
-// wait sleeps until the time is over or the context ends.
 func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

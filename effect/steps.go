@@ -17,8 +17,7 @@ type Step func(ctx context.Context, e Effect, env Env, store Store) (value any, 
 
 // Env is what stays the same for a whole program.
 type Env struct {
-	// Scripts is what each session does, by name: an observation a look, the last
-	// one for ever.
+	// Scripts has the observations of each session by name, of which the last repeats.
 	Scripts map[string][]agentform.Observation
 	Start   time.Time // the time at which the program begins
 }
@@ -81,7 +80,6 @@ func Simulate(_ context.Context, e Effect, env Env, store Store) (any, Store, er
 	return v, account(store, e, v), nil
 }
 
-// observation returns the n-th observation of a script.
 func observation(script []agentform.Observation, n int) agentform.Observation {
 	if len(script) == 0 {
 		return agentform.Observation{Status: session.StatusRunning}
@@ -89,8 +87,8 @@ func observation(script []agentform.Observation, n int) agentform.Observation {
 	return script[min(n, len(script)-1)]
 }
 
-// target returns the session of an effect. An effect whose Handle was forgotten is an
-// error: to stop it would pass as done.
+// target returns the session of an effect. No Handle is an error: stopping it would pass
+// as done.
 func target(e Effect) (h agentform.Handle, err error) {
 	switch e := e.(type) {
 	case Monitor:
@@ -157,8 +155,7 @@ func account(store Store, e Effect, v any) Store {
 	return store
 }
 
-// Run interprets a program with a Step, beginning with a store, and returns the
-// program's result and the last store.
+// Run interprets a program with a Step, and returns its result and the last store.
 func Run[R any](ctx context.Context, p Program[R], step Step, env Env, store Store) (R, Store, error) {
 	r, err := p(ctx, HandlerFunc(func(ctx context.Context, e Effect) (any, error) {
 		v, next, err := step(ctx, e, env, store)

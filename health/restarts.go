@@ -1,6 +1,7 @@
 package health
 
 import (
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -104,11 +105,6 @@ func (c Count) Current(p session.Restart, now time.Time) Count {
 
 // Used returns how many tries are in the policy's window that ends now.
 func (c Count) Used(p session.Restart, now time.Time) int {
-	from, used := now.Add(-p.Window.D()), 0
-	for _, at := range c.Tries {
-		if at.After(from) {
-			used++
-		}
-	}
-	return used
+	from := now.Add(-p.Window.D())
+	return len(c.Tries) - len(slices.DeleteFunc(slices.Clone(c.Tries), from.Before))
 }

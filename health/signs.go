@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -26,8 +27,8 @@ type Signs struct {
 	Activity      session.Activity // as the agent's signals say
 	Frozen        bool             // then nothing counts
 	Age           time.Duration    // of the run
-	// Quiet is how long nothing changed while it was observed: no output, no line in
-	// its session file, no hook. A machine's sleep does not count.
+	// Quiet is how long no output, line of its session file or hook was observed. A
+	// machine's sleep does not count.
 	Quiet      time.Duration
 	UnknownFor time.Duration // how long Liveness has been unknown, likewise
 	Overdue    bool          // of activity.Look
@@ -41,23 +42,17 @@ type Signs struct {
 type Finding struct {
 	Sickness Sickness
 	Detail   string // for people
-	// Ends: two signals agree that it no longer works, so it may be restarted.
-	// Otherwise a person is told.
-	Ends bool
+	Ends     bool   // two signals agree, so it may be restarted; otherwise a person is told
 }
 
-// Check decides whether a session is healthy. A failing probe is one signal; the
-// second is that the agent shows no other sign of life meanwhile. An agent that
-// waits for a prompt, a person or a limit shows one.
+// Check decides whether a session is healthy. A failing probe is one signal; the second
+// is that the agent shows no other sign of life meanwhile.
 func Check(p session.Health, s Signs) Finding {
 	switch {
 	case s.Frozen:
 		return Finding{}
-	case s.Liveness == session.Unknown:
-		if p.HungAfter > 0 && s.UnknownFor >= p.HungAfter.D() {
-			return Finding{Sickness: Contradict, Detail: fmt.Sprintf("it has not been known for %s whether it lives: %s", brief(s.UnknownFor), s.UnknownReason)}
-		}
-		return Finding{}
+	case s.Liveness == session.Unknown && p.HungAfter > 0 && s.UnknownFor >= p.HungAfter.D():
+		return Finding{Sickness: Contradict, Detail: fmt.Sprintf("it has not been known for %s whether it lives: %s", brief(s.UnknownFor), s.UnknownReason)}
 	case s.Liveness != session.Alive, s.Age < p.StartPeriod.D():
 		return Finding{}
 	case p.HungAfter > 0 && s.Activity == session.Working && s.Quiet >= p.HungAfter.D():
@@ -65,7 +60,7 @@ func Check(p session.Health, s Signs) Finding {
 			Detail: fmt.Sprintf("it says that it works, and nothing has moved on its screen or in its session file for %s", brief(s.Quiet))}
 	case s.Failures >= max(1, p.Failures):
 		f := Finding{Sickness: Heartbeat, Detail: fmt.Sprintf("its heartbeat failed %d times in a row: %s", s.Failures, s.Failure)}
-		f.Ends = !waits(s.Activity) && s.Quiet >= s.Failing
+		f.Ends = !slices.Contains(waiting, s.Activity) && s.Quiet >= s.Failing
 		if !f.Ends {
 			f.Detail += "; it gives other signs of life, so it is left as it is"
 		}
@@ -76,16 +71,9 @@ func Check(p session.Health, s Signs) Finding {
 	return Finding{}
 }
 
-// waits reports whether the activity itself is a sign of life.
-func waits(a session.Activity) bool {
-	switch a {
-	case session.Idle, session.Blocked, session.BlockedAPI, session.Done:
-		return true
-	}
-	return false
-}
+// waiting are the activities that are signs of life.
+var waiting = []session.Activity{session.Idle, session.Blocked, session.BlockedAPI, session.Done}
 
-// brief rounds a duration for people.
 func brief(d time.Duration) time.Duration {
 	if d >= time.Minute {
 		return d.Round(time.Second)

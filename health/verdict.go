@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -24,12 +25,8 @@ const (
 type Case struct {
 	Left  bool      // the agent exited by itself with 0, without finishing
 	Ended time.Time // when it ended; zero: unknown
-	// Free: the start costs no budget, because the host was rebooted, a provider's
-	// limit has ended, or a person asked for it.
-	Free bool
-	// Key seeds the jitter, so that each session has a wait of its own that does not
-	// change.
-	Key string
+	Free  bool      // the start costs no budget
+	Key   string    // seeds the jitter, so that a session's wait does not change
 }
 
 // Verdict says whether a session may be restarted now, and why not.
@@ -61,8 +58,7 @@ func (c Count) Judge(p session.Restart, x Case, now time.Time) Verdict {
 	return v
 }
 
-// due returns when the next try is due. A reported time stays, unless the clock
-// went back: no wait is longer than the policy says.
+// due returns when the next try is due. A reported time stays, unless the clock went back.
 func (c Count) due(p session.Restart, x Case, now time.Time) time.Time {
 	wait := Wait(p.Backoff, len(c.Tries)+1, x.Key)
 	if !c.Until.IsZero() {
@@ -71,13 +67,7 @@ func (c Count) due(p session.Restart, x Case, now time.Time) time.Time {
 		}
 		return c.Until
 	}
-	from := c.Ended
-	if x.Ended.After(from) {
-		from = x.Ended
-	}
-	if n := len(c.Tries); n > 0 && c.Tries[n-1].After(from) {
-		from = c.Tries[n-1]
-	}
+	from := slices.MaxFunc(append([]time.Time{c.Ended, x.Ended}, c.Tries...), time.Time.Compare)
 	if from.IsZero() || from.After(now) {
 		from = now
 	}
@@ -107,11 +97,11 @@ func (v Verdict) String() string {
 	case BackingOff:
 		return fmt.Sprintf("backing off, next try %s (%d of %d)", v.Until.UTC().Format(time.RFC3339), v.Try, v.Of)
 	case BudgetGone:
-		tries := fmt.Sprintf("%d tries within %s are", v.Of, session.Duration(v.Window).Short())
+		form := "not started again: %d tries within %s are used up"
 		if v.Of == 1 {
-			tries = fmt.Sprintf("1 try within %s is", session.Duration(v.Window).Short())
+			form = "not started again: %d try within %s is used up"
 		}
-		return "not started again: " + tries + " used up"
+		return fmt.Sprintf(form, v.Of, session.Duration(v.Window).Short())
 	}
 	return fmt.Sprintf("to be started again (%d of %d)", v.Try, v.Of)
 }

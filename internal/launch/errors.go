@@ -60,8 +60,7 @@ func (e *NotReadyError) Summary() string {
 // Excerpt returns the end of the screen, at most session.TailLimit bytes.
 func (e *NotReadyError) Excerpt() string { return Clip(e.Screen) }
 
-// timedOut returns the error of an agent whose time is up. Most often it shows a
-// question, at the first start in a directory whether that is trusted.
+// timedOut returns the error of an agent whose time is up. Most often it shows a question.
 func (r *Run) timedOut(limit time.Duration, screen string) *NotReadyError {
 	spec := r.Record.Spec.Agent
 	err := &NotReadyError{Why: fmt.Sprintf("it was not ready within %s", limit), After: limit, Ready: spec.Ready, Screen: screen}

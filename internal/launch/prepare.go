@@ -5,11 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
@@ -34,9 +32,9 @@ type Options struct {
 	Identity     map[string]string // variables that name the committer, where git cannot find one
 }
 
-// Environ returns the environment of a session's agent (NAME=VALUE) and its secrets. A
-// later layer overrides an earlier one: the inherited variables, those of the runtime
-// block, the given ones, those of the agent block, and the session's own.
+// Environ returns the environment of a session's agent (NAME=VALUE) and its secrets. The
+// session's own variables override those of the agent block, the given ones, those of the
+// runtime block, and the inherited ones.
 func Environ(s session.Spec, in session.Inherited, declared map[string]string, given ...map[string]string) (env []string, secrets map[string]string) {
 	var layers []map[string]string
 	if d := s.Runtime.Docker; d != nil {
@@ -45,30 +43,17 @@ func Environ(s session.Spec, in session.Inherited, declared map[string]string, g
 	return in.With(declared, append(append(layers, given...), s.Agent.Env, s.Env)...)
 }
 
-// Home returns the HOME of an environment.
-func Home(environ []string) string {
-	home := ""
-	for _, kv := range environ {
-		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
-			home = v
-		}
-	}
-	return home
-}
-
-// Secrets returns the values of the secrets that a session declares. The error names
-// those that have no value.
+// Secrets returns the values of the secrets that a session declares.
 func Secrets(s session.Spec, lookup func(name string) (string, bool)) (map[string]string, error) {
 	values := make(map[string]string, len(s.Secrets))
 	for _, name := range s.Secrets {
-		value, set := "", false
+		set := false
 		if lookup != nil {
-			value, set = lookup(name)
+			values[name], set = lookup(name)
 		}
 		if !set {
 			return nil, fmt.Errorf("secret %s is not set", name)
 		}
-		values[name] = value
 	}
 	return values, nil
 }
@@ -105,8 +90,8 @@ func (r *Run) Prepare(o Options) (l session.Launch, err error) {
 	}, nil
 }
 
-// writeFiles writes the files, by name, to a directory that only the user can read. An
-// empty directory name stands for a run that keeps no files.
+// writeFiles writes files, by name, to a directory that only the user can read; empty:
+// the run keeps none.
 func writeFiles(dir string, files map[string]string) error {
 	if dir == "" || len(files) == 0 {
 		return nil
@@ -114,8 +99,8 @@ func writeFiles(dir string, files map[string]string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(files[name]), 0o600); err != nil {
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}

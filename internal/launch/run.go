@@ -12,21 +12,19 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Run is one run of an agent. Start, Ready and Type follow each other.
+// Run is one run of an agent. Prepare, Start, Ready and Deliver follow each other.
 type Run struct {
 	Record  *session.Record
 	Agent   session.Agent
 	Runtime session.Runtime
-	// Lives returns the sessions of the runtime, with screens.
-	Lives func(context.Context) ([]session.Live, error)
+	Lives   func(context.Context) ([]session.Live, error) // with screens
 	// Facts returns what the run's directory holds; nil: the run has none.
 	Facts func(run string) session.RunFacts
 	// Reader reads the files and hooks of agents; nil: what the runtime shows is all
 	// that is known, and texts are typed without verification.
 	Reader *activity.Reader
 	Now    func() time.Time // nil: time.Now
-	// Paste is the prompt that is to be typed once the agent is ready; empty: none.
-	Paste string
+	Paste  string           // the prompt, if it is typed once the agent is ready
 
 	prompted bool // the command line has the prompt
 }
@@ -38,10 +36,9 @@ func (r *Run) now() time.Time {
 	return time.Now()
 }
 
-// Start starts the run: in the place of an earlier run if in is not nil and the place
-// exists, else in a new place. If its name is taken, taken may start the run elsewhere;
-// nil: that is an error. Start records place, process and time. The error is a
-// *FailedStartError if the agent's command could not be executed.
+// Start starts the run, in an existing place or else in a new one, and records place,
+// process and time. If the new one's name is taken, taken may start the run elsewhere. The
+// error is a *FailedStartError if the agent's command could not be executed.
 func (r *Run) Start(ctx context.Context, l session.Launch, in *session.Location, taken func(why error) (session.Location, error)) error {
 	// Before the start: a fast agent ends its first turn before the runtime returns.
 	started := r.now()
@@ -68,8 +65,7 @@ func (r *Run) Start(ctx context.Context, l session.Launch, in *session.Location,
 	return nil
 }
 
-// processTimeout bounds the wait for the process id of a run that has been claimed: a
-// fork and an exec, slow on a loaded machine.
+// processTimeout bounds the wait for the process id of a run that has been claimed.
 const processTimeout = 2 * time.Second
 
 // findProcess records the agent's process, and returns the exit of one that has exited
@@ -123,10 +119,10 @@ func (r *Run) Activity(l *session.Live) activity.Look {
 	return activity.Look{Detection: detection, Activity: detection.Activity}
 }
 
-// Ready waits until the agent can take a prompt, and records when that was. An agent of
-// which no pattern is known is ready when its process lives, and a one-shot agent that
-// has done its work is past being ready. The error is a *NotReadyError if the agent
-// exited or did not become ready in time.
+// Ready waits until the agent can take a prompt, and records when that was. An agent
+// without patterns is ready when its process lives, and a one-shot agent when it has done
+// its work. The error is a *NotReadyError if the agent exited or did not become ready in
+// time.
 func (r *Run) Ready(ctx context.Context) error {
 	limit := ReadyTimeout(r.Record.Spec.Agent)
 	began := time.Now()
@@ -199,9 +195,9 @@ func (r *Run) Deliver(ctx context.Context) (input.Outcome, error) {
 	return outcome, err
 }
 
-// Type types a text into the agent, submits it, and verifies that the agent took it. An
-// agent that then exits by itself with 0 took it. The error is an *input.DialogError or
-// an *input.NotTakenError if it did not.
+// Type types a text into the agent, submits it, and verifies that the agent took it, as
+// one does that exits by itself with 0. The error is an *input.DialogError or an
+// *input.NotTakenError if it did not.
 func (r *Run) Type(ctx context.Context, text string) (input.Outcome, error) {
 	if r.Reader == nil {
 		return r.Press(ctx, session.Input{Text: text})

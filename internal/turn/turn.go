@@ -11,39 +11,34 @@ type Look struct {
 	Alive   bool
 	Working bool // it works, or waits for an answer or a limit
 	Resting bool // it waits for a prompt, or says that its work is done
-	// Phrase says that only a line on its screen tells that it is done or has
-	// failed. A line is a report of the agent, and it may work on after it.
+	// Phrase says that only a line on its screen tells that it is done or has failed. It
+	// may work on after it.
 	Phrase bool
 	Prompt bool      // its screen shows where a prompt is typed
 	Given  time.Time // when it was last given something; zero: never
 	Queued bool      // it was at work when it was last given something
 	Moved  time.Time // last output, to the second; zero: not known
 	Ended  time.Time // when the agent exited; zero: it has not, or that is not known
-	// TurnAt is when its last turn ended, as its hooks or its own file say; zero:
-	// they do not.
-	TurnAt time.Time
+	TurnAt time.Time // when its last turn ended, if its hooks or its own file say
 }
 
 // How long a reading must have held.
 const (
 	// Calm is for an agent that was seen at work and rests now. A title or a screen
-	// that is caught between two states does not last so long, nor does the rest
-	// between two messages of which the second was queued.
+	// between two states does not last so long, nor does the rest before a queued message.
 	Calm = 500 * time.Millisecond
 	// Between is for an agent that was at work when it was given something: it may rest
 	// before it takes that up, on a busy machine for longer than Calm (Gemini CLI 0.61.0).
 	Between = 2 * time.Second
-	// Settle is for an agent that rests and was not seen at work since it was given
-	// something: it has not begun yet, or its turn was too short to be seen. The
-	// longest rest seen between a composer that shows and the prompt that was given
-	// on the command line being taken up was 1.5 s (Gemini CLI 0.61.0).
+	// Settle is for an agent that was not seen at work since it was given something. The
+	// longest rest seen before it took up the prompt of its command line was 1.5 s
+	// (Gemini CLI 0.61.0).
 	Settle = 5 * time.Second
 	// tick is the resolution of Look.Moved: tmux counts seconds.
 	tick = time.Second
 )
 
-// Course is what is known of one agent from several looks. The zero value has
-// seen nothing.
+// Course is what is known of one agent from several looks.
 type Course struct {
 	last  Look
 	since time.Time // since when it has been so, as far as known
@@ -72,15 +67,13 @@ func (c *Course) See(l Look) {
 	c.last = l
 }
 
-// Restart makes the state that is seen next a new one, as after a session was not
-// to be seen at all.
+// Restart makes the state that is seen next a new one.
 func (c *Course) Restart() { c.last.Is = "" }
 
 // Since returns since when the agent has been as it is, as far as known.
 func (c *Course) Since() time.Time { return c.since }
 
-// Held returns for how long the agent has been as it is, counted from when it was
-// last given something: what it showed before says nothing about that.
+// Held returns for how long the agent has been as it is since it was last given something.
 func (c *Course) Held() time.Duration {
 	from := c.since
 	if c.last.Given.After(from) {
@@ -89,9 +82,8 @@ func (c *Course) Held() time.Duration {
 	return c.last.At.Sub(from)
 }
 
-// Settled reports whether what the agent shows now is its answer to what it was
-// last given. One that only a phrase tells of has to have come to rest: its prompt
-// shows, or nothing has moved on its screen for a while.
+// Settled reports whether what the agent shows now is its answer to what it was last given.
+// After a phrase it must rest: its prompt shows, or nothing has moved for a while.
 func (c *Course) Settled() bool {
 	if c.work && (!c.last.Phrase || c.last.Prompt) {
 		return c.Held() >= Calm
@@ -99,8 +91,8 @@ func (c *Course) Settled() bool {
 	return c.Held() >= Settle && (c.last.Moved.IsZero() || c.last.At.Sub(c.last.Moved) >= Settle)
 }
 
-// Ended reports whether the live agent has done with what it was last given. One
-// that was given nothing has had no turn unless it was seen at work.
+// Ended reports whether the live agent has done with what it was last given. One that was
+// given nothing has had no turn unless it was seen at work.
 func (c *Course) Ended() bool {
 	l := c.last
 	switch {
