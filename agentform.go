@@ -86,10 +86,10 @@ type Options struct {
 
 // Open returns a Launcher with tmux servers of its own, which keeps its files in the
 // directory. The error is tmux.ErrNotAvailable (errors.Is) if there is no tmux.
-func Open(dir string, o Options) (l *Launcher, err error) {
+func Open(dir string, o Options) (_ *Launcher, err error) {
 	defer func() {
 		if err != nil {
-			l, err = nil, fmt.Errorf("open sessions in %s: %w", dir, err)
+			err = fmt.Errorf("open sessions in %s: %w", dir, err)
 		}
 	}()
 	if err := tmux.Available(); err != nil {
@@ -113,7 +113,7 @@ func Open(dir string, o Options) (l *Launcher, err error) {
 	if err := socketdir.Remember(dir, sockets); err != nil {
 		return nil, err
 	}
-	l = &Launcher{
+	l := &Launcher{
 		Agents: o.Agents, Adapt: agent.For, Complete: agent.Complete, Env: o.Env, Secrets: o.Secrets,
 		Dir: dir, Hook: append(slices.Clone(o.Shim), shim.NotifyMode), Root: os.Geteuid() == 0,
 	}
