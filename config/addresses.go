@@ -160,7 +160,7 @@ func eachOf(l *loader, b *expr.Block, do func(reader)) {
 		do(l.reader(l.ctx))
 		return
 	}
-	list, ok := elements(l, l.reader(l.ctx), a)
+	list, ok := elements(l.reader(l.ctx), a)
 	if !ok {
 		return
 	}

@@ -157,9 +157,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 		return
 	}
 	bodies, whole := parseFiles(l, files)
-	for _, f := range files {
-		m.Files = append(m.Files, f.Path)
-	}
+	m.Files = files
 	l.blocks = readBlocks(l, bodies)
 	if !whole {
 		return // references to the unreadable rest would all be errors

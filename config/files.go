@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
@@ -17,7 +18,7 @@ func IsManifest(name string) bool {
 	return name == "agentform.hcl" || strings.HasSuffix(name, ".agentform.hcl") || strings.HasSuffix(name, ".agentform.json")
 }
 
-func findManifests(l *loader) []expr.File {
+func findManifests(l *loader) []string {
 	if l.Failed() {
 		return nil
 	}
@@ -28,8 +29,7 @@ func findManifests(l *loader) []expr.File {
 		}
 		return found
 	}
-	var all []expr.File
-	seen := map[string]bool{}
+	var all []string
 	for i, given := range l.opts.Files {
 		path := l.InProject(given)
 		info, err := os.Stat(path)
@@ -40,7 +40,7 @@ func findManifests(l *loader) []expr.File {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
-		found := []expr.File{{Path: path, Name: l.Display(path)}}
+		found := []string{path}
 		home := filepath.Dir(path)
 		if info.IsDir() {
 			home = path
@@ -52,8 +52,7 @@ func findManifests(l *loader) []expr.File {
 			l.Module = home
 		}
 		for _, f := range found {
-			if !seen[f.Path] {
-				seen[f.Path] = true
+			if !slices.Contains(all, f) {
 				all = append(all, f)
 			}
 		}
@@ -61,33 +60,28 @@ func findManifests(l *loader) []expr.File {
 	return all
 }
 
-func manifestsIn(l *loader, dir string) []expr.File {
+func manifestsIn(l *loader, dir string) (found []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		l.FailNowhere("Unreadable directory", "The directory %s cannot be read: %s.", dir, expr.Reason(err))
 		return nil
 	}
-	var found []expr.File
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if !IsManifest(e.Name()) {
-			continue
+		if info, err := os.Stat(path); IsManifest(e.Name()) && (err != nil || info.Mode().IsRegular()) {
+			found = append(found, path)
 		}
-		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-			continue
-		}
-		found = append(found, expr.File{Path: path, Name: l.Display(path)})
 	}
 	return found
 }
 
-func parseFiles(l *loader, files []expr.File) (bodies []hcl.Body, whole bool) {
+func parseFiles(l *loader, files []string) (bodies []hcl.Body, whole bool) {
 	whole = true
-	for _, f := range files {
-		l.eval.Watch.Enter(&hcl.Range{Filename: f.Name, Start: hcl.InitialPos, End: hcl.InitialPos})
-		body, ok := l.ParseFile(f)
-		whole = whole && ok
-		if body != nil && ok {
+	for _, path := range files {
+		name := l.Display(path)
+		l.eval.Watch.Enter(&hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos})
+		body, ok := l.ParseFile(path, name)
+		if whole = whole && ok; ok {
 			bodies = append(bodies, body)
 		}
 	}

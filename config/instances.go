@@ -47,58 +47,41 @@ func expandBlocks(l *loader) (all map[string]*instances, ok bool) {
 }
 
 func expandBlock(l *loader, b *expr.Block) *instances {
-	name := b.Labels[0]
+	name, d := b.Labels[0], l.reader(l.ctx)
 	each, count := b.Attr("for_each"), b.Attr("count")
 	for _, a := range []*expr.Attr{each, count} {
 		if a != nil {
 			l.check(a, inProject)
 		}
 	}
-	d := l.reader(l.ctx)
 	switch {
 	case each != nil && count != nil:
 		l.Fail(count.Range, "Both count and for_each", "A session block has count or for_each, not both; for_each is at %s.", expr.Place(each.Range))
 		return &instances{failed: true}
 	case each != nil:
-		return expandEach(l, d, b, each)
-	case count != nil:
-		return expandCount(l, d, b, count)
+		list, ok := elements(d, each)
+		for i := range list {
+			list[i].address = session.Keyed(name, list[i].key.AsString())
+		}
+		return &instances{list: list, failed: !ok}
+	case count == nil:
+		return &instances{single: true, list: []instance{{address: session.Single(name), key: cty.NullVal(cty.String)}}}
 	}
-	return &instances{single: true, list: []instance{{address: session.Single(name), key: cty.NullVal(cty.String)}}}
-}
-
-func expandCount(l *loader, d reader, b *expr.Block, a *expr.Attr) *instances {
 	n := -1
 	if d.Missing(b, "count") {
-		d.Fail(a, "Invalid count", "%q must be a whole number, not null.", a.Name)
+		d.Fail(count, "Invalid count", "%q must be a whole number, not null.", count.Name)
 	}
 	d.Whole(b, "count", 0, &n)
-	if n < 0 {
-		return &instances{failed: true}
-	}
-	out := &instances{count: true}
+	out := &instances{count: true, failed: n < 0}
 	for i := range min(n, maxSessions+1) {
-		out.list = append(out.list, instance{address: session.Indexed(b.Labels[0], i), key: cty.NumberIntVal(int64(i))})
+		out.list = append(out.list, instance{address: session.Indexed(name, i), key: cty.NumberIntVal(int64(i))})
 	}
 	return out
 }
 
-func expandEach(l *loader, d reader, b *expr.Block, a *expr.Attr) *instances {
-	list, ok := elements(l, d, a)
-	if !ok {
-		return &instances{failed: true}
-	}
-	out := &instances{}
-	for _, e := range list {
-		out.list = append(out.list, instance{address: session.Keyed(b.Labels[0], e.key.AsString()), key: e.key, value: e.value})
-	}
-	return out
-}
-
-type element struct{ key, value cty.Value }
-
-// elements evaluates a for_each. Not ok: it is unknown, which was reported.
-func elements(l *loader, d reader, a *expr.Attr) ([]element, bool) {
+// elements evaluates a for_each to instances without addresses. Not ok: it is unknown, which
+// was reported.
+func elements(d reader, a *expr.Attr) ([]instance, bool) {
 	v, ok := d.Evaluate(a)
 	if !ok || !v.IsKnown() {
 		return nil, false
@@ -118,7 +101,7 @@ func elements(l *loader, d reader, a *expr.Attr) ([]element, bool) {
 		d.Fail(a, "Invalid for_each", "for_each must be a map or a set of strings, not %s.", t.FriendlyName())
 		return nil, false
 	}
-	var list []element
+	var list []instance
 	for it := v.ElementIterator(); it.Next(); { // once: it sorts a set
 		key, value := it.Element()
 		if t.IsSetType() {
@@ -126,13 +109,13 @@ func elements(l *loader, d reader, a *expr.Attr) ([]element, bool) {
 				return nil, false // its element type may be unknown, too
 			}
 		}
-		list = append(list, element{key, value})
+		list = append(list, instance{key: key, value: value})
 	}
 	switch {
 	case t.IsSetType() && t.ElementType() != cty.String && len(list) > 0:
 		d.Fail(a, "Invalid for_each", "for_each must be a map or a set of strings, not %s.", t.FriendlyName())
 		return nil, false
-	case slices.ContainsFunc(list, func(e element) bool { return e.key.IsNull() }):
+	case slices.ContainsFunc(list, func(e instance) bool { return e.key.IsNull() }):
 		d.Fail(a, "Invalid for_each", "for_each contains null, which cannot be a key.")
 		return nil, false
 	}

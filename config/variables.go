@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -41,15 +42,15 @@ func readVariables(l *loader, files valueFiles) (all cty.Value, hidden []string)
 	for _, name := range l.known.variables {
 		result[name] = settleVariable(l, name, declared[name], values[name])
 	}
-	given := l.ctx.NewChild()
-	given.Variables = map[string]cty.Value{"var": cty.ObjectVal(result)}
+	ctx := l.ctx.NewChild()
+	ctx.Variables = map[string]cty.Value{"var": cty.ObjectVal(result)}
 	for _, name := range l.known.variables {
 		v := declared[name]
 		if v.sensitive {
 			hidden = append(hidden, name)
 		}
 		l.checkAll(v.block, inValidation, "type", "default", "description", "sensitive", "nullable")
-		if !validVariable(l, given, v, values[name]) {
+		if !validVariable(l, ctx, v, values[name]) {
 			result[name] = v.unknown(result[name].Type()) // to report no consequences of it
 		}
 	}
@@ -73,12 +74,20 @@ func readVariable(l *loader, b *expr.Block) *variable {
 	d.Flag(b, "sensitive", &v.sensitive)
 	d.Flag(b, "nullable", &v.nullable)
 	if a := b.Attr("default"); a != nil {
-		l.eval.Watch.Enter(&a.Range)
-		value, diags := a.Expr.Value(nil)
-		l.Add(diags)
-		v.fallback = &given{value: value, at: a.Expr.Range(), inFile: true, broken: diags.HasErrors()}
+		v.fallback = constant(l, a.Expr, a.Range, false)
 	}
 	return v
+}
+
+// constant evaluates an expression without references.
+func constant(l *loader, e hcl.Expression, at hcl.Range, secret bool) *given {
+	l.eval.Watch.Enter(&at)
+	value, diags := e.Value(nil)
+	for _, d := range diags {
+		d.Extra = expr.Note{Secret: secret}
+	}
+	l.Add(diags)
+	return &given{value: value, at: e.Range(), inFile: true, broken: diags.HasErrors()}
 }
 
 func (v *variable) unknown(t cty.Type) cty.Value {
@@ -89,34 +98,28 @@ func (v *variable) unknown(t cty.Type) cty.Value {
 }
 
 func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
-	wrong := func(summary, detail string, args ...any) cty.Value {
-		l.Fail(v.block.Def, summary, detail, args...)
-		d := l.Diags[len(l.Diags)-1]
-		if g != nil && g.inFile {
-			d.Subject = &g.at
-			d.Extra = expr.Note{Secret: v.sensitive}
-		}
+	if g = cmp.Or(g, v.fallback); g == nil {
+		l.Fail(v.block.Def, "No value for variable", "The variable %q has no default, so it needs a value: --var %s=…, the environment variable AGENTFORM_VAR_%s, or a line in agentform.vars.hcl.", name, name, name)
 		return v.unknown(v.typ)
 	}
-	from := func() string {
-		if g.from != "" {
-			return " (from " + g.from + ")"
-		}
-		return ""
+	at, from := v.block.Def, ""
+	if g.inFile {
+		at = g.at
+	} else {
+		from = " (from " + g.from + ")"
 	}
-	if g == nil {
-		g = v.fallback
+	wrong := func(summary, detail string, args ...any) cty.Value {
+		l.Fail(at, summary, detail, args...)
+		l.Diags[len(l.Diags)-1].Extra = expr.Note{Secret: g.inFile && v.sensitive}
+		return v.unknown(v.typ)
 	}
-	switch {
-	case g == nil:
-		return wrong("No value for variable", "The variable %q has no default, so it needs a value: --var %s=…, the environment variable AGENTFORM_VAR_%s, or a line in agentform.vars.hcl.", name, name, name)
-	case g.broken:
+	if g.broken {
 		return v.unknown(v.typ)
 	}
 	value := g.value
 	if value.IsNull() && !v.nullable {
 		if g == v.fallback || v.fallback == nil || v.fallback.broken || v.fallback.value.IsNull() {
-			return wrong("Null for variable", "The variable %q cannot be null%s.", name, from())
+			return wrong("Null for variable", "The variable %q cannot be null%s.", name, from)
 		}
 		value = v.fallback.value
 	}
@@ -128,7 +131,7 @@ func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
 	}
 	converted, err := convert.Convert(value, v.typ)
 	if err != nil {
-		return wrong("Invalid value for variable", "The value of the variable %q%s does not have its type, %s: %s.", name, from(), typeexpr.TypeString(v.typ), expr.Conversion(err))
+		return wrong("Invalid value for variable", "The value of the variable %q%s does not have its type, %s: %s.", name, from, typeexpr.TypeString(v.typ), expr.Conversion(err))
 	}
 	if v.sensitive {
 		return converted.Mark(expr.Sensitive)
@@ -136,47 +139,37 @@ func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
 	return converted
 }
 
-// validVariable reports whether a variable's value satisfies its validation blocks.
+// validVariable reports whether a variable's value satisfies its validation blocks, in a
+// context with the values before any validation.
 func validVariable(l *loader, ctx *hcl.EvalContext, v *variable, g *given) bool {
-	value := ctx.Variables["var"].GetAttr(v.block.Labels[0])
-	if !value.IsKnown() {
+	if !ctx.Variables["var"].GetAttr(v.block.Labels[0]).IsKnown() {
 		return true
 	}
-	good := true
+	d, good := l.reader(ctx), true
+	g = cmp.Or(g, v.fallback)
 	for _, rule := range v.block.Blocks["validation"] {
-		good = validateRule(l, ctx, v, g, rule) && good
+		holds, ok := readCondition(d, rule)
+		good = good && holds
+		var text string
+		if !ok || !d.Word(rule, "error_message", &text) || holds {
+			continue
+		}
+		condition := rule.Attr("condition").Expr
+		diag := &hcl.Diagnostic{
+			Severity: hcl.DiagError, Summary: "Invalid value for variable",
+			Detail:     text + "\nThe rule is at " + expr.Place(condition.Range()) + ".",
+			Subject:    v.block.Def.Ptr(),
+			Expression: condition, EvalContext: ctx,
+			Extra: expr.Note{Secret: g.inFile && v.sensitive},
+		}
+		if g.inFile {
+			diag.Subject = &g.at
+		} else {
+			diag.Detail += " The value comes from " + g.from + "."
+		}
+		l.Add(hcl.Diagnostics{diag})
 	}
 	return good
-}
-
-// validateRule checks one rule, in a context with the values before any validation.
-func validateRule(l *loader, ctx *hcl.EvalContext, v *variable, g *given, rule *expr.Block) bool {
-	d := l.reader(ctx)
-	holds, ok := readCondition(d, rule)
-	var text string
-	if !ok || !d.Word(rule, "error_message", &text) || holds {
-		return holds
-	}
-	condition := rule.Attr("condition")
-	diag := &hcl.Diagnostic{
-		Severity:    hcl.DiagError,
-		Summary:     "Invalid value for variable",
-		Detail:      text + "\nThe rule is at " + expr.Place(condition.Expr.Range()) + ".",
-		Subject:     v.block.Def.Ptr(),
-		Expression:  condition.Expr,
-		EvalContext: ctx,
-	}
-	if g == nil {
-		g = v.fallback
-	}
-	if g.inFile {
-		diag.Subject = &g.at
-	} else {
-		diag.Detail += " The value comes from " + g.from + "."
-	}
-	diag.Extra = expr.Note{Secret: g.inFile && v.sensitive}
-	l.Add(hcl.Diagnostics{diag})
-	return false
 }
 
 // givenValues returns values by precedence: environment, agentform.vars.hcl, *.auto.vars.hcl,
@@ -218,17 +211,15 @@ func readValueFiles(l *loader) valueFiles {
 	if err != nil {
 		l.FailNowhere("Unreadable directory", "The directory %s cannot be read: %s.", l.Root, expr.Reason(err))
 	}
-	var rest []string
 	for _, e := range entries {
-		switch name := e.Name(); {
+		switch path := filepath.Join(l.Root, e.Name()); {
 		case e.IsDir():
-		case name == "agentform.vars.hcl":
-			out.auto = append(out.auto, filepath.Join(l.Root, name))
-		case strings.HasSuffix(name, ".auto.vars.hcl") && name[0] != '.':
-			rest = append(rest, filepath.Join(l.Root, name))
+		case e.Name() == "agentform.vars.hcl":
+			out.auto = slices.Insert(out.auto, 0, path)
+		case strings.HasSuffix(e.Name(), ".auto.vars.hcl") && e.Name()[0] != '.':
+			out.auto = append(out.auto, path)
 		}
 	}
-	out.auto = append(out.auto, rest...)
 	paths := slices.Clone(out.auto)
 	for _, flag := range l.opts.Vars {
 		if flag.File != "" {
@@ -237,7 +228,7 @@ func readValueFiles(l *loader) valueFiles {
 	}
 	for _, path := range paths {
 		if _, again := out.bodies[path]; !again {
-			out.bodies[path], _ = l.ParseFile(expr.File{Path: path, Name: l.Display(path)})
+			out.bodies[path], _ = l.ParseFile(path, l.Display(path))
 		}
 	}
 	return out
@@ -261,13 +252,7 @@ func readValueFile(l *loader, declared map[string]*variable, values map[string]*
 			l.Warn(a.Range, "Value for undeclared variable", "No variable block declares %q, so this value is not used.%s", name, expr.DidYouMean(name, l.known.variables))
 			continue
 		}
-		l.eval.Watch.Enter(&a.Range)
-		value, diags := a.Expr.Value(nil)
-		for _, d := range diags {
-			d.Extra = expr.Note{Secret: v.sensitive}
-		}
-		l.Add(diags)
-		values[name] = &given{value: value, at: a.Expr.Range(), inFile: true, broken: diags.HasErrors()}
+		values[name] = constant(l, a.Expr, a.Range, v.sensitive)
 	}
 }
 

@@ -12,22 +12,17 @@ import (
 // MaxFile is the size limit of files in bytes. 10 000 sessions take less.
 const MaxFile = 4 << 20
 
-// File is a file to read: its absolute path, and its name in messages.
-type File struct {
-	Path, Name string
-}
-
-// ParseFile reads an HCL file, in the JSON syntax if its name ends in .json. Not ok: the
-// file is unusable, which was reported.
-func (p *Problems) ParseFile(f File) (hcl.Body, bool) {
-	src, err := ReadFile(f.Path)
+// ParseFile reads an HCL file, in the JSON syntax if its name ends in .json. name is what
+// messages call it. Not ok: the file is unusable, which was reported.
+func (p *Problems) ParseFile(path, name string) (hcl.Body, bool) {
+	src, err := ReadFile(path)
 	if err != nil {
-		p.FailNowhere("Unreadable file", "%s cannot be read: %s.", f.Name, Reason(err))
+		p.FailNowhere("Unreadable file", "%s cannot be read: %s.", name, Reason(err))
 		return nil, false
 	}
-	parsed, diags := ParseSource(src, f.Name)
+	parsed, diags := ParseSource(src, name)
 	if parsed != nil {
-		p.Sources[f.Name] = parsed
+		p.Sources[name] = parsed
 	}
 	p.Diags = append(p.Diags, diags...)
 	if parsed == nil || slices.ContainsFunc(diags, spoils) {
