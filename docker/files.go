@@ -190,7 +190,7 @@ func (f dirs) facts(run string) rundir.Facts {
 // askShim calls do with a connection to the shim of a run. Anything in the container may
 // listen on the socket, so it is asked for its run first.
 func (f dirs) askShim(ctx context.Context, run string, do func(*shim.Client, context.Context) error) error {
-	c, err := shim.Dial(ctx, f.shimSocket())
+	c, err := shim.Dial(f.shimSocket())
 	if err != nil {
 		return err
 	}

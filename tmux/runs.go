@@ -91,7 +91,7 @@ func (r *runs) prepare(l session.Launch) error {
 
 // ask connects to a run's shim and calls f.
 func (r *runs) ask(ctx context.Context, run string, f func(*shim.Client, context.Context) error) error {
-	c, err := shim.Dial(ctx, r.socket(run))
+	c, err := shim.Dial(r.socket(run))
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
+
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
@@ -21,16 +21,14 @@ const AnswerTimeout = 5 * time.Second
 // several goroutines. A refusal is an *Error. The shim hangs up after five
 // seconds of silence, so a Client is for a few requests in a row.
 type Client struct {
-	conn  net.Conn
+	conn  Conn
 	lines *bufio.Scanner
 }
 
 // Dial connects to a shim's socket. Without a shim it fails with an error
 // that is os.ErrNotExist or syscall.ECONNREFUSED.
-func Dial(ctx context.Context, socket string) (*Client, error) {
-	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
-	defer cancel()
-	conn, err := dial(ctx, socket)
+func Dial(socket string) (*Client, error) {
+	conn, err := dial(socket)
 	if err != nil {
 		return nil, fmt.Errorf("ask shim: %w", err)
 	}
@@ -136,8 +134,8 @@ func (c *Client) ask(ctx context.Context, limit time.Duration, q Request) (Reply
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c.conn.SetDeadline(time.Time{})
-	stop := context.AfterFunc(ctx, func() { c.conn.SetDeadline(time.Unix(1, 0)) })
+	_ = c.conn.SetDeadline(time.Time{})
+	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	fail := func(err error) (Reply, error) {
 		if ctx.Err() != nil {

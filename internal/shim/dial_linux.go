@@ -1,9 +1,8 @@
 package shim
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strconv"
 	"syscall"
@@ -13,7 +12,7 @@ import (
 
 // dial connects to a socket, and to nothing that a link in its place leads to: its
 // folder may be one in which a container writes. The path may be of any length.
-func dial(ctx context.Context, path string) (net.Conn, error) {
+func dial(path string) (*os.File, error) {
 	const oPath = 0x200000 // O_PATH: named, not opened
 	var fd int
 	err := proc.IgnoringEINTR(func() (err error) {
@@ -31,9 +30,9 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 	if stat.Mode&syscall.S_IFMT != syscall.S_IFSOCK {
 		return nil, fmt.Errorf("%s: not a socket", path)
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(fd))
+	conn, err := Connect("/proc/self/fd/" + strconv.Itoa(fd))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
 	}
 	return conn, nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +25,7 @@ func (k Init) Hold(client string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	return conn.(*net.UnixConn).File()
+	return conn, nil
 }
 
 // lookTimeout is how long an init may take to answer a look. It takes well under a
@@ -116,8 +114,8 @@ func (k Init) ask(ctx context.Context, timeout time.Duration, limit int, q InitR
 
 // open connects, sends one request, and reads at most limit bytes of an answer. The
 // connection stays open, and without a deadline.
-func (k Init) open(ctx context.Context, limit int, q InitRequest) (net.Conn, InitReply, error) {
-	fail := func(err error) (net.Conn, InitReply, error) {
+func (k Init) open(ctx context.Context, limit int, q InitRequest) (*os.File, InitReply, error) {
+	fail := func(err error) (*os.File, InitReply, error) {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -130,11 +128,11 @@ func (k Init) open(ctx context.Context, limit int, q InitRequest) (net.Conn, Ini
 	if len(b) >= InitLineLimit {
 		return fail(fmt.Errorf("the request is longer than %d MiB", InitLineLimit>>20))
 	}
-	conn, err := dial(ctx, filepath.Join(k.Dir, InitSocket))
+	conn, err := dial(filepath.Join(k.Dir, InitSocket))
 	if err != nil {
 		return fail(err)
 	}
-	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	r := InitReply{}
 	if _, err = conn.Write(append(b, '\n')); err == nil {
 		r, err = readReply(conn, limit)

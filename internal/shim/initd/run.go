@@ -82,7 +82,7 @@ func (k *container) end(q shim.InitRequest) error {
 	defer cancel()
 	grace := q.Grace
 	if c, err := rundir.Load(q.RunDir); err == nil && c.Run == q.Run {
-		if client, err := shim.Dial(ctx, c.Socket); err == nil {
+		if client, err := shim.Dial(c.Socket); err == nil {
 			defer client.Close()
 			if _, err := client.Stop(ctx, q.Signal, q.Grace); err == nil {
 				grace = 0 // it has had it

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,7 +100,7 @@ func (t *terminal) anew() error {
 	}()
 	deadline := time.Now().Add(shim.ServerTimeout)
 	for wait := time.Millisecond; ; wait = min(2*wait, proc.MaxWait) {
-		conn, err := net.Dial("unix", t.socket())
+		conn, err := shim.Connect(t.socket())
 		if err == nil {
 			return conn.Close()
 		}

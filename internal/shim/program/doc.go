@@ -1,8 +1,8 @@
 // Package program is agentform-shim, the parent process of every agent.
 //
-// Signals. The shim survives what an agent may send to its own process group: only
-// SIGHUP, the end of the terminal, means something to it, and ends the agent. SIGTERM too
-// is the agent's alone; to end an agent, ask over the socket. When the shim itself is
+// Signals. The shim survives what an agent may send to its own process group: only the
+// end of the terminal means something to it, and ends the agent. SIGTERM too is the
+// agent's alone; to end an agent, ask over the socket. When the shim itself is
 // killed, the kernel kills the agent with it, and proc.Sweep finds whatever that agent has
 // left behind.
 //

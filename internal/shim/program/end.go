@@ -2,7 +2,6 @@ package program
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -23,26 +22,6 @@ const (
 	// what waits for a disk heeds no signal.
 	freezeTimeout = 10 * time.Second
 )
-
-// parent starts the agent, tells whether it did, and reaps until nothing is left:
-// on one thread, because the kernel takes the end of the thread that started the
-// agent for the end of its parent (see attributes). It is this one and not the main
-// goroutine's, since changing between threads costs a shim more than all it does.
-func (r *run) parent(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	pid, err := start(r.config, r.env)
-	if err != nil {
-		started <- err
-		return
-	}
-	r.began = time.Now()
-	r.resumed = r.began
-	agent, _ := proc.ReadStat(pid) // not reaped yet, so it is there
-	r.agent = agent.Process
-	started <- nil
-	r.reap()
-}
 
 // reap collects every child that ends, the orphans that the kernel hands over
 // too. That there is none left is the proof that the tree is gone.

@@ -60,7 +60,7 @@ func TestProbeThatHangs(t *testing.T) {
 	began := time.Now()
 	done := make(chan shim.Probed, 1)
 	go func() {
-		c, err := shim.Dial(context.Background(), r.config.Socket)
+		c, err := shim.Dial(r.config.Socket)
 		if err != nil {
 			t.Error(err)
 			return

@@ -80,7 +80,7 @@ func TestHostileClients(t *testing.T) {
 		conn.Close()
 	}
 	r.until("their places are free", func() bool {
-		c, err := shim.Dial(context.Background(), r.config.Socket)
+		c, err := shim.Dial(r.config.Socket)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -144,12 +143,7 @@ type run struct {
 
 func (r *run) run() int {
 	name := r.config.Argv[0]
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	drop := make(chan os.Signal, 1)
-	for _, s := range proc.GroupSignals {
-		signal.Notify(drop, s)
-	}
+	hangup := watchSignals()
 	secrets, err := takeSecrets(r.config)
 	if err != nil {
 		return failStart(r.dir, name, fmt.Errorf("take over secrets: %w", err))
@@ -159,7 +153,7 @@ func (r *run) run() int {
 		return failStart(r.dir, name, fmt.Errorf("the shim's socket: %w", err))
 	}
 	if err := becomeSubreaper(); err != nil {
-		listener.Close()
+		shim.Close(listener)
 		return failStart(r.dir, name, err)
 	}
 	noCores()
@@ -167,12 +161,16 @@ func (r *run) run() int {
 	if r.config.Init != "" { // elsewhere the count is of the whole machine
 		r.oomKills = oomKills(memoryEvents)
 	}
-	started := make(chan error)
-	go r.parent(started)
-	if err := <-started; err != nil {
-		listener.Close()
+	pid, err := start(r.config, r.env)
+	if err != nil {
+		shim.Close(listener)
 		return failStart(r.dir, name, err)
 	}
+	r.began = time.Now()
+	r.resumed = r.began
+	agent, _ := proc.ReadStat(pid) // not reaped yet, so it is there
+	r.agent = agent.Process
+	go r.reap()
 	server := shim.Serve(listener, shim.LineLimit, r.answer)
 	unrecorded := rundir.WriteRun(r.dir, r.self, r.agent, r.began)
 	if unrecorded != nil { // nothing may live that is not on record

@@ -126,7 +126,7 @@ func (r *room) until(what string, done func() bool) {
 // client speaks to the shim.
 func (r *room) client() *shim.Client {
 	r.t.Helper()
-	c, err := shim.Dial(context.Background(), r.config.Socket)
+	c, err := shim.Dial(r.config.Socket)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/agentform/agentform/internal/proc"
 )
 
 // inputWaiting is the ioctl that tells how much can be read: FIONREAD.
@@ -18,6 +20,17 @@ func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
 // moreKillable does nothing: macOS has no such score.
 func moreKillable(int) (undo func()) { return func() {} }
+
+// watchSignals drops the signals to the process group, and returns a channel that tells
+// when the terminal has hung up.
+func watchSignals() <-chan os.Signal {
+	drop, hangup := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	for _, s := range proc.GroupSignals {
+		signal.Notify(drop, s)
+	}
+	signal.Notify(hangup, syscall.SIGHUP)
+	return hangup
+}
 
 // dieOf ends this process by one of the signals that Go's runtime passes on as
 // they are. It returns for any other.

@@ -23,8 +23,9 @@ func becomeSubreaper() error {
 }
 
 // attributes keep the agent in the shim's process group and session, with the
-// terminal, and have the kernel kill it when the shim dies. The kernel means
-// the thread that started it, so that thread must last: see shim.parent.
+// terminal, and have the kernel kill it when the shim dies. The kernel means the
+// thread that started it: no thread of a Go program ends before the program but one
+// that a goroutine locked, and the shim locks none.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
@@ -48,13 +49,57 @@ func moreKillable(by int) (undo func()) {
 	return func() { set(now) }
 }
 
+// action is the kernel's struct sigaction.
+type action struct{ handler, flags, restorer, mask uintptr }
+
+func sigaction(s syscall.Signal, set, old *action) {
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
+}
+
+// watchSignals drops the signals to the process group, and returns a channel that tells
+// when the terminal has hung up. It does without os/signal, whose threads take as long to
+// start as all the rest of a shim.
+//
+// Go's runtime handles every signal but those that stop, takes no notice of most, and in
+// a child undoes what it handles. So the deadly ones are ignored below its feet, and those
+// that stop get the handler of one that it takes no notice of.
+func watchSignals() <-chan os.Signal {
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
+		const ignore = 1 // SIG_IGN
+		sigaction(s, &action{handler: ignore}, nil)
+	}
+	var unnoticed action
+	sigaction(syscall.SIGWINCH, nil, &unnoticed)
+	for _, s := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
+		sigaction(s, &unnoticed, nil)
+	}
+	hangup := make(chan os.Signal, 1)
+	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil || syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, 0, &syscall.EpollEvent{}) != nil {
+		return hangup // no terminal
+	}
+	_ = syscall.SetNonblock(epoll, true) // for os.NewFile: the runtime's own poller waits for it
+	terminal, err := os.NewFile(uintptr(epoll), "terminal").SyscallConn()
+	if err == nil {
+		go func() {
+			_ = terminal.Read(func(fd uintptr) bool {
+				n, _ := syscall.EpollWait(int(fd), make([]syscall.EpollEvent, 1), 0)
+				return n > 0
+			})
+			if hungUp() {
+				hangup <- syscall.SIGHUP
+			}
+		}()
+	}
+	return hangup
+}
+
 // dieOf ends this process by a signal. Go's own handlers are taken away below
 // the runtime's feet, because it prints a traceback for some of them. It returns
 // only if the signal does not end a process.
 func dieOf(s syscall.Signal) {
 	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
-	var action [64]byte // all zero: SIG_DFL, no flags, empty mask
-	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+	sigaction(s, &action{}, nil)
 	syscall.Kill(os.Getpid(), s)
 	time.Sleep(time.Second)
 }

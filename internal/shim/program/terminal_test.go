@@ -77,8 +77,10 @@ func TestHangup(t *testing.T) {
 	})
 	t.Run("agent ignores it", func(t *testing.T) {
 		r := prepare(t, "trap '' HUP; touch up; sleep 60 & wait; wait; wait", nil)
-		cmd, f := r.running()
-		cmd.Process.Signal(syscall.SIGHUP)
+		cmd, tty := r.terminal()
+		var f rundir.Facts
+		r.until("the agent is on record", func() bool { f, _ = rundir.ReadFacts(r.dir); return f.Agent.PID != 0 })
+		tty.Close()
 		if status, exit := r.ended(cmd); exit.Cause != rundir.CauseHangup || exit.Signal != "SIGTERM" || status.Signal() != syscall.SIGTERM || f.Agent.Alive() {
 			t.Errorf("left with %v, exit is %+v", status, exit)
 		}
