@@ -3,7 +3,6 @@ package docker
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -13,9 +12,6 @@ import (
 // Send pastes the text, then presses Enter. Concurrent calls for one session take turns.
 func (r *Runtime) Send(ctx context.Context, p session.Location, in session.Input) (err error) {
 	defer annotate(&err, "send to", p.Name)
-	if in.Key != "" && !input.IsKey(in.Key) {
-		return fmt.Errorf("unknown key %.40q", in.Key)
-	}
 	t, err := r.running(ctx, p)
 	if err != nil {
 		return err
@@ -28,25 +24,16 @@ func (r *Runtime) Send(ctx context.Context, p session.Location, in session.Input
 	if err := t.acceptsInput(ctx); err != nil {
 		return err
 	}
-	if in.Key != "" {
-		_, err := t.tmux(ctx, "", tmuxwire.Key(t.pane, in.Key))
+	press := func(key string) error {
+		_, err := t.tmux(ctx, "", tmuxwire.Key(t.pane, key))
 		return err
 	}
-	if text := input.Printable(in.Text); text != "" {
+	return input.Type(ctx, in, press, func(text string) error {
 		// By standard input: arguments of processes can be seen.
 		const buffer = "agentform"
-		if _, err := t.tmux(ctx, text, tmuxwire.Command{"load-buffer", "-b", buffer, "-"}, tmuxwire.Paste(t.pane, buffer)); err != nil {
-			return err
-		}
-	}
-	if in.NoEnter {
-		return nil
-	}
-	if err := sleep(ctx, tmuxwire.PasteDelay); err != nil {
-		return fmt.Errorf("the text was typed, and Enter was not: %w", err)
-	}
-	_, err = t.tmux(ctx, "", tmuxwire.Key(t.pane, "Enter"))
-	return err
+		_, err := t.tmux(ctx, text, tmuxwire.Command{"load-buffer", "-b", buffer, "-"}, tmuxwire.Paste(t.pane, buffer))
+		return err
+	})
 }
 
 // acceptsInput returns an error if the session takes no input. It ends copy mode, in

@@ -76,9 +76,6 @@ func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (e
 // for that, then presses Enter. Texts for one session are typed one after the other.
 func (r *Runtime) Send(ctx context.Context, p session.Location, in session.Input) (err error) {
 	defer annotate(&err, "send to", p.Name)
-	if in.Key != "" && !input.IsKey(in.Key) {
-		return fmt.Errorf("unknown key %.40q", in.Key)
-	}
 	release, err := r.typing.Acquire(ctx, p.Socket+" "+p.Name)
 	if err != nil {
 		return err
@@ -95,29 +92,21 @@ func (r *Runtime) Send(ctx context.Context, p session.Location, in session.Input
 		return errors.New("nothing runs in it")
 	}
 	pane := live.Location.Pane
-	var cmds []tmuxwire.Command
-	if now.InMode { // keys would scroll
-		cmds = append(cmds, tmuxwire.CancelMode(pane))
-	}
-	if in.Key != "" {
-		_, err := s.ask(ctx, append(cmds, tmuxwire.Key(pane, in.Key))...)
+	ask := func(cmds ...tmuxwire.Command) error {
+		_, err := s.ask(ctx, cmds...)
 		return err
 	}
-	if text := input.Printable(in.Text); text != "" {
-		// The text is in the client's input and in no argument of a process.
-		buffer := "agentform-" + newNonce()
-		if _, err := s.ask(ctx, append(cmds, tmuxwire.Command{"set-buffer", "-b", buffer, "--", text}, tmuxwire.Paste(pane, buffer))...); err != nil {
+	if now.InMode { // keys would scroll
+		if err := ask(tmuxwire.CancelMode(pane)); err != nil {
 			return err
 		}
 	}
-	if in.NoEnter {
-		return nil
-	}
-	if err := sleep(ctx, tmuxwire.PasteDelay); err != nil {
-		return fmt.Errorf("the text was typed, and Enter was not: %w", err)
-	}
-	_, err = s.ask(ctx, tmuxwire.Key(pane, "Enter"))
-	return err
+	press := func(key string) error { return ask(tmuxwire.Key(pane, key)) }
+	return input.Type(ctx, in, press, func(text string) error {
+		// The text is in the client's input and in no argument of a process.
+		buffer := "agentform-" + newNonce()
+		return ask(tmuxwire.Command{"set-buffer", "-b", buffer, "--", text}, tmuxwire.Paste(pane, buffer))
+	})
 }
 
 // Capture returns the last lines of the screen and its history, with wrapped lines joined,

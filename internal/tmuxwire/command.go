@@ -3,7 +3,6 @@ package tmuxwire
 import (
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -100,10 +99,6 @@ func Key(pane, name string) Command { return Command{"send-keys", "-t", pane, na
 func Paste(pane, buffer string) Command {
 	return Command{"paste-buffer", "-p", "-d", "-b", buffer, "-t", pane}
 }
-
-// PasteDelay is the time that agents need between a paste and Enter. Gemini CLI takes an
-// Enter after 50 ms as a line break and submits after 200 ms, also with 10 kB of text.
-const PasteDelay = 300 * time.Millisecond
 
 // CancelMode returns the command that ends copy mode, in which keys scroll.
 func CancelMode(pane string) Command { return Command{"send-keys", "-t", pane, "-X", "cancel"} }
