@@ -23,8 +23,8 @@ import (
 // IDForm is the form of ids for Find and Adopt.
 const IDForm = "docker:CONTAINER (a name or an id)"
 
-// Find looks up the container that an id names, docker:CONTAINER. It has to run tmux with
-// one session of one pane, on the server of the container's user.
+// Find looks up the container that an id names. It has to run tmux with one session of one
+// pane, on the server of the container's user.
 func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	fail := func(err error) session.Found { return session.Found{Err: err} }
 	name, ok := strings.CutPrefix(id, "docker:")
@@ -71,7 +71,6 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	return session.Found{Live: &l}
 }
 
-// onlyPane returns the one pane that tmux in a container has.
 func onlyPane(ctx context.Context, x byExec, name string) (tmuxwire.Process, error) {
 	nonce := strconv.FormatInt(time.Now().UnixNano(), 36)
 	t, err := x.Tmux(ctx, "", "list-panes", "-a", "-F", nonce+"|"+tmuxwire.ProcessFormat)
@@ -104,11 +103,10 @@ func onHost(mounts []container.MountPoint, dir string) string {
 	return found
 }
 
-// Adopt records the session of the container under an id of Find as managed and leaves it
-// running. A container cannot be given labels, so its record is in DATA_DIR/containers. It
-// has no shim: it is inspected by commands that the engine executes in it, frozen by
-// pausing the container, and cannot be restarted. The error is session.ErrExists if it is
-// managed already.
+// Adopt records the session of the container under an id of Find as managed, in
+// DATA_DIR/containers, and leaves it running. It has no shim: it is inspected by commands
+// that the engine executes in it, frozen by pausing the container, and cannot be
+// restarted. The error is session.ErrExists if it is managed already.
 func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at session.Location, err error) {
 	defer func() {
 		if err != nil {

@@ -52,8 +52,7 @@ func (e *ImageError) Error() string {
 // Short returns Error.
 func (e *ImageError) Short() string { return e.Error() }
 
-// CheckImage returns an *ImageError if the runtime's engine does not have an image. It
-// starts nothing.
+// CheckImage returns an *ImageError if the runtime's engine does not have an image.
 func CheckImage(ctx context.Context, r *Runtime, image string) error {
 	c, err := r.engine()
 	if err == nil {
@@ -76,7 +75,6 @@ type images struct {
 	tried map[string]error // by what was tried
 }
 
-// check returns why a session cannot run in its image.
 func (m *images) check(ctx context.Context, c engine, of Config, s session.Spec, argv []string) error {
 	name := s.Runtime.Docker.Image
 	i, err := inspectImage(ctx, c, name)
@@ -110,10 +108,7 @@ func (m *images) find(ctx context.Context, c engine, of Config, s session.Spec, 
 			env = []string{"PATH=" + path}
 		}
 	}
-	key := fmt.Sprint(id, commands, env)
-	for _, mount := range s.Runtime.Docker.Mounts { // a command may be mounted
-		key += " " + mount.Source + ":" + mount.Target
-	}
+	key := fmt.Sprint(id, commands, env, s.Runtime.Docker.Mounts) // a command may be mounted
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err, known := m.tried[key]; known {

@@ -73,8 +73,8 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	return p, nil
 }
 
-// Restart starts a new run in the session's container, which is started if it does not
-// run. A container that can never start is replaced.
+// Restart starts a new run in the session's container. A container that can never start is
+// replaced.
 func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Launch) (at session.Location, err error) {
 	defer annotate(&err, "restart", l.Name)
 	t, err := r.target(ctx, p)
@@ -144,7 +144,7 @@ func unstuck(err error, a session.Address) error {
 	return explain(err)
 }
 
-// vacant returns an error if a run in the container may not have ended.
+// vacant returns an error unless the last run in the container has ended.
 func (t target) vacant(ctx context.Context) error {
 	k, err := t.load()
 	if errors.Is(err, os.ErrNotExist) {

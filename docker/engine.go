@@ -1,53 +1,31 @@
 package docker
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/events"
-	"github.com/docker/docker/api/types/image"
-	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/client"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
-// engine is the part of a Docker engine's API that the package uses.
-type engine interface {
-	io.Closer
-	DaemonHost() string
-	ContainerList(context.Context, container.ListOptions) ([]container.Summary, error)
-	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
-	ContainerCreate(context.Context, *container.Config, *container.HostConfig, *network.NetworkingConfig, *ocispec.Platform, string) (container.CreateResponse, error)
-	ContainerStart(ctx context.Context, id string, o container.StartOptions) error
-	ContainerUnpause(ctx context.Context, id string) error
-	ContainerPause(ctx context.Context, id string) error
-	ContainerKill(ctx context.Context, id, signal string) error
-	ContainerRemove(ctx context.Context, id string, o container.RemoveOptions) error
-	ContainerWait(ctx context.Context, id string, until container.WaitCondition) (<-chan container.WaitResponse, <-chan error)
-	ContainerLogs(ctx context.Context, id string, o container.LogsOptions) (io.ReadCloser, error)
-	ContainerAttach(ctx context.Context, id string, o container.AttachOptions) (types.HijackedResponse, error)
-	ContainerExecCreate(ctx context.Context, id string, o container.ExecOptions) (container.ExecCreateResponse, error)
-	ContainerExecAttach(ctx context.Context, exec string, o container.ExecAttachOptions) (types.HijackedResponse, error)
-	ContainerExecInspect(ctx context.Context, exec string) (container.ExecInspect, error)
-	ImageInspect(ctx context.Context, name string, o ...client.ImageInspectOption) (image.InspectResponse, error)
-	ServerVersion(context.Context) (types.Version, error)
-	Events(context.Context, events.ListOptions) (<-chan events.Message, <-chan error)
-}
-
-var _ engine = (*client.Client)(nil)
+type engine = *client.Client
 
 // explain adds to an error of the engine how to fix it.
 func explain(err error) error {
@@ -84,7 +62,6 @@ func inspect(ctx context.Context, c engine, name string) (container.InspectRespo
 	return i, nil
 }
 
-// stopReason returns why a container does not run.
 func stopReason(s *container.State) string {
 	switch {
 	case s.Error != "":
@@ -117,5 +94,76 @@ func remove(ctx context.Context, c engine, name string) error {
 	}
 }
 
-// removeTries is how often an engine that fails to remove a container is asked again.
+// removeTries bounds the attempts to remove a container.
 const removeTries = 20
+
+// connect connects to the engine of a URL or a context; without one to the engine that
+// the docker command would use.
+func connect(host string) (engine, error) {
+	config := cmp.Or(os.Getenv("DOCKER_CONFIG"), filepath.Join(os.Getenv("HOME"), ".docker"))
+	if host == "" && os.Getenv("DOCKER_HOST") == "" {
+		host = currentContext(config)
+	}
+	options := []client.Opt{client.FromEnv, client.WithAPIVersionNegotiation()}
+	if host != "" && !strings.Contains(host, "://") {
+		url, err := contextHost(config, host)
+		if err != nil {
+			return nil, err
+		}
+		host = url
+	}
+	if host != "" {
+		options = append(options, client.WithHost(host))
+	}
+	c, err := client.NewClientWithOpts(options...)
+	if err != nil {
+		return nil, fmt.Errorf("docker: engine %q: %w", cmp.Or(host, os.Getenv("DOCKER_HOST")), err)
+	}
+	if !strings.HasPrefix(c.DaemonHost(), "unix://") {
+		return nil, errors.Join(fmt.Errorf("docker: the engine %s has no socket on this machine, so its containers could not mount the workspaces, which are here: run agentform where the engine is (a context or DOCKER_HOST that begins with unix://)", c.DaemonHost()), c.Close())
+	}
+	return c, nil
+}
+
+// currentContext returns the context that the docker command uses; nothing if it is the
+// default one.
+func currentContext(config string) string {
+	name := os.Getenv("DOCKER_CONTEXT")
+	if name == "" {
+		var settings struct {
+			CurrentContext string `json:"currentContext"`
+		}
+		text, err := os.ReadFile(filepath.Join(config, "config.json"))
+		if err == nil && json.Unmarshal(text, &settings) == nil {
+			name = settings.CurrentContext
+		}
+	}
+	if name == defaultContext {
+		return ""
+	}
+	return name
+}
+
+const defaultContext = "default"
+
+func contextHost(config, name string) (string, error) {
+	if name == defaultContext {
+		return client.DefaultDockerHost, nil
+	}
+	sum := sha256.Sum256([]byte(name))
+	text, err := os.ReadFile(filepath.Join(config, "contexts", "meta", hex.EncodeToString(sum[:]), "meta.json"))
+	if err != nil {
+		return "", fmt.Errorf("docker: there is no context %q (docker context ls shows them): %w", name, err)
+	}
+	var meta struct {
+		Endpoints map[string]struct{ Host string }
+	}
+	if err := json.Unmarshal(text, &meta); err != nil {
+		return "", fmt.Errorf("docker: context %q: %w", name, err)
+	}
+	host := meta.Endpoints["docker"].Host
+	if host == "" {
+		return "", fmt.Errorf("docker: context %q names no engine", name)
+	}
+	return host, nil
+}

@@ -30,33 +30,32 @@ const (
 
 // executor runs commands in adopted containers, which have no init and no shim.
 type executor struct {
-	engine      func() (engine, error)
-	slots       chan struct{}
-	postMortems sync.Map // *rundir.Exit by a run's directory; nil: the exit is unknown
+	engine  func() (engine, error)
+	slots   chan struct{}
+	zombies sync.Map // *rundir.Exit by a run's directory; nil: it is unknown
 }
 
-// run runs a command in a container and returns what it printed.
 func (x *executor) run(ctx context.Context, id, stdin string, argv ...string) (shim.TmuxReply, error) {
-	fail := func(err error) (shim.TmuxReply, error) { return shim.TmuxReply{}, err }
+	none := shim.TmuxReply{}
 	select {
 	case x.slots <- struct{}{}:
 		defer func() { <-x.slots }()
 	case <-ctx.Done():
-		return fail(ctx.Err())
+		return none, ctx.Err()
 	}
 	c, err := x.engine()
 	if err != nil {
-		return fail(err)
+		return none, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, execTimeout)
 	defer cancel()
 	made, err := c.ContainerExecCreate(ctx, id, container.ExecOptions{AttachStdin: stdin != "", AttachStdout: true, AttachStderr: true, Cmd: argv})
 	if err != nil {
-		return fail(explain(err))
+		return none, explain(err)
 	}
 	a, err := c.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{})
 	if err != nil {
-		return fail(explain(err))
+		return none, explain(err)
 	}
 	defer a.Close()
 	defer context.AfterFunc(ctx, a.Close)()
@@ -66,31 +65,35 @@ func (x *executor) run(ctx context.Context, id, stdin string, argv ...string) (s
 			_ = a.CloseWrite()
 		}()
 	}
-	var out, errs head
+	out, errs := tail{limit: execOutput}, tail{limit: execOutput}
 	if _, err = stdcopy.StdCopy(&out, &errs, a.Reader); ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return fail(fmt.Errorf("%s in the container: %w", argv[0], err))
+		return none, fmt.Errorf("%s in the container: %w", argv[0], err)
 	}
 	done, err := c.ContainerExecInspect(ctx, made.ID)
 	if err != nil {
-		return fail(explain(err))
+		return none, explain(err)
 	}
 	return shim.TmuxReply{Code: done.ExitCode, Stdout: out.String(), Stderr: strings.TrimSpace(errs.String())}, nil
 }
 
-// head keeps the first execOutput bytes that are written to it.
-type head struct{ kept bytes.Buffer }
+// tail keeps the last bytes that are written to it.
+type tail struct {
+	kept  bytes.Buffer
+	limit int
+}
 
-func (h *head) Write(p []byte) (int, error) {
-	h.kept.Write(p[:max(0, min(len(p), execOutput-h.kept.Len()))])
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept.Write(p)
+	t.kept.Next(max(0, t.kept.Len()-t.limit))
 	return len(p), nil
 }
 
-func (h *head) String() string { return strings.ToValidUTF8(h.kept.String(), "") }
+func (t *tail) String() string { return strings.ToValidUTF8(t.kept.String(), "") }
 
-// byExec is inside of an adopted container.
+// byExec inspects and acts in an adopted container.
 type byExec struct {
 	exec      *executor
 	container string
@@ -114,7 +117,6 @@ func (x byExec) look(ctx context.Context) (p tmuxwire.Pane, row string, ok bool,
 	return p, row, invalid == nil, nil
 }
 
-// Look returns what tmux reports of the pane's process.
 func (x byExec) Look(ctx context.Context, runDir, _, _ string, screen bool) (shim.ContainerRun, error) {
 	f, _ := rundir.ReadFacts(runDir) // written when the session was adopted
 	in := shim.ContainerRun{Claimed: true, Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit}
@@ -129,7 +131,13 @@ func (x byExec) Look(ctx context.Context, runDir, _, _ string, screen bool) (shi
 		// whole seconds.
 		recent := time.Since(p.ActiveAt) < time.Second+2*exitDelay
 		if in.Exit = exitOfPane(p); in.Exit == nil {
-			in.Exit = x.postMortem(ctx, runDir, f.Agent.PID, p.ActiveAt, recent)
+			known, asked := x.exec.zombies.Load(runDir)
+			if in.Exit, _ = known.(*rundir.Exit); !asked {
+				in.Exit = x.zombieExit(ctx, f.Agent.PID, p.ActiveAt)
+			}
+			if (in.Exit != nil || !recent) && ctx.Err() == nil { // it will not change
+				x.exec.zombies.Store(runDir, in.Exit)
+			}
 		}
 		in.Shim = in.Exit == nil && recent
 	}
@@ -139,20 +147,6 @@ func (x byExec) Look(ctx context.Context, runDir, _, _ string, screen bool) (shi
 		}
 	}
 	return in, nil
-}
-
-// postMortem returns what zombieExit does, which is asked again only while its answer may
-// change.
-func (x byExec) postMortem(ctx context.Context, runDir string, pid int, at time.Time, changes bool) *rundir.Exit {
-	known, asked := x.exec.postMortems.Load(runDir)
-	if exit, _ := known.(*rundir.Exit); exit != nil || asked && !changes {
-		return exit
-	}
-	exit := x.zombieExit(ctx, pid, at)
-	if ctx.Err() == nil {
-		x.exec.postMortems.Store(runDir, exit)
-	}
-	return exit
 }
 
 // stillThere prints /proc/PID/stat if the kernel shows all of it: see proc.ParseZombieExit.
@@ -182,8 +176,8 @@ func exitOfPane(p tmuxwire.Pane) *rundir.Exit {
 }
 
 // ending ends the processes of a terminal session with a signal, and after the grace in
-// seconds with KILL. It fails if any are left. It looks twice before it reports that none
-// are: a process may start another behind the look, and end.
+// seconds with KILL. It looks twice before it reports that none are left: a process may
+// start another and end meanwhile.
 const ending = `
 left() {
 	for d in /proc/[0-9]*; do
@@ -205,7 +199,6 @@ while all=$(left); all=${all:-$(left)}; [ -n "$all" ]; do
 done
 `
 
-// End ends the processes in the pane's terminal.
 func (x byExec) End(ctx context.Context, _, runDir, signal string, grace time.Duration) error {
 	f, err := rundir.ReadFacts(runDir)
 	if err != nil || f.Exit != nil || f.Agent.PID == 0 {

@@ -23,17 +23,16 @@ import (
 // files are a project's directories on this machine.
 type files struct{ dataDir, socketDir string }
 
-// run returns where a run's directory is looked for.
+// run returns a run's directory, or the link to it.
 func (f files) run(id string) string { return filepath.Join(f.dataDir, "runs", id) }
 
 // containers returns the directory with one directory a session.
 func (f files) containers() string { return filepath.Join(f.dataDir, "containers") }
 
-// adoptions returns the directory with links from the ids of adopted containers, which
-// cannot be given labels, to the ids of their sessions.
+// adoptions returns the directory with links from the ids of adopted containers to those
+// of their sessions.
 func (f files) adoptions() string { return filepath.Join(f.dataDir, "adopted") }
 
-// adopted returns the session of an adopted container.
 func (f files) adopted(container string) (id string, ok bool) {
 	id, err := os.Readlink(filepath.Join(f.adoptions(), container))
 	return id, err == nil && filepath.IsLocal(id)
@@ -69,10 +68,8 @@ func (f files) session(id string) dirs {
 // shimSocket returns the socket of the shim of whichever run is in the container.
 func (f dirs) shimSocket() string { return filepath.Join(f.sockets, "g") }
 
-// init returns the client of the container's init.
 func (f dirs) init() shim.Init { return shim.Init{Dir: f.sockets} }
 
-// make creates the directories for a user of the container.
 func (f dirs) make(of git.Owner) error {
 	for _, dir := range []string{f.runs, f.sockets} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -19,14 +19,12 @@ import (
 )
 
 const (
-	// parallelLooks is how many containers are asked at once. An answer takes well under
-	// a millisecond; no answer takes three seconds.
+	// parallelLooks is how many containers are asked at once.
 	parallelLooks = 32
 	// young is how long after its creation a container may have no run: another agentform
 	// may be starting it.
 	young = 10 * time.Second
-	// exitDelay bounds the wait for a shim whose agent has ended to write the exit, which
-	// takes milliseconds.
+	// exitDelay bounds the wait for a shim whose agent has ended to write the exit.
 	exitDelay = time.Second
 )
 
@@ -105,7 +103,6 @@ type observation struct {
 	screens bool
 }
 
-// assess adds the state of the session in a managed container.
 func (o *observation) assess(ctx context.Context, l *session.Live, created time.Time) {
 	f := o.files.session(l.Mark.ID)
 	k, err := f.load()
@@ -218,9 +215,6 @@ func exitOf(e *rundir.Exit) *session.Exit {
 	if e == nil {
 		return nil
 	}
-	detail := strings.Join(strings.Fields(e.Detail), " ")
-	if runes := []rune(detail); len(runes) > detailLimit {
-		detail = string(runes[:detailLimit]) + "…"
-	}
+	detail := shim.OneLine(e.Detail, detailLimit)
 	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: detail}
 }

@@ -1,7 +1,7 @@
 package docker
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -64,60 +64,29 @@ func (of Config) runOneOff(ctx context.Context, c engine, s session.Spec, dir st
 		return "", explain(err)
 	}
 	defer a.Close()
+	defer context.AfterFunc(ctx, a.Close)()
 	waiting, stop := context.WithCancel(ctx)
+	defer stop()
 	ended, failed := c.ContainerWait(waiting, made.ID, container.WaitConditionNextExit)
-	answered := false
-	defer func() {
-		stop()
-		if !answered { // ends the goroutine of ContainerWait
-			select {
-			case <-ended:
-			case err := <-failed:
-				_ = err // of stop
-			}
-		}
-	}()
-	if err := c.ContainerStart(ctx, made.ID, container.StartOptions{}); err != nil {
-		return "", explain(err)
-	}
-	var out tail
-	copied := make(chan struct{})
-	go func() {
+	out := tail{limit: session.TailLimit}
+	if err = c.ContainerStart(ctx, made.ID, container.StartOptions{}); err == nil {
 		_, _ = stdcopy.StdCopy(&out, &out, a.Reader) // the output until an error counts
-		close(copied)
-	}()
-	select {
-	case <-ctx.Done():
-		return "", ctx.Err()
-	case err := <-failed:
-		answered = true
-		return "", explain(err)
+	} else {
+		stop()
+	}
+	select { // its goroutine ends with this
 	case e := <-ended:
-		answered = true
-		select {
-		case <-copied:
-		case <-ctx.Done():
-			return "", ctx.Err()
+		if err == nil && e.StatusCode != 0 {
+			return out.String(), fmt.Errorf("exit status %d", e.StatusCode)
 		}
-		if e.StatusCode != 0 {
-			err = fmt.Errorf("exit status %d", e.StatusCode)
-		}
-		return out.String(), err
+	case failure := <-failed:
+		err = cmp.Or(err, failure)
 	}
-}
-
-// tail keeps the last session.TailLimit bytes that are written to it.
-type tail struct{ kept bytes.Buffer }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept.Write(p)
-	if over := t.kept.Len() - session.TailLimit; over > 0 {
-		t.kept.Next(over)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
 	}
-	return len(p), nil
+	return out.String(), explain(err)
 }
-
-func (t *tail) String() string { return strings.ToValidUTF8(t.kept.String(), "") }
 
 // printed returns the end of a container's output, for an error.
 func printed(ctx context.Context, c engine, id string) string {
@@ -126,7 +95,7 @@ func printed(ctx context.Context, c engine, id string) string {
 		return ""
 	}
 	defer logs.Close()
-	var out tail
+	out := tail{limit: session.TailLimit}
 	_, _ = stdcopy.StdCopy(&out, &out, io.LimitReader(logs, session.TailLimit))
 	if text := strings.TrimSpace(out.String()); text != "" {
 		return ": " + text

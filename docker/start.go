@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// startTimeout bounds the start of a container's init and of the shim in it. It takes a
-	// quarter of a second, or much longer if a small machine starts many.
+	// startTimeout bounds the start of a container's init and of the shim in it, which takes
+	// a quarter of a second, or much longer if a small machine starts many.
 	startTimeout = time.Minute
 	// checkInterval is how often a wait checks whether it can still succeed.
 	checkInterval = 200 * time.Millisecond
 )
 
-// start starts one run in a container that runs.
+// start is the start of one run in a container that runs.
 type start struct {
 	engine  engine
 	dirs    dirs
@@ -83,7 +83,6 @@ func (s start) awaitInit(ctx context.Context, init shim.Init, p session.Location
 	return err
 }
 
-// prepare writes the run's directory and moves it into the container.
 func (s start) prepare(of git.Owner) error {
 	l := s.launch
 	if !runForm.MatchString(l.Mark.Run) {

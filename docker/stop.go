@@ -13,8 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Stop ends a run and returns when nothing of it is left. A container whose init does
-// not do that is killed.
+// Stop ends a run. A container whose init does not do that is killed.
 func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s session.Stop) (err error) {
 	defer annotate(&err, "stop", p.Name)
 	if !runForm.MatchString(run) {

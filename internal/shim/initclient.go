@@ -169,13 +169,13 @@ func decodeReply(line []byte) (InitReply, error) {
 	case r.OK:
 		return r, nil
 	case r.Error != nil:
-		return InitReply{}, &Error{Code: r.Error.Code, Message: oneLine(r.Error.Message, refusalLimit)}
+		return InitReply{}, &Error{Code: r.Error.Code, Message: OneLine(r.Error.Message, refusalLimit)}
 	}
 	return InitReply{}, errIncomplete
 }
 
-// oneLine is a text as one line without control characters, of at most so many runes.
-func oneLine(text string, limit int) string {
+// OneLine returns a text as one line without control characters, of at most so many runes.
+func OneLine(text string, limit int) string {
 	said := []rune(strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " "))
 	if len(said) > limit {
 		said = append(said[:limit], '…')
