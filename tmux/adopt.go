@@ -18,12 +18,8 @@ import (
 // IDForm is how the id of a session that can be adopted is written.
 const IDForm = "tmux:SOCKET/SESSION (SOCKET: a name as of tmux -L, or an absolute path)"
 
-// Find looks up the session with an id, tmux:SOCKET/SESSION: any session of any server of
-// this user, to be adopted. SOCKET is a name as for tmux -L or an absolute path, and ends
-// at the last slash. Find changes nothing.
-//
-// If there is no such session, Err lists those that there are. It is also an error if the
-// session belongs to another project or has more than one pane.
+// Find looks up a session by its id (see IDForm), on any server of this user, and changes
+// nothing. A session of another project or of several panes is an error.
 func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	l, err := r.find(ctx, id)
 	if err != nil {
@@ -64,7 +60,6 @@ func (r *Runtime) find(ctx context.Context, id string) (session.Live, error) {
 	return r.observer.found(ctx, s, process)
 }
 
-// parseID divides an id.
 func parseID(id string) (socket, name string, err error) {
 	rest, ok := strings.CutPrefix(id, "tmux:")
 	i := strings.LastIndexByte(rest, '/')
@@ -116,8 +111,8 @@ func (o *observer) found(ctx context.Context, s *server, process tmuxwire.Proces
 // otherNames returns the names of a server's sessions, for an error.
 func (s *server) otherNames(ctx context.Context) string {
 	text, err := s.program.run(ctx, s.socket, nil, "list-sessions", "-F", "#{session_name}")
-	all := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
-	if err != nil || len(all) == 0 {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	if err != nil || all[0] == "" {
 		return ""
 	}
 	if more := len(all) - 10; more > 0 {
@@ -127,13 +122,11 @@ func (s *server) otherNames(ctx context.Context) string {
 }
 
 // Adopt adopts the session with an id of Find as it runs. It sets the project's mark and
-// keeps the pane after its process has exited; nothing else on the server is changed. A
-// link in the socket directory makes Observe find the session. The place's socket is the
-// server's own.
+// keeps the pane after its process has exited; nothing else on the server is changed. The
+// error is session.ErrExists if the session is the project's already.
 //
 // The session has no shim until Restart: the pane and its process show whether it is
-// alive, Stop ends that process and all below it, and the session cannot be frozen. The
-// error is session.ErrExists if it is the project's already.
+// alive, Stop ends that process and all below it, and the session cannot be frozen.
 func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (p session.Location, err error) {
 	defer func() {
 		if err != nil {

@@ -50,7 +50,7 @@ func (s *server) begin(ctx context.Context, cmds ...tmuxwire.Command) (string, e
 }
 
 // submit adds a request to a queue and waits for its answer.
-func (s *server) submit(queue *batcher[*request], q *request) (string, error) {
+func (s *server) submit(queue *batcher, q *request) (string, error) {
 	q.done = make(chan struct{})
 	queue.add(q, s.run)
 	select {
@@ -147,7 +147,7 @@ func answer(batch []*request, nonce, out string, err error) {
 	}
 }
 
-// pipeCapacity is how much a pipe takes before it is read; macOS takes less than Linux.
+// pipeCapacity is how much a pipe takes before it is read, on macOS.
 const pipeCapacity = 16 << 10
 
 // script returns a file from which tmux reads text. All of it is there before tmux starts:

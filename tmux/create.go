@@ -15,11 +15,9 @@ import (
 )
 
 const (
-	// startTimeout bounds the start of an agent by its shim. It takes milliseconds; a
-	// machine that starts 200 at once may be slow.
+	// startTimeout bounds the start of an agent by its shim, which takes milliseconds.
 	startTimeout = 30 * time.Second
-	// cleanupTimeout bounds what is undone after a failure, also if the caller's context
-	// is done.
+	// cleanupTimeout bounds what is undone after a failure.
 	cleanupTimeout = 15 * time.Second
 )
 
@@ -33,10 +31,10 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (p session.Locat
 	if !nameForm.MatchString(l.Name) {
 		return p, errors.New("the name has characters that tmux changes")
 	}
-	if _, taken := r.creating.LoadOrStore(l.Name, true); taken {
+	if _, taken := r.servers.creating.LoadOrStore(l.Name, ""); taken {
 		return p, session.ErrExists
 	}
-	defer r.creating.Delete(l.Name)
+	defer r.servers.creating.Delete(l.Name)
 	if err := r.runs.prepare(l); err != nil {
 		return p, err
 	}
@@ -55,7 +53,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (p session.Locat
 		if errors.Is(killErr, session.ErrGone) {
 			killErr = nil
 		}
-		s.removed(p.Name)
+		r.servers.removed(s, p.Name)
 		return session.Location{}, errors.Join(err, killErr, r.runs.discard(ctx, l))
 	}
 	return p, nil
@@ -70,8 +68,10 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (on *server, pan
 	}
 	err = retry(ctx, func() *server { return on }, func() error {
 		var err error
-		if on, err = r.servers.reserve(ctx, l.Name); err != nil {
-			return err
+		if on == nil || on.external {
+			if on, err = r.servers.reserve(ctx, l.Name); err != nil {
+				return err
+			}
 		}
 		begin, cmds := on.begin, []tmuxwire.Command{
 			tmuxwire.NewSession(l.Name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, append(slices.Clone(r.config.Shim), l.RunDir)...),
@@ -82,13 +82,10 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (on *server, pan
 			begin, cmds = on.ask, append(cmds, keepPane(l.Name))
 		}
 		pane, err = begin(ctx, cmds...)
-		if err == nil {
-			on.created(l.Name)
-			return nil
-		}
 		if errors.Is(err, session.ErrExists) {
-			on.removed("")
 			on = nil
+		}
+		if err == nil || on == nil {
 			return err
 		}
 		if f, _ := rundir.ReadLiveness(l.RunDir); f.Claimed {
@@ -154,19 +151,17 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	return p, nil
 }
 
-// setMark returns the command that marks the session of that name.
 func setMark(m session.Mark, name string) (tmuxwire.Command, error) {
 	mark, err := json.Marshal(m)
 	return tmuxwire.Command{"set-option", "-t", tmuxwire.Session(name), tmuxwire.MarkOption, string(mark)}, err
 }
 
-// keepPane returns the command that keeps a session's pane after its process has exited,
-// on a server with the user's options.
+// keepPane returns the command that keeps a session's pane after its process has exited.
 func keepPane(name string) tmuxwire.Command {
 	return tmuxwire.Command{"set-option", "-w", "-t", tmuxwire.Session(name), "remain-on-exit", "on"}
 }
 
-// awaitAgent waits until the shim has started the agent. The error is why it did not.
+// awaitAgent waits until the shim has started the agent.
 func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Location, l session.Launch) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -200,8 +195,8 @@ func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Location,
 	return err
 }
 
-// removeGrace is the time that an agent has to exit when its session is removed, before
-// SIGKILL. Callers that need more stop it first.
+// removeGrace is the time that an agent has to exit before SIGKILL when its session is
+// removed.
 const removeGrace = 2 * time.Second
 
 // Remove ends what is left of the run, kills the session, and checks that it is gone. It
@@ -231,7 +226,7 @@ func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	if !errors.Is(err, session.ErrGone) {
 		return err
 	}
-	s.removed(p.Name)
+	r.servers.removed(s, p.Name)
 	r.servers.unlink(ctx, r.observer, s)
 	if valid {
 		return r.runs.awaitShim(ctx, run, true)

@@ -16,17 +16,10 @@
 //   - Everything else is written as lines for source-file. Requests that arrive while a
 //     batch runs share the next process.
 //
-// A control-mode client that is kept open is no faster: 100 new sessions with a mark took
-// 143 to 184 ms by one, 149 to 157 ms in one batch, and 178 to 223 ms in batches of ten.
-// And tmux 3.3a can crash, with all its sessions, when such a client is killed: it did in
-// 10 of 40 cases.
-//
 // A session that somebody else started, on any server, can be adopted: a link
-// tmux-x-<8 hex> in the socket directory leads to that server's socket, and sessions there
-// with the project's mark are the project's. Nothing else on such a server is listed or
-// changed. A server that cannot be asked makes all of the project's sessions unknown, like
-// one of the project's own. With Config.Server all sessions run on a server of the user's
-// own, which has to run and keeps its options.
+// tmux-x-<8 hex> in the socket directory leads to that server's socket. Of such a server,
+// and of one named by Config.Server, only the project's sessions are listed or changed. A
+// server that cannot be asked makes all of the project's sessions unknown.
 //
 // tmux reports what became of the pane, the shim's files what became of the agent. Where
 // one of them could be wrong, two must agree; see judge.

@@ -59,7 +59,6 @@ func judge(e evidence) (session.Liveness, *rundir.Exit) {
 	return session.Alive, nil
 }
 
-// unknownReason returns why it is unknown whether the agent is alive.
 func (e evidence) unknownReason() string {
 	switch {
 	case e.agent && e.exit != nil:
@@ -72,7 +71,6 @@ func (e evidence) unknownReason() string {
 	return "its signals contradict each other"
 }
 
-// gather returns the evidence of a pane and a run.
 func gather(p pane, f rundir.Facts) evidence {
 	alive, stopped := f.Agent.Runs()
 	e := evidence{

@@ -9,22 +9,15 @@ import (
 // listener returns the process of this user that listens at the other end of a connection;
 // 0 if there is none.
 func listener(conn net.Conn) (pid int) {
-	c, ok := conn.(*net.UnixConn)
-	if !ok {
-		return 0
-	}
-	raw, err := c.SyscallConn()
+	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {
 		return 0
 	}
-	err = raw.Control(func(fd uintptr) {
+	_ = raw.Control(func(fd uintptr) {
 		// Of a connected socket: the one that called listen(2); see unix(7).
 		if cred, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil && int(cred.Uid) == os.Geteuid() {
 			pid = int(cred.Pid)
 		}
 	})
-	if err != nil {
-		return 0
-	}
 	return pid
 }

@@ -19,10 +19,8 @@ func Available() error {
 	return err
 }
 
-// Server is one tmux server, by its socket, with the plain operations of tmux, for programs
-// that need panes and not agents. Its sessions have no mark and no shim; for those there is
-// Runtime. Its methods may be called from many goroutines, and each takes one short tmux
-// process.
+// Server is one tmux server with the plain operations of tmux, for programs that need panes
+// and not agents. Its methods may be called from many goroutines, and each runs one tmux.
 type Server struct {
 	Socket string // absolute; tmux -S
 	Bin    string // tmux program; empty: tmux on PATH
@@ -78,11 +76,11 @@ func (s Server) List(ctx context.Context) ([]Info, error) {
 	return all, nil
 }
 
-// New creates a session with one pane, 200 columns by 50 rows, that runs the command in the
-// directory, and returns the pane's id. tmux runs a single word by a shell and several as
-// they are; without a command the pane runs a shell. New starts the server if necessary,
-// without a configuration file and with little of this program's environment. The error
-// is session.ErrExists if the name is taken. tmux changes . and : in a name to _.
+// New creates a session with one pane, 200 columns by 50 rows, and returns the pane's id.
+// tmux runs a single word by a shell and several as they are; without a command the pane
+// runs a shell. New starts the server if necessary, without a configuration file and with
+// little of this program's environment. The error is session.ErrExists if the name is
+// taken. tmux changes . and : in a name to _.
 func (s Server) New(ctx context.Context, name, dir string, argv ...string) (pane string, err error) {
 	text, err := s.run(ctx, tmuxwire.NewSession(name, "", dir, argv...)...)
 	return strings.TrimSpace(text), err
@@ -120,7 +118,6 @@ func (s Server) Attach(name string) []string {
 	return tmuxwire.Attach(cmp.Or(s.Bin, "tmux"), s.Socket, tmuxwire.Session(name))
 }
 
-// targetOf returns the target of a pane's id or a session's name.
 func targetOf(target string) string {
 	if strings.HasPrefix(target, "%") {
 		return target

@@ -1,26 +1,34 @@
 package tmux
 
 import (
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/session"
 )
 
 // Sessions that are created and removed after the names were read are known.
 func TestServerNames(t *testing.T) {
-	s := &server{}
-	s.created("early") // no names were read yet
-	s.namesAt, s.names = time.Now().Add(time.Hour), map[string]bool{"old": true}
-	is := func(when, name string, want bool, count int) {
+	r := &servers{dir: t.TempDir(), known: map[string]*server{}, namesAt: time.Now().Add(time.Hour)}
+	r.names = map[string]string{"old": r.socket(1)}
+	is := func(when, name string, want error, count int) {
 		t.Helper()
-		there, err := s.has(t.Context(), name)
-		if err != nil || there != want || len(s.names) != count {
-			t.Errorf("%s: %s there: %v, of %d; %v", when, name, there, len(s.names), err)
+		s, err := r.reserve(t.Context(), name)
+		if !errors.Is(err, want) || err == nil && s.socket != r.socket(0) || len(r.names) != count {
+			t.Errorf("%s: %s: %v, want %v, of %d", when, name, err, want, len(r.names))
 		}
 	}
-	is("read", "old", true, 1)
-	is("read", "new", false, 1)
-	s.created("new")
-	is("made", "new", true, 2)
-	s.removed("old")
-	is("ended", "old", false, 1)
+	is("read", "old", session.ErrExists, 1)
+	is("read", "new", nil, 2)
+	r.names["new"] = r.socket(1)
+	is("made", "new", session.ErrExists, 2)
+	r.removed(r.at(r.socket(1)), "old")
+	is("ended", "old", nil, 2)
+	for i := range sessionsPerServer {
+		r.names[string(rune('a'+i))] = r.socket(0)
+	}
+	if s, err := r.reserve(t.Context(), "more"); err != nil || s.socket != r.socket(1) {
+		t.Errorf("beside a full server: %v", err)
+	}
 }

@@ -23,8 +23,8 @@ type pane struct {
 	closed bool // the agent's pane is gone, and this is another one of the session
 }
 
-// parsePanes reads a list of tmuxwire.PaneFormat behind a nonce and returns one pane for
-// each session: the agent's or, without a mark, the first.
+// parsePanes reads rows of tmuxwire.PaneFormat behind a nonce and returns one pane for each
+// session: the agent's or, without a mark, the first.
 func parsePanes(text, nonce string) ([]pane, error) {
 	var out []pane
 	at := map[string]int{}
@@ -50,7 +50,7 @@ func parsePanes(text, nonce string) ([]pane, error) {
 type observer struct {
 	runs    *runs
 	lineage string
-	asked   boundedSet // adopted runs for which tmux was asked again how they ended
+	asked   sync.Map // adopted runs for which tmux was asked again how they ended
 }
 
 // observe lists the sessions of a server; of an external one only the project's.
@@ -112,8 +112,7 @@ func (o *observer) observe(ctx context.Context, s *server, screens bool) ([]sess
 	return lives, nil
 }
 
-// settleTimeout bounds the wait for shims to write how their agent ended. It takes
-// milliseconds, on a busy machine some hundred.
+// settleTimeout bounds the wait for shims to write how their agent ended.
 const settleTimeout = time.Second
 
 // settle assesses runs that have just ended once more, so that whoever kills an agent
@@ -157,8 +156,7 @@ func (o *observer) live(s *server, p pane) session.Live {
 	return l
 }
 
-// markOf returns a session's mark. The session is foreign without a valid one, or with
-// that of another project.
+// markOf returns a session's mark. The session is foreign without one of the project's.
 func (o *observer) markOf(p pane) (m session.Mark, foreign bool) {
 	if err := json.Unmarshal([]byte(p.Mark), &m); err != nil || m.Project == "" && m.Run == "" {
 		return session.Mark{}, true
@@ -207,9 +205,11 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 	if exit == nil && liveness == session.Dead && f.Adopted() && !p.closed {
 		// Without a shim nobody writes the exit, and the pane's process is the agent. If it
 		// stays unknown, it is asked for only once.
-		if exit = exitOfPane(p.Pane, f); exit == nil && o.asked.add(l.Mark.Run) {
-			if now, err := s.look(ctx, l.Location.Name); err == nil && now.ID == p.ID && now.Dead {
-				exit = exitOfPane(now.Pane, f)
+		if exit = exitOfPane(p.Pane, f); exit == nil {
+			if _, asked := o.asked.LoadOrStore(l.Mark.Run, true); !asked {
+				if now, err := s.look(ctx, l.Location.Name); err == nil && now.ID == p.ID && now.Dead {
+					exit = exitOfPane(now.Pane, f)
+				}
 			}
 		}
 	}

@@ -72,7 +72,6 @@ type program struct {
 	silence *silence
 }
 
-// enterScope makes a command run in the scope.
 func (p program) enterScope(cmd *exec.Cmd) error {
 	if len(p.scope) == 0 {
 		return nil
@@ -120,7 +119,6 @@ func (p program) command(ctx context.Context, socket string, args ...string) (*e
 	return cmd, nil
 }
 
-// run runs one tmux command and returns what it printed.
 func (p program) run(ctx context.Context, socket string, stdin io.Reader, args ...string) (string, error) {
 	asked, within := ctx, p.silence.timeout()
 	ctx, cancel := context.WithTimeout(ctx, within)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
@@ -31,8 +30,6 @@ type runs struct {
 	dataDir, socketDir string
 
 	glances rundir.Cache
-	stopped boundedSet
-	sweeps  batcher[*sweep]
 }
 
 func (r *runs) dir(run string) string    { return filepath.Join(r.dataDir, "runs", run) }
@@ -99,10 +96,9 @@ func (r *runs) ask(ctx context.Context, run string, f func(*shim.Client, context
 	return f(c, ctx)
 }
 
-// stop ends a run and returns when none of its processes is left. A run starts at most
-// once, so one that was seen to have ended is not checked again.
+// stop ends a run and returns when none of its processes is left.
 func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
-	if err := checkRun(run); err != nil || r.stopped.has(run) {
+	if err := checkRun(run); err != nil {
 		return err
 	}
 	f, _ := r.facts(run) // what cannot be read is missing; the sweep does not need it
@@ -126,7 +122,7 @@ func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
 		}
 	}
 	if !seen {
-		if err := r.sweep(ctx, run, how.Signal, grace); err != nil {
+		if err := sweep(ctx, run, how.Signal, grace); err != nil {
 			return err
 		}
 	}
@@ -135,13 +131,7 @@ func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
 	if err := kill(ctx, f.Agent); err != nil {
 		return err
 	}
-	if err := r.awaitShim(ctx, run, false); err != nil {
-		return err
-	}
-	if f, _ := r.facts(run); f.Exit != nil && !f.Agent.Alive() {
-		r.stopped.add(run)
-	}
-	return nil
+	return r.awaitShim(ctx, run, false)
 }
 
 // stopAdopted ends the processes of a run without a shim and writes its exit. A process
@@ -224,52 +214,17 @@ func kill(ctx context.Context, p proc.Process) error {
 	return nil
 }
 
-// sweepKind is what runs have in common that one sweep ends.
-type sweepKind struct {
-	signal string
-	grace  time.Duration
-}
-
-type sweep struct {
-	sweepKind
-	run  string
-	done chan error
-}
-
-// sweep ends the processes that carry the run's mark. Runs that are swept at the same
-// time share a sweep, which reads every process of the machine.
-func (r *runs) sweep(ctx context.Context, run, signal string, grace time.Duration) error {
-	s := &sweep{sweepKind{signal, grace}, run, make(chan error, 1)}
-	r.sweeps.add(s, sweepAll)
+// sweep ends the processes that carry the run's mark.
+func sweep(ctx context.Context, run, signal string, grace time.Duration) error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := proc.Sweep(run, grace, signal)
+		done <- err
+	}()
 	select {
-	case err := <-s.done:
+	case err := <-done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-func sweepAll(batch []*sweep) {
-	kinds := map[sweepKind][]*sweep{}
-	for _, s := range batch {
-		kinds[s.sweepKind] = append(kinds[s.sweepKind], s)
-	}
-	var wg sync.WaitGroup
-	for kind, sweeps := range kinds {
-		wg.Go(func() {
-			ids := make([]string, len(sweeps))
-			for i, s := range sweeps {
-				ids[i] = s.run
-			}
-			left, err := proc.SweepAll(ids, kind.grace, kind.signal)
-			for _, s := range sweeps {
-				if left != nil && len(left[s.run]) == 0 {
-					s.done <- nil // processes of another run are left
-				} else {
-					s.done <- err
-				}
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -41,7 +41,6 @@ type Runtime struct {
 	servers  *servers
 	runs     *runs
 	observer *observer
-	creating sync.Map // names
 	typing   input.Turns
 }
 
@@ -90,10 +89,9 @@ func Inside(environ []string) bool {
 	})
 }
 
-// Observe lists the sessions of all the project's servers, ordered by socket and name,
-// with one list-panes a server and one call more for screens. Of the servers of adopted
-// sessions it lists only the project's. Where there is no socket, tmux need not be
-// installed.
+// Observe lists the sessions of all the project's servers, ordered by socket and name. Of
+// the servers of adopted sessions it lists only the project's. Where there is no socket,
+// tmux need not be installed.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	sockets, err := r.servers.sockets()
 	if err != nil {

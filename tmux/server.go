@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,19 +27,12 @@ type server struct {
 	socket   string
 	external bool // not of the project: only sessions with its mark count
 
-	requests batcher[*request]
-	captures batcher[*request]
-
-	mu       sync.Mutex // held while names are read, so that no change in between is lost
-	names    map[string]bool
-	namesAt  time.Time
-	counted  bool
-	sessions int  // about how many it has, once counted
-	reduced  bool // a session was removed, so that it may be about to exit
+	requests batcher
+	captures batcher
+	reduced  atomic.Bool // a session was removed, so that it may be about to exit
 }
 
-// running reports whether a server listens on the socket. The socket of a server that
-// has exited is left alone.
+// running reports whether a server listens on the socket.
 func (s *server) running(ctx context.Context) (bool, error) {
 	conn, err := (&net.Dialer{Timeout: answerTimeout}).DialContext(ctx, "unix", s.socket)
 	switch {
@@ -53,75 +46,9 @@ func (s *server) running(ctx context.Context) (bool, error) {
 	return false, fmt.Errorf("connect to tmux server: %w", err)
 }
 
-// namesAge bounds the age of the names that are read from a server. Only one apply at a
-// time creates sessions, and it waits for the operations of a killed one.
-const namesAge = time.Second
-
-// readNames reads the sessions' names at most once a second: a process for each name and
-// server would be too many. The caller holds the lock.
-func (s *server) readNames(ctx context.Context) error {
-	began := time.Now()
-	if began.Sub(s.namesAt) < namesAge {
-		return nil
-	}
-	text, err := s.ask(ctx, tmuxwire.Command{"list-sessions", "-F", "#{session_name}"})
-	if err != nil && !errors.Is(err, session.ErrGone) {
-		return err
-	}
-	s.namesAt, s.names = began, map[string]bool{}
-	for line := range strings.Lines(text) {
-		s.names[strings.TrimSuffix(line, "\n")] = true
-	}
-	return nil
-}
-
-// has reports whether the server has a session of that name.
-func (s *server) has(ctx context.Context, name string) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := s.readNames(ctx)
-	return s.names[name], err
-}
-
-// reserve counts a session that is about to be created, unless the server is full.
-func (s *server) reserve(ctx context.Context) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.counted {
-		if err := s.readNames(ctx); err != nil {
-			return false, err
-		}
-		s.counted, s.sessions = true, len(s.names)
-	}
-	if s.sessions >= sessionsPerServer {
-		return false, nil
-	}
-	s.sessions++
-	return true, nil
-}
-
-func (s *server) created(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.names != nil {
-		s.names[name] = true
-	}
-}
-
-// removed takes back the reservation of a session, and its name unless that is empty.
-func (s *server) removed(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sessions, s.reduced = max(0, s.sessions-1), true
-	delete(s.names, name)
-}
-
 // awaitExit waits until a server whose last session was removed has exited.
 func (s *server) awaitExit() {
-	s.mu.Lock()
-	reduced := s.reduced
-	s.mu.Unlock()
-	if !reduced {
+	if !s.reduced.Load() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), exitLimit)
@@ -171,8 +98,7 @@ func (s *server) capture(ctx context.Context, target string, lines int) (string,
 	return tmuxwire.LastLines(text, lines), nil
 }
 
-// capturesAtOnce is how many histories one process prints: each may have ten megabytes,
-// and all are in memory until the process has exited.
+// capturesAtOnce is how many histories, of up to ten megabytes, one process prints.
 const capturesAtOnce = 16
 
 // screens returns what panes show, by their ids, in one call. Each screen is in front of
@@ -258,14 +184,12 @@ func (s *server) terminateStuck() {
 	}
 }
 
-// socketTimeout is the time that a server has to create its socket again. It takes
-// milliseconds.
+// socketTimeout is the time that a server has to create its socket again.
 const socketTimeout = 2 * time.Second
 
 // restoreSocket makes a run's server create its socket again if a clean-up job has removed
-// it. Otherwise nobody could remove the run's session or see the server's other sessions.
-// The server is recognized as the parent of the run's shim with the socket in its command
-// line. A failure does not keep the run from being stopped.
+// it. The server is recognized as the parent of the run's shim with the socket in its
+// command line. A failure does not keep the run from being stopped.
 func (s *server) restoreSocket(ctx context.Context, f rundir.Facts) {
 	if s.external {
 		return

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -25,12 +27,15 @@ type servers struct {
 	program  program
 	scope    []string // Config.Scope
 
-	mu       sync.Mutex
-	known    map[string]*server // by socket
-	listedAt time.Time
+	mu    sync.Mutex
+	known map[string]*server // by socket
+
+	creating sync.Map          // names of sessions, with their sockets once they are chosen
+	naming   sync.Mutex        // held while names are read, so that no change is lost
+	names    map[string]string // sockets by the names of sessions, as of namesAt
+	namesAt  time.Time
 }
 
-// at returns the server of a socket.
 func (r *servers) at(socket string) *server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,7 +43,7 @@ func (r *servers) at(socket string) *server {
 	if s == nil {
 		program := r.program
 		program.silence = &silence{}
-		s = &server{program: program, scope: r.scope, socket: socket, external: filepath.Dir(socket) != filepath.Clean(r.dir), captures: batcher[*request]{most: capturesAtOnce}}
+		s = &server{program: program, scope: r.scope, socket: socket, external: filepath.Dir(socket) != filepath.Clean(r.dir), captures: batcher{most: capturesAtOnce}}
 		r.known[socket] = s
 	}
 	return s
@@ -48,8 +53,11 @@ func (r *servers) at(socket string) *server {
 func (r *servers) close() {
 	r.mu.Lock()
 	known := r.known
-	r.known, r.listedAt = map[string]*server{}, time.Time{}
+	r.known = map[string]*server{}
 	r.mu.Unlock()
+	r.naming.Lock()
+	r.namesAt = time.Time{}
+	r.naming.Unlock()
 	var wg sync.WaitGroup
 	for _, s := range known {
 		if !s.external {
@@ -103,10 +111,44 @@ func resolveSocket(socket string) string {
 	return filepath.Clean(socket)
 }
 
-// sessionsPerServer is how many sessions a server has before the next one is started.
-// What a server does for a client grows with its sessions (0.75 ms at 100, 18 ms at
-// 1000), and a server that crashes takes all of them with it.
+// sessionsPerServer bounds what a server does for each client (0.75 ms at 100 sessions,
+// 18 ms at 1000), and what a server that crashes takes with it.
 const sessionsPerServer = 128
+
+// namesAge bounds the age of the names that are read from servers: a process for each name
+// and server would be too many. Only one apply at a time creates sessions, and it waits for
+// the operations of a killed one.
+const namesAge = time.Second
+
+// readNames reads the names of all sessions. The caller holds naming.
+func (r *servers) readNames(ctx context.Context) error {
+	began := time.Now()
+	if began.Sub(r.namesAt) < namesAge {
+		return nil
+	}
+	sockets, err := r.sockets()
+	if err != nil {
+		return err
+	}
+	names := map[string]string{}
+	r.creating.Range(func(name, socket any) bool {
+		if socket != "" {
+			names[name.(string)] = socket.(string)
+		}
+		return true
+	})
+	for _, socket := range sockets {
+		text, err := r.at(socket).ask(ctx, tmuxwire.Command{"list-sessions", "-F", "#{session_name}"})
+		if err != nil && !errors.Is(err, session.ErrGone) {
+			return err
+		}
+		for line := range strings.Lines(text) {
+			names[strings.TrimSuffix(line, "\n")] = socket
+		}
+	}
+	r.names, r.namesAt = names, began
+	return nil
+}
 
 // reserve returns a server with room for a session, and counts the session. The server
 // may have to be started. The name must be free on all others; the server itself
@@ -115,29 +157,34 @@ func (r *servers) reserve(ctx context.Context, name string) (*server, error) {
 	if r.personal != "" {
 		return r.runningPersonal(ctx)
 	}
-	var s *server
-	for n := 0; s == nil; n++ {
-		next := r.at(r.socket(n))
-		free, err := next.reserve(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if free {
-			s = next
-		}
-	}
-	others, err := r.others(s)
-	for i := 0; err == nil && i < len(others); i++ {
-		var exists bool
-		if exists, err = others[i].has(ctx, name); exists {
-			err = session.ErrExists
-		}
-	}
-	if err != nil {
-		s.removed("")
+	r.naming.Lock()
+	defer r.naming.Unlock()
+	if err := r.readNames(ctx); err != nil {
 		return nil, err
 	}
-	return s, nil
+	sessions := map[string]int{}
+	for _, socket := range r.names {
+		sessions[socket]++
+	}
+	n := 0
+	for sessions[r.socket(n)] >= sessionsPerServer {
+		n++
+	}
+	socket := r.socket(n)
+	if on, exists := r.names[name]; exists && on != socket {
+		return nil, session.ErrExists
+	}
+	r.names[name] = socket
+	r.creating.Store(name, socket)
+	return r.at(socket), nil
+}
+
+// removed records that a server no longer has a session.
+func (r *servers) removed(s *server, name string) {
+	s.reduced.Store(true)
+	r.naming.Lock()
+	defer r.naming.Unlock()
+	delete(r.names, name)
 }
 
 // runningPersonal returns the user's own server, which has to run.
@@ -154,44 +201,14 @@ func (r *servers) runningPersonal(ctx context.Context) (*server, error) {
 	return s, err
 }
 
-// others returns the other servers that may have a session of the project: those with a
-// socket, listed at most once a second, and those used before.
-func (r *servers) others(than *server) ([]*server, error) {
-	r.mu.Lock()
-	began, listedAt := time.Now(), r.listedAt
-	r.mu.Unlock()
-	if began.Sub(listedAt) >= namesAge {
-		sockets, err := r.sockets()
-		if err != nil {
-			return nil, err
-		}
-		for _, socket := range sockets {
-			r.at(socket)
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if began.Sub(listedAt) >= namesAge {
-		r.listedAt = began
-	}
-	var found []*server
-	for _, s := range r.known {
-		if s != than && !s.external {
-			found = append(found, s)
-		}
-	}
-	return found, nil
-}
-
 const linkPrefix = "tmux-x-"
 
-// linkPath returns the path of the link by which Observe finds an external server.
 func (r *servers) linkPath(socket string) string {
 	sum := sha256.Sum256([]byte(socket))
 	return filepath.Join(r.dir, linkPrefix+hex.EncodeToString(sum[:4]))
 }
 
-// link creates the link to an external server.
+// link creates the link by which Observe finds an external server.
 func (r *servers) link(s *server) error {
 	if !s.external {
 		return nil
@@ -220,10 +237,10 @@ func (r *servers) unlink(ctx context.Context, o *observer, s *server) {
 
 // linked returns the sockets of external servers.
 func (r *servers) linked() []string {
-	dir := strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(r.dir)
-	links, _ := filepath.Glob(filepath.Join(dir, linkPrefix+"????????")) // fails only for a bad pattern
+	links, _ := fs.Glob(os.DirFS(r.dir), linkPrefix+"????????") // fails only for a bad pattern
 	var sockets []string
-	for _, link := range links {
+	for _, name := range links {
+		link := filepath.Join(r.dir, name)
 		to, err := os.Readlink(link)
 		if err != nil || !filepath.IsAbs(to) || r.linkPath(to) != link {
 			continue // another program's

@@ -3,36 +3,26 @@ package tmux
 import (
 	"fmt"
 	"net"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
-	// answerTimeout is the time that a server has to answer. It is far more than any
-	// command takes, and keeps a suspended server from blocking the others.
+	// answerTimeout keeps a suspended server from blocking the others.
 	answerTimeout = 20 * time.Second
-	// silentTimeout replaces it for a server that has not answered just now, since a
-	// command of agentform asks several times.
+	// silentTimeout replaces answerTimeout for silenceLasts after a server has not answered,
+	// since a command of agentform asks several times.
 	silentTimeout = 2 * time.Second
-	// silenceLasts is for how long that is.
-	silenceLasts = time.Minute
+	silenceLasts  = time.Minute
 )
 
 // silence remembers when a server did not answer. The zero value is of one that does, and
 // nil remembers nothing.
-type silence struct {
-	mu    sync.Mutex
-	since time.Time
-}
+type silence struct{ since atomic.Int64 } // in nanoseconds
 
 // timeout returns the time that the server has for the next answer.
 func (s *silence) timeout() time.Duration {
-	if s == nil {
-		return answerTimeout
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.since.IsZero() && time.Since(s.since) < silenceLasts {
+	if s != nil && time.Since(time.Unix(0, s.since.Load())) < silenceLasts {
 		return silentTimeout
 	}
 	return answerTimeout
@@ -40,16 +30,12 @@ func (s *silence) timeout() time.Duration {
 
 // answered records whether the server answered within a timeout.
 func (s *silence) answered(ok bool, timeout time.Duration) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch {
+	case s == nil:
 	case ok:
-		s.since = time.Time{}
+		s.since.Store(0)
 	case timeout == answerTimeout:
-		s.since = time.Now()
+		s.since.Store(time.Now().UnixNano())
 	}
 }
 

@@ -29,17 +29,16 @@ func poll(ctx context.Context, most time.Duration, f func() (done bool, err erro
 	}
 }
 
-// batcher runs items in batches: items that are added while a batch runs are in the next
-// one.
-type batcher[T any] struct {
-	most int // items in a batch; 0: no limit
+// batcher runs requests in batches: those that are added while a batch runs are in the next.
+type batcher struct {
+	most int // requests in a batch; 0: no limit
 
 	mu   sync.Mutex
 	busy bool
-	next []T
+	next []*request
 }
 
-func (b *batcher[T]) add(item T, run func([]T)) {
+func (b *batcher) add(item *request, run func([]*request)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.next = append(b.next, item)
@@ -49,7 +48,7 @@ func (b *batcher[T]) add(item T, run func([]T)) {
 	}
 }
 
-func (b *batcher[T]) work(run func([]T)) {
+func (b *batcher) work(run func([]*request)) {
 	for {
 		b.mu.Lock()
 		n := len(b.next)
@@ -66,34 +65,4 @@ func (b *batcher[T]) work(run func([]T)) {
 		b.mu.Unlock()
 		run(batch)
 	}
-}
-
-// boundedSet is a set of runs. It starts over when it is full: what is known of a run
-// only saves work. The zero value is empty and may be used from many goroutines.
-type boundedSet struct {
-	mu   sync.Mutex
-	runs map[string]bool
-}
-
-// setLimit bounds a boundedSet: a hub restarts agents for months.
-const setLimit = 10_000
-
-func (s *boundedSet) has(run string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.runs[run]
-}
-
-// add adds a run and reports whether it was missing.
-func (s *boundedSet) add(run string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.runs[run] {
-		return false
-	}
-	if s.runs == nil || len(s.runs) >= setLimit {
-		s.runs = map[string]bool{}
-	}
-	s.runs[run] = true
-	return true
 }
