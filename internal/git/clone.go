@@ -57,21 +57,16 @@ func (o Owner) Take(path string) error {
 
 // AddClone clones one branch of the repository (the top of any of its checkouts) to path,
 // which must be absolute, and nothing or an empty directory. It creates a branch that the
-// repository does not have in the clone from base (empty: HEAD), and made reports that. The
-// repository is only read.
+// repository does not have in the clone from base (empty: HEAD), and made reports that.
 //
 // The clone has the commits of its branch and their tags, and the name and address for
-// commits. It has no other branch, hook or setting, and shares no file with the repository.
-// It belongs to owner, or for nil to the caller.
-//
-// The clone appears at path as a whole, also if agentform is killed.
+// commits, and shares no file with the repository. It belongs to owner, or for nil to the
+// caller. It appears at path as a whole, also if agentform is killed.
 func AddClone(ctx context.Context, repo, path, branch, base string, owner *Owner) (made bool, err error) {
 	defer wrap(&err, "clone %s to %s on branch %q", repo, path, branch)
-	if err := session.CheckBranch(branch); err != nil {
+	was, err := surroundings(path, branch)
+	if err != nil {
 		return false, err
-	}
-	if !filepath.IsAbs(path) {
-		return false, errors.New("the path is not absolute")
 	}
 	exists, err := hasBranch(ctx, repo, branch)
 	if err != nil {
@@ -82,10 +77,6 @@ func AddClone(ctx context.Context, repo, path, branch, base string, owner *Owner
 		from = headsPrefix + branch
 	}
 	if from, err = commitOf(ctx, repo, from); err != nil {
-		return false, err
-	}
-	was, err := surroundings(path)
-	if err != nil {
 		return false, err
 	}
 	defer func() {
@@ -151,7 +142,7 @@ func fill(ctx context.Context, dir, repo, branch, commit string) error {
 	return nil
 }
 
-// formatOf returns the object format of a repository by the name of a commit.
+// formatOf returns the object format that has a commit of that name.
 func formatOf(commit string) string {
 	if len(commit) == 64 {
 		return "sha256"
@@ -159,8 +150,7 @@ func formatOf(commit string) string {
 	return "sha1"
 }
 
-// asidePrefix is the prefix of directories beside a workspace that are to become it, or
-// were it.
+// asidePrefix is that of directories beside a workspace that are to become it, or were it.
 const asidePrefix = ".agentform-part-"
 
 // aside makes a directory beside path that is renamed to it.

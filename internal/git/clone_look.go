@@ -176,7 +176,7 @@ func (d dirs) packedRefs() (map[string]string, error) {
 	return found, err
 }
 
-// cloneTip returns the commit of a branch of the clone at path, from its files.
+// cloneTip returns the commit of a branch of the clone at path.
 func cloneTip(path, branch string) (string, error) {
 	d, err := cloneDirs(path)
 	if err != nil {

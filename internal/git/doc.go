@@ -2,8 +2,8 @@
 // what is checked out where.
 //
 // Looking reads git's files and starts no process, because it is done for every session all
-// the time. Changing runs git in a clean environment, without programs of the repository
-// (fsmonitor, hooks). Only making a worktree runs its hooks, as git does for a person.
+// the time. Changing runs git in a clean environment, without programs of the repository.
+// Only making a worktree runs its hooks, as git does for a person.
 //
 // In a clone, the workspace of a container whose agent is not trusted, no git runs: LookClone
 // and CloneRisk read its files, Fetch reads its objects, and a Runner asks for what is not

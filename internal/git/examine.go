@@ -84,8 +84,8 @@ func isStore(dir string) bool {
 	return true
 }
 
-// nested returns the first worktree or repository below the checkout that holds work, and
-// the repository's other worktrees below it.
+// nested returns the repository's other worktrees below the checkout, and the first
+// worktree or repository there that holds work.
 func (g examiner) nested(ctx context.Context) (inner []string, holds string, err error) {
 	checkouts, stores, err := search(ctx, g.top)
 	if err != nil {

@@ -74,7 +74,7 @@ func (d dirs) checkout(co session.Checkout) session.Checkout {
 // errMoved reports that a worktree's repository is no longer at its place.
 var errMoved = errors.New("is gone")
 
-// repair returns advice on how to reconnect the worktree at path with its repository.
+// repair returns how to reconnect the worktree at path with its repository.
 func (d dirs) repair(err error, path string) string {
 	if !errors.Is(err, errMoved) || d.git == filepath.Join(path, ".git") {
 		return ""
@@ -111,9 +111,8 @@ func (d dirs) branchGone(branch string) (last string, gone bool, err error) {
 	return last, last != "" || d.git != d.common, err
 }
 
-// symbolicRef returns the branch in the file of a branch that has no commit (git
-// symbolic-ref). A file with neither is an error: after a crash of the machine it may be
-// empty or full of zeros.
+// symbolicRef returns the branch in the file of a branch (git symbolic-ref). A file with
+// neither branch nor commit is an error: a crash of the machine can empty it.
 func (d dirs) symbolicRef(ref string) (to string, err error) {
 	file := filepath.Join(d.common, filepath.FromSlash(ref))
 	text, err := readSmall(file)
@@ -224,7 +223,6 @@ func within(dir, path string) string {
 
 const headsPrefix = "refs/heads/"
 
-// head returns what is checked out.
 func (d dirs) head() (branch, commit, busy string, err error) {
 	file := filepath.Join(d.git, "HEAD")
 	text, err := readSmall(file)

@@ -11,10 +11,8 @@ import (
 )
 
 // LookCache caches the results of looks, for a hub: after two equal ones it returns the same
-// until a file changes that they read. It does not cache what is missing, or a checkout with
-// a detached HEAD, a symbolic ref, an operation under way, or refs that are not files. If a
-// repository was moved and replaced by a link, it returns the old path until something else
-// changes. A LookCache can be used from many goroutines.
+// until a file changes that they read; see lasts. If a repository was moved and replaced by
+// a link, it returns the old path until something else changes.
 type LookCache struct {
 	look func(string) session.Checkout
 	stat func(string) (stamp.Stamp, error) // of the folder
@@ -42,7 +40,7 @@ func NewCloneLookCache() *LookCache {
 	return &LookCache{look: LookClone, stat: stamp.Lstat, now: time.Now}
 }
 
-// Look returns the result of the cached function for a path.
+// Look looks at a path, unless nothing has changed.
 func (l *LookCache) Look(path string) session.Checkout {
 	l.mu.Lock()
 	before, known := l.known[path]

@@ -69,8 +69,7 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err}
 }
 
-// killAfter bounds git's cleanup after SIGTERM, and the wait for output of processes that a
-// hook left running.
+// killAfter bounds git's cleanup after SIGTERM, and the wait for what a hook left running.
 const killAfter = 2 * time.Second
 
 // quiet are settings for every command but git worktree add.
@@ -99,7 +98,7 @@ func runHooked(ctx context.Context, dir string, args ...string) (string, error) 
 	return start(ctx, dir, "", args, args)
 }
 
-// start runs git with args. Errors show said instead.
+// start runs git with args; errors show said instead.
 func start(ctx context.Context, dir, stdin string, args, said []string) (string, error) {
 	bin, err := exec.LookPath("git")
 	if err != nil {

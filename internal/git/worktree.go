@@ -17,9 +17,8 @@ import (
 // undoTimeout bounds the removal of a worktree that failed.
 const undoTimeout = 30 * time.Second
 
-// Worktrees returns every checkout of the repository with its branch, sorted by path. A
-// checkout during a rebase or bisect holds the branch that it is about. Paths are absolute
-// and without links.
+// Worktrees returns every checkout of the repository, sorted by path, with its branch or
+// that of a rebase or bisect. Paths are absolute and without links.
 func Worktrees(ctx context.Context, repo string) ([]session.Held, error) {
 	sep := "\x00"
 	out, err := run(ctx, repo, "worktree", "list", "--porcelain", "-z")
@@ -65,17 +64,9 @@ func parseHeld(lines []string) (h session.Held, ok bool) {
 // AddWorktree makes a worktree of the repository (the top of any of its checkouts, or its
 // git directory) on branch. path must be absolute, and nothing or an empty directory. A new
 // branch starts at base (empty: HEAD), without an upstream, and branchMade reports that. The
-// repository's post-checkout hook runs, and can fail.
-//
-// A repository gets one worktree at a time. After an error nothing is left behind.
+// repository's post-checkout hook runs, and can fail. After an error nothing is left behind.
 func AddWorktree(ctx context.Context, repo, path, branch, base string) (branchMade bool, err error) {
 	defer wrap(&err, "add worktree %s on branch %q", path, branch)
-	if err := session.CheckBranch(branch); err != nil {
-		return false, err
-	}
-	if !filepath.IsAbs(path) {
-		return false, errors.New("the path is not absolute")
-	}
 	d, err := repository(repo)
 	if err != nil {
 		return false, err
@@ -90,7 +81,7 @@ func AddWorktree(ctx context.Context, repo, path, branch, base string) (branchMa
 			return false, err
 		}
 	}
-	was, err := surroundings(path)
+	was, err := surroundings(path, branch)
 	if err != nil {
 		return false, err
 	}
@@ -154,9 +145,16 @@ type ground struct {
 	above string      // the lowest directory above it that existed
 }
 
-// surroundings returns what is at path. Anything but an empty directory is an error.
-func surroundings(path string) (ground, error) {
+// surroundings returns what is at path, for a checkout of branch. Anything but an empty
+// directory is an error.
+func surroundings(path, branch string) (ground, error) {
 	g := ground{above: filepath.Dir(path)}
+	if err := session.CheckBranch(branch); err != nil {
+		return g, err
+	}
+	if !filepath.IsAbs(path) {
+		return g, errors.New("the path is not absolute")
+	}
 	switch fi, err := os.Lstat(path); {
 	case err == nil && !fi.IsDir():
 		return g, errors.New("the path exists and is not a directory")
@@ -193,8 +191,8 @@ func (g ground) restore(path string) {
 	}
 }
 
-// repository returns the directories of a repository by the top of a checkout or its git
-// directory.
+// repository returns the directories of the repository whose checkout or git directory
+// repo is.
 func repository(repo string) (dirs, error) {
 	d, err := findDirs(repo)
 	if errors.Is(err, ErrNotRepository) {
@@ -276,4 +274,137 @@ func RepairWorktrees(ctx context.Context, repo string, paths ...string) (err err
 	defer release()
 	_, err = run(ctx, repo, append([]string{"worktree", "repair"}, paths...)...)
 	return err
+}
+
+// RemoveWorktree removes the repository's worktree at path, and never its branch. It
+// returns a *RiskError if anything would be lost (AtRisk), and git's error for a locked
+// worktree and the main checkout. Of a worktree whose directory is gone it removes the
+// repository's entry. A worktree that does not exist is no error.
+func RemoveWorktree(ctx context.Context, repo, path string) (err error) {
+	defer wrap(&err, "remove worktree %s", path)
+	d, err := repository(repo)
+	if err != nil {
+		return err
+	}
+	release, err := hold(ctx, d.common)
+	if err != nil {
+		return err
+	}
+	defer release()
+	switch fi, err := os.Lstat(path); {
+	case err == nil && fi.Mode()&os.ModeSymlink != 0:
+		return errors.New("it was replaced by a link")
+	case errors.Is(err, os.ErrNotExist):
+		if entry := d.entry(path); entry != "" {
+			return forget(ctx, repo, path, entry)
+		}
+		return nil
+	}
+	risk, inner, err := atRisk(ctx, path, repo)
+	if err != nil {
+		return fmt.Errorf("look for unsaved work in it: %w", err)
+	}
+	if risk.Any() {
+		return &RiskError{path, risk}
+	}
+	for _, p := range inner { // else git takes their branches for used
+		if err := removeExamined(ctx, repo, p); err != nil {
+			return err
+		}
+	}
+	return removeExamined(ctx, repo, path)
+}
+
+// removeExamined removes a worktree in which nothing is at risk. Without --force git checks
+// again, but refuses every worktree with submodules.
+func removeExamined(ctx context.Context, repo, path string) error {
+	args := []string{"worktree", "remove"}
+	if has, err := hasSubmodules(ctx, path); err != nil {
+		return err
+	} else if has {
+		args = append(args, "--force") // once: a locked worktree is still refused
+	}
+	_, err := run(ctx, repo, append(args, "--", path)...)
+	return err
+}
+
+// hasSubmodules reports whether git takes the worktree at path to have submodules: in its
+// index, or as repositories in its git directory.
+func hasSubmodules(ctx context.Context, path string) (bool, error) {
+	d, err := findDirs(path)
+	if err != nil {
+		return false, err
+	}
+	if entries, err := os.ReadDir(filepath.Join(d.git, "modules")); err == nil && len(entries) > 0 {
+		return true, nil
+	}
+	out, err := run(ctx, path, "--work-tree=.", "ls-files", "--stage", "-z")
+	return strings.HasPrefix(out, gitlink) || strings.Contains(out, "\x00"+gitlink), err
+}
+
+// gitlink begins the line of a submodule in the index.
+const gitlink = "160000 "
+
+// forget removes the entry of a worktree whose directory is gone or empty, unless it is the
+// last that holds some commits. The caller holds the repository.
+func forget(ctx context.Context, repo, path, entry string) error {
+	risk, err := goneRisk(ctx, repo, entry)
+	if err != nil {
+		return err
+	}
+	if risk.Any() {
+		return fmt.Errorf("its directory is gone, and %w (its entry is %s; to remove that: git -C %s worktree prune)", &RiskError{path, risk}, entry, repo)
+	}
+	_ = syscall.Rmdir(path) // git removes it only if it is gone
+	args := []string{"worktree", "remove", "--force"}
+	if reason, err := readSmall(filepath.Join(entry, "locked")); err == nil && reason == "initializing" {
+		// git was killed while it made it. Any other lock is a person's.
+		args = append(args, "--force")
+	}
+	_, err = run(ctx, repo, append(args, "--", path)...)
+	return err
+}
+
+// finishTimeout bounds how long a git that outlived its agentform may take to finish a
+// worktree, with files that a filter fetches.
+const finishTimeout = 10 * time.Minute
+
+// partial reports whether git has not finished making this linked worktree. It locks it
+// meanwhile with the reason "initializing" (git's builtin/worktree.c).
+func (d dirs) partial() bool {
+	if d.git == d.common {
+		return false
+	}
+	why, err := readSmall(filepath.Join(d.git, "locked"))
+	return err == nil && strings.HasPrefix(why, "initializing")
+}
+
+// finish waits for a git that still makes a worktree at path for a killed agentform, and
+// removes a worktree that nobody makes any more. there reports whether it is complete.
+func (d dirs) finish(ctx context.Context, repo, path, branch, entry string) (there bool, err error) {
+	began := dirs{git: entry, common: d.common}
+	if !began.partial() {
+		return false, nil
+	}
+	for until := time.Now().Add(finishTimeout); began.partial(); {
+		if !atWork(path) {
+			if !began.partial() { // finished meanwhile
+				break
+			}
+			if _, err := run(ctx, repo, "worktree", "remove", "--force", "--force", "--", path); err != nil {
+				return false, fmt.Errorf("remove the half-made worktree: %w", err)
+			}
+			return false, nil
+		}
+		if time.Now().After(until) {
+			return false, fmt.Errorf("a git that was started before is still making it, after %s", finishTimeout)
+		}
+		select {
+		case <-ctx.Done():
+			return false, fmt.Errorf("wait for a git that is still making it: %w", context.Cause(ctx))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	co := Look(path)
+	return co.Err == nil && co.Repo == d.common && co.Branch == branch, co.Err
 }
