@@ -17,9 +17,8 @@ import (
 type Options struct {
 	// Dir is the project directory. Empty: the current directory.
 	Dir string
-	// Files are manifests, or directories of them, to read instead of those in Dir.
-	// They may be relative to Dir. The directory of the first is path.module, which file
-	// functions and the default repository of sessions start from.
+	// Files are manifests, or directories of them, to read instead of those in Dir. The
+	// directory of the first is path.module.
 	Files []string
 	// Vars are the --var and --var-file flags. A later one wins.
 	Vars []Var
@@ -29,12 +28,10 @@ type Options struct {
 	Builtins map[string]session.AgentSpec
 	// DataDir overrides the manifest's data_dir.
 	DataDir string
-	// Version is agentform's own, for required_version. A development build, which has
-	// no version number, satisfies every constraint.
+	// Version is agentform's own, for required_version. A development build satisfies all.
 	Version string
-	// Workspace returns the directory of a session, for outputs and checks that refer to
-	// it: a recorded session may not be where its declaration now says. The manifest is
-	// complete but for its outputs. Nil: the declared directory.
+	// Workspace returns the directory of a session, for outputs and checks: a recorded one
+	// may not be where its declaration now says. Nil: the declared directory.
 	Workspace func(*Manifest, session.Spec) string
 }
 
@@ -80,17 +77,13 @@ type Manifest struct {
 	Agents map[string]Agent `json:"-"`
 }
 
-// loadLimits are what Load may use. 6000 sessions written out take a tenth of the time
-// and a quarter of the memory.
+// loadLimits are ten times what 6000 sessions written out take, and four times their memory.
 var loadLimits = expr.Limits{Time: 10 * time.Second, Memory: 1 << 30}
 
-// Load reads and evaluates the manifests. It returns all problems, sorted by file and
-// line. The manifest is never nil. After an error it has no sessions, but Root and DataDir
-// can be used. The same files and options give the same result.
-//
-// A load that takes too much time or memory ends with an error at what it evaluated. The
-// evaluation continues in the background until the next function or attribute, so a
-// program should exit after this error.
+// Load reads and evaluates the manifests. It returns all problems, sorted by file and line.
+// The manifest is never nil. After an error it has no sessions, but Root and DataDir can be
+// used. A load that takes too much time or memory ends with an error, and continues in the
+// background until the next function or attribute, so a program should exit after it.
 func Load(o Options) (*Manifest, []session.Diagnostic) { return load(o, loadLimits) }
 
 func load(o Options, limits expr.Limits) (*Manifest, []session.Diagnostic) {

@@ -13,8 +13,7 @@ import (
 )
 
 // Schema returns the manifest language for editors: a JSON Schema (draft 7) of the JSON
-// syntax, with the native syntax under "x-agentform". It is made from the tables that
-// decode manifests.
+// syntax, with the native syntax under "x-agentform".
 func Schema() ([]byte, error) {
 	all := language()
 	lifecycle := all["session"].blocks["lifecycle"]

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// IsManifest reports whether a file with that name in the project directory is a manifest.
+// IsManifest reports whether a file with that name is a manifest of its directory.
 func IsManifest(name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") {
 		return false // hidden, or of an editor

@@ -33,8 +33,7 @@ type Request struct {
 	Dir    session.Checkout // absolute
 }
 
-// Compose returns the spec of a request, with the defaults of a session block. Errors are
-// in terms of the command line.
+// Compose returns the spec of a request. Errors are in terms of the command line.
 func (m *Manifest) Compose(a Request) (session.Spec, error) {
 	s := session.Spec{
 		Address: a.Address, Role: a.Role, Labels: a.Labels, Desired: session.Running,

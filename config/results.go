@@ -6,8 +6,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Move is a moved block: the record of From belongs to the session declared as To. Both
-// are instances, or both are blocks and stand for their instances.
+// Move is a moved block: the record of From belongs to the session declared as To. Both are
+// instances, or both are blocks and stand for their instances.
 type Move struct {
 	From, To session.Address
 	Range    session.Range

@@ -145,8 +145,7 @@ func branchDirectory(branch string) string {
 	return slug + "-" + hex.EncodeToString(sum[:3])
 }
 
-// WorkspaceName returns the directory name of a session's workspaces. It is unique to the
-// address.
+// WorkspaceName returns the directory name of a session's workspaces, which no other has.
 func WorkspaceName(a session.Address) string {
 	return strings.TrimPrefix(a.OutsideName("x"), "x-")
 }

@@ -15,10 +15,9 @@ import (
 
 const fileName = "events.jsonl"
 
-// Append appends the event to the history in the session's directory (DATA_DIR/agents/ROLE/ID),
-// which it creates, as one line in one write. It does not sync: a crash of the machine may
-// lose the last events. An excerpt longer than session.TailLimit loses its beginning. A
-// history larger than 1 MiB is shortened. Many goroutines and processes can call it at once.
+// Append appends the event to the history in the session's directory, which it creates, in one
+// write. It does not sync: a crash of the machine may lose the last events. Many goroutines
+// and processes can call it at once.
 func Append(dir string, e Event) error {
 	path := filepath.Join(dir, fileName)
 	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, shared)

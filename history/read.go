@@ -12,17 +12,14 @@ import (
 	"time"
 )
 
-// Read returns the events in the session's directory from a time on (zero: all), in the
-// order in which they were recorded. It skips invalid lines, such as one that a crash has
-// torn. Without a history there are no events. Of a file of more than 8 MiB, which agentform
-// does not write, it reads only the end.
+// Read returns the events in the session's directory from a time on (zero: all), in the order
+// in which they were recorded. It skips invalid lines, such as one that a crash has torn.
 func Read(dir string, since time.Time) ([]Event, error) {
 	events, err := TailOf(dir).More()
 	return slices.DeleteFunc(events, func(e Event) bool { return e.Time.Before(since) }), err
 }
 
-// Size returns the size of the history in the session's directory, which grows with each
-// event.
+// Size returns the size of the history in bytes, which grows with each event.
 func Size(dir string) int64 {
 	fi, err := os.Stat(filepath.Join(dir, fileName))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TranscriptName is the name of the file with a session's screens, the newest last. Older
-// ones are in files with the suffixes .1, .2 and .3.
+// TranscriptName is the file with a session's screens. Older ones have the suffixes .1, .2,
+// .3.
 const TranscriptName = "transcript.log"
 
 // Limits of a transcript: 4 × 16 MiB.
@@ -19,9 +19,8 @@ const (
 	transcriptFiles = 4
 )
 
-// AppendScreen appends the screen of a run to the transcript in the session's directory, with the
-// reason and at most session.TailLimit bytes. It does nothing for an empty screen. Many
-// processes can call it at once.
+// AppendScreen appends a run's screen, unless it is empty, to the transcript in the session's
+// directory. Many processes can call it at once.
 func AppendScreen(dir string, at time.Time, run, why, screen string) error {
 	screen = withoutGaps(screen)
 	if screen == "" {

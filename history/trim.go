@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Trim removes the events before a time from the history in the session's directory, and
-// returns their number. It writes nothing unless the first event is older.
+// Trim removes the events before a time, and returns their number. It writes nothing unless
+// the first event is older.
 func Trim(dir string, before time.Time) (int, error) {
 	path := filepath.Join(dir, fileName)
 	if old, err := begins(path, before); err != nil || !old {

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Update appends the events that compute returns for the past ones, and returns them. Only
-// one call computes at a time in a session's directory, so an event that compute derives
-// from the past is recorded once. Append waits for at most a second meanwhile.
+// Update appends the events that compute returns for the past ones, and returns them. Only one
+// call computes at a time, so that what it derives from the past is recorded once.
 func Update(dir string, compute func(past []Event) []Event) (added []Event, err error) {
 	path := filepath.Join(dir, fileName)
 	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, exclusive)

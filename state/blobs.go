@@ -27,8 +27,7 @@ func (b Blobs) Put(text string) (digest string, err error) {
 	return digest, nil
 }
 
-// Get returns the text with a digest. The error is os.ErrNotExist if there is none, and
-// another one if the file was changed.
+// Get returns the text with a digest. The error is os.ErrNotExist if there is none.
 func (b Blobs) Get(digest string) (string, error) {
 	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
 		return "", fmt.Errorf("read text: %q is not a sha256", digest)

@@ -17,12 +17,10 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// A session can also end if the disk is full or read-only. Such a change is deferred: it is
-// written to the runtime directory, usually on another disk, where readers find it. The next
-// command that can write the state includes it.
+// A session can also end on a full or read-only disk. Such a change is deferred: written to the
+// runtime directory, and to the state by the next command that can.
 
-// Unwritable reports whether an error means that the disk accepts no writes: it is full,
-// read-only or broken, or permissions are missing.
+// Unwritable reports whether an error means that the disk accepts no writes.
 func Unwritable(err error) bool {
 	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.EACCES, syscall.EPERM} {
 		if errors.Is(err, e) {
@@ -76,8 +74,8 @@ func withDeferred(path string, st State) (State, []entry) {
 	return with, changes
 }
 
-// Defer records a session that has ended in the runtime directory, because the disk accepts
-// no writes. Readers and this store see the new record.
+// Defer records a session that has ended in the runtime directory, where readers and this
+// store find it.
 func (s *Store) Defer(r session.Record) error {
 	raw, err := json.Marshal(r)
 	if err == nil {

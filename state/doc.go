@@ -5,8 +5,4 @@
 // Changes at the same time share one write: a line of the journal beside the state file, or
 // the whole file, which is replaced and never truncated. A kill at any moment leaves the state
 // from before or after a write. A file that cannot be read is never overwritten.
-//
-// Beside the state file are its lock (.lock, never deleted), the changes since it was written
-// (.journal), the previous file (.backup), a directory for each session (Folder), and the
-// prompts (Blobs).
 package state

@@ -18,21 +18,14 @@ import (
 )
 
 // The journal has the changes since the state file was written, so that a change costs as
-// much with ten sessions as with ten thousand. Each line has a checksum: the first names the
-// state file that the journal continues, and each other is a write. An unfinished last line
-// was never acknowledged. A journal as long as the state file is merged into that, so each
-// byte of a change is written about twice.
+// much with ten sessions as with ten thousand. Its first line names the state file, and each
+// other is a write. An unfinished last line was never acknowledged. A journal as long as the
+// state file is merged into that.
 
 const (
-	// smallState is the size in bytes up to which Close merges any journal: writing so
-	// little costs as much as one change.
-	smallState = 128 << 10
-	// shortJournal is the size in bytes up to which a journal may be longer than the
-	// state file.
-	shortJournal = 32 << 10
-	// closingShare is the fraction of the state file's size from which Close merges a
-	// journal.
-	closingShare = 8
+	smallState   = 128 << 10 // bytes of a state file, up to which Close merges any journal
+	closingShare = 8         // of the state file, from which Close merges a journal
+	shortJournal = 32 << 10  // bytes of a journal that may be longer than the state file
 )
 
 // whole identifies a version of the state file.
@@ -206,8 +199,7 @@ func findRow(rows []*row, a session.Address) (int, bool) {
 	return slices.BinarySearchFunc(rows, a, func(r *row, a session.Address) int { return cmp.Compare(r.record.Address, a) })
 }
 
-// JournalError reports a journal that is damaged or belongs to another state file. Neither
-// file is ever overwritten.
+// JournalError reports a journal that is damaged or belongs to another state file.
 type JournalError struct {
 	Path string // of the state file
 	Err  error

@@ -18,9 +18,8 @@ import (
 
 var lineageForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// Lineage returns the lineage of a new state at path: that of an earlier state file, by the
-// lineage file or the copies of the records, or "". outputs are directories of sessions
-// besides DATA_DIR/agents, such as the manifest's outputs_dir.
+// Lineage returns the lineage of a new state at path: that of an earlier one, by its file or
+// by the copies of the records, also in outputs, or "".
 func Lineage(path string, outputs ...string) (string, error) {
 	k, err := identity(path)
 	if k.lineage == "" && err == nil {

@@ -15,8 +15,7 @@ import (
 
 const lockRetry = 25 * time.Millisecond
 
-// Holder is who holds the state's lock. The lock file has it for people; the lock itself is
-// the operating system's.
+// Holder is who holds the state's lock, which itself is the operating system's.
 type Holder struct {
 	PID     int       `json:"pid"`
 	User    string    `json:"user"`
@@ -69,8 +68,7 @@ func lock(ctx context.Context, path string, who Holder, wait time.Duration) (*fl
 	return nil, fmt.Errorf("lock state %s: %w", path, err)
 }
 
-// HeldBy returns the holder of the lock of the state file at path, which is zero if unknown,
-// and whether anybody holds it.
+// HeldBy returns the holder of a state's lock, zero if unknown, and whether anybody holds it.
 func HeldBy(path string) (Holder, bool) {
 	file := path + ".lock"
 	l := flock.New(file, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))

@@ -17,13 +17,12 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Folder returns the session's own directory, DATA_DIR/agents/ROLE/ID, with a copy of its
-// record, its events and its transcript.
+// Folder returns the session's own directory, DATA_DIR/agents/ROLE/ID.
 func Folder(dataDir string, r session.Record) string {
 	return FolderIn(filepath.Join(dataDir, "agents"), r)
 }
 
-// FolderIn returns the session's own directory in outputs_dir: OUTPUTS_DIR/ROLE/ID.
+// FolderIn returns the session's own directory, OUTPUTS_DIR/ROLE/ID.
 func FolderIn(outputsDir string, r session.Record) string {
 	return filepath.Join(outputsDir, roleFolder(r.Spec.Role), r.ID)
 }
@@ -48,8 +47,7 @@ type mirror struct {
 	err    error
 }
 
-// MirrorTo moves the sessions' directories below outputsDir from now on, and makes git ignore
-// them there.
+// MirrorTo moves the sessions' directories below outputsDir, where git ignores them.
 func (s *Store) MirrorTo(outputsDir string) {
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// OwnedBy sets the owner of runs that are recorded from now on. Put sets it in a record
-// whose run is new or has no owner.
+// OwnedBy sets the owner of runs that are recorded from now on and have none.
 func (s *Store) OwnedBy(o session.Owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,8 +37,8 @@ func (s *Store) withOwner(r session.Record, leaves session.Address) session.Reco
 	return r
 }
 
-// CopyOf returns the state file that the sessions of a state belong to, if the state was
-// copied from there to dataDir and that file still exists, or "".
+// CopyOf returns the state file from which the state in dataDir was copied, if that still
+// exists, or "".
 func (s State) CopyOf(dataDir string) string {
 	seen := map[string]bool{"": true}
 	for _, r := range s.Sessions {

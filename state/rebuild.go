@@ -53,8 +53,7 @@ func lastState(r session.Record) session.State {
 	return session.StateRunning
 }
 
-// Mirrors reads the copies of records below a directory. damaged are the paths of invalid
-// ones.
+// Mirrors reads the copies of records below a directory, and the paths of damaged ones.
 func Mirrors(outputsDir string) (found []Mirror, damaged []string) {
 	paths, _ := filepath.Glob(filepath.Join(outputsDir, "*", "*", "state.json")) // the pattern is valid
 	for _, path := range paths {
@@ -72,8 +71,7 @@ func Mirrors(outputsDir string) (found []Mirror, damaged []string) {
 	return found, damaged
 }
 
-// Sum returns a checksum of the file at path and its journal, valid or not. It changes with
-// each write.
+// Sum returns a checksum of the file at path and its journal, valid or not.
 func Sum(path string) string {
 	h := sha256.New()
 	for _, file := range []string{path, JournalOf(path)} {
@@ -83,9 +81,9 @@ func Sum(path string) string {
 	return string(h.Sum(nil))
 }
 
-// Rebuild replaces the state at path, which may be missing, empty or damaged, under its
-// lock. It returns the paths of backups of the replaced files. seen is the Sum of path from
-// before st was made: Rebuild does not replace what was written since.
+// Rebuild replaces the state at path, valid or not, under its lock, and returns the paths of
+// backups. seen is the Sum of path from before st was made: what was written since is not
+// replaced.
 func Rebuild(ctx context.Context, path string, st State, seen string, who Holder, wait time.Duration) (backups []string, err error) {
 	l, err := lock(ctx, path, who, wait)
 	if err != nil {

@@ -71,9 +71,8 @@ func (e *NewerError) Error() string {
 		of, e.Version, by, Version)
 }
 
-// Read reads a state file without its lock. The error is ErrNone without a file, a
-// *NewerError or a *CorruptError for an unreadable file, a *JournalError for an unreadable
-// journal, and a *CopiedError for a state that belongs to another directory.
+// Read reads a state file without its lock. The error is ErrNone, or a *NewerError,
+// *CorruptError, *JournalError or *CopiedError.
 func Read(path string) (State, error) {
 	st, _, err := read(path)
 	return st, err
@@ -114,8 +113,7 @@ func read(path string) (State, kept, error) {
 	return st, k, err
 }
 
-// Serial returns the serial of a state, which grows with each write; 0 without a state. It
-// is cheaper than Read.
+// Serial returns the serial of a state; 0 without one. It is cheaper than Read.
 func Serial(path string) (uint64, error) {
 	serial, err := serialOnDisk(path)
 	if err != nil {

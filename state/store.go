@@ -19,7 +19,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Store is an open state, the only way to change a state file. Many goroutines can use it.
+// Store is an open state. Many goroutines can use it.
 type Store struct {
 	path   string
 	lock   *flock.Flock
@@ -59,12 +59,10 @@ type change struct {
 }
 
 // Open locks and reads the state file at path, or starts a new state, which the first Put
-// writes. It creates missing directories. Others that want the lock see who; the next write
-// records project and version (of agentform). Open waits for the lock until wait or ctx
-// ends, and then returns a *LockedError. Other errors are those of Read.
-//
-// The sessions' directories (Folder) are beside the file unless MirrorTo moves them. A new
-// state continues the lineage of those there or in outputs. The caller must Close the store.
+// writes, with the lineage of the sessions' directories there or in outputs. It waits for the
+// lock until wait or ctx ends, and then returns a *LockedError. Other errors are those of
+// Read. The next write records project and version (of agentform). The caller must Close the
+// store.
 func Open(ctx context.Context, path string, project, version string, who Holder, wait time.Duration, outputs ...string) (*Store, error) {
 	l, err := lock(ctx, path, who, wait)
 	if err != nil {
@@ -120,8 +118,8 @@ func (s *Store) load(outputs []string) error {
 // NewLineage returns a random UUID.
 func NewLineage() string { return uuid.NewString() }
 
-// State is what the file says. The slices and maps inside its records are the
-// store's own: replace them, never write into them.
+// State returns the current state. Replace slices and maps inside its records, never write
+// into them.
 func (s *Store) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,13 +135,9 @@ func (s *Store) State() State {
 	return st
 }
 
-// Put records r under its address and returns when that is durable. If it
-// returns an error, the state is what it was before (only if the error says
-// "may not survive a crash" is the change there), and a later Put may succeed.
-//
-// It also writes the record into the session's folder, for people and other
-// programs. That copy is neither synced nor what agentform relies on: if only
-// it fails, Put returns nil and MirrorErr tells.
+// Put records r under its address and returns when that is durable. After an error the state
+// is what it was before, unless the error says "may not survive a crash", and a later Put may
+// succeed. If only the copy in the session's directory fails, MirrorErr returns that.
 func (s *Store) Put(r session.Record) error { return s.put(r, "") }
 
 // Move is Put of a session under a new address, as one change.
@@ -183,8 +177,7 @@ func (s *Store) put(r session.Record, leaves session.Address, besides ...change)
 	return nil
 }
 
-// Delete deletes the record of a session durably. Its directory keeps its history. Deleting
-// an address that is not on record does nothing.
+// Delete deletes the record of a session durably. Its directory keeps its history.
 func (s *Store) Delete(a session.Address) error {
 	gone, known := s.record(a)
 	if err := s.commit(change{a, nil}); err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Decode parses the text of a state file, which is to be pushed. The error about a newer
-// format is a *NewerError.
+// Decode parses the text of a state file. The error about a newer format is a *NewerError.
 func Decode(text []byte) (State, error) {
 	s, err := decode("", text)
 	var corrupt *CorruptError
@@ -20,8 +19,8 @@ func Decode(text []byte) (State, error) {
 	return s, err
 }
 
-// Backup writes the state to a file named after its serial, state.json.41.backup, and
-// returns the path, which is empty without a state.
+// Backup writes the state to state.json.SERIAL.backup and returns the path, empty without a
+// state.
 func (s *Store) Backup() (path string, err error) {
 	st := s.State()
 	if st.Serial == 0 {
@@ -66,8 +65,8 @@ func (e *StaleError) Error() string {
 	return fmt.Sprintf("it is older than the current state: serial %d instead of %d; pull again and change that", e.Given.Serial, e.Have.Serial)
 }
 
-// Push replaces the state in one write, with a serial higher than both. A state of another
-// lineage or a lower serial is a *StaleError, unless force is set or nothing is on record.
+// Push replaces the state in one write. Another lineage or a lower serial is a *StaleError,
+// unless force is set or nothing is on record.
 func (s *Store) Push(st State, force bool) error {
 	have := s.State()
 	blank := have.Serial == 0 && len(have.Sessions) == 0

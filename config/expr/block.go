@@ -62,7 +62,7 @@ func (b *Block) Title() string {
 	return b.Type + ` "` + strings.Join(b.Labels, `" "`) + `"`
 }
 
-// Sorted returns the block's attributes by name, so that problems have a stable order.
+// Sorted returns the attributes by name, so that problems have a stable order.
 func (b *Block) Sorted() []*Attr {
 	var list []*Attr
 	for _, name := range slices.Sorted(maps.Keys(b.Attrs)) {

@@ -206,8 +206,8 @@ func (d Decoder) compiles(a *Attr, s string) bool {
 	return true
 }
 
-// Missing reports whether an attribute is absent or null. It is not missing from a block
-// with syntax errors.
+// Missing reports whether an attribute is absent or null. After syntax errors nothing is
+// missing.
 func (d Decoder) Missing(b *Block, name string) bool {
 	a := b.Attr(name)
 	if a == nil {
@@ -217,8 +217,7 @@ func (d Decoder) Missing(b *Block, name string) bool {
 	return ok && v.IsNull()
 }
 
-// ExactlyOne returns which of some attributes is set. It reports none and more than one
-// as errors and returns "".
+// ExactlyOne returns which of some attributes is set, or "" after reporting an error.
 func (d Decoder) ExactlyOne(b *Block, names ...string) string {
 	var given []string
 	for _, name := range names {

@@ -39,9 +39,8 @@ func (d *Dirs) InProject(path string) string {
 	return filepath.Join(d.Root, path)
 }
 
-// Resolve returns a path of a manifest as an absolute, clean one. ~ is the home directory,
-// and a relative path is relative to base. Symbolic links above the last element are
-// followed, so that each directory has one path.
+// Resolve returns a path of a manifest as an absolute one. ~ is the home directory. Links
+// above the last element are followed, so that each directory has one path.
 func (d *Dirs) Resolve(path, base string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok {
 		if rest != "" && rest[0] != '/' {
@@ -70,8 +69,8 @@ func (d *Dirs) Resolve(path, base string) (string, error) {
 	}
 }
 
-// Repository returns the top of the git repository that contains a directory, or "". A
-// .git that is a file, as in a worktree or a submodule, counts.
+// Repository returns the top of the git repository that contains a directory, or "". A .git
+// that is a file counts.
 func (d *Dirs) Repository(dir string) string {
 	if top, ok := d.Repos[dir]; ok {
 		return top

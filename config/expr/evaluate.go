@@ -16,9 +16,8 @@ type Evaluator struct {
 	Watch *Watch
 }
 
-// Decoder decodes attributes of blocks into Go values. Its methods set what into points
-// to if the attribute is set and valid. Otherwise they leave the default that is there, and
-// report what is invalid.
+// Decoder decodes attributes of blocks into Go values. It leaves what into points to as it is
+// if the attribute is not set, or is invalid, which it reports.
 type Decoder struct {
 	Eval    *Evaluator
 	Ctx     *hcl.EvalContext
@@ -59,7 +58,7 @@ func (d Decoder) FailAt(at hcl.Range, summary, detail string, args ...any) {
 }
 
 // Evaluate returns an attribute's value before any conversion. Not ok: its problem was
-// reported. The problem of an unknown value was reported elsewhere.
+// reported. That of an unknown value was reported elsewhere.
 func (d Decoder) Evaluate(a *Attr) (cty.Value, bool) {
 	if a.Bad {
 		d.spoil()

@@ -21,10 +21,8 @@ type mark string
 // Sensitive marks a value that may not be stored or shown.
 const Sensitive = mark("sensitive")
 
-// Functions returns the functions that expressions can call, under Terraform's names.
-//
-// What go-cty and go-cty-funcs have is used, except where it reads outside the
-// repository, logs what it was given, or needs a module of its own (crypto, filesystem).
+// Functions returns the functions of expressions, under Terraform's names. Those of
+// go-cty-funcs that read outside the repository or log their arguments are made anew.
 func Functions(d *Dirs, p *Problems, w *Watch) map[string]function.Function {
 	refuseZero()
 	list, lists := cty.List(cty.DynamicPseudoType), cty.Map(cty.List(cty.String))

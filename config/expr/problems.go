@@ -60,8 +60,8 @@ func Article(noun string) string {
 	return "a " + noun
 }
 
-// DidYouMean returns a suggestion to append to a message: the choice that is nearest to
-// given, at most two edits away as in HCL. It is empty without such a choice.
+// DidYouMean returns the choice nearest to given, at most two edits away, for the end of a
+// message.
 func DidYouMean(given string, choices []string) string {
 	best, near := "", 3
 	if len(choices) > maxChoices {
@@ -106,8 +106,7 @@ type Note struct {
 // UnwrapDiagnosticExtra returns the extra that HCL set.
 func (n Note) UnwrapDiagnosticExtra() any { return n.inner }
 
-// Blot removes the texts of sensitive values from a message. Some functions quote their
-// arguments in errors.
+// Blot removes the texts of sensitive values, which functions quote, from a message.
 func (p *Problems) Blot(text string) string {
 	for _, secret := range p.private {
 		text = strings.ReplaceAll(text, secret, "(sensitive value)")

@@ -11,8 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Watch ends a load that exceeds its limits. A manifest is trusted: the limits are for
-// loops that somebody wrote by mistake.
+// Watch ends a load that exceeds its limits: a loop that somebody wrote by mistake.
 type Watch struct {
 	Limits
 	over atomic.Bool
@@ -40,8 +39,8 @@ func (w *Watch) check() {
 	}
 }
 
-// Run runs a load and returns an error if it exceeds a limit. HCL cannot be interrupted:
-// such a load continues in the background until the next function or attribute.
+// Run returns an error if a load exceeds a limit. HCL cannot be interrupted: such a load
+// continues until the next function or attribute.
 func (w *Watch) Run(load func()) error {
 	done := make(chan any, 1)
 	go func() {

@@ -3,9 +3,8 @@ package fileid
 
 import "strconv"
 
-// Of returns what identifies a file or directory for as long as it exists: its inode
-// number and, where the file system keeps it, the time of its creation. A rename keeps
-// both, and a copy has others. It is empty if there is nothing at path.
+// Of returns what identifies a file across renames, or "": its inode number and, where the
+// file system keeps it, the time of its creation.
 func Of(path string) string {
 	inode, born, ok := identity(path)
 	switch {
@@ -17,8 +16,7 @@ func Of(path string) string {
 	return strconv.FormatUint(inode, 16) + "." + strconv.FormatInt(born, 16)
 }
 
-// Renamed reports whether what is at path now has the identity id, and was renamed from
-// old: what is at old, if anything, is something else.
+// Renamed reports whether what is at path has the identity id and was renamed from old.
 func Renamed(id, old, path string) bool {
 	return id != "" && Of(path) == id && Of(old) != id
 }

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Stamp is what a file or folder was at one moment. Two of the same path are equal
-// if it has not been written, put in another's place, nor, of a folder, been given or
-// robbed of an entry.
+// Stamp is what a file or directory was at one moment. Two of a path are equal if it was not
+// written or replaced, nor an entry of it made or removed.
 type Stamp struct {
 	device, inode uint64
 	mode          uint32
@@ -16,12 +15,10 @@ type Stamp struct {
 	changed       int64 // ns since 1970
 }
 
-// Granule is above the coarsest time of the last change that a file system keeps: FAT's
-// is 2 s, that of an ext4 with small inodes and of HFS+ 1 s, a kernel's tick 10 ms.
+// Granule is above the coarsest time that a file system keeps: FAT's is 2 s.
 const Granule = 2100 * time.Millisecond
 
-// Lstat is the stamp of what stands at a path, of a link itself. The error is an
-// *os.PathError.
+// Lstat returns the stamp of a path, of a link itself. The error is an *os.PathError.
 func Lstat(path string) (Stamp, error) { return ask("lstat", path, syscall.Lstat) }
 
 // Stat is Lstat that follows a link.
@@ -44,16 +41,14 @@ func Of(s *syscall.Stat_t) Stamp {
 	return Stamp{device: uint64(s.Dev), inode: s.Ino, mode: uint32(s.Mode), size: s.Size, changed: changed(s)} //nolint:unconvert // the types are others on macOS
 }
 
-// Settled reports whether what happens after a moment is sure to change the stamp: the
-// last change was more than a Granule before. Of a clock that was set back it may be
-// long until that is so.
+// Settled reports whether any later change is sure to change the stamp: the last one was more
+// than a Granule before.
 func (s Stamp) Settled(at time.Time) bool { return at.UnixNano()-s.changed > int64(Granule) }
 
 // Size returns how many bytes the file has.
 func (s Stamp) Size() int64 { return s.size }
 
-// Place is the stamp without what is in the file or folder: it stays the same for as
-// long as the same one stands there.
+// Place is the stamp without the content: it stays the same while the same file is there.
 func (s Stamp) Place() Stamp {
 	return Stamp{device: s.device, inode: s.inode, mode: s.mode & syscall.S_IFMT}
 }
