@@ -107,11 +107,13 @@ func unquote(d reader, a *expr.Attr) (_ hcl.Expression, reported bool) {
 	if diags.HasErrors() {
 		return a.Expr, false
 	}
+	s := inProject
+	s.each = true
 	for _, t := range parsed.Variables() {
 		if t.RootName() == "session" {
 			continue
 		}
-		if summary, detail := d.l.wrong(t, inAddresses(true)); summary != "" {
+		if summary, detail := d.l.wrong(t, s); summary != "" {
 			d.Fail(a, summary, "%s", detail)
 			return nil, true
 		}
@@ -119,16 +121,10 @@ func unquote(d reader, a *expr.Attr) (_ hcl.Expression, reported bool) {
 	return parsed, false
 }
 
-// inAddresses returns what a moved, removed or import block can refer to besides addresses.
-func inAddresses(each bool) scope {
-	s := inProject
-	s.each = each
-	return s
-}
-
 // checkAddresses checks references. Addresses need not be declared.
 func checkAddresses(l *loader, b *expr.Block) {
-	s := inAddresses(b.Attr("for_each") != nil)
+	s := inProject
+	s.each = b.Attr("for_each") != nil
 	for _, a := range b.Sorted() {
 		switch {
 		case a.Name == "for_each":
@@ -169,8 +165,6 @@ func eachOf(l *loader, b *expr.Block, do func(reader)) {
 		return
 	}
 	for _, e := range list {
-		ctx := l.ctx.NewChild()
-		ctx.Variables = map[string]cty.Value{"each": cty.ObjectVal(map[string]cty.Value{"key": e.key, "value": e.value})}
-		do(l.reader(ctx))
+		do(l.reader(instanceContext(l, b, e)))
 	}
 }

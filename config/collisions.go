@@ -124,24 +124,19 @@ func everyone(list []*built) string {
 
 // commonDir returns the git directory that all worktrees of a repository share.
 func commonDir(top string) string {
-	git := filepath.Join(top, ".git")
-	text, err := expr.ReadFile(git)
-	if err != nil {
-		return git // a directory
+	under := func(dir, path string) string {
+		if filepath.IsAbs(path) {
+			return filepath.Clean(path)
+		}
+		return filepath.Join(dir, path)
 	}
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if !ok {
+	git := filepath.Join(top, ".git")
+	text, _ := expr.ReadFile(git) // of a worktree
+	dir, linked := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if !linked {
 		return git
 	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(top, dir)
-	}
-	common, err := expr.ReadFile(filepath.Join(dir, "commondir"))
-	if err != nil {
-		return filepath.Clean(dir)
-	}
-	if c := strings.TrimSpace(string(common)); filepath.IsAbs(c) {
-		return filepath.Clean(c)
-	}
-	return filepath.Join(dir, strings.TrimSpace(string(common)))
+	dir = under(top, dir)
+	common, _ := expr.ReadFile(filepath.Join(dir, "commondir"))
+	return under(dir, strings.TrimSpace(string(common)))
 }

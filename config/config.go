@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -177,20 +178,15 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 }
 
 func defaultManifest(l *loader) *Manifest {
-	dir := l.opts.Dir
-	if dir == "" {
-		dir = "."
-	}
-	abs, err := filepath.Abs(dir)
+	abs, err := filepath.Abs(l.opts.Dir)
 	if err == nil {
-		if real, err2 := filepath.EvalSymlinks(abs); err2 == nil {
+		var real string
+		if real, err = filepath.EvalSymlinks(abs); err == nil {
 			abs = real
-		} else {
-			err = err2
 		}
 	}
 	if err != nil {
-		l.FailNowhere("No such project directory", "The directory %q cannot be used: %s.", dir, expr.Reason(err))
+		l.FailNowhere("No such project directory", "The directory %q cannot be used: %s.", cmp.Or(l.opts.Dir, "."), expr.Reason(err))
 	}
 	l.Root, l.Module = abs, abs
 	m := &Manifest{

@@ -13,15 +13,6 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-func readLifecycle(d reader, b *expr.Block, c *session.Lifecycle) {
-	if b == nil {
-		return
-	}
-	d.Flag(b, "prevent_destroy", &c.PreventDestroy)
-	readIgnoreChanges(d, b, c)
-	readReplaceTriggeredBy(d, b, c)
-}
-
 // readIgnoreChanges decodes field paths, as references, strings or expressions, or the word
 // all.
 func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {

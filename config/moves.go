@@ -49,12 +49,8 @@ func (s declared) unclear(a session.Address) bool {
 }
 
 func (s declared) at(a session.Address) string {
-	for _, b := range s.l.blocks["session"] {
-		if b.Labels[0] == a.Block() {
-			return expr.Place(b.Def)
-		}
-	}
-	return "?"
+	blocks := s.l.blocks["session"]
+	return expr.Place(blocks[slices.IndexFunc(blocks, func(b *expr.Block) bool { return b.Labels[0] == a.Block() })].Def)
 }
 
 func readAddressBlocks(l *loader, m *Manifest, all map[string]*instances) {

@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -29,17 +30,10 @@ func needsHub(l *loader, m *Manifest) []string {
 }
 
 func declares(l *loader, s session.Spec, typ string) bool {
-	for _, b := range l.blocks["session"] {
-		if b.Labels[0] == s.Address.Block() && b.Block(typ) != nil {
-			return true
-		}
+	in := func(outer, name string) bool {
+		return slices.ContainsFunc(l.blocks[outer], func(b *expr.Block) bool { return b.Labels[0] == name && b.Block(typ) != nil })
 	}
-	for _, b := range l.blocks["agent"] {
-		if b.Labels[0] == s.Agent.Name && b.Block(typ) != nil {
-			return true
-		}
-	}
-	return false
+	return in("session", s.Address.Block()) || in("agent", s.Agent.Name)
 }
 
 // The policies are decoded over the defaults in r, h and s.

@@ -56,14 +56,11 @@ func headerForm(typ string, s shape) string {
 }
 
 func unknownAttribute(name string, b *expr.Block, s, parent shape) string {
-	if b.Type == "" {
-		if _, known := s.blocks[name]; known {
-			return fmt.Sprintf("%q is a block: write %s { … }, without an equals sign.", name, headerForm(name, s.blocks[name]))
-		}
-		return fmt.Sprintf("%q is outside of any block; a manifest consists of blocks.%s", name, expr.DidYouMean(name, slices.Sorted(maps.Keys(s.blocks))))
+	if block, known := s.blocks[name]; known {
+		return fmt.Sprintf("%q is a block: write %s { … }, without an equals sign.", name, headerForm(name, block))
 	}
-	if _, known := s.blocks[name]; known {
-		return fmt.Sprintf("%q is a block: write %s { … }, without an equals sign.", name, name)
+	if b.Type == "" {
+		return fmt.Sprintf("%q is outside of any block; a manifest consists of blocks.%s", name, expr.DidYouMean(name, slices.Sorted(maps.Keys(s.blocks))))
 	}
 	var inner []string
 	for _, typ := range slices.Sorted(maps.Keys(s.blocks)) {

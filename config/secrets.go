@@ -48,8 +48,11 @@ func readNotifies(l *loader) (all []Notify) {
 		case "command":
 			d.Command(b, "command", &n.Command)
 		case "webhook":
-			if d.Word(b, "webhook", &n.Webhook) {
-				checkWebhook(d, b, n.Webhook)
+			if !d.Word(b, "webhook", &n.Webhook) {
+				break
+			}
+			if u, err := url.Parse(n.Webhook); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+				d.Fail(b.Attr("webhook"), "Invalid webhook", "%q is not an https:// or http:// URL.", expr.Cut(n.Webhook))
 			}
 		}
 		all = append(all, n)
@@ -75,11 +78,4 @@ func readEvents(d reader, b *expr.Block, name string, into *[]string) {
 	}
 	slices.Sort(list)
 	*into = slices.Compact(list)
-}
-
-func checkWebhook(d reader, b *expr.Block, text string) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		d.Fail(b.Attr("webhook"), "Invalid webhook", "%q is not an https:// or http:// URL.", expr.Cut(text))
-	}
 }

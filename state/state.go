@@ -115,23 +115,18 @@ func read(path string) (State, kept, error) {
 
 // Serial returns the serial of a state; 0 without one. It is cheaper than Read.
 func Serial(path string) (uint64, error) {
-	serial, err := serialOnDisk(path)
-	if err != nil {
-		return 0, err
-	}
-	return serial + uint64(len(readDeferred(path, "", serial))), nil
-}
-
-func serialOnDisk(path string) (uint64, error) {
 	j, err := readJournal(path)
 	if err != nil {
 		return 0, err
 	}
 	serial, err := serialOf(path)
-	if err == nil && j.head.Continues.Serial == serial {
+	if err != nil {
+		return 0, err
+	}
+	if j.head.Continues.Serial == serial {
 		serial = max(serial, j.serial())
 	}
-	return serial, err
+	return serial + uint64(len(readDeferred(path, "", serial))), nil
 }
 
 func serialOf(path string) (uint64, error) {

@@ -62,12 +62,10 @@ func backup(path string) error {
 
 // sweep removes the temporary files of killed writers.
 func sweep(path string) {
-	left, _ := filepath.Glob(filepath.Join(globQuote(filepath.Dir(path)), "."+globQuote(filepath.Base(path))+"[0-9]*"))
-	for _, f := range left {
-		os.Remove(f)
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		if rest, ours := strings.CutPrefix(e.Name(), "."+filepath.Base(path)); ours && strings.IndexAny(rest, "0123456789") == 0 {
+			_ = os.Remove(filepath.Join(filepath.Dir(path), e.Name()))
+		}
 	}
-}
-
-func globQuote(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
