@@ -5,17 +5,16 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
 // BootID names this boot of the machine; empty if the kernel does not tell.
-func BootID() string {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
+var BootID = sync.OnceValue(func() string {
+	var buf [64]byte
+	b, _ := readProc("/proc/sys/kernel/random/boot_id", buf[:])
 	return strings.TrimSpace(string(b))
-}
+})
 
 func procPath(pid int, name string) string {
 	return "/proc/" + strconv.Itoa(pid) + "/" + name

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
@@ -47,16 +48,12 @@ type Facts struct {
 	Socket    string          // of Config
 }
 
-type claimed struct {
-	Shim   proc.Process `json:"guest"` // under its former name, in all files of runs
-	BootID string       `json:"boot_id"`
-}
-
+// running is what claim and run hold: the agent only once it runs.
 type running struct {
 	BootID    string       `json:"boot_id"`
-	Shim      proc.Process `json:"guest"`
-	Agent     proc.Process `json:"agent"`
-	StartedAt time.Time    `json:"started_at"`
+	Shim      proc.Process `json:"guest"` // under its former name, in all files of runs
+	Agent     proc.Process `json:"agent,omitzero"`
+	StartedAt time.Time    `json:"started_at,omitzero"`
 }
 
 // ReadFacts reads a run's folder. A folder or file that is missing is no error:
@@ -82,18 +79,18 @@ func readFacts(runDir string, withLaunch bool) (Facts, error) {
 	if withLaunch && read(LaunchFile, configLimit, &launch) {
 		f.Socket, f.Spec = launch.Socket, launch.Spec
 	}
-	// A claim is created and then written, so an empty one is a claim.
-	var c claimed
-	if _, err := os.Lstat(filepath.Join(runDir, ClaimFile)); err == nil {
-		f.Claimed = true
-		if read(ClaimFile, factLimit, &c) {
-			f.Shim, f.BootID = c.Shim, c.BootID
-		}
-	}
+	// A claim is created and then written, so an empty one is a claim. It is written again
+	// when the agent runs: who sees half of that reads it anew.
 	var r running
 	if read(RunFile, factLimit, &r) {
-		f.Claimed, f.Shim, f.Agent, f.BootID, f.StartedAt = true, r.Shim, r.Agent, r.BootID, r.StartedAt
+		f.Claimed = true
+	} else if _, err := os.Lstat(filepath.Join(runDir, ClaimFile)); err == nil {
+		f.Claimed = true
+		if readJSON(filepath.Join(runDir, ClaimFile), factLimit, &r) != nil && !read(ClaimFile, factLimit, &r) {
+			r = running{}
+		}
 	}
+	f.Shim, f.Agent, f.BootID, f.StartedAt = r.Shim, r.Agent, r.BootID, r.StartedAt
 	var e Exit
 	if read(ExitFile, factLimit, &e) {
 		if KnownCause(e.Cause) {
@@ -125,28 +122,39 @@ func KnownCause(cause string) bool {
 // claim nor WriteRun is synced to the disk: after a power cut the boot id says that every
 // process is gone.
 func Claim(runDir string, self proc.Process) error {
-	b, err := json.Marshal(claimed{Shim: self, BootID: proc.BootID()})
+	b, err := json.Marshal(running{Shim: self, BootID: proc.BootID()})
 	if err != nil {
 		return err
 	}
 	return create(filepath.Join(runDir, ClaimFile), append(b, '\n'))
 }
 
-// WriteRun writes down which processes a run has.
+// WriteRun writes down which processes a run has: into its claim, which gets a second
+// name. Making a file takes a disk twenty times as long.
 func WriteRun(runDir string, shim, agent proc.Process, since time.Time) error {
-	return writeFact(runDir, RunFile, running{BootID: proc.BootID(), Shim: shim, Agent: agent, StartedAt: since.UTC()}, false)
+	b, err := json.Marshal(running{BootID: proc.BootID(), Shim: shim, Agent: agent, StartedAt: since.UTC()})
+	if err != nil {
+		return err
+	}
+	b = append(b, '\n')
+	claim, run := filepath.Join(runDir, ClaimFile), filepath.Join(runDir, RunFile)
+	f, err := os.OpenFile(claim, os.O_WRONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if errors.Join(err, f.Close()) == nil && os.Link(claim, run) == nil {
+		return nil
+	}
+	return WriteFile(run, b, false)
 }
 
 // WriteExit writes down how a run ended. The exit is synced to the disk if it decides
 // whether the run is started again: that of a requested stop is in the state.
 func WriteExit(runDir string, e Exit) error {
-	return writeFact(runDir, ExitFile, e, e.Cause != CauseRequested && e.Cause != CauseHangup)
-}
-
-func writeFact(runDir, name string, v any, durable bool) error {
-	b, err := json.Marshal(v)
+	b, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(runDir, name), append(b, '\n'), durable)
+	return WriteFile(filepath.Join(runDir, ExitFile), append(b, '\n'), e.Cause != CauseRequested && e.Cause != CauseHangup)
 }
