@@ -59,18 +59,14 @@ func runOutputs(a *app) error {
 	if err != nil {
 		return err
 	}
-	all := make([]view.Output, len(p.Manifest.Outputs))
-	for i, o := range p.Manifest.Outputs {
-		all[i] = view.Output(o)
-	}
 	if a.globals.json {
-		return view.OutputsJSON(a.env.Stdout, all)
+		return view.OutputsJSON(a.env.Stdout, p.Manifest.Outputs)
 	}
-	if len(all) == 0 {
+	if len(p.Manifest.Outputs) == 0 {
 		fmt.Fprintln(a.env.Stderr, "The manifest has no output blocks.")
 		return nil
 	}
-	return view.Outputs(a.env.Stdout, a.out(), all)
+	return view.Outputs(a.env.Stdout, a.out(), p.Manifest.Outputs)
 }
 
 func runOutput(ctx context.Context, a *app, typed string, lines int) error {
@@ -81,9 +77,9 @@ func runOutput(ctx context.Context, a *app, typed string, lines int) error {
 			return err
 		}
 		if a.globals.json {
-			return view.OutputJSON(a.env.Stdout, view.Output(outputs[i]))
+			return view.OutputJSON(a.env.Stdout, outputs[i])
 		}
-		return view.OutputValue(a.env.Stdout, view.Output(outputs[i]))
+		return view.OutputValue(a.env.Stdout, outputs[i])
 	}
 	s, _ := state.Read(p.State) // unreadable: the manifest's addresses are left
 	_, err := resolve(addresses(p.Manifest.Sessions, s.Sessions), typed)

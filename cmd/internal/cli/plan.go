@@ -140,7 +140,7 @@ func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic)
 			return err
 		}
 	}
-	return view.Plan(a.env.Stdout, a.out(), p, view.PlanOptions{Full: detail == "full"})
+	return view.Plan(a.env.Stdout, a.out(), p, detail == "full")
 }
 
 // savePlan lets only the owner read a plan, because it has prompts.

@@ -69,7 +69,7 @@ func (t *reporter) plan(p plan.Plan, detail string) error {
 		return t.lines.Plan(p)
 	}
 	t.planned = true
-	return view.Plan(t.app.env.Stdout, t.app.out(), p, view.PlanOptions{Full: detail == "full"})
+	return view.Plan(t.app.env.Stdout, t.app.out(), p, detail == "full")
 }
 
 func (t *reporter) event(e history.Event) {

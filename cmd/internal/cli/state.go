@@ -61,7 +61,7 @@ func runStateList(a *app, typed []string) error {
 		}
 	}
 	if a.globals.json {
-		return view.StateListJSON(a.env.Stdout, view.Records{Project: s.Project, Lineage: s.Lineage, Serial: s.Serial, Sessions: records})
+		return view.StateListJSON(a.env.Stdout, s, records)
 	}
 	return view.StateList(a.env.Stdout, records)
 }

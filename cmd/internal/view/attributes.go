@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentform/agentform/plan"
@@ -31,7 +32,9 @@ func writeAttributes(p *page, c plan.Change, full bool) {
 	switch {
 	case c.After == nil:
 	case full:
-		writeUnchangedFields(p, c)
+		p.aligned("      ", slices.DeleteFunc(flatten(*c.After), func(a attribute) bool {
+			return a.path == "address" || covered(a.path, c.Fields)
+		}))
 	case c.Action == plan.Create:
 		p.aligned("      ", outline(*c.After))
 	}
@@ -67,24 +70,11 @@ func outline(s session.Spec) []attribute {
 	return all
 }
 
-func writeUnchangedFields(p *page, c plan.Change) {
-	var same []attribute
-	for _, a := range flatten(*c.After) {
-		if a.path != "address" && !covered(a.path, c.Fields) {
-			same = append(same, a)
-		}
-	}
-	p.aligned("      ", same)
-}
-
 // covered treats the field agent as the agent's name.
 func covered(path string, changed []plan.Field) bool {
-	for _, f := range changed {
-		if path == f.Path || f.Path != "agent" && strings.HasPrefix(path, f.Path+".") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(changed, func(f plan.Field) bool {
+		return path == f.Path || f.Path != "agent" && strings.HasPrefix(path, f.Path+".")
+	})
 }
 
 func (p *page) aligned(indent string, attributes []attribute) {
@@ -99,43 +89,34 @@ func (p *page) aligned(indent string, attributes []attribute) {
 
 // flatten keeps the order of fields, and leaves out empty ones.
 func flatten(v any) []attribute {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return []attribute{{"error", err.Error()}}
-	}
+	b, _ := json.Marshal(v) // has no value that JSON cannot have
 	var all []attribute
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var walk func(path string)
 	walk = func(path string) {
-		token, err := d.Token()
-		if err != nil {
-			return
-		}
-		delim, composed := token.(json.Delim)
-		switch {
-		case composed && delim == '{':
+		token, _ := d.Token()
+		switch token {
+		case json.Delim('{'):
 			for d.More() {
 				key, _ := d.Token()
 				walk(strings.TrimPrefix(path+"."+key.(string), "."))
 			}
 			_, _ = d.Token()
-		case composed:
-			values := []any{}
+		case json.Delim('['):
+			var values []any
 			for d.More() {
 				var one any
-				if d.Decode(&one) != nil {
-					return
-				}
+				_ = d.Decode(&one)
 				values = append(values, one)
 			}
-			_, _ = d.Token()
-			if len(values) > 0 {
+			if _, _ = d.Token(); len(values) > 0 {
 				all = append(all, attribute{path, shown(values)})
 			}
-		case token == nil || token == "":
+		case nil, "":
 		default:
-			all = append(all, attribute{named(path), shownAt(strings.TrimPrefix(path, "spec."), tidy(strings.TrimPrefix(path, "spec."), token))})
+			field := strings.TrimPrefix(path, "spec.")
+			all = append(all, attribute{named(path), shownAt(field, tidy(field, token))})
 		}
 	}
 	walk("")
@@ -144,11 +125,8 @@ func flatten(v any) []attribute {
 
 // named returns the manifest's name for a path in the state.
 func named(path string) string {
-	switch {
-	case strings.HasSuffix(path, "agent.name"):
-		return strings.TrimSuffix(path, ".name")
-	case strings.HasSuffix(path, "prompt.sha256"):
-		return strings.TrimSuffix(path, ".sha256")
+	if strings.HasSuffix(path, "agent.name") || strings.HasSuffix(path, "prompt.sha256") {
+		return path[:strings.LastIndexByte(path, '.')]
 	}
 	return path
 }

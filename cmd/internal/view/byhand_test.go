@@ -69,7 +69,7 @@ func TestMovedAndImported(t *testing.T) {
 		{Address: "session.web", Action: plan.Adopt, Reason: plan.ReasonImport, Detail: "taken over as it runs: tmux:default/web", Import: "tmux:default/web", After: &spec},
 	}}
 	var text, doc bytes.Buffer
-	if err := Plan(&text, Style{}, p, PlanOptions{}); err != nil {
+	if err := Plan(&text, Style{}, p, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := PlanJSON(&doc, p, "0.1.0"); err != nil {

@@ -29,12 +29,14 @@ func writeField(p *page, indent string, f plan.Field, after *session.Spec) {
 	switch {
 	case f.Sensitive:
 		p.line(indent, p.paint(yellow, "~"), " ", p.paint(noInk, f.Path), ": (sensitive value)", forces)
-	case digested(f.Path):
+	case f.Path == "prompt", f.Path == "lifecycle.replace_triggered_by": // digests
 		var prompt session.Prompt
-		if after != nil && f.Path == "prompt" {
+		if after != nil {
 			prompt = after.Prompt
 		}
-		writeFieldLine(p, indent, f.Path, promptWords(text(f.Before), session.Prompt{}), promptWords(text(f.After), prompt), forces)
+		before, _ := f.Before.(string)
+		after, _ := f.After.(string)
+		writeFieldLine(p, indent, f.Path, promptWords(before, session.Prompt{}), promptWords(after, prompt), forces)
 	default:
 		writeValues(p, indent, f.Path, tidy(f.Path, plainValue(f.Before)), tidy(f.Path, plainValue(f.After)), forces)
 	}
@@ -72,15 +74,10 @@ func writeFieldLine(p *page, indent, name, before, after, forces string) {
 }
 
 func writeMap(p *page, indent string, before, after map[string]any) {
-	keys := slices.Sorted(maps.Keys(before))
-	for k := range after {
-		if _, both := before[k]; !both {
-			keys = append(keys, k)
-		}
-	}
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
 	slices.Sort(keys)
 	same := 0
-	for _, k := range keys {
+	for _, k := range slices.Compact(keys) {
 		if reflect.DeepEqual(before[k], after[k]) {
 			same++
 			continue
@@ -91,13 +88,7 @@ func writeMap(p *page, indent string, before, after map[string]any) {
 }
 
 func writeList(p *page, indent string, before, after []any) {
-	b, a := make([]string, len(before)), make([]string, len(after))
-	for i, v := range before {
-		b[i] = shown(v)
-	}
-	for i, v := range after {
-		a[i] = shown(v)
-	}
+	b, a := shownAll(before), shownAll(after)
 	same := 0
 	for _, op := range difflib.NewMatcher(b, a).GetOpCodes() {
 		if op.Tag == 'e' {
@@ -122,17 +113,16 @@ func writeUnchanged(p *page, indent string, n int) {
 
 // plainValue makes a plan read the same before and after it was saved.
 func plainValue(v any) any {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
+	b, _ := json.Marshal(v) // the fields of a spec have no value that JSON cannot have
+	return decoded(b)
+}
+
+// decoded returns the value of a JSON text, with numbers as written.
+func decoded(b []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	var plain any
-	if d.Decode(&plain) != nil {
-		return fmt.Sprint(v)
-	}
-	return plain
+	_ = d.Decode(&v)
+	return v
 }
 
 // tidy shortens durations: 15m, not 15m0s. Other fields hold a user's own words.
@@ -170,14 +160,10 @@ func shown(v any) string {
 	case string:
 		return quote(v)
 	case []any:
-		parts := make([]string, len(v))
-		for i, e := range v {
-			parts[i] = shown(e)
-		}
-		if len(parts) == 0 {
+		if len(v) == 0 {
 			return nothing
 		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + strings.Join(shownAll(v), ", ") + "]"
 	case map[string]any:
 		var parts []string
 		for _, k := range slices.Sorted(maps.Keys(v)) {
@@ -189,6 +175,13 @@ func shown(v any) string {
 		return "{ " + strings.Join(parts, ", ") + " }"
 	}
 	return fmt.Sprint(v)
+}
+
+func shownAll(list []any) (texts []string) {
+	for _, v := range list {
+		texts = append(texts, shown(v))
+	}
+	return texts
 }
 
 const longText = 200
@@ -204,15 +197,6 @@ func quote(s string) string {
 	}
 	sum := sha256.Sum256([]byte(s))
 	return fmt.Sprintf("(%s, %s, %x)", count(lines, "line"), Bytes(int64(len(s))), sum[:4])
-}
-
-func digested(path string) bool {
-	return path == "prompt" || path == "lifecycle.replace_triggered_by"
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
 }
 
 // promptWords adds the size of a text that is known.

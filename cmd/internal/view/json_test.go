@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 func TestDocuments(t *testing.T) {
@@ -21,7 +22,7 @@ func TestDocuments(t *testing.T) {
 			return StatusJSON(w, []api.Session{s[1], s[len(s)-1]}, api.HubDown)
 		},
 		"show.json":       func(w io.Writer) error { return ShowJSON(w, sampleShown()) },
-		"state-list.json": func(w io.Writer) error { return StateListJSON(w, sampleRecords()) },
+		"state-list.json": func(w io.Writer) error { return StateListJSON(w, sampleState(), sampleState().Sessions) },
 		"state-show.json": func(w io.Writer) error { return StateShowJSON(w, *record("session.api", "agents/api")) },
 		"doctor.json":     func(w io.Writer) error { return DoctorJSON(w, sampleFindings()) },
 		"version.json":    func(w io.Writer) error { return VersionJSON(w, Build{"0.1.0", "f1ff7ee", "go1.26.0", "linux/amd64"}) },
@@ -71,8 +72,8 @@ func TestEntriesForPeople(t *testing.T) {
 	}
 }
 
-func sampleRecords() Records {
-	return Records{Project: "shop", Lineage: "5b0c9d1e-3f41-4a8e-9d55-0c6b2f7a8e90", Serial: 41,
+func sampleState() state.State {
+	return state.State{Project: "shop", Lineage: "5b0c9d1e-3f41-4a8e-9d55-0c6b2f7a8e90", Serial: 41,
 		Sessions: []session.Record{*record("session.api", "agents/api")}}
 }
 

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -12,39 +10,18 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 )
 
-// Output is an output of a manifest.
-type Output struct {
-	Name        string
-	Value       json.RawMessage
-	Sensitive   bool // not shown among others
-	Description string
-}
-
-// value keeps numbers as written.
-func (o Output) value() (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(o.Value))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("output %s: %w", o.Name, err)
-	}
-	return v, nil
-}
-
 // Outputs writes outputs in the manifest's language. It withholds sensitive values.
-func Outputs(w io.Writer, s Style, outputs []Output) error {
+func Outputs(w io.Writer, s Style, outputs []config.Output) error {
 	p := page{Style: s}
 	for _, o := range outputs {
 		text := p.paint(dim, "(sensitive)")
 		if !o.Sensitive {
-			v, err := o.value()
-			if err != nil {
-				return err
-			}
-			text = plaintext.Safe(written(v, "")) // as it is: who set it may want its paths whole
+			text = plaintext.Safe(written(decoded(o.Value), "")) // as it is: who set it may want its paths whole
 		}
 		p.line(p.paint(bold, o.Name)+" = ", text)
 	}
@@ -53,47 +30,34 @@ func Outputs(w io.Writer, s Style, outputs []Output) error {
 
 // OutputValue writes the value of one output, even if it is sensitive: a string
 // unquoted, for shells, and other values as Outputs does.
-func OutputValue(w io.Writer, o Output) error {
-	v, err := o.value()
-	if err != nil {
-		return err
-	}
+func OutputValue(w io.Writer, o config.Output) error {
+	v := decoded(o.Value)
 	text, is := v.(string)
 	if !is {
 		text = written(v, "")
 	}
-	_, err = io.WriteString(w, plaintext.Safe(text)+"\n")
+	_, err := io.WriteString(w, plaintext.Safe(text)+"\n")
 	return err
 }
 
 // OutputsJSON writes outputs as one document, an object by name as in Terraform.
 // Sensitive values are null.
-func OutputsJSON(w io.Writer, outputs []Output) error {
+func OutputsJSON(w io.Writer, outputs []config.Output) error {
 	records := make(map[string]wire.Object, len(outputs))
 	for _, o := range outputs {
 		if o.Sensitive {
-			o.Value = json.RawMessage("null")
+			o.Value = nil
 		}
-		v, err := o.value()
-		if err != nil {
-			return err
-		}
-		records[o.Name] = o.record(v)
+		records[o.Name] = outputRecord(o)
 	}
 	return document(w, "outputs", records)
 }
 
 // OutputJSON writes one output as one document, even if it is sensitive.
-func OutputJSON(w io.Writer, o Output) error {
-	v, err := o.value()
-	if err != nil {
-		return err
-	}
-	return document(w, o.record(v)...)
-}
+func OutputJSON(w io.Writer, o config.Output) error { return document(w, outputRecord(o)...) }
 
-func (o Output) record(v any) wire.Object {
-	return wire.Object{"name", o.Name, "value", v, "sensitive", o.Sensitive, "description", o.Description}
+func outputRecord(o config.Output) wire.Object {
+	return wire.Object{"name", o.Name, "value", decoded(o.Value), "sensitive", o.Sensitive, "description", o.Description}
 }
 
 var bareKey = sync.OnceValue(func() *regexp.Regexp {

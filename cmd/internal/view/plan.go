@@ -11,14 +11,10 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// PlanOptions are the options of Plan.
-type PlanOptions struct {
-	Full bool // unchanged sessions and attributes as well (--detail=full)
-}
-
 // Plan writes a plan for people: a legend of the symbols used, each session that changes
-// with the reason and the changed attributes, the problems, and the summary.
-func Plan(w io.Writer, s Style, pl plan.Plan, o PlanOptions) error {
+// with the reason and the changed attributes, the problems, and the summary. If full, it
+// writes unchanged sessions and attributes as well.
+func Plan(w io.Writer, s Style, pl plan.Plan, full bool) error {
 	p, body := &page{Style: s}, &page{Style: s}
 	inline, boxed := splitProblems(pl.Problems)
 	listed := map[session.Address]bool{} // sessions with a line of their own
@@ -28,7 +24,7 @@ func Plan(w io.Writer, s Style, pl plan.Plan, o PlanOptions) error {
 	errs := len(inline) > 0
 	for _, c := range pl.Changes {
 		listed[c.Address] = listed[c.Address] || c.Action != plan.None
-		writeChange(body, c, pl.At, o.Full, inline[c.Address])
+		writeChange(body, c, pl.At, full, inline[c.Address])
 		delete(inline, c.Address)
 	}
 	for _, d := range pl.Problems { // of sessions that the plan has no change for

@@ -5,15 +5,8 @@ import (
 
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
-
-// Records is the content of the state file.
-type Records struct {
-	Project  string
-	Lineage  string
-	Serial   uint64
-	Sessions []session.Record
-}
 
 // StateList writes the addresses of recorded sessions, one a line.
 func StateList(w io.Writer, records []session.Record) error {
@@ -32,15 +25,15 @@ func StateShow(w io.Writer, s Style, r session.Record) error {
 	return p.flush(w)
 }
 
-// StateListJSON writes a summary of the state as one document.
-func StateListJSON(w io.Writer, r Records) error {
-	sessions := make([]wire.Object, len(r.Sessions))
-	for i, x := range r.Sessions {
+// StateListJSON writes a summary of some of a state's sessions as one document.
+func StateListJSON(w io.Writer, s state.State, records []session.Record) error {
+	sessions := make([]wire.Object, len(records))
+	for i, x := range records {
 		sessions[i] = wire.Object{"address", x.Address, "id", x.ID, "origin", x.Origin, "agent", x.Spec.Agent.Name,
 			"runtime", x.Spec.Runtime.Key(), "branch", x.Tree.Branch, "workspace", x.Tree.Path, "run", x.Run.ID,
 			"updated_at", wire.UTCOrNil(x.UpdatedAt)}
 	}
-	return document(w, "project", r.Project, "lineage", r.Lineage, "serial", r.Serial, "sessions", sessions)
+	return document(w, "project", s.Project, "lineage", s.Lineage, "serial", s.Serial, "sessions", sessions)
 }
 
 // StateShowJSON writes one record as one document.

@@ -33,7 +33,7 @@ func TestFullPlanSaysOnlyWhatItKnows(t *testing.T) {
 	}}
 	for _, full := range []bool{true, false} {
 		var out strings.Builder
-		if err := Plan(&out, Style{}, p, PlanOptions{Full: full}); err != nil {
+		if err := Plan(&out, Style{}, p, full); err != nil {
 			t.Fatal(err)
 		}
 		got := out.String()

@@ -14,7 +14,7 @@ import (
 )
 
 func TestPlan(t *testing.T) {
-	styles(t, "plan", false, func(w io.Writer, s Style) error { return Plan(w, s, samplePlan(), PlanOptions{}) })
+	styles(t, "plan", false, func(w io.Writer, s Style) error { return Plan(w, s, samplePlan(), false) })
 }
 
 func TestPlanFull(t *testing.T) {
@@ -22,13 +22,13 @@ func TestPlanFull(t *testing.T) {
 	p.Problems = nil
 	p.Changes = p.Changes[:2]
 	p.Changes[0].Reason, p.Changes[0].Detail = plan.ReasonInSync, "running"
-	golden(t, "plan-full.txt", func(w io.Writer) error { return Plan(w, Style{}, p, PlanOptions{Full: true}) })
+	golden(t, "plan-full.txt", func(w io.Writer) error { return Plan(w, Style{}, p, true) })
 }
 
 func TestPlanContract(t *testing.T) {
 	p := smallPlan()
 	p.Changes = slices.Delete(p.Changes, 1, 3)
-	golden(t, "plan-contract.txt", func(w io.Writer) error { return Plan(w, Style{}, p, PlanOptions{}) })
+	golden(t, "plan-contract.txt", func(w io.Writer) error { return Plan(w, Style{}, p, false) })
 }
 
 // A saved plan says the same once it is read again.
@@ -41,7 +41,7 @@ func TestPlanSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "plan.txt", func(w io.Writer) error { return Plan(w, Style{}, saved, PlanOptions{}) })
+	golden(t, "plan.txt", func(w io.Writer) error { return Plan(w, Style{}, saved, false) })
 	golden(t, "plan-whole.json", func(w io.Writer) error { return PlanJSON(w, saved, "0.1.0") })
 }
 
