@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -293,7 +294,7 @@ func runStatePush(ctx context.Context, a *app, file string, force bool) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.env.Stdout, "Pushed: %s on record, serial %d\n", counted(len(given.Sessions), "session"), store.State().Serial)
+		fmt.Fprintf(a.env.Stdout, "Pushed: %s on record, serial %d\n", plaintext.Count(len(given.Sessions), "session"), store.State().Serial)
 		return nil
 	})
 }

@@ -51,7 +51,7 @@ func runStateRebuild(ctx context.Context, a *app, approved bool) error {
 	for _, l := range x.LeftOut {
 		fmt.Fprintln(a.env.Stderr, "left out: "+plaintext.Safe(l))
 	}
-	dir, sessions := rebuild.OutputsDir(p.Manifest), counted(len(x.State.Sessions), "session")
+	dir, sessions := rebuild.OutputsDir(p.Manifest), plaintext.Count(len(x.State.Sessions), "session")
 	switch {
 	case x.Sound && len(x.Added) == 0:
 		fmt.Fprintf(a.env.Stdout, "The state is complete: %s, and nothing else was found.\n", sessions)
@@ -76,12 +76,4 @@ func runStateRebuild(ctx context.Context, a *app, approved bool) error {
 	}
 	fmt.Fprintf(a.env.Stdout, "Rebuilt the state: %s. Running sessions were not touched. Check it with: agentform plan\n", sessions)
 	return nil
-}
-
-// counted returns a number with its noun: 1 session, 3 sessions.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

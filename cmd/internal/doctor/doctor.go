@@ -136,9 +136,9 @@ func (f *findings) manifest(in Input) {
 	case faults > 0 && len(m.Files) == 0:
 		f.warn("manifest", "there is none in "+m.Root, "agentform init writes a first one")
 	case faults > 0:
-		f.fault("manifest", count(faults, "error"), "agentform validate shows them")
+		f.fault("manifest", plaintext.Count(faults, "error"), "agentform validate shows them")
 	default:
-		f.fine("manifest", count(len(m.Sessions), "session")+" in "+count(len(m.Files), "file"))
+		f.fine("manifest", plaintext.Count(len(m.Sessions), "session")+" in "+plaintext.Count(len(m.Files), "file"))
 	}
 }
 
@@ -191,7 +191,7 @@ func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
 		f.fault("project", "the move could not be repaired: "+err.Error(), "")
 		return
 	}
-	f.fine("project", fmt.Sprintf("repaired after it was moved here: %s", count(repaired, "session")))
+	f.fine("project", fmt.Sprintf("repaired after it was moved here: %s", plaintext.Count(repaired, "session")))
 	if across {
 		f.warn("project", "agents that run since before the move work in the directories that it removed", "agentform restart --all")
 	}
@@ -235,7 +235,7 @@ func (f *findings) dataDir(ctx context.Context, in Input) {
 	}
 	if exists(dir) {
 		if n := git.Tracked(ctx, dir); n > 0 {
-			f.warn("data folder", count(n, "file")+" of it in git's index, so commits contain them; runs of earlier versions held API keys",
+			f.warn("data folder", plaintext.Count(n, "file")+" of it in git's index, so commits contain them; runs of earlier versions held API keys",
 				"take them out: git -C "+plaintext.ShellWord(filepath.Dir(dir))+" rm -r --cached "+plaintext.ShellWord(filepath.Base(dir))+"; replace keys that were committed")
 		}
 	}
@@ -286,7 +286,7 @@ func (f *findings) state(in Input) (st state.State, refused bool) {
 		}
 	default:
 		st = s
-		f.fine("state", fmt.Sprintf("%s on record, serial %d", count(len(s.Sessions), "session"), s.Serial))
+		f.fine("state", fmt.Sprintf("%s on record, serial %d", plaintext.Count(len(s.Sessions), "session"), s.Serial))
 		for _, r := range s.Sessions {
 			if d := engine.Diagnose(&r, nil, session.World{Here: in.Owner}); d.Reason == plan.ReasonElsewhere {
 				f.warn(string(r.Address), d.Detail, "")
@@ -315,12 +315,4 @@ func (f *findings) unusedWorkspaces(in Input, st state.State) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// count returns a number with its noun: 1 session, 3 sessions.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -65,7 +66,7 @@ func (f *findings) engine(ctx context.Context, in Input, st state.State, name st
 		}
 	}
 	if orphans == 0 {
-		f.fine(subject, count(len(lives), "session")+", all accounted for")
+		f.fine(subject, plaintext.Count(len(lives), "session")+", all accounted for")
 	}
 }
 

@@ -171,7 +171,7 @@ func candidates(s sessionfile.Searched) []string {
 	case len(s.Files) == 0:
 		return []string{s.Pattern + ": no file matches"}
 	}
-	lines := []string{fmt.Sprintf("%s: %s, none of them this run's", s.Pattern, count(len(s.Files), "file"))}
+	lines := []string{fmt.Sprintf("%s: %s, none of them this run's", s.Pattern, plaintext.Count(len(s.Files), "file"))}
 	for _, c := range s.Files[:min(len(s.Files), maxCandidates)] {
 		line := fmt.Sprintf("  %s: written %s", c.Path, localTime(c.Written))
 		if c.Dir != "" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -255,10 +256,6 @@ func Lost(m *config.Manifest, statePath string) (problem, remedy string) {
 	if len(mirrors) == 0 {
 		return "", ""
 	}
-	left := "1 session"
-	if len(mirrors) > 1 {
-		left = fmt.Sprintf("%d sessions", len(mirrors))
-	}
-	return fmt.Sprintf("there is no state at %s, and %s left a record", statePath, left),
+	return fmt.Sprintf("there is no state at %s, and %s left a record", statePath, plaintext.Count(len(mirrors), "session")),
 		"to restore what was stopped, paused or started by agentform run: agentform state rebuild"
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
@@ -25,17 +26,13 @@ type DriftReport struct {
 	At        time.Time
 	Agentform string            // version
 	Sessions  []session.Address // what was compared, in the order of addresses
-	Offline   bool              // the record was compared with the manifest; what is live is unknown
+	Offline   bool              // the state was compared with the manifest
 	Ignored   int               // sessions that were left out by name
-	Complete  bool              // false: something was not looked at, so that no drift means nothing; always false offline
+	Complete  bool              // everything was inspected; never so offline
 	Items     []DriftItem       // in an order that is the same for the same drift
 	Problems  []session.Diagnostic
-	// Manifest is the file that the formats with places tell what has no place of
-	// its own at; empty: agentform.hcl.
-	Manifest string
-	// Dir is the project folder: the formats that leave this machine show the
-	// paths below it from there. Empty: all paths are shown whole.
-	Dir string
+	Manifest  string // where items without a range are; empty: agentform.hcl
+	Dir       string // paths below it are shown relative to it; empty: none
 }
 
 // DriftItem is one difference.
@@ -92,12 +89,13 @@ func (i DriftItem) Words() string {
 func (r DriftReport) Verdict() string {
 	const unseen = " What is live is unknown: nothing was looked at (offline)."
 	c, n := r.count(), len(r.Sessions)
+	sessions := plaintext.Count(n, "session")
 	var found []string
 	if c.differ > 0 {
-		found = append(found, fmt.Sprintf("%d of %s not as on record", c.differ, count(n, "session")))
+		found = append(found, fmt.Sprintf("%d of %s not as on record", c.differ, sessions))
 	}
 	if c.orphans > 0 {
-		found = append(found, count(c.orphans, "live session")+" of ours not on record")
+		found = append(found, plaintext.Count(c.orphans, "live session")+" of ours not on record")
 	}
 	missed, ignored := "", ""
 	if r.Ignored > 0 {
@@ -107,23 +105,23 @@ func (r DriftReport) Verdict() string {
 		missed = " Not everything could be looked at."
 	}
 	if c.unknown > 0 {
-		missed = " Unknown: " + count(c.unknown, "session") + " that could not be looked at."
+		missed = " Unknown: " + plaintext.Count(c.unknown, "session") + " that could not be looked at."
 	}
 	switch {
 	case r.Offline && c.differ > 0:
-		return fmt.Sprintf("Not applied: %d of %s not on record as the manifest declares.", c.differ, count(n, "session")) + unseen
+		return fmt.Sprintf("Not applied: %d of %s not on record as the manifest declares.", c.differ, sessions) + unseen
 	case r.Offline:
-		return "What is on record is what the manifest declares (" + count(n, "session") + ")." + unseen
+		return "What is on record is what the manifest declares (" + sessions + ")." + unseen
 	case len(found) > 0:
 		return "Drift: " + strings.Join(found, ", ") + "." + missed
 	case missed != "":
 		return "No drift was found where it could be looked." + missed
 	case n == 0 && r.Ignored > 0:
-		return "Nothing was compared: " + count(r.Ignored, "session") + " ignored."
+		return "Nothing was compared: " + plaintext.Count(r.Ignored, "session") + " ignored."
 	case n == 1:
 		return "No drift. 1 session is as on record." + ignored
 	}
-	return fmt.Sprintf("No drift. %d sessions are as on record.", n) + ignored
+	return "No drift. " + sessions + " are as on record." + ignored
 }
 
 // Drift writes the report for people.

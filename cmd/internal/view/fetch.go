@@ -3,6 +3,7 @@ package view
 import (
 	"io"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
@@ -31,7 +32,7 @@ func FetchedLines(w io.Writer, s Style, all []Fetched) error {
 		default:
 			ahead := ""
 			if f.Ahead > 0 {
-				ahead = ", " + count(f.Ahead, "commit") + " that only it holds"
+				ahead = ", " + plaintext.Count(f.Ahead, "commit") + " that only it holds"
 			}
 			p.line(head, p.paint(noInk, f.Branch), " is now ", p.paint(noInk, f.Ref), " at ", abbreviated(f.Commit), ahead)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pmezard/go-difflib/difflib"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -196,7 +197,7 @@ func quote(s string) string {
 		return strconv.Quote(s)
 	}
 	sum := sha256.Sum256([]byte(s))
-	return fmt.Sprintf("(%s, %s, %x)", count(lines, "line"), Bytes(int64(len(s))), sum[:4])
+	return fmt.Sprintf("(%s, %s, %x)", plaintext.Count(lines, "line"), Bytes(int64(len(s))), sum[:4])
 }
 
 // promptWords adds the size of a text that is known.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []sessio
 	switch {
 	case c.Action != plan.None:
 		head, rest := headAndRest(c.Detail)
-		p.line("  "+p.paint(actionInk(c.Action), c.Action.Symbol())+" "+p.paint(bold, string(c.Address)),
+		p.line("  "+p.paint(actionInks[c.Action], c.Action.Symbol())+" "+p.paint(bold, string(c.Address)),
 			previousAddress(p, c), " ", willBe(c), until(c, now), because(p, head), interrupts(p, c, now))
 		for _, l := range rest {
 			p.line("      ", p.paint(noInk, l))
@@ -133,11 +134,10 @@ func because(b *page, reason string) string {
 }
 
 func willBe(c plan.Change) string {
-	words := verbs(c.Action)
 	if c.Action == plan.Hold {
 		return "is held"
 	}
-	text := "will be " + words.done
+	text := "will be " + verbs(c.Action).done
 	if c.Action == plan.Update {
 		text += " in place"
 	}
@@ -154,36 +154,28 @@ func writeDrift(p *page, drift []plan.Drift, listed map[session.Address]bool) {
 			rows = append(rows, []cell{{string(d.Address), bold}, {KindWords(d.Kind), yellow}, {d.Detail, noInk}})
 		}
 	}
-	if len(rows) == 0 {
-		return
+	if len(rows) > 0 {
+		p.line(p.paint(bold, "Objects have changed outside of agentform:"), "\n")
+		p.fullTable("", "  ", make([]column, 3), rows)
+		p.line()
 	}
-	p.line(p.paint(bold, "Objects have changed outside of agentform:"))
-	p.line()
-	p.fullTable("", "  ", make([]column, 3), rows)
-	p.line()
 }
 
 func writeLegend(p *page, pl plan.Plan, errs bool) {
 	var parts []string
-	for _, l := range []struct {
-		symbol plan.Action
-		does   string
-	}{
-		{plan.Create, "create"}, {plan.Update, "update in place"}, {plan.Restart, "restart"}, {plan.Replace, "replace"},
-		{plan.Delete, "destroy"}, {plan.Adopt, "adopt"}, {plan.Forget, "forget"}, {plan.Pause, "pause, resume or stop"}, {plan.Hold, "held"},
+	does := map[plan.Action]string{plan.Update: "update in place", plan.Delete: "destroy", plan.Pause: "pause, resume or stop", plan.Hold: "held"}
+	for _, a := range []plan.Action{
+		plan.Create, plan.Update, plan.Restart, plan.Replace, plan.Delete, plan.Adopt, plan.Forget, plan.Pause, plan.Hold,
 	} {
-		if slices.ContainsFunc(pl.Changes, func(c plan.Change) bool {
-			return c.Action != plan.None && c.Action.Symbol() == l.symbol.Symbol()
-		}) {
-			parts = append(parts, p.paint(actionInk(l.symbol), l.symbol.Symbol())+" "+l.does)
+		if slices.ContainsFunc(pl.Changes, func(c plan.Change) bool { return c.Action != plan.None && c.Action.Symbol() == a.Symbol() }) {
+			parts = append(parts, p.paint(actionInks[a], a.Symbol())+" "+cmp.Or(does[a], verbs(a).plain))
 		}
 	}
 	if errs {
 		parts = append(parts, p.paint(red, "!")+" error")
 	}
 	if len(parts) > 0 {
-		p.line("Symbols:  " + strings.Join(parts, "   "))
-		p.line()
+		p.line("Symbols:  "+strings.Join(parts, "   "), "\n")
 	}
 }
 
@@ -191,5 +183,3 @@ var actionInks = map[plan.Action]ink{
 	plan.Create: green, plan.Update: yellow, plan.Restart: yellow, plan.Replace: magenta, plan.Delete: red, plan.Adopt: cyan,
 	plan.Pause: blue, plan.Resume: blue, plan.Stop: blue, plan.Forget: dim, plan.Hold: dim,
 }
-
-func actionInk(a plan.Action) ink { return actionInks[a] }

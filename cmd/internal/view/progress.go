@@ -39,39 +39,37 @@ func (p *Progress) Event(e history.Event) {
 
 func writeEvent(p *page, e history.Event) {
 	v := verbs(plan.Action(e.Action))
-	address := p.paint(bold, string(e.Address)+":") + " "
 	head, rest := headAndRest(e.Detail)
+	text := ""
 	switch e.Kind {
 	case history.ApplyStart:
-		p.line(address, p.paint(noInk, v.doing), "…")
-		return
+		text, rest = p.paint(noInk, v.doing)+"…", nil
 	case history.ApplyProgress:
-		p.line(address, p.paint(noInk, "still "+v.doing), "… ", p.paint(dim, "["+whole(e.Elapsed)+"]"), colon(p, head))
-		return
+		text, rest = p.paint(noInk, "still "+v.doing)+"… "+p.paint(dim, "["+whole(e.Elapsed)+"]")+colon(p, head), nil
 	case history.ApplyComplete:
-		p.line(address, p.paint(green, v.done), after(e), p.paint(dim, idOf(e)))
-		return
+		text, rest = p.paint(green, v.done)+after(e), nil
+		if e.ID != "" {
+			text += p.paint(dim, " [id="+e.ID+"]")
+		}
 	case history.ApplyErrored:
 		head = strings.TrimPrefix(head, fmt.Sprintf("%s %s: ", e.Action, e.Address))
-		p.line(address, p.paint(red, v.plain+" failed"+after(e)+": "+head))
+		text = p.paint(red, v.plain+" failed"+after(e)+": "+head)
 	case history.ApplySkipped:
-		p.line(address, p.paint(yellow, "skipped"), colon(p, plaintext.OneLine(e.Detail)))
-		return
+		text, rest = p.paint(yellow, "skipped")+colon(p, plaintext.OneLine(e.Detail)), nil
 	case history.Moved:
-		p.line(address, "it was ", p.paint(noInk, e.Old))
-		return
+		text, rest = "it was "+p.paint(noInk, e.Old), nil
 	case history.TurnInterrupted:
-		p.line(address, p.paint(yellow, status.Interrupted))
-		return
+		text, rest = p.paint(yellow, status.Interrupted), nil
 	case history.Held:
-		p.line(address, "held", colon(p, head))
+		text = "held" + colon(p, head)
 	case history.WorkKept:
-		p.line(address, p.paint(yellow, "work is kept"), colon(p, head))
+		text = p.paint(yellow, "work is kept") + colon(p, head)
 	case history.BranchMismatch:
-		p.line(address, p.paint(red, "branch mismatch"), colon(p, head))
+		text = p.paint(red, "branch mismatch") + colon(p, head)
 	default:
 		return
 	}
+	p.line(p.paint(bold, string(e.Address)+":")+" ", text)
 	for _, l := range rest {
 		p.line("  ", p.paint(noInk, l))
 	}
@@ -97,13 +95,6 @@ func whole(d session.Duration) string {
 		return fmt.Sprintf("%ds", s)
 	}
 	return Elapsed(d.D())
-}
-
-func idOf(e history.Event) string {
-	if e.ID == "" {
-		return ""
-	}
-	return " [id=" + e.ID + "]"
 }
 
 var addressIn = sync.OnceValue(func() *regexp.Regexp {

@@ -18,15 +18,13 @@ func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 	}{
 		{prune.Remove, "Would be removed:"}, {prune.Removed, "Removed:"}, {prune.Keep, "Kept:"}, {prune.Failed, "Could not be removed:"},
 	} {
-		rows := leftovers(all, part.action)
-		if len(rows) == 0 {
-			continue
+		if rows := leftovers(all, part.action); len(rows) > 0 {
+			if p.Len() > 0 {
+				p.line()
+			}
+			p.line(p.paint(bold, part.title))
+			p.fullTable("", "  ", make([]column, 4), rows)
 		}
-		if p.Len() > 0 {
-			p.line()
-		}
-		p.line(p.paint(bold, part.title))
-		p.fullTable("", "  ", make([]column, 4), rows)
 	}
 	if p.Len() == 0 {
 		p.line("Nothing is left over.")
@@ -37,44 +35,33 @@ func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 // leftovers sums those without a reason of their own by kind.
 func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	var rows [][]cell
-	type sum struct {
-		count int
-		bytes int64
+	counts, bytes := map[prune.Kind]int{}, map[prune.Kind]int64{}
+	row := func(kind prune.Kind, what cell, size int64, reason string) {
+		name, bytes := string(kind), ""
+		if kind == prune.Shim {
+			name = "shim" // the kind is its former name
+		}
+		if size > 0 {
+			bytes = Bytes(size)
+		}
+		rows = append(rows, []cell{{name, noInk}, what, {bytes, dim}, {reason, noInk}})
 	}
-	sums := map[prune.Kind]*sum{}
 	for _, l := range all {
 		switch {
 		case l.Action != action:
 		case l.Kind == prune.Workspace || action == prune.Keep || action == prune.Failed:
-			rows = append(rows, []cell{{kindName(l.Kind), noInk}, {l.Path, bold}, {size(l.Bytes), dim}, {l.Reason, noInk}})
+			row(l.Kind, cell{l.Path, bold}, l.Bytes, l.Reason)
 		default:
-			if sums[l.Kind] == nil {
-				sums[l.Kind] = &sum{}
-			}
-			sums[l.Kind].count++
-			sums[l.Kind].bytes += l.Bytes
+			counts[l.Kind]++
+			bytes[l.Kind] += l.Bytes
 		}
 	}
 	for _, kind := range []prune.Kind{prune.Run, prune.Prompt, prune.Shim, prune.Socket} {
-		if x := sums[kind]; x != nil {
-			rows = append(rows, []cell{{kindName(kind), noInk}, {fmt.Sprintf("%d that no session needs", x.count), noInk}, {size(x.bytes), dim}, {"", noInk}})
+		if counts[kind] > 0 {
+			row(kind, cell{fmt.Sprintf("%d that no session needs", counts[kind]), noInk}, bytes[kind], "")
 		}
 	}
 	return rows
-}
-
-func kindName(k prune.Kind) string {
-	if k == prune.Shim {
-		return "shim"
-	}
-	return string(k)
-}
-
-func size(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return Bytes(n)
 }
 
 // PruneJSON writes leftovers as one document. applied says that they were to be removed.

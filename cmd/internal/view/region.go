@@ -70,7 +70,7 @@ func fitting(lines []string, width, rows int) []string {
 		}
 		shown = append(shown, l)
 	}
-	return append(shown, fmt.Sprintf("… %s more", count(len(lines)-1-len(shown), "line")), last)
+	return append(shown, fmt.Sprintf("… %s more", plaintext.Count(len(lines)-1-len(shown), "line")), last)
 }
 
 func height(line string, width int) int {

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -19,12 +18,10 @@ func Services(w io.Writer, st Style, all []status.Service) error {
 		p.line("No sessions.")
 		return p.flush(w)
 	}
-	counts := map[session.State]int{}
 	for _, s := range all {
 		p.line(serviceTitle(p, s))
 		var rows [][]cell
 		for _, h := range s.Sessions {
-			counts[h.State]++
 			detail := h.Detail
 			if detail == string(h.State) {
 				detail = ""
@@ -34,7 +31,7 @@ func Services(w io.Writer, st Style, all []status.Service) error {
 		p.table("  ", []column{{}, {}, {min: 20}}, rows)
 	}
 	p.line()
-	numbers := paintCounts(p, counts)
+	numbers := paintCounts(p, housed(all))
 	if n := places(all); n != "" {
 		numbers = n + "; " + numbers
 	}
@@ -70,22 +67,22 @@ func places(all []status.Service) string {
 		for n < len(all) && all[n].Kind == all[0].Kind {
 			n++
 		}
-		part := fmt.Sprintf("%d %s", n, all[0].Noun())
-		if n > 1 {
-			part += "s"
-		}
-		parts, all = append(parts, part), all[n:]
+		parts, all = append(parts, plaintext.Count(n, all[0].Noun())), all[n:]
 	}
 	return strings.Join(parts, ", ")
 }
 
 // ServicesJSON writes the services as one document.
 func ServicesJSON(w io.Writer, all []status.Service) error {
+	return document(w, "services", wire.List(all), "counts", housed(all))
+}
+
+func housed(all []status.Service) map[session.State]int {
 	counts := map[session.State]int{}
 	for _, s := range all {
 		for _, h := range s.Sessions {
 			counts[h.State]++
 		}
 	}
-	return document(w, "services", wire.List(all), "counts", counts)
+	return counts
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -59,31 +60,26 @@ func facts(x status.Detail, now time.Time) []attribute {
 			all = append(all, attribute{name, plaintext.OneLine(value)})
 		}
 	}
-	add("role", x.Role)
-	add("agent", x.Agent)
-	add("desired", string(x.Desired))
+	at := func(name string, t *time.Time, more string) {
+		if t != nil {
+			add(name, clock(*t, now)+more)
+		}
+	}
 	branch := x.Branch
 	if x.BranchFault != "" {
 		branch += "  ! " + x.BranchFault
 	}
+	add("role", x.Role)
+	add("agent", x.Agent)
+	add("desired", string(x.Desired))
 	add("branch", branch)
 	add("workspace", x.Workspace)
 	add("runtime", x.Runtime)
-	if x.StartedAt != nil {
-		add("started", clock(*x.StartedAt, now)+" ("+age(x.Session, now)+" ago)")
-	}
-	if x.FirstTurnAt != nil {
-		add("first turn", clock(*x.FirstTurnAt, now))
-	}
-	if x.Turns != nil {
-		add("turns", fmt.Sprint(*x.Turns))
-	}
-	if x.Tokens != nil {
-		add("tokens", fmt.Sprint(*x.Tokens))
-	}
-	if x.Until != nil {
-		add("limited until", clock(*x.Until, now))
-	}
+	at("started", x.StartedAt, " ("+age(x.Session, now)+" ago)")
+	at("first turn", x.FirstTurnAt, "")
+	add("turns", printed(x.Turns))
+	add("tokens", printed(x.Tokens))
+	at("limited until", x.Until, "")
 	add("restarts", fmt.Sprint(x.Restarts)+policy(x))
 	add("health", x.Health)
 	if x.Exit != nil {
@@ -91,23 +87,25 @@ func facts(x status.Detail, now time.Time) []attribute {
 	}
 	add("pull request", x.PR)
 	add("origin", string(x.Origin))
-	if r := x.Record; r != nil {
-		add("last error", r.LastError)
-		add("under way", string(r.Intent))
-	}
+	r := cmp.Or(x.Record, &session.Record{})
+	add("last error", r.LastError)
+	add("under way", string(r.Intent))
 	add("id", x.ID)
-	if x.Record != nil {
-		add("run", x.Record.Run.ID)
-	}
-	if x.PID != nil {
-		add("pid", fmt.Sprint(*x.PID))
-	}
+	add("run", r.Run.ID)
+	add("pid", printed(x.PID))
 	add("pane", x.PaneID)
 	add("container", x.Container)
 	add("conversation", x.ConversationID)
 	add("transcript", x.Transcripts.Screen)
 	add("session file", x.Transcripts.Native)
 	return all
+}
+
+func printed[N int | int64](n *N) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprint(*n)
 }
 
 func policy(x status.Detail) string {
@@ -126,14 +124,8 @@ func exitWords(e session.Exit, now time.Time) string {
 	if e.Signal != "" {
 		how = "ended by " + e.Signal
 	}
-	switch e.Cause {
-	case "requested":
-		how = "stopped, " + how
-	case "timeout":
-		how = "timeout, " + how
-	case "hangup":
-		how = "terminal hung up, " + how
-	case "failed_start":
+	how = map[string]string{"requested": "stopped, ", "timeout": "timeout, ", "hangup": "terminal hung up, "}[e.Cause] + how
+	if e.Cause == "failed_start" {
 		how = "could not be started: " + plaintext.OneLine(e.Detail)
 	}
 	if e.Ran > 0 {

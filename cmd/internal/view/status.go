@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -117,21 +118,18 @@ func why(x api.Session, now time.Time) string {
 }
 
 // states puts what needs a person first.
-func states() []session.State {
-	return []session.State{
-		session.StateError, session.StateStale, session.StateUnknown, session.StatePending,
-		session.StateStarting, session.StatePaused, session.StateStopped, session.StateRunning,
-	}
+var states = []session.State{
+	session.StateError, session.StateStale, session.StateUnknown, session.StatePending,
+	session.StateStarting, session.StatePaused, session.StateStopped, session.StateRunning,
 }
 
 func countStates(p *page, sessions []api.Session) string {
-	counts := status.Counts(sessions)
+	wrong, counts := status.WrongBranches(sessions), map[session.State]int{}
 	for _, x := range sessions {
-		if status.WrongBranch(x) {
-			counts[x.State]--
+		if !status.WrongBranch(x) {
+			counts[x.State]++
 		}
 	}
-	wrong := status.WrongBranches(sessions)
 	numbers := paintCounts(p, counts)
 	if wrong > 0 {
 		numbers = strings.TrimSuffix(p.paint(red, fmt.Sprintf("%d %s", wrong, wrongBranch))+", "+numbers, ", ")
@@ -141,7 +139,7 @@ func countStates(p *page, sessions []api.Session) string {
 
 func paintCounts(p *page, counts map[session.State]int) string {
 	var parts []string
-	for _, s := range states() {
+	for _, s := range states {
 		if n := counts[s]; n > 0 {
 			parts = append(parts, p.paint(stateInk(s), fmt.Sprintf("%d %s", n, s)))
 		}
@@ -149,20 +147,13 @@ func paintCounts(p *page, counts map[session.State]int) string {
 	return strings.Join(parts, ", ")
 }
 
+var stateInks = map[session.State]ink{
+	session.StateRunning: green, session.StateStale: yellow, session.StateUnknown: yellow,
+	session.StateError: red, session.StatePaused: blue, session.StateStarting: cyan,
+}
+
 func stateInk(s session.State) ink {
-	switch s {
-	case session.StateRunning:
-		return green
-	case session.StateStale, session.StateUnknown:
-		return yellow
-	case session.StateError:
-		return red
-	case session.StatePaused:
-		return blue
-	case session.StateStarting:
-		return cyan
-	}
-	return dim
+	return cmp.Or(stateInks[s], dim)
 }
 
 func activityInk(a session.Activity) ink {

@@ -25,27 +25,25 @@ type Step struct {
 // sessions that are gone last.
 func Steps(old, now []api.Session, at time.Time) []Step {
 	var steps []Step
-	find := func(all []api.Session, a session.Address) *api.Session {
-		if i := slices.IndexFunc(all, func(x api.Session) bool { return x.Address == a }); i >= 0 {
-			return &all[i]
-		}
-		return nil
+	gone := map[session.Address]*api.Session{}
+	for i, x := range old {
+		gone[x.Address] = &old[i]
 	}
-	for i := range now {
-		was := find(old, now[i].Address)
-		if was == nil || differs(*was, now[i]) {
+	for i, x := range now {
+		if was := gone[x.Address]; was == nil || differs(*was, x) {
 			steps = append(steps, Step{at, was, &now[i]})
 		}
+		delete(gone, x.Address)
 	}
-	for i := range old {
-		if find(now, old[i].Address) == nil {
+	for i, x := range old {
+		if gone[x.Address] != nil {
 			steps = append(steps, Step{at, &old[i], nil})
 		}
 	}
 	return steps
 }
 
-func differs(x api.Session, y api.Session) bool {
+func differs(x, y api.Session) bool {
 	return Word(x) != Word(y) || x.State != y.State || x.Activity != y.Activity || x.Restarts != y.Restarts || x.PR != y.PR ||
 		offBranch(x) != offBranch(y)
 }

@@ -1,12 +1,14 @@
 package view
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -33,7 +35,7 @@ func planSummary(p plan.Plan) string {
 	}
 	b.WriteString(".")
 	if s.Errors > 0 {
-		b.WriteString(" " + count(s.Errors, "error") + ".")
+		b.WriteString(" " + plaintext.Count(s.Errors, "error") + ".")
 	}
 	keeps := 0
 	for _, c := range p.Changes {
@@ -42,7 +44,7 @@ func planSummary(p plan.Plan) string {
 		}
 	}
 	if keeps > 0 {
-		b.WriteString(" Work is kept in " + count(keeps, "workspace") + ".")
+		b.WriteString(" Work is kept in " + plaintext.Count(keeps, "workspace") + ".")
 	}
 	return b.String()
 }
@@ -63,7 +65,7 @@ func nothingToDo(p plan.Plan) string {
 	}
 	if p.Options.RefreshOnly {
 		if len(p.Drift) > 0 {
-			return "No changes are planned. " + count(len(p.Drift), "difference") + " between what is live and what is on record."
+			return "No changes are planned. " + plaintext.Count(len(p.Drift), "difference") + " between what is live and what is on record."
 		}
 		return "No changes. What is live is what is on record."
 	}
@@ -93,17 +95,11 @@ func Summary(w io.Writer, s Style, t Tally) error {
 	for _, err := range flat(t.Errors) {
 		var told interface{ Reported() string }
 		if errors.As(err, &told) {
-			writeDiagnostic(p, session.Diagnostic{Severity: session.Error, Summary: told.Reported()})
-			continue
+			err = errors.New(told.Reported())
 		}
-		for _, d := range diagnosticsOf([]error{err}) {
-			writeDiagnostic(p, d)
-		}
+		writeDiagnostic(p, diagnosticsOf([]error{err})[0])
 	}
-	command, word, color := t.Command, "complete!", green
-	if command == "" {
-		command = "Apply"
-	}
+	word, color := "complete!", green
 	if t.Failed > 0 || t.Skipped > 0 || len(t.Errors) > 0 {
 		word, color = "incomplete:", red
 	}
@@ -112,7 +108,7 @@ func Summary(w io.Writer, s Style, t Tally) error {
 	if t.Held > 0 {
 		waiting = fmt.Sprintf(", %d held", t.Held)
 	}
-	p.line(p.paint(color, fmt.Sprintf("%s %s %d done, %d failed, %d skipped%s.", command, word, t.Done, t.Failed, t.Skipped, waiting)))
+	p.line(p.paint(color, fmt.Sprintf("%s %s %d done, %d failed, %d skipped%s.", cmp.Or(t.Command, "Apply"), word, t.Done, t.Failed, t.Skipped, waiting)))
 	return p.flush(w)
 }
 
@@ -131,7 +127,7 @@ func Valid(w io.Writer, s Style, sessions int, ds []session.Diagnostic) error {
 		p.line(p.paint(red, "The manifest is not valid: "+problemCounts(len(errs), len(warnings))))
 		return p.flush(w)
 	}
-	p.WriteString(p.paint(green, "Success!") + " The manifest is valid: " + count(sessions, "session") + ".")
+	p.WriteString(p.paint(green, "Success!") + " The manifest is valid: " + plaintext.Count(sessions, "session") + ".")
 	if len(warnings) > 0 {
 		p.WriteString(" " + p.paint(yellow, problemCounts(0, len(warnings))))
 	}
@@ -142,10 +138,10 @@ func Valid(w io.Writer, s Style, sessions int, ds []session.Diagnostic) error {
 func problemCounts(errs, warnings int) string {
 	var parts []string
 	if errs > 0 {
-		parts = append(parts, count(errs, "error"))
+		parts = append(parts, plaintext.Count(errs, "error"))
 	}
 	if warnings > 0 {
-		parts = append(parts, count(warnings, "warning"))
+		parts = append(parts, plaintext.Count(warnings, "warning"))
 	}
 	return strings.Join(parts, ", ") + "."
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -58,13 +57,6 @@ func Bytes(n int64) string {
 		i++
 	}
 	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i]
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 var utcTime = sync.OnceValue(func() *regexp.Regexp {

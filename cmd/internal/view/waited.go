@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -51,7 +52,7 @@ type Needy struct {
 // NeedLine writes why a session needs attention, and since when.
 func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 	p := &page{Style: s}
-	word := needWord(n.Reason)
+	word := cmp.Or(needWords[n.Reason], n.Reason)
 	if n.Reason == "turn_ended" && strings.HasPrefix(n.Detail, status.Interrupted) {
 		word = "idle"
 	}
@@ -74,18 +75,8 @@ func needInk(n Needy) ink {
 	return yellow
 }
 
-func needWord(reason string) string {
-	switch reason {
-	case "turn_ended":
-		return "its turn has ended, idle"
-	case "blocked_api":
-		return "at a limit"
-	case "branch_mismatch":
-		return "on another branch"
-	case "timeout":
-		return "out of time"
-	}
-	return reason
+var needWords = map[string]string{
+	"turn_ended": "its turn has ended, idle", "blocked_api": "at a limit", "branch_mismatch": "on another branch", "timeout": "out of time",
 }
 
 // NeedJSON writes a session that needs attention as one document.
