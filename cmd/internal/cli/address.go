@@ -81,28 +81,22 @@ func resolveAll(known []session.Address, typed []string) ([]session.Address, err
 }
 
 func nearest(known []session.Address, a session.Address) []session.Address {
-	type candidate struct {
-		address  session.Address
-		distance int
-	}
 	word := func(a session.Address) string { return strings.ToLower(a.Short()) }
 	farthest := min(3, 1+len(word(a))/4) // edits; more is another word
-	var near []candidate
+	distances := map[session.Address]int{}
+	var near []session.Address
 	for _, k := range known {
 		d := levenshtein.Distance(word(k), word(a), nil)
 		if key, ok := k.Key(); ok {
 			d = min(d, levenshtein.Distance(strings.ToLower(key), word(a), nil), levenshtein.Distance(strings.ToLower(k.Block()), strings.ToLower(a.Block()), nil))
 		}
 		if d <= farthest && d < len(word(a)) {
-			near = append(near, candidate{k, d})
+			distances[k] = d
+			near = append(near, k)
 		}
 	}
-	slices.SortStableFunc(near, func(a, b candidate) int { return a.distance - b.distance })
-	var found []session.Address
-	for _, c := range near {
-		found = append(found, c.address)
-	}
-	return found
+	slices.SortStableFunc(near, func(a, b session.Address) int { return distances[a] - distances[b] })
+	return near
 }
 
 func listAddresses(addresses []session.Address) string {
@@ -150,25 +144,17 @@ func (s *selector) fits(spec session.Spec) bool {
 
 // match fails if nothing matches: a typing error must not mean all.
 func (s *selector) match(specs []session.Spec, records []session.Record) ([]session.Address, error) {
-	found := map[session.Address]bool{}
-	for _, spec := range specs {
-		if s.fits(spec) {
-			found[spec.Address] = true
-		}
+	found := addresses(
+		slices.DeleteFunc(slices.Clone(specs), func(spec session.Spec) bool { return !s.fits(spec) }),
+		slices.DeleteFunc(slices.Clone(records), func(r session.Record) bool { return !s.fits(r.Spec) }))
+	if len(found) > 0 {
+		return found, nil
 	}
-	for _, r := range records {
-		if s.fits(r.Spec) {
-			found[r.Address] = true
-		}
+	where := "in the manifest or on record"
+	if specs == nil {
+		where = "on record"
 	}
-	if len(found) == 0 {
-		where := "in the manifest or on record"
-		if specs == nil {
-			where = "on record"
-		}
-		return nil, fmt.Errorf("no session %s has %s: nothing was done\nagentform status lists the sessions", where, s)
-	}
-	return slices.SortedFunc(maps.Keys(found), session.Address.Compare), nil
+	return nil, fmt.Errorf("no session %s has %s: nothing was done\nagentform status lists the sessions", where, s)
 }
 
 func (s *selector) String() string {

@@ -62,6 +62,7 @@ type app struct {
 	shellDir string // the directory of the shell, without links; --chdir does not change it
 	globals  globals
 	log      *slog.Logger
+	level    slog.LevelVar // of log
 	command  string // "agentform apply"
 	found    projectdir.Found
 	project  *project.Project // see open
@@ -89,11 +90,10 @@ type globals struct {
 func (a *app) setup(c *cobra.Command, _ []string) error {
 	g := &a.globals
 	a.command = c.CommandPath()
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
+	if err := a.level.UnmarshalText([]byte(g.logLevel)); err != nil {
 		return usageError{c.CommandPath(), fmt.Errorf("--log-level %q: want debug, info, warn or error", g.logLevel)}
 	}
-	a.log = slog.New(slog.NewTextHandler(a.env.Stderr, &slog.HandlerOptions{Level: level}))
+	a.log = slog.New(slog.NewTextHandler(a.env.Stderr, &slog.HandlerOptions{Level: &a.level}))
 	if g.parallelism < 1 && c.Flag("parallelism").Changed {
 		return usageError{c.CommandPath(), fmt.Errorf("--parallelism %d: want 1 or more", g.parallelism)}
 	}
@@ -226,10 +226,7 @@ func (a *app) openOptional() (*project.Project, state.State, error) {
 		}
 	}
 	s, err := state.Read(p.State)
-	if errors.Is(err, state.ErrNone) {
-		err = nil
-	}
-	if err == nil {
+	if err == nil || errors.Is(err, state.ErrNone) {
 		err = p.Check(s)
 	}
 	return p, s, err

@@ -52,8 +52,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	if err != nil {
 		return err
 	}
-	alive := t.Diagnosis.Alive != nil && *t.Diagnosis.Alive
-	if !alive {
+	if t.checkRunning() != nil {
 		if t, err = handleStale(ctx, a, t, o); t == nil || err != nil {
 			return err
 		}
@@ -157,20 +156,15 @@ func detachKey(ctx context.Context, a *app, bin string) string {
 }
 
 func insideServer(a *app, socket string) bool {
-	if !tmux.Inside(a.env.Environ) {
-		return false
-	}
 	around, _, _ := strings.Cut(a.env.Environ.Get("TMUX"), ",")
-	return socket != "" && around == socket
+	return tmux.Inside(a.env.Environ) && socket != "" && around == socket
 }
 
 // switchClient avoids attaching agentform's own tmux server to itself.
 func switchClient(ctx context.Context, a *app, t *target, attach []string) error {
-	argv := make([]string, len(attach))
-	for i, word := range attach {
-		if argv[i] = word; word == "attach-session" {
-			argv[i] = "switch-client"
-		}
+	argv := slices.Clone(attach)
+	if i := slices.Index(argv, "attach-session"); i >= 0 {
+		argv[i] = "switch-client"
 	}
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Env = a.env.Environ

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -266,23 +267,18 @@ func offlineDrift(p *project.Project, s state.State, options plan.Options) view.
 		Wanted: wanted, Moves: q.Moves, Removed: q.Removed, Records: s.Sessions, World: asRecorded(s, wanted), Options: options,
 	}))
 	report := view.DriftReport{Serial: made.Serial, At: made.At, Offline: true}
-	faults := map[session.Address]session.Diagnostic{}
-	for _, d := range made.Problems {
-		if _, reported := faults[d.Address]; !reported {
-			faults[d.Address] = d
-		}
+	faults := map[session.Address]string{}
+	for _, d := range slices.Backward(made.Problems) { // the first one counts
+		first, _, _ := strings.Cut(d.Detail, "\n")
+		faults[d.Address] = d.Summary + ": " + first
 	}
 	for _, c := range made.Changes {
 		if c.Reason == plan.ReasonNotTargeted {
 			continue
 		}
 		report.Sessions = append(report.Sessions, c.Address)
-		fault, faulty := faults[c.Address]
-		if detail := describeDrift(c); detail != "" {
+		if detail := cmp.Or(describeDrift(c), faults[c.Address]); detail != "" {
 			report.Items = append(report.Items, view.DriftItem{Address: c.Address, Kind: view.NotApplied, Detail: detail})
-		} else if faulty {
-			first, _, _ := strings.Cut(fault.Detail, "\n")
-			report.Items = append(report.Items, view.DriftItem{Address: c.Address, Kind: view.NotApplied, Detail: fault.Summary + ": " + first})
 		}
 	}
 	return report
@@ -318,10 +314,7 @@ func asRecorded(s state.State, wanted []session.Spec) session.World {
 	for _, r := range s.Sessions {
 		w.Runtimes[r.Spec.Runtime.Engine()] = nil
 		w.Checkouts[r.Tree.Path] = session.Checkout{Path: r.Tree.Path, Exists: true, Git: r.Tree.Mode != session.Plain, Branch: r.Tree.Branch}
-		desired := r.Spec.Desired
-		if r.Override != nil {
-			desired = r.Override.Desired
-		}
+		desired := plan.Desired(r)
 		if r.Intent == session.Creating || r.Unmade() || desired == session.Stopped {
 			continue
 		}
@@ -340,11 +333,7 @@ func relocate(w session.Spec, r *session.Record) session.Spec {
 		return w
 	}
 	was := r.Spec.Workspace
-	home := was.Repo
-	if home == "" {
-		home = was.Path
-	}
-	if was.Mode != w.Workspace.Mode || fileExists(home) {
+	if was.Mode != w.Workspace.Mode || fileExists(cmp.Or(was.Repo, was.Path)) {
 		return w
 	}
 	inside, err := filepath.Rel(w.Workspace.Repo, w.Workspace.Path)
@@ -375,10 +364,8 @@ func printDrift(a *app, r view.DriftReport, format string) error {
 			addTo(a, "GITHUB_OUTPUT", func(w io.Writer) error { return ci.GitHubOutputs(w, r) }),
 		)
 	}
-	if len(r.Problems) > 0 {
-		if err := a.warn(r.Problems); err != nil {
-			return err
-		}
+	if err := a.warn(r.Problems); err != nil {
+		return err
 	}
 	return view.Drift(a.env.Stdout, a.out(), r)
 }
@@ -392,10 +379,10 @@ func addTo(a *app, variable string, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", variable, err)
 	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return fmt.Errorf("%s: %w", variable, err)
+	if err = errors.Join(write(f), f.Close()); err != nil {
+		err = fmt.Errorf("%s: %w", variable, err)
 	}
-	return nil
+	return err
 }
 
 // locate names files as CI systems expect them, from the top of the repository.
@@ -412,11 +399,10 @@ func locate(ctx context.Context, p *project.Project, r *view.DriftReport, format
 		r.Manifest = name(p.Manifest.Files[0])
 	}
 	for i := range r.Items {
-		at, known := p.Manifest.Ranges[r.Items[i].Address]
-		if !known {
-			continue
+		if at, known := p.Manifest.Ranges[r.Items[i].Address]; known {
+			at.Filename = name(at.Filename)
+			r.Items[i].Range = &at
 		}
-		r.Items[i].Range = &session.Range{Filename: name(at.Filename), Start: at.Start, End: at.End}
 	}
 }
 

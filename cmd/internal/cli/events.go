@@ -90,7 +90,7 @@ func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error
 			return nil, err
 		}
 		for _, address := range named {
-			all = append(all, eventsSince(gone[address], since)...)
+			all = append(all, slices.DeleteFunc(gone[address], func(e history.Event) bool { return e.Time.Before(since) })...)
 		}
 	}
 	for _, r := range s.Sessions {
@@ -130,10 +130,6 @@ func removedEvents(p *project.Project, records []session.Record) map[session.Add
 		}
 	}
 	return gone
-}
-
-func eventsSince(events []history.Event, since time.Time) []history.Event {
-	return slices.DeleteFunc(events, func(e history.Event) bool { return e.Time.Before(since) })
 }
 
 func newEvents(all, old []history.Event) []history.Event {

@@ -45,10 +45,9 @@ output. JSON manifests are left as they are.`,
 }
 
 func runFmt(a *app, o fmtOptions) error {
-	if slices.Equal(o.paths, []string{"-"}) && len(a.globals.files) == 0 {
-		return fmtStream(a, o)
-	}
 	switch files := a.globals.files; {
+	case slices.Equal(o.paths, []string{"-"}) && len(files) == 0:
+		return fmtStream(a, o)
 	case len(files) > 0 && len(o.paths) > 0:
 		return usageError{a.command, errors.New("give PATH or --file, not both")}
 	case len(files) > 0:
@@ -72,13 +71,10 @@ func runFmt(a *app, o fmtOptions) error {
 			work = work || changed
 		}
 	}
-	switch {
-	case len(errs) > 0:
-		return errors.Join(errs...)
-	case o.check && work:
-		return outcome(exitUnformatted)
+	if o.check && work && len(errs) == 0 {
+		errs = append(errs, outcome(exitUnformatted))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func fmtStream(a *app, o fmtOptions) error {
@@ -139,10 +135,10 @@ func rewrite(file string, text []byte) error {
 	return renameio.WriteFile(real, text, info.Mode().Perm(), renameio.IgnoreUmask())
 }
 
-func printDiff(w io.Writer, name string, before, eventsSince []byte) error {
+func printDiff(w io.Writer, name string, before, after []byte) error {
 	return difflib.WriteUnifiedDiff(w, difflib.UnifiedDiff{
 		A: difflib.SplitLines(string(before)), FromFile: "a/" + name,
-		B: difflib.SplitLines(string(eventsSince)), ToFile: "b/" + name, Context: 3,
+		B: difflib.SplitLines(string(after)), ToFile: "b/" + name, Context: 3,
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,17 +61,14 @@ session "first" {
 `))
 
 func runInit(ctx context.Context, a *app) error {
-	there, err := filepath.Glob(filepath.Join(a.env.Dir, "*agentform.hcl"))
-	if err == nil {
-		var more []string
-		more, err = filepath.Glob(filepath.Join(a.env.Dir, "*.agentform.json"))
-		there = append(there, more...)
-	}
-	if err != nil {
-		return err
-	}
-	if len(there) > 0 {
-		return fmt.Errorf("%s already exists\nagentform validate checks it", a.short(there[0]))
+	for _, pattern := range []string{"*agentform.hcl", "*.agentform.json"} {
+		there, err := fs.Glob(os.DirFS(a.env.Dir), pattern)
+		if err != nil {
+			return err
+		}
+		if len(there) > 0 {
+			return fmt.Errorf("%s already exists\nagentform validate checks it", there[0])
+		}
 	}
 	if _, found := a.env.Environ.Program("git", a.env.Dir); !found {
 		return errors.New("git is not on PATH: sessions work on branches of a repository\nInstall git 2.30 or later (apt-get install git, brew install git)")
@@ -83,17 +81,13 @@ func runInit(ctx context.Context, a *app) error {
 		return err
 	}
 	installed := preflight.Host{Environ: a.env.Environ, Dir: a.env.Dir}.Installed()
-	first := firstManifest{Agent: agent.Names()[0]}
-	if len(installed) > 0 {
-		first.Agent = installed[0]
-	}
-	first.Base = git.Look(root).Branch
+	first := firstManifest{slices.Concat(installed, agent.Names())[0], git.Look(root).Branch}
 	var text bytes.Buffer
 	if err := manifestTemplate.Execute(&text, first); err != nil {
 		return err
 	}
-	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), text.Bytes()); err != nil {
-		return err
+	if err := os.WriteFile(filepath.Join(a.env.Dir, manifestFile), text.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
 	}
 	ignored, err := ignore(a.env.Dir, ".agentform/")
 	if err != nil {
@@ -122,18 +116,6 @@ func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 	if _, found := a.env.Environ.Program("tmux", a.env.Dir); !found {
 		fmt.Fprintln(out, "\ntmux is not on PATH, and sessions live in it: install tmux 3.2 or later.")
 	}
-}
-
-func writeNew(path string, text []byte) (err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return fmt.Errorf("write the manifest: %w", err)
-	}
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write the manifest: %w", err)
-	}
-	return nil
 }
 
 // ignore leaves a link alone: git does not read it.

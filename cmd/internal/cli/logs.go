@@ -98,7 +98,7 @@ func runLogs(ctx context.Context, a *app, typed string, o logsOptions) error {
 	}
 	path := filepath.Join(p.SessionDir(*r), history.TranscriptName)
 	if a.globals.json {
-		text, err := transcriptEnd(path)
+		text, _, err := transcriptEnd(path)
 		if err != nil {
 			return err
 		}
@@ -124,10 +124,7 @@ func lastLines(t tailFlag, text string) string {
 // printTranscript returns how many bytes of the newest file it read.
 func printTranscript(w io.Writer, path string, tail tailFlag) (n int64, err error) {
 	if tail.most >= 0 {
-		if info, err := os.Stat(path); err == nil {
-			n = info.Size()
-		}
-		text, err := transcriptEnd(path)
+		text, n, err := transcriptEnd(path)
 		if err == nil {
 			_, err = io.WriteString(w, plaintext.Safe(lastLines(tail, text)))
 		}
@@ -160,20 +157,17 @@ func followTranscript(ctx context.Context, w io.Writer, path string, at int64) e
 func transcripts(path string) []string { return []string{path + ".3", path + ".2", path + ".1", path} }
 
 // transcriptEnd returns more than is shown, so that its caller knows that there was more.
-func transcriptEnd(path string) (string, error) {
-	text := ""
+func transcriptEnd(path string) (text string, newest int64, err error) {
 	for _, file := range slices.Backward(transcripts(path)) {
-		left := int64(2*session.TailLimit - len(text))
-		if left <= 0 {
-			break
-		}
-		part, _, err := readEnd(file, 0, left)
+		part, size, err := readEnd(file, 0, int64(2*session.TailLimit-len(text)))
 		if err != nil {
-			return "", err
+			return "", 0, err
 		}
-		text = part + text
+		if text = part + text; file == path {
+			newest = size
+		}
 	}
-	return text, nil
+	return text, newest, nil
 }
 
 // maxPrinted exceeds every transcript that agentform writes.
@@ -199,13 +193,11 @@ func readEnd(path string, at, most int64) (text string, size int64, err error) {
 		return "", 0, fmt.Errorf("read the transcript: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	var b []byte
-	if err == nil {
-		size = info.Size()
-		from := max(min(at, size), size-most)
-		b, err = io.ReadAll(io.NewSectionReader(f, from, size-from))
+	if size, err = f.Seek(0, io.SeekEnd); err != nil {
+		return "", 0, fmt.Errorf("read the transcript: %w", err)
 	}
+	from := max(min(at, size), size-most)
+	b, err := io.ReadAll(io.NewSectionReader(f, from, size-from))
 	if err != nil {
 		return "", 0, fmt.Errorf("read the transcript: %w", err)
 	}

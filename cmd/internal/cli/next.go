@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,13 +123,9 @@ func printNeed(a *app, n follow.Need, g observation) error {
 }
 
 func (g observation) waiting() []api.Session {
-	var some []api.Session
-	for _, x := range g.sessions {
-		if x.State == session.StatePending && x.ID != "" && x.Detail != "" {
-			some = append(some, x)
-		}
-	}
-	return some
+	return slices.DeleteFunc(slices.Clone(g.sessions), func(x api.Session) bool {
+		return x.State != session.StatePending || x.ID == "" || x.Detail == ""
+	})
 }
 
 func (g observation) waits() string {

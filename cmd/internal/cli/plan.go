@@ -135,10 +135,8 @@ func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic)
 		p.Problems = append(p.Problems, warnings...)
 		return view.PlanJSON(a.env.Stdout, p, a.env.Version)
 	}
-	if len(warnings) > 0 {
-		if err := a.warn(warnings); err != nil {
-			return err
-		}
+	if err := a.warn(warnings); err != nil {
+		return err
 	}
 	return view.Plan(a.env.Stdout, a.out(), p, detail == "full")
 }

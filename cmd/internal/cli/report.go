@@ -178,12 +178,14 @@ func applySingle(ctx context.Context, a *app, p *project.Project, t *reporter, q
 	if err != nil {
 		return err
 	}
-	problems := problemsOf(made.Problems, address)
+	problems := slices.DeleteFunc(slices.Clone(made.Problems), func(d session.Diagnostic) bool { return d.Address != address && d.Address != "" })
 	if session.HasErrors(problems) {
 		return t.end(apply.Tally{}, problems, nil)
 	}
-	if c := changeOf(made, address); !c.Action.Acts() {
-		return fmt.Errorf("%s: nothing was done: %s", address, c.Detail)
+	for _, c := range made.Changes {
+		if c.Address == address && !c.Action.Acts() {
+			return fmt.Errorf("%s: nothing was done: %s", address, c.Detail)
+		}
 	}
 	if err := checkReady(ctx, a, t, made); err != nil {
 		return err
@@ -195,26 +197,6 @@ func applySingle(ctx context.Context, a *app, p *project.Project, t *reporter, q
 		return err
 	}
 	return t.end(tally, nil, err)
-}
-
-// problemsOf returns the problems of a session and those of no session.
-func problemsOf(all []session.Diagnostic, address session.Address) []session.Diagnostic {
-	var found []session.Diagnostic
-	for _, d := range all {
-		if d.Address == address || d.Address == "" {
-			found = append(found, d)
-		}
-	}
-	return found
-}
-
-func changeOf(p plan.Plan, address session.Address) plan.Change {
-	for _, c := range p.Changes {
-		if c.Address == address {
-			return c
-		}
-	}
-	return plan.Change{}
 }
 
 func newAddress(typed string) (session.Address, error) {

@@ -114,10 +114,7 @@ func suggestions(c *cobra.Command, typed string) []string {
 			}
 		}
 	}
-	c.SuggestionsMinimumDistance = 1
-	if len(typed) >= 6 { // two edits make another word of a shorter one
-		c.SuggestionsMinimumDistance = 2
-	}
+	c.SuggestionsMinimumDistance = min(2, 1+len(typed)/6) // two edits make another word of a shorter one
 	near := c.SuggestionsFor(typed)
 	for _, other := range c.Commands() {
 		if other.IsAvailableCommand() && swapped(strings.ToLower(typed), other.Name()) && !slices.Contains(near, other.Name()) {

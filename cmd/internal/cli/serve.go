@@ -25,6 +25,7 @@ import (
 	"github.com/agentform/agentform/internal/hub/service"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/shim/socketdir"
+	"github.com/agentform/agentform/internal/wire"
 )
 
 type serveOptions struct {
@@ -80,6 +81,7 @@ the token.
 			}
 			if !c.Flags().Changed("log-level") {
 				a.globals.logLevel = "info"
+				a.level.Set(slog.LevelInfo)
 			}
 			if o.vars {
 				if err := json.NewDecoder(a.env.Stdin).Decode(&a.globals.vars); err != nil {
@@ -90,7 +92,7 @@ the token.
 			case o.printUnit:
 				return runPrintUnit(a, o)
 			case o.openAPI:
-				return printOpenAPI(a.env.Stdout)
+				return wire.Write(a.env.Stdout, server.OpenAPI())
 			case o.socket:
 				return runPrintSocket(a)
 			case o.stop:
@@ -218,21 +220,15 @@ const (
 )
 
 func hubLog(a *app, path string) (*slog.Logger, func(), error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(a.globals.logLevel)); err != nil {
-		return nil, nil, err // setup checked it
+	if path == "" {
+		return a.log, func() {}, nil
 	}
-	var to io.Writer = a.env.Stderr
-	end := func() {}
-	if path != "" {
-		path = a.absolute(path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, nil, fmt.Errorf("make the log's directory: %w", err)
-		}
-		file := &lumberjack.Logger{Filename: path, MaxSize: logSize, MaxBackups: logsOld}
-		to, end = file, func() { _ = file.Close() }
+	path = a.absolute(path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, nil, fmt.Errorf("make the log's directory: %w", err)
 	}
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level})), end, nil
+	file := &lumberjack.Logger{Filename: path, MaxSize: logSize, MaxBackups: logsOld}
+	return slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: &a.level})), func() { _ = file.Close() }, nil
 }
 
 func listenTCP(a *app, o serveOptions) (*server.Listener, error) {
@@ -307,13 +303,6 @@ func runPrintSocket(a *app) error {
 		_, err = fmt.Fprintln(a.env.Stdout, path)
 	}
 	return err
-}
-
-func printOpenAPI(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(server.OpenAPI())
 }
 
 func runPrintUnit(a *app, o serveOptions) error {
@@ -403,13 +392,13 @@ func detach(ctx context.Context, a *app, p *project.Project, o serveOptions, w i
 
 func runStopHub(ctx context.Context, a *app) error {
 	h, was, err := service.Stop(ctx, a.open().Manifest.DataDir)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case was:
-		fmt.Fprintf(a.env.Stdout, "Hub stopped (pid %d). Sessions keep running.\n", h.PID)
-	default:
-		fmt.Fprintln(a.env.Stdout, "No hub supervises this project.")
 	}
-	return nil
+	text := "No hub supervises this project.\n"
+	if was {
+		text = fmt.Sprintf("Hub stopped (pid %d). Sessions keep running.\n", h.PID)
+	}
+	_, err = io.WriteString(a.env.Stdout, text)
+	return err
 }

@@ -91,29 +91,26 @@ func confirm(a *app, question, instead string) error {
 func answer(a *app) (string, error) {
 	ctx, stop := untilInterrupted(context.Background())
 	defer stop()
-	type line struct {
-		text string
-		err  error
-	}
-	typed := make(chan line, 1) // so that the reader, which nothing can call off, can end
+	var text string
+	typed := make(chan error, 1) // so that the reader, which nothing can call off, can end
 	go func() {
-		text, err := bufio.NewReader(a.env.Stdin).ReadString('\n')
-		typed <- line{text, err}
+		var err error
+		text, err = bufio.NewReader(a.env.Stdin).ReadString('\n')
+		typed <- err
 	}()
-	var l line
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.env.Stderr)
 		return "", outcome(exitInterrupted)
-	case l = <-typed:
+	case err := <-typed:
+		if err != nil {
+			fmt.Fprintln(a.env.Stderr) // nobody has ended the question's line
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("read the answer: %w", err)
+		}
 	}
-	if l.err != nil {
-		fmt.Fprintln(a.env.Stderr) // nobody has ended the question's line
-	}
-	if l.err != nil && !errors.Is(l.err, io.EOF) {
-		return "", fmt.Errorf("read the answer: %w", l.err)
-	}
-	return strings.TrimSpace(l.text), nil
+	return strings.TrimSpace(text), nil
 }
 
 // readerGone lets a command that follows something end before its next write.
