@@ -63,7 +63,7 @@ type app struct {
 	globals  globals
 	log      *slog.Logger
 	level    slog.LevelVar // of log
-	command  string // "agentform apply"
+	command  string        // "agentform apply"
 	found    projectdir.Found
 	project  *project.Project // see open
 	document bool             // the command's JSON reports the manifest's problems

@@ -24,6 +24,7 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/socketdir"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -126,17 +127,12 @@ func (f *findings) shim() {
 
 func (f *findings) manifest(in Input) {
 	m := in.Manifest
-	faults := 0
-	for _, d := range in.Problems {
-		if d.Severity == session.Error {
-			faults++
-		}
-	}
+	faults, _ := status.Severities(in.Problems)
 	switch {
-	case faults > 0 && len(m.Files) == 0:
+	case len(faults) > 0 && len(m.Files) == 0:
 		f.warn("manifest", "there is none in "+m.Root, "agentform init writes a first one")
-	case faults > 0:
-		f.fault("manifest", plaintext.Count(faults, "error"), "agentform validate shows them")
+	case len(faults) > 0:
+		f.fault("manifest", plaintext.Count(len(faults), "error"), "agentform validate shows them")
 	default:
 		f.fine("manifest", plaintext.Count(len(m.Sessions), "session")+" in "+plaintext.Count(len(m.Files), "file"))
 	}
@@ -258,11 +254,7 @@ func checkWritable(dir string) error {
 // state also reports whether the state may not be used from here.
 func (f *findings) state(in Input) (st state.State, refused bool) {
 	s, err := state.Read(in.State)
-	none := errors.Is(err, state.ErrNone)
-	if none {
-		err = nil
-	}
-	if err != nil || none {
+	if err != nil {
 		st.Lineage, _ = state.Lineage(in.State, in.Manifest.OutputsDir) // unknown: every session with a mark is examined
 	}
 	refusal := err
@@ -274,16 +266,16 @@ func (f *findings) state(in Input) (st state.State, refused bool) {
 		return st, true
 	}
 	switch {
-	case errors.Is(err, fs.ErrPermission):
-		f.fault("state", err.Error(), "make it yours: sudo chown -R "+in.User+" "+in.Manifest.DataDir)
-	case err != nil:
-		f.fault("state", err.Error(), "agentform state rebuild restores it from what the sessions left")
-	case none:
+	case errors.Is(err, state.ErrNone):
 		if problem, remedy := rebuild.Lost(in.Manifest, in.State); problem != "" {
 			f.warn("state", problem, remedy)
 		} else {
 			f.fine("state", "none yet: nothing is on record")
 		}
+	case errors.Is(err, fs.ErrPermission):
+		f.fault("state", err.Error(), "make it yours: sudo chown -R "+in.User+" "+in.Manifest.DataDir)
+	case err != nil:
+		f.fault("state", err.Error(), "agentform state rebuild restores it from what the sessions left")
 	default:
 		st = s
 		f.fine("state", fmt.Sprintf("%s on record, serial %d", plaintext.Count(len(s.Sessions), "session"), s.Serial))

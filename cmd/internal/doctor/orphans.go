@@ -109,7 +109,7 @@ func (f *findings) unreachable(ctx context.Context, in Input, st state.State) {
 	for _, s := range status.Sessions {
 		r := s.Record
 		if s.Diagnosis.State == session.StateUnknown && status.World.Runtimes[r.Spec.Runtime.Engine()] == nil {
-			f.warn(string(r.Address), s.Diagnosis.Detail, "agentform doctor "+plainAddress(r.Address))
+			f.warn(string(r.Address), s.Diagnosis.Detail, "agentform doctor "+plaintext.ShellWord(r.Address.Short()))
 		}
 	}
 }

@@ -20,11 +20,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// plainAddress returns an address as it is typed into a shell: api, 'worker["web"]'.
-func plainAddress(a session.Address) string {
-	return plaintext.ShellWord(a.Short())
-}
-
 // SessionInput is the session that is examined.
 type SessionInput struct {
 	status.Input
@@ -60,13 +55,13 @@ func Session(in SessionInput) []Finding {
 }
 
 func (f *findings) reach(in SessionInput) {
-	r := *in.Record
-	switch {
-	case !r.Location.Traits().HostProcesses && in.Live != nil:
-		f.fine("container", r.Location.Name)
+	r, name := *in.Record, in.Record.Location.Name
+	switch contained := !r.Location.Traits().HostProcesses; {
+	case contained && in.Live != nil:
+		f.fine("container", name)
 		return
-	case !r.Location.Traits().HostProcesses:
-		f.warn("container", r.Location.Name+" was not found", "docker ps --all --filter name="+r.Location.Name+"\ndocker inspect "+r.Location.Name)
+	case contained:
+		f.warn("container", name+" was not found", "docker ps --all --filter name="+name+"\ndocker inspect "+name)
 		return
 	}
 	facts, err := rundir.ReadFacts(in.RunDir)
@@ -74,7 +69,7 @@ func (f *findings) reach(in SessionInput) {
 	case facts.Agent.Alive():
 		f.fine("agent", fmt.Sprintf("process %d runs", facts.Agent.PID))
 	case facts.Agent.PID > 0:
-		f.warn("agent", fmt.Sprintf("process %d does not run", facts.Agent.PID), fmt.Sprintf("agentform logs %s shows what it did last", plainAddress(r.Address)))
+		f.warn("agent", fmt.Sprintf("process %d does not run", facts.Agent.PID), fmt.Sprintf("agentform logs %s shows what it did last", plaintext.ShellWord(r.Address.Short())))
 	default:
 		f.warn("agent", "its process is not known: "+in.RunDir+" does not tell", "")
 	}
@@ -150,7 +145,7 @@ func (f *findings) sessionFile(in SessionInput, shown api.Session) {
 		expected += ", conversation " + of.Conversation
 	}
 	lines := []string{expected + ", run started " + localTime(of.StartedAt)}
-	commands := []string{fmt.Sprintf("look at the screen: agentform capture %s", plainAddress(r.Address))}
+	commands := []string{fmt.Sprintf("look at the screen: agentform capture %s", plaintext.ShellWord(r.Address.Short()))}
 	for _, place := range searched {
 		lines = append(lines, candidates(place)...)
 		commands = append(commands, "ls -lt "+strings.ReplaceAll(place.Pattern, " ", `\ `))

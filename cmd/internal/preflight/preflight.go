@@ -255,10 +255,7 @@ func (h Host) missingImages(ctx context.Context, lineage string, specs []session
 	}
 	var found []session.Diagnostic
 	for _, key := range slices.SortedFunc(maps.Keys(needed), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
-		rt, err := h.Runtime(lineage, runtimes[key])
-		if err != nil {
-			continue
-		}
+		rt, _ := h.Runtime(lineage, runtimes[key])
 		engine, is := rt.(*docker.Runtime)
 		if !is {
 			continue

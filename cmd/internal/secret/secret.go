@@ -4,6 +4,7 @@ package secret
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,17 +85,18 @@ func (s *Store) Fetch(name string) (string, error) {
 		}
 		return v, nil
 	}
-	if err != nil {
-		return "", err
-	}
 	b = bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
 	switch {
+	case err != nil:
 	case len(b) == 0:
-		return "", fmt.Errorf("%s: it is empty", origin(src))
+		err = errors.New("it is empty")
 	case len(b) > maxValue:
-		return "", fmt.Errorf("%s: it is longer than %d KiB", origin(src), maxValue>>10)
+		err = fmt.Errorf("it is longer than %d KiB", maxValue>>10)
 	case bytes.IndexByte(b, 0) >= 0:
-		return "", fmt.Errorf("%s: it holds a NUL character, which no environment can carry", origin(src))
+		err = errors.New("it holds a NUL character, which no environment can carry")
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", origin(src), err)
 	}
 	return string(b), nil
 }
@@ -104,25 +106,24 @@ func (s *Store) Missing(name string) error {
 	src := s.sources[name]
 	switch {
 	case src.File != "":
-		return checkRegular(src.File)
+		if err := checkRegular(src.File); err != nil {
+			return fmt.Errorf("%s: %w", origin(src), err)
+		}
 	case src.Command != nil:
 		if _, found := s.environ.Program(src.Command[0], s.dir); !found {
-			return fmt.Errorf("%s: it is not installed", origin(src))
+			return fmt.Errorf("%s: %w", origin(src), errNotInstalled)
 		}
-		return nil
-	}
-	if _, set := s.environ.Lookup(s.Variable(name)); !set {
-		return s.errUnset(name)
+	default:
+		if _, set := s.environ.Lookup(s.Variable(name)); !set {
+			return s.errUnset(name)
+		}
 	}
 	return nil
 }
 
 // Variable returns the variable that holds a secret without a file or a command.
 func (s *Store) Variable(name string) string {
-	if v := s.sources[name].Env; v != "" {
-		return v
-	}
-	return name
+	return cmp.Or(s.sources[name].Env, name)
 }
 
 // Environ returns the environment without secrets, their sources and the hub's own
@@ -154,11 +155,11 @@ func checkRegular(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("file %s: there is none", path)
+		return errors.New("there is none")
 	case err != nil:
-		return fmt.Errorf("file %s: %w", path, errors.Unwrap(err))
+		return errors.Unwrap(err) // without the path
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("file %s: it is not a regular file", path)
+		return errors.New("it is not a regular file")
 	}
 	return nil
 }
@@ -169,21 +170,19 @@ func readFile(path string) ([]byte, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("file %s: %w", path, errors.Unwrap(err))
+		return nil, errors.Unwrap(err)
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxValue+3)) // and a line break, and one too many
-	if err != nil {
-		return nil, fmt.Errorf("file %s: %w", path, err)
-	}
-	return b, nil
+	return io.ReadAll(io.LimitReader(f, maxValue+3)) // and a line break, and one too many
 }
+
+var errNotInstalled = errors.New("it is not installed")
 
 // run returns what a command prints. Ctrl-C reaches it from the terminal.
 func (s *Store) run(argv []string) ([]byte, error) {
 	program, found := s.environ.Program(argv[0], s.dir)
 	if !found {
-		return nil, fmt.Errorf("command %q: it is not installed", argv[0])
+		return nil, errNotInstalled
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
@@ -192,15 +191,13 @@ func (s *Store) run(argv []string) ([]byte, error) {
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, s.environ, out, complaint
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
-	switch {
+	switch said := bytes.TrimSpace(complaint.b); {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("command %q: it printed nothing within %s", argv[0], commandTimeout)
-	case err != nil && len(bytes.TrimSpace(complaint.b)) > 0:
-		return nil, fmt.Errorf("command %q: %w: %s", argv[0], err, bytes.TrimSpace(complaint.b))
-	case err != nil:
-		return nil, fmt.Errorf("command %q: %w", argv[0], err)
+		err = fmt.Errorf("it printed nothing within %s", commandTimeout)
+	case err != nil && len(said) > 0:
+		err = fmt.Errorf("%w: %s", err, said)
 	}
-	return out.b, nil
+	return out.b, err
 }
 
 type limited struct {
