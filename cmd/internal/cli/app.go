@@ -148,11 +148,8 @@ func (a *app) style(w io.Writer) view.Style {
 	return s
 }
 
-func (a *app) warn(problems []session.Diagnostic) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	return view.Diagnostics(a.env.Stderr, a.err(), problems)
+func (a *app) warn(problems []session.Diagnostic) {
+	_ = view.Diagnostics(a.env.Stderr, a.err(), problems) // as fmt.Fprint: nothing else could tell
 }
 
 // open opens the project, once: without --file the one that the directory belongs to.
@@ -192,9 +189,7 @@ func (a *app) open() *project.Project {
 func (a *app) openManifest() (*project.Project, error) {
 	p := a.open()
 	if !a.document {
-		if err := a.warn(p.Problems); err != nil {
-			return nil, err
-		}
+		a.warn(p.Problems)
 	}
 	if session.HasErrors(p.Problems) {
 		return nil, outcome(exitError)

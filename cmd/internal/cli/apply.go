@@ -177,9 +177,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	if errors.As(err, &changed) {
 		return err
 	}
-	if err := t.environment(r.Applier, made); err != nil {
-		return err
-	}
+	t.environment(r.Applier, made)
 	if !o.destroy && len(tally.Results) > 0 {
 		autoHub(ctx, a, p)
 	}

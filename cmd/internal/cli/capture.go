@@ -38,8 +38,8 @@ func runCapture(ctx context.Context, a *app, typed string, lines int) error {
 	if err != nil {
 		return err
 	}
-	if err := t.checkScreen(); err != nil {
-		return err
+	if t.Live == nil {
+		return fmt.Errorf("%s has no screen: %s\nagentform logs %s shows what it had", t.Record.Address, t.Diagnosis.Detail, quoted(t.Record.Address))
 	}
 	text, err := t.runtime.Capture(ctx, t.place(), lines)
 	if err != nil {

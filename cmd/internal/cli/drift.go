@@ -25,13 +25,13 @@ import (
 )
 
 type driftOptions struct {
-	targets, exclude, ignore []string
-	selector                 // chooses targets besides
-	format                   string
-	exitcode, offline        bool
+	planFlags
+	ignore            []string
+	format            string
+	exitcode, offline bool
 }
 
-func driftFormats() []string { return []string{"text", "json", "markdown", "junit", "sarif", "github"} }
+var driftFormats = []string{"text", "json", "markdown", "junit", "sarif", "github"}
 
 func driftCommand(a *app) *cobra.Command {
 	var o driftOptions
@@ -52,8 +52,8 @@ sessions are not inspected.`,
   agentform drift --offline --state state.json`,
 		RunE: func(c *cobra.Command, _ []string) error { return runDrift(c.Context(), a, o) },
 		PreRunE: func(c *cobra.Command, _ []string) error {
-			if !slices.Contains(driftFormats(), o.format) {
-				return usageError{c.CommandPath(), fmt.Errorf("--format %q: want %s", o.format, strings.Join(driftFormats(), ", "))}
+			if !slices.Contains(driftFormats, o.format) {
+				return usageError{c.CommandPath(), fmt.Errorf("--format %q: want %s", o.format, strings.Join(driftFormats, ", "))}
 			}
 			if a.globals.json && c.Flags().Changed("format") && o.format != "json" {
 				return usageError{c.CommandPath(), errors.New("--json is --format=json: give one of them")}
@@ -65,17 +65,13 @@ sessions are not inspected.`,
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.format, "format", "text", "output `format`: "+strings.Join(driftFormats(), ", "))
+	flags.StringVar(&o.format, "format", "text", "output `format`: "+strings.Join(driftFormats, ", "))
 	flags.BoolVar(&o.exitcode, "detailed-exitcode", false, "exit 0: no drift, 1: error, 2: drift")
 	flags.StringArrayVar(&o.ignore, "ignore", nil, "ignore drift of this `address` (repeatable)")
 	flags.BoolVar(&o.offline, "offline", false, "compare the state with the manifest; do not inspect running sessions")
-	flags.StringArrayVar(&o.targets, "target", nil, "only this `address` and its dependencies (repeatable)")
-	flags.StringArrayVar(&o.exclude, "exclude", nil, "leave out this `address` and its dependents (repeatable)")
-	o.register(a, c, "only sessions")
-	completeFlag(c, "format", words(driftFormats()...))
-	for _, flag := range []string{"ignore", "target", "exclude"} {
-		completeFlag(c, flag, completeAddresses(a, unlimited))
-	}
+	o.registerTargets(a, c)
+	completeFlag(c, "format", words(driftFormats...))
+	completeFlag(c, "ignore", completeAddresses(a, unlimited))
 	return c
 }
 
@@ -84,7 +80,8 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	if err != nil {
 		return err
 	}
-	options, err := (&planFlags{targets: o.targets, exclude: o.exclude, selector: o.selector, refreshOnly: !o.offline, detail: "changes"}).options(p)
+	o.refreshOnly, o.detail = !o.offline, "changes"
+	options, err := o.options(p)
 	if err != nil {
 		return err
 	}
@@ -122,9 +119,7 @@ func openForDrift(a *app, offline bool) (*project.Project, state.State, error) {
 			return nil, state.State{}, err
 		}
 	} else if session.HasErrors(p.Problems) && len(p.Manifest.Files) > 0 {
-		if err := a.warn(p.Problems); err != nil {
-			return nil, state.State{}, err
-		}
+		a.warn(p.Problems)
 	}
 	s, err := state.Read(p.State)
 	if errors.Is(err, state.ErrNone) {
@@ -364,9 +359,7 @@ func printDrift(a *app, r view.DriftReport, format string) error {
 			addTo(a, "GITHUB_OUTPUT", func(w io.Writer) error { return ci.GitHubOutputs(w, r) }),
 		)
 	}
-	if err := a.warn(r.Problems); err != nil {
-		return err
-	}
+	a.warn(r.Problems)
 	return view.Drift(a.env.Stdout, a.out(), r)
 }
 

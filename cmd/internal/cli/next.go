@@ -63,43 +63,22 @@ func runNext(ctx context.Context, a *app, role string, timeout time.Duration) er
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilInterrupted(ctx)
-	defer stop()
-	limited, cancel := withTimeout(ctx, timeout)
-	defer cancel()
-	var follower follow.Follower
+	f.role = role
 	var last observation
-	for g, err := range follow.Looks(limited, pollInterval, f.heard, f.observe) {
-		if err != nil {
-			return err
-		}
-		last = g.ofRole(role)
-		follower.See(last.at, last.sights)
+	err = f.follow(ctx, pollInterval, timeout, func(g observation, follower *follow.Follower) (bool, error) {
+		last = g
 		if needs := follower.Needs(); len(needs) > 0 {
-			return printNeed(a, needs[0], last)
+			return true, printNeed(a, needs[0], g)
 		}
 		if !follower.Hope() {
-			return errNothingToWaitFor(role, last)
+			return true, errNothingToWaitFor(role, g)
 		}
+		return false, nil
+	})
+	if errors.Is(err, errTimedOut) {
+		return fmt.Errorf("no session needed anybody within %s (%s)%s", timeout, last.words(), last.waits())
 	}
-	if ctx.Err() != nil {
-		return outcome(exitInterrupted)
-	}
-	return fmt.Errorf("no session needed anybody within %s (%s)%s", timeout, last.words(), last.waits())
-}
-
-func (g observation) ofRole(role string) observation {
-	if role == "" {
-		return g
-	}
-	some := observation{at: g.at}
-	for i, x := range g.sessions {
-		if x.Role == role {
-			some.sessions = append(some.sessions, x)
-			some.sights = append(some.sights, g.sights[i])
-		}
-	}
-	return some
+	return err
 }
 
 func printNeed(a *app, n follow.Need, g observation) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"slices"
@@ -60,9 +61,7 @@ func openObserver(a *app) (*observer, error) {
 		return nil, err
 	}
 	if session.HasErrors(p.Problems) && (len(p.Manifest.Files) > 0 || len(a.globals.files) > 0) {
-		if err := a.warn(p.Problems); err != nil {
-			return nil, err
-		}
+		a.warn(p.Problems)
 	}
 	return newObserver(a, p), nil
 }
@@ -170,6 +169,7 @@ type selection struct {
 	*observer
 	named  []session.Address
 	all    bool                                  // also those that come to be
+	role   string                                // of those that are meant; empty: any
 	agents map[session.Address]session.AgentSpec // of those that are meant
 	runs   []string                              // of those that were looked at
 }
@@ -207,17 +207,42 @@ func (f *selection) observe(ctx context.Context) (observation, error) {
 	g := observation{at: s.World.At}
 	f.runs = f.runs[:0]
 	for _, k := range s.sessions {
-		if f.all || slices.Contains(f.named, k.Address()) {
-			if k.Record != nil {
-				f.runs = append(f.runs, k.Record.Run.ID)
-			}
-			x := status.Of(k)
-			g.sessions = append(g.sessions, x)
-			g.sights = append(g.sights, status.Followed(k, x, f.activity.Agent))
+		x := status.Of(k)
+		if !f.all && !slices.Contains(f.named, x.Address) || f.role != "" && x.Role != f.role {
+			continue
 		}
+		if k.Record != nil {
+			f.runs = append(f.runs, k.Record.Run.ID)
+		}
+		g.sessions = append(g.sessions, x)
+		g.sights = append(g.sights, status.Followed(k, x, f.activity.Agent))
 	}
 	return g, nil
 }
 
-// heard changes when a hook of one of the sessions reports something.
-func (f *selection) heard() int64 { return f.activity.Heard(f.runs) }
+var errTimedOut = errors.New("timed out")
+
+// follow observes the sessions until see is done, and at once when a hook reports something.
+func (f *selection) follow(ctx context.Context, every, timeout time.Duration, see func(observation, *follow.Follower) (done bool, err error)) error {
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	limited, cancel := ctx, context.CancelFunc(stop)
+	if timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, timeout)
+	}
+	defer cancel()
+	var follower follow.Follower
+	for g, err := range follow.Looks(limited, every, func() int64 { return f.activity.Heard(f.runs) }, f.observe) {
+		if err != nil {
+			return err
+		}
+		follower.See(g.at, g.sights)
+		if done, err := see(g, &follower); done || err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return outcome(exitInterrupted)
+	}
+	return errTimedOut
+}

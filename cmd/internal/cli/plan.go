@@ -135,9 +135,7 @@ func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic)
 		p.Problems = append(p.Problems, warnings...)
 		return view.PlanJSON(a.env.Stdout, p, a.env.Version)
 	}
-	if err := a.warn(warnings); err != nil {
-		return err
-	}
+	a.warn(warnings)
 	return view.Plan(a.env.Stdout, a.out(), p, detail == "full")
 }
 
@@ -175,14 +173,17 @@ type planFlags struct {
 	detail                    string
 }
 
-func (f *planFlags) register(a *app, c *cobra.Command) {
-	flags := c.Flags()
-	flags.StringArrayVar(&f.targets, "target", nil, "only this `address` and its dependencies (repeatable)")
-	flags.StringArrayVar(&f.exclude, "exclude", nil, "leave out this `address` and its dependents (repeatable)")
-	flags.StringVar(&f.detail, "detail", "changes", "changes only, or full (includes unchanged sessions)")
+func (f *planFlags) registerTargets(a *app, c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.targets, "target", nil, "only this `address` and its dependencies (repeatable)")
+	c.Flags().StringArrayVar(&f.exclude, "exclude", nil, "leave out this `address` and its dependents (repeatable)")
 	f.selector.register(a, c, "only sessions")
 	completeFlag(c, "target", completeAddresses(a, unlimited))
 	completeFlag(c, "exclude", completeAddresses(a, unlimited))
+}
+
+func (f *planFlags) register(a *app, c *cobra.Command) {
+	f.registerTargets(a, c)
+	c.Flags().StringVar(&f.detail, "detail", "changes", "changes only, or full (includes unchanged sessions)")
 	completeFlag(c, "detail", words("changes", "full"))
 }
 

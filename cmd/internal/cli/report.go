@@ -85,7 +85,8 @@ func (t *reporter) event(e history.Event) {
 
 func (t *reporter) diagnostics(ds []session.Diagnostic) error {
 	if t.lines == nil {
-		return t.app.warn(ds)
+		t.app.warn(ds)
+		return nil
 	}
 	for _, d := range ds {
 		if err := t.lines.Diagnostic(d); err != nil {
@@ -95,38 +96,30 @@ func (t *reporter) diagnostics(ds []session.Diagnostic) error {
 	return nil
 }
 
-func (t *reporter) environment(a apply.Applier, p plan.Plan) error {
-	if t.lines != nil {
-		return nil
-	}
-	return reportNotInherited(t.app, a.DataDir, a.BaseEnv, preflight.Starting(p))
-}
-
 // notInheritedFile marks that the variables in it have been reported.
 const notInheritedFile = "not-inherited.txt"
 
-// reportNotInherited reports variables that agents do not get, once on each machine.
-func reportNotInherited(a *app, dataDir string, environ []string, started []session.Spec) error {
+// environment reports variables that agents do not get, once on each machine.
+func (t *reporter) environment(a apply.Applier, p plan.Plan) {
 	const most = 8
-	names := preflight.NotInherited(environ, started)
-	if len(names) == 0 {
-		return nil
+	names := preflight.NotInherited(a.BaseEnv, preflight.Starting(p))
+	if t.lines != nil || len(names) == 0 {
+		return
 	}
-	path := filepath.Join(dataDir, notInheritedFile)
+	path := filepath.Join(a.DataDir, notInheritedFile)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil { // it was reported, or nothing can be written
-		return nil
+		return
 	}
 	_, err = f.WriteString(strings.Join(names, "\n") + "\n")
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil
+	if errors.Join(err, f.Close()) != nil {
+		return
 	}
 	more := ""
 	if n := len(names) - most; n > 0 {
-		names, more = names[:most], fmt.Sprintf(" and %d more (%s)", n, a.short(path))
+		names, more = names[:most], fmt.Sprintf(" and %d more (%s)", n, t.app.short(path))
 	}
-	_, err = fmt.Fprintf(a.env.Stderr, "Not passed on to agents: %s%s. To pass on more, set inherit_env.\n", strings.Join(names, ", "), more)
-	return err
+	fmt.Fprintf(t.app.env.Stderr, "Not passed on to agents: %s%s. To pass on more, set inherit_env.\n", strings.Join(names, ", "), more)
 }
 
 func (t *reporter) end(tally apply.Tally, problems []session.Diagnostic, err error) error {
@@ -193,9 +186,7 @@ func applySingle(ctx context.Context, a *app, p *project.Project, t *reporter, q
 	ctx, drain, done := interruptible(ctx, a)
 	defer done()
 	tally, err := r.Apply(ctx, q, made, drain)
-	if err := t.environment(r.Applier, made); err != nil {
-		return err
-	}
+	t.environment(r.Applier, made)
 	return t.end(tally, nil, err)
 }
 

@@ -144,9 +144,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.warn(p.Problems); err != nil { // the sessions in the state are supervised all the same
-		return err
-	}
+	a.warn(p.Problems) // the sessions in the state are supervised all the same
 	log, closeLog, err := hubLog(a, o.logFile)
 	if err != nil {
 		return err

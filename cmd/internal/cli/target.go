@@ -79,13 +79,6 @@ func (t *target) place() session.Location {
 	return t.Record.Location
 }
 
-func (t *target) checkScreen() error {
-	if t.Live == nil {
-		return fmt.Errorf("%s has no screen: %s\nagentform logs %s shows what it had", t.Record.Address, t.Diagnosis.Detail, quoted(t.Record.Address))
-	}
-	return nil
-}
-
 func (t *target) withRemedy(err error) error {
 	var dialog *input.DialogError
 	switch {

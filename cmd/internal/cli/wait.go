@@ -70,7 +70,7 @@ type waiting struct {
 	app *app
 	waitOptions
 	named    []session.Address
-	follower follow.Follower
+	follower *follow.Follower
 	last     observation
 	reported map[session.Address]string // what was said of a session on the way
 	start    time.Time
@@ -81,38 +81,21 @@ func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
 	if err != nil {
 		return err
 	}
-	w := &waiting{app: a, waitOptions: o, named: f.named, reported: map[session.Address]string{}, start: time.Now()}
-	ctx, stop := untilInterrupted(ctx)
-	defer stop()
-	limited, cancel := withTimeout(ctx, o.timeout)
-	defer cancel()
-	for g, err := range follow.Looks(limited, pollInterval, f.heard, f.observe) {
-		if err != nil {
-			return err
-		}
-		w.last = g
+	w := &waiting{app: a, waitOptions: o, named: f.named, follower: &follow.Follower{}, reported: map[session.Address]string{}, start: time.Now()}
+	err = f.follow(ctx, pollInterval, o.timeout, func(g observation, follower *follow.Follower) (bool, error) {
+		w.last, w.follower = g, follower
 		if err := f.visible(g.sessions, o.goal); err != nil {
-			return err
+			return true, err
 		}
-		w.follower.See(g.at, g.sights)
 		if ended, reached := w.judge(); ended {
-			return w.end(reached, false)
+			return true, w.end(reached, false)
 		}
-		if err := w.reportProgress(); err != nil {
-			return err
-		}
+		return false, w.reportProgress()
+	})
+	if errors.Is(err, errTimedOut) {
+		return w.end(false, true)
 	}
-	if ctx.Err() != nil {
-		return outcome(exitInterrupted)
-	}
-	return w.end(false, true)
-}
-
-func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout > 0 {
-		return context.WithTimeout(ctx, timeout)
-	}
-	return context.WithCancel(ctx)
+	return err
 }
 
 // visible fails if a session's agent does not show when it reaches a goal.

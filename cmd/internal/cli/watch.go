@@ -50,27 +50,11 @@ func runWatch(ctx context.Context, a *app, typed []string, every time.Duration) 
 	if every == 0 {
 		every = pollInterval
 	}
-	ctx, stop := untilInterrupted(ctx)
-	defer stop()
-	var follower follow.Follower
-	for g, err := range follow.Looks(ctx, every, f.heard, f.observe) {
-		if err != nil {
-			return err
-		}
-		if err := show(g); err != nil {
-			return err
-		}
-		follower.See(g.at, g.sights)
-		if allOver(g, follower) {
-			return nil
-		}
-	}
-	return outcome(exitInterrupted)
-}
-
-// allOver ignores reports of done or failed: such an agent may continue.
-func allOver(g observation, f follow.Follower) bool {
-	return !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !f.Ended(s.Address) })
+	return f.follow(ctx, every, 0, func(g observation, follower *follow.Follower) (bool, error) {
+		// An agent that reports done or failed may continue.
+		over := !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !follower.Ended(s.Address) })
+		return over, show(g)
+	})
 }
 
 func newPrinter(a *app) (func(observation) error, error) {
