@@ -21,8 +21,7 @@ var unquoted = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)\[(.+)\]$`)
 })
 
-// resolve returns the known sessions that a typed address names: itself, or every instance
-// of the block. It accepts a key without quotes. Its error lists similar addresses.
+// resolve returns a session or every instance of a block. It accepts a key without quotes.
 func resolve(known []session.Address, typed string) ([]session.Address, error) {
 	a, err := session.ParseAddress(typed)
 	if m := unquoted().FindStringSubmatch(typed); m != nil {

@@ -106,12 +106,10 @@ func runApply(a *app, c *cobra.Command, o applyOptions) error {
 	return planAndApply(ctx, a, o)
 }
 
-// maxReplans bounds how often an apply that need not ask plans again because something
-// changed.
+// maxReplans bounds how often an apply that need not ask plans again.
 const maxReplans = 3
 
-// planAndApply plans again if the plan is outdated once the state is locked, where approval was
-// given in advance and so covers any plan.
+// planAndApply plans again where the plan is outdated and approval was given in advance.
 func planAndApply(ctx context.Context, a *app, o applyOptions) error {
 	t, err := newReporter(a, o.verb)
 	if err != nil {

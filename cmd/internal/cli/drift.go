@@ -321,8 +321,7 @@ func asRecorded(s state.State, wanted []session.Spec) session.World {
 	return w
 }
 
-// relocate moves a wanted session to the machine of its record. Where the recorded repository
-// does not exist, this is another clone of it, and only paths would differ.
+// relocate compares in another clone of the recorded repository, where only paths would differ.
 func relocate(w session.Spec, r *session.Record) session.Spec {
 	if r == nil {
 		return w

@@ -71,8 +71,7 @@ func runEvents(ctx context.Context, a *app, typed []string, since time.Time, tai
 	})
 }
 
-// maxDelay bounds how late an event is written: several processes write at once, and a
-// session enters the state after its first event.
+// maxDelay bounds how late an event is written: several processes write at once.
 const maxDelay = 10 * time.Second
 
 func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error) {

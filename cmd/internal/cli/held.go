@@ -27,8 +27,7 @@ type heldStarts struct {
 	errs     []error
 }
 
-// follow waits until every session that waits for a dependency has started or cannot start.
-// Sessions that wait for max_running are left: the agents before them may run for days.
+// follow leaves sessions that wait for max_running: the agents before them may run for days.
 func (h *heldStarts) follow(ctx context.Context, drain <-chan struct{}) (apply.Tally, error) {
 	for _, res := range h.tally.Results {
 		if res.Outcome == apply.Held {

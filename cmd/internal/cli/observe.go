@@ -24,13 +24,10 @@ import (
 type snapshot struct {
 	project *project.Project
 	engine.Observation
-	sessions []status.Input // on record, then what is only wanted, each in the order of addresses
-	// holder is the hub, if one supervises the project.
-	holder     state.Holder
+	sessions   []status.Input // recorded, then declared
+	holder     state.Holder   // the hub, if supervised
 	supervised bool
-	// outlook is what the hub does, or would do, with the sessions on record; nil: all
-	// of their agents live.
-	forecasts map[session.Address]plan.Change
+	forecasts  map[session.Address]plan.Change // what a hub does; nil: all agents live
 }
 
 func observe(ctx context.Context, a *app) (*snapshot, error) {

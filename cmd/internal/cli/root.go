@@ -141,8 +141,7 @@ func fileWithoutShorthand(a *app, c *cobra.Command) {
 	_ = c.MarkFlagFilename("file") // fails only for a flag that does not exist
 }
 
-// Commands returns the tree of commands for the reference and the man pages. It cannot
-// run.
+// Commands returns the tree of commands for the reference and the man pages.
 func Commands() *cobra.Command {
 	c := newRoot(&app{})
 	c.InitDefaultHelpCmd()

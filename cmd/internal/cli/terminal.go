@@ -16,8 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruptible closes drain on the first Ctrl-C, SIGTERM or SIGHUP: start nothing new. The second
-// cancels the context.
+// interruptible closes drain on the first Ctrl-C, and cancels the context on the second.
 func interruptible(ctx context.Context, a *app) (_ context.Context, drain <-chan struct{}, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	draining := make(chan struct{})

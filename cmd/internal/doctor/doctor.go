@@ -73,8 +73,7 @@ type Input struct {
 	Change func(context.Context, func(*state.Store) error) error
 }
 
-// Project examines what agentform needs and what a project has. With fix it repairs what
-// it can; moved says that the project was moved, where it may as well be a copy.
+// Project examines a project. moved says that it was moved, where it may as well be a copy.
 func Project(ctx context.Context, in Input, fix, moved bool) []Finding {
 	var f findings
 	f.program(ctx, in, "tmux", "-V", "sessions live in it: install tmux 3.2 or later (apt-get install tmux, brew install tmux)")

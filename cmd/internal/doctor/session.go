@@ -28,8 +28,7 @@ type SessionInput struct {
 	Activity *activity.Reader
 }
 
-// Session examines one session: whether it can be reached, and where its agent's own
-// session file was looked for.
+// Session examines how one session can be reached, and where its session file was looked for.
 func Session(in SessionInput) []Finding {
 	var f findings
 	shown := status.Of(in.Input)

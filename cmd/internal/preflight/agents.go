@@ -31,8 +31,7 @@ func (h Host) Installed() []string {
 	return found
 }
 
-// MissingLogin returns what a session's agent lacks to log in, and how to log in. It says
-// nothing of a container: it has another home, and its image may bring a login.
+// MissingLogin says nothing of a container, whose image may bring a login.
 func (h Host) MissingLogin(s session.Spec) (lack, remedy string) {
 	if s.Runtime.Traits().OwnHome {
 		return "", ""
@@ -124,8 +123,7 @@ func (d *Dotfile) Write() error {
 	return renameio.WriteFile(path, d.text, 0o600, renameio.WithExistingPermissions())
 }
 
-// NotInherited returns the variables of an environment that none of the sessions gets. It
-// leaves out containers, which inherit nothing.
+// NotInherited returns the variables that no session gets. Containers inherit nothing.
 func NotInherited(environ []string, specs []session.Spec) []string {
 	missed := map[string]int{}
 	sessions := 0

@@ -34,8 +34,7 @@ type Host struct {
 // FirstCommit is the command that gives a repository its first commit.
 const FirstCommit = "git commit --allow-empty -m init"
 
-// Plan returns what the machine lacks for the sessions that a plan starts. Each problem
-// has the severity how, unless it never prevents a start.
+// Plan returns what the machine lacks for the sessions that a plan starts.
 func (h Host) Plan(ctx context.Context, p plan.Plan, how session.Severity) []session.Diagnostic {
 	specs := Starting(p)
 	if len(specs) == 0 {
@@ -63,8 +62,7 @@ func Starting(p plan.Plan) []session.Spec {
 	return specs
 }
 
-// Sessions returns what the agents of sessions lack: commands, logins and secrets. Each
-// problem is reported once, with the sessions that have it. Secrets are read if how is
+// Sessions returns which commands, logins and secrets sessions lack. Secrets are read if how is
 // Error. A missing login is always a warning.
 func (h Host) Sessions(specs []session.Spec, how session.Severity) []session.Diagnostic {
 	type problem struct {

@@ -11,9 +11,8 @@ import (
 
 const maxChecks = 8
 
-// KeptWork sets, for the deletions of a plan, the work that keeps their workspaces. It
-// informs whoever approves the plan; destroy examines the workspaces again. Clones in
-// containers are left out, because only a container can examine them.
+// KeptWork informs whoever approves a plan of the work that keeps workspaces. Clones in containers
+// are left out, because only a container can examine them.
 func KeptWork(ctx context.Context, made *plan.Plan) {
 	var all sync.WaitGroup
 	slots := make(chan struct{}, maxChecks)

@@ -46,8 +46,7 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 	}
 }
 
-// lastEnviron serves a hub that systemd starts with hardly any environment. No file holds the
-// secrets of a run: they are read again.
+// lastEnviron serves a hub that systemd starts with hardly any environment.
 func (p *Project) lastEnviron(address session.Address) ([]string, error) {
 	st, err := state.Read(p.State)
 	r := Find(st.Sessions, address)

@@ -67,8 +67,7 @@ type Project struct {
 	closers []func()
 }
 
-// Open reads the project's manifest. The caller judges its problems: sessions can be
-// shown and stopped without a manifest.
+// Open reads the manifest. Sessions can be shown and stopped in spite of its problems.
 func Open(o Options) *Project {
 	start := time.Now()
 	p := &Project{Options: o}

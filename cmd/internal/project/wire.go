@@ -35,8 +35,7 @@ const (
 	ToAct  Purpose = true
 )
 
-// Reconciler returns the project's reconciler. It opens runtimes when it needs them, and
-// Close closes them.
+// Reconciler returns an engine that opens runtimes as needed. Close closes them.
 func (p *Project) Reconciler(why Purpose) *engine.Engine {
 	if why == ToAct {
 		SetCloseOnExec()
@@ -143,8 +142,7 @@ func (p *Project) secret(name string) (string, bool) {
 	return v, err == nil
 }
 
-// SetCloseOnExec keeps child processes from inheriting the files that agentform itself
-// inherited: a tmux server would keep a shell's pipe or make's job server open forever.
+// SetCloseOnExec keeps tmux servers from holding a shell's pipe or make's job server open.
 func SetCloseOnExec() {
 	open, _ := os.ReadDir("/dev/fd") // unreadable: they are inherited
 	for _, e := range open {

@@ -73,8 +73,7 @@ type search struct {
 	found     []Leftover
 }
 
-// Find returns what no session needs, in the state or running. It leaves out what may be
-// needed, and fails if tmux does not show what runs.
+// Find leaves out what may be needed, and fails if tmux does not show what runs.
 func Find(ctx context.Context, in Input) ([]Leftover, error) {
 	x := &search{Input: in, runs: map[string]bool{}}
 	rt, err := in.Runtime(session.RuntimeSpec{Kind: "tmux"})
@@ -103,8 +102,7 @@ func Find(ctx context.Context, in Input) ([]Leftover, error) {
 	return x.found, nil
 }
 
-// Apply removes what was approved and is still among found. It sets the action of each to
-// what became of it.
+// Apply removes what was approved and is still among found, and sets the actions.
 func Apply(ctx context.Context, found, approved []Leftover) {
 	agreed := map[string]bool{}
 	for _, l := range approved {

@@ -46,8 +46,7 @@ func OutputsDir(m *config.Manifest) string {
 	return cmp.Or(m.OutputsDir, filepath.Join(m.DataDir, "agents"))
 }
 
-// Find combines the state, as far as it can be read, with the copies of records, the
-// sessions that run and the directories of runs.
+// Find combines the state with copies of records, what runs and the directories of runs.
 func Find(ctx context.Context, in Input) (*Found, error) {
 	x := &Found{Sum: state.Sum(in.State), Added: map[session.Address]string{}}
 	st, err := state.Read(in.State)
@@ -248,9 +247,8 @@ func describe(m state.Mirror, l session.Live, runs bool) string {
 	return text + " (" + m.Path + ")"
 }
 
-// Lost returns a problem and its remedy if a project without a state has copies of its
-// sessions' records. Without them the sessions would count as new, and those that someone
-// stopped would start.
+// Lost finds copies of records without a state. Without them, sessions that someone stopped would
+// start as new ones.
 func Lost(m *config.Manifest, statePath string) (problem, remedy string) {
 	mirrors, _ := state.Mirrors(OutputsDir(m))
 	if len(mirrors) == 0 {

@@ -67,8 +67,7 @@ func (s *Store) Value(name string) (string, error) {
 	return got.value, got.err
 }
 
-// Fetch reads a secret's value again. An error quotes what a command complained about,
-// and never what it printed.
+// Fetch reads a value again. An error quotes a command's complaint, never its output.
 func (s *Store) Fetch(name string) (string, error) {
 	src := s.sources[name]
 	var b []byte
@@ -126,8 +125,7 @@ func (s *Store) Variable(name string) string {
 	return cmp.Or(s.sources[name].Env, name)
 }
 
-// Environ returns the environment without secrets, their sources and the hub's own
-// secrets. Agents start from it.
+// Environ returns what agents start from: no secrets, nor their sources.
 func (s *Store) Environ() environ.Vars {
 	hidden := map[string]bool{TokenVariable: true, SigningVariable: true}
 	for name := range s.sources {

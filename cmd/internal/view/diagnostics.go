@@ -13,9 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Diagnostics writes problems in full: the summary, the file with the faulty code marked
-// and the values of its variables, and the detail. In color each is in a box; otherwise
-// it follows a blank line.
+// Diagnostics writes problems in full: in color each in a box, otherwise after a blank line.
 func Diagnostics(w io.Writer, s Style, ds []session.Diagnostic) error {
 	p := &page{Style: s}
 	for _, d := range ds {
@@ -24,8 +22,7 @@ func Diagnostics(w io.Writer, s Style, ds []session.Diagnostic) error {
 	return p.flush(w)
 }
 
-// Errors writes errors as Diagnostics does. A session.Diagnostic keeps its location in
-// the file. Joined errors are written one by one.
+// Errors writes errors as Diagnostics does, joined ones one by one.
 func Errors(w io.Writer, s Style, errs ...error) error {
 	return Diagnostics(w, s, diagnosticsOf(errs))
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// NotApplied is the kind of drift between the manifest and the state, which drift finds
-// offline.
+// NotApplied is drift between the manifest and the state, which drift finds offline.
 const NotApplied plan.DriftKind = "not_applied"
 
 // DriftReport is what drift found.
@@ -84,8 +83,7 @@ func (i DriftItem) Words() string {
 	return kind + strings.TrimPrefix(i.Detail, kind)
 }
 
-// Verdict returns the report in one or two sentences. It says that there is no drift
-// only if everything was inspected.
+// Verdict says that there is no drift only if everything was inspected.
 func (r DriftReport) Verdict() string {
 	const unseen = " What is live is unknown: nothing was looked at (offline)."
 	c, n := r.count(), len(r.Sessions)

@@ -15,8 +15,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Events writes events, one a line, with the time in the zone of now. It may be called
-// with each event of a history that is followed.
+// Events writes events, one a line, with the time in the zone of now.
 func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
 	p := &page{Style: s}
 	writeEvents(p, events, now.Location(), true)
@@ -109,8 +108,7 @@ func EventsJSON(w io.Writer, events []history.Event) error {
 	return nil
 }
 
-// Entries writes the entries of an agent's session file: the time, the author or kind,
-// and the text, with further lines aligned.
+// Entries writes the entries of an agent's session file, with further lines aligned.
 func Entries(w io.Writer, s Style, entries []session.Entry, now time.Time) error {
 	p := &page{Style: s}
 	for _, e := range entries {

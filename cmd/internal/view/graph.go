@@ -29,9 +29,8 @@ func edges(specs []session.Spec) []edge {
 	return all
 }
 
-// GraphDOT writes sessions and their dependencies for Graphviz. An arrow points from a
-// session to its dependency, with a label unless it waits for ready. What starts first
-// is on the left. If there are several roles, each is a cluster.
+// GraphDOT writes a graph for Graphviz. An arrow points from a session to its dependency, with a
+// label unless it waits for ready. If there are several roles, each is a cluster.
 func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", dotText(project))

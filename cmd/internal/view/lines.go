@@ -13,8 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Lines writes what apply does as JSON, one object a line. It is safe for concurrent
-// use.
+// Lines writes what apply does as lines of JSON. It is safe for concurrent use.
 type Lines struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -22,8 +21,7 @@ type Lines struct {
 	began time.Time
 }
 
-// NewLines returns a Lines that writes to w. The first line has the version of
-// agentform.
+// NewLines writes the first line, with the version of agentform.
 func NewLines(w io.Writer, version string, now func() time.Time) (*Lines, error) {
 	l := &Lines{w: w, now: now, began: now()}
 	return l, l.write("version", l.began, "", "format_version", api.FormatVersion, "agentform_version", version)
@@ -41,8 +39,7 @@ func (l *Lines) writeAfter(took time.Duration, kind string, at time.Time, a sess
 		"elapsed_seconds", wire.Seconds(took)}, fields...))
 }
 
-// Plan writes a line for each session that the plan changes or holds, and for each
-// problem.
+// Plan writes a line for each change, hold and problem.
 func (l *Lines) Plan(p plan.Plan) error {
 	for _, c := range p.Changes {
 		if c.Action == plan.None {
@@ -85,8 +82,7 @@ func (l *Lines) diagnostic(at time.Time, d session.Diagnostic) error {
 	return l.write("diagnostic", at, d.Address, "diagnostic", d)
 }
 
-// Event writes an event of apply. Kept work and a branch that does not match are
-// diagnostics. Other events have no line.
+// Event writes an event of apply. Kept work and a branch mismatch are diagnostics.
 func (l *Lines) Event(e history.Event) {
 	switch e.Kind {
 	case history.ApplyStart, history.ApplyProgress, history.ApplyComplete, history.ApplyErrored, history.ApplySkipped, history.Held:

@@ -28,8 +28,7 @@ func Outputs(w io.Writer, s Style, outputs []config.Output) error {
 	return p.flush(w)
 }
 
-// OutputValue writes the value of one output, even if it is sensitive: a string
-// unquoted, for shells, and other values as Outputs does.
+// OutputValue writes one output, even if it is sensitive: a string unquoted, for shells.
 func OutputValue(w io.Writer, o config.Output) error {
 	v := decoded(o.Value)
 	text, is := v.(string)
@@ -40,8 +39,7 @@ func OutputValue(w io.Writer, o config.Output) error {
 	return err
 }
 
-// OutputsJSON writes outputs as one document, an object by name as in Terraform.
-// Sensitive values are null.
+// OutputsJSON writes an object by name, as Terraform does. Sensitive values are null.
 func OutputsJSON(w io.Writer, outputs []config.Output) error {
 	records := make(map[string]wire.Object, len(outputs))
 	for _, o := range outputs {

@@ -12,9 +12,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Plan writes a plan for people: a legend of the symbols used, each session that changes
-// with the reason and the changed attributes, the problems, and the summary. If full, it
-// writes unchanged sessions and attributes as well.
+// Plan writes a plan for people; if full, with unchanged sessions and attributes.
 func Plan(w io.Writer, s Style, pl plan.Plan, full bool) error {
 	p, body := &page{Style: s}, &page{Style: s}
 	inline, boxed := splitProblems(pl.Problems)

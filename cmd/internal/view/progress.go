@@ -14,8 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Progress writes events as they happen, one a line, starting with the session's
-// address. It is safe for concurrent use.
+// Progress writes events as they happen, one a line. It is safe for concurrent use.
 type Progress struct {
 	mu    sync.Mutex
 	w     io.Writer

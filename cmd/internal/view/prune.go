@@ -8,8 +8,7 @@ import (
 	"github.com/agentform/agentform/internal/wire"
 )
 
-// Prune writes leftovers: what is removed, one line for each workspace and one for each
-// other kind, then what is kept and why.
+// Prune writes what is removed, then what is kept and why.
 func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 	p := &page{Style: s}
 	for _, part := range []struct {

@@ -8,8 +8,7 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
-// Region is the part of a terminal that shows a changing text: each drawing replaces the
-// last, and what is above stays. The cursor is left below the text and hidden only while
+// Region is the part of a terminal that shows a changing text. The cursor is hidden only while
 // drawing, so that an exit at any time needs no cleanup.
 type Region struct {
 	w     io.Writer
@@ -22,8 +21,7 @@ type Region struct {
 // NewRegion returns a region at the cursor of the terminal w.
 func NewRegion(w io.Writer) *Region { return &Region{w: w} }
 
-// Draw shows the text on a terminal of that size. If it does not fit, lines before the
-// last are left out. The same text is not drawn twice.
+// Draw replaces the text. If the new one does not fit, lines before the last are left out.
 func (r *Region) Draw(text string, width, rows int) error {
 	if text == r.text && width == r.width && rows == r.tall {
 		return nil

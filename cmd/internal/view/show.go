@@ -13,8 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Show writes one session in full: its state, properties and last events, the end of its
-// screen, and the commands to look at it without agentform.
+// Show writes one session in full.
 func Show(w io.Writer, s Style, x status.Detail, now time.Time) error {
 	p := &page{Style: s}
 	word, color := stateWord(x.Session)

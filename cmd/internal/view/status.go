@@ -15,8 +15,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Status writes a table of sessions, in the order given, then details of some, and the
-// totals. Ages are relative to now.
+// Status writes a table of sessions, details of some, and the totals. Ages are relative to now.
 func Status(w io.Writer, s Style, sessions []api.Session, now time.Time) error {
 	p := &page{Style: s}
 	if len(sessions) == 0 {

@@ -21,8 +21,7 @@ type Step struct {
 	Old, New *api.Session // Old is nil at the first look that has the session, New once it is gone
 }
 
-// Steps returns the changes between two looks, in the order of the later one, with the
-// sessions that are gone last.
+// Steps returns the changes between two looks, with the sessions that are gone last.
 func Steps(old, now []api.Session, at time.Time) []Step {
 	var steps []Step
 	gone := map[session.Address]*api.Session{}
@@ -50,8 +49,7 @@ func differs(x, y api.Session) bool {
 
 func offBranch(x api.Session) bool { return x.BranchOK != nil && !*x.BranchOK }
 
-// Word returns the activity of a session that runs, is done or has failed, and otherwise
-// its state.
+// Word returns the activity of a session that runs, is done or has failed, else its state.
 func Word(x api.Session) string {
 	switch {
 	case x.Activity == session.Done || x.Activity == session.Failed,
@@ -61,8 +59,7 @@ func Word(x api.Session) string {
 	return string(x.State)
 }
 
-// StepLines writes steps, one a line: the time, the session, the change and its reason.
-// Addresses are padded to wide columns.
+// StepLines writes steps, one a line. Addresses are padded to wide columns.
 func StepLines(w io.Writer, s Style, steps []Step, wide int) error {
 	p := &page{Style: s}
 	for _, st := range steps {

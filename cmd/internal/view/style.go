@@ -12,16 +12,13 @@ import (
 // Style is how text is written. The zero value is plain text of any width.
 type Style struct {
 	Color bool
-	Width int // columns of the terminal; 0: not a terminal, nothing is cut or wrapped
-	Rows  int // of the terminal; 0: not a terminal
-	// Dir is the folder that the reader stands in: paths below it are shown from
-	// there. Empty: all paths are shown whole.
-	Dir string
+	Width int    // columns of the terminal; 0: not a terminal, nothing is cut or wrapped
+	Rows  int    // of the terminal; 0: not a terminal
+	Dir   string // of the reader: paths below it are relative to it; empty: none
 }
 
-// StyleFor returns the style for a writer: color and width only if it is a terminal.
-// There is no color if noColor is set, or if environ has a non-empty NO_COLOR or
-// TERM=dumb.
+// StyleFor returns the style for a writer: color and width only if it is a terminal, and no color
+// with NO_COLOR or TERM=dumb.
 func StyleFor(w io.Writer, noColor bool, environ []string) Style {
 	f, ok := w.(interface{ Fd() uintptr })
 	if !ok || !term.IsTerminal(int(f.Fd())) {

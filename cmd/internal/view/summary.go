@@ -88,8 +88,7 @@ type Tally struct {
 	Elapsed               time.Duration // of the whole command; only in JSON
 }
 
-// Summary writes all errors and then the tally. Errors that were reported before take
-// one line.
+// Summary writes errors, then the tally. Errors that were reported before take one line.
 func Summary(w io.Writer, s Style, t Tally) error {
 	p := &page{Style: s}
 	for _, err := range flat(t.Errors) {
@@ -112,8 +111,7 @@ func Summary(w io.Writer, s Style, t Tally) error {
 	return p.flush(w)
 }
 
-// Valid writes the diagnostics of a manifest, whether it is valid, and how many sessions
-// it declares.
+// Valid writes the diagnostics of a manifest, and how many sessions it declares.
 func Valid(w io.Writer, s Style, sessions int, ds []session.Diagnostic) error {
 	p := &page{Style: s}
 	for _, d := range ds {

@@ -26,8 +26,7 @@ const gap = "  " // between columns
 // glyphs measures text the same in every locale.
 func glyphs() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
-// table cuts columns with a min if the terminal is too narrow, the last one first, and then leaves
-// out those with a spare.
+// table cuts columns with a min, the last one first, and then leaves out those with a spare.
 func (p *page) table(indent string, columns []column, rows [][]cell) {
 	g := glyphs()
 	widths := make([]int, len(columns))

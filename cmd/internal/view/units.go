@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Age returns a duration in its two largest units: 12s, 3m, 2h5m, 4d3h. A negative
-// duration is 0s.
+// Age returns a duration in its two largest units: 12s, 3m, 2h5m, 4d3h.
 func Age(d time.Duration) string {
 	d = max(d, 0)
 	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
@@ -63,8 +62,7 @@ var utcTime = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\b`)
 })
 
-// LocalTimes replaces the RFC 3339 times in a text, which plans and JSON have, by local
-// times.
+// LocalTimes replaces the RFC 3339 times in a text by local times.
 func LocalTimes(text string, now time.Time) string {
 	if !strings.Contains(text, "Z") {
 		return text

@@ -112,8 +112,7 @@ func FinishedLine(w io.Writer, s Style, x Finished, now time.Time) error {
 	return p.flush(w)
 }
 
-// WaitingLine returns what a session does and for how long, such as session.api: working
-// 12s. A question comes with how to answer.
+// WaitingLine returns what a session does and for how long. A question comes with how to answer.
 func WaitingLine(s Style, x api.Session, took time.Duration, answer string) string {
 	p := &page{Style: s}
 	p.WriteString(p.paint(bold, string(x.Address)+":") + " ")

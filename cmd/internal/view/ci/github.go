@@ -10,9 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// GitHub writes the report as workflow commands: an annotation for each difference, at
-// the session's block in the manifest, and last the verdict. See docs.github.com,
-// "Workflow commands for GitHub Actions".
+// GitHub writes workflow commands: an annotation for each difference, and last the verdict.
 func GitHub(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
 	var b strings.Builder
@@ -45,8 +43,7 @@ func levelOf(d session.Diagnostic) string {
 	return "error"
 }
 
-// GitHubOutputs writes the outputs of a step, for the file that GITHUB_OUTPUT names:
-// drift, count, complete and live.
+// GitHubOutputs writes the outputs of a step, for the file that GITHUB_OUTPUT names.
 func GitHubOutputs(w io.Writer, r view.DriftReport) error {
 	live := "looked_at"
 	if r.Offline {

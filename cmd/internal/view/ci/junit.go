@@ -13,9 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// JUnit writes the report as JUnit XML, which GitLab and Jenkins show: a test case for
-// each session, which fails if the session has drifted, and is in error if it could not
-// be inspected. One more case says whether everything was inspected.
+// JUnit writes a test case for each session, which fails if the session has drifted and is in error
+// if it could not be inspected, and one that says whether everything was.
 func JUnit(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
 	class := "agentform." + plaintext.OneLine(r.Project)

@@ -16,10 +16,8 @@ import (
 // markdownLimit is the limit of a comment on GitHub, in characters.
 const markdownLimit = 65536
 
-// Markdown writes the report for a comment on a pull request or the summary of a step.
-// Its first line is an invisible marker that is the same in every report of a project,
-// so that a comment can be found and replaced. Rows beyond the limit of 65 536
-// characters are counted. The same drift gives the same text.
+// Markdown writes a comment for a pull request, or the summary of a step. Its first line is a marker
+// by which the comment can be found and replaced. Rows beyond the limit are counted.
 func Markdown(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
 	var b strings.Builder

@@ -27,10 +27,8 @@ var driftRules = []struct {
 	{plan.Unreachable, "A session could not be looked at"},
 }
 
-// SARIF writes the report as SARIF 2.1.0, which code scanning shows at the manifest's
-// lines. A difference without a line is at the first line of the manifest, since GitHub
-// requires a location. What could not be inspected is a notification, and makes the run
-// unsuccessful unless that was requested.
+// SARIF writes SARIF 2.1.0. A difference without a line is at the first of the manifest, since GitHub
+// requires one. What could not be inspected makes the run unsuccessful unless that was requested.
 func SARIF(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
 	rules, indexes := []wire.Object{}, map[plan.DriftKind]int{}
