@@ -64,11 +64,7 @@ func runDoctor(ctx context.Context, a *app, fix, moved bool) error {
 }
 
 func runDoctorSession(ctx context.Context, a *app, typed string) error {
-	e, err := openObserver(a)
-	if err != nil {
-		return err
-	}
-	s, err := e.observe(ctx)
+	s, err := observe(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -81,7 +77,7 @@ func runDoctorSession(ctx context.Context, a *app, typed string) error {
 		return fmt.Errorf("%s is in the manifest and not live yet\nagentform apply --target %s makes it", address, quoted(address))
 	}
 	return printFindings(a, doctor.Session(doctor.SessionInput{
-		Input: k, RunDir: e.project.RunDir(k.Record.Run.ID), Environ: a.env.Environ, Activity: e.activity,
+		Input: k, RunDir: s.project.RunDir(k.Record.Run.ID), Environ: a.env.Environ, Activity: s.activity,
 	}))
 }
 

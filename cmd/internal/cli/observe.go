@@ -22,7 +22,7 @@ import (
 )
 
 type snapshot struct {
-	project *project.Project
+	*observer
 	engine.Observation
 	sessions   []status.Input // recorded, then declared
 	holder     state.Holder   // the hub, if supervised
@@ -73,7 +73,7 @@ func (e *observer) observe(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{project: p, Observation: found}
+	s := &snapshot{observer: e, Observation: found}
 	for i := range found.Sessions {
 		s.sessions = append(s.sessions, e.input(&found.Sessions[i], found.World.At))
 	}
@@ -117,11 +117,7 @@ func (e *observer) input(x *engine.Seen, at time.Time) status.Input {
 	folder := e.project.SessionDir(x.Record)
 	past := e.history(folder)
 	k := status.Observed(x, e.activity.Look(x.Record, x.Live, past, at), past)
-	for i, spec := range e.project.Manifest.Sessions {
-		if spec.Address == x.Record.Address {
-			k.Wanted = &e.project.Manifest.Sessions[i]
-		}
-	}
+	k.Wanted = e.project.Declared(x.Record.Address)
 	k.Transcript = status.Transcript(folder)
 	if k.Diagnosis.State == session.StateUnknown {
 		return k

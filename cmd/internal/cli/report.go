@@ -135,31 +135,25 @@ func (t *reporter) end(tally apply.Tally, problems []session.Diagnostic, err err
 			summary.Errors = append(summary.Errors, d)
 		}
 	}
-	code := exitDone
+	code, out := exitDone, t.app.env.Stdout
 	if len(summary.Errors) > 0 {
-		code = exitError
+		code, out = exitError, t.app.env.Stderr
 	}
 	if err != nil {
 		summary.Errors = append(summary.Errors, err)
-		code = codeOf(err)
+		code, out = codeOf(err), t.app.env.Stderr
 	}
-	if t.lines != nil {
-		if err := t.lines.Summary(summary); err != nil {
-			return err
-		}
-	} else if !t.onStderr || code != exitDone {
-		out := t.app.env.Stdout
-		if code != exitDone {
-			out = t.app.env.Stderr
-		}
-		if err := view.Summary(out, t.app.style(out), summary); err != nil {
-			return err
-		}
+	var failed error
+	switch {
+	case t.lines != nil:
+		failed = t.lines.Summary(summary)
+	case !t.onStderr || code != exitDone:
+		failed = view.Summary(out, t.app.style(out), summary)
 	}
-	if code != exitDone {
-		return outcome(code)
+	if failed != nil || code == exitDone {
+		return failed
 	}
-	return nil
+	return outcome(code)
 }
 
 // applySingle creates, adopts or destroys one session. It leaves the others as they are.
@@ -198,16 +192,11 @@ func newAddress(typed string) (session.Address, error) {
 	return address, err
 }
 
-func hubNeeds(p *project.Project, waits bool) []string {
+func reportNoHub(a *app, p *project.Project, waits bool) {
 	needs := slices.Clone(p.Manifest.NeedsHub)
 	if waits {
 		needs = append(needs, "held sessions")
 	}
-	return needs
-}
-
-func reportNoHub(a *app, p *project.Project, waits bool) {
-	needs := hubNeeds(p, waits)
 	if a.globals.json || len(needs) == 0 {
 		return
 	}

@@ -94,19 +94,14 @@ func (w *runWaiter) wait(ctx, waiting context.Context, rm bool) error {
 	if err := w.remove(ctx, rm); err != nil {
 		return err
 	}
-	good := reached || succeeded(last)
-	if !interrupted {
-		if err := w.reporter.complete(good); err != nil {
-			return err
-		}
-	}
-	switch {
-	case interrupted:
+	if interrupted {
 		return outcome(exitInterrupted)
-	case !good:
-		return outcome(exitError)
 	}
-	return nil
+	good := reached || succeeded(last)
+	if err := w.reporter.complete(good); err != nil || good {
+		return err
+	}
+	return outcome(exitError)
 }
 
 // follow observes an end twice before it returns.
@@ -252,12 +247,10 @@ func (w *runWaiter) remove(ctx context.Context, rm bool) error {
 		return nil
 	}
 	s, err := state.Read(w.project.State)
-	switch {
-	case errors.Is(err, state.ErrNone):
-		return nil
-	case err != nil:
+	if err != nil && !errors.Is(err, state.ErrNone) {
 		return err
-	case project.Find(s.Sessions, w.address) == nil:
+	}
+	if project.Find(s.Sessions, w.address) == nil {
 		return nil
 	}
 	w.reporter.command = "Removal"

@@ -29,15 +29,11 @@ reached, its sessions are unknown; a running hub is asked about them.`,
 }
 
 func runServices(ctx context.Context, a *app) error {
-	e, err := openObserver(a)
+	s, err := observe(ctx, a)
 	if err != nil {
 		return err
 	}
-	s, err := e.observe(ctx)
-	if err != nil {
-		return err
-	}
-	lives := append(s.World.Lives, e.inOtherEngines(ctx, s.World)...)
+	lives := append(s.World.Lives, s.inOtherEngines(ctx, s.World)...)
 	recorded := map[string]bool{}
 	for _, r := range s.State.Sessions {
 		recorded[r.ID] = true

@@ -18,17 +18,10 @@ import (
 
 // Installed returns the built-in agents whose command is on PATH, sorted.
 func (h Host) Installed() []string {
-	var found []string
-	for name, spec := range agent.Builtins() {
-		if len(spec.Command) == 0 {
-			continue
-		}
-		if _, there := h.Environ.Program(spec.Command[0], h.Dir); there {
-			found = append(found, name)
-		}
-	}
-	slices.Sort(found)
-	return found
+	return slices.DeleteFunc(agent.Names(), func(name string) bool {
+		_, there := h.Environ.Program(name, h.Dir)
+		return !there
+	})
 }
 
 // MissingLogin says nothing of a container, whose image may bring a login.
@@ -140,14 +133,8 @@ func NotInherited(environ []string, specs []session.Spec) []string {
 			}
 		}
 	}
-	var names []string
-	for name, n := range missed {
-		if n == sessions && session.IsVariablePattern(name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	maps.DeleteFunc(missed, func(name string, n int) bool { return n < sessions || !session.IsVariablePattern(name) })
+	return slices.Sorted(maps.Keys(missed))
 }
 
 // shellVariables are those of an interactive shell that no program misses.

@@ -13,6 +13,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,22 +112,19 @@ func (p *Project) Check(s state.State) error {
 
 // Find returns the record of a session; nil: there is none.
 func Find(records []session.Record, address session.Address) *session.Record {
-	for i := range records {
-		if records[i].Address == address {
-			return &records[i]
-		}
+	return find(records, func(r session.Record) bool { return r.Address == address })
+}
+
+func find[T any](all []T, is func(T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return &all[i]
 	}
 	return nil
 }
 
 // Declared returns the spec of a session in the manifest; nil: it is not declared.
 func (p *Project) Declared(address session.Address) *session.Spec {
-	for i := range p.Manifest.Sessions {
-		if p.Manifest.Sessions[i].Address == address {
-			return &p.Manifest.Sessions[i]
-		}
-	}
-	return nil
+	return find(p.Manifest.Sessions, func(s session.Spec) bool { return s.Address == address })
 }
 
 // Request returns what the manifest asks of the engine.

@@ -3,10 +3,12 @@
 package prune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -85,8 +87,7 @@ func Find(ctx context.Context, in Input) ([]Leftover, error) {
 	}
 	x.observeContainers(ctx)
 	for _, r := range in.Records {
-		x.runs[r.Run.ID] = true
-		for _, id := range r.Past { // the session's next restarts remove them
+		for _, id := range append([]string{r.Run.ID}, r.Past...) { // the next restarts remove those in the past
 			x.runs[id] = true
 		}
 	}
@@ -146,7 +147,7 @@ func (x *search) add(kind Kind, path string, action Action, reason string) {
 }
 
 func (x *search) path(names ...string) string {
-	return filepath.Join(append([]string{x.DataDir}, names...)...)
+	return filepath.Join(x.DataDir, filepath.Join(names...))
 }
 
 // size counts the files that can be read.
@@ -342,21 +343,17 @@ func (x *search) shims() {
 		}
 		used[program] = true
 	}
-	newest, at := "", time.Time{}
-	var all []string
+	written := map[string]time.Time{}
 	for _, e := range entries(x.path("bin")) {
-		path := x.path("bin", e.Name())
-		info, err := e.Info()
-		if err != nil || !strings.HasPrefix(e.Name(), install.Prefix) {
-			continue
-		}
-		all = append(all, path)
-		if info.ModTime().After(at) {
-			newest, at = path, info.ModTime()
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), install.Prefix) {
+			written[x.path("bin", e.Name())] = info.ModTime()
 		}
 	}
-	for _, path := range all {
-		if path != newest && !used[path] {
+	all := slices.SortedFunc(maps.Keys(written), func(a, b string) int {
+		return cmp.Or(written[b].Compare(written[a]), strings.Compare(a, b))
+	})
+	for i, path := range all {
+		if i > 0 && !used[path] {
 			x.add(Shim, path, Remove, "a newer one is there, and no session needs it")
 		}
 	}

@@ -31,12 +31,11 @@ func diagnosticsOf(errs []error) []session.Diagnostic {
 	var ds []session.Diagnostic
 	for _, err := range flat(errs) {
 		var d session.Diagnostic
-		if errors.As(err, &d) {
-			ds = append(ds, d)
-		} else {
-			summary, rest, _ := strings.Cut(err.Error(), "\n")
-			ds = append(ds, session.Diagnostic{Severity: session.Error, Summary: summary, Detail: rest})
+		if !errors.As(err, &d) {
+			d.Severity = session.Error
+			d.Summary, d.Detail, _ = strings.Cut(err.Error(), "\n")
 		}
+		ds = append(ds, d)
 	}
 	return ds
 }
@@ -166,19 +165,16 @@ func wrap(p *page, text string, margin int) (lines []string) {
 			lines = append(lines, l)
 			continue
 		}
-		row := ""
-		for word := range strings.SplitSeq(l, " ") {
-			if row != "" && g.StringWidth(row)+1+g.StringWidth(word) > max(p.Width-margin, 20) {
+		row, rest, _ := strings.Cut(l, " ")
+		for word := range strings.SplitSeq(rest, " ") {
+			if g.StringWidth(row)+1+g.StringWidth(word) > max(p.Width-margin, 20) {
 				lines = append(lines, row)
 				row = word
-				continue
+			} else {
+				row += " " + word
 			}
-			if row != "" {
-				row += " "
-			}
-			row += word
 		}
-		lines = append(lines, row)
+		lines = append(lines, strings.TrimRight(row, " "))
 	}
 	return lines
 }
