@@ -6,21 +6,18 @@ import (
 	"time"
 )
 
-// idleShare is how many times as long as a look took is waited at least before
-// the next one: looking takes no more than a fifth of the time, however many
-// sessions there are.
-const idleShare = 4
+const (
+	// idleShare is how many times as long as a look took Looks waits at least before the
+	// next, so that looking takes no more than a fifth of the time.
+	idleShare = 4
+	// pollInterval is how often told is called: a stat for each session takes a
+	// microsecond.
+	pollInterval = 50 * time.Millisecond
+)
 
-// glimpse is how often it is asked whether there is something to look at: a stat
-// for each session takes a microsecond.
-const glimpse = 50 * time.Millisecond
-
-// Looks looks again and again and returns what each look saw, until ctx ends,
-// which it does not tell, or the caller stops. Between two looks it waits for as
-// long as every says, and longer where a look takes long; but when told returns
-// another number than before the look, it looks at once. Told is asked often, so
-// it must be cheap; nil: nothing tells. An error of a look is the last thing that
-// it returns.
+// Looks calls look repeatedly and yields its results, until ctx ends or a look fails.
+// Between two looks it waits for every, or longer if a look takes long, and looks at
+// once when told returns another number than before the look. told may be nil.
 func Looks[T any](ctx context.Context, every time.Duration, told func() int64, look func(context.Context) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -32,30 +29,20 @@ func Looks[T any](ctx context.Context, every time.Duration, told func() int64, l
 			if ctx.Err() != nil || !yield(seen, err) || err != nil {
 				return
 			}
-			pause, step := max(every, idleShare*time.Since(began)), glimpse
-			if told == nil {
-				step = pause
-			}
-			if !rest(ctx, pause, step, func() bool { return told != nil && told() != heard }) {
-				return
+			until := time.Now().Add(max(every, idleShare*time.Since(began)))
+			for left := time.Until(until); left > 0; left = time.Until(until) {
+				if told != nil {
+					left = min(left, pollInterval)
+				}
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(left):
+				}
+				if told != nil && told() != heard {
+					break
+				}
 			}
 		}
 	}
-}
-
-// rest waits for so long, or until there is something to look at, asking at every
-// step. False: ctx has ended.
-func rest(ctx context.Context, long, step time.Duration, told func() bool) bool {
-	until := time.Now().Add(long)
-	for left := long; left > 0; left = time.Until(until) {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(min(left, step)):
-		}
-		if told() {
-			return true
-		}
-	}
-	return true
 }

@@ -5,54 +5,48 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
-// Reason is why a session needs somebody.
+// Reason is why a session needs a person.
 type Reason string
 
 // The reasons.
 const (
 	NeedsAnswer  Reason = "blocked"     // its agent asks something
-	NeedsQuota   Reason = "blocked_api" // its agent has met a rate or usage limit
-	NeedsWork    Reason = "turn_ended"  // its agent has done with what it was given
-	NeedsHelp    Reason = "failed"      // its agent says that it failed, or left with a failure
-	NeedsRestart Reason = "exited"      // its agent left, and a shell has the terminal
-	NeedsAgent   Reason = "stale"       // its place is left, its agent is gone
-	NeedsTime    Reason = "timeout"     // its run was stopped for its time
-	NeedsPlace   Reason = "error"       // its place is gone, or the last action on it failed
+	NeedsQuota   Reason = "blocked_api" // its agent has reached a rate or usage limit
+	NeedsWork    Reason = "turn_ended"  // its agent has done what it was given
+	NeedsHelp    Reason = "failed"      // its agent says that it failed, or exited with a failure
+	NeedsRestart Reason = "exited"      // its agent exited, and a shell has the terminal
+	NeedsAgent   Reason = "stale"       // its tmux session or container is left, its agent is gone
+	NeedsTime    Reason = "timeout"     // its run reached its timeout
+	NeedsPlace   Reason = "error"       // its tmux session or container is gone, or the last action failed
 	NeedsBranch  Reason = "branch_mismatch"
 	NeedsStart   Reason = "stuck"     // its start was approved, and a problem prevents it
-	NeedsCare    Reason = "unhealthy" // the hub found that its agent does not work as it should, and restarts nothing
+	NeedsCare    Reason = "unhealthy" // the hub found it unhealthy, and does not restart it
 )
 
-// rank orders reasons: an agent that asks waits for an answer now, then comes what is
-// broken, then what ends by itself, and last the work that is done.
+// ranks orders reasons: an agent waits for an answer now, a limit ends by itself, and
+// work that is done can wait. All others are 1.
+var ranks = map[Reason]int{NeedsAnswer: 0, NeedsQuota: 2, NeedsWork: 3}
+
 func (r Reason) rank() int {
-	switch r {
-	case NeedsAnswer:
-		return 0
-	case NeedsQuota:
-		return 2
-	case NeedsWork:
-		return 3
+	if n, ok := ranks[r]; ok {
+		return n
 	}
 	return 1
 }
 
-// Need is a session that needs somebody.
+// Need is a session that needs a person.
 type Need struct {
 	Sight
 	Reason Reason
 	Since  time.Time // as far as known
 }
 
-// Needs are the sessions that need somebody: those that are blocked first, then those
-// where something is wrong, those at a limit, and those whose turn has ended; of these
-// by priority, the higher first, then those that have waited longer, then in the order
-// of addresses. A session that is wanted stopped, was never started or is done needs
-// nobody.
+// Needs returns the sessions that need a person: the blocked first, then those where
+// something is wrong, those at a limit, and those whose turn has ended; within each by
+// priority, the higher first, by time, the earlier first, and by address.
 func (f *Follower) Needs() []Need {
 	var found []Need
 	for _, a := range f.order {
@@ -67,8 +61,7 @@ func (f *Follower) Needs() []Need {
 	return found
 }
 
-// needSince returns since when the session has needed somebody for a reason, as far as
-// known.
+// needSince returns since when the session has needed a person for a reason.
 func (c *course) needSince(why Reason) time.Time {
 	switch {
 	case why == NeedsBranch && !c.OffSince.IsZero():
@@ -83,7 +76,7 @@ func (c *course) needSince(why Reason) time.Time {
 	return c.turn.Since()
 }
 
-// need is why the session needs somebody; empty: it does not.
+// need returns why the session needs a person, or "".
 func (c *course) need() Reason {
 	switch {
 	case c.gone || !c.Recorded || c.UnderWay || c.Desired == session.Stopped:
@@ -95,19 +88,19 @@ func (c *course) need() Reason {
 	case c.OffBranch:
 		return NeedsBranch
 	case !c.Alive:
-		return c.leftBehind()
+		return c.exitNeed()
 	case c.State == session.StatePaused:
-		return "" // somebody paused it, and knows
+		return "" // whoever paused it knows
 	}
-	why := c.asks()
+	why := c.liveNeed()
 	if !c.UnwellAt.IsZero() && (why == "" || why.rank() > NeedsCare.rank()) {
 		return NeedsCare
 	}
 	return why
 }
 
-// leftBehind is the need of a session whose agent is gone.
-func (c *course) leftBehind() Reason {
+// exitNeed returns the need of a session whose agent is gone.
+func (c *course) exitNeed() Reason {
 	switch {
 	case c.Activity == session.Failed:
 		return NeedsHelp
@@ -116,13 +109,13 @@ func (c *course) leftBehind() Reason {
 	case c.State == session.StateStopped && c.Activity == session.Exited:
 		return NeedsTime // nobody wanted it stopped
 	}
-	return "" // done, stopped, or not known
+	return ""
 }
 
-// asks is the need of a live agent.
-func (c *course) asks() Reason {
+// liveNeed returns the need of a live agent.
+func (c *course) liveNeed() Reason {
 	switch {
-	case c.Activity == session.Blocked && c.turn.Held() >= turn.Calm:
+	case c.blocked():
 		return NeedsAnswer
 	case c.turn.Ended():
 		return NeedsWork
@@ -138,8 +131,8 @@ func (c *course) asks() Reason {
 	return ""
 }
 
-// Hope reports whether any of the sessions may come to need somebody by itself:
-// its agent lives, is being started, or cannot be seen just now.
+// Hope reports whether any session may come to need a person by itself: its agent lives,
+// is being started, or cannot be observed now.
 func (f *Follower) Hope() bool {
 	for _, c := range f.courses {
 		if !c.gone && c.Recorded && (c.Alive || c.UnderWay || c.State == session.StateUnknown) {

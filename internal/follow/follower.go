@@ -1,0 +1,177 @@
+package follow
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agentform/agentform/internal/turn"
+	"github.com/agentform/agentform/session"
+)
+
+// Sight is one session in one look.
+type Sight struct {
+	Address      session.Address
+	Priority     int
+	State        session.State
+	Activity     session.Activity
+	Status       session.Status
+	Desired      session.Desired // a person's override, if there is one
+	Detail       string          // why, for people
+	Recorded     bool            // it is on record; else it is only wanted
+	Alive        bool            // its agent is known to live
+	Ready        bool            // a prompt could be typed now
+	Prompt       bool            // its screen shows where a prompt is typed
+	Screen       bool            // its activity is known by its screen alone
+	OffBranch    bool            // its workspace is on another branch than declared
+	OffSince     time.Time       // of OffBranch; zero: not known
+	UnwellAt     time.Time       // since when it is unhealthy and needs a person; zero: it is not
+	UnderWay     bool            // a start or a stop of it has begun and is not complete
+	ActionFailed bool            // the last action on it failed
+	Stuck        bool            // its start was approved, and a problem prevents it
+	StuckAt      time.Time       // of Stuck; zero: not known
+	Run          string          // the id of its run
+	Given        time.Time       // last prompt or other input; zero: never
+	Queued       bool            // it was working when it was last given something
+	Moved        time.Time       // last output, to the second; zero: not known
+	TurnAt       time.Time       // end of its last turn by its hooks or session file; zero: not known
+	Ended        time.Time       // exit of its agent; zero: none, or not known
+}
+
+// course is one session over several looks.
+type course struct {
+	Sight // the last one
+	turn  turn.Course
+	off   time.Time // since when it was seen on another branch
+	gone  bool      // it is neither on record nor wanted any more
+}
+
+func (c *course) see(at time.Time, s Sight) {
+	if c.gone {
+		c.turn.Restart()
+	}
+	c.turn.See(turn.Look{
+		At: at, Run: s.Run, Is: string(s.State) + " " + string(s.Activity), Alive: s.Alive,
+		Working: s.Activity == session.Working || s.Activity == session.Blocked || s.Activity == session.BlockedAPI,
+		Resting: s.Activity == session.Idle || s.Activity == session.Done,
+		Phrase:  s.Screen && (s.Activity == session.Done || s.Activity == session.Failed), Prompt: s.Prompt,
+		Given: s.Given, Queued: s.Queued, Moved: s.Moved, Ended: s.Ended, TurnAt: s.TurnAt,
+	})
+	if s.OffBranch && !c.OffBranch {
+		c.off = at
+	}
+	c.Sight = s
+}
+
+// Follower is what is known of sessions from all looks so far. The zero value is ready
+// for one goroutine.
+type Follower struct {
+	courses map[session.Address]*course
+	order   []session.Address
+}
+
+// See adds a look at all sessions that are followed. A session of an earlier look that
+// is not in this one is gone.
+func (f *Follower) See(at time.Time, sights []Sight) {
+	if f.courses == nil {
+		f.courses = map[session.Address]*course{}
+	}
+	seen := make(map[session.Address]bool, len(sights))
+	for _, s := range sights {
+		seen[s.Address] = true
+		c := f.courses[s.Address]
+		if c == nil {
+			c = &course{}
+			f.courses[s.Address] = c
+			f.order = append(f.order, s.Address)
+		}
+		c.see(at, s)
+	}
+	for a, c := range f.courses {
+		c.gone = !seen[a]
+	}
+}
+
+// Goal is what a session is followed for.
+type Goal string
+
+// The goals.
+const (
+	Turn    Goal = "turn"    // the turn of the last input has ended, or the work is done
+	Done    Goal = "done"    // the work is done, by exit or screen
+	Blocked Goal = "blocked" // the agent waits for a person's answer
+	Ready   Goal = "ready"   // a prompt can be typed
+)
+
+// Goals returns all goals, the usual one first.
+func Goals() []Goal { return []Goal{Turn, Done, Blocked, Ready} }
+
+// Verdict is what the looks so far say of a goal.
+type Verdict string
+
+// The verdicts. Over: the session does nothing more by itself, and the goal is not
+// reached.
+const (
+	Waiting Verdict = "waiting"
+	Reached Verdict = "reached"
+	Over    Verdict = "over"
+)
+
+// Verdict returns what the looks so far say of a session and a goal. A session that was
+// in no look is Waiting.
+func (f *Follower) Verdict(a session.Address, g Goal) Verdict {
+	c := f.courses[a]
+	switch {
+	case c == nil:
+		return Waiting
+	case c.gone:
+		return Over
+	case c.reached(g):
+		return Reached
+	case c.over():
+		return Over
+	}
+	return Waiting
+}
+
+// Ended reports whether a session does nothing more by itself.
+func (f *Follower) Ended(a session.Address) bool {
+	c := f.courses[a]
+	return c != nil && (c.gone || c.over())
+}
+
+// over requires of a live agent that says it is done or has failed that it has settled.
+func (c *course) over() bool {
+	return !c.UnderWay && c.Status.Terminal() && (!c.Alive || c.turn.Settled())
+}
+
+func (c *course) reached(g Goal) bool {
+	if c.Status == session.StatusDone && !c.Alive { // a one-shot agent that exited with 0
+		return g != Blocked
+	}
+	switch g {
+	case Turn:
+		return c.turn.Ended()
+	case Done:
+		return c.Activity == session.Done && c.turn.Ended()
+	case Blocked:
+		return c.blocked()
+	}
+	return c.Alive && c.Ready
+}
+
+func (c *course) blocked() bool {
+	return c.Alive && c.Activity == session.Blocked && c.turn.Held() >= turn.Calm
+}
+
+// Visible returns nil if it can be observed that such an agent reaches the goal, or what
+// its block lacks.
+func Visible(a session.AgentSpec, g Goal) error {
+	switch {
+	case a.Base != "" || a.OneShot:
+	case g == Turn && a.Ready == "":
+		return fmt.Errorf(`nothing shows when a turn of agent %q ends: say in its block what its screen shows then, ready = "…"`, a.Name)
+	case g == Blocked && len(a.Patterns.Blocked) == 0:
+		return fmt.Errorf(`nothing shows when agent %q waits for an answer: say in its block what its screen shows then, patterns { blocked = ["…"] }`, a.Name)
+	}
+	return nil
+}
