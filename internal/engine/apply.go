@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
@@ -24,17 +23,14 @@ type ChangedError struct {
 	Changes []string // one sentence for each session
 }
 
-// Error returns the sentences, one a line.
 func (e *ChangedError) Error() string {
 	return strings.Join(e.Changes, "\n") + "\nnothing was done; plan again"
 }
 
 // Apply applies an approved plan. It observes and plans again under the lock. If an
 // approved change has become another, nothing is done and the error is a
-// *ChangedError. What was not approved is left as it is, with a warning in the tally.
-//
-// The error is a *state.LockedError if another process has the lock, else that of
-// apply.Applier.Run or Await.
+// *ChangedError; a *state.LockedError, if another process has the lock. What was not
+// approved is left as it is, with a warning in the tally.
 func (e *Engine) Apply(ctx context.Context, q Request, approved plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
 	tally, err := e.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()
@@ -55,10 +51,7 @@ func (e *Engine) Apply(ctx context.Context, q Request, approved plan.Plan, drain
 		tally.Warnings = append(tally.Warnings, warnings...)
 		return tally, err
 	})
-	if q.Wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
-		err = errors.Join(err, e.await(ctx, tally))
-	}
-	return tally, err
+	return tally, e.await(ctx, q.Wait, tally, err)
 }
 
 // notObserved returns why a plan could not be computed again as it was approved.
@@ -72,8 +65,8 @@ func notObserved(p plan.Plan) error {
 	return errors.Join(append(errs, errors.New("nothing was done"))...)
 }
 
-// reportMismatches reports each session whose workspace is on another branch, once, and
-// adds it to the history unless a hub did so before.
+// reportMismatches reports each session whose workspace is on another branch, and adds
+// it to the history unless a hub did.
 func reportMismatches(a apply.Applier, p plan.Plan, w session.World) {
 	before := make(map[session.Address]*session.Record, len(p.Changes))
 	for _, c := range p.Changes {
@@ -98,7 +91,7 @@ func reportMismatches(a apply.Applier, p plan.Plan, w session.World) {
 
 // locked calls act with the state under its lock.
 func (e *Engine) locked(ctx context.Context, act func(*state.Store, apply.Applier) (apply.Tally, error)) (tally apply.Tally, err error) {
-	if err := check(e.Check, state.State{}); err != nil { // before anything is written
+	if err := e.check(state.State{}); err != nil { // before anything is written
 		return apply.Tally{}, err
 	}
 	if err := layout.MakeDataDir(e.Applier.DataDir); err != nil {
@@ -109,7 +102,7 @@ func (e *Engine) locked(ctx context.Context, act func(*state.Store, apply.Applie
 		return apply.Tally{}, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := check(e.Check, store.State()); err != nil {
+	if err := e.check(store.State()); err != nil {
 		return apply.Tally{}, err
 	}
 	store.OwnedBy(e.Here)
@@ -119,36 +112,37 @@ func (e *Engine) locked(ctx context.Context, act func(*state.Store, apply.Applie
 		store.MirrorTo(a.OutputsDir)
 	}
 	tally, err = act(store, a)
-	tally.Warnings = append(tally.Warnings, trimHistories(store.State(), a.Folder, e.Keep, e.Observer.Now())...)
+	warn := func(a session.Address, summary, detail string) {
+		tally.Warnings = append(tally.Warnings, session.Diagnostic{Severity: session.Warning, Address: a, Summary: summary, Detail: detail})
+	}
+	for _, rec := range store.State().Sessions {
+		if e.Keep <= 0 {
+			break
+		}
+		if _, err := history.Trim(a.Folder(rec), e.Observer.Now().Add(-e.Keep)); err != nil {
+			warn(rec.Address, "the history is kept longer than wanted", err.Error())
+			break
+		}
+	}
 	if unwritten := store.MirrorErr(); unwritten != nil {
-		tally.Warnings = append(tally.Warnings, session.Diagnostic{Severity: session.Warning,
-			Summary: "a session's folder cannot be written", Detail: unwritten.Error() + "\nwhat happens is on record all the same"})
+		warn("", "a session's folder cannot be written", unwritten.Error()+"\nwhat happens is on record all the same")
 	}
 	return tally, err
 }
 
-// trimHistories removes events that are older than keep from the histories; 0 keeps all.
-func trimHistories(st state.State, folder func(session.Record) string, keep time.Duration, now time.Time) []session.Diagnostic {
-	if keep <= 0 {
-		return nil
-	}
-	for _, rec := range st.Sessions {
-		if _, err := history.Trim(folder(rec), now.Add(-keep)); err != nil {
-			return []session.Diagnostic{{Severity: session.Warning, Address: rec.Address, Summary: "the history is kept longer than wanted", Detail: err.Error()}}
-		}
-	}
-	return nil
-}
-
-// await waits, without the lock, until the started sessions are ready.
-func (e *Engine) await(ctx context.Context, t apply.Tally) error {
-	st, err := e.Read()
-	if err != nil {
+// await waits, if asked, without the lock, until the sessions that were started are
+// ready. err is that of the apply.
+func (e *Engine) await(ctx context.Context, wait bool, t apply.Tally, err error) error {
+	if !wait || ctx.Err() != nil || errors.Is(err, apply.ErrInterrupted) {
 		return err
+	}
+	st, unread := e.Read()
+	if unread != nil {
+		return errors.Join(err, unread)
 	}
 	a := e.Applier
 	a.Runtime = e.runtimes(st.Lineage)
-	return a.Await(ctx, t)
+	return errors.Join(err, a.Await(ctx, t))
 }
 
 // keepApproved compares a plan computed now with the approved one, and removes from it
@@ -191,37 +185,32 @@ func keepApproved(p *plan.Plan, approved plan.Plan) (left []session.Diagnostic, 
 
 // waits reports whether a change is a start that is held.
 func waits(c plan.Change) bool {
-	switch c.Reason {
-	case plan.ReasonQueued, plan.ReasonDependency, plan.ReasonDependencyFailed:
-		return c.Action == plan.Hold
-	}
-	return false
+	return c.Action == plan.Hold &&
+		(c.Reason == plan.ReasonQueued || c.Reason == plan.ReasonDependency || c.Reason == plan.ReasonDependencyFailed)
 }
 
-// wants reports whether a change leads to what was approved: a held start may still
-// wait, or start now.
+// wants reports whether a change starts, now or later, what was approved to start later.
 func wants(is *plan.Change, was plan.Change) bool {
 	if is.After == nil || was.After == nil || !waits(*is) && is.Action != was.Holds {
 		return false
 	}
 	now, err := json.Marshal(is.After)
-	if err != nil {
-		return false
-	}
-	then, err := json.Marshal(was.After)
-	return err == nil && bytes.Equal(now, then)
+	then, err2 := json.Marshal(was.After)
+	return err == nil && err2 == nil && bytes.Equal(now, then)
 }
 
 // difference describes how a change has changed.
 func difference(was plan.Change, is *plan.Change) string {
-	if is == nil {
-		return fmt.Sprintf("%s has changed since the plan was made: it was %s, and there is no such session any more", was.Address, words(was))
+	how := "it was " + words(was)
+	switch {
+	case is == nil:
+		how += ", and there is no such session any more"
+	case words(was) == words(*is):
+		how = fmt.Sprintf("it is still %s, but not for the same difference or on the same run (%s)", words(was), is.Detail)
+	default:
+		how += ", and is now " + strings.TrimSuffix(words(*is)+": "+is.Detail, ": ")
 	}
-	then, now := words(was), words(*is)
-	if then == now {
-		return fmt.Sprintf("%s has changed since the plan was made: it is still %s, but not for the same difference or on the same run (%s)", was.Address, now, is.Detail)
-	}
-	return fmt.Sprintf("%s has changed since the plan was made: it was %s, and is now %s", was.Address, then, strings.TrimSuffix(now+": "+is.Detail, ": "))
+	return fmt.Sprintf("%s has changed since the plan was made: %s", was.Address, how)
 }
 
 // words returns a change as a plan shows it: ↻ restart.

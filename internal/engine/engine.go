@@ -23,24 +23,20 @@ type Engine struct {
 	Who       state.Holder  // shown to those who find the state locked
 	LockWait  time.Duration // how long to wait for the lock
 	Keep      time.Duration // age limit of the sessions' histories; 0: none
+	Here      session.Owner // of new sessions; zero: not known
 
-	// Here is the owner of new sessions. The zero value means that it is not known.
-	Here session.Owner
 	// Check refuses a state that must not be used from here. A nil Check accepts all.
 	Check func(state.State) error
 
 	// Runtime opens a runtime of the project with that lineage, which is empty before
 	// the first apply. It is called once for each engine and lineage.
-	Runtime func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
-	// Observer needs no Runtime.
-	Observer Observer
-	// Applier needs no Store and no Runtime.
-	Applier apply.Applier
-	// Activity reads what agents do, where a plan depends on that. If it is nil, plans
-	// do not know.
-	Activity *activity.Reader
+	Runtime  func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
+	Observer Observer         // without Runtime
+	Applier  apply.Applier    // without Store and Runtime
+	Activity *activity.Reader // nil: plans do not know what agents do
 
-	open     opened
+	mu       sync.Mutex                 // of open
+	open     map[string]session.Runtime // by lineage and engine
 	restarts restartHistories
 }
 
@@ -103,16 +99,16 @@ func (e *Engine) Read() (state.State, error) {
 		st.Lineage, err = state.Lineage(e.StatePath, e.Applier.OutputsDir)
 	}
 	if err == nil {
-		err = check(e.Check, st)
+		err = e.check(st)
 	}
 	return st, err
 }
 
-func check(with func(state.State) error, st state.State) error {
-	if with == nil {
+func (e *Engine) check(st state.State) error {
+	if e.Check == nil {
 		return nil
 	}
-	return with(st)
+	return e.Check(st)
 }
 
 // settleTimeout bounds the wait for operations that a killed apply had started: the
@@ -123,16 +119,15 @@ const settleTimeout = 15 * time.Second
 // passed. No other apply runs, so that is soon.
 func (e *Engine) resolve(ctx context.Context, st state.State, q Request) session.World {
 	for until := time.Now().Add(settleTimeout); ; {
-		w := e.world(ctx, st, q, false)
+		w := e.world(ctx, st, q)
 		if !unresolved(st, w) || time.Now().After(until) || !sleep(ctx, 200*time.Millisecond) {
 			return w
 		}
 	}
 }
 
-// unresolved reports whether the outcome of an operation is still unknown: whether a
-// session that was being started lives, or what becomes of a workspace that a git
-// process is still creating, removing or rolling back.
+// unresolved reports whether it is unknown whether a session that was being started
+// lives, or what becomes of a workspace on which a git process is at work.
 func unresolved(st state.State, w session.World) bool {
 	starting := map[string]bool{}
 	for _, r := range st.Sessions {
@@ -161,12 +156,11 @@ func halfMade(r session.Record, at session.Checkout) bool {
 }
 
 // world takes a snapshot of what a request and the records touch.
-func (e *Engine) world(ctx context.Context, st state.State, q Request, screens bool) session.World {
-	return e.observer(st, q).World(ctx, q.Wanted, st.Sessions, screens)
+func (e *Engine) world(ctx context.Context, st state.State, q Request) session.World {
+	return e.observer(st, q).World(ctx, q.Wanted, st.Sessions, false)
 }
 
-// observer returns the Observer for a request. What was imported before is on record,
-// and found there.
+// observer returns the Observer for a request. What was imported before is on record.
 func (e *Engine) observer(st state.State, q Request) Observer {
 	o := e.Observer
 	o.Runtime, o.Imports, o.here = e.runtimes(st.Lineage), map[string]session.RuntimeSpec{}, e.Here
@@ -184,12 +178,6 @@ func (e *Engine) observer(st state.State, q Request) Observer {
 	return o
 }
 
-// opened are the runtimes that were opened, each once.
-type opened struct {
-	mu  sync.Mutex
-	all map[string]session.Runtime // by lineage and engine
-}
-
 // runtimes returns the function that opens the runtimes of a lineage.
 func (e *Engine) runtimes(lineage string) func(session.RuntimeSpec) (session.Runtime, error) {
 	return func(spec session.RuntimeSpec) (session.Runtime, error) { return e.Opened(lineage, spec) }
@@ -197,20 +185,20 @@ func (e *Engine) runtimes(lineage string) func(session.RuntimeSpec) (session.Run
 
 // Opened returns a runtime of the project with that lineage. Each is opened once.
 func (e *Engine) Opened(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {
-	e.open.mu.Lock()
-	defer e.open.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	key := lineage + "\x00" + spec.Engine()
-	if rt := e.open.all[key]; rt != nil {
+	if rt := e.open[key]; rt != nil {
 		return rt, nil
 	}
 	rt, err := e.Runtime(lineage, spec)
 	if err != nil {
 		return nil, err
 	}
-	if e.open.all == nil {
-		e.open.all = map[string]session.Runtime{}
+	if e.open == nil {
+		e.open = map[string]session.Runtime{}
 	}
-	e.open.all[key] = rt
+	e.open[key] = rt
 	return rt, nil
 }
 
@@ -225,12 +213,12 @@ func (e *Engine) For(spec session.Spec) (session.Runtime, error) {
 
 // Close closes the runtimes that were opened.
 func (e *Engine) Close() {
-	e.open.mu.Lock()
-	defer e.open.mu.Unlock()
-	for _, rt := range e.open.all {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, rt := range e.open {
 		if c, can := rt.(session.Closer); can {
 			c.Close()
 		}
 	}
-	e.open.all = nil
+	e.open = nil
 }

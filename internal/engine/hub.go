@@ -15,18 +15,17 @@ import (
 // Restarts are read from the histories.
 type HubInput struct {
 	plan.Hub
-	MaxRunning int // agents alive at once; 0: no limit
-	// Doing is what the agents do that other sessions wait for.
-	Doing map[session.Address]session.Doing
-	// Missing returns why a secret that a start needs is unavailable, or "". It is
-	// called for each start of a plan. If Missing is nil, all secrets are available.
+	MaxRunning int                               // agents alive at once; 0: no limit
+	Doing      map[session.Address]session.Doing // of agents that other sessions wait for
+	// Missing returns why a secret that a start of a plan needs is unavailable, or "". If
+	// it is nil, all are available.
 	Missing func(start plan.Change, at time.Time) string
 }
 
 // Observe observes the sessions of a state, without a lock and without screens, and
 // plans what the hub is to do. A history that cannot be read counts as empty.
 func (e *Engine) Observe(ctx context.Context, st state.State, in HubInput) Observation {
-	w := e.world(ctx, st, Request{Wanted: recordedSpecs(st)}, false)
+	w := e.world(ctx, st, Request{Wanted: recordedSpecs(st)})
 	w.Writer = e.writer(st)
 	return observation(st, w, e.planHub(st, w, in))
 }
@@ -36,21 +35,13 @@ func (e *Engine) Replan(o Observation, in HubInput) Observation {
 	return observation(o.State, o.World, e.planHub(o.State, o.World, in))
 }
 
-// Forecast returns what the hub does, or would do, about what was observed.
-func (e *Engine) Forecast(o Observation, in HubInput) plan.Plan {
-	return e.planHub(o.State, o.World, in)
-}
-
-// Repair does what the hub may, under the lock: it observes and plans again, and
-// applies that plan, which it returns. The hub is the author of every event.
-//
-// The error is a *state.LockedError if another process has the lock, else that of
-// apply.Applier.Run.
+// Repair observes and plans again under the lock, and applies that plan, which it
+// returns. The error is a *state.LockedError if another process has the lock.
 func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{}) (plan.Plan, apply.Tally, error) {
 	var p plan.Plan
 	tally, err := e.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()
-		p = e.planHub(st, e.world(ctx, st, Request{Wanted: recordedSpecs(st)}, false), in)
+		p = e.planHub(st, e.world(ctx, st, Request{Wanted: recordedSpecs(st)}), in)
 		a.By, a.EachAlone = history.ByHub, true
 		return a.Run(ctx, p, drain)
 	})
@@ -63,12 +54,10 @@ func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{})
 func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan {
 	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder), map[session.Address]string{}
 	asked := map[session.Address]bool{}
+	x := e.input(st, w, recordedSpecs(st))
+	x.ByHand, x.Options.MaxRunning, x.Doing, x.Hub = true, in.MaxRunning, in.Doing, &in.Hub
 	for {
-		p := plan.Compute(plan.Input{
-			Now: w.At, Project: e.Project, Lineage: st.Lineage, Serial: st.Serial,
-			Wanted: recordedSpecs(st), Records: st.Sessions, World: w, ByHand: true,
-			Options: plan.Options{MaxRunning: in.MaxRunning}, Doing: in.Doing, Hub: &in.Hub,
-		})
+		p := plan.Compute(x)
 		before := len(in.Lacking)
 		for _, c := range p.Changes {
 			if in.Missing == nil || !c.Starts() || asked[c.Address] {

@@ -14,8 +14,8 @@ import (
 type Observation struct {
 	State    state.State
 	World    session.World
-	Sessions []Seen    // on record, in the order of addresses
-	Pending  []Pending // wanted and not in the state, in the order of addresses
+	Sessions []Seen // in the order of addresses, as Pending
+	Pending  []Pending
 	Plan     plan.Plan // with what is recorded as what is wanted
 }
 
@@ -27,7 +27,7 @@ type Seen struct {
 	Diagnosis plan.Diagnosis
 }
 
-// Pending is one session that is wanted and not in the state.
+// Pending is one session that is wanted and not on record.
 type Pending struct {
 	Spec     session.Spec
 	Live     *session.Live // nil: nothing of it runs
@@ -35,9 +35,8 @@ type Pending struct {
 	Adopts   bool // the next apply adopts what runs
 }
 
-// Inspect observes, without a lock, every recorded session, with its screen on
-// request, and the wanted sessions that are not recorded. The error says that the
-// state cannot be read.
+// Inspect observes, without a lock, every session that is on record or wanted. The
+// error says that the state cannot be read.
 func (e *Engine) Inspect(ctx context.Context, screens bool, wanted ...session.Spec) (Observation, error) {
 	for n := 1; ; n++ {
 		st, err := e.Read()
@@ -82,12 +81,12 @@ func (e *Engine) inspect(ctx context.Context, st state.State, screens bool, want
 	pending := slices.DeleteFunc(slices.Clone(wanted), func(s session.Spec) bool {
 		return slices.ContainsFunc(st.Sessions, func(r session.Record) bool { return r.Address == s.Address })
 	})
-	looker := e.observer(st, Request{})
-	looker.Also = pending
-	w := looker.World(ctx, specs, st.Sessions, screens)
+	observer := e.observer(st, Request{})
+	observer.Also = pending
+	w := observer.World(ctx, specs, st.Sessions, screens)
 	w.Writer = e.writer(st)
-	in := plan.Input{Now: w.At, Project: e.Project, Lineage: st.Lineage, Serial: st.Serial,
-		Wanted: specs, Records: st.Sessions, World: w, ByHand: true}
+	in := e.input(st, w, specs)
+	in.ByHand = true
 	o := observation(st, w, Explain(plan.Compute(in)))
 	if len(pending) == 0 {
 		return o

@@ -2,14 +2,18 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 // Observer takes snapshots of what is live. Its functions must be safe for concurrent
@@ -26,16 +30,16 @@ type Observer struct {
 	Worktrees func(ctx context.Context, repo string) ([]session.Held, error)
 	// Facts reads the folder of a run.
 	Facts func(run string) session.RunFacts
-	// Launched returns what a run was launched with, or nil if that is not known. It is
-	// called for what is live and not on record. A nil Launched knows nothing.
+	// Launched returns what a run that is not on record was launched with; nil: not
+	// known. It may be nil.
 	Launched func(run string) *session.Spec
 	// Imports are the ids of objects to import, and the runtime that each is to be of.
 	Imports map[string]session.RuntimeSpec
-	// Also are wanted sessions whose runtimes and workspaces are observed as well, but
-	// not the worktrees of their repositories.
+	// Also are wanted sessions that are observed without the worktrees of their
+	// repositories.
 	Also []session.Spec
 	// Overdue reports whether a session that has run for longer than its
-	// unobserved_for cannot be observed yet. If Overdue is nil, none is.
+	// unobserved_for cannot be observed yet. It may be nil.
 	Overdue func(session.Record, time.Time) bool
 	BootID  func() string
 	Now     func() time.Time
@@ -44,11 +48,9 @@ type Observer struct {
 	started map[string]answer // runtimes that were asked already, by engine
 }
 
-// World takes a snapshot of everything that the wanted and the recorded sessions touch.
-// Screens are read only on request. It never fails: a runtime that did not
-// answer has its error in World.Runtimes, a workspace that could not be read in
-// its Checkout, and a repository whose worktrees could not be listed in the
-// Checkout of the repository's own path.
+// World takes a snapshot of everything that the wanted and the recorded sessions touch,
+// with screens only on request. What could not be read has its error in World.Runtimes
+// or in a Checkout, of a workspace or of a repository's own path.
 func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []session.Record, screens bool) session.World {
 	w := session.World{
 		At:        o.Now(),
@@ -73,26 +75,19 @@ func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []s
 	o.addLaunched(w.Lives, recorded)
 	w.Runs = inParallel(unseenRuns(w.Lives, recorded), batch, o.Facts)
 	o.awaitExits(ctx, &w)
-	w.Overdue = o.overdue(w.At, recorded)
+	w.Overdue = map[string]bool{}
+	for _, r := range recorded {
+		limit := r.Spec.Agent.UnobservedFor.D() // before it, the disk is not asked
+		if o.Overdue != nil && limit > 0 && !r.Run.StartedAt.IsZero() && w.At.Sub(r.Run.StartedAt) > limit && o.Overdue(r, w.At) {
+			w.Overdue[r.Run.ID] = true
+		}
+	}
 	return w
 }
 
-// overdue returns the runs that are overdue. Only those are asked about that have run
-// for longer than their limit, since the answer is on disk.
-func (o Observer) overdue(now time.Time, recorded []session.Record) map[string]bool {
-	found := map[string]bool{}
-	for _, r := range recorded {
-		limit := r.Spec.Agent.UnobservedFor.D()
-		if o.Overdue != nil && limit > 0 && !r.Run.StartedAt.IsZero() && now.Sub(r.Run.StartedAt) > limit && o.Overdue(r, now) {
-			found[r.Run.ID] = true
-		}
-	}
-	return found
-}
-
 // runtimes returns the runtimes that hold a recorded session or are to hold a wanted
-// one, one for each engine. If a record names a server, that is included, whatever its
-// spec says now.
+// one, one for each engine. A server that a record names is included, whatever its spec
+// says now.
 func runtimes(wanted []session.Spec, recorded []session.Record) map[string]session.RuntimeSpec {
 	specs := map[string]session.RuntimeSpec{}
 	add := func(r session.RuntimeSpec) {
@@ -113,8 +108,7 @@ func runtimes(wanted []session.Spec, recorded []session.Record) map[string]sessi
 }
 
 // lives observes all engines at the same time and fills in w.Runtimes and w.Lives, in
-// the order of the engines' names. What two engines show is included once, such as an
-// adopted session on a tmux server that a runtime block names too.
+// the order of the engines' names. Two engines may show the same adopted session.
 func (o Observer) lives(ctx context.Context, w *session.World, specs map[string]session.RuntimeSpec, screens bool) {
 	answers := map[string]answer{}
 	for key, spec := range specs {
@@ -136,8 +130,7 @@ func (o Observer) lives(ctx context.Context, w *session.World, specs map[string]
 }
 
 // addLaunched fills in what the live sessions that are not on record were launched
-// with, so that they can be adopted unchanged. The data folder still has that of a
-// session whose lineage was lost, and of no session of another project.
+// with, so that they can be adopted unchanged.
 func (o Observer) addLaunched(lives []session.Live, recorded []session.Record) {
 	onRecord := make(map[string]bool, len(recorded))
 	for _, r := range recorded {
@@ -175,12 +168,10 @@ func (o Observer) worktrees(ctx context.Context, w *session.World, wanted []sess
 		held []session.Held
 		err  error
 	}
-	repos := changing(w.Checkouts, wanted, recorded)
-	answers := inParallel(repos, 1, func(repo string) answer {
+	for repo, a := range inParallel(changing(w.Checkouts, wanted, recorded), 1, func(repo string) answer {
 		held, err := o.Worktrees(ctx, repo)
 		return answer{held, err}
-	})
-	for repo, a := range answers {
+	}) {
 		if a.err == nil {
 			w.Worktrees[repo] = a.held
 		} else if _, observed := w.Checkouts[repo]; !observed {
@@ -216,10 +207,7 @@ func changing(checkouts map[string]session.Checkout, wanted []session.Spec, reco
 // unseenRuns returns the recorded runs that no live object carries, and those of
 // sessions with an operation in progress.
 func unseenRuns(lives []session.Live, recorded []session.Record) []string {
-	live := make(map[string]bool, len(lives))
-	for _, l := range lives {
-		live[l.Mark.Run] = true
-	}
+	live := shown(lives)
 	var runs []string
 	for _, r := range recorded {
 		if r.Run.ID != "" && (!live[r.Run.ID] || r.Intent != session.Settled) {
@@ -233,16 +221,22 @@ func unseenRuns(lives []session.Live, recorded []session.Record) []string {
 // exits, the hangup ends them within moments.
 const exitTimeout = time.Second
 
+// shown returns the runs that live objects carry.
+func shown(lives []session.Live) map[string]bool {
+	runs := make(map[string]bool, len(lives))
+	for _, l := range lives {
+		runs[l.Mark.Run] = true
+	}
+	return runs
+}
+
 // awaitExits waits, for at most exitTimeout, for agents whose place is gone to exit.
 func (o Observer) awaitExits(ctx context.Context, w *session.World) {
-	shown := make(map[string]bool, len(w.Lives))
-	for _, l := range w.Lives {
-		shown[l.Mark.Run] = true
-	}
+	live := shown(w.Lives)
 	for until := time.Now().Add(exitTimeout); time.Now().Before(until); {
 		alive := false
 		for run, facts := range w.Runs {
-			if facts.Alive && !shown[run] {
+			if facts.Alive && !live[run] {
 				w.Runs[run] = o.Facts(run)
 				alive = alive || w.Runs[run].Alive
 			}
@@ -263,13 +257,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// batch is how many small reads one goroutine takes at a time: each takes about
-// 10 µs, so that smaller batches would cost more than they save.
+// batch is how many reads of about 10 µs one goroutine takes at a time: smaller batches
+// would cost more than they save.
 const batch = 16
 
 // inParallel returns the function's result for each name. One goroutine for each
-// processor works on batches of names: more would delay whoever waits for a runtime's
-// answer at the same time.
+// processor takes batches of names: more would delay the wait for a runtime's answer.
 func inParallel[T any](names []string, batch int, read func(string) T) map[string]T {
 	results := make([]T, len(names))
 	var next atomic.Int64
@@ -296,4 +289,74 @@ func inParallel[T any](names []string, batch int, read func(string) T) map[strin
 		found[name] = results[i]
 	}
 	return found
+}
+
+// found looks up the objects to import. The word before an id's first colon is the
+// kind of its runtime.
+func (o Observer) found(ctx context.Context) map[string]session.Found {
+	if len(o.Imports) == 0 {
+		return nil
+	}
+	return inParallel(slices.Collect(maps.Keys(o.Imports)), 1, func(id string) session.Found {
+		kind, _, ok := strings.Cut(id, ":")
+		if !ok {
+			return session.Found{Err: errors.New("it does not say which runtime it is of: want tmux:SOCKET/SESSION or docker:CONTAINER")}
+		}
+		in := o.Imports[id]
+		if in.Kind != kind {
+			return session.Found{Err: fmt.Errorf("it is of %s, and the session is declared in %s: give that a runtime of kind %s", kind, in.Key(), kind)}
+		}
+		rt, err := o.Runtime(in)
+		if err != nil {
+			return session.Found{Err: err}
+		}
+		finder, can := rt.(session.Adopter)
+		if !can {
+			return session.Found{Err: fmt.Errorf("what runs in %s cannot be taken over", kind)}
+		}
+		return finder.Find(ctx, id)
+	})
+}
+
+// answer waits for what a runtime shows.
+type answer func() ([]session.Live, error)
+
+// ask starts to observe a runtime.
+func (o Observer) ask(ctx context.Context, spec session.RuntimeSpec, screens bool) answer {
+	var lives []session.Live
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var rt session.Runtime
+		if rt, err = o.Runtime(spec); err == nil {
+			lives, err = rt.Observe(ctx, screens)
+		}
+	}()
+	return func() ([]session.Live, error) {
+		<-done
+		return lives, err
+	}
+}
+
+// prefetch starts to observe the runtimes of the wanted sessions before the state is
+// read. The function that it returns gives the answers, by engine, if the state has not
+// changed since.
+func (e *Engine) prefetch(ctx context.Context, wanted []session.Spec) func(state.State) map[string]answer {
+	started := map[string]answer{}
+	lineage, err := state.Lineage(e.StatePath, e.Applier.OutputsDir)
+	serial, err2 := state.Serial(e.StatePath)
+	if err == nil && err2 == nil { // else reading the state reports it
+		o := e.Observer
+		o.Runtime = e.runtimes(lineage)
+		for key, spec := range runtimes(wanted, nil) {
+			started[key] = o.ask(ctx, spec, false)
+		}
+	}
+	return func(st state.State) map[string]answer {
+		if st.Lineage != lineage || st.Serial != serial {
+			return nil
+		}
+		return started
+	}
 }

@@ -21,11 +21,9 @@ import (
 type Override struct {
 	// Addresses of recorded sessions. The address of a block means all its instances.
 	Addresses []session.Address
-	// Desired is paused for pause, stopped for stop, and running for start, resume and
-	// restart.
-	Desired session.Desired
-	Restart bool // restart sessions whatever their state
-	Fresh   bool // start a new conversation, with the prompt
+	Desired   session.Desired
+	Restart   bool // restart sessions whatever their state
+	Fresh     bool // start a new conversation, with the prompt
 	// AfterTurn lets a running turn end before an agent is stopped, for at most
 	// TurnLimit. If that is 0, the session's stop block or defaultTurn applies.
 	AfterTurn bool
@@ -34,12 +32,12 @@ type Override struct {
 	Wait bool
 }
 
-// defaultTurn is how long a turn may go on if neither the person nor the manifest has a
-// limit. Most turns of coding agents take less.
+// defaultTurn limits a turn if neither the person nor the manifest does. Most turns of
+// coding agents take less.
 const defaultTurn = 5 * time.Minute
 
-// TurnLimit returns the function that says how long a session's turn may go on: limit if
-// it is above 0, else that of the session's stop block, or five minutes.
+// TurnLimit returns the limit of a session's turn: limit, or that of its stop block, or
+// defaultTurn.
 func TurnLimit(limit time.Duration) func(session.Spec) time.Duration {
 	return func(s session.Spec) time.Duration { return cmp.Or(limit, s.Stop.AfterTurn.D(), defaultTurn) }
 }
@@ -47,17 +45,13 @@ func TurnLimit(limit time.Duration) func(session.Spec) time.Duration {
 // UnknownError reports that an address is not on record.
 type UnknownError struct{ Address session.Address }
 
-// Error names the address.
 func (e *UnknownError) Error() string {
 	return remedy.With(string(e.Address)+" is not on record", session.Remedy{Code: session.RemedyApplyManifest})
 }
 
-// Override applies what a person wants, under the lock. It is recorded as an override,
-// which later plans respect, or lift naming its author. An override to what the recorded
-// spec says anyway ends the one before. The plan that was applied is returned too.
-//
-// A session with a problem, or whose state is unknown, is left as it is and is among
-// the errors. The others are changed.
+// Override applies and records what a person wants, under the lock. An override to what
+// the recorded spec says anyway ends the one before. A session with a problem, or whose
+// state is unknown, is left as it is and is among the errors; the others are changed.
 func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}) (plan.Plan, apply.Tally, error) {
 	var p plan.Plan
 	tally, err := e.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
@@ -76,7 +70,7 @@ func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}
 		if o.Fresh {
 			q.Options.Fresh = o.Addresses
 		}
-		p = e.decide(ctx, st, e.world(ctx, st, q, false), q, true)
+		p = e.decide(ctx, st, e.world(ctx, st, q), q, true)
 		for i := range p.Changes {
 			p.Changes[i].Approved = waits(p.Changes[i])
 		}
@@ -91,10 +85,7 @@ func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}
 		errs = append(errs, err, x.revert(store, a, tally))
 		return tally, errors.Join(errs...)
 	})
-	if o.Wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
-		err = errors.Join(err, e.await(ctx, tally))
-	}
-	return p, tally, err
+	return p, tally, e.await(ctx, o.Wait, tally, err)
 }
 
 // overridden are the records that an override is about, before and after it.
@@ -116,8 +107,7 @@ func (o Override) records(st *state.State, set session.Override) (overridden, er
 		x.before = append(x.before, *rec)
 		rec.Override = nil
 		if set.Desired != rec.Spec.Desired {
-			o := set
-			rec.Override = &o
+			rec.Override = new(set)
 		}
 		x.after = append(x.after, *rec)
 	}
@@ -156,28 +146,27 @@ func (x overridden) save(store *state.Store, a apply.Applier, able map[session.A
 		ends[c.Address] = c.Action == plan.Stop
 	}
 	var wg sync.WaitGroup
+	var saved []int
 	errs := make([]error, len(x.after))
-	fresh := make([]bool, len(x.after))
 	for i, rec := range x.after {
-		if able[rec.Address] && desired(x.before[i].Override) != desired(rec.Override) {
-			fresh[i] = true
-			wg.Go(func() { errs[i] = store.Put(rec) }) // together: they share one write
-		}
-	}
-	wg.Wait()
-	for i, rec := range x.after {
-		if !fresh[i] || errs[i] != nil {
+		if !able[rec.Address] || desired(x.before[i].Override) == desired(rec.Override) {
 			continue
 		}
-		e := history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.OverrideSet,
-			Old: string(desired(x.before[i].Override)), New: string(desired(rec.Override))}
-		if rec.Override == nil {
-			e.Kind, e.New = history.OverrideLifted, string(rec.Spec.Desired)
-		}
-		a.Tell(e, rec)
+		saved = append(saved, i)
+		wg.Go(func() { errs[i] = store.Put(rec) }) // together: they share one write
 	}
-	for i, rec := range x.after {
-		if ends[rec.Address] && state.Unwritable(errs[i]) {
+	wg.Wait()
+	for _, i := range saved {
+		rec := x.after[i]
+		switch {
+		case errs[i] == nil:
+			e := history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.OverrideSet,
+				Old: string(desired(x.before[i].Override)), New: string(desired(rec.Override))}
+			if rec.Override == nil {
+				e.Kind, e.New = history.OverrideLifted, string(rec.Spec.Desired)
+			}
+			a.Tell(e, rec)
+		case ends[rec.Address] && state.Unwritable(errs[i]):
 			errs[i] = nil
 		}
 	}

@@ -95,7 +95,7 @@ func (e *observer) forecast(s *snapshot) {
 	for _, k := range s.sessions {
 		care.Doing[k.Record.Address] = k.Doing(s.World.At)
 	}
-	s.forecasts = status.Changes(e.reconciler.Forecast(s.Observation, care))
+	s.forecasts = status.Changes(e.reconciler.Replan(s.Observation, care).Plan)
 	status.Forecast(s.sessions, s.forecasts, s.supervised)
 }
 

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/remedy"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// decide computes the plan for a request. If the plan depends on what agents do, or
+// interrupts one, their screens and session files are read first.
+func (e *Engine) decide(ctx context.Context, st state.State, w session.World, q Request, byHand bool) plan.Plan {
+	in := e.input(st, w, q.Wanted)
+	in.ByHand, in.Options, in.Moves, in.Removed, in.Imports = byHand, q.Options, q.Moves, q.Removed, q.Imports
+	p := Explain(plan.Compute(in))
+	asked := p.Asks()
+	if e.Activity == nil || len(asked) == 0 {
+		return p
+	}
+	in.Doing = e.doing(ctx, st, w, asked)
+	return Explain(plan.Compute(in))
+}
+
+// input returns the input of a plan for the wanted sessions.
+func (e *Engine) input(st state.State, w session.World, wanted []session.Spec) plan.Input {
+	return plan.Input{Now: w.At, Project: e.Project, Lineage: st.Lineage, Serial: st.Serial,
+		Wanted: wanted, Records: st.Sessions, World: w}
+}
+
+// doing reads what the agents of some recorded sessions do. A runtime that does not
+// answer shows no screens.
+func (e *Engine) doing(ctx context.Context, st state.State, w session.World, asked map[session.Address]bool) map[session.Address]session.Doing {
+	lives := map[string]*session.Live{}
+	for i := range w.Lives {
+		lives[w.Lives[i].Mark.Run] = &w.Lives[i]
+	}
+	o := e.observer(st, Request{})
+	read := map[string]bool{}
+	found := make(map[session.Address]session.Doing, len(asked))
+	for _, rec := range st.Sessions {
+		if !asked[rec.Address] || rec.Run.ID == "" {
+			continue
+		}
+		if engine := rec.Spec.Runtime.Engine(); !read[engine] {
+			read[engine] = true
+			shown, _ := o.ask(ctx, rec.Spec.Runtime, true)()
+			for _, l := range shown {
+				if at := lives[l.Mark.Run]; at != nil {
+					at.Screen, at.Title = l.Screen, l.Title
+				}
+			}
+		}
+		live := lives[rec.Run.ID]
+		past, _ := history.Read(e.Applier.Folder(rec), time.Time{}) // without it the session file and the screen tell
+		moved := time.Time{}
+		if live != nil {
+			moved = live.MovedAt
+		}
+		found[rec.Address] = activity.DoingOf(rec, e.Activity.Look(rec, live, past, w.At), moved, past, w.At)
+	}
+	return found
+}
+
+// Explain returns the plan with each remedy moved into the detail that it belongs to.
+func Explain(p plan.Plan) plan.Plan {
+	p.Problems, p.Changes, p.Drift = slices.Clone(p.Problems), slices.Clone(p.Changes), slices.Clone(p.Drift)
+	for i := range p.Problems {
+		explain(&p.Problems[i].Detail, &p.Problems[i].Remedy)
+	}
+	for i := range p.Changes {
+		explain(&p.Changes[i].Detail, &p.Changes[i].Remedy)
+	}
+	for i := range p.Drift {
+		explain(&p.Drift[i].Detail, &p.Drift[i].Remedy)
+	}
+	return p
+}
+
+// Diagnose returns plan.Diagnose with the remedy moved into its detail.
+func Diagnose(r *session.Record, l *session.Live, w session.World) plan.Diagnosis {
+	d := plan.Diagnose(r, l, w)
+	explain(&d.Detail, &d.Remedy)
+	return d
+}
+
+func explain(detail *string, r *session.Remedy) {
+	*detail, *r = remedy.With(*detail, *r), session.Remedy{}
+}
