@@ -10,12 +10,11 @@ import (
 
 // Seen is an observation of a session, to compare with its history.
 type Seen struct {
-	Record session.Record
-	Status session.Status
-	State  session.State // tells stale sessions from others that exited
-	Look   Look
-	// Attached counts attached terminals; nil: unknown.
-	Attached *int
+	Record   session.Record
+	Status   session.Status
+	State    session.State // tells stale sessions from others that exited
+	Look     Look
+	Attached *int   // terminals; nil: unknown
 	Screen   string // for the excerpt
 	At       time.Time
 	MovedAt  time.Time // last output; zero: unknown
@@ -28,10 +27,9 @@ const quietTime = 2 * time.Second
 // steadyTime is how long a screen must show the same status before it is recorded.
 const steadyTime = 200 * time.Millisecond
 
-// Tell adds to the history in the session's directory what is new in an
-// observation, and returns it; with another status, the screen goes to the
-// transcript there. past is the history as it was read, so that nothing is locked
-// when there is nothing new.
+// Tell adds to the history in the session's directory what is new in an observation, and
+// returns it. With another status, it adds the screen to the transcript there. past is
+// the history as last read: if it has everything, nothing is locked.
 func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Event, error) {
 	if !r.steady(x) {
 		x.Status = ""
@@ -39,13 +37,13 @@ func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Ev
 	if !Tellable(x.Record) || len(Changes(x, past)) == 0 {
 		return nil, nil
 	}
-	told, err := history.Update(folder, func(past []history.Event) []history.Event { return Changes(x, past) })
-	for _, e := range told {
+	added, err := history.Update(folder, func(past []history.Event) []history.Event { return Changes(x, past) })
+	for _, e := range added {
 		if err == nil && e.Kind == history.StatusChanged {
 			err = history.AppendScreen(folder, e.Time, e.Run, e.Old+" → "+e.New, e.Excerpt)
 		}
 	}
-	return told, err
+	return added, err
 }
 
 // Tellable reports whether changes of a session are recorded: it has a run, and no
@@ -61,8 +59,8 @@ func (r *Reader) steady(x Seen) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.run(x.Record.Run.ID)
-	if x.Status != s.told {
-		s.told, s.at = x.Status, x.At
+	if x.Status != s.status {
+		s.status, s.at = x.Status, x.At
 	}
 	rests := !x.MovedAt.IsZero() && x.At.Sub(x.MovedAt) >= quietTime
 	return x.Look.Detection.Source != "screen" || rests || x.At.Sub(s.at) >= steadyTime
@@ -71,7 +69,7 @@ func (r *Reader) steady(x Seen) bool {
 // Changes returns the events that a session's history lacks.
 func Changes(x Seen, past []history.Event) []history.Event {
 	run := x.Record.Run
-	t := toldOf(run.ID, past)
+	t := recordedOf(run.ID, past)
 	var all []history.Event
 	add := func(e history.Event) {
 		e.Time, e.Address, e.ID, e.Run = x.At, x.Record.Address, x.Record.ID, run.ID
@@ -86,7 +84,7 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	if x.Look.ready && run.ReadyAt.IsZero() && !t.ready {
 		add(history.Event{Kind: history.Ready, Detail: "seen by a look"})
 	}
-	if recorded(x.Status) && plain(x.Status) != plain(t.status) {
+	if x.Status != "" && changed(x.Status, t.status) {
 		e := history.Event{Kind: history.StatusChanged, Old: string(t.status), New: string(x.Status),
 			Detail: x.Look.Detection.Detail, Excerpt: x.Screen}
 		if x.Status == session.StatusExited && x.State == session.StateStale {
@@ -94,10 +92,12 @@ func Changes(x Seen, past []history.Event) []history.Event {
 		}
 		add(e)
 	}
-	if n := x.Attached; n != nil && *n > 0 && !t.attached {
-		add(history.Event{Kind: history.ClientAttached})
-	} else if n != nil && *n == 0 && t.attached {
-		add(history.Event{Kind: history.ClientDetached})
+	if n := x.Attached; n != nil && *n > 0 != t.attached {
+		kind := history.ClientAttached
+		if t.attached {
+			kind = history.ClientDetached
+		}
+		add(history.Event{Kind: kind})
 	}
 	if url := x.Look.Detection.PR; url != "" && !slices.Contains(t.requests, url) {
 		add(history.Event{Kind: history.PRDetected, New: url})
@@ -105,31 +105,22 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	return all
 }
 
-// recorded reports whether a change to a status is recorded here. Stops and starts
-// are recorded by the command that does them.
-func recorded(s session.Status) bool {
-	return s != "" && s != session.StatusStopped && s != session.StatusPending
+// changed reports whether another status is recorded here: commands record the starts
+// and stops that they do.
+func changed(now, was session.Status) bool {
+	starts := func(s session.Status) bool { return s == session.StatusBooting || s == session.StatusRunning }
+	return now != session.StatusStopped && now != session.StatusPending && now != was && !(starts(now) && starts(was))
 }
 
-// plain maps booting to running: the launch is recorded.
-func plain(s session.Status) session.Status {
-	if s == session.StatusBooting {
-		return session.StatusRunning
-	}
-	return s
+// recorded is what a history has of a run.
+type recorded struct {
+	status                                 session.Status
+	observable, firstTurn, ready, attached bool
+	requests                               []string // the URLs, of all runs
 }
 
-// past is what a history has of a run.
-type past struct {
-	status                session.Status
-	observable, firstTurn bool
-	ready                 bool
-	attached              bool
-	requests              []string // the URLs, of all runs
-}
-
-func toldOf(run string, events []history.Event) past {
-	p := past{status: session.StatusRunning}
+func recordedOf(run string, events []history.Event) recorded {
+	p := recorded{status: session.StatusRunning}
 	for _, e := range events {
 		if e.Kind == history.PRDetected {
 			p.requests = append(p.requests, e.New)
@@ -166,8 +157,39 @@ func FirstTurnAt(rec session.Record, events []history.Event) time.Time {
 // Kept reports whether the history has seen the agent's own file of the run, with a
 // message in it.
 func Kept(rec session.Record, events []history.Event) bool {
-	return toldOf(rec.Run.ID, events).observable
+	return recordedOf(rec.Run.ID, events).observable
 }
 
 // Requests returns the URLs of the pull requests in the history, the oldest first.
-func Requests(events []history.Event) []string { return toldOf("", events).requests }
+func Requests(events []history.Event) []string { return recordedOf("", events).requests }
+
+// Astray returns the event that a workspace is on another branch than recorded,
+// unless the history has it: once for each branch found.
+func Astray(rec session.Record, found, detail string, past []history.Event) []history.Event {
+	for _, e := range slices.Backward(past) {
+		if e.Kind == history.BranchMismatch && e.New == found && e.Old == rec.Tree.Branch {
+			return nil
+		}
+		if e.Kind == history.BranchMismatch || e.Kind == history.BranchRestored {
+			break
+		}
+	}
+	return []history.Event{{Kind: history.BranchMismatch, Address: rec.Address, ID: rec.ID, Run: rec.Run.ID,
+		Old: rec.Tree.Branch, New: found, Detail: detail}}
+}
+
+// Illness returns the event with which the hub found a session's run unhealthy, unless
+// it was withdrawn, and whether a person was told.
+func Illness(rec session.Record, past []history.Event) (found *history.Event, escalated bool) {
+	for i := range slices.Backward(past) {
+		switch e := &past[i]; {
+		case e.Kind == history.Healthy || e.Kind == history.Launched || e.Kind == history.RunEnded:
+			return nil, false
+		case e.Kind == history.Escalated && e.Reason == string(history.Unhealthy):
+			escalated = true
+		case e.Kind == history.Unhealthy && e.Run == rec.Run.ID:
+			return e, escalated
+		}
+	}
+	return nil, false
+}

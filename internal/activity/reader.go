@@ -18,19 +18,18 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Reader detects what agents do. It is safe for concurrent use. It caches what it
-// has read, so callers keep one.
+// Reader detects what agents do. It is safe for concurrent use, and caches what it has
+// read.
 type Reader struct {
 	runs  string // the directory of the runs
 	home  string // of agents with an unknown environment
 	adapt func(session.AgentSpec) session.Agent
 	files sessionfile.Reader
 
-	mu     sync.Mutex
-	agents map[session.Address]program
-	// programs are the agents by name, shared by sessions.
-	programs map[string][]program
-	seen     map[string]*seen // by run
+	mu       sync.Mutex
+	agents   map[session.Address]program
+	programs map[string][]program // by name, shared by sessions
+	seen     map[string]*seen     // by run
 }
 
 // program is the adapter of an agent, with its patterns compiled once.
@@ -45,8 +44,8 @@ type seen struct {
 	heard   int64             // size of the signals when they were read
 	signals []session.Signal
 	worked  bool             // it was observed working
-	told    session.Status   // of the last look
-	at      time.Time        // of the last look
+	status  session.Status   // of the last look
+	at      time.Time        // of the first look with that status
 	first   time.Time        // when its first turn ended, if observed
 	ready   bool             // it was observed ready for a prompt
 	prompt  string           // digest and text of the prompt in typed
@@ -58,8 +57,7 @@ type seen struct {
 }
 
 // New returns a Reader for the sessions of a data directory. home is that of agents
-// with an unknown environment. adapt returns the adapter of an agent, such as
-// agent.For.
+// with an unknown environment. adapt returns an agent's adapter, as agent.For does.
 func New(dataDir, home string, adapt func(session.AgentSpec) session.Agent) *Reader {
 	return &Reader{runs: filepath.Join(dataDir, "runs"), home: home, adapt: adapt,
 		agents: map[session.Address]program{}, programs: map[string][]program{}, seen: map[string]*seen{}}
@@ -76,38 +74,29 @@ type Look struct {
 	Observable  bool
 	FirstTurnAt time.Time // when its first turn ended; zero: not yet, or unknown
 	TurnAt      time.Time // when its last turn ended by its hooks or file; zero: unknown
-	// Overdue: the agent was sent something and has been unobserved for longer than its
-	// unobserved_for.
-	Overdue bool
-	Fault   error // a session file exists and cannot be read
-	// Starting: the agent lives and was not yet ready for a prompt in this run.
-	Starting bool
-	ready    bool // it was ready, for an agent that shows it
+	Overdue     bool      // it was sent something, and is unobserved for longer than unobserved_for
+	Fault       error     // a session file exists and cannot be read
+	Starting    bool      // it lives, and was not yet ready for a prompt in this run
+	ready       bool      // it was ready, for an agent that shows it
 }
 
-// Agent returns the adapter of a recorded session's agent.
+// Agent returns the adapter of a recorded session's agent. Equal specs share one: its
+// patterns take 30 KB.
 func (r *Reader) Agent(rec session.Record) session.Agent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, there := r.agents[rec.Address]
-	if !there || !reflect.DeepEqual(known.spec, rec.Spec.Agent) {
-		known = r.program(rec.Spec.Agent)
-		r.agents[rec.Address] = known
+	spec := rec.Spec.Agent
+	p, known := r.agents[rec.Address]
+	if known && reflect.DeepEqual(p.spec, spec) {
+		return p.agent
 	}
-	return known.agent
-}
-
-// program returns one adapter for equal specs: the patterns of one take 30 KB. The
-// caller holds the lock.
-func (r *Reader) program(s session.AgentSpec) program {
-	for _, p := range r.programs[s.Name] {
-		if reflect.DeepEqual(p.spec, s) {
-			return p
-		}
+	i := slices.IndexFunc(r.programs[spec.Name], func(p program) bool { return reflect.DeepEqual(p.spec, spec) })
+	if i < 0 {
+		i = len(r.programs[spec.Name])
+		r.programs[spec.Name] = append(r.programs[spec.Name], program{spec, r.adapt(spec)})
 	}
-	p := program{s, r.adapt(s)}
-	r.programs[s.Name] = append(r.programs[s.Name], p)
-	return p
+	r.agents[rec.Address] = r.programs[spec.Name][i]
+	return r.agents[rec.Address].agent
 }
 
 // Forget drops what was read of all other runs.
@@ -165,7 +154,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	x.FirstTurnAt = r.firstTurn(a, rec, x, signals, now)
 	x.Observable = observable(rec, x, given)
 	x.Activity = x.Detection.Activity
-	if e.Liveness == session.Alive && !patternless(rec.Spec.Agent) {
+	if shows := rec.Spec.Agent.Base != "" || rec.Spec.Agent.Ready != ""; shows && e.Liveness == session.Alive {
 		x.ready = r.started(a, rec, x, e)
 		x.Starting = !x.ready
 		if x.ready && x.Activity == session.Booting { // an adapter knows of no look before
@@ -223,7 +212,7 @@ func expects(rec session.Record) string {
 // Look is Read with what the history adds: when the session was last sent
 // something, and that its first turn has ended.
 func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Event, now time.Time) Look {
-	if at, ready := FirstTurnAt(rec, past), toldOf(rec.Run.ID, past).ready; ready || !at.IsZero() {
+	if at, ready := FirstTurnAt(rec, past), recordedOf(rec.Run.ID, past).ready; ready || !at.IsZero() {
 		r.mu.Lock()
 		s := r.run(rec.Run.ID)
 		s.first, s.ready = at, s.ready || ready
@@ -295,13 +284,13 @@ func (r *Reader) signals(rec session.Record) []session.Signal {
 	if size == s.heard {
 		return s.signals
 	}
-	told, err := rundir.ReadSignals(dir)
+	events, err := rundir.ReadSignals(dir)
 	if err != nil {
 		return s.signals
 	}
-	s.heard, s.signals = size, make([]session.Signal, len(told))
-	for i, t := range told {
-		s.signals[i] = session.Signal{At: t.At, Data: t.Data}
+	s.heard, s.signals = size, make([]session.Signal, len(events))
+	for i, e := range events {
+		s.signals[i] = session.Signal{At: e.At, Data: e.Data}
 	}
 	return s.signals
 }
@@ -318,14 +307,29 @@ func (r *Reader) Heard(runs []string) int64 {
 // Given returns when a session was last sent its prompt or a text, zero for never,
 // and whether its agent was working then.
 func Given(rec session.Record, past []history.Event) (at time.Time, queued bool) {
-	at = rec.Run.DeliveredAt
 	for _, e := range slices.Backward(past) {
-		if e.Kind == history.Sent {
-			if e.Time.After(at) {
-				at, queued = e.Time, e.Reason == history.Queued
-			}
-			break
+		if e.Kind == history.Sent && e.Time.After(rec.Run.DeliveredAt) {
+			return e.Time, e.Reason == history.Queued
 		}
 	}
-	return at, queued
+	return rec.Run.DeliveredAt, false
+}
+
+// Facts returns what the directory of a run says of it.
+func Facts(dir string) session.RunFacts {
+	f, err := rundir.ReadLiveness(dir)
+	if err != nil && !f.Claimed {
+		return session.RunFacts{}
+	}
+	return FactsOf(f, f.Agent.Alive())
+}
+
+// FactsOf returns the facts of a run. alive says whether its agent lives.
+func FactsOf(f rundir.Facts, alive bool) session.RunFacts {
+	x := session.RunFacts{Claimed: f.Claimed, Alive: alive, BootID: f.BootID, Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
+	if e := f.Exit; e != nil {
+		x.Exit = &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At,
+			Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail}
+	}
+	return x
 }

@@ -51,24 +51,25 @@ func TestAstray(t *testing.T) {
 }
 
 // An illness belongs to the run in which it was found, and ends with that.
-func TestIllnessOf(t *testing.T) {
+func TestIllness(t *testing.T) {
 	rec := session.Record{Address: "session.api", Run: session.Run{ID: "one"}}
 	ill := history.Event{Kind: history.Unhealthy, Run: "one", Reason: "hung"}
 	told := history.Event{Kind: history.Escalated, Run: "one", Reason: string(history.Unhealthy)}
 	for name, c := range map[string]struct {
-		past []history.Event
-		want *activity.Illness
+		past           []history.Event
+		ill, escalated bool
 	}{
-		"never":                  {nil, nil},
-		"ill":                    {[]history.Event{ill}, &activity.Illness{Reason: "hung"}},
-		"ill, a person was told": {[]history.Event{ill, told}, &activity.Illness{Reason: "hung", Escalated: true}},
-		"well again":             {[]history.Event{ill, {Kind: history.Healthy, Run: "one"}}, nil},
-		"its run has ended":      {[]history.Event{ill, {Kind: history.RunEnded, Run: "one"}}, nil},
-		"it was started again":   {[]history.Event{ill, {Kind: history.Launched, Run: "two"}}, nil},
-		"of another run":         {[]history.Event{{Kind: history.Unhealthy, Run: "zero"}}, nil},
+		"never":                  {nil, false, false},
+		"ill":                    {[]history.Event{ill}, true, false},
+		"ill, a person was told": {[]history.Event{ill, told}, true, true},
+		"well again":             {[]history.Event{ill, {Kind: history.Healthy, Run: "one"}}, false, false},
+		"its run has ended":      {[]history.Event{ill, {Kind: history.RunEnded, Run: "one"}}, false, false},
+		"it was started again":   {[]history.Event{ill, {Kind: history.Launched, Run: "two"}}, false, false},
+		"of another run":         {[]history.Event{{Kind: history.Unhealthy, Run: "zero"}}, false, false},
 	} {
-		if got := activity.IllnessOf(rec, c.past); (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		got, escalated := activity.Illness(rec, c.past)
+		if (got != nil) != c.ill || got != nil && got.Reason != "hung" || escalated != c.escalated {
+			t.Errorf("%s: %+v, %v", name, got, escalated)
 		}
 	}
 }

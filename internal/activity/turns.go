@@ -9,13 +9,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// means returns the activity that a hook event means, or "".
+// means returns the activity that a hook event means, or session.NoActivity.
 func means(a session.Agent, s session.Signal) session.Activity {
-	got := a.Detect(session.Evidence{Liveness: session.Alive, Signals: []session.Signal{s}}).Activity
-	if got == session.NoActivity {
-		return ""
-	}
-	return got
+	return a.Detect(session.Evidence{Liveness: session.Alive, Signals: []session.Signal{s}}).Activity
 }
 
 // over reports whether the activity is one after a turn.
@@ -41,24 +37,19 @@ func settled(n *session.Transcript, detection session.Detection, started time.Ti
 // zero: unknown, or it goes on. While a message is queued, the turn before it is
 // not the last.
 func turnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, started time.Time) time.Time {
-	at := reportedTurnEnd(a, n, signals, started)
-	if n != nil && (n.Queued > 0 || n.TakenAt.After(at)) {
-		return time.Time{}
-	}
-	return at
-}
-
-// reportedTurnEnd returns when the last turn ended that hooks or the session file
-// report.
-func reportedTurnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, started time.Time) time.Time {
 	at, begun := hookTurn(a, signals)
-	if begun.IsZero() && n != nil && n.Turns > 0 && over(n.Activity) && !n.StartedAt.Before(started.Add(-early)) {
-		return n.TurnAt // the file of a resumed conversation has earlier turns
+	if n == nil {
+		return at
 	}
-	// Lines after the end of a turn do not end one: Codex writes its settings before it
-	// starts on the next prompt.
-	if n != nil && over(n.Activity) && n.TurnAt.After(begun) && at.IsZero() {
-		return n.TurnAt // no hook reports an interruption
+	// The file of a resumed conversation has earlier turns.
+	own := begun.IsZero() && n.Turns > 0 && !n.StartedAt.Before(started.Add(-early))
+	// No hook reports an interruption. Lines after the end of a turn do not end one: Codex
+	// writes its settings before it starts on the next prompt.
+	if over(n.Activity) && (own || n.TurnAt.After(begun) && at.IsZero()) {
+		at = n.TurnAt
+	}
+	if n.Queued > 0 || n.TakenAt.After(at) {
+		return time.Time{}
 	}
 	return at
 }
@@ -73,7 +64,7 @@ func hookTurn(a session.Agent, signals []session.Signal) (ended, worked time.Tim
 		switch m := means(a, s); {
 		case over(m):
 			ended = s.At
-		case m != "":
+		case m != session.NoActivity:
 			return ended, s.At
 		}
 	}
@@ -142,9 +133,8 @@ func (r *Reader) Overdue(rec session.Record, past func() []history.Event, now ti
 		return false
 	}
 	events := past()
-	x := Look{FirstTurnAt: FirstTurnAt(rec, events)}
 	given, _ := Given(rec, events)
-	return overdue(rec, a, x, given, now)
+	return overdue(rec, a, Look{FirstTurnAt: FirstTurnAt(rec, events)}, given, now)
 }
 
 // keeps reports whether an agent can be observed by a file or by its first turn.
@@ -164,4 +154,63 @@ func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) 
 		since = rec.Run.StartedAt
 	}
 	return now.Sub(since) > limit
+}
+
+// restsFor is how long an agent that was not observed working must be idle after a
+// message to have ended a turn.
+const restsFor = 5 * time.Second
+
+// DoingOf returns what a session's agent does, from a look and its history, and whether
+// a turn has ended since it got its prompt, in this run or one whose conversation it
+// resumed. moved is when its screen last changed.
+func DoingOf(rec session.Record, x Look, moved time.Time, past []history.Event, now time.Time) session.Doing {
+	given, _ := Given(rec, past)
+	prompted := rec.Run.DeliveredAt
+	ended := func(e history.Event) bool {
+		return e.Kind == history.FirstTurnDone && (e.Run == rec.Run.ID || !prompted.IsZero() && e.Time.After(prompted))
+	}
+	rests := x.Detection.Activity == session.Idle && !given.IsZero() && now.Sub(given) > restsFor &&
+		!moved.IsZero() && now.Sub(moved) > restsFor
+	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting,
+		Turn: !x.FirstTurnAt.IsZero() || rests || slices.ContainsFunc(past, ended)}
+}
+
+// started reports whether the run's agent has been ready for a prompt: by record,
+// history or this look. The result is cached.
+func (r *Reader) started(a session.Agent, rec session.Record, x Look, e session.Evidence) bool {
+	if !rec.Run.ReadyAt.IsZero() || !x.FirstTurnAt.IsZero() {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.run(rec.Run.ID)
+	s.ready = s.ready || SeenReady(a, rec, x, e.Screen) || x.Detection.Activity == session.Idle && !young(rec, e.Now)
+	return s.ready
+}
+
+// SeenReady reports whether one look shows that the agent has been ready for a prompt in
+// this run: by its screen, by work, or by hooks or session file after its command line
+// gave it one. A question that only its screen or title shows may be one before it begins.
+func SeenReady(a session.Agent, rec session.Record, x Look, screen string) bool {
+	if x.Detection.Activity == session.Working || screen != "" && a.Ready(screen) {
+		return true
+	}
+	switch x.Detection.Activity {
+	case session.Blocked, session.BlockedAPI, session.Idle, session.Done:
+		if rec.Run.DeliveredAt.IsZero() {
+			return false
+		}
+		if x.Detection.Source == agent.FromTranscript || x.Detection.Source == agent.FromHook {
+			return true
+		}
+		// In a conversation that goes on, the prompts are of the runs before, too.
+		n, resumed := x.Transcript, rec.Run.DeliveredAt.Before(rec.Run.StartedAt)
+		return !resumed && n != nil && n.Begun() && !n.At.Before(rec.Run.StartedAt)
+	}
+	return false
+}
+
+// young reports whether the agent may still be starting.
+func young(rec session.Record, now time.Time) bool {
+	return now.Sub(rec.Run.StartedAt) < rec.Spec.Agent.ReadyTimeout.D()
 }

@@ -2,6 +2,7 @@ package activity
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,18 +14,20 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/echo"
+	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
 
-// typedFile, in a run directory, has a digest of each text that the run was sent,
-// one a line: a text may be a secret.
-const typedFile = "typed.jsonl"
+const (
+	// typedFile, in a run directory, has a digest of each text that the run was sent, one
+	// a line: a text may be a secret.
+	typedFile = "typed.jsonl"
+	// typedTail is how many bytes of its end are read: only the last texts still show.
+	typedTail = 64 << 10
+)
 
-// typedTail is how many bytes of its end are read: only the last texts still show.
-const typedTail = 64 << 10
-
-// typed is a line of typedFile.
 type typed struct {
 	At   time.Time `json:"at"`
 	Text echo.Text `json:"text"`
@@ -38,19 +41,19 @@ func (r *Reader) Note(run, text string, at time.Time) error {
 		return nil
 	}
 	line, err := json.Marshal(typed{at.UTC(), recognized})
+	path := filepath.Join(r.runs, run, typedFile)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	var f *os.File
+	if err == nil {
+		f, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	}
+	if err == nil {
+		_, err = f.Write(append(line, '\n'))
+		err = errors.Join(err, f.Close())
+	}
 	if err != nil {
-		return fmt.Errorf("note what is typed: %w", err)
-	}
-	folder := filepath.Join(r.runs, run)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("note what is typed: %w", err)
-	}
-	f, err := os.OpenFile(filepath.Join(folder, typedFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
-	if err != nil {
-		return fmt.Errorf("note what is typed: %w", err)
-	}
-	_, err = f.Write(append(line, '\n'))
-	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("note what is typed: %w", err)
 	}
 	return nil
@@ -75,7 +78,7 @@ func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 	}
 	path := filepath.Join(r.runs, rec.Run.ID, typedFile)
 	info, err := os.Lstat(path)
-	if rec.Run.ID == "" || err != nil || !info.Mode().IsRegular() || info.Size() == s.sent {
+	if err != nil || info.Size() == s.sent {
 		return s.typed, s.sentAt
 	}
 	s.sent, s.typed = info.Size(), s.typed[:s.own:s.own]
@@ -87,21 +90,17 @@ func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 
 // readTyped reads the end of typedFile and skips invalid lines.
 func readTyped(path string) []typed {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	from, err := f.Seek(-typedTail, io.SeekEnd) // fails if it is shorter
+	b, unread := io.ReadAll(io.LimitReader(f, typedTail))
+	if unread != nil {
 		return nil
 	}
-	from := max(0, info.Size()-typedTail)
-	b, err := io.ReadAll(io.NewSectionReader(f, from, typedTail))
-	if err != nil {
-		return nil
-	}
-	if from > 0 {
+	if err == nil && from > 0 {
 		_, b, _ = bytes.Cut(b, []byte("\n"))
 	}
 	var all []typed
@@ -112,4 +111,28 @@ func readTyped(path string) []typed {
 		}
 	}
 	return all
+}
+
+// NewSender returns a sender to a live session that verifies texts by what r reads.
+func NewSender(r *Reader, rt session.Runtime, rec session.Record, live session.Live) input.Sender {
+	return input.Sender{
+		Runtime: rt, Location: live.Location, Agent: r.Agent(rec), BootTimeout: rec.Spec.Agent.ReadyTimeout.D(),
+		Observe: func(ctx context.Context) (input.Snapshot, error) {
+			lives, err := rt.Observe(ctx, true)
+			if err != nil {
+				return input.Snapshot{}, err
+			}
+			for i := range lives {
+				if l := &lives[i]; l.Mark.Run == live.Mark.Run {
+					return r.Snapshot(rec, l, r.Read(rec, l, rec.Run.DeliveredAt, time.Now())), nil
+				}
+			}
+			return input.Snapshot{}, session.ErrGone
+		},
+	}
+}
+
+// Snapshot returns what a sender needs to know of a session that was read.
+func (r *Reader) Snapshot(rec session.Record, l *session.Live, read Look) input.Snapshot {
+	return input.Snapshot{Screen: l.Screen, Detection: read.Detection, Transcript: read.Transcript, HookEvents: r.Heard([]string{rec.Run.ID})}
 }

@@ -212,11 +212,12 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 			t.Errorf("shown: %s, %+v, %q", x.Health, x.Unhealthy, x.Detail)
 		}
 		since := x.Unhealthy
-		if found := activity.IllnessOf(r.record("api"), r.history("api")); found == nil || !found.Escalated {
+		if found, escalated := activity.Illness(r.record("api"), r.history("api")); found == nil || !escalated {
 			t.Errorf("read from the history: %+v", found)
 		}
 		fails("")
-		if x := shown(); x.Health != "healthy" || x.Unhealthy != nil || activity.IllnessOf(r.record("api"), r.history("api")) != nil {
+		x = shown()
+		if found, _ := activity.Illness(r.record("api"), r.history("api")); x.Health != "healthy" || x.Unhealthy != nil || found != nil {
 			t.Errorf("well again it is shown as %s, %+v", x.Health, x.Unhealthy)
 		}
 		fails("exit status 1")
@@ -232,7 +233,7 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 			t.Errorf("after 900 events it is shown as %s, %+v", x.Health, x.Unhealthy)
 		}
 		stop()
-		if found := activity.IllnessOf(r.record("api"), r.history("api")); found == nil {
+		if found, _ := activity.Illness(r.record("api"), r.history("api")); found == nil {
 			t.Error("without a hub it is not known any more")
 		}
 		if got := r.events("api", history.Unhealthy); len(got) != 2 {

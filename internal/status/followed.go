@@ -38,8 +38,8 @@ func Followed(k Input, x api.Session, adapt func(session.Record) session.Agent) 
 		s.Recorded, s.ActionFailed, s.Run, s.Priority = true, r.LastError != "", r.Run.ID, r.Spec.Priority
 		s.UnderWay = r.Intent != session.Settled && r.Intent != session.Queued && !s.ActionFailed
 		s.Given, s.Queued = activity.Given(*r, k.Events)
-		if x := activity.IllnessOf(*r, k.Events); x != nil && x.Escalated {
-			s.UnwellAt = x.At
+		if x, escalated := activity.Illness(*r, k.Events); x != nil && escalated {
+			s.UnwellAt = x.Time
 		}
 	}
 	if k.Wanted != nil {

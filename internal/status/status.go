@@ -171,11 +171,11 @@ func unwell(s *api.Session, k Input) {
 	if k.Record == nil || s.Alive != nil && !*s.Alive {
 		return
 	}
-	x := activity.IllnessOf(*k.Record, k.Events)
+	x, _ := activity.Illness(*k.Record, k.Events)
 	if x == nil {
 		return
 	}
-	s.Health, s.Unhealthy = "unhealthy", &api.Unhealthy{Reason: x.Reason, Detail: x.Detail, Since: wire.UTC(x.At)}
+	s.Health, s.Unhealthy = "unhealthy", &api.Unhealthy{Reason: x.Reason, Detail: x.Detail, Since: wire.UTC(x.Time)}
 	if k.Look == nil || !k.Look.Overdue { // else that is in the detail
 		s.Detail = join(s.Detail, "unhealthy: "+x.Detail)
 	}

@@ -171,8 +171,7 @@ func (p *Project) HubSocket() (string, error) {
 func (p *Project) Facts(run string) session.RunFacts {
 	if sockets, err := socketdir.Create(p.Manifest.DataDir); err == nil {
 		if f, alive, contained := docker.Facts(p.Manifest.DataDir, sockets, run); contained {
-			return session.RunFacts{Claimed: f.Claimed, Alive: alive, Exit: activity.ExitOf(f.Exit), BootID: f.BootID,
-				Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
+			return activity.FactsOf(f, alive)
 		}
 	}
 	return activity.Facts(p.RunDir(run))
