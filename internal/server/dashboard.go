@@ -13,7 +13,7 @@ var dashboard embed.FS
 // policy lets the dashboard use the scripts, styles and API of this hub, and nothing
 // else. The browser enforces that what agents write is inserted as text only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; " +
-	"form-action 'none'; frame-ancestors 'none'; require-markAuthenticated-types-for 'script'"
+	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // page responds with a file of the dashboard, which needs no token: it has nothing of the
 // project.

@@ -20,7 +20,7 @@ func TestDashboard(t *testing.T) {
 		handler.ServeHTTP(w, httptest.NewRequest(method, "http://localhost"+path, nil))
 		body, _ := io.ReadAll(w.Result().Body)
 		csp := w.Header().Get("Content-Security-Policy")
-		if w.Code == 200 && (!strings.HasPrefix(csp, "default-src 'none'; script-src 'self';") || strings.Contains(csp, "unsafe") || w.Header().Get("X-Content-Type-Options") != "nosniff") {
+		if w.Code == 200 && (!strings.HasPrefix(csp, "default-src 'none'; script-src 'self';") || strings.Contains(csp, "unsafe") || !strings.Contains(csp, "require-trusted-types-for 'script'") || w.Header().Get("X-Content-Type-Options") != "nosniff") {
 			t.Errorf("%s: its headers are %v", path, w.Header())
 		}
 		return w.Code, w.Header().Get("Content-Type"), string(body)
