@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 )
 
 const (
@@ -115,12 +114,4 @@ func (l *lines) bound() {
 	}
 	l.lines = append(l.lines[:1:1], l.lines[from:]...)
 	l.cut = true
-}
-
-// modified returns when the file was last written; zero: it was not read.
-func (l *lines) modified() time.Time {
-	if l.info == nil {
-		return time.Time{}
-	}
-	return l.info.ModTime()
 }

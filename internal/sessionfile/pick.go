@@ -1,8 +1,6 @@
 package sessionfile
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,12 +10,6 @@ import (
 // early is how much earlier than its run a session file may say that it started:
 // clocks of files and processes differ.
 const early = 2 * time.Second
-
-func newestFirst(files []found) {
-	slices.SortStableFunc(files, func(a, b found) int {
-		return cmp.Or(b.info.ModTime().Compare(a.info.ModTime()), cmp.Compare(a.name, b.name))
-	})
-}
 
 // pick returns the file of a pattern that belongs to the run, or nil.
 func (r *Reader) pick(a session.Agent, p *place, of session.Lookup, open map[string]bool) *found {
@@ -49,12 +41,13 @@ func (r *Reader) ofConversation(a session.Agent, p *place, files []found, id str
 	if len(all) == 0 {
 		return nil
 	}
-	if len(all) > 1 {
-		for _, f := range all {
-			r.head(a, p, *f)
-			if !r.heads[p.path(*f)].silent {
-				return f
-			}
+	for _, f := range all {
+		if len(all) == 1 {
+			break // its head is not needed
+		}
+		r.head(a, p, *f)
+		if !r.heads[p.path(*f)].silent {
+			return f
 		}
 	}
 	return all[0]
@@ -94,7 +87,7 @@ func (r *Reader) head(a session.Agent, p *place, f found) session.Transcript {
 	if h, known := r.heads[key]; known && (h.size == f.info.Size() || h.size > small) {
 		return h.transcript
 	}
-	file, info, err := p.open(f)
+	file, info, err := p.read(f)
 	if err != nil {
 		return session.Transcript{}
 	}
@@ -107,6 +100,9 @@ func (r *Reader) head(a session.Agent, p *place, f found) session.Transcript {
 	if h.size <= small {
 		all := a.Transcript(l.lines)
 		h.silent = !all.Begun()
+	}
+	if r.heads == nil {
+		r.heads = map[string]head{}
 	}
 	r.heads[key] = h
 	return h.transcript

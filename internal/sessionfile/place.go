@@ -1,13 +1,18 @@
 package sessionfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/agentform/agentform/session"
 )
 
 // candidates is how many of the newest matching files are examined: a directory may
@@ -16,43 +21,51 @@ const candidates = 64
 
 // place is the directory of a pattern's files, which is never left.
 type place struct {
-	root *os.Root
-	base string // as the pattern has it
-	real string // without links
-	glob string // with slashes
+	pattern string
+	err     error // why it could not be opened; fs.ErrNotExist: it does not exist
+	root    *os.Root
+	base    string // as the pattern has it
+	real    string // without links
+	glob    string // with slashes
 }
 
-// openPlace opens the directory at the start of a pattern. Below the agent's home
-// it must not lead outside. The error is fs.ErrNotExist if it does not exist.
-func openPlace(pattern, home string) (*place, error) {
-	base, rest := literal(filepath.Clean(pattern))
-	real, err := filepath.EvalSymlinks(base)
-	if err != nil {
-		return nil, err
-	}
-	if below(base, home) {
-		if realHome, err := filepath.EvalSymlinks(home); err != nil || real != realHome && !below(real, realHome) {
-			return nil, errors.Join(err, fmt.Errorf("%s leads to %s, outside of the agent's home: it is not followed", base, real))
+// places yields the places of an agent's session files, each open while it is used.
+func places(a session.Agent, of session.Lookup) iter.Seq[*place] {
+	return func(yield func(*place) bool) {
+		for _, pattern := range a.Files(of) {
+			p := &place{pattern: pattern}
+			p.err = p.open(of.Home)
+			more := yield(p)
+			if p.err == nil {
+				_ = p.root.Close() // it was only read
+			}
+			if !more {
+				return
+			}
 		}
 	}
-	root, err := os.OpenRoot(real)
-	if err != nil {
-		return nil, err
-	}
-	return &place{root: root, base: base, real: real, glob: filepath.ToSlash(rest)}, nil
 }
 
-func (p *place) close() { _ = p.root.Close() } // it was only read
-
-// literal splits a pattern behind its last directory before a wildcard. The file
-// name is always in rest.
-func literal(pattern string) (base, rest string) {
-	base = filepath.Dir(pattern)
-	for wild(base) {
-		base = filepath.Dir(base)
+// open opens the directory at the start of the pattern, up to a wildcard. Below the
+// agent's home it must not lead outside.
+func (p *place) open(home string) (err error) {
+	pattern := filepath.Clean(p.pattern)
+	p.base = filepath.Dir(pattern)
+	for wild(p.base) {
+		p.base = filepath.Dir(p.base)
 	}
-	rest, _ = strings.CutPrefix(pattern, base)
-	return base, strings.TrimPrefix(rest, string(filepath.Separator))
+	rest := strings.TrimPrefix(strings.TrimPrefix(pattern, p.base), string(filepath.Separator))
+	p.glob = filepath.ToSlash(rest)
+	if p.real, err = filepath.EvalSymlinks(p.base); err != nil {
+		return err
+	}
+	if below(p.base, home) {
+		if realHome, err := filepath.EvalSymlinks(home); err != nil || p.real != realHome && !below(p.real, realHome) {
+			return errors.Join(err, fmt.Errorf("%s leads to %s, outside of the agent's home: it is not followed", p.base, p.real))
+		}
+	}
+	p.root, err = os.OpenRoot(p.real)
+	return err
 }
 
 func wild(pattern string) bool { return strings.ContainsAny(pattern, `*?[\`) }
@@ -78,15 +91,17 @@ func (p *place) files() []found {
 			all = append(all, found{name, info})
 		}
 	}
-	newestFirst(all)
+	slices.SortStableFunc(all, func(a, b found) int {
+		return cmp.Or(b.info.ModTime().Compare(a.info.ModTime()), cmp.Compare(a.name, b.name))
+	})
 	return all[:min(len(all), candidates)]
 }
 
 // path returns a file's path as the agent writes it.
 func (p *place) path(f found) string { return filepath.Join(p.base, filepath.FromSlash(f.name)) }
 
-// open opens a file for reading. A pipe in its place does not block.
-func (p *place) open(f found) (*os.File, fs.FileInfo, error) {
+// read opens a file for reading. A pipe in its place does not block.
+func (p *place) read(f found) (*os.File, fs.FileInfo, error) {
 	file, err := p.root.OpenFile(filepath.FromSlash(f.name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err

@@ -3,6 +3,8 @@ package sessionfile
 import (
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,57 +30,36 @@ type run struct {
 func (r *Reader) Forget(but map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id := range r.runs {
-		if !but[id] {
-			delete(r.runs, id)
-		}
-	}
+	maps.DeleteFunc(r.runs, func(id string, _ *run) bool { return !but[id] })
 }
 
 // Read returns what the agent's session files of a run say; nil: none was found.
 // The error says why an existing file could not be read; what the others say is
 // returned with it.
 func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.Transcript, error) {
-	patterns := a.Files(of)
-	if len(patterns) == 0 {
+	if len(a.Files(of)) == 0 {
 		return nil, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.runs == nil {
-		r.runs, r.heads = map[string]*run{}, map[string]head{}
+		r.runs = map[string]*run{}
 	}
 	old := r.runs[id]
 	if old == nil {
-		old = &run{files: map[string]*lines{}}
+		old = &run{}
 	}
-	now, err := r.update(a, patterns, of, old)
+	now, err := r.update(a, of, old)
 	if n := now.transcript; n != nil && of.Conversation != "" && n.Conversation != "" && n.Conversation != of.Conversation {
 		// A person started another conversation at the agent's terminal.
 		of.Conversation = n.Conversation
-		now, err = r.update(a, a.Files(of), of, now)
+		now, err = r.update(a, of, now)
 	}
 	r.runs[id] = now
 	if now.transcript == nil {
 		return nil, err
 	}
-	n := *now.transcript
-	return &n, err
-}
-
-// update reads what is new in the run's files.
-func (r *Reader) update(a session.Agent, patterns []string, of session.Lookup, old *run) (*run, error) {
-	now := &run{files: map[string]*lines{}}
-	all, changed, err := r.gather(a, patterns, of, old, now)
-	now.all = all
-	switch {
-	case len(all) == 0:
-	case changed || len(now.files) != len(old.files) || old.transcript == nil:
-		now.transcript = transcript(a, all)
-	default:
-		now.transcript = old.transcript
-	}
-	return now, err
+	return new(*now.transcript), err
 }
 
 // file is one file of a run and what was read of it.
@@ -87,11 +68,12 @@ type file struct {
 	*lines
 }
 
-// gather reads the run's file of each pattern, in their order.
-func (r *Reader) gather(a session.Agent, patterns []string, of session.Lookup, old, now *run) (all []file, changed bool, err error) {
-	open := openFiles(of.Process)
-	for _, pattern := range patterns {
-		f, moved, e := r.one(a, pattern, of, open, old)
+// update reads what is new in the run's files, one of each pattern.
+func (r *Reader) update(a session.Agent, of session.Lookup, old *run) (now *run, err error) {
+	now = &run{files: map[string]*lines{}, transcript: old.transcript}
+	open, changed := openFiles(of.Process), false
+	for p := range places(a, of) {
+		f, read, e := r.one(a, p, of, open, old)
 		if e != nil && !errors.Is(e, fs.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
@@ -99,18 +81,22 @@ func (r *Reader) gather(a session.Agent, patterns []string, of session.Lookup, o
 			continue
 		}
 		now.files[f.path] = f.lines
-		all, changed = append(all, *f), changed || moved
+		now.all, changed = append(now.all, *f), changed || read
 	}
-	return all, changed, err
+	switch {
+	case len(now.all) == 0:
+		now.transcript = nil
+	case changed || len(now.files) != len(old.files) || old.transcript == nil:
+		now.transcript = transcript(a, now.all)
+	}
+	return now, err
 }
 
-// one reads the run's file of one pattern.
-func (r *Reader) one(a session.Agent, pattern string, of session.Lookup, open map[string]bool, old *run) (f *file, changed bool, err error) {
-	p, err := openPlace(pattern, of.Home)
-	if err != nil {
-		return nil, false, err
+// one returns the run's file in a place, and whether it had to be read.
+func (r *Reader) one(a session.Agent, p *place, of session.Lookup, open map[string]bool, old *run) (f *file, read bool, err error) {
+	if p.err != nil {
+		return nil, false, p.err
 	}
-	defer p.close()
 	which := r.pick(a, p, of, open)
 	if which == nil {
 		return nil, false, nil
@@ -122,7 +108,7 @@ func (r *Reader) one(a session.Agent, pattern string, of session.Lookup, open ma
 	if f.same(which.info) {
 		return f, false, nil
 	}
-	content, info, err := p.open(*which)
+	content, info, err := p.read(*which)
 	if err != nil {
 		return nil, false, err
 	}
@@ -137,8 +123,8 @@ func transcript(a session.Agent, all []file) *session.Transcript {
 	var written time.Time
 	for _, f := range all {
 		text, cut = append(text, f.lines.lines...), cut || f.cut
-		if at := f.modified(); at.After(written) {
-			written = at
+		if f.info != nil && f.info.ModTime().After(written) {
+			written = f.info.ModTime()
 		}
 	}
 	n := a.Transcript(text)
@@ -147,4 +133,55 @@ func transcript(a session.Agent, all []file) *session.Transcript {
 		n.At = written
 	}
 	return &n
+}
+
+// Place is how far the session files of a run have been reported: lines by path.
+type Place map[string]int
+
+// More returns the lines that were added to the run's session files since told,
+// each file's in order, and the new place. cut reports that the middle of a long
+// file is missing.
+func (r *Reader) More(a session.Agent, id string, of session.Lookup, told Place) (lines [][]byte, now Place, cut bool, err error) {
+	if _, err = r.Read(a, id, of); err != nil {
+		return nil, told, false, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now = Place{}
+	if r.runs[id] == nil {
+		return nil, now, false, nil
+	}
+	for _, f := range r.runs[id].all {
+		from := max(0, told[f.path]-f.gone)
+		lines = append(lines, slices.Clone(f.lines.lines[min(from, len(f.lines.lines)):])...)
+		now[f.path] = f.gone + len(f.lines.lines)
+		cut = cut || f.cut
+	}
+	return lines, now, cut, nil
+}
+
+// Entries returns what lines of session files say, for people, the oldest first:
+// Claude Code may write an answer before its question. An entry without a time
+// stays behind its predecessor.
+func Entries(a session.Agent, lines [][]byte) []session.Entry {
+	type dated struct {
+		session.Entry
+		at time.Time
+	}
+	var all []dated
+	var last time.Time
+	for _, line := range lines {
+		for _, e := range a.Entries(line) {
+			if !e.At.IsZero() {
+				last = e.At
+			}
+			all = append(all, dated{e, last})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b dated) int { return a.at.Compare(b.at) })
+	entries := make([]session.Entry, len(all))
+	for i, d := range all {
+		entries[i] = d.Entry
+	}
+	return entries
 }

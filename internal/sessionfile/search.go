@@ -8,8 +8,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Searched is one place where a run's session file was looked for, and what is
-// there.
+// Searched is one place where a run's session file was searched for.
 type Searched struct {
 	Pattern string
 	Err     error // why the place could not be searched; fs.ErrNotExist: it does not exist
@@ -29,29 +28,68 @@ type Candidate struct {
 // Search returns where the session file of a run is looked for and the files there,
 // the newest first.
 func Search(a session.Agent, of session.Lookup) []Searched {
-	r := &Reader{runs: map[string]*run{}, heads: map[string]head{}}
+	r := &Reader{}
 	open := openFiles(of.Process)
 	var all []Searched
-	for _, pattern := range a.Files(of) {
-		s := Searched{Pattern: pattern}
-		p, err := openPlace(pattern, of.Home)
-		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				err = fs.ErrNotExist
+	for p := range places(a, of) {
+		s := Searched{Pattern: p.pattern, Err: p.err}
+		if errors.Is(p.err, fs.ErrNotExist) {
+			s.Err = fs.ErrNotExist
+		}
+		if p.err == nil {
+			for _, f := range p.files() {
+				h := r.head(a, p, f)
+				s.Files = append(s.Files, Candidate{p.path(f), f.info.ModTime(), h.Dir, h.Conversation, h.StartedAt})
 			}
-			s.Err = err
-			all = append(all, s)
+			if which := r.pick(a, p, of, open); which != nil {
+				s.Chosen = p.path(*which)
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// Latest returns the id of the agent's last conversation with a message in a directory,
+// or "". It uses the directory, the home and the environment of the lookup.
+func Latest(a session.Agent, of session.Lookup) string {
+	of.Conversation, of.StartedAt, of.Process = "", time.Time{}, session.Process{}
+	r := Reader{}
+	for p := range places(a, of) {
+		if p.err != nil {
 			continue
 		}
 		for _, f := range p.files() {
 			h := r.head(a, p, f)
-			s.Files = append(s.Files, Candidate{p.path(f), f.info.ModTime(), h.Dir, h.Conversation, h.StartedAt})
+			if h.Conversation == "" || h.Dir != of.Dir && h.Dir != "" {
+				continue
+			}
+			of.Conversation = h.Conversation
+			if kept, _ := Kept(a, of); kept {
+				return h.Conversation
+			}
 		}
-		if which := r.pick(a, p, of, open); which != nil {
-			s.Chosen = p.path(*which)
-		}
-		p.close()
-		all = append(all, s)
 	}
-	return all
+	return ""
+}
+
+// Present reports whether a run has a session file, without reading it.
+func (r *Reader) Present(a session.Agent, of session.Lookup) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	open := openFiles(of.Process)
+	for p := range places(a, of) {
+		if p.err == nil && r.pick(a, p, of, open) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Kept reports whether the agent's files still have the conversation, with a
+// message in it. known is false for an agent without files.
+func Kept(a session.Agent, of session.Lookup) (kept, known bool) {
+	of.Process = session.Process{}
+	n, err := new(Reader).Read(a, "", of)
+	return n != nil && n.Begun(), err == nil && len(a.Files(of)) > 0
 }
