@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -17,9 +18,8 @@ func DocumentOf(sessions []api.Session, supervisor api.Supervisor) api.StatusDoc
 		WrongBranch: WrongBranches(sessions), Supervisor: supervisor}
 }
 
-// WrongBranch reports whether a session that runs, or is to be started, has its
-// workspace on another branch. In error or stopped, the session has no agent that
-// could commit there.
+// WrongBranch reports whether a session with an agent, now or soon, that could commit
+// has its workspace on another branch.
 func WrongBranch(s api.Session) bool {
 	return s.BranchReason == plan.ReasonBranchMismatch &&
 		slices.Contains([]session.State{session.StatePending, session.StateStarting, session.StateRunning, session.StatePaused}, s.State)
@@ -99,14 +99,6 @@ func EventOf(e history.Event) api.EventRecord {
 	return line
 }
 
-func eventsOf(events []history.Event) []api.EventRecord {
-	lines := make([]api.EventRecord, 0, len(events))
-	for _, e := range events {
-		lines = append(lines, EventOf(e))
-	}
-	return lines
-}
-
 // LastEntries returns the last entries that fit into a tail, at most that many (0: no
 // limit), and whether it left any out.
 func LastEntries(entries []session.Entry, most int) (last []session.Entry, cut bool) {
@@ -123,4 +115,48 @@ func LastEntries(entries []session.Entry, most int) (last []session.Entry, cut b
 		last[i].At = wire.UTC(last[i].At)
 	}
 	return last, from > 0
+}
+
+// Detail is one session in full, for show.
+type Detail struct {
+	api.Session
+	Record *session.Record // nil: not on record
+	Exit   *session.Exit   // how the last run ended; nil: it has not, or is not known
+	Events []history.Event // the last ones, oldest first
+	Screen string          // its end
+}
+
+// Document returns the document of a session in full.
+func (x Detail) Document() api.ShownDocument {
+	d := api.ShownDocument{Format: api.FormatVersion, Session: x.Session, Exit: x.Exit, Events: []api.EventRecord{}, Look: wire.List(x.Commands())}
+	for _, e := range x.Events {
+		d.Events = append(d.Events, EventOf(e))
+	}
+	if x.Record != nil {
+		d.Run, d.Location = &x.Record.Run, &x.Record.Location
+	}
+	d.Screen.Text, d.Screen.Truncated = wire.Tail(x.Screen)
+	return d
+}
+
+// Commands returns the commands with which a person can look at a session without
+// agentform.
+func (x Detail) Commands() []string {
+	if x.Record == nil || x.Record.Location.Name == "" || x.State == session.StateStopped || x.State == session.StateError {
+		return nil
+	}
+	place := x.Record.Location
+	prefix := "tmux"
+	if place.Container != "" {
+		prefix = "docker exec -it " + plaintext.ShellWord(place.Container) + " tmux"
+	}
+	if place.Socket != "" {
+		prefix += " -S " + plaintext.ShellWord(place.Socket)
+	}
+	if place.Container != "" && place.Socket == "" {
+		// Adopted: the container's tmux has one session, with a name of its own.
+		return []string{prefix + " attach", prefix + " capture-pane -p"}
+	}
+	return []string{prefix + " attach -t " + plaintext.ShellWord("="+place.Name),
+		prefix + " capture-pane -p -t " + plaintext.ShellWord("="+place.Name+":")}
 }

@@ -28,8 +28,8 @@ func AnnotateHolds(all []Input, changes map[session.Address]plan.Change) {
 }
 
 // Forecast adds to sessions whose agent has exited, or that are queued, what a hub does
-// with them, as seen by a command: only the hub itself asks for secrets, and what it
-// found is in the history. hub says that one runs.
+// with them. A command asks for no secrets: the history has what the hub found. hub says
+// that one runs.
 func Forecast(all []Input, changes map[session.Address]plan.Change, hub bool) {
 	for i := range all {
 		k := &all[i]
@@ -52,15 +52,13 @@ func Forecast(all []Input, changes map[session.Address]plan.Change, hub bool) {
 // holdQueued holds a start that was approved and that can be made now.
 func holdQueued(c plan.Change, hub bool) plan.Change {
 	c.Restarts = nil
-	switch {
-	case !c.Action.Acts():
+	if !c.Action.Acts() {
 		return c
-	case hub:
-		c.Detail = "about to be started by the hub"
-	default:
-		c.Detail = "can start now: agentform apply"
 	}
-	c.Action = plan.Hold
+	c.Action, c.Detail = plan.Hold, "can start now: agentform apply"
+	if hub {
+		c.Detail = "about to be started by the hub"
+	}
 	return c
 }
 

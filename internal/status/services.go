@@ -29,10 +29,9 @@ type Housed struct {
 	OnRecord bool            `json:"on_record"`
 }
 
-// ServicesOf groups sessions, and live sessions that are not on record, by service.
-// Sessions that are stopped or were never started are in a last service of kind none.
-// hub is what the hub observed, which may reach what cannot be reached from here; it may
-// be nil.
+// ServicesOf groups sessions, and live sessions that are not on record, by service, the
+// last of kind none. hub is what the hub observed, which may reach more than this
+// process; it may be nil.
 func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) []Service {
 	found := map[session.Location]*Service{}
 	in := func(p session.Location, r session.RuntimeSpec, up *bool) *Service {
@@ -64,20 +63,17 @@ func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) 
 		}
 		s := Of(k)
 		place, up := k.Record.Location, new(bool)
-		if x, sees := sees(hub, s); sees {
-			x.Detail, *up = "as the hub sees it", x.State != session.StateError
-			y := in(place, k.Record.Spec.Runtime, up)
-			y.Sessions = append(y.Sessions, Housed{x.Address, x.State, x.Alive, x.Detail, true})
-			continue
-		}
-		switch {
-		case k.Live != nil:
+		h := Housed{s.Address, s.State, s.Alive, detailOf(s, k.Record.Spec.Runtime, hub), true}
+		if x := sees(hub, s); x != nil {
+			*up = x.State != session.StateError
+			h.State, h.Alive, h.Detail = x.State, x.Alive, "as the hub sees it"
+		} else if k.Live != nil {
 			place, *up = k.Live.Location, k.Live.PlaceUp
-		case s.State == session.StateUnknown:
+		} else if s.State == session.StateUnknown {
 			up = nil
 		}
 		x := in(place, k.Record.Spec.Runtime, up)
-		x.Sessions = append(x.Sessions, Housed{s.Address, s.State, s.Alive, unknownBecause(s, k.Record.Spec.Runtime, hub), true})
+		x.Sessions = append(x.Sessions, h)
 	}
 	for _, l := range orphans {
 		alive := l.Liveness == session.Alive
@@ -122,8 +118,7 @@ func (s Service) Noun() string {
 	return cmp.Or(t.Server, t.Noun)
 }
 
-// upRank orders what sessions prove about their service: it runs, it is not known, it
-// does not run.
+// upRank orders what sessions prove about their service.
 func upRank(up *bool) int {
 	switch {
 	case up == nil:
@@ -134,26 +129,27 @@ func upRank(up *bool) int {
 	return 0
 }
 
-// sees returns what the hub observed of a session whose state is not known here.
-func sees(d *api.StatusDocument, s api.Session) (api.Session, bool) {
+// sees returns what the hub observed of a session whose state is not known here, or nil.
+func sees(d *api.StatusDocument, s api.Session) *api.Session {
 	if d == nil || s.State != session.StateUnknown {
-		return api.Session{}, false
+		return nil
 	}
-	i := slices.IndexFunc(d.Sessions, func(x api.Session) bool { return x.Address == s.Address && x.State != session.StateUnknown })
-	if i < 0 {
-		return api.Session{}, false
+	for i, x := range d.Sessions {
+		if x.Address == s.Address && x.State != session.StateUnknown {
+			return &d.Sessions[i]
+		}
 	}
-	return d.Sessions[i], true
+	return nil
 }
 
-// unknownBecause returns the detail of a session. If it is on the engine of another
-// machine, only a connected hub could know more.
-func unknownBecause(s api.Session, r session.RuntimeSpec, hub *api.StatusDocument) string {
-	if s.State == session.StateUnknown && hub == nil && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://") {
+// detailOf returns the detail of a session. If it is on the engine of another machine,
+// only a connected hub could know more.
+func detailOf(s api.Session, r session.RuntimeSpec, hub *api.StatusDocument) string {
+	switch {
+	case s.State != session.StateUnknown:
+		return s.Detail
+	case hub == nil && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://"):
 		return "session state unknown (hub down)"
 	}
-	if s.State == session.StateUnknown {
-		return "session state unknown: " + s.Detail
-	}
-	return s.Detail
+	return "session state unknown: " + s.Detail
 }

@@ -134,7 +134,8 @@ func recorded(s *api.Session, r session.Record) {
 	if r.Override != nil {
 		s.Desired = r.Override.Desired
 	}
-	if r.LastError != "" && !gaveUp(*s) {
+	// What the hub gave up on is its detail, not how the last try failed.
+	if r.LastError != "" && (s.Budget == nil || s.Budget.Reason != string(health.BudgetGone)) {
 		s.Detail = r.LastError
 	}
 	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Location.Traits().HostProcesses {
@@ -181,12 +182,6 @@ func unwell(s *api.Session, k Input) {
 	}
 }
 
-// gaveUp reports whether the hub has stopped restarting the session. That is its detail
-// then, and not how the last try failed.
-func gaveUp(s api.Session) bool {
-	return s.Budget != nil && s.Budget.Reason == string(health.BudgetGone)
-}
-
 // join returns two details as one.
 func join(a, b string) string {
 	if a == "" {
@@ -226,8 +221,7 @@ func branch(s *api.Session, spec session.Spec, co *session.Checkout, unmade bool
 		if (s.ID == "" || unmade) && (!co.Exists || co.Empty) { // a folder that is not created yet is not wrong
 			return
 		}
-		ok := off == ""
-		s.BranchOK = &ok
+		s.BranchOK = new(off == "")
 	}
 	s.BranchFault, s.BranchReason = branchFault(off, *co), off
 }
@@ -262,13 +256,11 @@ func (k Input) activity() session.Activity {
 }
 
 func (k Input) health(does session.Activity) string {
-	switch {
-	case does == session.Failed:
+	switch state := k.Diagnosis.State; {
+	case does == session.Failed, state == session.StateStale, state == session.StateError:
 		return "unhealthy"
-	case k.Diagnosis.State == session.StateRunning, k.Diagnosis.State == session.StatePaused:
+	case state == session.StateRunning, state == session.StatePaused:
 		return "healthy"
-	case k.Diagnosis.State == session.StateStale, k.Diagnosis.State == session.StateError:
-		return "unhealthy"
 	}
 	return "unknown"
 }
