@@ -126,3 +126,99 @@ type Screen struct {
 	Text      string `json:"text"`
 	Truncated bool   `json:"truncated"`
 }
+
+// Data is the end of an agent's conversation and screen.
+type Data struct {
+	Format     string           `json:"format_version"`
+	Address    session.Address  `json:"address"`
+	ID         string           `json:"id"`
+	Alive      *bool            `json:"session_alive"` // null: not known
+	Observable bool             `json:"observable"`    // the agent's session file may be read
+	Path       string           `json:"path"`          // of that file; empty: there is none yet
+	Entries    []session.Entry  `json:"entries"`       // the last in that file
+	Screen     Screen           `json:"screen"`        // the last one observed
+	Activity   session.Activity `json:"activity"`
+	Truncated  bool             `json:"truncated"` // entries or screen were cut
+}
+
+// Health is whether a hub is healthy.
+type Health struct {
+	Format string `json:"format_version"`
+	// Status is ok; read_only: the state cannot be read; stuck: the last look is too old.
+	Status string `json:"status"`
+}
+
+// EventRecord is a history event as in events --json, with its excerpt cut to the tail.
+type EventRecord struct {
+	history.Event
+	Truncated bool `json:"truncated,omitempty"` // of the excerpt
+}
+
+// Error is the error of a response: {"error": {…}}.
+type Error struct {
+	Status  int    `json:"-"`       // HTTP status
+	Code    string `json:"code"`    // in snake_case, for programs
+	Message string `json:"message"` // for people
+	Next    string `json:"next"`    // what to do next; may be empty
+}
+
+// Error returns the message, and on the next line what to do.
+func (e *Error) Error() string {
+	if e.Next == "" {
+		return e.Message
+	}
+	return e.Message + "\n" + e.Next
+}
+
+// Failure is the document of an error.
+type Failure struct {
+	Error *Error `json:"error"`
+}
+
+// PlanDocument is a plan as a document.
+type PlanDocument struct {
+	Format    string               `json:"format_version"`
+	Version   string               `json:"agentform_version"`
+	Timestamp time.Time            `json:"timestamp"`
+	Project   string               `json:"project"`
+	Lineage   string               `json:"lineage"`
+	Serial    uint64               `json:"serial"`
+	Complete  bool                 `json:"complete"`
+	Errored   bool                 `json:"errored"`
+	Changes   []Change             `json:"changes"`
+	Drift     []plan.Drift         `json:"drift"`
+	Errors    []session.Diagnostic `json:"errors"`
+	Warnings  []session.Diagnostic `json:"warnings"`
+	Summary   plan.Summary         `json:"summary"`
+}
+
+// Change is one session of a plan document.
+type Change struct {
+	Address session.Address `json:"address"`
+	Action  plan.Action     `json:"action"`
+	Reason  plan.Reason     `json:"reason"`
+	Detail  string          `json:"detail"`
+	Fields  []Field         `json:"fields"`
+	Until   *time.Time      `json:"until,omitempty"`
+	Moved   session.Address `json:"previous_address,omitempty"`
+	Import  string          `json:"import_id,omitempty"`
+	// Interrupts is the turn that the change interrupts.
+	Interrupts *Interrupted `json:"interrupts,omitempty"`
+}
+
+// Interrupted is a turn that a change interrupts.
+type Interrupted struct {
+	Activity session.Activity `json:"activity"`
+	Since    *time.Time       `json:"since"`
+	// AfterTurn is how many seconds the turn may go on first; 0: none.
+	AfterTurn float64 `json:"after_turn_seconds"`
+}
+
+// Field is one attribute that a change sets. Before and After are nil if it is sensitive.
+type Field struct {
+	Path      string      `json:"path"`
+	Before    any         `json:"before"`
+	After     any         `json:"after"`
+	Forces    plan.Forces `json:"forces"`
+	Sensitive bool        `json:"sensitive"`
+}
