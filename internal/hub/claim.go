@@ -26,7 +26,6 @@ const (
 // TakenError reports that another hub supervises the project.
 type TakenError struct{ Holder state.Holder }
 
-// Error names the other hub.
 func (e *TakenError) Error() string {
 	if e.Holder.PID == 0 {
 		return "another hub supervises this project already"
@@ -39,19 +38,19 @@ func (e *TakenError) Error() string {
 	return words
 }
 
-// Claim makes this process the project's hub until it calls free or ends: the lock is
-// the operating system's. Others can read who from the lock file. The error is a
-// *TakenError if there is a hub.
+// Claim makes this process the project's hub until it calls free or ends. Others can
+// read who from the lock file. The error is a *TakenError if there is a hub.
 func Claim(dataDir string, who state.Holder) (free func(), err error) {
+	fail := func(err error) (func(), error) { return nil, fmt.Errorf("claim the project for the hub: %w", err) }
 	path := filepath.Join(dataDir, LockFile)
 	if err := layout.MakeDataDir(dataDir); err != nil {
-		return nil, fmt.Errorf("claim the project for the hub: %w", err)
+		return fail(err)
 	}
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	for until := time.Now().Add(lateRelease); ; time.Sleep(10 * time.Millisecond) {
 		taken, err := l.TryLock()
 		if err != nil {
-			return nil, fmt.Errorf("claim the project for the hub: %w", err)
+			return fail(err)
 		}
 		if taken {
 			break
@@ -66,7 +65,7 @@ func Claim(dataDir string, who state.Holder) (free func(), err error) {
 		err = os.WriteFile(path, append(b, '\n'), 0o600)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("claim the project for the hub: %w", err), l.Unlock())
+		return fail(errors.Join(err, l.Unlock()))
 	}
 	ours, _ := os.Stat(path)
 	return func() {
@@ -108,11 +107,10 @@ func Running(dataDir string) (state.Holder, bool) {
 	// A shared lock is available only if no hub has the exclusive one.
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := l.TryRLock()
+	_ = l.Close()
 	if err != nil || free {
-		_ = l.Close()
 		return state.Holder{}, false
 	}
-	_ = l.Close()
 	return readHolder(path), true
 }
 
@@ -120,8 +118,7 @@ func Running(dataDir string) (state.Holder, bool) {
 // the claim.
 func readHolder(path string) (h state.Holder) {
 	for range 2 {
-		b, err := os.ReadFile(path)
-		if err == nil && json.Unmarshal(b, &h) == nil {
+		if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &h) == nil {
 			return h
 		}
 		time.Sleep(2 * time.Millisecond)
@@ -138,25 +135,22 @@ type notified struct {
 // later.
 const maxNotifyAge = time.Hour
 
-// readNotified returns the time of the last event that an earlier hub notified of; zero if
-// there was none.
+// readNotified returns the time of the last event that an earlier hub notified of, or
+// zero.
 func readNotified(dataDir string) time.Time {
-	f, err := layout.OpenRegular(filepath.Join(dataDir, notifiedFile), syscall.O_NOFOLLOW)
-	if err != nil {
-		return time.Time{}
-	}
-	defer f.Close()
 	var last notified
-	if json.NewDecoder(f).Decode(&last) != nil {
-		return time.Time{}
+	if f, err := layout.OpenRegular(filepath.Join(dataDir, notifiedFile), syscall.O_NOFOLLOW); err == nil {
+		defer f.Close()
+		_ = json.NewDecoder(f).Decode(&last) // nothing counts as notified then
 	}
 	return last.At
 }
 
-// writeNotified records the time of the last event for the next hub. It ignores errors: at
-// worst, an event is notified twice.
+// writeNotified records the time of the last event for the next hub. After an error, an
+// event may be notified twice.
 func writeNotified(dataDir string, at time.Time) {
-	if b, err := json.Marshal(notified{at}); err == nil {
+	b, err := json.Marshal(notified{at})
+	if err == nil {
 		_ = renameio.WriteFile(filepath.Join(dataDir, notifiedFile), append(b, '\n'), 0o600, renameio.WithTempDir(dataDir))
 	}
 }

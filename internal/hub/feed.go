@@ -10,21 +10,17 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// feed passes on what the histories have more: to subscribers, and to those who are
-// notified.
+// feed passes on new events of the histories, to subscribers and notify.
 type feed struct {
-	stream
+	*stream
 	project, dataDir string
 	notify           func(notify.Event) // nil: nobody is notified
-	branch           func(session.Address) string
 	log              *slog.Logger
 	past             time.Time // events up to it were notified by an earlier hub
 }
 
-// publish passes on the new events of a session's history: to subscribers, and to those
-// who are notified. atStart says that the hub has just started: the events happened
-// without it, so subscribers do not get them, and only those are notified that happened
-// since the last hub ended.
+// publish passes on the new events of a session's history. If the hub has just started,
+// subscribers do not get them, and it notifies of those since the last hub ended only.
 func (f *feed) publish(a session.Address, m *memory, atStart bool) {
 	fresh, err := m.readHistory()
 	if err != nil {
@@ -39,23 +35,25 @@ func (f *feed) publish(a session.Address, m *memory, atStart bool) {
 	}
 	for _, e := range fresh {
 		if !atStart || !f.past.IsZero() && e.Time.After(since) {
-			f.notifyOf(e, m.events)
+			f.notifyOf(e, m)
 		}
 	}
 }
 
-// notifyOf notifies of an event that a notify block may name. past is the session's
-// history.
-func (f *feed) notifyOf(e history.Event, past []history.Event) {
+// notifyOf notifies of an event that a notify block may name.
+func (f *feed) notifyOf(e history.Event, m *memory) {
 	on, also := notable(e)
 	if on == "" {
 		return
 	}
 	if f.notify != nil {
 		x := notify.Event{Event: on, Also: also, Time: e.Time, Project: f.project, Address: string(e.Address), ID: e.ID, Run: e.Run,
-			Old: e.Old, New: e.New, Reason: e.Reason, Detail: e.Detail, Branch: f.branch(e.Address)}
+			Old: e.Old, New: e.New, Reason: e.Reason, Detail: e.Detail, Branch: m.branch}
 		if e.Kind == history.TurnEnded || on == string(session.StatusBlocked) {
-			x.Given = given(past, e.Time)
+			input := of(history.Sent, history.PromptDelivered)
+			if was := last(m.events, func(p history.Event) bool { return input(p) && p.Time.Before(e.Time) }, never); was != nil {
+				x.Given = was.Time
+			}
 		}
 		x.Excerpt, x.Truncated = wire.Tail(e.Excerpt)
 		f.notify(x)
@@ -64,16 +62,6 @@ func (f *feed) notifyOf(e history.Event, past []history.Event) {
 		f.past = e.Time
 		writeNotified(f.dataDir, f.past)
 	}
-}
-
-// given returns when the session was last given a prompt or other input before a time;
-// zero if that is not in its history.
-func given(past []history.Event, before time.Time) time.Time {
-	fits := of(history.Sent, history.PromptDelivered)
-	if e := last(past, func(e history.Event) bool { return fits(e) && e.Time.Before(before) }, func(history.Event) bool { return false }); e != nil {
-		return e.Time
-	}
-	return time.Time{}
 }
 
 // notable returns the name that notify blocks have for an event, and a second one; empty

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -21,32 +22,25 @@ import (
 
 // Config is the input of New. Its functions must be safe for concurrent use.
 type Config struct {
-	// Project is the name of the project in notifications.
-	Project string
-	// DataDir has the hub's lock and the folders of runs.
-	DataDir string
+	Project string // the name of the project in notifications
+	DataDir string // has the hub's lock and the folders of runs
 	// Open returns an engine of the project for an author. The hub keeps one for itself,
 	// and opens another for each action of a person.
-	Open func(by string) *engine.Engine
-	// Activity reads what the agents do.
+	Open     func(by string) *engine.Engine
 	Activity *activity.Reader
 	// Secret returns why a secret is unavailable. If it is nil, all are available.
 	Secret func(name string) error
 	// Inherited returns the names of the secrets that a run inherited from the
 	// environment of its caller. If it is nil, there are none.
-	Inherited func(run string) []string
-	// MaxRunning limits how many agents live at once; 0: no limit.
-	MaxRunning int
-	// AtOnce limits concurrent starts; 0: DefaultAtOnce.
-	AtOnce int
-	// Notify receives events that notify blocks may name. It must not block, and may be nil.
+	Inherited  func(run string) []string
+	MaxRunning int // limits how many agents live at once; 0: no limit
+	AtOnce     int // limits concurrent starts; 0: DefaultAtOnce
+	// Notify receives events that notify blocks may name, and Looked the duration of each
+	// look. They must not block, and may be nil.
 	Notify func(notify.Event)
-	// Looked receives the duration of each look. It must not block, and may be nil.
 	Looked func(took time.Duration)
-	// Wakers wake the hub before its next sweep.
-	Wakers []Waker
-	// Log may be nil.
-	Log *slog.Logger
+	Wakers []Waker      // wake the hub before its next sweep
+	Log    *slog.Logger // may be nil
 }
 
 // DefaultAtOnce limits concurrent starts, unless the manifest's parallelism is less: each
@@ -87,7 +81,7 @@ func New(c Config) *Hub {
 	h := &Hub{cfg: c, engine: e, log: c.Log, wake: make(chan struct{}, 1), ask: make(chan chan struct{})}
 	e.LockWait = 0
 	e.Applier.Emit = func(history.Event) { h.Wake() }
-	h.feed = feed{project: c.Project, dataDir: c.DataDir, notify: c.Notify, log: c.Log, branch: h.branch}
+	h.feed = feed{stream: newStream(), project: c.Project, dataDir: c.DataDir, notify: c.Notify, log: c.Log}
 	h.observer = observer{engine: e, activity: c.Activity, maxRunning: c.MaxRunning, atOnce: c.AtOnce,
 		feed: &h.feed, log: c.Log, memory: map[session.Address]*memory{}}
 	if c.Secret != nil {
@@ -100,14 +94,6 @@ func New(c Config) *Hub {
 	return h
 }
 
-// branch returns the branch of a session on record.
-func (h *Hub) branch(a session.Address) string {
-	if k, ok := h.Snapshot().Of(a); ok {
-		return k.Record.Spec.Branch
-	}
-	return ""
-}
-
 // Wake makes the hub look soon. It returns immediately.
 func (h *Hub) Wake() {
 	select {
@@ -117,14 +103,10 @@ func (h *Hub) Wake() {
 }
 
 const (
-	// wakeDelay is how long the hub waits after it was woken: events come in groups.
-	wakeDelay = 50 * time.Millisecond
-	// lockRetry is how long the hub only observes after it found the state locked.
-	lockRetry = time.Second
-	// defaultInterval is the sweep of a project without sessions.
-	defaultInterval = 10 * time.Second
-	// minInterval is the shortest time between two looks that nobody asked for.
-	minInterval = 250 * time.Millisecond
+	wakeDelay       = 50 * time.Millisecond  // events come in groups
+	lockRetry       = time.Second            // the state was locked
+	defaultInterval = 10 * time.Second       // the sweep of a project without sessions
+	minInterval     = 250 * time.Millisecond // between two looks that nobody asked for
 	// A look is followed by a pause of pauseFactor times its duration, at most maxPause,
 	// which limits the load and still shows within a second what has ended.
 	pauseFactor = 5
@@ -146,26 +128,20 @@ func (h *Hub) Run(ctx context.Context) error {
 		return fmt.Errorf("claim the project for the hub: %w", err)
 	}
 	h.feed.past = readNotified(h.cfg.DataDir)
-	stop := startWakers(ctx, h.cfg.Wakers, h.Wake, h.log)
-	defer stop()
-	defer func() {
-		h.finish()
-		h.feed.close()
-	}()
-	return h.loop(ctx, func() error { return lostLock(path, lock) })
+	defer startWakers(ctx, h.cfg.Wakers, h.Wake, h.log)()
+	defer h.feed.close()
+	defer h.finish()
+	return h.loop(ctx, func() error {
+		now, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(lock, now) {
+			return fmt.Errorf("the hub ends: %s was removed under it; agentform serve begins another", path)
+		}
+		return nil // other errors may pass
+	})
 }
 
-// lostLock returns an error if the lock file was removed or replaced: then a second hub
-// could start, and this one has nothing to supervise. Other errors may pass.
-func lostLock(path string, lock os.FileInfo) error {
-	now, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(lock, now) {
-		return fmt.Errorf("the hub ends: %s was removed under it; agentform serve begins another", path)
-	}
-	return nil
-}
-
-// loop observes, acts, and waits for the next reason to look, until the lock is lost.
+// loop observes, acts, and waits for the next reason to look. It ends when its lock file
+// is lost: then another hub could start, and this one has nothing to supervise.
 func (h *Hub) loop(ctx context.Context, lost func() error) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -244,19 +220,19 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 
 // interval returns the sweep interval: the shortest of the sessions' own.
 func (h *Hub) interval(s *Snapshot) time.Duration {
-	wait := time.Duration(0)
+	wait := time.Duration(math.MaxInt64)
 	for _, k := range s.Sessions {
-		if every := k.Record.Spec.Health.Interval.D(); every > 0 && (wait == 0 || every < wait) {
-			wait = every
+		if every := k.Record.Spec.Health.Interval.D(); every > 0 {
+			wait = min(wait, every)
 		}
 	}
-	if wait == 0 {
+	if wait == math.MaxInt64 {
 		wait = defaultInterval
 	}
-	if h.feed.heard() { // other processes write histories too
+	if h.feed.readers.Load() > 0 { // other processes write histories too
 		wait = min(wait, time.Second)
 	}
-	return max(wait, minInterval)
+	return wait
 }
 
 // finish waits for repairs, heartbeats and subscriptions.

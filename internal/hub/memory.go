@@ -10,13 +10,12 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
 
-// memory is what the hub keeps of one session between looks. A new hub rebuilds it from
-// the history and its own looks.
+// memory is what the hub keeps of one session between looks, besides its history.
 type memory struct {
 	id, run string
+	branch  string
 	tail    *history.Tail
 	events  []history.Event // without excerpts
 
@@ -48,17 +47,15 @@ type memory struct {
 // count, as in package agent: runtimes give the time of the last output in seconds.
 const quietTime = 2 * time.Second
 
-// moving reports whether the session had output just before a time. After the clock was
-// set back it had not.
+// moving reports whether the session had output just before a time.
 func (m *memory) moving(at time.Time) bool {
 	since := at.Sub(m.movedAt)
 	return !m.movedAt.IsZero() && since >= 0 && since < quietTime
 }
 
 // advanced reports whether the screen has changed since the last call, apart from
-// spinners and timers, which go on while a model is stalled. A screen that was captured
-// while it was redrawn lacks its end, which is no change. If the screen was never
-// captured, any output counts.
+// spinners and timers, which go on while a model is stalled, and from a missing end, as
+// of a screen that is being redrawn. If it was never captured, any output counts.
 func (m *memory) advanced() bool {
 	now := agent.Still(m.screen)
 	if !m.shownAt.IsZero() && strings.HasPrefix(m.still, strings.TrimSuffix(now, "\n")) {
@@ -76,11 +73,10 @@ func (m *memory) begin(run string, at time.Time) {
 	if m.run == run {
 		return
 	}
-	*m = memory{id: m.id, run: run, tail: m.tail, events: m.events, transcript: m.transcript, probing: m.probing, quietSince: at}
+	*m = memory{id: m.id, run: run, branch: m.branch, tail: m.tail, events: m.events, transcript: m.transcript, probing: m.probing, quietSince: at}
 }
 
-// readHistory reads what the history has more. The memory keeps the events without their
-// excerpts.
+// readHistory reads what the history has more.
 func (m *memory) readHistory() ([]history.Event, error) {
 	fresh, err := m.tail.More()
 	for _, e := range fresh {
@@ -132,16 +128,12 @@ func (m *memory) operationSince(at, now time.Time) bool {
 	return slices.ContainsFunc(m.events, is)
 }
 
+// never is for last: no event ends the search.
+func never(history.Event) bool { return false }
+
 // of returns a function that reports whether an event is of one of the kinds.
 func of(kinds ...history.Kind) func(history.Event) bool {
 	return func(e history.Event) bool { return slices.Contains(kinds, e.Kind) }
-}
-
-// lastState is the state as last read.
-type lastState struct {
-	state.State
-	read  bool
-	fault error
 }
 
 // idleTime is how long an agent must be idle by its screen alone until its turn counts
@@ -150,29 +142,26 @@ const idleTime = 2 * time.Second
 
 // turnEnded returns when the agent's last turn ended; zero if the agent is not idle, or
 // that is not certain yet. A turn that ended before the last input is not the last one.
-func (m *memory) turnEnded(rec session.Record, now time.Time) time.Time {
-	rests := m.liveness == session.Alive && (m.activity.Activity == session.Idle || m.activity.Activity == session.Done)
-	switch m.activity.Activity {
-	case session.Working, session.Blocked, session.BlockedAPI:
-		m.worked = true
-	}
-	if !rests {
-		m.idleSince = time.Time{}
-		return time.Time{}
-	}
-	if m.idleSince.IsZero() {
+func (m *memory) turnEnded(rec session.Record, now time.Time) (at time.Time) {
+	switch does := m.activity.Activity; {
+	case does == session.Working, does == session.Blocked, does == session.BlockedAPI:
+		m.worked, m.idleSince = true, at
+		return at
+	case m.liveness != session.Alive, does != session.Idle && does != session.Done:
+		m.idleSince = at
+		return at
+	case m.idleSince.IsZero():
 		m.idleSince = now
 	}
 	given, _ := activity.Given(rec, m.events)
 	switch {
 	case m.activity.TurnAt.After(given):
-		m.worked = false
-		return m.activity.TurnAt
+		at = m.activity.TurnAt
 	case m.worked && m.idleSince.After(given) && now.Sub(m.idleSince) >= idleTime:
-		m.worked = false
-		return m.idleSince
+		at = m.idleSince
 	}
-	return time.Time{}
+	m.worked = m.worked && at.IsZero()
+	return at
 }
 
 // turnEnding reports whether an agent is idle after work, and not for long enough to

@@ -33,20 +33,20 @@ type observer struct {
 	log        *slog.Logger
 
 	memory map[session.Address]*memory
-	state  lastState
-	began  bool // the first look is over
+	state  *state.State // as last read; nil: not yet
+	fault  error        // why it could not be read again
+	began  bool         // the first look is over
 }
 
 // observe observes all sessions once. It returns nil if ctx ended meanwhile.
 //
-// It plans up to three times, since each step needs the plan of the one before:
+// It plans up to three times:
 //
-//  1. With what was remembered of the last look: that plan joins the records with what
-//     is live, and so says whose screens and session files to read.
-//  2. With what these show, if it differs from what was remembered.
-//  3. With the secrets, if the plan starts a session: asking for one may ask a person,
-//     so it is done for starts only. While a repair runs, the look asks for no secrets:
-//     the repair does.
+//  1. With what was remembered of the last look, which joins the records with what is
+//     live, and so says whose screens and session files to read.
+//  2. With what these show, if it differs.
+//  3. With the secrets, if the plan starts a session, since asking may ask a person, and
+//     no repair runs, which asks itself.
 func (o *observer) observe(ctx context.Context, repairing bool) *Snapshot {
 	st, fault := o.read()
 	in := o.input(st)
@@ -85,22 +85,24 @@ func (o *observer) folder(r session.Record) string { return o.engine.Applier.Fol
 // cannot be read, the last one is observed, and nothing is repaired.
 func (o *observer) read() (state.State, error) {
 	serial, err := state.Serial(o.engine.StatePath)
-	if err == nil && o.state.read && serial == o.state.Serial && o.state.fault == nil {
-		return o.state.State, nil
+	if err == nil && o.state != nil && serial == o.state.Serial && o.fault == nil {
+		return *o.state, nil
 	}
 	st, err := o.engine.Read()
-	if err != nil {
-		if o.state.fault == nil || o.state.fault.Error() != err.Error() {
-			o.log.Error("the state cannot be read: sessions are observed, and nothing is repaired", "error", err)
-		}
-		o.state.fault = err
-		return o.state.State, err
-	}
-	if o.state.fault != nil {
+	switch {
+	case err == nil && o.fault != nil:
 		o.log.Info("the state can be read again")
+	case err != nil && (o.fault == nil || o.fault.Error() != err.Error()):
+		o.log.Error("the state cannot be read: sessions are observed, and nothing is repaired", "error", err)
 	}
-	o.state = lastState{State: st, read: true}
-	return st, nil
+	if err == nil {
+		o.state = &st
+	}
+	o.fault = err
+	if o.state == nil {
+		return state.State{}, err
+	}
+	return *o.state, err
 }
 
 // input returns what the memories add to the hub's plan.
@@ -142,13 +144,13 @@ func (o *observer) recall(st state.State, at time.Time) {
 	for _, r := range st.Sessions {
 		there[r.Address], runs[r.Run.ID] = true, true
 		m := o.memory[r.Address]
-		if m == nil || m.id != r.ID {
+		known := m != nil && m.id == r.ID
+		if !known {
 			m = &memory{id: r.ID, run: r.Run.ID, tail: history.TailOf(o.folder(r)), quietSince: at}
 			o.memory[r.Address] = m
-			o.feed.publish(r.Address, m, !o.began)
-		} else {
-			o.feed.publish(r.Address, m, false)
 		}
+		m.branch = r.Spec.Branch
+		o.feed.publish(r.Address, m, !known && !o.began)
 		m.begin(r.Run.ID, at)
 	}
 	maps.DeleteFunc(o.memory, func(a session.Address, _ *memory) bool { return !there[a] })
@@ -210,12 +212,13 @@ func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 	} else if m.unknownSince.IsZero() {
 		m.unknownSince = at
 	}
-	changed := moved || attached || !m.activityRead || m.moving(m.readAt) || liveness != m.liveness || at.Sub(m.shownAt) < 2*redrawTime || restless(m.activity)
+	changed := moved || attached || !m.activityRead || m.moving(m.readAt) || liveness != m.liveness || at.Sub(m.shownAt) < 2*redrawTime ||
+		!slices.Contains(stable, m.activity.Activity)
 	m.liveness = liveness
 	return changed
 }
 
-// livenessOf returns whether a session's agent lives. What cannot be reached is unknown.
+// livenessOf returns whether a session's agent lives.
 func livenessOf(x *engine.Seen) session.Liveness {
 	switch {
 	case x.Live != nil:
@@ -226,14 +229,8 @@ func livenessOf(x *engine.Seen) session.Liveness {
 	return session.Dead
 }
 
-// restless reports whether the activity may change without a change on the screen.
-func restless(x activity.Look) bool {
-	switch x.Activity {
-	case session.Idle, session.Blocked, session.Done, session.Exited, session.Failed, session.NoActivity:
-		return false
-	}
-	return true
-}
+// stable are activities that do not change without a change on the screen.
+var stable = []session.Activity{session.Idle, session.Blocked, session.Done, session.Exited, session.Failed, session.NoActivity}
 
 // signs returns the input of a session's health check.
 func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
@@ -250,4 +247,68 @@ func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
 		s.Failing = at.Sub(m.pulse.First)
 	}
 	return s
+}
+
+// outputPrecision bounds the error of the time of a session's last output, which tmux
+// gives in whole seconds. Output may have followed a screen that was read within it.
+const outputPrecision = 1100 * time.Millisecond
+
+// readScreens reads the screens that have changed since they were last read.
+func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
+	type wanted struct {
+		runtime  session.Runtime
+		memories map[session.Location]*memory
+	}
+	by := map[string]*wanted{}
+	for i := range s.Sessions {
+		x := &s.Sessions[i]
+		m := o.memory[x.Record.Address]
+		if l := x.Live; l == nil || l.Screen != "" || !l.MovedAt.IsZero() && l.MovedAt.Equal(m.movedAt) && m.shownAt.Sub(l.MovedAt) > outputPrecision {
+			continue
+		}
+		spec := x.Record.Spec.Runtime
+		if p := x.Live.Location; p.Traits().Server != "" { // where it is, whatever its spec says
+			spec = session.RuntimeSpec{Kind: p.Runtime}
+		}
+		key := spec.Key()
+		if by[key] == nil {
+			rt, err := o.engine.Opened(s.State.Lineage, spec)
+			if err != nil {
+				o.log.Debug("a screen cannot be shown", "session", x.Record.Address, "error", err)
+				continue
+			}
+			by[key] = &wanted{rt, map[session.Location]*memory{}}
+		}
+		by[key].memories[x.Live.Location] = m
+	}
+	for _, w := range by {
+		for place, screen := range o.capture(ctx, w.runtime, w.memories) {
+			m := w.memories[place]
+			m.shownAt = s.World.At
+			if screen != m.screen {
+				m.screen, m.redrawn = screen, true
+			}
+		}
+	}
+}
+
+// capture returns the screens of some places of a runtime.
+func (o *observer) capture(ctx context.Context, rt session.Runtime, places map[session.Location]*memory) map[session.Location]string {
+	shown := map[session.Location]string{}
+	var err error
+	if s, can := rt.(session.ScreenReader); can {
+		shown, err = s.Screens(ctx, slices.Collect(maps.Keys(places)))
+	} else {
+		var lives []session.Live
+		lives, err = rt.Observe(ctx, true)
+		for _, l := range lives {
+			if places[l.Location] != nil && l.PlaceUp {
+				shown[l.Location] = l.Screen
+			}
+		}
+	}
+	if err != nil {
+		o.log.Debug("screens cannot be shown", "error", err)
+	}
+	return shown
 }

@@ -56,17 +56,10 @@ func (x *prober) start(ctx context.Context, s *Snapshot, memories map[session.Ad
 		m.probing, m.probedAt = true, s.At
 		out := probed{address: r.Address, run: r.Run.ID, at: s.At}
 		x.work.Go(func() {
-			select {
-			case x.slots <- struct{}{}:
-				defer func() { <-x.slots }()
-			case <-ctx.Done():
-				out.skipped = true
-				x.done <- out
-				return
-			}
+			x.slots <- struct{}{} // which is soon free when ctx ends
 			failed, err := heartbeat(ctx, rt, target, k.Live.Location, r.Run.ID, p)
-			out.outcome = health.Probe{OK: failed == "", Detail: failed}
-			out.skipped = err != nil
+			<-x.slots
+			out.outcome, out.skipped = health.Probe{OK: failed == "", Detail: failed}, err != nil
 			if err != nil && !errors.Is(err, session.ErrUnprobeable) && ctx.Err() == nil {
 				x.log.Debug("a heartbeat could not be taken", "session", r.Address, "error", err)
 			}

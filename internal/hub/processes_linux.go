@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -42,7 +44,7 @@ func (p *Processes) Run(ctx context.Context, wake func()) error {
 	}
 	p.mu.Lock()
 	p.epoll, p.wake, p.watched = epoll, wake, map[session.Process]int{}
-	err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, stop[0], &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(stop[0])})
+	err = p.add(stop[0])
 	p.sync()
 	p.mu.Unlock()
 	defer p.end(stop)
@@ -62,32 +64,31 @@ func (p *Processes) Run(ctx context.Context, wake func()) error {
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			return fmt.Errorf("watch processes: %w", err)
 		}
-		ended := false
-		for _, e := range events[:max(n, 0)] {
-			ended = p.drop(int(e.Fd), stop[0]) || ended
-		}
-		if ended {
+		if n > 0 && ctx.Err() == nil {
+			p.drop(events[:n])
 			wake()
 		}
 	}
 	return nil
 }
 
-// drop removes a process that has exited. Between the wait and drop, sync can have
-// closed the descriptor, and its number can be another file's.
-func (p *Processes) drop(fd, stop int) bool {
-	if fd == stop {
-		return false
-	}
+// drop removes processes that have exited. Between the wait and drop, sync can have
+// closed a descriptor, and its number can be another file's.
+func (p *Processes) drop(ended []unix.EpollEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for x, watched := range p.watched {
-		if watched == fd {
-			delete(p.watched, x)
+	maps.DeleteFunc(p.watched, func(_ session.Process, fd int) bool {
+		exited := slices.ContainsFunc(ended, func(e unix.EpollEvent) bool { return int(e.Fd) == fd })
+		if exited {
 			_ = unix.Close(fd) // which takes it out of the epoll
 		}
-	}
-	return true
+		return exited
+	})
+}
+
+// add adds a descriptor to the epoll.
+func (p *Processes) add(fd int) error {
+	return unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
 }
 
 // sync opens the processes that are wanted and not watched, and closes the others. The
@@ -103,20 +104,17 @@ func (p *Processes) sync() {
 			continue
 		}
 		fd, err := unix.PidfdOpen(x.PID, 0)
-		if err != nil || !(proc.Process{PID: x.PID, Start: x.Start}).Alive() { // or its pid was reused
-			if err == nil {
-				_ = unix.Close(fd)
-			}
-			if errors.Is(err, unix.ESRCH) || err == nil {
-				p.wake()
-			}
-			continue // out of descriptors, or no such call: the sweep sees it
+		reused := err == nil && !(proc.Process{PID: x.PID, Start: x.Start}).Alive()
+		if reused || errors.Is(err, unix.ESRCH) {
+			p.wake()
 		}
-		if unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}) != nil {
+		switch {
+		case err != nil: // also out of descriptors, or no such call: the sweep sees it
+		case reused || p.add(fd) != nil:
 			_ = unix.Close(fd)
-			continue
+		default:
+			p.watched[x] = fd
 		}
-		p.watched[x] = fd
 	}
 	for x, fd := range p.watched {
 		if !wanted[x] {

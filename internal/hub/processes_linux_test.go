@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/agentform/agentform/session"
 )
 
@@ -16,9 +18,7 @@ func TestDropClosesOnlyWhatIsWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Processes{watched: map[session.Process]int{}}
-	if !p.drop(int(f.Fd()), -1) {
-		t.Error("the hub is not woken")
-	}
+	p.drop([]unix.EpollEvent{{Fd: int32(f.Fd())}})
 	if _, err := f.WriteString("a change"); err != nil {
 		t.Errorf("the file was closed: %v", err)
 	}

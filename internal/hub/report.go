@@ -40,9 +40,13 @@ func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) 
 	for _, k := range s.Sessions {
 		r := k.Record
 		m := o.memory[r.Address]
-		t := reporter{observer: o, m: m, record: *r, at: s.At, screen: m.screen}
+		t := reporter{observer: o, m: m, record: *r, at: s.At}
 		if !o.began {
-			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: found(k)})
+			detail := k.Diagnosis.Detail
+			if detail == string(k.Diagnosis.State) {
+				detail = ""
+			}
+			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: detail})
 		}
 		if (r.Intent == session.Settled || r.Intent == session.Queued || r.LastError != "") && !m.operationSince(s.At, o.engine.Observer.Now()) { // else an operation in progress reports
 			if c, ok := changes[r.Address]; ok {
@@ -56,24 +60,8 @@ func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) 
 			o.feed.publish(r.Address, m, false)
 		}
 	}
-	if !o.began {
-		o.reportOrphans(s)
-	}
-}
-
-// found returns what there is to report of a session besides its state.
-func found(k status.Input) string {
-	if k.Diagnosis.Detail == string(k.Diagnosis.State) {
-		return ""
-	}
-	return k.Diagnosis.Detail
-}
-
-// reportOrphans reports live sessions of the project that are not on record, and so have
-// no history.
-func (o *observer) reportOrphans(s *Snapshot) {
 	for _, d := range s.Plan.Drift {
-		if d.Kind == plan.Orphaned {
+		if !o.began && d.Kind == plan.Orphaned { // it has no history
 			o.log.Warn("found a live session that is not on record", "session", d.Address, "detail", d.Detail)
 			o.feed.put(history.Event{Time: s.At, Address: d.Address, Kind: history.Discovered, New: string(plan.Orphaned), Detail: d.Detail, By: history.ByHub})
 		}
@@ -86,13 +74,12 @@ type reporter struct {
 	m        *memory
 	record   session.Record
 	at       time.Time
-	screen   string
 	reported bool
 }
 
 func (t *reporter) say(e history.Event) {
-	e = t.signed([]history.Event{e})[0]
-	t.noted([]history.Event{e}, history.Append(t.folder(t.record), e))
+	events := t.signed([]history.Event{e})
+	t.noted(events, history.Append(t.folder(t.record), events[0]))
 }
 
 // signed sets the session, the time and the author of events.
@@ -116,11 +103,8 @@ func (t *reporter) noted(events []history.Event, err error) {
 	}
 }
 
-// endsEpisode reports whether an event ends an episode. An episode is the time between two
-// operations on a session, of a person or of the hub: in each, a fault or a hold is
-// reported once. A pause or a stop ends one too: nothing is held after it until the next
-// operation, and what is wrong after that is news. Only starts count for the restart
-// budget: see plan.Moments.
+// endsEpisode reports whether an event ends an episode, the time between two operations
+// on a session, of a person or of the hub: in each, a fault or a hold is reported once.
 func endsEpisode(e history.Event) bool {
 	return e.Kind == history.ApplyStart || e.Kind == history.Launched
 }
@@ -161,7 +145,7 @@ func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 func (t *reporter) escalate(reason plan.Reason, detail string, ends func(history.Event) bool) {
 	is := func(e history.Event) bool { return e.Kind == history.Escalated && e.Reason == string(reason) }
 	if last(t.m.events, is, ends) == nil {
-		t.say(history.Event{Kind: history.Escalated, Reason: string(reason), Detail: detail, Excerpt: t.screen})
+		t.say(history.Event{Kind: history.Escalated, Reason: string(reason), Detail: detail, Excerpt: t.m.screen})
 	}
 }
 
@@ -170,12 +154,18 @@ func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 	if co != nil && co.Partial || t.record.Intent != session.Settled {
 		return
 	}
-	was := last(t.m.events, of(history.BranchMismatch, history.BranchRestored), func(history.Event) bool { return false })
+	was := last(t.m.events, of(history.BranchMismatch, history.BranchRestored), never)
 	off := was != nil && was.Kind == history.BranchMismatch
-	i := slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(plan.ReasonBranchMismatch) })
-	if i >= 0 {
+	coded := func(r plan.Reason) int {
+		return slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(r) })
+	}
+	branch := ""
+	if co != nil {
+		branch = co.Branch
+	}
+	if i := coded(plan.ReasonBranchMismatch); i >= 0 {
 		astray := func(past []history.Event) []history.Event {
-			return t.signed(activity.Astray(t.record, branchOf(co), faults[i].Detail, past))
+			return t.signed(activity.Astray(t.record, branch, faults[i].Detail, past))
 		}
 		if len(astray(t.m.events)) > 0 { // an apply may have reported it
 			reported, err := history.Update(t.folder(t.record), astray)
@@ -184,20 +174,12 @@ func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 		return
 	}
 	// A plan that only stops a session does not report where its workspace is.
-	back := branchOf(co) == t.record.Spec.Branch || branchOf(co) == t.record.Tree.Branch
-	if off && back && len(faults) == 0 {
-		t.say(history.Event{Kind: history.BranchRestored, New: branchOf(co)})
+	if back := branch == t.record.Spec.Branch || branch == t.record.Tree.Branch; off && back && len(faults) == 0 {
+		t.say(history.Event{Kind: history.BranchRestored, New: branch})
 	}
-	if i := slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(plan.ReasonWorkspaceGone) }); i >= 0 {
+	if i := coded(plan.ReasonWorkspaceGone); i >= 0 {
 		t.escalate(plan.ReasonWorkspaceGone, faults[i].Detail, endsEpisode)
 	}
-}
-
-func branchOf(co *session.Checkout) string {
-	if co == nil {
-		return ""
-	}
-	return co.Branch
 }
 
 // health reports that a session is unhealthy, or healthy again.
@@ -227,7 +209,7 @@ func (t *reporter) turn() {
 		return
 	}
 	is := func(e history.Event) bool { return e.Kind == history.TurnEnded && e.Run == t.record.Run.ID }
-	if was := last(t.m.events, is, func(history.Event) bool { return false }); was == nil || was.Time.Before(at) {
-		t.say(history.Event{Kind: history.TurnEnded, Detail: t.m.activity.Detection.Detail, Excerpt: t.screen})
+	if was := last(t.m.events, is, never); was == nil || was.Time.Before(at) {
+		t.say(history.Event{Kind: history.TurnEnded, Detail: t.m.activity.Detection.Detail, Excerpt: t.m.screen})
 	}
 }

@@ -2,11 +2,14 @@ package hub
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -66,4 +69,67 @@ func (h *Hub) Do(ctx context.Context, by string, o engine.Override) (plan.Plan, 
 	p, tally, err := e.Override(ctx, o, nil)
 	h.Wake()
 	return p, tally, err
+}
+
+// Send types into a session on behalf of a person. Its history records that, but not
+// the text. A text that is submitted is verified: the errors are those of
+// input.Sender.Send. Otherwise the error is session.ErrGone if the agent does not live,
+// ErrRefused while the session is paused, and a *engine.UnknownError if it is not on
+// record.
+func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session.Input) (input.Outcome, error) {
+	k, rt, err := h.open(a)
+	if err != nil {
+		return "", err
+	}
+	if k.Live == nil || k.Live.Liveness != session.Alive {
+		return "", fmt.Errorf("send to %s: its agent %w", a, session.ErrGone)
+	}
+	at := time.Now()
+	if err := h.cfg.Activity.Note(k.Record.Run.ID, in.Text, at); err != nil {
+		h.log.Warn("its echo may be read as the agent's words", "session", a, "error", err)
+	}
+	sender := activity.NewSender(h.cfg.Activity, rt, *k.Record, *k.Live)
+	var outcome input.Outcome
+	if in.Key != "" || in.NoEnter {
+		outcome, err = sender.Press(ctx, in)
+	} else {
+		outcome, err = sender.Send(ctx, in.Text, false)
+	}
+	h.Wake()
+	if err != nil {
+		return outcome, fmt.Errorf("send to %s: %w", a, err)
+	}
+	detail, reason := fmt.Sprintf("%d bytes", len(in.Text)), "" // the text may hold anything
+	if in.Key != "" {
+		detail = "key " + in.Key
+	}
+	if outcome == input.Queued {
+		reason = history.Queued
+	}
+	return outcome, history.Append(h.engine.Applier.Folder(*k.Record), history.Event{Time: at, Address: a, ID: k.Record.ID,
+		Run: k.Record.Run.ID, Kind: history.Sent, By: by, Reason: reason, Detail: detail})
+}
+
+// Capture returns the last lines of a session's screen and its scrollback.
+func (h *Hub) Capture(ctx context.Context, a session.Address, lines int) (string, error) {
+	k, rt, err := h.open(a)
+	if err != nil {
+		return "", err
+	}
+	place := k.Record.Location
+	if k.Live != nil {
+		place = k.Live.Location
+	}
+	return rt.Capture(ctx, place, lines)
+}
+
+// open returns a session on record and its runtime.
+func (h *Hub) open(a session.Address) (status.Input, session.Runtime, error) {
+	s := h.Snapshot()
+	k, ok := s.Of(a)
+	if !ok {
+		return k, nil, &engine.UnknownError{Address: a}
+	}
+	rt, err := h.engine.Opened(s.Lineage, k.Record.Spec.Runtime)
+	return k, rt, err
 }

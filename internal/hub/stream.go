@@ -2,12 +2,14 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentform/agentform/history"
@@ -31,14 +33,19 @@ const (
 
 // stream has the events of the histories, in the order in which the hub reads them.
 type stream struct {
+	life    string       // names this hub
+	readers atomic.Int32 // subscribers
+
 	mu       sync.Mutex
-	life     string
 	first    uint64 // the number of events[0]
 	events   []history.Event
 	excerpts int
 	more     chan struct{} // closed and replaced with each event
 	closed   bool
-	readers  int
+}
+
+func newStream() *stream {
+	return &stream{life: strconv.FormatInt(time.Now().UnixNano(), 36), first: 1, more: make(chan struct{})}
 }
 
 // put adds events.
@@ -48,7 +55,6 @@ func (s *stream) put(events ...history.Event) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begin()
 	for _, e := range events {
 		s.events = append(s.events, e)
 		s.excerpts += len(e.Excerpt)
@@ -64,34 +70,13 @@ func (s *stream) put(events ...history.Event) {
 	s.more = make(chan struct{})
 }
 
-func (s *stream) begin() {
-	if s.more == nil {
-		s.more, s.life, s.first = make(chan struct{}), strconv.FormatInt(time.Now().UnixNano(), 36), 1
-	}
-}
-
 func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begin()
 	if !s.closed {
 		s.closed = true
 		close(s.more)
 	}
-}
-
-// heard reports whether there are subscribers.
-func (s *stream) heard() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.readers > 0
-}
-
-func (s *stream) listen(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.begin()
-	s.readers += n
 }
 
 // backlog is the part of the stream after a position.
@@ -107,18 +92,16 @@ type backlog struct {
 func (s *stream) after(n uint64) backlog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begin()
-	x := backlog{last: s.first + uint64(len(s.events)) - 1, missed: n+1 < s.first, more: s.more, closed: s.closed}
+	x := backlog{last: s.last(), missed: n+1 < s.first, more: s.more, closed: s.closed}
 	for i := max(n+1, s.first); i <= x.last; i++ {
 		e := s.events[i-s.first]
-		x.events = append(x.events, Event{ID: s.id(i, e), Event: e})
+		x.events = append(x.events, Event{fmt.Sprintf("%s.%d.%d", s.life, i, e.Time.UnixNano()), e})
 	}
 	return x
 }
 
-func (s *stream) id(n uint64, e history.Event) string {
-	return fmt.Sprintf("%s.%d.%d", s.life, n, e.Time.UnixNano())
-}
+// last returns the number of the last event. The caller holds the lock.
+func (s *stream) last() uint64 { return s.first + uint64(len(s.events)) - 1 }
 
 // start returns the position after the event with an id; without an id, that is now.
 // behind says that the event is from another hub or not kept any more, so that the
@@ -126,56 +109,46 @@ func (s *stream) id(n uint64, e history.Event) string {
 func (s *stream) start(id string) (n uint64, from time.Time, behind bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begin()
-	last := s.first + uint64(len(s.events)) - 1
 	if id == "" {
-		return last, time.Now(), false, nil
+		return s.last(), time.Now(), false, nil
 	}
-	part := strings.Split(id, ".")
-	if len(part) != 3 {
+	life, rest, _ := strings.Cut(id, ".")
+	number, at, _ := strings.Cut(rest, ".")
+	_, errL := strconv.ParseUint(life, 36, 64)
+	n, errN := strconv.ParseUint(number, 10, 64)
+	nano, errT := strconv.ParseInt(at, 10, 64)
+	if errors.Join(errL, errN, errT) != nil || life != strings.ToLower(life) {
 		return 0, time.Time{}, false, fmt.Errorf("%.80q is not the id of an event", id)
 	}
-	n, errN := strconv.ParseUint(part[1], 10, 64)
-	nano, errT := strconv.ParseInt(part[2], 10, 64)
-	if errN != nil || errT != nil {
-		return 0, time.Time{}, false, fmt.Errorf("%.80q is not the id of an event", id)
-	}
-	if part[0] != s.life || n+1 < s.first || n > last {
-		return last, time.Unix(0, nano), true, nil
+	if life != s.life || n+1 < s.first || n > s.last() {
+		return s.last(), time.Unix(0, nano), true, nil
 	}
 	return n, time.Unix(0, nano), false, nil
 }
 
 // Events yields the events of all sessions after the one with an id, or after the call
 // if that is "". If the id is from an earlier hub, it starts with what the histories
-// have since; events of the same moment may come twice. It ends with ctx or the hub. For
-// an invalid id it yields only an error.
-func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] {
+// have since; events of the same moment may come twice. It ends with ctx or the hub. The
+// error says that the id is invalid.
+func (h *Hub) Events(ctx context.Context, after string) (iter.Seq[Event], error) {
 	at, from, behind, err := h.feed.start(after)
-	return func(yield func(Event, error) bool) {
-		h.feed.listen(1)
-		defer h.feed.listen(-1)
+	return func(yield func(Event) bool) {
+		h.feed.readers.Add(1)
+		defer h.feed.readers.Add(-1)
 		h.Wake() // it looks more often while there are subscribers
-		if err != nil {
-			yield(Event{}, err)
-			return
-		}
-		tell := func(events []Event) bool {
-			for _, e := range events {
-				if ctx.Err() != nil || !yield(e, nil) {
-					return false
-				}
-				from = e.Time
-			}
-			return true
-		}
 		for {
 			x := h.feed.after(at)
 			if behind || x.missed { // the histories have what is not kept any more
 				x.events = h.since(from)
 			}
 			at, behind = x.last, false
-			if !tell(x.events) || x.closed {
+			for _, e := range x.events {
+				if ctx.Err() != nil || !yield(e) {
+					return
+				}
+				from = e.Time
+			}
+			if x.closed {
 				return
 			}
 			select {
@@ -184,7 +157,7 @@ func (h *Hub) Events(ctx context.Context, after string) iter.Seq2[Event, error] 
 			case <-x.more:
 			}
 		}
-	}
+	}, err
 }
 
 // since returns the events in the histories of all sessions after a time, oldest first.

@@ -10,7 +10,7 @@ import (
 
 // What is kept for those who come back is bounded, and who was too slow is told so.
 func TestKeptEvents(t *testing.T) {
-	var s stream
+	s := newStream()
 	for i := range keptEvents + 10 {
 		s.put(history.Event{Kind: history.Ready, Detail: fmt.Sprint(i)})
 	}

@@ -26,10 +26,11 @@ func TestEvents(t *testing.T) {
 	got := make(chan hub.Event, 1000)
 	var listeners sync.WaitGroup
 	listeners.Go(func() {
-		for e, err := range h.Events(t.Context(), "") {
-			if err != nil {
-				t.Error(err)
-			}
+		events, err := h.Events(t.Context(), "")
+		if err != nil {
+			t.Error(err)
+		}
+		for e := range events {
 			got <- e
 		}
 	})
@@ -60,10 +61,11 @@ func TestEvents(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var kinds []string
-		for e, err := range h.Events(ctx, id) {
-			if err != nil {
-				return []string{err.Error()}
-			}
+		events, err := h.Events(ctx, id)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		for e := range events {
 			if kinds = append(kinds, string(e.Kind)); e.Kind == history.ApplyComplete {
 				break
 			}

@@ -2,10 +2,15 @@ package hub
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"time"
 
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -65,4 +70,141 @@ func watched(s *Snapshot, statePath, dataDir string) Watched {
 		}
 	}
 	return w
+}
+
+// subscriptions wakes the hub when a runtime reports an event.
+type subscriptions struct {
+	engine     *engine.Engine
+	log        *slog.Logger
+	work       *sync.WaitGroup
+	wake       func()
+	subscribed map[string]bool // runtimes by key, also those that report nothing
+}
+
+// retryInterval is how long to wait before a runtime that stopped reporting is
+// subscribed to again: a daemon restarts within seconds.
+const retryInterval = 5 * time.Second
+
+// update subscribes, once, to each runtime that holds sessions and reports events.
+func (x *subscriptions) update(ctx context.Context, s *Snapshot) {
+	for _, k := range s.Sessions {
+		spec := k.Record.Spec.Runtime
+		if x.subscribed[spec.Key()] {
+			continue
+		}
+		rt, err := x.engine.Opened(s.Lineage, spec)
+		if err != nil {
+			continue // the look reported it, and the next one tries again
+		}
+		x.subscribed[spec.Key()] = true
+		if n, can := rt.(session.EventSource); can {
+			x.work.Go(func() { x.follow(ctx, n, spec) })
+		}
+	}
+}
+
+// follow wakes the hub for each event, and when it subscribes again after an error:
+// what happened meanwhile was not reported.
+func (x *subscriptions) follow(ctx context.Context, n session.EventSource, spec session.RuntimeSpec) {
+	for {
+		err := n.Events(ctx, x.wake)
+		if ctx.Err() != nil {
+			return
+		}
+		x.log.Warn("a runtime reports no events: changes are seen by the sweep", "runtime", spec.Key(), "error", err)
+		if !sleep(ctx, retryInterval) {
+			return
+		}
+		x.wake()
+	}
+}
+
+// Files wakes the hub when watched files are written, such as the state. It watches their
+// folders, since files are also replaced.
+type Files struct {
+	mu      sync.Mutex
+	watcher *fsnotify.Watcher // nil: not running
+	wanted  map[string]bool   // files
+	folders map[string]bool   // watched
+}
+
+// Watch sets the files to watch.
+func (f *Files) Watch(w Watched) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wanted = make(map[string]bool, len(w.Files))
+	for _, path := range w.Files {
+		f.wanted[path] = true
+	}
+	f.sync()
+}
+
+// sync watches the folders of the wanted files. If the system's watches are used up, the
+// rest is left to the sweep. The caller holds the lock.
+func (f *Files) sync() {
+	if f.watcher == nil {
+		return
+	}
+	wanted := map[string]bool{}
+	for path := range f.wanted {
+		dir := filepath.Dir(path)
+		wanted[dir] = true
+		if !f.folders[dir] && f.watcher.Add(dir) == nil {
+			f.folders[dir] = true
+		}
+	}
+	for dir := range f.folders {
+		if !wanted[dir] {
+			_ = f.watcher.Remove(dir) // the folder may be gone
+			delete(f.folders, dir)
+		}
+	}
+}
+
+// Run calls wake for each write until ctx ends.
+func (f *Files) Run(ctx context.Context, wake func()) error {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watch files: %w", err)
+	}
+	f.mu.Lock()
+	f.watcher, f.folders = w, map[string]bool{}
+	f.sync()
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.watcher = nil
+		_ = w.Close()
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e, ok := <-w.Events:
+			if !ok {
+				return nil
+			}
+			if f.counts(e) {
+				wake()
+			}
+		case err, ok := <-w.Errors:
+			if !ok {
+				return nil
+			}
+			if err != nil { // events may have been lost
+				wake()
+			}
+		}
+	}
+}
+
+// counts reports whether an event is a write to a wanted file.
+func (f *Files) counts(e fsnotify.Event) bool {
+	if !e.Has(fsnotify.Write) && !e.Has(fsnotify.Create) && !e.Has(fsnotify.Rename) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.wanted[e.Name]
 }

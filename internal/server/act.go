@@ -76,34 +76,38 @@ var verbs = []verb{
 func (v verb) route() route {
 	return route{
 		method: "POST", path: "/v1/sessions/{id}/" + v.name, aliases: v.aliases, id: v.id, summary: v.summary, about: v.about,
-		in: v.in(), out: api.Done{}, fails: []int{404, 409, 413, 415, 500, 503},
+		query: none, in: v.in(), out: api.Done{}, fails: []int{404, 409, 413, 415, 500, 503},
 		handle: func(s *Server, w http.ResponseWriter, r *http.Request) error { return s.command(w, r, v) },
 	}
 }
 
+// refused returns the error that the state of a session forbids an action.
+func refused(x api.Session, code, why, next string) error {
+	return fail(http.StatusConflict, code, fmt.Sprintf("%s %s: it is %s", x.Address, why, x.State), next)
+}
+
 func unlessStale(x api.Session) error {
-	if x.State == session.StateStale {
+	switch x.State {
+	case session.StateStale:
 		return nil
+	case session.StateStopped, session.StateError:
+		return refused(x, "not_stale", "is not stale", "POST start starts it")
 	}
-	next := "POST restart starts it again whatever its state"
-	if x.State == session.StateStopped || x.State == session.StateError {
-		next = "POST start starts it"
-	}
-	return &api.Error{Status: http.StatusConflict, Code: "not_stale", Message: fmt.Sprintf("%s is not stale: it is %s", x.Address, x.State), Next: next}
+	return refused(x, "not_stale", "is not stale", "POST restart starts it again whatever its state")
 }
 
 func unlessPaused(x api.Session) error {
 	if x.Alive == nil || *x.Alive || x.Desired == session.Paused {
 		return nil
 	}
-	return &api.Error{Status: http.StatusConflict, Code: "not_paused", Message: fmt.Sprintf("%s is not paused: it is %s", x.Address, x.State), Next: "POST start starts it"}
+	return refused(x, "not_paused", "is not paused", "POST start starts it")
 }
 
 func unlessAlive(x api.Session) error {
 	if x.Alive == nil || *x.Alive {
 		return nil
 	}
-	return &api.Error{Status: http.StatusConflict, Code: "gone", Message: fmt.Sprintf("%s has no agent to pause: it is %s", x.Address, x.State), Next: "POST start starts it"}
+	return refused(x, "gone", "has no agent to pause", "POST start starts it")
 }
 
 // command carries out an action on a session.
@@ -172,9 +176,6 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 
 // target reads the body of an action, and observes and returns its session.
 func (s *Server) target(w http.ResponseWriter, r *http.Request, body any) (status.Input, error) {
-	if _, err := parseQuery(r); err != nil {
-		return status.Input{}, err
-	}
 	if err := decode(w, r, body); err != nil {
 		return status.Input{}, err
 	}
@@ -191,16 +192,12 @@ func (s *Server) act(what func(context.Context) error) error {
 	defer s.doing.RUnlock()
 	err := what(s.acting)
 	if errors.Is(err, context.Canceled) && s.acting.Err() != nil {
-		return &api.Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the hub ends: " + err.Error(), Next: "ask the next one"}
+		return fail(http.StatusServiceUnavailable, "unavailable", "the hub ends: "+err.Error(), "ask the next one")
 	}
 	return err
 }
 
-// by returns the author of a request.
-func by(r *http.Request) string {
-	name, _ := r.Context().Value(who{}).(string)
-	return name
-}
+func by(r *http.Request) string { return r.Context().Value(who{}).(string) }
 
 func errText(err error) string {
 	if err == nil {

@@ -52,10 +52,10 @@ func (h *sham) Snapshot() *hub.Snapshot {
 
 func (h *sham) Look(context.Context) (*hub.Snapshot, error) { return h.Snapshot(), nil }
 
-func (h *sham) Events(context.Context, string) iter.Seq2[hub.Event, error] {
-	return func(yield func(hub.Event, error) bool) {
-		yield(hub.Event{ID: "life.1.1", Event: history.Event{Kind: history.StatusChanged, Address: "pool[0]"}}, nil)
-	}
+func (h *sham) Events(context.Context, string) (iter.Seq[hub.Event], error) {
+	return func(yield func(hub.Event) bool) {
+		yield(hub.Event{ID: "life.1.1", Event: history.Event{Kind: history.StatusChanged, Address: "pool[0]"}})
+	}, nil
 }
 
 func (h *sham) Do(_ context.Context, _ string, hand engine.Override) (plan.Plan, apply.Tally, error) {

@@ -3,20 +3,18 @@ package server
 import (
 	"net/http"
 	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 )
 
-// Metrics are the metrics of /metrics. A nil Metrics counts nothing.
+// Metrics are the metrics of /metrics.
 type Metrics struct {
 	registry  *prometheus.Registry
 	looks     prometheus.Histogram
@@ -43,33 +41,7 @@ func NewMetrics(version string) *Metrics {
 }
 
 // Looked counts a look of the hub.
-func (m *Metrics) Looked(took time.Duration) {
-	if m != nil {
-		m.looks.Observe(took.Seconds())
-	}
-}
-
-func (m *Metrics) request(operation string, status int) {
-	if m != nil {
-		m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
-	}
-}
-
-func (m *Metrics) listen(n float64) {
-	if m != nil {
-		m.listeners.Add(n)
-	}
-}
-
-// of returns the metrics with those of the hub's last snapshot.
-func (m *Metrics) of(hub Hub, project string) prometheus.Gatherer {
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(sessions{hub, project})
-	if m == nil {
-		return registry
-	}
-	return prometheus.Gatherers{m.registry, registry}
-}
+func (m *Metrics) Looked(took time.Duration) { m.looks.Observe(took.Seconds()) }
 
 // sessions collects metrics from the last snapshot.
 type sessions struct {
@@ -104,16 +76,15 @@ func (c sessions) Collect(to chan<- prometheus.Metric) {
 			holds[string(change.Reason)]++
 		}
 	}
-	for d, counts := range map[*prometheus.Desc]map[string]float64{
-		described("sessions", "Sessions on record, by their state.", "state"):                       states,
-		described("sessions_activity", "Sessions on record, by what their agent does.", "activity"): activities,
-		described("sessions_health", "Sessions on record, by their health.", "health"):              healths,
-		described("holds", "What the hub is not doing now, by reason.", "reason"):                   holds,
-	} {
+	all := func(name, help, label string, counts map[string]float64) {
 		for word, n := range counts {
-			gauge(d, n, word)
+			gauge(described(name, help, label), n, word)
 		}
 	}
+	all("sessions", "Sessions on record, by their state.", "state", states)
+	all("sessions_activity", "Sessions on record, by what their agent does.", "activity", activities)
+	all("sessions_health", "Sessions on record, by their health.", "health", healths)
+	all("holds", "What the hub is not doing now, by reason.", "reason", holds)
 	gauge(described("project_info", "Which project it is; always 1.", "project"), 1, c.project)
 	gauge(described("last_look_timestamp_seconds", "When the hub looked last."), float64(s.At.UnixMilli())/1000)
 	readOnly := 0.0
@@ -124,12 +95,8 @@ func (c sessions) Collect(to chan<- prometheus.Metric) {
 }
 
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
-	promhttp.HandlerFor(s.cfg.Metrics.of(s.cfg.Hub, s.cfg.Project), promhttp.HandlerOpts{}).ServeHTTP(w, r)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(sessions{s.cfg.Hub, s.cfg.Project})
+	promhttp.HandlerFor(prometheus.Gatherers{s.cfg.Metrics.registry, registry}, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 	return nil
 }
-
-var _ prometheus.Collector = sessions{}
-var _ Hub = (*hub.Hub)(nil)

@@ -2,10 +2,13 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
-
-	"github.com/agentform/agentform/api"
 )
 
 // who is the context key of a request's author.
@@ -27,12 +30,12 @@ func (s *Server) middleware(l Listener, next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		w = &responseWriter{ResponseWriter: w, patience: s.patience}
 		if !knownHost(r.Host, l.Host) {
-			s.refuse(w, r, &api.Error{Status: http.StatusForbidden, Code: "unknown_host", Message: "this hub is not called " + shorten(r.Host),
-				Next: "ask for it as localhost, by its address, or by the name that --listen has"})
+			s.refuse(w, r, fail(http.StatusForbidden, "unknown_host", "this hub is not called "+shorten(r.Host),
+				"ask for it as localhost, by its address, or by the name that --listen has"))
 			return
 		}
 		if err := foreign.Check(r); err != nil {
-			s.refuse(w, r, &api.Error{Status: http.StatusForbidden, Code: "cross_origin", Message: "a page of another origin may not ask for this"})
+			s.refuse(w, r, fail(http.StatusForbidden, "cross_origin", "a page of another origin may not ask for this", ""))
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), who{}, by)))
@@ -73,4 +76,36 @@ func statusOf(w http.ResponseWriter) int {
 		return x.status
 	}
 	return 0
+}
+
+// authenticate refuses a request without a token, if there is one. Comparing digests
+// takes the same time for every token.
+func authenticate(r *http.Request, token string) error {
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	want, got := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(strings.TrimSpace(given)))
+	switch {
+	case token == "":
+		return nil
+	case subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer"):
+		markAuthenticated(r.Context())
+		return nil
+	case r.Header.Get("Authorization") == "":
+		return fail(http.StatusUnauthorized, "unauthorized", "a token is needed", "send the header Authorization: Bearer TOKEN")
+	}
+	return fail(http.StatusUnauthorized, "unauthorized", "this token is not the hub's", "it is what --token-file or AGENTFORM_TOKEN gave the hub")
+}
+
+// knownHost reports whether a request names this hub by an address, localhost, or the
+// name that it listens at. A page whose name resolves to this hub (DNS rebinding) names
+// another.
+func knownHost(host, own string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.Trim(strings.TrimSuffix(name, "."), "[]")
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	return strings.EqualFold(name, "localhost") || own != "" && strings.EqualFold(name, own)
 }

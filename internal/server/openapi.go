@@ -1,11 +1,15 @@
 package server
 
 import (
+	"cmp"
+	"encoding"
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentform/agentform/api"
 )
@@ -68,23 +72,24 @@ func (r route) operation(path string, s *schemas) object {
 		o["parameters"] = query
 	}
 	if r.in != nil {
-		o["requestBody"] = object{"content": object{"application/json": object{"schema": s.strict(reflect.Indirect(reflect.ValueOf(r.in)).Type())}}}
+		properties, _ := s.fields(reflect.Indirect(reflect.ValueOf(r.in)).Type())
+		schema := object{"type": "object", "properties": properties, "additionalProperties": false}
+		o["requestBody"] = object{"content": object{"application/json": object{"schema": schema}}}
 	}
-	var content object
+	media, schema := "application/json", object{"type": "object"}
 	switch {
 	case r.media != "":
-		content = object{r.media: object{"schema": object{"type": "string"}}}
-	case reflect.TypeOf(r.out).Kind() == reflect.Map:
-		content = object{"application/json": object{"schema": object{"type": "object"}}}
-	default:
-		content = object{"application/json": object{"schema": s.of(reflect.TypeOf(r.out))}}
+		media, schema = r.media, object{"type": "string"}
+	case reflect.TypeOf(r.out).Kind() != reflect.Map:
+		schema = s.of(reflect.TypeOf(r.out))
 	}
-	answers := object{"200": object{"description": "done", "content": content}}
-	for _, status := range slices.Concat([]int{400, 403}, r.fails) {
-		answers[strconv.Itoa(status)] = object{"$ref": "#/components/responses/error"}
-	}
+	answers := object{"200": object{"description": "done", "content": object{media: object{"schema": schema}}}}
+	fails := slices.Concat([]int{http.StatusBadRequest, http.StatusForbidden}, r.fails)
 	if !r.open {
-		answers[strconv.Itoa(http.StatusUnauthorized)] = object{"$ref": "#/components/responses/error"}
+		fails = append(fails, http.StatusUnauthorized)
+	}
+	for _, status := range fails {
+		answers[strconv.Itoa(status)] = object{"$ref": "#/components/responses/error"}
 	}
 	if r.also != 0 {
 		answers[strconv.Itoa(r.also)] = answers["200"]
@@ -105,4 +110,77 @@ func (p param) described() object {
 		schema = object{"type": "array", "items": schema}
 	}
 	return object{"name": p.name, "in": "query", "description": p.about, "schema": schema}
+}
+
+// schemas are JSON Schemas of Go types.
+type schemas struct {
+	types map[string]reflect.Type // by the name in the document
+	found object
+}
+
+// of returns the schema of a type as encoding/json writes it. Structs are described once,
+// and referred to. A pointer may be null.
+func (s *schemas) of(t reflect.Type) object {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return object{"type": "string", "format": "date-time"}
+	case t.Kind() != reflect.Pointer && writesText(t):
+		return object{"type": "string"}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return object{"anyOf": []any{s.of(t.Elem()), object{"type": "null"}}}
+	case reflect.Struct:
+		return s.refer(t)
+	case reflect.Slice:
+		return object{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case reflect.Interface:
+		return object{}
+	}
+	return object{"type": cmp.Or(kinds[t.Kind()], "integer")}
+}
+
+var kinds = map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number"}
+
+// writesText reports whether a type has its own encoding, which is a string here.
+func writesText(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())
+}
+
+// refer describes a struct once, and returns a reference.
+func (s *schemas) refer(t reflect.Type) object {
+	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if other := s.types[name]; other != nil && other != t { // of another package
+		name = strings.ReplaceAll(t.String(), ".", "")
+	}
+	ref := object{"$ref": "#/components/schemas/" + name}
+	if s.types[name] == t {
+		return ref
+	}
+	s.types[name] = t
+	properties, required := s.fields(t)
+	s.found[name] = object{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		s.found[name].(object)["required"] = required
+	}
+	return ref
+}
+
+// fields returns the fields of a struct, and of those that it embeds.
+func (s *schemas) fields(t reflect.Type) (properties object, required []string) {
+	properties = object{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" || !f.IsExported() || name == "-" {
+			continue
+		}
+		name = cmp.Or(name, f.Name)
+		properties[name] = s.of(f.Type)
+		if !strings.Contains(options, "omit") {
+			required = append(required, name)
+		}
+	}
+	return properties, required
 }

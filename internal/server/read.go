@@ -19,15 +19,8 @@ import (
 const lastEvents = 10
 
 // requested returns the snapshot for a request: the last one, or a fresh one.
-func (s *Server) requested(r *http.Request, query ...param) (*hub.Snapshot, error) {
-	q, err := parseQuery(r, query...)
-	if err == nil {
-		err = noBody(r)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if q.Get("fresh") == "true" {
+func (s *Server) requested(r *http.Request) (*hub.Snapshot, error) {
+	if r.URL.Query().Get("fresh") == "true" {
 		return s.look(r.Context())
 	}
 	return s.cfg.Hub.Snapshot(), nil
@@ -41,7 +34,7 @@ func (s *Server) look(ctx context.Context) (*hub.Snapshot, error) {
 }
 
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
-	snapshot, err := s.requested(r, fresh)
+	snapshot, err := s.requested(r)
 	if err != nil {
 		return err
 	}
@@ -53,7 +46,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
-	snapshot, err := s.requested(r, fresh)
+	snapshot, err := s.requested(r)
 	if err != nil {
 		return err
 	}
@@ -71,45 +64,26 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
-	q, err := parseQuery(r, tail)
-	if err == nil {
-		err = noBody(r)
-	}
-	if err != nil {
-		return err
-	}
-	most, _ := strconv.Atoi(q.Get("tail")) // it was validated; 0: all
+	most, _ := strconv.Atoi(r.URL.Query().Get("tail")) // it was validated; 0: all
 	k, err := find(s.cfg.Hub.Snapshot(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	d, err := s.data(r.Context(), k, most)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, d)
-}
-
-// data returns the end of a session's conversation and screen. A session file is not
-// read before the agent is observable. Without one, the scrollback is included.
-func (s *Server) data(ctx context.Context, k status.Input, most int) (api.Data, error) {
 	x := status.Of(k)
-	d := api.Data{Format: api.FormatVersion, Address: x.Address, ID: x.ID, Alive: x.Alive, Observable: x.Observable, Activity: x.Activity}
 	var told activity.Conversation
-	if x.Observable {
-		var err error
+	if x.Observable { // before it, the agent's session file is not read
 		if told, err = s.cfg.Activity.Conversation(*k.Record); err != nil {
-			return d, err
+			return err
 		}
 	}
-	var cut bool
-	d.Path = told.Path
-	d.Entries, cut = status.LastEntries(told.Entries, most)
+	d := api.Data{Format: api.FormatVersion, Address: x.Address, ID: x.ID, Alive: x.Alive, Observable: x.Observable,
+		Activity: x.Activity, Path: told.Path}
+	d.Entries, d.Truncated = status.LastEntries(told.Entries, most)
 	if k.Live != nil {
-		d.Screen = s.screen(ctx, *k.Live, k.Record.Address, most, told.Path == "")
+		d.Screen = s.screen(r.Context(), *k.Live, k.Record.Address, most, told.Path == "")
 	}
-	d.Truncated = d.Screen.Truncated || told.Cut || cut
-	return d, nil
+	d.Truncated = d.Truncated || d.Screen.Truncated || told.Cut
+	return answer(w, http.StatusOK, d)
 }
 
 // screen returns the end of a session's screen, or, if whole, of its scrollback, as far
@@ -155,12 +129,11 @@ func lastLines(text string, most int) (string, bool) {
 }
 
 func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) error {
-	snapshot, err := s.requested(r, fresh)
+	snapshot, err := s.requested(r)
 	if err != nil {
 		return err
 	}
-	p := snapshot.Plan
-	return answer(w, http.StatusOK, status.PlanOf(p, s.cfg.Version))
+	return answer(w, http.StatusOK, status.PlanOf(snapshot.Plan, s.cfg.Version))
 }
 
 // stuckAfter is the age of the last look at which a hub counts as stuck: more than a look
@@ -168,10 +141,7 @@ func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) error {
 const stuckAfter = 5 * time.Minute
 
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
-	snapshot, err := s.requested(r)
-	if err != nil {
-		return err
-	}
+	snapshot := s.cfg.Hub.Snapshot()
 	h, status := api.Health{Format: api.FormatVersion, Status: "ok"}, http.StatusOK
 	if snapshot.Fault != nil {
 		h.Status = "read_only"
@@ -187,8 +157,5 @@ func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
 	return answer(w, http.StatusOK, OpenAPI())
 }

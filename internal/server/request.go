@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,9 +14,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 // maxID bounds the name of a session.
@@ -41,40 +47,43 @@ func find(s *hub.Snapshot, name string) (status.Input, error) {
 	case 1:
 		return within[0], nil
 	case 0:
-		return status.Input{}, &api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "no session " + shorten(name) + " is on record",
-			Next: "GET /v1/sessions lists the sessions; agentform apply makes what the manifest has"}
+		return status.Input{}, fail(http.StatusNotFound, "not_found", "no session "+shorten(name)+" is on record",
+			"GET /v1/sessions lists the sessions; agentform apply makes what the manifest has")
 	}
 	var meant []string
 	for _, k := range within[:min(len(within), 10)] {
 		meant = append(meant, string(k.Record.Address))
 	}
-	return status.Input{}, &api.Error{Status: http.StatusBadRequest, Code: "ambiguous", Message: shorten(name) + " means several sessions",
-		Next: "name one of them: " + strings.Join(meant, ", ")}
+	return status.Input{}, fail(http.StatusBadRequest, "ambiguous", shorten(name)+" means several sessions", "name one of them: "+strings.Join(meant, ", "))
 }
 
-// parseQuery returns the query of a request. It refuses parameters that the route does
-// not have, or that are out of bounds.
-func parseQuery(r *http.Request, known ...param) (url.Values, error) {
+// check refuses a body where the route has none, and parameters that the route does not
+// have, or that are out of bounds.
+func (x route) check(r *http.Request) error {
+	if x.in == nil && r.ContentLength != 0 {
+		return badRequest("this request has no body", "leave it out")
+	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, badRequest("the query cannot be read", "")
+		return badRequest("the query cannot be read", "")
 	}
 	for name, values := range q {
-		i := slices.IndexFunc(known, func(p param) bool { return p.name == name })
-		if i < 0 {
-			return nil, badRequest("there is no parameter "+shorten(name), "GET /v1/openapi.json says which there are")
-		}
-		p := known[i]
-		if len(values) > 1 && !p.many || len(values) > 100 {
-			return nil, badRequest("the parameter "+p.name+" is there too often", "")
+		i := slices.IndexFunc(x.query, func(p param) bool { return p.name == name })
+		switch {
+		case x.query == nil:
+			return nil
+		case i < 0:
+			return badRequest("there is no parameter "+shorten(name), "GET /v1/openapi.json says which there are")
+		case len(values) > 1 && !x.query[i].many || len(values) > 100:
+			return badRequest("the parameter "+name+" is there too often", "")
 		}
 		for _, v := range values {
-			if !p.fits(v) {
-				return nil, badRequest(p.name+" cannot be "+shorten(v), p.about)
+			if !x.query[i].fits(v) {
+				return badRequest(name+" cannot be "+shorten(v), x.query[i].about)
 			}
 		}
 	}
-	return q, nil
+	return nil
 }
 
 func (p param) fits(v string) bool {
@@ -95,15 +104,14 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return &api.Error{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "the body is longer than 64 KiB", Next: "put it into a file, and send where that is"}
+		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body is longer than 64 KiB", "put it into a file, and send where that is")
 	case err != nil:
 		return badRequest("the body cannot be read: "+err.Error(), "")
 	case len(body) == 0:
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &api.Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Message: "the body has to be JSON",
-			Next: "send the header Content-Type: application/json"}
+		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body has to be JSON", "send the header Content-Type: application/json")
 	}
 	d := json.NewDecoder(strings.NewReader(string(body)))
 	d.DisallowUnknownFields()
@@ -116,10 +124,81 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// noBody refuses a body where the route has none.
-func noBody(r *http.Request) error {
-	if r.ContentLength != 0 {
-		return badRequest("this request has no body", "leave it out")
+// refuse responds with an error. If the response has started, it closes the connection.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if statusOf(w) != 0 {
+		s.log.Debug("an answer was broken off", "path", r.URL.Path, "error", err)
+		panic(http.ErrAbortHandler)
 	}
-	return nil
+	e := errorOf(err)
+	if e.Status == http.StatusInternalServerError {
+		s.log.Warn("a request failed", "path", r.URL.Path, "error", err)
+	}
+	if e.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="agentform"`)
+	}
+	if e.Status == http.StatusRequestEntityTooLarge {
+		w.Header().Set("Connection", "close")
+	}
+	_ = answer(w, e.Status, api.Failure{Error: e}) // the client may be gone
+}
+
+// answer responds with a document.
+func answer(w http.ResponseWriter, status int, document any) error {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	return wire.Write(w, document)
+}
+
+// errorOf returns the response to an error.
+func errorOf(err error) *api.Error {
+	conflict := func(code, next string) *api.Error { return fail(http.StatusConflict, code, err.Error(), next) }
+	if known, is := errors.AsType[*api.Error](err); is {
+		return known
+	}
+	problem, refused := errors.AsType[session.Diagnostic](err)
+	switch {
+	case has[*engine.UnknownError](err):
+		return fail(http.StatusNotFound, "not_found", err.Error(), "GET /v1/sessions lists the sessions")
+	case has[*state.LockedError](err):
+		return conflict("locked", "another process holds the state's lock: try again in a moment")
+	case has[*state.NewerError](err):
+		return conflict("read_only", "the hub is older than what wrote the state: update and restart it")
+	case has[*input.DialogError](err):
+		return conflict("asks", `answer with a key: POST {"key": "1"}, or attach and look`)
+	case has[*input.NotTakenError](err):
+		return conflict("not_taken", "GET data shows the screen")
+	case errors.Is(err, session.ErrGone):
+		return conflict("gone", "POST restart starts it again")
+	case errors.Is(err, session.ErrRefused):
+		return conflict("paused", "POST resume takes input again")
+	case refused:
+		return conflict("refused", problem.Detail)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return fail(http.StatusServiceUnavailable, "unavailable", "the hub has no answer in time", "try again in a moment")
+	}
+	return fail(http.StatusInternalServerError, "failed", err.Error(), "GET the session says how it is now")
+}
+
+func has[T error](err error) bool {
+	_, is := errors.AsType[T](err)
+	return is
+}
+
+func fail(status int, code, message, next string) *api.Error {
+	return &api.Error{Status: status, Code: code, Message: message, Next: next}
+}
+
+func badRequest(message, next string) *api.Error {
+	return fail(http.StatusBadRequest, "bad_request", message, next)
+}
+
+// shorten returns the start of a client's text, safe for responses and the log.
+func shorten(s string) string {
+	const most = 80
+	s = plaintext.Safe(s)
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -1,10 +1,7 @@
 package server
 
 import (
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/agentform/agentform/api"
 )
@@ -17,13 +14,13 @@ type route struct {
 	id           string   // its name in the document, and in the metrics
 	summary      string
 	about        string
-	query        []param
-	in           any    // a value of the body's type; nil: no body
-	out          any    // a value of the response's type; nil: not JSON
-	media        string // of a response that is not JSON
-	fails        []int  // the statuses of errors, besides 400, 401 and 403
-	also         int    // a status besides 200 with the same body; 0: none
-	open         bool   // needs no token
+	query        []param // nil: not checked
+	in           any     // a value of the body's type; nil: no body
+	out          any     // a value of the response's type; nil: not JSON
+	media        string  // of a response that is not JSON
+	fails        []int   // the statuses of errors, besides 400, 401 and 403
+	also         int     // a status besides 200 with the same body; 0: none
+	open         bool    // needs no token
 	handle       func(*Server, http.ResponseWriter, *http.Request) error
 }
 
@@ -41,6 +38,7 @@ var (
 	tail  = param{name: "tail", kind: "integer", most: 100000, about: "only so many of the last lines, or entries; 48 KiB at most in any case"}
 	after = param{name: "after", kind: "string", most: 100, about: "the id of the last event that you had; as the header Last-Event-ID, which counts before it"}
 	of    = param{name: "session", kind: "string", most: maxID, many: true, about: "only events of this session: an id, an address or a short name"}
+	none  = []param{}
 )
 
 // routes returns all endpoints.
@@ -78,11 +76,11 @@ func routes() []route {
 		route{
 			method: "POST", path: "/v1/sessions/{id}/send", id: "sendToSession", in: api.Input{}, out: api.Sent{},
 			summary: "Type into the agent", about: "Types a text and submits it, and answers when the agent has it; or presses one key. Nothing is typed while the agent asks something: answer with a key.",
-			fails: []int{404, 409, 413, 415}, handle: (*Server).send,
+			query: none, fails: []int{404, 409, 413, 415}, handle: (*Server).send,
 		},
 		route{method: "GET", path: "/v1/openapi.json", id: "getOpenAPI", out: map[string]any{}, summary: "This document", open: true, handle: (*Server).getOpenAPI},
 		route{
-			method: "GET", path: "/healthz", id: "getHealth", out: api.Health{}, open: true, also: http.StatusServiceUnavailable,
+			method: "GET", path: "/healthz", id: "getHealth", query: none, out: api.Health{}, open: true, also: http.StatusServiceUnavailable,
 			summary: "Whether the hub does its work", about: "503 if its last look is long ago.", handle: (*Server).getHealth,
 		},
 		route{method: "GET", path: "/metrics", id: "getMetrics", media: "text/plain", summary: "Metrics, as Prometheus reads them", handle: (*Server).getMetrics},
@@ -101,9 +99,4 @@ func byPath(all []route) map[string]map[string]route {
 		}
 	}
 	return found
-}
-
-// allow lists methods as the header Allow does.
-func allow(methods map[string]route) string {
-	return strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
 }

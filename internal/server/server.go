@@ -5,14 +5,17 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/net/netutil"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
@@ -26,7 +29,7 @@ import (
 type Hub interface {
 	Snapshot() *hub.Snapshot
 	Look(ctx context.Context) (*hub.Snapshot, error)
-	Events(ctx context.Context, after string) iter.Seq2[hub.Event, error]
+	Events(ctx context.Context, after string) (iter.Seq[hub.Event], error)
 	Do(ctx context.Context, by string, hand engine.Override) (plan.Plan, apply.Tally, error)
 	Send(ctx context.Context, by string, a session.Address, in session.Input) (input.Outcome, error)
 	Capture(ctx context.Context, a session.Address, lines int) (string, error)
@@ -36,15 +39,12 @@ type Hub interface {
 type Config struct {
 	Hub      Hub
 	Activity *activity.Reader
-	// Facts reads the folder of a run: how a run ended of which nothing is live. If Facts
-	// is nil, that is not known.
-	Facts   func(run string) session.RunFacts
-	Metrics *Metrics
-	Project string
-	Version string // of agentform
-	// By is the author of actions that come over the unix socket: the owner of the hub.
-	By  string
-	Log *slog.Logger // nil: nowhere
+	Facts    func(run string) session.RunFacts // how a run ended; nil: not known
+	Metrics  *Metrics
+	Project  string
+	Version  string       // of agentform
+	By       string       // the author of actions over the unix socket: the owner of the hub
+	Log      *slog.Logger // nil: nowhere
 }
 
 // ByToken is the author of actions that come with the token.
@@ -53,8 +53,7 @@ const ByToken = "api"
 // Limits, so that slow and malicious clients cost little.
 const (
 	maxConnections = 1000
-	maxHeader      = 16 << 10
-	headerSlack    = 4 << 10 // what net/http reads beyond MaxHeaderBytes
+	maxHeader      = 12 << 10 // net/http reads 4 KiB more
 	maxBody        = 64 << 10
 	headerTime     = 5 * time.Second
 	readTime       = 5 * time.Second  // of a whole request
@@ -68,11 +67,9 @@ const (
 
 // Server serves one hub. New returns one.
 type Server struct {
-	cfg   Config
-	log   *slog.Logger
-	began time.Time
-	// acting is the context of actions, which go on when the client is gone.
-	acting   context.Context
+	cfg      Config
+	log      *slog.Logger
+	acting   context.Context // of actions, which go on when the client is gone
 	cancel   context.CancelFunc
 	doing    sync.RWMutex  // read-locked by actions
 	pace     time.Duration // between heartbeats of an event stream
@@ -87,7 +84,10 @@ func New(c Config) *Server {
 	if c.Facts == nil {
 		c.Facts = func(string) session.RunFacts { return session.RunFacts{} }
 	}
-	s := &Server{cfg: c, log: c.Log, began: time.Now(), pace: heartbeat, patience: writeTime}
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics(c.Version)
+	}
+	s := &Server{cfg: c, log: c.Log, pace: heartbeat, patience: writeTime}
 	s.acting, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -112,7 +112,7 @@ func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 	for _, l := range listeners {
 		server := &http.Server{
 			Handler: s.Handler(l), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime,
-			MaxHeaderBytes: maxHeader - headerSlack, ConnContext: withConn, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+			MaxHeaderBytes: maxHeader, ConnContext: withConn, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 			BaseContext: func(net.Listener) context.Context { return streams },
 		}
 		servers = append(servers, server)
@@ -148,22 +148,21 @@ func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 func (s *Server) Handler(l Listener) http.Handler {
 	mux := http.NewServeMux()
 	for path, methods := range byPath(routes()) {
-		mux.Handle(path, s.dispatch(methods, newGuard(l)))
+		mux.Handle(path, s.dispatch(methods, l.Token))
 	}
 	mux.HandleFunc("GET /{$}", page("index.html"))
 	for _, name := range []string{"dashboard.css", "dashboard.js", "model.mjs"} {
 		mux.HandleFunc("GET /"+name, page(name))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, &api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing at " + shorten(r.URL.Path),
-			Next: "GET /v1/openapi.json lists the endpoints"})
+		s.refuse(w, r, fail(http.StatusNotFound, "not_found", "there is nothing at "+shorten(r.URL.Path), "GET /v1/openapi.json lists the endpoints"))
 	})
 	return s.middleware(l, mux)
 }
 
 // dispatch returns the handler of one path, with its methods.
-func (s *Server) dispatch(methods map[string]route, g guard) http.Handler {
-	allowed := allow(methods)
+func (s *Server) dispatch(methods map[string]route, token string) http.Handler {
+	allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		method := r.Method
 		if method == http.MethodHead {
@@ -172,12 +171,17 @@ func (s *Server) dispatch(methods map[string]route, g guard) http.Handler {
 		x, there := methods[method]
 		if !there {
 			w.Header().Set("Allow", allowed)
-			s.refuse(w, r, &api.Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: r.Method + " cannot be done here",
-				Next: "use " + allowed})
+			s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", r.Method+" cannot be done here", "use "+allowed))
 			return
 		}
 		began := time.Now()
-		err := g.check(r, x)
+		var err error
+		if !x.open {
+			err = authenticate(r, token)
+		}
+		if err == nil {
+			err = x.check(r)
+		}
 		if err == nil {
 			err = x.handle(s, w, r)
 		}
@@ -185,7 +189,7 @@ func (s *Server) dispatch(methods map[string]route, g guard) http.Handler {
 			s.refuse(w, r, err)
 		}
 		status := statusOf(w)
-		s.cfg.Metrics.request(x.id, status)
+		s.cfg.Metrics.requests.WithLabelValues(x.id, strconv.Itoa(status)).Inc()
 		s.log.Debug("asked", "what", x.id, "path", r.URL.Path, "status", status, "took", time.Since(began))
 	})
 }

@@ -26,25 +26,25 @@ type flood struct{ Hub }
 
 func (flood) Snapshot() *hub.Snapshot { return &hub.Snapshot{At: time.Now()} }
 
-func (flood) Events(ctx context.Context, after string) iter.Seq2[hub.Event, error] {
-	return func(yield func(hub.Event, error) bool) {
+func (flood) Events(ctx context.Context, after string) (iter.Seq[hub.Event], error) {
+	return func(yield func(hub.Event) bool) {
 		n := 0
 		_, _ = fmt.Sscanf(after, "life.%d.", &n) // without it from the first on
 		for ctx.Err() == nil {
 			n++
 			e := hub.Event{ID: fmt.Sprintf("life.%d.1", n), Event: history.Event{Kind: history.StatusChanged, Excerpt: strings.Repeat("x", 40<<10)}}
-			if !yield(e, nil) {
+			if !yield(e) {
 				return
 			}
 		}
-	}
+	}, nil
 }
 
 // silent is a hub to which nothing happens.
 type silent struct{ flood }
 
-func (silent) Events(ctx context.Context, _ string) iter.Seq2[hub.Event, error] {
-	return func(func(hub.Event, error) bool) { <-ctx.Done() }
+func (silent) Events(ctx context.Context, _ string) (iter.Seq[hub.Event], error) {
+	return func(func(hub.Event) bool) { <-ctx.Done() }, nil
 }
 
 // A reader that does not read is let go, keeps nobody else waiting, and can come back.
