@@ -18,12 +18,10 @@ import (
 )
 
 // Client is a client of a hub's unix socket, safe for concurrent use. Sessions are named
-// by id, address or short name. The error is an *Error if the hub refuses a request, or
-// else that of the connection.
+// by id, address or short name. If the hub refuses a request, the error is an *Error.
 type Client struct{ http *http.Client }
 
-// Dial returns a client of the hub with that unix socket. It connects with the first
-// request.
+// Dial returns a client of the hub with that unix socket.
 func Dial(socket string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
@@ -77,7 +75,6 @@ func (c *Client) Send(ctx context.Context, id string, in Input) (d Sent, err err
 
 func pathOf(id string) string { return "/v1/sessions/" + url.PathEscape(id) }
 
-// longestAnswer limits the size of a response.
 const longestAnswer = 64 << 20
 
 func (c *Client) ask(ctx context.Context, method, path string, body, into any) error {
@@ -92,7 +89,6 @@ func (c *Client) ask(ctx context.Context, method, path string, body, into any) e
 	return nil
 }
 
-// do sends a request and returns a successful response.
 func (c *Client) do(ctx context.Context, method, path string, body any, header http.Header) (*http.Response, error) {
 	var text io.Reader = http.NoBody
 	if body != nil {
@@ -134,12 +130,10 @@ type Event struct {
 	EventRecord
 }
 
-// again is the wait before a broken stream is requested again.
 const again = 500 * time.Millisecond
 
-// Events yields the events of sessions, or of all if none is named, after the event with
-// an id, or from now on. It resumes a broken stream. It ends with ctx, or with an error,
-// which it yields last.
+// Events yields the events of sessions, or of all, after the one with an id, or from now
+// on. It resumes a broken stream. It ends with ctx or an error, which it yields last.
 func (c *Client) Events(ctx context.Context, after string, ids ...string) iter.Seq2[Event, error] {
 	path := "/v1/events"
 	if len(ids) > 0 {
@@ -172,7 +166,6 @@ func (c *Client) Events(ctx context.Context, after string, ids ...string) iter.S
 	}
 }
 
-// received yields the events of a stream until it ends or breaks.
 func received(stream io.Reader) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		lines := bufio.NewReader(stream)

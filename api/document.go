@@ -8,13 +8,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// FormatVersion is the version of every JSON document. The number before the
-// dot grows when something that stood in one changes or goes, the one after it
-// when something is added.
+// FormatVersion is the version of every JSON document. A change or deletion raises the
+// first number, an addition the second.
 const FormatVersion = "1.0"
 
-// Session is one session in a status document. A nil pointer means that a value is not
-// known or absent, and is null in JSON.
+// Session is one session in a status document. What is not known or absent is nil.
 type Session struct {
 	Address        session.Address   `json:"address"`
 	Name           string            `json:"name"` // the address as a person types it: worker["web"]
@@ -66,8 +64,7 @@ type Budget struct {
 	Until  *time.Time `json:"until"` // time of the next try, if backing off
 }
 
-// Unhealthy is why the hub considers a live session unhealthy. It is in the history, and
-// so is known after the hub has ended.
+// Unhealthy is why the hub considers a live session unhealthy, by its history.
 type Unhealthy struct {
 	Reason string    `json:"reason"` // hung, heartbeat, contradicted, unobserved
 	Detail string    `json:"detail"`
@@ -194,23 +191,22 @@ type PlanDocument struct {
 
 // Change is one session of a plan document.
 type Change struct {
-	Address session.Address `json:"address"`
-	Action  plan.Action     `json:"action"`
-	Reason  plan.Reason     `json:"reason"`
-	Detail  string          `json:"detail"`
-	Fields  []Field         `json:"fields"`
-	Until   *time.Time      `json:"until,omitempty"`
-	Moved   session.Address `json:"previous_address,omitempty"`
-	Import  string          `json:"import_id,omitempty"`
-	// Interrupts is the turn that the change interrupts.
-	Interrupts *Interrupted `json:"interrupts,omitempty"`
+	Address    session.Address `json:"address"`
+	Action     plan.Action     `json:"action"`
+	Reason     plan.Reason     `json:"reason"`
+	Detail     string          `json:"detail"`
+	Fields     []Field         `json:"fields"`
+	Until      *time.Time      `json:"until,omitempty"`
+	Moved      session.Address `json:"previous_address,omitempty"`
+	Import     string          `json:"import_id,omitempty"`
+	Interrupts *Interrupted    `json:"interrupts,omitempty"`
 }
 
 // Interrupted is a turn that a change interrupts.
 type Interrupted struct {
 	Activity session.Activity `json:"activity"`
 	Since    *time.Time       `json:"since"`
-	// AfterTurn is how many seconds the turn may go on first; 0: none.
+	// AfterTurn is how many seconds the turn may go on first.
 	AfterTurn float64 `json:"after_turn_seconds"`
 }
 

@@ -20,16 +20,14 @@ type Seen struct {
 	MovedAt  time.Time // last output; zero: unknown
 }
 
-// quietTime is how long a session without output is not between two states:
-// runtimes count seconds.
 const quietTime = 2 * time.Second
 
 // steadyTime is how long a screen must show the same status before it is recorded.
 const steadyTime = 200 * time.Millisecond
 
 // Tell adds to the history in the session's directory what is new in an observation, and
-// returns it. With another status, it adds the screen to the transcript there. past is
-// the history as last read: if it has everything, nothing is locked.
+// returns it; another status adds the screen to the transcript there. If past, the
+// history as last read, has everything, nothing is locked.
 func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Event, error) {
 	if !r.steady(x) {
 		x.Status = ""
@@ -46,15 +44,14 @@ func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Ev
 	return added, err
 }
 
-// Tellable reports whether changes of a session are recorded: it has a run, and no
-// action is in progress. An action that failed after the agent started is over.
+// Tellable reports whether changes of a session are recorded: it has a run, and no action
+// is in progress. One that failed after the agent started is over.
 func Tellable(rec session.Record) bool {
 	failed := rec.LastError != "" && rec.Intent != session.Queued && !rec.Run.StartedAt.IsZero()
 	return rec.Run.ID != "" && (rec.Intent == session.Settled || failed)
 }
 
-// steady reports whether a status can be recorded: it does not come from the screen
-// alone, or it has lasted.
+// steady reports whether a status does not come from the screen alone, or has lasted.
 func (r *Reader) steady(x Seen) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,14 +102,13 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	return all
 }
 
-// changed reports whether another status is recorded here: commands record the starts
-// and stops that they do.
+// changed reports whether another status is recorded here, not by the command that starts
+// or stops.
 func changed(now, was session.Status) bool {
 	starts := func(s session.Status) bool { return s == session.StatusBooting || s == session.StatusRunning }
 	return now != session.StatusStopped && now != session.StatusPending && now != was && !(starts(now) && starts(was))
 }
 
-// recorded is what a history has of a run.
 type recorded struct {
 	status                                 session.Status
 	observable, firstTurn, ready, attached bool
@@ -144,7 +140,7 @@ func recordedOf(run string, events []history.Event) recorded {
 	return p
 }
 
-// FirstTurnAt returns when the first turn of a run ended by its history, or zero.
+// FirstTurnAt returns when the first turn ended by the history, or zero.
 func FirstTurnAt(rec session.Record, events []history.Event) time.Time {
 	for _, e := range events {
 		if e.Kind == history.FirstTurnDone && e.Run == rec.Run.ID {
@@ -154,17 +150,16 @@ func FirstTurnAt(rec session.Record, events []history.Event) time.Time {
 	return time.Time{}
 }
 
-// Kept reports whether the history has seen the agent's own file of the run, with a
-// message in it.
+// Kept reports whether the history has seen the run's session file with a message.
 func Kept(rec session.Record, events []history.Event) bool {
 	return recordedOf(rec.Run.ID, events).observable
 }
 
-// Requests returns the URLs of the pull requests in the history, the oldest first.
+// Requests returns the URLs of pull requests in the history, oldest first.
 func Requests(events []history.Event) []string { return recordedOf("", events).requests }
 
-// Astray returns the event that a workspace is on another branch than recorded,
-// unless the history has it: once for each branch found.
+// Astray returns the event that a workspace is on another branch than recorded, unless
+// the history has it.
 func Astray(rec session.Record, found, detail string, past []history.Event) []history.Event {
 	for _, e := range slices.Backward(past) {
 		if e.Kind == history.BranchMismatch && e.New == found && e.Old == rec.Tree.Branch {
@@ -178,8 +173,8 @@ func Astray(rec session.Record, found, detail string, past []history.Event) []hi
 		Old: rec.Tree.Branch, New: found, Detail: detail}}
 }
 
-// Illness returns the event with which the hub found a session's run unhealthy, unless
-// it was withdrawn, and whether a person was told.
+// Illness returns the event with which the hub last found a run unhealthy, unless it was
+// withdrawn, and whether a person was told.
 func Illness(rec session.Record, past []history.Event) (found *history.Event, escalated bool) {
 	for i := range slices.Backward(past) {
 		switch e := &past[i]; {

@@ -32,13 +32,11 @@ type Reader struct {
 	seen     map[string]*seen     // by run
 }
 
-// program is the adapter of an agent, with its patterns compiled once.
 type program struct {
 	spec  session.AgentSpec
 	agent session.Agent
 }
 
-// seen is what has been read of a run.
 type seen struct {
 	env     map[string]string // of the agent; nil: not read yet
 	heard   int64             // size of the signals when they were read
@@ -56,8 +54,8 @@ type seen struct {
 	before  session.Activity // of the last look, as detected
 }
 
-// New returns a Reader for the sessions of a data directory. home is that of agents
-// with an unknown environment. adapt returns an agent's adapter, as agent.For does.
+// New returns a Reader for a data directory. home is that of agents with an unknown
+// environment. adapt returns an agent's adapter, as agent.For does.
 func New(dataDir, home string, adapt func(session.AgentSpec) session.Agent) *Reader {
 	return &Reader{runs: filepath.Join(dataDir, "runs"), home: home, adapt: adapt,
 		agents: map[session.Address]program{}, programs: map[string][]program{}, seen: map[string]*seen{}}
@@ -99,7 +97,6 @@ func (r *Reader) Agent(rec session.Record) session.Agent {
 	return r.agents[rec.Address].agent
 }
 
-// Forget drops what was read of all other runs.
 func (r *Reader) Forget(but map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,8 +123,8 @@ func (r *Reader) Conversation(rec session.Record) (Conversation, error) {
 	return Conversation{own.Path, sessionfile.Entries(a, lines), cut}, err
 }
 
-// Read detects what a session's agent does. live is nil if the runtime shows
-// nothing of it; given is when it was last sent something, zero for never.
+// Read detects what an agent does. live is nil if the runtime shows nothing of the
+// session; given is when it was last sent something, or zero.
 func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Time) Look {
 	if rec.Unmade() {
 		return Look{Activity: session.NoActivity}
@@ -174,8 +171,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	return x
 }
 
-// read detects from the evidence without the texts that were typed: the screen
-// shows them, and they say nothing about the outcome.
+// read detects from the evidence without the texts that were typed.
 func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detection {
 	detection := a.Detect(e)
 	if e.Liveness != session.Alive || detection.Source != agent.FromScreen && detection.PR == "" {
@@ -192,8 +188,7 @@ func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detect
 	return without
 }
 
-// replayed reports whether the screen's conversation is of earlier runs: the run
-// resumed one, and nothing was sent since.
+// replayed reports whether the screen's conversation is of earlier runs.
 func replayed(a session.Agent, rec session.Record, n *session.Transcript, signals []session.Signal, given time.Time) bool {
 	if rec.Run.Conversation == "" || rec.Run.Number < 2 && rec.Spec.Conversation == (session.Conversation{}) || !given.Before(rec.Run.StartedAt) || n != nil && n.At.After(rec.Run.StartedAt) {
 		return false
@@ -201,7 +196,6 @@ func replayed(a session.Agent, rec session.Record, n *session.Transcript, signal
 	return !slices.ContainsFunc(signals, func(s session.Signal) bool { return means(a, s) == session.Working })
 }
 
-// expects says when a resting agent becomes observable.
 func expects(rec session.Record) string {
 	if rec.Spec.Agent.Observable == agent.AfterFirstTurn {
 		return "it can be observed when its first turn has ended"
@@ -222,13 +216,11 @@ func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Eve
 	return r.Read(rec, live, given, now)
 }
 
-// InImage reports whether the agent's home is inside its container, so that its
-// files cannot be read here.
+// InImage reports whether the agent's home is inside its container.
 func (r *Reader) InImage(rec session.Record) bool {
 	return rec.Spec.Runtime.Traits().OwnHome && r.environ(rec.Run.ID)["HOME"] == ""
 }
 
-// inImage stands for a home inside a container.
 const inImage = "/nonexistent"
 
 // Lookup returns what is known of a session's run for finding its files.
@@ -254,8 +246,7 @@ func (r *Reader) run(id string) *seen {
 	return s
 }
 
-// environ returns the environment that a run's agent was started with, as the run
-// directory has it.
+// environ returns the environment that a run's agent was started with.
 func (r *Reader) environ(run string) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -274,7 +265,6 @@ func (r *Reader) environ(run string) map[string]string {
 	return s.env
 }
 
-// signals returns the run's hook events, rereading them when there are more.
 func (r *Reader) signals(rec session.Record) []session.Signal {
 	dir := filepath.Join(r.runs, rec.Run.ID)
 	r.mu.Lock()
@@ -304,8 +294,8 @@ func (r *Reader) Heard(runs []string) int64 {
 	return all
 }
 
-// Given returns when a session was last sent its prompt or a text, zero for never,
-// and whether its agent was working then.
+// Given returns when a session was last sent its prompt or a text, or zero, and whether
+// its agent was working then.
 func Given(rec session.Record, past []history.Event) (at time.Time, queued bool) {
 	for _, e := range slices.Backward(past) {
 		if e.Kind == history.Sent && e.Time.After(rec.Run.DeliveredAt) {

@@ -14,13 +14,11 @@ func means(a session.Agent, s session.Signal) session.Activity {
 	return a.Detect(session.Evidence{Liveness: session.Alive, Signals: []session.Signal{s}}).Activity
 }
 
-// over reports whether the activity is one after a turn.
 func over(a session.Activity) bool {
 	return a == session.Idle || a == session.Done || a == session.Failed || a == session.BlockedAPI
 }
 
-// settled returns the transcript without a last turn that other signals say goes
-// on. A turn of an earlier run does not.
+// settled returns the transcript without a last turn that other signals say goes on.
 func settled(n *session.Transcript, detection session.Detection, started time.Time) *session.Transcript {
 	if n == nil || !n.Unsettled || over(detection.Activity) || n.TurnAt.Before(started) {
 		return n
@@ -33,9 +31,8 @@ func settled(n *session.Transcript, detection session.Detection, started time.Ti
 	return &open
 }
 
-// turnEnd returns when the last turn of the run ended by hooks or session file;
-// zero: unknown, or it goes on. While a message is queued, the turn before it is
-// not the last.
+// turnEnd returns when the last turn ended by hooks or session file; zero: unknown, or it
+// goes on, or a message is queued.
 func turnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, started time.Time) time.Time {
 	at, begun := hookTurn(a, signals)
 	if n == nil {
@@ -58,7 +55,7 @@ func turnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, s
 const early = 2 * time.Second
 
 // hookTurn returns when the last turn ended that hooks report, and when they last
-// reported work. Rest before any work is no turn.
+// reported work. Idleness before any work is no turn.
 func hookTurn(a session.Agent, signals []session.Signal) (ended, worked time.Time) {
 	for _, s := range slices.Backward(signals) {
 		switch m := means(a, s); {
@@ -71,8 +68,7 @@ func hookTurn(a session.Agent, signals []session.Signal) (ended, worked time.Tim
 	return time.Time{}, time.Time{}
 }
 
-// firstTurn returns when the session's first turn ended, by its file, its hooks, or
-// else by rest after work.
+// firstTurn returns when the first turn ended by file, hooks, or idleness after work.
 func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals []session.Signal, now time.Time) time.Time {
 	if n := x.Transcript; n != nil && !n.FirstTurnAt.IsZero() {
 		return n.FirstTurnAt
@@ -106,8 +102,7 @@ func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals 
 	return s.first
 }
 
-// observable reports whether the agent's session file exists or should. Before, its
-// absence means nothing.
+// observable reports whether the agent's session file exists or should.
 func observable(rec session.Record, x Look, given time.Time) bool {
 	if rec.Run.ID == "" {
 		return false
@@ -124,9 +119,8 @@ func observable(rec session.Record, x Look, given time.Time) bool {
 	return true
 }
 
-// Overdue reports whether a session was sent something and has been unobserved for
-// too long, alive or not. past reads its history, which is done last because most
-// have a file.
+// Overdue reports whether a session, alive or not, was sent something and has been
+// unobserved for too long. It calls past last, since most have a file.
 func (r *Reader) Overdue(rec session.Record, past func() []history.Event, now time.Time) bool {
 	a := r.Agent(rec)
 	if !keeps(rec, a) || r.files.Present(a, r.Lookup(rec)) {
@@ -142,8 +136,6 @@ func keeps(rec session.Record, a session.Agent) bool {
 	return len(a.Files(session.Lookup{Home: "/", Dir: "/"})) > 0 || rec.Spec.Agent.Observable == agent.AfterFirstTurn
 }
 
-// overdue reports whether an agent with session files was sent something and has
-// had none for too long.
 func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) bool {
 	limit := rec.Spec.Agent.UnobservedFor.D()
 	if limit <= 0 || given.IsZero() || x.Transcript != nil || !x.FirstTurnAt.IsZero() || !keeps(rec, a) {
@@ -156,13 +148,12 @@ func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) 
 	return now.Sub(since) > limit
 }
 
-// restsFor is how long an agent that was not observed working must be idle after a
-// message to have ended a turn.
+// restsFor is how long an agent that was not observed working must be idle to have ended
+// a turn.
 const restsFor = 5 * time.Second
 
-// DoingOf returns what a session's agent does, from a look and its history, and whether
-// a turn has ended since it got its prompt, in this run or one whose conversation it
-// resumed. moved is when its screen last changed.
+// DoingOf returns what an agent does, and whether a turn has ended since its prompt, in
+// this run or one whose conversation it resumed. moved is its last output.
 func DoingOf(rec session.Record, x Look, moved time.Time, past []history.Event, now time.Time) session.Doing {
 	given, _ := Given(rec, past)
 	prompted := rec.Run.DeliveredAt
@@ -175,8 +166,7 @@ func DoingOf(rec session.Record, x Look, moved time.Time, past []history.Event, 
 		Turn: !x.FirstTurnAt.IsZero() || rests || slices.ContainsFunc(past, ended)}
 }
 
-// started reports whether the run's agent has been ready for a prompt: by record,
-// history or this look. The result is cached.
+// started reports whether the run's agent has been ready for a prompt.
 func (r *Reader) started(a session.Agent, rec session.Record, x Look, e session.Evidence) bool {
 	if !rec.Run.ReadyAt.IsZero() || !x.FirstTurnAt.IsZero() {
 		return true

@@ -59,8 +59,8 @@ func (r *Reader) Note(run, text string, at time.Time) error {
 	return nil
 }
 
-// given returns the texts that a run was sent, its prompt first, and when it was
-// last sent one. What cannot be read is left out.
+// given returns the texts that a run was sent, its prompt first, and the time of the
+// last. What cannot be read is left out.
 func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +88,6 @@ func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 	return s.typed, s.sentAt
 }
 
-// readTyped reads the end of typedFile and skips invalid lines.
 func readTyped(path string) []typed {
 	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
 	if err != nil {

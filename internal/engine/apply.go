@@ -17,8 +17,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// ChangedError reports that an approved change is not what would be done now. Nothing
-// was done.
+// ChangedError reports that an approved change is not what would be done now.
 type ChangedError struct {
 	Changes []string // one sentence for each session
 }
@@ -54,7 +53,6 @@ func (e *Engine) Apply(ctx context.Context, q Request, approved plan.Plan, drain
 	return tally, e.await(ctx, q.Wait, tally, err)
 }
 
-// notObserved returns why a plan could not be computed again as it was approved.
 func notObserved(p plan.Plan) error {
 	var errs []error
 	for _, d := range p.Problems {
@@ -130,8 +128,7 @@ func (e *Engine) locked(ctx context.Context, act func(*state.Store, apply.Applie
 	return tally, err
 }
 
-// await waits, if asked, without the lock, until the sessions that were started are
-// ready. err is that of the apply.
+// await waits, without the lock, until the sessions that were started are ready.
 func (e *Engine) await(ctx context.Context, wait bool, t apply.Tally, err error) error {
 	if !wait || ctx.Err() != nil || errors.Is(err, apply.ErrInterrupted) {
 		return err
@@ -145,8 +142,7 @@ func (e *Engine) await(ctx context.Context, wait bool, t apply.Tally, err error)
 	return errors.Join(err, a.Await(ctx, t))
 }
 
-// keepApproved compares a plan computed now with the approved one, and removes from it
-// what was not approved.
+// keepApproved removes from a plan computed now what was not approved.
 func keepApproved(p *plan.Plan, approved plan.Plan) (left []session.Diagnostic, err error) {
 	now := make(map[session.Address]*plan.Change, len(p.Changes))
 	for i := range p.Changes {
@@ -183,7 +179,6 @@ func keepApproved(p *plan.Plan, approved plan.Plan) (left []session.Diagnostic, 
 	return left, nil
 }
 
-// waits reports whether a change is a start that is held.
 func waits(c plan.Change) bool {
 	return c.Action == plan.Hold &&
 		(c.Reason == plan.ReasonQueued || c.Reason == plan.ReasonDependency || c.Reason == plan.ReasonDependencyFailed)
@@ -199,7 +194,6 @@ func wants(is *plan.Change, was plan.Change) bool {
 	return err == nil && err2 == nil && bytes.Equal(now, then)
 }
 
-// difference describes how a change has changed.
 func difference(was plan.Change, is *plan.Change) string {
 	how := "it was " + words(was)
 	switch {
@@ -213,7 +207,6 @@ func difference(was plan.Change, is *plan.Change) string {
 	return fmt.Sprintf("%s has changed since the plan was made: %s", was.Address, how)
 }
 
-// words returns a change as a plan shows it: ↻ restart.
 func words(c plan.Change) string {
 	if c.Action == plan.None {
 		return "nothing to do"

@@ -28,8 +28,7 @@ type Engine struct {
 	// Check refuses a state that must not be used from here. A nil Check accepts all.
 	Check func(state.State) error
 
-	// Runtime opens a runtime of the project with that lineage, which is empty before
-	// the first apply. It is called once for each engine and lineage.
+	// Runtime opens a runtime. The lineage is empty before the first apply.
 	Runtime  func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
 	Observer Observer         // without Runtime
 	Applier  apply.Applier    // without Store and Runtime
@@ -47,16 +46,16 @@ type Request struct {
 	Moves   []plan.Move
 	Removed []plan.Removal
 	Imports []plan.Import
-	// Wait makes Apply return only when every session that it started is ready.
+	// Wait makes Apply wait until every session that it started is ready.
 	Wait bool
 }
 
-// maxAttempts is how often a plan is computed while the state changes meanwhile.
+// maxAttempts bounds how often a plan is computed while the state changes.
 const maxAttempts = 3
 
-// Plan observes and computes what is to be done. It takes no lock and changes
-// nothing. If the state keeps changing meanwhile, the plan is incomplete and has a
-// warning. The error says that the state cannot be read.
+// Plan computes what is to be done. It takes no lock. If the state keeps changing
+// meanwhile, the plan is incomplete and has a warning. The error says that the state
+// cannot be read.
 func (e *Engine) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -111,12 +110,11 @@ func (e *Engine) check(st state.State) error {
 	return e.Check(st)
 }
 
-// settleTimeout bounds the wait for operations that a killed apply had started: the
-// time that a container may be without a run, and some more.
+// settleTimeout bounds the wait for operations that a killed apply had started.
 const settleTimeout = 15 * time.Second
 
-// resolve observes until the outcome of every operation is known, or settleTimeout has
-// passed. No other apply runs, so that is soon.
+// resolve observes until the outcome of every operation is known. No other apply runs, so
+// that is soon.
 func (e *Engine) resolve(ctx context.Context, st state.State, q Request) session.World {
 	for until := time.Now().Add(settleTimeout); ; {
 		w := e.world(ctx, st, q)
@@ -143,8 +141,8 @@ func unresolved(st state.State, w session.World) bool {
 	})
 }
 
-// halfMade reports whether a workspace that was being created or removed is neither
-// there nor gone. Whoever creates a workspace waits for a partial one.
+// halfMade reports whether a workspace that was being created or removed is neither there
+// nor gone. Whoever creates one waits for a partial one.
 func halfMade(r session.Record, at session.Checkout) bool {
 	switch r.Intent {
 	case session.Creating:
@@ -155,7 +153,6 @@ func halfMade(r session.Record, at session.Checkout) bool {
 	return false
 }
 
-// world takes a snapshot of what a request and the records touch.
 func (e *Engine) world(ctx context.Context, st state.State, q Request) session.World {
 	return e.observer(st, q).World(ctx, q.Wanted, st.Sessions, false)
 }
@@ -178,12 +175,11 @@ func (e *Engine) observer(st state.State, q Request) Observer {
 	return o
 }
 
-// runtimes returns the function that opens the runtimes of a lineage.
 func (e *Engine) runtimes(lineage string) func(session.RuntimeSpec) (session.Runtime, error) {
 	return func(spec session.RuntimeSpec) (session.Runtime, error) { return e.Opened(lineage, spec) }
 }
 
-// Opened returns a runtime of the project with that lineage. Each is opened once.
+// Opened returns a runtime of the project with that lineage, opened once.
 func (e *Engine) Opened(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -211,7 +207,6 @@ func (e *Engine) For(spec session.Spec) (session.Runtime, error) {
 	return e.Opened(st.Lineage, spec.Runtime)
 }
 
-// Close closes the runtimes that were opened.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

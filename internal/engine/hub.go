@@ -11,8 +11,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// HubInput is what the hub knows of recorded sessions besides what is observed. Its
-// Restarts are read from the histories.
+// HubInput is what the hub knows of recorded sessions besides what is observed.
 type HubInput struct {
 	plan.Hub
 	MaxRunning int                               // agents alive at once; 0: no limit
@@ -22,8 +21,8 @@ type HubInput struct {
 	Missing func(start plan.Change, at time.Time) string
 }
 
-// Observe observes the sessions of a state, without a lock and without screens, and
-// plans what the hub is to do. A history that cannot be read counts as empty.
+// Observe observes the sessions of a state, without a lock and without screens, and plans
+// what the hub is to do.
 func (e *Engine) Observe(ctx context.Context, st state.State, in HubInput) Observation {
 	w := e.world(ctx, st, Request{Wanted: recordedSpecs(st)})
 	w.Writer = e.writer(st)
@@ -48,9 +47,8 @@ func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{})
 	return p, tally, err
 }
 
-// planHub plans within the limits of the hub: what is recorded is what is wanted. It
-// asks for the secrets of each start once: a start that is held for a missing one can
-// make room for another.
+// planHub plans within the limits of the hub. It asks for the secrets of each start once:
+// a start that is held for a missing one can make room for another.
 func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan {
 	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder), map[session.Address]string{}
 	asked := map[session.Address]bool{}
@@ -74,7 +72,6 @@ func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan
 	}
 }
 
-// recordedSpecs returns the specs on record, at their recorded addresses.
 func recordedSpecs(st state.State) []session.Spec {
 	specs := make([]session.Spec, len(st.Sessions))
 	for i, rec := range st.Sessions {

@@ -35,8 +35,7 @@ type Pending struct {
 	Adopts   bool // the next apply adopts what runs
 }
 
-// Inspect observes, without a lock, every session that is on record or wanted. The
-// error says that the state cannot be read.
+// Inspect observes, without a lock, all sessions on record or wanted.
 func (e *Engine) Inspect(ctx context.Context, screens bool, wanted ...session.Spec) (Observation, error) {
 	for n := 1; ; n++ {
 		st, err := e.Read()
@@ -54,13 +53,11 @@ func (e *Engine) Inspect(ctx context.Context, screens bool, wanted ...session.Sp
 	}
 }
 
-// inProgress reports whether an operation was in progress when a record was saved.
 func inProgress(rec session.Record) bool {
 	return rec.Intent != session.Settled && rec.Intent != session.Queued
 }
 
-// writer returns the command that is changing the sessions of a state, for callers
-// without the lock.
+// writer returns the command that holds the lock and is changing sessions.
 func (e *Engine) writer(st state.State) session.Writer {
 	if !slices.ContainsFunc(st.Sessions, inProgress) {
 		return session.Writer{}
@@ -100,7 +97,6 @@ func (e *Engine) inspect(ctx context.Context, st state.State, screens bool, want
 	return o
 }
 
-// observation joins a plan for the recorded sessions with what it was computed from.
 func observation(st state.State, w session.World, p plan.Plan) Observation {
 	o := Observation{State: st, World: w, Plan: p, Sessions: make([]Seen, 0, len(p.Changes))}
 	for _, c := range p.Changes {

@@ -19,7 +19,6 @@ import (
 // Observer takes snapshots of what is live. Its functions must be safe for concurrent
 // use, and must not change anything.
 type Observer struct {
-	// Runtime opens the runtime that a session names.
 	Runtime func(session.RuntimeSpec) (session.Runtime, error)
 	// Look reads a workspace's branch, without a process where it can.
 	Look func(path string) session.Checkout
@@ -30,16 +29,14 @@ type Observer struct {
 	Worktrees func(ctx context.Context, repo string) ([]session.Held, error)
 	// Facts reads the folder of a run.
 	Facts func(run string) session.RunFacts
-	// Launched returns what a run that is not on record was launched with; nil: not
-	// known. It may be nil.
+	// Launched returns what a run was launched with, or nil. It may be nil.
 	Launched func(run string) *session.Spec
 	// Imports are the ids of objects to import, and the runtime that each is to be of.
 	Imports map[string]session.RuntimeSpec
-	// Also are wanted sessions that are observed without the worktrees of their
-	// repositories.
+	// Also are wanted sessions; the worktrees of their repositories are not observed.
 	Also []session.Spec
-	// Overdue reports whether a session that has run for longer than its
-	// unobserved_for cannot be observed yet. It may be nil.
+	// Overdue reports whether a session that has run for longer than its unobserved_for
+	// cannot be observed yet. It may be nil.
 	Overdue func(session.Record, time.Time) bool
 	BootID  func() string
 	Now     func() time.Time
@@ -129,8 +126,8 @@ func (o Observer) lives(ctx context.Context, w *session.World, specs map[string]
 	}
 }
 
-// addLaunched fills in what the live sessions that are not on record were launched
-// with, so that they can be adopted unchanged.
+// addLaunched fills in what sessions that are not on record were launched with, so that
+// they can be adopted unchanged.
 func (o Observer) addLaunched(lives []session.Live, recorded []session.Record) {
 	onRecord := make(map[string]bool, len(recorded))
 	for _, r := range recorded {
@@ -143,8 +140,8 @@ func (o Observer) addLaunched(lives []session.Live, recorded []session.Record) {
 	}
 }
 
-// workspaces returns the paths that specs and records name, and those of them in which
-// no git may run: clones, and folders without git of their own.
+// workspaces returns all paths, and those in which no git may run: clones, and folders
+// without git of their own.
 func workspaces(wanted []session.Spec, recorded []session.Record) (paths []string, withoutGit map[string]bool) {
 	all := map[string]bool{}
 	add := func(path, mode string) {
@@ -161,8 +158,8 @@ func workspaces(wanted []session.Spec, recorded []session.Record) (paths []strin
 	return slices.Collect(maps.Keys(all)), all
 }
 
-// worktrees lists the worktrees of each repository in which something may have to be
-// created. It takes a process, so other repositories are left out.
+// worktrees lists the worktrees of repositories in which something may have to be
+// created. Each takes a process.
 func (o Observer) worktrees(ctx context.Context, w *session.World, wanted []session.Spec, recorded []session.Record) {
 	type answer struct {
 		held []session.Held
@@ -204,8 +201,6 @@ func changing(checkouts map[string]session.Checkout, wanted []session.Spec, reco
 	return slices.Collect(maps.Keys(repos))
 }
 
-// unseenRuns returns the recorded runs that no live object carries, and those of
-// sessions with an operation in progress.
 func unseenRuns(lives []session.Live, recorded []session.Record) []string {
 	live := shown(lives)
 	var runs []string
@@ -217,11 +212,9 @@ func unseenRuns(lives []session.Live, recorded []session.Record) []string {
 	return runs
 }
 
-// exitTimeout bounds the wait for agents whose place is gone: when a tmux server
-// exits, the hangup ends them within moments.
+// exitTimeout bounds the wait for agents whose place is gone: they are about to exit.
 const exitTimeout = time.Second
 
-// shown returns the runs that live objects carry.
 func shown(lives []session.Live) map[string]bool {
 	runs := make(map[string]bool, len(lives))
 	for _, l := range lives {
@@ -230,7 +223,6 @@ func shown(lives []session.Live) map[string]bool {
 	return runs
 }
 
-// awaitExits waits, for at most exitTimeout, for agents whose place is gone to exit.
 func (o Observer) awaitExits(ctx context.Context, w *session.World) {
 	live := shown(w.Lives)
 	for until := time.Now().Add(exitTimeout); time.Now().Before(until); {
@@ -247,7 +239,6 @@ func (o Observer) awaitExits(ctx context.Context, w *session.World) {
 	}
 }
 
-// sleep reports whether ctx was still active after d.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -257,8 +248,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// batch is how many reads of about 10 µs one goroutine takes at a time: smaller batches
-// would cost more than they save.
+// batch is how many reads of about 10 µs one goroutine takes at a time.
 const batch = 16
 
 // inParallel returns the function's result for each name. One goroutine for each
@@ -291,8 +281,7 @@ func inParallel[T any](names []string, batch int, read func(string) T) map[strin
 	return found
 }
 
-// found looks up the objects to import. The word before an id's first colon is the
-// kind of its runtime.
+// found looks up the objects to import. An id begins with the kind of its runtime.
 func (o Observer) found(ctx context.Context) map[string]session.Found {
 	if len(o.Imports) == 0 {
 		return nil
@@ -318,10 +307,8 @@ func (o Observer) found(ctx context.Context) map[string]session.Found {
 	})
 }
 
-// answer waits for what a runtime shows.
 type answer func() ([]session.Live, error)
 
-// ask starts to observe a runtime.
 func (o Observer) ask(ctx context.Context, spec session.RuntimeSpec, screens bool) answer {
 	var lives []session.Live
 	var err error
@@ -339,9 +326,9 @@ func (o Observer) ask(ctx context.Context, spec session.RuntimeSpec, screens boo
 	}
 }
 
-// prefetch starts to observe the runtimes of the wanted sessions before the state is
-// read. The function that it returns gives the answers, by engine, if the state has not
-// changed since.
+// prefetch starts to observe the wanted sessions' runtimes before the state is read. It
+// returns a function for the answers, by engine, which are dropped if the state has
+// changed.
 func (e *Engine) prefetch(ctx context.Context, wanted []session.Spec) func(state.State) map[string]answer {
 	started := map[string]answer{}
 	lineage, err := state.Lineage(e.StatePath, e.Applier.OutputsDir)

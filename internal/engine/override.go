@@ -19,25 +19,23 @@ import (
 
 // Override is what a person wants of sessions, other than their manifest.
 type Override struct {
-	// Addresses of recorded sessions. The address of a block means all its instances.
+	// Addresses of recorded sessions, or of blocks: all their instances.
 	Addresses []session.Address
 	Desired   session.Desired
 	Restart   bool // restart sessions whatever their state
 	Fresh     bool // start a new conversation, with the prompt
-	// AfterTurn lets a running turn end before an agent is stopped, for at most
-	// TurnLimit. If that is 0, the session's stop block or defaultTurn applies.
+	// AfterTurn lets a running turn end before an agent is stopped.
 	AfterTurn bool
 	TurnLimit time.Duration
-	// Wait makes Override return only when every session that it started is ready.
+	// Wait makes Override wait until every session that it started is ready.
 	Wait bool
 }
 
-// defaultTurn limits a turn if neither the person nor the manifest does. Most turns of
-// coding agents take less.
+// defaultTurn is more than most turns of coding agents take.
 const defaultTurn = 5 * time.Minute
 
-// TurnLimit returns the limit of a session's turn: limit, or that of its stop block, or
-// defaultTurn.
+// TurnLimit returns the limit of a session's turn: limit, else that of its stop block,
+// else defaultTurn.
 func TurnLimit(limit time.Duration) func(session.Spec) time.Duration {
 	return func(s session.Spec) time.Duration { return cmp.Or(limit, s.Stop.AfterTurn.D(), defaultTurn) }
 }
@@ -88,10 +86,8 @@ func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}
 	return p, tally, e.await(ctx, o.Wait, tally, err)
 }
 
-// overridden are the records that an override is about, before and after it.
 type overridden struct{ before, after []session.Record }
 
-// records sets the override in the records in st that it is about.
 func (o Override) records(st *state.State, set session.Override) (overridden, error) {
 	var x overridden
 	for _, target := range o.Addresses {
@@ -138,8 +134,8 @@ func (x overridden) check(p plan.Plan) (able map[session.Address]bool, errs []er
 	return able, errs
 }
 
-// save records new overrides before they are acted on. On a disk that accepts no writes,
-// one that stops an agent is recorded once the agent has stopped.
+// save records new overrides before they are acted on. One that stops an agent may fail
+// on a full disk: it is recorded when the agent has stopped.
 func (x overridden) save(store *state.Store, a apply.Applier, able map[session.Address]bool, p plan.Plan) error {
 	ends := map[session.Address]bool{}
 	for _, c := range p.Changes {

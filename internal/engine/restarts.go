@@ -15,9 +15,8 @@ import (
 // maxMoments bounds what is kept of one history: no restart budget spans more starts.
 const maxMoments = 4096
 
-// restartHistories counts restarts from the sessions' histories. Each history is read
-// on from where it was read last, so that a hub does not read all of it in every round.
-// The zero value is ready for concurrent use.
+// restartHistories counts restarts from the sessions' histories, each read on from where
+// it was read last. The zero value is ready for concurrent use.
 type restartHistories struct {
 	mu  sync.Mutex
 	all map[string]*restartHistory // by the session's folder
@@ -28,8 +27,8 @@ type restartHistory struct {
 	moments []health.Moment
 }
 
-// moments returns the moments of a session's history, oldest first. A history that
-// cannot be read counts as empty.
+// moments returns the moments of a session's history. One that cannot be read counts as
+// empty.
 func (h *restartHistories) moments(folder string) []health.Moment {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,8 +74,7 @@ func (h *restartHistories) counts(records []session.Record, w session.World, in 
 	return counts
 }
 
-// annotate adds to the restarts of a person's plan how often the hub has restarted the
-// session.
+// annotate adds to a person's plan how often the hub has restarted sessions.
 func (h *restartHistories) annotate(p *plan.Plan, w session.World, folder func(session.Record) string) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -90,8 +88,8 @@ func (h *restartHistories) annotate(p *plan.Plan, w session.World, folder func(s
 	}
 }
 
-// countRestarts counts the hub's restarts of a session from its history and from the
-// state of its run: as the runtime shows it, or else as the run's folder tells.
+// countRestarts counts the hub's restarts of a session from its history and from the exit
+// of its run.
 func countRestarts(rec session.Record, l *session.Live, w session.World, past []health.Moment) health.Count {
 	exit := w.Runs[rec.Run.ID].Exit
 	if l != nil {

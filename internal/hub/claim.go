@@ -38,8 +38,8 @@ func (e *TakenError) Error() string {
 	return words
 }
 
-// Claim makes this process the project's hub until it calls free or ends. Others can
-// read who from the lock file. The error is a *TakenError if there is a hub.
+// Claim makes this process the project's hub until it calls free or ends. The error is a
+// *TakenError if there is a hub.
 func Claim(dataDir string, who state.Holder) (free func(), err error) {
 	fail := func(err error) (func(), error) { return nil, fmt.Errorf("claim the project for the hub: %w", err) }
 	path := filepath.Join(dataDir, LockFile)
@@ -80,7 +80,6 @@ func Claim(dataDir string, who state.Holder) (free func(), err error) {
 // starting holds the lock until it executes its program.
 const lateRelease = 5 * time.Second
 
-// ended reports whether the process that holds a claim on this machine is gone.
 func ended(h, us state.Holder) bool {
 	return h.PID > 0 && h.Host == us.Host && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH)
 }
@@ -114,8 +113,7 @@ func Running(dataDir string) (state.Holder, bool) {
 	return readHolder(path), true
 }
 
-// readHolder returns who holds a claim. It tries twice, since the name is written after
-// the claim.
+// readHolder returns who holds a claim, whose name is written after it.
 func readHolder(path string) (h state.Holder) {
 	for range 2 {
 		if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &h) == nil {
@@ -131,12 +129,9 @@ type notified struct {
 	At time.Time `json:"at"`
 }
 
-// maxNotifyAge limits the age of events that happened without a hub and are notified
-// later.
+// maxNotifyAge limits the age of events without a hub that are notified later.
 const maxNotifyAge = time.Hour
 
-// readNotified returns the time of the last event that an earlier hub notified of, or
-// zero.
 func readNotified(dataDir string) time.Time {
 	var last notified
 	if f, err := layout.OpenRegular(filepath.Join(dataDir, notifiedFile), syscall.O_NOFOLLOW); err == nil {
@@ -146,8 +141,8 @@ func readNotified(dataDir string) time.Time {
 	return last.At
 }
 
-// writeNotified records the time of the last event for the next hub. After an error, an
-// event may be notified twice.
+// writeNotified records the last event for the next hub. After an error, it may be
+// notified twice.
 func writeNotified(dataDir string, at time.Time) {
 	b, err := json.Marshal(notified{at})
 	if err == nil {

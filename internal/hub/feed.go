@@ -19,8 +19,8 @@ type feed struct {
 	past             time.Time // events up to it were notified by an earlier hub
 }
 
-// publish passes on the new events of a session's history. If the hub has just started,
-// subscribers do not get them, and it notifies of those since the last hub ended only.
+// publish passes on new events. When the hub has just started, subscribers do not get
+// them, and it notifies of those since the last hub ended only.
 func (f *feed) publish(a session.Address, m *memory, atStart bool) {
 	fresh, err := m.readHistory()
 	if err != nil {
@@ -40,7 +40,6 @@ func (f *feed) publish(a session.Address, m *memory, atStart bool) {
 	}
 }
 
-// notifyOf notifies of an event that a notify block may name.
 func (f *feed) notifyOf(e history.Event, m *memory) {
 	on, also := notable(e)
 	if on == "" {
@@ -64,8 +63,7 @@ func (f *feed) notifyOf(e history.Event, m *memory) {
 	}
 }
 
-// notable returns the name that notify blocks have for an event, and a second one; empty
-// if they have none.
+// notable returns the name that notify blocks have for an event, or "", and a second one.
 func notable(e history.Event) (on, also string) {
 	switch e.Kind {
 	case history.Escalated, history.BranchMismatch, history.PRDetected, history.Unhealthy, history.TurnEnded:

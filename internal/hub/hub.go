@@ -43,12 +43,11 @@ type Config struct {
 	Log    *slog.Logger // may be nil
 }
 
-// DefaultAtOnce limits concurrent starts, unless the manifest's parallelism is less: each
-// takes most of a processor for seconds.
+// DefaultAtOnce limits concurrent starts: each takes most of a processor for seconds.
 const DefaultAtOnce = 4
 
 // Hub supervises the sessions of one project. Its methods may be called from any
-// goroutine while Run runs.
+// goroutine.
 type Hub struct {
 	cfg      Config
 	engine   *engine.Engine
@@ -66,7 +65,6 @@ type Hub struct {
 	subscriptions subscriptions
 }
 
-// New returns a hub that is not running.
 func New(c Config) *Hub {
 	if c.AtOnce <= 0 {
 		c.AtOnce = DefaultAtOnce
@@ -94,7 +92,7 @@ func New(c Config) *Hub {
 	return h
 }
 
-// Wake makes the hub look soon. It returns immediately.
+// Wake makes the hub look soon.
 func (h *Hub) Wake() {
 	select {
 	case h.wake <- struct{}{}:
@@ -107,15 +105,14 @@ const (
 	lockRetry       = time.Second            // the state was locked
 	defaultInterval = 10 * time.Second       // the sweep of a project without sessions
 	minInterval     = 250 * time.Millisecond // between two looks that nobody asked for
-	// A look is followed by a pause of pauseFactor times its duration, at most maxPause,
-	// which limits the load and still shows within a second what has ended.
+	// A look is followed by a pause of pauseFactor times its duration, which limits the
+	// load and still shows within a second what has ended.
 	pauseFactor = 5
 	maxPause    = 700 * time.Millisecond
 )
 
-// Run supervises until ctx ends. It finishes a repair in progress first. The error is a
-// *TakenError if another hub supervises the project, or says that the data folder was
-// removed.
+// Run supervises until ctx ends, and finishes a repair in progress. The error is a
+// *TakenError if there is another hub, or says that the data folder was removed.
 func (h *Hub) Run(ctx context.Context) error {
 	free, err := Claim(h.cfg.DataDir, h.engine.Who)
 	if err != nil {
@@ -140,8 +137,8 @@ func (h *Hub) Run(ctx context.Context) error {
 	})
 }
 
-// loop observes, acts, and waits for the next reason to look. It ends when its lock file
-// is lost: then another hub could start, and this one has nothing to supervise.
+// loop observes, acts and waits. It ends when its lock file is lost: then another hub
+// could start.
 func (h *Hub) loop(ctx context.Context, lost func() error) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -218,7 +215,6 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	return max(wait, minInterval)
 }
 
-// interval returns the sweep interval: the shortest of the sessions' own.
 func (h *Hub) interval(s *Snapshot) time.Duration {
 	wait := time.Duration(math.MaxInt64)
 	for _, k := range s.Sessions {
@@ -235,7 +231,6 @@ func (h *Hub) interval(s *Snapshot) time.Duration {
 	return wait
 }
 
-// finish waits for repairs, heartbeats and subscriptions.
 func (h *Hub) finish() {
 	done := make(chan struct{})
 	go func() { h.work.Wait(); close(done) }()
@@ -251,7 +246,6 @@ func (h *Hub) finish() {
 	}
 }
 
-// sleep reports whether ctx was still active after d.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -44,10 +44,9 @@ type memory struct {
 }
 
 // quietTime is how long a session must have no output for a phrase on its screen to
-// count, as in package agent: runtimes give the time of the last output in seconds.
+// count, as in package agent.
 const quietTime = 2 * time.Second
 
-// moving reports whether the session had output just before a time.
 func (m *memory) moving(at time.Time) bool {
 	since := at.Sub(m.movedAt)
 	return !m.movedAt.IsZero() && since >= 0 && since < quietTime
@@ -65,10 +64,8 @@ func (m *memory) advanced() bool {
 	return true
 }
 
-// keptPast limits the events of a session that are kept in memory.
 const keptPast = 400
 
-// begin resets a memory for a new run of its session.
 func (m *memory) begin(run string, at time.Time) {
 	if m.run == run {
 		return
@@ -76,7 +73,6 @@ func (m *memory) begin(run string, at time.Time) {
 	*m = memory{id: m.id, run: run, branch: m.branch, tail: m.tail, events: m.events, transcript: m.transcript, probing: m.probing, quietSince: at}
 }
 
-// readHistory reads what the history has more.
 func (m *memory) readHistory() ([]history.Event, error) {
 	fresh, err := m.tail.More()
 	for _, e := range fresh {
@@ -107,8 +103,7 @@ func thin(events []history.Event, over int) []history.Event {
 	})
 }
 
-// last returns the youngest event that fits, or nil if there is none after the last one
-// that ends an episode.
+// last returns the youngest event that fits, unless one that ends an episode is younger.
 func last(events []history.Event, fits, ends func(history.Event) bool) *history.Event {
 	for i := range slices.Backward(events) {
 		switch e := &events[i]; {
@@ -121,27 +116,25 @@ func last(events []history.Event, fits, ends func(history.Event) bool) *history.
 	return nil
 }
 
-// operationSince reports whether an operation on the session began after the time of a
-// look: the look then shows the state before it, and counts restarts after it.
+// operationSince reports whether an operation on the session began after a look: the look
+// then shows the state before it, and counts restarts after it.
 func (m *memory) operationSince(at, now time.Time) bool {
 	is := func(e history.Event) bool { return endsEpisode(e) && e.Time.After(at) && !e.Time.After(now) }
 	return slices.ContainsFunc(m.events, is)
 }
 
-// never is for last: no event ends the search.
 func never(history.Event) bool { return false }
 
-// of returns a function that reports whether an event is of one of the kinds.
 func of(kinds ...history.Kind) func(history.Event) bool {
 	return func(e history.Event) bool { return slices.Contains(kinds, e.Kind) }
 }
 
-// idleTime is how long an agent must be idle by its screen alone until its turn counts
-// as ended: between two steps of a turn it may show an empty composer for a moment.
+// idleTime is how long an agent must be idle by its screen alone to end its turn: between
+// two steps it may show an empty composer for a moment.
 const idleTime = 2 * time.Second
 
-// turnEnded returns when the agent's last turn ended; zero if the agent is not idle, or
-// that is not certain yet. A turn that ended before the last input is not the last one.
+// turnEnded returns when the turn of the last input ended; zero if the agent is not idle,
+// or that is not certain yet.
 func (m *memory) turnEnded(rec session.Record, now time.Time) (at time.Time) {
 	switch does := m.activity.Activity; {
 	case does == session.Working, does == session.Blocked, does == session.BlockedAPI:
@@ -164,6 +157,4 @@ func (m *memory) turnEnded(rec session.Record, now time.Time) (at time.Time) {
 	return at
 }
 
-// turnEnding reports whether an agent is idle after work, and not for long enough to
-// end its turn.
 func (m *memory) turnEnding() bool { return m.worked && !m.idleSince.IsZero() }

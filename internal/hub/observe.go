@@ -18,11 +18,10 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// redrawTime is how long after a screen has shown a new activity the hub looks again: one
-// that is being redrawn may show anything, so the second look confirms the first.
+// redrawTime is when a second look confirms what a screen shows first: one that is being
+// redrawn may show anything.
 const redrawTime = 300 * time.Millisecond
 
-// observer observes the sessions on record, and adds to their histories what is new.
 type observer struct {
 	engine     *engine.Engine
 	activity   *activity.Reader
@@ -81,8 +80,8 @@ func (o *observer) observe(ctx context.Context, repairing bool) *Snapshot {
 
 func (o *observer) folder(r session.Record) string { return o.engine.Applier.Folder(r) }
 
-// read returns the state, which it reads again only when it has changed. If the state
-// cannot be read, the last one is observed, and nothing is repaired.
+// read returns the state. If it cannot be read, the last one is observed, and nothing is
+// repaired.
 func (o *observer) read() (state.State, error) {
 	serial, err := state.Serial(o.engine.StatePath)
 	if err == nil && o.state != nil && serial == o.state.Serial && o.fault == nil {
@@ -105,7 +104,6 @@ func (o *observer) read() (state.State, error) {
 	return *o.state, err
 }
 
-// input returns what the memories add to the hub's plan.
 func (o *observer) input(st state.State) engine.HubInput {
 	c := engine.HubInput{MaxRunning: o.maxRunning, Hub: plan.Hub{AtOnce: o.atOnce,
 		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]time.Time{}},
@@ -192,7 +190,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 }
 
 // needsReading notes what has changed since the last look, and reports whether the
-// agent's activity must be read again: that of an idle one does not change by itself.
+// agent's activity must be read again.
 func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 	liveness := livenessOf(x)
 	moved, attached := false, false
@@ -218,7 +216,6 @@ func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 	return changed
 }
 
-// livenessOf returns whether a session's agent lives.
 func livenessOf(x *engine.Seen) session.Liveness {
 	switch {
 	case x.Live != nil:
@@ -232,7 +229,6 @@ func livenessOf(x *engine.Seen) session.Liveness {
 // stable are activities that do not change without a change on the screen.
 var stable = []session.Activity{session.Idle, session.Blocked, session.Done, session.Exited, session.Failed, session.NoActivity}
 
-// signs returns the input of a session's health check.
 func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
 	s := health.Signs{Liveness: livenessOf(x), UnknownReason: x.Diagnosis.Detail, Activity: m.activity.Detection.Activity, Quiet: at.Sub(m.quietSince),
 		Age: at.Sub(x.Record.Run.StartedAt), Overdue: m.activity.Overdue,
@@ -249,8 +245,8 @@ func signs(m *memory, x *engine.Seen, at time.Time) health.Signs {
 	return s
 }
 
-// outputPrecision bounds the error of the time of a session's last output, which tmux
-// gives in whole seconds. Output may have followed a screen that was read within it.
+// outputPrecision bounds the error of the time of a session's last output, in whole
+// seconds in tmux. Output may have followed a screen that was read within it.
 const outputPrecision = 1100 * time.Millisecond
 
 // readScreens reads the screens that have changed since they were last read.
@@ -292,7 +288,6 @@ func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 	}
 }
 
-// capture returns the screens of some places of a runtime.
 func (o *observer) capture(ctx context.Context, rt session.Runtime, places map[session.Location]*memory) map[session.Location]string {
 	shown := map[session.Location]string{}
 	var err error

@@ -13,10 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// probesAtOnce limits concurrent heartbeats.
 const probesAtOnce = 8
 
-// prober takes heartbeats.
 type prober struct {
 	engine *engine.Engine
 	agent  func(session.Record) session.Agent
@@ -26,7 +24,6 @@ type prober struct {
 	slots  chan struct{}
 }
 
-// probed is the outcome of a heartbeat.
 type probed struct {
 	address session.Address
 	run     string
@@ -35,7 +32,6 @@ type probed struct {
 	skipped bool // there is no outcome
 }
 
-// start starts the heartbeats that are due.
 func (x *prober) start(ctx context.Context, s *Snapshot, memories map[session.Address]*memory) {
 	for _, k := range s.Sessions {
 		r, m := k.Record, memories[k.Record.Address]
@@ -68,7 +64,7 @@ func (x *prober) start(ctx context.Context, s *Snapshot, memories map[session.Ad
 	}
 }
 
-// heartbeat takes one heartbeat. It returns why that failed, or nothing.
+// heartbeat takes one heartbeat. It returns why that failed, or "".
 func heartbeat(ctx context.Context, rt session.Runtime, target session.Prober, place session.Location, run string, p session.Health) (failed string, err error) {
 	limit := p.Timeout.D()
 	if len(p.Heartbeat.Command) > 0 {
@@ -90,7 +86,6 @@ func heartbeat(ctx context.Context, rt session.Runtime, target session.Prober, p
 	}
 }
 
-// note records the outcome of a heartbeat.
 func (x probed) note(m *memory) {
 	if m == nil {
 		return

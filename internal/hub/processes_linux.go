@@ -14,8 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Processes wakes the hub when an agent's process exits. It waits for all of them with
-// one epoll of pidfds, which costs nothing while they live.
+// Processes wakes the hub when an agent's process exits, with one epoll of pidfds.
 type Processes struct {
 	mu      sync.Mutex
 	epoll   int // 0: not running
@@ -24,7 +23,6 @@ type Processes struct {
 	wake    func()
 }
 
-// Watch sets the processes to watch.
 func (p *Processes) Watch(w Watched) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -32,7 +30,6 @@ func (p *Processes) Watch(w Watched) {
 	p.sync()
 }
 
-// Run calls wake for each exit until ctx ends.
 func (p *Processes) Run(ctx context.Context, wake func()) error {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -86,13 +83,12 @@ func (p *Processes) drop(ended []unix.EpollEvent) {
 	})
 }
 
-// add adds a descriptor to the epoll.
 func (p *Processes) add(fd int) error {
 	return unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
 }
 
-// sync opens the processes that are wanted and not watched, and closes the others. The
-// caller holds the lock.
+// sync opens the processes that are wanted, and closes the others. The caller holds the
+// lock.
 func (p *Processes) sync() {
 	if p.epoll == 0 {
 		return

@@ -12,7 +12,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// pollProcesses is how often the processes are checked.
 const pollProcesses = 500 * time.Millisecond
 
 // Processes wakes the hub when an agent's process exits.
@@ -21,14 +20,12 @@ type Processes struct {
 	wanted []session.Process
 }
 
-// Watch sets the processes to watch.
 func (p *Processes) Watch(w Watched) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wanted = slices.Clone(w.Agents)
 }
 
-// Run calls wake after exits until ctx ends.
 func (p *Processes) Run(ctx context.Context, wake func()) error {
 	for sleep(ctx, pollProcesses) {
 		if p.gone() {
@@ -38,7 +35,6 @@ func (p *Processes) Run(ctx context.Context, wake func()) error {
 	return nil
 }
 
-// gone removes the processes that have exited, and reports whether there were any.
 func (p *Processes) gone() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

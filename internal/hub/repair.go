@@ -26,14 +26,12 @@ type repairs struct {
 	notUntil time.Time // after a repair that could not start
 }
 
-// repaired is the outcome of a repair.
 type repaired struct {
 	tally apply.Tally
 	err   error
 }
 
-// start starts a repair. When ctx ends, it starts nothing new and finishes what is in
-// progress.
+// start starts a repair. When ctx ends, it finishes what is in progress.
 func (r *repairs) start(ctx context.Context, in engine.HubInput) {
 	r.running = true
 	r.work.Go(func() {
@@ -42,8 +40,7 @@ func (r *repairs) start(ctx context.Context, in engine.HubInput) {
 	})
 }
 
-// finish logs the outcome of a repair. Failures of single sessions are in their
-// histories.
+// finish logs a repair. Failures of single sessions are in their histories.
 func (r *repairs) finish(x repaired) {
 	r.running = false
 	for _, res := range x.tally.Results {
@@ -70,8 +67,7 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// secrets asks for the secrets of starts. It may be used by a look and a repair at the
-// same time.
+// secrets asks for the secrets of starts, for a look and a repair at the same time.
 type secrets struct {
 	ask       func(name string) error
 	inherited func(run string) []string // nil: runs inherited none
@@ -80,14 +76,12 @@ type secrets struct {
 	answers map[string]answer
 }
 
-// answer says whether a secret is available, and when that was asked.
 type answer struct {
 	err error
 	at  time.Time
 }
 
-// How long an answer holds: each question may prompt a person. The answer to one question
-// serves the look and the repair that follows it.
+// How long an answer holds: each question may prompt a person.
 const (
 	refusedFor = 50 * time.Second
 	grantedFor = 5 * time.Second
@@ -110,7 +104,6 @@ func (s *secrets) missing(c plan.Change, at time.Time) string {
 	return ""
 }
 
-// get returns why a secret is unavailable.
 func (s *secrets) get(name string, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// reportActivity adds to a session's history what its agent does now, if that is new.
 func (o *observer) reportActivity(k status.Input, m *memory, s *Snapshot) {
 	x := k.Seen(s.At)
 	x.Screen, x.MovedAt = m.screen, m.movedAt // also of a session that is gone
@@ -28,8 +27,7 @@ func (o *observer) reportActivity(k status.Input, m *memory, s *Snapshot) {
 	}
 }
 
-// report adds to the histories what the hub found and does not do, once for each
-// episode.
+// report adds to the histories what the hub found and does not do, once in an episode.
 func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) {
 	faults := map[session.Address][]session.Diagnostic{}
 	for _, d := range s.Plan.Problems {
@@ -68,7 +66,6 @@ func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) 
 	}
 }
 
-// reporter adds events to the history of one session.
 type reporter struct {
 	*observer
 	m        *memory
@@ -82,7 +79,6 @@ func (t *reporter) say(e history.Event) {
 	t.noted(events, history.Append(t.folder(t.record), events[0]))
 }
 
-// signed sets the session, the time and the author of events.
 func (t *reporter) signed(events []history.Event) []history.Event {
 	for i := range events {
 		e := &events[i]
@@ -91,7 +87,6 @@ func (t *reporter) signed(events []history.Event) []history.Event {
 	return events
 }
 
-// noted logs the events that were added to the history, or the error.
 func (t *reporter) noted(events []history.Event, err error) {
 	if err != nil {
 		t.log.Warn("events cannot be recorded", "session", t.record.Address, "error", err)
@@ -109,8 +104,7 @@ func endsEpisode(e history.Event) bool {
 	return e.Kind == history.ApplyStart || e.Kind == history.Launched
 }
 
-// change reports that the hub waits, and that a person is needed. faults are the session's
-// problems in the plan.
+// change reports that the hub waits, and that a person is needed.
 func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 	if c.Stuck() && len(faults) > 0 {
 		t.escalate(c.Reason, faults[0].Summary+": "+faults[0].Detail, endsEpisode)
@@ -149,7 +143,6 @@ func (t *reporter) escalate(reason plan.Reason, detail string, ends func(history
 	}
 }
 
-// branch reports that the workspace has left its branch, or is back on it.
 func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 	if co != nil && co.Partial || t.record.Intent != session.Settled {
 		return
@@ -182,7 +175,6 @@ func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 	}
 }
 
-// health reports that a session is unhealthy, or healthy again.
 func (t *reporter) health(f health.Finding) {
 	was := last(t.m.events, of(history.Unhealthy, history.Healthy), func(e history.Event) bool { return e.Kind == history.Launched })
 	sick := was != nil && was.Kind == history.Unhealthy
@@ -202,7 +194,6 @@ func (t *reporter) health(f health.Finding) {
 	t.escalate(plan.ReasonUnhealthy, f.Detail, of(history.Healthy, history.Launched))
 }
 
-// turn reports that the turn of the last input has ended.
 func (t *reporter) turn() {
 	at := t.m.turnEnded(t.record, t.at)
 	if at.IsZero() {

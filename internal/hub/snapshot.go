@@ -23,15 +23,13 @@ type Snapshot struct {
 	// Sessions are those on record, in the order of addresses.
 	Sessions []status.Input
 	Plan     plan.Plan // what the hub does and holds
-	// Fault says why the state cannot be read. The hub then only observes the sessions
-	// that were on record before.
+	// Fault says why the state cannot be read. The sessions are those on record before.
 	Fault error
 
 	input engine.HubInput
 	again time.Duration // until the next look is needed; 0: the sweep is enough
 }
 
-// Of returns what is known of a session on record.
 func (s *Snapshot) Of(a session.Address) (status.Input, bool) {
 	for _, k := range s.Sessions {
 		if k.Record.Address == a {
@@ -44,7 +42,7 @@ func (s *Snapshot) Of(a session.Address) (status.Input, bool) {
 // Snapshot returns the last snapshot. It is never nil.
 func (h *Hub) Snapshot() *Snapshot { return h.snapshot.Load() }
 
-// Look returns a snapshot taken after the call. The error is that of ctx.
+// Look returns a snapshot taken after the call.
 func (h *Hub) Look(ctx context.Context) (*Snapshot, error) {
 	done := make(chan struct{})
 	select {
@@ -60,8 +58,7 @@ func (h *Hub) Look(ctx context.Context) (*Snapshot, error) {
 	}
 }
 
-// Do starts, restarts, pauses, resumes or stops sessions on behalf of a person. It
-// returns what engine.Override does.
+// Do does what a person wants of sessions. It returns what engine.Override does.
 func (h *Hub) Do(ctx context.Context, by string, o engine.Override) (plan.Plan, apply.Tally, error) {
 	e := h.cfg.Open(by)
 	defer e.Close()
@@ -71,11 +68,9 @@ func (h *Hub) Do(ctx context.Context, by string, o engine.Override) (plan.Plan, 
 	return p, tally, err
 }
 
-// Send types into a session on behalf of a person. Its history records that, but not
-// the text. A text that is submitted is verified: the errors are those of
-// input.Sender.Send. Otherwise the error is session.ErrGone if the agent does not live,
-// ErrRefused while the session is paused, and a *engine.UnknownError if it is not on
-// record.
+// Send types into a session on behalf of a person. Its history records that, but not the
+// text. The error is one of input.Sender.Send, session.ErrGone, ErrRefused while the
+// session is paused, or a *engine.UnknownError.
 func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session.Input) (input.Outcome, error) {
 	k, rt, err := h.open(a)
 	if err != nil {
@@ -123,7 +118,6 @@ func (h *Hub) Capture(ctx context.Context, a session.Address, lines int) (string
 	return rt.Capture(ctx, place, lines)
 }
 
-// open returns a session on record and its runtime.
 func (h *Hub) open(a session.Address) (status.Input, session.Runtime, error) {
 	s := h.Snapshot()
 	k, ok := s.Of(a)

@@ -15,11 +15,10 @@ import (
 	"github.com/agentform/agentform/history"
 )
 
-// Event is an event of one of the project's histories, with its position among all
-// events.
+// Event is an event of a history, with its position among all events.
 type Event struct {
-	// ID is what a subscriber that reconnects names as its last event:
-	// LIFE.NUMBER.TIME, the first two of this hub, the last in Unix nanoseconds.
+	// ID names the last event for a stream to resume after: LIFE.NUMBER.TIME, the first
+	// two of this hub, the last in Unix nanoseconds.
 	ID string
 	history.Event
 }
@@ -31,7 +30,7 @@ const (
 	keptExcerpts = 4 << 20
 )
 
-// stream has the events of the histories, in the order in which the hub reads them.
+// stream has the events of all histories.
 type stream struct {
 	life    string       // names this hub
 	readers atomic.Int32 // subscribers
@@ -48,7 +47,6 @@ func newStream() *stream {
 	return &stream{life: strconv.FormatInt(time.Now().UnixNano(), 36), first: 1, more: make(chan struct{})}
 }
 
-// put adds events.
 func (s *stream) put(events ...history.Event) {
 	if len(events) == 0 {
 		return
@@ -88,7 +86,6 @@ type backlog struct {
 	closed bool
 }
 
-// after returns the backlog after a number.
 func (s *stream) after(n uint64) backlog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +101,7 @@ func (s *stream) after(n uint64) backlog {
 func (s *stream) last() uint64 { return s.first + uint64(len(s.events)) - 1 }
 
 // start returns the position after the event with an id; without an id, that is now.
-// behind says that the event is from another hub or not kept any more, so that the
-// histories have what came since.
+// behind says that only the histories have what came since.
 func (s *stream) start(id string) (n uint64, from time.Time, behind bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,10 +122,9 @@ func (s *stream) start(id string) (n uint64, from time.Time, behind bool, err er
 	return n, time.Unix(0, nano), false, nil
 }
 
-// Events yields the events of all sessions after the one with an id, or after the call
-// if that is "". If the id is from an earlier hub, it starts with what the histories
-// have since; events of the same moment may come twice. It ends with ctx or the hub. The
-// error says that the id is invalid.
+// Events yields the events of all sessions after the one with an id, or after the call,
+// until ctx or the hub ends. Events since an earlier hub are read from the histories;
+// those of the same moment may come twice. The error says that the id is invalid.
 func (h *Hub) Events(ctx context.Context, after string) (iter.Seq[Event], error) {
 	at, from, behind, err := h.feed.start(after)
 	return func(yield func(Event) bool) {
@@ -160,7 +155,6 @@ func (h *Hub) Events(ctx context.Context, after string) (iter.Seq[Event], error)
 	}, err
 }
 
-// since returns the events in the histories of all sessions after a time, oldest first.
 func (h *Hub) since(at time.Time) []Event {
 	var all []Event
 	for _, k := range h.Snapshot().Sessions {

@@ -15,13 +15,11 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Waker makes the hub look before its next sweep. It may miss events, which the sweep
-// then sees.
+// Waker makes the hub look before its next sweep. It may miss events.
 type Waker interface {
 	// Watch sets what to watch. It returns immediately.
 	Watch(Watched)
-	// Run calls wake, from any goroutine, until ctx ends. An error means that it cannot
-	// watch any more.
+	// Run calls wake, from any goroutine, until ctx ends. The error ends the watch.
 	Run(ctx context.Context, wake func()) error
 }
 
@@ -34,7 +32,6 @@ type Watched struct {
 	Files []string
 }
 
-// startWakers runs wakers until stop is called.
 func startWakers(ctx context.Context, wakers []Waker, wake func(), log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -48,7 +45,6 @@ func startWakers(ctx context.Context, wakers []Waker, wake func(), log *slog.Log
 	return func() { cancel(); running.Wait() }
 }
 
-// watched returns what wakers watch from now on.
 func watched(s *Snapshot, statePath, dataDir string) Watched {
 	w := Watched{Files: []string{statePath, state.JournalOf(statePath)}}
 	for _, k := range s.Sessions {
@@ -81,8 +77,8 @@ type subscriptions struct {
 	subscribed map[string]bool // runtimes by key, also those that report nothing
 }
 
-// retryInterval is how long to wait before a runtime that stopped reporting is
-// subscribed to again: a daemon restarts within seconds.
+// retryInterval is the wait before a runtime that stopped reporting is subscribed to
+// again: a daemon restarts within seconds.
 const retryInterval = 5 * time.Second
 
 // update subscribes, once, to each runtime that holds sessions and reports events.
@@ -103,8 +99,7 @@ func (x *subscriptions) update(ctx context.Context, s *Snapshot) {
 	}
 }
 
-// follow wakes the hub for each event, and when it subscribes again after an error:
-// what happened meanwhile was not reported.
+// follow wakes the hub for each event, and when it subscribes again.
 func (x *subscriptions) follow(ctx context.Context, n session.EventSource, spec session.RuntimeSpec) {
 	for {
 		err := n.Events(ctx, x.wake)
@@ -128,7 +123,6 @@ type Files struct {
 	folders map[string]bool   // watched
 }
 
-// Watch sets the files to watch.
 func (f *Files) Watch(w Watched) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +134,7 @@ func (f *Files) Watch(w Watched) {
 }
 
 // sync watches the folders of the wanted files. If the system's watches are used up, the
-// rest is left to the sweep. The caller holds the lock.
+// sweep sees the rest. The caller holds the lock.
 func (f *Files) sync() {
 	if f.watcher == nil {
 		return
@@ -161,7 +155,6 @@ func (f *Files) sync() {
 	}
 }
 
-// Run calls wake for each write until ctx ends.
 func (f *Files) Run(ctx context.Context, wake func()) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -199,7 +192,6 @@ func (f *Files) Run(ctx context.Context, wake func()) error {
 	}
 }
 
-// counts reports whether an event is a write to a wanted file.
 func (f *Files) counts(e fsnotify.Event) bool {
 	if !e.Has(fsnotify.Write) && !e.Has(fsnotify.Create) && !e.Has(fsnotify.Rename) {
 		return false

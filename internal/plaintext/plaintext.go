@@ -17,7 +17,6 @@ var Sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 // Safe returns a text that a terminal only shows: without escape sequences, with line
 // breaks for carriage returns, and with other control characters and those that change
 // the writing direction in caret notation (^G, <U+202E>). Invalid UTF-8 becomes U+FFFD.
-// Line breaks and tabs are kept.
 func Safe(s string) string {
 	if safe(s) {
 		return s

@@ -26,10 +26,8 @@ type verb struct {
 	refuse func(api.Session) error
 }
 
-// Nothing is the body of a verb without options.
 type Nothing struct{}
 
-// addOptions sets the options in the body of a verb.
 func addOptions(body any, h *engine.Override) error {
 	switch o := body.(type) {
 	case *api.Start:
@@ -47,7 +45,6 @@ func addOptions(body any, h *engine.Override) error {
 	return nil
 }
 
-// verbs are the actions on a session.
 var verbs = []verb{
 	{
 		name: "restart-session", id: "restartStaleSession", aliases: []string{"/v1/agents/{id}/restart-session", "/agents/{id}/restart-session"},
@@ -110,7 +107,6 @@ func unlessAlive(x api.Session) error {
 	return refused(x, "gone", "has no agent to pause", "POST start starts it")
 }
 
-// command carries out an action on a session.
 func (s *Server) command(w http.ResponseWriter, r *http.Request, v verb) error {
 	body := v.in()
 	k, err := s.target(w, r, body)
@@ -186,7 +182,7 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request, body any) (statu
 	return find(snapshot, r.PathValue("id"))
 }
 
-// act carries out an action, which goes on when the client is gone, until the hub ends.
+// act carries out an action, which goes on without the client, until the hub ends.
 func (s *Server) act(what func(context.Context) error) error {
 	s.doing.RLock()
 	defer s.doing.RUnlock()

@@ -16,8 +16,8 @@ import (
 // SocketName is the name of the unix socket in the folder of the project's sockets.
 const SocketName = "hub.sock"
 
-// ListenUnix listens at a path. The caller is the project's only hub, so a socket that is
-// there was left by an earlier one. Only its owner can connect. Close removes the path.
+// ListenUnix listens at a path for its owner only. A socket there was left by an earlier
+// hub. Close removes the path.
 func ListenUnix(path string) (net.Listener, error) {
 	fail := func(err error) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on the hub's socket: %w", err)
@@ -58,7 +58,6 @@ type unixListener struct {
 	once sync.Once
 }
 
-// Close removes the path and stops listening.
 func (d *unixListener) Close() error {
 	d.once.Do(func() {
 		if now, err := os.Lstat(d.path); err == nil && os.SameFile(now, d.info) {
@@ -68,9 +67,8 @@ func (d *unixListener) Close() error {
 	return d.Listener.Close()
 }
 
-// ListenTCP listens at HOST:PORT; the default host is 127.0.0.1. Since nothing is
-// encrypted, the host must be a loopback address unless remote is set. It returns the
-// host's name, or nothing if that is an address.
+// ListenTCP listens at HOST:PORT. Since nothing is encrypted, the host must be a loopback
+// address, the default, unless remote is set. It returns the host's name, if it has one.
 func ListenTCP(address string, remote bool) (l net.Listener, host string, err error) {
 	host, _, err = net.SplitHostPort(address)
 	if err != nil {
@@ -94,9 +92,8 @@ func ListenTCP(address string, remote bool) (l net.Listener, host string, err er
 	return l, host, nil
 }
 
-// connLimiter is a listener that limits open connections. At the limit, a new one
-// replaces the oldest on which no token has come, so that clients without a token cannot
-// keep out those with one.
+// connLimiter limits open connections. At the limit, a new one replaces the oldest on
+// which no token has come: clients without a token cannot keep out those with one.
 type connLimiter struct {
 	net.Listener
 	limit int
@@ -106,14 +103,12 @@ type connLimiter struct {
 	authenticated   int
 }
 
-// limitedConn is a connection of a connLimiter.
 type limitedConn struct {
 	net.Conn
 	limiter       *connLimiter
 	authenticated bool
 }
 
-// Accept waits for a connection within the limit.
 func (l *connLimiter) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -145,7 +140,6 @@ func (l *connLimiter) add(c *limitedConn) (drop *limitedConn) {
 	return drop
 }
 
-// remove removes a connection without a token, and reports whether it was there.
 func (l *connLimiter) remove(c *limitedConn) bool {
 	i := slices.Index(l.unauthenticated, c)
 	if i >= 0 {
@@ -167,13 +161,11 @@ func (c *limitedConn) Close() error {
 
 type connKey struct{}
 
-// withConn puts a connection into the context of its requests.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// markAuthenticated keeps the connection of a request with the token open when others
-// come.
+// markAuthenticated keeps the connection of a request open when others come.
 func markAuthenticated(ctx context.Context) {
 	c, ok := ctx.Value(connKey{}).(*limitedConn)
 	if !ok {

@@ -40,7 +40,6 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
-// Looked counts a look of the hub.
 func (m *Metrics) Looked(took time.Duration) { m.looks.Observe(took.Seconds()) }
 
 // sessions collects metrics from the last snapshot.
@@ -56,7 +55,6 @@ func described(name, help string, labels ...string) *prometheus.Desc {
 // Describe sends nothing: the metrics depend on the sessions.
 func (c sessions) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the metrics of the last snapshot.
 func (c sessions) Collect(to chan<- prometheus.Metric) {
 	s := c.hub.Snapshot()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {

@@ -11,11 +11,9 @@ import (
 	"time"
 )
 
-// who is the context key of a request's author.
 type who struct{}
 
-// middleware sets the headers of every response, and refuses requests for other hosts
-// and from other origins.
+// middleware sets the headers of every response, and refuses other hosts and origins.
 func (s *Server) middleware(l Listener, next http.Handler) http.Handler {
 	by := s.cfg.By
 	if l.Token != "" {
@@ -42,15 +40,13 @@ func (s *Server) middleware(l Listener, next http.Handler) http.Handler {
 	})
 }
 
-// responseWriter records the status of a response, and bounds how long a client may take
-// to read it.
+// responseWriter records the status of a response, and bounds how long a client may read.
 type responseWriter struct {
 	http.ResponseWriter
 	status   int // 0: nothing was written
 	patience time.Duration
 }
 
-// WriteHeader starts the response.
 func (w *responseWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
@@ -59,7 +55,6 @@ func (w *responseWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write starts the response with 200, as net/http does.
 func (w *responseWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
@@ -96,8 +91,7 @@ func authenticate(r *http.Request, token string) error {
 }
 
 // knownHost reports whether a request names this hub by an address, localhost, or the
-// name that it listens at. A page whose name resolves to this hub (DNS rebinding) names
-// another.
+// name that it listens at. A page whose name resolves to it (DNS rebinding) does not.
 func knownHost(host, own string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -14,11 +14,9 @@ import (
 	"github.com/agentform/agentform/api"
 )
 
-// object is a JSON object.
 type object = map[string]any
 
-// OpenAPI returns the OpenAPI 3.1 document of the API, generated from the routes and the
-// types of their bodies.
+// OpenAPI returns the OpenAPI 3.1 document of the API.
 func OpenAPI() map[string]any {
 	s := &schemas{types: map[string]reflect.Type{}, found: object{}}
 	paths := object{}
@@ -52,7 +50,6 @@ func OpenAPI() map[string]any {
 	}
 }
 
-// operation describes a route under one of its paths.
 func (r route) operation(path string, s *schemas) object {
 	o := object{"operationId": r.id, "summary": r.summary}
 	if path != r.path {
@@ -118,8 +115,7 @@ type schemas struct {
 	found object
 }
 
-// of returns the schema of a type as encoding/json writes it. Structs are described once,
-// and referred to. A pointer may be null.
+// of returns the schema of a type as encoding/json writes it. A struct is described once.
 func (s *schemas) of(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -149,7 +145,6 @@ func writesText(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[json.Marshaler]())
 }
 
-// refer describes a struct once, and returns a reference.
 func (s *schemas) refer(t reflect.Type) object {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if other := s.types[name]; other != nil && other != t { // of another package
@@ -168,7 +163,6 @@ func (s *schemas) refer(t reflect.Type) object {
 	return ref
 }
 
-// fields returns the fields of a struct, and of those that it embeds.
 func (s *schemas) fields(t reflect.Type) (properties object, required []string) {
 	properties = object{}
 	for _, f := range reflect.VisibleFields(t) {

@@ -15,7 +15,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// lastEvents is how many events one session in full has, as in show.
 const lastEvents = 10
 
 // requested returns the snapshot for a request: the last one, or a fresh one.
@@ -26,7 +25,6 @@ func (s *Server) requested(r *http.Request) (*hub.Snapshot, error) {
 	return s.cfg.Hub.Snapshot(), nil
 }
 
-// look returns a snapshot that is taken now.
 func (s *Server) look(ctx context.Context) (*hub.Snapshot, error) {
 	ctx, done := context.WithTimeout(ctx, lookTime)
 	defer done()
@@ -86,8 +84,7 @@ func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, d)
 }
 
-// screen returns the end of a session's screen, or, if whole, of its scrollback, as far
-// as the runtime has that.
+// screen returns the end of a session's screen, or, if whole, of its scrollback.
 func (s *Server) screen(ctx context.Context, l session.Live, a session.Address, most int, whole bool) (shown api.Screen) {
 	text, gone := l.Screen, scrolled(l)
 	if gone && whole {
@@ -107,7 +104,6 @@ func (s *Server) screen(ctx context.Context, l session.Live, a session.Address, 
 	return shown
 }
 
-// scrolled reports whether the screen is full, so that lines may have scrolled off it.
 func scrolled(l session.Live) bool {
 	shown := strings.TrimRight(l.Screen, " \t\r\n")
 	return l.Size[1] > 0 && strings.Count(shown, "\n")+1 >= l.Size[1]-1
@@ -136,8 +132,7 @@ func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, status.PlanOf(snapshot.Plan, s.cfg.Version))
 }
 
-// stuckAfter is the age of the last look at which a hub counts as stuck: more than a look
-// may wait for an engine that does not answer.
+// stuckAfter is how old the last look of a stuck hub is: an engine may take its time.
 const stuckAfter = 5 * time.Minute
 
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {

@@ -27,8 +27,6 @@ import (
 // maxID bounds the name of a session.
 const maxID = 512
 
-// find returns the session of a snapshot with an id, an address or an unambiguous short
-// name.
 func find(s *hub.Snapshot, name string) (status.Input, error) {
 	if name == "" || len(name) > maxID || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return status.Input{}, badRequest(shorten(name)+" is not a name of a session", "it is an id, an address or a short name: api, worker[\"web\"]")
@@ -97,8 +95,7 @@ func (p param) fits(v string) bool {
 	return len(v) <= p.most
 }
 
-// decode reads the body of a request strictly: one JSON value within the size limit and
-// without unknown fields. An empty body leaves the zero value.
+// decode reads the body of a request strictly. An empty body leaves the zero value.
 func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var long *http.MaxBytesError
@@ -124,7 +121,6 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// refuse responds with an error. If the response has started, it closes the connection.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if statusOf(w) != 0 {
 		s.log.Debug("an answer was broken off", "path", r.URL.Path, "error", err)
@@ -143,14 +139,12 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	_ = answer(w, e.Status, api.Failure{Error: e}) // the client may be gone
 }
 
-// answer responds with a document.
 func answer(w http.ResponseWriter, status int, document any) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	return wire.Write(w, document)
 }
 
-// errorOf returns the response to an error.
 func errorOf(err error) *api.Error {
 	conflict := func(code, next string) *api.Error { return fail(http.StatusConflict, code, err.Error(), next) }
 	if known, is := errors.AsType[*api.Error](err); is {

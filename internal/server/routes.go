@@ -41,7 +41,6 @@ var (
 	none  = []param{}
 )
 
-// routes returns all endpoints.
 func routes() []route {
 	all := []route{
 		{

@@ -101,7 +101,7 @@ type Listener struct {
 	Host string
 }
 
-// Run serves until ctx ends, and then waits for the requests in progress, for at most
+// Run serves until ctx ends, and waits for the requests in progress, for at most
 // graceTime. It closes the listeners. The error is that of a listener that failed.
 func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 	defer s.cancel()
@@ -144,7 +144,6 @@ func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 	return err
 }
 
-// Handler returns the handler of requests to a listener.
 func (s *Server) Handler(l Listener) http.Handler {
 	mux := http.NewServeMux()
 	for path, methods := range byPath(routes()) {
@@ -160,7 +159,6 @@ func (s *Server) Handler(l Listener) http.Handler {
 	return s.middleware(l, mux)
 }
 
-// dispatch returns the handler of one path, with its methods.
 func (s *Server) dispatch(methods map[string]route, token string) http.Handler {
 	allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

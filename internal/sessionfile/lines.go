@@ -19,7 +19,6 @@ const (
 	small = 64 << 10
 )
 
-// lines is the part of a file that has been read.
 type lines struct {
 	info  fs.FileInfo // nil: not read yet
 	lines [][]byte    // without line ends
@@ -29,12 +28,10 @@ type lines struct {
 	gone  int         // how many lines were removed from the middle
 }
 
-// same reports whether the file is unchanged since it was read.
 func (l *lines) same(info fs.FileInfo) bool {
 	return l.info != nil && os.SameFile(l.info, info) && l.info.Size() == info.Size() && l.info.ModTime().Equal(info.ModTime())
 }
 
-// update reads what was appended to a file, or all of it.
 func (l *lines) update(f io.ReaderAt, info fs.FileInfo) error {
 	grown := l.info != nil && os.SameFile(l.info, info) && info.Size() >= l.info.Size() && l.info.Size() > small
 	if !grown || info.Size()-l.read > tail {
@@ -50,7 +47,6 @@ func (l *lines) update(f io.ReaderAt, info fs.FileInfo) error {
 	return nil
 }
 
-// begin reads a file for the first time.
 func (l *lines) begin(f io.ReaderAt, size int64) error {
 	if size <= whole {
 		return l.add(f, 0, size)
@@ -72,8 +68,8 @@ func (l *lines) begin(f io.ReaderAt, size int64) error {
 	return l.add(f, from+int64(end), size)
 }
 
-// add reads the lines between two offsets. An incomplete last line of a small file
-// is kept if it is valid JSON: some files have only one line.
+// add reads the lines between two offsets. An incomplete last line of a small file is
+// kept if it is JSON: some files have only one line.
 func (l *lines) add(f io.ReaderAt, from, to int64) error {
 	b, err := section(f, from, to)
 	if err != nil {
@@ -102,7 +98,6 @@ func (l *lines) keep(line []byte) {
 	}
 }
 
-// bound removes lines from the middle when there are too many.
 func (l *lines) bound() {
 	if l.size <= whole {
 		return

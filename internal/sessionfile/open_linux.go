@@ -12,13 +12,11 @@ import (
 // treeLimit is how many processes of an agent are searched for open files.
 const treeLimit = 64
 
-// writable is the permission of /proc/PID/fd/N when the file is open for writing.
 const writable = 0o200
 
-// openFiles returns the paths of the session files that an agent's process tree has
-// open for writing. Reading is no sign: Gemini CLI reads the files of all
-// conversations when it resumes one. Processes of another user or container show
-// none.
+// openFiles returns the paths of the session files that an agent's process tree has open
+// for writing. Gemini CLI reads those of all conversations when it resumes one. Processes
+// of another user or container show none.
 func openFiles(root session.Process) map[string]bool {
 	if start, lives := proc.StartTime(root.PID); !lives || start != root.Start {
 		return nil

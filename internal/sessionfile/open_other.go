@@ -4,5 +4,5 @@ package sessionfile
 
 import "github.com/agentform/agentform/session"
 
-// openFiles returns nil: only Linux shows open files without a helper program.
+// openFiles returns nil: only Linux shows open files without a helper.
 func openFiles(session.Process) map[string]bool { return nil }

@@ -7,11 +7,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// early is how much earlier than its run a session file may say that it started:
-// clocks of files and processes differ.
+// early is how much earlier than its run a session file may say that it started.
 const early = 2 * time.Second
 
-// pick returns the file of a pattern that belongs to the run, or nil.
 func (r *Reader) pick(a session.Agent, p *place, of session.Lookup, open map[string]bool) *found {
 	files := p.files()
 	for i, f := range files {
@@ -28,9 +26,9 @@ func (r *Reader) pick(a session.Agent, p *place, of session.Lookup, open map[str
 	return r.begunFirst(a, p, files, of)
 }
 
-// ofConversation returns the newest file of a conversation with a message in it, or
-// else the newest of all. Gemini CLI 0.61.0 names files by the minute: resuming a
-// conversation creates another one without messages.
+// ofConversation returns the newest file of a conversation with a message, else the
+// newest. Gemini CLI 0.61.0 names files by the minute: resuming creates another one
+// without messages.
 func (r *Reader) ofConversation(a session.Agent, p *place, files []found, id string) *found {
 	var all []*found
 	for i, f := range files {
@@ -53,8 +51,8 @@ func (r *Reader) ofConversation(a session.Agent, p *place, files []found, id str
 	return all[0]
 }
 
-// begunFirst returns the file that was started first in the run's directory, not
-// before the run. A file without these facts counts by the time of its last write.
+// begunFirst returns the file that was started first in the run's directory after the
+// run. The time of its last write stands for a start that it does not tell.
 func (r *Reader) begunFirst(a session.Agent, p *place, files []found, of session.Lookup) *found {
 	since := of.StartedAt.Add(-early)
 	var first *found
@@ -78,7 +76,6 @@ func (r *Reader) begunFirst(a session.Agent, p *place, files []found, of session
 	return first
 }
 
-// headLines is how many lines of a file are enough to identify it.
 const headLines = 8
 
 // head returns what the beginning of a file says.

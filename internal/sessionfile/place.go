@@ -15,8 +15,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// candidates is how many of the newest matching files are examined: a directory may
-// hold years of sessions.
+// candidates is how many files are examined: a directory may hold years of sessions.
 const candidates = 64
 
 // place is the directory of a pattern's files, which is never left.
@@ -46,8 +45,8 @@ func places(a session.Agent, of session.Lookup) iter.Seq[*place] {
 	}
 }
 
-// open opens the directory at the start of the pattern, up to a wildcard. Below the
-// agent's home it must not lead outside.
+// open opens the directory at the start of the pattern. Below the agent's home it must
+// not lead outside.
 func (p *place) open(home string) (err error) {
 	pattern := filepath.Clean(p.pattern)
 	p.base = filepath.Dir(pattern)
@@ -70,13 +69,11 @@ func (p *place) open(home string) (err error) {
 
 func wild(pattern string) bool { return strings.ContainsAny(pattern, `*?[\`) }
 
-// below reports whether a path is inside a directory.
 func below(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return folder != "" && err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// found is a file that matches a pattern.
 type found struct {
 	name string // below the place, with slashes
 	info fs.FileInfo
@@ -97,7 +94,6 @@ func (p *place) files() []found {
 	return all[:min(len(all), candidates)]
 }
 
-// path returns a file's path as the agent writes it.
 func (p *place) path(f found) string { return filepath.Join(p.base, filepath.FromSlash(f.name)) }
 
 // read opens a file for reading. A pipe in its place does not block.

@@ -11,31 +11,28 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Reader reads session files, and rereads only what has changed. It is safe for
-// concurrent use. The zero value is ready.
+// Reader reads session files again when they have changed. It is safe for concurrent use.
+// The zero value is ready.
 type Reader struct {
 	mu    sync.Mutex
 	runs  map[string]*run // by run id
 	heads map[string]head // by path
 }
 
-// run is what has been read of one run.
 type run struct {
 	all        []file            // in the order of their patterns
 	files      map[string]*lines // the same by path
 	transcript *session.Transcript
 }
 
-// Forget drops what was read of all other runs.
 func (r *Reader) Forget(but map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.runs, func(id string, _ *run) bool { return !but[id] })
 }
 
-// Read returns what the agent's session files of a run say; nil: none was found.
-// The error says why an existing file could not be read; what the others say is
-// returned with it.
+// Read returns what the agent's session files of a run say; nil: none was found. The
+// error is of files that could not be read; the others are read.
 func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.Transcript, error) {
 	if len(a.Files(of)) == 0 {
 		return nil, nil
@@ -62,7 +59,6 @@ func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.T
 	return new(*now.transcript), err
 }
 
-// file is one file of a run and what was read of it.
 type file struct {
 	path string
 	*lines
@@ -116,7 +112,6 @@ func (r *Reader) one(a session.Agent, p *place, of session.Lookup, open map[stri
 	return f, true, f.update(content, info)
 }
 
-// transcript returns what the files say together.
 func transcript(a session.Agent, all []file) *session.Transcript {
 	var text [][]byte
 	cut := false
@@ -138,9 +133,8 @@ func transcript(a session.Agent, all []file) *session.Transcript {
 // Place is how far the session files of a run have been reported: lines by path.
 type Place map[string]int
 
-// More returns the lines that were added to the run's session files since told,
-// each file's in order, and the new place. cut reports that the middle of a long
-// file is missing.
+// More returns the lines that were added to the run's session files, and the new place.
+// cut reports that the middle of a long file is missing.
 func (r *Reader) More(a session.Agent, id string, of session.Lookup, told Place) (lines [][]byte, now Place, cut bool, err error) {
 	if _, err = r.Read(a, id, of); err != nil {
 		return nil, told, false, err
@@ -160,9 +154,8 @@ func (r *Reader) More(a session.Agent, id string, of session.Lookup, told Place)
 	return lines, now, cut, nil
 }
 
-// Entries returns what lines of session files say, for people, the oldest first:
-// Claude Code may write an answer before its question. An entry without a time
-// stays behind its predecessor.
+// Entries returns the entries of lines in the order of time: Claude Code may write an
+// answer before its question. One without a time stays behind its predecessor.
 func Entries(a session.Agent, lines [][]byte) []session.Entry {
 	type dated struct {
 		session.Entry

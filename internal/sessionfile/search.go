@@ -25,8 +25,7 @@ type Candidate struct {
 	StartedAt    time.Time // zero: the file does not say
 }
 
-// Search returns where the session file of a run is looked for and the files there,
-// the newest first.
+// Search returns where the session file of a run is searched for, newest files first.
 func Search(a session.Agent, of session.Lookup) []Searched {
 	r := &Reader{}
 	open := openFiles(of.Process)
@@ -50,8 +49,7 @@ func Search(a session.Agent, of session.Lookup) []Searched {
 	return all
 }
 
-// Latest returns the id of the agent's last conversation with a message in a directory,
-// or "". It uses the directory, the home and the environment of the lookup.
+// Latest returns the last conversation with a message in the lookup's directory, or "".
 func Latest(a session.Agent, of session.Lookup) string {
 	of.Conversation, of.StartedAt, of.Process = "", time.Time{}, session.Process{}
 	r := Reader{}
@@ -86,8 +84,8 @@ func (r *Reader) Present(a session.Agent, of session.Lookup) bool {
 	return false
 }
 
-// Kept reports whether the agent's files still have the conversation, with a
-// message in it. known is false for an agent without files.
+// Kept reports whether the agent's files still have the conversation with a message.
+// known is false for an agent without files.
 func Kept(a session.Agent, of session.Lookup) (kept, known bool) {
 	of.Process = session.Process{}
 	n, err := new(Reader).Read(a, "", of)

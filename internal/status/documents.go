@@ -25,7 +25,6 @@ func WrongBranch(s api.Session) bool {
 		slices.Contains([]session.State{session.StatePending, session.StateStarting, session.StateRunning, session.StatePaused}, s.State)
 }
 
-// WrongBranches returns how many sessions are on the wrong branch.
 func WrongBranches(sessions []api.Session) (n int) {
 	for _, x := range sessions {
 		if WrongBranch(x) {
@@ -35,7 +34,6 @@ func WrongBranches(sessions []api.Session) (n int) {
 	return n
 }
 
-// Counts returns how many sessions are in each state that any is in.
 func Counts(sessions []api.Session) map[session.State]int {
 	counts := map[session.State]int{}
 	for _, x := range sessions {
@@ -44,7 +42,7 @@ func Counts(sessions []api.Session) map[session.State]int {
 	return counts
 }
 
-// PlanOf returns the document of a plan. version is that of agentform.
+// PlanOf returns the document of a plan by a version of agentform.
 func PlanOf(p plan.Plan, version string) api.PlanDocument {
 	d := api.PlanDocument{
 		Format: api.FormatVersion, Version: version, Timestamp: wire.UTC(p.At),
@@ -71,7 +69,6 @@ func Severities(all []session.Diagnostic) (errs, warnings []session.Diagnostic) 
 	return errs, warnings
 }
 
-// ChangeOf returns a change as plan documents and lines have it.
 func ChangeOf(c plan.Change) api.Change {
 	x := api.Change{Address: c.Address, Action: c.Action, Reason: c.Reason, Detail: c.Detail, Fields: []api.Field{},
 		Moved: c.Moved, Import: c.Import}
@@ -91,7 +88,6 @@ func ChangeOf(c plan.Change) api.Change {
 	return x
 }
 
-// EventOf returns the record of an event.
 func EventOf(e history.Event) api.EventRecord {
 	line := api.EventRecord{Event: e}
 	line.Time = wire.UTC(e.Time)
@@ -99,8 +95,8 @@ func EventOf(e history.Event) api.EventRecord {
 	return line
 }
 
-// LastEntries returns the last entries that fit into a tail, at most that many (0: no
-// limit), and whether it left any out.
+// LastEntries returns the last entries that fit into a tail, at most most (0: all), and
+// whether it left any out.
 func LastEntries(entries []session.Entry, most int) (last []session.Entry, cut bool) {
 	size, from := 0, len(entries)
 	for from > 0 && (most == 0 || len(entries)-from < most) {
@@ -126,7 +122,6 @@ type Detail struct {
 	Screen string          // its end
 }
 
-// Document returns the document of a session in full.
 func (x Detail) Document() api.ShownDocument {
 	d := api.ShownDocument{Format: api.FormatVersion, Session: x.Session, Exit: x.Exit, Events: []api.EventRecord{}, Look: wire.List(x.Commands())}
 	for _, e := range x.Events {
@@ -139,8 +134,7 @@ func (x Detail) Document() api.ShownDocument {
 	return d
 }
 
-// Commands returns the commands with which a person can look at a session without
-// agentform.
+// Commands returns commands that show a session without agentform.
 func (x Detail) Commands() []string {
 	if x.Record == nil || x.Record.Location.Name == "" || x.State == session.StateStopped || x.State == session.StateError {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Changes returns the changes of a plan by address.
 func Changes(p plan.Plan) map[session.Address]plan.Change {
 	changes := make(map[session.Address]plan.Change, len(p.Changes))
 	for _, c := range p.Changes {
@@ -28,8 +27,7 @@ func AnnotateHolds(all []Input, changes map[session.Address]plan.Change) {
 }
 
 // Forecast adds to sessions whose agent has exited, or that are queued, what a hub does
-// with them. A command asks for no secrets: the history has what the hub found. hub says
-// that one runs.
+// with them. For secrets it takes what a hub found before. hub says that one runs.
 func Forecast(all []Input, changes map[session.Address]plan.Change, hub bool) {
 	for i := range all {
 		k := &all[i]
@@ -49,7 +47,6 @@ func Forecast(all []Input, changes map[session.Address]plan.Change, hub bool) {
 	}
 }
 
-// holdQueued holds a start that was approved and that can be made now.
 func holdQueued(c plan.Change, hub bool) plan.Change {
 	c.Restarts = nil
 	if !c.Action.Acts() {
@@ -62,7 +59,6 @@ func holdQueued(c plan.Change, hub bool) plan.Change {
 	return c
 }
 
-// missingSecret holds a start that the hub holds because a secret is missing.
 func missingSecret(c plan.Change, k Input) plan.Change {
 	for _, e := range slices.Backward(k.Events) {
 		switch {
@@ -76,8 +72,7 @@ func missingSecret(c plan.Change, k Input) plan.Change {
 	return c
 }
 
-// Hold adds to a session what the hub does with it, or why it waits. Adding the same
-// change twice changes nothing.
+// Hold adds to a session what the hub does with it, or why it waits. It may be repeated.
 func (k *Input) Hold(c plan.Change) {
 	k.Restarts = c.Restarts
 	k.Stuck = c.Stuck()

@@ -16,8 +16,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Observed returns what is known of a recorded session: what the engine observed, what
-// its agent does, and its history, oldest event first.
 func Observed(x *engine.Seen, look activity.Look, past []history.Event) Input {
 	return Input{Record: &x.Record, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Look: &look, Events: past}
 }
@@ -37,8 +35,7 @@ func Pending(x engine.Pending) Input {
 	return Input{Wanted: &x.Spec, Live: x.Live, Checkout: &x.Checkout, Diagnosis: d}
 }
 
-// Transcript returns the path of the recorded screens in a session's folder; empty if
-// there are none.
+// Transcript returns the path of the recorded screens in a session's folder, or "".
 func Transcript(folder string) string {
 	path := filepath.Join(folder, history.TranscriptName)
 	if _, err := os.Stat(path); err != nil {
@@ -57,12 +54,10 @@ func (k Input) Seen(at time.Time) activity.Seen {
 	return x
 }
 
-// Doing returns what the agent of a recorded session does, for those that wait for it.
 func (k Input) Doing(now time.Time) session.Doing {
 	return activity.DoingOf(*k.Record, *k.Look, k.movedAt(), k.Events, now)
 }
 
-// movedAt returns when the session last put something out; zero if that is not known.
 func (k Input) movedAt() time.Time {
 	if k.Live == nil {
 		return time.Time{}
@@ -70,8 +65,7 @@ func (k Input) movedAt() time.Time {
 	return k.Live.MovedAt
 }
 
-// Followed returns what wait, next and watch follow of a session with document x. adapt
-// returns the adapter of a recorded session's agent.
+// Followed returns what wait, next and watch follow of a session with document x.
 func Followed(k Input, x api.Session, adapt func(session.Record) session.Agent) follow.Sight {
 	s := follow.Sight{
 		Address: x.Address, State: x.State, Activity: x.Activity, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
@@ -111,8 +105,6 @@ func Followed(k Input, x api.Session, adapt func(session.Record) session.Agent) 
 	return s
 }
 
-// escalatedAt returns when the hub reported that a start needs a person; zero if it is
-// not in the history.
 func escalatedAt(past []history.Event) time.Time {
 	for _, e := range slices.Backward(past) {
 		switch e.Kind {
@@ -125,8 +117,7 @@ func escalatedAt(past []history.Event) time.Time {
 	return time.Time{}
 }
 
-// switchedAt returns when a workspace was switched to its branch: git writes its HEAD
-// then, and not for a commit. It is zero if that is not known.
+// switchedAt returns when git last wrote a workspace's HEAD, on a switch, or zero.
 func switchedAt(co *session.Checkout) (at time.Time) {
 	if co == nil || co.GitDir == "" {
 		return at
@@ -137,7 +128,6 @@ func switchedAt(co *session.Checkout) (at time.Time) {
 	return at
 }
 
-// takesPrompt reports whether an agent with this activity may take a prompt.
 func takesPrompt(a session.Activity) bool {
 	return a == session.Idle || a == session.Done || a == session.NoActivity || a == session.Failed
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Service is a tmux server or a container with sessions, or the sessions that have
-// neither.
+// Service is a tmux server or a container with sessions, or those that have neither.
 type Service struct {
 	Kind      string   `json:"kind"`      // tmux, docker; none: the sessions have no server or container
 	Name      string   `json:"name"`      // of the container; of a tmux server, its socket
@@ -98,10 +97,8 @@ func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) 
 	return all
 }
 
-// NoPlace is the kind of the service that lists sessions without a server or container.
 const NoPlace = "none"
 
-// rank orders services by kind: tmux servers, containers, and what has neither.
 func (s Service) rank() int {
 	switch {
 	case s.Kind == NoPlace:
@@ -118,7 +115,6 @@ func (s Service) Noun() string {
 	return cmp.Or(t.Server, t.Noun)
 }
 
-// upRank orders what sessions prove about their service.
 func upRank(up *bool) int {
 	switch {
 	case up == nil:
@@ -129,7 +125,6 @@ func upRank(up *bool) int {
 	return 0
 }
 
-// sees returns what the hub observed of a session whose state is not known here, or nil.
 func sees(d *api.StatusDocument, s api.Session) *api.Session {
 	if d == nil || s.State != session.StateUnknown {
 		return nil
@@ -142,8 +137,7 @@ func sees(d *api.StatusDocument, s api.Session) *api.Session {
 	return nil
 }
 
-// detailOf returns the detail of a session. If it is on the engine of another machine,
-// only a connected hub could know more.
+// detailOf returns a session's detail. Only a hub may know more of another machine's.
 func detailOf(s api.Session, r session.RuntimeSpec, hub *api.StatusDocument) string {
 	switch {
 	case s.State != session.StateUnknown:

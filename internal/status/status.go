@@ -14,8 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Input is everything known of one session, from which Of makes its document. Record,
-// Live or Wanted is there; only Wanted, if the session was never applied.
+// Input is everything known of one session. Only Wanted is set, if it was never applied.
 type Input struct {
 	Wanted     *session.Spec
 	Record     *session.Record
@@ -29,7 +28,6 @@ type Input struct {
 	Restarts   *health.Verdict   // what the hub may do about its agent's exit; nil: nothing
 }
 
-// Address returns the address of a session that is on record or wanted.
 func (k Input) Address() session.Address { return k.spec().Address }
 
 // Of returns the document of a session.
@@ -87,8 +85,6 @@ func Of(k Input) api.Session {
 // Interrupted starts the detail of a session whose last turn was interrupted.
 const Interrupted = "its turn was interrupted"
 
-// interrupted reports whether the session's last turn was interrupted and no other has
-// started since.
 func (k Input) interrupted(does session.Activity) bool {
 	switch does {
 	case session.Working, session.Blocked, session.BlockedAPI, session.Done, session.Failed:
@@ -122,7 +118,6 @@ func (k Input) spec() session.Spec {
 	return session.Spec{}
 }
 
-// recorded adds what is on record.
 func recorded(s *api.Session, r session.Record) {
 	s.ID, s.Origin, s.Override = r.ID, r.Origin, r.Override
 	s.CreatedAt, s.StartedAt = wire.UTCOrNil(r.CreatedAt), wire.UTCOrNil(r.Run.StartedAt)
@@ -143,7 +138,6 @@ func recorded(s *api.Session, r session.Record) {
 	}
 }
 
-// looked adds what the agent's session file says.
 func looked(s *api.Session, x activity.Look) {
 	s.Observable = x.Observable
 	if s.FirstTurnAt == nil {
@@ -167,7 +161,6 @@ func looked(s *api.Session, x activity.Look) {
 	}
 }
 
-// unwell adds why the hub considers a session unhealthy, unless the session is dead.
 func unwell(s *api.Session, k Input) {
 	if k.Record == nil || s.Alive != nil && !*s.Alive {
 		return
@@ -182,7 +175,6 @@ func unwell(s *api.Session, k Input) {
 	}
 }
 
-// join returns two details as one.
 func join(a, b string) string {
 	if a == "" {
 		return b
@@ -190,7 +182,6 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
-// live replaces recorded values by observed ones.
 func live(s *api.Session, l session.Live) {
 	if s.ID == "" {
 		s.ID = l.Mark.ID
@@ -210,7 +201,6 @@ func live(s *api.Session, l session.Live) {
 	}
 }
 
-// branch compares the branch of the workspace with the declared one.
 func branch(s *api.Session, spec session.Spec, co *session.Checkout, unmade bool) {
 	if co == nil || spec.Branch == "" {
 		return
@@ -226,7 +216,6 @@ func branch(s *api.Session, spec session.Spec, co *session.Checkout, unmade bool
 	s.BranchFault, s.BranchReason = branchFault(off, *co), off
 }
 
-// branchFault returns what a workspace that is not on its branch is, for people.
 func branchFault(off plan.Reason, co session.Checkout) string {
 	switch {
 	case off == "":

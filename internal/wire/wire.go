@@ -53,8 +53,7 @@ func encode(w io.Writer, v any, indent string) error {
 	return err
 }
 
-// escape replaces the characters that encoding/json keeps and a terminal would act on by
-// \uXXXX.
+// escape replaces the characters that a terminal would act on by \uXXXX.
 func escape(b []byte) []byte {
 	found := func(r rune) bool { return r != '\n' && plaintext.Harmful(r) }
 	if bytes.IndexFunc(b, found) < 0 {
@@ -71,8 +70,8 @@ func escape(b []byte) []byte {
 	return out.Bytes()
 }
 
-// Tail returns the end of a text, at most session.TailLimit bytes of valid UTF-8 from
-// the start of a line if there is one, and whether it was cut.
+// Tail returns the end of a text, at most session.TailLimit bytes of valid UTF-8 from the
+// start of a line, and whether it was cut.
 func Tail(text string) (tail string, truncated bool) {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) <= session.TailLimit {

@@ -12,10 +12,9 @@ import (
 
 const scopeTimeout = 5 * time.Second
 
-// Scope returns the command with which a hub that systemd runs starts tmux servers: each in
-// a scope of its own, so that nothing that happens to the service happens to the
-// sessions. It is empty where systemd does not run this process or makes no scopes; there
-// KillMode=process spares the servers.
+// Scope returns the command with which a hub that systemd runs starts tmux servers, in
+// scopes of their own, so that they outlive the service. It is empty without systemd or
+// scopes; there KillMode=process spares the servers.
 func Scope(ctx context.Context, env environ.Vars, dir string, log *slog.Logger) []string {
 	if env.Get("INVOCATION_ID") == "" { // systemd sets it
 		return nil

@@ -20,7 +20,6 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// LogFile is the log of a hub in the background, in the data directory.
 const LogFile = "hub.log"
 
 const (
@@ -40,8 +39,8 @@ type Command struct {
 	Log     string // the file that it logs to
 }
 
-// Start starts a hub in a session of its own and returns its pid when its API answers. The
-// error of a hub that exits has what the hub printed.
+// Start starts a hub in a session of its own and returns its pid when its API answers.
+// The error of a hub that exits has what it printed.
 func Start(ctx context.Context, c Command) (pid int, err error) {
 	if h, runs := hub.Running(c.DataDir); runs {
 		return 0, &hub.TakenError{Holder: h}
@@ -101,7 +100,6 @@ func Start(ctx context.Context, c Command) (pid int, err error) {
 	}
 }
 
-// answers reports whether the API of a hub answers, which it does after the first look.
 func answers(ctx context.Context, socket string) bool {
 	client := api.Dial(socket)
 	defer client.Close()
@@ -111,7 +109,7 @@ func answers(ctx context.Context, socket string) bool {
 	return err == nil
 }
 
-// Stop ends the hub of a data directory and waits for its end. was is false where none ran.
+// Stop ends the hub of a data directory and waits for its end. was is false if none ran.
 func Stop(ctx context.Context, dataDir string) (h state.Holder, was bool, err error) {
 	h, was = hub.Running(dataDir)
 	if !was {

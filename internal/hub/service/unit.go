@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// With KillMode=process systemd ends the hub alone: the tmux servers that it had to start
-// are in its control group and keep running.
+// With KillMode=process systemd spares the tmux servers that the hub had to start.
 const unit = `[Unit]
 Description=agentform hub of %[1]s
 Documentation=https://github.com/agentform/agentform/blob/main/docs/hub.md
@@ -24,7 +23,7 @@ Environment=%[3]s
 WantedBy=default.target
 `
 
-// Unit returns a systemd unit that runs the hub of a project: argv, with that PATH.
+// Unit returns a systemd unit that runs the hub of a project.
 func Unit(project string, argv []string, path string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {
@@ -37,7 +36,6 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// escape returns text on one line in which systemd expands nothing.
 func escape(s string) string {
 	return strings.NewReplacer("%", "%%", "\n", " ", "\r", " ").Replace(s)
 }
