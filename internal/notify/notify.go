@@ -1,8 +1,7 @@
 // Package notify sends the hub's notifications to commands and webhooks.
 //
-// Send never blocks. Each target has a queue and a goroutine, and each attempt a timeout.
-// Events that do not fit into a queue are dropped and logged. The same event about the same
-// session is sent once in a while.
+// Send never blocks: each target has a queue and a goroutine. Events that do not fit into
+// a queue are dropped and logged. The same event is sent once in a while.
 package notify
 
 import (
@@ -17,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -68,10 +68,8 @@ type Config struct {
 }
 
 const (
-	// queueSize is how many events may wait for a target.
-	queueSize = 256
-	// repeatAfter is how long the same event is not sent again.
-	repeatAfter = 5 * time.Minute
+	queueSize   = 256             // of a target
+	repeatAfter = 5 * time.Minute // for the same event
 )
 
 // Notifier sends events to targets. Its methods may be called concurrently.
@@ -112,12 +110,13 @@ func (n *Notifier) Send(e Event) {
 		return
 	}
 	for i, t := range n.config.Targets {
-		name := t.match(e)
-		if name == "" {
+		e := e
+		if !slices.Contains(t.On, e.Event) {
+			e.Event = e.Also
+		}
+		if !slices.Contains(t.On, e.Event) {
 			continue
 		}
-		e := e
-		e.Event = name
 		select {
 		case n.queues[i] <- e:
 		default:
@@ -126,34 +125,20 @@ func (n *Notifier) Send(e Event) {
 	}
 }
 
-// match returns the name by which a target gets an event, or "" if it does not.
-func (t Target) match(e Event) string {
-	for _, name := range []string{e.Event, e.Also} {
-		if slices.Contains(t.On, name) {
-			return name
-		}
-	}
-	return ""
-}
-
 // repeats reports whether the same event was sent a moment ago.
 func (n *Notifier) repeats(e Event) bool {
 	now := time.Now()
-	for k, at := range n.sent {
-		if now.Sub(at) >= repeatAfter {
-			delete(n.sent, k)
-		}
-	}
+	maps.DeleteFunc(n.sent, func(_ eventKey, at time.Time) bool { return now.Sub(at) >= repeatAfter })
 	k := eventKey{e.Address, e.Event, e.Reason + "\x00" + e.New + "\x00" + e.Detail, e.Given.UnixMicro()}
-	if _, is := n.sent[k]; is {
-		return true
+	_, is := n.sent[k]
+	if !is {
+		n.sent[k] = now
 	}
-	n.sent[k] = now
-	return false
+	return is
 }
 
-// Close refuses further events, sends those that are queued and returns. It returns early if
-// the context of New ends.
+// Close refuses further events and sends those that are queued, until the context of New
+// ends.
 func (n *Notifier) Close() {
 	n.mu.Lock()
 	if !n.closed {
@@ -186,22 +171,22 @@ func (n *Notifier) serve(ctx context.Context, t Target, q <-chan Event) {
 }
 
 const (
-	// commandTimeout bounds a command.
 	commandTimeout = 30 * time.Second
-	// maxOutput bounds, in bytes, what an error quotes of its output.
-	maxOutput = 2 << 10
+	maxOutput      = 2 << 10 // bytes of a command's output that an error quotes
 )
 
 // run runs a command with the event on standard input and a summary in its environment. A
-// command that exceeds its timeout is killed with its children; what it leaves behind in its
-// process group is killed after the same time.
+// command that exceeds its timeout is killed with its process group, and what it leaves
+// behind there after the same time.
 func (n *Notifier) run(parent context.Context, argv []string, e Event, body []byte) error {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(parent, commandTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var printed tail
-	c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr = n.config.Dir, append(slices.Clip(n.config.Environ), e.environ()...), bytes.NewReader(body), &printed, &printed
+	c.Dir, c.Stdin, c.Stdout, c.Stderr = n.config.Dir, bytes.NewReader(body), &printed, &printed
+	c.Env = append(slices.Clip(n.config.Environ), "AGENTFORM_EVENT="+e.Event, "AGENTFORM_ADDRESS="+e.Address, "AGENTFORM_BRANCH="+e.Branch,
+		"AGENTFORM_DETAIL="+strings.ReplaceAll(cmp.Or(e.Detail, e.New), "\x00", ""))
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.WaitDelay = time.Second
@@ -220,22 +205,12 @@ func (n *Notifier) run(parent context.Context, argv []string, e Event, body []by
 
 // endGroup waits for the end of a process group, and kills it at a time or when ctx ends.
 func endGroup(ctx context.Context, group int, at time.Time) {
-	for left := time.NewTicker(100 * time.Millisecond); ; {
-		if errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
-			left.Stop()
-			return
-		}
+	for !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
 		if ctx.Err() != nil || time.Now().After(at) {
 			_ = syscall.Kill(-group, syscall.SIGKILL)
 		}
-		<-left.C
+		time.Sleep(100 * time.Millisecond)
 	}
-}
-
-// environ returns the variables of a command.
-func (e Event) environ() []string {
-	return []string{"AGENTFORM_EVENT=" + e.Event, "AGENTFORM_ADDRESS=" + e.Address, "AGENTFORM_BRANCH=" + e.Branch,
-		"AGENTFORM_DETAIL=" + strings.ReplaceAll(cmp.Or(e.Detail, e.New), "\x00", "")}
 }
 
 // tail keeps the end of what is written to it.
@@ -250,12 +225,9 @@ func (t *tail) Write(b []byte) (int, error) {
 }
 
 const (
-	// requestTimeout bounds one request to a webhook.
-	requestTimeout = 10 * time.Second
-	// maxRetries bounds the retries: after 1, 2, 4 and 8 seconds, or as the webhook says.
-	maxRetries = 4
-	// deliveryTimeout bounds all requests for one event.
-	deliveryTimeout = 2 * time.Minute
+	requestTimeout  = 10 * time.Second // of one request to a webhook
+	maxRetries      = 4                // after 1, 2, 4 and 8 seconds, or as the webhook says
+	deliveryTimeout = 2 * time.Minute  // of all requests for one event
 )
 
 // The headers of what a webhook is sent.
@@ -281,10 +253,8 @@ func (n *Notifier) post(ctx context.Context, address string, body []byte) error 
 	if err != nil {
 		return fmt.Errorf("webhook: %w", err)
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "agentform")
 	at := strconv.FormatInt(time.Now().Unix(), 10)
-	r.Header.Set(TimeHeader, at)
+	r.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"agentform"}, TimeHeader: {at}}
 	if n.config.Key != nil {
 		if key, ok := n.config.Key(); ok {
 			r.Header.Set(SignatureHeader, Sign(key, at, body))
@@ -297,11 +267,10 @@ func (n *Notifier) post(ctx context.Context, address string, body []byte) error 
 	c.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	defer c.HTTPClient.CloseIdleConnections()
 	answer, err := c.Do(r)
-	var attempt *url.Error
-	switch {
-	case errors.As(err, &attempt):
-		return fmt.Errorf("webhook: %w", attempt.Err) // without the address: many hold a token
-	case err != nil:
+	if attempt, is := errors.AsType[*url.Error](err); is {
+		err = attempt.Err // without the address: many hold a token
+	}
+	if err != nil {
 		return fmt.Errorf("webhook: %w", err)
 	}
 	defer answer.Body.Close()
