@@ -36,11 +36,7 @@ func (e *Engine) input(st state.State, w session.World, wanted []session.Spec) p
 // doing reads what the agents of some recorded sessions do. A runtime that does not
 // answer shows no screens.
 func (e *Engine) doing(ctx context.Context, st state.State, w session.World, asked map[session.Address]bool) map[session.Address]session.Doing {
-	lives := map[string]*session.Live{}
-	for i := range w.Lives {
-		lives[w.Lives[i].Mark.Run] = &w.Lives[i]
-	}
-	o := e.observer(st, Request{})
+	lives, o := byRun(w), e.observer(st, Request{})
 	read := map[string]bool{}
 	found := make(map[session.Address]session.Doing, len(asked))
 	for _, rec := range st.Sessions {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,14 +67,9 @@ type Hub struct {
 }
 
 func New(c Config) *Hub {
-	if c.AtOnce <= 0 {
-		c.AtOnce = DefaultAtOnce
-	}
+	c.AtOnce = cmp.Or(c.AtOnce, DefaultAtOnce)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Looked == nil {
-		c.Looked = func(time.Duration) {}
 	}
 	e := c.Open(history.ByHub)
 	h := &Hub{cfg: c, engine: e, log: c.Log, wake: make(chan struct{}, 1), ask: make(chan chan struct{})}
@@ -170,7 +166,9 @@ func (h *Hub) loop(ctx context.Context, lost func() error) error {
 		began := time.Now()
 		next := h.round(ctx)
 		took := time.Since(began)
-		h.cfg.Looked(took)
+		if h.cfg.Looked != nil {
+			h.cfg.Looked(took)
+		}
 		pause = began.Add(took + min(max(minInterval, pauseFactor*took), maxPause))
 		for _, c := range asked {
 			close(c)

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -96,11 +97,10 @@ func (o *observer) read() (state.State, error) {
 	}
 	if err == nil {
 		o.state = &st
+	} else if o.state == nil {
+		o.state = &state.State{}
 	}
 	o.fault = err
-	if o.state == nil {
-		return state.State{}, err
-	}
 	return *o.state, err
 }
 
@@ -126,11 +126,7 @@ func (o *observer) input(st state.State) engine.HubInput {
 			c.Doing[r.Address] = activity.DoingOf(r, m.activity, m.movedAt, m.events, o.engine.Observer.Now())
 		}
 		if n := m.activity.Transcript; m.liveness != session.Alive && n != nil && n.Activity == session.BlockedAPI {
-			until := n.Until
-			if until.IsZero() {
-				until = n.At.Add(r.Spec.Restart.Backoff.Max.D())
-			}
-			c.Limits[r.Address] = until
+			c.Limits[r.Address] = cmp.Or(n.Until, n.At.Add(r.Spec.Restart.Backoff.Max.D()))
 		}
 	}
 	return c
@@ -251,11 +247,7 @@ const outputPrecision = 1100 * time.Millisecond
 
 // readScreens reads the screens that have changed since they were last read.
 func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
-	type wanted struct {
-		runtime  session.Runtime
-		memories map[session.Location]*memory
-	}
-	by := map[string]*wanted{}
+	by := map[session.Runtime]map[session.Location]*memory{}
 	for i := range s.Sessions {
 		x := &s.Sessions[i]
 		m := o.memory[x.Record.Address]
@@ -266,20 +258,19 @@ func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 		if p := x.Live.Location; p.Traits().Server != "" { // where it is, whatever its spec says
 			spec = session.RuntimeSpec{Kind: p.Runtime}
 		}
-		key := spec.Key()
-		if by[key] == nil {
-			rt, err := o.engine.Opened(s.State.Lineage, spec)
-			if err != nil {
-				o.log.Debug("a screen cannot be shown", "session", x.Record.Address, "error", err)
-				continue
-			}
-			by[key] = &wanted{rt, map[session.Location]*memory{}}
+		rt, err := o.engine.Opened(s.State.Lineage, spec)
+		if err != nil {
+			o.log.Debug("a screen cannot be shown", "session", x.Record.Address, "error", err)
+			continue
 		}
-		by[key].memories[x.Live.Location] = m
+		if by[rt] == nil {
+			by[rt] = map[session.Location]*memory{}
+		}
+		by[rt][x.Live.Location] = m
 	}
-	for _, w := range by {
-		for place, screen := range o.capture(ctx, w.runtime, w.memories) {
-			m := w.memories[place]
+	for rt, memories := range by {
+		for place, screen := range o.capture(ctx, rt, memories) {
+			m := memories[place]
 			m.shownAt = s.World.At
 			if screen != m.screen {
 				m.screen, m.redrawn = screen, true

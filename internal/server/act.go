@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/agentform/agentform/api"
@@ -14,19 +15,6 @@ import (
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
-
-// verb is an action on a session: POST /v1/sessions/{id}/VERB.
-type verb struct {
-	name, id       string
-	summary, about string
-	aliases        []string
-	hand           engine.Override
-	in             func() any
-	// refuse returns why the session's state forbids the action. If it is nil, none does.
-	refuse func(api.Session) error
-}
-
-type Nothing struct{}
 
 func addOptions(body any, h *engine.Override) error {
 	switch o := body.(type) {
@@ -45,36 +33,38 @@ func addOptions(body any, h *engine.Override) error {
 	return nil
 }
 
-var verbs = []verb{
-	{
-		name: "restart-session", id: "restartStaleSession", aliases: []string{"/v1/agents/{id}/restart-session", "/agents/{id}/restart-session"},
-		summary: "Start a stale session again, where it was",
-		about:   "In the same container or tmux session, with its conversation; answers when the agent is ready. 409 unless the session is stale: its place stands, and its agent is gone.",
-		hand:    engine.Override{Desired: session.Running}, // without Restart: a session that runs again is left alone
-		in:      func() any { return &api.RestartSession{} }, refuse: unlessStale,
-	}, {
-		name: "start", id: "startSession", summary: "Start a session that was stopped, or whose agent is gone", about: "With its conversation where the agent can go on with it.",
-		hand: engine.Override{Desired: session.Running}, in: func() any { return &api.Start{} },
-	}, {
-		name: "restart", id: "restartSession", summary: "Start a session again, whatever its state", about: "Ends the agent if it lives.",
-		hand: engine.Override{Desired: session.Running, Restart: true}, in: func() any { return &api.Restart{} },
-	}, {
-		name: "pause", id: "pauseSession", summary: "Pause a session", about: "As its manifest says: clients off and input refused, or its processes standing still.",
-		hand: engine.Override{Desired: session.Paused}, in: func() any { return &Nothing{} }, refuse: unlessAlive,
-	}, {
-		name: "resume", id: "resumeSession", summary: "Let a paused session go on",
-		hand: engine.Override{Desired: session.Running}, in: func() any { return &Nothing{} }, refuse: unlessPaused,
-	}, {
-		name: "stop", id: "stopSession", summary: "Stop a session", about: "Answers when it has been seen that nothing is left of it. Its workspace and branch stay.",
-		hand: engine.Override{Desired: session.Stopped}, in: func() any { return &api.Stop{} },
-	},
+// action returns the route of an action on a session, with an options body. refuse
+// returns why the session's state forbids it, and may be nil.
+func action(verb string, o engine.Override, in any, refuse func(api.Session) error, x route) route {
+	x.method, x.path, x.query = "POST", "/v1/sessions/{id}/"+verb, none
+	x.in, x.out, x.fails = in, api.Done{}, []int{404, 409, 413, 415, 500, 503}
+	x.handle = func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		return s.command(w, r, verb, o, reflect.New(reflect.TypeOf(in)).Interface(), refuse)
+	}
+	return x
 }
 
-func (v verb) route() route {
-	return route{
-		method: "POST", path: "/v1/sessions/{id}/" + v.name, aliases: v.aliases, id: v.id, summary: v.summary, about: v.about,
-		query: none, in: v.in(), out: api.Done{}, fails: []int{404, 409, 413, 415, 500, 503},
-		handle: func(s *Server, w http.ResponseWriter, r *http.Request) error { return s.command(w, r, v) },
+func actions() []route {
+	run := engine.Override{Desired: session.Running} // without Restart: a session that runs is left alone
+	return []route{
+		action("restart-session", run, api.RestartSession{}, unlessStale, route{
+			id: "restartStaleSession", aliases: []string{"/v1/agents/{id}/restart-session", "/agents/{id}/restart-session"},
+			summary: "Start a stale session again, where it was",
+			about:   "In the same container or tmux session, with its conversation; answers when the agent is ready. 409 unless the session is stale: its place stands, and its agent is gone.",
+		}),
+		action("start", run, api.Start{}, nil, route{
+			id: "startSession", summary: "Start a session that was stopped, or whose agent is gone", about: "With its conversation where the agent can go on with it.",
+		}),
+		action("restart", engine.Override{Desired: session.Running, Restart: true}, api.Restart{}, nil, route{
+			id: "restartSession", summary: "Start a session again, whatever its state", about: "Ends the agent if it lives.",
+		}),
+		action("pause", engine.Override{Desired: session.Paused}, struct{}{}, unlessAlive, route{
+			id: "pauseSession", summary: "Pause a session", about: "As its manifest says: clients off and input refused, or its processes standing still.",
+		}),
+		action("resume", run, struct{}{}, unlessPaused, route{id: "resumeSession", summary: "Let a paused session go on"}),
+		action("stop", engine.Override{Desired: session.Stopped}, api.Stop{}, nil, route{
+			id: "stopSession", summary: "Stop a session", about: "Answers when it has been seen that nothing is left of it. Its workspace and branch stay.",
+		}),
 	}
 }
 
@@ -107,22 +97,18 @@ func unlessAlive(x api.Session) error {
 	return refused(x, "gone", "has no agent to pause", "POST start starts it")
 }
 
-func (s *Server) command(w http.ResponseWriter, r *http.Request, v verb) error {
-	body := v.in()
+func (s *Server) command(w http.ResponseWriter, r *http.Request, verb string, o engine.Override, body any, refuse func(api.Session) error) error {
 	k, err := s.target(w, r, body)
+	if err == nil {
+		err = addOptions(body, &o)
+	}
+	if err == nil && refuse != nil {
+		err = refuse(status.Of(k))
+	}
 	if err != nil {
 		return err
 	}
-	o := v.hand
 	o.Addresses = []session.Address{k.Record.Address}
-	if err := addOptions(body, &o); err != nil {
-		return err
-	}
-	if v.refuse != nil {
-		if err := v.refuse(status.Of(k)); err != nil {
-			return err
-		}
-	}
 	done := api.Done{Format: api.FormatVersion, Address: k.Record.Address, Actions: []api.Act{}}
 	err = s.act(func(ctx context.Context) error {
 		_, tally, err := s.cfg.Hub.Do(ctx, by(r), o)
@@ -132,7 +118,7 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request, v verb) error {
 		}
 		return err
 	})
-	s.log.Info("action", "session", k.Record.Address, "what", v.name, "by", by(r), "error", errText(err))
+	s.log.Info("action", "session", k.Record.Address, "what", verb, "by", by(r), "error", errText(err))
 	if err != nil {
 		return err
 	}

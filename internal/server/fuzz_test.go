@@ -74,9 +74,9 @@ func (h *sham) Send(_ context.Context, _ string, _ session.Address, in session.I
 // statuses, never a api.Failure of ours; a refusal has the shape of one; and nothing is
 // done but what a POST that was answered with 200 asked for, to a session on record.
 func FuzzRequest(f *testing.F) {
-	for path, methods := range byPath(routes()) {
-		for method := range methods {
-			f.Add(method, strings.ReplaceAll(path, "{id}", "pool%5B1%5D"), "", "", "")
+	for _, x := range routes() {
+		for _, path := range x.paths() {
+			f.Add(x.method, strings.ReplaceAll(path, "{id}", "pool%5B1%5D"), "", "", "")
 		}
 	}
 	const kind = "application/json"

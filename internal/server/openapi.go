@@ -20,16 +20,15 @@ type object = map[string]any
 func OpenAPI() map[string]any {
 	s := &schemas{types: map[string]reflect.Type{}, found: object{}}
 	paths := object{}
-	for path, methods := range byPath(routes()) {
-		item := object{}
-		for method, r := range methods {
-			item[strings.ToLower(method)] = r.operation(path, s)
+	for _, r := range routes() {
+		for _, path := range r.paths() {
+			item := object{strings.ToLower(r.method): r.operation(path, s)}
+			if strings.Contains(path, "{id}") {
+				item["parameters"] = []any{object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string", "maxLength": maxID},
+					"description": "the id, the address or the short name of a session, escaped: worker%5B%22web%22%5D"}}
+			}
+			paths[path] = item
 		}
-		if strings.Contains(path, "{id}") {
-			item["parameters"] = []any{object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string", "maxLength": maxID},
-				"description": "the id, the address or the short name of a session, escaped: worker%5B%22web%22%5D"}}
-		}
-		paths[path] = item
 	}
 	fail := s.of(reflect.TypeFor[api.Failure]())
 	return object{
@@ -69,7 +68,7 @@ func (r route) operation(path string, s *schemas) object {
 		o["parameters"] = query
 	}
 	if r.in != nil {
-		properties, _ := s.fields(reflect.Indirect(reflect.ValueOf(r.in)).Type())
+		properties, _ := s.fields(reflect.TypeOf(r.in))
 		schema := object{"type": "object", "properties": properties, "additionalProperties": false}
 		o["requestBody"] = object{"content": object{"application/json": object{"schema": schema}}}
 	}

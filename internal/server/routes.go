@@ -68,10 +68,7 @@ func routes() []route {
 			query: []param{after, of}, fails: []int{404}, handle: (*Server).streamEvents,
 		},
 	}
-	for _, v := range verbs {
-		all = append(all, v.route())
-	}
-	return append(all,
+	return append(append(all, actions()...),
 		route{
 			method: "POST", path: "/v1/sessions/{id}/send", id: "sendToSession", in: api.Input{}, out: api.Sent{},
 			summary: "Type into the agent", about: "Types a text and submits it, and answers when the agent has it; or presses one key. Nothing is typed while the agent asks something: answer with a key.",
@@ -86,16 +83,4 @@ func routes() []route {
 	)
 }
 
-// byPath returns the routes by path or alias, and method.
-func byPath(all []route) map[string]map[string]route {
-	found := map[string]map[string]route{}
-	for _, r := range all {
-		for _, path := range append([]string{r.path}, r.aliases...) {
-			if found[path] == nil {
-				found[path] = map[string]route{}
-			}
-			found[path][r.method] = r
-		}
-	}
-	return found
-}
+func (x route) paths() []string { return append([]string{x.path}, x.aliases...) }

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -61,8 +58,7 @@ const (
 	idleTime       = time.Minute
 	lookTime       = 15 * time.Second // of a requested look
 	heartbeat      = 15 * time.Second
-	// graceTime bounds how long requests may take once the hub ends.
-	graceTime = 30 * time.Second
+	graceTime      = 30 * time.Second // of requests once the hub ends
 )
 
 // Server serves one hub. New returns one.
@@ -95,10 +91,8 @@ func New(c Config) *Server {
 // Listener is an address at which a Server listens.
 type Listener struct {
 	net.Listener
-	// Token is required of requests. If it is empty, whoever can connect is trusted.
-	Token string
-	// Host is a name of the server besides localhost and its addresses.
-	Host string
+	Token string // required of requests; empty: whoever can connect is trusted
+	Host  string // a name of the server besides localhost and its addresses
 }
 
 // Run serves until ctx ends, and waits for the requests in progress, for at most
@@ -146,8 +140,10 @@ func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 
 func (s *Server) Handler(l Listener) http.Handler {
 	mux := http.NewServeMux()
-	for path, methods := range byPath(routes()) {
-		mux.Handle(path, s.dispatch(methods, l.Token))
+	for _, x := range routes() {
+		for _, path := range x.paths() {
+			mux.Handle(path, s.dispatch(x, l.Token))
+		}
 	}
 	mux.HandleFunc("GET /{$}", page("index.html"))
 	for _, name := range []string{"dashboard.css", "dashboard.js", "model.mjs"} {
@@ -159,17 +155,11 @@ func (s *Server) Handler(l Listener) http.Handler {
 	return s.middleware(l, mux)
 }
 
-func (s *Server) dispatch(methods map[string]route, token string) http.Handler {
-	allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+func (s *Server) dispatch(x route, token string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		method := r.Method
-		if method == http.MethodHead {
-			method = http.MethodGet
-		}
-		x, there := methods[method]
-		if !there {
-			w.Header().Set("Allow", allowed)
-			s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", r.Method+" cannot be done here", "use "+allowed))
+		if r.Method != x.method && !(r.Method == http.MethodHead && x.method == http.MethodGet) {
+			w.Header().Set("Allow", x.method)
+			s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", r.Method+" cannot be done here", "use "+x.method))
 			return
 		}
 		began := time.Now()
