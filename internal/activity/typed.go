@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/echo"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/layout"
@@ -112,8 +114,28 @@ func readTyped(path string) []typed {
 	return all
 }
 
-// NewSender returns a sender to a live session that verifies texts by what r reads.
-func NewSender(r *Reader, rt session.Runtime, rec session.Record, live session.Live) input.Sender {
+// Send types into a live session, and verifies a text by what r reads. It returns the
+// event for the history, which is without the text: that may hold anything.
+func (r *Reader) Send(ctx context.Context, rt session.Runtime, rec session.Record, live session.Live, in session.Input, command bool, log *slog.Logger) (outcome input.Outcome, sent history.Event, err error) {
+	sent = history.Event{Time: time.Now(), Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Sent, Detail: fmt.Sprintf("%d bytes", len(in.Text))}
+	if err := r.Note(rec.Run.ID, in.Text, sent.Time); err != nil {
+		log.Warn("its echo may be read as the agent's words", "session", rec.Address, "error", err)
+	}
+	if in.Key != "" {
+		sent.Detail = "key " + in.Key
+	}
+	if in.Key != "" || in.NoEnter {
+		outcome, err = r.sender(rt, rec, live).Press(ctx, in)
+	} else {
+		outcome, err = r.sender(rt, rec, live).Send(ctx, in.Text, command)
+	}
+	if outcome == input.Queued {
+		sent.Reason = history.Queued
+	}
+	return outcome, sent, err
+}
+
+func (r *Reader) sender(rt session.Runtime, rec session.Record, live session.Live) input.Sender {
 	return input.Sender{
 		Runtime: rt, Location: live.Location, Agent: r.Agent(rec), BootTimeout: rec.Spec.Agent.ReadyTimeout.D(),
 		Observe: func(ctx context.Context) (input.Snapshot, error) {

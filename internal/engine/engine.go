@@ -34,9 +34,9 @@ type Engine struct {
 	Applier  apply.Applier    // without Store and Runtime
 	Activity *activity.Reader // nil: plans do not know what agents do
 
-	mu       sync.Mutex                 // of the maps
+	mu       sync.Mutex                 // of open
 	open     map[string]session.Runtime // by lineage and engine
-	restarts map[string]*restartHistory // by the session's folder
+	restarts restartHistories
 }
 
 // Request is the input of a plan.
@@ -73,7 +73,7 @@ func (e *Engine) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 		}
 		w.Writer = e.writer(st)
 		p := e.decide(ctx, st, w, q, false)
-		e.annotateRestarts(&p, w)
+		e.restarts.annotate(&p, w, e.Applier.Folder)
 		serial, err := state.Serial(e.StatePath)
 		if err != nil {
 			return plan.Plan{}, err

@@ -50,7 +50,7 @@ func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{})
 // planHub plans within the limits of the hub. It asks for the secrets of each start once:
 // a start that is held for a missing one can make room for another.
 func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan {
-	in.Restarts, in.Lacking = e.countRestarts(st.Sessions, w, in), map[session.Address]string{}
+	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder), map[session.Address]string{}
 	asked := map[session.Address]bool{}
 	x := e.input(st, w, recordedSpecs(st))
 	x.ByHand, x.Options.MaxRunning, x.Doing, x.Hub = true, in.MaxRunning, in.Doing, &in.Hub

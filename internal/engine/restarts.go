@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
@@ -14,8 +15,13 @@ import (
 // maxMoments bounds what is kept of one history: no restart budget spans more starts.
 const maxMoments = 4096
 
-// restartHistory is what a session's history says of restarts. It is read on from where
-// it was read last.
+// restartHistories counts restarts from the sessions' histories, each read on from where
+// it was read last. The zero value is ready for concurrent use.
+type restartHistories struct {
+	mu  sync.Mutex
+	all map[string]*restartHistory // by the session's folder
+}
+
 type restartHistory struct {
 	tail    *history.Tail
 	moments []health.Moment
@@ -23,17 +29,16 @@ type restartHistory struct {
 
 // moments returns the moments of a session's history. One that cannot be read counts as
 // empty.
-func (e *Engine) moments(rec session.Record) []health.Moment {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	folder := e.Applier.Folder(rec)
-	x := e.restarts[folder]
+func (h *restartHistories) moments(folder string) []health.Moment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	x := h.all[folder]
 	if x == nil {
-		if e.restarts == nil {
-			e.restarts = map[string]*restartHistory{}
+		if h.all == nil {
+			h.all = map[string]*restartHistory{}
 		}
 		x = &restartHistory{tail: history.TailOf(folder)}
-		e.restarts[folder] = x
+		h.all[folder] = x
 	}
 	events, _ := x.tail.More()
 	x.moments = append(x.moments, plan.Moments(events)...)
@@ -43,24 +48,24 @@ func (e *Engine) moments(rec session.Record) []health.Moment {
 	return slices.Clip(x.moments) // the caller may append
 }
 
-// countRestarts returns how often the hub has started each session that it may have to
-// act on. It forgets the histories of sessions that are not on record.
-func (e *Engine) countRestarts(records []session.Record, w session.World, in HubInput) map[session.Address]health.Count {
+// counts returns how often the hub has started each session that it may have to act on.
+// It forgets the histories of sessions that are not on record.
+func (h *restartHistories) counts(records []session.Record, w session.World, in HubInput, folder func(session.Record) string) map[session.Address]health.Count {
 	lives := byRun(w)
 	counts, folders := map[session.Address]health.Count{}, make(map[string]bool, len(records))
 	for _, rec := range records {
-		folders[e.Applier.Folder(rec)] = true
+		folders[folder(rec)] = true
 		l := lives[rec.Run.ID]
 		_, sick := in.Sick[rec.Address]
 		settled := rec.Intent == session.Settled && rec.LastError == ""
 		if settled && !sick && (l != nil && l.Liveness == session.Alive || plan.Desired(rec) == session.Stopped) {
 			continue
 		}
-		counts[rec.Address] = e.restartsOf(rec, l, w)
+		counts[rec.Address] = countRestarts(rec, l, w, h.moments(folder(rec)))
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	maps.DeleteFunc(e.restarts, func(f string, _ *restartHistory) bool { return !folders[f] })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	maps.DeleteFunc(h.all, func(f string, _ *restartHistory) bool { return !folders[f] })
 	return counts
 }
 
@@ -75,24 +80,24 @@ func byRun(w session.World) map[string]*session.Live {
 	return lives
 }
 
-// annotateRestarts adds to a person's plan how often the hub has restarted sessions.
-func (e *Engine) annotateRestarts(p *plan.Plan, w session.World) {
+// annotate adds to a person's plan how often the hub has restarted sessions.
+func (h *restartHistories) annotate(p *plan.Plan, w session.World, folder func(session.Record) string) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Action != plan.Restart || c.Before == nil || c.Live != nil && c.Live.Liveness == session.Alive {
 			continue
 		}
 		policy := c.Before.Spec.Restart
-		if n := e.restartsOf(*c.Before, c.Live, w).Used(policy, w.At); n > 0 {
+		if n := countRestarts(*c.Before, c.Live, w, h.moments(folder(*c.Before))).Used(policy, w.At); n > 0 {
 			c.Detail += fmt.Sprintf("; the hub has started it again %d of %d times", n, policy.Attempts)
 		}
 	}
 }
 
-// restartsOf counts the hub's restarts of a session from its history and from the exit
+// countRestarts counts the hub's restarts of a session from its history and from the exit
 // of its run.
-func (e *Engine) restartsOf(rec session.Record, l *session.Live, w session.World) health.Count {
-	past, exit := e.moments(rec), w.Runs[rec.Run.ID].Exit
+func countRestarts(rec session.Record, l *session.Live, w session.World, past []health.Moment) health.Count {
+	exit := w.Runs[rec.Run.ID].Exit
 	if l != nil {
 		exit = l.Exit
 	}

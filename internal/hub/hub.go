@@ -56,7 +56,7 @@ type Hub struct {
 	snapshot atomic.Pointer[Snapshot]
 	wake     chan struct{}      // something may have changed
 	ask      chan chan struct{} // a caller wants a look now
-	work     sync.WaitGroup     // heartbeats, repairs and subscriptions
+	work     sync.WaitGroup     // wakers, heartbeats, repairs and subscriptions
 
 	// These are used by the loop only, but for the feed's stream.
 	feed          feed
@@ -121,9 +121,19 @@ func (h *Hub) Run(ctx context.Context) error {
 		return fmt.Errorf("claim the project for the hub: %w", err)
 	}
 	h.feed.past = readNotified(h.cfg.DataDir)
-	defer startWakers(ctx, h.cfg.Wakers, h.Wake, h.log)()
-	defer h.feed.close()
-	defer h.finish()
+	ctx, cancel := context.WithCancel(ctx)
+	for _, w := range h.cfg.Wakers {
+		h.work.Go(func() {
+			if err := w.Run(ctx, h.Wake); err != nil && ctx.Err() == nil {
+				h.log.Warn("changes are seen by the sweep only", "error", err)
+			}
+		})
+	}
+	defer func() {
+		cancel()
+		h.finish()
+		h.feed.close()
+	}()
 	return h.loop(ctx, func() error {
 		now, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(lock, now) {

@@ -49,9 +49,9 @@ func (r *repairs) finish(x repaired) {
 	for _, w := range x.tally.Warnings {
 		r.log.Warn(w.Summary, "session", w.Address, "detail", w.Detail)
 	}
-	var locked *state.LockedError
+	locked, is := errors.AsType[*state.LockedError](x.err)
 	switch {
-	case errors.As(x.err, &locked):
+	case is:
 		r.log.Debug("another process has the state's lock: only observing", "who", locked.Holder.Command, "pid", locked.Holder.PID)
 		r.notUntil = time.Now().Add(lockRetry)
 	case x.err != nil && len(x.tally.Results) == 0:

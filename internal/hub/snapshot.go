@@ -7,7 +7,6 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/status"
@@ -79,30 +78,13 @@ func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session
 	if k.Live == nil || k.Live.Liveness != session.Alive {
 		return "", fmt.Errorf("send to %s: its agent %w", a, session.ErrGone)
 	}
-	at := time.Now()
-	if err := h.cfg.Activity.Note(k.Record.Run.ID, in.Text, at); err != nil {
-		h.log.Warn("its echo may be read as the agent's words", "session", a, "error", err)
-	}
-	sender := activity.NewSender(h.cfg.Activity, rt, *k.Record, *k.Live)
-	var outcome input.Outcome
-	if in.Key != "" || in.NoEnter {
-		outcome, err = sender.Press(ctx, in)
-	} else {
-		outcome, err = sender.Send(ctx, in.Text, false)
-	}
+	outcome, sent, err := h.cfg.Activity.Send(ctx, rt, *k.Record, *k.Live, in, false, h.log)
 	h.Wake()
 	if err != nil {
 		return outcome, fmt.Errorf("send to %s: %w", a, err)
 	}
-	detail, reason := fmt.Sprintf("%d bytes", len(in.Text)), "" // the text may hold anything
-	if in.Key != "" {
-		detail = "key " + in.Key
-	}
-	if outcome == input.Queued {
-		reason = history.Queued
-	}
-	return outcome, history.Append(h.engine.Applier.Folder(*k.Record), history.Event{Time: at, Address: a, ID: k.Record.ID,
-		Run: k.Record.Run.ID, Kind: history.Sent, By: by, Reason: reason, Detail: detail})
+	sent.By = by
+	return outcome, history.Append(h.engine.Applier.Folder(*k.Record), sent)
 }
 
 // Capture returns the last lines of a session's screen and its scrollback.

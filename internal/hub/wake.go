@@ -32,19 +32,6 @@ type Watched struct {
 	Files []string
 }
 
-func startWakers(ctx context.Context, wakers []Waker, wake func(), log *slog.Logger) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	for _, w := range wakers {
-		running.Go(func() {
-			if err := w.Run(ctx, wake); err != nil && ctx.Err() == nil {
-				log.Warn("changes are seen by the sweep only", "error", err)
-			}
-		})
-	}
-	return func() { cancel(); running.Wait() }
-}
-
 func watched(s *Snapshot, statePath, dataDir string) Watched {
 	w := Watched{Files: []string{statePath, state.JournalOf(statePath)}}
 	for _, k := range s.Sessions {
@@ -52,17 +39,17 @@ func watched(s *Snapshot, statePath, dataDir string) Watched {
 			w.Files = append(w.Files, filepath.Join(co.GitDir, "HEAD"))
 		}
 		l := k.Live
-		switch {
-		case l != nil && l.Liveness == session.Alive:
-			run := filepath.Join(dataDir, "runs", l.Mark.Run)
+		if l == nil || l.Liveness != session.Alive && l.Liveness != session.Unknown {
+			continue
+		}
+		run, alive := filepath.Join(dataDir, "runs", l.Mark.Run), l.Liveness == session.Alive
+		if alive {
 			w.Files = append(w.Files, filepath.Join(run, "signals.jsonl"))
-			if !l.Location.Traits().HostProcesses {
-				w.Files = append(w.Files, filepath.Join(run, "exit"))
-			} else if l.Agent.PID > 0 {
-				w.Agents = append(w.Agents, l.Agent)
-			}
-		case l != nil && l.Liveness == session.Unknown: // its shim may still end what the agent left behind
-			w.Files = append(w.Files, filepath.Join(dataDir, "runs", l.Mark.Run, "exit"))
+		}
+		if !alive || !l.Location.Traits().HostProcesses { // a shim may still end what the agent left behind
+			w.Files = append(w.Files, filepath.Join(run, "exit"))
+		} else if l.Agent.PID > 0 {
+			w.Agents = append(w.Agents, l.Agent)
 		}
 	}
 	return w
@@ -103,10 +90,9 @@ func (x *subscriptions) update(ctx context.Context, s *Snapshot) {
 func (x *subscriptions) follow(ctx context.Context, n session.EventSource, spec session.RuntimeSpec) {
 	for {
 		err := n.Events(ctx, x.wake)
-		if ctx.Err() != nil {
-			return
+		if ctx.Err() == nil {
+			x.log.Warn("a runtime reports no events: changes are seen by the sweep", "runtime", spec.Key(), "error", err)
 		}
-		x.log.Warn("a runtime reports no events: changes are seen by the sweep", "runtime", spec.Key(), "error", err)
 		if !sleep(ctx, retryInterval) {
 			return
 		}
@@ -174,29 +160,15 @@ func (f *Files) Run(ctx context.Context, wake func()) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case e, ok := <-w.Events:
-			if !ok {
-				return nil
-			}
-			if f.counts(e) {
+		case e := <-w.Events:
+			f.mu.Lock()
+			wanted := f.wanted[e.Name]
+			f.mu.Unlock()
+			if wanted && e.Has(fsnotify.Write|fsnotify.Create|fsnotify.Rename) {
 				wake()
 			}
-		case err, ok := <-w.Errors:
-			if !ok {
-				return nil
-			}
-			if err != nil { // events may have been lost
-				wake()
-			}
+		case <-w.Errors: // events may have been lost
+			wake()
 		}
 	}
-}
-
-func (f *Files) counts(e fsnotify.Event) bool {
-	if !e.Has(fsnotify.Write) && !e.Has(fsnotify.Create) && !e.Has(fsnotify.Rename) {
-		return false
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.wanted[e.Name]
 }

@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/session"
 )
@@ -83,34 +80,17 @@ func runSend(ctx context.Context, a *app, typed string, o sendOptions) error {
 	if err := t.checkRunning(); err != nil {
 		return err
 	}
-	start := time.Now() // what the agent does from now on is its answer
-	outcome, err := sendInput(ctx, a, t, o)
+	outcome, sent, err := t.project.Activity().Send(ctx, t.runtime, t.Record, *t.Live, o.Input, o.command, a.log)
 	if err != nil {
 		return t.withRemedy(fmt.Errorf("send to %s: %w", t.Record.Address, err))
 	}
-	// What was sent stays out of the history: it may hold anything.
-	detail, reason := fmt.Sprintf("%d bytes", len(o.Text)), ""
-	if o.Key != "" {
-		detail = "key " + o.Key
-	}
+	sent.By = t.project.Who().User
 	if outcome == input.Queued {
-		detail, reason = detail+", queued", history.Queued
+		sent.Detail += ", queued"
 		fmt.Fprintf(a.env.Stderr, "%s is at work: it takes this up as soon as it can.\n", t.Record.Address)
 	}
-	if err := t.record(history.Event{Time: start, Kind: history.Sent, By: t.project.Who().User, Reason: reason, Detail: detail}); err != nil {
+	if err := t.record(sent); err != nil {
 		a.log.Warn("it was sent, and the history cannot be written", "error", err)
 	}
 	return nil
-}
-
-func sendInput(ctx context.Context, a *app, t *target, o sendOptions) (input.Outcome, error) {
-	reader := t.project.Activity()
-	if err := reader.Note(t.Record.Run.ID, o.Text, time.Now()); err != nil {
-		a.log.Warn("its echo may be read as the agent's words", "error", err)
-	}
-	sender := activity.NewSender(reader, t.runtime, t.Record, *t.Live)
-	if o.Key != "" || o.NoEnter {
-		return sender.Press(ctx, o.Input)
-	}
-	return sender.Send(ctx, o.Text, o.command)
 }
