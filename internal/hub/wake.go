@@ -167,8 +167,10 @@ func (f *Files) Run(ctx context.Context, wake func()) error {
 			if wanted && e.Has(fsnotify.Write|fsnotify.Create|fsnotify.Rename) {
 				wake()
 			}
-		case <-w.Errors: // events may have been lost
-			wake()
+		case err := <-w.Errors:
+			if err != nil { // events may have been lost
+				wake()
+			}
 		}
 	}
 }
