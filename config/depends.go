@@ -144,19 +144,17 @@ func splitDependency(l *loader, name string, e hcl.Expression, s scope) dependen
 
 // evaluateDependency evaluates one element, or the whole if that is not a list.
 func evaluateDependency(d reader, a dependency, instances map[string]*instances, list []edge) []edge {
-	from := len(list)
-	list, ok := sessionsIn(d, a.Attr, instances, list)
-	if !ok || a.until == nil {
-		return list
+	found := sessionsIn(d, a.Attr, instances)
+	if a.until != nil {
+		until, ok := evaluateUntil(d, a.until)
+		if !ok {
+			return list
+		}
+		for i := range found {
+			found[i].until, found[i].says = until, a.until.Expr.Range()
+		}
 	}
-	until, ok := evaluateUntil(d, a.until)
-	if !ok {
-		return list[:from]
-	}
-	for i := range list[from:] {
-		list[from+i].until, list[from+i].says = until, a.until.Expr.Range()
-	}
-	return list
+	return append(list, found...)
 }
 
 func evaluateUntil(d reader, a *expr.Attr) (session.Await, bool) {
@@ -176,31 +174,25 @@ func evaluateUntil(d reader, a *expr.Attr) (session.Await, bool) {
 	return session.Await(word), true
 }
 
-func sessionsIn(d reader, a *expr.Attr, instances map[string]*instances, list []edge) ([]edge, bool) {
-	var v cty.Value
+func sessionsIn(d reader, a *expr.Attr, instances map[string]*instances) []edge {
+	v, ok := cty.NilVal, true
 	if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() && t.RootName() == "session" {
-		got, diags := t.TraverseAbs(d.Ctx)
-		if diags.HasErrors() {
+		if v, diags = t.TraverseAbs(d.Ctx); diags.HasErrors() {
 			d.Fail(a, "No such session", "%s", leadsNowhere(t, instances))
-			return list, false
+			return nil
 		}
-		v = got
-	} else {
-		got, ok := d.Evaluate(a)
-		if !ok {
-			return list, false
-		}
-		v = got
+	} else if v, ok = d.Evaluate(a); !ok {
+		return nil
 	}
 	if !d.Plain(a, v) {
-		return list, false
+		return nil
 	}
-	found, ok := edges(v, a.Expr.Range(), list)
+	found, ok := edges(v, a.Expr.Range(), nil)
 	if !ok {
 		d.Fail(a, "Invalid dependency", "depends_on must be a list of sessions, without quotes: [session.database, session.worker[\"web\"]], or of objects { session = session.database, until = \"done\" }.")
-		return list, false
+		return nil
 	}
-	return found, true
+	return found
 }
 
 func leadsNowhere(t hcl.Traversal, all map[string]*instances) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/session"
@@ -195,13 +196,14 @@ func readImports(l *loader, s declared) []Import {
 			im := Import{Range: rangeOf(b.Def)}
 			var ok bool
 			im.To, ok = addressOf(d, b, "to")
-			if d.Word(b, "id", &im.ID) {
-				ok = checkImportID(d, b.Attr("id"), im.ID) && ok
-			} else {
+			switch {
+			case !d.Word(b, "id", &im.ID):
 				d.Require(b, "id", `id = "tmux:SOCKET/SESSION" or "docker:CONTAINER"`)
-				ok = false
-			}
-			if !ok {
+				return
+			case !dockerID().MatchString(im.ID) && (!tmuxID.MatchString(im.ID) || strings.ContainsFunc(im.ID, unicode.IsControl)):
+				d.Fail(b.Attr("id"), "Invalid import", `%q cannot be imported, use "tmux:SOCKET/SESSION", with the socket's name or absolute path, or "docker:CONTAINER".`, expr.Cut(im.ID))
+				return
+			case !ok:
 				return
 			}
 			if why := s.lacks(im.To); why != "" {
@@ -221,16 +223,6 @@ func readImports(l *loader, s declared) []Import {
 		})
 	}
 	return list
-}
-
-func checkImportID(d reader, a *expr.Attr, id string) bool {
-	switch {
-	case dockerID().MatchString(id):
-	case !tmuxID.MatchString(id) || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		d.Fail(a, "Invalid import", `%q cannot be imported, use "tmux:SOCKET/SESSION", with the socket's name or absolute path, or "docker:CONTAINER".`, expr.Cut(id))
-		return false
-	}
-	return true
 }
 
 func (s declared) lacks(a session.Address) string {

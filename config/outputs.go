@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+	"github.com/zclconf/go-cty/cty/gocty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
@@ -172,12 +173,8 @@ func sessionValue(s *built, workspace string) cty.Value {
 		return cty.StringVal(text)
 	}
 	labels := cty.MapValEmpty(cty.String)
-	if len(s.spec.Labels) > 0 {
-		of := make(map[string]cty.Value, len(s.spec.Labels))
-		for k, v := range s.spec.Labels {
-			of[k] = cty.StringVal(v)
-		}
-		labels = cty.MapVal(of)
+	if s.spec.Labels != nil {
+		labels, _ = gocty.ToCtyValue(s.spec.Labels, labels.Type()) // of strings
 	}
 	key := cty.NullVal(cty.String)
 	if k, keyed := s.spec.Address.Key(); keyed {

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
@@ -92,20 +94,17 @@ func reportNoRepository(l *loader, b *expr.Block) {
 }
 
 func bareRepository(dir string) string {
-	for {
-		found := true
-		for _, name := range []string{"HEAD", "objects", "refs"} {
+	for ; ; dir = filepath.Dir(dir) {
+		missing := slices.ContainsFunc([]string{"HEAD", "objects", "refs"}, func(name string) bool {
 			_, err := os.Stat(filepath.Join(dir, name))
-			found = found && err == nil
-		}
-		if found {
+			return err != nil
+		})
+		switch {
+		case !missing:
 			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
+		case dir == filepath.Dir(dir):
 			return ""
 		}
-		dir = parent
 	}
 }
 
@@ -126,11 +125,7 @@ func workspacePath(d reader, m *Manifest, w *expr.Block, s *session.Spec) {
 			d.Fail(w.Attr("path"), "Invalid path", "%s is the repository itself; to work in it use mode = \"in_place\".", ws.Path)
 		}
 	default:
-		branch := "plain"
-		if s.Branch != "" {
-			branch = branchDirectory(s.Branch)
-		}
-		ws.Path = filepath.Join(m.DataDir, "workspaces", WorkspaceName(s.Address), branch)
+		ws.Path = filepath.Join(m.DataDir, "workspaces", WorkspaceName(s.Address), branchDirectory(cmp.Or(s.Branch, "plain")))
 	}
 }
 

@@ -68,14 +68,10 @@ func appendTranscript(path, text string, size int64) error {
 }
 
 func rotate(path string) error {
-	for n := transcriptFiles - 1; n > 0; n-- {
-		from := path
-		if n > 1 {
-			from = fmt.Sprintf("%s.%d", path, n-1)
-		}
-		if err := os.Rename(from, fmt.Sprintf("%s.%d", path, n)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for n := transcriptFiles - 1; n > 1; n-- {
+		if err := os.Rename(fmt.Sprintf("%s.%d", path, n-1), fmt.Sprintf("%s.%d", path, n)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
-	return nil
+	return os.Rename(path, path+".1")
 }

@@ -118,26 +118,21 @@ func overwrite(path string, text []byte) error {
 }
 
 func (m *mirror) forget(r session.Record) error {
-	err := os.Remove(filepath.Join(FolderIn(m.folder, r), "state.json"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
+	return removeFile(filepath.Join(FolderIn(m.folder, r), "state.json"))
 }
 
 // settle creates the session's directory, or moves it from its former role.
 func (m *mirror) settle(folder, id string) error {
-	role := filepath.Dir(folder)
-	switch info, err := os.Lstat(folder); {
-	case err == nil && !info.IsDir():
+	info, missing := os.Lstat(folder)
+	if missing == nil && !info.IsDir() {
 		return fmt.Errorf("%s is not a directory (%s): move it away", folder, info.Mode())
-	case err == nil:
-		return m.ignore(role)
 	}
-	if err := os.MkdirAll(role, 0o700); err != nil {
-		return err
+	role := filepath.Dir(folder)
+	err := os.MkdirAll(role, 0o700)
+	if err == nil && m.own {
+		err = layout.Ignore(role)
 	}
-	if err := m.ignore(role); err != nil {
+	if err != nil || missing == nil {
 		return err
 	}
 	roles, err := os.ReadDir(m.folder)
@@ -151,11 +146,4 @@ func (m *mirror) settle(folder, id string) error {
 		}
 	}
 	return os.Mkdir(folder, 0o700)
-}
-
-func (m *mirror) ignore(role string) error {
-	if !m.own {
-		return nil
-	}
-	return layout.Ignore(role)
 }

@@ -1,15 +1,15 @@
 package fileid
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 func identity(path string) (inode uint64, born int64, ok bool) {
-	var s syscall.Stat_t
-	var err error = syscall.EINTR
-	for err == syscall.EINTR { //nolint:errorlint // an Errno of a call
-		err = syscall.Stat(path, &s)
-	}
+	info, err := os.Stat(path)
 	if err != nil {
 		return 0, 0, false
 	}
+	s := info.Sys().(*syscall.Stat_t)
 	return s.Ino, s.Birthtimespec.Nano(), true
 }

@@ -21,25 +21,19 @@ func withReference(text string) (string, error) {
 	if !found || !ended {
 		return "", fmt.Errorf("no place for the reference: it has no lines %q and %q", begin, end)
 	}
-	return before + begin + "\n" + reference(cli.Commands()) + end + after, nil
-}
-
-func reference(root *cobra.Command) string {
+	root := cli.Commands()
+	prepare(root)
 	var b strings.Builder
 	section(&b, root)
-	return b.String()
+	return before + begin + "\n" + b.String() + end + after, nil
 }
 
 func section(b *strings.Builder, c *cobra.Command) {
 	b.WriteString("### " + c.CommandPath() + "\n\n")
-	long := c.Long
-	if long == "" {
-		long = c.Short + "."
-	}
 	if c.Runnable() && c.HasParent() {
 		block(b, c.UseLine())
 	}
-	b.WriteString(markdown(long) + "\n\n")
+	b.WriteString(c.Long + "\n\n")
 	if len(c.Aliases) > 0 {
 		b.WriteString("Also: `" + strings.Join(c.Aliases, "`, `") + "`.\n\n")
 	}
