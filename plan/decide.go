@@ -115,7 +115,7 @@ func decideNew(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 // adopt decides for a managed live session without a record. Where its launched
 // spec cannot be read, it is taken to be what is wanted: a guess restarts nothing.
 func adopt(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
-	c.Action, c.Reason, c.Detail = Adopt, ReasonAdopt, "found alive, and ours, but not on record"
+	c.Action, c.Reason, c.Detail = Adopt, ReasonAdopt, "running but not in the state"
 	spec := c.Live.Spec
 	if spec == nil {
 		spec = c.After
@@ -159,7 +159,7 @@ func takeOver(j *join, c Change, id string) (Change, []session.Diagnostic) {
 	l := *found.Live
 	if !l.Foreign && l.Mark.Project == j.in.Lineage {
 		d := fixable(session.Remedy{Code: session.RemedyAdopt, Address: c.Address, Holder: l.Mark.Address, ID: id}, ReasonBlockedByError,
-			"session is ours already", fmt.Sprintf("%s is %s, and off the record", id, l.Mark.Address))
+			"session is ours already", fmt.Sprintf("%s is %s, which is not in the state", id, l.Mark.Address))
 		for a, r := range j.records {
 			if r.ID == l.Mark.ID {
 				d.Detail, d.Remedy = fmt.Sprintf("%s is %s; a moved block gives it another address", id, a), session.Remedy{}
@@ -187,7 +187,7 @@ func decideRemoved(j *join, c Change) (Change, []session.Diagnostic) {
 	named := func(x Removal) bool { return c.Address.Within(x.From) }
 	kept := func(x Removal) bool { return named(x) && !x.Destroy }
 	if !destroy && slices.ContainsFunc(j.in.Removed, kept) {
-		return act(c, Forget, ReasonRemoved, "taken off the record, and left alive"), nil
+		return act(c, Forget, ReasonRemoved, "removed from the state; keeps running"), nil
 	}
 	if r.Spec.Lifecycle.PreventDestroy {
 		return stuck(c, prevented(c.Address, "destroyed"))

@@ -84,7 +84,7 @@ var works = map[session.Intent]string{
 
 func absent(r *session.Record, w session.World) Diagnosis {
 	if r == nil {
-		return Diagnosis{State: session.StatePending, Alive: new(false), Reason: ReasonNew, Detail: "not on record"}
+		return Diagnosis{State: session.StatePending, Alive: new(false), Reason: ReasonNew, Detail: "not in the state"}
 	}
 	facts := w.Runs[r.Run.ID]
 	over, ended := concluded(r.Spec.Agent, facts.Exit)
@@ -124,7 +124,7 @@ func approved(r *session.Record) Diagnosis {
 // ended diagnoses a live object without a running agent. A session that ended before
 // its place did needs none.
 func ended(r *session.Record, l *session.Live, w session.World) Diagnosis {
-	agent, place := session.AgentSpec{}, l.Location.Traits()
+	var agent session.AgentSpec
 	switch {
 	case r != nil && r.Intent == session.Queued:
 		return approved(r)
@@ -140,15 +140,11 @@ func ended(r *session.Record, l *session.Live, w session.World) Diagnosis {
 		if r != nil && rebooted(*r, w) != "" {
 			return dead(session.StateError, ReasonRebooted, rebooted(*r, w), nil)
 		}
-		d := dead(session.StateError, ReasonGone, "the "+place.Noun+" does not run", l.Exit)
+		d := dead(session.StateError, ReasonGone, "the "+l.Location.Traits().Noun+" does not run", l.Exit)
 		d.Detail = cmp.Or(l.UnknownReason, d.Detail)
 		return d
 	}
-	stands := " stands"
-	if !place.HostProcesses {
-		stands = " runs"
-	}
-	d := dead(session.StateStale, ReasonStale, "stale: "+place.Noun+stands+", session is gone", l.Exit)
+	d := dead(session.StateStale, ReasonStale, "agent exited", l.Exit)
 	switch {
 	case l.Exit == nil:
 	case !failure(*l.Exit):

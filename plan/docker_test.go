@@ -49,9 +49,9 @@ func TestContainers(t *testing.T) {
 	}{
 		"in sync": {contained(), "  a in_sync\n", "running", session.StateRunning},
 		"the agent was left": {contained(exitedWith("self", 0, "")), "↻ a exited\n? a exited\n",
-			"stale: container runs, session is gone (exit status 0)", session.StateStale},
+			"agent exited (exit status 0)", session.StateStale},
 		"nobody knows how it ended": {contained(func(l *session.Live) { l.Liveness = session.Dead }), "↻ a stale\n? a stale\n",
-			"stale: container runs, session is gone", session.StateStale},
+			"agent exited", session.StateStale},
 		"killed": {contained(stopped("the container was killed: out of memory")), "↻ a gone\n? a missing\n",
 			"the container was killed: out of memory", session.StateError},
 		"stopped, and nobody says why": {contained(stopped("")), "↻ a gone\n? a missing\n", "the container does not run", session.StateError},

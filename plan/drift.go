@@ -23,7 +23,7 @@ func drift(j *join, selected func(session.Address) bool) []Drift {
 	})
 	for _, l := range j.orphans {
 		found = append(found, Drift{Address: l.Mark.Address, Kind: Orphaned,
-			Detail: fmt.Sprintf("%s (run %s) is ours and not on record; it is left alone", where(l.Location), l.Mark.Run)})
+			Detail: fmt.Sprintf("%s (run %s) is ours and not in the state; it is left alone", where(l.Location), l.Mark.Run)})
 	}
 	return found
 }
@@ -65,7 +65,7 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 		case Desired(*r) != session.Running:
 			add(Changed, fmt.Sprintf("runs although it was last told to be %s", Desired(*r)))
 		case l.Mark.Run != r.Run.ID:
-			add(Changed, fmt.Sprintf("run %s is live, run %s is on record", l.Mark.Run, r.Run.ID))
+			add(Changed, fmt.Sprintf("run %s is live, the state has run %s", l.Mark.Run, r.Run.ID))
 		}
 	}
 	if co, looked := w.Checkouts[r.Tree.Path]; looked && r.Tree.Path != "" && r.Intent != session.Creating && !r.Unmade() {
@@ -90,7 +90,7 @@ func wandered(t session.WorkspaceState, co session.Checkout) string {
 	case co.BranchGone != "":
 		return fmt.Sprintf("workspace %s is %s", t.Path, position(co))
 	case co.Branch == "":
-		return fmt.Sprintf("workspace %s is detached at %s, %q is on record", t.Path, short(co.Head), t.Branch)
+		return fmt.Sprintf("workspace %s is detached at %s, the state has %q", t.Path, short(co.Head), t.Branch)
 	}
-	return fmt.Sprintf("workspace %s is on %q, %q is on record", t.Path, co.Branch, t.Branch)
+	return fmt.Sprintf("workspace %s is on %q, the state has %q", t.Path, co.Branch, t.Branch)
 }

@@ -28,7 +28,7 @@ func applyMoves(recorded []session.Record, moves []Move) (records map[session.Ad
 			to := m.To + session.Address(strings.TrimPrefix(string(a), string(m.From)))
 			if records[to] != nil {
 				problems = append(problems, fixable(session.Remedy{Code: session.RemedyForgetRecord, Address: to}, ReasonBlockedByError, "address is occupied",
-					fmt.Sprintf("%s cannot move to %s: another session is on record there", a, to)))
+					fmt.Sprintf("%s cannot move to %s: the state has another session there", a, to)))
 				continue
 			}
 			r := *records[a]

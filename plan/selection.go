@@ -14,7 +14,7 @@ func selection(j *join) (selected func(session.Address) bool, problems []session
 	o := j.in.Options
 	for _, t := range slices.Concat(o.Targets, o.Exclude, o.Replace, o.Restart) {
 		if !j.known(t) {
-			problems = append(problems, problem(t, ReasonNotTargeted, "no such session", fmt.Sprintf("nothing in the manifest or on record is called %s", t)))
+			problems = append(problems, problem(t, ReasonNotTargeted, "no such session", fmt.Sprintf("nothing in the manifest or the state is called %s", t)))
 		}
 	}
 	if len(o.Targets) == 0 && len(o.Exclude) == 0 {

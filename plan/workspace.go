@@ -137,7 +137,7 @@ func nameTaken(a session.Address, l session.Live) session.Diagnostic {
 		id = l.Location.Runtime + ":" + l.Location.Socket + "/" + l.Location.Name
 	}
 	return fixable(session.Remedy{Code: session.RemedyAdoptForeign, Address: a, ID: id}, ReasonNameTaken, "name is taken",
-		fmt.Sprintf("a %s that is not ours stands there", where(l.Location)))
+		fmt.Sprintf("a %s that is not ours exists there", where(l.Location)))
 }
 
 // worktree returns what prevents the use of a session's worktree. An existing

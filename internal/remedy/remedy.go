@@ -39,7 +39,7 @@ var table = map[session.RemedyCode]string{
 	session.RemedyApply:           ": agentform apply goes on with it",
 	session.RemedyDestroyHolder:   "\n{renamed}\nelse end it, and move its workspace away: agentform destroy --target {holder}",
 	session.RemedyDoctor:          ": agentform doctor {name} shows why and what to do",
-	session.RemedyForgetRecord:    "\ntake one of them off the record first: agentform state rm {address}",
+	session.RemedyForgetRecord:    "\nremove one of them from the state first: agentform state rm {address}",
 	session.RemedyFreeBranch:      "\n" + freeBranch,
 	session.RemedyHolderMoves: "\nit is the workspace of {HOLDER}, which is to be on another branch\n" +
 		"if it was renamed: agentform state mv {holder} {address}\nelse " + freeBranch,
@@ -66,9 +66,9 @@ var table = map[session.RemedyCode]string{
 	session.RemedySwapBranches: "\nit is the workspace of {HOLDER}: the two sessions swap their branches, " +
 		"and agentform switches none by itself\nto swap them: git -C {path} switch --detach && " +
 		"git -C {holderPath} switch {holderBranch} && git -C {path} switch {branch}",
-	session.RemedySwitch:         "\nto mend it: " + switchBranch,
+	session.RemedySwitch:         "\nto fix it: " + switchBranch,
 	session.RemedySwitchDeclared: "\nagentform never switches branches by itself: " + switchBranch,
-	session.RemedySwitchDetached: "\nto mend it, keeping the commits there: " + switchBranch,
+	session.RemedySwitchDetached: "\nto fix it, keeping the commits there: " + switchBranch,
 }
 
 const (

@@ -76,7 +76,7 @@ func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) 
 	}
 	for _, l := range orphans {
 		alive := l.Liveness == session.Alive
-		h := Housed{Address: l.Mark.Address, State: session.StateStale, Alive: &alive, Detail: "not on record"}
+		h := Housed{Address: l.Mark.Address, State: session.StateStale, Alive: &alive, Detail: "not in the state"}
 		switch {
 		case l.Liveness == session.Unknown:
 			h.State, h.Alive = session.StateUnknown, nil

@@ -52,9 +52,9 @@ func TestOf(t *testing.T) {
 			func(s api.Session) bool {
 				return s.Address == "session.ghost" && s.ID == "ghost-1" && s.Runtime == "tmux" && s.Origin == ""
 			}},
-		"only wanted": {Input{Wanted: wanted(spec("session.api", "agents/api")), Checkout: &session.Checkout{}, Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &no, Reason: plan.ReasonNew, Detail: "not on record"}},
+		"only wanted": {Input{Wanted: wanted(spec("session.api", "agents/api")), Checkout: &session.Checkout{}, Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &no, Reason: plan.ReasonNew, Detail: "not in the state"}},
 			func(s api.Session) bool {
-				return s.BranchOK == nil && s.Detail == "not on record" && s.ID == "" && !s.Observable
+				return s.BranchOK == nil && s.Detail == "not in the state" && s.ID == "" && !s.Observable
 			}},
 		"on its branch":     {Input{Record: r, Diagnosis: alive, Checkout: on("agents/api")}, func(s api.Session) bool { return *s.BranchOK }},
 		"on another branch": {Input{Record: r, Diagnosis: alive, Checkout: on("main")}, func(s api.Session) bool { return !*s.BranchOK && s.BranchLive == "main" }},

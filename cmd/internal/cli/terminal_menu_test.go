@@ -23,12 +23,12 @@ func TestMenu(t *testing.T) {
 	}
 	image := testImage(t)
 	for kind, test := range map[string]struct{ block, runtime, stale string }{
-		"tmux": {"", `"tmux"`, "stale: tmux session stands, session is gone"},
+		"tmux": {"", `"tmux"`, "agent exited"},
 		"docker": {fmt.Sprintf(`runtime "docker" "box" {
   image   = %q
   network = "none"
   mounts  = [{ source = %q, target = %q, read_only = true }]
-}`, image, filepath.Dir(self), filepath.Dir(self)), "runtime.docker.box", "stale: container runs, session is gone"},
+}`, image, filepath.Dir(self), filepath.Dir(self)), "runtime.docker.box", "agent exited"},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			project := newProject()

@@ -47,10 +47,10 @@ func sampleDrift() view.DriftReport {
 		Project: "shop", Lineage: "5b0c9d1e-3f41-4a8e-9d55-0c6b2f7a8e90", Serial: 41, At: view.At, Agentform: "0.1.0", Complete: true,
 		Sessions: []session.Address{"session.api", "session.db", web}, Dir: "/home/ada/shop",
 		Items: []view.DriftItem{
-			{"session.api", plan.BranchMismatch, `workspace /home/ada/shop/.agentform/workspaces/api is on "main", "agents/api" is on record`, nil},
+			{"session.api", plan.BranchMismatch, `workspace /home/ada/shop/.agentform/workspaces/api is on "main", the state has "agents/api"`, nil},
 			{"session.api", plan.Changed, "paused outside of agentform", nil},
-			{web, plan.Stale, "stale: tmux session stands, session is gone (exit status 1)", at12},
-			{"session.ghost", plan.Orphaned, "tmux session shop-ghost-77aa00 (run 99) is ours and not on record; it is left alone", nil},
+			{web, plan.Stale, "agent exited (exit status 1)", at12},
+			{"session.ghost", plan.Orphaned, "tmux session shop-ghost-77aa00 (run 99) is ours and not in the state; it is left alone", nil},
 		},
 	}
 }

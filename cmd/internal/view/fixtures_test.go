@@ -79,7 +79,7 @@ func samplePlan() plan.Plan {
 					{Path: "env", Before: map[string]string{"TOKEN": "secret-before"}, After: map[string]string{"TOKEN": "secret-after"}, Forces: plan.ForcesRestart, Sensitive: true},
 				}},
 			{Address: session.Single("found"), Action: plan.Adopt, Then: plan.Restart, Reason: plan.ReasonAdopt,
-				Detail: "found alive, and ours, but not on record; then restart: args changed", After: wanted(spec("session.found", "agents/found"))},
+				Detail: "running but not in the state; then restart: args changed", After: wanted(spec("session.found", "agents/found"))},
 			{Address: session.Single("lost"), Action: plan.Forget, Reason: plan.ReasonForget, Detail: "nothing of it is left but its record", Before: record("session.lost", "agents/lost")},
 			{Address: session.Single("old"), Action: plan.Delete, Reason: plan.ReasonNotWanted, Detail: "no longer in the manifest", Before: old},
 			{Address: session.Single("site"), Action: plan.Replace, Reason: plan.ReasonBranchChanged,
@@ -91,15 +91,15 @@ func samplePlan() plan.Plan {
 			{Address: session.Single("still"), Action: plan.Pause, Reason: plan.ReasonPause, Detail: "wanted paused", Before: record("session.still", "agents/still"), After: wanted(spec("session.still", "agents/still")),
 				Lifts: &session.Override{Desired: session.Stopped, By: "ada", At: ago(time.Hour)}},
 			{Address: cli, Action: plan.Create, Then: plan.Pause, Reason: plan.ReasonNew, After: wanted(spec(cli, "agents/cli"))},
-			{Address: web, Action: plan.Restart, Reason: plan.ReasonStale, Detail: "stale: container runs, session is gone", Before: record(web, "agents/web"), After: wanted(spec(web, "agents/web"))},
+			{Address: web, Action: plan.Restart, Reason: plan.ReasonStale, Detail: "agent exited", Before: record(web, "agents/web"), After: wanted(spec(web, "agents/web"))},
 		},
 		Drift: []plan.Drift{
-			{Address: web, Kind: plan.Stale, Detail: "stale: container runs, session is gone"},
-			{Address: "session.ghost", Kind: plan.Orphaned, Detail: "tmux session shop-ghost-77aa00 (run 99) is ours and not on record; it is left alone"},
+			{Address: web, Kind: plan.Stale, Detail: "agent exited"},
+			{Address: "session.ghost", Kind: plan.Orphaned, Detail: "tmux session shop-ghost-77aa00 (run 99) is ours and not in the state; it is left alone"},
 		},
 		Problems: []session.Diagnostic{
 			{Severity: session.Error, Address: api, Summary: "branch mismatch",
-				Detail: "workspace .agentform/workspaces/api is on \"main\", manifest declares \"agents/api\"\nto mend it: git -C .agentform/workspaces/api switch agents/api"},
+				Detail: "workspace .agentform/workspaces/api is on \"main\", manifest declares \"agents/api\"\nto fix it: git -C .agentform/workspaces/api switch agents/api"},
 			{Severity: session.Warning, Summary: "secret is not set", Detail: "OPENAI_API_KEY is not in the environment; apply will refuse to start session.db without it.",
 				Range:   &session.Range{Filename: "agentform.hcl", Start: session.Pos{Line: 12, Column: 15, Byte: 200}, End: session.Pos{Line: 12, Column: 31, Byte: 216}},
 				Snippet: &session.Snippet{Context: `session "db"`, Code: `  secrets = ["OPENAI_API_KEY"]`, Line: 12, From: 13, To: 29}},
@@ -164,7 +164,7 @@ func sampleSessions() []api.Session {
 	still.Record.Override = &session.Override{Desired: session.Paused, By: "ada", At: ago(12 * time.Minute)}
 	web := running(session.Keyed("worker", "web"), "agents/a-branch-with-a-rather-long-name", "")
 	web.Diagnosis = plan.Diagnosis{State: session.StateStale, Activity: session.Exited, Alive: &no, Reason: plan.ReasonExited,
-		Detail: "stale: tmux session stands, session is gone (exit status 1)"}
+		Detail: "agent exited (exit status 1)"}
 	web.Events = sampleEvents()
 	web.Record.Run.Number = 1
 	web.Restarts = &health.Verdict{Reason: health.BackingOff, Try: 3, Of: 5, Until: ago(-8 * time.Second)}
@@ -175,7 +175,7 @@ func sampleSessions() []api.Session {
 	far.Diagnosis = plan.Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Detail: "docker/sandbox was not looked at"}
 	var all []api.Session
 	for _, k := range []status.Input{backend, asks, far,
-		{Wanted: &fresh, Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &no, Reason: plan.ReasonNew, Detail: "not on record"}}, gone, still, web} {
+		{Wanted: &fresh, Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &no, Reason: plan.ReasonNew, Detail: "not in the state"}}, gone, still, web} {
 		all = append(all, status.Of(k))
 	}
 	return all

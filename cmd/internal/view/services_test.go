@@ -35,8 +35,8 @@ func TestServices(t *testing.T) {
 		Location: session.Location{Runtime: "tmux", Socket: "/run/user/1000/agentform/1a2b3c4d/tmux-0", Name: "shop-lost-1a2b3c"}}
 	known := []status.Input{
 		tmux("session.api", session.StateRunning, &yes, "running"),
-		tmux(session.Keyed("worker", "web"), session.StateStale, &no, "stale: tmux session stands, session is gone (exit status 1)"),
-		docker("session.build", "", plan.Diagnosis{State: session.StateStale, Alive: &no, Detail: "stale: container runs, session is gone"}, true, true),
+		tmux(session.Keyed("worker", "web"), session.StateStale, &no, "agent exited (exit status 1)"),
+		docker("session.build", "", plan.Diagnosis{State: session.StateStale, Alive: &no, Detail: "agent exited"}, true, true),
 		docker("session.check", "", plan.Diagnosis{State: session.StateError, Alive: &no, Detail: "the container was killed: out of memory"}, true, false),
 		docker("session.far", "ssh://ada@far", plan.Diagnosis{State: session.StateUnknown, Detail: "no route to host"}, false, false),
 		docker("session.near", "", plan.Diagnosis{State: session.StateUnknown, Detail: "docker: no daemon answers on /var/run/docker.sock"}, false, false),
