@@ -30,7 +30,6 @@ func (j *job) create(ctx context.Context) error {
 	return j.begin(ctx, spec, d)
 }
 
-// begin records what is about to be created, and creates it.
 func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 	e := j.entry
 	if err := e.keepPrompt(spec); err != nil {
@@ -50,7 +49,6 @@ func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 	return j.launch(ctx, nil, d)
 }
 
-// launch starts the recorded run, in a place that exists (nil: in a new one).
 func (j *job) launch(ctx context.Context, in *session.Location, d delivery) error {
 	o := launchOptions{in: in, ready: j.awaited}
 	if !j.awaited && j.change.Then == "" {
@@ -61,8 +59,8 @@ func (j *job) launch(ctx context.Context, in *session.Location, d delivery) erro
 	return err
 }
 
-// restart starts the agent again, in the same place if that exists. What is left of the
-// old run is ended first.
+// restart ends what is left of the old run and starts the agent again, in the same place if
+// that exists.
 func (j *job) restart(ctx context.Context) error {
 	spec, e := *j.change.After, j.entry
 	if err := e.keepPrompt(spec); err != nil {
@@ -97,7 +95,6 @@ func (j *job) restart(ctx context.Context) error {
 	return j.launch(ctx, in, d)
 }
 
-// replace removes a session and creates another one at its address.
 func (j *job) replace(ctx context.Context) error {
 	if err := j.remove(ctx); err != nil {
 		return err
@@ -142,7 +139,6 @@ func (j *job) update(ctx context.Context) error {
 	return j.complete(ctx)
 }
 
-// complete completes a start that was interrupted, and settles the record.
 func (j *job) complete(ctx context.Context) error {
 	if err := j.run.starter.complete(ctx, j.entry, j.agent()); err != nil {
 		return err
@@ -150,8 +146,7 @@ func (j *job) complete(ctx context.Context) error {
 	return j.entry.settle()
 }
 
-// syncRun makes the record say what is wanted, and which run is live: another one than
-// recorded if an apply was interrupted.
+// syncRun records what is wanted, and the live run, which differs if an apply was killed.
 func (j *job) syncRun() {
 	if j.change.After != nil {
 		j.want(*j.change.After)
@@ -174,8 +169,7 @@ func (j *job) syncRun() {
 	}
 }
 
-// want makes the record say what is wanted, and on which branch the workspace is if
-// someone has brought it to the declared one.
+// want records what is wanted, and the branch if someone has switched to the declared one.
 func (j *job) want(s session.Spec) {
 	rec := &j.entry.rec
 	rec.Spec = s
@@ -202,7 +196,6 @@ func (j *job) pause(ctx context.Context) error {
 	return e.settle()
 }
 
-// resume ends a pause.
 func (j *job) resume(ctx context.Context) error {
 	j.syncRun()
 	rt, err := j.run.runtimes.of(j.entry.rec.Spec)
@@ -215,7 +208,6 @@ func (j *job) resume(ctx context.Context) error {
 	return j.complete(ctx)
 }
 
-// stop ends the session's agent and removes its place. Record and workspace remain.
 func (j *job) stop(ctx context.Context) error {
 	e := j.entry
 	j.run.conversations.observe(e)
@@ -238,8 +230,7 @@ func (j *job) stop(ctx context.Context) error {
 	return e.settleEnded()
 }
 
-// remove removes a session: agent, place, workspace if that is wanted and safe, and
-// then its record.
+// remove removes agent, place, workspace if that is wanted and safe, and then the record.
 func (j *job) remove(ctx context.Context) error {
 	if err := j.entry.intend(session.Removing); err != nil {
 		return err
@@ -254,8 +245,8 @@ func (j *job) remove(ctx context.Context) error {
 	return j.entry.forget()
 }
 
-// adoptForeign puts a session that somebody else started under management, as it runs.
-// It is marked first and recorded then: one with a mark that is not on record is found.
+// adoptForeign marks a session that somebody else started, and then records it: one with
+// a mark and without a record is found again.
 func (j *job) adoptForeign(ctx context.Context) error {
 	e, s := j.entry, j.entry.rec.Spec
 	rt, err := j.run.runtimes.of(s)
@@ -287,9 +278,8 @@ func (j *job) adoptForeign(ctx context.Context) error {
 	return e.settle()
 }
 
-// Restored returns the record of a live session that is in no state, from what it says
-// of itself and what its run's directory keeps. A workspace that is not among those of
-// dataDir counts as the user's.
+// Restored returns the record of a live session that is in no state. A workspace outside
+// of dataDir counts as the user's.
 func Restored(l session.Live, spec session.Spec, facts session.RunFacts, address session.Address, origin session.Origin, dataDir string) session.Record {
 	run := session.Run{ID: l.Mark.Run, Number: 1, StartedAt: l.Started, BootID: l.BootID, Agent: facts.Agent, PromptSHA: spec.Prompt.Digest}
 	if spec.Prompt.Digest != "" {
@@ -303,11 +293,9 @@ func Restored(l session.Live, spec session.Spec, facts session.RunFacts, address
 	}
 }
 
-// queues reports whether the change is an approved start that waits.
 func queues(c plan.Change) bool { return c.Approved && c.Queues() }
 
-// queue records that the start of the session was approved, so that whoever can start it
-// later starts exactly that.
+// queue records that exactly this start of the session was approved.
 func (j *job) queue() {
 	j.outcome, j.detail = Held, j.change.Detail
 	if j.change.Queued() {

@@ -45,9 +45,8 @@ type Applier struct {
 	// BaseEnv is the environment (NAME=VALUE) of which sessions get the part that
 	// session.Inherit returns, without what any session of the plan declares as a secret.
 	BaseEnv []string
-	// BaseOf returns that environment for one session if it differs: that of its last
-	// run, when the hub starts it. Nil or an empty result: BaseEnv. The error names what
-	// is missing.
+	// BaseOf returns that environment for one session if it differs. Nil or an empty
+	// result: BaseEnv.
 	BaseOf func(session.Address) ([]string, error)
 
 	// Hooks returns the command of agents' hooks, without the run's directory; nil: no
@@ -116,16 +115,14 @@ type Tally struct {
 	Warnings []session.Diagnostic
 }
 
-// Run carries out the plan's changes. Before anything is touched it verifies that every
-// agent's command exists and every secret is set; if not, nothing is done. A failure is
-// reported when it happens, what depends on the session is skipped, and the rest goes on.
+// Run carries out the plan's changes. It first verifies that every agent's command exists
+// and every secret is set; if not, nothing is done. After a failure, what depends on the
+// session is skipped, and the rest goes on.
 //
-// When drain is closed, no change is started any more, and those under way are
-// completed. When ctx ends, those under way are aborted; all that exists by then is
-// recorded, with what was about to happen to it.
+// When drain is closed, changes in progress are completed and no others started. When ctx
+// ends, those in progress are aborted; all that exists by then is recorded.
 //
-// The error joins all failures, and ErrInterrupted if drain or ctx kept a change from
-// being carried out.
+// The error joins all failures, and ErrInterrupted if a change was not carried out.
 func (a *Applier) Run(ctx context.Context, p plan.Plan, drain <-chan struct{}) (Tally, error) {
 	r := newRun(a, p)
 	interrupted := false
@@ -136,9 +133,8 @@ func (a *Applier) Run(ctx context.Context, p plan.Plan, drain <-chan struct{}) (
 	return r.tally(interrupted)
 }
 
-// Await waits until every session that the tally says was started is ready, each as long
-// as its agent may take, and emits that for those that are not on record as ready. It
-// writes no state and needs no lock. The error joins those that did not become ready.
+// Await waits until every session that was started is ready, and emits that. It writes no
+// state and needs no lock. The error joins those that did not become ready.
 func (a *Applier) Await(ctx context.Context, t Tally) error {
 	r := newRun(a, plan.Plan{})
 	var wg sync.WaitGroup
@@ -162,14 +158,13 @@ func (a *Applier) Await(ctx context.Context, t Tally) error {
 	return errors.Join(errs...)
 }
 
-// Tell emits an event that something else than Run caused, and keeps it in the session's
-// history.
+// Tell emits an event of something else than Run, and keeps it in the session's history.
 func (a *Applier) Tell(e history.Event, rec session.Record) {
 	(&journal{config: a}).emit(e, &rec)
 }
 
-// TellNew adds to a session's history what compute returns for it, and emits that. Of
-// several processes that do so, one computes at a time.
+// TellNew adds to a session's history what compute returns for it, and emits that. One
+// process computes at a time.
 func (a *Applier) TellNew(rec session.Record, compute func(past []history.Event) []history.Event) {
 	l := &journal{config: a}
 	told, err := history.Update(a.Folder(rec), func(past []history.Event) []history.Event {

@@ -25,10 +25,9 @@ type delivery struct {
 	conversation string // the agent's conversation to resume; empty: a new one
 }
 
-// due returns what a new run of the wanted session begins with. A conversation that is
-// resumed has its prompt if it was ever delivered; a new one needs it. An agent without
-// a known conversation, or whose conversation never began, starts a new one. The error
-// says that the conversation is gone, or that there is none.
+// due returns what a new run of the wanted session begins with. A resumed conversation has
+// its prompt if that was ever delivered. Without one that began, a new one starts. The
+// error says that the conversation is gone, or that there is none.
 func (c *conversations) due(rec session.Record, a session.Agent, s session.Spec, fresh bool) (delivery, error) {
 	old, d := rec.Run, delivery{prompt: takesPrompt(s)}
 	if fresh {
@@ -55,8 +54,8 @@ func (c *conversations) due(rec session.Record, a session.Agent, s session.Spec,
 	return d, nil
 }
 
-// declared returns the conversation that the wanted session resumes: the one that it
-// names, or the latest in its workspace; empty: a new one.
+// declared returns the conversation that the wanted session names, or the latest in its
+// workspace; empty: a new one.
 func (c *conversations) declared(rec session.Record, a session.Agent, s session.Spec) (string, error) {
 	if !s.Conversation.Resume || s.Conversation.ID != "" {
 		return s.Conversation.ID, nil
@@ -90,8 +89,7 @@ func (c *conversations) keeps(rec session.Record, a session.Agent, s session.Spe
 	return false, nil
 }
 
-// observe reads the agent's files before its run ends: it records the conversation, and
-// emits what the history lacks.
+// observe records the conversation before the run ends, and emits what the history lacks.
 func (c *conversations) observe(e *entry) {
 	if e.rec.Run.ID == "" || e.rec.Run.StartedAt.IsZero() {
 		return

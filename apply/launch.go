@@ -34,7 +34,6 @@ type launchOptions struct {
 	last func()
 }
 
-// run returns the recorded run of a session, as it is launched and observed.
 func (s *starter) run(rec *session.Record, a session.Agent) (*launch.Run, error) {
 	rt, err := s.runtimes.of(rec.Spec)
 	if err != nil {
@@ -46,9 +45,8 @@ func (s *starter) run(rec *session.Record, a session.Agent) (*launch.Run, error)
 	}, nil
 }
 
-// launch starts the recorded run and settles the record once the start is complete,
-// which is when an agent whose prompt is typed has it. It reports whether the run was
-// started.
+// launch starts the recorded run and settles the record once the start is complete, for
+// some with the typed prompt. It reports whether the run was started.
 func (s *starter) launch(ctx context.Context, e *entry, a session.Agent, d delivery, o launchOptions) (started bool, err error) {
 	r, err := s.run(&e.rec, a)
 	if err != nil {
@@ -98,7 +96,6 @@ func (s *starter) launch(ctx context.Context, e *entry, a session.Agent, d deliv
 	return true, e.save()
 }
 
-// prepare returns what the runtime needs to start the run.
 func (s *starter) prepare(ctx context.Context, e *entry, r *launch.Run, d delivery) (l session.Launch, err error) {
 	spec, c := e.rec.Spec, s.config
 	o := launch.Options{
@@ -189,8 +186,7 @@ func (s *starter) await(ctx context.Context, r *launch.Run) error {
 	return nil
 }
 
-// deliver types the prompt into an agent once it is ready, and records that. Until then
-// the session's intent says that the start is not complete.
+// deliver types the prompt into an agent once it is ready, and settles the record.
 func (s *starter) deliver(ctx context.Context, e *entry, r *launch.Run) error {
 	if err := s.await(ctx, r); err != nil {
 		return err
@@ -206,8 +202,7 @@ func (s *starter) deliver(ctx context.Context, e *entry, r *launch.Run) error {
 	return e.delivered(how, e.rec.Run.DeliveredAt)
 }
 
-// complete completes a start that was interrupted: the command line had the prompt, or
-// it is typed now.
+// complete completes an interrupted start: it types a prompt that is not delivered.
 func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error {
 	starting := e.rec.Intent == session.Creating || e.rec.Intent == session.Restarting
 	if !starting || !e.rec.Run.DeliveredAt.IsZero() || !takesPrompt(e.rec.Spec) {
@@ -228,11 +223,9 @@ func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error
 	return s.deliver(ctx, e, r)
 }
 
-// takesPrompt reports whether a session has a prompt that its agent is given.
 func takesPrompt(s session.Spec) bool {
 	return s.Prompt.Digest != "" && s.Agent.PromptVia != agent.ViaNone
 }
 
-// patternless reports whether an agent is known by its command alone, so that it is
-// ready when its process lives.
+// patternless reports whether an agent is ready when its process lives.
 func patternless(a session.AgentSpec) bool { return a.Base == "" && a.Ready == "" }

@@ -9,9 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// move records every session that has moved at its new address, before anything else:
-// one whose new address is another's old one after that other. What cannot be moved is
-// not carried out, nor what waits for it.
+// move records sessions at their new addresses, before anything else. What cannot be moved
+// is not carried out, nor what waits for it.
 func (r *run) move() {
 	at := make(map[session.Address]*job, len(r.jobs))
 	for _, j := range r.jobs {
@@ -41,7 +40,6 @@ func (r *run) move() {
 	}
 }
 
-// failMove reports that a session could not be moved.
 func (r *run) failMove(c *plan.Change, j *job, err error) {
 	err = fmt.Errorf("move %s to %s: %w", c.Moved, c.Address, err)
 	if j == nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// preflight checks what the sessions that are to start need, their commands and secrets,
-// before anything is touched. It reports whether to go on: of sessions that lack
-// something each fails alone, or else all are skipped.
+// preflight checks the commands and secrets of the sessions that are to start, and reports
+// whether to go on: those that lack something fail alone, or else all are skipped.
 func (r *run) preflight(ctx context.Context) bool {
 	faults, search := map[*job]error{}, Search{}
 	for _, j := range r.jobs {
@@ -50,7 +49,6 @@ func (r *run) preflight(ctx context.Context) bool {
 	return alone
 }
 
-// startable returns all that a session lacks to be started.
 func (r *run) startable(ctx context.Context, j *job, search Search) error {
 	s := *j.change.After
 	var errs []error
@@ -62,7 +60,6 @@ func (r *run) startable(ctx context.Context, j *job, search Search) error {
 	return errors.Join(append(errs, r.findAgent(ctx, j.agent(), s, search))...)
 }
 
-// findAgent returns an error if an agent's command cannot be found where it is to run.
 func (r *run) findAgent(ctx context.Context, a session.Agent, s session.Spec, search Search) error {
 	start := a.Start(session.StartInput{Spec: s})
 	c, err := r.runtimes.container(s)

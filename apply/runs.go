@@ -9,19 +9,15 @@ import (
 )
 
 const (
-	// keptRuns is how many earlier runs of a session keep their directory, so that
-	// someone can see how the last ones ended.
-	keptRuns = 3
-	// maxPast bounds the list of earlier runs if their directories cannot be removed.
-	maxPast = 20
+	keptRuns = 3  // earlier runs of a session that keep their directory
+	maxPast  = 20 // earlier runs that are listed if their directories cannot be removed
 )
 
-// runDir returns the directory of a run.
 func (a *Applier) runDir(run string) string { return filepath.Join(a.DataDir, "runs", run) }
 
 // pastRuns returns the earlier runs of a session whose run ends, the newest first, and
-// removes the directories of all but the newest. A run that still has a live process,
-// or whose directory cannot be removed, stays in the list: the next restart tries again.
+// removes the directories of all but the newest. The others stay in the list until that
+// succeeds and no process of theirs lives.
 func (a *Applier) pastRuns(rec session.Record) []string {
 	past := slices.Clone(rec.Past)
 	if id := rec.Run.ID; id != "" && !slices.Contains(past, id) {
@@ -40,8 +36,8 @@ func (a *Applier) removeRuns(runs []string) []string {
 	})
 }
 
-// dropRuns removes the directories of all runs of a session that left the state. What cannot
-// be removed is left to agentform prune.
+// dropRuns removes the directories of a session that left the state. What cannot be removed
+// is left to agentform prune.
 func (a *Applier) dropRuns(rec session.Record) {
 	a.removeRuns(append(slices.Clone(rec.Past), rec.Run.ID))
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// link lets jobs wait for each other. A session that starts waits for what it depends
-// on, and for the end of what is in its way; a session that ends waits for the end of
-// what depends on it.
+// link lets jobs wait for each other. Starts wait for what they depend on and for the end
+// of what is in their way, ends for the end of what depends on them.
 func link(jobs []*job) {
 	at := make(map[session.Address]*job, len(jobs))
 	ending := map[string][]*job{} // by what they hold
@@ -81,8 +80,7 @@ func starts(c *plan.Change) bool {
 	return slices.Contains(start, c.Action) || slices.Contains(start, c.Then)
 }
 
-// repairs reports whether a change settles a live session on which an earlier action
-// failed: its agent may not be ready yet.
+// repairs reports whether a change settles a live session whose agent may not be ready yet.
 func repairs(c *plan.Change) bool {
 	return c.Action == plan.Update && c.Before != nil && c.Before.LastError != ""
 }
@@ -91,8 +89,7 @@ func ends(c *plan.Change) bool {
 	return c.Before != nil && (c.Action == plan.Delete || c.Action == plan.Stop || c.Action == plan.Forget)
 }
 
-// waits reports whether a change is held because what it depends on failed: it is
-// skipped.
+// waits reports whether a change is skipped because what it depends on failed.
 func waits(c plan.Change) bool { return c.Action == plan.Hold && c.Skips && c.Approved }
 
 func priority(c *plan.Change) int {

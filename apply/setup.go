@@ -41,8 +41,8 @@ func (e *SetupError) Unwrap() error { return e.Err }
 // Excerpt returns the output.
 func (e *SetupError) Excerpt() string { return e.Output }
 
-// setUp runs the workspace's setup command: in a container like the session's, if that
-// has programs of its own, and else here. Its output is kept in the session's folder.
+// setUp runs the workspace's setup command, in a container like the session's or here, and
+// keeps its output in the session's folder.
 func (w *workspaces) setUp(ctx context.Context, rec session.Record, argv []string) error {
 	fail := func(err error) error { return fmt.Errorf("setup: %w", err) }
 	folder := w.config.Folder(rec)
@@ -87,10 +87,9 @@ func (w *workspaces) setUp(ctx context.Context, rec session.Record, argv []strin
 	return nil
 }
 
-// runSetup runs a setup command in a process group of its own: the terminal's Ctrl-C is
-// for agentform, and killing the group kills all that the command started. Its output
-// goes to a file, since a process that it leaves would hold a pipe open. One that a
-// killed apply left running is ended first: two would spoil each other's work.
+// runSetup runs a setup command in a process group of its own, which Ctrl-C does not reach
+// and which is killed as a whole. Its output goes to a file, since a process that it leaves
+// would hold a pipe open. One that a killed apply left running is ended first.
 func runSetup(ctx context.Context, id string, argv []string, dir string, env []string, log *os.File) error {
 	mark := "setup-" + id[max(0, len(id)-50):] // the end differs most; a mark is short
 	if _, err := proc.Sweep(mark, time.Second, "SIGTERM"); err != nil {
@@ -108,8 +107,7 @@ func runSetup(ctx context.Context, id string, argv []string, dir string, env []s
 	return cmd.Run()
 }
 
-// endOf returns the last session.TailLimit bytes of a file, or nothing if it cannot be
-// read.
+// endOf returns the last session.TailLimit bytes of a file, as far as it can be read.
 func endOf(f *os.File) string {
 	info, err := f.Stat()
 	if err != nil {

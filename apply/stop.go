@@ -66,8 +66,7 @@ func (s *stopper) end(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// reportEnd emits, once, how a run ended: by this change, or by itself before. A run that
-// is on record and was never started has no end.
+// reportEnd emits, once, how a run ended. One that never started has no end.
 func (s *stopper) reportEnd(e *entry, run string, lived bool) {
 	recorded := run == e.rec.Run.ID
 	if recorded && !e.rec.Run.EndedAt.IsZero() || !lived && recorded && e.rec.Run.StartedAt.IsZero() {
@@ -86,9 +85,8 @@ func (s *stopper) reportEnd(e *entry, run string, lived bool) {
 	e.emit(x)
 }
 
-// awaitTurn waits until the agent no longer works, but not longer than limit, and reports
-// whether it rests. An agent that cannot be seen, or is frozen, counts as resting, since
-// nothing would show the end of its turn. The error says that ctx ended first.
+// awaitTurn waits until the agent no longer works, at most as long as the limit. An agent
+// that cannot be seen, or is frozen, counts as resting: nothing would show it.
 func (s *stopper) awaitTurn(ctx context.Context, rec session.Record, l session.Live, limit time.Duration) (rests bool, err error) {
 	if l.Liveness != session.Alive {
 		return true, nil
@@ -110,9 +108,8 @@ func (s *stopper) awaitTurn(ctx context.Context, rec session.Record, l session.L
 	}
 }
 
-// rests reports whether a run's agent does not work. A runtime that does not answer now
-// may answer in a moment, and an agent whose screen alone says that it is done or has
-// failed may work on.
+// rests reports whether a run's agent does not work. One whose screen alone says that it is
+// done or has failed may work on.
 func (s *stopper) rests(ctx context.Context, rec session.Record, run string, course *turn.Course) bool {
 	lives, err := s.runtimes.lives(ctx, rec.Spec, true)
 	if err != nil {
@@ -185,8 +182,7 @@ func (s *stopper) remove(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// sweep ends what is left of the recorded run: its place may be gone while a process in
-// it still lives.
+// sweep ends what is left of the recorded run, whose place may be gone.
 func (s *stopper) sweep(ctx context.Context, rec session.Record) error {
 	run := rec.Run.ID
 	if run == "" || !s.config.Facts(run).Claimed {

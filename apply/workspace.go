@@ -29,9 +29,9 @@ func (w *workspaces) checkout(t session.WorkspaceState) session.Checkout {
 	return w.config.Git.Look(t.Path)
 }
 
-// planned returns the workspace that is about to be created. It says that agentform
-// creates it before it does, so that an agentform that is killed right after does not
-// forget it. A workspace below the data directory was created by agentform before.
+// planned returns the workspace that is about to be created. That agentform creates it is
+// said before, for the case of a kill right after. One below the data directory was created
+// by agentform before.
 func (w *workspaces) planned(rec session.Record) session.WorkspaceState {
 	s := rec.Spec
 	t := session.WorkspaceState{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
@@ -95,7 +95,6 @@ func (w *workspaces) create(ctx context.Context, s session.Spec, t *session.Work
 	return err
 }
 
-// createPlain creates a workspace without git.
 func createPlain(s session.Spec, path string) error {
 	_, err := os.Lstat(path)
 	if exists := err == nil; exists {
@@ -160,8 +159,7 @@ func (w *workspaces) remove(ctx context.Context, e *entry) {
 	}
 }
 
-// reportGone reports what the repository still holds of a worktree whose directory is
-// gone. Once the session is removed from the state, nothing else names it.
+// reportGone reports what the repository still holds of a worktree whose directory is gone.
 func (w *workspaces) reportGone(ctx context.Context, e *entry) {
 	t := e.rec.Tree
 	if risk, err := w.config.Git.AtRisk(ctx, t.Path, t.Repo); err == nil && risk.Any() {
@@ -169,7 +167,6 @@ func (w *workspaces) reportGone(ctx context.Context, e *entry) {
 	}
 }
 
-// removeClean removes the workspace or returns why it did not.
 func (w *workspaces) removeClean(ctx context.Context, s session.Spec, t session.WorkspaceState) (why string) {
 	var err error
 	switch t.Mode {
@@ -212,8 +209,7 @@ func (w *workspaces) runner(s session.Spec, path string) (git.Runner, error) {
 	}, nil
 }
 
-// madeIn reports whether a path is among the workspaces of a data directory, which
-// agentform alone creates.
+// madeIn reports whether a path is in a data directory, where agentform alone creates it.
 func madeIn(dataDir, path string) bool {
 	return strings.HasPrefix(path, filepath.Join(dataDir, "workspaces")+string(filepath.Separator))
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Compute decides what to do with each session. It is pure: the same input gives
-// the same plan, in whatever order its parts come. It never fails: what cannot be
-// decided is a Problem of one session, and the others are planned.
+// Compute decides what to do with each session. It never fails: what cannot be decided is a
+// Problem of one session, and the others are planned.
 func Compute(in Input) Plan {
 	if in.Options.Destroy {
 		in.Wanted = nil

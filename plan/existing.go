@@ -59,9 +59,8 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 	return c, nil
 }
 
-// neverStarted reports whether only a record exists of the session: its start was
-// approved and waits, or its creation failed early. A workspace that was made must
-// still be the declared one.
+// neverStarted reports whether only a record exists of the session, and maybe its declared
+// workspace: its start was approved and waits, or its creation failed early.
 func neverStarted(j *join, c Change) bool {
 	r := c.Before
 	if r.Unmade() {
@@ -235,9 +234,8 @@ func decideReplace(j *join, c Change, want session.Desired, requested bool) (Cha
 	return act(c, Replace, reason, detail), nil
 }
 
-// afterFinish drops changes that would run a finished session again: only those of
-// its prompt, branch and workspace do. Otherwise its runtime and what finishing
-// means for it stay as they were.
+// afterFinish drops changes of runtime and one_shot: a finished session is run again only
+// for another prompt, branch or workspace.
 func afterFinish(c *Change, reach Forces, noted []string) Forces {
 	after := *c.After
 	after.Runtime = c.Before.Spec.Runtime

@@ -92,9 +92,8 @@ func (j *join) match() {
 	}
 }
 
-// belongs reports whether the only live object of an address is the session,
-// though its run is not the recorded one: the state was lost, an older state was
-// restored, or an action was interrupted. At a stopped session it is a leftover.
+// belongs reports whether the only live object of an address is the session, though its run
+// is not the recorded one, as after a lost state. At a stopped session it is a leftover.
 func (j *join) belongs(l session.Live, r *session.Record, w *session.Spec) bool {
 	if r == nil {
 		return w != nil && !j.in.ByHand

@@ -7,9 +7,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// selection returns which sessions the plan is about: the targets and what they
-// depend on, without the excluded sessions and what depends on those. A name that
-// fits no session is a problem.
+// selection returns which sessions the plan is about. A name that fits none is a problem.
 func selection(j *join) (selected func(session.Address) bool, problems []session.Diagnostic) {
 	o := j.in.Options
 	for _, t := range slices.Concat(o.Targets, o.Exclude, o.Replace, o.Restart) {

@@ -6,9 +6,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// unobserved returns a problem for each session that was sent something and has
-// been unobserved for too long. Nothing else is done: a missing file says nothing
-// about an agent's life. A change that ends the agent needs no problem.
+// unobserved returns a problem for each session that was unobserved for too long, and is
+// not ended. Nothing else is done: a missing file says nothing about an agent's life.
 func unobserved(w session.World, changes []Change) []session.Diagnostic {
 	var told []session.Diagnostic
 	for _, c := range changes {

@@ -20,8 +20,7 @@ func OffBranch(co session.Checkout, branch string) Reason {
 }
 
 // checkWorkspace compares a recorded session's workspace with the declared branch.
-// A mismatch is an error: agentform never checks anything out. settled reports that
-// a person has brought the workspace to a newly declared branch.
+// settled reports that a person has brought it to a newly declared one.
 func checkWorkspace(j *join, r *session.Record, w *session.Spec, replacing bool) (settled bool, problems []session.Diagnostic) {
 	tree := r.Tree
 	co := j.in.World.Checkouts[tree.Path]
@@ -57,9 +56,8 @@ func checkWorkspace(j *join, r *session.Record, w *session.Spec, replacing bool)
 	return fault(fmt.Sprintf("on %q, manifest declares %q", co.Branch, w.Branch), fix(session.RemedySwitch))
 }
 
-// keepPath returns what is wanted, in the workspace that the session has. A default
-// path is named after address and branch; the session keeps one that was made under
-// another address, or that a person brought to its branch (settled).
+// keepPath returns what is wanted, in the workspace that the session has: a default path is
+// named after address and branch, and either may have changed.
 func keepPath(r *session.Record, w *session.Spec, settled bool) *session.Spec {
 	was, now := r.Spec.Workspace, w.Workspace
 	if was.Explicit || now.Explicit || r.Tree.Path == "" || r.Tree.Path == now.Path ||
@@ -91,7 +89,6 @@ func switchBranch(code session.RemedyCode, world session.World, co session.Check
 	return fix
 }
 
-// creatable returns what prevents the creation of a session.
 func creatable(j *join, w *session.Spec) []session.Diagnostic {
 	var problems []session.Diagnostic
 	if l, ok := j.taken(w.Address); ok {
@@ -140,9 +137,7 @@ func nameTaken(a session.Address, l session.Live) session.Diagnostic {
 		fmt.Sprintf("a %s that is not ours exists there", where(l.Location)))
 }
 
-// worktree returns what prevents the use of a session's worktree. An existing
-// directory must be the repository's worktree on the branch, and no other worktree
-// may hold the branch.
+// worktree returns what prevents the use of a session's worktree.
 func worktree(j *join, w *session.Spec, co session.Checkout, occupied func(code session.RemedyCode, detail string) *session.Diagnostic) *session.Diagnostic {
 	path := w.Workspace.Path
 	// git's list is there only when something about a workspace changes.
@@ -174,7 +169,6 @@ func worktree(j *join, w *session.Spec, co session.Checkout, occupied func(code 
 	return nil
 }
 
-// holderOf returns the recorded session that works in a directory.
 func holderOf(j *join, path string) session.Address {
 	for a, r := range j.records {
 		if r.Tree.Path == path {
@@ -236,8 +230,7 @@ func successor(j *join, r *session.Record) session.Address {
 	return ""
 }
 
-// clone returns what prevents the use of a session's clone. An existing directory
-// must be a clone that agentform made, on the branch. A declared path belongs to a
+// clone returns what prevents the use of a session's clone. A declared path belongs to a
 // person unless it is recorded.
 func clone(j *join, w *session.Spec, co session.Checkout, occupied func(code session.RemedyCode, detail string) *session.Diagnostic) *session.Diagnostic {
 	path := w.Workspace.Path
@@ -265,7 +258,6 @@ func offBranch(j *join, w *session.Spec, co session.Checkout, is string) *sessio
 	return &d
 }
 
-// position says what a checkout is on.
 func position(co session.Checkout) string {
 	switch {
 	case co.BranchGone != "":
