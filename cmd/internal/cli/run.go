@@ -76,7 +76,7 @@ the session.`,
 				}
 			}
 			switch {
-			case o.until != "" && !slices.Contains(untilWords(), o.until):
+			case o.until != "" && !slices.Contains(untilWords, o.until):
 				return usageError{c.CommandPath(), fmt.Errorf("--for %q: must be turn or exit", o.until)}
 			case o.until != "" && !o.wait && !o.rm:
 				return usageError{c.CommandPath(), errors.New("--for needs --wait or --rm")}
@@ -102,7 +102,7 @@ the session.`,
 	_ = c.MarkFlagDirname("work-dir")
 	completeFlag(c, "agent", completeAgents(a))
 	completeFlag(c, "role", completeRoles(a))
-	completeFlag(c, "for", words(untilWords()...))
+	completeFlag(c, "for", words(untilWords...))
 	return c
 }
 

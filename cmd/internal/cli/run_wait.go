@@ -32,7 +32,7 @@ type runWaiter struct {
 	start    time.Time
 }
 
-func untilWords() []string { return []string{"turn", "exit"} }
+var untilWords = []string{"turn", "exit"}
 
 // untilTurn returns why it waits for the exit instead, if that is worth a message.
 func untilTurn(spec session.Spec, given string) (turn bool, why string, err error) {

@@ -42,21 +42,14 @@ func diagnosticsOf(errs []error) []session.Diagnostic {
 
 func flat(errs []error) (all []error) {
 	for _, err := range errs {
-		if many := joined(err); len(many) > 0 {
-			all = append(all, flat(many)...)
+		// A list within another error is told in that error's words.
+		if e, list := err.(interface{ Unwrap() []error }); list && err.Error() == errors.Join(e.Unwrap()...).Error() {
+			all = append(all, flat(e.Unwrap())...)
 		} else if err != nil {
 			all = append(all, err)
 		}
 	}
 	return all
-}
-
-func joined(err error) []error {
-	// A list within another error is told in that error's words.
-	if e, list := err.(interface{ Unwrap() []error }); list && err.Error() == errors.Join(e.Unwrap()...).Error() {
-		return e.Unwrap()
-	}
-	return nil
 }
 
 func writeDiagnostic(p *page, d session.Diagnostic) {

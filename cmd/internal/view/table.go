@@ -29,9 +29,10 @@ func glyphs() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeut
 // table cuts columns with a min, the last one first, and then leaves out those with a spare.
 func (p *page) table(indent string, columns []column, rows [][]cell) {
 	g := glyphs()
-	widths := make([]int, len(columns))
+	widths, head := make([]int, len(columns)), make([]cell, len(columns))
 	titled := false
 	for i, c := range columns {
+		head[i] = cell{c.title, bold}
 		widths[i] = max(g.StringWidth(c.title), c.wide)
 		titled = titled || c.title != ""
 		for _, r := range rows {
@@ -43,10 +44,6 @@ func (p *page) table(indent string, columns []column, rows [][]cell) {
 		shrink(columns, widths, p.Width-len(indent))
 	}
 	if titled {
-		head := make([]cell, len(columns))
-		for i, c := range columns {
-			head[i] = cell{c.title, bold}
-		}
 		rows = append([][]cell{head}, rows...)
 	}
 	for _, r := range rows {
