@@ -33,84 +33,56 @@ const RunVariable = "AGENTFORM_RUN"
 // at every process finds nothing more, or with what is left and an error. It
 // never ends the calling process. It sees the processes of this user only, and a
 // process can forge the mark or shed it.
-//
-// Each call looks at every process of the machine: for many runs at once use
-// SweepAll.
 func Sweep(run string, grace time.Duration, signal string) (left []Process, err error) {
-	all, err := SweepAll([]string{run}, grace, signal)
-	return all[run], err
-}
-
-// SweepAll is Sweep for many runs in one go. What is left is told by run.
-func SweepAll(runs []string, grace time.Duration, signal string) (left map[string][]Process, err error) {
 	sig, err := ParseSignal(signal)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	wanted := make(map[string]bool, len(runs))
-	for _, run := range runs {
-		if !ValidRun(run) {
-			return nil, fmt.Errorf("sweep: invalid run id %q", run)
-		}
-		wanted[run] = true
+	if !ValidRun(run) {
+		return nil, fmt.Errorf("sweep: invalid run id %q", run)
 	}
 	asked := map[Process]bool{}
 	var deadline time.Time
 	for wait := time.Millisecond; ; wait = min(2*wait, MaxWait) {
 		kill := !deadline.IsZero() && !time.Now().Before(deadline) || grace <= 0
-		marked := marked(wanted, kill)
+		marked := marked(run, kill)
 		if len(marked) == 0 {
 			return nil, nil
 		}
 		if deadline.IsZero() { // it begins when they are asked
 			deadline = time.Now().Add(grace)
 		}
-		var all []Process
-		for _, procs := range marked {
-			all = append(all, procs...)
-		}
-		Signal(all, sig, kill, asked)
+		Signal(marked, sig, kill, asked)
 		if time.Now().After(deadline.Add(KillTimeout)) {
-			return marked, fmt.Errorf("sweep: %d runs have processes that outlive SIGKILL", len(marked))
+			return marked, fmt.Errorf("sweep: %d processes of run %s outlive SIGKILL", len(marked), run)
 		}
 		time.Sleep(wait)
 	}
 }
 
-// marked finds the living processes of the runs, each run's descendants behind
-// it. With still, what it finds stands still from then on, or it would have started
-// others and ended before it is.
-func marked(wanted map[string]bool, still bool) map[string][]Process {
-	self := os.Getpid()
-	found := map[string][]Process{}
-	for p, environ := range Find(func(environ []byte) bool { return wanted[markOf(environ)] }) {
+// marked finds the living processes of a run, and their descendants behind them. With
+// still, what it finds stands still from then on, or it would have started others and
+// ended before it is.
+func marked(run string, still bool) []Process {
+	var found []Process
+	var roots []int
+	for p := range Find(func(environ []byte) bool { return Getenv(environ, RunVariable) == run }) {
 		if still {
 			syscall.Kill(p.PID, syscall.SIGSTOP)
 		}
-		run := markOf(environ)
-		found[run] = append(found[run], p)
+		found, roots = append(found, p), append(roots, p.PID)
 	}
 	if len(found) == 0 {
 		return nil
 	}
-	all := processes()
-	for run, procs := range found {
-		roots := make([]int, len(procs))
-		for i, p := range procs {
-			roots[i] = p.PID
-		}
-		for _, d := range below(all, roots...) {
-			if d.PID != self && d.Alive() {
-				found[run] = append(found[run], d.Process)
-			}
+	self := os.Getpid()
+	for _, d := range below(processes(), roots...) {
+		if d.PID != self && d.Alive() {
+			found = append(found, d.Process)
 		}
 	}
 	return found
 }
-
-// markOf is the run in an environment whose entries are ended by NULs; empty
-// without a mark.
-func markOf(environ []byte) string { return Getenv(environ, RunVariable) }
 
 // Getenv returns a variable of an environment whose entries are ended by NULs.
 func Getenv(environ []byte, name string) string {

@@ -75,16 +75,12 @@ func tree(known []Process) (all, living []Process) {
 	return known, living
 }
 
-const (
-	// KillTimeout is how long processes may outlive SIGKILL before that is an
-	// error: they wait for a disk or a network file system.
-	KillTimeout = 5 * time.Second
-)
+// KillTimeout is how long processes may outlive SIGKILL before that is an
+// error: they wait for a disk or a network file system.
+const KillTimeout = 5 * time.Second
 
-const (
-	// MaxWait is the longest wait between two looks at the tree.
-	MaxWait = 50 * time.Millisecond
-)
+// MaxWait is the longest wait between two looks at the tree.
+const MaxWait = 50 * time.Millisecond
 
 // AwaitExit returns when a process is. One that takes too long is killed.
 func AwaitExit(ctx context.Context, p Process, patience time.Duration) error {

@@ -2,6 +2,7 @@ package shim
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,36 +126,11 @@ func wrapIf(op string, err error) error {
 }
 
 func (c *Client) ask(ctx context.Context, limit time.Duration, q Request) (Reply, error) {
-	b, err := json.Marshal(q)
-	if err != nil {
-		return Reply{}, err
-	}
-	if ctx.Err() != nil {
-		return Reply{}, context.Cause(ctx)
-	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_ = c.conn.SetDeadline(time.Time{})
-	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	fail := func(err error) (Reply, error) {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return Reply{}, err
-	}
-	if _, err := c.conn.Write(append(b, '\n')); err != nil {
-		return fail(err)
-	}
-	if !c.lines.Scan() {
-		if err := c.lines.Err(); err != nil {
-			return fail(err)
-		}
-		return fail(errors.New("it hung up without an answer"))
-	}
 	var r Reply
-	if err := json.Unmarshal(c.lines.Bytes(), &r); err != nil {
-		return fail(fmt.Errorf("answer: %w", err))
+	if err := exchange(ctx, c.conn, c.lines, q, &r); err != nil {
+		return Reply{}, err
 	}
 	switch {
 	case r.OK:
@@ -163,4 +139,33 @@ func (c *Client) ask(ctx context.Context, limit time.Duration, q Request) (Reply
 		return Reply{}, r.Error
 	}
 	return Reply{}, errIncomplete
+}
+
+// exchange sends a request and reads its answer, each a line of JSON.
+func exchange(ctx context.Context, conn Conn, lines *bufio.Scanner, q, answer any) error {
+	b, err := json.Marshal(q)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil && len(b) >= InitLineLimit {
+		err = fmt.Errorf("the request is longer than %d MiB", InitLineLimit>>20)
+	}
+	if err != nil {
+		return err
+	}
+	_ = conn.SetDeadline(time.Time{})
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	_, err = conn.Write(append(b, '\n'))
+	if err == nil && !lines.Scan() {
+		err = cmp.Or(lines.Err(), errors.New("it hung up without an answer"))
+	}
+	if err == nil {
+		if err = json.Unmarshal(lines.Bytes(), answer); err != nil {
+			err = fmt.Errorf("answer: %w", err)
+		}
+	}
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	return nil
 }

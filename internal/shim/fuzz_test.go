@@ -1,7 +1,7 @@
 package shim
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -15,8 +15,11 @@ func FuzzInitReply(f *testing.F) {
 	f.Add([]byte(`{"ok":true,"tmux":{"code":1,"stdout":"","stderr":"can't find session"}}`))
 	f.Add([]byte(`{"error":{"code":"busy","message":"a run\nis under way"}}`))
 	f.Fuzz(func(t *testing.T, said []byte) {
-		r, err := readReply(bytes.NewReader(said), lookLine)
-		if err != nil {
+		var r InitReply
+		if json.Unmarshal(said, &r) != nil {
+			return
+		}
+		if err := r.refusal(); err != nil {
 			if refusal, ok := errors.AsType[*Error](err); ok && len(refusal.Message) > 4*refusalLimit {
 				t.Errorf("a refusal of %d bytes", len(refusal.Message))
 			}

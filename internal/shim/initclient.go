@@ -3,10 +3,7 @@ package shim
 import (
 	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,63 +112,36 @@ func (k Init) ask(ctx context.Context, timeout time.Duration, limit int, q InitR
 // open connects, sends one request, and reads at most limit bytes of an answer. The
 // connection stays open, and without a deadline.
 func (k Init) open(ctx context.Context, limit int, q InitRequest) (*os.File, InitReply, error) {
-	fail := func(err error) (*os.File, InitReply, error) {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
+	var r InitReply
+	conn, err := dial(filepath.Join(k.Dir, InitSocket))
+	if err == nil {
+		lines := bufio.NewScanner(conn)
+		lines.Buffer(make([]byte, 0, 4096), limit)
+		if err = exchange(ctx, conn, lines, q, &r); err == nil {
+			err = r.refusal()
 		}
+		if err != nil {
+			conn.Close()
+		}
+	}
+	if err != nil {
 		return nil, InitReply{}, fmt.Errorf("ask the container's first process to %s: %w", q.Op, err)
 	}
-	b, err := json.Marshal(q)
-	if err != nil {
-		return fail(err)
-	}
-	if len(b) >= InitLineLimit {
-		return fail(fmt.Errorf("the request is longer than %d MiB", InitLineLimit>>20))
-	}
-	conn, err := dial(filepath.Join(k.Dir, InitSocket))
-	if err != nil {
-		return fail(err)
-	}
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	r := InitReply{}
-	if _, err = conn.Write(append(b, '\n')); err == nil {
-		r, err = readReply(conn, limit)
-	}
-	if err != nil {
-		conn.Close()
-		return fail(err)
-	}
 	return conn, r, nil
-}
-
-// readReply reads one answer of at most limit bytes.
-func readReply(from io.Reader, limit int) (InitReply, error) {
-	lines := bufio.NewScanner(from)
-	lines.Buffer(make([]byte, 0, 4096), limit)
-	if !lines.Scan() {
-		if err := lines.Err(); err != nil {
-			return InitReply{}, err
-		}
-		return InitReply{}, errors.New("it hung up without an answer")
-	}
-	return decodeReply(lines.Bytes())
 }
 
 // refusalLimit is how much of what an init refuses with is told, in runes.
 const refusalLimit = 500
 
-// decodeReply reads a init's answer; a refusal is an error.
-func decodeReply(line []byte) (InitReply, error) {
-	var r InitReply
-	switch err := json.Unmarshal(line, &r); {
-	case err != nil:
-		return InitReply{}, fmt.Errorf("answer: %w", err)
+// refusal returns why an init did not do what it was asked to.
+func (r InitReply) refusal() error {
+	switch {
 	case r.OK:
-		return r, nil
+		return nil
 	case r.Error != nil:
-		return InitReply{}, &Error{Code: r.Error.Code, Message: OneLine(r.Error.Message, refusalLimit)}
+		return &Error{Code: r.Error.Code, Message: OneLine(r.Error.Message, refusalLimit)}
 	}
-	return InitReply{}, errIncomplete
+	return errIncomplete
 }
 
 // OneLine returns a text as one line without control characters, of at most so many runes.

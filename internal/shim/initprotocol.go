@@ -107,12 +107,8 @@ func (in *ContainerRun) check() error {
 	return nil
 }
 
-const (
-	// TmuxTimeout bounds one tmux command, and tmuxOutput what it may print.
-	TmuxTimeout = 20 * time.Second
-)
+// TmuxTimeout bounds one tmux command, and tmuxOutput what it may print.
+const TmuxTimeout = 20 * time.Second
 
-const (
-	// ServerTimeout is how long a tmux server may take to come up, and to go.
-	ServerTimeout = 10 * time.Second
-)
+// ServerTimeout is how long a tmux server may take to come up, and to go.
+const ServerTimeout = 10 * time.Second

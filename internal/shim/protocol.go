@@ -11,15 +11,11 @@ import (
 
 const ExitUsage = 2
 
-const (
-	// ProbeLimit is the longest that a probe may take, whatever is asked for.
-	ProbeLimit = 10 * time.Minute
-)
+// ProbeLimit is the longest that a probe may take, whatever is asked for.
+const ProbeLimit = 10 * time.Minute
 
-const (
-	// ProbeDefault is how long one may take that nothing is said of.
-	ProbeDefault = 5 * time.Second
-)
+// ProbeDefault is how long one may take that nothing is said of.
+const ProbeDefault = 5 * time.Second
 
 // Probe is what to run beside the agent.
 type Probe struct {

@@ -16,24 +16,19 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/tmuxwire"
-
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/tmuxwire"
 )
 
 const tmuxOutput = 1 << 20
 
-const (
-	// rowTimeout is how long tmux may take to tell about its one pane.
-	rowTimeout = time.Second
-)
+// rowTimeout is how long tmux may take to tell about its one pane.
+const rowTimeout = time.Second
 
-const (
-	// screenLimit is the most that is told of a screen.
-	screenLimit = 128 << 10
-)
+// screenLimit is the most that is told of a screen.
+const screenLimit = 128 << 10
 
 // terminal is the tmux server of a container, one for each run.
 type terminal struct {

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
-
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 

@@ -7,9 +7,8 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/agentform/agentform/internal/shim"
-
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
 )
 
 // attach becomes the command, and returns only if that fails. An engine lets what it

@@ -6,22 +6,17 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
-
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-const (
-	// leftoverGrace bounds how long what the agent has left behind may take to go.
-	leftoverGrace = 2 * time.Second
-)
+// leftoverGrace bounds how long what the agent has left behind may take to go.
+const leftoverGrace = 2 * time.Second
 
-const (
-	// freezeTimeout is how long a tree may take to stand still: like killTimeout, for
-	// what waits for a disk heeds no signal.
-	freezeTimeout = 10 * time.Second
-)
+// freezeTimeout is how long a tree may take to stand still: like killTimeout, for
+// what waits for a disk heeds no signal.
+const freezeTimeout = 10 * time.Second
 
 // reap collects every child that ends, the orphans that the kernel hands over
 // too. That there is none left is the proof that the tree is gone.

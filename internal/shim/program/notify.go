@@ -7,15 +7,12 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
-
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-const (
-	// saidLimit is the most that is read of what a hook says. What is longer than
-	// signalLimit is cut down to its short members.
-	saidLimit = 8 << 20
-)
+// saidLimit is the most that is read of what a hook says. What is longer than
+// signalLimit is cut down to its short members.
+const saidLimit = 8 << 20
 
 // notify is the shim's program in the mode that hooks call: args is the run's
 // folder and, for agents that say it so, the JSON; else that comes on standard

@@ -9,21 +9,16 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
-
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
 )
 
-const (
-	// probeOutput is how much of what a probe prints is told, its end.
-	probeOutput = 4 << 10
-)
+// probeOutput is how much of what a probe prints is told, its end.
+const probeOutput = 4 << 10
 
-const (
-	// probeDrain is how long what a probe printed may take to arrive once it ended:
-	// what it left behind may hold its output open.
-	probeDrain = 100 * time.Millisecond
-)
+// probeDrain is how long what a probe printed may take to arrive once it ended:
+// what it left behind may hold its output open.
+const probeDrain = 100 * time.Millisecond
 
 // probe runs a command beside the agent: in its folder, with its environment, away
 // from its terminal, in a session of its own. One that takes too long is killed with

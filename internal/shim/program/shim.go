@@ -11,18 +11,15 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/agentform/agentform/internal/shim"
-
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/initd"
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-const (
-	// codeTaken is the exit code of a shim that did not get the run; the run's
-	// folder is then left as it is.
-	codeTaken = 125
-)
+// codeTaken is the exit code of a shim that did not get the run; the run's
+// folder is then left as it is.
+const codeTaken = 125
 
 // Main is the shim's program: args is the run's folder. It starts the agent,
 // returns when the agent and everything below it is gone, and leaves with the

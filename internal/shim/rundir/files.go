@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/agentform/agentform/internal/stamp"
-
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/stamp"
 )
 
 // readJSON decodes a file that may have been tampered with: no link is

@@ -12,31 +12,23 @@ import (
 	"time"
 )
 
-const (
-	// SignalsFile, in a run's folder, is what the agent's hooks told; oldSignals
-	// is what it held before it grew over signalsLimit.
-	SignalsFile = "signals.jsonl"
-)
+// SignalsFile, in a run's folder, is what the agent's hooks told; oldSignals
+// is what it held before it grew over signalsLimit.
+const SignalsFile = "signals.jsonl"
 
 const oldSignals = SignalsFile + ".1"
 
-const (
-	// SignalLimit is the most that one signal keeps, signalsLimit the most that the
-	// file grows to before it is begun anew: some thousand hooks.
-	SignalLimit = 64 << 10
-)
+// SignalLimit is the most that one signal keeps, signalsLimit the most that the
+// file grows to before it is begun anew: some thousand hooks.
+const SignalLimit = 64 << 10
 
 const SignalsLimit = 4 << 20
 
-const (
-	// shortMember is the longest text that stays of such a signal, in bytes.
-	shortMember = 2 << 10
-)
+// shortMember is the longest text that stays of such a signal, in bytes.
+const shortMember = 2 << 10
 
-const (
-	// SignalsTail is how much of the file's end is read.
-	SignalsTail = 512 << 10
-)
+// SignalsTail is how much of the file's end is read.
+const SignalsTail = 512 << 10
 
 // Signal is one thing that an agent's hook told: a line of the run's signals.
 type Signal struct {

@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/agentform/agentform/internal/layout"
-
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
