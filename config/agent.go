@@ -45,8 +45,7 @@ func defaultStop() session.Stop {
 	return session.Stop{Signal: "SIGTERM", Grace: seconds(10)}
 }
 
-// readAgents returns all agents by name. Those with problems, which were reported, are in
-// broken.
+// readAgents returns all agents by name, and which have problems.
 func readAgents(l *loader) (all map[string]Agent, broken map[string]bool) {
 	all, broken = builtinAgents(l.opts), map[string]bool{}
 	for _, b := range l.blocks["agent"] {

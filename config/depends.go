@@ -304,8 +304,7 @@ func settleDepends(l *loader, all []*built) {
 	}
 }
 
-// untilOf returns the edge's until, else done for a one-shot agent and ready for an
-// interactive one. It reports an until that is never reached.
+// untilOf returns the edge's until, or what its agent implies. It reports one never reached.
 func untilOf(l *loader, s *built, e edge, to *built) session.Await {
 	if to == nil || !to.ok {
 		return session.AwaitReady

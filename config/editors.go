@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Schema returns the manifest language for editors: a JSON Schema (draft 7) of the JSON
-// syntax, with the native syntax under "x-agentform".
+// Schema returns a JSON Schema (draft 7) of manifests, with the native syntax in
+// "x-agentform".
 func Schema() ([]byte, error) {
 	all := language()
 	lifecycle := all["session"].blocks["lifecycle"]

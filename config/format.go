@@ -7,8 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
-// Format returns a manifest in canonical format. The error about an invalid one names the
-// line.
+// Format returns a manifest in canonical format, or an error with the line.
 func Format(src []byte) ([]byte, error) {
 	if len(src) > expr.MaxFile {
 		return nil, fmt.Errorf("format: larger than %d MiB", expr.MaxFile>>20)

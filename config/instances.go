@@ -79,8 +79,7 @@ func expandBlock(l *loader, b *expr.Block) *instances {
 	return out
 }
 
-// elements evaluates a for_each to instances without addresses. Not ok: it is unknown, which
-// was reported.
+// elements evaluates a for_each. Not ok: it is unknown, which was reported.
 func elements(d reader, a *expr.Attr) ([]instance, bool) {
 	v, ok := d.Evaluate(a)
 	if !ok || !v.IsKnown() {

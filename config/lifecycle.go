@@ -13,8 +13,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// readIgnoreChanges decodes field paths, as references, strings or expressions, or the word
-// all.
+// readIgnoreChanges decodes all, or fields as references, strings or expressions.
 func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {
 	a := b.Attr("ignore_changes")
 	if a == nil {

@@ -113,8 +113,7 @@ func (s declared) off(a session.Address) bool {
 	return in != nil && in.off
 }
 
-// inOrder sorts moves so that a session moves on before another moves to its address, and
-// reports cycles.
+// inOrder sorts moves: an address is left before it is moved to. It reports cycles.
 func inOrder(l *loader, list []*move) (sorted []*move) {
 	by := map[session.Address]*move{}
 	for _, v := range list {

@@ -142,8 +142,7 @@ var sessionType = cty.Object(map[string]cty.Type{
 	"branch": cty.String, "prompt": cty.String, "workspace": cty.String, "desired": cty.String, "labels": cty.Map(cty.String),
 })
 
-// sessionValues returns null for a session that is not enabled, and unknown for one with an
-// error.
+// sessionValues has null for a session that is not enabled, unknown for a faulty one.
 func sessionValues(l *loader, m *Manifest, instances map[string]*instances, all []*built) cty.Value {
 	by := make(map[*instance]cty.Value, len(all))
 	for _, s := range all {

@@ -88,8 +88,7 @@ func readHeartbeat(d reader, b *expr.Block, h *session.Health) {
 	}
 }
 
-// keyForm matches tmux's key names: modifiers and a character or a name. tmux types any
-// other name as text.
+// keyForm matches tmux's key names. tmux types any other name as text.
 var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
 	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
 

@@ -13,8 +13,7 @@ type Move struct {
 	Range    session.Range
 }
 
-// Removal is a removed block: what happens to a session, or all instances of a block,
-// that is no longer declared.
+// Removal is a removed block: of a session, or of all instances of a block.
 type Removal struct {
 	From    session.Address
 	Destroy bool // false: the session continues, and its record is removed

@@ -10,8 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// reword makes HCL's messages about unknown names say where they belong, which HCL does not
-// know.
+// reword makes HCL's messages about unknown names say where they belong.
 func reword(l *loader, diags hcl.Diagnostics, b *expr.Block, s shape, parent shape) {
 	for _, d := range diags {
 		switch {

@@ -61,8 +61,7 @@ func readSocket(d reader, b *expr.Block) string {
 // leastMemory is Docker's minimum for a container.
 const leastMemory = 6 << 20
 
-// userForm matches numbers: the workspace is given to the user, whose name only the image
-// knows.
+// userForm matches numbers: only the image knows the names of users.
 var userForm = regexp.MustCompile(`^\d{1,9}(?::\d{1,9})?$`)
 
 func readDocker(d reader, b *expr.Block) *session.DockerConfig {

@@ -139,8 +139,7 @@ func settleVariable(l *loader, name string, v *variable, g *given) cty.Value {
 	return converted
 }
 
-// validVariable reports whether a variable's value satisfies its validation blocks, in a
-// context with the values before any validation.
+// validVariable checks a value by its rules, with the values before any validation.
 func validVariable(l *loader, ctx *hcl.EvalContext, v *variable, g *given) bool {
 	if !ctx.Variables["var"].GetAttr(v.block.Labels[0]).IsKnown() {
 		return true

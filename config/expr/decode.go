@@ -206,8 +206,7 @@ func (d Decoder) compiles(a *Attr, s string) bool {
 	return true
 }
 
-// Missing reports whether an attribute is absent or null. After syntax errors nothing is
-// missing.
+// Missing reports whether an attribute is absent or null. A broken block misses none.
 func (d Decoder) Missing(b *Block, name string) bool {
 	a := b.Attr(name)
 	if a == nil {

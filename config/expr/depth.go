@@ -37,8 +37,7 @@ var (
 	}
 )
 
-// deepTokens returns an error about a source that needs too much stack, or nil. It lexes only
-// a source that is suspicious.
+// deepTokens returns an error about a source that needs too much stack. It lexes few.
 func deepTokens(src []byte, name string, lex func([]byte, string, hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics)) *hcl.Diagnostic {
 	if !suspicious(src, harmless) {
 		return nil

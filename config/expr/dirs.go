@@ -69,8 +69,7 @@ func (d *Dirs) Resolve(path, base string) (string, error) {
 	}
 }
 
-// Repository returns the top of the git repository that contains a directory, or "". A .git
-// that is a file counts.
+// Repository returns the top of the git repository, or worktree, of a directory, or "".
 func (d *Dirs) Repository(dir string) string {
 	if top, ok := d.Repos[dir]; ok {
 		return top

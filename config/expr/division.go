@@ -23,8 +23,7 @@ var refuseZero = sync.OnceFunc(func() {
 	}
 })
 
-// checkNumbers returns an error about each number below a node that is too long to be
-// written out.
+// checkNumbers returns an error about each number that is too long to be written out.
 func checkNumbers(n hclsyntax.Node) hcl.Diagnostics {
 	return hclsyntax.VisitAll(n, func(n hclsyntax.Node) hcl.Diagnostics {
 		if e, is := n.(*hclsyntax.LiteralValueExpr); is {

@@ -16,8 +16,7 @@ var (
 	number = regexp.MustCompile(`^\d+(?:\.\d+)?$`)
 )
 
-// ParseDuration parses a duration in Go's notation, with days of 24 hours first: "30d",
-// "1d12h", "90s".
+// ParseDuration parses Go's notation, with days of 24 hours first: "30d", "1d12h".
 func ParseDuration(s string) (time.Duration, error) {
 	text := strings.TrimSpace(s)
 	if number.MatchString(text) && strings.Trim(text, "0.") != "" {

@@ -38,8 +38,7 @@ func (p *Problems) ParseFile(path, name string) (hcl.Body, bool) {
 	return parsed.Body, true
 }
 
-// spoils reports whether the rest of the file is unreliable. Of an attribute that is set
-// twice, the first one counts.
+// Of an attribute that is set twice, the first one counts.
 func spoils(d *hcl.Diagnostic) bool {
 	return d.Severity == hcl.DiagError && d.Summary != "Attribute redefined"
 }

@@ -60,8 +60,7 @@ func Article(noun string) string {
 	return "a " + noun
 }
 
-// DidYouMean returns the choice nearest to given, at most two edits away, for the end of a
-// message.
+// DidYouMean returns the choice nearest to given, at most two edits away, to append.
 func DidYouMean(given string, choices []string) string {
 	best, near := "", 3
 	if len(choices) > maxChoices {
