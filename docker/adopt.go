@@ -113,7 +113,7 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at sess
 			err = fmt.Errorf("adopt %s: %w", id, err)
 		}
 	}()
-	if !runForm.MatchString(m.Run) {
+	if !proc.ValidRun(m.Run) {
 		return at, fmt.Errorf("invalid run id %.80q", m.Run)
 	}
 	found := r.Find(ctx, id)

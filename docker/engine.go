@@ -94,7 +94,6 @@ func remove(ctx context.Context, c engine, name string) error {
 	}
 }
 
-// removeTries bounds the attempts to remove a container.
 const removeTries = 20
 
 // connect connects to the engine of a URL or a context; without one to the engine that

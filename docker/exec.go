@@ -79,7 +79,6 @@ func (x *executor) run(ctx context.Context, id, stdin string, argv ...string) (s
 	return shim.TmuxReply{Code: done.ExitCode, Stdout: out.String(), Stderr: strings.TrimSpace(errs.String())}, nil
 }
 
-// tail keeps the last bytes that are written to it.
 type tail struct {
 	kept  bytes.Buffer
 	limit int
@@ -166,7 +165,6 @@ func (x byExec) zombieExit(ctx context.Context, pid int, at time.Time) *rundir.E
 	return exitOfPane(p)
 }
 
-// exitOfPane returns the exit of a pane's process; nil if tmux has not reaped it.
 func exitOfPane(p tmuxwire.Pane) *rundir.Exit {
 	code, signal, known := p.Exit()
 	if !known {

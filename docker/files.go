@@ -10,17 +10,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
-// files are a project's directories on this machine.
 type files struct{ dataDir, socketDir string }
 
 // run returns a run's directory, or the link to it.
@@ -49,7 +48,6 @@ func (f files) sessionIn(container string) string {
 	return ""
 }
 
-// dirs are the directories of one session.
 type dirs struct {
 	files
 	id      string
@@ -65,7 +63,6 @@ func (f files) session(id string) dirs {
 		sockets: filepath.Join(f.socketDir, "c-"+hex.EncodeToString(sum[:4]))}
 }
 
-// shimSocket returns the socket of the shim of whichever run is in the container.
 func (f dirs) shimSocket() string { return filepath.Join(f.sockets, "g") }
 
 func (f dirs) init() shim.Init { return shim.Init{Dir: f.sockets} }
@@ -82,7 +79,6 @@ func (f dirs) make(of git.Owner) error {
 	return nil
 }
 
-// take gives a path and everything below it to a user of the container.
 func take(of git.Owner, path string) error {
 	if of.UID == os.Geteuid() {
 		return nil
@@ -163,7 +159,6 @@ func (f dirs) loadRun(run string) (record, error) {
 	return k, err
 }
 
-// runInside returns a run's directory as the container sees it.
 func (f dirs) runInside(run string) string {
 	if k, err := f.load(); err == nil && k.Runs != "" {
 		return filepath.Join(k.Runs, run)
@@ -171,13 +166,11 @@ func (f dirs) runInside(run string) string {
 	return f.run(run)
 }
 
-var runForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-
 // facts returns what a run's directory says. Nothing is read through a link: the
 // container can write there.
 func (f dirs) facts(run string) rundir.Facts {
 	dir := filepath.Join(f.runs, run)
-	if info, err := os.Lstat(dir); !runForm.MatchString(run) || err != nil || !info.IsDir() {
+	if info, err := os.Lstat(dir); !proc.ValidRun(run) || err != nil || !info.IsDir() {
 		return rundir.Facts{}
 	}
 	facts, _ := rundir.ReadFacts(dir)

@@ -198,7 +198,6 @@ func judge(in shim.ContainerRun, created bool) (v session.Liveness, exit *sessio
 	return session.Dead, nil, ""
 }
 
-// show adds what tmux reports of the session's pane.
 func show(l *session.Live, p tmuxwire.Pane, watching bool) {
 	l.InputOff = p.InputOff
 	l.Size, l.MovedAt, l.Title = p.Size, p.ActiveAt, p.Title
@@ -207,7 +206,6 @@ func show(l *session.Live, p tmuxwire.Pane, watching bool) {
 	}
 }
 
-// detailLimit bounds the detail of an exit, in runes.
 const detailLimit = 500
 
 // exitOf returns an exit that a container reported, with a detail of one line.

@@ -7,14 +7,133 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"sync"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
+
+// Check returns, before anything is made, why a session with the command line argv could
+// not be started. Whether an image has the programs that the session needs is tried in a
+// container, once for each image and command.
+func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) error {
+	d := s.Runtime.Docker
+	if d == nil {
+		return errors.New("docker: the session has no settings")
+	}
+	var errs []error
+	for _, m := range d.Mounts {
+		if _, err := os.Stat(m.Source); err != nil {
+			errs = append(errs, fmt.Errorf("mount %s: %w", m.Target, err))
+		}
+	}
+	if of, err := git.OwnerOf(d); err != nil {
+		errs = append(errs, err)
+	} else if os.Geteuid() != 0 && of.UID != os.Geteuid() {
+		errs = append(errs, fmt.Errorf("docker: user %s of the container is not you (%d), and only root can give it the workspace: leave user out", d.User, os.Geteuid()))
+	}
+	c, err := r.engine()
+	if err == nil {
+		err = r.images.check(ctx, c, r.config, s, argv)
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// An ImageError reports that an image is not on the engine's machine.
+type ImageError struct{ Image string }
+
+// Error returns the problem and how to get the image.
+func (e *ImageError) Error() string {
+	return fmt.Sprintf("docker: there is no image %s on this machine, and agentform pulls none: docker pull %s, or docker build -t %s FOLDER", e.Image, e.Image, e.Image)
+}
+
+// Short returns Error.
+func (e *ImageError) Short() string { return e.Error() }
+
+// CheckImage returns an *ImageError if the runtime's engine does not have an image.
+func CheckImage(ctx context.Context, r *Runtime, image string) error {
+	c, err := r.engine()
+	if err == nil {
+		_, err = inspectImage(ctx, c, image)
+	}
+	return err
+}
+
+func inspectImage(ctx context.Context, c engine, name string) (image.InspectResponse, error) {
+	i, err := c.ImageInspect(ctx, name)
+	if errdefs.IsNotFound(err) {
+		return i, &ImageError{name}
+	}
+	return i, explain(err)
+}
+
+// images remembers which images have which commands.
+type images struct {
+	mu    sync.Mutex
+	tried map[string]error // by what was tried
+}
+
+func (m *images) check(ctx context.Context, c engine, of Config, s session.Spec, argv []string) error {
+	name := s.Runtime.Docker.Image
+	i, err := inspectImage(ctx, c, name)
+	if err != nil {
+		return err
+	}
+	server, err := c.ServerVersion(ctx)
+	if err != nil {
+		return explain(err)
+	}
+	if i.Os != server.Os || i.Architecture != server.Arch {
+		return fmt.Errorf("docker: image %s is for %s/%s, and the engine runs %s/%s: build it for that (docker build --platform %s/%s)",
+			name, i.Os, i.Architecture, server.Os, server.Arch, server.Os, server.Arch)
+	}
+	needs := []string{"tmux"}
+	if s.Workspace.Mode != session.Plain {
+		needs = append(needs, "git")
+	}
+	if len(argv) > 0 && !strings.Contains(argv[0], "/") {
+		needs = append(needs, argv[0])
+	}
+	return m.find(ctx, c, of, s, i.ID, needs)
+}
+
+// find returns an error if commands are not in an image, with the PATH that the agent
+// will have.
+func (m *images) find(ctx context.Context, c engine, of Config, s session.Spec, id string, commands []string) error {
+	var env []string
+	for _, layer := range []map[string]string{s.Runtime.Docker.Env, s.Agent.Env, s.Env} {
+		if path, own := layer["PATH"]; own {
+			env = []string{"PATH=" + path}
+		}
+	}
+	key := fmt.Sprint(id, commands, env, s.Runtime.Docker.Mounts) // a command may be mounted
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err, known := m.tried[key]; known {
+		return err
+	}
+	script := `for c; do command -v "$c" >/dev/null || echo "$c"; done`
+	out, err := of.runOneOff(ctx, c, s, "", append([]string{"sh", "-c", script, "sh"}, commands...), env)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && strings.Contains(err.Error(), `"sh"`):
+		err = fmt.Errorf("docker: image %s has no shell", s.Runtime.Docker.Image)
+	case err != nil: // not the image's fault, so it is tried again
+		return fmt.Errorf("docker: try image %s: %w", s.Runtime.Docker.Image, err)
+	case strings.TrimSpace(out) != "":
+		err = fmt.Errorf("docker: image %s has no %s: a session needs it there", s.Runtime.Docker.Image, strings.Join(strings.Fields(out), " and no "))
+	}
+	m.tried[key] = err
+	return err
+}
 
 // Run runs a command as the session's agent would be run, in a container of its own that
 // is removed before Run returns. It returns the end of the command's output.
@@ -88,7 +207,6 @@ func (of Config) runOneOff(ctx context.Context, c engine, s session.Spec, dir st
 	return out.String(), explain(err)
 }
 
-// printed returns the end of a container's output, for an error.
 func printed(ctx context.Context, c engine, id string) string {
 	logs, err := c.ContainerLogs(ctx, id, container.LogsOptions{ShowStdout: true, ShowStderr: true, Tail: "5"})
 	if err != nil {

@@ -47,7 +47,8 @@ var _ session.Runtime = (*Runtime)(nil)
 func New(c Config) *Runtime {
 	engine := sync.OnceValues(func() (engine, error) { return connect(c.Host) })
 	return &Runtime{config: c, files: files{dataDir: c.DataDir, socketDir: c.SocketDir}, engine: engine,
-		exec: &executor{engine: engine, slots: make(chan struct{}, execs)}}
+		images: images{tried: map[string]error{}},
+		exec:   &executor{engine: engine, slots: make(chan struct{}, execs)}}
 }
 
 // Close closes the connections to the engine.

@@ -22,7 +22,6 @@ import (
 // stops: the init ends what the agent has left behind.
 const stopReserve = 10 * time.Second
 
-// sessionSettings returns the settings of a session's container.
 func (c Config) sessionSettings(l session.Launch, f dirs, of git.Owner) (*container.Config, *container.HostConfig) {
 	config, host := c.settings(l.Spec, l.Dir, of)
 	config.Hostname = l.Name[:min(len(l.Name), 63)] // Linux's limit

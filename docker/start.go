@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -32,7 +33,6 @@ type start struct {
 	program []string // the shim's, as the container has it
 }
 
-// run returns when the shim has started the agent.
 func (s start) run(ctx context.Context, p session.Location, of git.Owner) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -60,7 +60,6 @@ func (s start) run(ctx context.Context, p session.Location, of git.Owner) error 
 	return s.awaitAgent(ctx, init)
 }
 
-// awaitInit returns when the container's init answers.
 func (s start) awaitInit(ctx context.Context, init shim.Init, p session.Location) error {
 	var silent error
 	err := await(ctx, func() (bool, error) {
@@ -85,7 +84,7 @@ func (s start) awaitInit(ctx context.Context, init shim.Init, p session.Location
 
 func (s start) prepare(of git.Owner) error {
 	l := s.launch
-	if !runForm.MatchString(l.Mark.Run) {
+	if !proc.ValidRun(l.Mark.Run) {
 		return fmt.Errorf("invalid run id %.80q", l.Mark.Run)
 	}
 	spec, err := json.Marshal(l.Spec)
@@ -103,7 +102,6 @@ func (s start) prepare(of git.Owner) error {
 	return s.dirs.moveIn(l, of)
 }
 
-// awaitAgent returns when the shim has started the agent, or why it did not.
 func (s start) awaitAgent(ctx context.Context, init shim.Init) error {
 	err := await(ctx, func() (bool, error) {
 		f := s.dirs.facts(s.launch.Mark.Run)

@@ -70,7 +70,6 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 	return t, nil
 }
 
-// running returns the container of a place if it runs.
 func (r *Runtime) running(ctx context.Context, p session.Location) (target, error) {
 	t, err := r.target(ctx, p)
 	if err == nil && !t.container.State.Running {
@@ -92,7 +91,6 @@ func (t target) tmux(ctx context.Context, stdin string, cmds ...tmuxwire.Command
 	return "", fmt.Errorf("tmux %s in the container: %.200s", cmds[0][0], reply.Stderr)
 }
 
-// unpause resumes a container that someone has paused.
 func (t target) unpause(ctx context.Context) error {
 	if !t.container.State.Paused {
 		return nil

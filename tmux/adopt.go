@@ -80,7 +80,6 @@ func parseID(id string) (socket, name string, err error) {
 	return resolveSocket(socket), name, nil
 }
 
-// found returns a session that may be adopted.
 func (o *observer) found(ctx context.Context, s *server, process tmuxwire.Process) (session.Live, error) {
 	p, pid := pane{Pane: process.Pane}, process.PID
 	l := o.live(s, p)
@@ -108,7 +107,6 @@ func (o *observer) found(ctx context.Context, s *server, process tmuxwire.Proces
 	return l, nil
 }
 
-// otherNames returns the names of a server's sessions, for an error.
 func (s *server) otherNames(ctx context.Context) string {
 	text, err := s.program.run(ctx, s.socket, nil, "list-sessions", "-F", "#{session_name}")
 	all := strings.Split(strings.TrimSpace(text), "\n")

@@ -161,7 +161,6 @@ func keepPane(name string) tmuxwire.Command {
 	return tmuxwire.Command{"set-option", "-w", "-t", tmuxwire.Session(name), "remain-on-exit", "on"}
 }
 
-// awaitAgent waits until the shim has started the agent.
 func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Location, l session.Launch) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

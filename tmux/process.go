@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -46,7 +48,6 @@ func (e *Error) Short() string { return e.Error() }
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// failure returns the Error of a command that printed output.
 func failure(command, output string, err error) *Error {
 	output = strings.TrimSpace(output)
 	if len(output) > session.TailLimit {
@@ -64,7 +65,6 @@ func failure(command, output string, err error) *Error {
 	return &Error{Command: command, Output: output, Err: err}
 }
 
-// program runs the tmux program.
 type program struct {
 	bin   string   // empty: tmux on PATH
 	scope []string // of a command that may start a server; see Config.Scope
@@ -160,4 +160,49 @@ func environment(environ []string) []string {
 		return !strings.HasPrefix(name, "LC_") &&
 			!slices.Contains([]string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM"}, name)
 	})
+}
+
+const (
+	// answerTimeout keeps a suspended server from blocking the others.
+	answerTimeout = 20 * time.Second
+	// silentTimeout replaces answerTimeout for silenceLasts after a server has not answered,
+	// since a command of agentform asks several times.
+	silentTimeout = 2 * time.Second
+	silenceLasts  = time.Minute
+)
+
+// silence remembers when a server did not answer. The zero value is of one that does, and
+// nil remembers nothing.
+type silence struct{ since atomic.Int64 } // in nanoseconds
+
+func (s *silence) timeout() time.Duration {
+	if s != nil && time.Since(time.Unix(0, s.since.Load())) < silenceLasts {
+		return silentTimeout
+	}
+	return answerTimeout
+}
+
+func (s *silence) answered(ok bool, timeout time.Duration) {
+	switch {
+	case s == nil:
+	case ok:
+		s.since.Store(0)
+	case timeout == answerTimeout:
+		s.since.Store(time.Now().UnixNano())
+	}
+}
+
+// noAnswer returns the error of a server that did not answer, with its process, which may
+// be suspended.
+func noAnswer(socket string, timeout time.Duration) error {
+	err := fmt.Errorf("no answer within %v from the server on %s", timeout, socket)
+	conn, dialErr := net.DialTimeout("unix", socket, time.Second)
+	if dialErr != nil {
+		return err
+	}
+	defer conn.Close()
+	if pid := listener(conn); pid != 0 {
+		return fmt.Errorf("%w (process %d): kill -CONT %[2]d wakes it if it is suspended", err, pid)
+	}
+	return err
 }

@@ -60,7 +60,6 @@ func (r *runs) spec(run string) (*session.Spec, error) {
 	return &s, nil
 }
 
-// prepare writes a run's directory.
 func (r *runs) prepare(l session.Launch) error {
 	if err := checkRun(l.Mark.Run); err != nil {
 		return err
@@ -86,7 +85,6 @@ func (r *runs) prepare(l session.Launch) error {
 	}, l.Secrets)
 }
 
-// ask connects to a run's shim and calls f.
 func (r *runs) ask(ctx context.Context, run string, f func(*shim.Client, context.Context) error) error {
 	c, err := shim.Dial(r.socket(run))
 	if err != nil {
@@ -96,7 +94,6 @@ func (r *runs) ask(ctx context.Context, run string, f func(*shim.Client, context
 	return f(c, ctx)
 }
 
-// stop ends a run and returns when none of its processes is left.
 func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
 	if err := checkRun(run); err != nil {
 		return err

@@ -123,13 +123,12 @@ func (r *Runtime) Screens(ctx context.Context, places []session.Location) (map[s
 		}
 	}
 	shown := map[string]map[string]string{}
-	var errs []error
+	var failed error
 	for socket, ids := range panes {
-		screens, err := r.servers.at(socket).screens(ctx, ids)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("show screens: %w", err))
+		var err error
+		if shown[socket], err = r.servers.at(socket).screens(ctx, ids); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("show screens: %w", err))
 		}
-		shown[socket] = screens
 	}
 	found := make(map[session.Location]string, len(places))
 	for _, p := range places {
@@ -137,7 +136,7 @@ func (r *Runtime) Screens(ctx context.Context, places []session.Location) (map[s
 			found[p] = text
 		}
 	}
-	return found, errors.Join(errs...)
+	return found, failed
 }
 
 // Stop asks the run's shim to end the agent and everything below it, which on Linux it

@@ -32,7 +32,6 @@ type server struct {
 	reduced  atomic.Bool // a session was removed, so that it may be about to exit
 }
 
-// running reports whether a server listens on the socket.
 func (s *server) running(ctx context.Context) (bool, error) {
 	conn, err := (&net.Dialer{Timeout: answerTimeout}).DialContext(ctx, "unix", s.socket)
 	switch {
@@ -184,7 +183,6 @@ func (s *server) terminateStuck() {
 	}
 }
 
-// socketTimeout is the time that a server has to create its socket again.
 const socketTimeout = 2 * time.Second
 
 // restoreSocket makes a run's server create its socket again if a clean-up job has removed

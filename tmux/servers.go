@@ -20,7 +20,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// servers are the tmux servers on which a project's sessions run.
 type servers struct {
 	dir      string // of the project's sockets
 	personal string // Config.Server
@@ -69,7 +68,6 @@ func (r *servers) close() {
 
 var socketForm = regexp.MustCompile(`^tmux-(0|[1-9]\d{0,3})$`)
 
-// sockets returns the sockets of the project's servers, in the order of their numbers.
 func (r *servers) sockets() ([]string, error) {
 	if r.personal != "" {
 		return []string{resolveSocket(r.personal)}, nil
@@ -179,7 +177,6 @@ func (r *servers) reserve(ctx context.Context, name string) (*server, error) {
 	return r.at(socket), nil
 }
 
-// removed records that a server no longer has a session.
 func (r *servers) removed(s *server, name string) {
 	s.reduced.Store(true)
 	r.naming.Lock()
@@ -235,7 +232,6 @@ func (r *servers) unlink(ctx context.Context, o *observer, s *server) {
 	}
 }
 
-// linked returns the sockets of external servers.
 func (r *servers) linked() []string {
 	links, _ := fs.Glob(os.DirFS(r.dir), linkPrefix+"????????") // fails only for a bad pattern
 	var sockets []string

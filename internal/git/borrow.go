@@ -86,7 +86,6 @@ func borrowObjects(ctx context.Context, dir, objects, format string) error {
 	return os.WriteFile(filepath.Join(info, "alternates"), []byte(objects+"\n"), 0o600)
 }
 
-// tip returns the commit of a ref, or "".
 func tip(ctx context.Context, repo, ref string) (string, error) {
 	out, err := run(ctx, repo, "for-each-ref", "--format=%(objectname) %(refname)", ref)
 	for line := range strings.Lines(out) {

@@ -153,7 +153,6 @@ func formatOf(commit string) string {
 // asidePrefix is that of directories beside a workspace that are to become it, or were it.
 const asidePrefix = ".agentform-part-"
 
-// aside makes a directory beside path that is renamed to it.
 func aside(path string) (string, error) {
 	dir, err := os.MkdirTemp(filepath.Dir(path), asidePrefix+filepath.Base(path)+"-")
 	if err == nil {

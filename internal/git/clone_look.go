@@ -16,7 +16,6 @@ import (
 // no process, follows nothing out of the clone, and requires a directory .git.
 func LookClone(path string) session.Checkout { return look(path, cloneDirs, os.Lstat) }
 
-// cloneDirs returns the directories of a clone with a .git of its own.
 func cloneDirs(path string) (dirs, error) {
 	if fi, err := os.Lstat(path); err == nil && !fi.IsDir() {
 		return dirs{}, ErrNotRepository
@@ -77,7 +76,6 @@ func (d dirs) name(path string) string {
 	return strings.TrimPrefix(path, d.common+string(filepath.Separator))
 }
 
-// worktreeDirs returns the git directories of the linked worktrees.
 func (d dirs) worktreeDirs() (all []string, err error) {
 	dir := filepath.Join(d.common, "worktrees")
 	entries, err := os.ReadDir(dir)
@@ -160,7 +158,6 @@ func readReflog(path string, b *budget) (names []string, err error) {
 	return names, errors.Join(err, b.take(len(text)))
 }
 
-// packedRefs returns the refs of the file packed-refs.
 func (d dirs) packedRefs() (map[string]string, error) {
 	found := map[string]string{}
 	text, err := readWhole(filepath.Join(d.common, "packed-refs"), refLimit)
@@ -176,7 +173,6 @@ func (d dirs) packedRefs() (map[string]string, error) {
 	return found, err
 }
 
-// cloneTip returns the commit of a branch of the clone at path.
 func cloneTip(path, branch string) (string, error) {
 	d, err := cloneDirs(path)
 	if err != nil {

@@ -24,7 +24,6 @@ func ArgsElsewhere(args ...string) []string {
 	return slices.Concat(safe, []string{"-c", "safe.directory=*"}, quiet, args)
 }
 
-// examiner examines a checkout that is to be removed.
 type examiner struct {
 	top   string // of the checkout, absolute
 	dirs  dirs   // of the checkout

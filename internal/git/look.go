@@ -164,7 +164,6 @@ func Origin(path string) string {
 	return ""
 }
 
-// dirs are the git directories of a checkout.
 type dirs struct {
 	git    string // of this checkout: HEAD, index, rebase-merge
 	common string // of the repository: refs, objects, worktrees
@@ -282,7 +281,6 @@ func (d dirs) underWay() (branch, busy string) {
 	return "", ""
 }
 
-// askHead returns a HEAD that only git can read.
 func askHead(gitDir string) (ref, commit string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -301,7 +299,6 @@ func isCommit(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// readSmall reads one of git's one-line files.
 func readSmall(path string) (string, error) {
 	text, err := readStart(path, 4<<10)
 	return strings.TrimRight(text, "\r\n"), err
@@ -319,7 +316,6 @@ func readStart(path string, limit int) (string, error) {
 	return string(text), err
 }
 
-// readWhole is readStart for a file that must not be larger.
 func readWhole(path string, limit int) (string, error) {
 	text, err := readStart(path, limit+1)
 	if len(text) > limit {

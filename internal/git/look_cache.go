@@ -22,14 +22,12 @@ type LookCache struct {
 	known map[string]looked
 }
 
-// looked is the result of a look, with the files from before it.
 type looked struct {
 	checkout session.Checkout
 	files    files
 	holds    bool // while the files do not change
 }
 
-// mostLooked is the size at which the cache is cleared.
 const mostLooked = 20_000
 
 // NewLookCache returns a cache for Look.
@@ -69,7 +67,6 @@ func (l *LookCache) Look(path string) session.Checkout {
 // worktree commondir, locked and the repository, and the file of the branch or packed-refs.
 type files [7]stamp.Stamp
 
-// files returns the stamps of what a look with this result read.
 func (l *LookCache) files(path string, co session.Checkout) (f files) {
 	f[0], _ = l.stat(path)
 	if !co.Git {

@@ -60,7 +60,6 @@ func Identity(ctx context.Context, repo string) (env map[string]string, err erro
 	return env, nil
 }
 
-// setting returns a value of git's configuration; empty: not set.
 func setting(ctx context.Context, dir, key string) (string, error) {
 	value, err := run(ctx, dir, "config", "--get", key)
 	if err != nil && exitCode(err) != 1 { // 1: it is not set

@@ -219,7 +219,6 @@ func (d dirs) reflog(ctx context.Context) ([]string, error) {
 	return all, err
 }
 
-// busy returns the operation under way in the checkout.
 func (d dirs) busy() string {
 	for _, sign := range []struct{ file, what string }{
 		{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
@@ -281,7 +280,6 @@ func CloneRisk(ctx context.Context, path, repo string, git Runner) (r Risk, err 
 	return w, err
 }
 
-// lacking returns the objects that no ref of the repository holds.
 func lacking(ctx context.Context, repo string, names []string) (map[string]bool, error) {
 	lost := map[string]bool{}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
@@ -340,7 +338,6 @@ func (d dirs) largeFiles(repo string) (n int, err error) {
 	return n, nil
 }
 
-// counted counts the lines of git status --porcelain --branch -z.
 func counted(status string) (uncommitted, untracked int) {
 	for entry := range strings.SplitSeq(status, "\x00") {
 		switch {

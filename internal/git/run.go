@@ -83,17 +83,14 @@ var safe = []string{
 	"-c", "advice.detachedHead=false",
 }
 
-// run runs git in dir and returns its stdout.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	return feed(ctx, dir, "", args...)
 }
 
-// feed is run with stdin.
 func feed(ctx context.Context, dir, stdin string, args ...string) (string, error) {
 	return start(ctx, dir, stdin, slices.Concat(quiet, args), args)
 }
 
-// runHooked is run with the repository's hooks.
 func runHooked(ctx context.Context, dir string, args ...string) (string, error) {
 	return start(ctx, dir, "", args, args)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// undoTimeout bounds the removal of a worktree that failed.
 const undoTimeout = 30 * time.Second
 
 // Worktrees returns every checkout of the repository, sorted by path, with its branch or

@@ -61,7 +61,6 @@ func dense(text string) string {
 	}, text)
 }
 
-// composed returns the text in the composer, and whether there is a composer.
 func (d delivery) composed(s Snapshot) (text string, shown bool) {
 	if d.composer == nil {
 		return "", false
@@ -69,7 +68,6 @@ func (d delivery) composed(s Snapshot) (text string, shown bool) {
 	return d.composer.Composer(s.Screen)
 }
 
-// draft reports whether the composer has a text.
 func (d delivery) draft(s Snapshot) bool {
 	text, shown := d.composed(s)
 	return shown && text != ""
@@ -120,7 +118,6 @@ func (d delivery) received(now Snapshot) bool {
 	return len(d.probes) == 0 || d.visible(now)
 }
 
-// visible reports whether the screen shows the text.
 func (d delivery) visible(now Snapshot) bool {
 	screen := dense(now.Screen)
 	return slices.ContainsFunc(d.probes, func(p string) bool { return strings.Contains(screen, p) })

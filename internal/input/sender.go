@@ -21,7 +21,6 @@ type Snapshot struct {
 func (s Snapshot) working() bool { return s.Detection.Activity == session.Working }
 func (s Snapshot) asks() bool    { return s.Detection.Activity == session.Blocked }
 
-// exited reports whether the agent has exited.
 func (s Snapshot) exited() bool { return s.Detection.Source == "exit" }
 
 // end returns the end of the screen, for errors.

@@ -10,11 +10,9 @@ import (
 	"syscall"
 )
 
-// MakeDataDir makes a project's data directory, for its owner alone, unless it
-// exists. Git ignores all of it, also where the directory existed before: it holds
-// the state, worktrees and what runs were started with, none of which belongs into
-// a commit. Every function that may be the first to write below the data directory
-// calls MakeDataDir.
+// MakeDataDir makes a project's data directory, for its owner alone, unless it exists. Git
+// ignores all of it, also where the directory existed before. Every function that may be
+// the first to write below the data directory calls MakeDataDir.
 func MakeDataDir(dir string) error {
 	_, err := os.Lstat(dir)
 	existed := err == nil

@@ -20,11 +20,8 @@ const (
 const columns, rows = 200, 50
 
 // Options returns the commands that set the options and hooks on which sessions rely.
-// Watchers is the number of clients of a session that show nothing.
-//
-// Both runtimes set the same options, with two differences. A container's init watches
-// its session as a client, so that its hooks expect one watcher. And default-terminal
-// depends on the terminfo files next to tmux, so that the init sets it (see Terminal).
+// Watchers is the number of clients of a session that show nothing: a container's init is
+// one. Terminal is apart, since it depends on the terminfo files next to tmux.
 func Options(watchers int) []Command {
 	all := []Command{
 		{"set-option", "-s", "exit-empty", "on"},  // tmux -D turns it off
@@ -32,10 +29,8 @@ func Options(watchers int) []Command {
 		{"set-option", "-g", "update-environment", ""},
 		{"set-option", "-g", "destroy-unattached", "off"},
 		{"set-option", "-g", "set-titles", "off"},
-		// The history is the only place for what an agent without a session file said.
-		// Lines are stored as they are written: a full history of 200 columns takes about
-		// 50 MB in the worst case (5 bytes a cell), text of agents a tenth of that. The
-		// default of 2000 lines loses the question that a long answer was about.
+		// The history is the only place for what an agent without a session file said. A full
+		// one takes 50 MB in the worst case (5 bytes a cell), text of agents a tenth of that.
 		{"set-option", "-g", "history-limit", "50000"},
 		{"set-option", "-gw", "remain-on-exit", "on"}, // keeps the exit status of the pane's process
 		{"set-option", "-gw", "allow-rename", "off"},  // names are for people; the title stays the agent's
@@ -57,9 +52,9 @@ func Options(watchers int) []Command {
 }
 
 // restoreSize returns the command that resizes the windows of all sessions without a
-// terminal to their first size. tmux leaves them as small as their last client was, and
-// an agent's question may not fit. resize-window fixes a window's size; the option is
-// unset at once, so that the next client sets its own.
+// terminal to their first size: an agent's question may not fit in that of the last client.
+// resize-window fixes a window's size; the option is unset, so that the next client sets its
+// own.
 func restoreSize(watchers int) string {
 	return fmt.Sprintf(`run-shell -C "#{S:#{?#{e|>:#{session_attached},%d},,#{W:`+
 		`resize-window -t #{window_id} -x %d -y %d ; set-option -uw -t #{window_id} window-size ; }}}"`, watchers, columns, rows)

@@ -65,7 +65,6 @@ func paneOf(f []string) (Pane, error) {
 	}, nil
 }
 
-// number returns the number in a column; 0 for what does not exist.
 func number(s string) int {
 	n, _ := strconv.Atoi(s)
 	return max(n, 0)

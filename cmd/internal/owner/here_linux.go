@@ -26,7 +26,6 @@ func pidNamespace() string {
 	return namespaceNumber(name)
 }
 
-// namespaceNumber returns the number in the name of a pid namespace.
 func namespaceNumber(name string) string {
 	if name == firstNamespace {
 		return ""

@@ -74,8 +74,10 @@ type UserError struct {
 
 // Error names the user and the command to run agentform as that user.
 func (e *UserError) Error() string {
+	owner, sudo := userName(e.UID)
+	me, _ := userName(os.Geteuid())
 	return fmt.Sprintf("data directory %s belongs to %s, and this is %s; nothing was changed; run agentform as that user, for example: sudo -u %s agentform status",
-		e.DataDir, userName(e.UID), userName(os.Geteuid()), sudoName(e.UID))
+		e.DataDir, owner, me, sudo)
 }
 
 // Check refuses a state that may not be used from here: its data directory belongs to
@@ -85,11 +87,12 @@ func Check(here session.Owner, project string, st state.State) error {
 	if err := CheckUser(here.DataDir); err != nil {
 		return err
 	}
+	path := filepath.Join(here.DataDir, "state.json")
 	if original := st.CopyOf(here.DataDir); original != "" {
-		return &state.CopiedError{Path: filepath.Join(here.DataDir, "state.json"), Original: original}
+		return &state.CopiedError{Path: path, Original: original}
 	}
 	if from := copiedFrom(st, here); from != "" {
-		return &state.CopiedError{Path: filepath.Join(here.DataDir, "state.json"), Original: filepath.Join(from, "state.json"), Gone: true}
+		return &state.CopiedError{Path: path, Original: filepath.Join(from, "state.json"), Gone: true}
 	}
 	if moved := findMoves(st, here); len(moved) > 0 {
 		return moved[0]
@@ -112,19 +115,12 @@ func CheckUser(dataDir string) error {
 	return nil
 }
 
-func userName(uid int) string {
+// userName returns a user for people, and in the form of sudo -u.
+func userName(uid int) (name, sudo string) {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return fmt.Sprintf("%s (uid %d)", u.Username, uid)
+		return fmt.Sprintf("%s (uid %d)", u.Username, uid), u.Username
 	}
-	return fmt.Sprintf("uid %d", uid)
-}
-
-// sudoName returns a user in the form of sudo -u.
-func sudoName(uid int) string {
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return u.Username
-	}
-	return "'#" + strconv.Itoa(uid) + "'"
+	return fmt.Sprintf("uid %d", uid), fmt.Sprintf("'#%d'", uid)
 }
 
 // A MovedError reports that a project was moved while its sessions name the old place.
@@ -221,7 +217,6 @@ func Relocate(r session.Record, here session.Owner, root, dataDir string) sessio
 // data directory of the sockets, so that a changed data_dir is recognized while they exist.
 const projectFile = ".project"
 
-// socketOwner is the content of a project file.
 type socketOwner struct {
 	Dir     string `json:"dir"`  // the project's directory
 	Name    string `json:"name"` // the project's name

@@ -106,12 +106,9 @@ func fromCheckout(dir string) (Found, bool) {
 // directory has none.
 func record(data, dir string) session.Record {
 	path := filepath.Join(data, "state.json")
-	if !isFile(path) {
-		return session.Record{}
-	}
-	s, err := state.Read(path)
-	if err != nil {
-		return session.Record{}
+	var s state.State
+	if isFile(path) {
+		s, _ = state.Read(path) // without it no session is known
 	}
 	for _, r := range s.Sessions {
 		if !r.Tree.Created {
