@@ -57,10 +57,7 @@ func Start(ctx context.Context, c Command) (pid int, err error) {
 		return 0, fmt.Errorf("open the log: %w", err)
 	}
 	defer output.Close()
-	from, err := output.Seek(0, io.SeekEnd)
-	if err != nil {
-		return 0, fmt.Errorf("open the log: %w", err)
-	}
+	from, _ := output.Seek(0, io.SeekEnd) // else an error has more of the log
 	self, err := os.Executable()
 	if err != nil {
 		return 0, fmt.Errorf("find agentform's own program: %w", err)
