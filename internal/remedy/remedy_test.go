@@ -61,7 +61,7 @@ func TestWords(t *testing.T) {
 		"x; end or rename it, or take it over: agentform adopt a tmux:/run/t/b c":                                                               of(session.RemedyAdoptForeign),
 		"x: agentform doctor 'a[\"x\"]' shows why and what to do":                                                                               of(session.RemedyDoctor),
 		"x: agentform resume 'a[\"x\"]' continues it":                                                                                           of(session.RemedyResume),
-		"x\nremove one of them from the state first: agentform state rm 'session.a[\"x\"]'":                                                       of(session.RemedyForgetRecord),
+		"x\nremove one of them from the state first: agentform state rm 'session.a[\"x\"]'":                                                     of(session.RemedyForgetRecord),
 		"x\n" + moved + "else end it, and move its workspace away: agentform destroy --target session.b":                                        of(session.RemedyDestroyHolder),
 		"x\n" + moved + "else end it, and free the branch: agentform destroy --target session.b && git -C '/src/my shop' worktree remove /ws/b": of(session.RemedyHolderRemoved),
 		"x\n" + gone + "if it was renamed, move session.a[\"x\"] to its new address first, then: agentform state mv session.b 'session.a[\"x\"]'\n" +
@@ -70,16 +70,16 @@ func TestWords(t *testing.T) {
 		"x\nit is the workspace of session.b; " + freeBranch: of(session.RemedyHolderStays),
 		"x\nit is the workspace of session.b: the two sessions swap their branches, and agentform switches none by itself\n" +
 			"to swap them: git -C /ws/a switch --detach && git -C /ws/b switch agents/b && git -C /ws/a switch agents/a": of(session.RemedySwapBranches),
-		"x\nto fix it: \"agents/a\" is held by /ws/b; free it there first, then git -C /ws/a switch agents/a":   of(session.RemedySwitch),
-		"x\nto fix it: git -C /ws/a switch agents/a":                                                            of(session.RemedySwitch, free),
-		"x\nto fix it: in its container, agentform attach 'session.a[\"x\"]': git switch agents/a":              of(session.RemedySwitch, inside),
+		"x\nto fix it: \"agents/a\" is held by /ws/b; free it there first, then git -C /ws/a switch agents/a":    of(session.RemedySwitch),
+		"x\nto fix it: git -C /ws/a switch agents/a":                                                             of(session.RemedySwitch, free),
+		"x\nto fix it: in its container, agentform attach 'session.a[\"x\"]': git switch agents/a":               of(session.RemedySwitch, inside),
 		"x\nagentform never switches branches by itself: git -C /ws/a switch agents/a":                           of(session.RemedySwitchDeclared, free),
-		"x\nto fix it, keeping the commits there: git -C /ws/a switch agents/a":                                 of(session.RemedySwitchDetached, free),
+		"x\nto fix it, keeping the commits there: git -C /ws/a switch agents/a":                                  of(session.RemedySwitchDetached, free),
 		"x\nto restore it: git -C /ws/a branch agents/a 012345678":                                               of(session.RemedyRestoreBranch),
 		"x\nto restore it: git -C /ws/a branch agents/a COMMIT":                                                  of(session.RemedyRestoreBranch, func(r *session.Remedy) { r.Commit = "" }),
 		"x\nto restore it: in its container, agentform attach 'session.a[\"x\"]': git branch agents/a 012345678": of(session.RemedyRestoreBranch, inside),
 		"x; run agentform there, or, if mars no longer exists: agentform state rm 'session.a[\"x\"]'":            of(session.RemedyOtherHost),
-		"x\n" + moved + "to fix it: git -C /ws/a switch agents/a":                                               of(session.RemedySwitch, free, func(r *session.Remedy) { r.Renamed = "session.b" }),
+		"x\n" + moved + "to fix it: git -C /ws/a switch agents/a":                                                of(session.RemedySwitch, free, func(r *session.Remedy) { r.Renamed = "session.b" }),
 		"x": {},
 	} {
 		if diff := cmp.Diff(want, With("x", r)); diff != "" {
