@@ -175,7 +175,8 @@ func evaluateUntil(d reader, a *expr.Attr) (session.Await, bool) {
 }
 
 func sessionsIn(d reader, a *expr.Attr, instances map[string]*instances) []edge {
-	v, ok := cty.NilVal, true
+	var v cty.Value
+	var ok bool
 	if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() && t.RootName() == "session" {
 		if v, diags = t.TraverseAbs(d.Ctx); diags.HasErrors() {
 			d.Fail(a, "No such session", "%s", leadsNowhere(t, instances))
