@@ -44,32 +44,26 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Hello asks which shim this is and which version it speaks.
 func (c *Client) Hello(ctx context.Context) (Hello, error) {
 	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpHello})
-	if err != nil || r.Hello == nil {
-		return Hello{}, wrap(OpHello, err)
-	}
-	return *r.Hello, nil
+	return part(OpHello, r.Hello, err)
 }
 
 // Status asks how the run stands.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpStatus})
-	if err != nil || r.Status == nil {
-		return Status{}, wrap(OpStatus, err)
-	}
-	return *r.Status, nil
+	return part(OpStatus, r.Status, err)
 }
 
 // Pause makes the agent and everything below it stand still, and returns when
 // it does. The timeout's clock stands still too.
 func (c *Client) Pause(ctx context.Context) error {
 	_, err := c.ask(ctx, AnswerTimeout, Request{Op: OpPause})
-	return wrapIf(OpPause, err)
+	return wrap(OpPause, err)
 }
 
 // Resume lets them go on. It is no error if they do.
 func (c *Client) Resume(ctx context.Context) error {
 	_, err := c.ask(ctx, AnswerTimeout, Request{Op: OpResume})
-	return wrapIf(OpResume, err)
+	return wrap(OpResume, err)
 }
 
 // Stop ends the agent and everything below it with the signal, then, after the
@@ -79,46 +73,42 @@ func (c *Client) Resume(ctx context.Context) error {
 func (c *Client) Stop(ctx context.Context, signal string, grace time.Duration) (rundir.Exit, error) {
 	grace = max(grace, 0)
 	r, err := c.ask(ctx, grace+proc.KillTimeout+AnswerTimeout, Request{Op: OpStop, Settings: Settings{Signal: &signal, Grace: &grace}})
-	if err != nil || r.Exit == nil {
-		return rundir.Exit{}, wrap(OpStop, err)
-	}
-	return *r.Exit, nil
+	return part(OpStop, r.Exit, err)
 }
 
 // Set changes the run's timeout, signal or grace.
 func (c *Client) Set(ctx context.Context, s Settings) error {
 	_, err := c.ask(ctx, AnswerTimeout, Request{Op: OpSet, Settings: s})
-	return wrapIf(OpSet, err)
+	return wrap(OpSet, err)
 }
 
 // Probe runs a command beside the agent, and tells how that went.
 func (c *Client) Probe(ctx context.Context, p Probe) (Probed, error) {
 	r, err := c.ask(ctx, min(max(p.Timeout, ProbeDefault), ProbeLimit)+AnswerTimeout, Request{Op: OpProbe, Probe: p})
-	if err != nil || r.Probed == nil {
-		return Probed{}, wrap(OpProbe, err)
-	}
-	return *r.Probed, nil
+	return part(OpProbe, r.Probed, err)
 }
 
 // Unread asks how many bytes of what was typed the agent has not read yet.
 func (c *Client) Unread(ctx context.Context) (int, error) {
 	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpUnread})
-	if err != nil || r.Unread == nil {
-		return 0, wrap(OpUnread, err)
-	}
-	return *r.Unread, nil
+	return part(OpUnread, r.Unread, err)
 }
 
 var errIncomplete = errors.New("the answer lacks what was asked for")
 
-func wrap(op string, err error) error {
-	if err == nil {
+// part returns the part of an answer that was asked for.
+func part[T any](op string, v *T, err error) (T, error) {
+	if err == nil && v == nil {
 		err = errIncomplete
 	}
-	return wrapIf(op, err)
+	if err != nil {
+		var none T
+		return none, wrap(op, err)
+	}
+	return *v, nil
 }
 
-func wrapIf(op string, err error) error {
+func wrap(op string, err error) error {
 	if err == nil {
 		return nil
 	}
