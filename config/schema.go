@@ -36,7 +36,7 @@ func fillBlock(l *loader, b *expr.Block, body hcl.Body, s, parent shape) {
 		attrs, blocks = content.Attributes, content.Blocks
 	}
 	for name, a := range attrs {
-		b.Attrs[name] = &expr.Attr{Name: name, Expr: a.Expr, Range: a.Range}
+		b.Attrs[name] = &expr.Attr{Name: name, Expr: expr.Divided(a.Expr), Range: a.Range}
 		if known := s.attr(name); known != nil {
 			b.Attrs[name].Choices = known.Values
 		}

@@ -60,7 +60,7 @@ func templateFunc(d *Dirs, all map[string]function.Function, fromFile bool) func
 				return cty.NilVal, function.NewArgErrorf(1, "the template uses %q at %s, which is not among its variables", t.RootName(), Place(t.SourceRange()))
 			}
 		}
-		if diags = checkNumbers(expr); diags.HasErrors() {
+		if diags = prepare(expr); diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", inTemplate(diags))
 		}
 		fs := maps.Clone(all) // without templates, which could include each other without end

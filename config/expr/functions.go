@@ -24,7 +24,6 @@ const Sensitive = mark("sensitive")
 // Functions returns the functions of expressions, under Terraform's names. Those of
 // go-cty-funcs that read outside the repository or log their arguments are made anew.
 func Functions(d *Dirs, p *Problems, w *Watch) map[string]function.Function {
-	refuseZero()
 	list, lists := cty.List(cty.DynamicPseudoType), cty.Map(cty.List(cty.String))
 	fs := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,

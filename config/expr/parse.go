@@ -29,7 +29,7 @@ func (p *Problems) ParseFile(path, name string) (hcl.Body, bool) {
 		return nil, false
 	}
 	if body, native := parsed.Body.(*hclsyntax.Body); native {
-		diags := checkNumbers(body)
+		diags := prepare(body)
 		p.Diags = append(p.Diags, diags...)
 		if diags.HasErrors() {
 			return nil, false
@@ -50,7 +50,7 @@ func Parse(text, filename string, start hcl.Pos) (hclsyntax.Expression, hcl.Diag
 	}
 	parsed, diags := hclsyntax.ParseExpression([]byte(text), filename, start)
 	if !diags.HasErrors() {
-		diags = append(diags, checkNumbers(parsed)...)
+		diags = append(diags, prepare(parsed)...)
 	}
 	return parsed, diags
 }
