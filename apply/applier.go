@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
+	"github.com/hashicorp/go-multierror"
 )
 
 // Store keeps the records. Put, Move and Delete return when the change is durable.
@@ -155,7 +155,7 @@ func (a *Applier) Await(ctx context.Context, t Tally) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return multierror.Append(nil, errs...).ErrorOrNil()
 }
 
 // Tell emits an event of something else than Run, and keeps it in the session's history.

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/agentform/agentform/internal/activity"
@@ -10,6 +9,7 @@ import (
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/go-multierror"
 )
 
 // run is one plan being carried out: its jobs and what they share.
@@ -88,7 +88,7 @@ func (r *run) tally(interrupted bool) (Tally, error) {
 	jobs := slices.Clone(r.jobs)
 	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Compare(at[a.change.Address], at[b.change.Address]) })
 	t := Tally{Warnings: r.journal.warnings}
-	var errs []error
+	var errs *multierror.Error
 	for _, j := range jobs {
 		res := result(j)
 		t.Results = append(t.Results, res)
@@ -97,7 +97,7 @@ func (r *run) tally(interrupted bool) (Tally, error) {
 			t.Done++
 		case Failed:
 			t.Failed++
-			errs = append(errs, res.Err)
+			errs = multierror.Append(errs, res.Err)
 		case Skipped:
 			t.Skipped++
 		case Held:
@@ -105,7 +105,7 @@ func (r *run) tally(interrupted bool) (Tally, error) {
 		}
 	}
 	if interrupted {
-		errs = append(errs, ErrInterrupted)
+		errs = multierror.Append(errs, ErrInterrupted)
 	}
-	return t, errors.Join(errs...)
+	return t, errs.ErrorOrNil()
 }

@@ -43,7 +43,9 @@ func diagnosticsOf(errs []error) []session.Diagnostic {
 func flat(errs []error) (all []error) {
 	for _, err := range errs {
 		// A list within another error is told in that error's words.
-		if e, list := err.(interface{ Unwrap() []error }); list && err.Error() == errors.Join(e.Unwrap()...).Error() {
+		if e, list := err.(interface{ WrappedErrors() []error }); list {
+			all = append(all, flat(e.WrappedErrors())...)
+		} else if e, list := err.(interface{ Unwrap() []error }); list && err.Error() == errors.Join(e.Unwrap()...).Error() {
 			all = append(all, flat(e.Unwrap())...)
 		} else if err != nil {
 			all = append(all, err)

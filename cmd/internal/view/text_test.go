@@ -11,6 +11,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
+	"github.com/hashicorp/go-multierror"
 )
 
 func TestPlan(t *testing.T) {
@@ -83,7 +84,7 @@ func TestDiagnostics(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	at := sampleDiagnostics()[3]
-	many := errors.Join(errors.New("start session \"api\": tmux: no space left on device\nand more"), at)
+	many := &multierror.Error{Errors: []error{errors.New("start session \"api\": tmux: no space left on device\nand more"), at}}
 	golden(t, "errors.txt", func(w io.Writer) error {
 		return Errors(w, Style{}, errors.Join(many, nil, errors.New("save state: disk is full")), nil, fmt.Errorf("wrapped: %w", errors.New("once")))
 	})
