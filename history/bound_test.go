@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // However much an agent's screen changes, its history stays small, and what restarts
@@ -152,5 +154,16 @@ func TestAppendToWhatIsNoFile(t *testing.T) {
 	}
 	if err := Append(folder, Event{Kind: Sent}); err == nil {
 		t.Error("an event was written through a link")
+	}
+}
+
+// A pipe has no size, as an empty file.
+func TestReadAPipe(t *testing.T) {
+	folder := t.TempDir()
+	if err := unix.Mkfifo(filepath.Join(folder, fileName), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if events, err := Read(folder, time.Time{}); err == nil {
+		t.Errorf("read %v from a pipe", events)
 	}
 }
