@@ -219,17 +219,20 @@ var errTimedOut = errors.New("timed out")
 func (f *selection) follow(ctx context.Context, every, timeout time.Duration, see func(observation, *follow.Follower) (done bool, err error)) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	limited, cancel := ctx, context.CancelFunc(stop)
-	if timeout > 0 {
-		limited, cancel = context.WithTimeout(ctx, timeout)
-	}
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var follower follow.Follower
+	var limit *time.Timer
+	deadline := time.Now().Add(timeout)
 	for g, err := range follow.Looks(limited, every, func() int64 { return f.activity.Heard(f.runs) }, f.observe) {
 		if err != nil {
 			return err
 		}
 		follower.See(g.at, g.sights)
+		if limit == nil && timeout > 0 { // after one look, however short the timeout is
+			limit = time.AfterFunc(time.Until(deadline), cancel)
+			defer limit.Stop()
+		}
 		if done, err := see(g, &follower); done || err != nil {
 			return err
 		}
