@@ -37,7 +37,7 @@ func oldProgram(t *testing.T) string {
 }
 
 // oldLaunch is the launch.json of an older agentform.
-const oldLaunch = `{"version":1,"run":%q,"address":"session.old","dir":%q,"socket":%q,"argv":["sh","-c","trap 'exit 3' TERM; while :; do sleep 0.02; done"],` +
+const oldLaunch = `{"version":1,"run":%q,"address":"session.old","dir":%q,"socket":%q,"argv":["sh","-c","trap 'exit 3' TERM; sleep 60 & wait"],` +
 	`"env":["A=1","PATH=%s"],"signal":"SIGTERM","grace_ns":10000000000,"timeout_ns":0,"spec":{"kind":"old"},"inherited_secrets":["KEY"]}`
 
 // TestOldRuns shows that a session of an older agentform, whose program was called
