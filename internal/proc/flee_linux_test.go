@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -109,7 +111,7 @@ func TestSweepLetsThemGo(t *testing.T) {
 	for name, script := range map[string]string{
 		"alone":              `trap 'sleep 0.2; echo clean >clean; exit 0' TERM; touch up; while :; do sleep 0.02; done`,
 		"in another group":   `set -m; bash -c 'trap "sleep 0.1; echo clean >clean; exit 0" TERM; touch up; while :; do sleep 0.02; done' & wait`,
-		"in a stopped group": `set -m; bash -c 'trap "sleep 0.1; echo clean >clean; exit 0" TERM; touch up; kill -STOP $PPID $$; while :; do sleep 0.02; done' & wait`,
+		"in a stopped group": `set -m; bash -c 'trap "sleep 0.1; echo clean >clean; exit 0" TERM; echo $$ >up; kill -STOP $PPID $$; while :; do sleep 0.02; done' & wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 10 {
@@ -123,7 +125,12 @@ func TestSweepLetsThemGo(t *testing.T) {
 				done := make(chan error, 1)
 				go func() { done <- cmd.Wait() }()
 				for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-					if _, err := os.Stat(filepath.Join(dir, "up")); err == nil {
+					up, err := os.ReadFile(filepath.Join(dir, "up"))
+					if err == nil && name != "in a stopped group" {
+						break
+					}
+					pid, _ := strconv.Atoi(strings.TrimSpace(string(up)))
+					if s, ok := ReadStat(pid); ok && s.Stopped() { // it stops itself last
 						break
 					}
 					if time.Now().After(end) {
