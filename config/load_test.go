@@ -82,6 +82,7 @@ func TestDeep(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"arrays":   `{"locals": {"x": ` + strings.Repeat("[", n),
+		"invalid":  `{"locals": {"x": [bad, ` + strings.Repeat("[", n),
 		"template": `{"locals": {"x": "${` + strings.Repeat("!", n) + `true}"}}`,
 	} {
 		if text := bad(t, write(t, map[string]string{"a.agentform.json": text})); !strings.Contains(text, "Nested too deeply") {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -157,13 +158,21 @@ func TestAppendToWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// A pipe has no size, as an empty file.
-func TestReadAPipe(t *testing.T) {
-	folder := t.TempDir()
-	if err := unix.Mkfifo(filepath.Join(folder, fileName), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if events, err := Read(folder, time.Time{}); err == nil {
-		t.Errorf("read %v from a pipe", events)
+// A pipe has no size, as an empty file has, and as what a link may lead to.
+func TestReadWhatIsNoFile(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"pipe": func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"link": func(path string) error { return os.Symlink("/dev/null", path) },
+		"link to an empty file": func(path string) error {
+			return errors.Join(os.WriteFile(path+"0", nil, 0o600), os.Symlink(path+"0", path))
+		},
+	} {
+		folder := t.TempDir()
+		if err := put(filepath.Join(folder, fileName)); err != nil {
+			t.Fatal(err)
+		}
+		if events, err := Read(folder, time.Time{}); err == nil {
+			t.Errorf("read %v from a %s", events, name)
+		}
 	}
 }

@@ -43,7 +43,7 @@ func TailOf(dir string) *Tail { return &Tail{path: filepath.Join(dir, fileName)}
 // More returns the events since the last call. Without new ones it costs a stat. It reads a
 // shortened file after the last event, or, if that is gone, those events that are later.
 func (t *Tail) More() ([]Event, error) {
-	if fi, err := os.Stat(t.path); err == nil && fi.Mode().IsRegular() && fi.Size() == t.at && (t.file == nil || os.SameFile(t.file, fi)) {
+	if fi, err := os.Lstat(t.path); err == nil && fi.Mode().IsRegular() && fi.Size() == t.at && (t.file == nil || os.SameFile(t.file, fi)) {
 		return nil, nil
 	}
 	events, err := t.more()

@@ -2,10 +2,8 @@ package expr
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -88,35 +86,42 @@ func suspicious(src []byte, harmless int) bool {
 	return false
 }
 
-// deepJSON counts the brackets of JSON and examines strings that may be templates. It leaves
-// invalid JSON to HCL, which stops there.
+// deepJSON counts the brackets of JSON, valid or not, and examines strings that may be
+// templates: HCL goes on after what it cannot read.
 func deepJSON(src []byte, name string) *hcl.Diagnostic {
-	if !suspicious(src, harmless) {
-		return nil
+	depth, line := 0, 1
+	at := func(offset int) hcl.Range {
+		pos := hcl.Pos{Line: line, Column: 1, Byte: offset}
+		return hcl.Range{Filename: name, Start: pos, End: pos}
 	}
-	d := json.NewDecoder(bytes.NewReader(src))
-	for depth := 0; ; {
-		token, err := d.Token()
-		if err != nil {
-			return nil
-		}
-		deep := false
-		switch t := token.(type) {
-		case json.Delim:
-			if depth++; t == ']' || t == '}' {
-				depth -= 2
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '\n':
+			line++
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		case '"':
+			start := i + 1
+			for i++; i < len(src) && src[i] != '"' && src[i] != '\n'; i++ {
+				if src[i] == '\\' {
+					i++
+				}
 			}
-			deep = depth > maxDepth
-		case string:
-			template := strings.Contains(t, "${") || strings.Contains(t, "%{")
-			deep = template && deepTokens([]byte(t), name, hclsyntax.LexTemplate) != nil
+			text := src[start:min(i, len(src))]
+			if (bytes.Contains(text, []byte("${")) || bytes.Contains(text, []byte("%{"))) && deepTokens(text, name, hclsyntax.LexTemplate) != nil {
+				return tooDeep(at(start))
+			}
+			if i < len(src) && src[i] == '\n' {
+				line++
+			}
 		}
-		if deep {
-			offset := int(d.InputOffset())
-			pos := hcl.Pos{Line: 1 + bytes.Count(src[:offset], []byte("\n")), Column: 1, Byte: offset}
-			return tooDeep(hcl.Range{Filename: name, Start: pos, End: pos})
+		if depth > maxDepth {
+			return tooDeep(at(i))
 		}
 	}
+	return nil
 }
 
 func tooDeep(r hcl.Range) *hcl.Diagnostic {

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/agentform/agentform/internal/layout"
 )
 
 // Fetched is the result of a fetch.
@@ -182,13 +185,29 @@ func borrowIndex(ctx context.Context, d dirs) (view string, err error) {
 	// A split index has two files.
 	parts, err := fs.Glob(os.DirFS(d.git), "sharedindex.*")
 	for _, part := range append(parts, "index") {
-		var text string
 		if err == nil {
-			text, err = readWhole(filepath.Join(d.git, part), indexLimit)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(view, part), []byte(text), 0o600)
+			err = copyFile(filepath.Join(d.git, part), filepath.Join(view, part), indexLimit)
 		}
 	}
 	return view, err
+}
+
+// copyFile copies a regular file of at most limit bytes. It follows no link.
+func copyFile(from, to string, limit int64) (err error) {
+	in, err := layout.OpenRegular(from, syscall.O_NOFOLLOW)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	fi, err := in.Stat()
+	if err != nil || fi.Size() > limit {
+		return errors.Join(fmt.Errorf("%s is too large", from), err)
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	_, err = io.CopyN(out, in, fi.Size())
+	return err
 }

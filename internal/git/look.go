@@ -325,6 +325,14 @@ func readWhole(path string, limit int) (string, error) {
 }
 
 func isEmpty(folder string) (bool, error) {
-	entries, err := os.ReadDir(folder)
-	return err == nil && len(entries) == 0, err
+	f, err := os.Open(folder)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	_, err = f.Readdirnames(1) // an agent can fill a folder
+	if errors.Is(err, io.EOF) {
+		return true, nil
+	}
+	return false, err
 }

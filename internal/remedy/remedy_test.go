@@ -59,6 +59,8 @@ func TestWords(t *testing.T) {
 	for want, r := range map[string]session.Remedy{
 		"x; agentform adopt session.b 'tmux:/run/t/b c' takes it back":                                                                          of(session.RemedyAdopt),
 		"x; end or rename it, or take it over: agentform adopt a tmux:/run/t/b c":                                                               of(session.RemedyAdoptForeign),
+		"x: agentform apply --replace 'session.a[\"x\"]' makes another":                                                                         of(session.RemedyReplaceStuck),
+		"x; agentform apply --replace 'session.a[\"x\"]' makes one that has":                                                                    of(session.RemedyReplaceShimless),
 		"x: agentform doctor 'a[\"x\"]' shows why and what to do":                                                                               of(session.RemedyDoctor),
 		"x: agentform resume 'a[\"x\"]' continues it":                                                                                           of(session.RemedyResume),
 		"x\nremove one of them from the state first: agentform state rm 'session.a[\"x\"]'":                                                     of(session.RemedyForgetRecord),

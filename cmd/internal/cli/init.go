@@ -86,7 +86,12 @@ func runInit(ctx context.Context, a *app) error {
 	if err := manifestTemplate.Execute(&text, first); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(a.env.Dir, manifestFile), text.Bytes(), 0o644); err != nil {
+	f, err := os.OpenFile(filepath.Join(a.env.Dir, manifestFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err == nil {
+		_, err = f.Write(text.Bytes())
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	ignored, err := ignore(a.env.Dir, ".agentform/")

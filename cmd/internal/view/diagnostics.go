@@ -160,9 +160,11 @@ func wrap(p *page, text string, margin int) (lines []string) {
 			lines = append(lines, l)
 			continue
 		}
-		row, rest, _ := strings.Cut(l, " ")
-		for word := range strings.SplitSeq(rest, " ") {
-			if g.StringWidth(row)+1+g.StringWidth(word) > max(p.Width-margin, 20) {
+		row := ""
+		for i, word := range strings.Split(l, " ") {
+			if i == 0 {
+				row = word
+			} else if g.StringWidth(row)+1+g.StringWidth(word) > max(p.Width-margin, 20) {
 				lines = append(lines, row)
 				row = word
 			} else {

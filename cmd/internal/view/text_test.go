@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,6 +81,20 @@ func TestPlanSummary(t *testing.T) {
 
 func TestDiagnostics(t *testing.T) {
 	styles(t, "diagnostics", true, func(w io.Writer, s Style) error { return Diagnostics(w, s, sampleDiagnostics()) })
+}
+
+func TestWrap(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	for text, want := range map[string][]string{
+		long:                              {long},
+		"at " + long:                      {"at", long},
+		"one two three four five six":     {"one two three four", "five six"},
+		"  indented " + long + " is kept": {"  indented " + long + " is kept"},
+	} {
+		if got := wrap(&page{Style: Style{Width: 24}}, text, 4); !slices.Equal(got, want) {
+			t.Errorf("%q is wrapped to %q, want %q", text, got, want)
+		}
+	}
 }
 
 func TestErrors(t *testing.T) {
