@@ -3,8 +3,8 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -50,7 +50,7 @@ func (q *queue) dependencies(c Change) (_ Change, isHeld bool) {
 		}
 		names = append(names, fmt.Sprintf("%s (%s)", u.on, u.detail))
 	}
-	return held(c, ReasonDependency, "waiting for "+plaintext.List(names, "and")), true
+	return held(c, ReasonDependency, "waiting for "+strings.Join(names, ", ")), true
 }
 
 // met reports whether a dependency has reached what is waited for, and what it does
