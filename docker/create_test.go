@@ -16,7 +16,7 @@ import (
 func TestUnstuck(t *testing.T) {
 	a := session.Single("api")
 	for said, want := range map[string]string{
-		"Error response from daemon: task 1510cfbcfb3f: already exists":   `agentform apply --replace "session.api"`,
+		"Error response from daemon: task 1510cfbcfb3f: already exists":   `agentform apply --replace session.api`,
 		"Error response from daemon: driver failed programming something": "docker: Error response",
 	} {
 		if err := unstuck(errors.New(said), a); !strings.Contains(err.Error(), said) || !strings.Contains(err.Error(), want) {
