@@ -241,7 +241,7 @@ func TestClaudeTranscript(t *testing.T) {
 	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	want := session.Transcript{
 		Conversation: "c2", Dir: "/w", StartedAt: at, Activity: session.Idle, At: at.Add(5 * time.Second), FirstTurnAt: at.Add(5 * time.Second), TurnAt: at.Add(5 * time.Second),
-		Prompts: 1, Turns: 1, Tokens: 17, LastPrompt: "fix it", LastMessage: "I look.",
+		Prompts: 1, PromptAt: at, Turns: 1, Tokens: 17, LastPrompt: "fix it", LastMessage: "I look.",
 	}
 	if diff := cmp.Diff(want, n); diff != "" {
 		t.Error(diff)

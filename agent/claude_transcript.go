@@ -241,7 +241,7 @@ func (t *claudeTranscript) user(l claudeLine) {
 	case text == "" || claudeMadeUp(text):
 	default:
 		t.Prompts++
-		t.LastPrompt = text
+		t.LastPrompt, t.PromptAt = text, l.At
 		t.doing(session.Working, "")
 		clear(t.asked)
 		t.failed = nil

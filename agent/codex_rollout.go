@@ -129,7 +129,7 @@ func readCodexTranscript(lines [][]byte) session.Transcript {
 			switch p.Item.Type {
 			case "UserMessage":
 				n.Prompts++
-				n.LastPrompt = p.Item.text()
+				n.LastPrompt, n.PromptAt = p.Item.text(), l.At
 			case "AgentMessage":
 				n.LastMessage = p.Item.text()
 			}

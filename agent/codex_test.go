@@ -208,6 +208,9 @@ func TestCodexTranscript(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.TurnAt = c.want.FirstTurnAt // there is one at most
+			if c.want.LastPrompt != "" {
+				c.want.PromptAt = when(t, "2026-11-21T05:35:14.316Z")
+			}
 			if diff := cmp.Diff(c.want, readCodexTranscript(jsonLines(c.lines...))); diff != "" {
 				t.Error(diff)
 			}

@@ -148,7 +148,7 @@ func (c *chat) add(l chatLine) {
 	case l.Type == "user" && !known:
 		c.answer()
 		c.n.Prompts++
-		c.n.LastPrompt = text
+		c.n.LastPrompt, c.n.PromptAt = text, l.At
 		c.n.Activity, c.n.Detail = session.Working, ""
 	case l.Type == "gemini" && len(l.Calls) > 0: // its tools have run
 		c.answered = time.Time{}

@@ -218,11 +218,14 @@ func TestGeminiTranscript(t *testing.T) {
 			n.Turns, n.FirstTurnAt, n.Unsettled = 1, at(36), true
 		})},
 		"not known": {[]string{`{"type":"later"}`, `[]`, `{`, `{"id":"x","timestamp":"2026-11-21T05:50:36Z","type":"user","content":7}`}, session.Transcript{
-			At: at(36), Prompts: 1, Activity: session.Working,
+			At: at(36), Prompts: 1, PromptAt: at(36), Activity: session.Working,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.TurnAt = c.want.FirstTurnAt // there is one at most
+			if c.want.LastPrompt != "" {
+				c.want.PromptAt = at(30)
+			}
 			if diff := cmp.Diff(c.want, readGeminiTranscript(jsonLines(c.lines...))); diff != "" {
 				t.Error(diff)
 			}

@@ -36,6 +36,11 @@ type Session struct {
 	Container      string            `json:"container"`
 	Status         session.Status    `json:"status"`
 	Detail         string            `json:"detail"` // why, for people
+	Since          *time.Time        `json:"since"`  // since when it is and does so, if that is known
+	Needs          *Need             `json:"needs"`  // null: it needs nobody
+	Priority       int               `json:"priority"`
+	Queue          *int              `json:"queue"` // its place, from 1, among the starts that max_running holds
+	Exit           *session.Exit     `json:"exit"`  // how the last run ended; null: it has not, or is not known
 	CreatedAt      *time.Time        `json:"created_at"`
 	StartedAt      *time.Time        `json:"started_at"` // of the run
 	FirstTurnAt    *time.Time        `json:"first_turn_at"`
@@ -54,6 +59,12 @@ type Session struct {
 	Origin         session.Origin    `json:"origin"`
 	Override       *session.Override `json:"override"`
 	Transcripts    Transcripts       `json:"transcripts"`
+}
+
+// Need is why a session needs a person.
+type Need struct {
+	Reason string    `json:"reason"` // blocked, turn_ended, …: as of next
+	Since  time.Time `json:"since"`  // as far as known
 }
 
 // Budget is the state of a session's restarts by the hub.
@@ -111,7 +122,6 @@ type ShownDocument struct {
 	Format string `json:"format_version"`
 	Session
 	Run      *session.Run      `json:"run"`
-	Exit     *session.Exit     `json:"exit"`
 	Location *session.Location `json:"place"`
 	Look     []string          `json:"look_by_hand"`
 	Events   []EventRecord     `json:"events"`

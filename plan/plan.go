@@ -86,6 +86,7 @@ type Change struct {
 	Fields  []Field
 	Until   time.Time // of a hold, when it is known
 	Holds   Action    `json:",omitempty"` // of a hold: what it holds back
+	Place   int       `json:"-"`          // of a hold for max_running: its place, from 1, among those that wait
 	// Skips says of a hold for a dependency that waiting does not help.
 	Skips bool `json:",omitempty"`
 	// Approved says of a held start that someone approved it, so that it is recorded.

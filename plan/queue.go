@@ -57,14 +57,16 @@ func holdStarts(j *join, p *Plan) {
 		// Sessions that crash again and again give way to the others.
 		return cmp.Or(cmp.Compare(rb.priority, ra.priority), cmp.Compare(ra.depth, rb.depth), cmp.Compare(tries(a), tries(b)))
 	})
-	limit := j.in.Options.MaxRunning
+	limit, waiting := j.in.Options.MaxRunning, 0
 	for _, c := range starters {
 		waits, isHeld := q.dependencies(*c)
 		switch {
 		case isHeld:
 			*c = waits
 		case limit > 0 && running >= limit:
+			waiting++
 			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d of %d running (max_running)", running, limit))
+			c.Place = waiting
 		case j.in.Hub != nil && j.in.Hub.AtOnce > 0 && starting >= j.in.Hub.AtOnce:
 			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d at a time are started", j.in.Hub.AtOnce))
 			c.Until = j.in.Now.Add(startSpacing)

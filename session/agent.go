@@ -112,6 +112,7 @@ type Transcript struct {
 	FirstTurnAt  time.Time // when the first turn ended; zero: it has not
 	TurnAt       time.Time // when the last turn ended that has; zero: none has
 	Prompts      int       // messages of the user
+	PromptAt     time.Time // when the last of them was taken up; zero: none was
 	Queued       int       // messages of the user that it has not taken up yet
 	TakenAt      time.Time // when it last took up one that had waited; zero: never
 	Turns        int       // turns that have ended

@@ -30,6 +30,7 @@ type Sight struct {
 	Stuck        bool            // its start was approved, and a problem prevents it
 	StuckAt      time.Time       // of Stuck; zero: not known
 	Run          string          // the id of its run
+	Since        time.Time       // since when it is and does so; zero: not known
 	Given        time.Time       // last prompt or other input; zero: never
 	Queued       bool            // it was working when it was last given something
 	Moved        time.Time       // last output, to the second; zero: not known
@@ -54,7 +55,7 @@ func (c *course) see(at time.Time, s Sight) {
 		Working: s.Activity == session.Working || s.Activity == session.Blocked || s.Activity == session.BlockedAPI,
 		Resting: s.Activity == session.Idle || s.Activity == session.Done,
 		Phrase:  s.Screen && (s.Activity == session.Done || s.Activity == session.Failed), Prompt: s.Prompt,
-		Given: s.Given, Queued: s.Queued, Moved: s.Moved, Ended: s.Ended, TurnAt: s.TurnAt,
+		Given: s.Given, Queued: s.Queued, Moved: s.Moved, Since: s.Since, Ended: s.Ended, TurnAt: s.TurnAt,
 	})
 	if s.OffBranch && !c.OffBranch {
 		c.off = at

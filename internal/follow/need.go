@@ -39,26 +39,51 @@ func (r Reason) rank() int {
 
 // Need is a session that needs a person.
 type Need struct {
-	Sight
-	Reason Reason
-	Since  time.Time // as far as known
+	Address  session.Address
+	Priority int
+	Reason   Reason
+	Since    time.Time // as far as known
 }
 
-// Needs returns the sessions that need a person: the blocked first, then those where
+// Compare orders sessions by who needs a person most: the blocked first, then those where
 // something is wrong, those at a limit, and those whose turn has ended; within each by
 // priority, the higher first, by time, the earlier first, and by address.
+func (x Need) Compare(y Need) int {
+	return cmp.Or(cmp.Compare(x.Reason.rank(), y.Reason.rank()), cmp.Compare(y.Priority, x.Priority),
+		x.Since.Compare(y.Since), x.Address.Compare(y.Address))
+}
+
+// Needs returns the sessions that need a person, in the order of Compare.
 func (f *Follower) Needs() []Need {
 	var found []Need
 	for _, a := range f.order {
-		c := f.courses[a]
-		if why := c.need(); why != "" {
-			found = append(found, Need{c.Sight, why, c.needSince(why)})
+		if n, needs := f.Need(a); needs {
+			found = append(found, n)
 		}
 	}
-	slices.SortStableFunc(found, func(x, y Need) int {
-		return cmp.Or(cmp.Compare(x.Reason.rank(), y.Reason.rank()), cmp.Compare(y.Priority, x.Priority), x.Since.Compare(y.Since), cmp.Compare(x.Address, y.Address))
-	})
+	slices.SortStableFunc(found, Need.Compare)
 	return found
+}
+
+// Need returns why a session needs a person, and whether it does.
+func (f *Follower) Need(a session.Address) (Need, bool) {
+	c := f.courses[a]
+	if c == nil {
+		return Need{}, false
+	}
+	return c.asNeed(c.need(false))
+}
+
+// Once returns why a session needs a person by one look at it, and whether it does. What
+// a Follower sees for some time first counts at once.
+func Once(at time.Time, s Sight) (Need, bool) {
+	var c course
+	c.see(at, s)
+	return c.asNeed(c.need(true))
+}
+
+func (c *course) asNeed(why Reason) (Need, bool) {
+	return Need{c.Address, c.Priority, why, c.needSince(why)}, why != ""
 }
 
 // needSince returns since when the session has needed a person for a reason.
@@ -76,8 +101,8 @@ func (c *course) needSince(why Reason) time.Time {
 	return c.turn.Since()
 }
 
-// need returns why the session needs a person, or "".
-func (c *course) need() Reason {
+// need returns why the session needs a person, or "". once says that one look is enough.
+func (c *course) need(once bool) Reason {
 	switch {
 	case c.gone || !c.Recorded || c.UnderWay || c.Desired == session.Stopped:
 		return ""
@@ -92,7 +117,7 @@ func (c *course) need() Reason {
 	case c.State == session.StatePaused:
 		return "" // whoever paused it knows
 	}
-	why := c.liveNeed()
+	why := c.liveNeed(once)
 	if !c.UnwellAt.IsZero() && (why == "" || why.rank() > NeedsCare.rank()) {
 		return NeedsCare
 	}
@@ -113,13 +138,13 @@ func (c *course) exitNeed() Reason {
 }
 
 // liveNeed returns the need of a live agent.
-func (c *course) liveNeed() Reason {
+func (c *course) liveNeed(once bool) Reason {
 	switch {
-	case c.blocked():
+	case c.blocked(), once && c.Activity == session.Blocked:
 		return NeedsAnswer
 	case c.turn.Ended():
 		return NeedsWork
-	case !c.turn.Settled():
+	case !once && !c.turn.Settled():
 		return ""
 	case c.Activity == session.BlockedAPI:
 		return NeedsQuota

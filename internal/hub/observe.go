@@ -174,7 +174,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 			m.transcript = status.Transcript(o.folder(*r))
 		}
 	}
-	k := status.Observed(x, m.activity, m.events)
+	k := status.Observed(x, m.activity, m.events, s.At)
 	k.Transcript = m.transcript
 	if (fresh || m.unreported) && k.Diagnosis.State != session.StateUnknown {
 		if m.unreported = !activity.Tellable(*r); !m.unreported {

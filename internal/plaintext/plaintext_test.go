@@ -1,6 +1,9 @@
 package plaintext
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestSafe(t *testing.T) {
 	for in, want := range map[string]string{
@@ -37,6 +40,17 @@ func TestShellWord(t *testing.T) {
 	for in, want := range map[string]string{"": "''", "a/b.c": "a/b.c", "=x": "'=x'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
 		if got := ShellWord(in); got != want {
 			t.Errorf("ShellWord(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 0: "0s", 59 * time.Second: "59s", 3*time.Minute + 50*time.Second: "3m", 2 * time.Hour: "2h",
+		2*time.Hour + 5*time.Minute: "2h5m", 75 * time.Hour: "3d3h", 240 * time.Hour: "10d",
+	} {
+		if got := Age(d); got != want {
+			t.Errorf("Age(%v) = %s, want %s", d, got, want)
 		}
 	}
 }

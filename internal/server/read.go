@@ -54,7 +54,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
 	if k.Live != nil {
-		x.Exit, x.Screen = k.Live.Exit, k.Live.Screen
+		x.Screen = k.Live.Screen
 	} else {
 		x.Exit = s.cfg.Facts(k.Record.Run.ID).Exit
 	}

@@ -117,13 +117,12 @@ func LastEntries(entries []session.Entry, most int) (last []session.Entry, cut b
 type Detail struct {
 	api.Session
 	Record *session.Record // nil: not on record
-	Exit   *session.Exit   // how the last run ended; nil: it has not, or is not known
 	Events []history.Event // the last ones, oldest first
 	Screen string          // its end
 }
 
 func (x Detail) Document() api.ShownDocument {
-	d := api.ShownDocument{Format: api.FormatVersion, Session: x.Session, Exit: x.Exit, Events: []api.EventRecord{}, Look: wire.List(x.Commands())}
+	d := api.ShownDocument{Format: api.FormatVersion, Session: x.Session, Events: []api.EventRecord{}, Look: wire.List(x.Commands())}
 	for _, e := range x.Events {
 		d.Events = append(d.Events, EventOf(e))
 	}

@@ -76,6 +76,7 @@ func missingSecret(c plan.Change, k Input) plan.Change {
 func (k *Input) Hold(c plan.Change) {
 	k.Restarts = c.Restarts
 	k.Stuck = c.Stuck()
+	k.Queue = c.Place
 	if c.Action != plan.Hold && !k.Stuck {
 		return
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-func Observed(x *engine.Seen, look activity.Look, past []history.Event) Input {
-	return Input{Record: &x.Record, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Look: &look, Events: past}
+func Observed(x *engine.Seen, look activity.Look, past []history.Event, at time.Time) Input {
+	return Input{Record: &x.Record, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Look: &look, Events: past, At: at}
 }
 
 // Pending returns what is known of a wanted session that is not on record.
@@ -67,10 +67,23 @@ func (k Input) movedAt() time.Time {
 
 // Followed returns what wait, next and watch follow of a session with document x.
 func Followed(k Input, x api.Session, adapt func(session.Record) session.Agent) follow.Sight {
+	s := k.sight(x)
+	if l := k.Live; l != nil {
+		s.Ready = k.Record != nil && s.Alive && x.State == session.StateRunning && takesPrompt(s.Activity) && adapt(*k.Record).Ready(l.Screen)
+		s.Prompt = s.Ready && k.Record.Spec.Agent.Ready != "" // without a pattern it always counts as ready
+	}
+	return s
+}
+
+// sight returns what one look at a session with document x shows, without the agent's adapter.
+func (k Input) sight(x api.Session) follow.Sight {
 	s := follow.Sight{
 		Address: x.Address, State: x.State, Activity: x.Activity, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
 		Stuck: k.Stuck, Alive: x.Alive != nil && *x.Alive, OffBranch: x.BranchOK != nil && !*x.BranchOK,
 		Screen: x.Signal == agent.FromScreen, Moved: k.movedAt(),
+	}
+	if x.Since != nil {
+		s.Since = *x.Since
 	}
 	if k.Stuck {
 		s.StuckAt = escalatedAt(k.Events)
@@ -95,12 +108,8 @@ func Followed(k Input, x api.Session, adapt func(session.Record) session.Agent) 
 	if k.Wanted != nil {
 		s.Priority = k.Wanted.Priority
 	}
-	if l := k.Live; l != nil {
-		if l.Exit != nil {
-			s.Ended = l.Exit.At
-		}
-		s.Ready = k.Record != nil && s.Alive && x.State == session.StateRunning && takesPrompt(s.Activity) && adapt(*k.Record).Ready(l.Screen)
-		s.Prompt = s.Ready && k.Record.Spec.Agent.Ready != "" // without a pattern it always counts as ready
+	if l := k.Live; l != nil && l.Exit != nil {
+		s.Ended = l.Exit.At
 	}
 	return s
 }

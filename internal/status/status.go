@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -26,6 +28,8 @@ type Input struct {
 	Transcript string            // path of the recorded screens; empty: there are none
 	Stuck      bool              // its start was approved, and a problem prevents it
 	Restarts   *health.Verdict   // what the hub may do about its agent's exit; nil: nothing
+	Queue      int               // its place among the starts that wait for max_running; 0: none
+	At         time.Time         // of the observation
 }
 
 func (k Input) Address() session.Address { return k.spec().Address }
@@ -79,7 +83,12 @@ func Of(k Input) api.Session {
 		e := k.Events[n-1]
 		s.LastEvent = &api.LastEvent{Time: wire.UTC(e.Time), Kind: e.Kind, Action: e.Action, Reason: e.Reason, Detail: e.Detail}
 	}
-	return s
+	if s.Priority = spec.Priority; k.Queue > 0 {
+		s.Queue = &k.Queue
+	}
+	s.Since = wire.UTCOrNil(k.since(s))
+	n, needs := follow.Once(k.At, k.sight(s))
+	return Needed(s, n, needs)
 }
 
 // Interrupted starts the detail of a session whose last turn was interrupted.
@@ -196,6 +205,7 @@ func live(s *api.Session, l session.Live) {
 	if !l.Started.IsZero() {
 		s.StartedAt = wire.UTCOrNil(l.Started)
 	}
+	s.Exit = l.Exit
 	if l.Liveness == session.Alive {
 		s.Attached = &l.Attached
 	}

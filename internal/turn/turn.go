@@ -18,6 +18,7 @@ type Look struct {
 	Given  time.Time // when it was last given something; zero: never
 	Queued bool      // it was at work when it was last given something
 	Moved  time.Time // last output, to the second; zero: not known
+	Since  time.Time // since when it has been so; zero: not known
 	Ended  time.Time // when the agent exited; zero: it has not, or that is not known
 	TurnAt time.Time // when its last turn ended, if its hooks or its own file say
 }
@@ -53,6 +54,8 @@ func (c *Course) See(l Look) {
 	case same:
 	case !l.Ended.IsZero():
 		c.since = l.Ended
+	case first && !l.Since.IsZero() && l.Since.Before(l.At):
+		c.since = l.Since
 	case first && !l.Moved.IsZero() && l.Moved.Add(tick).Before(l.At):
 		c.since = l.Moved.Add(tick) // nothing has changed on its screen since
 	default:

@@ -116,7 +116,7 @@ func (s *snapshot) of(a session.Address) status.Input {
 func (e *observer) input(x *engine.Seen, at time.Time) status.Input {
 	folder := e.project.SessionDir(x.Record)
 	past := e.history(folder)
-	k := status.Observed(x, e.activity.Look(x.Record, x.Live, past, at), past)
+	k := status.Observed(x, e.activity.Look(x.Record, x.Live, past, at), past, at)
 	k.Wanted = e.project.Declared(x.Record.Address)
 	k.Transcript = status.Transcript(folder)
 	if k.Diagnosis.State == session.StateUnknown {

@@ -181,9 +181,6 @@ func (w *runWaiter) finish(ctx context.Context, last status.Input, reached bool)
 		return err
 	}
 	x := view.Finished{Session: status.Of(last), Elapsed: time.Since(w.start), Turn: reached, Answer: answer}
-	if l := last.Live; l != nil {
-		x.Exit = l.Exit
-	}
 	a := w.app
 	if lines := w.reporter.lines; lines != nil {
 		return lines.Finished(x)

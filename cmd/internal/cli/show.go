@@ -57,7 +57,7 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 	k := s.of(address)
 	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
 	if k.Live != nil {
-		x.Exit, x.Screen = k.Live.Exit, k.Live.Screen
+		x.Screen = k.Live.Screen
 	} else if k.Record != nil {
 		x.Exit = s.project.Facts(k.Record.Run.ID).Exit
 	}

@@ -14,8 +14,7 @@ import (
 
 func TestByHand(t *testing.T) {
 	sessions := sampleSessions()
-	web := Finished{Session: sessions[len(sessions)-1], Elapsed: 125 * time.Second,
-		Exit: &session.Exit{Cause: "self", Code: 1, At: ago(2 * time.Minute), Ran: session.Duration(123 * time.Minute)}}
+	web := Finished{Session: sessions[len(sessions)-1], Elapsed: 125 * time.Second}
 	seen := Finished{Session: sessions[1], Elapsed: time.Second}
 	styles(t, "finished", false, func(w io.Writer, s Style) error {
 		if err := FinishedLine(w, s, web, at); err != nil {

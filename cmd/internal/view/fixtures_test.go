@@ -165,6 +165,8 @@ func sampleSessions() []api.Session {
 	web := running(session.Keyed("worker", "web"), "agents/a-branch-with-a-rather-long-name", "")
 	web.Diagnosis = plan.Diagnosis{State: session.StateStale, Activity: session.Exited, Alive: &no, Reason: plan.ReasonExited,
 		Detail: "agent exited (exit status 1)"}
+	web.Live = &session.Live{Exit: &session.Exit{Cause: "self", Code: 1, At: ago(2 * time.Minute), Ran: session.Duration(123 * time.Minute)},
+		Location: web.Record.Location, Started: web.Record.Run.StartedAt, PlaceUp: true, Liveness: session.Dead}
 	web.Events = sampleEvents()
 	web.Record.Run.Number = 1
 	web.Restarts = &health.Verdict{Reason: health.BackingOff, Try: 3, Of: 5, Until: ago(-8 * time.Second)}
@@ -176,6 +178,7 @@ func sampleSessions() []api.Session {
 	var all []api.Session
 	for _, k := range []status.Input{backend, asks, far,
 		{Wanted: &fresh, Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &no, Reason: plan.ReasonNew, Detail: "not in the state"}}, gone, still, web} {
+		k.At = at
 		all = append(all, status.Of(k))
 	}
 	return all
@@ -186,7 +189,6 @@ func sampleShown() status.Detail {
 	r := record(session.Keyed("worker", "web"), "agents/a-branch-with-a-rather-long-name")
 	r.Run.Number = 1
 	return status.Detail{Session: sessions[len(sessions)-1], Record: r, Events: sampleEvents()[2:],
-		Exit:   &session.Exit{Cause: "self", Code: 1, At: ago(2 * time.Minute), Ran: session.Duration(123 * time.Minute)},
 		Screen: "● Running the tests…\n\n  ⎿  FAIL  src/cart.test.ts\n\n$ \n\n\n"}
 }
 

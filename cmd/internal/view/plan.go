@@ -107,7 +107,7 @@ func until(c plan.Change, now time.Time) string {
 	if c.Action != plan.Hold || c.Until.IsZero() {
 		return ""
 	}
-	return " until " + clock(c.Until, now) + " (in " + Age(c.Until.Sub(now)) + ")"
+	return " until " + clock(c.Until, now) + " (in " + plaintext.Age(c.Until.Sub(now)) + ")"
 }
 
 func interrupts(p *page, c plan.Change, now time.Time) string {
@@ -116,10 +116,10 @@ func interrupts(p *page, c plan.Change, now time.Time) string {
 	}
 	does := string(c.Interrupts.Activity)
 	if since := c.Interrupts.For(now); since > 0 {
-		does += " for " + Age(since)
+		does += " for " + plaintext.Age(since)
 	}
 	if limit := c.TurnLimit.D(); limit > 0 {
-		return p.paint(yellow, " ("+does+": its turn may end first, for at most "+Age(limit)+")")
+		return p.paint(yellow, " ("+does+": its turn may end first, for at most "+plaintext.Age(limit)+")")
 	}
 	return p.paint(yellow, " ("+does+": its turn will be interrupted)")
 }

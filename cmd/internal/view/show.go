@@ -115,7 +115,7 @@ func policy(x status.Detail) string {
 	if r.Policy == "never" || r.Attempts == 0 {
 		return " (never by itself)"
 	}
-	return fmt.Sprintf(" (by itself %s, %d in %s)", strings.ReplaceAll(r.Policy, "-", " "), r.Attempts, Age(r.Window.D()))
+	return fmt.Sprintf(" (by itself %s, %d in %s)", strings.ReplaceAll(r.Policy, "-", " "), r.Attempts, plaintext.Age(r.Window.D()))
 }
 
 func exitWords(e session.Exit, now time.Time) string {

@@ -99,7 +99,7 @@ func age(x api.Session, now time.Time) string {
 	if x.StartedAt == nil {
 		return "-"
 	}
-	return Age(now.Sub(*x.StartedAt))
+	return plaintext.Age(now.Sub(*x.StartedAt))
 }
 
 func why(x api.Session, now time.Time) string {
@@ -111,7 +111,7 @@ func why(x api.Session, now time.Time) string {
 		parts = append(parts, plaintext.OneLine(LocalTimes(x.Detail, now)))
 	}
 	if o := x.Override; o != nil {
-		parts = append(parts, fmt.Sprintf("%s by %s %s ago", o.Desired, o.By, Age(now.Sub(o.At))))
+		parts = append(parts, fmt.Sprintf("%s by %s %s ago", o.Desired, o.By, plaintext.Age(now.Sub(o.At))))
 	}
 	return strings.Join(parts, "; ")
 }

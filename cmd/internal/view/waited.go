@@ -57,7 +57,7 @@ func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 	if n.Reason == "turn_ended" && strings.HasPrefix(n.Detail, status.Interrupted) {
 		word = "idle"
 	}
-	p.WriteString(p.paint(needInk(n), word) + fmt.Sprintf(" for %s", Age(now.Sub(n.Since))))
+	p.WriteString(p.paint(needInk(n), word) + fmt.Sprintf(" for %s", plaintext.Age(now.Sub(n.Since))))
 	reason := strings.TrimPrefix(why(n.Session, now), Word(n.Session)+": ")
 	if reason = strings.TrimPrefix(reason, n.Reason+": "); reason != "" {
 		p.WriteString(": " + p.paint(noInk, reason))
@@ -89,7 +89,6 @@ func NeedJSON(w io.Writer, n Needy) error {
 // Finished is a session whose end was waited for.
 type Finished struct {
 	api.Session
-	Exit    *session.Exit // nil: it has not exited, or nobody knows how
 	Elapsed time.Duration // of the waiting
 	Turn    bool          // its turn has ended, and its agent lives
 	Answer  string        // what the agent said last; empty: it is not known

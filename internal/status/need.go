@@ -1,0 +1,113 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/session"
+)
+
+// Sort orders sessions as people want to see them: those that need somebody, in the order
+// of follow.Need.Compare, then those whose agent lives, the paused, those that wait for
+// their start, and those that are over; these by address.
+func Sort(sessions []api.Session) { slices.SortStableFunc(sessions, Compare) }
+
+// Compare is the order of Sort.
+func Compare(x, y api.Session) int {
+	if x.Needs != nil && y.Needs != nil {
+		return NeedOf(x).Compare(NeedOf(y))
+	}
+	return cmp.Or(cmp.Compare(group(x), group(y)), cmp.Compare(place(x), place(y)), x.Address.Compare(y.Address))
+}
+
+// NeedOf returns the need in a session's document, which has one.
+func NeedOf(x api.Session) follow.Need {
+	return follow.Need{Address: x.Address, Priority: x.Priority, Reason: follow.Reason(x.Needs.Reason), Since: x.Needs.Since}
+}
+
+// Needed returns a document with a need, or without one if it has none.
+func Needed(x api.Session, n follow.Need, needs bool) api.Session {
+	if x.Needs = nil; needs {
+		x.Needs = &api.Need{Reason: string(n.Reason), Since: wire.UTC(n.Since)}
+	}
+	return x
+}
+
+func group(x api.Session) int {
+	switch {
+	case x.Needs != nil:
+		return 0
+	case x.Status.Terminal():
+		return 4
+	case x.State == session.StatePending:
+		return 3
+	case x.State == session.StatePaused:
+		return 2
+	}
+	return 1
+}
+
+func place(x api.Session) int {
+	if x.Queue == nil {
+		return 1 << 30 // behind those with a place
+	}
+	return *x.Queue
+}
+
+// since returns since when a session is and does what its document says, or zero.
+func (k Input) since(x api.Session) time.Time {
+	r, l := k.Record, k.Live
+	switch {
+	case r == nil:
+		return time.Time{}
+	case l != nil && l.Exit != nil:
+		return l.Exit.At
+	case x.Override != nil && (x.State == session.StatePaused || x.State == session.StateStopped):
+		return x.Override.At
+	case x.State == session.StateStarting:
+		return r.Run.StartedAt
+	case x.State != session.StateRunning || k.Look == nil:
+		return time.Time{}
+	}
+	given, _ := activity.Given(*r, k.Events)
+	ended := k.Look.TurnAt
+	if n := k.Look.Transcript; n != nil {
+		given = latest(given, n.PromptAt)
+		if x.Activity == session.Working {
+			ended = n.TurnAt
+		}
+	}
+	switch {
+	case x.Activity == session.Working && ended.After(given):
+		return time.Time{} // what began its turn is not known
+	case x.Activity == session.Working:
+		return given
+	case ended.After(given):
+		return ended
+	}
+	if moved := k.movedAt(); !moved.IsZero() {
+		return latest(given, moved)
+	}
+	for _, e := range slices.Backward(k.Events) {
+		if e.Kind == history.StatusChanged && x.Status != session.StatusRunning { // which is idle, too
+			if e.Run == r.Run.ID && e.New == string(x.Status) {
+				return latest(given, e.Time)
+			}
+			break
+		}
+	}
+	return time.Time{}
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

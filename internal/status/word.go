@@ -1,0 +1,101 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
+)
+
+// WrongBranchWord is the word of a session whose workspace is on another branch.
+const WrongBranchWord = "wrong branch"
+
+// Word returns what a session is and does in one word for people: asks, limit, working,
+// idle, done, failed, exited, timed out, stopped, paused, starting, queued, pending, stuck,
+// unhealthy, error, unknown, running or wrong branch.
+func Word(x api.Session) string {
+	needs := func(r follow.Reason) bool { return x.Needs != nil && x.Needs.Reason == string(r) }
+	switch {
+	case WrongBranch(x):
+		return WrongBranchWord
+	case needs(follow.NeedsStart):
+		return "stuck"
+	case x.Queue != nil:
+		return "queued"
+	case x.Activity == session.Done, x.Activity == session.Failed:
+		return string(x.Activity)
+	}
+	switch x.State {
+	case session.StateRunning, session.StateStarting:
+		return liveWord(x)
+	case session.StateStale:
+		return "exited"
+	case session.StateStopped:
+		if x.Activity == session.Exited {
+			return "timed out"
+		}
+	}
+	return string(x.State)
+}
+
+func liveWord(x api.Session) string {
+	switch {
+	case x.Activity == session.Blocked:
+		return "asks" // also before it was ready
+	case x.Activity == session.BlockedAPI:
+		return "limit"
+	case x.Unhealthy != nil:
+		return "unhealthy"
+	case x.State == session.StateStarting:
+		return string(x.State)
+	case x.Activity == session.Unobserved:
+		return string(session.Idle) // it rests, and has no session file yet
+	case x.Activity == session.NoActivity, x.Activity == "":
+		return string(x.State)
+	}
+	return string(x.Activity)
+}
+
+// Text returns the word of a session with what belongs to it: working 3m, idle 16m,
+// limit until 14:00, exited (1), queued 3rd.
+func Text(x api.Session, now time.Time) string {
+	word := Word(x)
+	switch word {
+	case "working", "idle", "starting", "paused":
+		if x.Since != nil {
+			return word + " " + plaintext.Age(now.Sub(*x.Since))
+		}
+	case "limit":
+		if x.Until != nil {
+			return word + " until " + clock(*x.Until, now)
+		}
+	case "queued":
+		return word + " " + ordinal(*x.Queue)
+	case "exited", "failed", "error":
+		if e := x.Exit; e != nil && e.Cause != "failed_start" {
+			return word + " (" + cmp.Or(e.Signal, fmt.Sprint(e.Code)) + ")"
+		}
+	}
+	return word
+}
+
+// clock returns a time of day, with the date if that is not the day of now.
+func clock(t, now time.Time) string {
+	t = t.In(now.Location())
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04")
+	}
+	return t.Format("Jan 2 15:04")
+}
+
+func ordinal(n int) string {
+	end := "th"
+	if n%100 < 11 || n%100 > 13 {
+		end = map[int]string{1: "st", 2: "nd", 3: "rd"}[n%10]
+	}
+	return fmt.Sprint(n) + cmp.Or(end, "th")
+}
