@@ -168,6 +168,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	runtimes := readRuntimes(l)
 	m.Secrets = readSecrets(l)
 	m.Notifies = readNotifies(l)
+	m.Secrets = withWebhooks(m.Secrets, m.Notifies)
 	all, ok := expandBlocks(l)
 	if !ok {
 		return

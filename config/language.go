@@ -116,6 +116,8 @@ func language() map[string]shape {
 				{Name: "on", Kind: someTexts, Required: true, Values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "pr_detected"}, Doc: "The events."},
 				{Name: "command", Kind: aCommand, Doc: "A program that gets the event as JSON on its standard input."},
 				{Name: "webhook", Kind: aText, Doc: "An `https://` or `http://` address that gets it as a POST instead."},
+				{Name: "webhook_secret", Kind: aText, Doc: "The name of a [secret](#secret) that has this address. Use it for an address with a token."},
+				{Name: "preset", Kind: aText, Values: []string{"desktop", "slack", "discord", "ntfy", "telegram"}, Doc: "`desktop` shows the event on this machine's desktop. The others write to the webhook as that service [takes it](hub.md#presets)."},
 			},
 		},
 		"output": {

@@ -70,7 +70,7 @@ var besides = map[string]map[string]string{
 }
 
 // without is what cannot stand next to an attribute.
-var without = map[string]string{"notify.webhook": "command", "session.count": "for_each"}
+var without = map[string]string{"notify.webhook": "command", "notify.webhook_secret": "command", "notify.preset": "command", "session.count": "for_each"}
 
 // manifest is one in which the attribute has a value; empty: it is left out.
 func (s seat) manifest(value string) string {

@@ -48,5 +48,7 @@ type Notify struct {
 	On      []string // kinds of events
 	Command []string // gets the event as JSON on standard input
 	Webhook string   // gets it as a POST
+	Secret  string   `json:",omitempty"` // names the secret that has the webhook's address
+	Preset  string   `json:",omitempty"` // desktop, or the service of the webhook
 	Range   session.Range
 }

@@ -118,7 +118,11 @@ func (d Decoder) Value(b *Block, name string, want cty.Type, described string) (
 // Plain reports whether a value can be stored: it is not sensitive, and known.
 func (d Decoder) Plain(a *Attr, v cty.Value) bool {
 	if v.ContainsMarked() {
-		d.Fail(a, "Sensitive value would be stored", "Sensitive values are not allowed in %q: it is stored in plans and the state. Pass a secret to an agent by its name: secrets = [\"NAME\"] in the session.", a.Name)
+		hint := `it is stored in plans and the state. Pass a secret to an agent by its name: secrets = ["NAME"] in the session.`
+		if a.Name == "webhook" {
+			hint = `name the secret that has the address instead: webhook_secret = "NAME".`
+		}
+		d.Fail(a, "Sensitive value would be stored", "Sensitive values are not allowed in %q: %s", a.Name, hint)
 		return false
 	}
 	if v.IsWhollyKnown() {

@@ -1,4 +1,4 @@
-// Package notify sends the hub's notifications to commands and webhooks.
+// Package notify sends the hub's notifications to commands, webhooks, chats and the desktop.
 //
 // Send never blocks: each target has a queue and a goroutine. Events that do not fit into
 // a queue are dropped and logged. The same event is sent once in a while.
@@ -8,26 +8,18 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
-	"net/http"
-	"net/url"
 	"os/exec"
+	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/hashicorp/go-retryablehttp"
 )
 
 // Event is the JSON that a target gets.
@@ -49,12 +41,14 @@ type Event struct {
 	Truncated bool      `json:"truncated"`         // the excerpt is not all there was
 }
 
-// Target is a command or a webhook, with the events that it gets.
+// Target is a command, a webhook or the desktop, with the events that it gets.
 type Target struct {
 	Name    string
 	On      []string // the names of events
 	Command []string // gets the event on standard input
 	Webhook string   // gets it as a POST
+	Secret  string   // names the secret that has the address of the webhook
+	Preset  string   // the service that the webhook belongs to, or Desktop
 }
 
 // Config configures a Notifier.
@@ -62,9 +56,11 @@ type Config struct {
 	Targets []Target
 	Dir     string   // in which commands run
 	Environ []string // of commands
-	// Key signs what webhooks are sent; nil, or no key: they are not signed.
+	// Key signs what webhooks without a preset are sent; nil, or no key: they are not signed.
 	Key func() ([]byte, bool)
-	Log *slog.Logger
+	// Secret returns the value of a secret. It may be nil if no target has one.
+	Secret func(name string) (string, error)
+	Log    *slog.Logger
 }
 
 const (
@@ -152,22 +148,48 @@ func (n *Notifier) Close() {
 }
 
 func (n *Notifier) serve(ctx context.Context, t Target, q <-chan Event) {
+	var notBefore time.Time // as the webhook asked
 	for e := range q {
 		if ctx.Err() != nil {
 			continue
 		}
-		body, err := json.Marshal(e)
-		if err == nil && len(t.Command) > 0 {
-			err = n.run(ctx, t.Command, e, body)
-		} else if err == nil {
-			err = n.post(ctx, t.Webhook, body)
-		}
-		if err != nil {
-			n.config.Log.Warn("not notified", "target", t.Name, "event", e.Event, "session", e.Address, "error", err)
+		log := n.config.Log.With("target", t.Name, "event", e.Event, "session", e.Address)
+		if time.Now().Before(notBefore) {
+			log.Warn("not notified: the webhook's rate limit is used up", "until", notBefore)
 			continue
 		}
-		n.config.Log.Info("notified", "target", t.Name, "event", e.Event, "session", e.Address)
+		err := n.Deliver(ctx, t, e)
+		if limit, is := errors.AsType[*rateLimitError](err); is {
+			notBefore = limit.until
+		}
+		if err != nil {
+			log.Warn("not notified", "error", err)
+			continue
+		}
+		log.Info("notified")
 	}
+}
+
+// Deliver sends an event to a target, whatever events that gets, and waits until it has it.
+func (n *Notifier) Deliver(ctx context.Context, t Target, e Event) error {
+	if t.Preset == Desktop {
+		return n.run(ctx, desktopCommand(runtime.GOOS, describe(e)), e, nil)
+	}
+	body, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if len(t.Command) > 0 {
+		return n.run(ctx, t.Command, e, body)
+	}
+	r, err := n.request(t, e, body)
+	if err == nil {
+		err = n.post(ctx, r)
+	}
+	if err != nil {
+		return fmt.Errorf("webhook: %w", err)
+	}
+	return nil
 }
 
 const (
@@ -185,8 +207,7 @@ func (n *Notifier) run(parent context.Context, argv []string, e Event, body []by
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var printed tail
 	c.Dir, c.Stdin, c.Stdout, c.Stderr = n.config.Dir, bytes.NewReader(body), &printed, &printed
-	c.Env = append(slices.Clip(n.config.Environ), "AGENTFORM_EVENT="+e.Event, "AGENTFORM_ADDRESS="+e.Address, "AGENTFORM_BRANCH="+e.Branch,
-		"AGENTFORM_DETAIL="+strings.ReplaceAll(cmp.Or(e.Detail, e.New), "\x00", ""))
+	c.Env = append(slices.Clip(n.config.Environ), e.environ()...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.WaitDelay = time.Second
@@ -201,6 +222,12 @@ func (n *Notifier) run(parent context.Context, argv []string, e Event, body []by
 		return fmt.Errorf("command %q: %w after %s", argv[0], context.Cause(ctx), commandTimeout)
 	}
 	return fmt.Errorf("command %q: %w: %s", argv[0], err, strings.TrimSpace(string(printed)))
+}
+
+// environ returns the variables of a command.
+func (e Event) environ() []string {
+	return []string{"AGENTFORM_EVENT=" + e.Event, "AGENTFORM_PROJECT=" + e.Project, "AGENTFORM_ADDRESS=" + e.Address, "AGENTFORM_BRANCH=" + e.Branch,
+		"AGENTFORM_DETAIL=" + strings.ReplaceAll(cmp.Or(e.Detail, e.New), "\x00", "")}
 }
 
 // endGroup waits for the end of a process group, and kills it at a time or when ctx ends.
@@ -222,61 +249,4 @@ func (t *tail) Write(b []byte) (int, error) {
 		*t = append((*t)[:0], (*t)[over:]...)
 	}
 	return len(b), nil
-}
-
-const (
-	requestTimeout  = 10 * time.Second // of one request to a webhook
-	maxRetries      = 4                // after 1, 2, 4 and 8 seconds, or as the webhook says
-	deliveryTimeout = 2 * time.Minute  // of all requests for one event
-)
-
-// The headers of what a webhook is sent.
-const (
-	TimeHeader      = "X-Agentform-Timestamp" // Unix seconds
-	SignatureHeader = "X-Agentform-Signature" // see Sign
-)
-
-// Sign returns the signature of a body sent at a time (Unix seconds, as in TimeHeader):
-// sha256= and the hex HMAC-SHA256 of the time, a dot and the body under the key.
-func Sign(key []byte, at string, body []byte) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(at + "."))
-	mac.Write(body)
-	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
-}
-
-// post sends an event to a webhook and retries while it is unavailable.
-func (n *Notifier) post(ctx context.Context, address string, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
-	defer cancel()
-	r, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, address, body)
-	if err != nil {
-		return fmt.Errorf("webhook: %w", err)
-	}
-	at := strconv.FormatInt(time.Now().Unix(), 10)
-	r.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"agentform"}, TimeHeader: {at}}
-	if n.config.Key != nil {
-		if key, ok := n.config.Key(); ok {
-			r.Header.Set(SignatureHeader, Sign(key, at, body))
-		}
-	}
-	c := retryablehttp.NewClient()
-	c.Logger, c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = nil, maxRetries, time.Second, 30*time.Second
-	c.HTTPClient.Timeout, c.ErrorHandler = requestTimeout, retryablehttp.PassthroughErrorHandler
-	// The event has a part of the screen: it goes to the address in the manifest only.
-	c.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	defer c.HTTPClient.CloseIdleConnections()
-	answer, err := c.Do(r)
-	if attempt, is := errors.AsType[*url.Error](err); is {
-		err = attempt.Err // without the address: many hold a token
-	}
-	if err != nil {
-		return fmt.Errorf("webhook: %w", err)
-	}
-	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 4<<10)) // the answer is the status
-	if answer.StatusCode >= 300 {
-		return fmt.Errorf("webhook: it answers %s", answer.Status)
-	}
-	return nil
 }

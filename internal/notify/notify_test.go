@@ -63,7 +63,7 @@ func TestCommand(t *testing.T) {
 	n := start(t, Config{Dir: dir, Environ: []string{"PATH=" + os.Getenv("PATH"), "WHO=ops"}, Targets: []Target{
 		{Name: "ops", On: []string{"blocked", "escalated"}, Command: []string{"sh", "-c", "cat > $WHO.json"}},
 		{Name: "other", On: []string{"done"}, Command: []string{"sh", "-c", "cat > other.json"}},
-		{Name: "environment", On: []string{"stale", "blocked"}, Command: []string{"sh", "-c", `echo "$AGENTFORM_EVENT|$AGENTFORM_ADDRESS|$AGENTFORM_BRANCH|$AGENTFORM_DETAIL" >> env`}},
+		{Name: "environment", On: []string{"stale", "blocked"}, Command: []string{"sh", "-c", `echo "$AGENTFORM_EVENT|$AGENTFORM_PROJECT|$AGENTFORM_ADDRESS|$AGENTFORM_BRANCH|$AGENTFORM_DETAIL" >> env`}},
 	}})
 	e := Event{Event: "blocked", Time: time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC), Project: "shop", Address: "session.api", ID: "api-1",
 		Old: "running", New: "blocked", Detail: "may I?", Excerpt: "❯ 1. Yes"}
@@ -72,7 +72,7 @@ func TestCommand(t *testing.T) {
 	n.Send(Event{Event: "exited", Also: "stale", Address: "session.web"})
 	n.Close()
 	env, err := os.ReadFile(filepath.Join(dir, "env"))
-	if want := "blocked|session.api|agents/api|may I?\nstale|session.web||\n"; string(env) != want || err != nil {
+	if want := "blocked|shop|session.api|agents/api|may I?\nstale||session.web||\n"; string(env) != want || err != nil {
 		t.Errorf("in the environment: %q, %v; want %q", env, err, want)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "ops.json"))
@@ -159,10 +159,10 @@ func TestWebhook(t *testing.T) {
 	defer s.Close()
 	key := []byte("k3y")
 	n := &Notifier{config: Config{Key: func() ([]byte, bool) { return key, true }}}
-	if err := n.post(t.Context(), s.URL, []byte(`{"event":"done"}`)); err != nil || calls.Load() != 2 {
-		t.Fatalf("post = %v, %d calls", err, calls.Load())
+	if err := n.Deliver(t.Context(), Target{Webhook: s.URL}, Event{Event: "done", Project: "shop"}); err != nil || calls.Load() != 2 {
+		t.Fatalf("Deliver = %v, %d calls", err, calls.Load())
 	}
-	if string(body) != `{"event":"done"}` || header.Get("Content-Type") != "application/json" {
+	if !strings.HasPrefix(string(body), `{"event":"done",`) || header.Get("Content-Type") != "application/json" {
 		t.Errorf("it was sent %q as %q", body, header.Get("Content-Type"))
 	}
 	if got, want := header.Get(SignatureHeader), Sign(key, header.Get(TimeHeader), body); got != want || !strings.HasPrefix(got, "sha256=") {
@@ -179,13 +179,13 @@ func TestWebhookRefuses(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 	}))
 	n := &Notifier{}
-	if err := n.post(t.Context(), s.URL+"/t0ken", nil); err == nil || err.Error() != "webhook: it answers 403 Forbidden" || calls.Load() != 1 {
+	if err := n.Deliver(t.Context(), Target{Webhook: s.URL + "/t0ken"}, Event{}); err == nil || err.Error() != "webhook: it answers 403 Forbidden" || calls.Load() != 1 {
 		t.Errorf("%v after %d calls", err, calls.Load())
 	}
 	s.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := n.post(ctx, s.URL+"/t0ken", nil); err == nil || strings.Contains(err.Error(), "t0ken") {
+	if err := n.Deliver(ctx, Target{Webhook: s.URL + "/t0ken"}, Event{}); err == nil || strings.Contains(err.Error(), "t0ken") {
 		t.Errorf("of one that is gone: %v", err)
 	}
 }
@@ -209,11 +209,11 @@ func TestWebhookLimits(t *testing.T) {
 	}))
 	defer s.Close()
 	n := &Notifier{}
-	if err := n.post(t.Context(), s.URL+"/redirect", []byte(`{}`)); err == nil || !strings.Contains(err.Error(), "307") || elsewhere.Load() != 0 {
+	if err := n.Deliver(t.Context(), Target{Webhook: s.URL + "/redirect"}, Event{}); err == nil || !strings.Contains(err.Error(), "307") || elsewhere.Load() != 0 {
 		t.Errorf("a redirect: %v, and %d calls elsewhere", err, elsewhere.Load())
 	}
 	began := time.Now()
-	if err := n.post(t.Context(), s.URL+"/endless", []byte(`{}`)); err != nil || time.Since(began) > requestTimeout {
+	if err := n.Deliver(t.Context(), Target{Webhook: s.URL + "/endless"}, Event{}); err != nil || time.Since(began) > requestTimeout {
 		t.Errorf("an answer without an end: %v after %s", err, time.Since(began))
 	}
 }

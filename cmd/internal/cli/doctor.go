@@ -15,7 +15,7 @@ import (
 )
 
 func doctorCommand(a *app) *cobra.Command {
-	var fix, moved bool
+	var fix, moved, try bool
 	c := &cobra.Command{
 		Use:   "doctor [ADDR]",
 		Short: "Check the installation and find orphans",
@@ -29,30 +29,34 @@ an API key, without which they ask at every start. It also repairs the worktrees
 state of a project that was moved while its sessions run. A project that was moved from
 another file system looks like a copy and needs --fix --moved.
 
+--notify sends a test notification to the target of every notify block. Nothing is sent
+without it.
+
 With ADDR, doctor examines one session: whether its agent runs, whether its tmux session or
 container and its shim can be reached, and where its agent's own session file was looked
 for, with the files that are there. It prints the commands to check these manually.`,
-		Example: "  agentform doctor --json\n  agentform doctor --fix\n  agentform doctor api",
+		Example: "  agentform doctor --json\n  agentform doctor --fix\n  agentform doctor --notify\n  agentform doctor api",
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case moved && !fix:
 				return usageError{c.CommandPath(), errors.New("--moved needs --fix")}
 			case len(args) == 0:
-				return runDoctor(c.Context(), a, fix, moved)
-			case fix:
-				return usageError{c.CommandPath(), errors.New("--fix is for the whole project: leave the address out")}
+				return runDoctor(c.Context(), a, fix, moved, try)
+			case fix, try:
+				return usageError{c.CommandPath(), errors.New("--fix and --notify are for the whole project: leave the address out")}
 			}
 			return runDoctorSession(c.Context(), a, args[0])
 		},
 	}
 	c.Flags().BoolVar(&fix, "fix", false, "add missing settings to the agents' own files, such as ~/.claude.json; repair a moved project")
+	c.Flags().BoolVar(&try, "notify", false, "send a test notification to the target of every notify block")
 	c.Flags().BoolVar(&moved, "moved", false, "with --fix: the project was moved here, also if it looks like a copy; the original no longer exists")
 	return c
 }
 
-func runDoctor(ctx context.Context, a *app, fix, moved bool) error {
+func runDoctor(ctx context.Context, a *app, fix, moved, try bool) error {
 	p := a.open()
-	return printFindings(a, doctor.Project(ctx, doctor.Input{
+	in := doctor.Input{
 		Host: p.Host(), Problems: p.Problems, State: p.State, Owner: p.Owner(), User: p.Who().User, Check: p.Check,
 		Reconciler: p.Reconciler(project.ToRead),
 		Change: func(ctx context.Context, change func(*state.Store) error) error {
@@ -60,7 +64,11 @@ func runDoctor(ctx context.Context, a *app, fix, moved bool) error {
 			defer func() { p.Moving = false }()
 			return changeState(ctx, p, a.env.Stderr, change)
 		},
-	}, fix, moved))
+	}
+	if try {
+		in.Notify = p.TryNotify
+	}
+	return printFindings(a, doctor.Project(ctx, in, fix, moved))
 }
 
 func runDoctorSession(ctx context.Context, a *app, typed string) error {

@@ -101,7 +101,7 @@ var otherNames = map[string][]string{
 	"send":    {"type", "tell"},
 	"attach":  {"connect", "enter"},
 	"serve":   {"daemon", "supervise"},
-	"doctor":  {"check"},
+	"doctor":  {"check", "notify"},
 	"prune":   {"clean", "gc"},
 	"watch":   {"top"},
 }

@@ -44,6 +44,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"readonly":  readOnly,
 	"disk":      disk,
 	"foreign":   foreign,
+	"webhook":   webhook,
 }
 
 // exits CODE COMMAND...: the command ends with exactly that exit code.

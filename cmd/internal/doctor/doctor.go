@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/owner"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/rebuild"
+	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/environ"
@@ -71,6 +72,8 @@ type Input struct {
 	Reconciler *engine.Engine
 	// Change changes the state under its lock. It accepts that the project was moved.
 	Change func(context.Context, func(*state.Store) error) error
+	// Notify sends a test notification. It is nil if none should be sent.
+	Notify func(context.Context, config.Notify) error
 }
 
 // Project examines a project. moved says that it was moved, where it may as well be a copy.
@@ -85,6 +88,7 @@ func Project(ctx context.Context, in Input, fix, moved bool) []Finding {
 		f.repairMove(ctx, in, moved)
 	}
 	f.agents(in)
+	f.notifications(ctx, in)
 	f.dataDir(ctx, in)
 	st, refused := f.state(in)
 	if h, runs := hub.Running(in.Manifest.DataDir); runs && hub.Suspended(h) {

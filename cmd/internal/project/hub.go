@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/cmd/internal/secret"
+	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
@@ -73,7 +74,7 @@ const notifyTimeout = 5 * time.Second
 func (p *Project) Notifier(log *slog.Logger) (n *notify.Notifier, end func()) {
 	var targets []notify.Target
 	for _, b := range p.Manifest.Notifies {
-		targets = append(targets, notify.Target{Name: b.Name, On: b.On, Command: b.Command, Webhook: b.Webhook})
+		targets = append(targets, target(b))
 	}
 	// The hub outlives the git hook or alias that may have started it.
 	env := slices.DeleteFunc(slices.Clone(p.Environ), func(kv string) bool {
@@ -87,10 +88,24 @@ func (p *Project) Notifier(log *slog.Logger) (n *notify.Notifier, end func()) {
 			key, err := p.Secrets.Fetch(secret.SigningVariable)
 			return []byte(key), err == nil
 		},
+		Secret: p.Secrets.Fetch,
 	})
 	return n, func() {
 		defer time.AfterFunc(notifyTimeout, cancel).Stop()
 		n.Close()
 		cancel()
 	}
+}
+
+func target(b config.Notify) notify.Target {
+	return notify.Target{Name: b.Name, On: b.On, Command: b.Command, Webhook: b.Webhook, Secret: b.Secret, Preset: b.Preset}
+}
+
+// TryNotify sends a test notification to the target of a notify block.
+func (p *Project) TryNotify(ctx context.Context, b config.Notify) error {
+	n, end := p.Notifier(p.Log)
+	defer end()
+	return n.Deliver(ctx, target(b), notify.Event{
+		Event: notify.Test, Time: time.Now(), Project: p.Manifest.Project, Detail: "This is a test of agentform doctor --notify.",
+	})
 }

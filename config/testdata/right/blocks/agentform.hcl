@@ -53,6 +53,12 @@ notify "desk" {
   command = ["notify-send", "agentform"]
 }
 
+notify "phone" {
+  on             = ["blocked"]
+  preset         = "ntfy"
+  webhook_secret = "TOPIC"
+}
+
 session "worker" {
   for_each = local.areas
   agent    = "claude"

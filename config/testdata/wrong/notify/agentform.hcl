@@ -37,6 +37,31 @@ notify "secret" {
   webhook = "https://example.com/${var.token}"
 }
 
+notify "three" {
+  on             = ["done"]
+  preset         = "slack"
+  webhook        = "https://example.com"
+  webhook_secret = "HOOK"
+}
+
+notify "shown" {
+  on             = ["done"]
+  preset         = "slak"
+  webhook_secret = "https://hooks.slack.com/services/T0/B0/x"
+}
+
+notify "desk" {
+  on      = ["done"]
+  preset  = "desktop"
+  webhook = "https://example.com"
+}
+
+notify "own" {
+  on      = ["done"]
+  preset  = "ntfy"
+  command = ["true"]
+}
+
 session "api" {
   agent  = "claude"
   branch = "agents/api"
