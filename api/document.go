@@ -210,6 +210,8 @@ type Change struct {
 	Moved      session.Address `json:"previous_address,omitempty"`
 	Import     string          `json:"import_id,omitempty"`
 	Interrupts *Interrupted    `json:"interrupts,omitempty"`
+	// Sends says that the prompt is typed into the running conversation.
+	Sends bool `json:"sends_prompt,omitempty"`
 }
 
 // Interrupted is a turn that a change interrupts.

@@ -140,7 +140,7 @@ func (j *job) update(ctx context.Context) error {
 }
 
 func (j *job) complete(ctx context.Context) error {
-	if err := j.run.starter.complete(ctx, j.entry, j.agent()); err != nil {
+	if err := j.run.starter.give(ctx, j.entry, j.agent()); err != nil {
 		return err
 	}
 	return j.entry.settle()
@@ -187,7 +187,7 @@ func (j *job) pause(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := j.run.starter.complete(ctx, e, j.agent()); err != nil {
+	if err := j.run.starter.give(ctx, j.entry, j.agent()); err != nil {
 		return err
 	}
 	if err := rt.Pause(ctx, e.rec.Location, e.rec.Run.ID, e.rec.Spec.Pause.Mode); err != nil {

@@ -49,7 +49,7 @@ func (c *conversations) due(rec session.Record, a session.Agent, s session.Spec,
 		return d, err
 	}
 	d.conversation = known
-	d.delivered = !old.DeliveredAt.IsZero() && old.PromptSHA == s.Prompt.Digest
+	d.delivered = !old.DeliveredAt.IsZero() && (old.PromptSHA == s.Prompt.Digest || s.OnPromptChange == session.PromptIsKept)
 	d.prompt = d.prompt && !d.delivered
 	return d, nil
 }

@@ -103,7 +103,7 @@ func (e *entry) newRun(id string, d delivery) {
 	e.rec.Past, e.rec.Inherits = e.journal.config.pastRuns(e.rec), nil
 	e.rec.Run = session.Run{ID: id, Number: old.Number + 1, PromptSHA: e.rec.Spec.Prompt.Digest, Conversation: d.conversation}
 	if d.delivered {
-		e.rec.Run.DeliveredAt = old.DeliveredAt
+		e.rec.Run.DeliveredAt, e.rec.Run.PromptSHA = old.DeliveredAt, old.PromptSHA
 	}
 }
 

@@ -24,10 +24,16 @@ func (l *journal) now() time.Time {
 	return time.Now()
 }
 
-// emit reports an event and keeps it in the history of the record's session; nil: it is
-// only reported.
+// emit reports an event that happens now and keeps it in the history of the record's
+// session; nil: it is only reported.
 func (l *journal) emit(e history.Event, of *session.Record) {
-	e.Time, e.By = l.now(), l.config.By
+	e.Time = l.now()
+	l.emitAt(e, of)
+}
+
+// emitAt is emit for an event that has its time.
+func (l *journal) emitAt(e history.Event, of *session.Record) {
+	e.By = l.config.By
 	if of != nil && of.ID != "" {
 		if err := history.Append(l.config.Folder(*of), e); err != nil {
 			l.unwritable(err)

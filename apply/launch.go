@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/agent"
@@ -202,17 +203,22 @@ func (s *starter) deliver(ctx context.Context, e *entry, r *launch.Run) error {
 	return e.delivered(how, e.rec.Run.DeliveredAt)
 }
 
+// give types what a live agent is to be given: the prompt of an interrupted start, or one
+// that changed.
+func (s *starter) give(ctx context.Context, e *entry, a session.Agent) error {
+	if err := s.complete(ctx, e, a); err != nil || !e.change.Sends {
+		return err
+	}
+	return s.send(ctx, e, a)
+}
+
 // complete completes an interrupted start: it types a prompt that is not delivered.
 func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error {
 	starting := e.rec.Intent == session.Creating || e.rec.Intent == session.Restarting
 	if !starting || !e.rec.Run.DeliveredAt.IsZero() || !takesPrompt(e.rec.Spec) {
 		return nil
 	}
-	text, err := e.prompt()
-	if err != nil {
-		return err
-	}
-	r, err := s.run(&e.rec, a)
+	r, text, err := s.runAndPrompt(e, a)
 	if err != nil {
 		return err
 	}
@@ -220,7 +226,68 @@ func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error
 	if r.Paste == "" {
 		return e.delivered("with its command line", s.journal.now())
 	}
+	e.rec.Run.PromptSHA = e.rec.Spec.Prompt.Digest
 	return s.deliver(ctx, e, r)
+}
+
+func (s *starter) runAndPrompt(e *entry, a session.Agent) (*launch.Run, string, error) {
+	text, err := e.prompt()
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := s.run(&e.rec, a)
+	return r, text, err
+}
+
+// send types a changed prompt into the running conversation and records that the run has
+// it. A prompt that is the last message already, as after a killed apply, is not typed.
+func (s *starter) send(ctx context.Context, e *entry, a session.Agent) error {
+	run, p := &e.rec.Run, e.rec.Spec.Prompt
+	if run.PromptSHA == p.Digest {
+		return nil
+	}
+	r, text, err := s.runAndPrompt(e, a)
+	if err != nil {
+		return err
+	}
+	x := history.Event{Time: s.journal.now(), Kind: history.Sent, Detail: fmt.Sprintf("the changed prompt, %d bytes", len(text))}
+	if l, err := r.Live(ctx); err != nil || !lastSaid(r.Activity(l).Transcript, text) {
+		s.noteTyped(e, text, x.Time)
+		outcome, err := r.Type(ctx, text)
+		if err != nil {
+			return fmt.Errorf("send the changed prompt: %w", err)
+		}
+		if outcome == input.Queued {
+			x.Reason, x.Detail = history.Queued, x.Detail+", queued"
+		}
+	}
+	run.PromptSHA = p.Digest
+	if run.DeliveredAt.IsZero() {
+		run.DeliveredAt = x.Time
+	}
+	if err := e.save(); err != nil {
+		return err
+	}
+	s.journal.emitAt(e.event(x), &e.rec)
+	return nil
+}
+
+func lastSaid(t *session.Transcript, text string) bool {
+	return t != nil && strings.TrimSpace(t.LastPrompt) == strings.TrimSpace(text)
+}
+
+// noteTyped keeps the echo of a prompt, and of the one before, from being read as the
+// agent's words. Without it they may be.
+func (s *starter) noteTyped(e *entry, text string, at time.Time) {
+	texts := []string{text}
+	if old, err := s.config.Blobs.Get(e.rec.Run.PromptSHA); err == nil && !e.rec.Run.DeliveredAt.IsZero() {
+		texts = []string{old, text}
+	}
+	for _, t := range texts {
+		if err := s.reader.Note(e.rec.Run.ID, t, at); err != nil {
+			s.journal.warn(e.rec.Address, "the prompt's echo may be read as the agent's words", err.Error())
+		}
+	}
 }
 
 func takesPrompt(s session.Spec) bool {

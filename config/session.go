@@ -115,6 +115,10 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 			l.Warn(b.At("prompt"), "Prompt that is not delivered", "The agent %q has prompt_via = \"none\", so the prompt is not delivered.", s.Agent.Name)
 		}
 	}
+	d.OneOf(b, "on_prompt_change", (*string)(&s.OnPromptChange))
+	if s.OnPromptChange == "restart" { // what records without the field mean
+		s.OnPromptChange = session.PromptRestarts
+	}
 	d.Words(b, "args", &s.Args)
 	readEnvironment(d, b, "env", &s.Env)
 	readSecretNames(d, b, "secrets", s.Env, &s.Secrets)

@@ -123,14 +123,14 @@ func adopt(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	found := c
 	found.Action, found.Before = None, &session.Record{
 		ID: c.Live.Mark.ID, Address: c.Address, Spec: *spec, Location: c.Live.Location,
-		Run: session.Run{ID: c.Live.Mark.Run, BootID: j.in.World.BootID}, Tree: treeOf(spec),
+		Run: session.Run{ID: c.Live.Mark.Run, BootID: j.in.World.BootID, PromptSHA: spec.Prompt.Digest}, Tree: treeOf(spec),
 	}
 	next, problems := decideExisting(j, found, d)
 	if len(problems) > 0 {
 		next.Before = nil
 		return next, problems
 	}
-	c.Fields, c.Fresh = next.Fields, next.Fresh
+	c.Fields, c.Fresh, c.Sends = next.Fields, next.Fresh, next.Sends
 	if next.Action.Acts() {
 		c.Then, c.Detail = next.Action, c.Detail+"; then "+string(next.Action)+": "+next.Detail
 	}

@@ -29,8 +29,10 @@ var ErrNotPlan = errors.New("not a plan file")
 func Encode(p Plan) ([]byte, error) {
 	f := file{Agentform: fileVersion, Plan: p, Prompts: map[string]string{}}
 	for _, c := range p.Changes {
-		if c.After != nil && c.After.Prompt.Text != "" {
-			f.Prompts[c.After.Prompt.Digest] = c.After.Prompt.Text
+		for _, s := range c.prompts() {
+			if s.Text != "" {
+				f.Prompts[s.Digest] = s.Text
+			}
 		}
 	}
 	b, err := json.MarshalIndent(f, "", "  ")
@@ -62,11 +64,22 @@ func Decode(b []byte) (Plan, error) {
 		if err := c.check(); err != nil {
 			return Plan{}, fmt.Errorf("damaged plan file: %w", err)
 		}
-		if c.After != nil {
-			c.After.Prompt.Text = f.Prompts[c.After.Prompt.Digest]
+		for _, s := range c.prompts() {
+			s.Text = f.Prompts[s.Digest]
 		}
 	}
 	return f.Plan, nil
+}
+
+// prompts returns the wanted and the recorded prompt of the session, if there are such.
+func (c Change) prompts() (all []*session.Prompt) {
+	if c.After != nil {
+		all = append(all, &c.After.Prompt)
+	}
+	if c.Before != nil {
+		all = append(all, &c.Before.Spec.Prompt)
+	}
+	return all
 }
 
 // check reports what cannot be part of a plan.
@@ -100,7 +113,7 @@ func (p Plan) Wanted() []session.Spec {
 // action on the same run for the same difference.
 func (c Change) Matches(approved Change) bool {
 	if c.Address != approved.Address || c.Action != approved.Action || c.Then != approved.Then ||
-		c.Fresh != approved.Fresh || (c.Lifts == nil) != (approved.Lifts == nil) || c.Moved != approved.Moved || c.Import != approved.Import || runOf(c) != runOf(approved) {
+		c.Fresh != approved.Fresh || c.Sends != approved.Sends || (c.Lifts == nil) != (approved.Lifts == nil) || c.Moved != approved.Moved || c.Import != approved.Import || runOf(c) != runOf(approved) {
 		return false
 	}
 	if reflect.DeepEqual(c.Fields, approved.Fields) {

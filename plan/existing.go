@@ -108,10 +108,13 @@ func alive(d Diagnosis) bool { return d.Alive != nil && *d.Alive }
 
 // converge decides what a session needs that is not replaced.
 func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces) Change {
-	prompt := changed(c.Fields, "prompt")
+	prompt, policy := changed(c.Fields, promptField), c.After.OnPromptChange
 	r := c.Before
 	absent := c.Live == nil && !j.agentRuns(r)
-	c.Fresh = prompt || within(c.Address, j.in.Options.Fresh) || r.Intent == session.Queued && r.Run.PromptSHA != c.After.Prompt.Digest
+	renewed := policy == session.PromptRestarts && prompt
+	c.Fresh = renewed || within(c.Address, j.in.Options.Fresh) ||
+		policy == session.PromptRestarts && r.Intent == session.Queued && r.Run.PromptSHA != c.After.Prompt.Digest
+	unsent := policy == session.PromptIsSent && unsent(c)
 	switch {
 	case r.Intent == session.Creating && absent && want == session.Stopped:
 		return undo(j, c, "its creation was interrupted, and it is wanted stopped")
@@ -127,8 +130,10 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 		return decideStopped(j, c, d)
 	case d.Reason == ReasonTimeout && j.in.ByHand && within(c.Address, j.in.Options.Targets):
 		return wake(c, Restart)
-	case over(d) && prompt:
-		return act(c, Restart, ReasonPromptChanged, "the prompt changed: a fresh conversation")
+	case over(d) && prompt && policy == session.PromptIsSent:
+		return act(c, Restart, ReasonPromptChanged, "prompt changed; it runs again, and goes on with its conversation if it can")
+	case over(d) && renewed:
+		return act(c, Restart, ReasonPromptChanged, newConversation)
 	case over(d) && len(c.Fields) > 0:
 		return act(c, Update, ReasonChanged, "over; takes effect at the next start")
 	case over(d) && c.Moved != "":
@@ -143,17 +148,23 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 		return act(c, Hold, ReasonUnreachable, d.Detail)
 	case !alive(d):
 		return act(c, Restart, d.Reason, d.Detail)
-	case prompt:
-		return act(c, Restart, ReasonPromptChanged, "the prompt changed: a fresh conversation")
+	case renewed:
+		return act(c, Restart, ReasonPromptChanged, newConversation)
 	case reach == ForcesRestart:
 		return act(c, Restart, ReasonChanged, paths(c.Fields, ForcesRestart)+" changed")
 	case want == session.Paused && (d.State == session.StateRunning || c.Live != nil && c.Live.Suspended && !c.Live.InputOff):
-		c.Then = ""
+		c.Then, c.Sends = "", unsent && d.State == session.StateRunning && j.in.Hub == nil
 		return act(c, Pause, ReasonPause, "wanted paused")
 	case want == session.Running && d.State == session.StatePaused:
+		c.Sends = unsent && j.in.Hub == nil
 		return wake(c, Resume)
+	case unsent && d.State == session.StateRunning && j.in.Hub != nil:
+		return act(c, None, ReasonPromptChanged, "its changed prompt is not sent yet; an apply sends it")
+	case unsent && d.State == session.StateRunning:
+		c.Sends = true
+		return act(c, Update, ReasonPromptChanged, "prompt changed; it is sent into the running conversation")
 	case len(c.Fields) > 0:
-		return act(c, Update, ReasonChanged, paths(c.Fields, "")+" changed")
+		return act(c, Update, ReasonChanged, paths(c.Fields, "")+" changed"+later(c, prompt))
 	case c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case r.LastError != "":
@@ -163,6 +174,28 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 	}
 	c.Then = ""
 	return c
+}
+
+// newConversation is what a changed prompt means to an agent that is restarted for it.
+const newConversation = "prompt changed; starts a new conversation"
+
+// unsent reports whether a live agent was not given the wanted prompt.
+func unsent(c Change) bool {
+	p := c.After.Prompt.Digest
+	return p != "" && c.After.Agent.PromptVia != "none" && c.Before.Run.PromptSHA != p
+}
+
+// later says when a changed prompt takes effect that is only recorded.
+func later(c Change, prompt bool) string {
+	switch {
+	case !prompt || c.After.Prompt.Digest == "":
+		return ""
+	case c.After.OnPromptChange == session.PromptIsKept:
+		return "; the prompt is for the next conversation"
+	case c.After.OnPromptChange == session.PromptIsSent:
+		return "; the prompt is sent when it is resumed"
+	}
+	return ""
 }
 
 // undo removes what is left of an interrupted action: the workspace, where it goes
@@ -241,7 +274,7 @@ func afterFinish(c *Change, reach Forces, noted []string) Forces {
 	after.Runtime = c.Before.Spec.Runtime
 	after.Agent.OneShot = c.Before.Spec.Agent.OneShot
 	rest, restReach := compare(&c.Before.Spec, &after, noted...)
-	if restReach == ForcesReplace || changed(rest, "prompt") {
+	if restReach == ForcesReplace || changed(rest, promptField) && after.OnPromptChange != session.PromptIsKept {
 		return reach
 	}
 	c.After, c.Fields = &after, rest

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -46,7 +47,8 @@ var fields = []field{
 	{"env", ForcesRestart, func(s *session.Spec) any { return &s.Env }},
 	{"secrets", ForcesRestart, func(s *session.Spec) any { return &s.Secrets }},
 	{"inherit_env", ForcesRestart, func(s *session.Spec) any { return &s.InheritEnv }},
-	{"prompt", ForcesRestart, func(s *session.Spec) any { return &s.Prompt }},
+	{promptField, ForcesRestart, func(s *session.Spec) any { return &s.Prompt }},
+	{"on_prompt_change", ForcesNothing, func(s *session.Spec) any { return &s.OnPromptChange }},
 	{"conversation", ForcesRestart, func(s *session.Spec) any { return &s.Conversation }},
 
 	{"branch", ForcesReplace, func(s *session.Spec) any { return &s.Branch }},
@@ -93,6 +95,8 @@ var fields = []field{
 	{replaceTrigger, ForcesNothing, func(s *session.Spec) any { return &s.Lifecycle.ReplaceTrigger }},
 }
 
+const promptField = "prompt"
+
 const dockerFields = "runtime.docker."
 
 func dockerOf(s *session.Spec) *session.DockerConfig {
@@ -134,7 +138,7 @@ func compare(before, after *session.Spec, noted ...string) (changed []Field, rea
 		if f.path == replaceTrigger && b != "" {
 			forces = ForcesReplace
 		}
-		if slices.Contains(noted, f.path) {
+		if slices.Contains(noted, f.path) || f.path == promptField && after.OnPromptChange != session.PromptRestarts {
 			forces = ForcesNothing
 		}
 		changed = append(changed, Field{Path: f.path, Before: b, After: a, Forces: forces})
@@ -155,8 +159,11 @@ func made(s *session.Spec) []Field {
 
 // shown returns a field's value as compared and printed: the digest of a prompt.
 func shown(field any) any {
-	if p, ok := field.(*session.Prompt); ok {
-		return p.Digest
+	switch v := field.(type) {
+	case *session.Prompt:
+		return v.Digest
+	case *session.PromptChange:
+		return cmp.Or(*v, "restart")
 	}
 	return reflect.ValueOf(field).Elem().Interface()
 }

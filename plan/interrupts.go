@@ -12,7 +12,7 @@ import (
 func (p Plan) Asks() map[session.Address]bool {
 	asked := map[session.Address]bool{}
 	for _, c := range p.Changes {
-		if c.ends() {
+		if c.ends() || c.Sends {
 			asked[c.Address] = true
 		}
 		if c.After != nil && (starts(c) || c.Action == Hold) {
@@ -42,7 +42,11 @@ func (c Change) ends() bool {
 func noteInterrupts(j *join, changes []Change) {
 	for i := range changes {
 		c := &changes[i]
-		if does, known := j.doing(c.Address); known && c.ends() && (does.Activity == session.Working || does.Activity == session.Blocked) {
+		does, known := j.doing(c.Address)
+		if known && c.Sends && does.Activity == session.Blocked {
+			c.Detail += "; it asks a question now, which has to be answered first"
+		}
+		if known && c.ends() && (does.Activity == session.Working || does.Activity == session.Blocked) {
 			c.Interrupts, c.TurnLimit = &does, c.Before.Spec.Stop.AfterTurn
 		}
 	}

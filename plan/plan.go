@@ -98,6 +98,7 @@ type Change struct {
 	Moved      session.Address   // the address it is recorded under, if that is another
 	Import     string            // of Adopt: the id of what is taken over
 	Fresh      bool              // the agent starts a new conversation
+	Sends      bool              `json:",omitempty"` // the prompt is typed into the running conversation
 	Lifts      *session.Override // a person's override that this ends
 	Interrupts *session.Doing    `json:",omitempty"` // the work that this ends, if any is known
 	TurnLimit  session.Duration  `json:",omitempty"` // of the wait for the end of the turn; 0: none

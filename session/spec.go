@@ -37,6 +37,8 @@ type Spec struct {
 	// InheritEnv are names and patterns of more variables that the agent inherits.
 	InheritEnv []string `json:"inherit_env,omitempty"`
 	Prompt     Prompt   `json:"prompt,omitzero"`
+	// OnPromptChange says what another prompt does to the running agent.
+	OnPromptChange PromptChange `json:"on_prompt_change,omitempty"`
 
 	Branch       string       `json:"branch,omitempty"` // empty only in mode plain
 	Workspace    Workspace    `json:"workspace"`
@@ -69,6 +71,16 @@ type Prompt struct {
 	Digest string `json:"sha256,omitempty"` // hex; empty: no prompt
 	Text   string `json:"-"`
 }
+
+// PromptChange is what becomes of a running agent whose session gets another prompt.
+type PromptChange string
+
+// The values of on_prompt_change. A manifest's "restart" is the empty one.
+const (
+	PromptRestarts PromptChange = ""     // the agent is restarted with a new conversation
+	PromptIsSent   PromptChange = "send" // the prompt is typed into the running conversation
+	PromptIsKept   PromptChange = "keep" // the prompt is recorded, for the next conversation
+)
 
 // AgentSpec is a built-in agent, one changed by an agent block, or a custom one.
 type AgentSpec struct {

@@ -67,7 +67,11 @@ func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.run(rec.Run.ID)
-	if p := rec.Spec.Prompt; s.prompt != p.Digest+p.Text {
+	p := rec.Spec.Prompt
+	if given := rec.Run.PromptSHA; given != "" && given != p.Digest {
+		p = session.Prompt{Digest: given} // the session's has changed since
+	}
+	if s.prompt != p.Digest+p.Text {
 		s.prompt, s.typed = p.Digest+p.Text, nil
 		text := p.Text
 		if text == "" && p.Digest != "" {

@@ -74,6 +74,7 @@ func (e *Engine) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 		w.Writer = e.writer(st)
 		p := e.decide(ctx, st, w, q, false)
 		e.restarts.annotate(&p, w, e.Applier.Folder)
+		addTexts(&p, e.Applier.Blobs)
 		serial, err := state.Serial(e.StatePath)
 		if err != nil {
 			return plan.Plan{}, err

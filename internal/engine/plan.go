@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/remedy"
@@ -25,6 +26,21 @@ func (e *Engine) decide(ctx context.Context, st state.State, w session.World, q 
 	}
 	in.Doing = e.doing(ctx, st, w, asked)
 	return Explain(plan.Compute(in))
+}
+
+// addTexts adds to a plan the texts of recorded prompts that it changes, to show them.
+func addTexts(p *plan.Plan, kept apply.Blobs) {
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if c.Before == nil || c.After == nil || c.Before.Spec.Prompt.Digest == "" || c.Before.Spec.Prompt.Digest == c.After.Prompt.Digest {
+			continue
+		}
+		if text, err := kept.Get(c.Before.Spec.Prompt.Digest); err == nil {
+			before := *c.Before
+			before.Spec.Prompt.Text = text
+			c.Before = &before
+		}
+	}
 }
 
 // input returns the input of a plan for the wanted sessions.

@@ -71,7 +71,7 @@ func Severities(all []session.Diagnostic) (errs, warnings []session.Diagnostic) 
 
 func ChangeOf(c plan.Change) api.Change {
 	x := api.Change{Address: c.Address, Action: c.Action, Reason: c.Reason, Detail: c.Detail, Fields: []api.Field{},
-		Moved: c.Moved, Import: c.Import}
+		Moved: c.Moved, Import: c.Import, Sends: c.Sends}
 	if c.Action == plan.Hold {
 		x.Until = wire.UTCOrNil(c.Until)
 	}

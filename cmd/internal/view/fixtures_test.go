@@ -71,7 +71,7 @@ func samplePlan() plan.Plan {
 					{Path: "workspace.setup", Before: []string(nil), After: []string{"make", "deps"}, Forces: plan.ForcesNothing},
 					{Path: "workspace.base", Before: "main", After: "", Forces: plan.ForcesNothing},
 				}},
-			{Address: docs, Action: plan.Restart, Reason: plan.ReasonPromptChanged, Detail: "the prompt changed: a fresh conversation",
+			{Address: docs, Action: plan.Restart, Reason: plan.ReasonPromptChanged, Detail: "prompt changed; starts a new conversation",
 				Before: record(docs, "agents/docs"), After: &docsAfter, Fresh: true, Fields: []plan.Field{
 					{Path: "prompt", Before: spec(docs, "").Prompt.Digest, After: long.Digest, Forces: plan.ForcesRestart},
 					{Path: "args", Before: []string{"--verbose", "--model", "opus", "--add-dir", "/home/ada/shop/docs"},
