@@ -11,7 +11,10 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-type attribute struct{ path, value string }
+type attribute struct {
+	path, value string
+	alarming    bool // it lets an agent act unasked
+}
 
 func writeAttributes(p *page, c plan.Change, full bool) {
 	if c.Action == plan.Delete && c.Before != nil {
@@ -24,7 +27,7 @@ func writeAttributes(p *page, c plan.Change, full bool) {
 		return // that of one which has to wait is told once it is its turn
 	}
 	for _, f := range c.Fields {
-		writeField(p, "      ", f, c.After)
+		writeField(p, "      ", f, c, full)
 	}
 	if o := c.Lifts; o != nil && c.Reason != plan.ReasonOverride {
 		p.line("      ", p.paint(red, "-"), " override: ", p.paint(noInk, fmt.Sprintf("%s by %s", o.Desired, o.By)))
@@ -32,9 +35,13 @@ func writeAttributes(p *page, c plan.Change, full bool) {
 	switch {
 	case c.After == nil:
 	case full:
-		p.aligned("      ", slices.DeleteFunc(flatten(*c.After), func(a attribute) bool {
+		all := slices.DeleteFunc(flatten(*c.After), func(a attribute) bool {
 			return a.path == "address" || covered(a.path, c.Fields)
-		}))
+		})
+		if i := slices.IndexFunc(all, func(a attribute) bool { return a.path == "prompt" }); i >= 0 {
+			all[i].value = promptWords(c.After.Prompt)
+		}
+		p.aligned("      ", all)
 	case c.Action == plan.Create:
 		p.aligned("      ", outline(*c.After))
 	}
@@ -56,17 +63,17 @@ func writeWorkspaceFate(p *page, r session.Record, work string) {
 }
 
 func outline(s session.Spec) []attribute {
-	all := []attribute{{"agent", quote(s.Agent.Name)}}
+	all := append([]attribute{{path: "agent", value: quote(s.Agent.Name)}}, safety(s.Agent)...)
 	add := func(path, value string, told bool) {
 		if told {
-			all = append(all, attribute{path, value})
+			all = append(all, attribute{path: path, value: value})
 		}
 	}
 	add("role", quote(s.Role), s.Role != "" && s.Role != "default")
 	add("branch", quote(s.Branch), s.Branch != "")
 	add("workspace", shownAt("workspace.path", s.Workspace.Path)+" ("+s.Workspace.Mode+")", true)
 	add("runtime", quote(s.Runtime.Key()), s.Runtime.Key() != "tmux")
-	add("prompt", promptWords(s.Prompt.Digest, s.Prompt), s.Prompt.Digest != "")
+	add("prompt", promptWords(s.Prompt), s.Prompt.Digest != "")
 	return all
 }
 
@@ -83,7 +90,11 @@ func (p *page) aligned(indent string, attributes []attribute) {
 		width = max(width, len(a.path))
 	}
 	for _, a := range attributes {
-		p.line(indent, p.paint(dim, a.path+":"), strings.Repeat(" ", width-len(a.path)+1), p.paint(noInk, a.value))
+		ink := noInk
+		if a.alarming {
+			ink = yellow
+		}
+		p.line(indent, p.paint(dim, a.path+":"), strings.Repeat(" ", width-len(a.path)+1), p.paint(ink, a.value))
 	}
 }
 
@@ -111,12 +122,12 @@ func flatten(v any) []attribute {
 				values = append(values, one)
 			}
 			if _, _ = d.Token(); len(values) > 0 {
-				all = append(all, attribute{path, shown(values)})
+				all = append(all, attribute{path: path, value: shown(values)})
 			}
 		case nil, "":
 		default:
 			field := strings.TrimPrefix(path, "spec.")
-			all = append(all, attribute{named(path), shownAt(field, tidy(field, token))})
+			all = append(all, attribute{path: named(path), value: shownAt(field, tidy(field, token))})
 		}
 	}
 	walk("")

@@ -22,7 +22,7 @@ import (
 const nothing = "(none)"
 
 // writeField writes one element a line where one line is too long.
-func writeField(p *page, indent string, f plan.Field, after *session.Spec) {
+func writeField(p *page, indent string, f plan.Field, c plan.Change, full bool) {
 	forces := ""
 	if f.Forces == plan.ForcesRestart || f.Forces == plan.ForcesReplace {
 		forces = p.paint(red, " # forces "+string(f.Forces))
@@ -30,15 +30,25 @@ func writeField(p *page, indent string, f plan.Field, after *session.Spec) {
 	switch {
 	case f.Sensitive:
 		p.line(indent, p.paint(yellow, "~"), " ", p.paint(noInk, f.Path), ": (sensitive value)", forces)
-	case f.Path == "prompt", f.Path == "lifecycle.replace_triggered_by": // digests
-		var prompt session.Prompt
-		if after != nil {
-			prompt = after.Prompt
+	case f.Path == "prompt":
+		before, after := session.Prompt{}, session.Prompt{}
+		before.Digest, _ = f.Before.(string)
+		after.Digest, _ = f.After.(string)
+		if c.Before != nil && c.Before.Spec.Prompt.Digest == before.Digest {
+			before = c.Before.Spec.Prompt
 		}
+		if c.After != nil && c.After.Prompt.Digest == after.Digest {
+			after = c.After.Prompt
+		}
+		writePrompt(p, indent, f, before, after, forces, full)
+	case f.Path == "lifecycle.replace_triggered_by": // digests
 		before, _ := f.Before.(string)
 		after, _ := f.After.(string)
-		writeFieldLine(p, indent, f.Path, promptWords(before, session.Prompt{}), promptWords(after, prompt), forces)
+		writeFieldLine(p, indent, f.Path, promptWords(session.Prompt{Digest: before}), promptWords(session.Prompt{Digest: after}), forces)
 	default:
+		if words := safetyWords(f.Path, f.After); words != "" {
+			forces = ", " + words + forces
+		}
 		writeValues(p, indent, f.Path, tidy(f.Path, plainValue(f.Before)), tidy(f.Path, plainValue(f.After)), forces)
 	}
 }
@@ -198,16 +208,4 @@ func quote(s string) string {
 	}
 	sum := sha256.Sum256([]byte(s))
 	return fmt.Sprintf("(%s, %s, %x)", plaintext.Count(lines, "line"), Bytes(int64(len(s))), sum[:4])
-}
-
-// promptWords adds the size of a text that is known.
-func promptWords(digest string, p session.Prompt) string {
-	if digest == "" {
-		return nothing
-	}
-	short := shortHash(digest)
-	if p.Text != "" && p.Digest == digest {
-		return fmt.Sprintf("%s (%s)", short, Bytes(int64(len(p.Text))))
-	}
-	return short
 }

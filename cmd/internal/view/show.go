@@ -56,7 +56,7 @@ func facts(x status.Detail, now time.Time) []attribute {
 	var all []attribute
 	add := func(name, value string) {
 		if value != "" {
-			all = append(all, attribute{name, plaintext.OneLine(value)})
+			all = append(all, attribute{path: name, value: plaintext.OneLine(value)})
 		}
 	}
 	at := func(name string, t *time.Time, more string) {

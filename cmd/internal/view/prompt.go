@@ -1,0 +1,140 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pmezard/go-difflib/difflib"
+
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+const (
+	// firstLine is how many characters of a prompt's first line are shown.
+	firstLine = 72
+	// diffLines is how many lines of a prompt's difference are shown without --detail full.
+	diffLines = 24
+	leftOut   = "…"
+)
+
+// promptWords returns the first line of a prompt and its size, or the digest of one whose
+// text is not known.
+func promptWords(p session.Prompt) string {
+	text := strings.TrimSpace(p.Text)
+	switch {
+	case p.Digest == "":
+		return nothing
+	case p.Text == "":
+		return shortHash(p.Digest)
+	case text == "":
+		return fmt.Sprintf("%s (%s)", strconv.Quote(""), Bytes(int64(len(p.Text))))
+	}
+	first, _, more := strings.Cut(text, "\n")
+	r := []rune(strings.TrimSpace(first))
+	if len(r) > firstLine {
+		r, more = append(r[:firstLine-1], '…'), true
+	}
+	if !more {
+		return strconv.Quote(string(r))
+	}
+	return fmt.Sprintf("%s (%s, %s)", strconv.Quote(string(r)), plaintext.Count(strings.Count(text, "\n")+1, "line"), Bytes(int64(len(p.Text))))
+}
+
+// writePrompt writes a changed prompt, by lines if that says more than its beginning.
+func writePrompt(p *page, indent string, f plan.Field, before, after session.Prompt, forces string, full bool) {
+	b, a := promptWords(before), promptWords(after)
+	if before.Text == "" || after.Text == "" || len([]rune(b))+len([]rune(a)) <= firstLine && !strings.HasSuffix(b, ")") && !strings.HasSuffix(a, ")") {
+		writeFieldLine(p, indent, f.Path, b, a, forces)
+		return
+	}
+	p.line(indent, p.paint(yellow, "~"), " ", p.paint(noInk, f.Path), ":", forces)
+	lines := diffOf(before.Text, after.Text)
+	left := 0
+	if !full && len(lines) > diffLines {
+		lines, left = lines[:diffLines], len(lines)-diffLines
+	}
+	inks := map[byte]ink{'-': red, '+': green}
+	for _, l := range lines {
+		p.line(indent, "    ", p.paint(inks[l[0]], strings.TrimRight(l, " ")))
+	}
+	if left > 0 {
+		p.line(indent, "    ", p.paint(dim, fmt.Sprintf("# %s; --detail full shows them", plaintext.Count(left, "more line"))))
+	}
+}
+
+// diffOf returns the lines that differ after "- " and "+ ", each with a line around them
+// after two spaces, and leftOut where lines are left out.
+func diffOf(before, after string) []string {
+	b, a := strings.Split(strings.TrimRight(before, "\n"), "\n"), strings.Split(strings.TrimRight(after, "\n"), "\n")
+	var lines []string
+	add := func(mark string, texts []string) {
+		for _, t := range texts {
+			lines = append(lines, mark+plaintext.OneLine(t))
+		}
+	}
+	ends := 0 // of the lines before that were written
+	for _, group := range difflib.NewMatcher(b, a).GetGroupedOpCodes(1) {
+		if group[0].I1 > ends {
+			lines = append(lines, leftOut)
+		}
+		for _, op := range group {
+			if op.Tag == 'e' {
+				add("  ", b[op.I1:op.I2])
+				continue
+			}
+			add("- ", b[op.I1:op.I2])
+			add("+ ", a[op.J1:op.J2])
+		}
+		ends = group[len(group)-1].I2
+	}
+	if ends < len(b) {
+		lines = append(lines, leftOut)
+	}
+	return lines
+}
+
+// permissionWords say what the values of permissions let an agent do.
+var permissionWords = map[string]string{
+	"":      "the agent's own settings decide what it asks",
+	"ask":   "asks before it edits files or runs commands",
+	"edits": "edits files without asking",
+	"all":   "edits files and runs commands without asking",
+}
+
+var trustWords = map[bool]string{
+	true:  "starts without asking whether to trust the folder",
+	false: "asks whether to trust a folder that is new to it",
+}
+
+// safetyWords returns what a value of permissions or trust means, or "".
+func safetyWords(path string, value any) string {
+	switch v := value.(type) {
+	case string:
+		if path == "agent.permissions" {
+			return permissionWords[v]
+		}
+	case bool:
+		if path == "agent.trust" {
+			return trustWords[v]
+		}
+	}
+	return ""
+}
+
+// safety returns the attributes of a built-in agent that say what it does unasked.
+func safety(s session.AgentSpec) []attribute {
+	if s.Base == "" {
+		return nil
+	}
+	value := "(not set)"
+	if s.Permissions != "" {
+		value = strconv.Quote(s.Permissions)
+	}
+	return []attribute{
+		{"permissions", value + ", " + permissionWords[s.Permissions], s.Permissions == "all"},
+		{"trust", strconv.FormatBool(s.Trust) + ", " + trustWords[s.Trust], s.Trust},
+	}
+}

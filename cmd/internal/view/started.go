@@ -1,0 +1,135 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
+)
+
+// startedLines is how many sessions of a kind have a line of their own.
+const startedLines = 5
+
+// startedKind is what became of some sessions after their start.
+type startedKind struct {
+	verbs   [2]string // of one, of several
+	ink     ink
+	is      func(api.Session) bool
+	says    func(api.Session, time.Time) string // besides the name
+	command func(api.Session) string
+}
+
+// startedKinds are in the order of need. A session is of the first kind that it is of.
+var startedKinds = []startedKind{
+	{[2]string{"waits for you", "wait for you"}, yellow,
+		func(x api.Session) bool { return x.Activity == session.Blocked },
+		func(x api.Session, _ time.Time) string { return " asks: " + cutLine(x.Detail) }, howToAnswer},
+	{[2]string{"is done", "are done"}, green,
+		func(x api.Session) bool { return x.Activity == session.Done }, nil,
+		func(x api.Session) string { return commandFor("logs", x) }},
+	{[2]string{"has ended", "have ended"}, red,
+		func(x api.Session) bool {
+			return x.State == session.StateStale || x.State == session.StateError || x.Activity == session.Failed || x.Activity == session.Exited
+		},
+		func(x api.Session, now time.Time) string { return startedColon(why(x, now)) },
+		func(x api.Session) string { return commandFor("logs", x) }},
+	{[2]string{"waits for its provider", "wait for their provider"}, yellow,
+		func(x api.Session) bool { return x.Activity == session.BlockedAPI },
+		func(x api.Session, now time.Time) string { return startedColon(why(x, now)) },
+		func(x api.Session) string { return commandFor("show", x) }},
+	{[2]string{"is still starting", "are still starting"}, noInk,
+		func(x api.Session) bool { return x.State == session.StateStarting }, nil,
+		func(x api.Session) string { return commandFor("wait", x) + " --for=ready" }},
+	{[2]string{"works", "work"}, noInk,
+		func(x api.Session) bool { return x.Activity == session.Working }, nil,
+		func(x api.Session) string { return commandFor("attach", x) }},
+	{[2]string{"runs", "run"}, noInk,
+		func(x api.Session) bool { return x.State == session.StateRunning }, nil,
+		func(x api.Session) string { return commandFor("attach", x) }},
+}
+
+// Started writes what became of sessions that were just started, and the command for each
+// that needs somebody.
+func Started(w io.Writer, s Style, sessions []api.Session, now time.Time) error {
+	p := &page{Style: s}
+	rest := slices.Clone(sessions)
+	for _, k := range startedKinds {
+		var of []api.Session
+		rest = slices.DeleteFunc(rest, func(x api.Session) bool {
+			if k.is(x) {
+				of = append(of, x)
+				return true
+			}
+			return false
+		})
+		writeStarted(p, k, of, now)
+	}
+	return p.flush(w)
+}
+
+func writeStarted(p *page, k startedKind, of []api.Session, now time.Time) {
+	line := func(x api.Session) string {
+		text := p.paint(bold, x.Name)
+		if k.says != nil {
+			text += p.paint(noInk, k.says(x, now))
+		}
+		return text + " → " + p.paint(noInk, k.command(x))
+	}
+	switch head := p.paint(k.ink, startedHead(k, len(of))); {
+	case len(of) == 1:
+		p.line(head, ": ", line(of[0]))
+	case len(of) > 1 && k.says == nil: // nothing to tell of each
+		var names []string
+		for _, x := range of[:min(len(of), startedLines)] {
+			names = append(names, x.Name)
+		}
+		if n := len(of) - startedLines; n > 0 {
+			names = append(names, fmt.Sprintf("%d more", n))
+		}
+		p.line(head, ": ", p.paint(noInk, plaintext.OneLine(plaintext.List(names, "and"))), " → agentform status")
+	case len(of) > 1:
+		p.line(head, ":")
+		for _, x := range of[:min(len(of), startedLines)] {
+			p.line("  ", line(x))
+		}
+		if n := len(of) - startedLines; n > 0 {
+			p.line("  ", p.paint(dim, fmt.Sprintf("and %d more", n)), " → agentform status")
+		}
+	}
+}
+
+func startedHead(k startedKind, n int) string {
+	verb := k.verbs[1]
+	if n == 1 {
+		verb = k.verbs[0]
+	}
+	return plaintext.Count(n, "session") + " " + verb
+}
+
+func startedColon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + cutLine(text)
+}
+
+func commandFor(verb string, x api.Session) string {
+	return "agentform " + verb + " " + plaintext.ShellWord(x.Name)
+}
+
+// howToAnswer returns the command for a session that asks something.
+func howToAnswer(x api.Session) string { return commandFor("attach", x) }
+
+// cutLine returns a text as one line of at most 100 characters.
+func cutLine(text string) string {
+	r := []rune(strings.TrimSpace(plaintext.OneLine(text)))
+	if len(r) > 100 {
+		return string(r[:99]) + "…"
+	}
+	return string(r)
+}
