@@ -168,6 +168,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	if o.afterTurn {
 		r.Applier.AfterTurn = engine.TurnLimit(o.turnLimit)
 	}
+	outer := ctx
 	ctx, drain, done := interruptible(ctx, a)
 	defer done()
 	tally, err := r.Apply(ctx, request, made, drain)
@@ -185,9 +186,14 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 		tally, followed = held.follow(ctx, drain)
 		err = errors.Join(err, followed)
 	}
+	interrupted := ctx.Err() != nil || errors.Is(err, apply.ErrInterrupted)
 	err = t.end(tally, made.Problems, err)
 	if !o.destroy {
 		reportNoHub(a, p, tally.Held > 0)
+	}
+	if !o.wait && !interrupted {
+		done() // from here on Ctrl-C only ends the wait
+		lookAgain(outer, a, p, tally)
 	}
 	return err
 }

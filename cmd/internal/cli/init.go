@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -24,18 +26,46 @@ import (
 const manifestFile = "agentform.hcl"
 
 func initCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var o initOptions
+	c := &cobra.Command{
 		Use:   "init",
 		Short: "Create a starter manifest",
 		Long: `Writes ` + manifestFile + ` for this repository and the agents that are installed, and adds the
-data directory to .gitignore. An existing manifest is never overwritten.`,
-		Example: "  agentform init",
-		RunE:    func(c *cobra.Command, _ []string) error { return runInit(c.Context(), a) },
+data directory to .gitignore. An existing manifest is never overwritten.
+
+At a terminal it asks which agent to use, whether to trust the folder, and whether apply
+starts the hub. Flags answer a question beforehand; --yes takes the defaults. Without a
+terminal it never asks. Nothing is written before the last answer.`,
+		Example: `  agentform init
+  agentform init --yes
+  agentform init --agent codex --trust`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.given = func(flag string) bool { return c.Flags().Changed(flag) }
+			if !slices.Contains(append(agent.Names(), ""), o.Agent) {
+				return usageError{c.CommandPath(), fmt.Errorf("--agent %s: want %s", o.Agent, plaintext.List(agent.Names(), "or"))}
+			}
+			return runInit(c.Context(), a, o)
+		},
 	}
+	flags := c.Flags()
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask: take the defaults")
+	flags.StringVar(&o.Agent, "agent", "", "the `agent` of the first session (default: the first that is installed)")
+	flags.BoolVar(&o.Trust, "trust", false, "trust the folder: the agent starts without asking whether it may")
+	flags.BoolVar(&o.Hub, "hub", false, "apply starts the hub, which restarts agents that exit")
+	completeFlag(c, "agent", words(agent.Names()...))
+	return c
+}
+
+type initOptions struct {
+	firstManifest
+	yes   bool
+	given func(flag string) bool
 }
 
 type firstManifest struct {
 	Agent string
+	Trust bool
+	Hub   bool
 	Base  string // branch that new branches start from; empty: HEAD
 }
 
@@ -45,6 +75,18 @@ var manifestTemplate = template.Must(template.New(manifestFile).Parse(`# The cod
 #   agentform apply     do it
 #   agentform status    how every session is
 #   agentform attach NAME
+{{- if .Hub}}
+
+agentform {
+  hub = "auto" # apply starts the hub, which restarts agents that exit
+}
+{{- end}}
+{{- if .Trust}}
+
+agent "{{.Agent}}" {
+  trust = true # starts without asking whether to trust the folder
+}
+{{- end}}
 
 session "first" {
   agent  = "{{.Agent}}"
@@ -60,7 +102,7 @@ session "first" {
 }
 `))
 
-func runInit(ctx context.Context, a *app) error {
+func runInit(ctx context.Context, a *app, o initOptions) error {
 	for _, pattern := range []string{"*agentform.hcl", "*.agentform.json"} {
 		there, err := fs.Glob(os.DirFS(a.env.Dir), pattern)
 		if err != nil {
@@ -81,7 +123,11 @@ func runInit(ctx context.Context, a *app) error {
 		return err
 	}
 	installed := preflight.Host{Environ: a.env.Environ, Dir: a.env.Dir}.Installed()
-	first := firstManifest{slices.Concat(installed, agent.Names())[0], git.Look(root).Branch}
+	first, err := askFirst(a, o, installed)
+	if err != nil {
+		return err
+	}
+	first.Base = git.Look(root).Branch
 	var text bytes.Buffer
 	if err := manifestTemplate.Execute(&text, first); err != nil {
 		return err
@@ -108,6 +154,7 @@ func runInit(ctx context.Context, a *app) error {
 
 func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 	out := a.env.Stdout
+	others := slices.DeleteFunc(slices.Clone(installed), func(name string) bool { return name == first.Agent })
 	fmt.Fprintf(out, "Wrote %s: one session of %s, on a branch of its own.\n", manifestFile, first.Agent)
 	if ignored {
 		fmt.Fprintln(out, "Added .agentform/ to .gitignore: state and worktrees stay out of the repository.")
@@ -115,12 +162,104 @@ func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 	switch {
 	case len(installed) == 0:
 		fmt.Fprintf(out, "\nNone of %s is on PATH: install one, or declare your own agent.\n", plaintext.List(agent.Names(), "and"))
-	case len(installed) > 1:
-		fmt.Fprintf(out, "\nAlso installed: %s.\n", strings.Join(installed[1:], ", "))
+	case len(others) > 0:
+		fmt.Fprintf(out, "\nAlso installed: %s.\n", strings.Join(others, ", "))
 	}
 	if _, found := a.env.Environ.Program("tmux", a.env.Dir); !found {
 		fmt.Fprintln(out, "\ntmux is not on PATH, and sessions live in it: install tmux 3.2 or later.")
 	}
+}
+
+// errNothingWritten ends an init whose questions were not answered.
+var errNothingWritten = errors.New("init was cancelled: nothing was written")
+
+// askFirst asks at a terminal what the flags leave open. It returns the answers, or the
+// defaults.
+func askFirst(a *app, o initOptions, installed []string) (firstManifest, error) {
+	f := o.firstManifest
+	asks := !o.yes && terminal(a.env.Stdin) && terminal(a.env.Stderr)
+	choices := slices.Concat(installed, agent.Names())
+	if f.Agent == "" {
+		f.Agent = choices[0]
+		if asks && len(installed) > 1 {
+			answer, err := choose(a, "Which agent is to do the work?", installed)
+			if err != nil {
+				return f, err
+			}
+			f.Agent = answer
+		}
+	}
+	var err error
+	if asks && !o.given("trust") {
+		f.Trust, err = yesOrNo(a, fmt.Sprintf(`Trust this repository?
+  yes: %s starts at once. It loads the repository's own settings, whose hooks and
+       servers can run commands as you.
+  no:  it asks you once, when it starts in a new folder.`, f.Agent))
+	}
+	if err == nil && asks && !o.given("hub") {
+		f.Hub, err = yesOrNo(a, `Start the hub with apply?
+  yes: a process in the background restarts agents that exit, and can notify you.
+  no:  agents run without it; agentform serve starts it later.`)
+	}
+	return f, err
+}
+
+// choose asks for one of several names, by number or name. The first is the default.
+func choose(a *app, question string, names []string) (string, error) {
+	fmt.Fprintln(a.env.Stderr, question)
+	for i, name := range names {
+		fmt.Fprintf(a.env.Stderr, "  %d  %s\n", i+1, name)
+	}
+	for {
+		text, err := askLine(a, fmt.Sprintf("Number or name [1 %s]: ", names[0]))
+		if err != nil {
+			return "", err
+		}
+		if text == "" {
+			text = names[0]
+		}
+		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(names) {
+			text = names[n-1]
+		}
+		if slices.Contains(names, text) {
+			fmt.Fprintln(a.env.Stderr)
+			return text, nil
+		}
+		fmt.Fprintf(a.env.Stderr, "Want %s.\n", plaintext.List(names, "or"))
+	}
+}
+
+// yesOrNo asks a question whose default is no.
+func yesOrNo(a *app, question string) (bool, error) {
+	fmt.Fprintln(a.env.Stderr, question)
+	for {
+		text, err := askLine(a, "Yes or no [no]: ")
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(text) {
+		case "y", "yes":
+			fmt.Fprintln(a.env.Stderr)
+			return true, nil
+		case "", "n", "no":
+			fmt.Fprintln(a.env.Stderr)
+			return false, nil
+		}
+		fmt.Fprintln(a.env.Stderr, "Want yes or no.")
+	}
+}
+
+// askLine asks for one line. The end of the input and Ctrl-C cancel.
+func askLine(a *app, prompt string) (string, error) {
+	fmt.Fprint(a.env.Stderr, prompt)
+	text, err := readLine(a)
+	switch {
+	case errors.Is(err, io.EOF):
+		return "", errNothingWritten
+	case errors.Is(err, outcome(exitInterrupted)):
+		fmt.Fprintln(a.env.Stderr, "Cancelled: nothing was written.")
+	}
+	return text, err
 }
 
 // ignore leaves a link alone: git does not read it.

@@ -88,6 +88,16 @@ func confirm(a *app, question, instead string) error {
 
 // answer returns "" at the end of the input.
 func answer(a *app) (string, error) {
+	text, err := readLine(a)
+	if errors.Is(err, io.EOF) {
+		return text, nil
+	}
+	return text, err
+}
+
+// readLine returns a line of the input without white space around it. With io.EOF it is
+// one that no line break ends.
+func readLine(a *app) (string, error) {
 	ctx, stop := untilInterrupted(context.Background())
 	defer stop()
 	var text string
@@ -105,8 +115,8 @@ func answer(a *app) (string, error) {
 		if err != nil {
 			fmt.Fprintln(a.env.Stderr) // nobody has ended the question's line
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return "", fmt.Errorf("read the answer: %w", err)
+		if err != nil {
+			return strings.TrimSpace(text), fmt.Errorf("read the answer: %w", err)
 		}
 	}
 	return strings.TrimSpace(text), nil
