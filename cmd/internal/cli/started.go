@@ -17,8 +17,8 @@ const (
 	// startedWait is after what time an apply looks at the sessions that it started.
 	startedWait = time.Second
 	// startedLimit is how long it looks at agents that are still starting: they show a
-	// question after one to three seconds.
-	startedLimit = 4 * time.Second
+	// question after one to three seconds, on a busy machine later.
+	startedLimit = 8 * time.Second
 )
 
 // lookAgain prints, at a terminal, what became of the sessions that an apply started. The

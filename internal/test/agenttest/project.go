@@ -3,11 +3,17 @@ package agenttest
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/agentform/agentform/internal/plaintext"
 )
 
 // Programs is the environment variable with the folder that agentform and its
@@ -81,6 +87,37 @@ func (p *Project) Run(args ...string) (output string, code int) {
 		p.Lab.t.Fatalf("agentform %v: %v", args, err)
 	}
 	return string(out), c.ProcessState.ExitCode()
+}
+
+// AtTerminal is Run at a terminal of 24 lines with 80 columns.
+func (p *Project) AtTerminal(args ...string) (shown string, code int) {
+	p.Lab.t.Helper()
+	c := exec.Command(filepath.Join(os.Getenv(Programs), "agentform"), args...)
+	c.Dir, c.Env = p.Lab.Dir, append(slices.Clone(p.env), "TERM=xterm-256color")
+	terminal, err := pty.StartWithSize(c, &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		p.Lab.t.Fatalf("agentform %v: %v", args, err)
+	}
+	defer terminal.Close()
+	out, _ := io.ReadAll(terminal) // fails when the terminal ends
+	_ = c.Wait()                   // the exit code says it
+	return plaintext.Safe(string(out)), c.ProcessState.ExitCode()
+}
+
+// Edit replaces a text in the manifest.
+func (p *Project) Edit(old, now string) {
+	p.Lab.t.Helper()
+	path := filepath.Join(p.Lab.Dir, "agentform.hcl")
+	text, err := os.ReadFile(path)
+	if err == nil && !bytes.Contains(text, []byte(old)) {
+		p.Lab.t.Fatalf("the manifest has no %q", old)
+	}
+	if err == nil {
+		err = os.WriteFile(path, bytes.Replace(text, []byte(old), []byte(now), 1), 0o600)
+	}
+	if err != nil {
+		p.Lab.t.Fatal(err)
+	}
 }
 
 // Do runs agentform; the test ends when that fails.
