@@ -182,7 +182,7 @@ func (n *Notifier) Deliver(ctx context.Context, t Target, e Event) error {
 	if len(t.Command) > 0 {
 		return n.run(ctx, t.Command, e, body)
 	}
-	r, err := n.request(t, e, body)
+	r, err := n.request(ctx, t, e, body)
 	if err == nil {
 		err = n.post(ctx, r)
 	}

@@ -413,6 +413,22 @@ func TestTokensStaySecret(t *testing.T) {
 	}
 }
 
+// A secret's command that waits for somebody does not keep the hub from ending.
+func TestSecretThatHangs(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	defer close(answer)
+	ctx, cancel := context.WithCancel(t.Context())
+	n := New(ctx, Config{Targets: []Target{{On: []string{"done"}, Secret: "HOOK"}}, Secret: func(string) (string, error) {
+		close(asked)
+		<-answer
+		return "", nil
+	}})
+	n.Send(Event{Event: "done"})
+	<-asked
+	cancel()
+	n.Close()
+}
+
 func TestAddressesOfPresets(t *testing.T) {
 	n := &Notifier{}
 	for address, want := range map[string]string{"ntfy https://ntfy.sh": "no topic", "telegram https://api.telegram.org/bot1:x/sendMessage": "names no chat"} {

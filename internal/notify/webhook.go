@@ -55,10 +55,10 @@ type request struct {
 
 // request makes the request of a target's webhook. body is the event's JSON. Its errors
 // never quote the address, which holds a token.
-func (n *Notifier) request(t Target, e Event, body []byte) (r request, err error) {
+func (n *Notifier) request(ctx context.Context, t Target, e Event, body []byte) (r request, err error) {
 	address := t.Webhook
 	if t.Secret != "" {
-		if address, err = n.config.Secret(t.Secret); err != nil {
+		if address, err = n.secret(ctx, t.Secret); err != nil {
 			return r, fmt.Errorf("secret %s: %w", t.Secret, err)
 		}
 	}
@@ -83,6 +83,26 @@ func (n *Notifier) request(t Target, e Event, body []byte) (r request, err error
 		}
 	}
 	return r, nil
+}
+
+// secret returns the value of a secret. Its command may ask somebody, so secret does not
+// wait for its end when ctx ends.
+func (n *Notifier) secret(ctx context.Context, name string) (string, error) {
+	type result struct {
+		value string
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := n.config.Secret(name)
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 func parseAddress(address string) (*url.URL, error) {
