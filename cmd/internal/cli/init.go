@@ -192,13 +192,13 @@ func askFirst(a *app, o initOptions, installed []string) (firstManifest, error) 
 	var err error
 	if asks && !o.given("trust") {
 		f.Trust, err = yesOrNo(a, fmt.Sprintf(`Trust this repository?
-  yes: %s starts at once. It loads the repository's own settings, whose hooks and
-       servers can run commands as you.
+  yes: %s starts at once, and loads the repository's own settings,
+       whose hooks and servers can run commands as you.
   no:  it asks you once, when it starts in a new folder.`, f.Agent))
 	}
 	if err == nil && asks && !o.given("hub") {
 		f.Hub, err = yesOrNo(a, `Start the hub with apply?
-  yes: a process in the background restarts agents that exit, and can notify you.
+  yes: a process in the background restarts agents that exit, and notifies.
   no:  agents run without it; agentform serve starts it later.`)
 	}
 	return f, err

@@ -148,7 +148,7 @@ session "ends" {
 	}
 	for _, want := range []string{
 		"1 session waits for you: asks asks: ",
-		"1 session has ended: ends",
+		"1 session needs help: ends",
 		"→ agentform logs ends",
 		"1 session works: works → agentform attach works",
 	} {

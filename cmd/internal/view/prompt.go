@@ -14,7 +14,7 @@ import (
 
 const (
 	// firstLine is how many characters of a prompt's first line are shown.
-	firstLine = 72
+	firstLine = 56
 	// diffLines is how many lines of a prompt's difference are shown without --detail full.
 	diffLines = 24
 	leftOut   = "…"
@@ -33,14 +33,17 @@ func promptWords(p session.Prompt) string {
 		return fmt.Sprintf("%s (%s)", strconv.Quote(""), Bytes(int64(len(p.Text))))
 	}
 	first, _, more := strings.Cut(text, "\n")
-	r := []rune(strings.TrimSpace(first))
+	r, size := []rune(strings.TrimSpace(first)), ""
 	if len(r) > firstLine {
-		r, more = append(r[:firstLine-1], '…'), true
+		r, size = append(r[:firstLine-1], '…'), Bytes(int64(len(p.Text)))
 	}
-	if !more {
-		return strconv.Quote(string(r))
+	if more {
+		size = plaintext.Count(strings.Count(text, "\n")+1, "line") + ", " + Bytes(int64(len(p.Text)))
 	}
-	return fmt.Sprintf("%s (%s, %s)", strconv.Quote(string(r)), plaintext.Count(strings.Count(text, "\n")+1, "line"), Bytes(int64(len(p.Text))))
+	if size != "" {
+		size = " (" + size + ")"
+	}
+	return strconv.Quote(string(r)) + size
 }
 
 // writePrompt writes a changed prompt, by lines if that says more than its beginning.

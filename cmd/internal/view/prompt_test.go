@@ -20,7 +20,7 @@ func TestPromptWords(t *testing.T) {
 		"Build it.":             `"Build it."`,
 		"\n  Build it.\n":       `"Build it."`,
 		"# Task\n\nBuild it.\n": `"# Task" (3 lines, 18 B)`,
-		long:                    `"` + strings.Repeat("é", 71) + `…" (1 line, 160 B)`,
+		long:                    `"` + strings.Repeat("é", 55) + `…" (160 B)`,
 		"\n \n":                 `"" (3 B)`,
 	} {
 		if got := promptWords(session.PromptOf(text)); got != want {
@@ -82,7 +82,12 @@ func added(from, to int) string {
 // What becomes of sessions that were started, the most urgent first.
 func TestStarted(t *testing.T) {
 	one := func(name string, s session.State, a session.Activity, detail string) api.Session {
-		return api.Session{Address: session.Single(name), Name: name, State: s, Activity: a, Detail: detail}
+		x := api.Session{Address: session.Single(name), Name: name, State: s, Activity: a, Detail: detail}
+		reasons := map[session.Activity]string{session.Blocked: "blocked", session.BlockedAPI: "blocked_api", session.Exited: "stale", session.Idle: "turn_ended"}
+		if reason := reasons[a]; reason != "" {
+			x.Needs = &api.Need{Reason: reason}
+		}
+		return x
 	}
 	for name, c := range map[string]struct {
 		sessions []api.Session
@@ -94,13 +99,16 @@ func TestStarted(t *testing.T) {
 			one("a", session.StateRunning, session.Working, ""), one("b", session.StateRunning, session.Working, ""),
 			one("c", session.StateStale, session.Exited, "agent exited (exit status 3)"), one("d", session.StateStale, session.Done, "finished"),
 			one("e", session.StateStarting, session.Booting, ""), one("f", session.StateRunning, session.BlockedAPI, "usage limit"),
+			one("h", session.StateRunning, session.Idle, ""), one("i", session.StateRunning, session.Unobserved, ""),
 			one("g", session.StateStarting, session.Blocked, "Trust this folder?\n1. Yes"),
-		}, `1 session waits for you: g asks: Trust this folder? 1. Yes → agentform attach g
+		}, `1 session waits for you: g asks whether to trust the folder → agentform attach g
 1 session is done: d → agentform logs d
-1 session has ended: c: agent exited (exit status 3) → agentform logs c
+1 session needs help: c: agent exited (exit status 3) → agentform logs c
 1 session waits for its provider: f: usage limit → agentform show f
 1 session is still starting: e → agentform wait e --for=ready
+1 session has finished its turn: h → agentform logs h
 2 sessions work: a and b → agentform status
+1 session runs: i → agentform attach i
 `},
 		"several ask": {[]api.Session{
 			one("a", session.StateRunning, session.Blocked, "run x?"), one(`w["b c"]`, session.StateRunning, session.Blocked, "run y?"),

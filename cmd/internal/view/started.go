@@ -27,30 +27,50 @@ type startedKind struct {
 // startedKinds are in the order of need. A session is of the first kind that it is of.
 var startedKinds = []startedKind{
 	{[2]string{"waits for you", "wait for you"}, yellow,
-		func(x api.Session) bool { return x.Activity == session.Blocked },
-		func(x api.Session, _ time.Time) string { return " asks: " + cutLine(x.Detail) }, howToAnswer},
+		func(x api.Session) bool { return needs(x) == "blocked" },
+		asksWhat, answerWith},
 	{[2]string{"is done", "are done"}, green,
 		func(x api.Session) bool { return x.Activity == session.Done }, nil,
 		func(x api.Session) string { return commandFor("logs", x) }},
-	{[2]string{"has ended", "have ended"}, red,
-		func(x api.Session) bool {
-			return x.State == session.StateStale || x.State == session.StateError || x.Activity == session.Failed || x.Activity == session.Exited
-		},
+	{[2]string{"needs help", "need help"}, red,
+		func(x api.Session) bool { return !slices.Contains([]string{"", "blocked_api", "turn_ended"}, needs(x)) },
 		func(x api.Session, now time.Time) string { return startedColon(why(x, now)) },
 		func(x api.Session) string { return commandFor("logs", x) }},
 	{[2]string{"waits for its provider", "wait for their provider"}, yellow,
-		func(x api.Session) bool { return x.Activity == session.BlockedAPI },
+		func(x api.Session) bool { return needs(x) == "blocked_api" },
 		func(x api.Session, now time.Time) string { return startedColon(why(x, now)) },
 		func(x api.Session) string { return commandFor("show", x) }},
 	{[2]string{"is still starting", "are still starting"}, noInk,
 		func(x api.Session) bool { return x.State == session.StateStarting }, nil,
 		func(x api.Session) string { return commandFor("wait", x) + " --for=ready" }},
+	{[2]string{"has finished its turn", "have finished their turn"}, green,
+		func(x api.Session) bool { return needs(x) == "turn_ended" }, nil,
+		func(x api.Session) string { return commandFor("logs", x) }},
 	{[2]string{"works", "work"}, noInk,
 		func(x api.Session) bool { return x.Activity == session.Working }, nil,
 		func(x api.Session) string { return commandFor("attach", x) }},
 	{[2]string{"runs", "run"}, noInk,
 		func(x api.Session) bool { return x.State == session.StateRunning }, nil,
 		func(x api.Session) string { return commandFor("attach", x) }},
+}
+
+// trustQuestions are in what the built-in agents ask in a folder that is new to them.
+var trustQuestions = []string{"one you trust?", "trust this folder?", "trust the folder", "do you trust the files"}
+
+func asksWhat(x api.Session, _ time.Time) string {
+	detail := strings.ToLower(x.Detail)
+	if slices.ContainsFunc(trustQuestions, func(q string) bool { return strings.Contains(detail, q) }) {
+		return " asks whether to trust the folder"
+	}
+	return " asks: " + cutLine(x.Detail)
+}
+
+// needs returns why a session needs somebody, or "".
+func needs(x api.Session) string {
+	if x.Needs == nil {
+		return ""
+	}
+	return x.Needs.Reason
 }
 
 // Started writes what became of sessions that were just started, and the command for each
@@ -122,14 +142,14 @@ func commandFor(verb string, x api.Session) string {
 	return "agentform " + verb + " " + plaintext.ShellWord(x.Name)
 }
 
-// howToAnswer returns the command for a session that asks something.
-func howToAnswer(x api.Session) string { return commandFor("attach", x) }
+// answerWith returns the command for a session that asks something.
+func answerWith(x api.Session) string { return commandFor("attach", x) }
 
-// cutLine returns a text as one line of at most 100 characters.
+// cutLine returns a text as one line of at most 60 characters.
 func cutLine(text string) string {
 	r := []rune(strings.TrimSpace(plaintext.OneLine(text)))
-	if len(r) > 100 {
-		return string(r[:99]) + "…"
+	if len(r) > 60 {
+		return string(r[:59]) + "…"
 	}
 	return string(r)
 }
