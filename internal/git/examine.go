@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,23 @@ func Here(path string) Runner {
 // ArgsElsewhere returns git's arguments for a Runner elsewhere, such as in a container.
 func ArgsElsewhere(args ...string) []string {
 	return slices.Concat(safe, []string{"-c", "safe.directory=*"}, quiet, args)
+}
+
+// CommandElsewhere returns a command line of git to run elsewhere, such as in a container.
+func CommandElsewhere(args ...string) []string {
+	return append([]string{"env", "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "git"}, ArgsElsewhere(args...)...)
+}
+
+// Elsewhere returns a Runner that adds its arguments to a command line of this machine,
+// which runs git in another place.
+func Elsewhere(line []string) Runner {
+	return func(ctx context.Context, args ...string) (string, error) {
+		bin, err := exec.LookPath(line[0])
+		if err != nil {
+			return "", fmt.Errorf("run git in its place: %w", err)
+		}
+		return execute(ctx, bin, "", "", slices.Concat(line[1:], args), args)
+	}
 }
 
 type examiner struct {

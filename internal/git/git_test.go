@@ -201,11 +201,12 @@ func TestRunsNothingForeign(t *testing.T) {
 		os.Remove(mark(hook))
 	}
 	write(t, filepath.Join(tree, "a.txt"), "two\n")
-	_, err1 := AtRisk(t.Context(), tree, repo)
-	_, err2 := Worktrees(t.Context(), repo)
+	_, _, err1 := CountChanges(t.Context(), Here(tree), Base{Name: "main", Commit: "main"}, nil)
+	_, err2 := AtRisk(t.Context(), tree, repo)
+	_, err3 := Worktrees(t.Context(), repo)
 	write(t, filepath.Join(tree, "a.txt"), "one\n")
-	err3 := RemoveWorktree(t.Context(), repo, tree)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	err4 := RemoveWorktree(t.Context(), repo, tree)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		t.Fatal(err)
 	}
 	for _, what := range []string{"fsmonitor", "post-checkout", "post-index-change", "reference-transaction"} {

@@ -101,8 +101,13 @@ func start(ctx context.Context, dir, stdin string, args, said []string) (string,
 	if err != nil {
 		return "", &Error{Args: said, Err: ErrNotInstalled}
 	}
-	c := exec.CommandContext(ctx, bin, slices.Concat(safe, args)...)
-	c.Dir, c.Env = dir, environ()
+	return execute(ctx, bin, dir, stdin, slices.Concat(safe, args), said)
+}
+
+// execute runs a program, with more variables, and returns its stdout.
+func execute(ctx context.Context, bin, dir, stdin string, args, said []string, env ...string) (string, error) {
+	c := exec.CommandContext(ctx, bin, args...)
+	c.Dir, c.Env = dir, append(environ(), env...)
 	c.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
@@ -116,7 +121,7 @@ func start(ctx context.Context, dir, stdin string, args, said []string) (string,
 		return nil
 	}
 	c.WaitDelay = killAfter
-	err = c.Run()
+	err := c.Run()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
 		// ErrWaitDelay: a process that a hook left running has our pipe.
 		return stdout.String(), nil

@@ -1,0 +1,144 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Base is what the work in a checkout is compared with: its merge base with Commit.
+type Base struct {
+	Name   string   // for people: main; empty: HEAD
+	Commit string   // a revision in the checkout; HEAD: only what is not committed counts
+	Files  []string // while they do not change, the base is the same commit
+}
+
+// Bases are the bases that a repository offers to its branches.
+type Bases struct {
+	common string
+	usual  []Base
+}
+
+// BasesOf returns the bases of a repository, by the top of any of its checkouts. It starts
+// no process.
+func BasesOf(repo string) (Bases, error) {
+	d, err := repository(repo)
+	if err != nil {
+		return Bases{}, err
+	}
+	packed, err := d.packedRefs()
+	if err != nil {
+		return Bases{}, err
+	}
+	of := Bases{common: d.common}
+	own, _, _, _ := dirs{git: d.common, common: d.common}.head() // unreadable: there are others
+	origin, _ := readSmall(filepath.Join(d.common, "refs", "remotes", "origin", "HEAD"))
+	for _, ref := range []string{headsPrefix + own, strings.TrimPrefix(origin, "ref: "), headsPrefix + "main", headsPrefix + "master"} {
+		name := strings.TrimPrefix(strings.TrimPrefix(ref, headsPrefix), "refs/remotes/")
+		if _, err := os.Lstat(filepath.Join(d.common, filepath.FromSlash(ref))); name != "" && (err == nil || packed[ref] != "") {
+			of.usual = append(of.usual, Base{name, ref, of.files(ref)})
+		}
+	}
+	return of, nil
+}
+
+func (b Bases) files(refs ...string) (files []string) {
+	for _, ref := range append(refs, "packed-refs") {
+		files = append(files, filepath.Join(b.common, filepath.FromSlash(ref)))
+	}
+	return files
+}
+
+// Base returns the base of a branch: what is declared; else the branch of the repository's
+// own checkout, the default branch of its remote, main or master, as the first of them that
+// exists and is another branch; else HEAD.
+func (b Bases) Base(branch, declared string) Base {
+	if declared != "" && declared != "HEAD" {
+		return Base{declared, declared, b.files(headsPrefix+declared, "refs/tags/"+declared, "refs/remotes/"+declared)}
+	}
+	for _, base := range b.usual {
+		if base.Name != branch {
+			return base
+		}
+	}
+	return Base{Commit: "HEAD"}
+}
+
+// InClone returns the base of a clone of the repository at path, whose refs the clone does
+// not have: the commit from which the clone's branch left the base.
+func (b Base) InClone(ctx context.Context, repo, path, branch string) (Base, error) {
+	d, err := cloneDirs(path)
+	if err != nil {
+		return b, err
+	}
+	start, err := readSmall(filepath.Join(d.common, "refs", "remotes", "origin", filepath.FromSlash(branch)))
+	if errors.Is(err, os.ErrNotExist) {
+		var packed map[string]string
+		packed, err = d.packedRefs()
+		start = packed["refs/remotes/origin/"+branch]
+	}
+	if err != nil || !isCommit(start) {
+		return b, errors.Join(fmt.Errorf("clone %s does not say which commit it was made from", path), err)
+	}
+	out, err := run(ctx, repo, "merge-base", "--end-of-options", b.Commit, start)
+	b.Commit = start // if the base is gone, or shares nothing with the clone
+	if err == nil {
+		b.Commit = strings.TrimSpace(out)
+	}
+	return b, nil
+}
+
+// Args returns the last arguments of git diff, which then compares the work tree with the
+// merge base.
+func (b Base) Args() []string {
+	if b.Commit == "HEAD" {
+		return []string{"HEAD", "--"}
+	}
+	return []string{"--merge-base", b.Commit, "--"}
+}
+
+// Changes is how far a checkout is from its merge base with a base.
+type Changes struct {
+	Added, Removed int // lines of tracked files, committed or not
+	Untracked      int // files that are neither tracked nor ignored
+	Ahead          int // commits that the base lacks
+}
+
+// CountChanges counts the changes of the checkout that git runs in, and returns the files
+// that have any, relative to its top. Ahead is counted only if ahead is nil, else it is that.
+func CountChanges(ctx context.Context, git Runner, base Base, ahead *int) (c Changes, files []string, err error) {
+	var lines string
+	var untracked []string
+	var errs [3]error
+	// They read different things, and so take as long as the longest of them.
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		lines, errs[0] = git(ctx, append([]string{"diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, base.Args()...)...)
+	})
+	wg.Go(func() { untracked, errs[1] = UntrackedFiles(ctx, git) })
+	if ahead != nil {
+		c.Ahead = *ahead
+	} else {
+		wg.Go(func() { c.Ahead, errs[2] = base.Ahead(ctx, git) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return c, nil, err
+	}
+	for line := range strings.SplitSeq(lines, "\x00") {
+		// 12<tab>3<tab>name; - of a binary file
+		if fields := strings.SplitN(line, "\t", 3); len(fields) == 3 {
+			added, _ := strconv.Atoi(fields[0])
+			removed, _ := strconv.Atoi(fields[1])
+			c.Added, c.Removed = c.Added+added, c.Removed+removed
+			files = append(files, fields[2])
+		}
+	}
+	c.Untracked = len(untracked)
+	return c, append(files, untracked...), nil
+}

@@ -1,0 +1,170 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCountChanges(t *testing.T) {
+	repo := newRepo(t)
+	path := tree(t, repo)
+	check := func(base string, want Changes, files ...string) {
+		t.Helper()
+		got, names, err := CountChanges(t.Context(), Here(path), Base{Name: base, Commit: base}, nil)
+		slices.Sort(names)
+		if err != nil || got != want || len(files) > 0 && !slices.Equal(names, files) {
+			t.Errorf("since %q: %+v of %q, %v, want %+v of %q", base, got, names, err, want, files)
+		}
+	}
+	before, _, err := CountChanges(t.Context(), Here(path), Base{Commit: "main"}, nil)
+	if err != nil || before.Ahead != 1 {
+		t.Fatalf("%+v, %v", before, err)
+	}
+	check("HEAD", Changes{})
+	write(t, filepath.Join(path, "a.txt"), "changed\nand more\n")
+	write(t, filepath.Join(path, "new", "x"), "")
+	write(t, filepath.Join(path, "new", "y ü\n.txt"), "")
+	write(t, filepath.Join(path, "ignored"), "")
+	check("HEAD", Changes{Added: 2, Removed: 1, Untracked: 2}, "a.txt", "new/x", "new/y ü\n.txt")
+	write(t, filepath.Join(repo, "theirs"), "what others do on base does not count\n")
+	commit(t, repo, "base moves")
+	check("main", Changes{Added: before.Added + 2, Removed: before.Removed + 1, Untracked: 2, Ahead: 1})
+	git(t, path, "stash", "-u")
+	git(t, path, "merge", "-q", "main")
+	check("main", Changes{Added: before.Added, Removed: before.Removed, Ahead: 2})
+	git(t, path, "reset", "-q", "--hard", "main")
+	check("main", Changes{})
+	if _, _, err := CountChanges(t.Context(), Here(path), Base{Commit: "nope"}, nil); err == nil {
+		t.Error("since what does not exist: no error")
+	}
+	seven := 7
+	if got, _, err := CountChanges(t.Context(), Here(path), Base{Commit: "main"}, &seven); err != nil || got.Ahead != 7 {
+		t.Errorf("with a known number of commits: %+v, %v", got, err)
+	}
+}
+
+func TestBase(t *testing.T) {
+	repo := newRepo(t)
+	base := func(branch, declared string) string {
+		t.Helper()
+		of, err := BasesOf(repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return of.Base(branch, declared).Name
+	}
+	check := func(why, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %q, want %q", why, got, want)
+		}
+	}
+	check("what the repository has checked out", base("agents/x", ""), "main")
+	check("declared", base("agents/x", "v1"), "v1")
+	check("in place, on the only branch", base("main", ""), "")
+	git(t, repo, "switch", "-q", "-c", "feature")
+	check("switched", base("agents/x", ""), "feature")
+	check("in place", base("feature", ""), "main")
+	git(t, repo, "update-ref", "refs/remotes/origin/trunk", "HEAD")
+	git(t, repo, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
+	check("the remote's default", base("feature", ""), "origin/trunk")
+	git(t, repo, "pack-refs", "--all")
+	check("packed", base("feature", ""), "origin/trunk")
+	git(t, repo, "switch", "-q", "--detach")
+	check("detached", base("agents/x", ""), "origin/trunk")
+	if _, err := BasesOf(t.TempDir()); err == nil {
+		t.Error("a directory without git has bases")
+	}
+}
+
+// A clone is compared with where it left the base, also if its branch was there before.
+func TestBaseInClone(t *testing.T) {
+	repo := newRepo(t)
+	start := git(t, repo, "rev-parse", "HEAD")
+	git(t, repo, "switch", "-q", "-c", "agents/x")
+	write(t, filepath.Join(repo, "old"), "work\n")
+	commit(t, repo, "earlier work")
+	git(t, repo, "switch", "-q", "main")
+	path := filepath.Join(t.TempDir(), "clone")
+	if _, err := AddClone(t.Context(), repo, path, "agents/x", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(repo, "theirs"), "x\n")
+	commit(t, repo, "base moves")
+	of, err := BasesOf(repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := of.Base("agents/x", "").InClone(t.Context(), repo, path, "agents/x")
+	if err != nil || b.Name != "main" || b.Commit != strings.TrimSpace(start) {
+		t.Errorf("%+v, %v, want main at %s", b, err, start)
+	}
+	if n, _, err := CountChanges(t.Context(), Here(path), b, nil); err != nil || n != (Changes{Added: 1, Ahead: 1}) {
+		t.Errorf("%+v, %v", n, err)
+	}
+	if err := os.Remove(filepath.Join(path, ".git", "refs", "remotes", "origin", "agents", "x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := of.Base("agents/x", "").InClone(t.Context(), repo, path, "agents/x"); err == nil {
+		t.Error("a clone that lost its start: no error")
+	}
+}
+
+// What a view shows is all that differs, and the index of the checkout stays as it is.
+func TestView(t *testing.T) {
+	repo := newRepo(t)
+	path := tree(t, repo)
+	base := Base{Name: "main", Commit: "main"}
+	git(t, path, "reset", "-q", "--hard", "main")
+	write(t, filepath.Join(path, "staged"), "1\n2\n")
+	git(t, path, "add", "staged")
+	write(t, filepath.Join(path, "*[x]"), "1\n")
+	write(t, filepath.Join(path, "bin"), "\x00\x01")
+	git(t, path, "init", "-q", filepath.Join(path, "inner"))
+	git(t, path, "mv", "a.txt", "b.txt")
+	before := git(t, path, "status", "--porcelain")
+	v, err := NewView(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := Files(t.Context(), v.Run, base, v.Untracked, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []DiffFile{
+		{Path: "*[x]", Change: "untracked", Added: 1},
+		{Path: "b.txt", OldPath: "a.txt", Change: "renamed"},
+		{Path: "bin", Change: "untracked", Added: -1, Removed: -1},
+		{Path: "staged", Change: "added", Added: 2},
+		{Path: "inner/", Change: "untracked", Added: -1, Removed: -1},
+	}
+	if !reflect.DeepEqual(files, want) {
+		t.Errorf("%+v\nwant %+v", files, want)
+	}
+	if only, err := Files(t.Context(), v.Run, base, nil, []string{"staged"}); err != nil || len(only) != 1 {
+		t.Errorf("of one path: %+v, %v", only, err)
+	}
+	c := v.Command(t.Context(), append(os.Environ(), "GIT_DIR=/nowhere"), append([]string{"diff", "--name-only"}, base.Args()...)...)
+	if out, err := c.Output(); err != nil || !strings.Contains(string(out), "staged") || !strings.Contains(string(out), "[x]") {
+		t.Errorf("%s, %v", out, err)
+	}
+	index := v.index
+	if err := v.Close(); err != nil || !gone(filepath.Dir(index)) {
+		t.Errorf("the copy of the index stays: %v", err)
+	}
+	if after := git(t, path, "status", "--porcelain"); after != before {
+		t.Errorf("the checkout has changed: %s, was %s", after, before)
+	}
+	if at, err := base.MergeBase(t.Context(), Here(path)); err != nil || at != strings.TrimSpace(git(t, repo, "rev-parse", "main")) {
+		t.Errorf("merge base %s, %v", at, err)
+	}
+	git(t, path, "checkout", "-q", "-f", "--orphan", "alone")
+	git(t, path, "commit", "-q", "--allow-empty", "-m", "no common ground")
+	if _, err := base.MergeBase(t.Context(), Here(path)); err == nil || !strings.Contains(err.Error(), "no commit in common with main") {
+		t.Errorf("unrelated: %v", err)
+	}
+}

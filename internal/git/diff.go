@@ -1,0 +1,242 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// View is a work tree in which git diff shows untracked files as new ones, because they are
+// in a copy of the index.
+type View struct {
+	path  string
+	index string // the copy; empty: nothing is untracked
+	// Untracked are the untracked files of the work tree. A name that ends in a slash is a repository,
+	// which git diff does not show.
+	Untracked []string
+}
+
+// NewView returns the view of a checkout on this machine. Close removes the copy.
+func NewView(ctx context.Context, path string) (*View, error) {
+	v := &View{path: path}
+	var err error
+	if v.Untracked, err = UntrackedFiles(ctx, Here(path)); err != nil {
+		return nil, err
+	}
+	files := slices.DeleteFunc(slices.Clone(v.Untracked), func(name string) bool { return strings.HasSuffix(name, "/") })
+	if len(files) == 0 {
+		return v, nil
+	}
+	if err := v.add(ctx, files); err != nil {
+		return nil, errors.Join(fmt.Errorf("show untracked files of %s: %w", path, err), v.Close())
+	}
+	return v, nil
+}
+
+// UntrackedFiles returns the files that are neither tracked nor ignored.
+func UntrackedFiles(ctx context.Context, git Runner) (names []string, err error) {
+	out, err := git(ctx, "ls-files", "--others", "--exclude-standard", "-z")
+	for name := range strings.SplitSeq(out, "\x00") {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// add makes the copy of the index, with the names of files and without their contents.
+func (v *View) add(ctx context.Context, files []string) error {
+	d, err := findDirs(v.path)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "agentform-diff-")
+	if err != nil {
+		return err
+	}
+	v.index = filepath.Join(dir, "index")
+	text, err := readWhole(filepath.Join(d.git, "index"), indexLimit)
+	if err == nil {
+		err = os.WriteFile(v.index, []byte(text), 0o600)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	_, err = v.run(ctx, strings.Join(files, "\x00"), "--literal-pathspecs", "add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
+}
+
+// Close removes the copy of the index.
+func (v *View) Close() error {
+	if v.index == "" {
+		return nil
+	}
+	return os.RemoveAll(filepath.Dir(v.index))
+}
+
+// Command returns a command of git in the work tree, with git's own configuration, pager and
+// colors. environ is the caller's.
+func (v *View) Command(ctx context.Context, environ []string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "git", slices.Concat(safe, quiet, args)...)
+	c.Dir = v.path
+	c.Env = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(ofRepository, name)
+	})
+	c.Env = append(c.Env, "GIT_OPTIONAL_LOCKS=0")
+	if v.index != "" {
+		c.Env = append(c.Env, "GIT_INDEX_FILE="+v.index)
+	}
+	return c
+}
+
+// Run is a Runner in the view.
+func (v *View) Run(ctx context.Context, args ...string) (string, error) {
+	return v.run(ctx, "", args...)
+}
+
+func (v *View) run(ctx context.Context, stdin string, args ...string) (string, error) {
+	bin, err := exec.LookPath("git")
+	if err != nil {
+		return "", ErrNotInstalled
+	}
+	var env []string
+	if v.index != "" {
+		env = append(env, "GIT_INDEX_FILE="+v.index)
+	}
+	return execute(ctx, bin, v.path, stdin, slices.Concat(safe, quiet, args), args, env...)
+}
+
+// ofRepository are git's variables of one repository: git rev-parse --local-env-vars.
+var ofRepository = []string{
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_OBJECT_DIRECTORY",
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS",
+	"GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+}
+
+// ViewElsewhere returns a command line that runs git with arguments in a view of the current
+// directory, in a place with a shell and git of its own.
+func ViewElsewhere(columns int, args ...string) []string {
+	settings := ""
+	for _, word := range ArgsElsewhere() {
+		settings += " '" + word + "'"
+	}
+	return slices.Concat([]string{"env", "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", fmt.Sprintf("COLUMNS=%d", columns),
+		"sh", "-c", strings.ReplaceAll(viewScript, "SETTINGS", settings), "sh"}, args)
+}
+
+// viewScript does what NewView and View.Command do.
+const viewScript = `
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' HUP INT TERM
+cp "$(git SETTINGS rev-parse --git-path index)" "$dir/index" 2>/dev/null
+git SETTINGS ls-files --others --exclude-standard -z | grep -zv '/$' >"$dir/new"
+export GIT_INDEX_FILE="$dir/index"
+[ ! -s "$dir/new" ] || git SETTINGS --literal-pathspecs add --intent-to-add --pathspec-from-file="$dir/new" --pathspec-file-nul
+git SETTINGS --no-pager "$@"
+`
+
+// A DiffFile is a file that differs from the merge base.
+type DiffFile struct {
+	Path    string
+	OldPath string // of a renamed or copied file
+	Change  string // added, modified, deleted, renamed, copied, type_changed, unmerged, untracked
+	// Added and Removed are lines; -1: the file is binary, or a repository.
+	Added, Removed int
+}
+
+// Files returns the files that differ from the merge base with a base, by a Runner in which
+// untracked files are visible to git diff.
+func Files(ctx context.Context, view Runner, base Base, untracked, paths []string) ([]DiffFile, error) {
+	out, err := view(ctx, slices.Concat([]string{"diff", "--raw", "--numstat", "-z", "--find-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, base.Args(), paths)...)
+	if err != nil {
+		return nil, err
+	}
+	return parseFiles(out, untracked), nil
+}
+
+// MergeBase returns the commit that the work in a checkout is compared with.
+func (b Base) MergeBase(ctx context.Context, git Runner) (string, error) {
+	args := []string{"rev-parse", "--verify", "HEAD"}
+	if b.Commit != "HEAD" {
+		args = []string{"merge-base", b.Commit, "HEAD"}
+	}
+	out, err := git(ctx, args...)
+	if exitCode(err) == 1 {
+		return "", fmt.Errorf("its branch has no commit in common with %s", b.Name)
+	}
+	return strings.TrimSpace(out), err
+}
+
+// Ahead returns how many commits of a checkout the base lacks.
+func (b Base) Ahead(ctx context.Context, git Runner) (int, error) {
+	if b.Commit == "HEAD" {
+		return 0, nil
+	}
+	out, err := git(ctx, "rev-list", "--count", b.Commit+"..HEAD", "--")
+	if err != nil {
+		return 0, err
+	}
+	return count(out)
+}
+
+// changeNames are the letters of git diff --raw.
+var changeNames = map[byte]string{'A': "added", 'M': "modified", 'D': "deleted", 'R': "renamed", 'C': "copied", 'T': "type_changed", 'U': "unmerged"}
+
+// parseFiles parses the output of git diff --raw --numstat -z.
+func parseFiles(out string, untracked []string) []DiffFile {
+	var files []DiffFile
+	at := map[string]int{} // by path
+	fields := strings.Split(out, "\x00")
+	next := func() (field string) {
+		if len(fields) > 0 {
+			field, fields = fields[0], fields[1:]
+		}
+		return field
+	}
+	for len(fields) > 0 {
+		field := next()
+		if meta, raw := strings.CutPrefix(field, ":"); raw {
+			// :100644 100644 OLD NEW M<nul>name<nul>; R100<nul>old<nul>new<nul>
+			letter := meta[strings.LastIndexByte(meta, ' ')+1:]
+			f := DiffFile{Path: next(), Change: changeNames[(letter + " ")[0]], Added: -1, Removed: -1}
+			if f.Change == "renamed" || f.Change == "copied" {
+				f.OldPath, f.Path = f.Path, next()
+			}
+			if slices.Contains(untracked, f.Path) {
+				f.Change = "untracked"
+			}
+			at[f.Path] = len(files)
+			files = append(files, f)
+			continue
+		}
+		// 12<tab>3<tab>name<nul>; 12<tab>3<tab><nul>old<nul>new<nul>; - of a binary file
+		numbers := strings.SplitN(field, "\t", 3)
+		if len(numbers) != 3 {
+			continue
+		}
+		name := numbers[2]
+		if name == "" {
+			next()
+			name = next()
+		}
+		added, e1 := strconv.Atoi(numbers[0])
+		removed, e2 := strconv.Atoi(numbers[1])
+		if i, known := at[name]; known && e1 == nil && e2 == nil {
+			files[i].Added, files[i].Removed = added, removed
+		}
+	}
+	for _, name := range untracked {
+		if strings.HasSuffix(name, "/") {
+			files = append(files, DiffFile{Path: name, Change: "untracked", Added: -1, Removed: -1})
+		}
+	}
+	return files
+}
