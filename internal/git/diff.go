@@ -85,11 +85,7 @@ func (v *View) Close() error {
 func (v *View) Command(ctx context.Context, environ []string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "git", slices.Concat(safe, quiet, args)...)
 	c.Dir = v.path
-	c.Env = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(ofRepository, name)
-	})
-	c.Env = append(c.Env, "GIT_OPTIONAL_LOCKS=0")
+	c.Env = append(withoutRepository(environ), "GIT_OPTIONAL_LOCKS=0")
 	if v.index != "" {
 		c.Env = append(c.Env, "GIT_INDEX_FILE="+v.index)
 	}
@@ -111,6 +107,14 @@ func (v *View) run(ctx context.Context, stdin string, args ...string) (string, e
 		env = append(env, "GIT_INDEX_FILE="+v.index)
 	}
 	return execute(ctx, bin, v.path, stdin, slices.Concat(safe, quiet, args), args, env...)
+}
+
+// withoutRepository returns an environment without the variables of one repository.
+func withoutRepository(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(ofRepository, name)
+	})
 }
 
 // ofRepository are git's variables of one repository: git rev-parse --local-env-vars.

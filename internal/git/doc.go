@@ -13,5 +13,9 @@
 // nothing else holds, by refs and by reflogs; and the same of every worktree and repository
 // below the checkout.
 //
-// Nothing here switches a branch, or deletes one that it has not just made.
+// Landing merges work in a scratch checkout of its own, as the person whose repository it is:
+// with their hooks and signing. Then it moves the base from the commit that was merged with.
+//
+// Nothing here switches a branch of a checkout. A branch is deleted if it was just made, or if
+// a caller has seen its work in another one.
 package git
