@@ -32,7 +32,7 @@ func newRun(a *Applier, p plan.Plan) *run {
 	reader := activity.New(a.DataDir, environ.Vars(a.BaseEnv).Get("HOME"), a.Agent)
 	r.runtimes = &runtimes{open: a.Runtime}
 	r.environs = &environments{config: a, concealed: map[string]bool{}}
-	r.workspaces = &workspaces{config: a, runtimes: r.runtimes, environs: r.environs}
+	r.workspaces = &workspaces{config: a, runtimes: r.runtimes, environs: r.environs, removeAll: p.Options.RemoveClean}
 	r.conversations = &conversations{reader: reader, journal: r.journal}
 	r.starter = &starter{
 		config: a, lineage: p.Lineage, journal: r.journal, runtimes: r.runtimes,

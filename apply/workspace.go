@@ -19,6 +19,8 @@ type workspaces struct {
 	config   *Applier
 	runtimes *runtimes
 	environs *environments
+	// removeAll removes workspaces in which nothing would be lost, also where on_destroy is keep.
+	removeAll bool
 }
 
 // checkout returns the workspace as it is on disk. In a clone no git is run.
@@ -146,7 +148,7 @@ func (w *workspaces) remove(ctx context.Context, e *entry) {
 		return
 	}
 	why := "on_destroy is keep"
-	if e.rec.Spec.Workspace.OnDestroy == session.RemoveClean {
+	if e.rec.Spec.Workspace.OnDestroy == session.RemoveClean || w.removeAll {
 		why = w.removeClean(ctx, e.rec.Spec, t)
 	}
 	if why != "" {

@@ -208,7 +208,8 @@ func undo(j *join, c Change, detail string) Change {
 }
 
 func removable(j *join, r *session.Record) bool {
-	return r.Tree.Created && r.Spec.Workspace.OnDestroy == session.RemoveClean && j.in.World.Checkouts[r.Tree.Path].Exists
+	remove := r.Spec.Workspace.OnDestroy == session.RemoveClean || j.in.Options.RemoveClean
+	return r.Tree.Created && remove && j.in.World.Checkouts[r.Tree.Path].Exists
 }
 
 func decideStopped(j *join, c Change, d Diagnosis) Change {

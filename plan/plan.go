@@ -57,6 +57,9 @@ type Options struct {
 	Restart     []session.Address // restart these, whatever their state
 	Fresh       []session.Address // these start with a new conversation
 	MaxRunning  int               // agents alive at once; 0: no limit
+	// RemoveClean removes the workspaces of destroyed sessions in which nothing would be lost,
+	// also where on_destroy is keep.
+	RemoveClean bool
 }
 
 // Plan is what is to be done.
