@@ -46,6 +46,7 @@ var floors = map[string]int{
 	"tmux":                    2,
 	"docker":                  2,
 	"internal/git":            1,
+	"internal/land":           2,
 	"internal/follow":         1,
 	"internal/notify":         1,
 	"internal/sessionfile":    1,

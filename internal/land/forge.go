@@ -1,0 +1,136 @@
+package land
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Forge is the kind of a server with pull requests.
+type Forge string
+
+// The forges. Gitea is also Forgejo.
+const (
+	GitHub          Forge = "GitHub"
+	GitLab          Forge = "GitLab"
+	Bitbucket       Forge = "Bitbucket"
+	BitbucketServer Forge = "Bitbucket Server"
+	Gitea           Forge = "Gitea"
+	Unknown         Forge = ""
+)
+
+// Place is a repository on a forge.
+type Place struct {
+	Forge Forge
+	Web   string // its address for a browser; empty: the remote is not on a server
+}
+
+// scp matches git@example.org:shop/api.git.
+var scp = regexp.MustCompile(`^(?:[^@/]+@)?([^:/]+):(.*)$`)
+
+// PlaceOf returns the place of a remote's address. It has no user, password or token.
+func PlaceOf(remote string) Place {
+	host, port, path := "", "", ""
+	if u, err := url.Parse(remote); err == nil && u.Host != "" {
+		host, path = u.Hostname(), u.Path
+		if u.Scheme == "http" || u.Scheme == "https" {
+			port = u.Port()
+		}
+	} else if m := scp.FindStringSubmatch(remote); m != nil && !strings.Contains(remote, "://") {
+		host, path = m[1], m[2]
+	}
+	if host == "" || strings.HasPrefix(remote, "file:") {
+		return Place{}
+	}
+	host = strings.ToLower(host)
+	switch host { // what they answer ssh with on port 443
+	case "ssh.github.com", "altssh.gitlab.com", "altssh.bitbucket.org":
+		host = strings.TrimPrefix(strings.TrimPrefix(host, "altssh."), "ssh.")
+	}
+	path = strings.Trim(strings.TrimSuffix(strings.Trim(path, "/"), ".git"), "/")
+	p := Place{Forge: forgeOf(host), Web: "https://" + host}
+	if port != "" {
+		p.Web += ":" + port
+	}
+	if p.Forge == BitbucketServer {
+		path = strings.TrimPrefix(path, "scm/")
+		if project, repo, ok := strings.Cut(path, "/"); ok {
+			path = "projects/" + project + "/repos/" + repo
+			if user, is := strings.CutPrefix(project, "~"); is {
+				path = "users/" + user + "/repos/" + repo
+			}
+		}
+	}
+	p.Web += "/" + (&url.URL{Path: path}).EscapedPath()
+	return p
+}
+
+func forgeOf(host string) Forge {
+	switch {
+	case host == "bitbucket.org":
+		return Bitbucket
+	case host == "codeberg.org":
+		return Gitea
+	}
+	for _, x := range []struct {
+		word  string
+		forge Forge
+	}{{"github", GitHub}, {"gitlab", GitLab}, {"bitbucket", BitbucketServer}, {"stash", BitbucketServer}, {"gitea", Gitea}, {"forgejo", Gitea}} {
+		if strings.Contains(host, x.word) {
+			return x.forge
+		}
+	}
+	return Unknown
+}
+
+// Address returns where a pull request from one branch to another is opened; empty: unknown.
+func (p Place) Address(branch, base string) string {
+	escape := func(s string) string { return (&url.URL{Path: "/" + s}).EscapedPath()[1:] }
+	q := url.QueryEscape
+	switch p.Forge {
+	case GitHub:
+		return p.Web + "/compare/" + escape(base) + "..." + escape(branch) + "?expand=1"
+	case GitLab:
+		return p.Web + "/-/merge_requests/new?merge_request%5Bsource_branch%5D=" + q(branch) + "&merge_request%5Btarget_branch%5D=" + q(base)
+	case Bitbucket:
+		return p.Web + "/pull-requests/new?source=" + q(branch) + "&dest=" + q(base)
+	case BitbucketServer:
+		return p.Web + "/pull-requests?create&sourceBranch=" + q("refs/heads/"+branch) + "&targetBranch=" + q("refs/heads/"+base)
+	case Gitea:
+		return p.Web + "/compare/" + escape(base) + "..." + escape(branch)
+	}
+	return ""
+}
+
+// offered matches an address that a server says a pull request can be opened at.
+var offered = regexp.MustCompile(`(?m)^remote:\s+(https?://\S+)`)
+
+// Offered returns the first address in what a server said to a push; empty: none.
+func Offered(said string) string {
+	if m := offered.FindStringSubmatch(said); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// ToolOf returns the command line that opens a pull request on a forge; nil: none is known.
+func ToolOf(f Forge, branch, base string, m Message) []string {
+	switch f {
+	case GitHub:
+		return []string{"gh", "pr", "create", "--head", branch, "--base", base, "--title", m.Title(), "--body", m.Body()}
+	case GitLab:
+		return []string{"glab", "mr", "create", "--source-branch", branch, "--target-branch", base, "--title", m.Title(), "--description", m.Body(), "--yes"}
+	}
+	return nil
+}
+
+var address = regexp.MustCompile(`https?://\S+`)
+
+// LastAddress returns the last address in the output of a tool; empty: there is none.
+func LastAddress(out string) string {
+	all := address.FindAllString(out, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}

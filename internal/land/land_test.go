@@ -1,0 +1,135 @@
+package land
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/session"
+)
+
+// atRest are the facts of work that can be landed.
+func atRest() Facts {
+	return Facts{
+		Address: "session.api", Branch: "agents/api", Commit: "c1",
+		At:   session.Checkout{Path: "/w", Exists: true, Git: true, Branch: "agents/api"},
+		Base: "main", BaseTip: "b1",
+		Commits: []git.Commit{{ID: "c0", Author: "Ann <a@x>", Message: "Add a"}, {ID: "c1", Author: "Ann <a@x>", Message: "Add b"}},
+		Holders: []Holder{{Path: "/repo"}},
+		Remote:  Remote{"origin", "git@github.com:shop/api.git"},
+	}
+}
+
+func TestDecide(t *testing.T) {
+	merge, pr := Request{Method: Merge}, Request{Method: PR}
+	for name, x := range map[string]struct {
+		change  func(*Facts)
+		request Request
+		steps   string // kinds; empty and no refusal: nothing to do
+		refused string // part of the error
+	}{
+		"merge":           {nil, merge, "merge advance", ""},
+		"squash":          {nil, Request{Method: Squash}, "squash advance", ""},
+		"rebase":          {nil, Request{Method: Rebase}, "rebase advance", ""},
+		"pull request":    {nil, pr, "push pull_request", ""},
+		"landed":          {func(f *Facts) { f.Merged = true }, merge, "", ""},
+		"landed, dirty":   {func(f *Facts) { f.Merged, f.Holders[0].Unsaved.Uncommitted = true, 1 }, merge, "", ""},
+		"landed far away": {func(f *Facts) { f.Merged, f.BaseTip = true, "" }, merge, "", ""},
+		"unsaved":         {func(f *Facts) { f.Unsaved.Untracked = 2 }, merge, "", "session.api has 2 untracked files in /w\nagentform land api --commit MESSAGE"},
+		"committed first": {func(f *Facts) { f.Unsaved.Untracked = 2 }, Request{Method: Merge, Commit: "m"}, "commit merge advance", ""},
+		"landed, unsaved": {func(f *Facts) { f.Merged, f.Unsaved.Uncommitted = true, 1 }, merge, "", "1 uncommitted change"},
+		"working":         {func(f *Facts) { f.Doing = session.Working }, merge, "", "agentform wait api"},
+		"asking":          {func(f *Facts) { f.Doing, f.Asks = session.Blocked, "run it?" }, merge, "", "asks something: run it?"},
+		"rebasing":        {func(f *Facts) { f.Unsaved.Busy = "rebase" }, merge, "", "git -C /w rebase --abort"},
+		"elsewhere":       {func(f *Facts) { f.At.Branch = "x" }, merge, "", `its workspace is on "x"`},
+		"no workspace":    {func(f *Facts) { f.At = session.Checkout{} }, merge, "merge advance", ""},
+		"no branch":       {func(f *Facts) { f.Commit = "" }, merge, "", "does not exist"},
+		"no base":         {func(f *Facts) { f.Base = "" }, merge, "", "--into BRANCH"},
+		"on its base":     {func(f *Facts) { f.Base = f.Branch }, merge, "", "nothing to land"},
+		"remote base":     {func(f *Facts) { f.Base, f.BaseTip = "origin/main", "" }, merge, "", "--pr"},
+		"remote base, pr": {func(f *Facts) { f.BaseTip = "" }, pr, "push pull_request", ""},
+		"dirty base":      {func(f *Facts) { f.Holders[0].Unsaved.Uncommitted = 1 }, merge, "", "git -C /repo stash"},
+		"dirty base, pr":  {func(f *Facts) { f.Holders[0].Unsaved.Uncommitted = 1 }, pr, "push pull_request", ""},
+		"busy base":       {func(f *Facts) { f.Holders[0].Session, f.Holders[0].Doing = "session.lead", session.Working }, merge, "", "where session.lead is working"},
+		"two checkouts":   {func(f *Facts) { f.Holders = append(f.Holders, Holder{Path: "/two"}) }, merge, "", "checked out twice"},
+		"no checkout":     {func(f *Facts) { f.Holders = nil }, merge, "merge advance", ""},
+		"conflict":        {func(f *Facts) { f.Conflict = []string{"b", "a"} }, merge, "", "in 2 files; nothing was changed:\n  a\n  b\nagentform send api"},
+		"conflict, clone": {func(f *Facts) { f.Conflict, f.Ref = []string{"a"}, "refs/agentform/api-1/agents/api" }, merge, "", "git switch main && git merge refs/agentform/api-1/agents/api"},
+		"conflict, pr":    {func(f *Facts) { f.Conflict = []string{"a"} }, pr, "push pull_request", ""},
+		"no remote":       {func(f *Facts) { f.Remote = Remote{} }, pr, "", "git remote add"},
+	} {
+		f := atRest()
+		if x.change != nil {
+			x.change(&f)
+		}
+		steps, err := Decide(f, x.request)
+		var kinds []string
+		for _, s := range steps {
+			kinds = append(kinds, s.Kind)
+		}
+		if got := strings.Join(kinds, " "); got != x.steps || (err != nil) != (x.refused != "") || err != nil && !strings.Contains(err.Error(), x.refused) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestMessageOf(t *testing.T) {
+	one := []git.Commit{{Author: "Ann <a@x>", Message: "Add a\n\nBecause.\n\nCo-authored-by: Bob <b@x>"}}
+	two := append(one, git.Commit{Author: "Cem <c@x>", Message: "Fix a\n\nco-authored-by: bob <B@x>\nSigned-off-by: Cem <c@x>"})
+	for name, x := range map[string]struct {
+		request Request
+		commits []git.Commit
+		base    string
+		want    Message
+	}{
+		"merge":        {Request{Method: Merge}, one, "main", Message{Text: "Merge branch 'agents/api'"}},
+		"merge into":   {Request{Method: Merge}, one, "release", Message{Text: "Merge branch 'agents/api' into release"}},
+		"merge, asked": {Request{Method: Merge, Message: "Mine"}, one, "main", Message{Text: "Mine"}},
+		"one commit":   {Request{Method: Squash}, one, "main", Message{"Add a\n\nBecause.\n\nCo-authored-by: Bob <b@x>\n", "Ann <a@x>"}},
+		"two commits": {Request{Method: Squash}, two, "main",
+			Message{"Add a\n\n* Add a\n* Fix a\n\nCo-authored-by: Bob <b@x>\nSigned-off-by: Cem <c@x>\nCo-authored-by: Cem <c@x>\n", "Ann <a@x>"}},
+		"asked": {Request{Method: Squash, Message: "Mine\n\nWhy."}, one, "main", Message{"Mine\n\nWhy.\n\nCo-authored-by: Bob <b@x>\n", "Ann <a@x>"}},
+		"to be": {Request{Method: Squash, Commit: "Later"}, nil, "main", Message{Text: "Later"}},
+	} {
+		f := atRest()
+		f.Commits, f.Base = x.commits, x.base
+		if got := MessageOf(f, x.request); got != x.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestAddress(t *testing.T) {
+	for remote, want := range map[string]string{
+		"git@github.com:shop/api.git":                       "https://github.com/shop/api/compare/main...agents/api%231?expand=1",
+		"https://me:secret@github.com/shop/api":             "https://github.com/shop/api/compare/main...agents/api%231?expand=1",
+		"ssh://git@ssh.github.com:443/shop/api.git":         "https://github.com/shop/api/compare/main...agents/api%231?expand=1",
+		"git@gitlab.example.org:group/sub/api.git":          "https://gitlab.example.org/group/sub/api/-/merge_requests/new?merge_request%5Bsource_branch%5D=agents%2Fapi%231&merge_request%5Btarget_branch%5D=main",
+		"https://gitlab.example.org:8443/shop/api.git":      "https://gitlab.example.org:8443/shop/api/-/merge_requests/new?merge_request%5Bsource_branch%5D=agents%2Fapi%231&merge_request%5Btarget_branch%5D=main",
+		"git@bitbucket.org:shop/api.git":                    "https://bitbucket.org/shop/api/pull-requests/new?source=agents%2Fapi%231&dest=main",
+		"https://bitbucket.example.org/scm/SHOP/api.git":    "https://bitbucket.example.org/projects/SHOP/repos/api/pull-requests?create&sourceBranch=refs%2Fheads%2Fagents%2Fapi%231&targetBranch=refs%2Fheads%2Fmain",
+		"ssh://git@bitbucket.example.org:7999/~ann/api.git": "https://bitbucket.example.org/users/ann/repos/api/pull-requests?create&sourceBranch=refs%2Fheads%2Fagents%2Fapi%231&targetBranch=refs%2Fheads%2Fmain",
+		"ssh://git@codeberg.org/shop/api.git":               "https://codeberg.org/shop/api/compare/main...agents/api%231",
+		"git@git.example.org:shop/api.git":                  "",
+		"/srv/git/api.git":                                  "",
+		"file:///srv/git/api.git":                           "",
+		"../api.git":                                        "",
+	} {
+		if got := PlaceOf(remote).Address("agents/api#1", "main"); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", remote, got, want)
+		}
+	}
+	if p := PlaceOf("/srv/git/api.git"); p != (Place{}) {
+		t.Errorf("a folder is at %v", p)
+	}
+}
+
+func TestOffered(t *testing.T) {
+	said := "remote: \nremote: Create a pull request for 'x':\nremote:   https://git.example.org/shop/api/compare/main...x\nremote: \nTo git.example.org:shop/api.git\n"
+	if got := Offered(said); got != "https://git.example.org/shop/api/compare/main...x" || Offered("To x\n") != "" {
+		t.Errorf("got %q", got)
+	}
+	if got := LastAddress("Creating…\nhttps://github.com/shop/api/pull/12\n"); got != "https://github.com/shop/api/pull/12" || LastAddress("none") != "" {
+		t.Errorf("got %q", got)
+	}
+}

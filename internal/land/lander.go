@@ -1,0 +1,360 @@
+package land
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/session"
+)
+
+// Lander lands the work of one recorded session.
+type Lander struct {
+	Record  session.Record
+	Ref     string // in the repository, for what was landed: refs/agentform/NAME/BRANCH
+	Dir     string // for scratch checkouts; it is made
+	Environ environ.Vars
+	Doing   session.Activity
+	Asks    string
+	// Sessions tells who works in a checkout, and what they do.
+	Sessions func(path string) (session.Address, session.Activity)
+	// Elsewhere runs git in the workspace, if its agent is not trusted on this machine; else
+	// it is nil.
+	Elsewhere git.Runner
+	LockWait  time.Duration
+}
+
+// Landed is what became of the work.
+type Landed struct {
+	Address session.Address `json:"address"`
+	Branch  string          `json:"branch"`
+	Commit  string          `json:"commit"` // of the branch
+	Base    string          `json:"base"`
+	Method  Method          `json:"method"`
+	Done    bool            `json:"landed"`  // the base has the work
+	Already bool            `json:"already"` // it had it before
+	Commits int             `json:"commits"` // that were landed or pushed
+	From    string          `json:"base_was"`
+	To      string          `json:"base_is"`
+	Moved   string          `json:"checkout"` // of the base, which moved along; empty: there is none
+	Remote  string          `json:"remote"`   // that the branch was pushed to
+	URL     string          `json:"url"`      // of the pull request, or where to open it
+	Open    bool            `json:"opened"`   // the pull request is open
+	Note    string          `json:"note"`     // why a tool did not open it
+	Steps   []Step          `json:"steps"`
+}
+
+func (l *Lander) clone() bool { return l.Record.Tree.Mode == session.Clone }
+
+// trusted reports whether programs in the workspace, such as hooks, may run on this machine.
+func (l *Lander) trusted() bool { return l.Record.Spec.Runtime.Traits().HostProcesses }
+
+func (l *Lander) user(ctx context.Context) (git.User, error) {
+	u := git.User{Environ: l.Environ}
+	var err error
+	if !l.trusted() {
+		u.Hooks, err = git.HooksOf(ctx, l.Record.Tree.Repo)
+	}
+	return u, err
+}
+
+// Look finds the facts. The branch of a clone is fetched.
+func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
+	t := l.Record.Tree
+	f = Facts{Address: l.Record.Address, Branch: t.Branch, Doing: l.Doing, Asks: l.Asks}
+	look, ref := git.Look, "refs/heads/"+t.Branch
+	if l.clone() {
+		look, ref, f.Ref = git.LookClone, l.Ref, l.Ref
+	}
+	if f.At = look(t.Path); f.At.Err != nil {
+		return f, f.At.Err
+	}
+	if f.At.Exists && f.At.Git {
+		runner := l.Elsewhere
+		if runner == nil {
+			runner = git.Here(t.Path)
+		}
+		if f.Unsaved, err = git.Unsaved(ctx, t.Path, runner); err != nil {
+			return f, fmt.Errorf("look for what is not committed: %w", err)
+		}
+		if l.clone() && f.At.Branch == t.Branch {
+			if _, err := git.Fetch(ctx, t.Repo, t.Path, t.Branch, ref); err != nil {
+				return f, err
+			}
+		}
+	}
+	if f.Commit, err = git.Tip(ctx, t.Repo, ref); err != nil || f.Commit == "" {
+		return f, err
+	}
+	return f, l.lookAtBase(ctx, q, &f)
+}
+
+func (l *Lander) lookAtBase(ctx context.Context, q Request, f *Facts) (err error) {
+	repo := l.Record.Tree.Repo
+	if f.Remote.Name, f.Remote.URL, err = git.Remote(ctx, repo, f.Branch); err != nil {
+		return err
+	}
+	base := git.Base{Name: q.Into, Commit: q.Into}
+	if q.Into == "" {
+		bases, err := git.BasesOf(repo)
+		if err != nil {
+			return err
+		}
+		base = bases.Base(f.Branch, l.Record.Spec.Workspace.Base)
+	}
+	if f.Base = strings.TrimPrefix(base.Name, "refs/heads/"); f.Base == "" || f.Base == f.Branch {
+		return nil
+	}
+	if f.BaseTip, err = git.Tip(ctx, repo, "refs/heads/"+f.Base); err != nil {
+		return err
+	}
+	compare := []string{f.BaseTip}
+	if f.BaseTip == "" {
+		short, is := strings.CutPrefix(f.Base, f.Remote.Name+"/")
+		tip, err := git.Tip(ctx, repo, "refs/remotes/"+f.Base)
+		if err != nil || !is || tip == "" {
+			return err // Decide refuses it
+		}
+		compare = []string{tip}
+		if q.Method == PR {
+			f.Base = short
+		}
+	} else if f.Remote.Name != "" { // that may have it from a pull request
+		tip, err := git.Tip(ctx, repo, "refs/remotes/"+f.Remote.Name+"/"+f.Base)
+		if err != nil {
+			return err
+		}
+		if tip != "" && tip != f.BaseTip {
+			compare = append(compare, tip)
+		}
+	}
+	for _, tip := range compare {
+		if f.Merged, err = git.Merged(ctx, repo, f.Commit, tip); err != nil || f.done() {
+			return err
+		}
+	}
+	if f.Commits, err = git.Commits(ctx, repo, compare[0], f.Commit); err != nil {
+		return err
+	}
+	if _, f.Conflict, _, err = git.MergeTree(ctx, repo, compare[0], f.Commit); err != nil {
+		return err
+	}
+	return l.lookAtHolders(ctx, f)
+}
+
+func (l *Lander) lookAtHolders(ctx context.Context, f *Facts) error {
+	paths, err := git.Checkouts(ctx, l.Record.Tree.Repo, f.Base)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		h := Holder{Path: path}
+		if h.Unsaved, err = git.Unsaved(ctx, path, git.Here(path)); err != nil {
+			return fmt.Errorf("look at the checkout of %s: %w", f.Base, err)
+		}
+		h.Unsaved.Untracked = 0
+		h.Session, h.Doing = l.Sessions(path)
+		f.Holders = append(f.Holders, h)
+	}
+	return nil
+}
+
+// attempts bounds how often a base that moves meanwhile is merged with again.
+const attempts = 3
+
+// Land carries out what Decide says. report is called before each step.
+func (l *Lander) Land(ctx context.Context, q Request, report func(Step)) (done Landed, err error) {
+	release, err := l.lock(ctx)
+	if err != nil {
+		return done, err
+	}
+	defer release()
+	u, err := l.user(ctx)
+	if err != nil {
+		return done, err
+	}
+	var before []Step // of what was committed
+	for n := 1; ; n++ {
+		f, err := l.Look(ctx, q)
+		if err != nil {
+			return done, err
+		}
+		steps, err := Decide(f, q)
+		if err != nil {
+			return done, err
+		}
+		done = Landed{Address: f.Address, Branch: f.Branch, Commit: f.Commit, Base: f.Base, Method: q.Method,
+			Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Steps: append(before, steps...)}
+		if len(steps) == 0 {
+			done.Done, done.Already = true, true
+			return done, nil
+		}
+		if steps[0].Kind == "commit" {
+			report(steps[0])
+			if err := l.commit(ctx, q); err != nil {
+				return done, fmt.Errorf("commit in %s: %w", l.Record.Tree.Path, err)
+			}
+			before, n = slices.Clip(steps[:1]), 0
+			q.Commit = "" // what changes from now on is refused
+			continue
+		}
+		if q.Method == PR {
+			err := l.open(ctx, u, f, q, &done, report)
+			return done, err
+		}
+		report(steps[0])
+		done.To, err = l.merge(ctx, u, f, q)
+		if files := (*git.ConflictError)(nil); errors.As(err, &files) {
+			return done, conflict(f, files.Files)
+		}
+		if err != nil {
+			return done, err
+		}
+		err = l.advance(ctx, u, f, &done)
+		if !errors.Is(err, git.ErrMoved) || n >= attempts {
+			return done, err
+		}
+	}
+}
+
+// lock keeps other landings of the project out, and removes what a killed one left.
+func (l *Lander) lock(ctx context.Context) (release func(), err error) {
+	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	file := flock.New(filepath.Join(l.Dir, "lock"))
+	limited, cancel := context.WithTimeout(ctx, max(l.LockWait, time.Millisecond))
+	defer cancel()
+	if held, err := file.TryLockContext(limited, 50*time.Millisecond); !held {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, errors.Join(errors.New("another agentform land is under way in this project\nwait for it, or raise --lock-timeout"), ignoreDeadline(err))
+	}
+	entries, err := os.ReadDir(l.Dir)
+	for _, e := range entries {
+		if err == nil && e.IsDir() {
+			err = git.RemoveScratch(ctx, l.Record.Tree.Repo, filepath.Join(l.Dir, e.Name()))
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("remove what an interrupted landing left: %w", err), file.Close())
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+func ignoreDeadline(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// commit commits all in the workspace, where and as its agent does.
+func (l *Lander) commit(ctx context.Context, q Request) error {
+	if l.Elsewhere == nil {
+		u := git.User{Environ: l.Environ}
+		if !l.trusted() {
+			u.Hooks = git.NoHooks
+		}
+		return u.CommitAll(ctx, l.Record.Tree.Path, q.Commit, q.Verify)
+	}
+	if _, err := l.Elsewhere(ctx, "add", "--all"); err != nil {
+		return err
+	}
+	_, err := l.Elsewhere(ctx, "commit", "--quiet", "-m", q.Commit)
+	return err
+}
+
+// merge returns a commit that has the base and the work.
+func (l *Lander) merge(ctx context.Context, u git.User, f Facts, q Request) (_ string, err error) {
+	path, err := os.MkdirTemp(l.Dir, "merge-")
+	if err != nil {
+		return "", err
+	}
+	s, err := u.NewScratch(ctx, l.Record.Tree.Repo, path, f.BaseTip, q.Verify)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	switch m := MessageOf(f, q); q.Method {
+	case Squash:
+		return s.Squash(ctx, f.Commit, m.Text, m.Author)
+	case Rebase:
+		return s.Rebase(ctx, f.Commit)
+	default:
+		return s.Merge(ctx, f.Commit, m.Text)
+	}
+}
+
+// advance moves the base to what was merged.
+func (l *Lander) advance(ctx context.Context, u git.User, f Facts, done *Landed) error {
+	if len(f.Holders) > 0 {
+		done.Moved = f.Holders[0].Path
+	}
+	if err := git.Mark(ctx, l.Record.Tree.Repo, l.Ref, f.Commit); err != nil {
+		return err
+	}
+	if err := u.Advance(ctx, l.Record.Tree.Repo, f.Base, f.BaseTip, done.To, done.Moved); err != nil {
+		return fmt.Errorf("move %s: %w", f.Base, err)
+	}
+	done.Done = true
+	return nil
+}
+
+// open pushes the branch and opens a pull request, or says where to.
+func (l *Lander) open(ctx context.Context, u git.User, f Facts, q Request, done *Landed, report func(Step)) error {
+	report(done.Steps[len(done.Steps)-2])
+	said, err := u.Push(ctx, l.Record.Tree.Repo, f.Remote.Name, f.Commit, f.Branch, !l.clone(), q.Verify)
+	if err != nil {
+		return fmt.Errorf("push %s to %s: %w", f.Branch, f.Remote.Name, err)
+	}
+	done.Remote = f.Remote.Name
+	if err := git.Mark(ctx, l.Record.Tree.Repo, l.Ref, f.Commit); err != nil {
+		return err
+	}
+	place := PlaceOf(f.Remote.URL)
+	done.URL = cmp.Or(place.Address(f.Branch, f.Base), Offered(said))
+	line := ToolOf(place.Forge, f.Branch, f.Base, MessageOf(f, q))
+	if line == nil {
+		return nil
+	}
+	program, found := l.Environ.Program(line[0], l.Record.Tree.Repo)
+	if !found {
+		done.Note = line[0] + " is not installed"
+		return nil
+	}
+	report(done.Steps[len(done.Steps)-1])
+	out, err := l.tool(ctx, program, line)
+	url := LastAddress(out)
+	switch {
+	case err == nil && url != "", strings.Contains(out, "already exists") && url != "":
+		done.URL, done.Open = url, true
+	case err != nil && ctx.Err() != nil:
+		return err
+	default:
+		done.Note = strings.TrimSpace(fmt.Sprintf("%s %s %s: %s", line[0], line[1], line[2], firstLine(cmp.Or(strings.TrimSpace(out), fmt.Sprint(err)))))
+	}
+	return nil
+}
+
+func (l *Lander) tool(ctx context.Context, program string, line []string) (string, error) {
+	c := exec.CommandContext(ctx, program, line[1:]...)
+	c.Dir, c.Env = l.Record.Tree.Repo, l.Environ
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = 2 * time.Second
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
