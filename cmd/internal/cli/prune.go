@@ -11,12 +11,13 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/prune"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
 
 func pruneCommand(a *app) *cobra.Command {
-	var apply, approved bool
+	var apply, approved, merged bool
 	c := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove unused worktrees and files",
@@ -26,28 +27,35 @@ with --apply removes them.
 A workspace is removed only if it has no uncommitted changes, untracked files or
 unreferenced commits, also in worktrees and repositories below it; otherwise it is kept and
 the reason shown. Files that git ignores are removed with it. Branches, histories and
-transcripts are always kept, and so is what a running session needs, in the state or not.`,
+transcripts are always kept, and so is what a running session needs, in the state or not.
+
+With --merged the branches of sessions that are gone are removed, too, if all their work is
+in the branch of the repository's own checkout, in the default branch of its remote, in main
+or in master, also after a squash or a rebase. These are the branches of removed workspaces,
+and those that land and fetch took over. Fetch first what was merged elsewhere.`,
 		Example: `  agentform prune
   agentform prune --apply
-  agentform prune --auto-approve`,
+  agentform prune --auto-approve
+  agentform prune --merged --apply`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if a.globals.json && apply && !approved {
 				return usageError{c.CommandPath(), errors.New("--json cannot ask for approval: it needs --auto-approve")}
 			}
-			return runPrune(c.Context(), a, apply || approved, approved)
+			return runPrune(c.Context(), a, apply || approved, approved, merged)
 		},
 	}
 	c.Flags().BoolVar(&apply, "apply", false, "remove after confirmation")
+	c.Flags().BoolVar(&merged, "merged", false, "also remove merged branches of sessions that are gone")
 	c.Flags().BoolVar(&approved, "auto-approve", false, "remove without confirmation")
 	return c
 }
 
-func runPrune(ctx context.Context, a *app, apply, approved bool) error {
+func runPrune(ctx context.Context, a *app, apply, approved, merged bool) error {
 	p, s, err := a.openOptional()
 	if err != nil {
 		return err
 	}
-	found, err := leftovers(ctx, p, s)
+	found, err := leftovers(ctx, p, s, merged)
 	if err != nil {
 		return err
 	}
@@ -59,12 +67,12 @@ func runPrune(ctx context.Context, a *app, apply, approved bool) error {
 		if err := view.Prune(a.env.Stdout, a.out(), found); err != nil {
 			return err
 		}
-		if err := confirm(a, "Remove these?", a.command+" --auto-approve"); err != nil {
+		if err := confirm(a, "Remove these?", a.command+flagIf(merged, " --merged")+" --auto-approve"); err != nil {
 			return err
 		}
 	}
 	if removes && apply {
-		if found, err = removeLeftovers(ctx, p, found); err != nil {
+		if found, err = removeLeftovers(ctx, p, found, merged); err != nil {
 			return err
 		}
 	}
@@ -79,30 +87,41 @@ func runPrune(ctx context.Context, a *app, apply, approved bool) error {
 	case has(prune.Failed):
 		return outcome(exitError)
 	case removes && !apply && !a.globals.json:
-		fmt.Fprintln(a.env.Stderr, "\nNothing was removed. To remove it: agentform prune --apply")
+		fmt.Fprintln(a.env.Stderr, "\nNothing was removed. To remove it: agentform prune"+flagIf(merged, " --merged")+" --apply")
 	}
 	return nil
 }
 
-func leftovers(ctx context.Context, p *project.Project, s state.State) ([]prune.Leftover, error) {
+func flagIf(given bool, flag string) string {
+	if given {
+		return flag
+	}
+	return ""
+}
+
+func leftovers(ctx context.Context, p *project.Project, s state.State, merged bool) ([]prune.Leftover, error) {
 	socket, err := p.HubSocket()
 	if err != nil {
 		return nil, err
 	}
 	r := p.Reconciler(project.ToRead)
-	return prune.Find(ctx, prune.Input{
+	repo := ""
+	if co := git.Look(p.Manifest.Root); co.Git {
+		repo = p.Manifest.Root
+	}
+	return prune.Find(ctx, prune.Input{Merged: merged, Repo: repo,
 		DataDir: p.Manifest.DataDir, HubSocket: socket, Records: s.Sessions, Launched: p.Launched,
 		Runtime: func(spec session.RuntimeSpec) (session.Runtime, error) { return r.Opened(s.Lineage, spec) },
 	})
 }
 
-func removeLeftovers(ctx context.Context, p *project.Project, approved []prune.Leftover) (_ []prune.Leftover, err error) {
+func removeLeftovers(ctx context.Context, p *project.Project, approved []prune.Leftover, merged bool) (_ []prune.Leftover, err error) {
 	store, err := p.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	found, err := leftovers(ctx, p, store.State())
+	found, err := leftovers(ctx, p, store.State(), merged)
 	if err == nil {
 		prune.Apply(ctx, found, approved)
 	}

@@ -33,6 +33,9 @@ type Leftover struct {
 	Bytes  int64  `json:"bytes"`
 	Action Action `json:"action"`
 	Reason string `json:"reason"`
+
+	repo string // of a branch
+	ref  git.Ref
 }
 
 // Kind says what is left over.
@@ -45,6 +48,7 @@ const (
 	Prompt    Kind = "prompt"
 	Shim      Kind = "guest" // a version of the shim; the value is its former name
 	Socket    Kind = "socket"
+	Branch    Kind = "branch" // the path is the full name of its ref
 )
 
 // Action says what is done with a Leftover.
@@ -65,6 +69,8 @@ type Input struct {
 	Records   []session.Record
 	Runtime   func(session.RuntimeSpec) (session.Runtime, error)
 	Launched  func(run string) *session.Spec
+	Merged    bool   // also find merged branches
+	Repo      string // the project's, for those
 }
 
 type search struct {
@@ -73,6 +79,7 @@ type search struct {
 	runs      map[string]bool // that are needed
 	noEngines bool            // an engine did not answer, so containers are left alone
 	found     []Leftover
+	checkouts []session.Checkout // to be removed, with a branch
 }
 
 // Find leaves out what may be needed, and fails if tmux does not show what runs.
@@ -100,6 +107,9 @@ func Find(ctx context.Context, in Input) ([]Leftover, error) {
 	x.prompts()
 	x.shims()
 	x.sockets(ctx)
+	if in.Merged {
+		return x.found, x.branches(ctx)
+	}
 	return x.found, nil
 }
 
@@ -138,6 +148,8 @@ func remove(ctx context.Context, l Leftover) error {
 		return nil
 	case Run:
 		return rundir.Remove(l.Path)
+	case Branch:
+		return git.DeleteRef(ctx, l.repo, l.ref.Name, l.ref.Commit)
 	}
 	return os.Remove(l.Path)
 }
@@ -219,6 +231,7 @@ func (x *search) workspace(ctx context.Context, path string) (Action, string) {
 	case co.Branch == "":
 		return Remove, "it is clean"
 	}
+	x.checkouts = append(x.checkouts, co)
 	return Remove, "it is clean; its branch " + co.Branch + " stays"
 }
 

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/agentform/agentform/cmd/internal/prune"
 	"github.com/agentform/agentform/internal/wire"
@@ -48,8 +49,8 @@ func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	for _, l := range all {
 		switch {
 		case l.Action != action:
-		case l.Kind == prune.Workspace || action == prune.Keep || action == prune.Failed:
-			row(l.Kind, cell{l.Path, bold}, l.Bytes, l.Reason)
+		case l.Kind == prune.Workspace || l.Kind == prune.Branch || action == prune.Keep || action == prune.Failed:
+			row(l.Kind, cell{strings.TrimPrefix(l.Path, "refs/heads/"), bold}, l.Bytes, l.Reason)
 		default:
 			counts[l.Kind]++
 			bytes[l.Kind] += l.Bytes
