@@ -35,6 +35,7 @@ const (
 	OverrideLifted  Kind = "override_lifted"
 	Sent            Kind = "sent"
 	Moved           Kind = "moved"     // to another address: Old and New
+	Landed          Kind = "landed"    // Old is the commit of its branch, New that of the base, if that moved
 	WorkKept        Kind = "work_kept" // a workspace was not removed, and why
 
 	// Events of the hub, each once an episode.

@@ -51,7 +51,7 @@ makes the changes.`,
 	add("main", initCommand(a), validateCommand(a), fmtCommand(a), planCommand(a), driftCommand(a), graphCommand(a), applyCommand(a),
 		destroyCommand(a), statusCommand(a), servicesCommand(a), watchCommand(a), showCommand(a))
 	add("session", attachCommand(a), sendCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
-		runCommand(a), adoptCommand(a), fetchCommand(a))
+		runCommand(a), adoptCommand(a), fetchCommand(a), landCommand(a))
 	add("session", overrideCommands(a)...)
 	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), versionCommand(a))
 	c.AddCommand(shimCommand(a), lifecycleTopic())
@@ -103,6 +103,7 @@ var otherNames = map[string][]string{
 	"serve":   {"daemon", "supervise"},
 	"doctor":  {"check", "notify"},
 	"prune":   {"clean", "gc"},
+	"land":    {"merge", "integrate"},
 	"watch":   {"top"},
 }
 

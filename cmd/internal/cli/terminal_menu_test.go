@@ -112,10 +112,16 @@ func (w *world) leave() {
 	}
 }
 
-// attach attaches to the session in a terminal. wait waits for its end.
+// attach attaches to the session in a terminal.
 func (w *world) attach() (shown *screen, terminal io.Writer, wait func()) {
 	w.t.Helper()
-	c := w.command("attach", "api")
+	return w.inTerminal("attach", "api")
+}
+
+// inTerminal runs agentform in a terminal. wait waits for its end.
+func (w *world) inTerminal(args ...string) (shown *screen, terminal io.Writer, wait func()) {
+	w.t.Helper()
+	c := w.command(args...)
 	c.Env = append(c.Env, "TERM=xterm-256color")
 	shown = &screen{}
 	c.Stderr = shown // tmux throws away what a terminal has not shown yet when it takes it over
@@ -130,7 +136,7 @@ func (w *world) attach() (shown *screen, terminal io.Writer, wait func()) {
 		hung := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // Wait then says so
 		defer hung.Stop()
 		if err := c.Wait(); err != nil {
-			w.t.Fatalf("attach: %v\n%s", err, shown)
+			w.t.Fatalf("%v: %v\n%s", args, err, shown)
 		}
 	}
 }

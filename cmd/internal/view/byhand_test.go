@@ -2,12 +2,14 @@ package view
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentform/agentform/cmd/internal/prune"
+	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -29,6 +31,21 @@ func TestByHand(t *testing.T) {
 	}
 	styles(t, "fetch", false, func(w io.Writer, s Style) error { return FetchedLines(w, s, fetched) })
 	golden(t, "fetch.json", func(w io.Writer) error { return FetchedJSON(w, fetched) })
+	merged := land.Landed{Address: "session.api", Branch: "agents/api", Commit: "f1ff7eec0ffee0000000000000000000000000000", Base: "main", Method: land.Squash,
+		Done: true, Commits: 3, From: "0123456c0ffee0000000000000000000000000000", To: "7654321c0ffee0000000000000000000000000000", Moved: "/home/dev/shop",
+		Steps: []land.Step{{Kind: "squash", Detail: "squash 3 commits of agents/api into one: Add retries"}, {Kind: "advance", Detail: "move main, checked out at /home/dev/shop"}}}
+	cleaned := Cleanup{Stopped: true, Removed: true, Tree: true, Branch: true, File: "/home/dev/shop/agentform.hcl", Line: 6, Source: "session \"api\" {\n  agent = \"claude\"\n}"}
+	styles(t, "land", false, func(w io.Writer, s Style) error {
+		pushed := land.Landed{Address: "session.web", Branch: "agents/web", Base: "main", Method: land.PR, Remote: "origin", URL: "https://github.com/shop/api/compare/main...agents/web?expand=1", Note: "gh is not installed"}
+		opened := pushed
+		opened.URL, opened.Open = "https://github.com/shop/api/pull/12", true
+		f := land.Facts{Address: "session.docs", Branch: "agents/docs", Base: "main"}
+		return errors.Join(LandStep(w, s, "session.api", merged.Steps[0]), Landed(w, s, merged), Cleaned(w, s, merged, cleaned),
+			Cleaned(w, s, merged, Cleanup{Removed: true, Kept: "branch agents/api stays: it is checked out at /elsewhere", File: "/home/dev/shop/agentform.hcl", Line: 9}),
+			Landed(w, s, pushed), Landed(w, s, opened), LandPlan(w, s, f, merged.Steps), LandPlan(w, s, f, nil),
+			Landed(w, s, land.Landed{Address: "session.docs", Branch: "agents/docs", Base: "main", Done: true, Already: true}))
+	})
+	golden(t, "land.json", func(w io.Writer) error { return LandJSON(w, merged, cleaned, false) })
 	left := func(done bool) []prune.Leftover {
 		action := prune.Remove
 		if done {
@@ -37,6 +54,7 @@ func TestByHand(t *testing.T) {
 		return []prune.Leftover{
 			{Kind: "workspace", Path: data + "/workspaces/api-5e897c/agents-api", Bytes: 4_200_000, Action: action, Reason: "it is clean; its branch agents/api stays"},
 			{Kind: "workspace", Path: data + "/workspaces/web-1a2b3c/agents-web", Bytes: 12_000, Action: prune.Keep, Reason: "it holds 2 uncommitted changes"},
+			{Kind: "branch", Path: "refs/heads/agents/docs", Action: action, Reason: "it is merged into main (at f1ff7ee)"},
 			{Kind: "run", Path: data + "/runs/00112233445566aa", Bytes: 2300, Action: action, Reason: "no session needs it"},
 			{Kind: "run", Path: data + "/runs/00112233445566bb", Bytes: 2300, Action: action, Reason: "no session needs it"},
 			{Kind: "prompt", Path: data + "/blobs/ab12", Bytes: 17, Action: prune.Failed, Reason: "remove /blobs/ab12: permission denied"},

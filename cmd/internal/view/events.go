@@ -59,7 +59,7 @@ func eventWords(e history.Event) string {
 	if e.Elapsed > 0 {
 		add("after " + Elapsed(e.Elapsed.D()))
 	}
-	if e.By != "" && slices.Contains([]history.Kind{history.OverrideSet, history.OverrideLifted, history.Sent}, e.Kind) {
+	if e.By != "" && slices.Contains([]history.Kind{history.OverrideSet, history.OverrideLifted, history.Sent, history.Landed}, e.Kind) {
 		add("by " + e.By)
 	}
 	words := strings.Join(parts, " ")
@@ -92,7 +92,7 @@ func kindInk(k history.Kind) ink {
 		return red
 	case history.ApplySkipped, history.RunEnded, history.WorkKept, history.Held:
 		return yellow
-	case history.ApplyComplete, history.Ready, history.Healthy, history.BranchRestored:
+	case history.ApplyComplete, history.Ready, history.Healthy, history.BranchRestored, history.Landed:
 		return green
 	}
 	return noInk

@@ -1,0 +1,372 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/land"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+type landOptions struct {
+	land.Request
+	dryRun             bool
+	stop, remove, keep bool
+}
+
+func landCommand(a *app) *cobra.Command {
+	var o landOptions
+	var merge, squash, rebase, pr, noVerify bool
+	c := &cobra.Command{
+		Use:   "land ADDR",
+		Short: "Bring a session's work to its base branch",
+		Long: `Merges the branch of a session into its base, or opens a pull request, and then offers to
+stop the session, remove its worktree and delete the branch.
+
+The base is the workspace's base in the manifest. Without one it is the branch of the
+repository's own checkout, the default branch of its remote, main or master: the first of
+them that is another branch than the session's. --into names another.
+
+The session must be at rest, and its work committed; --commit commits the rest first. The
+work is merged in a temporary checkout, with your hooks and signing, and then the base is
+moved, together with a checkout that has it checked out. If that has uncommitted changes, or
+if files conflict, nothing is changed. The branch of a container's clone is fetched first.
+
+With --pr the branch is pushed, and gh or glab opens the pull request; if it is not
+installed, the address to open is printed.
+
+What happens afterwards is asked at a terminal. --remove, --stop and --keep answer in advance.
+Interrupted or killed, the same command goes on.`,
+		Example: `  agentform land api
+  agentform land api --squash -m 'Add retries' --remove
+  agentform land 'worker["web"]' --rebase --dry-run
+  agentform land api --commit 'Add tests' --pr`,
+		RunE: func(c *cobra.Command, args []string) error {
+			given := slices.DeleteFunc([]string{"--merge", "--squash", "--rebase", "--pr"}, func(flag string) bool { return !c.Flag(flag[2:]).Changed })
+			after := slices.DeleteFunc([]string{"--stop", "--remove", "--keep"}, func(flag string) bool { return !c.Flag(flag[2:]).Changed })
+			switch {
+			case len(given) > 1:
+				return usageError{c.CommandPath(), fmt.Errorf("%s exclude each other", strings.Join(given, " and "))}
+			case len(after) > 1:
+				return usageError{c.CommandPath(), fmt.Errorf("%s exclude each other", strings.Join(after, " and "))}
+			case rebase && o.Message != "":
+				return usageError{c.CommandPath(), errors.New("--rebase keeps the messages of the commits: leave --message out")}
+			case pr && o.remove:
+				return usageError{c.CommandPath(), errors.New("--pr cannot remove what is not merged yet: give --remove when the pull request is merged")}
+			case c.Flag("commit").Changed && strings.TrimSpace(o.Commit) == "":
+				return usageError{c.CommandPath(), errors.New("--commit needs a message")}
+			}
+			o.Method = land.Merge
+			if len(given) == 1 {
+				o.Method = land.Method(given[0][2:])
+			}
+			o.Verify = !noVerify
+			return runLand(c.Context(), a, args[0], o)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&merge, "merge", false, "merge as git merge does: fast-forward if possible, else with a merge commit (default)")
+	f.BoolVar(&squash, "squash", false, "make one commit of all")
+	f.BoolVar(&rebase, "rebase", false, "put the commits on top of the base")
+	f.BoolVar(&pr, "pr", false, "push the branch and open a pull request")
+	f.StringVar(&o.Commit, "commit", "", "first commit what is uncommitted, with this `message`")
+	f.StringVarP(&o.Message, "message", "m", "", "`message` of the merge, the squashed commit or the pull request")
+	f.StringVar(&o.Into, "into", "", "`branch` to land on, instead of the base")
+	f.BoolVar(&noVerify, "no-verify", false, "skip the git hooks that can refuse, as git does")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only show what would be done")
+	f.BoolVar(&o.remove, "remove", false, "then stop the session, remove its worktree and delete the branch")
+	f.BoolVar(&o.stop, "stop", false, "then stop the session")
+	f.BoolVar(&o.keep, "keep", false, "then leave the session as it is, and do not ask")
+	return c
+}
+
+func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
+	p, s, err := a.openState()
+	if err != nil {
+		return err
+	}
+	address, err := resolveOne(addresses(p.Manifest.Sessions, s.Sessions), typed)
+	if err == nil && project.Find(s.Sessions, address) == nil {
+		err = errNotApplied(address)
+	}
+	if err != nil {
+		if found, again := finishRemoval(ctx, a, p, typed); found {
+			return again
+		}
+		return err
+	}
+	l, err := newLander(ctx, a, p, address)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return landDryRun(ctx, a, l, o)
+	}
+	working, stop := untilInterrupted(ctx)
+	done, err := l.Land(working, o.Request, func(step land.Step) {
+		if !a.globals.json {
+			_ = view.LandStep(a.env.Stderr, a.err(), address, step) // only progress
+		}
+	})
+	interrupted := working.Err() != nil && ctx.Err() == nil
+	stop()
+	if done.Done && !done.Already || done.Remote != "" {
+		recordLanding(a, p, l.Record, done)
+	}
+	if err != nil && interrupted {
+		fmt.Fprintln(a.env.Stderr, "Interrupted: nothing was landed. The same command goes on.")
+		return outcome(exitInterrupted)
+	}
+	if err != nil {
+		return err
+	}
+	if !a.globals.json {
+		if err := view.Landed(a.env.Stdout, a.out(), done); err != nil {
+			return err
+		}
+	}
+	after, err := cleanUp(ctx, a, p, l, done, o)
+	if a.globals.json {
+		return errors.Join(err, view.LandJSON(a.env.Stdout, done, after, false))
+	}
+	return errors.Join(err, view.Cleaned(a.env.Stdout, a.out(), done, after))
+}
+
+// newLander observes a session, and what works in other checkouts.
+func newLander(ctx context.Context, a *app, p *project.Project, address session.Address) (*land.Lander, error) {
+	e := newObserver(a, p)
+	seen, err := e.observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k := seen.of(address)
+	switch {
+	case k.Record == nil:
+		return nil, fmt.Errorf("%s has gone from the record just now", address)
+	case k.Record.Unmade():
+		return nil, fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s says what for", address, quoted(address))
+	case k.Record.Tree.Mode == session.Plain || k.Record.Tree.Mode == "":
+		return nil, fmt.Errorf("%s works in a directory without git, so it has no branch", address)
+	case k.Diagnosis.State == session.StateUnknown:
+		return nil, fmt.Errorf("%s: its state is unknown: %s", address, k.Diagnosis.Detail)
+	}
+	r := *k.Record
+	l := &land.Lander{
+		Record: r, Ref: landedRef(address, r.Tree.Branch), Dir: filepath.Join(p.Manifest.DataDir, "land"),
+		Environ: a.env.Environ, LockWait: p.LockTimeout,
+		Sessions: func(path string) (session.Address, session.Activity) {
+			for _, other := range seen.sessions {
+				if other.Record != nil && other.Record.Tree.Path == path && other.Look != nil {
+					return other.Record.Address, other.Look.Activity
+				}
+			}
+			return "", ""
+		},
+	}
+	if k.Look != nil && k.Diagnosis.Alive != nil && *k.Diagnosis.Alive {
+		l.Doing, l.Asks = k.Look.Activity, k.Look.Detection.Detail
+	}
+	if r.Tree.Mode == session.Clone && !r.Spec.Runtime.Traits().HostGit {
+		rt, err := e.reconciler.For(r.Spec)
+		if err != nil {
+			return nil, err
+		}
+		c, ok := rt.(session.Container)
+		if !ok {
+			return nil, fmt.Errorf("%s: its runtime cannot run git in its workspace", address)
+		}
+		l.Elsewhere = func(ctx context.Context, args ...string) (string, error) {
+			return c.Run(ctx, r.Spec, r.Tree.Path, append([]string{"git"}, git.ArgsElsewhere(args...)...), []string{"LC_ALL=C"})
+		}
+	}
+	return l, nil
+}
+
+// landedRef is the ref of the work that was taken over from a session, as fetch has it.
+func landedRef(address session.Address, branch string) string {
+	return git.TakenRefs + config.WorkspaceName(address) + "/" + branch
+}
+
+func landDryRun(ctx context.Context, a *app, l *land.Lander, o landOptions) error {
+	f, err := l.Look(ctx, o.Request)
+	if err != nil {
+		return err
+	}
+	steps, err := land.Decide(f, o.Request)
+	if err != nil {
+		return err
+	}
+	if !a.globals.json {
+		return view.LandPlan(a.env.Stdout, a.out(), f, steps)
+	}
+	d := land.Landed{Address: f.Address, Branch: f.Branch, Commit: f.Commit, Base: f.Base, Method: o.Method, Already: len(steps) == 0,
+		Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Steps: steps}
+	return view.LandJSON(a.env.Stdout, d, view.Cleanup{}, true)
+}
+
+func recordLanding(a *app, p *project.Project, r session.Record, d land.Landed) {
+	e := history.Event{Time: time.Now(), Address: r.Address, ID: r.ID, Run: r.Run.ID, Kind: history.Landed, By: p.Who().User, Old: d.Commit, New: d.To, Reason: string(d.Method),
+		Detail: fmt.Sprintf("%s on %s (%s)", d.Branch, d.Base, d.Method)}
+	if d.Remote != "" {
+		e.New, e.Detail = "", fmt.Sprintf("%s pushed to %s", d.Branch, d.Remote)
+	}
+	if err := history.Append(p.SessionDir(r), e); err != nil {
+		a.log.Warn("it was landed, and the history cannot be written", "error", err)
+	}
+}
+
+// cleanUp does what was asked for after landing, or asks.
+func cleanUp(ctx context.Context, a *app, p *project.Project, l *land.Lander, d land.Landed, o landOptions) (c view.Cleanup, err error) {
+	r := l.Record
+	stopped := plan.Desired(r) == session.Stopped
+	if !o.stop && !o.remove && !o.keep {
+		if a.globals.json || !terminal(a.env.Stdin) {
+			hintCleanup(a, r, d)
+			return c, nil
+		}
+		if o.remove, o.stop, err = askCleanup(a, r, d, stopped); err != nil {
+			return c, err
+		}
+	}
+	switch {
+	case o.remove && !d.Done:
+		return c, errors.New("nothing was removed: the work is not in its base")
+	case o.remove:
+		return removeLanded(ctx, a, p, l, d)
+	case o.stop && !stopped:
+		stop := overrideOptions{verb: "Stop", typed: []string{string(r.Address)}}
+		stop.Desired = session.Stopped
+		err = runQuietly(a, func(quiet *app) error { return runOverride(ctx, quiet, stop) })
+		c.Stopped = err == nil
+	}
+	return c, err
+}
+
+// hintCleanup says how to do later what nobody can be asked now.
+func hintCleanup(a *app, r session.Record, d land.Landed) {
+	switch {
+	case a.globals.json:
+	case d.Done:
+		fmt.Fprintf(a.env.Stderr, "To stop it, remove its worktree and delete the branch: agentform land %s --remove\n", quoted(r.Address))
+	default:
+		fmt.Fprintf(a.env.Stderr, "When it is merged and fetched: agentform land %s --remove\n", quoted(r.Address))
+	}
+}
+
+// askCleanup asks what is done with a session whose work is landed.
+func askCleanup(a *app, r session.Record, d land.Landed, stopped bool) (remove, stop bool, err error) {
+	switch {
+	case d.Done && r.Tree.Created:
+		fmt.Fprintf(a.env.Stderr, "\nRemove %s: stop it, remove its workspace and delete the branch %s?\n  yes, stop (only stop it) or no [no]: ", r.Address, d.Branch)
+	case d.Done:
+		fmt.Fprintf(a.env.Stderr, "\nRemove %s: stop it and forget it? Its workspace and branch stay.\n  yes, stop (only stop it) or no [no]: ", r.Address)
+	case stopped:
+		return false, false, nil
+	default:
+		fmt.Fprintf(a.env.Stderr, "\nStop %s until the pull request is merged?\n  yes or no [no]: ", r.Address)
+	}
+	text, err := answer(a)
+	if err != nil {
+		return false, false, err
+	}
+	switch strings.ToLower(text) {
+	case "yes", "y":
+		return d.Done, !d.Done, nil
+	case "stop", "s":
+		return false, true, nil
+	}
+	return false, false, nil
+}
+
+// runQuietly runs a command whose own output, with --json, would not fit the document.
+func runQuietly(a *app, run func(*app) error) error {
+	if !a.globals.json {
+		return run(a)
+	}
+	quiet := &app{env: a.env, typedIn: a.typedIn, shellDir: a.shellDir, globals: a.globals, log: a.log, command: a.command, found: a.found, project: a.project}
+	quiet.globals.json, quiet.env.Stdout = false, a.env.Stderr
+	return run(quiet)
+}
+
+// removeLanded removes a session whose work is in its base, with its workspace and branch.
+func removeLanded(ctx context.Context, a *app, p *project.Project, l *land.Lander, d land.Landed) (c view.Cleanup, err error) {
+	r, repo := l.Record, l.Record.Tree.Repo
+	// If this is killed, the ref tells the next run what is left to delete.
+	if err := git.Mark(ctx, repo, l.Ref, d.Commit); err != nil {
+		return c, err
+	}
+	err = runQuietly(a, func(quiet *app) error {
+		t, err := newReporter(quiet, "Destroy")
+		if err != nil {
+			return err
+		}
+		q := p.Request(plan.Options{Destroy: true, RemoveClean: true})
+		return applySingle(ctx, quiet, p, t, q, r.Address, r.Origin)
+	})
+	if err != nil {
+		return c, err
+	}
+	c.Stopped, c.Removed = true, true
+	c.Tree = r.Tree.Created && !fileExists(r.Tree.Path)
+	if r.Tree.Mode != session.Clone && c.Tree {
+		if err := git.DeleteRef(ctx, repo, "refs/heads/"+d.Branch, d.Commit); err != nil {
+			c.Kept = fmt.Sprintf("branch %s stays: %v", d.Branch, err)
+		}
+		c.Branch = c.Kept == ""
+	}
+	if r.Tree.Created && !c.Tree {
+		c.Kept = "its workspace and its branch stay: " + r.Tree.Path
+	} else if c.Kept == "" {
+		if err := git.DeleteRef(ctx, repo, l.Ref, d.Commit); err != nil {
+			return c, err
+		}
+	}
+	if at, declared := p.Manifest.Ranges[r.Address]; declared {
+		c.File, c.Line = at.Filename, at.Start.Line
+		if !strings.Contains(string(r.Address), "[") { // else the block has other sessions, too
+			if !filepath.IsAbs(at.Filename) {
+				at.Filename = filepath.Join(p.Dir, at.Filename)
+			}
+			c.Source = config.Source(at)
+		}
+	}
+	return c, nil
+}
+
+// finishRemoval deletes the branch of a session that a killed land has removed already.
+// found reports whether there is one.
+func finishRemoval(ctx context.Context, a *app, p *project.Project, typed string) (found bool, err error) {
+	address, err := newAddress(typed)
+	if err != nil {
+		return false, nil
+	}
+	prefix := git.TakenRefs + config.WorkspaceName(address) + "/"
+	refs, err := git.Refs(ctx, p.Manifest.Root, prefix)
+	if err != nil || len(refs) == 0 {
+		return false, nil //nolint:nilerr // without a repository there is nothing to go on with
+	}
+	for _, ref := range refs {
+		d := land.Landed{Address: address, Branch: strings.TrimPrefix(ref.Name, prefix), Commit: ref.Commit}
+		deleted, err := git.DeleteMerged(ctx, p.Manifest.Root, ref, d.Branch)
+		if err != nil {
+			return true, fmt.Errorf("%s is gone, and its branch %s stays: %w", address, d.Branch, err)
+		}
+		if err := view.Cleaned(a.env.Stdout, a.out(), d, view.Cleanup{Branch: deleted}); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}

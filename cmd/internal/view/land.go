@@ -1,0 +1,110 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentform/agentform/internal/land"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/session"
+)
+
+// LandStep writes a step that is about to be done.
+func LandStep(w io.Writer, s Style, a session.Address, step land.Step) error {
+	p := &page{Style: s}
+	p.line(p.paint(bold, string(a)+":"), " ", p.paint(noInk, step.Detail))
+	return p.flush(w)
+}
+
+// LandPlan writes what landing would do.
+func LandPlan(w io.Writer, s Style, f land.Facts, steps []land.Step) error {
+	p := &page{Style: s}
+	head := p.paint(bold, string(f.Address)+":") + " "
+	if len(steps) == 0 {
+		p.line(head, p.paint(noInk, f.Base), " has all of ", p.paint(noInk, f.Branch), " already")
+		return p.flush(w)
+	}
+	p.line(head, "would")
+	for _, step := range steps {
+		p.line("  ", p.paint(noInk, step.Detail))
+	}
+	return p.flush(w)
+}
+
+// Landed writes what landing did.
+func Landed(w io.Writer, s Style, d land.Landed) error {
+	p := &page{Style: s}
+	head := p.paint(bold, string(d.Address)+":") + " "
+	branch, base := p.paint(noInk, d.Branch), p.paint(noInk, d.Base)
+	switch {
+	case d.Already:
+		p.line(head, base, " has all of ", branch, " already")
+	case d.Open:
+		p.line(head, "pull request: ", p.paint(noInk, d.URL))
+	case d.Remote != "":
+		p.line(head, branch, " is pushed to ", p.paint(noInk, d.Remote))
+		note := "open a pull request against " + base + " there"
+		if d.URL != "" {
+			note = "open a pull request: " + p.paint(noInk, d.URL)
+		}
+		if d.Note != "" {
+			note += p.paint(dim, " ("+plaintext.OneLine(d.Note)+")")
+		}
+		p.line("  ", note)
+	default:
+		verb := map[land.Method]string{land.Merge: "merged into", land.Squash: "squashed into", land.Rebase: "rebased onto"}[d.Method]
+		moved := ""
+		if d.Moved != "" {
+			moved = " (checked out at " + p.paint(noInk, d.Moved) + ")"
+		}
+		p.line(head, fmt.Sprintf("%s is %s %s: %s, now at %s%s", branch, verb, base, plaintext.Count(d.Commits, "commit"), abbreviated(d.To), moved))
+	}
+	return p.flush(w)
+}
+
+// Cleanup is what land removed afterwards.
+type Cleanup struct {
+	Stopped bool   `json:"stopped"`        // the session
+	Removed bool   `json:"removed"`        // the session, from the state
+	Tree    bool   `json:"workspace"`      // removed
+	Branch  bool   `json:"branch_deleted"` // of the session
+	Kept    string `json:"kept"`           // what was not removed, and why
+	File    string `json:"declared_in"`    // of the manifest, if it still declares the session
+	Line    int    `json:"declared_line"`
+	Source  string `json:"declaration"` // the block to delete; empty: it has other sessions too, or none
+}
+
+// Cleaned writes what was removed after landing, and what is left to delete by hand.
+func Cleaned(w io.Writer, s Style, d land.Landed, c Cleanup) error {
+	p := &page{Style: s}
+	head := p.paint(bold, string(d.Address)+":") + " "
+	if c.Branch {
+		p.line(head, "branch ", p.paint(noInk, d.Branch), " deleted (it was at ", abbreviated(d.Commit), ")")
+	}
+	if c.Kept != "" {
+		p.line(head, p.paint(yellow, c.Kept))
+	}
+	if !c.Removed || c.File == "" {
+		return p.flush(w)
+	}
+	p.line()
+	where := p.paint(noInk, fmt.Sprintf("%s:%d", c.File, c.Line))
+	if c.Source == "" {
+		p.line(p.paint(noInk, string(d.Address)), " is still declared at ", where, ": remove it there, or the next apply creates it again.")
+		return p.flush(w)
+	}
+	p.line("The manifest still declares it. Delete this block (", where, "), or the next apply creates it again:")
+	p.line()
+	for line := range strings.Lines(c.Source) {
+		p.line(p.paint(noInk, "  "+strings.TrimRight(line, "\r\n")))
+	}
+	return p.flush(w)
+}
+
+// LandJSON writes what landing did, or would do, as one document.
+func LandJSON(w io.Writer, d land.Landed, c Cleanup, dryRun bool) error {
+	d.Steps = wire.List(d.Steps)
+	return document(w, "dry_run", dryRun, "result", d, "cleanup", c)
+}
