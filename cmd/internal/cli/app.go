@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,25 +35,33 @@ type Env struct {
 	Args           []string // without the program's name
 	Dir            string   // the current directory, absolute
 	Version        string   // of agentform; empty: dev
+	// Style is how text on Stdout looks; nil: as that is a terminal or not.
+	Style *view.Style
 }
 
 // Run runs one command line and returns its exit code: 0 done, 1 error, 2 changes (with
 // --detailed-exitcode), 3 fmt --check found unformatted files, 4 the state is locked, 130
 // interrupted. Data goes to Stdout, everything else to Stderr.
 func Run(ctx context.Context, env Env) int {
-	if env.Version == "" {
-		env.Version = "dev"
-	}
-	a := &app{env: env, typedIn: env.Dir}
+	a := newApp(env)
 	defer a.close()
-	root := newRoot(a)
+	return report(a, a.execute(ctx))
+}
+
+func newApp(env Env) *app {
+	env.Version = cmp.Or(env.Version, "dev")
+	return &app{env: env, typedIn: env.Dir}
+}
+
+func (a *app) execute(ctx context.Context) error {
+	env, root := a.env, newRoot(a)
 	root.SetArgs(joinNegatives(doubleDashed(root, env.Args)))
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	fixBashCompletion(root)
 	checkHelpArgs(root)
-	return report(a, root.ExecuteContext(ctx))
+	return root.ExecuteContext(ctx)
 }
 
 // app is one run of agentform.
@@ -72,7 +81,7 @@ type app struct {
 // withoutJSON are the commands that refuse --json.
 var withoutJSON = []string{
 	"agentform", "init", "fmt", "attach", "send", "serve", "state", "mv", "rm", "push", "rebuild", "shim",
-	"help", "completion", "bash", "fish", "powershell", "zsh",
+	"help", "completion", "bash", "fish", "powershell", "zsh", "ui",
 }
 
 type globals struct {
@@ -144,6 +153,9 @@ func (a *app) err() view.Style { return a.style(a.env.Stderr) }
 // style returns how text for a writer looks. Paths are relative to the shell's directory.
 func (a *app) style(w io.Writer) view.Style {
 	s := view.StyleFor(w, a.globals.noColor, a.env.Environ)
+	if a.env.Style != nil && w == a.env.Stdout {
+		s = *a.env.Style
+	}
 	s.Dir = a.shellDir
 	return s
 }

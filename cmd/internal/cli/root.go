@@ -31,7 +31,12 @@ makes the changes.`,
 		DisableAutoGenTag: true,
 		TraverseChildren:  true, // -f before a command is --file, behind logs and events it is --follow
 		PersistentPreRunE: a.setup,
-		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := c.Help(); err != nil {
+				return err
+			}
+			return hintUI(a)
+		},
 	}
 	c.SetFlagErrorFunc(flagError)
 	globalFlags(a, c)
@@ -49,7 +54,7 @@ makes the changes.`,
 		}
 	}
 	add("main", initCommand(a), validateCommand(a), fmtCommand(a), planCommand(a), driftCommand(a), graphCommand(a), applyCommand(a),
-		destroyCommand(a), statusCommand(a), servicesCommand(a), watchCommand(a), showCommand(a))
+		destroyCommand(a), statusCommand(a), servicesCommand(a), watchCommand(a), uiCommand(a), showCommand(a))
 	add("session", attachCommand(a), sendCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
 		runCommand(a), adoptCommand(a), fetchCommand(a), landCommand(a))
 	add("session", overrideCommands(a)...)

@@ -22,6 +22,17 @@ func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
 	return p.flush(w)
 }
 
+// SessionEvents writes events of one session, without its address, and those of today
+// without the date.
+func SessionEvents(w io.Writer, s Style, events []history.Event, now time.Time) error {
+	p := &page{Style: s}
+	for _, e := range events {
+		kind := strings.ReplaceAll(string(e.Kind), "_", " ")
+		p.line(p.paint(dim, clock(e.Time, now)), gap, p.paint(kindInk(e.Kind), kind), gap, p.paint(noInk, plaintext.OneLine(eventWords(e))))
+	}
+	return p.flush(w)
+}
+
 // writeEvents omits addresses where all events are of one session.
 func writeEvents(p *page, events []history.Event, zone *time.Location, addresses bool) {
 	columns := []column{{}, {wide: len("prompt delivered")}, {}, {}} // so wide that those of a followed history align

@@ -75,6 +75,7 @@ var floors = map[string]int{
 
 	"cmd/internal/view":     9,
 	"cmd/internal/view/ci":  10,
+	"cmd/internal/ui":       10,
 	"cmd/internal/project":  9,
 	"cmd/internal/cli":      11,
 	"cmd/internal/manual":   12,

@@ -79,6 +79,7 @@ func TestRatios(t *testing.T) {
 		{"apply", applyAndStop},
 		{"docker", inContainers},
 		{"hub", hubIdle},
+		{"ui", terminalPage},
 		{"alone", planAlone},
 		{"scripted", planScripted},
 		{"state", recording},

@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/projectdir"
+	"github.com/agentform/agentform/cmd/internal/ui"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/stamp"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/session"
+)
+
+func uiCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "ui",
+		Short: "Watch and steer all sessions in the terminal",
+		Long: `Shows all sessions, those that need somebody first, and of the selected one its screen, log,
+events, or the plan. It refreshes by itself, with and without a hub.
+
+  enter     attach; Ctrl-b d returns          l e p     log, events, plan; esc: screen
+  s         send text                         tab       next tab
+  r         restart                           j k g G   select; n: next that needs you
+  /         filter                            PgUp PgDn scroll; z: over the whole width
+  :         any command; % is the selected    ?         all keys; q: quit
+
+Agents go on when it ends.`,
+		Example: `  agentform ui
+  agentform -C ~/src/shop ui
+  ssh -t build.example.com agentform -C src/shop ui`,
+		RunE: func(c *cobra.Command, _ []string) error { return runUI(c.Context(), a) },
+	}
+}
+
+func runUI(ctx context.Context, a *app) error {
+	in, isFile := a.env.Stdin.(*os.File)
+	out, isFile2 := a.env.Stdout.(*os.File)
+	if !isFile || !isFile2 || !terminal(in) || !terminal(out) {
+		return errors.New("ui needs a terminal\nagentform status shows all sessions, agentform watch --json follows them")
+	}
+	if t := a.env.Environ.Get("TERM"); t == "" || t == "dumb" {
+		return fmt.Errorf("ui needs a terminal that can move its cursor, and TERM is %q\nagentform status shows all sessions", t)
+	}
+	e, err := openObserver(a)
+	if err != nil {
+		return err
+	}
+	first, err := recordedFleet(e)
+	if err != nil {
+		return err
+	}
+	style := a.out()
+	a.log = slog.New(slog.DiscardHandler) // the terminal is taken
+	b := &uiBackend{app: a, color: style.Color, observer: e}
+	b.read = b.manifest()
+	err = ui.Run(ctx, ui.Backend{Look: b.look, Heard: b.heard, Load: b.load, Do: b.do, Terminal: b.terminal},
+		ui.Options{In: in, Out: out, Color: style.Color, First: first,
+			Tabs: []ui.Tab{ui.Screen, ui.Log, ui.Events, ui.Plan}})
+	if errors.Is(err, ui.ErrInterrupted) {
+		return outcome(exitInterrupted)
+	}
+	return err
+}
+
+// uiBackend observes the project and runs commands for ui.
+type uiBackend struct {
+	app      *app
+	color    bool
+	observer *observer
+	read     map[string]stamp.Stamp // the manifest as it was read
+	last     atomic.Pointer[snapshot]
+}
+
+// look observes all sessions. It reads the manifest again when that has changed.
+func (b *uiBackend) look(ctx context.Context) (ui.Fleet, error) {
+	if now := b.manifest(); !maps.Equal(now, b.read) {
+		e, err := openObserver(b.quiet())
+		if err != nil {
+			return ui.Fleet{}, err
+		}
+		b.observer, b.read = e, b.manifest()
+	}
+	s, err := b.observer.observe(ctx)
+	if err != nil {
+		return ui.Fleet{}, err
+	}
+	b.last.Store(s)
+	return fleetOf(s, time.Now()), nil
+}
+
+// heard is called between looks.
+func (b *uiBackend) heard() int64 {
+	var runs []string
+	if s := b.last.Load(); s != nil {
+		for _, r := range s.State.Sessions {
+			runs = append(runs, r.Run.ID)
+		}
+	}
+	return b.observer.activity.Heard(runs)
+}
+
+// manifest returns what tells whether the manifest has changed.
+func (b *uiBackend) manifest() map[string]stamp.Stamp {
+	p := b.observer.project
+	now := map[string]stamp.Stamp{}
+	for _, path := range append([]string{p.Dir}, p.Manifest.Files...) {
+		if s, err := stamp.Stat(path); err == nil {
+			now[path] = s
+		}
+	}
+	return now
+}
+
+// quiet returns an app of the same project that prints nothing.
+func (b *uiBackend) quiet() *app {
+	a := newApp(b.app.env)
+	a.env.Stdout, a.env.Stderr = io.Discard, io.Discard
+	a.typedIn, a.shellDir, a.globals, a.log, a.command = b.app.typedIn, b.app.shellDir, b.app.globals, b.app.log, b.app.command
+	return a
+}
+
+// recordedFleet is shown until the sessions are observed.
+func recordedFleet(e *observer) (ui.Fleet, error) {
+	s, err := e.reconciler.Read()
+	if err != nil {
+		return ui.Fleet{}, err
+	}
+	first := ui.Fleet{Project: e.project.Manifest.Project}
+	for _, address := range addresses(e.project.Manifest.Sessions, s.Sessions) {
+		first.Rows = append(first.Rows, ui.Row{Address: address})
+	}
+	return first, nil
+}
+
+// fleetOf lists sessions as status does: those that need somebody first.
+func fleetOf(s *snapshot, now time.Time) ui.Fleet {
+	fleet := ui.Fleet{At: s.World.At, Project: s.project.Manifest.Project, Hub: "hub " + string(s.supervisor())}
+	if session.HasErrors(s.project.Problems) {
+		fleet.Hub = "the manifest has errors: agentform validate"
+	}
+	live := make(map[session.Address]*session.Live, len(s.sessions))
+	sessions := make([]api.Session, len(s.sessions))
+	words := map[string]int{}
+	for i, k := range s.sessions {
+		sessions[i], live[k.Address()] = status.Of(k), k.Live
+		words[status.Word(sessions[i])]++
+	}
+	fleet.Counts = view.Tallied(words)
+	status.Sort(sessions)
+	for _, x := range sessions {
+		fleet.Rows = append(fleet.Rows, rowOf(x, live[x.Address], now))
+	}
+	return fleet
+}
+
+func rowOf(x api.Session, live *session.Live, now time.Time) ui.Row {
+	text, color, why := view.Glance(x, now)
+	r := ui.Row{Address: x.Address, Status: text, Color: ui.Color(color), Reason: why, Needs: x.Needs != nil,
+		About: strings.Join([]string{x.Role, x.Agent, x.Branch, x.Runtime}, " ")}
+	if live != nil {
+		r.Screen, r.Moved = live.Screen, live.MovedAt
+	}
+	at := time.Time{}
+	if e := x.LastEvent; e != nil {
+		at = e.Time
+	}
+	r.Version = fmt.Sprint(r.Moved.UnixNano(), at.UnixNano(), x.State, x.Activity, x.Detail)
+	return r
+}
+
+// load returns what a tab shows.
+func (b *uiBackend) load(ctx context.Context, l ui.Load) (string, error) {
+	style := &view.Style{Color: b.color, Width: l.Width}
+	switch address := string(l.Address); l.Tab {
+	case ui.Screen:
+		return b.screen(ctx, l.Address)
+	case ui.Log:
+		return b.run(ctx, style, "logs", "--tail", fmt.Sprint(uiLines), address)
+	case ui.Events:
+		var text strings.Builder
+		events := b.last.Load().of(l.Address).Events
+		err := view.SessionEvents(&text, *style, events[max(0, len(events)-uiLines):], time.Now())
+		return text.String(), err
+	default:
+		return b.run(ctx, style, "plan")
+	}
+}
+
+// uiLines is how far back a tab shows a screen, log or history.
+const uiLines = 300
+
+// screen captures with less work than the command capture, which observes all sessions.
+func (b *uiBackend) screen(ctx context.Context, address session.Address) (string, error) {
+	s := b.last.Load()
+	k := s.of(address)
+	if k.Record == nil {
+		return "", errNotApplied(address)
+	}
+	if k.Live == nil {
+		return "", fmt.Errorf("no screen: %s", k.Diagnosis.Detail)
+	}
+	runtime, err := s.reconciler.For(k.Record.Spec)
+	if err != nil {
+		return "", err
+	}
+	return runtime.Capture(ctx, k.Live.Location, uiLines)
+}
+
+func (b *uiBackend) do(ctx context.Context, d ui.Do) (string, error) {
+	return b.run(ctx, nil, d.Args...)
+}
+
+// run runs a command in this process and returns what it prints. An error that it has
+// printed is returned as that text.
+func (b *uiBackend) run(ctx context.Context, style *view.Style, args ...string) (string, error) {
+	var out, errOut bytes.Buffer
+	env := b.app.env
+	env.Stdin, env.Stdout, env.Stderr, env.Style = strings.NewReader(""), &out, &errOut, style
+	env.Args = b.args(args, true)
+	a := newApp(env)
+	defer a.close()
+	err := a.execute(ctx)
+	var said outcome
+	if errors.As(err, &said) && out.Len() == 0 {
+		return "", errors.New(strings.TrimSpace(errOut.String()))
+	} else if errors.As(err, &said) {
+		err = nil // what it prints says it
+	}
+	if out.Len() == 0 {
+		return errOut.String(), err
+	}
+	return out.String(), err
+}
+
+// args returns a command line with the global flags of this one.
+func (b *uiBackend) args(args []string, sensitive bool) []string {
+	a := b.app
+	all := sameFlags(a)
+	if a.globals.noColor {
+		all = append(all, "--no-color")
+	}
+	for _, v := range a.globals.vars {
+		switch {
+		case v.File != "":
+			all = append(all, "--var-file", v.File)
+		case sensitive || !slices.Contains(a.project.Manifest.Sensitive, v.Name):
+			all = append(all, "--var", v.Name+"="+v.Value)
+		}
+	}
+	return append(all, args...)
+}
+
+// terminal returns a process of its own, which Ctrl-C can end. Others see its command line.
+func (b *uiBackend) terminal(t ui.Terminal) *exec.Cmd {
+	a := b.app
+	c := exec.Command(os.Args[0], b.args(t.Args, false)...)
+	if self, err := os.Executable(); err == nil {
+		c.Path, c.Err = self, nil
+	}
+	c.Dir, c.Env = a.typedIn, slices.Clone(a.env.Environ)
+	for _, v := range a.globals.vars {
+		if v.File == "" && slices.Contains(a.project.Manifest.Sensitive, v.Name) {
+			c.Env = append(c.Env, "AGENTFORM_VAR_"+v.Name+"="+v.Value)
+		}
+	}
+	return c
+}
+
+// hintUI names ui to a person in a project.
+func hintUI(a *app) error {
+	entries, _ := os.ReadDir(projectdir.Find(a.env.Dir).Dir) // unreadable: nothing to watch
+	manifest := func(e os.DirEntry) bool { return config.IsManifest(e.Name()) }
+	if !terminal(a.env.Stdin) || !terminal(a.env.Stdout) || !slices.ContainsFunc(entries, manifest) {
+		return nil
+	}
+	_, err := fmt.Fprintln(a.env.Stdout, "\nTo watch and steer the sessions of this project: agentform ui")
+	return err
+}
