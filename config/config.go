@@ -76,6 +76,12 @@ type Manifest struct {
 
 	// Agents are the built-in agents and those of the manifests, by name.
 	Agents map[string]Agent `json:"-"`
+
+	// Runtimes are those of the manifests, by key.
+	Runtimes map[string]session.RuntimeSpec `json:"-"`
+
+	// Dir is the directory of the manifests. Root is another one with Options.Files.
+	Dir string `json:"-"`
 }
 
 // loadLimits are ten times what 6000 sessions written out take, and four times their memory.
@@ -151,7 +157,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 		return
 	}
 	bodies, whole := parseFiles(l, files)
-	m.Files = files
+	m.Files, m.Dir = files, l.Module
 	l.blocks = readBlocks(l, bodies)
 	if !whole {
 		return // references to the unreadable rest would all be errors
@@ -165,7 +171,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	agents, broken := readAgents(l)
 	m.Agents = maps.Clone(agents)
 	maps.DeleteFunc(m.Agents, func(name string, _ Agent) bool { return broken[name] })
-	runtimes := readRuntimes(l)
+	m.Runtimes = readRuntimes(l)
 	m.Secrets = readSecrets(l)
 	m.Notifies = readNotifies(l)
 	m.Secrets = withWebhooks(m.Secrets, m.Notifies)
@@ -173,7 +179,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	if !ok {
 		return
 	}
-	built := readSessions(l, m, blockInputs{manifest: m, agents: agents, broken: broken, runtimes: runtimes, instances: all})
+	built := readSessions(l, m, blockInputs{manifest: m, agents: agents, broken: broken, runtimes: m.Runtimes, instances: all})
 	readAddressBlocks(l, m, all)
 	m.Outputs = readResults(l, m, all, built)
 }
@@ -192,6 +198,7 @@ func defaultManifest(l *loader) *Manifest {
 	l.Root, l.Module = abs, abs
 	m := &Manifest{
 		Root:        abs,
+		Dir:         abs,
 		Project:     filepath.Base(abs),
 		DataDir:     filepath.Join(abs, ".agentform"),
 		HistoryKeep: session.Duration(30 * day),

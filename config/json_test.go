@@ -21,7 +21,7 @@ func TestJSONSaysTheSame(t *testing.T) {
 	}
 	native, json := load("testdata/right/blocks"), load("testdata/right/blocks_json")
 	ignore := cmp.Options{
-		cmpopts.IgnoreFields(Manifest{}, "Root", "DataDir", "Ranges", "Files", "Outputs"),
+		cmpopts.IgnoreFields(Manifest{}, "Root", "Dir", "DataDir", "Ranges", "Files", "Outputs"),
 		cmpopts.IgnoreTypes(session.Range{}),
 		cmpopts.IgnoreFields(session.Mount{}, "Source"), cmpopts.IgnoreFields(SecretSource{}, "File"),
 	}

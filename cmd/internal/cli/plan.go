@@ -22,6 +22,7 @@ import (
 type planOptions struct {
 	planFlags
 	out      string
+	generate string // the file for generated blocks
 	exitcode bool
 }
 
@@ -34,22 +35,36 @@ func planCommand(a *app) *cobra.Command {
 why. It changes nothing and takes no lock.
 
 If a session is in error (for example, on the wrong branch) the exit code is 1; the others
-are still planned.`,
+are still planned.
+
+--generate-config-out writes the blocks of the sessions that are in the state and not in
+the manifest, such as those of run and adopt, to a new file. It works without a manifest,
+too. Once the file is in the manifest, plan has no changes for them.`,
 		Example: `  agentform plan
   agentform plan --detailed-exitcode
   agentform plan --target api --out api.plan
-  agentform plan --role builder --label team=shop`,
+  agentform plan --role builder --label team=shop
+  agentform plan --generate-config-out=more.agentform.hcl`,
 		RunE: func(c *cobra.Command, _ []string) error { return runPlan(c.Context(), a, o) },
 	}
 	o.register(a, c)
 	o.registerMore(a, c)
 	c.Flags().StringVar(&o.out, "out", "", "save the plan to this `file`")
+	c.Flags().StringVar(&o.generate, "generate-config-out", "", "write blocks of sessions that the manifest lacks to this new `file`")
 	c.Flags().BoolVar(&o.exitcode, "detailed-exitcode", false, "exit 0: no changes, 1: error, 2: changes")
 	return c
 }
 
 func runPlan(ctx context.Context, a *app, o planOptions) error {
 	a.document = a.globals.json
+	if o.generate != "" {
+		if err := checkGenerate(a, o); err != nil {
+			return err
+		}
+		if len(a.open().Manifest.Files) == 0 && len(a.globals.files) == 0 {
+			return generateWithoutManifest(a, o.generate)
+		}
+	}
 	p, made, _, err := makePlan(ctx, a, o.planFlags)
 	if err != nil && a.document {
 		return printFailedPlan(a, err)
@@ -70,6 +85,11 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 	}
 	if o.out != "" {
 		if err := savePlan(a, made, o.out); err != nil {
+			return err
+		}
+	}
+	if o.generate != "" {
+		if err := writeGenerated(a, p, o.generate, undeclared(p, made)); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/rebuild"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -70,22 +71,36 @@ func runStateList(a *app, typed []string) error {
 }
 
 func stateShowCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "show ADDR",
-		Short:   "Show one session's state",
-		Long:    "Shows the record of one session, a field a line.",
-		Example: "  agentform state show api --json",
-		RunE:    func(_ *cobra.Command, args []string) error { return runStateShow(a, args[0]) },
+	hcl := false
+	c := &cobra.Command{
+		Use:   "show ADDR",
+		Short: "Show one session's state",
+		Long: `Shows the record of one session, a field a line. With --hcl it prints the session block
+that declares it, formatted as fmt does, with the agent and runtime blocks that the
+manifest lacks. Once that is in the manifest, plan has no changes for it.`,
+		Example: `  agentform state show api --json
+  agentform state show api --hcl >>agentform.hcl`,
+		RunE: func(_ *cobra.Command, args []string) error { return runStateShow(a, args[0], hcl) },
 	}
+	c.Flags().BoolVar(&hcl, "hcl", false, "print the session block for a manifest")
+	return c
 }
 
-func runStateShow(a *app, typed string) error {
-	_, s, err := a.openState()
+func runStateShow(a *app, typed string, hcl bool) error {
+	if hcl && a.globals.json {
+		return usageError{a.command, errors.New("--hcl and --json print different things: give one of them")}
+	}
+	p, s, err := a.openState()
 	if err != nil {
 		return err
 	}
 	address, err := resolveOne(addresses(nil, s.Sessions), typed)
 	if err != nil {
+		return err
+	}
+	if hcl {
+		made := generateBlocks(a, p, []config.Draft{{Spec: project.Find(s.Sessions, address).Spec}})
+		_, err := a.env.Stdout.Write(made.Text)
 		return err
 	}
 	if a.globals.json {

@@ -45,6 +45,9 @@ func Plan(w io.Writer, s Style, pl plan.Plan, full bool) error {
 		p.line(p.paint(yellow, "This plan is not complete: not everything could be looked at."))
 	}
 	p.line(p.paint(bold, planSummary(pl)))
+	if more := undeclared(pl); more != "" {
+		p.line(more)
+	}
 	return p.flush(w)
 }
 

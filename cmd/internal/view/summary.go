@@ -79,6 +79,35 @@ func nothingToDo(p plan.Plan) string {
 	return matches + "."
 }
 
+// undeclared says how many sessions are in the state and not in the manifest.
+func undeclared(p plan.Plan) string {
+	if p.Options.Destroy || p.Options.RefreshOnly {
+		return ""
+	}
+	n, ended := 0, 0
+	for _, c := range p.Changes {
+		if c.Before == nil || c.After != nil {
+			continue
+		}
+		n++
+		if c.Action.Acts() {
+			ended++
+		}
+	}
+	if n == 0 || n == ended { // what a change says needs no count
+		return ""
+	}
+	are := "are"
+	if n == 1 {
+		are = "is"
+	}
+	more := ""
+	if ended > 0 {
+		more = fmt.Sprintf(", %d of them to destroy or forget", ended)
+	}
+	return plaintext.Count(n, "session") + " " + are + " in the state and not in the manifest" + more + ". To declare them: agentform plan --generate-config-out=FILE"
+}
+
 // Tally is the outcome of a command that changes sessions.
 type Tally struct {
 	Command               string // the word that the last line begins with: Apply, Destroy, Stop; empty: Apply

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/state"
+)
+
+// generateBlocks returns the blocks of sessions, and prints what could not be written.
+func generateBlocks(a *app, p *project.Project, drafts []config.Draft) config.Generated {
+	blobs := state.Blobs{Dir: filepath.Join(p.Manifest.DataDir, "blobs")}
+	for i := range drafts {
+		if prompt := &drafts[i].Spec.Prompt; prompt.Digest != "" && prompt.Text == "" {
+			prompt.Text, _ = blobs.Get(prompt.Digest) // without it the block ignores the prompt, and says so
+		}
+	}
+	made := p.Manifest.Generate(drafts, agent.Builtins())
+	for _, note := range made.Notes {
+		fmt.Fprintln(a.env.Stderr, "Warning: "+plaintext.Safe(note))
+	}
+	return made
+}
+
+func checkGenerate(a *app, o planOptions) error {
+	if o.destroy || o.refreshOnly {
+		return usageError{a.command, errors.New("--generate-config-out is about sessions that stay: leave out --destroy and --refresh-only")}
+	}
+	if _, err := os.Lstat(a.absolute(o.generate)); err == nil {
+		return fmt.Errorf("%s already exists: give --generate-config-out a new file", o.generate)
+	}
+	return nil
+}
+
+func generateWithoutManifest(a *app, file string) error {
+	p, s, err := a.openOptional()
+	if err != nil {
+		return err
+	}
+	var drafts []config.Draft
+	for _, r := range s.Sessions {
+		drafts = append(drafts, config.Draft{Spec: r.Spec})
+	}
+	return writeGenerated(a, p, file, drafts)
+}
+
+// undeclared returns the sessions that are in the state and not in the manifest.
+func undeclared(p *project.Project, made plan.Plan) []config.Draft {
+	var drafts []config.Draft
+	for _, c := range made.Changes {
+		if c.Before == nil || c.After != nil || p.Declared(c.Address) != nil {
+			continue
+		}
+		spec := c.Before.Spec
+		spec.Address = c.Address
+		drafts = append(drafts, config.Draft{Spec: spec})
+	}
+	return drafts
+}
+
+func writeGenerated(a *app, p *project.Project, file string, drafts []config.Draft) error {
+	drafts = slices.DeleteFunc(drafts, func(d config.Draft) bool {
+		block := d.Spec.Address.Block()
+		for other := range p.Manifest.Ranges {
+			if other.Block() == block {
+				fmt.Fprintf(a.env.Stderr, "Warning: %s: left out: the manifest has a block session %q; add the instance to it\n", d.Spec.Address, block)
+				return true
+			}
+		}
+		return false
+	})
+	if len(drafts) == 0 {
+		fmt.Fprintf(a.env.Stderr, "\nThe manifest lacks no session of the state: %s was not written.\n", file)
+		return nil
+	}
+	made := generateBlocks(a, p, drafts)
+	if err := writeNew(a.absolute(file), made.Text); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.env.Stderr, "\nWrote %s to %s. Check it, then: agentform plan\n", plaintext.Count(made.Sessions, "session"), file)
+	name := filepath.Base(file)
+	if !strings.HasSuffix(name, ".agentform.hcl") && name != manifestFile || filepath.Dir(a.absolute(file)) != p.Manifest.Dir {
+		fmt.Fprintf(a.env.Stderr, "Manifests are %s and *.%s in %s; a file elsewhere needs --file.\n", manifestFile, manifestFile, a.short(p.Manifest.Dir))
+	}
+	return nil
+}
+
+// writeNew writes a file that only its owner can read, because blocks have prompts.
+func writeNew(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
