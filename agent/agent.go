@@ -2,6 +2,7 @@ package agent
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,8 @@ type kind struct {
 	// default.
 	start func(in session.StartInput) session.Start
 	marks marks
+	// paths are parts of the paths of its program that do not end in its name.
+	paths []string
 	// commands are the characters that, at the beginning of a prompt, would make it
 	// a command of the agent's own, and that a blank before them makes text.
 	commands string
@@ -94,6 +97,21 @@ func Builtins() map[string]session.AgentSpec {
 		specs[name] = s
 	}
 	return specs
+}
+
+// Program returns the name of the program at a path, as a manifest's command has it:
+// claude for /usr/bin/claude, and also where a package manager has laid it out otherwise.
+func Program(file string) string {
+	for _, name := range Names() {
+		if slices.ContainsFunc(kinds()[name].paths, func(part string) bool { return strings.Contains(file, part) }) {
+			return name
+		}
+	}
+	name := path.Base(file)
+	for _, end := range []string{".js", ".mjs", ".cjs"} {
+		name = strings.TrimSuffix(name, end)
+	}
+	return name
 }
 
 // For returns the adapter of a spec: that of the built-in agent it is based on, or

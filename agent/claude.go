@@ -24,6 +24,7 @@ func claude() kind {
 			Observable: AtFirstPrompt,
 		},
 		start: claudeStart,
+		paths: []string{"/@anthropic-ai/claude-code/", "/claude/versions/"},
 		marks: marks{
 			composer: `^❯[\s\x{a0}]?(.*)$`,
 			turn:     `^❯[\s\x{a0}]\S`,

@@ -22,6 +22,7 @@ func codex() kind {
 			Observable: AtFirstPrompt,
 		},
 		start: codexStart,
+		paths: []string{"/@openai/codex/"},
 		marks: marks{
 			composer: `^› ?(.*)$`,
 			turn:     `^› \S`,

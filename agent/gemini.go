@@ -21,6 +21,7 @@ func gemini() kind {
 			Env: map[string]string{"COLORTERM": "truecolor"},
 		},
 		start: geminiStart,
+		paths: []string{"/@google/gemini-cli/"},
 		marks: marks{
 			composer: `^[>*!] +(.*)$`,
 			hint:     `^Type your message`,

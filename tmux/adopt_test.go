@@ -318,3 +318,32 @@ func TestStopAndRestartAdopted(t *testing.T) {
 		})
 	}
 }
+
+func TestPanes(t *testing.T) {
+	o := newOther(t, "work", "sleep", "1000")
+	o.tmux(t, o.socket, "new-window", "-d", "-t", "=work:", "-c", o.dir, "--", "sleep", "1000")
+	o.add(t, "a|b", "sleep", "1000")
+	o.adopt(t, "a|b")
+	server := tmux.Server{Socket: o.socket}
+	panes, err := server.Panes(t.Context())
+	if err != nil || len(panes) != 3 {
+		t.Fatalf("%+v, %v", panes, err)
+	}
+	var got []string
+	for _, p := range panes {
+		got = append(got, p.Name+" "+strconv.Itoa(p.Window)+" "+string(p.Mark.Address))
+		if p.PID == 0 || p.Dead || p.Dir != o.dir || time.Since(p.ActiveAt) > time.Minute {
+			t.Errorf("%+v", p)
+		}
+	}
+	if want := []string{"a|b 0 session.api", "work 0 ", "work 1 "}; !slices.Equal(got, want) {
+		t.Errorf("panes %q, want %q", got, want)
+	}
+	server.Socket += "-2"
+	if _, err := server.Panes(t.Context()); !errors.Is(err, session.ErrGone) {
+		t.Errorf("without a server: %v", err)
+	}
+	if _, err := os.Lstat(server.Socket); !os.IsNotExist(err) {
+		t.Errorf("asking made a socket: %v", err)
+	}
+}

@@ -3,10 +3,13 @@ package tmux
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
@@ -33,6 +36,20 @@ type Info struct {
 	PID  int    // of the process in that pane
 	Dead bool   // that process has ended, and the pane was kept
 }
+
+// PaneInfo is one pane of a server, of all sessions and windows.
+type PaneInfo struct {
+	Info
+	Window   int       // its index in the session
+	Dir      string    // of the process in the pane's foreground
+	ActiveAt time.Time // the last output in its window
+	// Mark is agentform's, of the session; the zero value: agentform does not manage it.
+	Mark session.Mark
+}
+
+// SocketDir returns the directory of the sockets that tmux has for this user: those of
+// plain tmux and of tmux -L.
+func SocketDir() string { return filepath.Dir(resolveSocket("default")) }
 
 func (s Server) run(ctx context.Context, args ...string) (string, error) {
 	if !filepath.IsAbs(s.Socket) {
@@ -72,6 +89,31 @@ func (s Server) List(ctx context.Context) ([]Info, error) {
 			seen[p.Session] = true
 			all = append(all, Info{Name: p.Session, Pane: p.ID, PID: p.PID, Dead: p.Dead})
 		}
+	}
+	return all, nil
+}
+
+// Panes lists the panes of all sessions, in tmux's order. It never starts a server: without
+// one the error is session.ErrGone.
+func (s Server) Panes(ctx context.Context) ([]PaneInfo, error) {
+	nonce := newNonce()
+	text, err := s.run(ctx, "list-panes", "-a", "-F", nonce+"|#{window_index}|"+tmuxwire.ProcessFormat)
+	if err != nil {
+		return nil, err
+	}
+	var all []PaneInfo
+	for _, row := range tmuxwire.Rows(text, nonce) {
+		window, rest, _ := strings.Cut(row, "|")
+		p, err := tmuxwire.ParseProcess(rest)
+		if err != nil {
+			return nil, err
+		}
+		info := PaneInfo{Info: Info{Name: p.Session, Pane: p.ID, PID: p.PID, Dead: p.Dead}, Dir: p.Cwd, ActiveAt: p.ActiveAt}
+		info.Window, _ = strconv.Atoi(window)
+		if json.Unmarshal([]byte(p.Mark), &info.Mark) != nil {
+			info.Mark = session.Mark{}
+		}
+		all = append(all, info)
 	}
 	return all, nil
 }

@@ -7,7 +7,7 @@ import (
 
 // Info is what can be seen of a process that somebody else started.
 type Info struct {
-	Dir  string   // where it works; empty: not known
+	Dir  string   // where that works; empty: not known
 	Argv []string // of what works in its terminal's foreground: its own, or, of a shell, its job's
 }
 

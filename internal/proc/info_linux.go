@@ -8,13 +8,9 @@ import (
 	"syscall"
 )
 
-// ReadInfo looks at the first process of a terminal.
+// ReadInfo looks at what works in the foreground of a terminal, by its first process.
 func ReadInfo(pid int) Info {
 	var s Info
-	s.Dir, _ = os.Readlink(procPath(pid, "cwd")) // another user's: not known
-	if strings.HasSuffix(s.Dir, " (deleted)") {
-		s.Dir = ""
-	}
 	at := pid
 	if b, err := os.ReadFile(procPath(pid, "stat")); err == nil {
 		// tpgid, the terminal's foreground group, is field 8: the sixth after the name.
@@ -26,13 +22,36 @@ func ReadInfo(pid int) Info {
 		}
 	}
 	for _, p := range []int{at, pid} { // the group's leader may have left
-		b, err := os.ReadFile(procPath(p, "cmdline"))
-		if b = bytes.TrimSuffix(b, []byte{0}); err == nil && len(b) > 0 {
-			s.Argv = strings.Split(string(b), "\x00")
+		if s.Dir = Dir(p); s.Dir == "" {
+			s.Dir = Dir(pid)
+		}
+		if s.Argv = Argv(p); len(s.Argv) > 0 {
 			break
 		}
 	}
 	return s
+}
+
+// Dir returns the working directory of a process; empty: not known.
+func Dir(pid int) string {
+	dir, err := os.Readlink(procPath(pid, "cwd")) // another user's: not known
+	if err != nil || strings.HasSuffix(dir, " (deleted)") {
+		return ""
+	}
+	return dir
+}
+
+// Argv returns the command line of a process; nil: not known. A program that has written
+// its title over its command line has blanks behind it, which are no arguments.
+func Argv(pid int) []string {
+	b, err := os.ReadFile(procPath(pid, "cmdline"))
+	if b = bytes.TrimSuffix(b, []byte{0}); err != nil || len(b) == 0 {
+		return nil
+	}
+	if title := bytes.TrimRight(b, "\x00"); len(b)-len(title) > 1 {
+		b = title
+	}
+	return strings.Split(string(b), "\x00")
 }
 
 // ZombieExit is how a process ended that its parent has not reaped yet. False: it is

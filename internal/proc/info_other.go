@@ -10,6 +10,9 @@ import (
 // tmux's own word has to do.
 func ReadInfo(int) Info { return Info{} }
 
+// Dir is not known without /proc.
+func Dir(int) string { return "" }
+
 // ZombieExit is how a process ended that its parent has not reaped yet. Without /proc
 // that cannot be seen.
 func ZombieExit(Process) (code int, signal string, ok bool) { return 0, "", false }

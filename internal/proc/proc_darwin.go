@@ -114,6 +114,27 @@ func environ(pid int) ([]byte, bool) {
 	return nil, true
 }
 
+// Argv returns the command line of a process; nil: not known. In front of the arguments
+// KERN_PROCARGS2 has their number and the program's path.
+func Argv(pid int) []string {
+	b := sysctl(ctlKern, kernProcArgs, int32(pid))
+	if len(b) < 4 {
+		return nil
+	}
+	n := int(binary.LittleEndian.Uint32(b))
+	b = b[4:]
+	end := bytes.IndexByte(b, 0)
+	if end < 0 {
+		return nil
+	}
+	words := bytes.Split(bytes.TrimLeft(b[end:], "\x00"), []byte{0})
+	var argv []string
+	for _, w := range words[:max(0, min(n, len(words)))] {
+		argv = append(argv, string(w))
+	}
+	return argv
+}
+
 // Children lists the children of a process.
 func Children(pid int) []int {
 	var found []int
