@@ -272,6 +272,7 @@ func (g *generator) settings(s session.Spec) (blockBody, bool) {
 	if s.Prompt.Text != "" {
 		b.add("prompt", text(s.Prompt.Text))
 	}
+	b.text("on_prompt_change", string(s.OnPromptChange), string(session.PromptRestarts))
 	b.list("args", s.Args, nil)
 	if !g.runtime(s, &b) {
 		return nil, false

@@ -2,30 +2,39 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/discover"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
 
 func adoptCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "adopt ADDR ID",
+	all := false
+	c := &cobra.Command{
+		Use:   "adopt [ADDR ID]",
 		Short: "Bring a running tmux session or container under management",
 		Long: `Brings a running tmux session or container under management without interrupting it. From
 then on it is inspected, stopped and restarted like any other session. Nothing else on its
 tmux server is touched.
+
+Without arguments it lists the sessions of your tmux servers (plain tmux and tmux -L) in
+which an agent runs, found by its processes, and changes nothing. --all adopts those that
+can be adopted, each under an address made from its tmux session's name.
 
 ID is ` + tmux.IDForm + `,
 or docker:CONTAINER. The part after the last slash is the name of the tmux session. A
@@ -36,12 +45,34 @@ workspace, on the declared branch. Otherwise its program, directory and branch a
 detected. Adopted sessions are never destroyed for missing from the manifest.
 
 A managed session that was removed from the state (see state rm) is adopted by its own
-address. An import block in a manifest does the same with apply.`,
-		Example: `  agentform adopt api tmux:default/work
+address. An import block in a manifest does the same with apply; init --from-tmux writes
+them.`,
+		Example: `  agentform adopt
+  agentform adopt --all
+  agentform adopt api tmux:default/work
   agentform adopt 'worker["web"]' tmux:/tmp/tmux-1000/mine/web
   agentform adopt api docker:old-one`,
-		RunE: func(c *cobra.Command, args []string) error { return runAdopt(c.Context(), a, args[0], args[1]) },
+		Args: func(c *cobra.Command, args []string) error {
+			switch {
+			case all && len(args) > 0:
+				return usageError{c.CommandPath(), errors.New("--all adopts every session that is listed: give it no address")}
+			case len(args) == 1:
+				return usageError{c.CommandPath(), errors.New("missing argument: agentform adopt ADDR ID")}
+			}
+			return arguments(0, 2)(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case all:
+				return runAdoptAll(c.Context(), a)
+			case len(args) == 0:
+				return runAdoptList(c.Context(), a)
+			}
+			return runAdopt(c.Context(), a, args[0], args[1])
+		},
 	}
+	c.Flags().BoolVar(&all, "all", false, "adopt all sessions in which an agent runs")
+	return c
 }
 
 func runAdopt(ctx context.Context, a *app, typed, id string) error {
@@ -96,7 +127,13 @@ func describeLive(ctx context.Context, a *app, p *project.Project, address sessi
 		}
 	}
 	asked := config.Request{Address: address, Dir: git.Look(l.Dir)}
-	asked.Agent, asked.Command, asked.Args = recognizeAgent(p.Manifest.Agents, l.Command)
+	if found, ok := discover.Below(l.Agent.PID, p.Manifest.Agents); ok {
+		asked.Agent, asked.Args = found.Name, found.Args
+	} else if name, args, ok := discover.Recognize(p.Manifest.Agents, l.Command); ok {
+		asked.Agent, asked.Args = name, args
+	} else {
+		asked.Command = l.Command
+	}
 	spec, err := p.Manifest.Compose(asked)
 	if err != nil {
 		return nil, fmt.Errorf("adopt %s: %w", id, err)
@@ -104,22 +141,129 @@ func describeLive(ctx context.Context, a *app, p *project.Project, address sessi
 	return &spec, nil
 }
 
-var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby", "sh", "bash"}
+// adoptable are the sessions that adopt lists, and the addresses that they would get.
+type adoptable struct {
+	discover.Found
+	project   *project.Project
+	addresses map[string]session.Address // by id, of those that can be adopted
+	managed   int                        // more that agentform manages already
+}
 
-// recognizeAgent returns the agent and arguments of a command line, or the line itself.
-func recognizeAgent(agents map[string]config.Agent, argv []string) (name string, command, args []string) {
-	if len(argv) == 0 {
-		return "", nil, nil
+func findAdoptable(ctx context.Context, a *app) (adoptable, error) {
+	p, s, err := a.openOptional()
+	if err == nil {
+		err = p.Host().Tmux()
 	}
-	program, rest := argv[0], argv[1:]
-	if slices.Contains(interpreters, filepath.Base(program)) && len(rest) > 0 {
-		program, rest = rest[0], rest[1:]
+	if err != nil {
+		return adoptable{}, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(agents)) {
-		own := agents[name].Spec.Command
-		if len(own) > 0 && filepath.Base(own[0]) == filepath.Base(program) && len(rest) >= len(own)-1 && slices.Equal(own[1:], rest[:len(own)-1]) {
-			return name, nil, rest[len(own)-1:]
+	x := adoptable{project: p, addresses: map[string]session.Address{},
+		Found: discover.Agents(ctx, p.Manifest.Agents, a.env.Environ.Get("TMUX"))}
+	n := len(x.Sessions)
+	x.Sessions = slices.DeleteFunc(x.Sessions, func(s discover.Session) bool { return s.Managed.Run != "" })
+	x.managed = n - len(x.Sessions)
+	taken := addresses(p.Manifest.Sessions, s.Sessions)
+	for _, s := range x.Sessions {
+		if s.Problem == "" {
+			address := freeAddress(s, taken)
+			taken, x.addresses[s.ID] = append(taken, address), address
 		}
 	}
-	return "", argv, nil
+	return x, ctx.Err()
+}
+
+// describe returns what would be adopted, and why some sessions cannot be. It prints what
+// is left alone.
+func (x adoptable) describe(ctx context.Context, a *app) (drafts []config.Draft, failed []error) {
+	for _, found := range x.Sessions {
+		address, ok := x.addresses[found.ID]
+		if !ok {
+			fmt.Fprintf(a.env.Stderr, "%s: left alone: %s\n  %s\n", plaintext.Safe(found.ID), found.Problem, plaintext.Safe(found.Remedy))
+			continue
+		}
+		if spec, err := describeLive(ctx, a, x.project, address, found.ID); err != nil {
+			failed = append(failed, err)
+		} else {
+			drafts = append(drafts, config.Draft{Spec: *spec, Import: found.ID})
+		}
+	}
+	for _, u := range x.Unasked {
+		fmt.Fprintf(a.env.Stderr, "tmux server %s was not asked: %s\n", plaintext.Safe(u.Socket), plaintext.Safe(u.Problem))
+	}
+	return drafts, failed
+}
+
+// freeAddress returns an address made from the name of a tmux session. No other session has
+// it, or an instance of its block.
+func freeAddress(s discover.Session, taken []session.Address) session.Address {
+	name := session.Slug(s.Name)
+	if _, err := session.ParseAddress(string(session.Single(name))); err != nil || strings.Trim(name, "0123456789") == "" {
+		name = session.Slug(s.Agent) + "-" + name // tmux calls its sessions 0, 1, 2, unless someone names them
+	}
+	for i := 1; ; i++ {
+		address := session.Single(name)
+		if i > 1 {
+			address = session.Single(fmt.Sprintf("%s-%d", name, i))
+		}
+		if !slices.ContainsFunc(taken, func(t session.Address) bool { return t.Block() == address.Block() }) {
+			return address
+		}
+	}
+}
+
+func runAdoptList(ctx context.Context, a *app) error {
+	x, err := findAdoptable(ctx, a)
+	if err != nil {
+		return err
+	}
+	if a.globals.json {
+		return view.AdoptableJSON(a.env.Stdout, x.Found, x.addresses)
+	}
+	return view.Adoptable(a.env.Stdout, a.out(), x.Found, x.addresses, x.managed, time.Now())
+}
+
+func runAdoptAll(ctx context.Context, a *app) error {
+	x, err := findAdoptable(ctx, a)
+	if err != nil {
+		return err
+	}
+	drafts, failed := x.describe(ctx, a)
+	if len(drafts)+len(failed) == 0 {
+		fmt.Fprintln(a.env.Stderr, "No agent runs in your tmux servers that could be adopted.")
+		return nil
+	}
+	t, err := newReporter(a, "Adopt")
+	if err != nil {
+		return err
+	}
+	var q engine.Request
+	for _, d := range drafts {
+		q.Wanted = append(q.Wanted, d.Spec)
+		q.Imports = append(q.Imports, plan.Import{To: d.Spec.Address, ID: d.Import})
+	}
+	return applyAdopted(ctx, a, x.project, t, q, failed)
+}
+
+// applyAdopted adopts sessions, and leaves all others as they are.
+func applyAdopted(ctx context.Context, a *app, p *project.Project, t *reporter, q engine.Request, failed []error) error {
+	if len(q.Wanted) == 0 {
+		return t.end(apply.Tally{}, nil, errors.Join(failed...))
+	}
+	for _, s := range q.Wanted {
+		q.Options.Targets = append(q.Options.Targets, s.Address)
+	}
+	q.Options.MaxRunning = p.MaxRunning
+	r := p.Reconciler(project.ToAct)
+	r.Applier.Origin, r.Applier.Emit = session.FromAdopt, t.event
+	made, err := r.Plan(ctx, q)
+	if err != nil {
+		return err
+	}
+	problems := slices.DeleteFunc(slices.Clone(made.Problems), func(d session.Diagnostic) bool {
+		return d.Address != "" && !slices.Contains(q.Options.Targets, d.Address)
+	})
+	ctx, drain, done := interruptible(ctx, a)
+	defer done()
+	tally, err := r.Apply(ctx, q, made, drain)
+	return t.end(tally, problems, errors.Join(append(failed, err)...))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +26,7 @@ const manifestFile = "agentform.hcl"
 
 func initCommand(a *app) *cobra.Command {
 	var o initOptions
+	fromTmux := false
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Create a starter manifest",
@@ -35,8 +35,13 @@ data directory to .gitignore. An existing manifest is never overwritten.
 
 At a terminal it asks which agent to use, whether to trust the folder, and whether apply
 starts the hub. Flags answer a question beforehand; --yes takes the defaults. Without a
-terminal it never asks. Nothing is written before the last answer.`,
+terminal it never asks. Nothing is written before the last answer.
+
+With --from-tmux the manifest declares the sessions of your own tmux servers in which an
+agent runs, as agentform adopt lists them, each with an import block. Nothing is adopted
+before apply, which leaves what runs as it is.`,
 		Example: `  agentform init
+  agentform init --from-tmux
   agentform init --yes
   agentform init --agent codex --trust`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -44,7 +49,13 @@ terminal it never asks. Nothing is written before the last answer.`,
 			if !slices.Contains(append(agent.Names(), ""), o.Agent) {
 				return usageError{c.CommandPath(), fmt.Errorf("--agent %s: want %s", o.Agent, plaintext.List(agent.Names(), "or"))}
 			}
-			return runInit(c.Context(), a, o)
+			if !fromTmux {
+				return runInit(c.Context(), a, o)
+			}
+			if slices.ContainsFunc([]string{"agent", "trust", "hub"}, o.given) {
+				return usageError{c.CommandPath(), errors.New("--from-tmux declares agents as they run: leave out --agent, --trust and --hub")}
+			}
+			return runInitFromTmux(c.Context(), a)
 		},
 	}
 	flags := c.Flags()
@@ -52,6 +63,7 @@ terminal it never asks. Nothing is written before the last answer.`,
 	flags.StringVar(&o.Agent, "agent", "", "the `agent` of the first session (default: the first that is installed)")
 	flags.BoolVar(&o.Trust, "trust", false, "trust the folder: the agent starts without asking whether it may")
 	flags.BoolVar(&o.Hub, "hub", false, "apply starts the hub, which restarts agents that exit")
+	flags.BoolVar(&fromTmux, "from-tmux", false, "declare the agents that run in your tmux servers")
 	completeFlag(c, "agent", words(agent.Names()...))
 	return c
 }
@@ -103,14 +115,8 @@ session "first" {
 `))
 
 func runInit(ctx context.Context, a *app, o initOptions) error {
-	for _, pattern := range []string{"*agentform.hcl", "*.agentform.json"} {
-		there, err := fs.Glob(os.DirFS(a.env.Dir), pattern)
-		if err != nil {
-			return err
-		}
-		if len(there) > 0 {
-			return fmt.Errorf("%s already exists\nagentform validate checks it", there[0])
-		}
+	if err := checkNoManifest(a.env.Dir, "agentform validate checks it"); err != nil {
+		return err
 	}
 	if _, found := a.env.Environ.Program("git", a.env.Dir); !found {
 		return errors.New("git is not on PATH: sessions work on branches of a repository\nInstall git 2.30 or later (apt-get install git, brew install git)")

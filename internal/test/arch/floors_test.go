@@ -56,6 +56,7 @@ var floors = map[string]int{
 	"cmd/internal/secret":     2,
 	"plan":                    2,
 	"cmd/internal/projectdir": 2,
+	"cmd/internal/discover":   3,
 	"internal/activity":       2,
 	"internal/launch":         3,
 	"apply":                   4,

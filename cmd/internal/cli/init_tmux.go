@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
+)
+
+const tmuxManifestHead = `# The coding-agent sessions that ran in tmux when this was written.
+#
+#   agentform plan      what would be done, and why
+#   agentform apply     adopt them, as they run
+#   agentform status    how every session is
+#
+# An import block is no longer needed once its session is adopted.
+
+`
+
+func runInitFromTmux(ctx context.Context, a *app) error {
+	a.open() // a directory above may be the project
+	if err := checkNoManifest(a.env.Dir, "agentform adopt --all adopts what runs; plan --generate-config-out=FILE then writes the blocks"); err != nil {
+		return err
+	}
+	x, err := findAdoptable(ctx, a)
+	if err != nil {
+		return err
+	}
+	all, failed := x.describe(ctx, a)
+	for _, err := range failed {
+		fmt.Fprintln(a.env.Stderr, "left out: "+plaintext.Safe(err.Error()))
+	}
+	var drafts []config.Draft
+	for _, d := range all {
+		if other := sharesDirectory(drafts, d.Spec); other != "" {
+			fmt.Fprintf(a.env.Stderr, "%s: left out: it works in the directory of %s, and a manifest can declare two in one directory only in place on a branch\n  agentform adopt %s %s\n",
+				plaintext.Safe(d.Import), other, quoted(d.Spec.Address), plaintext.ShellWord(d.Import))
+			continue
+		}
+		drafts = append(drafts, d)
+	}
+	if len(drafts) == 0 {
+		return errors.New("no agent runs in your tmux servers that could be declared\nagentform init writes a starter manifest")
+	}
+	made := generateBlocks(a, x.project, drafts)
+	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), append([]byte(tmuxManifestHead), made.Text...)); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	fmt.Fprintf(a.env.Stdout, "Wrote %s: %s of your tmux servers. Nothing was adopted yet.\n", manifestFile, plaintext.Count(made.Sessions, "session"))
+	if _, err := git.Toplevel(ctx, a.env.Dir); err == nil {
+		ignored, err := ignore(a.env.Dir, ".agentform/")
+		if err != nil {
+			return err
+		}
+		if ignored {
+			fmt.Fprintln(a.env.Stdout, "Added .agentform/ to .gitignore: the state stays out of the repository.")
+		}
+	}
+	fmt.Fprintln(a.env.Stdout, "\nNext: agentform plan, then agentform apply, which adopts them as they run")
+	return nil
+}
+
+// sharesDirectory returns the session with whose workspace a manifest could not declare
+// that of s; empty: it can.
+func sharesDirectory(drafts []config.Draft, s session.Spec) session.Address {
+	for _, d := range drafts {
+		if w := d.Spec.Workspace; w.Path == s.Workspace.Path && (w.Mode != session.InPlace || s.Workspace.Mode != session.InPlace) {
+			return d.Spec.Address
+		}
+	}
+	return ""
+}
+
+// checkNoManifest refuses a directory with a manifest.
+func checkNoManifest(dir, next string) error {
+	for _, pattern := range []string{"*agentform.hcl", "*.agentform.json"} {
+		there, err := fs.Glob(os.DirFS(dir), pattern)
+		if err != nil {
+			return err
+		}
+		if len(there) > 0 {
+			return fmt.Errorf("%s already exists\n%s", there[0], next)
+		}
+	}
+	return nil
+}
+

@@ -1,0 +1,225 @@
+package discover
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/session"
+)
+
+func known() map[string]config.Agent {
+	all := map[string]config.Agent{}
+	for name, spec := range agent.Builtins() {
+		all[name] = config.Agent{Spec: spec}
+	}
+	all["mine"] = config.Agent{Spec: session.AgentSpec{Name: "mine", Command: []string{"/opt/my-agent", "chat"}}}
+	return all
+}
+
+func TestRecognize(t *testing.T) {
+	for line, want := range map[string]string{
+		"claude":                                        "claude:",
+		"/usr/bin/claude --model opus":                  "claude:--model opus",
+		"node /usr/bin/codex resume":                    "codex:resume",
+		"node --no-warnings=DEP0040 /usr/bin/gemini -y": "gemini:-y",
+		"node /usr/lib/node_modules/@anthropic-ai/claude-code/cli.js -c":               "claude:-c",
+		"/root/.local/share/claude/versions/2.1.4":                                     "claude:",
+		"/x/node_modules/@openai/codex/vendor/x86_64-unknown-linux-musl/codex/codex x": "codex:x",
+		"my-agent chat --fast":  "mine:--fast",
+		"my-agent serve":        "",
+		"vim claude":            "",
+		"tail -f claude.log":    "",
+		"-bash":                 "",
+		"bash -i":               "",
+		"node server.js":        "",
+		"/home/claude/bin/tool": "",
+	} {
+		name, args, ok := Recognize(known(), strings.Fields(line))
+		got := ""
+		if ok {
+			got = name + ":" + strings.Join(args, " ")
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", line, got, want)
+		}
+	}
+	if _, _, ok := Recognize(known(), nil); ok {
+		t.Error("no command line is an agent")
+	}
+}
+
+// place gives the test a directory for tmux's sockets, a program called claude, and ends
+// the servers that it starts.
+func place(t *testing.T) (dir string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "af")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\nsleep 1000\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Setenv("TMUX_TMPDIR", dir)
+	t.Setenv("TMUX", "")
+	return dir
+}
+
+func tmuxRun(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-f", "/dev/null"}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("tmux %q: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// server starts a session, and ends its server with the test.
+func server(t *testing.T, name string, args ...string) {
+	t.Helper()
+	tmuxRun(t, slices.Concat([]string{"-L", name, "new-session", "-d"}, args)...)
+	t.Cleanup(func() { _ = exec.Command("tmux", "-L", name, "kill-server").Run() })
+}
+
+// eventually looks until n sessions are found: a pane's process has to become the agent.
+func eventually(t *testing.T, n int) Found {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		f := Agents(t.Context(), known(), "")
+		if len(f.Sessions) == n {
+			return f
+		}
+		if time.Now().After(end) {
+			t.Fatalf("found %+v, want %d sessions", f, n)
+		}
+	}
+}
+
+func TestAgents(t *testing.T) {
+	dir := place(t)
+	if f := Agents(t.Context(), known(), ""); len(f.Sessions)+len(f.Unasked) > 0 {
+		t.Errorf("without any server: %+v", f)
+	}
+	work := filepath.Join(dir, "work")
+	for _, args := range [][]string{{"init", "-q", "-b", "trunk", work}, {"init", "-q", "-b", "other", filepath.Join(work, "inner")}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git: %v\n%s", err, out)
+		}
+	}
+	sub := filepath.Join(work, "deep", "down")
+	if err := os.MkdirAll(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	server(t, "one", "-s", "direct", "-c", work, "claude")
+	tmuxRun(t, "-L", "one", "new-session", "-d", "-s", "shell", "-c", sub, "sh")
+	tmuxRun(t, "-L", "one", "send-keys", "-t", "=shell:", "claude", "Enter")
+	tmuxRun(t, "-L", "one", "new-session", "-d", "-s", "idle", "sh")
+	server(t, "two", "-s", "many", "-c", dir, "claude")
+	tmuxRun(t, "-L", "two", "new-window", "-d", "-t", "=many:", "sh")
+	tmuxRun(t, "-L", "two", "split-window", "-d", "-t", "=many:0", "-c", dir, "claude")
+	if err := os.WriteFile(filepath.Join(dir, "tmux-"+strconv.Itoa(os.Getuid()), "note"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := eventually(t, 4)
+	for i, want := range []Session{
+		{ID: "tmux:one/direct", Socket: "one", Name: "direct", Agent: "claude", Workspace: work, Branch: "trunk"},
+		{ID: "tmux:one/shell", Socket: "one", Name: "shell", Agent: "claude", Workspace: sub, Branch: "trunk"},
+		{ID: "tmux:two/many", Socket: "two", Name: "many", Agent: "claude", Workspace: dir, Problem: "one of 3 panes: it needs a tmux session of its own"},
+		{ID: "tmux:two/many", Socket: "two", Name: "many", Agent: "claude", Workspace: dir, Problem: "one of 3 panes: it needs a tmux session of its own"},
+	} {
+		got := f.Sessions[i]
+		if (want.Problem != "") != (got.Remedy != "") || got.Pane == "" || time.Since(got.IdleSince) > time.Minute {
+			t.Errorf("%+v", got)
+		}
+		got.Pane, got.Remedy, got.IdleSince = "", "", time.Time{}
+		if got != want {
+			t.Errorf("found %+v, want %+v", got, want)
+		}
+	}
+	// What the remedy says gives the agent a session of its own, and does not interrupt it.
+	pid := tmuxRun(t, "-L", "two", "display-message", "-p", "-t", f.Sessions[3].Pane, "#{pane_pid}")
+	if out, err := exec.Command("sh", "-c", f.Sessions[3].Remedy).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", f.Sessions[3].Remedy, err, out)
+	}
+	own := slices.IndexFunc(Agents(t.Context(), known(), "").Sessions, func(s Session) bool {
+		return s.Pane == f.Sessions[3].Pane && s.Problem == "" && s.Name != "many"
+	})
+	if now := tmuxRun(t, "-L", "two", "display-message", "-p", "-t", f.Sessions[3].Pane, "#{pane_pid}"); own < 0 || now != pid {
+		t.Errorf("after %s: session %d, process %s, was %s", f.Sessions[3].Remedy, own, now, pid)
+	}
+}
+
+func TestSocketsThatDoNotAnswer(t *testing.T) {
+	dir := place(t)
+	server(t, "mine", "-s", "web", "claude")
+	eventually(t, 1)
+	sockets := filepath.Join(dir, "tmux-"+strconv.Itoa(os.Getuid()))
+
+	dead := filepath.Join(sockets, "dead")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: dead}), syscall.Close(fd)); err != nil {
+		t.Fatal(err)
+	}
+	if f := Agents(t.Context(), known(), ""); len(f.Sessions) != 1 || len(f.Unasked) != 0 {
+		t.Errorf("with a dead socket: %+v", f)
+	}
+	if _, err := os.Lstat(dead); err != nil {
+		t.Errorf("the dead socket: %v", err)
+	}
+	if os.Getuid() == 0 {
+		if err := os.Chown(dead, 4711, -1); err != nil {
+			t.Fatal(err)
+		}
+		if f := Agents(t.Context(), known(), ""); len(f.Unasked) != 1 || f.Unasked[0] != (Unasked{"dead", "its socket belongs to another user (uid 4711)"}) {
+			t.Errorf("with another user's socket: %+v", f.Unasked)
+		}
+	}
+	if err := os.Remove(dead); err != nil {
+		t.Fatal(err)
+	}
+
+	// The server of TMUX, wherever its socket is.
+	elsewhere := filepath.Join(dir, "elsewhere")
+	tmuxRun(t, "-S", elsewhere, "new-session", "-d", "-s", "far", "claude")
+	t.Cleanup(func() { _ = exec.Command("tmux", "-S", elsewhere, "kill-server").Run() })
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		f := Agents(t.Context(), known(), elsewhere+",4711,0")
+		if len(f.Sessions) == 2 && f.Sessions[0].ID == "tmux:"+elsewhere+"/far" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("with TMUX: %+v", f)
+		}
+	}
+
+	// A tmux program that the server does not understand.
+	other := "#!/bin/sh\necho 'protocol version mismatch (client 7, server 8)' >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(dir, "bin", "tmux"), []byte(other), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f := Agents(t.Context(), known(), "")
+	if len(f.Sessions) != 0 || len(f.Unasked) != 1 || !strings.Contains(f.Unasked[0].Problem, "another version of tmux") {
+		t.Errorf("with another version: %+v", f)
+	}
+	if err := os.Remove(filepath.Join(dir, "bin", "tmux")); err != nil {
+		t.Fatal(err)
+	}
+}
