@@ -91,4 +91,3 @@ func checkNoManifest(dir, next string) error {
 	}
 	return nil
 }
-
