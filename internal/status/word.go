@@ -24,6 +24,8 @@ func Word(x api.Session) string {
 		return WrongBranchWord
 	case needs(follow.NeedsStart):
 		return "stuck"
+	case needs(follow.NeedsTime):
+		return "timed out"
 	case x.Queue != nil:
 		return "queued"
 	case x.Activity == session.Done, x.Activity == session.Failed:
@@ -34,10 +36,6 @@ func Word(x api.Session) string {
 		return liveWord(x)
 	case session.StateStale:
 		return "exited"
-	case session.StateStopped:
-		if x.Activity == session.Exited {
-			return "timed out"
-		}
 	}
 	return string(x.State)
 }

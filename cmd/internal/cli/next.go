@@ -13,12 +13,12 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
 func nextCommand(a *app) *cobra.Command {
-	var role string
-	var timeout time.Duration
+	var o nextOptions
 	c := &cobra.Command{
 		Use:   "next",
 		Short: "Print the next session that needs attention",
@@ -38,59 +38,99 @@ standard error. It waits until there is one. The reasons are
 
 A blocked session comes first, then problems, then limits, then finished turns; of these the
 highest priority, then the longest wait. The same session is printed until it no longer
-needs attention. Sessions that are done, stopped, paused or never started need none, nor
+needs attention. --all prints all of them in this order, which is that of agentform status. Sessions that are done, stopped, paused or never started need none, nor
 do agents that were not given anything yet.
 
 Exit 1 if no running session is left to wait for, or on timeout.`,
 		Example: `  agentform attach "$(agentform next)"
   agentform next --role builder --timeout 10m
-  agentform next --json`,
+  agentform next --all
+  agentform next -o template='{{.address}} {{.reason}}'`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if timeout < 0 {
+			if o.timeout < 0 {
 				return usageError{c.CommandPath(), errors.New("--timeout: want 0 or more")}
 			}
-			return runNext(c.Context(), a, role, timeout)
+			return runNext(c.Context(), a, o)
 		},
 	}
-	c.Flags().StringVar(&role, "role", "", "only sessions of this `role`")
-	durationVar(c.Flags(), &timeout, "timeout", 0, "give up after this time (default: no limit)")
+	c.Flags().BoolVar(&o.all, "all", false, "print all sessions that need attention")
+	c.Flags().StringVar(&o.role, "role", "", "only sessions of this `role`")
+	durationVar(c.Flags(), &o.timeout, "timeout", 0, "give up after this time (default: no limit)")
 	completeFlag(c, "role", completeRoles(a))
+	outputFlag(a, c)
 	return c
 }
 
-func runNext(ctx context.Context, a *app, role string, timeout time.Duration) error {
+type nextOptions struct {
+	role    string
+	timeout time.Duration
+	all     bool
+}
+
+func runNext(ctx context.Context, a *app, o nextOptions) error {
 	f, err := openSelection(a, nil)
 	if err != nil {
 		return err
 	}
-	f.role = role
+	f.role = o.role
+	var first time.Time
 	var last observation
-	err = f.follow(ctx, pollInterval, timeout, func(g observation, follower *follow.Follower) (bool, error) {
-		last = g
-		if needs := follower.Needs(); len(needs) > 0 {
-			return true, printNeed(a, needs[0], g)
+	err = f.follow(ctx, pollInterval, o.timeout, func(g observation, follower *follow.Follower) (bool, error) {
+		if last = g; first.IsZero() {
+			first = g.at
 		}
-		if !follower.Hope() {
-			return true, errNothingToWaitFor(role, g)
+		switch needs := follower.Needs(); {
+		case len(needs) > 0 && !o.all:
+			return true, printNeed(a, needs[0], g)
+		case len(needs) > 0:
+			if g.at.Sub(first) < turn.Calm {
+				return false, nil // others have not been so for long enough yet
+			}
+			return true, printNeeds(a, needs, g)
+		case !follower.Hope():
+			return true, errNothingToWaitFor(o.role, g)
 		}
 		return false, nil
 	})
 	if errors.Is(err, errTimedOut) {
-		return fmt.Errorf("no session needed anybody within %s (%s)%s", timeout, last.words(), last.waits())
+		return fmt.Errorf("no session needed anybody within %s (%s)%s", o.timeout, last.words(), last.waits())
 	}
 	return err
 }
 
 func printNeed(a *app, n follow.Need, g observation) error {
-	x := *g.of(n.Address)
-	needy := view.Needy{Session: x, Priority: n.Priority, Reason: string(n.Reason), Since: n.Since}
 	if a.globals.json {
-		return view.NeedJSON(a.env.Stdout, needy)
+		return view.NeedJSON(a.env.Stdout, g.needy(n))
 	}
-	if _, err := fmt.Fprintln(a.env.Stdout, x.Address); err != nil {
+	return printNeedLine(a, n, g, "")
+}
+
+func printNeeds(a *app, needs []follow.Need, g observation) error {
+	if a.globals.json {
+		all := make([]view.Needy, len(needs))
+		for i, n := range needs {
+			all[i] = g.needy(n)
+		}
+		return view.NeedsJSON(a.env.Stdout, all)
+	}
+	for _, n := range needs {
+		if err := printNeedLine(a, n, g, g.of(n.Address).Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g observation) needy(n follow.Need) view.Needy {
+	return view.Needy{Session: *g.of(n.Address), Priority: n.Priority, Reason: string(n.Reason), Since: n.Since}
+}
+
+// printNeedLine prints the address to standard output, and why to standard error.
+func printNeedLine(a *app, n follow.Need, g observation, name string) error {
+	if _, err := fmt.Fprintln(a.env.Stdout, n.Address); err != nil {
 		return err
 	}
-	if err := view.NeedLine(a.env.Stderr, a.err(), needy, time.Now()); err != nil {
+	if err := view.NeedLine(a.env.Stderr, a.err(), g.needy(n), name, time.Now()); err != nil {
 		return err
 	}
 	for _, x := range g.waiting() {

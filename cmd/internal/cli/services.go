@@ -15,7 +15,7 @@ import (
 )
 
 func servicesCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "services",
 		Short: "List tmux servers and containers",
 		Long: `Lists the tmux servers and containers of the project, whether they run, and the state of
@@ -26,6 +26,8 @@ reached, its sessions are unknown; a running hub is asked about them.`,
 		Example: "  agentform services\n  agentform services --json",
 		RunE:    func(c *cobra.Command, _ []string) error { return runServices(c.Context(), a) },
 	}
+	outputFlag(a, c)
+	return c
 }
 
 func runServices(ctx context.Context, a *app) error {

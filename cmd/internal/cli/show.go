@@ -30,6 +30,7 @@ and the commands to inspect it manually. A saved plan is shown as plan does.`,
 	}
 	c.Flags().StringVar(&detail, "detail", "changes", "of a saved plan: changes, full")
 	completeFlag(c, "detail", words("changes", "full"))
+	outputFlag(a, c)
 	return c
 }
 

@@ -11,28 +11,77 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 )
 
+type statusOptions struct {
+	short, wide, watch bool
+	format             *string
+}
+
 func statusCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "status [ADDR]",
+	var o statusOptions
+	c := &cobra.Command{
+		Use:     "status [ADDR...]",
 		Aliases: []string{"ps", "ls", "list"},
 		Short:   "Show the status of all sessions",
-		Long: `Shows all sessions in the manifest and the state, followed by totals; with ADDR only that
-session, or the instances of that block. status always exits 0; use plan --detailed-exitcode
-in scripts. A session whose workspace is not on the declared branch has "wrong branch".
+		Long: `Shows all sessions in the manifest and the state, followed by totals; with ADDR only those
+sessions, or the instances of those blocks. status always exits 0; use plan --detailed-exitcode
+in scripts. STATUS is what a session is and does: working 3m, idle 16m, asks, exited (1),
+limit until 14:00, queued 3rd. One whose workspace is not on the declared branch has
+"wrong branch". Sessions that need attention come first, in the order of agentform next.
+
+--wide adds state and activity and cuts nothing. --short prints one line for a status line,
+such as that of tmux: how many sessions ask, failed, are at a limit or are done with their
+turn, and how many work. -o template=… is a Go template over the document of --json.
 
 Once a hub has run in the project (agentform serve), the first line shows whether it runs,
 and exited sessions show the hub's next step.`,
 		Example: `  agentform status
-  agentform status worker
-  agentform ps --json`,
-		RunE: func(c *cobra.Command, args []string) error { return runStatus(c.Context(), a, args) },
+  agentform status worker --wide
+  agentform status --watch
+  agentform status -o template='{{range .sessions}}{{.name}} {{.branch}}{{"\n"}}{{end}}'
+  tmux set -g status-right '#(agentform -C ~/shop status --short)'`,
+		RunE: func(c *cobra.Command, args []string) error { return runStatus(c.Context(), a, args, o) },
 	}
+	c.Flags().BoolVar(&o.wide, "wide", false, "also show state and activity (the same as -o wide)")
+	c.Flags().BoolVar(&o.short, "short", false, "print one line for a status line: 2 ask · 3 done · 4 work")
+	c.Flags().BoolVar(&o.watch, "watch", false, "refresh until all sessions are done, as agentform watch does")
+	o.format = outputFlag(a, c, "wide", "name")
+	return c
 }
 
-func runStatus(ctx context.Context, a *app, typed []string) error {
+// check refuses what would show the same in two ways.
+func (o statusOptions) check(a *app) error {
+	var given []string
+	for _, x := range []struct {
+		name string
+		set  bool
+	}{{"--short", o.short}, {"--json", a.globals.json && *o.format == ""}, {"--output " + *o.format, *o.format != "" && *o.format != "wide"}} {
+		if x.set {
+			given = append(given, x.name)
+		}
+	}
+	if o.watch && (o.short || *o.format != "" && *o.format != "wide" && *o.format != "json") {
+		given = append(given, "--watch")
+	} else if o.wide || *o.format == "wide" {
+		given = append(given, "--wide")
+	}
+	if len(given) > 1 {
+		return usageError{a.command, fmt.Errorf("%s exclude each other", plaintext.List(given, "and"))}
+	}
+	return nil
+}
+
+func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) error {
+	if err := o.check(a); err != nil {
+		return err
+	}
+	o.wide = o.wide || *o.format == "wide"
+	if o.watch {
+		return runWatch(ctx, a, typed, watchOptions{every: time.Second, wide: o.wide})
+	}
 	s, err := observe(ctx, a)
 	if err != nil {
 		return err
@@ -52,7 +101,12 @@ func runStatus(ctx context.Context, a *app, typed []string) error {
 	for i, k := range shown {
 		sessions[i] = status.Of(k)
 	}
-	if a.globals.json {
+	switch {
+	case o.short:
+		return view.Short(a.env.Stdout, sessions)
+	case *o.format == "name":
+		return view.Names(a.env.Stdout, sessions)
+	case a.globals.json:
 		return view.StatusJSON(a.env.Stdout, sessions, s.supervisor())
 	}
 	switch s.supervisor() {
@@ -65,7 +119,7 @@ func runStatus(ctx context.Context, a *app, typed []string) error {
 			fmt.Fprint(a.env.Stdout, "supervisor: down (agentform serve runs it)\n\n")
 		}
 	}
-	if err := view.Status(a.env.Stdout, a.out(), sessions, time.Now()); err != nil {
+	if err := view.Status(a.env.Stdout, a.out(), sessions, o.wide, time.Now()); err != nil {
 		return err
 	}
 	reportNoHub(a, s.project, recordedHolds(s.project))

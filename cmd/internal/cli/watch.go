@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -14,50 +15,92 @@ import (
 	"github.com/agentform/agentform/internal/follow"
 )
 
+type watchOptions struct {
+	every      time.Duration
+	wide, bell bool
+}
+
 func watchCommand(a *app) *cobra.Command {
-	var every time.Duration
+	var o watchOptions
 	c := &cobra.Command{
 		Use:   "watch [ADDR...]",
 		Short: "Show a live status table",
 		Long: `Shows a live status table until all sessions are done, failed, exited or stopped. Elsewhere
-than on a terminal, and with --json, it prints a line for each change.
+than on a terminal, and with --json, it prints a line for each change. The table is that of
+status. --bell rings the terminal when a session comes to need attention, as agentform next
+has it.
 
 It refreshes every second, or as set with --interval; 0 refreshes continuously, on each
 change. Each refresh takes two tmux calls. The manifest is read once.`,
 		Example: `  agentform watch
+  agentform watch --bell
   agentform watch api 'worker["web"]' --interval 5s
   agentform watch --json | jq -r 'select(.new.status == "blocked") | .address'`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if every < 0 {
+			if o.every < 0 {
 				return usageError{c.CommandPath(), errors.New("--interval: want 0 or more")}
 			}
-			return runWatch(c.Context(), a, args, every)
+			return runWatch(c.Context(), a, args, o)
 		},
 	}
-	durationVar(c.Flags(), &every, "interval", time.Second, "refresh interval, such as 5s; 0: on every change")
+	c.Flags().BoolVar(&o.bell, "bell", false, "ring the terminal when a session comes to need attention")
+	c.Flags().BoolVar(&o.wide, "wide", false, "also show state and activity")
+	durationVar(c.Flags(), &o.every, "interval", time.Second, "refresh interval, such as 5s; 0: on every change")
 	return c
 }
 
-func runWatch(ctx context.Context, a *app, typed []string, every time.Duration) error {
+func runWatch(ctx context.Context, a *app, typed []string, o watchOptions) error {
 	f, err := openSelection(a, typed)
 	if err != nil {
 		return err
 	}
-	show, err := newPrinter(a)
+	show, err := newPrinter(a, o.wide)
 	if err != nil {
 		return err
 	}
-	if every == 0 {
-		every = pollInterval
+	if o.every == 0 {
+		o.every = pollInterval
 	}
-	return f.follow(ctx, every, 0, func(g observation, follower *follow.Follower) (bool, error) {
+	ring := bell(a, o.bell)
+	return f.follow(ctx, o.every, 0, func(g observation, follower *follow.Follower) (bool, error) {
 		// An agent that reports done or failed may continue.
 		over := !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !follower.Ended(s.Address) })
-		return over, show(g)
+		return over, errors.Join(show(g), ring(g.at, follower.Needs()))
 	})
 }
 
-func newPrinter(a *app) (func(observation) error, error) {
+// bell returns what rings the terminal when a session comes to need attention after the
+// first look.
+func bell(a *app, wanted bool) func(time.Time, []follow.Need) error {
+	var w io.Writer = io.Discard
+	switch {
+	case !wanted:
+	case terminal(a.env.Stdout):
+		w = a.env.Stdout
+	case terminal(a.env.Stderr):
+		w = a.env.Stderr
+	}
+	var first time.Time
+	known := map[follow.Need]bool{}
+	return func(at time.Time, needs []follow.Need) error {
+		if first.IsZero() {
+			first = at
+		}
+		rings := false
+		now := map[follow.Need]bool{}
+		for _, n := range needs {
+			now[n] = true
+			rings = rings || !known[n] && n.Since.After(first)
+		}
+		if known = now; !rings {
+			return nil
+		}
+		_, err := io.WriteString(w, "\a")
+		return err
+	}
+}
+
+func newPrinter(a *app, wide bool) (func(observation) error, error) {
 	if a.globals.json {
 		lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)
 		return printChanges(a, func(steps []view.Step, _ observation) error {
@@ -82,7 +125,7 @@ func newPrinter(a *app) (func(observation) error, error) {
 	return func(g observation) error {
 		var table strings.Builder
 		style := a.out() // the terminal may have another size by now
-		if err := view.Status(&table, style, g.sessions, time.Now()); err != nil {
+		if err := view.Status(&table, style, g.sessions, wide, time.Now()); err != nil {
 			return err
 		}
 		return region.Draw(table.String(), style.Width, style.Rows)

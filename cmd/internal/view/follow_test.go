@@ -83,7 +83,7 @@ func TestWaited(t *testing.T) {
 		for _, reason := range []string{"blocked", "turn_ended", "blocked_api", "failed", "branch_mismatch"} {
 			n := sampleNeedy()
 			n.Reason = reason
-			if err := NeedLine(w, s, n, at); err != nil {
+			if err := NeedLine(w, s, n, "", at); err != nil {
 				return err
 			}
 		}
@@ -91,7 +91,7 @@ func TestWaited(t *testing.T) {
 	})
 	n, b := sampleNeedy(), strings.Builder{}
 	n.Reason, n.Detail, n.Since = "unhealthy", "unhealthy: its heartbeat failed", at.Add(-5*time.Second)
-	if err := NeedLine(&b, Style{}, n, at); err != nil || !strings.HasPrefix(b.String(), "unhealthy for 5s: its heartbeat failed") {
+	if err := NeedLine(&b, Style{}, n, "", at); err != nil || !strings.HasPrefix(b.String(), "unhealthy for 5s: its heartbeat failed") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	if got := Tallied(map[string]int{"working": 1, "idle": 2}); got != "2 idle, 1 working" {
@@ -102,6 +102,7 @@ func TestWaited(t *testing.T) {
 func TestFollowDocuments(t *testing.T) {
 	golden(t, "wait.json", func(w io.Writer) error { return WaitedJSON(w, sampleWaited(), "turn", false, true, 30*time.Second) })
 	golden(t, "next.json", func(w io.Writer) error { return NeedJSON(w, sampleNeedy()) })
+	golden(t, "next-all.json", func(w io.Writer) error { return NeedsJSON(w, []Needy{sampleNeedy()}) })
 	golden(t, "watch.jsonl", func(w io.Writer) error {
 		l, err := NewLines(w, "0.1.0", func() time.Time { return at })
 		if err != nil {
@@ -129,7 +130,7 @@ func TestHostileSteps(t *testing.T) {
 		l, err := NewLines(&documents, x, func() time.Time { return at })
 		for _, err := range []error{
 			err, StepLines(&text, style, []Step{{at, nil, &s}, {at, &other, &s}, {at, &s, nil}}, 10),
-			WaitedLine(&text, style, Waited{s, "over"}, at), NeedLine(&text, style, Needy{s, 1, x, at}, at),
+			WaitedLine(&text, style, Waited{s, "over"}, at), NeedLine(&text, style, Needy{s, 1, x, at}, x, at),
 			l.Step(Step{at, &other, &s}), WaitedJSON(&documents, []Waited{{s, "over"}}, x, false, false, 0), NeedJSON(&documents, Needy{s, 1, x, at}),
 		} {
 			if err != nil {

@@ -57,7 +57,7 @@ func TestHostileValues(t *testing.T) {
 		style := Style{Color: true, Width: 80}
 		for _, err := range []error{
 			Plan(&text, style, p, false), Plan(&text, style, p, true),
-			Diagnostics(&text, style, p.Problems), Show(&text, style, s, at), Status(&text, style, []api.Session{s.Session}, at),
+			Diagnostics(&text, style, p.Problems), Show(&text, style, s, at), Status(&text, style, []api.Session{s.Session}, false, at),
 			Events(&text, style, []history.Event{e}, at), StateShow(&text, style, *s.Record), StateList(&text, []session.Record{*s.Record}),
 			Doctor(&text, style, []doctor.Finding{{Level: doctor.Level(x), Subject: x, Problem: x, Remedy: x}}), Version(&text, Build{x, x, x, x}),
 			PlanJSON(&documents, p, x), ShowJSON(&documents, s), EventsJSON(&documents, []history.Event{e}), TextJSON(&documents, "", x),
@@ -149,7 +149,7 @@ func TestWriteErrors(t *testing.T) {
 	lines, err := NewLines(w, "0.1.0", time.Now)
 	for name, err := range map[string]error{
 		"NewLines": err, "Lines.Plan": lines.Plan(samplePlan()), "Lines.Summary": lines.Summary(Tally{}),
-		"Plan": Plan(w, s, samplePlan(), false), "PlanJSON": PlanJSON(w, samplePlan(), ""), "Status": Status(w, s, nil, at),
+		"Plan": Plan(w, s, samplePlan(), false), "PlanJSON": PlanJSON(w, samplePlan(), ""), "Status": Status(w, s, nil, false, at),
 		"StatusJSON": StatusJSON(w, nil, api.HubDown), "Diagnostics": Diagnostics(w, s, sampleDiagnostics()), "EventsJSON": EventsJSON(w, sampleEvents()),
 		"Show": Show(w, s, sampleShown(), at), "Doctor": Doctor(w, s, nil), "Summary": Summary(w, s, Tally{}), "Version": Version(w, Build{}),
 	} {

@@ -16,9 +16,7 @@ import (
 // Show writes one session in full.
 func Show(w io.Writer, s Style, x status.Detail, now time.Time) error {
 	p := &page{Style: s}
-	word, color := stateWord(x.Session)
-	p.line(p.paint(bold, string(x.Address)), "  ", p.paint(color, word),
-		", ", p.paint(activityInk(x.Activity), string(x.Activity)))
+	p.line(p.paint(bold, string(x.Address)), "  ", p.paint(wordInk(x.Session), status.Text(x.Session, now)))
 	if why := why(x.Session, now); why != "" {
 		p.line(p.paint(noInk, why))
 	}
@@ -71,6 +69,8 @@ func facts(x status.Detail, now time.Time) []attribute {
 	add("role", x.Role)
 	add("agent", x.Agent)
 	add("desired", string(x.Desired))
+	add("state", string(x.State))
+	add("activity", string(x.Activity))
 	add("branch", branch)
 	add("workspace", x.Workspace)
 	add("runtime", x.Runtime)

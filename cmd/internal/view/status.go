@@ -10,41 +10,81 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
-// Status writes a table of sessions, details of some, and the totals. Ages are relative to now.
-func Status(w io.Writer, s Style, sessions []api.Session, now time.Time) error {
+// Status writes a table of sessions in the order of need, details of some, and the totals.
+// wide adds state and activity, and leaves nothing out. Ages are relative to now.
+func Status(w io.Writer, s Style, sessions []api.Session, wide bool, now time.Time) error {
 	p := &page{Style: s}
 	if len(sessions) == 0 {
 		p.line("No sessions.")
 		return p.flush(w)
 	}
-	columns := []column{
-		{title: "ADDRESS", min: 24}, {title: "ROLE", spare: 4}, {title: "AGENT", spare: 2}, {title: "STATE"}, {title: "ACTIVITY"},
-		{title: "BRANCH", min: 12}, {title: "AGE", right: true, spare: 1}, {title: "RESTARTS", right: true, spare: 3},
+	if wide {
+		p.Width = 0
 	}
-	turns := slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Turns != nil })
-	if turns {
-		columns = append(columns, column{title: "TURNS", right: true, spare: 5}, column{title: "TOKENS", right: true, spare: 6})
-	}
-	var rows [][]cell
-	for _, x := range sessions {
-		row := statusRow(x, now)
-		if turns {
-			row = append(row, cell{text: number(x.Turns)}, cell{text: number(x.Tokens)})
+	sessions = slices.Clone(sessions)
+	status.Sort(sessions)
+	columns := statusColumns(sessions, wide)
+	var titles []column
+	rows := make([][]cell, len(sessions))
+	for _, c := range columns {
+		titles = append(titles, c.column)
+		for i, x := range sessions {
+			rows[i] = append(rows[i], c.of(x, now))
 		}
-		rows = append(rows, row)
 	}
-	p.table("", columns, rows)
+	p.table("", titles, rows)
 	p.line()
 	writeNotes(p, sessions, now)
-	p.line(countStates(p, sessions))
+	p.line(tally(p, sessions))
 	return p.flush(w)
 }
 
+type statusColumn struct {
+	column
+	of func(x api.Session, now time.Time) cell
+}
+
+func statusColumns(sessions []api.Session, wide bool) []statusColumn {
+	text := func(of func(api.Session) string) func(api.Session, time.Time) cell {
+		return func(x api.Session, _ time.Time) cell { return cell{text: of(x)} }
+	}
+	columns := []statusColumn{
+		{column{title: "SESSION", min: 20}, func(x api.Session, _ time.Time) cell { return cell{x.Name, bold} }},
+		{column{title: "STATUS"}, func(x api.Session, now time.Time) cell { return cell{status.Text(x, now), wordInk(x)} }},
+	}
+	if wide {
+		columns = append(columns,
+			statusColumn{column{title: "STATE"}, text(func(x api.Session) string { return string(x.State) })},
+			statusColumn{column{title: "ACTIVITY"}, text(func(x api.Session) string { return string(x.Activity) })})
+	}
+	columns = append(columns,
+		statusColumn{column{title: "ROLE", spare: 4}, text(func(x api.Session) string { return x.Role })},
+		statusColumn{column{title: "AGENT", spare: 3}, text(func(x api.Session) string { return x.Agent })},
+		statusColumn{column{title: "BRANCH", min: 12}, func(x api.Session, _ time.Time) cell { return branchCell(x) }},
+		statusColumn{column{title: "AGE", right: true, spare: 5}, func(x api.Session, now time.Time) cell { return cell{text: age(x, now)} }},
+		statusColumn{column{title: "RESTARTS", right: true, spare: 6}, text(func(x api.Session) string { return strconv.Itoa(x.Restarts) })})
+	if slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Turns != nil }) {
+		columns = append(columns,
+			statusColumn{column{title: "TURNS", right: true, spare: 7}, text(func(x api.Session) string { return number(x.Turns) })},
+			statusColumn{column{title: "TOKENS", right: true, spare: 8}, text(func(x api.Session) string { return number(x.Tokens) })})
+	}
+	return columns
+}
+
+func branchCell(x api.Session) cell {
+	if offBranch(x) {
+		return cell{x.Branch + " !", red}
+	}
+	return cell{text: x.Branch}
+}
+
+// writeNotes writes why sessions are as they are, on a terminal one line each.
 func writeNotes(p *page, sessions []api.Session, now time.Time) {
 	told := false
 	for _, x := range sessions {
@@ -52,8 +92,8 @@ func writeNotes(p *page, sessions []api.Session, now time.Time) {
 			continue // not applied yet: its state says it
 		}
 		if why := why(x, now); why != "" {
-			_, color := stateWord(x)
-			p.line(p.paint(color, string(x.Address)+":"), " ", p.paint(noInk, why))
+			name := plaintext.OneLine(x.Name) + ": "
+			p.line(p.paint(wordInk(x), strings.TrimSpace(name)), " ", p.paint(noInk, p.fit(name, why)))
 			told = true
 		}
 	}
@@ -62,28 +102,14 @@ func writeNotes(p *page, sessions []api.Session, now time.Time) {
 	}
 }
 
-func statusRow(x api.Session, now time.Time) []cell {
-	word, color := stateWord(x)
-	branch := cell{text: x.Branch}
-	if offBranch(x) {
-		branch = cell{x.Branch + " !", red}
+// fit cuts a text so that it fits on a line after before.
+func (p *page) fit(before, text string) string {
+	g := glyphs()
+	if p.Width == 0 {
+		return text
 	}
-	return []cell{
-		{string(x.Address), bold}, {text: x.Role}, {text: x.Agent},
-		{word, color}, {string(x.Activity), activityInk(x.Activity)},
-		branch, {text: age(x, now)}, {text: strconv.Itoa(x.Restarts)},
-	}
+	return g.Truncate(p.near(text), max(p.Width-g.StringWidth(before), 1), "…")
 }
-
-// stateWord puts a wrong branch before the state.
-func stateWord(x api.Session) (string, ink) {
-	if status.WrongBranch(x) {
-		return wrongBranch, red
-	}
-	return string(x.State), stateInk(x.State)
-}
-
-const wrongBranch = "wrong branch"
 
 func number[N int | int64](n *N) string {
 	switch {
@@ -116,24 +142,86 @@ func why(x api.Session, now time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
+// tallied are the words of the totals: what needs a person comes first.
+var tallied = []string{"asks", status.WrongBranchWord, "stuck", "failed", "error", "exited", "timed out", "unhealthy", "limit", "unknown",
+	"queued", "pending", "starting", "paused", "stopped", "done", "running"}
+
+// tally returns the totals: 1 asks, 1 exited, 6 running.
+func tally(p *page, sessions []api.Session) string {
+	counts, inks := map[string]int{}, map[string]ink{}
+	for _, x := range sessions {
+		word := status.Word(x)
+		if word == string(session.Working) || word == string(session.Idle) {
+			word = string(session.StateRunning)
+		}
+		counts[word]++
+		inks[word] = wordInk(x)
+	}
+	inks["running"] = green
+	var parts []string
+	for _, word := range tallied {
+		if n := counts[word]; n > 0 {
+			parts = append(parts, p.paint(inks[word], fmt.Sprintf("%d %s", n, word)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Names writes the addresses of sessions in the order of need, one a line.
+func Names(w io.Writer, sessions []api.Session) error {
+	sessions = slices.Clone(sessions)
+	status.Sort(sessions)
+	var b strings.Builder
+	for _, x := range sessions {
+		b.WriteString(string(x.Address) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Short writes how many sessions need somebody for what, and how many work, for a status
+// line: 2 ask · 3 done · 4 work.
+func Short(w io.Writer, sessions []api.Session) error {
+	counts := map[string]int{}
+	for _, x := range sessions {
+		counts[shortWord(x)]++
+	}
+	var parts []string
+	for _, word := range []string{"ask", "fail", "limit", "done", "work", "idle"} {
+		if n := counts[word]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, word))
+		}
+	}
+	_, err := fmt.Fprintln(w, strings.Join(parts, " · "))
+	return err
+}
+
+// shortWord returns "" for a session that needs nobody and of which no agent lives.
+func shortWord(x api.Session) string {
+	if x.Needs != nil {
+		switch follow.Reason(x.Needs.Reason) {
+		case follow.NeedsAnswer:
+			return "ask"
+		case follow.NeedsQuota:
+			return "limit"
+		case follow.NeedsWork:
+			return "done"
+		}
+		return "fail"
+	}
+	switch status.Word(x) {
+	case "working", "starting", "running":
+		return "work"
+	case "idle":
+		return "idle"
+	}
+	return ""
+}
+
 // states puts what needs a person first.
 var states = []session.State{
 	session.StateError, session.StateStale, session.StateUnknown, session.StatePending,
 	session.StateStarting, session.StatePaused, session.StateStopped, session.StateRunning,
-}
-
-func countStates(p *page, sessions []api.Session) string {
-	wrong, counts := status.WrongBranches(sessions), map[session.State]int{}
-	for _, x := range sessions {
-		if !status.WrongBranch(x) {
-			counts[x.State]++
-		}
-	}
-	numbers := paintCounts(p, counts)
-	if wrong > 0 {
-		numbers = strings.TrimSuffix(p.paint(red, fmt.Sprintf("%d %s", wrong, wrongBranch))+", "+numbers, ", ")
-	}
-	return numbers
 }
 
 func paintCounts(p *page, counts map[session.State]int) string {
@@ -153,6 +241,19 @@ var stateInks = map[session.State]ink{
 
 func stateInk(s session.State) ink {
 	return cmp.Or(stateInks[s], dim)
+}
+
+var wordInks = map[string]ink{
+	"asks": yellow, "limit": yellow, "exited": yellow, "unknown": yellow, "timed out": yellow,
+	"failed": red, "error": red, "stuck": red, "unhealthy": red, status.WrongBranchWord: red,
+	"working": green, "running": green, "starting": cyan, "paused": blue, "idle": noInk, "done": noInk,
+}
+
+func wordInk(x api.Session) ink {
+	if c, known := wordInks[status.Word(x)]; known {
+		return c
+	}
+	return dim
 }
 
 func activityInk(a session.Activity) ink {

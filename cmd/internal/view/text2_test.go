@@ -60,7 +60,7 @@ func TestTableFits(t *testing.T) {
 	sessions[0].Branch = "機能/日本語のブランチ名はとても長いです"
 	for width := 60; width <= 160; width += 7 {
 		var b strings.Builder
-		if err := Status(&b, Style{Width: width}, sessions, at); err != nil {
+		if err := Status(&b, Style{Width: width}, sessions, false, at); err != nil {
 			t.Fatal(err)
 		}
 		table, _, _ := strings.Cut(b.String(), "\n\n")
@@ -70,7 +70,7 @@ func TestTableFits(t *testing.T) {
 			if w := g.StringWidth(line); w > width {
 				t.Errorf("width %d: %d columns: %s", width, w, line)
 			}
-			if end := g.StringWidth(line); strings.Contains(table, "AGE") && column >= 0 && end != column {
+			if end := g.StringWidth(line); strings.Contains(table, "AGE ") && column >= 0 && end != column {
 				t.Errorf("width %d: ends at %d, not %d: %s", width, end, column, line)
 			} else {
 				column = end
@@ -92,10 +92,10 @@ func TestWrongBranch(t *testing.T) {
 		word   string
 		reason plan.Reason
 	}{
-		"runs":               {of(session.StateRunning, on("main")), wrongBranch, plan.ReasonBranchMismatch},
-		"is paused":          {of(session.StatePaused, on("main")), wrongBranch, plan.ReasonBranchMismatch},
-		"is not applied":     {of(session.StatePending, on("main")), wrongBranch, plan.ReasonBranchMismatch},
-		"is detached":        {of(session.StateRunning, on("")), wrongBranch, plan.ReasonBranchMismatch},
+		"runs":               {of(session.StateRunning, on("main")), status.WrongBranchWord, plan.ReasonBranchMismatch},
+		"is paused":          {of(session.StatePaused, on("main")), status.WrongBranchWord, plan.ReasonBranchMismatch},
+		"is not applied":     {of(session.StatePending, on("main")), status.WrongBranchWord, plan.ReasonBranchMismatch},
+		"is detached":        {of(session.StateRunning, on("")), status.WrongBranchWord, plan.ReasonBranchMismatch},
 		"is stopped":         {of(session.StateStopped, on("main")), "stopped", plan.ReasonBranchMismatch},
 		"is in error":        {of(session.StateError, on("main")), "error", plan.ReasonBranchMismatch},
 		"its folder is gone": {of(session.StateRunning, session.Checkout{}), "running", plan.ReasonWorkspaceGone},
@@ -103,10 +103,10 @@ func TestWrongBranch(t *testing.T) {
 	} {
 		p := &page{}
 		want := "1 " + c.word
-		if word, _ := stateWord(c.Session); word != c.word || c.BranchReason != c.reason || countStates(p, []api.Session{c.Session}) != want {
-			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, countStates(p, []api.Session{c.Session}), c.word, c.reason)
+		if word := status.Word(c.Session); word != c.word || c.BranchReason != c.reason || tally(p, []api.Session{c.Session}) != want {
+			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, tally(p, []api.Session{c.Session}), c.word, c.reason)
 		}
-		if d := status.DocumentOf([]api.Session{c.Session}, api.HubDown); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == wrongBranch) {
+		if d := status.DocumentOf([]api.Session{c.Session}, api.HubDown); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == status.WrongBranchWord) {
 			t.Errorf("%s: in JSON %+v, %d", name, d.Counts, d.WrongBranch)
 		}
 	}

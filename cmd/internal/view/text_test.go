@@ -153,14 +153,14 @@ func TestProgress(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	styles(t, "status", true, func(w io.Writer, s Style) error { return Status(w, s, sampleSessions(), at) })
+	styles(t, "status", true, func(w io.Writer, s Style) error { return Status(w, s, sampleSessions(), false, at) })
 	golden(t, "status-calm.txt", func(w io.Writer) error {
 		calm := sampleSessions()[1:2]
 		calm[0].Detail = ""
-		if err := Status(w, Style{Width: 80}, calm, at); err != nil {
+		if err := Status(w, Style{Width: 80}, calm, false, at); err != nil {
 			return err
 		}
-		return Status(w, Style{}, nil, at)
+		return Status(w, Style{}, nil, false, at)
 	})
 }
 

@@ -50,9 +50,12 @@ type Needy struct {
 	Since    time.Time // as far as known
 }
 
-// NeedLine writes why a session needs attention, and since when.
-func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
+// NeedLine writes why a session needs attention, and since when, after its name if it is given.
+func NeedLine(w io.Writer, s Style, n Needy, name string, now time.Time) error {
 	p := &page{Style: s}
+	if name != "" {
+		p.WriteString(p.paint(bold, plaintext.OneLine(name)+":") + " ")
+	}
 	word := cmp.Or(needWords[n.Reason], n.Reason)
 	if n.Reason == "turn_ended" && strings.HasPrefix(n.Detail, status.Interrupted) {
 		word = "idle"
@@ -77,13 +80,23 @@ func needInk(n Needy) ink {
 }
 
 var needWords = map[string]string{
-	"turn_ended": "its turn has ended, idle", "blocked_api": "at a limit", "branch_mismatch": "on another branch", "timeout": "out of time",
+	"blocked": "asks", "turn_ended": "its turn has ended, idle", "blocked_api": "at a limit", "branch_mismatch": "on another branch", "timeout": "out of time",
 }
 
 // NeedJSON writes a session that needs attention as one document.
-func NeedJSON(w io.Writer, n Needy) error {
-	return document(w, "address", n.Address, "reason", n.Reason, "since", wire.UTCOrNil(n.Since),
-		"priority", n.Priority, "session", n.Session)
+func NeedJSON(w io.Writer, n Needy) error { return document(w, n.fields()...) }
+
+// NeedsJSON writes sessions that need attention as one document.
+func NeedsJSON(w io.Writer, all []Needy) error {
+	needs := make([]wire.Object, len(all))
+	for i, n := range all {
+		needs[i] = n.fields()
+	}
+	return document(w, "needs", needs)
+}
+
+func (n Needy) fields() wire.Object {
+	return wire.Object{"address", n.Address, "reason", n.Reason, "since", wire.UTCOrNil(n.Since), "priority", n.Priority, "session", n.Session}
 }
 
 // Finished is a session whose end was waited for.

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/plaintext"
+)
+
+// outputFlag adds -o to a command that prints one JSON document with --json. It returns
+// where the format is, which the command has to print itself if it is one of own.
+func outputFlag(a *app, c *cobra.Command, own ...string) *string {
+	var format string
+	var write func(io.Writer, []byte) error // a JSON document, in the format
+	formats := append([]string{"json", "yaml"}, own...)
+	set := func(s string) error {
+		text, isTemplate := strings.CutPrefix(s, "template=")
+		switch {
+		case isTemplate:
+			t, err := view.ParseTemplate(text)
+			if err != nil {
+				return err
+			}
+			write = func(w io.Writer, document []byte) error { return view.Template(w, document, t) }
+		case !slices.Contains(formats, s):
+			return fmt.Errorf("want %s", plaintext.List(append(slices.Clone(formats), "template=TEMPLATE"), "or"))
+		case s == "yaml":
+			write = view.YAML
+		default:
+			write = nil
+		}
+		format = s
+		return nil
+	}
+	c.Flags().VarP(funcFlag{set, "string"}, "output", "o",
+		"output `format`: "+strings.Join(formats, ", ")+" or template=…, a Go template over the JSON document")
+	completeFlag(c, "output", words(append(slices.Clone(formats), "template=")...))
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if a.globals.json && format != "" && format != "json" {
+			return usageError{c.CommandPath(), errors.New("give --json or --output, not both")}
+		}
+		if write == nil {
+			a.globals.json = a.globals.json || format == "json"
+			return run(c, args)
+		}
+		var document bytes.Buffer
+		out := a.env.Stdout
+		a.env.Stdout, a.globals.json = &document, true
+		err := run(c, args)
+		if a.env.Stdout = out; document.Len() == 0 {
+			return err
+		}
+		return errors.Join(err, write(out, document.Bytes()))
+	}
+	return &format
+}

@@ -1,0 +1,130 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/agentform/agentform/internal/plaintext"
+)
+
+// YAML writes a JSON document as YAML, with its members in their order.
+func YAML(w io.Writer, document []byte) error {
+	d := json.NewDecoder(bytes.NewReader(document))
+	d.UseNumber()
+	node, err := yamlNode(d)
+	if err != nil {
+		return fmt.Errorf("write YAML: %w", err)
+	}
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(node), e.Close()); err != nil {
+		return fmt.Errorf("write YAML: %w", err)
+	}
+	var text strings.Builder
+	for _, r := range b.String() {
+		if plaintext.Harmful(r) { // in quotes, see yamlText
+			fmt.Fprintf(&text, `\u%04X`, r)
+		} else {
+			text.WriteRune(r)
+		}
+	}
+	_, err = io.WriteString(w, text.String())
+	return err
+}
+
+// yamlNode returns the next value of a JSON text.
+func yamlNode(d *json.Decoder) (*yaml.Node, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		if t == '[' {
+			n.Kind = yaml.SequenceNode
+		}
+		for d.More() { // the keys of an object are values, too
+			inner, err := yamlNode(d)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, inner)
+		}
+		_, err := d.Token()
+		return n, err
+	case string:
+		return yamlText(t), nil
+	case json.Number:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: t.String()}, nil
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(t)}, nil
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}, nil
+}
+
+func yamlText(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	switch {
+	case strings.ContainsFunc(s, plaintext.Harmful):
+		n.Style = yaml.DoubleQuotedStyle
+	case strings.Contains(s, "\n"):
+		n.Style = yaml.LiteralStyle
+	}
+	return n
+}
+
+// ParseTemplate returns a Go template for Template. Besides Go's own functions it has json.
+func ParseTemplate(text string) (*template.Template, error) {
+	asJSON := func(v any) (string, error) {
+		b, err := json.Marshal(v)
+		return string(b), err
+	}
+	return template.New("output").Option("missingkey=error").Funcs(template.FuncMap{"json": asJSON}).Parse(text)
+}
+
+// Template writes a JSON document with a template, and ends the last line.
+func Template(w io.Writer, document []byte, t *template.Template) error {
+	var b strings.Builder
+	if err := t.Execute(&b, templateValue(decoded(document))); err != nil {
+		return err
+	}
+	text := b.String()
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// templateValue makes numbers that a template can compare, and texts that are safe on a
+// terminal.
+func templateValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return plaintext.Safe(v)
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = templateValue(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = templateValue(v[k])
+		}
+	}
+	return v
+}

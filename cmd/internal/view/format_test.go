@@ -1,0 +1,99 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
+)
+
+// What YAML says is what JSON says, and no control character reaches the terminal.
+func TestYAML(t *testing.T) {
+	golden(t, "status.yaml", func(w io.Writer) error {
+		var document bytes.Buffer
+		if err := StatusJSON(&document, sampleSessions()[:1], api.HubDown); err != nil {
+			return err
+		}
+		return YAML(w, document.Bytes())
+	})
+	for _, document := range []string{
+		`{"a": "yes", "b": "1", "c": "null", "d": "", "e": "x: y", "f": "- z", "g": "#", "h": " s ", "i": "2026-03-14", "j": "~"}`,
+		`{"n": 12345678901234, "f": 0.5, "t": true, "z": null, "e": [], "o": {}, "l": [[1], {"k": [2]}]}`,
+		`{"text": "two\nlines\n", "bare": "two\nlines", "tail": "x \n y\n\n", "tab": "a\tb", "emoji": "🙂", "key: x": 1}`,
+		`{"hostile": "\u001b[31m\u202e\u009b2J\r\n\u0007", "\u202e": 1}`,
+		`[]`,
+	} {
+		var text bytes.Buffer
+		if err := YAML(&text, []byte(document)); err != nil {
+			t.Fatal(err)
+		}
+		if i := strings.IndexFunc(text.String(), plaintext.Harmful); i >= 0 {
+			t.Errorf("%q reaches the terminal", text.String())
+		}
+		var got, want any
+		if err := yaml.Unmarshal(text.Bytes(), &got); err != nil {
+			t.Fatalf("%v in\n%s", err, text.String())
+		}
+		_ = json.Unmarshal([]byte(document), &want)
+		b, _ := json.Marshal(got)
+		_ = json.Unmarshal(b, &got)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s became\n%s", document, text.String())
+		}
+	}
+	if err := YAML(io.Discard, []byte(`{"a":`)); err == nil {
+		t.Error("half a document is no error")
+	}
+}
+
+func TestTemplate(t *testing.T) {
+	const document = `{"sessions": [{"name": "api", "restarts": 3, "pid": 4194303, "cost": 0.5, "detail": "\u001b[31mred", "alive": null}], "none": []}`
+	for text, want := range map[string]string{
+		`{{range .sessions}}{{.name}} {{.pid}} {{.cost}}{{end}}`:                     "api 4194303 0.5\n",
+		`{{range .sessions}}{{if gt .restarts 2}}{{.name}}{{"\n"}}{{end}}{{end}}`:    "api\n",
+		`{{with index .sessions 0}}{{.detail}}{{end}}`:                               "red\n",
+		`{{json (index .sessions 0).name}} {{len .none}}`:                            "\"api\" 0\n",
+		`{{range .none}}x{{end}}`:                                                    "",
+		`{{range .sessions}}{{if .alive}}lives{{else}}not known{{end}}{{end}}`:       "not known\n",
+		`{{range .sessions}}{{printf "%-6s|%5d" .name .restarts}}{{println}}{{end}}`: "api   |    3\n",
+	} {
+		parsed, err := ParseTemplate(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := Template(&b, []byte(document), parsed); err != nil || b.String() != want {
+			t.Errorf("%s gives %q, %v; want %q", text, b.String(), err, want)
+		}
+	}
+	parsed, _ := ParseTemplate("{{.nothing}}")
+	if err := Template(io.Discard, []byte(document), parsed); err == nil || !strings.Contains(err.Error(), `"nothing"`) {
+		t.Errorf("a member that does not exist: %v", err)
+	}
+	if _, err := ParseTemplate("{{"); err == nil {
+		t.Error("half a template is no error")
+	}
+}
+
+func TestShort(t *testing.T) {
+	needs := func(reason string) api.Session { return api.Session{Needs: &api.Need{Reason: reason}} }
+	does := func(a session.Activity) api.Session { return api.Session{State: session.StateRunning, Activity: a} }
+	for want, sessions := range map[string][]api.Session{
+		"":                          {{State: session.StateStopped, Activity: session.Done}, {State: session.StatePaused}},
+		"2 ask · 3 done · 1 work":   {needs("blocked"), needs("blocked"), needs("turn_ended"), needs("turn_ended"), needs("turn_ended"), does(session.Working)},
+		"2 fail · 1 limit · 1 idle": {needs("stale"), needs("branch_mismatch"), needs("blocked_api"), does(session.Idle)},
+	} {
+		var b strings.Builder
+		if err := Short(&b, sessions); err != nil || b.String() != want+"\n" {
+			t.Errorf("%q, %v, want %q", b.String(), err, want)
+		}
+	}
+}
