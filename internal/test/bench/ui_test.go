@@ -42,11 +42,6 @@ session "s" {
 		end(page)
 		return took
 	})
-	observed := m.turns(11, func() time.Duration {
-		took, page := p.page(t, fmt.Sprintf("%d idle", n))
-		end(page)
-		return took
-	})
 	_, page := p.page(t, "s[0]")
 	defer end(page)
 	time.Sleep(restsAfter)
@@ -56,7 +51,6 @@ session "s" {
 	beside := fmt.Sprintf("ui, %d idle tmux sessions: ", n)
 	m.add(Row{Work: beside + "first paint", Took: Time(painted[0]),
 		Goals: []Goal{{Says: "≤ 100 ms", Got: painted[0].Seconds(), Bound: paintedSoon.Seconds(), Clock: true}}})
-	m.add(Row{Work: beside + "all observed", Took: Time(observed[0])})
 	m.add(Row{Work: beside + "processor at rest", Took: Quantity{share, Share},
 		Goals: []Goal{{Says: "≤ 2 % of a core", Got: 100 * share, Bound: 100 * uiRestingCPU, Clock: true}}})
 }
