@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,10 @@ type Runtime struct {
 	turns  input.Turns
 }
 
-var _ session.Runtime = (*Runtime)(nil)
+var (
+	_ session.Runtime  = (*Runtime)(nil)
+	_ session.Executor = (*Runtime)(nil)
+)
 
 // New returns a runtime.
 func New(c Config) *Runtime {
@@ -74,13 +78,7 @@ const (
 // Attach returns the command that attaches a terminal to the session. The terminal is
 // detached however the command ends.
 func (r *Runtime) Attach(p session.Location) []string {
-	argv := []string{"docker"}
-	switch {
-	case strings.Contains(r.config.Host, "://"):
-		argv = append(argv, "-H", r.config.Host)
-	case r.config.Host != "":
-		argv = append(argv, "--context", r.config.Host)
-	}
+	argv := r.config.client()
 	// The engine would set xterm, which has eight colors. Every image with tmux has the
 	// terminfo of this one.
 	argv = append(argv, "exec", "-it", "-e", "TERM=xterm-256color")
@@ -96,6 +94,29 @@ func (r *Runtime) Attach(p session.Location) []string {
 		argv = slices.Concat(program, []string{shim.AttachMode, sockets}, argv, []string{"-e", shim.ClientVariable})
 	}
 	return slices.Concat(argv, []string{p.Container}, tmuxwire.Attach("tmux", shim.TmuxSocket, tmuxwire.Session(p.Name)))
+}
+
+// client returns the command line of the engine's client.
+func (c Config) client() []string {
+	switch {
+	case strings.Contains(c.Host, "://"):
+		return []string{"docker", "-H", c.Host}
+	case c.Host != "":
+		return []string{"docker", "--context", c.Host}
+	}
+	return []string{"docker"}
+}
+
+// Exec returns the command that runs another one in the session's container.
+func (r *Runtime) Exec(p session.Location, c session.Command) []string {
+	argv := append(r.config.client(), "exec", "-i", "-w", c.Dir)
+	if c.Terminal {
+		argv = append(argv, "-t")
+	}
+	for _, name := range c.Env {
+		argv = append(argv, "-e", name)
+	}
+	return slices.Concat(argv, []string{cmp.Or(p.Container, p.Name)}, c.Argv)
 }
 
 // annotate adds to an error what was attempted on which session.

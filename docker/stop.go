@@ -90,7 +90,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Location, run, mode strin
 	if mode != session.Detach && mode != session.Freeze {
 		return fmt.Errorf("unknown mode %q", mode)
 	}
-	t, k, err := r.holding(ctx, p, run)
+	t, k, err := holding(ctx, r, p, run)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Location, run, mode strin
 // Resume undoes any pause, also of the container by someone else.
 func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (err error) {
 	defer annotate(&err, "resume", p.Name)
-	t, k, err := r.holding(ctx, p, run)
+	t, k, err := holding(ctx, r, p, run)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (e
 // SetTimeout changes the timeout of a run.
 func (r *Runtime) SetTimeout(ctx context.Context, p session.Location, run string, timeout time.Duration) (err error) {
 	defer annotate(&err, "set the timeout of", p.Name)
-	t, _, err := r.holding(ctx, p, run)
+	t, _, err := holding(ctx, r, p, run)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (r *Runtime) SetTimeout(ctx context.Context, p session.Location, run string
 }
 
 // holding returns the container of a place, which must run and hold the run.
-func (r *Runtime) holding(ctx context.Context, p session.Location, run string) (t target, k record, err error) {
+func holding(ctx context.Context, r *Runtime, p session.Location, run string) (t target, k record, err error) {
 	if t, err = r.running(ctx, p); err == nil {
 		k, err = t.loadRun(run)
 	}

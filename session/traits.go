@@ -57,6 +57,22 @@ type Container interface {
 	Run(ctx context.Context, s Spec, dir string, argv, env []string) (output string, err error)
 }
 
+// Executor is a Runtime whose sessions are not processes of this machine: commands in a
+// session's workspace run where its agent does.
+type Executor interface {
+	// Exec returns the command line that runs a command in the place, as the user of its
+	// agent. It passes the exit status on.
+	Exec(p Location, c Command) []string
+}
+
+// Command is a command to run in a place that is up.
+type Command struct {
+	Dir      string   // as the session sees it
+	Argv     []string // Argv[0] is looked up in the place's PATH
+	Env      []string // names of variables to pass on from the environment of the command line
+	Terminal bool     // standard input and output are a terminal
+}
+
 // Prober is a Runtime that can ask whether an agent responds. Its methods return
 // ErrUnprobeable if there is nobody to ask.
 type Prober interface {

@@ -1,6 +1,7 @@
 package stamp
 
 import (
+	"encoding/binary"
 	"os"
 	"syscall"
 	"time"
@@ -44,6 +45,14 @@ func Of(s *syscall.Stat_t) Stamp {
 // Settled reports whether any later change is sure to change the stamp: the last one was more
 // than a Granule before.
 func (s Stamp) Settled(at time.Time) bool { return at.UnixNano()-s.changed > int64(Granule) }
+
+// Append appends the stamp to b, for a digest of many.
+func (s Stamp) Append(b []byte) []byte {
+	for _, n := range []uint64{s.device, s.inode, uint64(s.mode), uint64(s.size), uint64(s.changed)} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	return b
+}
 
 // Size returns how many bytes the file has.
 func (s Stamp) Size() int64 { return s.size }

@@ -57,6 +57,7 @@ var floors = map[string]int{
 	"plan":                    2,
 	"cmd/internal/projectdir": 2,
 	"cmd/internal/discover":   3,
+	"internal/changes":        2,
 	"internal/activity":       2,
 	"internal/launch":         3,
 	"apply":                   4,

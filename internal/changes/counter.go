@@ -1,0 +1,337 @@
+package changes
+
+import (
+	"context"
+	"encoding/json"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/stamp"
+	"github.com/agentform/agentform/session"
+)
+
+// Workspace is a workspace whose changes are counted.
+type Workspace struct {
+	Checkout session.Checkout
+	Repo     string    // the repository that it was made from
+	Clone    bool      // it has a repository of its own
+	Branch   string    // of the session
+	Declared string    // the base in the manifest; empty: none
+	MovedAt  time.Time // last output of the session; zero: not known
+	// Git runs git in the workspace. If it is nil, or fails, the last count stays.
+	Git git.Runner
+}
+
+// Count is the result for one workspace.
+type Count struct {
+	git.Changes
+	Base string    `json:"base,omitempty"` // empty: HEAD
+	At   time.Time `json:"at"`
+}
+
+const (
+	// FileName is the name of a Counter's file in the data directory.
+	FileName = "changes.json"
+	// maxAge is the age at which a workspace that shows no change is counted again, and
+	// agedAtOnce how many of these are in one look.
+	maxAge     = 10 * time.Minute
+	agedAtOnce = 4
+	// share bounds how much of its time a Counter counts a workspace that changes all the
+	// time: what took 20 ms is repeated after 200 ms. Of other Counters' counts it does
+	// not matter: a person's command shows what is the case.
+	share = 10
+	// outputDelay is the least time between counts of a workspace because of output.
+	outputDelay = 2 * time.Second
+	// mostFiles limits the files, and the directories, whose stamps are compared.
+	mostFiles = 64
+	// fileLimit bounds what is read of a Counter's file.
+	fileLimit = 16 << 20
+)
+
+// entry is what is kept of a workspace.
+type entry struct {
+	Count
+	Commit string        `json:"commit"`          // of the base, as it was compared
+	Took   time.Duration `json:"took_ns"`         // by the count
+	Refs   uint64        `json:"refs"`            // digest of the stamps of HEAD and the base
+	Tree   uint64        `json:"tree"`            // digest of the stamps of the index and of Watch
+	Watch  []string      `json:"watch,omitempty"` // files and directories, relative to the workspace
+	Racy   bool          `json:"racy,omitempty"`  // something may have changed after the count without another stamp
+	own    bool          // counted by this Counter
+}
+
+// Counter counts changes, and remembers the counts. It can be used from many goroutines.
+type Counter struct {
+	path string
+	now  func() time.Time
+
+	mu    sync.Mutex
+	read  bool
+	known map[string]entry // by the path of the workspace
+}
+
+// NewCounter returns a counter that keeps its counts in the data directory, if that exists.
+func NewCounter(dataDir string) *Counter {
+	return &Counter{path: filepath.Join(dataDir, FileName), now: time.Now}
+}
+
+// Known returns the last count of the workspace of a checkout, or nil if there is none.
+func (c *Counter) Known(co session.Checkout) *Count {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.load()
+	if e, ok := c.known[co.Path]; ok && co.Git {
+		return &e.Count
+	}
+	return nil
+}
+
+// load reads the file. c.mu is held.
+func (c *Counter) load() {
+	if !c.read {
+		c.read, c.known = true, c.file()
+	}
+}
+
+// file returns what the file has. What is damaged is counted again.
+func (c *Counter) file() map[string]entry {
+	all := map[string]entry{}
+	b, _, err := rundir.ReadFile(c.path, fileLimit)
+	if err != nil || json.Unmarshal(b, &all) != nil {
+		return map[string]entry{}
+	}
+	return all
+}
+
+// Refresh counts the changes of those workspaces in which something may have changed, and
+// of all if always is true. It returns how many numbers have changed, when it has counted
+// or ctx ends.
+func (c *Counter) Refresh(ctx context.Context, always bool, all ...Workspace) (differ int) {
+	c.mu.Lock()
+	c.load()
+	old := make([]*entry, len(all))
+	for i, w := range all {
+		if e, ok := c.known[w.Checkout.Path]; ok {
+			old[i] = &e
+		}
+	}
+	c.mu.Unlock()
+	counted := c.count(ctx, always, all, old)
+	if len(counted) == 0 {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for path, e := range counted {
+		if was, ok := c.known[path]; !ok || was.Changes != e.Changes || was.Base != e.Base {
+			differ++
+		}
+		c.known[path] = e
+	}
+	c.save()
+	return differ
+}
+
+// save writes the file, with what others have counted since it was read, and without the
+// workspaces that do not exist any more. c.mu is held. Where it cannot be written, the
+// next command counts again.
+func (c *Counter) save() {
+	for path, e := range c.file() {
+		if e.At.After(c.known[path].At) {
+			c.known[path] = e
+		}
+	}
+	for path := range c.known {
+		if _, err := os.Lstat(path); err != nil {
+			delete(c.known, path)
+		}
+	}
+	if b, err := json.Marshal(c.known); err == nil {
+		_ = rundir.WriteFile(c.path, b, false)
+	}
+}
+
+// count returns the new entries of the workspaces that were counted.
+func (c *Counter) count(ctx context.Context, always bool, all []Workspace, old []*entry) map[string]entry {
+	counted := map[string]entry{}
+	bases := basesOf(all)
+	aged := agedAtOnce
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, w := range all {
+		from, ok := bases[w.Repo]
+		if !ok || !w.Checkout.Git || w.Checkout.Err != nil || w.Git == nil {
+			continue
+		}
+		base := from.Base(w.Branch, w.Declared)
+		now := c.now()
+		s := look(w, base, old[i])
+		if !always && old[i] != nil {
+			switch old[i].reason(s, base.Name, w.MovedAt, now) {
+			case unchanged:
+				continue
+			case tooOld:
+				if aged--; aged < 0 {
+					continue
+				}
+			}
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if e, err := c.one(ctx, w, base, s, old[i]); err == nil {
+				mu.Lock()
+				counted[w.Checkout.Path] = e
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return counted
+}
+
+// basesOf returns the bases of the repositories of workspaces.
+func basesOf(all []Workspace) map[string]git.Bases {
+	bases := map[string]git.Bases{}
+	for _, w := range all {
+		if _, read := bases[w.Repo]; !read && w.Repo != "" {
+			if b, err := git.BasesOf(w.Repo); err == nil {
+				bases[w.Repo] = b
+			}
+		}
+	}
+	return bases
+}
+
+// one counts one workspace.
+func (c *Counter) one(ctx context.Context, w Workspace, base git.Base, s stamps, old *entry) (entry, error) {
+	began := c.now()
+	e := entry{Commit: base.Commit, Refs: s.refs, own: true}
+	var ahead *int
+	if old != nil && old.Refs == s.refs && !old.Racy && old.Base == base.Name {
+		ahead, e.Commit = &old.Ahead, old.Commit
+	} else if w.Clone {
+		in, err := base.InClone(ctx, w.Repo, w.Checkout.Path, w.Branch)
+		if err != nil {
+			return e, err
+		}
+		e.Commit = in.Commit
+	}
+	base.Commit = e.Commit
+	n, files, err := git.CountChanges(ctx, w.Git, base, ahead)
+	if err != nil {
+		return e, err
+	}
+	e.Count = Count{n, base.Name, began}
+	e.Took, e.Watch = c.now().Sub(began), watched(w.Checkout.Path, files)
+	// Stamps from after the count: what changed during it is counted again, because it
+	// is not settled.
+	after := look(w, base, &e)
+	e.Tree, e.Racy = after.tree, after.refs != s.refs || !after.settled(began)
+	return e, nil
+}
+
+// watched returns the files and directories whose stamps show most changes: the files that
+// differ, the directories that they are in, the top and its directories.
+func watched(top string, files []string) []string {
+	all, seen, dirs := []string{"."}, map[string]bool{".": true, ".git": true}, 0
+	add := func(name string) {
+		if filepath.IsLocal(name) && !seen[name] {
+			seen[name] = true
+			all = append(all, name)
+		}
+	}
+	for _, name := range files[:min(len(files), mostFiles)] {
+		name = filepath.Clean(filepath.FromSlash(name))
+		add(name)
+		add(filepath.Dir(name))
+	}
+	entries, _ := os.ReadDir(top)
+	for _, e := range entries {
+		if e.IsDir() && dirs < mostFiles {
+			dirs++
+			add(e.Name())
+		}
+	}
+	return all
+}
+
+// stamps are the digests of the stamps of what a count depends on.
+type stamps struct {
+	refs, tree uint64
+	newest     []stamp.Stamp
+}
+
+// settled reports whether changes after a time are visible in the stamps.
+func (s stamps) settled(at time.Time) bool {
+	for _, x := range s.newest {
+		if !x.Settled(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// look returns the stamps of a workspace now.
+func look(w Workspace, base git.Base, old *entry) (s stamps) {
+	co := w.Checkout
+	s.refs = s.digest(append([]string{
+		filepath.Join(co.GitDir, "HEAD"), filepath.Join(co.Repo, "packed-refs"), filepath.Join(co.Repo, "refs", "heads", filepath.FromSlash(co.Branch)),
+	}, base.Files...))
+	files := []string{filepath.Join(co.GitDir, "index")}
+	if old != nil {
+		for _, name := range old.Watch {
+			files = append(files, strings.TrimSuffix(co.Path+string(filepath.Separator)+name, string(filepath.Separator)+"."))
+		}
+	}
+	s.tree = s.digest(files)
+	return s
+}
+
+func (s *stamps) digest(files []string) uint64 {
+	sum := fnv.New64a()
+	var b []byte
+	for _, file := range files {
+		x, _ := stamp.Lstat(file) // a missing file has the zero stamp
+		s.newest = append(s.newest, x)
+		b = x.Append(append(b[:0], file...))
+		_, _ = sum.Write(b) // never fails
+	}
+	return sum.Sum64()
+}
+
+// verdict says whether a workspace is to be counted again.
+type verdict int
+
+const (
+	unchanged verdict = iota
+	changed
+	tooOld
+)
+
+// reason decides whether a workspace with the stamps is to be counted again.
+func (e *entry) reason(s stamps, base string, movedAt, now time.Time) verdict {
+	age := now.Sub(e.At)
+	differs := e.Refs != s.refs || e.Tree != s.tree || e.Racy || e.Base != base
+	// Runtimes give the time of the last output in seconds.
+	moved := !movedAt.IsZero() && movedAt.Add(time.Second).After(e.At)
+	switch {
+	case age < 0: // the clock was set back
+		return changed
+	case e.own && age < share*e.Took:
+		return unchanged
+	case differs, moved && age > outputDelay:
+		return changed
+	case age > maxAge:
+		return tooOld
+	}
+	return unchanged
+}

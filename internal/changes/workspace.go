@@ -1,0 +1,46 @@
+package changes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/session"
+)
+
+// Of returns the workspace of a recorded session, for a Counter. open opens the runtime of
+// a spec; it is called when git has to run in the session's place.
+func Of(r session.Record, co session.Checkout, live *session.Live, open func(session.RuntimeSpec) (session.Runtime, error)) Workspace {
+	w := Workspace{Checkout: co, Repo: r.Tree.Repo, Clone: r.Tree.Mode == session.Clone,
+		Branch: cmp.Or(co.Branch, r.Tree.Branch), Declared: r.Spec.Workspace.Base}
+	if !w.Clone {
+		w.Repo = cmp.Or(w.Repo, co.Repo)
+	}
+	if live != nil {
+		w.MovedAt = live.MovedAt
+	}
+	switch {
+	case HostGit(r):
+		w.Git = git.Here(co.Path)
+	case live != nil && live.PlaceUp:
+		w.Git = func(ctx context.Context, args ...string) (string, error) {
+			rt, err := open(r.Spec.Runtime)
+			if err != nil {
+				return "", err
+			}
+			x, ok := rt.(session.Executor)
+			if !ok {
+				return "", errors.New("its runtime cannot run git in it")
+			}
+			return git.Elsewhere(x.Exec(live.Location, session.Command{Dir: co.Path, Argv: git.CommandElsewhere()}))(ctx, args...)
+		}
+	}
+	return w
+}
+
+// HostGit reports whether git of this machine may run in the workspace of a session. It may
+// not in the clone of a container, whose agent may have changed what git executes.
+func HostGit(r session.Record) bool {
+	return r.Tree.Mode != session.Clone || r.Spec.Runtime.Traits().HostGit
+}
