@@ -30,6 +30,7 @@ type Session struct {
 	BranchFault    string            `json:"branch_fault"`  // why branch_ok is not true, for people
 	BranchReason   plan.Reason       `json:"branch_reason"` // the same as a code: branch_mismatch, workspace_gone, workspace_unreadable
 	Workspace      string            `json:"workspace"`
+	Changes        *Changes          `json:"changes"` // of the workspace; null: not counted yet, or it has no git
 	ID             string            `json:"id"`
 	PaneID         string            `json:"pane_id"`
 	PID            *int              `json:"pid"` // of the agent
@@ -59,6 +60,16 @@ type Session struct {
 	Origin         session.Origin    `json:"origin"`
 	Override       *session.Override `json:"override"`
 	Transcripts    Transcripts       `json:"transcripts"`
+}
+
+// Changes is how far a workspace is from its merge base with its base.
+type Changes struct {
+	Added     int       `json:"added"`     // lines of tracked files, committed or not
+	Removed   int       `json:"removed"`   // lines
+	Untracked int       `json:"untracked"` // files that are neither tracked nor ignored
+	Ahead     int       `json:"ahead"`     // commits that the base lacks
+	Base      string    `json:"base"`      // a branch, tag or commit; empty: HEAD
+	CountedAt time.Time `json:"counted_at"`
 }
 
 // Need is why a session needs a person.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/session"
@@ -62,6 +63,7 @@ type Hub struct {
 	feed          feed
 	observer      observer
 	prober        prober
+	counting      counting
 	repairs       repairs
 	subscriptions subscriptions
 }
@@ -82,6 +84,7 @@ func New(c Config) *Hub {
 		h.observer.secrets = &secrets{ask: c.Secret, inherited: c.Inherited, answers: map[string]answer{}}
 	}
 	h.prober = prober{engine: e, agent: c.Activity.Agent, log: c.Log, work: &h.work, done: make(chan probed), slots: make(chan struct{}, probesAtOnce)}
+	h.counting = counting{counter: changes.NewCounter(c.DataDir), engine: e, work: &h.work, wake: h.Wake}
 	h.repairs = repairs{engine: e, log: c.Log, work: &h.work, done: make(chan repaired, 1)}
 	h.subscriptions = subscriptions{engine: e, log: c.Log, work: &h.work, wake: h.Wake, subscribed: map[string]bool{}}
 	h.snapshot.Store(&Snapshot{})
@@ -195,6 +198,8 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 		return time.Hour // the loop ends: only its timer must not fire first
 	}
 	h.prober.start(ctx, s, h.observer.memory)
+	h.counting.known(s.Sessions)
+	h.counting.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)
 	for _, m := range h.observer.memory {
 		if m.turnEnding() && (s.again == 0 || s.again > idleTime) {

@@ -34,6 +34,8 @@ type memory struct {
 	unreported   bool      // an operation was in progress when the activity was read
 	worked       bool      // it has worked since its last turn ended
 	idleSince    time.Time // zero: it is not idle
+	turnOver     bool      // a turn has ended since the workspace was checked for changes
+	checkedAt    time.Time // when that was
 
 	quietSince   time.Time // nothing has moved since
 	unknownSince time.Time // zero: it is known whether it lives

@@ -201,6 +201,7 @@ func (t *reporter) turn() {
 	}
 	is := func(e history.Event) bool { return e.Kind == history.TurnEnded && e.Run == t.record.Run.ID }
 	if was := last(t.m.events, is, never); was == nil || was.Time.Before(at) {
+		t.m.turnOver = true
 		t.say(history.Event{Kind: history.TurnEnded, Detail: t.m.activity.Detection.Detail, Excerpt: t.m.screen})
 	}
 }

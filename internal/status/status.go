@@ -10,6 +10,7 @@ import (
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
@@ -24,6 +25,7 @@ type Input struct {
 	Diagnosis  plan.Diagnosis
 	Look       *activity.Look    // what the agent does; nil: not read
 	Checkout   *session.Checkout // nil: not read
+	Changes    *changes.Count    // of the workspace; nil: not counted
 	Events     []history.Event   // the history, oldest first
 	Transcript string            // path of the recorded screens; empty: there are none
 	Stuck      bool              // its start was approved, and a problem prevents it
@@ -48,6 +50,9 @@ func Of(k Input) api.Session {
 		PR: detection.PR, Health: k.health(detection.Activity), Until: wire.UTCOrNil(detection.Until), Signal: detection.Source,
 	}
 	s.Transcripts.Screen = k.Transcript
+	if c := k.Changes; c != nil {
+		s.Changes = &api.Changes{Added: c.Added, Removed: c.Removed, Untracked: c.Untracked, Ahead: c.Ahead, Base: c.Base, CountedAt: wire.UTC(c.At)}
+	}
 	if s.State == session.StateRunning {
 		s.Detail = detection.Detail
 		if s.Activity == session.Booting || k.Look != nil && k.Look.Starting {

@@ -12,6 +12,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/hub"
@@ -42,7 +43,8 @@ type observer struct {
 	project    *project.Project
 	reconciler *engine.Engine
 	activity   *activity.Reader
-	histories  map[string]past // by folder
+	histories  map[string]past  // by folder
+	changes    *changes.Counter // nil: the changes of workspaces are not counted
 	log        *slog.Logger
 }
 
@@ -77,12 +79,46 @@ func (e *observer) observe(ctx context.Context) (*snapshot, error) {
 	for i := range found.Sessions {
 		s.sessions = append(s.sessions, e.input(&found.Sessions[i], found.World.At))
 	}
+	e.count(ctx, s)
 	s.holder, s.supervised = hub.Running(p.Manifest.DataDir)
 	e.forecast(s)
 	for _, x := range found.Pending {
 		s.sessions = append(s.sessions, status.Pending(x))
 	}
 	return s, nil
+}
+
+// countTimeout bounds how long a command waits for changes to be counted. What takes
+// longer is shown as it was counted last.
+const countTimeout = 2 * time.Second
+
+// countChanges makes each observation count the changes of the workspaces.
+func (e *observer) countChanges() {
+	e.changes = changes.NewCounter(e.project.Manifest.DataDir)
+}
+
+// count adds the changes of the workspaces.
+func (e *observer) count(ctx context.Context, s *snapshot) {
+	if e.changes == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, countTimeout)
+	defer cancel()
+	all := make([]changes.Workspace, len(s.sessions))
+	for i, k := range s.sessions {
+		all[i] = e.workspace(s, k)
+	}
+	e.changes.Refresh(ctx, false, all...)
+	for i, w := range all {
+		s.sessions[i].Changes = e.changes.Known(w.Checkout)
+	}
+}
+
+// workspace returns the workspace of a recorded session.
+func (e *observer) workspace(s *snapshot, k status.Input) changes.Workspace {
+	return changes.Of(*k.Record, *k.Checkout, k.Live, func(spec session.RuntimeSpec) (session.Runtime, error) {
+		return e.reconciler.Opened(s.State.Lineage, spec)
+	})
 }
 
 // forecast adds what a hub does with the recorded sessions, if an agent is gone.

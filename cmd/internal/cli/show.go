@@ -44,7 +44,11 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 		}
 		noPlan = err // any file may have a session's name
 	}
-	s, err := observe(ctx, a)
+	e, err := openObserver(a)
+	if err != nil {
+		return cmp.Or(noPlan, err)
+	}
+	s, err := e.observe(ctx)
 	if err != nil {
 		return cmp.Or(noPlan, err)
 	}
@@ -56,6 +60,12 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 		return fmt.Errorf("%w\n(nor is there a file %s with a saved plan)", err, typed)
 	}
 	k := s.of(address)
+	if k.Record != nil {
+		w := e.workspace(s, k)
+		e.countChanges()
+		e.changes.Refresh(ctx, true, w)
+		k.Changes = e.changes.Known(w.Checkout)
+	}
 	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
 	if k.Live != nil {
 		x.Screen = k.Live.Screen

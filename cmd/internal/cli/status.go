@@ -36,6 +36,9 @@ limit until 14:00, queued 3rd. One whose workspace is not on the declared branch
 such as that of tmux: how many sessions ask, failed, are at a limit or are done with their
 turn, and how many work. -o template=… is a Go template over the document of --json.
 
+CHANGES is how far a workspace is from its merge base with the base of its branch: lines
+added and removed, committed or not; ? untracked files; ↑ commits. See agentform diff.
+
 Once a hub has run in the project (agentform serve), the first line shows whether it runs,
 and exited sessions show the hub's next step.`,
 		Example: `  agentform status
@@ -82,7 +85,14 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	if o.watch {
 		return runWatch(ctx, a, typed, watchOptions{every: time.Second, wide: o.wide})
 	}
-	s, err := observe(ctx, a)
+	e, err := openObserver(a)
+	if err != nil {
+		return err
+	}
+	if !o.short && *o.format != "name" {
+		e.countChanges()
+	}
+	s, err := e.observe(ctx)
 	if err != nil {
 		return err
 	}

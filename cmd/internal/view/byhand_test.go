@@ -46,6 +46,14 @@ func TestByHand(t *testing.T) {
 			Landed(w, s, land.Landed{Address: "session.docs", Branch: "agents/docs", Base: "main", Done: true, Already: true}))
 	})
 	golden(t, "land.json", func(w io.Writer) error { return LandJSON(w, merged, cleaned, false) })
+	three, none := 3, 0
+	golden(t, "diff.json", func(w io.Writer) error {
+		return DiffJSON(w, []Diff{{Address: "session.api", Branch: "agents/api", Workspace: data + "/workspaces/api-5e897c/agents-api", Base: "main",
+			MergeBase: "f1ff7eec0ffee0000000000000000000000000000", Ahead: 2, Files: []DiffFile{
+				{Path: "cart.go", Change: "modified", Added: &three, Removed: &none},
+				{Path: "cart/total.go", OldPath: "total.go", Change: "renamed", Added: &none, Removed: &none},
+				{Path: "logo.png", Change: "untracked"}}}})
+	})
 	left := func(done bool) []prune.Leftover {
 		action := prune.Remove
 		if done {

@@ -8,6 +8,8 @@ import (
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -157,7 +159,9 @@ func sampleSessions() []api.Session {
 	no := false
 	backend := running("session.api", "agents/api", session.Working)
 	backend.Checkout.Branch = "main"
+	backend.Changes = &changes.Count{Changes: git.Changes{Untracked: 1}, Base: "main", At: at}
 	asks := running("session.asks", "agents/asks", session.Blocked)
+	asks.Changes = &changes.Count{Changes: git.Changes{Added: 120, Removed: 8, Untracked: 1, Ahead: 2}, Base: "main", At: ago(90 * time.Second)}
 	asks.Look.Detection.Detail = "Do you want to run npm test?"
 	still := running("session.still", "agents/still", session.Idle)
 	still.Diagnosis.State, still.Diagnosis.Detail = session.StatePaused, "paused"
@@ -169,6 +173,7 @@ func sampleSessions() []api.Session {
 		Location: web.Record.Location, Started: web.Record.Run.StartedAt, PlaceUp: true, Liveness: session.Dead}
 	web.Events = sampleEvents()
 	web.Record.Run.Number = 1
+	web.Changes = &changes.Count{Base: "v1.2", At: ago(3 * time.Minute)}
 	web.Restarts = &health.Verdict{Reason: health.BackingOff, Try: 3, Of: 5, Until: ago(-8 * time.Second)}
 	gone := running("session.gone", "agents/gone", "")
 	gone.Diagnosis = plan.Diagnosis{State: session.StateError, Activity: session.Exited, Alive: &no, Detail: "tmux session is gone"}

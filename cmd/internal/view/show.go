@@ -73,6 +73,9 @@ func facts(x status.Detail, now time.Time) []attribute {
 	add("activity", string(x.Activity))
 	add("branch", branch)
 	add("workspace", x.Workspace)
+	if c := x.Changes; c != nil {
+		add("changes", changed(c)+" (against "+cmp.Or(c.Base, "HEAD")+", at "+clock(c.CountedAt, now)+")")
+	}
 	add("runtime", x.Runtime)
 	at("started", x.StartedAt, " ("+age(x.Session, now)+" ago)")
 	at("first turn", x.FirstTurnAt, "")

@@ -67,6 +67,7 @@ func statusColumns(sessions []api.Session, wide bool) []statusColumn {
 		statusColumn{column{title: "ROLE", spare: 4}, text(func(x api.Session) string { return x.Role })},
 		statusColumn{column{title: "AGENT", spare: 3}, text(func(x api.Session) string { return x.Agent })},
 		statusColumn{column{title: "BRANCH", min: 12}, func(x api.Session, _ time.Time) cell { return branchCell(x) }},
+		statusColumn{column{title: "CHANGES", spare: 2}, text(func(x api.Session) string { return changed(x.Changes) })},
 		statusColumn{column{title: "AGE", right: true, spare: 5}, func(x api.Session, now time.Time) cell { return cell{text: age(x, now)} }},
 		statusColumn{column{title: "RESTARTS", right: true, spare: 6}, text(func(x api.Session) string { return strconv.Itoa(x.Restarts) })})
 	if slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Turns != nil }) {
@@ -119,6 +120,27 @@ func number[N int | int64](n *N) string {
 		return fmt.Sprintf("%dk", *n/1000)
 	}
 	return fmt.Sprint(*n)
+}
+
+// changed returns how far a workspace is from its base: +120 −8 ?1 ↑2. It is a dash if
+// that is not known.
+func changed(c *api.Changes) string {
+	if c == nil {
+		return "-"
+	}
+	var parts []string
+	for _, x := range []struct {
+		sign string
+		n    int
+	}{{"+", c.Added}, {"−", c.Removed}, {"?", c.Untracked}, {"↑", c.Ahead}} {
+		if x.n > 0 {
+			parts = append(parts, x.sign+number(&x.n))
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, " ")
 }
 
 func age(x api.Session, now time.Time) string {
