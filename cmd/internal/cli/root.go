@@ -56,7 +56,7 @@ makes the changes.`,
 	add("main", initCommand(a), validateCommand(a), fmtCommand(a), planCommand(a), driftCommand(a), graphCommand(a), applyCommand(a),
 		destroyCommand(a), statusCommand(a), servicesCommand(a), watchCommand(a), uiCommand(a), showCommand(a))
 	add("session", attachCommand(a), sendCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
-		runCommand(a), adoptCommand(a), fetchCommand(a), landCommand(a))
+		runCommand(a), adoptCommand(a), fetchCommand(a), landCommand(a), diffCommand(a), pathCommand(a), execCommand(a))
 	add("session", overrideCommands(a)...)
 	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), versionCommand(a))
 	c.AddCommand(shimCommand(a), lifecycleTopic())

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/session"
+)
+
+func pathCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "path ADDR",
+		Short: "Print the path of a session's workspace",
+		Long: `Prints the absolute path of the session's workspace and nothing else. Exit 1 if the
+workspace does not exist.`,
+		Example: `  cd "$(agentform path api)"
+  git -C "$(agentform path 'worker["web"]')" log --oneline`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := workspaceOf(a, args[0])
+			if err == nil {
+				_, err = fmt.Fprintln(a.env.Stdout, path)
+			}
+			return err
+		},
+	}
+}
+
+// workspaceOf returns the path of an existing workspace.
+func workspaceOf(a *app, typed string) (string, error) {
+	p, s, err := a.openState()
+	if err != nil {
+		return "", err
+	}
+	address, err := resolveOne(addresses(p.Manifest.Sessions, s.Sessions), typed)
+	if err != nil {
+		return "", err
+	}
+	r := project.Find(s.Sessions, address)
+	if r == nil {
+		return "", errNotApplied(address)
+	}
+	return r.Tree.Path, checkWorkspace(*r)
+}
+
+// checkWorkspace returns an error with a remedy if the workspace of a recorded session
+// does not exist.
+func checkWorkspace(r session.Record) error {
+	_, err := os.Stat(r.Tree.Path)
+	switch {
+	case r.Tree.Path == "" || r.Unmade():
+		return fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s says what for", r.Address, quoted(r.Address))
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("the workspace of %s does not exist: %s\nagentform plan says what apply does about it", r.Address, r.Tree.Path)
+	}
+	return err
+}
