@@ -120,7 +120,14 @@ func (c capture) facts() string {
 		}
 		fmt.Fprintf(&b, "log: %q\n", entries)
 	}
-	say("all together", a.Detect(e))
+	all := a.Detect(e)
+	say("all together", all)
+	if q := all.Question; q != nil {
+		fmt.Fprintf(&b, "question: %s\n", q)
+		for _, o := range q.Options {
+			fmt.Fprintf(&b, "option %d: %q %q, word %q, key %s, text %v\n", o.Number, o.Label, o.About, o.Word, o.Key, o.Text)
+		}
+	}
 	return b.String()
 }
 

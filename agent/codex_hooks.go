@@ -87,7 +87,10 @@ func codexSignal(data []byte) (session.Detection, bool) {
 
 // asked is the question whether a tool may do something, and why it should.
 func asked(tool, what, why string) string {
-	question := "May it use " + tool + "?"
+	question := "use " + tool + "?"
+	if tool == "Bash" && what != "" {
+		question, what = `run "`+strings.Join(strings.Fields(what), " ")+`"?`, ""
+	}
 	for _, more := range []string{what, why} {
 		if more != "" {
 			question += "\n" + more

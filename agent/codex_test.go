@@ -91,8 +91,8 @@ func TestCodexTrustsTheHooksItIsGiven(t *testing.T) {
 func TestCodexSignals(t *testing.T) {
 	for data, want := range map[string]session.Detection{
 		`{"session_id":"0199","hook_event_name":"UserPromptSubmit","prompt":"go"}`:                                              {Activity: session.Working},
-		`{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"touch x","description":"need it"}}`: {Activity: session.Blocked, Detail: "May it use Bash?\ntouch x\nneed it"},
-		`{"hook_event_name":"PermissionRequest","tool_name":"apply_patch","tool_input":{}}`:                                     {Activity: session.Blocked, Detail: "May it use apply_patch?"},
+		`{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"touch x","description":"need it"}}`: {Activity: session.Blocked, Detail: "run \"touch x\"?\nneed it"},
+		`{"hook_event_name":"PermissionRequest","tool_name":"apply_patch","tool_input":{}}`:                                     {Activity: session.Blocked, Detail: "use apply_patch?"},
 		`{"hook_event_name":"Stop","last_assistant_message":"done"}`:                                                            {Activity: session.Idle},
 		`{"hook_event_name":"Interrupt"}`:                                                                                       {Activity: session.Idle},
 	} {

@@ -27,6 +27,7 @@ func (d *detector) Detect(e session.Evidence) session.Detection {
 		detection = exited(e.Exit, e.OneShot || d.oneShot)
 	case session.Alive:
 		detection = d.alive(e)
+		detection.Question = d.question(detection, e)
 	}
 	if detection.Activity == session.BlockedAPI && detection.Until.IsZero() && !e.Now.IsZero() {
 		// The detail is one line; the end of the sentence may be on the next.
@@ -37,6 +38,14 @@ func (d *detector) Detect(e session.Evidence) session.Detection {
 		detection.PR = lastPullRequest(e.Transcript.LastMessage)
 	}
 	return detection
+}
+
+// question returns the dialog on the screen of an agent that waits for a person.
+func (d *detector) question(found session.Detection, e session.Evidence) *session.Question {
+	if found.Activity != session.Blocked && found.Activity != session.BlockedAPI || e.Screen == "" {
+		return nil
+	}
+	return d.screen.question(d.screen.parse(e.Screen, e.Typed), found.Detail)
 }
 
 func lastPullRequest(text string) string {
@@ -115,7 +124,7 @@ func (d *detector) override(s screen, best statement, e session.Evidence) (sessi
 		}
 	}
 	if p.asks(s) || rests(best.Activity) && p.unknownDialog(s) {
-		return session.Detection{Activity: session.Blocked, Detail: p.question(s)}, true
+		return session.Detection{Activity: session.Blocked, Detail: p.asking(s)}, true
 	}
 	if line := p.own.retrying.line(s.turn); line != "" && best.Activity == session.Working {
 		return session.Detection{Activity: session.BlockedAPI, Detail: line}, true
@@ -133,7 +142,7 @@ func (d *detector) screenOnly(s screen, e session.Evidence) session.Detection {
 	}
 	switch {
 	case p.unknownDialog(s):
-		return session.Detection{Activity: session.Blocked, Detail: p.question(s)}
+		return session.Detection{Activity: session.Blocked, Detail: p.asking(s)}
 	case p.drafted(s), p.own.ended.match(last(s.now, len(s.now))) && !e.Replayed:
 		return session.Detection{Activity: session.Idle}
 	case !e.StartedAt.IsZero() && !e.Now.IsZero() && e.Now.Sub(e.StartedAt) < d.boots:

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ func FuzzRead(f *testing.F) {
 				if _, err := json.Marshal(r); err != nil {
 					t.Errorf("%s: %+v cannot be stored: %v", name, r, err)
 				}
-				if again := a.Detect(e); again != r {
+				if again := a.Detect(e); !reflect.DeepEqual(again, r) {
 					t.Errorf("%s: %+v, and again %+v", name, r, again)
 				}
 				if len(r.PR) > 500 || strings.ContainsAny(r.PR, "\n\x1b") {

@@ -79,7 +79,7 @@ func (p screenPatterns) detect(s screen, e session.Evidence) session.Detection {
 	case p.shell.match(bottom) && !p.ui.match(s.whole):
 		return session.Detection{Activity: session.Exited, Detail: "a shell has the terminal: " + bottom}
 	case p.asks(s):
-		return session.Detection{Activity: session.Blocked, Detail: p.question(s)}
+		return session.Detection{Activity: session.Blocked, Detail: p.asking(s)}
 	case p.manifest.working.match(s.whole) || p.own.working.match(s.end):
 		return session.Detection{Activity: session.Working}
 	case len(p.ready) == 0:
@@ -185,9 +185,9 @@ func (p screenPatterns) drafted(s screen) bool {
 // questionLines is how many lines of an unknown question are reported.
 const questionLines = 6
 
-// question returns what a person is asked: from the line that matches on, with all
+// asking returns what a person is asked: from the line that matches on, with all
 // answers, or else the end of the screen.
-func (p screenPatterns) question(s screen) string {
+func (p screenPatterns) asking(s screen) string {
 	from := max(0, len(s.all)-markLines)
 	if at := p.own.blocked.firstRow(s.end); at >= 0 {
 		return strings.Join(s.all[from+at:], "\n")
@@ -204,7 +204,7 @@ func (p screenPatterns) question(s screen) string {
 // withAnswers returns a question of another signal with the answers on the screen.
 func (p screenPatterns) withAnswers(question string, s screen) string {
 	if question == "" {
-		return p.question(s)
+		return p.asking(s)
 	}
 	if at := firstOption(s.all); at >= 0 && (p.ownDialog(s) || p.unknownDialog(s)) {
 		return question + "\n" + strings.Join(s.all[at:], "\n")

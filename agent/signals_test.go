@@ -104,7 +104,9 @@ func TestWhichSignalCounts(t *testing.T) {
 			if e.StartedAt.IsZero() {
 				e.StartedAt = noon
 			}
-			if diff := cmp.Diff(c.want, reporter(c.trust...).Detect(e)); diff != "" {
+			got := reporter(c.trust...).Detect(e)
+			got.Question = nil // TestQuestion has those
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})

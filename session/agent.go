@@ -147,4 +147,5 @@ type Detection struct {
 	Until    time.Time // of BlockedAPI: when the limit ends, if said
 	Source   string    // the signal it comes from: native, hook, title, screen, exit
 	PR       string    // URL of a pull request seen on the screen
+	Question *Question // the dialog on the screen, if its answers are known; nil: none
 }

@@ -123,22 +123,50 @@ func (c *composer) sequence() string {
 	}
 }
 
-// answer shows a dialog, in which there is no composer, until a key is pressed.
+// dialog are the answers of a dialog.
+var dialog = []string{"Yes", "Yes, and don't ask again for this command", "No"}
+
+// answer shows a dialog, in which there is no composer, until an answer is chosen: with
+// the cursor and Enter, or by any other key.
 func (c *composer) answer(question string) rune {
-	fmt.Printf("\r\x1b[K%s\r\n❯ 1. Yes\r\n  2. No\r\nEsc to cancel", question)
-	r, _, err := c.in.ReadRune()
-	if err != nil {
-		return 0
+	fmt.Print("\r\x1b[K")
+	rows := strings.Count(question, "\r\n") + len(dialog) + 3
+	for marked := 0; ; {
+		fmt.Printf("────────────────────────────────\r\n%s\r\n", question)
+		for i, label := range dialog {
+			mark := " "
+			if i == marked {
+				mark = "❯"
+			}
+			fmt.Printf("%s %d. %s\r\n", mark, i+1, label)
+		}
+		fmt.Print("\r\nEsc to cancel")
+		r, _, err := c.in.ReadRune()
+		if err != nil {
+			return 0
+		}
+		fmt.Printf("\r\x1b[%dA\x1b[J", rows)
+		if r == escape && c.in.Buffered() > 0 {
+			switch c.sequence() {
+			case "[A", "OA":
+				marked = max(0, marked-1)
+			case "[B", "OB":
+				marked = min(len(dialog)-1, marked+1)
+			}
+			continue
+		}
+		if r == enter {
+			r = rune('1' + marked)
+		}
+		return r
 	}
-	fmt.Print("\x1b[2J\x1b[H") // a dialog goes when it is answered
-	return r
 }
 
 // converse is a session in the manner of Claude Code: what Enter takes is worked
 // at, as its first word says.
 //
 //	work 2s TEXT   works for so long and says TEXT
-//	ask TEXT       asks for a permission
+//	ask TEXT       asks for a permission to run TEXT
 //	strange TEXT   shows a dialog that nobody knows
 //	deaf N         the next N times Enter only breaks the line
 //	fail           ends the turn with a failure of the model
@@ -198,7 +226,7 @@ func (c *claude) turn(t *composer, text string) (code int, leaves bool) {
 	case "ask":
 		c.is("waiting", "permission prompt")
 		c.tell("PermissionRequest", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": rest}})
-		reply = "the answer was " + string(t.answer("Do you want to proceed?"))
+		reply = "the answer was " + string(t.answer("Bash command\r\n\r\n  "+rest+"\r\n\r\nDo you want to proceed?"))
 	}
 	fmt.Printf("\r\x1b[K%s\r\n", strings.ReplaceAll(reply, "\n", "\r\n"))
 	if word == "fail" {

@@ -157,6 +157,12 @@ func talk(in io.Reader) int {
 			fmt.Printf("\x1b]2;%s\x07", rest)
 		case "block":
 			fmt.Println("Do you want to proceed? (y/n)")
+		case "ask":
+			fmt.Print(rest, " ")
+			if !lines.Scan() {
+				return 0
+			}
+			fmt.Println("the answer was", lines.Text())
 		case "say":
 			fmt.Println(rest)
 		case "work":

@@ -1,0 +1,423 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// A dialog is at the end of a screen: what it asks, then its answers, then hints.
+
+// drawn is a line of a screen that is not blank.
+type drawn struct {
+	text   string // without the borders around it
+	row    int    // its number on the screen
+	gap    bool   // a line that is blank or a border is above it
+	rule   bool   // it is a border
+	nested bool   // it is in a box within a box
+}
+
+func drawnLines(screen string) []drawn {
+	var all []drawn
+	gap := false
+	for row, line := range strings.Split(screen, "\n") {
+		text := strings.Trim(line, frame+dotted)
+		switch {
+		case text != "":
+			all = append(all, drawn{text: text, row: row, gap: gap, nested: nestedBox.MatchString(line)})
+		case border.MatchString(line):
+			all = append(all, drawn{row: row, gap: gap, rule: true})
+		}
+		gap = text == ""
+	}
+	return all
+}
+
+var (
+	border    = regexp.MustCompile(`^\s*[─━▔╭╰┌└][─━▔]{7}`)
+	nestedBox = regexp.MustCompile(`^\s*[│┃]\s*[│┃]`)
+	// numbered is an answer in a list: its cursor, number and label.
+	numbered = regexp.MustCompile(`^(?:([❯›●▶▸>])\s*)?(\d{1,2})[.)]\s+(\S.*)$`)
+	// keyHint ends a label that has a key of its own.
+	keyHint = regexp.MustCompile(`\s*\(([a-z]|esc|enter|shift\+tab)\)$`)
+	// checkbox begins an answer of which several can be chosen.
+	checkbox = regexp.MustCompile(`^\[[ x✔✓]\]\s*`)
+	// typing is an answer that is a text.
+	typing = regexp.MustCompile(`(?i)^(type something|enter a custom value)\b`)
+	// submits is the hint of a dialog whose answer is a text.
+	submits = regexp.MustCompile(`(?i)\benter to (submit|save)\b`)
+	// choice is a line that names the keys for its answers: Go on? [y/N]
+	choice = regexp.MustCompile(`(?i)^(.*?)\s*[\[(]\s*(\w+(?:\s*[/|,]\s*[\w?]+)+)\s*[\])]\s*[:?>]?\s*(\w*)$`)
+	// letters are answers with their keys in brackets: (Y)es/(N)o
+	letters = regexp.MustCompile(`\((\w)\)([a-z][a-z' ]*)`)
+	// proceeds is a question that says nothing about what is asked.
+	proceeds = regexp.MustCompile(`^(Do you want to proceed|Would you like to proceed)\?$`)
+	trusts   = regexp.MustCompile(`(?i)trust the files in this folder|trust this folder\?|one you trust\?`)
+	geminis  = regexp.MustCompile(`^\? (\w+)  (.*)$`)
+)
+
+// dotted is what separates a dialog's parts.
+const dotted = "╌┄┈"
+
+const (
+	dialogLines = 40  // a dialog has at most so many lines above its answers
+	hintLines   = 8   // and below them
+	textLength  = 300 // of what a question says in one line
+)
+
+// question returns the dialog that the screen shows, if it can be answered. told is what
+// another signal says of it. Nil: there is none, or it is not drawn in full.
+func (p screenPatterns) question(s screen, told string) *session.Question {
+	lines := drawnLines(s.whole)
+	q, body := p.choices(s, lines)
+	if q == nil {
+		q, body = p.prompted(lines)
+	}
+	if q == nil {
+		return nil
+	}
+	if nameOptions(q.Options); halfDrawn(q.Options) {
+		return nil
+	}
+	q.Text = cut(p.asked(body, told), textLength)
+	q.ID = identity(q, body)
+	if len(body) > 0 {
+		q.Above = strings.Join(strings.Split(s.whole, "\n")[:body[0].row], "\n")
+	}
+	return q
+}
+
+// choices finds a list of numbered answers. With a cursor it is a dialog; without one the
+// number is typed, which only a manifest's own pattern makes a question.
+func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []drawn) {
+	var at []int // the rows of the answers, the last first
+	want := 0
+	for i := len(lines) - 1; i >= 0 && (len(at) > 0 || len(lines)-i <= hintLines+4) && want != 1; i-- {
+		m := numbered.FindStringSubmatch(lines[i].text)
+		if m == nil {
+			continue
+		}
+		n, _ := strconv.Atoi(m[2])
+		if len(at) > 0 && n != want-1 {
+			break
+		}
+		at, want = append(at, i), n
+	}
+	if len(at) == 0 || want != 1 {
+		return nil, nil
+	}
+	slices.Reverse(at)
+	q := &session.Question{Options: []session.Option{}}
+	for n, i := range at {
+		m := numbered.FindStringSubmatch(lines[i].text)
+		o := session.Option{Number: n + 1, Label: m[3], Key: m[2]}
+		if label, about, two := strings.Cut(o.Label, "  "); two { // two columns
+			o.Label, o.About = label, strings.TrimSpace(about)
+		}
+		end := len(lines)
+		if n+1 < len(at) {
+			end = at[n+1]
+		}
+		for j := i + 1; j < end && !lines[j].gap && !lines[j].rule; j++ {
+			o.About = strings.TrimSpace(o.About + " " + lines[j].text)
+		}
+		if m[1] != "" {
+			q.Marked = n + 1
+		}
+		q.Several = q.Several || checkbox.MatchString(o.Label)
+		o.Label = checkbox.ReplaceAllString(o.Label, "")
+		o.Label, o.About, o.Key = withoutHint(o.Label, o.About, o.Key)
+		o.Text = typing.MatchString(o.Label)
+		q.Free = q.Free || o.Text
+		q.Options = append(q.Options, o)
+	}
+	if q.Marked == 0 && (!p.manifest.blocked.match(s.whole) || len(p.own.blocked) > 0 || len(at) < 2) {
+		return nil, nil
+	}
+	if below := lines[at[len(at)-1]+1:]; p.composedIn(below) {
+		return nil, nil
+	}
+	return q, p.body(lines, at[0])
+}
+
+// composedIn reports whether lines have the composer.
+func (p screenPatterns) composedIn(below []drawn) bool {
+	return slices.ContainsFunc(below, func(l drawn) bool {
+		return p.composer.line != nil && p.composer.line.MatchString(l.text) || p.composer.line == nil && p.looksReady(l.text)
+	})
+}
+
+// withoutHint takes the key that a label names off the end of the label.
+func withoutHint(label, about, key string) (string, string, string) {
+	for _, text := range []*string{&about, &label} {
+		m := keyHint.FindStringSubmatchIndex(*text)
+		if m == nil {
+			continue
+		}
+		switch hint := (*text)[m[2]:m[3]]; hint {
+		case "esc":
+			key = "Escape"
+		case "enter":
+			key = "Enter"
+		case "shift+tab":
+			key = "BTab"
+		default:
+			key = hint
+		}
+		*text = (*text)[:m[0]]
+		break
+	}
+	return label, about, key
+}
+
+// body returns what a dialog says above its answers, which begin at a line: from a border
+// on, or from what the agent is known to ask, or else what is right above.
+func (p screenPatterns) body(lines []drawn, answers int) []drawn {
+	from := answers
+	for from > 0 && answers-from < dialogLines && !lines[from-1].rule {
+		from--
+	}
+	within := lines[from:answers]
+	foreign := func(l drawn) bool {
+		return agentLine.MatchString(l.text) || p.turn != nil && p.turn.MatchString(l.text)
+	}
+	if from > 0 && lines[from-1].rule && !slices.ContainsFunc(within, foreign) {
+		return within
+	}
+	within = within[max(0, len(within)-markLines):]
+	text := joined(within)
+	for _, known := range []patterns{p.own.blocked, p.manifest.blocked} {
+		if row := known.firstRow(text); row >= 0 {
+			return within[row:]
+		}
+	}
+	for i := len(within) - 1; i > 0; i-- {
+		if within[i].gap && i < len(within)-1 || len(within)-i >= questionLines {
+			return within[i:]
+		}
+	}
+	return within
+}
+
+func joined(lines []drawn) string {
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.text
+	}
+	return strings.Join(texts, "\n")
+}
+
+// prompted finds a dialog that is answered in a line: with the keys that its last line
+// names, or with a text.
+func (p screenPatterns) prompted(lines []drawn) (*session.Question, []drawn) {
+	lines = slices.DeleteFunc(slices.Clone(lines), func(l drawn) bool { return l.rule })
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	end := lines[max(0, len(lines)-3):]
+	last := end[len(end)-1]
+	if options := keyed(last.text); options != nil {
+		return &session.Question{Options: options}, lines[len(lines)-1:]
+	}
+	switch {
+	case slices.ContainsFunc(end, func(l drawn) bool { return submits.MatchString(l.text) }):
+		body := p.body(lines, len(lines))
+		body = slices.DeleteFunc(slices.Clone(body), func(l drawn) bool {
+			return l.nested || strings.HasPrefix(l.text, ">") || submits.MatchString(l.text)
+		})
+		return &session.Question{Free: true, Options: []session.Option{}}, body
+	case len(p.own.blocked) == 0 && p.manifest.blocked.match(last.text) && !p.genericDialog.match(last.text):
+		return &session.Question{Free: true, Options: []session.Option{}}, lines[len(lines)-1:]
+	}
+	return nil, nil
+}
+
+// keyed returns the answers whose keys a line names, if yes and no are among them.
+func keyed(line string) []session.Option {
+	var options []session.Option
+	add := func(key, label string) {
+		options = append(options, session.Option{Number: len(options) + 1, Label: label, Key: strings.ToLower(key)})
+	}
+	if all := letters.FindAllStringSubmatch(line, -1); len(all) > 1 {
+		for _, m := range all {
+			add(m[1], m[1]+strings.TrimSpace(m[2]))
+		}
+	} else if m := choice.FindStringSubmatch(line); m != nil {
+		for _, key := range strings.FieldsFunc(m[2], func(r rune) bool { return strings.ContainsRune("/|, ", r) }) {
+			add(key, map[string]string{"y": "yes", "n": "no", "a": "always"}[strings.ToLower(key)])
+			if o := &options[len(options)-1]; o.Label == "" {
+				o.Label = o.Key
+			}
+		}
+	}
+	has := func(form *regexp.Regexp) bool {
+		return slices.ContainsFunc(options, func(o session.Option) bool { return form.MatchString(o.Label) })
+	}
+	if !has(agrees) || !has(refuses) {
+		return nil
+	}
+	return options
+}
+
+// How labels begin and what they contain, by what they mean.
+var (
+	agrees   = regexp.MustCompile(`(?i)^(yes|ok|okay|allow|approve|accept|agree|confirm|proceed|continue|trust|submit|grant)\b`)
+	consents = regexp.MustCompile(`(?i)^(yes|allow|approve|accept|grant|always (allow|approve))\b`)
+	refuses  = regexp.MustCompile(`(?i)^(no|don['’]?t (?:trust|allow|proceed|run|submit)|do not|deny|reject|refuse|decline|cancel|abort|exit|quit|back|stop|skip)\b`)
+	without  = regexp.MustCompile(`(?i)^(continue|proceed) without\b`)
+	forever  = regexp.MustCompile(`(?i)\b(always|all|every|everything|future|session|permanent|permanently|remember|forever|from now on)\b|` +
+		`(don['’]?t|do not|never|without) ask|\b(for|in) (this|the|any) (project|workspace|host|conversation)\b|\bauto-?(accept|approve)`)
+	denies = regexp.MustCompile(`(?i)^always (deny|reject|block|refuse|forbid|disallow)`)
+	wider  = regexp.MustCompile(`(?i)\bparent (folder|director)`)
+)
+
+// nameOptions gives answers the words by which people answer, by what each says: a yes
+// that is also for later is always, never yes. Two answers of the same meaning have no
+// word, and nothing is a yes where nothing is a no.
+func nameOptions(options []session.Option) {
+	count := map[string]int{}
+	agreed := false
+	for i := range options {
+		o := &options[i]
+		o.Word = word(*o)
+		count[o.Word]++
+		agreed = agreed || agrees.MatchString(o.Label)
+	}
+	for i := range options {
+		o := &options[i]
+		if count[o.Word] > 1 || count[session.No] != 1 || !agreed && count[session.Always] == 0 {
+			o.Word = ""
+		}
+	}
+}
+
+// halfDrawn reports whether there is an answer that permits something, and none that does
+// not: what is shown of it to people has both.
+func halfDrawn(options []session.Option) bool {
+	permits := func(o session.Option) bool { return consents.MatchString(o.Label) }
+	declines := func(o session.Option) bool { return refuses.MatchString(o.Label) || without.MatchString(o.Label) }
+	return slices.ContainsFunc(options, permits) && !slices.ContainsFunc(options, declines)
+}
+
+func word(o session.Option) string {
+	label := strings.ToLower(o.Label)
+	lasting := forever.MatchString(o.Label)
+	switch {
+	case o.Text, wider.MatchString(o.Label), denies.MatchString(o.Label):
+		return ""
+	case without.MatchString(o.Label):
+		return session.No
+	case refuses.MatchString(o.Label) && !lasting:
+		return session.No
+	case refuses.MatchString(o.Label):
+		return "" // a no that is for later too
+	case lasting && (agrees.MatchString(o.Label) || strings.HasPrefix(label, "always") || strings.HasPrefix(label, "don")):
+		return session.Always
+	case lasting, forever.MatchString(o.About): // where a label is wrapped, that is the rest of it
+		return ""
+	case agrees.MatchString(o.Label):
+		return session.Yes
+	}
+	return ""
+}
+
+// asked returns what a dialog asks, in one line. What another signal says counts if the
+// dialog shows it too: that may be about another question.
+func (p screenPatterns) asked(body []drawn, told string) string {
+	if len(body) == 0 {
+		return ""
+	}
+	if first, rest, _ := strings.Cut(told, "\n"); first != "" {
+		if what, is := strings.CutPrefix(first, `run "`); is && shownIn(body, strings.TrimSuffix(what, `"?`)) {
+			return first
+		} else if !is && strings.HasPrefix(first, "use ") && shownIn(body, rest) {
+			return strings.TrimSpace(oneLine(first + " " + rest))
+		}
+	}
+	all := joined(body)
+	if trusts.MatchString(all) {
+		for _, l := range body {
+			if strings.HasPrefix(l.text, "/") && !strings.Contains(l.text, " ") {
+				return "trust the folder " + l.text + "?"
+			}
+		}
+		return "trust this folder?"
+	}
+	if _, command, found := strings.Cut("\n"+all, "\n$ "); found {
+		return `run "` + oneLine(command) + `"?`
+	}
+	says := sentence(body)
+	if m := geminis.FindStringSubmatch(body[0].text); m != nil {
+		if m[1] != "Shell" {
+			return m[1] + " " + m[2] + ": " + says
+		}
+		command := m[2]
+		if boxed := joined(slices.DeleteFunc(slices.Clone(body), func(l drawn) bool { return !l.nested })); boxed != "" {
+			command = boxed
+		}
+		return `run "` + oneLine(command) + `"?`
+	}
+	if proceeds.MatchString(says) && len(body) > 1 {
+		return oneLine(joined(body[:len(body)-1])) + ": proceed?"
+	}
+	return says
+}
+
+// shownIn reports whether a dialog shows a text, wherever its lines are broken.
+func shownIn(body []drawn, text string) bool {
+	return text != "" && strings.Contains(denseText(joined(body)), denseText(text))
+}
+
+// sentence returns the last question of a dialog, or else all that it says.
+func sentence(body []drawn) string {
+	for end := len(body) - 1; end >= 0; end-- {
+		if !strings.Contains(body[end].text, "?") {
+			continue
+		}
+		from := end
+		for from > 0 && !body[from].gap && !strings.HasSuffix(body[from-1].text, ".") && end-from < questionLines {
+			from--
+		}
+		text := oneLine(joined(body[from : end+1]))
+		return text[:strings.LastIndexByte(text, '?')+1]
+	}
+	return oneLine(joined(body))
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func denseText(text string) string { return strings.Join(strings.Fields(text), "") }
+
+// cut returns a text of at most n characters.
+func cut(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
+}
+
+// identity returns the ID of a question: of all it says, but for the cursor, the boxes
+// that are ticked, and what was typed.
+func identity(q *session.Question, body []drawn) string {
+	h := sha256.New()
+	for _, l := range body {
+		text := denseText(l.text)
+		if m := choice.FindStringSubmatchIndex(l.text); m != nil {
+			text = denseText(l.text[:m[6]])
+		}
+		h.Write([]byte(text))
+	}
+	for _, o := range q.Options {
+		label := denseText(o.Label + o.About)
+		if o.Text {
+			label = "text"
+		}
+		h.Write([]byte("\x00" + label))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6])
+}
