@@ -36,9 +36,10 @@ type Session struct {
 	PID            *int              `json:"pid"` // of the agent
 	Container      string            `json:"container"`
 	Status         session.Status    `json:"status"`
-	Detail         string            `json:"detail"` // why, for people
-	Since          *time.Time        `json:"since"`  // since when it is and does so, if that is known
-	Needs          *Need             `json:"needs"`  // null: it needs nobody
+	Detail         string            `json:"detail"`   // why, for people
+	Question       *session.Question `json:"question"` // what the agent asks, if its answers are known
+	Since          *time.Time        `json:"since"`    // since when it is and does so, if that is known
+	Needs          *Need             `json:"needs"`    // null: it needs nobody
 	Priority       int               `json:"priority"`
 	Queue          *int              `json:"queue"` // its place, from 1, among the starts that max_running holds
 	Exit           *session.Exit     `json:"exit"`  // how the last run ended; null: it has not, or is not known

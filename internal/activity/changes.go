@@ -51,6 +51,10 @@ func Tellable(rec session.Record) bool {
 	return rec.Run.ID != "" && (rec.Intent == session.Settled || failed)
 }
 
+// drawTime is how long the dialog of a question that a hook told may take to be on the
+// screen. Its answers are reported with the question.
+const drawTime = time.Second
+
 // steady reports whether a status does not come from the screen alone, or has lasted.
 func (r *Reader) steady(x Seen) bool {
 	r.mu.Lock()
@@ -58,6 +62,9 @@ func (r *Reader) steady(x Seen) bool {
 	s := r.run(x.Record.Run.ID)
 	if x.Status != s.status {
 		s.status, s.at = x.Status, x.At
+	}
+	if x.Status == session.StatusBlocked && x.Look.Detection.Question == nil && x.At.Sub(s.at) < drawTime {
+		return false
 	}
 	rests := !x.MovedAt.IsZero() && x.At.Sub(x.MovedAt) >= quietTime
 	return x.Look.Detection.Source != "screen" || rests || x.At.Sub(s.at) >= steadyTime

@@ -2,6 +2,8 @@ package activity
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -144,7 +146,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 			given = sent
 		}
 		e.Replayed = replayed(a, rec, x.Transcript, signals, given)
-		x.Detection = read(a, texts, e)
+		x.Detection = asking(rec.Run.ID, read(a, texts, e))
 	}
 	x.Transcript = settled(x.Transcript, x.Detection, rec.Run.StartedAt)
 	x.TurnAt = turnEnd(a, x.Transcript, signals, rec.Run.StartedAt)
@@ -183,9 +185,25 @@ func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detect
 	}
 	without := a.Detect(own)
 	if without.Activity == session.Blocked && detection.Activity == session.Blocked {
-		without.Detail = detection.Detail // which may quote what was typed
+		without.Detail, without.Question = detection.Detail, detection.Question // which may quote what was typed
 	}
 	return without
+}
+
+// asking returns a detection with its question named for the run. The detail of an agent
+// that asks is the question with its answers.
+func asking(run string, d session.Detection) session.Detection {
+	if d.Question == nil {
+		return d
+	}
+	q := *d.Question
+	id := sha256.Sum256([]byte(run + "\x00" + q.ID))
+	q.ID = hex.EncodeToString(id[:6])
+	d.Question = &q
+	if d.Activity == session.Blocked {
+		d.Detail = q.String()
+	}
+	return d
 }
 
 // replayed reports whether the screen's conversation is of earlier runs.

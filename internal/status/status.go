@@ -54,7 +54,7 @@ func Of(k Input) api.Session {
 		s.Changes = &api.Changes{Added: c.Added, Removed: c.Removed, Untracked: c.Untracked, Ahead: c.Ahead, Base: c.Base, CountedAt: wire.UTC(c.At)}
 	}
 	if s.State == session.StateRunning {
-		s.Detail = detection.Detail
+		s.Detail, s.Question = detection.Detail, detection.Question
 		if s.Activity == session.Booting || k.Look != nil && k.Look.Starting {
 			s.State = session.StateStarting
 		}

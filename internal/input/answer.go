@@ -1,0 +1,393 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Reply is an answer to a question of an agent.
+type Reply struct {
+	// Text is yes, always or no, a number or label of an option, or a text where the
+	// question takes one.
+	Text string
+	// Question is the ID of the question that is answered. Empty: the one on the screen.
+	Question string
+}
+
+// Answered is what was answered.
+type Answered struct {
+	Question session.Question
+	Option   session.Option    // the zero value: a text was typed
+	Next     *session.Question // what the agent asks now; nil: nothing
+	Exited   bool              // the agent has exited since
+}
+
+// String returns the answer: the option's name, or text.
+func (a Answered) String() string {
+	if a.Option.Number == 0 || a.Option.Text {
+		return "with a text"
+	}
+	return a.Option.Name()
+}
+
+// NoQuestionError means that the agent asks nothing that can be answered.
+type NoQuestionError struct {
+	Activity session.Activity
+	Detail   string // what it asks, if its answers cannot be read from the screen
+	Screen   string
+}
+
+// Error returns what the agent does instead.
+func (e *NoQuestionError) Error() string {
+	if e.Activity == session.Blocked {
+		return "the agent asks something whose answers cannot be read from its screen:\n" + e.Detail
+	}
+	return fmt.Sprintf("the agent asks no question: it is %s", e.Activity)
+}
+
+// Excerpt returns the screen.
+func (e *NoQuestionError) Excerpt() string { return e.Screen }
+
+// OtherQuestionError means that nothing was answered because the agent asks something else
+// than what was to be answered.
+type OtherQuestionError struct {
+	Now    *session.Question // nil: it asks nothing any more
+	Screen string
+}
+
+// Error returns what the agent asks now.
+func (e *OtherQuestionError) Error() string {
+	if e.Now == nil {
+		return "nothing was answered: the question is gone from the screen"
+	}
+	return "nothing was answered: the agent now asks another question: " + e.Now.String()
+}
+
+// Excerpt returns the screen.
+func (e *OtherQuestionError) Excerpt() string { return e.Screen }
+
+// UnknownAnswerError means that a question has no such answer.
+type UnknownAnswerError struct {
+	Answer   string
+	Question session.Question
+	Several  []session.Option // the options that the answer could mean
+}
+
+// Error lists the answers that there are.
+func (e *UnknownAnswerError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q is not an answer to: %s\nAnswers:", e.Answer, e.Question.Text)
+	for _, o := range e.Question.Options {
+		fmt.Fprintf(&b, "\n  %d", o.Number)
+		if o.Word != "" {
+			fmt.Fprintf(&b, " or %s", o.Word)
+		}
+		fmt.Fprintf(&b, ": %s", o.Label)
+		if o.About != "" {
+			fmt.Fprintf(&b, " (%s)", o.About)
+		}
+	}
+	if e.Question.Free {
+		b.WriteString("\n  or a text")
+	}
+	return b.String()
+}
+
+// NotAnsweredError means that keys were pressed and the question is still on the screen.
+type NotAnsweredError struct {
+	Question session.Question
+	Pressed  bool // the answer was given; else only the cursor was moved
+	Screen   string
+}
+
+// Error returns what was not answered.
+func (e *NotAnsweredError) Error() string {
+	what := "the dialog does not react to keys, and nothing was answered"
+	if e.Pressed {
+		what = "the answer was given, and the question is still on the screen"
+	}
+	return what + "; the screen ends:\n" + Snapshot{Screen: e.Screen}.end()
+}
+
+// Excerpt returns the screen.
+func (e *NotAnsweredError) Excerpt() string { return e.Screen }
+
+// choose returns the option that an answer means. False: the answer is a text to type.
+func choose(q session.Question, answer string) (session.Option, bool, error) {
+	answer = strings.TrimSpace(answer)
+	unknown := &UnknownAnswerError{Answer: answer, Question: q}
+	if answer == "" {
+		return session.Option{}, false, unknown
+	}
+	if len(q.Options) == 0 {
+		return session.Option{}, false, nil
+	}
+	number, err := strconv.Atoi(answer)
+	for _, o := range q.Options {
+		if !o.Text && (err == nil && o.Number == number || o.Word != "" && o.Word == answer || strings.EqualFold(o.Label, answer) && !reserved(answer)) {
+			return o, true, nil
+		}
+	}
+	if q.Free && err != nil && !reserved(answer) {
+		return session.Option{}, false, nil
+	}
+	return session.Option{}, false, unknown
+}
+
+// reserved reports whether an answer is a word that options have by their meaning, so that
+// it is neither a label nor a text.
+func reserved(answer string) bool {
+	switch strings.ToLower(answer) {
+	case session.Yes, session.Always, session.No:
+		return true
+	}
+	return false
+}
+
+const (
+	// dialogTimeout bounds the wait for a dialog that the agent has announced by a hook.
+	dialogTimeout = 3 * time.Second
+	// reactTimeout bounds the wait for the cursor of a dialog to move. A dialog may be shown
+	// a little before it listens.
+	reactTimeout = 6 * time.Second
+	// moveTimeout is how long one key may take to move the cursor.
+	moveTimeout = 700 * time.Millisecond
+	// goneTimeout bounds the wait for an answered dialog to go.
+	goneTimeout = 5 * time.Second
+	// lookInterval is the time between two looks at a dialog.
+	lookInterval = 40 * time.Millisecond
+)
+
+// Answer answers the question on the screen. It presses no key that chooses before it has
+// seen that question, unchanged, right before, and returns once the question is gone. The
+// error is a *NoQuestionError, *OtherQuestionError or *UnknownAnswerError if nothing was
+// answered, and a *NotAnsweredError if the question is still there.
+func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
+	now, err := s.awaitQuestion(ctx)
+	if err != nil {
+		return Answered{}, err
+	}
+	q := *now.Detection.Question
+	if r.Question != "" && r.Question != q.ID {
+		return Answered{}, &OtherQuestionError{Now: &q, Screen: now.Screen}
+	}
+	a := Answered{Question: q}
+	option, chosen, err := choose(q, r.Text)
+	switch {
+	case err != nil:
+		return a, err
+	case q.Several:
+		return a, fmt.Errorf("%s takes several answers at once, which only a person in the terminal can give: nothing was answered", q.Text)
+	case chosen:
+		a.Option = option
+		err = s.choose(ctx, q, option)
+	default:
+		for _, o := range q.Options {
+			if o.Text {
+				a.Option = o
+			}
+		}
+		err = s.typeAnswer(ctx, q, a.Option, strings.TrimSpace(r.Text))
+	}
+	if err != nil {
+		return a, err
+	}
+	return s.awaitGone(ctx, a)
+}
+
+// awaitQuestion returns a snapshot with a question that is drawn in full: two looks in a row
+// show the same.
+func (s Sender) awaitQuestion(ctx context.Context) (Snapshot, error) {
+	id := ""
+	for began := time.Now(); ; {
+		now, err := s.Observe(ctx)
+		q := now.Detection.Question
+		switch {
+		case err != nil:
+			return now, err
+		case q != nil && q.ID == id:
+			return now, nil
+		case q != nil:
+			id = q.ID
+		case now.asks() && time.Since(began) < dialogTimeout, id != "" && time.Since(began) < stableFor:
+			id = ""
+		default:
+			return now, &NoQuestionError{Activity: now.Detection.Activity, Detail: now.Detection.Detail, Screen: now.Screen}
+		}
+		if err := pause(ctx, stableFor/2); err != nil {
+			return now, err
+		}
+	}
+}
+
+// look returns a snapshot that shows the question, or an *OtherQuestionError.
+func (s Sender) look(ctx context.Context, q session.Question) (Snapshot, error) {
+	now, err := s.Observe(ctx)
+	if err != nil {
+		return now, err
+	}
+	if x := now.Detection.Question; x == nil || x.ID != q.ID {
+		return now, &OtherQuestionError{Now: x, Screen: now.Screen}
+	}
+	return now, nil
+}
+
+// choose gives an answer that a dialog offers.
+func (s Sender) choose(ctx context.Context, q session.Question, o session.Option) error {
+	switch {
+	case q.Marked > 0:
+		if err := s.mark(ctx, q, o.Number); err != nil {
+			return err
+		}
+		return s.key(ctx, "Enter")
+	case o.Key == "Enter":
+		return s.key(ctx, o.Key)
+	}
+	return s.typeLine(ctx, q, o.Key)
+}
+
+// mark moves the cursor of a dialog to an option. That it moves shows that the dialog
+// listens: a cursor that is there already is moved away and back.
+func (s Sender) mark(ctx context.Context, q session.Question, number int) error {
+	moved := len(q.Options) == 1
+	for began := time.Now(); ; {
+		now, err := s.look(ctx, q)
+		if err != nil {
+			return err
+		}
+		at := now.Detection.Question.Marked
+		if at == number && moved {
+			return nil
+		}
+		if time.Since(began) > reactTimeout {
+			return &NotAnsweredError{Question: q, Screen: now.Screen}
+		}
+		key := "Down"
+		if at > number || at == number && at == len(q.Options) {
+			key = "Up"
+		}
+		if err := s.key(ctx, key); err != nil {
+			return err
+		}
+		for pressed := time.Now(); time.Since(pressed) < moveTimeout; {
+			if err := pause(ctx, lookInterval); err != nil {
+				return err
+			}
+			if now, err = s.look(ctx, q); err != nil {
+				return err
+			}
+			if now.Detection.Question.Marked != at {
+				moved = true
+				break
+			}
+		}
+	}
+}
+
+func (s Sender) key(ctx context.Context, key string) error {
+	return s.Runtime.Send(ctx, s.Location, session.Input{Key: key})
+}
+
+// typeLine types the key of an option of a dialog without a cursor, and presses Enter if the
+// program shows the key and waits.
+func (s Sender) typeLine(ctx context.Context, q session.Question, key string) error {
+	before, err := s.look(ctx, q)
+	if err != nil {
+		return err
+	}
+	in := session.Input{Text: key, NoEnter: true}
+	if len(key) > 1 {
+		in = session.Input{Key: key}
+	}
+	if err := s.Runtime.Send(ctx, s.Location, in); err != nil {
+		return err
+	}
+	for pressed := time.Now(); time.Since(pressed) < moveTimeout; {
+		if err := pause(ctx, lookInterval); err != nil {
+			return err
+		}
+		now, err := s.Observe(ctx)
+		if err != nil {
+			return err
+		}
+		if x := now.Detection.Question; x == nil || x.ID != q.ID {
+			return nil
+		}
+		if now.Screen != before.Screen {
+			return s.key(ctx, "Enter")
+		}
+	}
+	return nil // awaitGone tells
+}
+
+// typeAnswer types a text as the answer and submits it once the dialog shows it.
+func (s Sender) typeAnswer(ctx context.Context, q session.Question, o session.Option, text string) error {
+	if o.Number > 0 {
+		if err := s.mark(ctx, q, o.Number); err != nil {
+			return err
+		}
+	}
+	before, err := s.look(ctx, q)
+	if err != nil {
+		return err
+	}
+	if err := s.Runtime.Send(ctx, s.Location, session.Input{Text: text, NoEnter: true}); err != nil {
+		return err
+	}
+	for typed := time.Now(); ; {
+		if err := pause(ctx, stableFor); err != nil {
+			return err
+		}
+		now, err := s.Observe(ctx)
+		switch {
+		case err != nil:
+			return err
+		case !sameDialog(now.Detection.Question, q):
+			return &OtherQuestionError{Now: now.Detection.Question, Screen: now.Screen}
+		case now.Screen != before.Screen:
+			return s.key(ctx, "Enter")
+		case time.Since(typed) > reactTimeout:
+			return &NotAnsweredError{Question: q, Screen: now.Screen}
+		}
+	}
+}
+
+// sameDialog reports whether a dialog is that of a question, whatever was typed into it.
+func sameDialog(now *session.Question, q session.Question) bool {
+	if now == nil || len(now.Options) != len(q.Options) {
+		return false
+	}
+	return now.Text == q.Text || len(q.Options) == 0 && strings.HasPrefix(now.Text, q.Text)
+}
+
+// awaitGone waits until the question that was answered is gone. The same words below other
+// words are the next question.
+func (s Sender) awaitGone(ctx context.Context, a Answered) (Answered, error) {
+	for began := time.Now(); ; {
+		now, err := s.Observe(ctx)
+		if errors.Is(err, session.ErrGone) || err == nil && now.exited() {
+			a.Exited = true
+			return a, nil
+		}
+		if err != nil {
+			return a, err
+		}
+		x := now.Detection.Question
+		if !sameDialog(x, a.Question) || x.Above != a.Question.Above {
+			a.Next = x
+			return a, nil
+		}
+		if time.Since(began) > goneTimeout {
+			return a, &NotAnsweredError{Question: a.Question, Pressed: true, Screen: now.Screen}
+		}
+		if err := pause(ctx, lookInterval); err != nil {
+			return a, err
+		}
+	}
+}

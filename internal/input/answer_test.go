@@ -1,0 +1,146 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/agentform/agentform/session"
+)
+
+// asker is an agent with a dialog that has a cursor.
+type asker struct {
+	session.Runtime // of which only Send is used
+	session.Agent   // of which nothing is used
+	keys            []string
+	q               *session.Question // nil: none is shown
+	above           string
+	typed           string
+	deaf            int // so many keys are not heard
+	// chose does what the agent does when Enter is pressed.
+	chose func(a *asker)
+	// onLook runs before each observation.
+	onLook func(a *asker)
+	looks  int
+}
+
+func question(id string) *session.Question {
+	return &session.Question{ID: id, Text: "run " + id + "?", Marked: 1, Options: []session.Option{
+		{Number: 1, Word: session.Yes, Label: "Yes"}, {Number: 2, Word: session.Always, Label: "Yes, always"}, {Number: 3, Word: session.No, Label: "No"}}}
+}
+
+func (a *asker) Send(_ context.Context, _ session.Location, in session.Input) error {
+	key := in.Key
+	if key == "" {
+		key = "text " + in.Text
+	}
+	a.keys = append(a.keys, key)
+	switch {
+	case a.deaf > 0:
+		a.deaf--
+	case in.Text != "":
+		a.typed += in.Text
+	case a.q == nil:
+	case key == "Down" && a.q.Marked < len(a.q.Options):
+		a.q.Marked++
+	case key == "Up" && a.q.Marked > 1:
+		a.q.Marked--
+	case key == "Enter":
+		a.chose(a)
+	}
+	return nil
+}
+
+func (a *asker) observe(context.Context) (Snapshot, error) {
+	a.looks++
+	if a.onLook != nil {
+		a.onLook(a)
+	}
+	s := Snapshot{Screen: a.above + a.typed, Detection: session.Detection{Activity: session.Idle}}
+	if a.q != nil {
+		q := *a.q
+		q.Above = a.above
+		s.Screen += fmt.Sprint(q, q.Marked)
+		s.Detection = session.Detection{Activity: session.Blocked, Detail: q.String(), Question: &q}
+	}
+	return s, nil
+}
+
+func closes(a *asker) { a.q = nil }
+
+func TestAnswer(t *testing.T) {
+	free := &session.Question{ID: "t", Text: "Which branch?", Free: true}
+	mixed := question("m")
+	mixed.Free = true
+	mixed.Options = append(mixed.Options, session.Option{Number: 4, Label: "Type something.", Text: true})
+	line := &session.Question{ID: "l", Text: "Go on?", Options: []session.Option{{Number: 1, Word: session.Yes, Label: "yes", Key: "y"}, {Number: 2, Word: session.No, Label: "no", Key: "n"}}}
+	second := func(a *asker) {
+		if a.looks == 4 {
+			a.q = question("other")
+		}
+	}
+	for name, c := range map[string]struct {
+		asker
+		reply Reply
+		want  string // the answer or the error, then what was typed
+	}{
+		"yes, and the dialog is seen to listen": {asker{q: question("x"), chose: closes}, Reply{Text: "yes"}, "yes: Down Up Enter"},
+		"always":                                {asker{q: question("x"), chose: closes}, Reply{Text: "always"}, "always: Down Enter"},
+		"a number":                              {asker{q: question("x"), chose: closes}, Reply{Text: "3"}, "no: Down Down Enter"},
+		"a label":                               {asker{q: question("x"), chose: closes}, Reply{Text: "yes, always"}, "always: Down Enter"},
+		"keys are lost at first":                {asker{q: question("x"), chose: closes, deaf: 2}, Reply{Text: "always"}, "always: Down Down Down Enter"},
+		"it never listens":                      {asker{q: question("x"), chose: closes, deaf: 99}, Reply{Text: "yes"}, "the dialog does not react to keys"},
+		"an unknown word":                       {asker{q: question("x")}, Reply{Text: "maybe"}, `"maybe" is not an answer to: run x?`},
+		"an unknown number":                     {asker{q: question("x")}, Reply{Text: "4"}, `"4" is not an answer to: run x?`},
+		"Yes is a word, not a label":            {asker{q: &session.Question{ID: "x", Text: "?", Marked: 1, Options: []session.Option{{Number: 1, Label: "Yes"}, {Number: 2, Label: "No"}}}}, Reply{Text: "Yes"}, `"Yes" is not an answer to: ?`},
+		"another question came between":         {asker{q: question("x"), chose: closes, onLook: second}, Reply{Text: "yes"}, "nothing was answered: the agent now asks another question"},
+		"another question than was meant":       {asker{q: question("x"), chose: closes}, Reply{Text: "yes", Question: "y"}, "nothing was answered: the agent now asks another question"},
+		"it is gone before": {asker{q: question("x"), chose: closes, onLook: func(a *asker) {
+			if a.looks == 4 {
+				a.q = nil
+			}
+		}}, Reply{Text: "yes"}, "nothing was answered: the question is gone"},
+		"no question":        {asker{}, Reply{Text: "yes"}, "the agent asks no question: it is idle"},
+		"it stays":           {asker{q: question("x"), chose: func(*asker) {}}, Reply{Text: "yes"}, "the answer was given, and the question is still on the screen"},
+		"the same once more": {asker{q: question("x"), chose: func(a *asker) { a.above, a.q = "done\n", question("x") }}, Reply{Text: "always"}, "always, then run x? [yes] [always] [no]: Down Enter"},
+		"another one next":   {asker{q: question("x"), chose: func(a *asker) { a.q = question("y") }}, Reply{Text: "no"}, "no, then run y? [yes] [always] [no]: Down Down Enter"},
+		"a text":             {asker{q: free, chose: closes}, Reply{Text: "no"}, "with a text: text no Enter"},
+		"a text of one's own": {asker{q: mixed, chose: closes}, Reply{Text: "a green one"},
+			"with a text: Down Down Down text a green one Enter"},
+		"no word is a text":   {asker{q: mixed, chose: closes}, Reply{Text: "7"}, `"7" is not an answer to: run m?`},
+		"a key in a line":     {asker{q: line, chose: closes}, Reply{Text: "no"}, "no: text n Enter"},
+		"several answers":     {asker{q: &session.Question{ID: "x", Text: "Which?", Several: true, Marked: 1, Options: question("x").Options}}, Reply{Text: "1"}, "Which? takes several answers at once"},
+		"no answer to a text": {asker{q: free, chose: closes}, Reply{}, `"" is not an answer to: Which branch?`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := c.asker
+				if a.q != nil {
+					q := *a.q
+					a.q = &q
+				}
+				done, err := Sender{Runtime: &a, Agent: &a, Observe: a.observe}.Answer(t.Context(), c.reply)
+				got := done.String()
+				if done.Next != nil {
+					got += ", then " + done.Next.String()
+				}
+				got += ": " + strings.Join(a.keys, " ")
+				if err != nil {
+					got = err.Error()
+				}
+				if err == nil && got != c.want || err != nil && !strings.HasPrefix(got, c.want) {
+					t.Errorf("%q %q\nwant %q", got, a.keys, c.want)
+				}
+				var still *NotAnsweredError
+				for _, key := range a.keys {
+					if key == "Enter" && err != nil && !errors.As(err, &still) {
+						t.Errorf("it has chosen something: %q", a.keys)
+					}
+				}
+			})
+		})
+	}
+}
