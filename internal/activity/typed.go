@@ -121,10 +121,8 @@ func readTyped(path string) []typed {
 // Send types into a live session, and verifies a text by what r reads. It returns the
 // event for the history, which is without the text: that may hold anything.
 func (r *Reader) Send(ctx context.Context, rt session.Runtime, rec session.Record, live session.Live, in session.Input, command bool, log *slog.Logger) (outcome input.Outcome, sent history.Event, err error) {
-	sent = history.Event{Time: time.Now(), Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Sent, Detail: fmt.Sprintf("%d bytes", len(in.Text))}
-	if err := r.Note(rec.Run.ID, in.Text, sent.Time); err != nil {
-		log.Warn("its echo may be read as the agent's words", "session", rec.Address, "error", err)
-	}
+	sent = r.sent(rec, in.Text, log)
+	sent.Detail = fmt.Sprintf("%d bytes", len(in.Text))
 	if in.Key != "" {
 		sent.Detail = "key " + in.Key
 	}
@@ -137,6 +135,24 @@ func (r *Reader) Send(ctx context.Context, rt session.Runtime, rec session.Recor
 		sent.Reason = history.Queued
 	}
 	return outcome, sent, err
+}
+
+// Answer answers the question of a live session's agent. It returns the event for the
+// history, which is without a text.
+func (r *Reader) Answer(ctx context.Context, rt session.Runtime, rec session.Record, live session.Live, reply input.Reply, log *slog.Logger) (input.Answered, history.Event, error) {
+	sent := r.sent(rec, reply.Text, log)
+	done, err := r.sender(rt, rec, live).Answer(ctx, reply)
+	sent.Detail = "answer " + done.String()
+	return done, sent, err
+}
+
+// sent notes a text before it is typed, and returns the event of that.
+func (r *Reader) sent(rec session.Record, text string, log *slog.Logger) history.Event {
+	at := time.Now()
+	if err := r.Note(rec.Run.ID, text, at); err != nil {
+		log.Warn("its echo may be read as the agent's words", "session", rec.Address, "error", err)
+	}
+	return history.Event{Time: at, Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Sent}
 }
 
 func (r *Reader) sender(rt session.Runtime, rec session.Record, live session.Live) input.Sender {

@@ -55,7 +55,7 @@ makes the changes.`,
 	}
 	add("main", initCommand(a), validateCommand(a), fmtCommand(a), planCommand(a), driftCommand(a), graphCommand(a), applyCommand(a),
 		destroyCommand(a), statusCommand(a), servicesCommand(a), watchCommand(a), uiCommand(a), showCommand(a))
-	add("session", attachCommand(a), sendCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
+	add("session", attachCommand(a), sendCommand(a), answerCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
 		runCommand(a), adoptCommand(a), fetchCommand(a), landCommand(a), diffCommand(a), pathCommand(a), execCommand(a))
 	add("session", overrideCommands(a)...)
 	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), versionCommand(a))
@@ -104,6 +104,7 @@ var otherNames = map[string][]string{
 	"show":    {"inspect", "describe", "info"},
 	"logs":    {"log", "transcript"},
 	"send":    {"type", "tell"},
+	"answer":  {"approve", "reply", "allow", "deny"},
 	"attach":  {"connect", "enter"},
 	"serve":   {"daemon", "supervise"},
 	"doctor":  {"check", "notify"},

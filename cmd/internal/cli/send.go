@@ -30,8 +30,8 @@ func sendCommand(a *app) *cobra.Command {
 in the input box is cleared first. If the agent is busy, the message is queued. "-" reads
 the text from standard input.
 
-Text is refused while the agent asks a question; answer with --key (tmux key names: y, 1,
-Enter, Escape, Up, C-c).
+Text is refused while the agent asks a question: agentform answer answers it. --key presses
+a key whatever the screen shows (tmux key names: y, 1, Enter, Escape, Up, C-c).
 
 Text that looks like an agent command, such as /clear, is sent as plain text unless
 --command is given. With --no-enter the text is typed and not submitted.`,

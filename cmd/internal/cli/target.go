@@ -83,7 +83,7 @@ func (t *target) withRemedy(err error) error {
 	var dialog *input.DialogError
 	switch {
 	case errors.As(err, &dialog):
-		return fmt.Errorf("%w\nagentform send %[2]s --key KEY answers it, agentform attach %[2]s shows it", err, quoted(t.Record.Address))
+		return fmt.Errorf("%w\nagentform answer %[2]s ANSWER answers it, agentform attach %[2]s shows it", err, quoted(t.Record.Address))
 	case errors.Is(err, session.ErrRefused):
 		return fmt.Errorf("%w\nagentform resume %s takes input again", err, quoted(t.Record.Address))
 	case errors.Is(err, session.ErrGone):

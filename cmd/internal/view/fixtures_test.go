@@ -162,7 +162,12 @@ func sampleSessions() []api.Session {
 	backend.Changes = &changes.Count{Changes: git.Changes{Untracked: 1}, Base: "main", At: at}
 	asks := running("session.asks", "agents/asks", session.Blocked)
 	asks.Changes = &changes.Count{Changes: git.Changes{Added: 120, Removed: 8, Untracked: 1, Ahead: 2}, Base: "main", At: ago(90 * time.Second)}
-	asks.Look.Detection.Detail = "Do you want to run npm test?"
+	asks.Look.Detection.Question = &session.Question{ID: "1f2e3d4c5b6a", Text: `run "npm test"?`, Options: []session.Option{
+		{Number: 1, Word: session.Yes, Label: "Yes", Key: "1"},
+		{Number: 2, Word: session.Always, Label: "Yes, and don't ask again for npm test", Key: "2"},
+		{Number: 3, Word: session.No, Label: "No", Key: "3"},
+	}}
+	asks.Look.Detection.Detail = asks.Look.Detection.Question.String()
 	still := running("session.still", "agents/still", session.Idle)
 	still.Diagnosis.State, still.Diagnosis.Detail = session.StatePaused, "paused"
 	still.Record.Override = &session.Override{Desired: session.Paused, By: "ada", At: ago(12 * time.Minute)}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -101,6 +102,13 @@ func TestWaited(t *testing.T) {
 
 func TestFollowDocuments(t *testing.T) {
 	golden(t, "wait.json", func(w io.Writer) error { return WaitedJSON(w, sampleWaited(), "turn", false, true, 30*time.Second) })
+	golden(t, "answer.json", func(w io.Writer) error {
+		asks := sampleNeedy().Question
+		return AnswersJSON(w, []Answer{
+			{Address: "session.api", Question: asks, Given: "yes", Option: &asks.Options[0]},
+			{Address: "session.web", Err: errors.New("session.web: the agent asks no question: it is idle")},
+		})
+	})
 	golden(t, "next.json", func(w io.Writer) error { return NeedJSON(w, sampleNeedy()) })
 	golden(t, "next-all.json", func(w io.Writer) error { return NeedsJSON(w, []Needy{sampleNeedy()}) })
 	golden(t, "watch.jsonl", func(w io.Writer) error {

@@ -20,6 +20,9 @@ func Show(w io.Writer, s Style, x status.Detail, now time.Time) error {
 	if why := why(x.Session, now); why != "" {
 		p.line(p.paint(noInk, why))
 	}
+	if how := howToAnswer(x.Session); how != "" {
+		p.line(p.paint(noInk, how))
+	}
 	p.line()
 	p.aligned("  ", facts(x, now))
 	if len(x.Events) > 0 {

@@ -94,13 +94,26 @@ func writeNotes(p *page, sessions []api.Session, now time.Time) {
 		}
 		if why := why(x, now); why != "" {
 			name := plaintext.OneLine(x.Name) + ": "
-			p.line(p.paint(wordInk(x), strings.TrimSpace(name)), " ", p.paint(noInk, p.fit(name, why)))
+			p.line(p.paint(wordInk(x), strings.TrimSpace(name)), " ", p.paint(noInk, p.note(x, name, why)))
+			if how := howToAnswer(x); how != "" {
+				p.line("  ", p.paint(noInk, how))
+			}
 			told = true
 		}
 	}
 	if told {
 		p.line()
 	}
+}
+
+// note returns why a session is as it is, cut to a line. The answers to a question are
+// left out if they do not all fit: none shows a yes without its no.
+func (p *page) note(x api.Session, before, why string) string {
+	short := p.fit(before, why)
+	if x.Question != nil && short != why && strings.HasSuffix(x.Detail, x.Question.String()) {
+		return p.fit(before, strings.Replace(why, plaintext.OneLine(x.Detail), plaintext.OneLine(x.Question.Text), 1))
+	}
+	return short
 }
 
 // fit cuts a text so that it fits on a line after before.
@@ -156,7 +169,14 @@ func why(x api.Session, now time.Time) string {
 		parts = append(parts, x.BranchFault)
 	}
 	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
-		parts = append(parts, plaintext.OneLine(LocalTimes(x.Detail, now)))
+		asks := ""
+		if x.Activity == session.Blocked && x.Question != nil {
+			asks = "asks: "
+		}
+		parts = append(parts, asks+plaintext.OneLine(LocalTimes(x.Detail, now)))
+	}
+	if x.Question != nil && x.Activity != session.Blocked {
+		parts = append(parts, "asks: "+plaintext.OneLine(x.Question.String()))
 	}
 	if o := x.Override; o != nil {
 		parts = append(parts, fmt.Sprintf("%s by %s %s ago", o.Desired, o.By, plaintext.Age(now.Sub(o.At))))

@@ -62,10 +62,13 @@ func NeedLine(w io.Writer, s Style, n Needy, name string, now time.Time) error {
 	}
 	p.WriteString(p.paint(needInk(n), word) + fmt.Sprintf(" for %s", plaintext.Age(now.Sub(n.Since))))
 	reason := strings.TrimPrefix(why(n.Session, now), Word(n.Session)+": ")
-	if reason = strings.TrimPrefix(reason, n.Reason+": "); reason != "" {
+	if reason = strings.TrimPrefix(strings.TrimPrefix(reason, "asks: "), n.Reason+": "); reason != "" {
 		p.WriteString(": " + p.paint(noInk, reason))
 	}
 	p.line()
+	if how := howToAnswer(n.Session); how != "" {
+		p.line("  ", p.paint(noInk, how))
+	}
 	return p.flush(w)
 }
 

@@ -1,0 +1,271 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/session"
+)
+
+type answerOptions struct {
+	input.Reply
+	typed []string // addresses
+	all   bool
+	selector
+}
+
+func answerCommand(a *app) *cobra.Command {
+	var o answerOptions
+	c := &cobra.Command{
+		Use:   "answer ADDR... ANSWER",
+		Short: "Answer what agents ask",
+		Long: `Answers the question that an agent shows: a permission, whether to trust a directory, a
+choice. status and show print the question with its answers.
+
+ANSWER is yes, always or no, by what the agent's own options say: yes is for this once and
+never chooses an option that also answers later questions; that is always. Or it is the
+number or the label of an option. Where the agent takes a text, any other ANSWER is typed as
+that text; "-" reads it from standard input. An answer that the question does not have is an
+error that lists those it has.
+
+The question is read from the screen right before the answer is given, and the command
+returns when it is gone; an answer never goes to another question. --question answers only
+the question with that ID (question.id in status --json).
+
+With --all, --role or --label every selected session that asks something is answered.
+Without ANSWER, at a terminal, the question is shown and the answer read.`,
+		Example: `  agentform answer api yes
+  agentform answer api web no
+  agentform answer api 2
+  agentform answer docs 'Use the second layout.'
+  agentform answer --all yes --role builder`,
+		ValidArgsFunction: func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			found, directive := completeAddresses(a, unlimited)(c, args, typed)
+			if len(args) > 0 || o.all || o.given() {
+				found = append(found, "yes", "always", "no")
+			}
+			return found, directive
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			chosen := o.all || o.given()
+			switch {
+			case len(args) == 0 && chosen:
+				return usageError{c.CommandPath(), errors.New("missing argument: the answer")}
+			case len(args) == 0:
+				return usageError{c.CommandPath(), errors.New("missing argument: " + strings.TrimSuffix(c.UseLine(), " [flags]"))}
+			case chosen && len(args) > 1:
+				return usageError{c.CommandPath(), errors.New("name sessions, or choose them with --all, --role and --label: not both")}
+			case chosen || len(args) > 1:
+				o.typed, o.Text = args[:len(args)-1], args[len(args)-1]
+				if strings.TrimSpace(o.Text) == "" {
+					return usageError{c.CommandPath(), errors.New("the answer is empty")}
+				}
+			default:
+				o.typed = args
+			}
+			if o.Question != "" && (chosen || len(o.typed) > 1) {
+				return usageError{c.CommandPath(), errors.New("--question is for one session")}
+			}
+			return runAnswer(c.Context(), a, o)
+		},
+	}
+	c.Flags().BoolVar(&o.all, "all", false, "all sessions that ask something")
+	c.Flags().StringVar(&o.Question, "question", "", "answer only the question with this `ID`")
+	o.register(a, c, "the sessions that ask something")
+	return c
+}
+
+func runAnswer(ctx context.Context, a *app, o answerOptions) error {
+	if o.Text == "-" {
+		text, err := io.ReadAll(io.LimitReader(a.env.Stdin, maxSend+1))
+		if err != nil {
+			return fmt.Errorf("read standard input: %w", err)
+		}
+		if o.Text = strings.TrimSpace(string(text)); o.Text == "" || len(text) > maxSend {
+			return fmt.Errorf("standard input has no answer of at most %d KiB", maxSend>>10)
+		}
+	}
+	targets, err := openAsking(ctx, a, o)
+	if err != nil {
+		return err
+	}
+	if len(targets) == 0 {
+		if a.globals.json {
+			return view.AnswersJSON(a.env.Stdout, nil)
+		}
+		fmt.Fprintln(a.env.Stderr, "No session asks a question: nothing was answered.")
+		return nil
+	}
+	if o.Text == "" {
+		if o.Reply, err = askPerson(a, targets); err != nil {
+			return err
+		}
+	}
+	given := make([]view.Answer, len(targets))
+	var work sync.WaitGroup
+	slots := make(chan struct{}, max(1, a.open().Parallelism))
+	for i, t := range targets {
+		work.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			given[i] = t.answer(ctx, a, o.Reply)
+		})
+	}
+	work.Wait()
+	return reportAnswers(a, given)
+}
+
+// reportAnswers prints what became of answers, and returns the errors.
+func reportAnswers(a *app, given []view.Answer) error {
+	var errs []error
+	for _, x := range given {
+		if x.Err != nil {
+			errs = append(errs, x.Err)
+		} else if !a.globals.json {
+			if err := view.AnswerLine(a.env.Stdout, a.out(), x); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case a.globals.json:
+		if err := view.AnswersJSON(a.env.Stdout, given); err != nil {
+			return err
+		}
+	case len(given) > 1 && len(errs) > 0:
+		fmt.Fprintf(a.env.Stdout, "%d of %d answered\n", len(given)-len(errs), len(given))
+	case len(given) > 1:
+		fmt.Fprintf(a.env.Stdout, "%d answered\n", len(given))
+	}
+	return errors.Join(errs...)
+}
+
+// openAsking opens the sessions that are to be answered: those that are named, or those of
+// the chosen ones that ask something.
+func openAsking(ctx context.Context, a *app, o answerOptions) ([]*asking, error) {
+	p, s, err := a.openState()
+	if err != nil {
+		return nil, err
+	}
+	var meant []session.Address
+	switch {
+	case len(o.typed) > 0:
+		meant, err = resolveRecorded(p.Manifest.Sessions, s.Sessions, o.typed)
+	case o.given():
+		meant, err = o.match(nil, s.Sessions)
+	default:
+		meant = addresses(nil, s.Sessions)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := newObserver(a, p)
+	seen, err := e.observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []*asking
+	var errs []error
+	for _, address := range meant {
+		k := seen.of(address)
+		if k.Record == nil {
+			continue // it has gone from the state just now
+		}
+		t := &asking{&target{project: p, Seen: engine.Seen{Record: *k.Record, Live: k.Live, Diagnosis: k.Diagnosis}}, e.activity, k.Look.Detection.Question}
+		if len(o.typed) == 0 && t.shown == nil && k.Look.Activity != session.Blocked {
+			continue
+		}
+		if err := t.checkRunning(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if t.runtime, err = e.reconciler.For(t.Record.Spec); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		found = append(found, t)
+	}
+	return found, errors.Join(errs...)
+}
+
+// asking is a session that is answered.
+type asking struct {
+	*target
+	activity *activity.Reader
+	shown    *session.Question // nil: not drawn yet, or there is none
+}
+
+// answer answers the session's question and records that.
+func (t *asking) answer(ctx context.Context, a *app, r input.Reply) view.Answer {
+	x := view.Answer{Address: t.Record.Address, Question: t.shown}
+	if r.Question == "" && t.shown != nil {
+		r.Question = t.shown.ID
+	}
+	done, sent, err := t.activity.Answer(ctx, t.runtime, t.Record, *t.Live, r, a.log)
+	if done.Question.ID != "" {
+		x.Question = &done.Question
+	}
+	if err != nil {
+		x.Err = t.answerRemedy(fmt.Errorf("%s: %w", t.Record.Address, err))
+		return x
+	}
+	x.Given, x.Next, x.Exited = done.String(), done.Next, done.Exited
+	if done.Option.Number > 0 {
+		x.Option = &done.Option
+	}
+	sent.By = t.project.Who().User
+	if err := t.record(sent); err != nil {
+		a.log.Warn("it was answered, and the history cannot be written", "error", err)
+	}
+	return x
+}
+
+// answerRemedy adds what to do to an error of answering.
+func (t *asking) answerRemedy(err error) error {
+	name := quoted(t.Record.Address)
+	var none *input.NoQuestionError
+	var other *input.OtherQuestionError
+	var still *input.NotAnsweredError
+	switch {
+	case errors.As(err, &none) && none.Activity != session.Blocked:
+		return fmt.Errorf("%w\nagentform send %s TEXT sends a prompt", err, name)
+	case errors.As(err, &other):
+		return fmt.Errorf("%w\nagentform status %s shows what it asks now", err, name)
+	case errors.As(err, &none), errors.As(err, &still):
+		return fmt.Errorf("%w\nagentform attach %[2]s shows it, agentform send %[2]s --key KEY presses a key", err, name)
+	}
+	return t.withRemedy(err)
+}
+
+// askPerson shows a session's question and reads the answer.
+func askPerson(a *app, targets []*asking) (input.Reply, error) {
+	if len(targets) > 1 {
+		return input.Reply{}, errors.New("missing argument: the answer")
+	}
+	t := targets[0]
+	if t.shown == nil {
+		return input.Reply{}, fmt.Errorf("%s asks nothing that can be answered here\nagentform status %s shows what it does", t.Record.Address, quoted(t.Record.Address))
+	}
+	if err := view.Question(a.env.Stderr, a.err(), t.Record.Address, *t.shown); err != nil {
+		return input.Reply{}, err
+	}
+	if !terminal(a.env.Stdin) {
+		return input.Reply{}, fmt.Errorf("no answer is given, and standard input is not a terminal\nagentform answer %s ANSWER gives it", quoted(t.Record.Address))
+	}
+	fmt.Fprint(a.env.Stderr, "Answer: ")
+	text, err := answer(a)
+	if err == nil && text == "" {
+		err = errors.New("no answer: nothing was sent")
+	}
+	return input.Reply{Text: text, Question: t.shown.ID}, err
+}

@@ -1,0 +1,78 @@
+package view
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/session"
+)
+
+// Answer is what became of an answer to one session's question.
+type Answer struct {
+	Address  session.Address
+	Question *session.Question // nil: there was none
+	Given    string            // the option's name, or with a text
+	Option   *session.Option   // nil: a text was typed, or nothing was answered
+	Next     *session.Question // what the agent asks now
+	Exited   bool
+	Err      error
+}
+
+// Question writes what an agent asks, with an answer a line.
+func Question(w io.Writer, s Style, address session.Address, q session.Question) error {
+	p := &page{Style: s}
+	p.line(p.paint(bold, string(address)), " ", p.paint(yellow, "asks"), ": ", p.paint(noInk, plaintext.OneLine(q.Text)))
+	for _, o := range q.Options {
+		name := fmt.Sprintf("%d", o.Number)
+		if o.Word != "" {
+			name += " or " + o.Word
+		}
+		p.line("  ", name, ": ", p.paint(noInk, plaintext.OneLine(o.Label)))
+	}
+	if q.Free {
+		p.line("  TEXT")
+	}
+	return p.flush(w)
+}
+
+// AnswerLine writes what was answered.
+func AnswerLine(w io.Writer, s Style, x Answer) error {
+	p := &page{Style: s}
+	p.line(p.paint(bold, string(x.Address)+":"), " answered ", p.paint(green, plaintext.OneLine(x.Given)), ": ", p.paint(noInk, plaintext.OneLine(x.Question.Text)))
+	switch {
+	case x.Exited:
+		p.line("  the agent has exited since: agentform start " + plaintext.ShellWord(x.Address.Short()))
+	case x.Next != nil:
+		p.line("  ", p.paint(yellow, "asks"), ": ", p.paint(noInk, plaintext.OneLine(x.Next.String())))
+	}
+	return p.flush(w)
+}
+
+// AnswersJSON writes what became of answers as one document.
+func AnswersJSON(w io.Writer, all []Answer) error {
+	answers := make([]wire.Object, len(all))
+	for i, x := range all {
+		outcome, failure := "answered", ""
+		if x.Err != nil {
+			outcome, failure = "failed", x.Err.Error()
+		}
+		answers[i] = wire.Object{"address", x.Address, "outcome", outcome, "question", x.Question, "option", x.Option,
+			"next", x.Next, "exited", x.Exited, "error", failure}
+	}
+	return document(w, "answers", answers)
+}
+
+// howToAnswer returns the command that answers a session's question, or "".
+func howToAnswer(x api.Session) string {
+	if x.Question == nil {
+		return ""
+	}
+	what := "ANSWER"
+	if len(x.Question.Options) == 0 {
+		what = "TEXT"
+	}
+	return "agentform answer " + plaintext.ShellWord(x.Address.Short()) + " " + what
+}
