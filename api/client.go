@@ -73,6 +73,11 @@ func (c *Client) Send(ctx context.Context, id string, in Input) (d Sent, err err
 	return d, c.ask(ctx, "POST", pathOf(id)+"/send", in, &d)
 }
 
+// Answer answers the question of a session.
+func (c *Client) Answer(ctx context.Context, id string, in Answer) (d Answered, err error) {
+	return d, c.ask(ctx, "POST", pathOf(id)+"/answer", in, &d)
+}
+
 func pathOf(id string) string { return "/v1/sessions/" + url.PathEscape(id) }
 
 const longestAnswer = 64 << 20

@@ -290,6 +290,24 @@ type Input struct {
 	NoEnter bool   `json:"no_enter,omitempty"` // type the text without submitting it
 }
 
+// Answer is the body of answer.
+type Answer struct {
+	// Answer is yes, always or no, the number or label of an option, or a text.
+	Answer string `json:"answer"`
+	// Question is the id of the question; if it is given, no other one is answered.
+	Question string `json:"question,omitempty"`
+}
+
+// Answered is the result of answer.
+type Answered struct {
+	Format   string            `json:"format_version"`
+	Address  session.Address   `json:"address"`
+	Question session.Question  `json:"question"` // that was answered
+	Option   *session.Option   `json:"option"`   // that was chosen; null: a text was typed
+	Next     *session.Question `json:"next"`     // what the agent asks now; null: nothing
+	Exited   bool              `json:"exited"`   // the agent has exited since
+}
+
 // Sent is the result of send.
 type Sent struct {
 	Format  string          `json:"format_version"`

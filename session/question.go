@@ -44,6 +44,15 @@ func (o Option) Name() string {
 	return fmt.Sprintf("%d %s", o.Number, cutText(o.Label, 32))
 }
 
+// Names returns the names of the options.
+func (q Question) Names() []string {
+	names := make([]string, len(q.Options))
+	for i, o := range q.Options {
+		names[i] = o.Name()
+	}
+	return names
+}
+
 // String returns the question with its answers in one line: run "touch x"? [yes] [no].
 func (q Question) String() string {
 	var b strings.Builder

@@ -22,7 +22,7 @@ func (o *observer) reportActivity(k status.Input, m *memory, s *Snapshot) {
 	if len(reported) > 0 {
 		o.feed.publish(k.Record.Address, m, false)
 	}
-	if m.activity.Detection.Source == "screen" && len(activity.Changes(x, m.events)) > 0 {
+	if d := m.activity.Detection; (d.Source == "screen" || d.Activity == session.Blocked) && len(activity.Changes(x, m.events)) > 0 {
 		s.again = redrawTime // it counts when the screen shows the same again
 	}
 }

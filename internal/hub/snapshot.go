@@ -71,12 +71,9 @@ func (h *Hub) Do(ctx context.Context, by string, o engine.Override) (plan.Plan, 
 // text. The error is one of input.Sender.Send, session.ErrGone, ErrRefused while the
 // session is paused, or a *engine.UnknownError.
 func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session.Input) (input.Outcome, error) {
-	k, rt, err := h.open(a)
+	k, rt, err := h.openLive(a)
 	if err != nil {
-		return "", err
-	}
-	if k.Live == nil || k.Live.Liveness != session.Alive {
-		return "", fmt.Errorf("send to %s: its agent %w", a, session.ErrGone)
+		return "", fmt.Errorf("send to %s: %w", a, err)
 	}
 	outcome, sent, err := h.cfg.Activity.Send(ctx, rt, *k.Record, *k.Live, in, false, h.log)
 	h.Wake()
@@ -85,6 +82,22 @@ func (h *Hub) Send(ctx context.Context, by string, a session.Address, in session
 	}
 	sent.By = by
 	return outcome, history.Append(h.engine.Applier.Folder(*k.Record), sent)
+}
+
+// Answer answers the question of a session's agent on behalf of a person. Its history
+// records that, but not a text. The errors are those of input.Sender.Answer and of Send.
+func (h *Hub) Answer(ctx context.Context, by string, a session.Address, r input.Reply) (input.Answered, error) {
+	k, rt, err := h.openLive(a)
+	if err != nil {
+		return input.Answered{}, fmt.Errorf("answer %s: %w", a, err)
+	}
+	done, sent, err := h.cfg.Activity.Answer(ctx, rt, *k.Record, *k.Live, r, h.log)
+	h.Wake()
+	if err != nil {
+		return done, fmt.Errorf("answer %s: %w", a, err)
+	}
+	sent.By = by
+	return done, history.Append(h.engine.Applier.Folder(*k.Record), sent)
 }
 
 // Capture returns the last lines of a session's screen and its scrollback.
@@ -98,6 +111,14 @@ func (h *Hub) Capture(ctx context.Context, a session.Address, lines int) (string
 		place = k.Live.Location
 	}
 	return rt.Capture(ctx, place, lines)
+}
+
+func (h *Hub) openLive(a session.Address) (status.Input, session.Runtime, error) {
+	k, rt, err := h.open(a)
+	if err == nil && (k.Live == nil || k.Live.Liveness != session.Alive) {
+		err = fmt.Errorf("its agent %w", session.ErrGone)
+	}
+	return k, rt, err
 }
 
 func (h *Hub) open(a session.Address) (status.Input, session.Runtime, error) {

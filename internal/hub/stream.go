@@ -218,6 +218,9 @@ func (f *feed) notifyOf(e history.Event, m *memory) {
 				x.Given = was.Time
 			}
 		}
+		if on == string(session.StatusBlocked) {
+			x.Question = m.activity.Detection.Question
+		}
 		x.Excerpt, x.Truncated = wire.Tail(e.Excerpt)
 		f.notify(x)
 	}

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/agentform/agentform/session"
 )
 
 // Event is the JSON that a target gets.
@@ -39,6 +41,8 @@ type Event struct {
 	Detail    string    `json:"detail,omitempty"`  // for people: the question, the limit, the failure
 	Excerpt   string    `json:"excerpt,omitempty"` // the end of the screen, at most 48 KiB
 	Truncated bool      `json:"truncated"`         // the excerpt is not all there was
+	// Question is what a blocked agent asks, with its answers; nil: they are not known.
+	Question *session.Question `json:"question,omitempty"`
 }
 
 // Target is a command, a webhook or the desktop, with the events that it gets.
@@ -227,7 +231,7 @@ func (n *Notifier) run(parent context.Context, argv []string, e Event, body []by
 // environ returns the variables of a command.
 func (e Event) environ() []string {
 	return []string{"AGENTFORM_EVENT=" + e.Event, "AGENTFORM_PROJECT=" + e.Project, "AGENTFORM_ADDRESS=" + e.Address, "AGENTFORM_BRANCH=" + e.Branch,
-		"AGENTFORM_DETAIL=" + strings.ReplaceAll(cmp.Or(e.Detail, e.New), "\x00", "")}
+		"AGENTFORM_DETAIL=" + strings.ReplaceAll(cmp.Or(e.Detail, e.New), "\x00", ""), "AGENTFORM_OPTIONS=" + strings.ReplaceAll(e.options(), "\x00", "")}
 }
 
 // endGroup waits for the end of a process group, and kills it at a time or when ctx ends.
@@ -238,6 +242,14 @@ func endGroup(ctx context.Context, group int, at time.Time) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+}
+
+// options returns the names of the answers that a question has: yes|always|no.
+func (e Event) options() string {
+	if e.Question == nil {
+		return ""
+	}
+	return strings.Join(e.Question.Names(), "|")
 }
 
 // tail keeps the end of what is written to it.

@@ -151,6 +151,7 @@ func errorOf(err error) *api.Error {
 		return known
 	}
 	problem, refused := errors.AsType[session.Diagnostic](err)
+	unknown, noAnswer := errors.AsType[*input.UnknownAnswerError](err)
 	switch {
 	case has[*engine.UnknownError](err):
 		return fail(http.StatusNotFound, "not_found", err.Error(), "GET /v1/sessions lists the sessions")
@@ -159,7 +160,15 @@ func errorOf(err error) *api.Error {
 	case has[*state.NewerError](err):
 		return conflict("read_only", "the hub is older than what wrote the state: update and restart it")
 	case has[*input.DialogError](err):
-		return conflict("asks", `answer with a key: POST {"key": "1"}, or attach and look`)
+		return conflict("asks", `POST answer {"answer": "yes"} answers it; GET the session has the question`)
+	case has[*input.NoQuestionError](err):
+		return conflict("no_question", "GET the session says what it does; POST send types a text or a key")
+	case has[*input.OtherQuestionError](err):
+		return conflict("other_question", "GET the session has the question that it asks now")
+	case has[*input.NotAnsweredError](err):
+		return conflict("not_answered", "GET data shows the screen")
+	case noAnswer:
+		return fail(http.StatusBadRequest, "unknown_answer", err.Error(), "answer with one of: "+strings.Join(unknown.Question.Names(), ", "))
 	case has[*input.NotTakenError](err):
 		return conflict("not_taken", "GET data shows the screen")
 	case errors.Is(err, session.ErrGone):

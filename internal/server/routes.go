@@ -71,8 +71,15 @@ func routes() []route {
 	return append(append(all, actions()...),
 		route{
 			method: "POST", path: "/v1/sessions/{id}/send", id: "sendToSession", in: api.Input{}, out: api.Sent{},
-			summary: "Type into the agent", about: "Types a text and submits it, and answers when the agent has it; or presses one key. Nothing is typed while the agent asks something: answer with a key.",
+			summary: "Type into the agent", about: "Types a text and submits it, and answers when the agent has it; or presses one key. Nothing is typed while the agent asks something: POST answer.",
 			query: none, fails: []int{404, 409, 413, 415}, handle: (*Server).send,
+		},
+		route{
+			method: "POST", path: "/v1/sessions/{id}/answer", id: "answerQuestion", in: api.Answer{}, out: api.Answered{},
+			summary: "Answer what the agent asks",
+			about: "Chooses an option of the question that the session has, by its word (yes, always, no), number or label, or types a text where the question takes one; " +
+				"answers when the question is gone from the screen. With the question's id it answers no other one.",
+			query: none, fails: []int{404, 409, 413, 415}, handle: (*Server).answerQuestion,
 		},
 		route{method: "GET", path: "/v1/openapi.json", id: "getOpenAPI", out: map[string]any{}, summary: "This document", open: true, handle: (*Server).getOpenAPI},
 		route{

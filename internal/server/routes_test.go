@@ -192,6 +192,8 @@ func TestRoutes(t *testing.T) {
 
 	ask(200, "POST", "/v1/sessions/api/send", `{"text": "hello"}`, `"outcome"`)
 	ask(200, "POST", "/v1/sessions/api/send", `{"key": "Enter"}`, `"unverified"`)
+	ask(409, "POST", "/v1/sessions/api/answer", `{"answer": "yes"}`, `"no_question"`)
+	ask(400, "POST", "/v1/sessions/api/answer", `{"answer": " "}`, `"bad_request"`)
 	s.until("what was typed is on the screen", func() bool {
 		d, err := s.client.Data(t.Context(), "api", 0)
 		return err == nil && strings.Contains(d.Screen.Text, "hello")

@@ -32,6 +32,7 @@ type Hub interface {
 	Events(ctx context.Context, after string) (iter.Seq[hub.Event], error)
 	Do(ctx context.Context, by string, hand engine.Override) (plan.Plan, apply.Tally, error)
 	Send(ctx context.Context, by string, a session.Address, in session.Input) (input.Outcome, error)
+	Answer(ctx context.Context, by string, a session.Address, r input.Reply) (input.Answered, error)
 	Capture(ctx context.Context, a session.Address, lines int) (string, error)
 }
 
