@@ -18,6 +18,11 @@ prompt
 while IFS= read -r line; do
 	case $line in
 	/exit | /quit) exit 0 ;;
+	deploy*)
+		printf '\033[2J\033[HRun "make deploy"? [y/N] '
+		read -r yes
+		printf 'understood: %s\n' "$yes"
+		;;
 	*) printf 'understood: %s\n' "$line" ;;
 	esac
 	prompt

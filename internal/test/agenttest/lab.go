@@ -35,6 +35,7 @@ type Lab struct {
 	Home    string
 	Dir     string            // the workspace, an empty git repository
 	Columns int               // of its terminals; 0: 120
+	Asks    bool              // its project does not say that the workspace is trusted
 	Env     map[string]string // all that the agent's environment has, but for what its adapter adds
 
 	t      testing.TB

@@ -8,12 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/creack/pty"
 
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
 )
 
 // Programs is the environment variable with the folder that agentform and its
@@ -54,7 +56,7 @@ func (l *Lab) Project(attributes string) *Project {
 		p.env = append(p.env, name+"="+value)
 	}
 	p.env = append(p.env, "XDG_RUNTIME_DIR="+sockets, "GIT_CONFIG_NOSYSTEM=1")
-	manifest := "agent " + quoted(l.Agent) + " {\n  base    = " + quoted(l.Agent) + "\n  command = [" + quoted(l.Spec.Command[0]) + "]\n  trust   = true\n}\n" +
+	manifest := "agent " + quoted(l.Agent) + " {\n  base    = " + quoted(l.Agent) + "\n  command = [" + quoted(l.Spec.Command[0]) + "]\n  trust   = " + strconv.FormatBool(!l.Asks) + "\n}\n" +
 		"session \"api\" {\n  agent   = agent." + l.Agent + "\n  branch  = \"agents/api\"\n" +
 		"  secrets = [" + strings.Join(secrets, ", ") + "]\n  env     = { " + strings.Join(env, ", ") + " }\n" + attributes + "\n}\n"
 	if err := os.WriteFile(filepath.Join(l.Dir, "agentform.hcl"), []byte(manifest), 0o600); err != nil {
@@ -139,6 +141,7 @@ type Status struct {
 	PID          int    `json:"pid"`
 	Turns        int    `json:"turns"`
 	Conversation string `json:"conversation_id"`
+	Question     *session.Question
 }
 
 // Status looks at the session.
